@@ -1,0 +1,1 @@
+"""Deep-learning theory you can run."""

@@ -1,0 +1,176 @@
+"""Evidence about how something grows or shrinks: rates, limits, bounded quantities.
+
+Arrays have one entry per point of `x`; a second axis, where there is one, is independent trials."""
+
+from typing import Any
+
+import numpy as np
+
+from deeptheory.lab.evidence import intervals
+from deeptheory.lab.evidence.base import Evidence, Judgement, kind, static
+
+__all__ = ["Bounded", "Limit", "Rate"]
+
+EXPONENT = 0.25
+"""How close an exponent must come by default: enough to tell 1/2 from 1, and 1 from 3/2."""
+
+
+def local_exponents(x: Any, y: Any) -> np.ndarray:
+    """Slopes of log y against log x between neighbouring points."""
+    return np.diff(np.log(np.asarray(y, float))) / np.diff(np.log(np.asarray(x, float)))
+
+
+def measured_exponent(x: Any, y: Any, level: float) -> tuple[float, float, np.ndarray]:
+    """The exponent of y in x at the far end, its half-width, and all local exponents.
+
+    Without trials it is the last local exponent. With trials it is the slope of the whole line where a straight line fits
+    (in log–log axes), else again the last local one.
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if y.ndim == 1:
+        slopes = local_exponents(x, y)
+        return float(slopes[-1]), 0.0, slopes
+    middle, error, _ = intervals.mean(y, level)
+    relative = error / middle
+    slopes = local_exponents(x, middle)
+    freedom = y.shape[1] - 1
+    fit = intervals.line(np.log(x), np.log(middle), relative, level=level, freedom=freedom * len(x))
+    if fit.misfit > 1e-3:
+        return float(fit.slope), float(fit.slope_width), slopes
+    last = intervals.line(np.log(x[-2:]), np.log(middle[-2:]), relative[-2:], level=level, freedom=2 * freedom)
+    return float(last.slope), float(last.slope_width), slopes
+
+
+def extrapolated(slopes: np.ndarray) -> float:
+    """Where a sequence of local exponents is heading, if its last changes go on shrinking geometrically."""
+    if len(slopes) < 3:
+        return float(slopes[-1])
+    last, before = slopes[-1] - slopes[-2], slopes[-2] - slopes[-3]
+    ratio = np.clip(last / before, 0.0, 0.9) if before else 0.0
+    return float(slopes[-1] + last * ratio / (1 - ratio))
+
+
+class _Exponents(Evidence):
+    strength = "statistical"
+    x: Any
+    y: Any
+
+    def problem(self) -> str | None:
+        x, y = np.asarray(self.x, float), np.asarray(self.y, float)
+        if len(x) < 3:
+            return "an exponent needs at least three points"
+        if y.shape[0] != len(x):
+            raise ValueError(f"{len(x)} points but {y.shape[0]} values")
+        middle = y if y.ndim == 1 else y.mean(1)
+        if np.any(middle <= 0) or np.any(x <= 0):
+            return "an exponent needs positive numbers"
+        if y.ndim == 2 and (y.shape[1] < 8 or np.any(np.ptp(y, axis=1) == 0)):
+            return "trials are too few, or do not vary"
+        return None
+
+
+@kind
+class Rate(_Exponents):
+    """y behaves like x^exponent: local exponents approach it and the measured one is within `resolution`.
+
+    `rivals` are exponents someone might believe instead; each becomes a control that must be refuted.
+    """
+
+    x: Any
+    y: Any
+    exponent: float = static(1.0)
+    resolution: float = static(EXPONENT)
+    rivals: tuple[float, ...] = static(())
+
+    def verdict(self, level: float) -> Judgement:
+        if (problem := self.problem()) is not None:
+            return self.inconclusive(problem)
+        slope, width, slopes = measured_exponent(self.x, self.y, level)
+        noisy = np.ndim(self.y) == 2
+        deviation = abs(slope - self.exponent)
+        shown = f"exponent {slope:.3f}" + (f" ± {width:.2g}" if noisy else "") + f", {self.exponent:g} predicted"
+        judged = Judgement("refuted", shown, self.strength, deviation + width, statistical=noisy)
+        if deviation - width > self.resolution:
+            heading = slope if noisy else extrapolated(slopes)
+            if abs(heading - self.exponent) <= self.resolution:
+                return judged.doubted(f"still approaching: {shown}")
+            return judged
+        if deviation + width > self.resolution:
+            return judged.doubted(f"not resolved: {shown}")
+        first = abs(slopes[0] - self.exponent)
+        if not noisy and deviation > max(first, self.resolution / 4):
+            return judged.doubted(f"moving away from the prediction: {shown}")
+        strength = "statistical" if noisy else "exponent"
+        return Judgement("holds", shown, strength, deviation + width, statistical=noisy)
+
+
+@kind
+class Limit(_Exponents):
+    """Distances y at sizes x fall at least about as fast as x^-order."""
+
+    x: Any
+    y: Any
+    order: float = static(0.5)
+    resolution: float = static(EXPONENT)
+
+    def verdict(self, level: float) -> Judgement:
+        if (problem := self.problem()) is not None:
+            return self.inconclusive(problem)
+        slope, width, slopes = measured_exponent(self.x, self.y, level)
+        noisy = np.ndim(self.y) == 2
+        above = slope + self.order
+        shown = f"distances fall like size^{slope:.3f}" + (f" ± {width:.2g}" if noisy else "") + f", order {self.order:g}"
+        judged = Judgement("refuted", shown, self.strength, self.resolution, statistical=noisy)
+        if above - width > self.resolution:
+            heading = slope if noisy else extrapolated(slopes)
+            return judged.doubted(f"still approaching: {shown}") if heading + self.order <= self.resolution else judged
+        if above + width > self.resolution:
+            return judged.doubted(f"not resolved: {shown}")
+        return Judgement("holds", shown, self.strength, self.resolution, statistical=noisy)
+
+
+@kind
+class Bounded(Evidence):
+    """Values stay O(1) as x grows (points in geometric or otherwise even progression of the relevant clock).
+
+    Without trials: successive differences fall at least geometrically (ratio at most 0.7), or are already negligible;
+    a logarithm has ratio 1 and is refuted. With trials: the trend per e-fold of x is inside the resolution.
+    """
+
+    x: Any
+    y: Any
+    resolution: float = static(0.05)
+    strength = "statistical"
+
+    def verdict(self, level: float) -> Judgement:
+        x, y = np.asarray(self.x, float), np.asarray(self.y, float)
+        if len(x) < 4:
+            return self.inconclusive("boundedness needs at least four points")
+        return self._noisy(x, y, level) if y.ndim == 2 else self._smooth(y)
+
+    def _smooth(self, y: np.ndarray) -> Judgement:
+        steps = np.abs(np.diff(y))
+        size = float(np.max(np.abs(y)))
+        if np.all(steps <= 1e-9 * size):
+            return Judgement("holds", "constant to rounding", self.strength, 1e-9)
+        ratio = float(max(steps[-1] / max(steps[-2], 1e-300), (steps[-1] / max(steps[0], 1e-300)) ** (1 / (len(steps) - 1))))
+        shown = f"successive differences shrink by {ratio:.2f}; last value {y[-1]:.4g}"
+        judged = Judgement("refuted", shown, self.strength, ratio)
+        if ratio <= 0.7 or steps[-1] <= 1e-9 * size:
+            return Judgement("holds", shown, self.strength, ratio)
+        return judged if ratio >= 0.95 else judged.doubted(shown)
+
+    def _noisy(self, x: np.ndarray, y: np.ndarray, level: float) -> Judgement:
+        if y.shape[1] < 8 or np.any(np.ptp(y, axis=1) == 0):
+            return self.inconclusive("trials are too few, or do not vary")
+        middle, error, _ = intervals.mean(y, level)
+        fit = intervals.line(np.log(x), middle, error, level=level, freedom=len(x) * (y.shape[1] - 1))
+        size = float(np.mean(np.abs(middle)))
+        trend, width = float(fit.slope) / size, float(fit.slope_width) / size
+        shown = f"trend {trend:+.3f} ± {width:.2g} of its size per e-fold"
+        judged = Judgement("refuted", shown, self.strength, abs(trend) + width, statistical=True)
+        if abs(trend) - width > self.resolution:
+            return judged
+        if abs(trend) + width > self.resolution:
+            return judged.doubted(f"not resolved: {shown}")
+        return Judgement("holds", shown, self.strength, abs(trend) + width, statistical=True)

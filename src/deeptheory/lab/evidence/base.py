@@ -1,0 +1,175 @@
+"""What all evidence shares: a kind, a judgement, a violation to search for, and a way into and out of the store."""
+
+import dataclasses
+import io
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Verdict = Literal["holds", "refuted", "inconclusive"]
+
+LEVEL = 1e-6
+"""Chance of a false refutation that one claim may spend in one run; its pieces of evidence share it."""
+
+RESOLUTION = 0.05
+"""Relative deviation that statistical evidence must be able to see before a statement may hold."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reason, how strong it is, and the smallest deviation that would have been refuted."""
+
+    verdict: Verdict
+    reason: str
+    strength: str
+    resolution: float | None = None
+    tightness: float | None = None
+    statistical: bool = False
+
+    def doubted(self, reason: str) -> "Judgement":
+        """The same judgement turned inconclusive."""
+        return dataclasses.replace(self, verdict="inconclusive", reason=reason)
+
+
+class Evidence:
+    """Labelled numbers that know how they are to be judged. Each kind is a frozen dataclass and a JAX pytree."""
+
+    kinds: dict[str, type["Evidence"]] = {}
+    strength = ""
+
+    def __init_subclass__(cls) -> None:
+        Evidence.kinds[cls.__name__] = cls
+
+    def judge(self, level: float = LEVEL) -> Judgement:
+        """Return the verdict that follows from these numbers alone."""
+        for name, value in numbers(self).items():
+            if not np.all(np.isfinite(value)):
+                return self.inconclusive(f"{name} is not finite")
+            if value.size == 0:
+                return self.inconclusive(f"{name} is empty")
+        return self.verdict(level)
+
+    def verdict(self, level: float) -> Judgement:
+        raise NotImplementedError
+
+    def violation(self) -> Any:
+        """How far each instance is beyond the statement, in units of its scale; positive means violated."""
+        raise TypeError(f"{type(self).__name__} evidence cannot be searched for violations")
+
+    def inconclusive(self, reason: str) -> Judgement:
+        return Judgement("inconclusive", reason, self.strength)
+
+
+def kind(cls: type) -> type:
+    """Make a class of evidence a frozen dataclass and a pytree."""
+    return jax.tree_util.register_dataclass(dataclass(frozen=True, eq=False)(cls))
+
+
+def static(default: Any) -> Any:
+    """A field that is a setting, not an array."""
+    return dataclasses.field(default=default, metadata={"static": True})
+
+
+def coordinates() -> Any:
+    """The field that labels the axes of the other arrays, in order."""
+    return dataclasses.field(default_factory=dict)
+
+
+def namespace(*arrays: Any):
+    """NumPy for NumPy arrays, jax.numpy where one of them is traced."""
+    return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
+
+
+def numbers(evidence: Evidence) -> dict[str, np.ndarray]:
+    """The numeric arrays of a piece of evidence by name."""
+    found = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(evidence):
+        array = np.asarray(leaf)
+        if array.dtype.kind in "fiub":
+            found[jax.tree_util.keystr(path).lstrip(".")] = array
+    return found
+
+
+def percent(value: float) -> str:
+    """A relative size in words: 3.1 %, 0.02 %, 4e-12."""
+    if value >= 9.95:
+        return f"a factor {value:.3g}"
+    return f"{100 * value:.2g} %" if value >= 5e-5 else f"{value:.1g}"
+
+
+# Into and out of the store -------------------------------------------------------------------------------------------
+
+
+def encode(pieces: dict[str, Evidence]) -> tuple[dict[str, Any], bytes]:
+    """Split named evidence into a JSON description and one compressed archive of its arrays."""
+    arrays: dict[str, np.ndarray] = {}
+
+    def leaf(value: Any, where: str) -> Any:
+        if isinstance(value, dict):
+            return {key: leaf(entry, f"{where}/{key}") for key, entry in value.items()}
+        if isinstance(value, (bool, int, float, str)) or value is None:
+            return value
+        if isinstance(value, Fraction):
+            return {"": str(value)}
+        if isinstance(value, tuple) and any(isinstance(entry, (jax.Array, np.ndarray)) for entry in value):
+            return {"(": [leaf(entry, f"{where}/{i}") for i, entry in enumerate(value)]}
+        array = np.asarray(value)
+        if array.dtype == object:
+            array = np.asarray([str(entry) for entry in array.ravel()]).reshape(array.shape)
+        if array.nbytes > 2**16 and array.dtype == np.float64 and where.endswith("/observed"):
+            array = thinned(array)
+        arrays[where] = array
+        return {"@": where}
+
+    described = {
+        name: {"kind": type(piece).__name__}
+        | {
+            field.name: leaf(getattr(piece, field.name), f"{name}/{field.name}")
+            for field in dataclasses.fields(piece)  # type: ignore[arg-type]
+        }
+        for name, piece in pieces.items()
+    }
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return json.loads(json.dumps(described)), buffer.getvalue()
+
+
+def decode(described: dict[str, Any], blob: bytes) -> dict[str, Evidence]:
+    """Rebuild named evidence from what `encode` returned."""
+    with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+
+    def leaf(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return tuple(value) if isinstance(value, list) else value
+        if "@" in value:
+            return arrays[value["@"]]
+        if "(" in value:
+            return tuple(leaf(entry) for entry in value["("])
+        if "" in value:
+            return Fraction(value[""])
+        return {key: leaf(entry) for key, entry in value.items()}
+
+    return {
+        name: Evidence.kinds[entry["kind"]](**{key: leaf(value) for key, value in entry.items() if key != "kind"})
+        for name, entry in described.items()
+    }
+
+
+def thinned(observed: np.ndarray, keep: int = 64) -> np.ndarray:
+    """Group trials (last axis) into at most `keep` means, which preserves the mean and about the error of the mean.
+
+    The judgement is made on all trials before anything is stored; this only bounds what the store keeps for figures.
+    """
+    trials = observed.shape[-1]
+    if observed.ndim < 2 or trials <= keep:
+        return observed
+    size = trials // keep
+    return observed[..., : size * keep].reshape(*observed.shape[:-1], keep, size).mean(-1)

@@ -1,0 +1,236 @@
+"""Evidence without chance: equalities, inequalities, chains of them, printed tables, counterexamples."""
+
+from typing import Any
+
+import numpy as np
+
+from deeptheory.lab.evidence.base import (
+    EPSILON,
+    RESOLUTION,
+    Evidence,
+    Judgement,
+    coordinates,
+    kind,
+    namespace,
+    percent,
+    static,
+)
+
+__all__ = ["Chain", "Counterexample", "Exact", "Identity", "Inequality", "Printed"]
+
+ROUNDING = 64 * EPSILON
+
+
+@kind
+class Exact(Evidence):
+    """Two enumerations agree entry by entry: integers, booleans, words, or rationals (`Fraction`)."""
+
+    left: Any
+    right: Any
+    along: dict[str, Any] = coordinates()
+    strength = "enumerated"
+
+    def verdict(self, level: float) -> Judgement:
+        left, right = np.asarray(self.left), np.asarray(self.right)
+        if "f" in left.dtype.kind + right.dtype.kind:
+            raise TypeError("Exact compares integers, words or Fractions; for floating point use Identity")
+        if left.shape != right.shape:
+            return Judgement("refuted", f"{left.shape} entries against {right.shape}", self.strength, 0.0)
+        differ = np.argwhere(left != right)
+        if len(differ) == 0:
+            return Judgement("holds", f"{left.size:,} entries agree", self.strength, 0.0)
+        first = tuple(int(index) for index in differ[0])
+        reason = f"{len(differ):,} of {left.size:,} entries differ, first {left[first]} against {right[first]}"
+        return Judgement("refuted", reason, self.strength, 0.0)
+
+    def violation(self) -> Any:
+        differ = np.asarray(self.left) != np.asarray(self.right)
+        return _worst(differ.astype(float)) - 0.5
+
+
+@kind
+class Identity(Evidence):
+    """Two computations of the same real numbers agree to rounding.
+
+    Allowed is 64 eps sqrt(size) scale condition + error: `scale` the size of the numbers that were added up (default:
+    of the sides), `condition` the condition number of the problem, `error` the calibrated error of a solver inside.
+    """
+
+    left: Any
+    right: Any
+    scale: Any = None
+    condition: Any = 1.0
+    error: Any = 0.0
+    size: Any = 1.0
+    along: dict[str, Any] = coordinates()
+    strength = "to rounding"
+
+    def measure(self) -> Any:
+        """Scale on which the two sides are compared."""
+        xp = namespace(self.left, self.right)
+        return xp.maximum(xp.abs(self.left), xp.abs(self.right)) if self.scale is None else xp.abs(self.scale)
+
+    def allowed(self) -> Any:
+        return ROUNDING * np.sqrt(self.size) * self.measure() * self.condition + self.error
+
+    def verdict(self, level: float) -> Judgement:
+        left, right = np.broadcast_arrays(np.asarray(self.left, float), np.asarray(self.right, float))
+        # Numbers far below the largest scale among their fellows are compared on that scale's rounding.
+        measure = np.maximum(np.asarray(self.measure(), float), EPSILON * np.max(np.abs(left), initial=0.0))
+        allowed = np.broadcast_to(np.asarray(self.allowed(), float), left.shape)
+        allowed = np.maximum(allowed, np.finfo(float).tiny)
+        gap = np.abs(left - right)
+        worst = np.unravel_index(np.argmax(gap / allowed), gap.shape) if gap.ndim else ()
+        resolution = float(np.max(allowed / np.maximum(measure, np.finfo(float).tiny)))
+        if gap[worst] > allowed[worst]:
+            reason = f"{left[worst]:.8g} against {right[worst]:.8g}, {gap[worst] / allowed[worst]:.3g} times the allowed gap"
+            return Judgement("refuted", reason, self.strength, resolution)
+        reason = f"{left.size:,} numbers agree within {percent(float(np.max(gap / np.maximum(measure, 1e-300))))}"
+        judged = Judgement("holds", reason, self.strength, resolution)
+        if resolution > RESOLUTION:
+            return judged.doubted(f"rounding and solver error leave {percent(resolution)} unseen")
+        return judged
+
+    def violation(self) -> Any:
+        xp = namespace(self.left, self.right)
+        floor = xp.maximum(self.measure(), np.finfo(float).tiny)
+        return _worst((xp.abs(self.left - self.right) - self.allowed()) / floor)
+
+
+@kind
+class Inequality(Evidence):
+    """A quantity never exceeds its bound, on every instance tried; `error` is what a solver inside may be off.
+
+    With `log=True` both are logarithms and tightness is the ratio of what they are logarithms of.
+    """
+
+    quantity: Any
+    bound: Any
+    error: Any = 0.0
+    scale: Any = None
+    log: bool = static(False)
+    along: dict[str, Any] = coordinates()
+    strength = "no violation"
+
+    def measure(self) -> Any:
+        xp = namespace(self.quantity, self.bound)
+        if self.scale is not None:
+            return xp.abs(self.scale)
+        return xp.maximum(xp.maximum(xp.abs(self.quantity), xp.abs(self.bound)), np.finfo(float).tiny)
+
+    def tightness(self) -> float | None:
+        """The largest share of the bound that the quantity reaches; 1 means the bound is attained."""
+        quantity, bound = np.asarray(self.quantity, float), np.asarray(self.bound, float)
+        if self.log:
+            return float(np.exp(min(np.max(quantity - bound), 0.0)))
+        positive = np.broadcast_to(bound, np.broadcast_shapes(quantity.shape, bound.shape)) > 0
+        if not positive.any():
+            return None
+        ratio = np.where(positive, quantity / np.where(bound > 0, bound, 1.0), 0.0)
+        return float(np.clip(np.max(ratio), 0.0, 1.0))
+
+    def verdict(self, level: float) -> Judgement:
+        quantity, bound = np.broadcast_arrays(np.asarray(self.quantity, float), np.asarray(self.bound, float))
+        allowed = ROUNDING * np.asarray(self.measure(), float) + np.asarray(self.error, float)
+        beyond = quantity - bound - allowed
+        tightness = self.tightness()
+        resolution = None if tightness is None else 1.0 - tightness
+        if np.any(beyond > 0):
+            worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
+            reason = f"{quantity[worst]:.6g} exceeds its bound {bound[worst]:.6g}"
+            return Judgement("refuted", reason, self.strength, resolution, tightness)
+        strength = f"{self.strength} in {quantity.size:,}"
+        if tightness is None:
+            return Judgement("holds", f"{quantity.size:,} instances within the bound", strength)
+        word = "loose: " if tightness < 0.5 else ""
+        reason = f"{word}the tightest of {quantity.size:,} instances reaches {percent(tightness)} of its bound"
+        return Judgement("holds", reason, strength, resolution, tightness)
+
+    def violation(self) -> Any:
+        return _worst((self.quantity - self.bound - self.error) / self.measure() - ROUNDING)
+
+
+@kind
+class Chain(Evidence):
+    """The steps of a proof: named links, each a pair (smaller, larger); the first broken one is named."""
+
+    links: dict[str, tuple[Any, Any]]
+    error: Any = 0.0
+    along: dict[str, Any] = coordinates()
+    strength = "no violation"
+
+    def inequalities(self) -> dict[str, Inequality]:
+        return {name: Inequality(small, large, error=self.error) for name, (small, large) in self.links.items()}
+
+    def verdict(self, level: float) -> Judgement:
+        judged = {name: link.judge(level) for name, link in self.inequalities().items()}
+        for name, judgement in judged.items():
+            if judgement.verdict != "holds":
+                reason = f"the link “{name}” breaks: {judgement.reason}"
+                return Judgement(judgement.verdict, reason, self.strength, judgement.resolution)
+        size = max(np.asarray(small).size for small, _ in self.links.values())
+        tight = {name: judgement.tightness for name, judgement in judged.items() if judgement.tightness is not None}
+        slackest = min(tight, key=lambda name: tight[name], default=None)
+        reason = f"all {len(judged)} links hold"
+        if slackest is not None:
+            reason += f"; the slackest, “{slackest}”, reaches {percent(tight[slackest])}"
+        tightness = min(tight.values(), default=None)
+        resolution = None if tightness is None else 1.0 - tightness
+        return Judgement("holds", reason, f"{self.strength} in {size:,}", resolution, tightness)
+
+    def violation(self) -> Any:
+        links = [link.violation() for link in self.inequalities().values()]
+        xp = namespace(*links)
+        return xp.max(xp.stack(links), axis=0)
+
+
+@kind
+class Printed(Evidence):
+    """Our values agree with a printed table to half a unit of its last digit (`digits` decimals).
+
+    `error` is how far our values may move when the printed inputs they were computed from are un-rounded.
+    """
+
+    ours: Any
+    printed: Any
+    digits: int = static(3)
+    error: Any = 0.0
+    along: dict[str, Any] = coordinates()
+    strength = "to the digit"
+
+    def verdict(self, level: float) -> Judgement:
+        ours, printed = np.broadcast_arrays(np.asarray(self.ours, float), np.asarray(self.printed, float))
+        half = 0.5 * 10.0**-self.digits
+        beyond = np.abs(ours - printed) - half * (1 + 1e-9) - np.asarray(self.error, float)
+        resolution = float(np.max((half + np.asarray(self.error)) / np.maximum(np.abs(printed), half)))
+        if np.any(beyond > 0):
+            worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
+            count = int(np.sum(beyond > 0))
+            reason = f"{count} of {ours.size} entries differ; worst {ours[worst]:.6g} against the printed {printed[worst]:.6g}"
+            return Judgement("refuted", reason, self.strength, resolution)
+        return Judgement("holds", f"all {ours.size} printed entries reproduced", self.strength, resolution)
+
+
+@kind
+class Counterexample(Evidence):
+    """A violation of a statement, re-verified exactly: `quantity` and `bound` are rationals or mpmath numbers as text."""
+
+    instance: dict[str, Any]
+    quantity: Any
+    bound: Any
+    violated: bool = static(False)
+    how: str = static("")
+    starts: int = static(0)
+    seconds: float = static(0.0)
+    strength = "exact"
+
+    def verdict(self, level: float) -> Judgement:
+        relation = "exceeds" if self.violated else "does not exceed"
+        reason = f"{self.quantity} {relation} {self.bound} ({self.how})"
+        return Judgement("holds" if self.violated else "refuted", reason, self.strength, 0.0)
+
+
+def _worst(values: Any) -> Any:
+    """Largest value of each instance (the leading axis, where there is one)."""
+    xp = namespace(values)
+    return xp.max(xp.reshape(values, (values.shape[0], -1)), axis=1) if xp.ndim(values) > 1 else values

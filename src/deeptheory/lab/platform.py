@@ -1,0 +1,39 @@
+"""The one place where threads, precision flags and versions are set and written down."""
+
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+__all__ = ["PINNED", "described", "remember_compilations"]
+
+PINNED = {
+    # One thread for everything a worker does: then the number of jobs changes neither the bits nor the speed of one.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NPROC": "1",
+    "PJRT_NPROC": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "JAX_PLATFORMS": "cpu",
+    "JAX_ENABLE_X64": "0",
+    "JAX_DEFAULT_PRNG_IMPL": "threefry2x32",
+    # Equinox's run-time error callbacks would keep compiled programs out of the cache.
+    "EQX_ON_ERROR": "nan",
+}
+
+
+def described() -> str:
+    """Versions and flags on which the bits of a run depend."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    machine = os.uname().machine if hasattr(os, "uname") else sys.platform
+    return f"python {python}, jax {version('jax')}, numpy {version('numpy')}, scipy {version('scipy')}, {machine}, one thread"
+
+
+def remember_compilations(folder: Path) -> None:
+    """Keep compiled programs on disk, where a later process finds them."""
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)

@@ -1,0 +1,316 @@
+"""One execution of a claim: its evidence judged, its refutations repeated, its controls tried."""
+
+import dataclasses
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
+from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode
+from deeptheory.lab.evidence.asymptotic import Rate
+from deeptheory.lab.platform import described as platform
+from deeptheory.lab.search import landscape, surveyed
+from deeptheory.randomness import generator
+
+__all__ = ["ControlResult", "Run", "execute", "key_of"]
+
+REPEAT = 4
+"""A refutation by statistics counts only if it repeats on a fresh seed with this many times the trials."""
+
+
+@dataclass(frozen=True)
+class ControlResult:
+    """What became of one rival."""
+
+    name: str
+    verdict: Verdict
+    reason: str
+    erratum: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A recorded execution: verdict, reason, strength, resolution, controls, and the evidence behind them."""
+
+    claim: str
+    items: dict[str, str]
+    verdict: Verdict
+    reason: str
+    strength: str
+    resolution: float | None
+    controls: list[ControlResult]
+    seconds: float
+    seed: int
+    parameters: dict[str, Any]
+    judgements: dict[str, Judgement]
+    described: dict[str, Any] = field(repr=False)
+    blob: bytes = field(repr=False)
+    source: str = ""
+    platform: str = ""
+    timing: dict[str, float] = field(default_factory=dict)
+    full: bool = False
+
+    @property
+    def evidence(self) -> Pieces:
+        """The evidence by name, rebuilt from what was recorded."""
+        return decode(self.described, self.blob)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the claim holds; controls that are not refuted have already made it inconclusive."""
+        return self.verdict == "holds"
+
+    def record(self) -> dict[str, Any]:
+        """Everything but the arrays, as JSON."""
+        plain = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self) if entry.name != "blob"}
+        plain["controls"] = [dataclasses.asdict(control) for control in self.controls]
+        plain["judgements"] = {name: dataclasses.asdict(judged) for name, judged in self.judgements.items()}
+        return plain
+
+    @staticmethod
+    def of_record(record: Mapping[str, Any], blob: bytes) -> "Run":
+        judgements = {name: Judgement(**judged) for name, judged in record["judgements"].items()}
+        controls = [ControlResult(**control) for control in record["controls"]]
+        return Run(**{**record, "judgements": judgements, "controls": controls}, blob=blob)
+
+    def json(self) -> dict[str, Any]:
+        """The run as `check --json` prints it."""
+        names = ("claim", "items", "verdict", "reason", "strength", "resolution", "seconds", "seed", "parameters")
+        judged = {
+            name or "evidence": {"kind": self.described[name]["kind"], **dataclasses.asdict(judgement)}
+            for name, judgement in self.judgements.items()
+        }
+        return {
+            **{name: getattr(self, name) for name in names},
+            "controls": [dataclasses.asdict(control) for control in self.controls],
+            "evidence": judged,
+            "source": self.source,
+            "platform": self.platform,
+            "timing": self.timing,
+        }
+
+    def figure(self):
+        """The figure of this run: prediction, observation, uncertainty."""
+        from deeptheory.report.figures import figure
+
+        return figure(self)
+
+    def dataset(self, piece: str | None = None):
+        """The evidence (of one piece) as an xarray Dataset."""
+        from deeptheory.lab.sweep import dataset
+
+        chosen = next(iter(self.evidence)) if piece is None else piece
+        return dataset(self.evidence[chosen])
+
+    def _repr_html_(self) -> str:
+        from deeptheory.report.notebook import run_html
+
+        return run_html(self)
+
+
+def key_of(claim: str, seed: int) -> jax.Array:
+    """The random key of a claim at a seed: claims do not share randomness."""
+    return jax.random.fold_in(jax.random.key(seed), zlib.crc32(claim.encode()))
+
+
+def execute(
+    claim: Claim,
+    *,
+    seed: int = 0,
+    full: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    control: str | None = None,
+    source: str = "",
+) -> Run:
+    """Run a claim at a seed: observe, judge, repeat what was refuted, try the controls.
+
+    With `control` named, that rival is run in the claim's place, and its verdict is the run's.
+    """
+    chosen = claim.settings(settings or {}, full=full)
+    start = time.perf_counter()
+    with jax.enable_x64(True), compile_seconds() as compiling:
+        key = key_of(claim.name, seed)
+        rival = None if control is None else named(claim, control)
+        pieces, judgements = judged(claim, key, chosen, rival)
+        tried = []
+        if rival is None and pieces:
+            tried = [try_control(claim, each, key, chosen, pieces) for each in claim.controls]
+            tried += rivals(pieces)
+    total = time.perf_counter() - start
+    verdict, reason, strength, resolution = combined(judgements, tried, expects_controls=rival is None)
+    described, blob = encode(pieces)
+    return Run(
+        claim=claim.name,
+        items={item: item_verdict(served, judgements, verdict) for item, served in claim.items.items()},
+        verdict=verdict,
+        reason=reason,
+        strength=strength,
+        resolution=resolution,
+        controls=tried,
+        seconds=round(total, 3),
+        seed=seed,
+        parameters=chosen,
+        judgements=judgements,
+        described=described,
+        blob=blob,
+        source=source,
+        platform=platform(),
+        timing={"compile": round(compiling[0], 3), "run": round(total - compiling[0], 3)},
+        full=full,
+    )
+
+
+# Observing and judging -----------------------------------------------------------------------------------------------
+
+
+def observe(claim: Claim, key: jax.Array, settings: Mapping[str, Any], control: Control | None = None) -> Pieces:
+    """Run the experiment once and return its evidence by name."""
+    if claim.over is not None:
+        ground = landscape(claim, settings, control)
+        evidence: Any = surveyed(ground, generator(key), generations=claim.generations)
+    else:
+        chosen = {**settings, **(control.settings if control else {})}
+        evidence = claim.function(key, **chosen) if claim.takes_key else claim.function(**chosen)
+    pieces = evidence if isinstance(evidence, dict) else {"": evidence}
+    if not pieces or not all(isinstance(piece, Evidence) for piece in pieces.values()):
+        raise TypeError(f"{claim.name} must return evidence, or a dictionary of named evidence")
+    return {name: jax.tree.map(plain, piece) for name, piece in pieces.items()}
+
+
+def plain(leaf: Any) -> Any:
+    return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
+
+
+def judged(
+    claim: Claim, key: jax.Array, settings: Mapping[str, Any], control: Control | None = None
+) -> tuple[Pieces, dict[str, Judgement]]:
+    """Observe and judge; a statistical refutation is repeated on fresh randomness before it counts."""
+    try:
+        pieces = reread(observe(claim, key, settings, control), control, claim)
+        judgements = verdicts(pieces)
+        if any(j.verdict == "refuted" and j.statistical for j in judgements.values()) and claim.takes_key:
+            more = dict(settings)
+            if "trials" in more:
+                ceiling = claim.parameters["trials"].high or np.inf
+                more["trials"] = int(min(REPEAT * more["trials"], ceiling))
+            again = reread(observe(claim, jax.random.fold_in(key, 1), more, control), control, claim)
+            judgements = repeated(judgements, verdicts(again))
+    except AssumptionNotMet as unmet:
+        return {}, {"": Judgement("inconclusive", f"an assumption is not met: {unmet}", "")}
+    return pieces, judgements
+
+
+def verdicts(pieces: Pieces) -> dict[str, Judgement]:
+    """Judge each piece at its share of the level."""
+    return {name: piece.judge(LEVEL / len(pieces)) for name, piece in pieces.items()}
+
+
+def repeated(first: dict[str, Judgement], second: dict[str, Judgement]) -> dict[str, Judgement]:
+    """Let a statistical refutation stand only where the repetition refutes too."""
+    settled = {}
+    for name, judgement in first.items():
+        if judgement.verdict == "refuted" and judgement.statistical and second[name].verdict != "refuted":
+            judgement = judgement.doubted(f"a refutation did not repeat on fresh randomness: {judgement.reason}")
+        settled[name] = judgement
+    return settled
+
+
+def combined(
+    judgements: dict[str, Judgement], tried: list[ControlResult], *, expects_controls: bool
+) -> tuple[Verdict, str, str, float | None]:
+    """One verdict from all pieces and controls: the worst piece decides, then the controls."""
+    order = ("refuted", "inconclusive", "holds")
+    name, worst = min(judgements.items(), key=lambda entry: order.index(entry[1].verdict))
+    where = f"{name}: " if name else ""
+    verdict, reason = worst.verdict, where + worst.reason
+    resolutions = [j.resolution for j in judgements.values() if j.resolution is not None]
+    resolution = max(resolutions, default=None)
+    strongest = min(judgements.values(), key=lambda j: (j.verdict != worst.verdict, -(j.resolution or 0.0)))
+    strength = strongest.strength
+    if verdict == "holds" and expects_controls:
+        if not tried:
+            return "inconclusive", "no control was tried", strength, resolution
+        for control in tried:
+            if control.verdict != "refuted":
+                unrefuted = f"the control “{control.name}” is not refuted: {control.reason}"
+                return "inconclusive", unrefuted, strength, resolution
+    return verdict, reason, strength, resolution
+
+
+def item_verdict(served: tuple[str, ...], judgements: dict[str, Judgement], verdict: Verdict) -> Verdict:
+    """The verdict on one item: that of the pieces which serve it, and never better than the controls allow."""
+    own = [judgements[piece].verdict for piece in served if piece in judgements]
+    if not own or verdict == "inconclusive" and all(v == "holds" for v in own):
+        return "inconclusive"
+    return "refuted" if "refuted" in own else "inconclusive" if "inconclusive" in own else "holds"
+
+
+# Controls ------------------------------------------------------------------------------------------------------------
+
+
+def named(claim: Claim, name: str) -> Control:
+    """The control with this name, or the only one that begins with it."""
+    near = [control for control in claim.controls if control.name.lower().startswith(name.lower())]
+    if len(near) != 1:
+        known = "; ".join(control.name for control in claim.controls) or "none"
+        raise ValueError(f"{claim.name} has no control {name!r}; it has: {known}")
+    return near[0]
+
+
+def reread(pieces: Pieces, control: Control | None, claim: Claim) -> Pieces:
+    """Apply a control that re-reads evidence; the instance space was already searched on its behalf."""
+    if control is None or control.transform is None or claim.over is not None:
+        return pieces
+    if control.of is not None:
+        return {control.of: control.transform(pieces[control.of])}
+    changed = control.transform(pieces[""] if set(pieces) == {""} else pieces)
+    return changed if isinstance(changed, dict) else {"": changed}
+
+
+def try_control(
+    claim: Claim, control: Control, key: jax.Array, settings: Mapping[str, Any], pieces: Pieces
+) -> ControlResult:
+    """Judge a rival, on the same observation where it only reads it otherwise."""
+    try:
+        if control.transform is not None and claim.over is None:
+            judgements = verdicts(reread(pieces, control, claim))
+        else:
+            judgements = verdicts(observe(claim, key, settings, control))
+    except AssumptionNotMet as unmet:
+        return ControlResult(control.name, "inconclusive", f"an assumption is not met: {unmet}", control.erratum)
+    concerned = {control.of: judgements[control.of]} if control.of in judgements else judgements
+    worst = min(concerned.values(), key=lambda j: ("refuted", "inconclusive", "holds").index(j.verdict))
+    return ControlResult(control.name, worst.verdict, worst.reason, control.erratum)
+
+
+def rivals(pieces: Pieces) -> list[ControlResult]:
+    """The exponents that a rate names as its rivals, each judged on the same numbers."""
+    found = []
+    for name, piece in pieces.items():
+        for exponent in piece.rivals if isinstance(piece, Rate) else ():
+            judgement = dataclasses.replace(piece, exponent=exponent).judge(LEVEL)
+            label = f"{name}: " if name else ""
+            found.append(ControlResult(f"{label}exponent {exponent:g}", judgement.verdict, judgement.reason))
+    return found
+
+
+@contextmanager
+def compile_seconds() -> Iterator[list[float]]:
+    """Count the seconds JAX spends on tracing and compiling while this is open."""
+    spent = [0.0]
+
+    def listen(event: str, duration: float, **_: Any) -> None:
+        if "/compile/" in event or "compilation_cache/cache_retrieval" in event:
+            spent[0] += duration
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield spent
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)

@@ -1,0 +1,18 @@
+"""Random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any size."""
+
+import jax
+import numpy as np
+from jaxtyping import Array, Key, UInt32
+
+__all__ = ["generator"]
+
+
+def generator(key: Key[Array, ""] | UInt32[Array, "2"]) -> np.random.Generator:
+    """Return the NumPy generator that belongs to a JAX key.
+
+    A threefry normal compiles for a second or two at every new shape; NumPy draws cost nothing to set up. The
+    stream is Philox, counter based, seeded with the 64 bits of the key, so equal keys give equal data on any machine.
+    """
+    data = key if not jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.key_data(key)
+    words = np.asarray(data, np.uint32)
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([int(word) for word in words.ravel()])))
