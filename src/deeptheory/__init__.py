@@ -1,1 +1,18 @@
 """Deep-learning theory you can run."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deeptheory.api import Runs, check, claim
+
+__all__ = ["Runs", "check", "claim"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Looked up on first use: `import deeptheory` costs nothing, and neither do its rooms until they are entered.
+    if name in __all__:
+        from deeptheory import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

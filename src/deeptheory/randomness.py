@@ -1,6 +1,7 @@
 """Random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any size."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, UInt32
 
@@ -13,6 +14,6 @@ def generator(key: Key[Array, ""] | UInt32[Array, "2"]) -> np.random.Generator:
     A threefry normal compiles for a second or two at every new shape; NumPy draws cost nothing to set up. The
     stream is Philox, counter based, seeded with the 64 bits of the key, so equal keys give equal data on any machine.
     """
-    data = key if not jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.key_data(key)
-    words = np.asarray(data, np.uint32)
+    typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    words = np.asarray(jax.random.key_data(key) if typed else key, np.uint32)
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([int(word) for word in words.ravel()])))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim, assume, claim
+    from deeptheory.lab._falsify import Falsification, falsify
     from deeptheory.lab.evidence import (
         Bounded,
         Chain,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         Share,
         Trend,
     )
-    from deeptheory.lab._falsify import Falsification, falsify
     from deeptheory.lab.parameters import Count, Positive, Probability, Sizes, Trials
     from deeptheory.lab.run import Run, execute
     from deeptheory.lab.spaces import Choices, Integers, Reals
@@ -42,7 +42,7 @@ _WHERE = {
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names}
 
-__all__ = [  # noqa: F822 - looked up in __getattr__
+__all__ = [
     "Bounded", "Chain", "Chance", "Choices", "Claim", "Count", "Counterexample", "Distribution", "Evidence", "Exact",
     "Falsification", "Identity", "Inequality", "Integers", "Judgement", "Law", "Limit", "Positive", "Printed",
     "Probability", "Rate", "Reals", "Run", "Share", "Sizes", "Trend", "Trials", "assume", "claim", "execute", "falsify",

@@ -125,7 +125,7 @@ class Claim:
         over: Mapping[str, Space] | None = None,
         **settings: Any,
     ) -> Callable[[Callable], Callable]:
-        """Add a rival. With settings or `over` the claim is run anew; as a decorator, the function re-reads the evidence.
+        """Add a rival. With settings or `over` the claim is run anew; as a decorator, evidence is re-read.
 
         `erratum` names the item whose printed form this is; `of` the piece of evidence it concerns.
         """
@@ -150,7 +150,7 @@ class Claim:
         return function
 
     def verify(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the exact check of a found violation: instance in rationals → (quantity, bound) in rationals or mpmath."""
+        """Give the exact check of a found violation: instance in rationals → (quantity, bound, how)."""
         self.exact = function
         return function
 
@@ -204,8 +204,6 @@ def claim(
 
     def decorate(function: Callable[..., Any]) -> Claim:
         served = {item: (pieces,) if isinstance(pieces, str) else tuple(pieces) for item, pieces in items.items()}
-        return Claim(
-            function, says, served, needs, scale, full or {}, over, each, draws=draws, generations=generations
-        )
+        return Claim(function, says, served, needs, scale, full or {}, over, each, draws=draws, generations=generations)
 
     return decorate

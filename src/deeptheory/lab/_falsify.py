@@ -1,9 +1,8 @@
 """Falsify: search a space of instances for a violation, shrink it to a plain one, verify it exactly."""
 
-import dataclasses
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,23 +10,23 @@ import jax
 import numpy as np
 
 from deeptheory.lab._claim import Claim
-from deeptheory.lab.evidence import RESOLUTION, Counterexample, Evidence
+from deeptheory.lab.evidence import RESOLUTION, Counterexample
 from deeptheory.lab.run import key_of, named
 from deeptheory.lab.search import Landscape, evolve, landscape
 from deeptheory.lab.spaces import Space, values
 from deeptheory.randomness import generator
 
-__all__ = ["Falsification", "Falsified", "falsify"]
+__all__ = ["Falsification", "falsify"]
 
 GENERATIONS = 40
 
 
 @dataclass(frozen=True)
 class Falsification:
-    """What a search found: a counterexample, or the tightest instance and whether the search could have seen a violation.
+    """What a search found: a counterexample, or the tightest instance and whether a violation would have been seen.
 
     `violation` is relative to the statement's scale; where nothing is violated it is minus the least slack.
-    `planted_found` says that a second, independent search rediscovered a violation planted at the size of the resolution.
+    `planted_found`: a second, independent search rediscovered a violation planted at the size of the resolution.
     """
 
     statement: str
@@ -39,7 +38,7 @@ class Falsification:
     starts: int
     evaluations: int
     seconds: float
-    control: str | None = field(default=None)
+    control: str | None = None
 
     def summary(self) -> str:
         """One sentence for people."""
@@ -63,9 +62,10 @@ def falsify(
 ) -> Falsification:
     """Search for a violation of a claim, or of one of its controls, for at most about `budget` seconds.
 
-    Restarts differential evolution until something is violated or the budget is spent. A violation is shrunk and, where the
-    claim says how (`@claim.verify`), verified in rationals. Where nothing is found, half of the budget goes to
-    independent starts that must rediscover the tightest instance to within the resolution: a violation planted there.
+    Restarts differential evolution until something is violated or the budget is spent. A violation is shrunk and,
+    where the claim says how (`@claim.verify`), verified in rationals. Where nothing is found, half of the budget
+    goes to independent starts that must rediscover a violation planted at the tightest instance, to within the
+    resolution.
     """
     rival = None if control is None else named(claim, control)
     chosen = claim.settings(settings or {})
@@ -73,19 +73,18 @@ def falsify(
     with jax.enable_x64(True):
         ground = landscape(claim, chosen, rival)
         random = generator(jax.random.fold_in(key_of(claim.name, seed), 7))
-        best, worst, starts = search(ground, random, until=begin + budget / 2)
+        best, worst, starts, evaluations = search(ground, random, until=begin + budget / 2)
         planted = None
         if worst <= 0:
             # The planted statement lowers the bound to just below what the first search reached.
             threshold = worst - RESOLUTION
-            _, again, more = search(ground, random, until=begin + budget, stop_above=threshold)
-            starts, planted = starts + more, again >= threshold
+            _, again, *more = search(ground, random, until=begin + budget, stop_above=threshold)
+            starts, evaluations, planted = starts + more[0], evaluations + more[1], again >= threshold
         else:
             best, worst = shrink(ground, best, worst)
         instance = {name: value[0] for name, value in best.items()}
-        evaluations = starts * (GENERATIONS + 1) * ground.batch
-        effort = dict(starts=starts, seconds=round(time.perf_counter() - begin, 2))
-        counterexample = verified(claim, instance, effort) if worst > 0 else None
+        seconds = round(time.perf_counter() - begin, 2)
+        counterexample = verified(claim, instance, starts, seconds) if worst > 0 else None
     return Falsification(
         statement=claim.name,
         found=worst > 0,
@@ -93,28 +92,36 @@ def falsify(
         violation=float(worst),
         counterexample=counterexample,
         planted_found=planted,
+        starts=starts,
         evaluations=evaluations,
+        seconds=seconds,
         control=rival.name if rival else None,
-        **effort,
     )
 
 
 def search(
     ground: Landscape, random: np.random.Generator, *, until: float, stop_above: float = 0.0
-) -> tuple[dict[str, np.ndarray], float, int]:
-    """Evolve from fresh draws, again and again, until the violation exceeds `stop_above` or the time is up."""
-    best, worst, starts = None, -np.inf, 0
+) -> tuple[dict[str, np.ndarray], float, int, int]:
+    """Evolve from fresh draws, again and again, until the violation exceeds `stop_above` or the time is up.
+
+    Returns the worst instance, its violation, the number of starts and the number of instances evaluated.
+    """
+    best, worst, starts, evaluations = None, -np.inf, 0, 0
+
+    def enough(value: float) -> bool:
+        nonlocal evaluations
+        evaluations += ground.batch
+        return value > max(stop_above, 1e-6)
+
     while best is None or (worst <= stop_above and time.perf_counter() < until):
-        points, found = evolve(ground, random, generations=GENERATIONS, stop=lambda value: value > max(stop_above, 1e-6))
+        points, found = evolve(ground, random, generations=GENERATIONS, stop=enough)
         starts += 1
         if best is None or found[0] > worst:
             best, worst = points[:1], float(found[0])
-    return values(ground.spaces, best), worst, starts
+    return values(ground.spaces, best), worst, starts, evaluations
 
 
-def shrink(
-    ground: Landscape, instance: dict[str, np.ndarray], worst: float
-) -> tuple[dict[str, np.ndarray], float]:
+def shrink(ground: Landscape, instance: dict[str, np.ndarray], worst: float) -> tuple[dict[str, np.ndarray], float]:
     """Replace entries by plainer ones, one at a time, while at least a tenth of the violation stays."""
     keep = worst / 10
     changed = True
@@ -138,6 +145,7 @@ def shrink(
 
 def plainer(space: Space, value: Any) -> list[Any]:
     """Candidates strictly plainer than a value, by the length of how they are written."""
+
     def cost(candidate: Any) -> tuple[int, float]:
         return len(f"{float(candidate):.12g}".strip("-")), abs(float(candidate))
 
@@ -148,14 +156,14 @@ def repeated(instance: dict[str, np.ndarray], times: int) -> dict[str, np.ndarra
     return {name: np.repeat(value, times, axis=0) for name, value in instance.items()}
 
 
-def verified(claim: Claim, instance: dict[str, np.ndarray], effort: dict[str, Any]) -> Counterexample | None:
+def verified(claim: Claim, instance: dict[str, np.ndarray], starts: int, seconds: float) -> Counterexample | None:
     """Re-verify a found violation exactly, where the claim says how."""
     if claim.exact is None:
         return None
     rational = {name: rationals(value) for name, value in instance.items()}
     quantity, bound, how = claim.exact(**rational)
     plain = {name: np.asarray(value) for name, value in instance.items()}
-    return Counterexample(plain, str(quantity), str(bound), bool(quantity > bound), how, **effort)
+    return Counterexample(plain, str(quantity), str(bound), bool(quantity > bound), how, starts, seconds)
 
 
 def rationals(value: np.ndarray) -> Any:
@@ -163,24 +171,3 @@ def rationals(value: np.ndarray) -> Any:
     if np.ndim(value):
         return [rationals(entry) for entry in value]
     return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else Fraction(int(value))
-
-
-@dataclass(frozen=True)
-class Falsified:
-    """A claim's search beside those of its printed forms."""
-
-    claim: Falsification
-    controls: list[Falsification]
-
-    def record(self) -> dict[str, Any]:
-        def plain(each: Falsification) -> dict[str, Any]:
-            exact = each.counterexample
-            shown = None if exact is None else {"quantity": exact.quantity, "bound": exact.bound, "how": exact.how}
-            return {**{f.name: getattr(each, f.name) for f in dataclasses.fields(each)}, "counterexample": shown}
-
-        return {**plain(self.claim), "controls": [plain(each) for each in self.controls]}
-
-
-def violates(evidence: Evidence) -> bool:
-    """Whether evidence about a single instance is violated."""
-    return bool(np.max(np.asarray(evidence.violation())) > 0)

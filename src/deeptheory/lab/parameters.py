@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Interval, Le
+from annotated_types import Interval
 
 __all__ = ["Count", "Parameter", "Positive", "Probability", "Sizes", "Trials", "parameters_of", "settings"]
 
@@ -23,7 +23,7 @@ _WORDS = {"int": "a whole number", "float": "a number", "ints": "whole numbers",
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting of a claim: its kind (int, float, ints, floats, bool, choice), default, value at full size, and range."""
+    """One setting of a claim: kind (int, float, ints, floats, bool, choice), default, value at full size, range."""
 
     name: str
     kind: str
@@ -119,10 +119,8 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     if typing.get_origin(hint) is Annotated:
         hint, *notes = typing.get_args(hint)
         for note in notes:
-            if isinstance(note, (Interval, Ge)) and note.ge is not None:
-                low = note.ge
-            if isinstance(note, (Interval, Le)) and note.le is not None:
-                high = note.le
+            if isinstance(note, Interval):
+                low, high = float(note.ge), float(note.le)  # type: ignore[arg-type]
     if typing.get_origin(hint) is Literal:
         return Parameter(name, "choice", default, choices=tuple(typing.get_args(hint)))
     kinds = {int: "int", float: "float", bool: "bool", tuple[int, ...]: "ints", tuple[float, ...]: "floats"}
@@ -134,9 +132,7 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     return replace(parameter, default=parameter.check(default))
 
 
-def settings(
-    parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, full: bool = False
-) -> dict[str, Any]:
+def settings(parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, full: bool = False) -> dict[str, Any]:
     """All parameters of a run: defaults, or the full size, with the given ones checked and put in place."""
     import difflib
 

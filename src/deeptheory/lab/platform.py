@@ -27,7 +27,8 @@ def described() -> str:
     """Versions and flags on which the bits of a run depend."""
     python = ".".join(map(str, sys.version_info[:2]))
     machine = os.uname().machine if hasattr(os, "uname") else sys.platform
-    return f"python {python}, jax {version('jax')}, numpy {version('numpy')}, scipy {version('scipy')}, {machine}, one thread"
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("jax", "numpy", "scipy"))
+    return f"python {python}, {libraries}, {machine}, one thread"
 
 
 def remember_compilations(folder: Path) -> None:

@@ -194,6 +194,9 @@ def judged(
     try:
         pieces = reread(observe(claim, key, settings, control), control, claim)
         judgements = verdicts(pieces)
+        if claim.over is not None:
+            tried = claim.draws * (claim.generations + 2)
+            judgements = {name: searched(judgement, tried) for name, judgement in judgements.items()}
         if any(j.verdict == "refuted" and j.statistical for j in judgements.values()) and claim.takes_key:
             more = dict(settings)
             if "trials" in more:
@@ -209,6 +212,13 @@ def judged(
 def verdicts(pieces: Pieces) -> dict[str, Judgement]:
     """Judge each piece at its share of the level."""
     return {name: piece.judge(LEVEL / len(pieces)) for name, piece in pieces.items()}
+
+
+def searched(judgement: Judgement, tried: int) -> Judgement:
+    """Say how many instances stand behind a for-all statement that was not violated."""
+    if judgement.verdict != "holds":
+        return judgement
+    return dataclasses.replace(judgement, strength=f"no violation in {tried:,} searched")
 
 
 def repeated(first: dict[str, Judgement], second: dict[str, Judgement]) -> dict[str, Judgement]:
@@ -246,7 +256,7 @@ def combined(
 def item_verdict(served: tuple[str, ...], judgements: dict[str, Judgement], verdict: Verdict) -> Verdict:
     """The verdict on one item: that of the pieces which serve it, and never better than the controls allow."""
     own = [judgements[piece].verdict for piece in served if piece in judgements]
-    if not own or verdict == "inconclusive" and all(v == "holds" for v in own):
+    if not own or (verdict == "inconclusive" and all(v == "holds" for v in own)):
         return "inconclusive"
     return "refuted" if "refuted" in own else "inconclusive" if "inconclusive" in own else "holds"
 
@@ -293,7 +303,9 @@ def rivals(pieces: Pieces) -> list[ControlResult]:
     """The exponents that a rate names as its rivals, each judged on the same numbers."""
     found = []
     for name, piece in pieces.items():
-        for exponent in piece.rivals if isinstance(piece, Rate) else ():
+        if not isinstance(piece, Rate):
+            continue
+        for exponent in piece.rivals:
             judgement = dataclasses.replace(piece, exponent=exponent).judge(LEVEL)
             label = f"{name}: " if name else ""
             found.append(ControlResult(f"{label}exponent {exponent:g}", judgement.verdict, judgement.reason))
@@ -305,9 +317,9 @@ def compile_seconds() -> Iterator[list[float]]:
     """Count the seconds JAX spends on tracing and compiling while this is open."""
     spent = [0.0]
 
-    def listen(event: str, duration: float, **_: Any) -> None:
+    def listen(event: str, duration_secs: float, **_: Any) -> None:
         if "/compile/" in event or "compilation_cache/cache_retrieval" in event:
-            spent[0] += duration
+            spent[0] += duration_secs
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:

@@ -73,7 +73,7 @@ def _evaluator(claim: Claim, settings: tuple[tuple[str, Any], ...]) -> Callable[
 
 
 def aligned(evidence: Evidence) -> Evidence:
-    """Give all arrays the same number of axes (trailing ones of length 1), so that they broadcast instance by instance."""
+    """Give all arrays the same number of axes (trailing ones of length 1): they then broadcast instance by instance."""
     leaves, tree = jax.tree.flatten(evidence)
     arrays = [np.asarray(leaf) for leaf in leaves]
     axes = max((array.ndim for array in arrays), default=0)
@@ -98,7 +98,7 @@ def evolve(
     """Differential evolution from random draws; returns the final population and its violations, worst first.
 
     Half of the trial points go from their parent towards the best, half from a random parent, so that the search
-    neither stalls in one valley nor wanders; points that leave the cube are reflected. `stop` sees the largest violation.
+    neither stalls in one valley nor wanders; points that leave the cube are reflected. `stop` sees the worst.
     """
     size, dimension = landscape.batch, landscape.dimension
     points = drawn(generator, size, dimension)

@@ -23,8 +23,8 @@ def local_exponents(x: Any, y: Any) -> np.ndarray:
 def measured_exponent(x: Any, y: Any, level: float) -> tuple[float, float, np.ndarray]:
     """The exponent of y in x at the far end, its half-width, and all local exponents.
 
-    Without trials it is the last local exponent. With trials it is the slope of the whole line where a straight line fits
-    (in log–log axes), else again the last local one.
+    Without trials it is the last local exponent. With trials it is the slope of the whole line where a straight line
+    fits (in log–log axes), else again the last local one.
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     if y.ndim == 1:
@@ -119,7 +119,9 @@ class Limit(_Exponents):
         slope, width, slopes = measured_exponent(self.x, self.y, level)
         noisy = np.ndim(self.y) == 2
         above = slope + self.order
-        shown = f"distances fall like size^{slope:.3f}" + (f" ± {width:.2g}" if noisy else "") + f", order {self.order:g}"
+        shown = (
+            f"distances fall like size^{slope:.3f}" + (f" ± {width:.2g}" if noisy else "") + f", order {self.order:g}"
+        )
         judged = Judgement("refuted", shown, self.strength, self.resolution, statistical=noisy)
         if above - width > self.resolution:
             heading = slope if noisy else extrapolated(slopes)
@@ -153,7 +155,9 @@ class Bounded(Evidence):
         size = float(np.max(np.abs(y)))
         if np.all(steps <= 1e-9 * size):
             return Judgement("holds", "constant to rounding", self.strength, 1e-9)
-        ratio = float(max(steps[-1] / max(steps[-2], 1e-300), (steps[-1] / max(steps[0], 1e-300)) ** (1 / (len(steps) - 1))))
+        ratio = float(
+            max(steps[-1] / max(steps[-2], 1e-300), (steps[-1] / max(steps[0], 1e-300)) ** (1 / (len(steps) - 1)))
+        )
         shown = f"successive differences shrink by {ratio:.2f}; last value {y[-1]:.4g}"
         judged = Judgement("refuted", shown, self.strength, ratio)
         if ratio <= 0.7 or steps[-1] <= 1e-9 * size:

@@ -3,14 +3,16 @@
 import dataclasses
 import io
 import json
+from collections import OrderedDict
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+Kind = TypeVar("Kind")
 Verdict = Literal["holds", "refuted", "inconclusive"]
 
 LEVEL = 1e-6
@@ -41,11 +43,17 @@ class Judgement:
 class Evidence:
     """Labelled numbers that know how they are to be judged. Each kind is a frozen dataclass and a JAX pytree."""
 
-    kinds: dict[str, type["Evidence"]] = {}
+    kinds: ClassVar[dict[str, type["Evidence"]]] = {}
     strength = ""
 
     def __init_subclass__(cls) -> None:
         Evidence.kinds[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        # JAX sorts the keys of plain dictionaries, but axes (`along`) and links of a chain come in an order.
+        for name, value in vars(self).items():
+            if type(value) is dict:
+                object.__setattr__(self, name, OrderedDict(value))
 
     def judge(self, level: float = LEVEL) -> Judgement:
         """Return the verdict that follows from these numbers alone."""
@@ -67,7 +75,8 @@ class Evidence:
         return Judgement("inconclusive", reason, self.strength)
 
 
-def kind(cls: type) -> type:
+@dataclass_transform(frozen_default=True)
+def kind(cls: type[Kind]) -> type[Kind]:
     """Make a class of evidence a frozen dataclass and a pytree."""
     return jax.tree_util.register_dataclass(dataclass(frozen=True, eq=False)(cls))
 
@@ -137,7 +146,7 @@ def encode(pieces: dict[str, Evidence]) -> tuple[dict[str, Any], bytes]:
         for name, piece in pieces.items()
     }
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
     return json.loads(json.dumps(described)), buffer.getvalue()
 
 

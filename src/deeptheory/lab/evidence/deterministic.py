@@ -83,7 +83,9 @@ class Identity(Evidence):
         worst = np.unravel_index(np.argmax(gap / allowed), gap.shape) if gap.ndim else ()
         resolution = float(np.max(allowed / np.maximum(measure, np.finfo(float).tiny)))
         if gap[worst] > allowed[worst]:
-            reason = f"{left[worst]:.8g} against {right[worst]:.8g}, {gap[worst] / allowed[worst]:.3g} times the allowed gap"
+            reason = (
+                f"{left[worst]:.8g} against {right[worst]:.8g}, {gap[worst] / allowed[worst]:.3g} times the allowed gap"
+            )
             return Judgement("refuted", reason, self.strength, resolution)
         reason = f"{left.size:,} numbers agree within {percent(float(np.max(gap / np.maximum(measure, 1e-300))))}"
         judged = Judgement("holds", reason, self.strength, resolution)
@@ -206,14 +208,15 @@ class Printed(Evidence):
         if np.any(beyond > 0):
             worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
             count = int(np.sum(beyond > 0))
-            reason = f"{count} of {ours.size} entries differ; worst {ours[worst]:.6g} against the printed {printed[worst]:.6g}"
+            pair = f"{ours[worst]:.6g} against the printed {printed[worst]:.6g}"
+            reason = f"{count} of {ours.size} entries differ; worst {pair}"
             return Judgement("refuted", reason, self.strength, resolution)
         return Judgement("holds", f"all {ours.size} printed entries reproduced", self.strength, resolution)
 
 
 @kind
 class Counterexample(Evidence):
-    """A violation of a statement, re-verified exactly: `quantity` and `bound` are rationals or mpmath numbers as text."""
+    """A violation of a statement, verified exactly: `quantity` and `bound` are rationals or mpmath numbers as text."""
 
     instance: dict[str, Any]
     quantity: Any

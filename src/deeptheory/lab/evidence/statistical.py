@@ -16,8 +16,8 @@ class Law(Evidence):
     """A predicted mean beside observations, whose last axis is independent trials.
 
     `exact=True`: the mean equals the prediction at these sizes, so the interval must contain it. Otherwise the first
-    axis of `observed` runs over `sizes`, the law is a limit reached like size^-order, and what is tested is the intercept of the
-    straight line in size^-order. Deviations are relative to `scale` (default: the prediction).
+    axis of `observed` runs over `sizes`, the law is a limit reached like size^-order, and what is tested is the
+    intercept of the straight line in size^-order. Deviations are relative to `scale` (default: the prediction).
     """
 
     predicted: Any
@@ -39,7 +39,7 @@ class Law(Evidence):
             return middle, width, 1.0
         sizes = np.asarray(self.sizes, float)
         freedom = len(sizes) * (observed.shape[-1] - 1)
-        fit = intervals.line(sizes**-self.order, middle, error, level=level / cells, freedom=freedom)
+        fit = intervals.line(sizes ** -float(self.order or 0), middle, error, level=level / cells, freedom=freedom)
         return fit.intercept, fit.intercept_width, float(np.min(fit.misfit) * cells)
 
     def verdict(self, level: float) -> Judgement:
@@ -52,7 +52,9 @@ class Law(Evidence):
             return self.inconclusive("some observations do not vary at all: the error of their mean is unknown")
         middle, width, misfit = self.estimate(level)
         predicted = np.broadcast_to(np.asarray(self.predicted, float), middle.shape)
-        scale = np.abs(predicted if self.scale is None else np.broadcast_to(np.asarray(self.scale, float), middle.shape))
+        scale = np.abs(
+            predicted if self.scale is None else np.broadcast_to(np.asarray(self.scale, float), middle.shape)
+        )
         if np.any(scale == 0):
             return self.inconclusive("the prediction is zero somewhere: give a scale for deviations")
         deviation, half = (middle - predicted) / scale, width / scale
@@ -69,7 +71,9 @@ class Law(Evidence):
         if resolution > self.resolution:
             return judged.doubted(f"deviations up to {percent(resolution)} cannot be excluded: {described}")
         count = f"{seen.size} predicted values, " if seen.size > 1 else ""
-        return Judgement("holds", f"{count}worst {described}", f"holds to {percent(resolution)}", resolution, statistical=True)
+        return Judgement(
+            "holds", f"{count}worst {described}", f"holds to {percent(resolution)}", resolution, statistical=True
+        )
 
 
 @kind
@@ -135,7 +139,7 @@ class Share(Evidence):
 
 @kind
 class Distribution(Evidence):
-    """Independent samples follow a law: `ranks` are the law's distribution function at the samples, so uniform on [0, 1].
+    """Independent samples follow a law: `ranks` are its distribution function at the samples, so uniform on [0, 1].
 
     Judged by the Dvoretzky–Kiefer–Wolfowitz band, which is valid at every sample size. Never for eigenvalues of one
     matrix: they are rigid, not independent.
@@ -165,7 +169,7 @@ class Distribution(Evidence):
 
 @kind
 class Trend(Evidence):
-    """The sign of an effect: independent paired differences whose mean should be positive. Never a theorem's only leg."""
+    """The sign of an effect: independent differences whose mean should be positive. Never a theorem's only leg."""
 
     differences: Any
     along: dict[str, Any] = coordinates()

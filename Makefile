@@ -1,0 +1,49 @@
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: tour test quick soak lint catalogue record lock bench clean
+
+tour: $(READY)  ## the flagship claims, three minutes, a page to look at
+	$(BIN)/deeptheory tour
+
+test: $(READY) lint  ## everything: lint, types, contracts, unit and property tests, every claim, command line, browser
+	$(BIN)/pytest -n 2 --dist worksteal
+
+quick: $(READY)  ## the inner loop: unit tests without the slow ones
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not browser"
+
+soak: $(READY)  ## twenty seeds, then full size
+	$(BIN)/deeptheory calibrate all --seeds 20
+	$(BIN)/deeptheory check all --full
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+catalogue: $(READY)
+	$(BIN)/python -m deeptheory.lab.catalogue > /dev/null
+
+record: $(READY) catalogue  ## write the ledger anew: every claim, and the items that unit tests compare with an oracle
+	$(BIN)/deeptheory check all --record
+	$(BIN)/pytest -n 2 --record-items -m item
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+lock:  ## renew the lock file
+	$(BIN)/pip-compile --quiet --extra oracles --extra test --extra dev --generate-hashes --allow-unsafe \
+		--no-emit-index-url --no-emit-find-links --strip-extras \
+		--output-file requirements.lock pyproject.toml
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache

@@ -1,0 +1,69 @@
+"""The Python face: check claims by any of their names, as the command line does."""
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from deeptheory.lab.catalogue import load
+from deeptheory.lab.workers import Workers
+from deeptheory.what import entries
+
+if TYPE_CHECKING:
+    from deeptheory.lab._claim import Claim
+    from deeptheory.lab.run import Run
+
+__all__ = ["Runs", "check", "claim"]
+
+
+class Runs(list):
+    """Several runs, shown as a table."""
+
+    def _repr_html_(self) -> str:
+        from deeptheory.report.notebook import runs_html
+
+        return runs_html(self)
+
+
+@functools.cache
+def _pool(jobs: int) -> Workers:
+    from deeptheory.lab.checking import workers
+
+    return workers(jobs)
+
+
+def check(*what: str, seed: int = 0, full: bool = False, jobs: int = 1, **settings: Any) -> "Run | Runs":
+    """Check claims by name, item ("J7.4", "arora thm 11.1.1"), book or subject.
+
+    One claim gives a `Run`, several give `Runs`. Settings are given to every claim that has them. The work is done in
+    worker processes with one thread each, as on the command line, so the same seed gives the same bits.
+    """
+    from deeptheory.lab.checking import checked, tasks
+
+    chosen = entries(what)
+    todo = [
+        task
+        for entry in chosen
+        for task in tasks([entry], seeds=(seed,), full=full, settings=_own(entry, settings, chosen))
+    ]
+    found = {}
+    for task, outcome, _ in checked(todo, _pool(min(jobs, len(todo)))):
+        if isinstance(outcome, Exception):
+            raise outcome
+        found[task.entry.name] = outcome
+    runs = Runs(found[entry.name] for entry in chosen)
+    return runs[0] if len(runs) == 1 else runs
+
+
+def _own(entry: Any, settings: dict[str, Any], chosen: Sequence[Any]) -> dict[str, Any]:
+    """The settings this claim has; one that no chosen claim has is passed on, to be refused with its nearest names."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if name in entry.parameters or not any(name in other.parameters for other in chosen)
+    }
+
+
+def claim(name: str) -> "Claim":
+    """The claim with this name, to call, sweep or falsify in this process."""
+    (entry,) = entries([name])
+    return load(entry.name)

@@ -1,0 +1,205 @@
+"""Self-attention as particles on the sphere: one exact equation, one cluster, one energy (jagannath, chapter 14)."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+from scipy.integrate import simpson
+
+from deeptheory.attention.clusters import (
+    consensus_time,
+    interaction_energy,
+    kuramoto_velocity,
+    random_tokens,
+    token_flow,
+    token_velocity,
+)
+from deeptheory.attention.equiangular import equiangular_overlap
+from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
+from deeptheory.randomness import generator
+
+InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
+
+
+@claim(
+    items={"J14.5": ("overlap", "rate when hot", "rate when cold")},
+    says=r"Orthonormal tokens under self-attention with $Q=K=V=I$ keep one common overlap $g$, and it obeys exactly "
+    r"$\dot g = 2e^{\beta g}(1-g)((n-1)g+1)/(e^{\beta}+(n-1)e^{\beta g})$. From any start close to consensus all "
+    r"$1-\langle x_i,x_j\rangle$ vanish like $e^{-2t}$, whatever $\beta$.",
+    needs="at least as many dimensions as tokens; for the rate, a start near consensus",
+    full=dict(count=32, dimension=128, betas=(0.0, 0.5, 1.0, 2.0, 4.0, 6.0)),
+)
+def orthonormal_tokens_obey_one_equation(
+    key,
+    *,
+    count: Annotated[int, Interval(ge=2, le=128)] = 8,
+    dimension: Annotated[int, Interval(ge=2, le=1024)] = 64,
+    betas: InverseTemperatures = (0.0, 1.0, 2.0, 4.0),
+    start: Literal["orthonormal", "random"] = "orthonormal",
+):
+    assume(dimension >= count, "orthonormal tokens need at least as many dimensions as there are tokens")
+    times, substeps = np.linspace(0.5, 12.0, 24), 32
+    drawn = random_tokens(key, count, dimension)
+    orthonormal = drawn if start == "random" else np.linalg.qr(drawn.T)[0].T
+    pole = np.eye(dimension)[0] + 0.3 * random_tokens(jax.random.fold_in(key, 1), count, dimension)
+    near_pole = pole / np.linalg.norm(pole, axis=1, keepdims=True)
+    # The second grid of times visits 1, 2, … and then waits: the same compiled program with twice the step.
+    grids = np.stack([times, np.minimum(2 * times, times[-1]), times])
+    starts = np.stack([orthonormal, orthonormal, near_pole])
+    flow = jax.vmap(jax.vmap(partial(token_flow, substeps=substeps), (0, 0, None)), (None, None, 0))
+    fine, coarse, near = np.asarray(flow(starts, grids, np.asarray(betas))).swapaxes(0, 1)
+    overlaps = (fine @ fine.swapaxes(-1, -2))[..., *np.triu_indices(count, 1)]
+    exact = np.stack([equiangular_overlap(times, count, beta) for beta in betas])
+    # |x − y|²/2 keeps the digits of 1 − ⟨x, y⟩ that subtraction would lose.
+    gaps = 0.5 * np.max(np.sum((near[:, -5:, :, None] - near[:, -5:, None]) ** 2, axis=-1), axis=(2, 3))
+    hot, cold = int(np.argmin(betas)), int(np.argmax(betas))
+    clock, slow = np.exp(times[-5:]), -2 * float(np.exp(-betas[cold]))
+    return {
+        "overlap": Identity(
+            np.stack([overlaps.min(-1), overlaps.max(-1)]),
+            exact[None],
+            scale=1.0,
+            size=len(times) * substeps,
+            # Halving the step divides the error by 16, so the difference of the two runs exceeds what is left.
+            error=2 * np.max(np.abs(fine[:, 1::2] - coarse[:, :12])),
+            along={"pair": ["least", "greatest"], "inverse temperature": np.asarray(betas), "time": times},
+        ),
+        # Nothing is noisy here, so the exponent is asked for to 1 %. The slow rival is the decay constant O(e^-β) that
+        # is proven for the whole way: the start from afar is that slow, the end is not.
+        "rate when hot": Rate(clock, gaps[hot], exponent=-2.0, resolution=0.02, rivals=(-1.0,)),
+        "rate when cold": Rate(
+            clock, gaps[cold], exponent=-2.0, resolution=0.02, rivals=(-1.0, slow) if slow > -1.9 else (-1.0,)
+        ),
+    }
+
+
+@orthonormal_tokens_obey_one_equation.control(
+    "without the factor 2, as if one token of a pair stood still", of="overlap"
+)
+def half_speed(evidence):
+    along = {**evidence.along, "time": evidence.along["time"][1::2]}
+    return replace(evidence, left=evidence.left[..., 1::2], right=evidence.right[..., :12], along=along)
+
+
+orthonormal_tokens_obey_one_equation.control(
+    "random directions in high dimension, which are orthonormal only nearly", of="overlap", start="random"
+)
+
+
+@orthonormal_tokens_obey_one_equation.figure
+def overlap_curves(pieces):
+    import altair as alt
+    import pandas as pd
+
+    along = pieces["overlap"].along
+    rows = [
+        {"t": t, "β": f"{beta:g}", "overlap": value, "what": what}
+        for what, values in (("exact", pieces["overlap"].right[0]), ("tokens", pieces["overlap"].left[0]))
+        for beta, line in zip(along["inverse temperature"], values, strict=True)
+        for t, value in zip(along["time"], line, strict=True)
+    ]
+    base = alt.Chart(pd.DataFrame(rows)).encode(x="t:Q", y="overlap:Q", color="β:N")
+    exact, tokens = (base.transform_filter(alt.datum.what == what) for what in ("exact", "tokens"))
+    return (exact.mark_line() + tokens.mark_point(filled=True, size=40)).properties(
+        title="Common overlap of orthonormal tokens: exact equation (lines), simulated tokens (points)"
+    )
+
+
+@claim(
+    items={"J14.8": ("consensus", "circle")},
+    says=r"With $\beta=0$ every token moves toward the plain mean, and from almost every start all tokens meet in one "
+    r"point; on the circle the flow is Kuramoto's $\dot\theta_i=\frac1n\sum_j\sin(\theta_j-\theta_i)$.",
+    needs="starts drawn from a density on the sphere: saddles, such as two antipodal groups, stay where they are",
+    full=dict(trials=1000, share=0.01),
+)
+def uniform_attention_ends_in_one_cluster(
+    key,
+    *,
+    trials: Trials = 160,
+    share: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05,
+    start: Literal["uniform", "antipodal"] = "uniform",
+):
+    shapes = ((32, 2), (32, 3), (16, 10))
+    # Near consensus the distance halves every 0.7; 100 leaves room for starts as close as e^-40 to a saddle.
+    arrive = jax.vmap(lambda tokens: consensus_time(tokens, 0.0, 1e-6, 0.1, 100.0))
+    failures = []
+    for i, (count, dimension) in enumerate(shapes):
+        tokens = random_tokens(jax.random.fold_in(key, i), trials, count, dimension)
+        if start == "antipodal":
+            tokens = np.sign(tokens[..., :1]) * np.eye(dimension)[0]
+        if dimension == 2:  # a great circle of the sphere is never left: one compiled program less
+            tokens = np.pad(tokens, ((0, 0), (0, 0), (0, 1)))
+        failures.append(int(np.sum(~np.isfinite(np.asarray(arrive(tokens))))))
+    angles = generator(key).uniform(0, 2 * np.pi, (trials, 32))
+    circle, tangent = (
+        np.stack([f(angles), g(angles)], -1) for f, g in ((np.cos, np.sin), (lambda a: -np.sin(a), np.cos))
+    )
+    velocity = np.asarray(jax.vmap(token_velocity, (0, None))(circle, 0.0))
+    return {
+        # The theorem says never; a share is what finitely many starts can exclude.
+        "consensus": Chance(failures, trials, share, along={"tokens, dimension": [f"{n}, {d}" for n, d in shapes]}),
+        "circle": Identity(np.sum(velocity * tangent, -1), jax.vmap(kuramoto_velocity)(angles), scale=1.0),
+    }
+
+
+uniform_attention_ends_in_one_cluster.control(
+    "every start, also two antipodal groups", of="consensus", start="antipodal"
+)
+
+
+@uniform_attention_ends_in_one_cluster.control("coupling 2, as ascent of the printed energy would have it", of="circle")
+def double_coupling(evidence):
+    return replace(evidence, right=2 * evidence.right)
+
+
+@claim(
+    items={"J14.9": ("gradient", "climb", "ascent")},
+    says=r"With $\beta=0$ the token flow is gradient ascent of $\frac{1}{2n}\sum_{ij}\langle x_i,x_j\rangle$, half the "
+    r"printed $E_0$, so that $\dot E_0 = 2\sum_i|\dot x_i|^2\ge 0$.",
+    needs="uniform attention: a cold enough flow climbs another energy and may lower this one",
+    full=dict(trials=256),
+)
+def uniform_attention_climbs_half_the_energy(
+    key, *, trials: Trials = 32, beta: Annotated[float, Interval(ge=0.0, le=20.0)] = 0.0
+):
+    starts = random_tokens(key, trials, 16, 3)
+    slope = np.asarray(jax.vmap(jax.grad(interaction_energy))(starts))
+    gradient = slope - np.sum(slope * starts, -1, keepdims=True) * starts
+    velocities = jax.vmap(token_velocity, (0, None))
+    # The second grid of times takes steps twice as long and then waits: an estimate of all errors of the first.
+    times = np.linspace(0.0, 10.0, 201)
+    flow = jax.vmap(jax.vmap(partial(token_flow, substeps=4), (0, None, None)), (None, 0, None))
+    paths = np.asarray(flow(starts, np.stack([times, np.minimum(2 * times, 10.0)]), beta))
+    energies = np.sum(np.sum(paths, axis=-2) ** 2, -1) / 16
+    powers = 2 * np.sum(np.asarray(velocities(paths.reshape(-1, 16, 3), beta)) ** 2, (-1, -2)).reshape(energies.shape)
+    energy, worked = energies[0], simpson(powers[0], x=times)
+    error = np.max(np.abs(energy[:, ::2] - energies[1, :, :101])) + np.max(
+        np.abs(worked - simpson(powers[1, :, :101], x=times[::2]))
+    )
+    return {
+        "gradient": Identity(velocities(starts, beta), gradient / 2, scale=1.0, size=16),
+        "climb": Identity(energy[:, -1] - energy[:, 0], worked, scale=16.0, error=2 * error),
+        "ascent": Inequality(energy[:, :-1], energy[:, 1:]),
+    }
+
+
+@uniform_attention_climbs_half_the_energy.control(
+    "gradient ascent of E₀ itself, as printed", erratum="J14.9", of="gradient"
+)
+def printed_energy(evidence):
+    return replace(evidence, right=2 * evidence.right)
+
+
+@uniform_attention_climbs_half_the_energy.control(
+    "the energy gains one squared speed, as under its own ascent", of="climb"
+)
+def single_climb(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+uniform_attention_climbs_half_the_energy.control(
+    "the same energy climbs when tokens attend selectively", of="ascent", beta=9.0
+)

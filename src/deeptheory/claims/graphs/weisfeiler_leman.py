@@ -1,0 +1,149 @@
+"""Bridges and cut vertices: invisible to colour refinement, visible to it with distances (handbook 3.3)."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.graphs.weisfeiler_leman import (
+    block_counts,
+    bridges,
+    colour_refinement,
+    computation_tree,
+    edge_colours,
+    graphs_up_to,
+    labels_by_colour,
+    mixed_colours,
+    node_colours,
+    resistance_distances,
+    shortest_path_distances,
+)
+from deeptheory.lab import Counterexample, Exact, claim
+
+DISTANCES = {"neighbours": None, "shortest paths": shortest_path_distances, "resistances": resistance_distances}
+Sight = Literal["neighbours", "shortest paths", "resistances"]
+
+
+def bridge_labels(graphs):
+    """Whether each edge is a bridge, keyed as `edge_colours` keys edges."""
+    found = [bridges(graph) for graph in graphs]
+    return {(i, frozenset(e)): frozenset(e) in found[i] for i, graph in enumerate(graphs) for e in graph.edges}
+
+
+def cut_labels(graphs):
+    """Whether each node is a cut vertex, that is in two blocks or more, keyed as `node_colours` keys nodes."""
+    return {(i, v): blocks > 1 for i, graph in enumerate(graphs) for v, blocks in block_counts(graph).items()}
+
+
+@claim(
+    items={"H3.6": ("search", "tie", "trees", "pair")},
+    says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two triangles "
+    "joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes only these two "
+    "are so confused, and with up to five nodes none.",
+    needs="nodes carry no features and see the multiset of their neighbours",
+)
+def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
+    graphs = graphs_up_to(6)
+    missed = []
+    for n in range(1, 7):
+        small = [graph for graph in graphs if len(graph) <= n]
+        colouring = colour_refinement(small, distance=DISTANCES[sees])
+        edges = mixed_colours(edge_colours(small, colouring), bridge_labels(small))
+        nodes = mixed_colours(node_colours(small, colouring), cut_labels(small))
+        missed.append([len(edges), len(nodes)])
+
+    blind = edge_colours(graphs, colour_refinement(graphs))
+    found = next(iter(mixed_colours(blind, bridge_labels(graphs)).values()))
+    pair = [graphs[found[has_bridge][0]] for has_bridge in (True, False)]
+    colours = [sorted(each.values()) for each in colour_refinement(pair, distance=DISTANCES[sees]).colours]
+    trees = [sorted(str(computation_tree(graph, v, 6)) for v in graph) for graph in pair]
+    counts = [len(bridges(graph)) for graph in pair]
+    return {
+        "search": Exact(
+            missed,
+            [[0, 0]] * 5 + [[1, 1]],
+            along={
+                "nodes up to": np.arange(1, 7),
+                "colours that mix": ["bridges and other edges", "cut and other nodes"],
+            },
+        ),
+        "tie": Exact(*colours, along={"node": np.arange(6)}),
+        "trees": Exact(*trees, along={"node": np.arange(6)}),
+        "pair": Counterexample(
+            instance={name: np.array(graph.edges) for name, graph in zip(("with", "without"), pair, strict=True)},
+            quantity=counts[0],
+            bound=counts[1],
+            violated=trees[0] == trees[1] and counts[0] > counts[1],
+            how="bridges of two graphs whose nodes unroll to the same trees",
+        ),
+    }
+
+
+@colour_refinement_misses_bridges.control("injective sums find every bridge, as printed", erratum="H3.6", of="search")
+def nothing_missed(evidence):
+    return replace(evidence, right=np.zeros_like(evidence.right))
+
+
+colour_refinement_misses_bridges.control(
+    "the pair ties for shortest-path distances too", of="tie", sees="shortest paths"
+)
+colour_refinement_misses_bridges.control("the pair ties for resistance distances too", of="tie", sees="resistances")
+
+
+@colour_refinement_misses_bridges.figure
+def confused_pair(pieces):
+    import altair as alt
+    import networkx as nx
+    import pandas as pd
+
+    charts = []
+    for name, title in (("with", "two triangles and a bridge"), ("without", "a hexagon and a chord")):
+        graph = nx.Graph()
+        graph.add_edges_from(pieces["pair"].instance[name].tolist())
+        where = nx.kamada_kawai_layout(graph)
+        kinds = {True: "bridge", False: "other edge"}
+        cut = bridges(graph)
+        lines = [
+            {"x": where[u][0], "y": where[u][1], "x2": where[v][0], "y2": where[v][1], "what": kinds[{u, v} in cut]}
+            for u, v in graph.edges
+        ]
+        dots = [{"x": where[v][0], "y": where[v][1], "what": f"{graph.degree(v)} neighbours"} for v in graph]
+        shared = {"x": alt.X("x", axis=None), "y": alt.Y("y", axis=None), "color": alt.Color("what:N", title=None)}
+        edges = alt.Chart(pd.DataFrame(lines)).mark_rule(strokeWidth=3).encode(**shared, x2="x2", y2="y2")
+        nodes = alt.Chart(pd.DataFrame(dots)).mark_circle(size=400, opacity=1).encode(**shared)
+        charts.append((edges + nodes).properties(title=title, width=220, height=200))
+    return alt.hconcat(*charts)
+
+
+@claim(
+    items={"H3.7": ("bridges", "cut vertices")},
+    says="Colour refinement with shortest-path distances tells every bridge from every other edge, and with resistance "
+    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together.",
+    needs="distances are exact; infinite between components",
+)
+def distance_colours_show_bridges(
+    *,
+    nodes: Annotated[int, Interval(ge=2, le=7)] = 7,
+    bridges_by: Sight = "shortest paths",
+    cuts_by: Sight = "resistances",
+):
+    graphs = graphs_up_to(nodes)
+    colourings = {sight: colour_refinement(graphs, distance=DISTANCES[sight]) for sight in {bridges_by, cuts_by}}
+
+    def told(colours, labels):
+        guessed = labels_by_colour(colours, labels)
+        return Exact(np.array([guessed[each] for each in colours]), np.array([labels[each] for each in colours]))
+
+    return {
+        "bridges": told(edge_colours(graphs, colourings[bridges_by]), bridge_labels(graphs)),
+        "cut vertices": told(node_colours(graphs, colourings[cuts_by]), cut_labels(graphs)),
+    }
+
+
+distance_colours_show_bridges.control(
+    "neighbours are enough for bridges", of="bridges", nodes=6, bridges_by="neighbours", cuts_by="neighbours"
+)
+distance_colours_show_bridges.control(
+    "shortest paths are enough for cut vertices", of="cut vertices", cuts_by="shortest paths"
+)

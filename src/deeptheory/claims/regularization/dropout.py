@@ -1,0 +1,280 @@
+"""Dropout in matrix sensing: the penalty it adds, the least value of that penalty, and the optimum it selects."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.optimize
+from annotated_types import Interval
+
+from deeptheory.lab import Chain, Count, Identity, Inequality, Reals, claim
+from deeptheory.randomness import generator
+from deeptheory.regularization.dropout import (
+    balanced_factors,
+    dropout_objective,
+    dropout_optimum,
+    dropout_regularizer,
+    dropout_shrinkage,
+    dropout_strength,
+    equalization_defect,
+    equalize,
+    equalized_factors,
+    expected_dropout_regularizer,
+    nuclear_norm_chain,
+    sensing_loss,
+    unequalizable_residual,
+)
+
+SINGULAR = (3.0, 2.0, 1.0, 0.3)
+"""Singular values of the target of the shrinkage experiment: spread so that the rates below select every rank."""
+
+# Compiled once: the experiments below call them for many draws and again for their controls.
+chains = jax.jit(jax.vmap(nuclear_norm_chain))
+all_balanced = jax.jit(jax.vmap(balanced_factors, (0, None)), static_argnums=1)
+all_optima = jax.jit(jax.vmap(dropout_optimum, (None, None, 0)), static_argnums=1)
+
+
+def descended(objective, start, *arguments):
+    """Minimise a compiled value-and-gradient function by L-BFGS; return the value and the point it reaches."""
+
+    def flat(x):
+        value, gradient = objective(x.reshape(start.shape), *arguments)
+        return float(value), np.asarray(gradient).ravel()
+
+    found = scipy.optimize.minimize(
+        flat,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 3000, "maxfun": 6000, "ftol": 1e-15, "gtol": 1e-9},
+    )
+    return found.fun, found.x.reshape(start.shape)
+
+
+@jax.jit
+def shrunk_values(width, strengths):
+    """The predicted singular values, a row for each strength."""
+    return jax.vmap(lambda strength: dropout_shrinkage(jnp.asarray(SINGULAR), width, strength)[0])(strengths)
+
+
+@jax.jit
+@jax.value_and_grad
+def population_objective(factors, target, strength):
+    """The dropout objective averaged over Gaussian measurements, and its gradient, at U above V in one array."""
+    left, right = factors[: target.shape[0]], factors[target.shape[0] :]
+    return jnp.sum((target - left @ right.T) ** 2) + strength * expected_dropout_regularizer(left, right)
+
+
+@jax.jit
+@jax.value_and_grad
+def penalty_of_change(change, left, right):
+    """The penalty, and its gradient, at (U G, V G⁺ᵀ): all factors of U Vᵀ as G runs over matrices with independent rows."""
+    return expected_dropout_regularizer(left @ change, right @ jnp.linalg.solve(change @ change.T, change))
+
+
+@claim(
+    items={"A11.5": ""},
+    says=r"Dropping columns at rate $p$ adds exactly $\frac{p}{1-p}\sum_j\frac1n\sum_i(u_j^\top A_iv_j)^2$ to the "
+    "squared loss of matrix sensing, for all factors, measurements and labels.",
+    needs=r"kept columns are scaled by $1/(1-p)$; a column of U and of V is dropped together; $0\le p<1$",
+    over=dict(
+        left=Reals(-2, 2, shape=(4, 5)),
+        right=Reals(-2, 2, shape=(3, 5)),
+        measurements=Reals(-2, 2, shape=(7, 4, 3)),
+        labels=Reals(-5, 5, shape=(7,)),
+        rate=Reals(0.0, 0.95),
+    ),
+    draws=128,
+    generations=6,
+)
+def dropout_is_a_penalty(left, right, measurements, labels, rate):
+    enumerated = dropout_objective(left, right, measurements, labels, rate)
+    loss = sensing_loss(left, right, measurements, labels)
+    penalty = dropout_strength(rate) * dropout_regularizer(left, right, measurements)
+    # Rounding is that of the numbers before they cancel, at the largest mask.
+    size = sensing_loss(abs(left), abs(right), abs(measurements), -abs(labels)) / (1 - rate) ** 2
+    return Identity(enumerated, loss + penalty, scale=size)
+
+
+@jax.jit
+@jax.vmap
+def objective_with_unscaled_mask(left, right, measurements, labels, rate):
+    """What the objective would be if the mask had the variance of an indicator."""
+    penalty = rate * (1 - rate) * dropout_regularizer(left, right, measurements)
+    return sensing_loss(left, right, measurements, labels) + penalty
+
+
+@dropout_is_a_penalty.control("p(1−p), the variance of a mask that is not rescaled")
+def unscaled_mask(evidence, instances):
+    return replace(evidence, right=np.asarray(objective_with_unscaled_mask(**instances)))
+
+
+@claim(
+    items={"A11.8": ("chain", "attained", "descent")},
+    says=r"Under Gaussian measurements the least dropout penalty over all factors of $M$ is $\|M\|_*^2/d_1$: every "
+    "pair lies above it, link by link of the proof; equalized balanced factors reach it, and so does descent.",
+    needs=r"Gaussian measurements; width $d_1\ge\operatorname{rank}M$",
+    full=dict(pairs=10_000, matrices=64, width=9),
+)
+def dropout_is_the_squared_nuclear_norm(
+    key,
+    *,
+    width: Annotated[int, Interval(ge=3, le=12)] = 5,
+    pairs: Count = 1000,
+    matrices: Annotated[int, Interval(ge=1, le=1000)] = 8,
+):
+    draw = generator(key)
+    links = chains(draw.standard_normal((pairs, 4, width)), draw.standard_normal((pairs, 3, width)))
+    regularizer, chained, rank_one, least = (
+        np.asarray(links[name]) for name in ("regularizer", "cauchy_schwarz", "rank_one", "triangle")
+    )
+    steps = {
+        "Cauchy–Schwarz": (chained, regularizer),
+        "a rank-one matrix has one singular value": (rank_one, chained),
+        "and conversely": (chained, rank_one),
+        "triangle inequality": (least, rank_one),
+    }
+    # Three singular values, from comparable to far apart.
+    targets = draw.standard_normal((matrices, 4, 3)) * np.exp(draw.uniform(-2, 1, (matrices, 1, 3)))
+    left, right = all_balanced(targets, 3)
+    starts = draw.standard_normal((matrices, 3, width))
+    found = [descended(penalty_of_change, *problem)[0] for problem in zip(starts, left, right, strict=True)]
+    equalized = [expected_dropout_regularizer(*equalized_factors(matrix, width)) for matrix in targets]
+    least = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / width
+    return {
+        "chain": Chain(steps),
+        "attained": Identity(np.asarray(equalized), least, size=width),
+        # Descent is stopped where the penalty no longer moves in its tenth digit or so.
+        "descent": Identity(np.asarray(found), least, error=1e-6 * least),
+    }
+
+
+@dropout_is_the_squared_nuclear_norm.control("divided by the rank instead of the width", of="attained")
+def over_the_rank(evidence):
+    return replace(evidence, right=evidence.right * evidence.size / 3)
+
+
+@claim(
+    items={"A11.9": ("columns", "product", "rotation")},
+    says=r"The balanced factors $WS^{1/2}$, $YS^{1/2}$ of a matrix, padded with zero columns, have a rotation that "
+    r"gives every column of both the squared norm $\|M\|_*/d_1$ and leaves the product as it was.",
+    needs=r"width $d_1\ge\operatorname{rank}M$",
+    full=dict(matrices=200, width=16),
+)
+def balanced_factors_have_an_equalizing_rotation(
+    key,
+    *,
+    width: Annotated[int, Interval(ge=2, le=64)] = 6,
+    matrices: Annotated[int, Interval(ge=1, le=1000)] = 32,
+    columns: Literal["padded", "compact"] = "padded",
+):
+    draw = generator(key)
+    targets = draw.standard_normal((matrices, 7, 2)) @ draw.standard_normal((matrices, 2, 5))
+    kept = width if columns == "padded" else 2
+    left, right = map(np.asarray, all_balanced(targets, kept))
+    turn = np.asarray([equalize(gram) for gram in np.swapaxes(left, 1, 2) @ left])
+    left, right = left @ turn, right @ turn
+    norm = np.linalg.norm(targets, "nuc", axis=(1, 2))
+    unit = np.concatenate([(np.swapaxes(turn, 1, 2) @ turn).reshape(matrices, -1), np.linalg.det(turn)[:, None]], 1)
+    share = np.broadcast_to(norm[:, None] / width, (matrices, 2 * kept))
+    return {
+        "columns": Identity(np.concatenate([(left**2).sum(1), (right**2).sum(1)], 1), share, size=kept**2),
+        "product": Identity(left @ np.swapaxes(right, 1, 2), targets, scale=norm[:, None, None], size=kept**2),
+        "rotation": Identity(unit, np.append(np.eye(kept), 1.0), scale=1.0, size=kept**2),
+    }
+
+
+balanced_factors_have_an_equalizing_rotation.control(
+    "the compact decomposition as printed, without zero columns", erratum="A11.9", of="columns", columns="compact"
+)
+
+
+@claim(
+    items={"A11.10": ""},
+    says=r"Every 2×2 matrix has factors that a rotation turns into columns with equal products "
+    r"$\|u_i\|\|v_i\|=\|M\|_*/2$: its balanced ones. An arbitrary pair of factors need not be among them.",
+    needs="the factors are balanced, UᵀU = VᵀV",
+    over=dict(left=Reals(-3, 3, shape=(2, 2)), right=Reals(-3, 3, shape=(2, 2))),
+)
+def balanced_factors_can_be_equalized(left, right, *, pair: Literal["balanced", "given"] = "balanced"):
+    factors = balanced_factors(left @ right.T, 2) if pair == "balanced" else (left, right)
+    size = jnp.maximum(jnp.linalg.norm(left) * jnp.linalg.norm(right), 1e-9)
+    # The search over angles ends within 1e-8 of the best one.
+    return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size)
+
+
+balanced_factors_can_be_equalized.control("for any pair of factors, as printed", erratum="A11.10", pair="given")
+
+
+@balanced_factors_can_be_equalized.verify
+def no_rotation_equalizes(left, right):
+    return abs(equalization_defect(left, right)), Fraction(0), "the one candidate angle, in rationals"
+
+
+@claim(
+    items={"A11.11": ("value", "singular values", "certificate")},
+    says=r"The population optimum of dropout matrix sensing lowers the singular values of the target by "
+    r"$\lambda\sum_{i\le\rho}s_i/(d_1+\lambda\rho)$ and drops those below: the dropout rate selects the rank.",
+    needs=r"Gaussian measurements; $\lambda=p/(1-p)$; "
+    r"$\rho$ the last $j\le d_1$ with $s_j(d_1+\lambda j)>\lambda\sum_{i\le j}s_i$",
+    full=dict(rates=(0.05, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), starts=8),
+)
+def dropout_rate_selects_the_rank(
+    key,
+    *,
+    width: Annotated[int, Interval(ge=4, le=30)] = 10,
+    rates: Annotated[tuple[float, ...], Interval(ge=0.0, le=0.99)] = (0.2, 0.6, 0.8, 0.95),
+    starts: Annotated[int, Interval(ge=1, le=100)] = 2,
+):
+    draw = generator(key)
+    rotation, reflection = (np.linalg.qr(draw.standard_normal((size, 4)))[0] for size in (6, 5))
+    target = rotation * SINGULAR @ reflection.T
+    strengths = np.asarray([dropout_strength(rate) for rate in rates])
+    values, singular = np.empty((2, len(rates), starts)), np.empty((len(rates), starts, 4))
+    for (i, strength), j in itertools.product(enumerate(strengths), range(starts)):
+        # Small starts keep uⱼ and vⱼ of like length; from large ones L-BFGS leaps to where one is a thousand times the
+        # other, the same product badly conditioned, and stops early.
+        values[0, i, j], factors = descended(
+            population_objective, 0.1 * draw.standard_normal((11, width)), target, strength
+        )
+        singular[i, j] = np.linalg.svd(factors[:6] @ factors[6:].T, compute_uv=False)[:4]
+    optimum = np.asarray(all_optima(target, width, np.asarray(rates)))
+    nuclear = np.linalg.norm(optimum, "nuc", axis=(1, 2))
+    values[1] = (np.sum((target - optimum) ** 2, axis=(1, 2)) + strengths * nuclear**2 / width)[:, None]
+    shrunk = np.asarray(shrunk_values(width, strengths))
+    # What descent may leave of the objective. It is strongly convex in the product, so the product is off by its root.
+    left_over = 1e-10 * values[1]
+    residual = target - optimum
+    return {
+        "value": Identity(values[0], values[1], error=left_over, along={"rate": rates}),
+        "singular values": Identity(
+            singular,
+            shrunk[:, None],
+            scale=SINGULAR[0],
+            error=left_over[..., None] ** 0.5,
+            size=width,
+            along={"rate": rates},
+        ),
+        # The residual is the subgradient λ/d₁ ‖M‖_* of a unit ball's element: the condition for the convex optimum.
+        "certificate": Identity(
+            np.stack([np.linalg.norm(residual, 2, axis=(1, 2)) * nuclear, np.sum(residual * optimum, axis=(1, 2))]),
+            strengths * nuclear**2 / width,
+            scale=10 * SINGULAR[0] ** 2,
+        ),
+    }
+
+
+@dropout_rate_selects_the_rank.control("the number of singular values in place of the width", of="singular values")
+def rank_for_width(evidence):
+    strengths = np.asarray([dropout_strength(rate) for rate in evidence.along["rate"]])
+    return replace(evidence, right=np.asarray(shrunk_values(len(SINGULAR), strengths))[:, None])
+
+
+@dropout_rate_selects_the_rank.control("a nuclear norm that is not squared", of="singular values")
+def fixed_threshold(evidence):
+    threshold = np.asarray([dropout_strength(rate) / (2 * evidence.size) for rate in evidence.along["rate"]])
+    return replace(evidence, right=np.maximum(np.asarray(SINGULAR) - threshold[:, None], 0)[:, None])

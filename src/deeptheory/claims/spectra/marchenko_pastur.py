@@ -1,0 +1,161 @@
+"""The Marchenko–Pastur law and the convergence of sample covariance spectra to it."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.lab import Exact, Identity, Law, Limit, Sizes, Trials, assume, claim
+from deeptheory.randomness import generator
+from deeptheory.spectra.marchenko_pastur import (
+    draw_entries,
+    expected_spectral_moment,
+    marchenko_pastur_atom,
+    marchenko_pastur_edges,
+    marchenko_pastur_moment,
+    marchenko_pastur_pdf,
+    sample_covariance_eigenvalues,
+    spectral_distance,
+)
+
+CASES = ((0.5, "gaussian"), (0.5, "rademacher"), (2.0, "uniform"), (4.0, "gaussian"))
+"""Samples over dimension, M/N, with a law of the entries. M/N is the α of jagannath Thm 6.6; the ratio of its
+definition 6.5 is the reciprocal."""
+ORDERS = (2, 3)
+"""Moments that are compared; the first is one identically for signs, so it says nothing."""
+FAR = (100, 400, 1600, 6400)
+"""Dimensions at which the exact finite moments, which are polynomials, are followed to their limits."""
+LIMITS = np.asarray([[marchenko_pastur_moment(order, 1 / alpha) for order in ORDERS] for alpha, _ in CASES])
+
+
+def finite_moments(sizes):
+    """Exact mean moments at finite dimension, sizes × cases × orders."""
+    return np.asarray(
+        [
+            [[float(expected_spectral_moment(k, size, int(alpha * size), law)) for k in ORDERS] for alpha, law in CASES]
+            for size in sizes
+        ]
+    )
+
+
+@claim(
+    items={"J6.4": ("mass", "moments")},
+    says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, and "
+    r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$.",
+    needs="ratio and variance positive",
+)
+def marchenko_pastur_is_a_law(
+    *,
+    ratios: Annotated[tuple[float, ...], Interval(ge=0.01, le=100.0)] = (0.1, 0.5, 0.9, 1.5, 4.0),
+    variance: Annotated[float, Interval(ge=0.01, le=100.0)] = 1.7,
+    highest: Annotated[int, Interval(ge=1, le=20)] = 6,
+):
+    nodes = 2000
+    # x = middle − radius cos φ makes the density smooth and periodic: equal steps converge geometrically for a ≠ 1.
+    assume(all(abs(ratio - 1) > 0.05 for ratio in ratios), "the quadrature needs a ratio at least 0.05 from one")
+    angle = (np.arange(nodes) + 0.5) * np.pi / nodes
+    orders = np.arange(1, highest + 1)
+    mass, moments = [], []
+    for ratio in ratios:
+        low, high = marchenko_pastur_edges(ratio, variance)
+        points = (high + low) / 2 - (high - low) / 2 * np.cos(angle)
+        density = np.asarray(marchenko_pastur_pdf(points, ratio, variance))
+        weights = density * (high - low) / 2 * np.sin(angle) * np.pi / nodes
+        mass.append(weights.sum() + float(marchenko_pastur_atom(ratio)))
+        moments.append((weights * points ** orders[:, None]).sum(1))
+    predicted = [[marchenko_pastur_moment(int(order), ratio, variance) for order in orders] for ratio in ratios]
+    along = {"ratio": np.asarray(ratios), "order": orders}
+    return {
+        "mass": Identity(np.asarray(mass), np.ones(len(ratios)), size=nodes, along={"ratio": along["ratio"]}),
+        "moments": Identity(np.asarray(moments), np.asarray(predicted), size=nodes, along=along),
+    }
+
+
+@marchenko_pastur_is_a_law.control("without the atom above ratio one", of="mass")
+def no_atom(evidence):
+    atom = np.maximum(0.0, 1 - 1 / evidence.along["ratio"])
+    return replace(evidence, left=evidence.left - atom)
+
+
+@marchenko_pastur_is_a_law.control("the ratio inverted", of="moments")
+def inverted_ratio(evidence):
+    variance = evidence.right[0, 0]
+    orders = [int(order) for order in evidence.along["order"]]
+    rival = [[marchenko_pastur_moment(k, 1 / ratio, variance) for k in orders] for ratio in evidence.along["ratio"]]
+    return replace(evidence, right=np.asarray(rival))
+
+
+@claim(
+    items={"J6.5": ("moments", "finite", "approach", "distance", "edges", "atom")},
+    says=r"With $M/N\to\alpha$ samples a dimension, the spectrum of a sample covariance tends to the Marchenko–Pastur "
+    r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
+    "distribution function, whatever the law of the entries.",
+    needs="independent entries of mean zero, variance one and finite fourth moment",
+    full=dict(sizes=(60, 120, 240, 480), trials=400),
+)
+def sample_covariance_spectrum(
+    key,
+    *,
+    sizes: Sizes = (60, 120, 180),
+    trials: Trials = 128,
+    columns: Literal["independent", "elliptical"] = "independent",
+):
+    assume(all(size % 2 == 0 for size in sizes), "an even dimension N, so that M = N/2 is whole")
+    shape = (len(sizes), len(CASES))
+    moments, edges = np.empty((*shape, len(ORDERS), trials)), np.empty((*shape, 2, trials))
+    distances, zeros = np.empty((*shape, trials)), np.empty((*shape, trials), int)
+    for i, j in np.ndindex(shape):
+        size, (alpha, entries) = sizes[i], CASES[j]
+        samples = int(alpha * size)
+        branch = jax.random.fold_in(key, len(CASES) * i + j)
+        x = draw_entries(branch, (trials, size, samples), entries)
+        if columns == "elliptical":  # uncorrelated coordinates of variance one, but a common random length
+            x *= np.sqrt(generator(jax.random.fold_in(branch, 1)).choice([0.5, 1.5], (trials, 1, samples)))
+        values = sample_covariance_eigenvalues(x)
+        # The mean of the first moment is one exactly: taking off its fluctuation keeps the mean and halves the spread.
+        excess = values.mean(-1) - 1
+        for k, order in enumerate(ORDERS):
+            moments[i, j, k] = (values**order).mean(-1) - order * LIMITS[j, k] * excess
+        distances[i, j] = spectral_distance(values, 1 / alpha)
+        zeros[i, j] = (values < 1e-9).sum(-1)
+        edges[i, j] = values[:, max(0, size - samples)], values[:, -1]
+    cases = np.asarray([f"α = {alpha:g}, {entries}" for alpha, entries in CASES])
+    along = {"case": cases, "order": np.asarray(ORDERS)}
+    ends = np.asarray([marchenko_pastur_edges(1 / alpha) for alpha, _ in CASES])
+    missing = np.asarray([[max(0, size - int(alpha * size)) for alpha, _ in CASES] for size in sizes])
+    return {
+        "moments": Law(LIMITS, moments, along=along, sizes=sizes, order=1.0),
+        "finite": Law(finite_moments(sizes), moments, along={"size": np.asarray(sizes), **along}, exact=True),
+        "approach": Limit(np.asarray(FAR), np.max(abs(finite_moments(FAR) / LIMITS - 1), axis=(1, 2)), order=1.0),
+        # The largest fluctuation of the counting function is of order log N, so the distance is of order log N/N.
+        "distance": Limit(np.asarray(sizes), distances.mean(1) / np.log(sizes)[:, None], order=1.0),
+        # The ends of the spectrum move in, and fluctuate, like N^-2/3 (Tracy–Widom), not 1/N as the moments do, so at
+        # these sizes a tenth is what can be resolved; deviations are in units of the spectrum's width.
+        "edges": Law(
+            ends,
+            edges,
+            along={"case": cases, "edge": np.asarray(["lower", "upper"])},
+            sizes=sizes,
+            order=2 / 3,
+            scale=np.ptp(ends, axis=1, keepdims=True),
+            resolution=0.1,
+        ),
+        "atom": Exact(zeros, np.broadcast_to(missing[..., None], zeros.shape)),
+    }
+
+
+@sample_covariance_spectrum.control("moments of ratio α instead of 1/α, as printed", erratum="J6.5", of="moments")
+def printed_ratio(evidence):
+    return replace(evidence, predicted=np.asarray([[marchenko_pastur_moment(k, a) for k in ORDERS] for a, _ in CASES]))
+
+
+@sample_covariance_spectrum.control("edges (1 ± √α)², as printed", erratum="J6.5", of="edges")
+def printed_edges(evidence):
+    return replace(evidence, predicted=np.asarray([marchenko_pastur_edges(alpha) for alpha, _ in CASES]))
+
+
+sample_covariance_spectrum.control(
+    "uncorrelated coordinates that are not independent", of="distance", columns="elliptical", trials=32
+)

@@ -1,0 +1,193 @@
+"""What the command line shows: tables and progress, in colour where there is a terminal."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from deeptheory import books
+from deeptheory.lab.catalogue import Entry
+
+if TYPE_CHECKING:
+    from deeptheory.lab.run import Run
+
+__all__ = ["COLOURS", "console", "progress", "runs_table", "table"]
+
+COLOURS = {
+    "holds": "green",
+    "refuted": "red",
+    "inconclusive": "yellow",
+    "refuted-as-printed": "magenta",
+    "computed": "cyan",
+    "same-as": "dim",
+    "open": "dim",
+    "failing": "red",
+}
+
+
+def console(*, error: bool = False) -> Console:
+    """A console as wide as the terminal; 110 columns where output goes to a file."""
+    stream = sys.stderr if error else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else 110, highlight=False)
+
+
+def coloured(word: str) -> Text:
+    return Text(word, style=COLOURS.get(word, ""))
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """A table with thin rules."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in columns:
+        made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+    return made
+
+
+def printed_at(items: Iterable[str]) -> str:
+    """Where the items are printed, in the books' own numbers."""
+    return ", ".join(f"{item.book} {item.where[0] if item.where else item.id}" for item in map(books.item, items))
+
+
+def runs_table(rows: Sequence[tuple[Entry, "Run"]]) -> Table:
+    """The table of a check: claim, where printed, verdict, strength and resolution, controls refuted, seconds."""
+    made = table("claim", "printed at", "verdict", "strength", ">controls", ">seconds")
+    for entry, run in rows:
+        refuted = sum(control.verdict == "refuted" for control in run.controls)
+        ids = list(entry.items)
+        where = printed_at(ids[:2]) + (f" +{len(ids) - 2}" if len(ids) > 2 else "")
+        made.add_row(
+            entry.name,
+            where,
+            coloured(run.verdict),
+            run.strength,
+            f"{refuted}/{len(run.controls)}",
+            f"{run.seconds:.1f}",
+        )
+    return made
+
+
+@contextmanager
+def progress(total: int, what: str, *, quiet: bool = False) -> Iterator[Any]:
+    """A live bar on standard error; yields a function to call with the name of what was just finished."""
+    if quiet or not sys.stderr.isatty():
+        yield _lines(total, quiet)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[last]}"),
+    )
+    with Progress(*columns, console=console(error=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, last="")
+        yield lambda name: bar.update(task, advance=1, last=name)
+
+
+def _lines(total: int, quiet: bool) -> Any:
+    """Progress for a log: one line each."""
+    done = 0
+
+    def tell(name: str) -> None:
+        nonlocal done
+        done += 1
+        if not quiet:
+            print(f"[{done}/{total}] {name}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+# Pages of the terminal -----------------------------------------------------------------------------------------------
+
+
+def show_claim(entry: Entry, last: dict[str, Any] | None) -> None:
+    """A claim on one screen."""
+    out = console()
+    out.print(f"[bold]{entry.name}[/bold]  [dim]{entry.subject} · {entry.theme}[/dim]")
+    out.print(Text(entry.says))
+    if entry.needs:
+        out.print(Text(f"needs: {entry.needs}"))
+    if entry.scale:
+        out.print(Text(f"scale: {entry.scale}"))
+    out.print()
+    printed = table("item", "printed at", "title", "evidence")
+    for name, pieces in entry.items.items():
+        item = books.item(name)
+        printed.add_row(name, printed_at([name]), Text(item.title), ", ".join(piece for piece in pieces if piece))
+    out.print(printed)
+    _errata(out, [books.item(name) for name in entry.items])
+    controls = table("control", "erratum of")
+    for control in entry.controls:
+        controls.add_row(Text(str(control["name"])), control["erratum"] or "")
+    out.print()
+    out.print(controls)
+    if entry.parameters:
+        settings = table("parameter", "default", "full", "allowed")
+        for parameter in entry.parameters.values():
+            full = "" if parameter.full is None else str(parameter.full)
+            settings.add_row(parameter.name, str(parameter.default), full, parameter.allowed())
+        out.print()
+        out.print(settings)
+    if last is not None:
+        out.print()
+        out.print("last run: ", coloured(last["verdict"]), f" · {last['strength']} · seed {last['seed']}", sep="")
+        out.print(Text(last["reason"]))
+
+
+def show_item(item: books.Item, status: Any, serving: list[Entry]) -> None:
+    """An item on one screen."""
+    out = console()
+    out.print(f"[bold]{item.id}[/bold]  {printed_at([item.id])}  [dim]{item.kind}[/dim]")
+    out.print(Text(item.title))
+    out.print("status: ", coloured(status.status), f"  {status.reason}" if status.reason else "", sep="")
+    _errata(out, [item])
+    for entry in serving:
+        out.print(f"claim {entry.name}: ", Text(entry.says), sep="")
+    out.print()
+
+
+def _errata(out: Console, items: Iterable[books.Item]) -> None:
+    for item in items:
+        for erratum in item.errata:
+            out.print(Text(f"erratum of {item.id} ({erratum.kind}): {erratum.printed} → {erratum.corrected}"))
+
+
+def show_coverage(items: Sequence[books.Item], status: dict[str, Any]) -> None:
+    """Counts by book, then every item."""
+    out = console()
+    order = ("holds", "refuted-as-printed", "computed", "same-as", "failing", "open")
+    total = table("book", *(f">{name}" for name in order), ">items")
+    for book in books.books():
+        ids = [item.id for item in items if item.book == book.id]
+        if ids:
+            numbers = [str(sum(status[name].status == each for name in ids)) for each in order]
+            total.add_row(book.id, *numbers, str(len(ids)))
+    listed = table("item", "status", "printed at", "title")
+    for item in items:
+        listed.add_row(item.id, coloured(status[item.id].status), printed_at([item.id]), Text(item.title))
+    out.print(listed)
+    out.print()
+    out.print(total)
+
+
+def show_calibration(summary: list[dict[str, Any]]) -> None:
+    """How each claim fares over seeds."""
+    out = console()
+    rows = table("claim", ">holds", ">controls", ">resolution", ">import", ">compile", ">run")
+    for line in summary:
+        least = min(line["controls"].values(), default=0)
+        low, high = line["resolution"]
+        resolution = "" if low is None else f"{low:.2g}–{high:.2g}"
+        seconds = [f"{line['first']['import']:.1f}", f"{line['first']['compile']:.1f}", f"{line['seconds']['run']:.2f}"]
+        rows.add_row(line["claim"], f"{line['holds']}/{line['runs']}", f"{least}/{line['runs']}", resolution, *seconds)
+    out.print(rows)
+    for line in summary:
+        for reason in line["trouble"]:
+            out.print(Text(f"{line['claim']}: {reason}"))

@@ -1,0 +1,57 @@
+"""Falsifying a claim of the catalogue beside its rivals, in a worker, and keeping what was found."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from deeptheory.lab import ledger as ledgers
+from deeptheory.lab._falsify import Falsification
+from deeptheory.lab.catalogue import Entry, load
+from deeptheory.lab.checking import workers
+
+__all__ = ["Falsified", "falsified", "keep"]
+
+
+@dataclass(frozen=True)
+class Falsified:
+    """The search for a violation of a claim, beside the searches for violations of its rivals."""
+
+    claim: Falsification
+    controls: list[Falsification]
+
+    @property
+    def as_expected(self) -> bool:
+        """The claim stands, its search would have seen a planted violation, and every rival fell."""
+        return not self.claim.found and bool(self.claim.planted_found) and all(each.found for each in self.controls)
+
+    def record(self) -> dict[str, Any]:
+        return {**_plain(self.claim), "controls": [_plain(each) for each in self.controls]}
+
+
+def falsified(entry: Entry, *, budget: float, seed: int) -> Falsified:
+    """Search for violations of a claim and of each of its controls, for at most `budget` seconds each."""
+    with workers(1) as pool:
+        return pool.submit(search_all, entry.name, budget, seed).result()
+
+
+def search_all(name: str, budget: float, seed: int) -> Falsified:
+    """What runs in the worker."""
+    claim = load(name)
+    controls = [claim.falsify(budget=budget, seed=seed, control=control.name) for control in claim.controls]
+    return Falsified(claim.falsify(budget=budget, seed=seed), controls)
+
+
+def keep(found: Falsified) -> None:
+    """Write the counterexamples into the ledger."""
+    book = ledgers.read()
+    book.counterexamples[found.claim.statement] = [_plain(each) for each in found.controls if each.found]
+    book.save()
+
+
+def _plain(each: Falsification) -> dict[str, Any]:
+    record = {entry.name: getattr(each, entry.name) for entry in fields(each)}
+    exact = each.counterexample
+    if exact is not None:
+        record["counterexample"] = {
+            "quantity": exact.quantity, "bound": exact.bound, "violated": exact.violated, "how": exact.how
+        }  # fmt: skip
+    return record

@@ -1,0 +1,153 @@
+"""How close stochastic gradient descent stays to its diffusion on quadratic losses, in exact moments, no sampling.
+
+A stochastic gradient that is affine in x (a random quadratic loss) closes the equations of all moments, for the
+iteration and for the diffusion alike. Weak errors then carry no statistical noise and show their order plainly.
+"""
+
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+__all__ = [
+    "LinearOracle",
+    "NoiseLaw",
+    "diffusion_moments",
+    "gaussian_noise",
+    "linear_oracle",
+    "local_orders",
+    "sgd_moments",
+    "three_losses",
+    "two_point_noise",
+    "weak_error",
+]
+
+
+class NoiseLaw(NamedTuple):
+    """A law on finitely many real values, of mean 0 and variance 1."""
+
+    values: Float[np.ndarray, " outcomes"]
+    probabilities: Float[np.ndarray, " outcomes"]
+
+
+def two_point_noise(skewness: float) -> NoiseLaw:
+    """Return the law on two values with mean 0, variance 1 and the given third moment (any real number)."""
+    root = np.sqrt(1 + skewness**2 / 4)
+    values = np.array([skewness / 2 + root, skewness / 2 - root])
+    return NoiseLaw(values, np.abs(values[::-1]) / np.abs(values).sum())
+
+
+def gaussian_noise(degree: int) -> NoiseLaw:
+    """Return Gauss–Hermite nodes: a finite law whose moments up to the given degree are those of N(0, 1)."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(degree // 2 + 1)
+    return NoiseLaw(nodes, weights / weights.sum())
+
+
+class LinearOracle(NamedTuple):
+    """The stochastic gradient slopeᵢ·x − shiftᵢ, drawn with probability pᵢ."""
+
+    slopes: Float[np.ndarray, " outcomes"]
+    shifts: Float[np.ndarray, " outcomes"]
+    probabilities: Float[np.ndarray, " outcomes"]
+
+    def mean(self) -> tuple[float, float]:
+        """Return slope and shift of the expected gradient."""
+        return float(self.probabilities @ self.slopes), float(self.probabilities @ self.shifts)
+
+    def variance(self) -> Float[np.ndarray, "3"]:
+        """Return the gradient's variance as a polynomial in x, constant coefficient first."""
+        slope, shift = self.mean()
+        a, b, p = self.slopes - slope, self.shifts - shift, self.probabilities
+        return np.array([p @ b**2, -2 * (p @ (a * b)), p @ a**2])
+
+    def amplified(self, scale: float) -> "LinearOracle":
+        """Multiply the noise, and not the expected gradient, by a factor: the scale σ of arora Def. 12.1.2."""
+        slope, shift = self.mean()
+        slopes, shifts = slope + scale * (self.slopes - slope), shift + scale * (self.shifts - shift)
+        return LinearOracle(slopes, shifts, self.probabilities)
+
+
+def three_losses() -> LinearOracle:
+    """Return the oracle of f₁ = (x−3)², f₂ = (x+3)², f₃ = x²+9, drawn uniformly: arora Problem 12.2.4."""
+    return LinearOracle(np.full(3, 2.0), np.array([6.0, -6.0, 0.0]), np.full(3, 1 / 3))
+
+
+def linear_oracle(slope: float, noise: NoiseLaw, *, additive: float = 1.0, multiplicative: float = 0.0) -> LinearOracle:
+    """Return the oracle slope·x + (additive + multiplicative·x)·z; with both, least squares on random features."""
+    return LinearOracle(slope + multiplicative * noise.values, -additive * noise.values, noise.probabilities)
+
+
+def sgd_moments(
+    oracle: LinearOracle, step: float, steps: int, *, degree: int, start: float
+) -> Float[np.ndarray, "time powers"]:
+    """Return E x_kᵖ for k = 0…steps and p = 0…degree of the iteration x_{k+1} = x_k − η g(x_k), exactly.
+
+    A step is affine in x, so E x′ᵖ = Σⱼ C(p, j) E[(1−ηa)ʲ (ηb)^(p−j)] E xʲ: one triangular matrix, applied k times.
+    On the three losses E x_k² = (1−2η)^(2k) x₀² + 6η/(1−η) · (1 − (1−2η)^(2k)). Reference: arora Problem 12.2.4.
+    """
+    multipliers, shifts = 1 - step * oracle.slopes, step * oracle.shifts
+    transition = np.zeros((degree + 1, degree + 1))
+    for row in range(degree + 1):
+        for column in range(row + 1):
+            mixed = oracle.probabilities @ (multipliers**column * shifts ** (row - column))
+            transition[row, column] = comb(row, column) * mixed
+    return _iterate(transition, steps, start)
+
+
+def diffusion_moments(
+    oracle: LinearOracle, step: float, steps: int, *, degree: int, start: float
+) -> Float[np.ndarray, "time powers"]:
+    """Return E X_tᵖ at t = 0, η, …, η·steps for the canonical equation dX = −∇f(X) dt + √η Σ(X)^½ dW, exactly.
+
+    The generator −(ax − b)∂ + ½ηΣ(x)∂² does not raise the degree of a polynomial, so the moments solve a linear
+    triangular equation; its exponential over one step is applied k times. On the three losses, an
+    Ornstein–Uhlenbeck process, E X_t² = e^(−4t) x₀² + 6η(1 − e^(−4t)). Reference: arora (12.4).
+    """
+    from scipy.linalg import expm
+
+    slope, shift = oracle.mean()
+    variance = step * oracle.variance()
+    generator = np.zeros((degree + 1, degree + 1))
+    for power in range(1, degree + 1):
+        generator[power, power - 1 : power + 1] += power * np.array([shift, -slope])
+        if power > 1:
+            generator[power, power - 2 : power + 1] += power * (power - 1) / 2 * variance
+    return _iterate(expm(step * generator), steps, start)
+
+
+def _iterate(transition, steps, start):
+    moments = np.empty((steps + 1, len(transition)))
+    moments[0] = float(start) ** np.arange(len(transition))
+    for k in range(steps):
+        moments[k + 1] = transition @ moments[k]
+    return moments
+
+
+def weak_error(
+    oracle: LinearOracle,
+    step: float,
+    polynomial: Float[np.ndarray, " coefficients"],
+    *,
+    horizon: float = 1.0,
+    start: float = 2.0,
+    diffusion: LinearOracle | None = None,
+) -> float:
+    """Return max over kη ≤ horizon of |E g(x_k) − E g(X_kη)| for a polynomial g, constant coefficient first.
+
+    `diffusion` gives the equation another oracle than the iteration has, to see what a wrong covariance does.
+    References: arora Def. 12.3.2, Def. 12.3.3, Thm 12.3.4.
+    """
+    if not 0 < step <= horizon:
+        raise ValueError(f"step must lie in (0, {horizon}], the horizon, got {step}")
+    steps, degree = int(horizon / step * (1 + 1e-12)), len(polynomial) - 1
+    discrete = sgd_moments(oracle, step, steps, degree=degree, start=start)
+    continuous = diffusion_moments(diffusion or oracle, step, steps, degree=degree, start=start)
+    return float(np.abs((discrete - continuous) @ polynomial).max())
+
+
+def local_orders(
+    steps: Float[np.ndarray, " steps"], errors: Float[np.ndarray, " steps"]
+) -> Float[np.ndarray, " pairs"]:
+    """Return the exponents log(e′/e)/log(η′/η) between neighbouring step sizes: arora Def. 12.3.3, step by step."""
+    return np.diff(np.log(errors)) / np.diff(np.log(steps))

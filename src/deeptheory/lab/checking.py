@@ -1,0 +1,107 @@
+"""Checking many claims: spread over workers, recorded one by one as they finish, resumed where they were."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from deeptheory.lab.catalogue import Entry, load
+from deeptheory.lab.parameters import settings as resolve
+from deeptheory.lab.platform import described as platform
+from deeptheory.lab.store import Store, home, run_key
+from deeptheory.lab.workers import Workers
+
+if TYPE_CHECKING:
+    from deeptheory.lab.run import Run
+
+__all__ = ["Task", "checked", "perform", "tasks", "workers"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run to be made: which claim, with what settings, at which seed; in place of the claim, maybe a control."""
+
+    entry: Entry
+    seed: int = 0
+    full: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+    control: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What the run depends on; a control is another statement."""
+        name = self.entry.name if self.control is None else f"{self.entry.name}/{self.control}"
+        chosen = resolve(self.entry.parameters, self.settings, full=self.full)
+        return run_key(name, chosen, self.seed, self.entry.source, platform())
+
+
+def tasks(
+    entries: Sequence[Entry], *, seeds: Sequence[int] = (0,), full: bool = False,
+    settings: Mapping[str, Any] | None = None, control: str | None = None,
+) -> list[Task]:  # fmt: skip
+    """The runs for these claims at these seeds; settings are checked here, at the door."""
+    given = dict(settings or {})
+    for entry in entries:
+        resolve(entry.parameters, given, full=full)
+    return [Task(entry, seed, full, given, control) for entry in entries for seed in seeds]
+
+
+def perform(task: Task) -> "Run":
+    """Do one task; this is what runs in a worker."""
+    start = time.perf_counter()
+    from deeptheory.lab.run import execute
+
+    claim = load(task.entry.name)
+    imported = time.perf_counter() - start
+    run = execute(
+        claim,
+        seed=task.seed,
+        full=task.full,
+        settings=task.settings,
+        control=task.control,
+        source=task.entry.source,
+    )
+    return replace(run, timing={"import": round(imported, 3), **run.timing})
+
+
+def workers(jobs: int) -> Workers:
+    """Workers that share compiled programs on disk."""
+    return Workers(jobs, cache=home() / "compiled")
+
+
+def checked(
+    todo: Sequence[Task],
+    executor: Executor,
+    *,
+    store: Store | None = None,
+    again: bool = False,
+    started: Callable[[Task], None] = lambda task: None,
+) -> Iterator[tuple[Task, "Run | Exception", bool]]:
+    """Yield each task with its run as it finishes, and whether it came from the store.
+
+    A run is recorded before it is yielded, so an interrupt loses only what was under way; what the store already
+    holds under the same key is not run again, unless `again`. A claim that fails to run yields its exception.
+    """
+    waiting: dict[Future, Task] = {}
+    for task in todo:
+        known = None if store is None or again else store.find(task.key)
+        if known is not None:
+            yield task, known, True
+        else:
+            waiting[executor.submit(perform, task)] = task
+            started(task)
+    while waiting:
+        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            task = waiting.pop(future)
+            problem = future.exception()
+            if problem is not None:
+                if not isinstance(problem, Exception):
+                    raise problem
+                yield task, problem, False
+                continue
+            run = future.result()
+            if store is not None:
+                store.add(run, task.key)
+            yield task, run, False

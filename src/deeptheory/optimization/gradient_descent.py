@@ -1,0 +1,159 @@
+"""Gradient descent with a fixed step, and how fast it is on quadratic, convex and other smooth functions.
+
+A method is a pair `(init, step)` around a state; `trajectory` runs any method. The bounds are plain functions of the
+constants: smoothness L, strong convexity or Polyak–Łojasiewicz constant μ, step size η, number of steps k. Those called
+`worst_…` are attained by some function of the class; the others are the ones that textbooks prove.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+__all__ = [
+    "DescentState",
+    "Method",
+    "convex_gap_bound",
+    "gradient_descent",
+    "guaranteed_decrease",
+    "optimal_quadratic_step",
+    "polyak_lojasiewicz_factor",
+    "quadratic_losses",
+    "stationarity_bound",
+    "trajectory",
+    "worst_contraction",
+    "worst_convex_gap",
+    "worst_stationarity",
+]
+
+Number = float | int | Float[Array, "..."]
+Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
+
+
+class Method(NamedTuple):
+    """An iterative method: `init(position)` makes its state, `step(state, draw)` moves it.
+
+    `draw` is one slice of the randomness the method needs, `None` for a deterministic one.
+    """
+
+    init: Callable[[Float[Array, "d"]], Any]
+    step: Callable[[Any, Any], Any]
+
+
+class DescentState(NamedTuple):
+    """Where gradient descent stands: the point, the value there and the gradient there."""
+
+    position: Float[Array, "*k d"]
+    value: Float[Array, "*k"]
+    gradient: Float[Array, "*k d"]
+
+
+def gradient_descent(function: Function, *, step_size: Number) -> Method:
+    """Gradient descent x ← x − η∇f(x) with a fixed step η > 0."""
+
+    def init(position: Float[Array, "d"]) -> DescentState:
+        return DescentState(position, *jax.value_and_grad(function)(position))
+
+    def step(state: DescentState, draw: None = None) -> DescentState:
+        return init(state.position - step_size * state.gradient)
+
+    return Method(init, step)
+
+
+def trajectory(method: Method, start: Float[Array, "d"], *, steps: int, draws: Any = None) -> Any:
+    """Run a method and return its states at times 0, 1, …, steps, stacked along a leading axis.
+
+    `draws` holds the randomness, one slice per step. Pure and compiled as one scan: wrap it in `jit`, and in `vmap`
+    over starts, step sizes, functions or draws.
+    """
+    if steps < 0:
+        raise ValueError(f"steps must be at least 0, got {steps}")
+    first = method.init(start)
+
+    def body(state: Any, draw: Any) -> tuple[Any, Any]:
+        following = method.step(state, draw)
+        return following, following
+
+    _, rest = jax.lax.scan(body, first, draws, length=steps)
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, rest)
+
+
+def guaranteed_decrease(gradient_square: Number, *, step_size: Number, smoothness: Number) -> Number:
+    """The least amount by which one gradient step lowers an L-smooth function (the descent lemma).
+
+    f(x) − f(x − η∇f(x)) ≥ (η − η²L/2) ‖∇f(x)‖² for every η; positive exactly when η < 2/L, and at least (η/2)‖∇f‖²
+    when η ≤ 1/L (arora Lemma 2.1.4, lucchi Lemma 39). Attained by ½Lx².
+    """
+    return (step_size - step_size**2 * smoothness / 2) * gradient_square
+
+
+def stationarity_bound(drop: Number, *, step_size: Number, gradients: Number) -> Number:
+    """A bound on the mean, hence on the least, of the first T squared gradient norms: 2 (f(x₀) − f(x_T)) / (ηT).
+
+    For η ≤ 1/L, with any lower bound of f in place of f(x_T) (arora Thm 2.5.1, lucchi Thm 38). With |f| ≤ M/2 the
+    drop is at most M, so 2Mβ/T at η = 1/β; arora prints 4Mβ/T. For the mean it is attained by ½Lx² at η = 1/L.
+    """
+    return 2 * drop / (step_size * gradients)
+
+
+def worst_stationarity(gap: Number, *, step_size: Number, smoothness: Number, gradients: Number) -> Number:
+    """The largest possible least squared gradient norm among the first T, given f(x₀) − f* = Δ.
+
+    4Δ / ((T−1)(4η − Lη²) + 2/L) for η ≤ 1/L; at η = 1/L it is 4LΔ/(3T − 1) (Abbaszadehpeivasti, de Klerk and Zamani
+    2022). No convexity is assumed.
+    """
+    return 4 * gap / ((gradients - 1) * (4 * step_size - smoothness * step_size**2) + 2 / smoothness)
+
+
+def worst_contraction(*, step_size: Number, smoothness: Number, strong_convexity: Number) -> Number:
+    """The factor by which each gradient step at worst shrinks the distance to the minimizer: max(|1−ημ|, |1−ηL|).
+
+    For μ-strongly convex L-smooth functions and any η ≥ 0; attained by a parabola. lucchi Thm 34 has the larger
+    √(1−ημ), for η ≤ 1/L.
+    """
+    return jnp.maximum(jnp.abs(1 - step_size * strong_convexity), jnp.abs(1 - step_size * smoothness))
+
+
+def convex_gap_bound(distance_square: Number, *, step_size: Number, steps: Number) -> Number:
+    """The textbook bound on f(x_k) − f* for convex L-smooth f and η ≤ 1/L: ‖x₀ − x*‖² / (2ηk) (lucchi Thm 37)."""
+    return distance_square / (2 * step_size * steps)
+
+
+def worst_convex_gap(distance_square: Number, *, step_size: Number, smoothness: Number, steps: Number) -> Number:
+    """The largest f(x_k) − f* over convex L-smooth f with η ≤ 1/L: L ‖x₀ − x*‖² / (4kηL + 2) (Drori, Teboulle 2014).
+
+    Attained by the `Huber` function with threshold ‖x₀ − x*‖/(2kηL + 1). Half the textbook bound for large k.
+    """
+    return smoothness * distance_square / (4 * steps * step_size * smoothness + 2)
+
+
+def polyak_lojasiewicz_factor(*, step_size: Number, smoothness: Number, constant: Number) -> Number:
+    """The factor by which each gradient step shrinks f − f* under ½‖∇f‖² ≥ μ(f − f*): 1 − 2μ(η − η²L/2).
+
+    Equals 1 − μ/L at η = 1/L and 1 − 3μ/(4L) at η = 1/(2L). lucchi Thm 40 prints the first with the second step
+    size, which already f = ½Lx² contradicts.
+    """
+    return 1 - guaranteed_decrease(2 * constant, step_size=step_size, smoothness=smoothness)
+
+
+def quadratic_losses(
+    eigenvalues: Float[Array, "d"], offsets: Float[Array, "d"], *, step_size: Number, steps: int
+) -> Float[Array, "k"]:
+    """The values f(x_k) − f*, k = 0, …, steps, of gradient descent on a positive definite quadratic, in closed form.
+
+    ½ Σ λ_i (1 − ηλ_i)^{2k} z_i², where z are the coordinates of x₀ − x* in the eigenbasis (lucchi 5.4). Each mode
+    shrinks if and only if 0 < η < 2/λ_i; lucchi asks for η < 1/λ_i, which is not needed.
+    """
+    modes = (1 - step_size * eigenvalues) ** (2 * jnp.arange(steps + 1)[:, None])
+    return modes @ (eigenvalues * offsets**2) / 2
+
+
+def optimal_quadratic_step(smallest: Number, largest: Number) -> tuple[Number, Number]:
+    """The best fixed step on quadratics with curvature in [λ_min, λ_max] and the factor on f − f* it gives per step.
+
+    η* = 2/(λ_max + λ_min) and ρ = ((κ−1)/(κ+1))² ≤ (1 − 1/κ)² with κ = λ_max/λ_min (lucchi 5.4, which prints the
+    bound as (1−κ)², above one for κ > 2).
+    """
+    return 2 / (largest + smallest), ((largest - smallest) / (largest + smallest)) ** 2

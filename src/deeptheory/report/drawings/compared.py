@@ -1,0 +1,196 @@
+"""The figure most evidence needs: observed beside predicted, and below it how far apart they are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deeptheory.report.drawings.canvas import (
+    BAND,
+    OBSERVED,
+    POINTS,
+    PREDICTED,
+    SERIES,
+    Axis,
+    Rows,
+    Spec,
+    axes,
+    band,
+    by_word,
+    entry,
+    labels,
+    line_at,
+    mark,
+    number,
+    panel,
+    rows,
+    scale,
+    spread,
+    stacked,
+    text,
+    thin,
+    tips,
+    word,
+)
+
+__all__ = ["Comparison"]
+
+DOT = {"filled": True, "opacity": 1, "size": 52}
+COLUMNS = ("observed", "predicted", "low", "high", "band", "unit")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Observed numbers with their interval, predicted numbers with their band, and the unit of their difference.
+
+    `low` and `high` bound the observation; `band` is what the verdict lets pass. All broadcast to one shape.
+    """
+
+    observed: Any
+    predicted: Any
+    along: dict[str, Any]
+    unit: Any = 1.0
+    low: Any = None
+    high: Any = None
+    band: Any = 0.0
+    words: tuple[str, str] = ("observed", "predicted")
+    gap: str = "deviation from the prediction"
+    percent: bool = True
+
+    def columns(self) -> dict[str, np.ndarray]:
+        shape = np.broadcast_shapes(np.shape(self.observed), np.shape(self.predicted))
+        given = {name: getattr(self, name) for name in COLUMNS}
+        for end in ("low", "high"):
+            given[end] = self.observed if given[end] is None else given[end]
+        return {name: np.broadcast_to(np.asarray(value, float), shape) for name, value in given.items()}
+
+    def spec(self, *, deviations: bool = True) -> Spec:
+        """One line for a single number; else values along the best axis, over their deviations."""
+        columns = self.columns()
+        if columns["observed"].size == 1:
+            return self.single({name: float(column.ravel()[0]) for name, column in columns.items()})
+        records, main, series = self.table(columns)
+        if not records:
+            return text(["no finite numbers to draw"])
+        values = self.values(records, main, series, alone=not deviations)
+        return stacked(values, self.gaps(records, main, series)) if deviations else values
+
+    def colours(self, series: list[str], *, legend: bool = True) -> tuple[Spec, Spec]:
+        """Colours of observation and prediction: by role where there is one series or a crowd, else by series."""
+        if 1 < len(series) <= len(SERIES):
+            by_series = by_word("series", dict(zip(series, SERIES, strict=False)), legend=legend)
+            return by_series, by_series
+        roles = dict(zip(self.words, (OBSERVED, PREDICTED), strict=True))
+        return by_word("seen", roles, legend=legend), by_word("said", roles, legend=legend)
+
+    def tooltips(self, main: Axis | None = None, series: list[str] = []) -> list[Spec]:  # noqa: B006 - only read
+        numbers = {"observed": self.words[0], "low": "from", "high": "to", "predicted": self.words[1]}
+        place = {} if main is None else {"place" if main.numeric else "place:N": main.name}
+        return tips({**place, **({"series:N": "series"} if len(series) > 1 else {}), **numbers})
+
+    def single(self, one: dict[str, float]) -> Spec:
+        """One number on a line."""
+        least, most = one["predicted"] - one["band"], one["predicted"] + one["band"]
+        records = rows(**one, least=least, most=most, seen=self.words[0], said=self.words[1])
+        if not records:
+            return text(["the numbers are not finite"])
+        covered = scale([one["low"], one["high"], one["observed"], least, most], log=False, pad=0.25)
+        x = {"scale": covered, "axis": labels(None)}
+        observed, predicted = self.colours([])
+        middle = {"value": 34}
+        return panel(
+            records,
+            mark("rect", {"color": BAND, "opacity": 0.22}, x=number("least", **x), x2={"field": "most"}),
+            mark("rule", {"strokeWidth": 2.5}, x=number("predicted", **x), color=predicted, tooltip=self.tooltips()),
+            mark("rule", {"strokeWidth": 3, "color": OBSERVED}, x=number("low", **x), x2={"field": "high"}, y=middle),
+            mark("point", {**DOT, "size": 110}, x=number("observed", **x), y=middle, color=observed, tooltip=self.tooltips()),
+            height=68,
+            movable=False,
+        )
+
+    def table(self, columns: dict[str, np.ndarray]) -> tuple[Rows, Axis, list[str]]:
+        """Records for the panels, the axis they run along, and the names of the series that share it."""
+        shape = columns["observed"].shape
+        labelled = axes(shape, self.along)
+        best = max(range(len(shape)), key=lambda i: (labelled[i].numeric and shape[i] > 2, shape[i]))
+        main, places = labelled[best], list(np.ndindex(shape))
+        others = [axis for i, axis in enumerate(labelled) if i != best]
+        flat = {name: column.ravel() for name, column in columns.items()}
+        unit = np.where(flat["unit"] == 0, 1.0, flat["unit"])
+        gap = (flat["observed"] - flat["predicted"]) / unit
+        chosen = thin(len(gap), gap, keep=POINTS // 2)
+        named = [entry(others, [i for axis, i in enumerate(places[cell]) if axis != best]) for cell in chosen]
+        along = [main.labels[places[cell][best]] for cell in chosen]
+        records = rows(
+            place=np.asarray(along, float) if main.numeric else np.asarray([str(each) for each in along]),
+            series=np.asarray(named),
+            seen=self.words[0],
+            said=self.words[1],
+            gap=gap[chosen],
+            gap_low=((flat["low"] - flat["predicted"]) / unit)[chosen],
+            gap_high=((flat["high"] - flat["predicted"]) / unit)[chosen],
+            allowed=(flat["band"] / unit)[chosen],
+            least=(flat["predicted"] - flat["band"])[chosen],
+            most=(flat["predicted"] + flat["band"])[chosen],
+            **{name: flat[name][chosen] for name in ("observed", "predicted", "low", "high")},
+        )
+        return records, main, list(dict.fromkeys(record["series"] for record in records))
+
+    def values(self, records: Rows, main: Axis, series: list[str], *, alone: bool) -> Spec:
+        """The panel of values: prediction as a line with its band, observation as dots with intervals."""
+        shown = [record[name] for record in records for name in ("observed", "predicted")]
+        log = spread(shown)
+        if log:  # an interval that reaches zero is drawn to the lower edge of a logarithmic axis
+            floor = min(shown) / 3
+            records = [{**r, "low": max(r["low"], floor), "least": max(r["least"], floor)} for r in records]
+        covered = scale(shown + [record[end] for record in records for end in ("low", "high")], log=log)
+        upright, along = self.along_axis(main, labelled=alone)
+        across = "y" if upright else "x"
+        axis = {"scale": covered, "axis": labels(None, log=covered)}
+        observed, predicted = self.colours(series)
+        tooltip = self.tooltips(main, series)
+        detail = {"detail": word("series")}
+        layers = []
+        if any(record["allowed"] for record in records):
+            kind, style = ("area", {}) if upright else ("bar", {"size": 16})
+            style = {**style, "color": BAND, "opacity": 0.22}
+            layers.append(mark(kind, style, **along, **detail, **{across: number("least", **axis), f"{across}2": {"field": "most"}}))
+        if upright:
+            line = {"strokeWidth": 2, "point": len(main.labels) < 4}
+            layers.append(mark("line", line, **along, **detail, **{across: number("predicted", **axis)}, color=predicted))
+        else:
+            tick = {"thickness": 3, "size": 18}
+            layers.append(mark("tick", tick, **along, **{across: number("predicted", **axis)}, color=predicted, tooltip=tooltip))
+        ends = {across: number("low", **axis), f"{across}2": {"field": "high"}}
+        layers.append(mark("rule", {"strokeWidth": 2}, **along, **ends, color=observed))
+        layers.append(mark("point", DOT, **along, **{across: number("observed", **axis)}, color=observed, tooltip=tooltip))
+        return panel(records, *layers, height=self.height(main, 240), movable=upright)
+
+    def gaps(self, records: Rows, main: Axis, series: list[str]) -> Spec:
+        """The panel of deviations, with the band inside which the verdict calls them nothing."""
+        allowed = max(record["allowed"] for record in records)
+        ends = [record[end] for record in records for end in ("gap_low", "gap_high")]
+        covered = scale([*ends, 1.2 * allowed, -1.2 * allowed], log=False)
+        upright, along = self.along_axis(main, labelled=True)
+        across = "y" if upright else "x"
+        axis = {"scale": covered, "axis": labels(self.gap, percent=self.percent, ticks=4)}
+        observed, _ = self.colours(series, legend=False)
+        layers = [band(across, -allowed, allowed, covered)] if allowed else []
+        spans = {across: number("gap_low", **axis), f"{across}2": {"field": "gap_high"}}
+        layers += [
+            line_at(across, 0.0, covered),
+            mark("rule", {"strokeWidth": 2}, **along, **spans, color=observed),
+            mark("point", DOT, **along, **{across: number("gap", **axis)}, color=observed, tooltip=self.tooltips(main, series)),
+        ]
+        return panel(records, *layers, height=self.height(main, 110), movable=upright)
+
+    def along_axis(self, main: Axis, *, labelled: bool) -> tuple[bool, Spec]:
+        """Numbers run along x; words, which need room, down y. The panel above another leaves the labels to it."""
+        if main.numeric and len(main.labels) > 2:
+            covered = scale(main.labels, log=main.log, pad=0.03)
+            axis = labels(main.name, grid=False, log=covered) if labelled else {"title": None, "labels": False, "grid": False}
+            return True, {"x": number("place", scale=covered, axis=axis)}
+        return False, {"y": word("place", sort=None, title=None, axis={"labelLimit": 150, "labelPadding": 10})}
+
+    def height(self, main: Axis, upright: int) -> int:
+        return upright if main.numeric and len(main.labels) > 2 else 28 * len(main.labels) + 8

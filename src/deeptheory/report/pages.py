@@ -1,0 +1,153 @@
+"""A self-contained folder of pages, made from runs: it opens from the file system, without a server or a network."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deeptheory.report.code import highlighted
+from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, THEME
+from deeptheory.report.figures import drawing_of, drawn
+from deeptheory.report.folder import replaced
+from deeptheory.report.mathml import typeset
+from deeptheory.report.views import ERRATA, STATUSES, VERDICTS, Shelf, embedded, heading, resolution, seconds, shown, versions, words
+
+if TYPE_CHECKING:
+    from deeptheory.lab.run import Run
+
+__all__ = ["write"]
+
+HERE = Path(__file__).parent
+
+PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "band", INK: "ink"} | {
+    colour: f"series-{place}" for place, colour in enumerate(SERIES[2:], start=3)
+}
+"""Which custom property of the style sheet stands for each colour of a figure."""
+
+
+def write(
+    folder: Path | str,
+    runs: Iterable["Run"],
+    *,
+    catalogue: Any,
+    books: Any,
+    statuses: Mapping[str, Any],
+    counterexamples: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write the pages of these runs into a folder and return its index.
+
+    Args:
+        folder: a new or empty folder, or an earlier report, which is replaced as a whole.
+        runs: the runs to show; of several of one claim, the last.
+        catalogue: what claims there are (`deeptheory.lab.catalogue.catalogue()`).
+        books: the module `deeptheory.books`.
+        statuses: where each item stands (`deeptheory.lab.ledger.statuses`).
+        counterexamples: found counterexamples by claim, as the ledger keeps them.
+    """
+    shelf = Shelf({run.claim: run for run in runs}, catalogue, books.books(), statuses, counterexamples or {})
+    with replaced(Path(folder)) as filling:
+        for name, text in pages(shelf):
+            path = filling / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    return Path(folder) / "index.html"
+
+
+def pages(shelf: Shelf) -> Iterable[tuple[str, str]]:
+    """Every file of a report: its name in the folder and its text."""
+    yield "style.css", (HERE / "style.css").read_text("utf-8")
+    yield "page.js", (HERE / "page.js").read_text("utf-8")
+    yield "vega.js", vega()
+    page = functools.partial(rendered, shelf)
+    yield "index.html", page("index", lines=[shelf.line(run) for group in shelf.subjects.values() for run in group])
+    yield "errata.html", page("errata")
+    for book in shelf.books:
+        yield f"books/{book.id}.html", page("book", book=book)
+    for subject, group in shelf.subjects.items():
+        yield f"subjects/{subject}.html", page("subject", subject=subject, lines=[shelf.line(run) for run in group])
+        for place, run in enumerate(group):
+            near = {"before": group[place - 1] if place else None, "after": group[place + 1] if place + 1 < len(group) else None}
+            yield f"claims/{run.claim}.html", page("claim", run=run, near=near, **claim_page(shelf, run))
+
+
+def rendered(shelf: Shelf, template: str, **values: Any) -> str:
+    """One page from its template; `root` leads from it to the folder's root."""
+    root = "" if template in ("index", "errata") else "../"
+    return environment().get_template(f"{template}.html").render(shelf=shelf, root=root, page=template, **values)
+
+
+def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
+    """What only a claim's page shows."""
+    entry = shelf.entry(run.claim)
+    figures = []
+    own = drawing_of(run.claim) if entry is not None else None
+    for name, figure in drawn(run, own).items():
+        judged = run.judgements.get(name)
+        kind = run.described[name]["kind"] if name in run.described else ""
+        figures.append(
+            {
+                "name": name,
+                "kind": kind,
+                "judged": judged if name or len(run.judgements) == 1 else None,
+                "resolution": resolution(kind, judged.resolution) if judged else "",
+                "caption": figure.caption,
+                "lines": figure.lines,
+                "spec": embedded(figure.spec),
+            }
+        )
+    # With a drawing of the claim's own there is one figure for all pieces: their judgements stand in a table instead.
+    pieces = [
+        {"name": name, "kind": run.described[name]["kind"], "judged": judged, "resolution": resolution(run.described[name]["kind"], judged.resolution)}
+        for name, judged in run.judgements.items()
+        if name in run.described
+    ]
+    return {
+        "entry": entry,
+        "line": shelf.line(run),
+        "figures": figures,
+        "pieces": pieces if own is not None and len(pieces) > 1 else [],
+        "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
+        "versions": versions(run.platform),
+        "code": highlighted(entry.code()) if entry else "",
+        "path": "/".join(entry.module.split(".")) + ".py" if entry else "",
+        "counterexamples": shelf.counterexamples.get(run.claim, ()),
+        "look": embedded({"theme": THEME, "palette": PALETTE}),
+    }
+
+
+@functools.cache
+def environment():
+    """The templates, with the few functions they use."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "typeset": lambda text: Markup(typeset(text)),
+        "raw": Markup,
+        "heading": heading,
+        "words": words,
+        "seconds": seconds,
+        "grouped": lambda number: f"{number:,}",
+    }
+    made.globals |= {"VERDICTS": VERDICTS, "STATUSES": STATUSES, "ERRATA": ERRATA}
+    return made
+
+
+@functools.cache
+def vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one classic script: modules do not load from the file system."""
+    import altair
+    import vl_convert
+
+    version = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    known = vl_convert.get_vegalite_versions()
+    bundle = vl_convert.javascript_bundle(vl_version=version if version in known else known[-1])
+    # Its top-level names would become those of every other script on the page.
+    return f"(function () {{\n{bundle}\n}})();\n"

@@ -1,0 +1,154 @@
+"""Emergence of skills on a random skill graph: how many of a skill's text pieces can lie in one small error set.
+
+A degree-k skill cluster draws k skills for each text piece, independently from a measure on the skills. A model fails
+on a set Y of θ|T| pieces. For a set Z of α|S| skills let β be the number of its edges into Y over the expected number
+αkθ|T|; the worst β over Y and Z bounds what any error set of that size can do to any α fraction of the skills.
+Reference: arora 15.8–15.9; Arora and Goyal 2023. Entropies are in nats.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+from scipy.special import entr, gammaln, rel_entr
+from scipy.stats import binom
+
+from deeptheory.randomness import generator
+
+__all__ = [
+    "change_of_measure_concentration",
+    "containing_share",
+    "emergence_margin",
+    "exact_concentration",
+    "first_moment_concentration",
+    "log_first_moment",
+    "skill_graph",
+    "worst_concentration",
+]
+
+Fractions = float | int | Float[np.ndarray, "..."]
+
+
+def _fraction(**named) -> None:
+    for name, value in named.items():
+        if not np.all((np.asarray(value) > 0) & (np.asarray(value) < 1)):
+            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+
+
+def skill_graph(
+    key: Key[Array, ""], texts: int, skills: int, k: int, *, measure: Float[np.ndarray, " skills"] | None = None
+) -> Int[np.ndarray, "texts skills"]:
+    """Draw a degree-k skill cluster: how often each text piece uses each skill; rows sum to k.
+
+    The measure on skills is uniform unless given. Clusters of a corpus share the skills and are drawn with separate
+    keys. Reference: arora Defs 15.8.4–15.8.6.
+    """
+    if min(texts, skills, k) < 1:
+        raise ValueError(f"texts, skills and k must be at least 1, got {texts}, {skills}, {k}")
+    rng = generator(key)
+    chosen = rng.integers(0, skills, (texts, k)) if measure is None else rng.choice(skills, (texts, k), p=measure)
+    cells = chosen + skills * np.arange(texts)[:, None]
+    return np.bincount(cells.ravel(), minlength=texts * skills).reshape(texts, skills)
+
+
+def containing_share(measure: Fractions, k: int) -> Fractions:
+    """Share of text pieces that use a skill of this measure at all: 1 − (1 − μ)^k, nearly k·μ and not μ.
+
+    arora's note 25 gives μ, which is the share of the edges.
+    """
+    return -np.expm1(k * np.log1p(-np.asarray(measure)))[()]
+
+
+def worst_concentration(
+    graph: Int[np.ndarray, "texts skills"], group: int, theta: float, *, among: int | None = None
+) -> Float[np.ndarray, " groups"]:
+    """Worst β for each set Z of `group` skills: the error set takes the θ|T| pieces with most edges into Z.
+
+    The maximum over all Z is the worst case of the theorem; `among` keeps only the first so many sets.
+    """
+    _fraction(theta=theta)
+    texts, skills = graph.shape
+    if not 1 <= group < skills:
+        raise ValueError(f"group must lie in 1..{skills - 1}, got {group}")
+    size = round(theta * texts)
+    edges_each = int(graph[0].sum())
+    found = []
+    for members in list(combinations(range(skills), group))[:among]:
+        counts = np.bincount(graph[:, members].sum(1), minlength=edges_each + 1)[::-1]
+        taken = np.minimum(np.cumsum(counts), size)  # pieces used once all counts down to this one are allowed
+        edges = np.diff(taken, prepend=0) @ np.arange(edges_each, -1, -1)
+        found.append(edges / (edges_each * group / skills * size))
+    return np.array(found)
+
+
+def exact_concentration(alpha: Fractions, theta: Fractions, k: int) -> Fractions:
+    """Worst β in the limit |T| ≫ |S|: the mean of the top θ of X ~ Binomial(k, α), over its mean kα.
+
+    E[top θ of X] = min_t {t + E(X − t)₊/θ}, the minimum at a whole number t.
+    """
+    _fraction(alpha=alpha, theta=theta)
+    alpha, theta = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float))
+    x = np.arange(k + 1)
+    mass = binom.pmf(x, k, alpha[..., None])
+    excess = np.maximum(x[:, None] - x, 0).T  # (x − t)₊ with t first
+    tail = (x + (mass[..., None, :] * excess).sum(-1) / theta[..., None]).min(-1)
+    return (tail / (k * alpha))[()]
+
+
+def _ratio_at(alpha: np.ndarray, budget: Fractions) -> np.ndarray:
+    """The β > 1 with kl(βα‖α) = budget, by bisection; infinite where no β below 1/α reaches the budget."""
+    low, high = alpha.copy(), np.ones_like(alpha)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        below = rel_entr(middle, alpha) + rel_entr(1 - middle, 1 - alpha) < budget
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.where(budget < np.log(1 / alpha), 0.5 * (low + high) / alpha, np.inf)
+
+
+def first_moment_concentration(
+    alpha: Fractions, theta: Fractions, k: int, *, skills_per_text: float = 0.0
+) -> Fractions:
+    """Least β that the emergence theorem allows: k·kl(βα‖α) = (H(θ) + H(α)|S|/|T|)/θ; infinite where there is none.
+
+    The term with |S|/|T| = `skills_per_text` is what the union over skill sets costs at finite sizes.
+    Reference: arora Thm 15.9.1, whose bracket is −kl(βα‖α).
+    """
+    _fraction(alpha=alpha, theta=theta)
+    alpha, theta = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float))
+    entropy = entr(theta) + entr(1 - theta) + skills_per_text * (entr(alpha) + entr(1 - alpha))
+    return _ratio_at(alpha, entropy / (k * theta))[()]
+
+
+def change_of_measure_concentration(alpha: Fractions, theta: Fractions, k: int) -> Fractions:
+    """A sharper β for |T| ≫ |S|: k·kl(βα‖α) = log(1/θ); infinite where there is none.
+
+    Conditioning on an event of chance θ costs log(1/θ) of relative entropy, and k independent coins whose mean moved
+    from α to βα cost at least k·kl(βα‖α) (Donsker and Varadhan).
+    """
+    _fraction(alpha=alpha, theta=theta)
+    alpha, theta = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float))
+    return _ratio_at(alpha, -np.log(theta) / k)[()]
+
+
+def emergence_margin(alpha: float, beta: float, theta: float, k: int) -> float:
+    """Left side of the theorem's condition as printed; negative where it applies. Reference: arora (15.16)."""
+    _fraction(alpha=alpha, theta=theta, alpha_beta=alpha * beta)
+    hit = alpha * beta
+    bracket = entr(hit) + entr(1 - hit) - hit * np.log(1 / alpha) - (1 - hit) * np.log(1 / (1 - alpha))
+    return float(entr(theta) + entr(1 - theta) + k * theta * bracket)
+
+
+def _log_binomial(n: Fractions, m: Fractions) -> Fractions:
+    return gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
+
+
+def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float, theta: float, k: int) -> float:
+    """Logarithm of the printed bound on the expected number of bad pairs (Y, Z), by log-gamma at any size.
+
+    log[|S||T|·C(|S|, α|S|)·C(|T|, θ|T|)·C(kθ|T|, βαkθ|T|)·α^{βαkθ|T|}·(1−α)^{(1−βα)kθ|T|}]. Reference: arora (15.17).
+    """
+    _fraction(alpha=alpha, theta=theta, alpha_beta=alpha * beta)
+    edges = k * theta * texts
+    hits = alpha * beta * edges
+    choices = _log_binomial(skills, alpha * skills) + _log_binomial(texts, theta * texts) + _log_binomial(edges, hits)
+    return float(np.log(skills * texts) + choices + hits * np.log(alpha) + (edges - hits) * np.log1p(-alpha))

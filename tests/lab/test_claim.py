@@ -1,0 +1,161 @@
+"""Claims, their settings, their controls, and the verdict that follows from all of it."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import lab_example as example
+import numpy as np
+import pytest
+from annotated_types import Interval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deeptheory.lab import Law, Trials, claim
+from deeptheory.lab.parameters import Parameter
+from deeptheory.lab.run import Run, execute
+from deeptheory.randomness import generator
+
+
+def test_a_true_claim_holds_and_its_controls_fall():
+    for each in (example.exponential_mean, example.means_inequality, example.square_exponent, example.circle):
+        run = each.check()
+        assert run.verdict == "holds", run.reason
+        assert run.controls
+        assert all(control.verdict == "refuted" for control in run.controls)
+
+
+def test_rivals_of_a_rate_are_controls():
+    assert [control.name for control in example.square_exponent.check().controls] == ["exponent 1", "exponent 3"]
+
+
+def test_items_get_the_verdict_of_the_pieces_that_serve_them():
+    assert example.exponential_mean.check().items == {"A1.1": "holds", "A1.2": "holds"}
+
+
+def test_a_control_that_is_true_makes_the_claim_inconclusive():
+    @claim(items={"A1.1": ""}, says="x")
+    def mean(key, *, trials: Trials = 50_000):
+        return Law(predicted=1.0, observed=generator(key).exponential(size=trials), exact=True)
+
+    @mean.control("the same statement")
+    def same(evidence):
+        return replace(evidence)
+
+    run = mean.check()
+    assert run.verdict == "inconclusive"
+    assert "the same statement" in run.reason
+    assert run.items == {"A1.1": "inconclusive"}
+
+
+def test_a_claim_without_controls_is_inconclusive():
+    @claim(items={"A1.1": ""}, says="x")
+    def mean(key, *, trials: Trials = 50_000):
+        return Law(predicted=1.0, observed=generator(key).exponential(size=trials), exact=True)
+
+    assert mean.check().verdict == "inconclusive"
+
+
+def test_a_false_claim_is_refuted_after_repetition():
+    @claim(items={"A1.1": ""}, says="x")
+    def mean(key, *, trials: Trials = 50_000):
+        return Law(predicted=1.1, observed=generator(key).exponential(size=trials), exact=True)
+
+    assert mean.check().verdict == "refuted"
+
+
+def test_a_refutation_that_does_not_repeat_is_inconclusive():
+    calls = []
+
+    @claim(items={"A1.1": ""}, says="x")
+    def flickering(key, *, trials: Trials = 1000):
+        calls.append(trials)
+        shift = 1.0 if len(calls) == 1 else 0.0
+        return Law(predicted=1.0, observed=shift + generator(key).exponential(size=trials), exact=True)
+
+    run = flickering.check()
+    assert (run.verdict, calls[:2]) == ("inconclusive", [1000, 4000])
+    assert "did not repeat" in run.reason
+
+
+def test_an_unmet_assumption_is_inconclusive_with_its_reason():
+    run = example.exponential_mean.check(rate=9.5)
+    assert run.verdict == "inconclusive"
+    assert "the rate must stay below 9" in run.reason
+
+
+def test_a_control_can_be_run_in_the_claims_place():
+    run = execute(example.exponential_mean, control="shifted")
+    assert run.verdict == "refuted"
+    with pytest.raises(ValueError, match="it has: shifted draws; mean twice as large"):
+        execute(example.exponential_mean, control="nonsense")
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not():
+    one, two, other = (example.exponential_mean.check(seed=seed) for seed in (3, 3, 4))
+    assert one.blob == two.blob
+    assert one.blob != other.blob
+
+
+def test_full_size_and_settings():
+    assert example.exponential_mean.check(full=True).parameters["trials"] == 200_000
+    assert example.exponential_mean.check(full=True, trials=9000).parameters["trials"] == 9000
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"trials": -5}, "trials must be a whole number from 8 to 1e\\+06, not -5"),
+        ({"trials": 10**12}, "from 8 to 1e\\+06"),
+        ({"trials": 10.5}, "whole number"),
+        ({"rate": float("nan")}, "rate must be a number from 0.1 to 10, not nan"),
+        ({"rate": "fast"}, "not fast"),
+        ({"draws": "odd"}, "one of exponential, shifted"),
+        ({"trails": 10}, "did you mean trials"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_sentence(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        example.exponential_mean.check(**settings)
+
+
+def test_a_parameter_without_a_range_or_default_is_an_authors_mistake():
+    with pytest.raises(TypeError, match="needs a range"):
+
+        @claim(items={}, says="x")
+        def unbounded(key, *, trials: int = 3): ...
+
+    with pytest.raises(TypeError, match="needs a default"):
+
+        @claim(items={}, says="x")
+        def undecided(key, *, trials: Annotated[int, Interval(ge=1, le=2)]): ...
+
+
+@given(st.text(max_size=20))
+def test_no_text_breaks_the_reading_of_a_parameter(text):
+    for parameter in (
+        Parameter("n", "int", 3, low=1, high=9),
+        Parameter("x", "float", 0.5, low=0, high=1),
+        Parameter("sizes", "ints", (2, 4), low=1, high=99),
+        Parameter("flag", "bool", True),
+        Parameter("word", "choice", "a", choices=("a", "b")),
+    ):
+        try:
+            value = parameter.parse(text)
+        except ValueError as refusal:
+            assert parameter.name in str(refusal)
+        else:
+            assert parameter.check(value) == value
+
+
+def test_a_run_survives_its_record():
+    run = example.exponential_mean.check()
+    back = Run.of_record(run.record(), run.blob)
+    assert back == run
+    assert np.array_equal(back.evidence["mean"].observed, run.evidence["mean"].observed)
+
+
+def test_a_sweep_is_a_labelled_grid():
+    swept = example.exponential_mean.sweep(rate=[0.5, 2.0], trials=[20_000], seeds=2)
+    assert dict(swept.sizes) == {"rate": 2, "trials": 1, "seed": 2}
+    assert np.allclose(swept["mean_observed"].mean("seed").squeeze(), [2.0, 0.5], rtol=0.05)
+    assert (swept["verdict"] == 1).all()

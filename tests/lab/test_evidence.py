@@ -1,0 +1,150 @@
+"""Each kind of evidence: what makes it hold, what refutes it, what it refuses to judge; and the way through the store."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deeptheory.lab import (
+    Bounded,
+    Chain,
+    Counterexample,
+    Distribution,
+    Exact,
+    Identity,
+    Inequality,
+    Law,
+    Limit,
+    Printed,
+    Rate,
+    Share,
+)
+from deeptheory.lab.evidence import decode, encode
+
+
+def verdict(evidence):
+    return evidence.judge().verdict
+
+
+def test_exact_compares_entry_by_entry():
+    assert verdict(Exact([1, 2, 3], [1, 2, 3])) == "holds"
+    assert verdict(Exact([1, 2, 3], [1, 2, 4])) == "refuted"
+    assert verdict(Exact([1, 2], [1, 2, 3])) == "refuted"
+    assert verdict(Exact(np.array([Fraction(1, 3)]), np.array([Fraction(2, 6)]))) == "holds"
+    with pytest.raises(TypeError, match="Identity"):
+        Exact([1.0], [1.0]).judge()
+
+
+def test_identity_allows_rounding_and_no_more():
+    x = np.linspace(1, 2, 50)
+    assert verdict(Identity(x, x * (1 + 1e-15))) == "holds"
+    assert verdict(Identity(x, x * (1 + 1e-12))) == "refuted"
+    assert verdict(Identity(x, x * (1 + 1e-12), condition=1e4)) == "holds"
+    assert verdict(Identity(x, x + 1e-6, error=1e-5)) == "holds"
+
+
+def test_an_identity_that_cannot_see_anything_is_inconclusive():
+    x = np.ones(3)
+    assert verdict(Identity(x, x, condition=1e14)) == "inconclusive"
+    assert verdict(Identity(x, x, error=0.2)) == "inconclusive"
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_inconclusive(bad):
+    assert verdict(Identity(np.array([1.0, bad]), np.ones(2))) == "inconclusive"
+    assert verdict(Inequality(np.array([bad]), 1.0)) == "inconclusive"
+    assert verdict(Law(predicted=bad, observed=np.arange(9.0), exact=True)) == "inconclusive"
+    assert verdict(Rate(np.array([1, 2, 4.0]), np.array([1, 2, bad]))) == "inconclusive"
+
+
+def test_no_variance_is_inconclusive():
+    assert verdict(Law(predicted=1.0, observed=np.ones(100), exact=True)) == "inconclusive"
+
+
+def test_inequality_reports_its_tightness():
+    judged = Inequality(np.array([0.2, 0.9]), 1.0).judge()
+    assert (judged.verdict, judged.tightness) == ("holds", pytest.approx(0.9))
+    assert judged.resolution == pytest.approx(0.1)
+    assert "loose" in Inequality(np.array([0.1]), 1.0).judge().reason
+    assert verdict(Inequality(np.array([1.0 + 1e-9]), 1.0)) == "refuted"
+    assert Inequality(np.array([-3.0]), -2.0, log=True).judge().tightness == pytest.approx(np.exp(-1))
+
+
+def test_chain_names_the_first_broken_link():
+    good = {"Cauchy–Schwarz": (np.array([1.0]), np.array([1.5])), "triangle": (np.array([1.5]), np.array([2.0]))}
+    assert verdict(Chain(good)) == "holds"
+    broken = Chain({**good, "triangle": (np.array([1.5]), np.array([1.4])), "last": (np.array([3.0]), np.array([1.0]))})
+    assert broken.judge().verdict == "refuted"
+    assert "triangle" in broken.judge().reason
+
+
+def test_printed_to_half_the_last_digit():
+    assert verdict(Printed([0.1607, 0.2254], [0.161, 0.225], digits=3)) == "holds"
+    assert verdict(Printed([0.1619], [0.161], digits=3)) == "refuted"
+
+
+@pytest.mark.parametrize("exponent", [-1.0, -0.5, 0.0, 2.0])
+def test_rate_tells_exponents_apart(exponent):
+    x = 2.0 ** np.arange(4, 10)
+    y = 3 * x**exponent * (1 + 2 / x)
+    assert verdict(Rate(x, y, exponent=exponent)) == "holds"
+    assert verdict(Rate(x, y, exponent=exponent + 0.5)) == "refuted"
+    assert verdict(Rate(x, y, exponent=exponent - 0.5)) == "refuted"
+
+
+def test_a_rate_still_on_its_way_is_inconclusive():
+    x = 2.0 ** np.arange(2, 8)
+    slopes = 1 - 0.8 * 0.75 ** np.arange(5)  # .2, .4, .55, .66, .75 → 1
+    y = np.exp(np.concatenate([[0.0], np.cumsum(slopes * np.log(2))]))
+    assert verdict(Rate(x, y, exponent=1.0, resolution=0.1)) == "inconclusive"
+    assert verdict(Rate(x, y, exponent=2.0)) == "refuted"
+
+
+def test_noisy_rates():
+    rng = np.random.default_rng(0)
+    x = np.array([16.0, 64, 256, 1024])
+    y = x[:, None] ** -0.5 * rng.exponential(size=(4, 4000))
+    assert verdict(Rate(x, y, exponent=-0.5)) == "holds"
+    assert verdict(Rate(x, y, exponent=-1.0)) == "refuted"
+    assert verdict(Rate(x, y[:, :8], exponent=-0.5)) != "refuted"
+
+
+def test_limit_is_one_sided():
+    x = 2.0 ** np.arange(4, 10)
+    assert verdict(Limit(x, 1 / x, order=0.5)) == "holds"
+    assert verdict(Limit(x, x**-0.1, order=0.5)) == "refuted"
+
+
+def test_bounded_refutes_a_logarithm():
+    x = 10.0 ** np.arange(1, 7)
+    assert verdict(Bounded(x, 5 - 1 / x)) == "holds"
+    assert verdict(Bounded(x, np.log(x))) == "refuted"
+    assert verdict(Bounded(x, np.log(np.log(x)))) != "holds"
+    rng = np.random.default_rng(1)
+    flat = 3 + rng.standard_normal((6, 4000))
+    assert verdict(Bounded(x, flat)) == "holds"
+    assert verdict(Bounded(x, flat + 0.5 * np.log(x)[:, None])) == "refuted"
+
+
+EXAMPLES = [
+    Exact(np.array([Fraction(1, 3), Fraction(2)]), np.array([Fraction(1, 3), Fraction(2)])),
+    Exact(["a", "b"], ["a", "c"]),
+    Identity(np.arange(3.0), np.arange(3.0), scale=2.0),
+    Inequality(np.array([1.0]), np.array([2.0]), log=True),
+    Chain({"one": (np.array([1.0]), np.array([2.0]))}),
+    Printed([0.161], [0.161], along={"column": ["T-600"]}),
+    Law(predicted=1.0, observed=np.arange(16.0).reshape(2, 8), sizes=(10, 20), order=1.0),
+    Share(3, 10, 0.3),
+    Rate(np.arange(1.0, 5), np.arange(1.0, 5), rivals=(0.5,)),
+    Distribution(ranks=np.linspace(0, 1, 5)),
+    Counterexample({"U": np.eye(2)}, "1/3", "0", True, "rationals", 3, 0.5),
+]
+
+
+@pytest.mark.parametrize("evidence", EXAMPLES, ids=lambda e: type(e).__name__)
+def test_evidence_comes_back_from_the_store_as_it_was(evidence):
+    described, blob = encode({"piece": evidence})
+    back = decode(described, blob)["piece"]
+    assert type(back) is type(evidence)
+    assert back.judge() == evidence.judge()
+    assert encode({"piece": back}) == (described, blob)

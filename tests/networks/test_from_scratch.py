@@ -1,0 +1,128 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from deeptheory.networks.from_scratch import (
+    Affine,
+    TwoGaussians,
+    accuracy,
+    bayes_accuracy,
+    bayes_cross_entropy,
+    bayes_logits,
+    cross_entropy,
+    crossed_gaussians,
+    gradient,
+    init_glorot,
+    logits,
+    printed_gradient,
+    sample_classes,
+    train_classifier,
+)
+
+
+@pytest.fixture
+def problem(key):
+    x, y = sample_classes(key, crossed_gaussians(), 20)
+    return init_glorot(jax.random.key(1), (2, 7, 5, 1)), x, y
+
+
+def loss(network, x, y):
+    hidden = x
+    for weights, biases in network[:-1]:
+        hidden = jax.nn.relu(hidden @ weights + biases)
+    z = (hidden @ network[-1][0] + network[-1][1])[:, 0]
+    return -jnp.mean(y * jax.nn.log_sigmoid(z) + (1 - y) * jax.nn.log_sigmoid(-z))
+
+
+@pytest.mark.item("L2.15")
+def test_gradient_against_automatic_differentiation(problem):
+    network, x, y = problem
+    expected = jax.grad(loss)([tuple(layer) for layer in network], x, y)
+    assert cross_entropy(logits(network, x), y) == pytest.approx(float(loss(network, x, y)), rel=1e-12)
+    for ours, theirs in zip(gradient(network, x, y), expected, strict=True):
+        np.testing.assert_allclose(ours.weights, theirs[0], rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(ours.biases, theirs[1], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.item("L2.15")
+def test_printed_gradient_is_n_times_too_small(problem):
+    network, x, y = problem
+    for right, printed in zip(gradient(network, x, y), printed_gradient(network, x, y), strict=True):
+        np.testing.assert_allclose(right.weights, len(x) * printed.weights, rtol=1e-12)
+        np.testing.assert_allclose(right.biases, len(x) * printed.biases, rtol=1e-12)
+
+
+def test_initial_weights_have_glorot_variance():
+    first, second = init_glorot(jax.random.key(3), (100, 300, 200))
+    assert np.var(first.weights) == pytest.approx(2 / 400, rel=0.05)
+    assert np.var(second.weights) == pytest.approx(2 / 500, rel=0.05)
+    assert not first.biases.any()
+
+
+def test_cross_entropy_does_not_overflow():
+    assert cross_entropy(np.array([-1000.0, 1000.0]), np.array([0.0, 1.0])) == 0
+    assert cross_entropy(np.array([-1000.0]), np.array([1.0])) == 1000
+
+
+@pytest.mark.item("L2.16")
+def test_bayes_values_against_cubature_of_the_densities():
+    classes = crossed_gaussians()
+    laws = [multivariate_normal(m, c) for m, c in zip(classes.means, classes.covariances, strict=True)]
+    x = np.array([[0.3, -0.2], [2.0, 1.0]])
+    np.testing.assert_allclose(bayes_logits(classes, x), laws[1].logpdf(x) - laws[0].logpdf(x), rtol=1e-10)
+    # A Riemann sum over a fine grid of the plane: exact for the smooth cross entropy, to the cell for the accuracy.
+    axis = np.arange(-14, 14, 0.02)
+    grid = np.stack(np.meshgrid(axis, axis), -1)
+    p0, p1 = (law.pdf(grid) for law in laws)
+    total = 0.5 * (p0 + p1)
+    share = np.divide(p1, p0 + p1, out=np.full_like(p0, 0.5), where=p0 + p1 > 0)
+    entropy = -np.where(share > 0, share * np.log(np.maximum(share, 1e-300)), 0)
+    entropy -= np.where(share < 1, (1 - share) * np.log(np.maximum(1 - share, 1e-300)), 0)
+    assert bayes_cross_entropy(classes) == pytest.approx(np.sum(total * entropy) * 0.02**2, abs=1e-8)
+    assert bayes_accuracy(classes) == pytest.approx(0.5 * np.sum(np.maximum(p0, p1)) * 0.02**2, abs=1e-6)
+
+
+def test_bayes_accuracy_of_equal_covariances_is_the_normal_tail():
+    identity = np.eye(2)
+    classes = TwoGaussians(np.array([[0.0, 0.0], [2.0, 0.0]]), np.stack([identity, identity]))
+    assert bayes_accuracy(classes) == pytest.approx(0.8413447460685429, abs=1e-9)
+    turned = TwoGaussians(np.array([[0.0, 0.0], [0.0, 2.0]]), np.stack([identity, identity]))
+    assert bayes_accuracy(turned) == pytest.approx(0.8413447460685429, abs=1e-9)
+
+
+@pytest.mark.item("L2.16")
+def test_small_training_run_reaches_the_bayes_rule_only_with_the_right_gradient(key):
+    x, y = sample_classes(key, crossed_gaussians(), 200)
+    network = init_glorot(jax.random.key(7), (2, 50, 50, 1))
+    right = train_classifier(network, x, y, steps=300)
+    printed = train_classifier(network, x, y, steps=300, gradient=printed_gradient)
+    floor = cross_entropy(bayes_logits(crossed_gaussians(), x), y)
+    assert right.losses[-1] < floor + 0.02
+    assert printed.losses[-1] > floor + 0.3
+    assert right.accuracies[-1] == pytest.approx(accuracy(logits(right.network, x), y), abs=0.01)
+    slow = train_classifier(network, x, y, steps=300, step_size=0.5 / 400)
+    np.testing.assert_allclose(printed.losses, slow.losses, rtol=1e-10)
+
+
+def test_weight_decay_is_a_step_on_the_penalty(problem):
+    network, x, y = problem
+    after = train_classifier(network, x, y, step_size=0.1, steps=1, weight_decay=0.3).network
+    slopes = gradient(network, x, y)
+    np.testing.assert_allclose(after[0].weights, 0.97 * network[0].weights - 0.1 * slopes[0].weights, rtol=1e-12)
+
+
+def test_sample_moments(key):
+    x, y = sample_classes(key, crossed_gaussians(), 20_000)
+    np.testing.assert_allclose(x[y == 0].mean(0), [2, 2], atol=0.05)
+    np.testing.assert_allclose(np.cov(x[y == 1].T), [[2, -1], [-1, 2]], atol=0.1)
+
+
+def test_doors(problem):
+    network, x, y = problem
+    with pytest.raises(ValueError, match="0 or 1"):
+        gradient(network, x, 2 * y - 1)
+    with pytest.raises(ValueError, match="step_size > 0"):
+        train_classifier(network, x, y, step_size=0.0)
+    assert isinstance(network[0], Affine)

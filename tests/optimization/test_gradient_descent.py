@@ -1,0 +1,193 @@
+"""Rates of gradient descent, against performance estimation (PEPit), explicit worst functions and direct runs."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory.optimization import landscapes as land
+from deeptheory.optimization.gradient_descent import (
+    convex_gap_bound,
+    gradient_descent,
+    guaranteed_decrease,
+    optimal_quadratic_step,
+    polyak_lojasiewicz_factor,
+    quadratic_losses,
+    stationarity_bound,
+    trajectory,
+    worst_contraction,
+    worst_convex_gap,
+    worst_stationarity,
+)
+from deeptheory.randomness import generator
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def compiled(function, start, step_size, steps):
+    return trajectory(gradient_descent(function, step_size=step_size), start, steps=steps)
+
+
+def run(function, start, step_size, steps):
+    return compiled(function, jnp.asarray(start, float), jnp.asarray(step_size, float), steps)
+
+
+def performance_estimation(function_class, measure, *, step_size, steps, start=None, **constants):
+    """The exact worst case over a class of functions, as a semidefinite programme."""
+    from PEPit import PEP
+
+    problem = PEP()
+    function = problem.declare_function(function_class, **constants)
+    best = function.stationary_point()
+    point = problem.set_initial_point()
+    initial = function(point) - function(best) if start == "gap" else (point - best) ** 2
+    problem.set_initial_condition(initial <= 1)
+    for index in range(steps + 1):
+        gradient, value = function.oracle(point)
+        if measure == "gradient":
+            # The minimum is global: PEPit's stationary point alone would allow lower values elsewhere.
+            problem.add_constraint(value - function(best) >= gradient**2 / (2 * constants["L"]))
+            problem.set_performance_metric(gradient**2)
+        elif index == steps:
+            problem.set_performance_metric(value - function(best) if measure == "gap" else (point - best) ** 2)
+        point = point - step_size * gradient
+    return problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
+
+
+def test_trajectory_is_gradient_descent(key):
+    weights = jnp.array([1.0, 0.3, 2.0])
+    states = run(land.CosineSum(weights), [1.0, -2.0, 0.5], 0.4, 20)
+    x = np.array([1.0, -2.0, 0.5])
+    for t in range(21):
+        np.testing.assert_allclose(states.position[t], x, atol=1e-13)
+        np.testing.assert_allclose(states.value[t], np.sum(weights * (1 - np.cos(x))), atol=1e-13)
+        x = x - 0.4 * np.asarray(weights) * np.sin(x)
+    with pytest.raises(ValueError, match="steps must be at least 0, got -1"):
+        trajectory(gradient_descent(land.SineBowl(), step_size=0.1), jnp.ones(1), steps=-1)
+
+
+@pytest.mark.item("L5.9")
+def test_quadratic_losses_match_the_run():
+    random = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(random.standard_normal((20, 20)))
+    eigenvalues = np.geomspace(0.01, 1, 20)
+    function = land.Quadratic(jnp.asarray(basis * eigenvalues @ basis.T), jnp.asarray(random.standard_normal(20)))
+    start = random.standard_normal(20)
+    minimizer = basis @ ((basis.T @ function.linear) / eigenvalues)
+    for step_size in (0.5, 2 / 1.01, 1.99):
+        states = run(function, start, step_size, 100)
+        predicted = quadratic_losses(
+            jnp.asarray(eigenvalues), jnp.asarray(basis.T @ (start - minimizer)), step_size=step_size, steps=100
+        )
+        np.testing.assert_allclose(states.value - function(jnp.asarray(minimizer)), predicted, rtol=1e-10)
+
+
+@pytest.mark.item("L5.9")
+@pytest.mark.parametrize("condition", [1.5, 10.0, 100.0])
+def test_optimal_step_by_grid_search(condition):
+    grid = np.linspace(0.001, 2.2, 20_001)
+    spectrum = np.linspace(1 / condition, 1, 50)
+    factor = np.max((1 - grid[:, None] * spectrum) ** 2, axis=1)
+    step_size, rate = optimal_quadratic_step(1 / condition, 1.0)
+    assert grid[factor.argmin()] == pytest.approx(step_size, abs=2e-4)
+    assert rate == pytest.approx(factor.min(), abs=1e-3)
+    assert step_size > 1.0  # above 1/λ_max, where the printed condition forbids it
+    assert rate <= (1 - 1 / condition) ** 2
+
+
+@pytest.mark.item("A2.7", "L5.15")
+def test_descent_lemma_is_attained_and_ends_at_two_over_smoothness():
+    for step_size in np.linspace(0.01, 1.2, 25):
+        states = run(land.Quadratic(jnp.array([[2.0]]), jnp.zeros(1)), [1.0], step_size, 1)
+        drop = float(states.value[0] - states.value[1])
+        assert drop == pytest.approx(guaranteed_decrease(4.0, step_size=step_size, smoothness=2.0), abs=1e-12)
+        assert (drop > 0) == (step_size < 1.0)
+
+
+@pytest.mark.item("L5.13")
+@pytest.mark.parametrize(("step_size", "mu"), [(0.3, 0.1), (1.0, 0.4), (1.7, 0.1), (2.3, 0.5)])
+def test_worst_contraction_by_performance_estimation(step_size, mu):
+    from PEPit.functions import SmoothStronglyConvexFunction
+
+    factor = float(worst_contraction(step_size=step_size, smoothness=1.0, strong_convexity=mu))
+    for steps in (1, 3):
+        worst = performance_estimation(
+            SmoothStronglyConvexFunction, "distance", step_size=step_size, steps=steps, L=1.0, mu=mu
+        )
+        assert worst == pytest.approx(factor ** (2 * steps), rel=1e-4)
+    if step_size <= 1:
+        assert factor**2 <= 1 - step_size * mu
+
+
+@pytest.mark.item("L5.14")
+@pytest.mark.parametrize(("step_size", "steps"), [(1.0, 1), (1.0, 5), (0.4, 3), (0.25, 4)])
+def test_worst_convex_gap_by_performance_estimation_and_by_huber(step_size, steps):
+    from PEPit.functions import SmoothConvexFunction
+
+    smoothness = 2.0
+    step_size = step_size / smoothness
+    bound = worst_convex_gap(1.0, step_size=step_size, smoothness=smoothness, steps=steps)
+    worst = performance_estimation(SmoothConvexFunction, "gap", step_size=step_size, steps=steps, L=smoothness)
+    assert worst == pytest.approx(bound, rel=1e-4)
+    huber = land.Huber(smoothness, 1 / (2 * steps * step_size * smoothness + 1))
+    assert float(run(huber, [0.6, 0.8], step_size, steps).value[-1]) == pytest.approx(bound, rel=1e-12)
+    assert bound <= convex_gap_bound(1.0, step_size=step_size, steps=steps)
+
+
+@pytest.mark.item("A2.22", "L5.16")
+@pytest.mark.parametrize(("step_size", "steps"), [(1.0, 1), (1.0, 5), (0.5, 3)])
+def test_worst_stationarity_by_performance_estimation_and_by_a_sawtooth(step_size, steps):
+    from PEPit.functions import SmoothFunction
+
+    bound = worst_stationarity(1.0, step_size=step_size, smoothness=1.0, gradients=steps + 1)
+    worst = performance_estimation(SmoothFunction, "gradient", start="gap", step_size=step_size, steps=steps, L=1.0)
+    assert worst == pytest.approx(bound, rel=1e-4)
+    assert bound <= stationarity_bound(1.0, step_size=step_size, gradients=steps + 1)
+    # The slope falls and recovers within each step, so every iterate sees slope −1; then a parabola to the minimum.
+    breaks = -1 - step_size * np.arange(2 * steps, -1, -1) / 2
+    curvatures = np.array([1.0] + [1.0, -1.0] * steps + [1.0])
+    sawtooth = land.PiecewiseQuadratic(jnp.asarray(breaks), jnp.asarray(curvatures))
+    states = run(sawtooth, [-1 - steps * step_size], step_size, steps)
+    np.testing.assert_allclose(states.gradient[:, 0], -1, atol=1e-12)
+    gap = float(states.value[0])
+    attained = worst_stationarity(gap, step_size=step_size, smoothness=1.0, gradients=steps + 1)
+    assert attained == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.item("A2.22")
+def test_mean_squared_gradient_bound_is_attained():
+    for horizon in (1, 4, 50):
+        states = run(land.Quadratic(jnp.array([[3.0]]), jnp.zeros(1)), [1.0], 1 / 3, horizon)
+        mean = float(jnp.mean(states.gradient[:-1] ** 2))
+        drop = float(states.value[0] - states.value[-1])
+        assert mean == pytest.approx(stationarity_bound(drop, step_size=1 / 3, gradients=horizon), rel=1e-12)
+
+
+@pytest.mark.item("L5.17")
+@pytest.mark.parametrize(("step_size", "mu"), [(1.0, 0.2), (1.0, 0.7), (0.5, 0.2), (0.5, 0.9)])
+def test_polyak_lojasiewicz_factor_by_performance_estimation(step_size, mu):
+    from PEPit.functions import SmoothQuadraticLojasiewiczFunctionExpensive
+
+    worst = performance_estimation(
+        SmoothQuadraticLojasiewiczFunctionExpensive, "gap", start="gap", step_size=step_size, steps=1, L=1.0, mu=mu
+    )
+    assert worst <= polyak_lojasiewicz_factor(step_size=step_size, smoothness=1.0, constant=mu) + 1e-6
+    # The parabola ½μx² alone rules out the printed factor at η = 1/(2L).
+    assert worst >= (1 - step_size * mu) ** 2 - 1e-6
+    if step_size == 0.5:
+        assert worst > 1 - mu + 1e-3
+
+
+@pytest.mark.item("L5.17")
+def test_polyak_lojasiewicz_rate_on_the_bowl_and_on_wide_least_squares(key):
+    bowl = land.SineBowl()
+    states = run(bowl, [3.0, -7.5, 11.0], 1 / 8, 400)
+    factor = polyak_lojasiewicz_factor(step_size=1 / 8, smoothness=8.0, constant=bowl.polyak_lojasiewicz)
+    assert factor == pytest.approx(1 - bowl.polyak_lojasiewicz / 8, rel=1e-12)
+    assert np.all(np.asarray(states.value) <= factor ** np.arange(401) * float(states.value[0]) * (1 + 1e-12))
+    design = generator(key).standard_normal((4, 9))
+    wide = land.Quadratic(jnp.asarray(design.T @ design), jnp.zeros(9))
+    mu, smoothness = np.linalg.eigvalsh(design @ design.T)[[0, -1]]
+    states = run(wide, np.ones(9), 1 / smoothness, 100)
+    assert np.all(np.asarray(states.value) <= (1 - mu / smoothness) ** np.arange(101) * float(states.value[0]) + 1e-14)

@@ -1,0 +1,105 @@
+"""Perturbed gradient descent against a plain loop, its sampler against the ball, its certificate against all pairs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
+from deeptheory.optimization.landscapes import CubicSaddle, Quadratic, QuarticSaddle
+from deeptheory.optimization.saddle import (
+    improve_or_localize,
+    is_second_order_stationary,
+    perturbed_gradient_descent,
+    uniform_ball,
+)
+
+
+@pytest.mark.item("A7.6")
+@pytest.mark.parametrize("dimension", [1, 3, 40])
+def test_uniform_ball(key, dimension):
+    points = uniform_ball(key, (20_000, dimension), radius=2.0)
+    distance = np.linalg.norm(points, axis=1)
+    assert stats.kstest((distance / 2) ** dimension, "uniform").pvalue > 1e-4
+    expected = 4 * dimension / (dimension + 2)
+    assert abs(np.mean(distance**2) - expected) < 5 * np.std(distance**2) / 20_000**0.5
+    # A coordinate of the ball: (x/r)² is Beta(1/2, (d+1)/2), which a wrong radius law would break too.
+    law = stats.beta(0.5, (dimension + 1) / 2).cdf
+    assert stats.kstest((points[:, 0] / 2) ** 2, law).pvalue > 1e-4
+
+
+@pytest.mark.item("A7.6")
+def test_perturbed_descent_against_a_plain_loop(key):
+    function, settings = QuarticSaddle(0.5), dict(step_size=0.25, radius=0.05, tolerance=0.02, patience=12)
+    draws = uniform_ball(key, (150, 3))
+    method = perturbed_gradient_descent(function, **settings)
+    start = jnp.array([0.0, 0.3, -0.2])
+    states = jax.jit(lambda draws: trajectory(method, start, steps=150, draws=draws))(jnp.asarray(draws))
+
+    gradient = lambda x: x * (np.array([-0.5, 1, 1]) + x @ x)  # noqa: E731
+    x, last, times = np.asarray(start), -np.inf, []
+    for t in range(150):
+        np.testing.assert_allclose(states.position[t], x, atol=1e-12)
+        if np.linalg.norm(gradient(x)) <= 0.02 and t - last > 12:
+            x, last = x - 0.25 * 0.05 * draws[t], t
+            times.append(t)
+        x = x - 0.25 * gradient(x)
+    assert np.array_equal(np.flatnonzero(states.perturbed) - 1, times) and len(times) > 2
+    assert np.diff(times).min() > 12
+    assert float(states.value[-1]) == pytest.approx(float(function.minimum), rel=1e-3)
+
+
+def test_gradient_descent_never_leaves_the_stable_manifold():
+    states = trajectory(gradient_descent(QuarticSaddle(0.5), step_size=0.25), jnp.array([0.0, 0.3, -0.2]), steps=500)
+    assert np.all(np.asarray(states.position)[:, 0] == 0.0)
+    assert float(jnp.linalg.norm(states.position[-1])) < 1e-12
+
+
+@pytest.mark.item("A7.11")
+def test_certificate_against_all_pairs(key):
+    function = CubicSaddle(0.2, 1.0)
+    method = perturbed_gradient_descent(function, step_size=1.0, radius=0.05, tolerance=0.02, patience=15)
+    draws = jnp.asarray(uniform_ball(key, (90, 2)))
+
+    @jax.jit
+    def certified(draws):
+        states = trajectory(method, jnp.array([0.0, 0.5]), steps=90, draws=draws)
+        return states, improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
+
+    states, (farthest, allowed) = certified(draws)
+    positions, values = np.asarray(states.position), np.asarray(states.value)
+    for t in range(91):
+        first = max(np.flatnonzero(states.perturbed[: t + 1]), default=0)
+        distances = np.linalg.norm(positions[first : t + 1] - positions[first], axis=1)
+        assert float(farthest[t]) == pytest.approx(distances.max(), abs=1e-14)
+        assert float(allowed[t]) == pytest.approx(np.sqrt(2 * (t - first) * (values[first] - values[t])), abs=1e-12)
+    assert np.all(np.asarray(farthest) <= np.asarray(allowed) + 1e-9)
+
+
+@pytest.mark.item("A7.11")
+def test_certificate_on_a_slope_and_on_a_parabola():
+    slope = lambda x: 3.0 * x[0]  # noqa: E731
+    states = trajectory(gradient_descent(slope, step_size=0.7), jnp.zeros(1), steps=9)
+    farthest, allowed = improve_or_localize(states.position, states.value, step_size=0.7)
+    np.testing.assert_allclose(farthest[1:] / allowed[1:], 0.5**0.5, rtol=1e-12)
+    for step_size, holds in ((0.5, True), (0.55, False)):  # smoothness 2: the lemma ends exactly at η = 1/ℓ
+        parabola = Quadratic(jnp.array([[2.0]]), jnp.zeros(1))
+        states = trajectory(gradient_descent(parabola, step_size=step_size), jnp.ones(1), steps=1)
+        farthest, allowed = improve_or_localize(states.position, states.value, step_size=step_size)
+        assert (float(farthest[1]) <= float(allowed[1]) + 1e-12) == holds
+
+
+@pytest.mark.parametrize(
+    ("function", "point", "label"),
+    [
+        (lambda x: x[0] ** 2 - x[1] ** 2, [0.0, 0.0], False),
+        (lambda x: x[0] ** 3 - 3 * x[0] * x[1] ** 2, [0.0, 0.0], True),  # degenerate: passes, though no minimum
+        (lambda x: x[0] ** 2 + x[1] ** 4, [0.0, 0.0], True),
+        (lambda x: x[0] ** 2 + x[1] ** 4, [1.0, 0.0], False),
+        (lambda x: x[0] ** 2 - 0.04 * x[1] ** 2, [0.0, 0.0], True),  # −0.08 is above −√(ρε) = −0.1
+    ],
+)
+def test_second_order_labels(function, point, label):
+    found = is_second_order_stationary(function, jnp.array(point), tolerance=0.01, hessian_lipschitz=1.0)
+    assert bool(found) == label

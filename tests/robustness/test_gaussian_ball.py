@@ -1,0 +1,64 @@
+"""Lengths and distances of a Gaussian and a ball against sampling and direct integration."""
+
+import numpy as np
+import pytest
+from scipy.integrate import dblquad, quad
+from scipy.stats import chi, norm
+
+from deeptheory.robustness.gaussian_ball import (
+    ball_marginal_cdf,
+    ball_marginal_total_variation,
+    ball_total_variation,
+    gaussian_length_moments,
+)
+
+
+@pytest.mark.item("A18.16")
+@pytest.mark.parametrize("dimension", [1, 2, 5, 50])
+def test_length_moments(dimension):
+    mean, deviation = gaussian_length_moments(dimension)
+    assert mean == pytest.approx(chi.mean(dimension) / np.sqrt(dimension), rel=1e-10)
+    assert deviation == pytest.approx(chi.std(dimension) / np.sqrt(dimension), rel=1e-8)
+
+
+@pytest.mark.item("A18.16")
+def test_total_variation_by_integration():
+    # d = 1: ½∫|φ − 1/2·1{|t| ≤ 1}|; d = 2: over the plane.
+    line = quad(lambda t: 0.5 * abs(norm.pdf(t) - 0.5 * (abs(t) <= 1)), -12, 12, points=[-1, 1], limit=200)[0]
+    assert ball_total_variation(1) == pytest.approx(line, abs=1e-8)
+    assert ball_marginal_total_variation(1) == pytest.approx(line, abs=1e-6)
+    radius = np.sqrt(2)
+    plane = dblquad(
+        lambda r, a: 0.5 * r * abs(np.exp(-r * r / 2) / (2 * np.pi) - (r <= radius) / (2 * np.pi)),
+        0,
+        2 * np.pi,
+        0,
+        radius,
+    )[0]
+    outside = 0.5 * np.exp(-1)
+    assert ball_total_variation(2) == pytest.approx(plane + outside, abs=1e-8)
+
+
+@pytest.mark.item("A18.16")
+def test_marginal_of_the_ball_by_its_density():
+    for dimension in (2, 3, 20):
+        radius = np.sqrt(dimension)
+        volume = quad(lambda t, d=dimension, r=radius: (1 - t * t / r / r) ** ((d - 1) / 2), -radius, radius)[0]
+        inside = quad(
+            lambda t, d=dimension, r=radius, v=volume: (
+                0.5 * abs((1 - t * t / r / r) ** ((d - 1) / 2) / v - norm.pdf(t))
+            ),
+            -radius,
+            radius,
+            limit=400,
+        )[0]
+        assert ball_marginal_total_variation(dimension) == pytest.approx(inside + norm.sf(radius), abs=1e-6)
+
+
+@pytest.mark.item("A18.16")
+def test_marginal_distribution_in_three_dimensions():
+    # The density of a coordinate is ¾(1 − t²/3)/√3 on |t| ≤ √3.
+    t = np.linspace(-2, 2, 9)
+    inner = np.clip(t, -np.sqrt(3), np.sqrt(3))
+    expected = 0.5 + 0.75 / np.sqrt(3) * (inner - inner**3 / 9)
+    np.testing.assert_allclose(ball_marginal_cdf(t, 3), expected, atol=1e-13)

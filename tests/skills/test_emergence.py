@@ -1,0 +1,95 @@
+"""The skill graph against its law, the worst concentrations against enumeration and root finding."""
+
+from itertools import combinations
+from math import comb, log
+
+import jax
+import numpy as np
+import pytest
+from scipy.optimize import brentq, linprog
+
+from deeptheory.skills.emergence import (
+    change_of_measure_concentration,
+    containing_share,
+    emergence_margin,
+    exact_concentration,
+    first_moment_concentration,
+    log_first_moment,
+    skill_graph,
+    worst_concentration,
+)
+
+
+@pytest.mark.item("A15.24")
+def test_graph_has_k_edges_a_piece_and_binomial_degrees(key):
+    measure = np.array([0.5, 0.3, 0.15, 0.05])
+    degrees = np.array([skill_graph(part, 200, 4, 3, measure=measure).sum(0) for part in jax.random.split(key, 400)])
+    assert np.all(degrees.sum(1) == 600)
+    np.testing.assert_allclose(degrees.mean(0), 600 * measure, atol=5 * np.sqrt(600 * 0.25 / 400))
+    np.testing.assert_allclose(degrees.var(0), 600 * measure * (1 - measure), rtol=5 * np.sqrt(2 / 400))
+
+
+@pytest.mark.item("A15.24")
+def test_share_of_pieces_that_contain_a_skill_by_enumeration():
+    measure, k = np.array([0.5, 0.3, 0.2]), 4
+    tuples = np.array(np.meshgrid(*[range(3)] * k)).reshape(k, -1)
+    weights = measure[tuples].prod(0)
+    expected = [weights[(tuples == skill).any(0)].sum() for skill in range(3)]
+    np.testing.assert_allclose(containing_share(measure, k), expected, rtol=1e-13)
+    assert containing_share(1 / 12, 8) == pytest.approx(0.50147, abs=1e-5)
+
+
+@pytest.mark.item("A15.30")
+def test_worst_error_set_by_enumeration_of_all_of_them(key):
+    graph = skill_graph(key, 8, 4, 3)
+    ours = worst_concentration(graph, 2, 3 / 8)
+    for value, members in zip(ours, combinations(range(4), 2), strict=True):
+        edges = graph[:, members].sum(1)
+        best = max(edges[list(chosen)].sum() for chosen in combinations(range(8), 3))
+        assert value == pytest.approx(best / (3 * 3 * 0.5), rel=1e-13)
+
+
+@pytest.mark.item("A15.32")
+@pytest.mark.parametrize(("alpha", "theta", "k"), [(0.1, 0.1, 8), (0.25, 0.05, 4), (0.5, 0.3, 5), (0.2, 0.9, 3)])
+def test_exact_concentration_by_linear_programming(alpha, theta, k):
+    """The top θ of a binomial as the best event of probability θ (randomized), found by a linear programme."""
+    x = np.arange(k + 1)
+    mass = np.array([comb(k, i) * alpha**i * (1 - alpha) ** (k - i) for i in x])
+    best = linprog(-mass * x, A_eq=mass[None], b_eq=[theta], bounds=(0, 1))
+    assert exact_concentration(alpha, theta, k) == pytest.approx(-best.fun / (alpha * k * theta), rel=1e-9)
+
+
+@pytest.mark.item("A15.30", "A15.32")
+def test_least_ratios_by_root_finding_in_the_printed_condition():
+    for alpha, theta, k in [(0.1, 0.1, 8), (0.2, 0.1, 8), (0.5, 0.1, 8), (0.25, 0.05, 4)]:
+        printed = brentq(lambda b, a=alpha, t=theta, k=k: emergence_margin(a, b, t, k), 1 + 1e-9, 1 / alpha - 1e-12)
+        assert first_moment_concentration(alpha, theta, k) == pytest.approx(printed, rel=1e-9)
+    curve = [
+        0.1 * np.array([f(alpha, 0.1, 8) for alpha in (0.1, 0.2, 0.5)])
+        for f in (first_moment_concentration, change_of_measure_concentration, exact_concentration)
+    ]
+    np.testing.assert_allclose(curve, [[0.450, 0.307, 0.183], [0.387, 0.272, 0.172], [0.304, 0.230, 0.160]], atol=6e-4)
+
+
+@pytest.mark.item("A15.30")
+def test_no_ratio_where_the_budget_exceeds_the_largest_divergence():
+    # k·θ·log(1/α) < H(θ): no β below 1/α satisfies the condition.
+    assert np.isinf(first_moment_concentration(0.25, 0.1, 2)) and np.isfinite(first_moment_concentration(0.15, 0.1, 2))
+    finite = first_moment_concentration(0.25, 0.1, 8, skills_per_text=0.01)
+    assert finite > first_moment_concentration(0.25, 0.1, 8)
+
+
+@pytest.mark.item("A15.31")
+def test_log_first_moment_against_exact_integers():
+    texts, skills, alpha, beta, theta, k = 200, 12, 0.25, 2.0, 0.1, 4
+    edges, hits = 80, 40
+    exact = log(skills * texts * comb(12, 3) * comb(200, 20) * comb(edges, hits))
+    exact += hits * log(alpha) + (edges - hits) * log(1 - alpha)
+    assert log_first_moment(texts, skills, alpha, beta, theta, k) == pytest.approx(exact, rel=1e-12)
+
+
+def test_bad_input_is_refused(key):
+    with pytest.raises(ValueError, match="theta must lie strictly between 0 and 1"):
+        exact_concentration(0.5, 1.5, 3)
+    with pytest.raises(ValueError, match=r"group must lie in 1..3"):
+        worst_concentration(skill_graph(key, 5, 4, 2), 4, 0.5)

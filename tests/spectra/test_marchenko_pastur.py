@@ -1,0 +1,141 @@
+"""The Marchenko–Pastur law against quadrature, published moments, full enumeration and drawn spectra."""
+
+import itertools
+from fractions import Fraction
+
+import jax
+import numpy as np
+import pytest
+import scipy.integrate
+
+from deeptheory.spectra import marchenko_pastur as mp
+
+RATIOS = (0.01, 0.25, 0.9, 1.0, 1.7, 4.0)
+
+
+def integrate(function, ratio, variance=1.0, upto=None):
+    """Integrate against the density, √((λ₊ − x)(x − λ₋))/(2π s² a x), by mapping its square-root ends away."""
+    low, high = mp.marchenko_pastur_edges(ratio, variance)
+    middle, radius = (low + high) / 2, (high - low) / 2
+    end = np.pi if upto is None else np.arccos(np.clip((middle - upto) / radius, -1, 1))
+
+    def integrand(angle):
+        # (λ₊ − x)(x − λ₋) = (radius sin)², and x − λ₋ = 2 radius sin²(angle/2).
+        x = low + 2 * radius * np.sin(angle / 2) ** 2
+        return function(x) * (radius * np.sin(angle)) ** 2 / (2 * np.pi * variance * ratio * x)
+
+    return scipy.integrate.quad(integrand, 0, end, epsabs=1e-12, epsrel=1e-12, limit=200)[0]
+
+
+@pytest.mark.item("J6.4")
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_mass_cdf_and_moments_by_quadrature(ratio):
+    variance = 1.7
+    assert integrate(lambda x: 1.0, ratio, variance) == pytest.approx(min(1, 1 / ratio), abs=1e-11)
+    low, high = mp.marchenko_pastur_edges(ratio, variance)
+    points = np.linspace(low, high, 9)
+    expected = [mp.marchenko_pastur_atom(ratio) + integrate(lambda x: 1.0, ratio, variance, x) for x in points]
+    np.testing.assert_allclose(mp.marchenko_pastur_cdf(points, ratio, variance), expected, atol=1e-11)
+    for order in range(1, 7):
+        assert mp.marchenko_pastur_moment(order, ratio, variance) == pytest.approx(
+            integrate(lambda x, k=order: x**k, ratio, variance), rel=1e-11
+        )
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_pdf_is_the_derivative_of_the_cdf(ratio):
+    low, high = mp.marchenko_pastur_edges(ratio)
+    x = np.linspace(low + 0.05 * (high - low), high, 30, endpoint=False)
+    slope = jax.vmap(jax.grad(mp.marchenko_pastur_cdf), (0, None))(x, ratio)
+    np.testing.assert_allclose(mp.marchenko_pastur_pdf(x, ratio), slope, rtol=1e-8)
+    outside = np.array([-1.0, low - 1e-3, high + 1e-3])
+    np.testing.assert_array_equal(mp.marchenko_pastur_pdf(outside, ratio), 0)
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_quantiles_invert_the_cdf(ratio):
+    atom = float(mp.marchenko_pastur_atom(ratio))
+    probabilities = atom + (1 - atom) * np.linspace(0.001, 0.999, 41)
+    points = mp.marchenko_pastur_quantile(probabilities, ratio, 2.0)
+    np.testing.assert_allclose(mp.marchenko_pastur_cdf(points, ratio, 2.0), probabilities, atol=1e-12)
+    if atom:
+        assert mp.marchenko_pastur_quantile(np.array(atom / 2), ratio) == 0
+
+
+def test_cdf_ends_and_small_ratio():
+    assert mp.marchenko_pastur_cdf(np.array([-1.0, 0.0, 20.0]), 4.0).tolist() == [0, 0.75, 1]
+    # As the ratio falls the law becomes a semicircle around one; the mass below one tends to a half like √a.
+    assert mp.marchenko_pastur_cdf(np.array(1.0), 1e-8) == pytest.approx(0.5, abs=1e-4)
+
+
+@pytest.mark.item("J6.4")
+@pytest.mark.parametrize("entries", mp.ENTRY_LAWS)
+def test_moments_are_limits_of_exact_finite_moments(entries):
+    # An exact statement: extrapolating the polynomial in 1/N with rational arithmetic gives the moment itself.
+    ratio = Fraction(3, 2)
+    for order in range(1, 6):
+        sizes = [3 * (j + 5) for j in range(order + 1)]
+        values = [mp.expected_spectral_moment(order, size, size * 2 // 3, entries) for size in sizes]
+        nodes = [Fraction(1, size) for size in sizes]
+        limit = sum(
+            value * np.prod([-other / (node - other) for other in nodes if other != node])
+            for node, value in zip(nodes, values, strict=True)
+        )
+        assert limit == mp.marchenko_pastur_moment(order, ratio)
+
+
+def test_finite_moments_by_enumerating_sign_matrices():
+    n, m = 2, 3
+    matrices = np.array(list(itertools.product((-1, 1), repeat=n * m))).reshape(-1, n, m)
+    gram = matrices @ matrices.transpose(0, 2, 1)
+    for order in range(1, 6):
+        trace = np.trace(np.linalg.matrix_power(gram, order), axis1=1, axis2=2)
+        exact = Fraction(int(trace.sum()), len(matrices) * n * m**order)
+        assert mp.expected_spectral_moment(order, n, m, "rademacher") == exact
+
+
+def test_finite_moments_of_one_dimension():
+    # N = 1: W is a mean of squares; for normal entries a χ² variable with M(M+2)(M+4)… moments.
+    for m in (1, 4, 9):
+        assert mp.expected_spectral_moment(4, 1, m) == Fraction(m * (m + 2) * (m + 4) * (m + 6), m**4)
+    assert mp.expected_spectral_moment(2, 1, 1, "exponential") == mp.entry_moment("exponential", 4) == 9
+    # The published third moment of a real Wishart matrix.
+    n, m = 5, 7
+    assert mp.expected_spectral_moment(3, n, m) == Fraction(m * m + 3 * m * n + n * n + 3 * m + 3 * n + 4, m * m)
+
+
+def test_entry_moments_match_the_draws(key):
+    for entries in mp.ENTRY_LAWS:
+        draws = mp.draw_entries(key, (400_000,), entries)
+        for order in range(1, 5):
+            error = np.std(draws**order) / len(draws) ** 0.5
+            assert abs(np.mean(draws**order) - float(mp.entry_moment(entries, order))) <= 5 * error + 1e-12
+
+
+@pytest.mark.item("J6.5")
+@pytest.mark.parametrize("entries", ("gaussian", "rademacher", "uniform"))
+@pytest.mark.parametrize("alpha", (0.5, 2, 4))
+def test_spectra_are_rigidly_close_to_the_reciprocal_ratio(key, alpha, entries):
+    x = mp.draw_entries(key, (400, int(400 * alpha)), entries)
+    values = mp.sample_covariance_eigenvalues(x)
+    assert mp.spectral_distance(values, 1 / alpha) < 0.012
+    assert mp.spectral_distance(values, alpha) > 0.2
+    assert np.mean(values < 1e-9) == max(0, 1 - alpha)
+    assert values[-1] == pytest.approx((1 + alpha**-0.5) ** 2, rel=0.05)
+
+
+def test_eigenvalues_of_wide_and_tall_data_and_distance(key):
+    x = mp.draw_entries(key, (3, 6, 4))
+    direct = np.linalg.eigvalsh(x @ x.transpose(0, 2, 1) / 4)
+    np.testing.assert_allclose(mp.sample_covariance_eigenvalues(x), direct, atol=1e-12)
+    values = mp.marchenko_pastur_quantile((np.arange(50) + 0.5) / 50, 0.5)
+    assert mp.spectral_distance(np.asarray(values), 0.5) == pytest.approx(0.01)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="ratio"):
+        mp.marchenko_pastur_edges(0.0)
+    with pytest.raises(ValueError, match="entries"):
+        mp.draw_entries(jax.random.key(0), (2,), "cauchy")
+    with pytest.raises(ValueError, match="order"):
+        mp.expected_spectral_moment(7, 3, 3)
