@@ -37,3 +37,44 @@ def mnist():
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
+
+
+# The ledger's list of items that a unit test compares with an oracle: written by `pytest --record-items`.
+
+_compared: dict[str, set[str]] = {}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-items", action="store_true", help="write the items of passing marked tests into the ledger")
+
+
+def pytest_collection_modifyitems(items):
+    for test in items:
+        for mark in test.iter_markers("item"):
+            test.user_properties.append(("items", list(mark.args)))
+
+
+def pytest_runtest_logreport(report):
+    if report.when != "call" or not report.passed:
+        return
+    for name, ids in report.user_properties:
+        if name == "items":
+            for each in ids:
+                _compared.setdefault(each, set()).add(report.nodeid.split("::")[0])
+
+
+def pytest_sessionfinish(session):
+    if not session.config.getoption("--record-items") or hasattr(session.config, "workerinput"):
+        return
+    from dataclasses import replace
+
+    from deeptheory.lab import ledger
+
+    tests = {each: sorted(files) for each, files in sorted(_compared.items())}
+    replace(ledger.read(), tests=tests).save()
+
+
+def pytest_terminal_summary(terminalreporter):
+    left_out = [r for r in terminalreporter.stats.get("skipped", []) if "browser" in r.nodeid]
+    if left_out:
+        terminalreporter.write_line(f"NOT RUN: {len(left_out)} browser tests, because no chromium was found on this machine")

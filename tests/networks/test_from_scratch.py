@@ -16,6 +16,7 @@ from deeptheory.networks.from_scratch import (
     gradient,
     init_glorot,
     logits,
+    population_cross_entropy,
     printed_gradient,
     sample_classes,
     train_classifier,
@@ -104,6 +105,25 @@ def test_small_training_run_reaches_the_bayes_rule_only_with_the_right_gradient(
     assert right.accuracies[-1] == pytest.approx(accuracy(logits(right.network, x), y), abs=0.01)
     slow = train_classifier(network, x, y, steps=300, step_size=0.5 / 400)
     np.testing.assert_allclose(printed.losses, slow.losses, rtol=1e-10)
+
+
+def test_ensembles_are_separate_runs(key):
+    x, y = sample_classes(key, crossed_gaussians(), 15, ensemble=(3,))
+    networks = init_glorot(jax.random.key(7), (2, 6, 1), ensemble=(3,))
+    together = train_classifier(networks, x, y, steps=20)
+    for i in range(3):
+        alone = train_classifier([Affine(w[i], b[i]) for w, b in networks], x[i], y[i], steps=20)
+        np.testing.assert_allclose(together.losses[:, i], alone.losses, rtol=1e-12)
+        np.testing.assert_allclose(together.network[0].weights[i], alone.network[0].weights, rtol=1e-10)
+        assert together.accuracies[-1, i] == alone.accuracies[-1]
+
+
+def test_population_cross_entropy_of_a_network_against_samples(key):
+    network = init_glorot(jax.random.key(2), (2, 8, 1))
+    x, y = sample_classes(key, crossed_gaussians(), 400_000)
+    population = population_cross_entropy(crossed_gaussians(), lambda points: logits(network, points))
+    assert population == pytest.approx(float(cross_entropy(logits(network, x), y)), rel=0.01)
+    assert population > bayes_cross_entropy(crossed_gaussians())
 
 
 def test_weight_decay_is_a_step_on_the_penalty(problem):

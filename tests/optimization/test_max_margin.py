@@ -1,4 +1,5 @@
 import cvxpy
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from deeptheory.optimization.max_margin import (
     max_margin,
     polynomial_tail,
     residual_decay,
+    residual_forces,
     residual_limit,
+    separable_points,
     stable_step,
 )
 
@@ -22,9 +25,7 @@ LOSSES = {"exponential": EXPONENTIAL, "logistic": LOGISTIC, "half": HALF_QUADRAT
 
 
 def separable(seed, n=30, d=5):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(n, d))
-    return points * np.sign(points @ rng.normal(size=d))[:, None]
+    return separable_points(jax.random.key(seed), count=n, dimension=d)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -133,3 +134,16 @@ def test_degenerate_support_has_no_limit():
     with pytest.raises(ValueError, match="log log t"):
         points = np.array([[1.0, 0.0], [1.0, 1.0]])
         residual_limit(points, max_margin(points))
+
+
+def test_residual_forces_are_the_rate_of_change_of_the_squared_residual():
+    points, times = separable(3), np.array([0.5, 3.0, 9.0])
+    solution = max_margin(points)
+    limit = residual_limit(points, solution)
+    error = np.random.default_rng(0).normal(size=(3, 5))
+    w = error + limit + np.outer(times, solution.vector)
+    velocity = np.exp(times[:, None] - w @ points.T) @ points / len(points)
+    forces = residual_forces(points, solution, times, error)
+    direct = np.sum(error * (velocity - solution.vector), axis=1)
+    np.testing.assert_allclose(forces.support + forces.others, direct, rtol=1e-8)
+    assert (forces.support <= 0).all() and (forces.others <= forces.bound).all()

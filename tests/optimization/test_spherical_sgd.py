@@ -26,7 +26,7 @@ def test_upper_half_overlap_is_the_absolute_value_of_a_uniform_coordinate(key):
 
 
 @pytest.mark.item("J11.8")
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, 3])
 def test_one_step_of_the_whole_vector_is_one_step_of_the_chain(key, degree):
     random = generator(key)
     link, dimension, rate = hermite_link(degree), 7, 0.05
@@ -45,11 +45,12 @@ def test_one_step_of_the_whole_vector_is_one_step_of_the_chain(key, degree):
     m, field = x[:, 0], np.sum(a * x, 1)
     other = (a[:, 0] - m * field) / np.sqrt(1 - m**2)
     rest = np.sum(a * a, 1) - field**2 - other**2
-    np.testing.assert_allclose(overlap_step(link, m, field, other, rest, rate), whole, rtol=1e-10, atol=1e-12)
+    step = jax.jit(overlap_step, static_argnames="link")
+    np.testing.assert_allclose(step(link, m, field, other, rest, rate), whole, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.item("J11.8")
-@pytest.mark.parametrize(("degree", "step", "steps"), [(1, 0.3, 250), (2, 0.1, 3000)])
+@pytest.mark.parametrize(("degree", "step", "steps"), [(1, 0.3, 250), (2, 0.1, 1500)])
 def test_chain_and_whole_vector_pass_the_level_at_the_same_times(key, degree, step, steps):
     first, second = jax.random.split(key)
     link, dimension = hermite_link(degree), 24

@@ -30,9 +30,9 @@ COLOURS = {
 
 
 def console(*, error: bool = False) -> Console:
-    """A console as wide as the terminal; 110 columns where output goes to a file."""
+    """A console as wide as the terminal; 140 columns where output goes to a file."""
     stream = sys.stderr if error else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else 110, highlight=False)
+    return Console(file=stream, width=None if stream.isatty() else 140, highlight=False)
 
 
 def coloured(word: str) -> Text:
@@ -54,20 +54,23 @@ def printed_at(items: Iterable[str]) -> str:
 
 def runs_table(rows: Sequence[tuple[Entry, "Run"]]) -> Table:
     """The table of a check: claim, where printed, verdict, strength and resolution, controls refuted, seconds."""
-    made = table("claim", "printed at", "verdict", "strength", ">controls", ">seconds")
+    made = table("claim", "printed at", "verdict", "strength", ">resolution", ">controls", ">seconds")
+    made.columns[0].no_wrap = True
     for entry, run in rows:
         refuted = sum(control.verdict == "refuted" for control in run.controls)
         ids = list(entry.items)
-        where = printed_at(ids[:2]) + (f" +{len(ids) - 2}" if len(ids) > 2 else "")
-        made.add_row(
-            entry.name,
-            where,
-            coloured(run.verdict),
-            run.strength,
-            f"{refuted}/{len(run.controls)}",
-            f"{run.seconds:.1f}",
-        )
+        where = printed_at(ids[:1]) + (f" +{len(ids) - 1}" if len(ids) > 1 else "")
+        resolution = "" if run.resolution is None else relative(run.resolution)
+        controls = f"{refuted}/{len(run.controls)}"
+        made.add_row(entry.name, where, coloured(run.verdict), run.strength, resolution, controls, f"{run.seconds:.1f}")
     return made
+
+
+def relative(value: float) -> str:
+    """A relative size: 3.1 %, 4e-12, exact."""
+    if value == 0:
+        return "exact"
+    return f"{100 * value:.2g} %" if 1e-3 <= value < 1 else f"{value:.0e}" if value < 1e-3 else f"{value:.1f}×"
 
 
 @contextmanager

@@ -127,6 +127,9 @@ def squared_loss_slope(
     return 2 * (value - link(teacher)) * slope
 
 
+_slope = jax.jit(squared_loss_slope, static_argnames="link")
+
+
 def overlap_velocity(
     link: Link, overlap: Float[np.ndarray, " points"], *, step: float, nodes: int = 64
 ) -> Float[np.ndarray, " points"]:
@@ -142,7 +145,7 @@ def overlap_velocity(
     student, other = x[:, None], x[None, :]
     m = np.asarray(overlap, np.float64)[:, None, None]
     teacher = m * student + np.sqrt(1 - m**2) * other
-    pull = np.asarray(squared_loss_slope(link, jnp.asarray(student), jnp.asarray(teacher)))
+    pull = np.asarray(_slope(link, student, teacher))
     drift = -(pull * (teacher - m * student) * weight).sum((1, 2))
     return step * drift - step**2 / 2 * m[:, 0, 0] * (pull**2 * weight).sum((1, 2))
 

@@ -184,8 +184,15 @@ class LogisticRidge(eqx.Module):
 
     @property
     def minimizer(self) -> Float[Array, "d"]:
+        """Thirty steps of Newton's method, with the derivatives written out: they compile faster than jax.hessian."""
+        root = len(self.features) ** 0.5
+        signed = self.labels[:, None] * self.features / root
+
         def newton(_: Any, w: Float[Array, "d"]) -> Float[Array, "d"]:
-            return w - jnp.linalg.solve(jax.hessian(self)(w), jax.grad(self)(w))
+            wrong = jax.nn.sigmoid(-root * (signed @ w))
+            gradient = self.ridge * w - signed.T @ wrong / root
+            hessian = signed.T @ ((wrong * (1 - wrong))[:, None] * signed) + self.ridge * jnp.eye(len(w))
+            return w - jnp.linalg.solve(hessian, gradient)
 
         return jax.lax.fori_loop(0, 30, newton, jnp.zeros(self.features.shape[1], self.features.dtype))
 

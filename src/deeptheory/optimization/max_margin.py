@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+
+from deeptheory.randomness import generator
 
 __all__ = [
     "EXPONENTIAL",
@@ -21,13 +23,16 @@ __all__ = [
     "MarginLoss",
     "MarginRates",
     "MaxMargin",
+    "ResidualForces",
     "gradient_descent_on_margins",
     "logarithmic_flow",
     "margin_rates",
     "max_margin",
     "polynomial_tail",
     "residual_decay",
+    "residual_forces",
     "residual_limit",
+    "separable_points",
     "stable_step",
 ]
 
@@ -72,6 +77,15 @@ def polynomial_tail(power: float) -> MarginLoss:
         log_slope=lambda u: -(power + 1) * u.__array_namespace__().log1p(_positive(u)),
         smoothness=power + 1,
     )
+
+
+def separable_points(
+    key: Key[Array, ""] | UInt32[Array, "2"], *, count: int, dimension: int
+) -> Float[np.ndarray, "count dimension"]:
+    """Draw Gaussian points, labelled by a random direction and already multiplied by their labels."""
+    random = generator(key)
+    points = random.standard_normal((count, dimension))
+    return points * np.sign(points @ random.standard_normal(dimension))[:, None]
 
 
 class MaxMargin(NamedTuple):
@@ -144,6 +158,38 @@ def residual_decay(signed_points: Float[Array | np.ndarray, "n d"], solution: Ma
     outside = (points @ solution.vector)[~solution.support]
     slack = outside.min() - 1 if outside.size else np.inf
     return float(np.linalg.eigvalsh(basis @ curvature @ basis.T)[0]), float(slack)
+
+
+class ResidualForces(NamedTuple):
+    """What changes ½|r|² per unit of log time: the support vectors, the other points, and the bound on the latter."""
+
+    support: Float[np.ndarray, " times"]
+    others: Float[np.ndarray, " times"]
+    bound: Float[np.ndarray, " times"]
+
+
+def residual_forces(
+    signed_points: Float[Array | np.ndarray, "n d"],
+    solution: MaxMargin,
+    log_times: Float[Array | np.ndarray, " times"],
+    error: Float[Array | np.ndarray, "times d"],
+    *,
+    weight: float | None = None,
+) -> ResidualForces:
+    """Split d(½|r|²)/ds for r = w − ŵs − w̃ under the exponential loss, s = log t, as the proof of the theorem does.
+
+    Support vectors contribute Σ αᵢ zᵢ(e^(−zᵢ) − 1) ≤ 0 with zᵢ = ⟨r, x̄ᵢ⟩; the others at most
+    e^(−(θ−1)s) · weight · Σ e^(−⟨w̃, x̄ᵢ⟩), because z e^(−z) ≤ 1 (in fact ≤ 1/e). Reference: lucchi (11.17)–(11.20).
+    """
+    points, log_times = np.asarray(signed_points, np.float64), np.asarray(log_times, np.float64)
+    weight = 1 / len(points) if weight is None else weight
+    limit, slack = residual_limit(points, solution, weight=weight), residual_decay(points, solution)[1]
+    z, outside = np.asarray(error, np.float64) @ points.T, ~solution.support
+    support = (solution.duals * z * np.expm1(-z)).sum(1)
+    start = weight * np.exp(-points[outside] @ limit)
+    late = np.exp(-np.outer(log_times, points[outside] @ solution.vector - 1))
+    others = (late * np.exp(-z[:, outside]) * z[:, outside]) @ start
+    return ResidualForces(support, others, np.exp(-slack * log_times) * start.sum() if outside.any() else 0 * log_times)
 
 
 def stable_step(

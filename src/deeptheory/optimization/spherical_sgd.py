@@ -127,7 +127,7 @@ def _walk(x, samples, step, link):
 def spherical_sgd(
     key: AnyKey, link: Link, *, dimension: int, step: float, steps: int, replicas: int = 128
 ) -> Float[np.ndarray, "steps replicas"]:
-    """Run online gradient descent on whole unit vectors and return their overlap with the hidden direction at each step.
+    """Run online gradient descent on whole unit vectors; return their overlap with the hidden direction at each step.
 
     x ← x − (δ/N)∇L on the sphere, renormalised, a fresh Gaussian input per step, the hidden direction the first axis.
     Costs N operations a step and serves as the oracle of `overlap_chain`. Reference: jagannath Def. 11.1.

@@ -135,6 +135,7 @@ class Shelf:
             "seconds": seconds(run.seconds),
             "where": self.where(run),
             "subject": self.subject(run.claim),
+            "theme": entry.theme if entry else "",
             "errata": [control.erratum for control in run.controls if control.erratum and control.verdict == "refuted"],
         }
 

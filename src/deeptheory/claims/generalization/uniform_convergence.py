@@ -38,14 +38,14 @@ def one_step_test_error(key, *, sizes: Sizes = (14, 28, 56), trials: Trials = 30
         classifier = one_step_classifier(sample)
         errors[i, j], lengths[i, j] = conditional_test_error(classifier), squared_norm(classifier, m)
     classifier = one_step_classifier(signal_noise_sample(jax.random.fold_in(key, 1000), 40, 20))
-    fresh = signal_noise_sample(jax.random.fold_in(key, 1001), 100_000, 20)
+    fresh = signal_noise_sample(jax.random.fold_in(key, 1001), 200_000, 20)
     labels = {"m": np.array(sizes), "D/m": np.array(RATIOS)}
     exact = np.array([[expected_test_error(m, int(ratio * m)) for ratio in RATIOS] for m in sizes])
     limit = np.array([limiting_test_error(2, int(2 * ratio)) for ratio in RATIOS])
     return {
         "limit": Law(limit, errors, along={"D/m": labels["D/m"]}, sizes=sizes, order=1),
         "finite": Law(exact, errors, along=labels, exact=True),
-        "fresh points": Share(np.sum(margins(classifier, fresh) < 0), 100_000, conditional_test_error(classifier)),
+        "fresh points": Share(np.sum(margins(classifier, fresh) < 0), 200_000, conditional_test_error(classifier)),
         "length": Law(2.0 * np.array(sizes)[:, None], lengths, along=labels, exact=True),
     }
 
@@ -84,13 +84,14 @@ dimension_for_test_error.control(
 
 @claim(
     items={"A5.17": ("flipped", "limit", "difference")},
-    says=r"Train on the sample $S$ with its noise negated: the classifier so found errs on $S$ itself with probability "
-    r"$\Phi\big((c-1)/(c\sqrt{m/D})\big)$ for large $m$ and $D$, where $c=\mathbb E\|x_2\|^2$: on half of $S$ at $c=1$, on "
-    r"all of it only for larger $c$ and $D/m$. Its answers lie $2c$ from those of the classifier of $S$ on average.",
+    says=r"Train on the sample $S$ with its noise negated: the classifier so found errs on $S$ itself with "
+    r"probability $\Phi\big((c-1)/(c\sqrt{m/D})\big)$ for large $m$ and $D$, where $c=\mathbb E\|x_2\|^2$: on half of "
+    r"$S$ at $c=1$, on all of it only for larger $c$ and $D/m$. Its answers lie $2c$ from those of the classifier of "
+    r"$S$ on average.",
     needs="‖u‖² = 1/m; one step of size 1 from zero",
-    full=dict(sizes=(16, 32, 64), trials=10_000),
+    full=dict(sizes=(16, 32, 64), trials=12_000),
 )
-def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials = 5000):
+def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials = 7000):
     noises = (1.0, 1.5, 2.0)
     wrong, apart = np.empty((2, len(sizes), len(noises), trials))
     for i, m in enumerate(sizes):

@@ -206,6 +206,11 @@ def stacked(*panels: Spec) -> Spec:
     return {"vconcat": list(panels), "resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}}}
 
 
+def panels(spec: Spec) -> list[Spec]:
+    """The panels of a figure that may have one or several."""
+    return spec.get("vconcat", [spec])
+
+
 def number(field: str, *, scale: Spec | None = None, axis: Spec | None = None, **more: Any) -> Spec:
     """A number from a field, on a position."""
     placed = {"scale": scale} if scale is not None else {}

@@ -20,11 +20,11 @@ from deeptheory.report.drawings.canvas import (
     mark,
     number,
     panel,
+    panels,
     rows,
     scale,
     spread,
     stacked,
-    text,
     thin,
     tips,
     word,
@@ -84,7 +84,7 @@ def identity(piece: Identity, level: float) -> Drawn:
         "Two computations of the same numbers; below, the gap between them as a share of what rounding (and any solver "
         "inside) allows: in the shaded region they would differ."
     )
-    return Drawn(stacked(*top.get("vconcat", [top]), gaps), caption)
+    return Drawn(stacked(*panels(top), gaps), caption)
 
 
 def against(left: np.ndarray, right: np.ndarray, along: dict[str, Any]) -> Spec:

@@ -22,6 +22,7 @@ from deeptheory.report.drawings.canvas import (
     mark,
     number,
     panel,
+    panels,
     rows,
     scale,
     stacked,
@@ -63,7 +64,7 @@ def law(piece: Law, level: float) -> Drawn:
     )
     if np.size(middle) == 1:
         return Drawn(lines, approach)
-    return Drawn(stacked(*found.spec()["vconcat"], lines), f"{caption} Below: {approach[0].lower()}{approach[1:]}")
+    return Drawn(stacked(*panels(found.spec()), lines), f"{caption} Below: {approach[0].lower()}{approach[1:]}")
 
 
 def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndarray) -> Spec:
