@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from jaxtyping import install_import_hook
 
-ROOMS = (
-    "networks kernels spectra optimization generalization regularization attention graphs robustness skills diffusions"
-).split()
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "deeptheory"
+ABOVE = {"lab", "claims", "books", "report", "cli"}
+ROOMS = [path.parent.name for path in SOURCE.glob("*/__init__.py") if path.parent.name not in ABOVE]
 _hook = install_import_hook([f"deeptheory.{room}" for room in ROOMS], "beartype.beartype")
 
 
@@ -29,8 +29,8 @@ def key():
 def mnist():
     """The MNIST arrays, found beside the checkout or in the folder that DEEPTHEORY_DATA names."""
     root = Path(__file__).resolve().parents[1]
-    folders = [Path(os.environ[name]) for name in ("DEEPTHEORY_DATA",) if name in os.environ] + [root.parent / "shared/data"]
-    for folder in folders:
+    named = os.environ.get("DEEPTHEORY_DATA")
+    for folder in ([Path(named)] if named else []) + [root.parent / "shared" / "data"]:
         if (folder / "mnist.npz").exists():
             return np.load(folder / "mnist.npz")
     message = "mnist.npz was not found: put it in a folder and name that folder in DEEPTHEORY_DATA"
@@ -45,7 +45,7 @@ _compared: dict[str, set[str]] = {}
 
 
 def pytest_addoption(parser):
-    parser.addoption("--record-items", action="store_true", help="write the items of passing marked tests into the ledger")
+    parser.addoption("--record-items", action="store_true", help="write the items of passing tests into the ledger")
 
 
 def pytest_collection_modifyitems(items):
@@ -77,4 +77,4 @@ def pytest_sessionfinish(session):
 def pytest_terminal_summary(terminalreporter):
     left_out = [r for r in terminalreporter.stats.get("skipped", []) if "browser" in r.nodeid]
     if left_out:
-        terminalreporter.write_line(f"NOT RUN: {len(left_out)} browser tests, because no chromium was found on this machine")
+        terminalreporter.write_line(f"NOT RUN: {len(left_out)} browser tests, for want of a chromium on this machine")

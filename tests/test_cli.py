@@ -68,7 +68,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(typed) for typed, _ in BAD])
 def test_bad_input_is_one_sentence_exit_2_and_changes_nothing(run, arguments, sentence):
     done = run(*arguments)
     assert done.returncode == 2, done
@@ -136,7 +136,8 @@ def test_the_same_seed_gives_the_same_bits_with_any_number_of_jobs(run):
 @pytest.mark.slow
 def test_a_killed_check_loses_no_finished_run_and_resumes(run):
     command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
-    process = subprocess.Popen(command, env=run.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=run.environment, **pipes)
     first = process.stderr.readline()
     second = process.stderr.readline()
     process.send_signal(signal.SIGKILL)

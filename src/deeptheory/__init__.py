@@ -4,13 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deeptheory.api import Runs, check, claim
+    from deeptheory.phase import phase_diagram
 
-__all__ = ["Runs", "check", "claim"]
+__all__ = ["Runs", "check", "claim", "phase_diagram"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     # Looked up on first use: `import deeptheory` costs nothing, and neither do its rooms until they are entered.
+    if name == "phase_diagram":
+        from deeptheory.phase import phase_diagram
+
+        return phase_diagram
     if name in __all__:
         from deeptheory import api
 

@@ -42,6 +42,8 @@ def test_conditional_risk_batches_compiles_and_differentiates(key):
     looped = [ridgeless.conditional_bias_variance(design, coefficients, 1.0).risk for design in designs]
     compiled = jax.jit(ridgeless.conditional_bias_variance)(jnp.asarray(designs), jnp.asarray(coefficients), 1.0)
     np.testing.assert_allclose(compiled.risk, looped, rtol=1e-12)
+    several = ridgeless.conditional_bias_variance(designs, np.stack([coefficients, 2 * coefficients]), 1.0)
+    np.testing.assert_allclose(several.bias, np.asarray(compiled.bias)[:, None] * [1, 4], rtol=1e-12)
     gradient = jax.grad(lambda x: ridgeless.conditional_bias_variance(x, jnp.asarray(coefficients), 1.0).variance)(
         jnp.asarray(designs[0])
     )

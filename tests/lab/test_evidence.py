@@ -1,4 +1,4 @@
-"""Each kind of evidence: what makes it hold, what refutes it, what it refuses to judge; and the way through the store."""
+"""Each kind of evidence: what makes it hold, what refutes it, what it refuses to judge; and its way into the store."""
 
 from fractions import Fraction
 
@@ -148,3 +148,14 @@ def test_evidence_comes_back_from_the_store_as_it_was(evidence):
     assert type(back) is type(evidence)
     assert back.judge() == evidence.judge()
     assert encode({"piece": back}) == (described, blob)
+
+
+def test_labels_and_links_keep_their_order_through_jax_and_the_store():
+    import jax
+
+    links = {"z first": (np.array([2.0]), np.array([1.0])), "a second": (np.array([3.0]), np.array([1.0]))}
+    chain = jax.tree.map(lambda leaf: leaf, Chain(links))
+    back = decode(*encode({"": chain}))[""]
+    for each in (chain, back):
+        assert "z first" in each.judge().reason
+        assert list(each.links) == list(links)

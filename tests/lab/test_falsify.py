@@ -1,11 +1,11 @@
-"""Falsification: it finds planted violations, shrinks them to plain ones, verifies them exactly, and knows its limits."""
+"""Falsification finds planted violations, shrinks them to plain ones, verifies them exactly, and knows its limits."""
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from lab_example import means_inequality
 
 from deeptheory.lab import Inequality, Integers, Reals, claim
-from lab_example import means_inequality
 
 
 def test_a_false_rival_falls_to_a_plain_counterexample_verified_in_rationals():

@@ -13,8 +13,8 @@ from deeptheory.lab.run import Run
 from deeptheory.lab.store import Store, StoreError, run_key
 
 RUN = Run(
-    claim="example", items={}, verdict="holds", reason="", strength="", resolution=None, controls=[], seconds=0.1, seed=0,
-    parameters={}, judgements={}, described={}, blob=b"x" * 1000,
+    claim="example", items={}, verdict="holds", reason="", strength="", resolution=None, controls=[], seconds=0.1,
+    seed=0, parameters={}, judgements={}, described={}, blob=b"x" * 1000,
 )  # fmt: skip
 
 WRITER = """
@@ -101,7 +101,8 @@ def test_a_second_damaged_file_does_not_overwrite_the_first(tmp_path):
         path.write_text(text * 500)
         Store(path).close()
         path.unlink()
-    assert {entry.name for entry in tmp_path.glob("*.set-aside-*")} >= {"runs.sqlite.set-aside-1", "runs.sqlite.set-aside-2"}
+    aside = {entry.name for entry in tmp_path.glob("*.set-aside-*")}
+    assert aside >= {"runs.sqlite.set-aside-1", "runs.sqlite.set-aside-2"}
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
@@ -115,7 +116,8 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_recorded(tmp_path):
     path = tmp_path / "runs.sqlite"
     script = textwrap.dedent(WRITER).replace("import sys, dataclasses", "import sys, resource, signal")
     script = script.replace("with Store", "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nwith Store")
-    script = script.replace("    for number", "    resource.setrlimit(resource.RLIMIT_FSIZE, (2**17, 2**17))\n    for number")
+    limit = "    resource.setrlimit(resource.RLIMIT_FSIZE, (2**17, 2**17))\n"
+    script = script.replace("    for number", limit + "    for number")
     command = [sys.executable, "-c", script, str(path), "one", "1000"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
@@ -126,8 +128,9 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_recorded(tmp_path):
 
 def test_the_key_of_a_run_names_all_it_depends_on():
     base = ("claim", {"n": 3}, 0, "source", "platform")
-    others = [("other", *base[1:]), ("claim", {"n": 4}, *base[2:]), (*base[:2], 1, *base[3:]), (*base[:3], "s2", "platform")]
-    assert len({run_key(*arguments) for arguments in (base, *others)}) == 5
+    others = [("other", *base[1:]), ("claim", {"n": 4}, *base[2:]), (*base[:2], 1, *base[3:])]
+    others += [(*base[:3], "source 2", "platform"), (*base[:4], "platform 2")]
+    assert len({run_key(*arguments) for arguments in (base, *others)}) == 6
     assert run_key(*base) == run_key(*base)
 
 

@@ -16,7 +16,7 @@ def test_they_answer_in_any_order_and_pass_on_exceptions():
     with Workers(2) as pool:
         answers = [pool.submit(operator.mul, i, i) for i in range(20)]
         assert [answer.result(60) for answer in answers] == [i * i for i in range(20)]
-        with pytest.raises(ValueError, match="math domain error|nonnegative"):
+        with pytest.raises(ValueError, match=r"math domain error|nonnegative"):
             pool.submit(math.sqrt, -1).result(60)
         assert list(pool.map(abs, [-1, -2])) == [1, 2]
 

@@ -105,12 +105,12 @@ def bias_variance_of_operator(
 
 
 def conditional_bias_variance(
-    design: Float[AnyArray, "*batch n p"], coefficients: Float[AnyArray, "... p"], noise: Scalar
+    design: Float[AnyArray, "*batch n p"], coefficients: Float[AnyArray, "*directions p"], noise: Scalar
 ) -> BiasVariance:
     """Return bias and variance of the minimum-norm estimator given the design, for isotropic test inputs.
 
     B = βᵀ Π β with Π the projection on the kernel of X, and V = s² Σ 1/σᵢ² over the nonzero singular values, which is
-    (s²/n) tr Σ̂⁺. Leading axes of the coefficients broadcast against the batch of designs. NumPy in, NumPy out; JAX
+    (s²/n) tr Σ̂⁺. Several rows of coefficients give the bias a last axis, one entry a row. NumPy in, NumPy out; JAX
     likewise. jagannath Lemma 7.3.
     """
     xp = design.__array_namespace__()
@@ -119,9 +119,10 @@ def conditional_bias_variance(
     kept = singular > cutoff
     inverse = xp.where(kept, 1 / xp.where(kept, singular, 1), 0)
     # The residual of the projection, not r² minus a square: below the threshold the bias is zero and must come out so.
-    seen = xp.where(kept, (reflection @ coefficients[..., None])[..., 0], 0)
-    hidden = coefficients - (seen[..., None, :] @ reflection)[..., 0, :]
-    return BiasVariance((hidden**2).sum(-1), noise * (inverse**2).sum(-1))
+    columns = coefficients[:, None] if coefficients.ndim == 1 else coefficients.T
+    seen = xp.where(kept[..., None], reflection @ columns, 0)
+    bias = ((columns - xp.swapaxes(reflection, -1, -2) @ seen) ** 2).sum(-2)
+    return BiasVariance(bias[..., 0] if coefficients.ndim == 1 else bias, noise * (inverse**2).sum(-1))
 
 
 def ols_variance(

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy.integrate import quad
@@ -24,8 +26,8 @@ Labels = Float[np.ndarray, "*ensemble n"]
 class Affine(NamedTuple):
     """One layer, inputs @ weights + biases."""
 
-    weights: Float[np.ndarray, "*ensemble _ _"]
-    biases: Float[np.ndarray, "*ensemble _"]
+    weights: Float[Array | np.ndarray, "*ensemble _ _"]
+    biases: Float[Array | np.ndarray, "*ensemble _"]
 
 
 def init_glorot(key: Key[Array, ""], widths: Sequence[int], *, ensemble: tuple[int, ...] = ()) -> list[Affine]:
@@ -50,6 +52,15 @@ def cross_entropy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | floa
 def accuracy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | float:
     """Return the share of labels in {0, 1} that the sign of the logit gets right."""
     return np.mean((z > 0) == (y > 0.5), axis=-1)
+
+
+def differentiable_loss(network: Sequence[Affine], x: Points, y: Labels) -> Float[Array, ""]:
+    """Return the mean cross entropy in JAX, from the probabilities of the labels: for automatic differentiation."""
+    hidden = jnp.asarray(x)
+    for layer in network[:-1]:
+        hidden = jax.nn.relu(hidden @ layer.weights + layer.biases)
+    z = (hidden @ network[-1].weights + network[-1].biases)[:, 0]
+    return -jnp.mean(jnp.where(y == 1, jax.nn.log_sigmoid(z), jax.nn.log_sigmoid(-z)))
 
 
 def gradient(network: Sequence[Affine], x: Points, y: Labels) -> list[Affine]:

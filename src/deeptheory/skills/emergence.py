@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Fractions = float | int | Float[np.ndarray, "..."]
+Counts = int | Int[np.ndarray, "..."]
 
 
 def _fraction(**named) -> None:
@@ -81,17 +82,17 @@ def worst_concentration(
     return np.array(found)
 
 
-def exact_concentration(alpha: Fractions, theta: Fractions, k: int) -> Fractions:
+def exact_concentration(alpha: Fractions, theta: Fractions, k: Counts) -> Fractions:
     """Worst β in the limit |T| ≫ |S|: the mean of the top θ of X ~ Binomial(k, α), over its mean kα.
 
     E[top θ of X] = min_t {t + E(X − t)₊/θ}, the minimum at a whole number t.
     """
     _fraction(alpha=alpha, theta=theta)
-    alpha, theta = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float))
-    x = np.arange(k + 1)
-    mass = binom.pmf(x, k, alpha[..., None])
-    excess = np.maximum(x[:, None] - x, 0).T  # (x − t)₊ with t first
-    tail = (x + (mass[..., None, :] * excess).sum(-1) / theta[..., None]).min(-1)
+    alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
+    x = np.arange(np.max(k) + 1)
+    mass = binom.pmf(x, k[..., None], alpha[..., None])
+    excess = np.maximum(x[:, None] - x, 0)  # (x − t)₊, x down and t across
+    tail = (x + mass @ excess / theta[..., None]).min(-1)
     return (tail / (k * alpha))[()]
 
 
@@ -106,7 +107,7 @@ def _ratio_at(alpha: np.ndarray, budget: Fractions) -> np.ndarray:
 
 
 def first_moment_concentration(
-    alpha: Fractions, theta: Fractions, k: int, *, skills_per_text: float = 0.0
+    alpha: Fractions, theta: Fractions, k: Counts, *, skills_per_text: float = 0.0
 ) -> Fractions:
     """Least β that the emergence theorem allows: k·kl(βα‖α) = (H(θ) + H(α)|S|/|T|)/θ; infinite where there is none.
 
@@ -114,19 +115,19 @@ def first_moment_concentration(
     Reference: arora Thm 15.9.1, whose bracket is −kl(βα‖α).
     """
     _fraction(alpha=alpha, theta=theta)
-    alpha, theta = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float))
+    alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
     entropy = entr(theta) + entr(1 - theta) + skills_per_text * (entr(alpha) + entr(1 - alpha))
     return _ratio_at(alpha, entropy / (k * theta))[()]
 
 
-def change_of_measure_concentration(alpha: Fractions, theta: Fractions, k: int) -> Fractions:
+def change_of_measure_concentration(alpha: Fractions, theta: Fractions, k: Counts) -> Fractions:
     """A sharper β for |T| ≫ |S|: k·kl(βα‖α) = log(1/θ); infinite where there is none.
 
     Conditioning on an event of chance θ costs log(1/θ) of relative entropy, and k independent coins whose mean moved
     from α to βα cost at least k·kl(βα‖α) (Donsker and Varadhan).
     """
     _fraction(alpha=alpha, theta=theta)
-    alpha, theta = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float))
+    alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
     return _ratio_at(alpha, -np.log(theta) / k)[()]
 
 

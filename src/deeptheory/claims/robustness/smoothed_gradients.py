@@ -1,5 +1,6 @@
 """How steep a smoothed function can be, in any dimension."""
 
+from dataclasses import replace
 from typing import Literal
 
 import jax
@@ -14,20 +15,21 @@ DIMENSIONS = (1, 10, 100)
 
 @claim(
     items={"A18.17": ("steepest", "unit interval", "networks")},
-    says=r"The Gaussian average of a function with $|g|\le 1$ has gradient at most $\sqrt{2/\pi}/\beta$ in every dimension, "
-    r"and $\mathrm{sign}\langle u,x\rangle$ attains it at its boundary; for $0\le g\le 1$ it is half of that.",
+    says=r"The Gaussian average of a function with $|g|\le 1$ has gradient at most $\sqrt{2/\pi}/\beta$ in every "
+    r"dimension, and $\mathrm{sign}\langle u,x\rangle$ attains it at its boundary; for $0\le g\le 1$ it is half of "
+    r"that.",
     needs="g bounded on both sides; the gradient is that of the average, not of the plurality label",
     full=dict(trials=1000),
 )
-def smoothed_gradient_bound(key, *, trials: Trials = 128, bounded: Literal["both sides", "above"] = "both sides"):
+def smoothed_gradient_bound(key, *, trials: Trials = 160, bounded: Literal["both sides", "above"] = "both sides"):
     steepest, unit = np.empty((2, len(DIMENSIONS), trials))
     random = generator(jax.random.fold_in(key, 99))
     for i, d in enumerate(DIMENSIONS):
         direction = np.full(d, d**-0.5)
-        nodes, _ = gaussian_draws(jax.random.fold_in(key, i), d, 128 * trials)
-        # One batch of 128 antithetic draws a trial: Stein's identity along u at a boundary point.
-        halves = nodes.reshape(2, trials, 64, d).transpose(1, 0, 2, 3).reshape(trials, 128, d)
-        weights = np.full(128, 1 / 128)
+        nodes, _ = gaussian_draws(jax.random.fold_in(key, i), d, 256 * trials)
+        # One batch of 256 antithetic draws a trial: Stein's identity along u at a boundary point.
+        halves = nodes.reshape(2, trials, 128, d).transpose(1, 0, 2, 3).reshape(trials, 256, d)
+        weights = np.full(256, 1 / 256)
         for t, batch in enumerate(halves):
             for values, function in (
                 (steepest, lambda x, u=direction: np.sign(x @ u)),
@@ -62,6 +64,4 @@ smoothed_gradient_bound.control("bounded above only, as printed", erratum="A18.1
 
 @smoothed_gradient_bound.control("a constant that grows with the dimension", of="steepest")
 def growing(evidence):
-    from dataclasses import replace
-
     return replace(evidence, predicted=np.sqrt(np.array(DIMENSIONS)) * evidence.predicted)

@@ -38,8 +38,8 @@ def halfspace(points):
 
 @claim(
     items={"A18.11": ("votes", "error"), "A18.13": "radius"},
-    says=r"Gaussian copies of $x$ fall on the side $w\cdot x+b>0$ with probability $\Phi((w\cdot x+b)/(\beta\|w\|))$; $n$ "
-    r"votes estimate it with error of order $n^{-1/2}$; and the certified radius is the distance to the boundary, "
+    says=r"Gaussian copies of $x$ fall on the side $w\cdot x+b>0$ with probability $\Phi((w\cdot x+b)/(\beta\|w\|))$; "
+    r"$n$ votes estimate it with error of order $n^{-1/2}$; and the certified radius is the distance to the boundary, "
     r"whatever $\beta$.",
     needs="a linear classifier",
     full=dict(trials=2000),
@@ -81,7 +81,7 @@ def no_half(evidence):
     says=r"If Gaussian copies of $x$ get a label with probability $p$, copies of $x'$ get it with probability at least "
     r"$\Phi(\Phi^{-1}(p)-\|x-x'\|/\beta)$, whatever the classifier. No larger bound holds for all.",
     needs="Gaussian noise; the label's region drawn and searched along x′ − x as a half line and an interval",
-    over=dict(edges=Reals(-4, 4, shape=(3,)), shift=Reals(0.0, 3.0)),
+    over=dict(edges=Reals(-4, 4, shape=(3,)), shift=Reals(0.05, 3.0)),
     each="array",
     draws=128,
 )
@@ -210,7 +210,7 @@ certificate_coverage.control("the middle of the confidence interval for its lowe
     says=r"Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
     r"label, so the certified accuracy lies below the attacked one at every radius; with more noise the clean accuracy "
     r"falls and the largest certified radius rises.",
-    needs="two moons in the plane; the classifier constant on the cells of a grid, its votes exact, every cell attacked",
+    needs="two moons in the plane; the classifier constant on cells of a grid, its votes exact, every cell attacked",
     scale="printed: deep nets on images; here: random features in the plane",
     full=dict(trials=64),
 )

@@ -1,0 +1,108 @@
+"""The edge of stability: full-batch gradient descent drives the curvature of its loss to 2/η (arora 2.6, Figure 2.4)."""
+
+import functools
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.lab import Chain, Count, Exact, claim
+from deeptheory.optimization.landscapes import TanhNetworkLoss
+from deeptheory.optimization.sharpness import descent_with_sharpness, stability_phases
+from deeptheory.randomness import generator
+
+EVERY = 20
+PHASES = (
+    "starts below the edge",
+    "reaches it",
+    "falls at every step until then",
+    "then rises at times",
+    "falls in the end",
+)
+
+
+@functools.partial(jax.jit, static_argnames=("hidden", "steps"))
+def train(inputs, labels, starts, directions, sizes, *, hidden, steps):
+    """One run for every network (leading axes) and step size."""
+
+    def run(inputs, labels, start, direction, size):
+        loss = TanhNetworkLoss(inputs, labels, hidden)
+        setting = dict(step_size=size, steps=steps, every=EVERY, iterations=6)
+        return descent_with_sharpness(loss, start, direction, **setting)
+
+    return jax.vmap(jax.vmap(run, (None, None, None, None, 0)), (0, 0, 0, 0, None))(
+        inputs, labels, starts, directions, sizes
+    )
+
+
+@claim(
+    items={"A2.34": ("sharpness", "phases"), "A0.4": ("sharpness", "phases")},
+    says=r"Trained by full-batch gradient descent with step $\eta$, a network's sharpness $\lambda_{\max}(\nabla^2L)$ "
+    r"rises from below to $2/\eta$ and stays within 5 % of it; until it arrives the loss falls at every step, from then "
+    "on it rises at times and falls in the long run.",
+    needs="a step for which small steps would end sharper than 2/η, and not so large that training diverges",
+    scale="printed: a ResNet on 5,000 CIFAR-10 images; here: tanh networks 8-24-24-1 on 64 random labels, squared loss",
+    full=dict(networks=20, steps=4000),
+)
+def edge_of_stability(
+    key,
+    *,
+    networks: Count = 5,
+    steps: Annotated[int, Interval(ge=400, le=20_000)] = 1000,
+    width: Annotated[int, Interval(ge=2, le=256)] = 24,
+    samples: Annotated[int, Interval(ge=2, le=2000)] = 64,
+    step_sizes: Annotated[tuple[float, ...], Interval(ge=1e-4, le=0.45)] = (0.2, 0.3, 0.4),
+):
+    random, hidden, sizes = generator(key), (width, width), np.asarray(step_sizes)
+    inputs = jnp.asarray(random.standard_normal((networks, samples, 8)))
+    labels = jnp.asarray(np.sign(random.standard_normal((networks, samples))))
+    shape = TanhNetworkLoss(inputs[0], labels[0], hidden)
+    # Four fifths of the usual initial scale, so that even the largest step starts well below the edge.
+    starts = jnp.stack([0.8 * shape.initial(each) for each in jax.random.split(key, networks)])
+    directions = jnp.asarray(random.standard_normal(starts.shape))
+    steps = steps // EVERY * EVERY
+    runs = train(inputs, labels, starts, directions, jnp.asarray(sizes), hidden=hidden, steps=steps)
+
+    relative, losses = np.asarray(runs.sharpness) * sizes[:, None] / 2, np.asarray(runs.losses)
+    final = relative[..., -relative.shape[-1] // 4 :].mean(-1)
+    observed = np.zeros((len(PHASES), networks, len(sizes)), bool)
+    for place in np.ndindex(networks, len(sizes)):
+        phases = stability_phases(losses[place], runs.sharpness[place], step_size=sizes[place[1]], every=EVERY)
+        ended = losses[place][-1] < losses[place][max(phases.entered, 0)] / 2
+        calm, wild = phases.rises_before == 0, phases.rises_after > 0
+        observed[:, *place] = phases.initial < 1, phases.highest >= 1, calm, wild, ended
+    along = {"network": np.arange(networks), "step size": sizes}
+    traces = {"steps": np.arange(0, steps + 1, EVERY), "relative": relative[0], "losses": losses[0, :, ::EVERY]}
+    return {
+        "sharpness": Chain({"at most 5 % above": (final, 1.05), "at most 5 % below": (0.95, final)}, along=along),
+        "phases": Exact(observed, np.ones_like(observed), along={"phase": PHASES, **along, **traces}),
+    }
+
+
+edge_of_stability.control("steps so small that the edge is never reached", step_sizes=(0.02, 0.03, 0.04))
+
+
+@edge_of_stability.control("the sharpness settles at 1/η", of="sharpness")
+def at_half(evidence):
+    final, _ = evidence.links["at most 5 % above"]
+    return Chain({"at most 5 % above": (2 * final, 1.05), "at most 5 % below": (0.95, 2 * final)})
+
+
+@edge_of_stability.figure
+def traces(pieces):
+    """Sharpness in units of 2/η, and loss, along the training of the first network."""
+    import altair as alt
+
+    along = pieces["phases"].along
+    rows = [
+        {"step": int(step), "η": f"{size:g}", "sharpness": float(sharp), "loss": float(loss)}
+        for size, sharpness, losses in zip(along["step size"], along["relative"], along["losses"], strict=True)
+        for step, sharp, loss in zip(along["steps"], sharpness, losses, strict=True)
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(alt.X("step:Q"), alt.Color("η:N")).properties(width=420, height=180)
+    edge = alt.Chart(alt.Data(values=[{"edge": 1}])).mark_rule(strokeDash=[4, 4]).encode(y="edge:Q")
+    upper = base.mark_line(strokeWidth=1.5).encode(alt.Y("sharpness:Q", title="sharpness · η/2"))
+    lower = base.mark_line(strokeWidth=1.5).encode(alt.Y("loss:Q", scale=alt.Scale(type="log")))
+    return alt.vconcat(upper + edge, lower)

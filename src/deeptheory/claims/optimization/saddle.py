@@ -1,0 +1,151 @@
+"""Saddles: gradient descent may rest on one, perturbed gradient descent does not, and neither strays without progress.
+
+arora 7.2 and 7.3.
+"""
+
+import functools
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, claim
+from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
+from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
+from deeptheory.optimization.saddle import (
+    improve_or_localize,
+    is_second_order_stationary,
+    perturbed_gradient_descent,
+    uniform_ball,
+)
+from deeptheory.randomness import generator
+
+PIECES = 10
+
+
+def rounding(values):
+    """What is lost when values of this size are subtracted."""
+    return 64 * jnp.finfo(values.dtype).eps * jnp.abs(values).max(-1, keepdims=True)
+
+
+@claim(
+    items={"A7.6": ("radius", "square", "coordinate")},
+    says=r"A Gaussian direction times $rU^{1/d}$ is uniform in the ball: $P(\|\xi\|\le s)=(s/r)^d$, "
+    r"$E\|\xi\|^2=r^2d/(d+2)$, and a coordinate has density proportional to $(r^2-x^2)^{(d-1)/2}$.",
+    needs="U uniform on [0, 1], independent of the direction",
+)
+def perturbations_fill_the_ball(
+    key,
+    *,
+    dimension: Annotated[int, Interval(ge=1, le=1000)] = 6,
+    radius: Annotated[float, Interval(ge=1e-6, le=1e6)] = 0.3,
+    trials: Trials = 40_000,
+):
+    from scipy import special
+
+    points = uniform_ball(key, (trials, dimension), radius=radius)
+    share = np.linalg.norm(points, axis=1) / radius
+    half = (dimension + 1) / 2  # (x/r + 1)/2 of a coordinate x is Beta(half, half)
+    return {
+        "radius": Distribution(share**dimension, resolution=0.02),
+        "square": Law(dimension / (dimension + 2), share**2, exact=True),
+        "coordinate": Distribution(special.betainc(half, half, (points[:, 0] / radius + 1) / 2), resolution=0.02),
+    }
+
+
+@perturbations_fill_the_ball.control("the distance is uniform on [0, r]", of="radius")
+def uniform_distance(evidence):
+    return replace(evidence, ranks=evidence.ranks ** (1 / 6))
+
+
+@perturbations_fill_the_ball.control("all points lie on the sphere: E‖ξ‖² = r²", of="square")
+def on_the_sphere(evidence):
+    return replace(evidence, predicted=1.0)
+
+
+@functools.partial(jax.jit, static_argnames=("patience",))
+def escape(saddle, starts, draws, *, radius, tolerance, patience):
+    """Perturbed runs from every start; whether each point is second-order stationary; the localization certificate."""
+    method = perturbed_gradient_descent(saddle, step_size=1.0, radius=radius, tolerance=tolerance, patience=patience)
+
+    def run(start, draws):
+        states = trajectory(method, start, steps=len(draws), draws=draws)
+        setting = dict(tolerance=tolerance, hessian_lipschitz=saddle.hessian_lipschitz)
+        settled = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))(states.position)
+        farthest, allowed = improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
+        return states, settled, farthest, allowed
+
+    return jax.vmap(run)(starts, draws)
+
+
+@claim(
+    items={"A7.6": ("escape", "stays", "waits"), "A7.11": "localize"},
+    says=r"Near a strict saddle with $\lambda_{\min}=-\sqrt{\rho\epsilon}\cdot1.01$ gradient descent started on the stable "
+    r"manifold never comes to an $\epsilon$-second-order stationary point; with one perturbation from a ball of radius "
+    r"$\epsilon$ whenever $\|\nabla f\|\le\epsilon$, at most every $T$ steps, it does; between perturbations no run strays "
+    r"farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
+    needs="η = 1/ℓ, r = ε, T = 4ℓ/√(ρε); the constants in front of r and T are ours",
+    full=dict(trials=2000, dimension=40, steps=1200),
+)
+def perturbed_descent_escapes(
+    key,
+    *,
+    trials: Trials = 200,
+    dimension: Annotated[int, Interval(ge=2, le=200)] = 8,
+    tolerance: Annotated[float, Interval(ge=1e-4, le=0.2)] = 0.02,
+    steps: Annotated[int, Interval(ge=10, le=5000)] = 300,
+    perturbation: Literal["in the ball", "none", "along the stable manifold"] = "in the ball",
+):
+    patience = int(np.ceil(4 / tolerance**0.5))
+    saddle = CubicSaddle(1.01 * tolerance**0.5, 1.0)  # ρ = ℓ = 1
+    starts = generator(key).standard_normal((trials, dimension))
+    starts[:, 0] = 0.0
+    draws = uniform_ball(jax.random.fold_in(key, 1), (trials, steps, dimension))
+    if perturbation == "along the stable manifold":
+        draws[..., 0] = 0.0
+    radius = 0.0 if perturbation == "none" else tolerance
+    setting = dict(tolerance=tolerance, patience=patience)
+    found = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=radius, **setting)
+    states, settled, farthest, allowed = jax.tree.map(np.asarray, found)
+    still, never, *_ = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=0.0, **setting)
+
+    gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.perturbed]
+    time = np.arange(steps + 1)
+    return {
+        "escape": Chance(int(np.sum(~settled.any(axis=1))), trials, 0.05),
+        "stays": Exact(
+            np.stack([np.asarray(never).any(axis=1), np.any(still.position[..., 0] != 0, axis=1)]),
+            np.zeros((2, trials), bool),
+        ),
+        "waits": Exact(np.asarray(gaps) > patience, np.ones(trials, bool)),
+        "localize": Inequality(farthest**2, allowed**2, error=2 * time * np.asarray(rounding(states.value))),
+    }
+
+
+perturbed_descent_escapes.control("no perturbation: plain gradient descent", of="escape", perturbation="none")
+perturbed_descent_escapes.control(
+    "perturbed along the stable manifold only", of="escape", perturbation="along the stable manifold"
+)
+
+
+@claim(
+    items={"A7.11": ""},
+    says=r"Improve or localize: for $\eta\le1/\ell$ gradient descent is never farther from its start than "
+    r"$\sqrt{2\eta t(f(x_0)-f(x_t))}$ at any time up to $t$, whatever the smooth function.",
+    needs="curvature between −ℓ and ℓ; η ≤ 1/ℓ",
+    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)),
+)
+def improve_or_localize_everywhere(curvatures, start, step, *, steps: Annotated[int, Interval(ge=1, le=200)] = 6):
+    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), curvatures)
+    states = trajectory(gradient_descent(function, step_size=step), start[None], steps=steps)
+    farthest, allowed = improve_or_localize(states.position, states.value, step_size=step)
+    # Squares: the root would magnify the rounding of a small decrease.
+    error = 2 * step * jnp.arange(1, steps + 1) * rounding(states.value)
+    return Inequality(farthest[1:] ** 2, allowed[1:] ** 2, error=error)
+
+
+improve_or_localize_everywhere.control("steps beyond 1/ℓ", over=dict(step=Reals(1.05, 1.95)))
+improve_or_localize_everywhere.control("curvature beyond ℓ", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))

@@ -1,0 +1,45 @@
+"""Phase diagrams: the grid is right, floats share a compilation, seeds are paired."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import deeptheory as dt
+
+
+def test_the_grid_is_evaluated_point_by_point():
+    diagram = dt.phase_diagram(
+        lambda key, n, rate, power: jnp.sum(jnp.arange(n) * rate) ** power,
+        {"rate": [0.5, 2.0, 3.0], "n": [2, 5], "power": [1.0, 2.0]},
+    )
+    assert diagram["value"].dims == ("rate", "n", "power", "seed")
+    for rate, n, power in [(0.5, 2, 2.0), (3.0, 5, 1.0), (2.0, 5, 2.0)]:
+        value = diagram["value"].sel(rate=rate, n=n, power=power).item()
+        assert value == pytest.approx((rate * sum(range(n))) ** power)
+
+
+def test_floats_and_seeds_share_one_trace():
+    traces = []
+
+    def noted(key, rate):
+        traces.append(rate)
+        return {"draw": jax.random.normal(key, (3,)), "double": 2 * rate}
+
+    diagram = dt.phase_diagram(noted, {"rate": list(np.linspace(0.1, 1, 7))}, seeds=4)
+    assert len(traces) == 1
+    assert diagram["draw"].shape == (7, 4, 3)
+    assert np.ptp(diagram["draw"].values, axis=0).max() == 0
+    assert len(np.unique(diagram["draw"].values[0])) == 12
+
+
+def test_batches_change_nothing():
+    work = lambda key, rate: rate * jax.random.normal(key)  # noqa: E731
+    whole, parts = (dt.phase_diagram(work, {"rate": [0.5, 1.5, 2.5]}, seeds=5, batch=b) for b in (None, 4))
+    assert np.allclose(whole["value"], parts["value"], rtol=1e-14)
+
+
+@pytest.mark.parametrize(("over", "seeds", "word"), [({"rate": []}, 1, "rate"), ({"rate": [1.0]}, 0, "seeds")])
+def test_bad_grids_are_refused(over, seeds, word):
+    with pytest.raises(ValueError, match=word):
+        dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
