@@ -3,7 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.diffusions.torus_semigroups import TorusOracle, committee_machine, double_well, weak_error_on_torus
+from deeptheory.diffusions.torus_semigroups import (
+    TorusOracle,
+    committee_loss,
+    committee_machine,
+    double_well,
+    weak_error_on_torus,
+)
 from deeptheory.diffusions.weak_order import two_point_noise
 
 
@@ -53,6 +59,8 @@ def test_committee_machine_gradients_are_those_of_its_loss():
         return 0.5 * (jnp.tanh(weights @ x).sum() - y) ** 2
 
     each = jax.vmap(jax.vmap(jax.grad(loss), (0, None, None)), (None, 0, 0))(points, inputs, targets)
+    mean = jax.vmap(lambda p: jax.vmap(loss, (None, 0, 0))(p, inputs, targets).mean())(points)
+    np.testing.assert_allclose(committee_loss(points, inputs, targets), mean, rtol=1e-12)
     oracle = committee_machine(inputs, targets)
     outcomes = oracle.gradients(points)
     np.testing.assert_allclose(outcomes[:4], each, atol=1e-12)

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from jax.scipy.special import erf
 
-from deeptheory.kernels.empirical import empirical_ntk, kernel_training, layerwise_ntk, relative_drift, train
+from deeptheory.kernels.empirical import (
+    conditional_covariance,
+    empirical_ntk,
+    kernel_training,
+    layerwise_ntk,
+    relative_drift,
+    train,
+    train_with_kernel,
+)
 from deeptheory.kernels.recursion import erf_dual, limit_kernels
 from deeptheory.networks.mlp import init_mlp
 
@@ -84,6 +92,27 @@ def test_training_follows_the_limit_kernel_when_wide():
     assert np.abs(other_predicted - trace.other_outputs).max() < 0.06
     drift = relative_drift(empirical_ntk(trace.network, x), empirical_ntk(network, x))
     assert 1e-6 < drift < 0.01
+
+
+def test_kernel_trace_agrees_with_plain_training():
+    network = init_mlp(jax.random.key(6), (3, 5, 1), **SETTINGS)
+    x, y = inputs(), np.ones(4)
+    trace = train(network, x, y, x[:2], step_size=0.1, steps=6)
+    watched = train_with_kernel(network, x, y, x[:2], step_size=0.1, steps=6, parts=2)
+    np.testing.assert_allclose(watched.outputs, trace.outputs, rtol=1e-10)
+    np.testing.assert_allclose(watched.other_outputs, trace.other_outputs, rtol=1e-10)
+    before, after = (np.asarray(empirical_ntk(net, x)) for net in (network, trace.network))
+    expected = np.sqrt(np.sum((after - before) ** 2) / np.sum(before**2))
+    assert float(watched.drift[-1]) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(ValueError, match="multiple of parts"):
+        train_with_kernel(network, x, y, x[:2], step_size=0.1, steps=5, parts=2)
+
+
+def test_conditional_covariance_is_the_covariance_of_fresh_output_layers():
+    network = init_mlp(jax.random.key(8), (3, 6, 40_000), **SETTINGS)
+    outputs = np.asarray(network(inputs()))
+    sampled = outputs @ outputs.T / outputs.shape[1]
+    np.testing.assert_allclose(conditional_covariance(network, inputs()), sampled, atol=0.03)
 
 
 def test_training_is_plain_gradient_descent():

@@ -159,3 +159,20 @@ def test_labels_and_links_keep_their_order_through_jax_and_the_store():
     for each in (chain, back):
         assert "z first" in each.judge().reason
         assert list(each.links) == list(links)
+
+
+def test_what_is_stored_is_bounded_and_keeps_the_mean():
+    rng = np.random.default_rng(0)
+    heavy = {
+        "law": Law(predicted=1.0, observed=rng.exponential(size=(3, 400_000)), exact=True),
+        "flat law": Law(predicted=1.0, observed=rng.exponential(size=1_000_000), exact=True),
+        "law of samples": Distribution(ranks=rng.random(500_000)),
+        "inequality": Inequality(rng.random((300_000, 2)), np.ones((300_000, 1))),
+        "rate": Rate(np.array([1.0, 2, 4]), rng.exponential(size=(3, 300_000))),
+    }
+    described, blob = encode(heavy)
+    assert len(blob) < 2**20
+    back = decode(described, blob)
+    assert np.allclose(back["law"].observed.mean(-1), heavy["law"].observed.mean(-1), rtol=1e-3)
+    assert back["law of samples"].distance() == pytest.approx(heavy["law of samples"].distance(), abs=5e-4)
+    assert len(back["inequality"].quantity) == len(back["inequality"].bound) < 40_000

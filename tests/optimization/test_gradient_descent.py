@@ -57,12 +57,13 @@ def performance_estimation(function_class, measure, *, step_size, steps, start=N
 
 def test_trajectory_is_gradient_descent(key):
     weights = jnp.array([1.0, 0.3, 2.0])
-    states = run(land.CosineSum(weights), [1.0, -2.0, 0.5], 0.4, 20)
+    states = jax.tree.map(np.asarray, run(land.CosineSum(weights), [1.0, -2.0, 0.5], 0.4, 20))
+    weights = np.asarray(weights)
     x = np.array([1.0, -2.0, 0.5])
     for t in range(21):
         np.testing.assert_allclose(states.position[t], x, atol=1e-13)
         np.testing.assert_allclose(states.value[t], np.sum(weights * (1 - np.cos(x))), atol=1e-13)
-        x = x - 0.4 * np.asarray(weights) * np.sin(x)
+        x = x - 0.4 * weights * np.sin(x)
     with pytest.raises(ValueError, match="steps must be at least 0, got -1"):
         trajectory(gradient_descent(land.SineBowl(), step_size=0.1), jnp.ones(1), steps=-1)
 

@@ -36,6 +36,7 @@ def test_perturbed_descent_against_a_plain_loop(key):
     method = perturbed_gradient_descent(function, **settings)
     start = jnp.array([0.0, 0.3, -0.2])
     states = jax.jit(lambda draws: trajectory(method, start, steps=150, draws=draws))(jnp.asarray(draws))
+    states = jax.tree.map(np.asarray, states)
 
     gradient = lambda x: x * (np.array([-0.5, 1, 1]) + x @ x)  # noqa: E731
     x, last, times = np.asarray(start), -np.inf, []
@@ -67,7 +68,7 @@ def test_certificate_against_all_pairs(key):
         states = trajectory(method, jnp.array([0.0, 0.5]), steps=90, draws=draws)
         return states, improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
 
-    states, (farthest, allowed) = certified(draws)
+    states, (farthest, allowed) = jax.tree.map(np.asarray, certified(draws))
     positions, values = np.asarray(states.position), np.asarray(states.value)
     for t in range(91):
         first = max(np.flatnonzero(states.perturbed[: t + 1]), default=0)

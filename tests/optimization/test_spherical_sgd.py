@@ -10,6 +10,7 @@ from deeptheory.optimization.spherical_sgd import (
     overlap_chain,
     overlap_step,
     spherical_sgd,
+    spherical_step,
     upper_half_overlap,
 )
 from deeptheory.randomness import generator
@@ -42,6 +43,9 @@ def test_one_step_of_the_whole_vector_is_one_step_of_the_chain(key, degree):
     moved = x - rate * tangent
     whole = moved[:, 0] / np.linalg.norm(moved, axis=1)
 
+    np.testing.assert_allclose(
+        jax.jit(spherical_step, static_argnames="link")(link, x, a, rate)[:, 0], whole, rtol=1e-10
+    )
     m, field = x[:, 0], np.sum(a * x, 1)
     other = (a[:, 0] - m * field) / np.sqrt(1 - m**2)
     rest = np.sum(a * a, 1) - field**2 - other**2

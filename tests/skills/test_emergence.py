@@ -15,6 +15,7 @@ from deeptheory.skills.emergence import (
     exact_concentration,
     first_moment_concentration,
     log_first_moment,
+    searched_concentration,
     skill_graph,
     worst_concentration,
 )
@@ -47,6 +48,14 @@ def test_worst_error_set_by_enumeration_of_all_of_them(key):
         edges = graph[:, members].sum(1)
         best = max(edges[list(chosen)].sum() for chosen in combinations(range(8), 3))
         assert value == pytest.approx(best / (3 * 3 * 0.5), rel=1e-13)
+
+
+def test_search_reaches_the_enumerated_worst_case(key):
+    for part in jax.random.split(key, 4):
+        graph = skill_graph(part, 60, 8, 4)
+        enumerated = worst_concentration(graph, 2, 0.1).max()
+        found = searched_concentration(part, graph, 2, 0.1, starts=60)
+        assert found <= enumerated + 1e-12 and found == pytest.approx(enumerated, rel=0.03)
 
 
 @pytest.mark.item("A15.32")

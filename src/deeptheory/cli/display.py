@@ -28,6 +28,10 @@ COLOURS = {
     "failing": "red",
 }
 
+ANSI = {
+    name: {"green": 32, "red": 31, "yellow": 33, "magenta": 35, "cyan": 36, "dim": 2}[c] for name, c in COLOURS.items()
+}
+
 
 def console(*, error: bool = False) -> Console:
     """A console as wide as the terminal; 140 columns where output goes to a file."""
@@ -172,11 +176,13 @@ def show_coverage(items: Sequence[books.Item], status: dict[str, Any]) -> None:
         if ids:
             numbers = [str(sum(status[name].status == each for name in ids)) for each in order]
             total.add_row(book.id, *numbers, str(len(ids)))
-    listed = table("item", "status", "printed at", "title")
+    colour = out.is_terminal
     for item in items:
-        listed.add_row(item.id, coloured(status[item.id].status), printed_at([item.id]), Text(item.title))
-    out.print(listed)
-    out.print()
+        # A thousand rows as plain text: a rich table would take a second to lay out.
+        name = status[item.id].status
+        shown = f"\x1b[{ANSI[name]}m{name:<18}\x1b[0m" if colour else f"{name:<18}"
+        print(f"{item.id:<7}{shown}  {printed_at([item.id])[:34]:<34}  {item.title}"[: 200 if colour else 140])
+    print()
     out.print(total)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-__all__ = ["TorusOracle", "committee_machine", "double_well", "weak_error_on_torus"]
+__all__ = ["TorusOracle", "committee_loss", "committee_machine", "double_well", "weak_error_on_torus"]
 
 
 class TorusOracle(NamedTuple):
@@ -33,8 +33,8 @@ def double_well(values: Float[np.ndarray, " outcomes"], probabilities: Float[np.
 def committee_machine(inputs: Float[np.ndarray, "n 2"], targets: Float[np.ndarray, " n"]) -> TorusOracle:
     """Return the oracle of a two-layer network Σⱼ tanh⟨(cos θⱼ, sin θⱼ), x⟩ of two unit-norm neurons, squared loss.
 
-    One data point is drawn, and its deviation from the mean gradient gets a fair random sign: the covariance is that
-    of the data and the third moments vanish.
+    A data point is drawn, and the deviation of its gradient from the mean gets a fair random sign: the
+    covariance is that of the data and the third moments vanish.
     """
 
     def gradients(points):
@@ -47,6 +47,14 @@ def committee_machine(inputs: Float[np.ndarray, "n 2"], targets: Float[np.ndarra
         return np.concatenate([each, 2 * mean - each])
 
     return TorusOracle(gradients, np.full(2 * len(inputs), 0.5 / len(inputs)), 2)
+
+
+def committee_loss(
+    points: Float[np.ndarray, "points 2"], inputs: Float[np.ndarray, "n 2"], targets: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " points"]:
+    """Return the mean loss ½(prediction − target)² of the committee machine at each pair of angles."""
+    hidden = np.tanh(np.einsum("pjc,nc->npj", np.stack([np.cos(points), np.sin(points)], -1), inputs))
+    return ((hidden.sum(-1) - targets[:, None]) ** 2).mean(0) / 2
 
 
 def _product_grid(axis, dimension):

@@ -117,11 +117,11 @@ def diffusion_moments(
 
 
 def _iterate(transition, steps, start):
-    moments = np.empty((steps + 1, len(transition)))
-    moments[0] = float(start) ** np.arange(len(transition))
-    for k in range(steps):
-        moments[k + 1] = transition @ moments[k]
-    return moments
+    # By doubling: all moments so far, moved on by as many steps, so that the work is in a few matrix products.
+    moments, power = float(start) ** np.arange(len(transition))[None], transition
+    while len(moments) <= steps:
+        moments, power = np.concatenate([moments, moments @ power.T]), power @ power
+    return moments[: steps + 1]
 
 
 def weak_error(

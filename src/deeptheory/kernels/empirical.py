@@ -85,6 +85,47 @@ def train(
     )
 
 
+class KernelTrace(NamedTuple):
+    """A training run with its kernel: outputs before each step and after the last, drift at the end of each part."""
+
+    outputs: Float[Array, "time n"]
+    other_outputs: Float[Array, "time m"]
+    drift: Float[Array, " parts"]
+
+
+@partial(jax.jit, static_argnames=("steps", "parts"))
+def train_with_kernel(
+    network: MLP,
+    x: Inputs,
+    y: Float[Array | np.ndarray, " n"],
+    other: Float[Array | np.ndarray, "m d"],
+    *,
+    step_size: float | Float[Array, ""],
+    steps: int,
+    parts: int = 4,
+) -> KernelTrace:
+    """Train as `train` does, and measure after each of several equal parts how far the tangent kernel has moved.
+
+    The drift is ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ on the training inputs (lucchi Thm 58, jagannath Thm 8.7).
+    """
+    if steps % parts:
+        raise ValueError(f"steps must be a multiple of parts, got steps={steps} and parts={parts}")
+    start = empirical_ntk(network, x)
+
+    def part(network, _):
+        trace = train(network, x, y, other, step_size=step_size, steps=steps // parts)
+        drift = relative_drift(empirical_ntk(trace.network, x), start)
+        return trace.network, (trace.outputs[:-1], trace.other_outputs[:-1], drift)
+
+    network = jax.tree.map(jnp.asarray, network)
+    trained, (outputs, other_outputs, drift) = jax.lax.scan(part, network, None, length=parts)
+    return KernelTrace(
+        jnp.concatenate([outputs.reshape(steps, -1), trained(x).T]),
+        jnp.concatenate([other_outputs.reshape(steps, -1), trained(other).T]),
+        drift,
+    )
+
+
 def kernel_training(
     kernel: Float[Array | np.ndarray, "n n"],
     other_kernel: Float[Array | np.ndarray, "m n"],
@@ -111,3 +152,12 @@ def kernel_training(
 def relative_drift(after: Float[Array, "n m"], before: Float[Array, "n m"]) -> Float[Array, ""]:
     """Return ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ in the Frobenius norm."""
     return jnp.linalg.norm(after - before) / jnp.linalg.norm(before)
+
+
+def conditional_covariance(network: MLP, x: Inputs) -> Float[Array, "n n"]:
+    """Return the covariance of each output given the hidden layers, (σ_w²/n_L) φ(f)φ(f)ᵀ + σ_b² (arora 9.16).
+
+    Its mean over initialisations is the covariance of the outputs, with the chance in the last layer integrated out.
+    """
+    features = backpropagate(network, x)[0][-1]
+    return features @ features.T + network.bias_scale**2

@@ -1,6 +1,7 @@
 """Limit kernels of infinitely wide fully connected networks: covariance at initialisation and tangent kernel."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 Kernel = Float[Array, "n m"]
+Scale = float | Float[Array, ""]
 Dual = Callable[[Kernel, Kernel, Kernel], tuple[Kernel, Kernel]]
 
 
@@ -65,15 +67,16 @@ def quadrature_dual(activation: Callable[[Array], Array], *, nodes: int = 64) ->
     return dual
 
 
+@partial(jax.jit, static_argnames=("hidden_layers", "dual"))
 def limit_kernels(
     x: Float[Array | np.ndarray, "n d"],
     other: Float[Array | np.ndarray, "m d"] | None = None,
     *,
     hidden_layers: int,
     dual: Dual = relu_dual,
-    weight_scale: float = 1.0,
-    bias_scale: float = 0.0,
-    input_scale: float = 1.0,
+    weight_scale: Scale = 1.0,
+    bias_scale: Scale = 0.0,
+    input_scale: Scale = 1.0,
 ) -> LimitKernels:
     """Return Σ and Θ of a network with infinitely wide hidden layers, in the parametrisation of `networks.MLP`.
 

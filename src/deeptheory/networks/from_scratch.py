@@ -54,7 +54,9 @@ def accuracy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | float:
     return np.mean((z > 0) == (y > 0.5), axis=-1)
 
 
-def differentiable_loss(network: Sequence[Affine], x: Points, y: Labels) -> Float[Array, ""]:
+def differentiable_loss(
+    network: Sequence[Affine], x: Float[Array | np.ndarray, "n d"], y: Float[Array | np.ndarray, " n"]
+) -> Float[Array, ""]:
     """Return the mean cross entropy in JAX, from the probabilities of the labels: for automatic differentiation."""
     hidden = jnp.asarray(x)
     for layer in network[:-1]:

@@ -36,9 +36,7 @@ class PiecewiseAffine:
     pieces: tuple[tuple[Fraction, Fraction], ...]
 
     @classmethod
-    def joined(
-        cls, knots: Iterable[Fraction], pieces: Iterable[tuple[Fraction, Fraction]]
-    ) -> "PiecewiseAffine":
+    def joined(cls, knots: Iterable[Fraction], pieces: Iterable[tuple[Fraction, Fraction]]) -> "PiecewiseAffine":
         """Build the function from pieces in order, joining neighbours that continue one another."""
         pieces = iter(pieces)
         kept_knots, kept = [], [next(pieces)]

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Num
 
 __all__ = [
     "DescentState",
@@ -28,7 +29,7 @@ __all__ = [
     "worst_stationarity",
 ]
 
-Number = float | int | Float[Array, "..."]
+Number = float | int | Num[Array | np.ndarray, "..."]
 Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
 
 
@@ -139,7 +140,7 @@ def polyak_lojasiewicz_factor(*, step_size: Number, smoothness: Number, constant
 
 
 def quadratic_losses(
-    eigenvalues: Float[Array, "d"], offsets: Float[Array, "d"], *, step_size: Number, steps: int
+    eigenvalues: Float[Array, "d"], offsets: Float[Array, "d"], *, step_size: float | Float[Array, ""], steps: int
 ) -> Float[Array, "k"]:
     """The values f(x_k) − f*, k = 0, …, steps, of gradient descent on a positive definite quadratic, in closed form.
 

@@ -216,7 +216,7 @@ def logarithmic_flow(
     """Follow the gradient flow ẇ = −∇L in the variable s = log t, as far as t = e^1000 and beyond.
 
     dw/ds = eˢ · weight · Σ x̄ᵢ (−ℓ′(⟨w, x̄ᵢ⟩)), where eˢ and ℓ′ are multiplied as logarithms so that neither overflows.
-    The equation turns stiff (rate 1 per unit of s against a drift that never ends): LSODA, fifteen times as fast as Radau.
+    The equation turns stiff (rate 1 per unit of s, a drift that never ends); LSODA is fifteen times as fast as Radau.
     The flow starts from `start` (zero by default) at the first of the log times, i.e. at a time t₀ > 0.
     """
     from scipy.integrate import solve_ivp

@@ -13,10 +13,18 @@ from jaxtyping import Array, Float, Key, UInt32
 from deeptheory.optimization.information_exponent import Link, squared_loss_slope
 from deeptheory.randomness import generator
 
-__all__ = ["OverlapRun", "mean_hitting_time", "overlap_chain", "overlap_step", "spherical_sgd", "upper_half_overlap"]
+__all__ = [
+    "OverlapRun",
+    "mean_hitting_time",
+    "overlap_chain",
+    "overlap_step",
+    "spherical_sgd",
+    "spherical_step",
+    "upper_half_overlap",
+]
 
 AnyKey = Key[Array, ""] | UInt32[Array, "2"]
-BLOCK = 512
+BLOCK = 128
 
 
 def upper_half_overlap(key: AnyKey, dimension: int, replicas: int) -> Float[np.ndarray, " replicas"]:
@@ -101,24 +109,40 @@ def overlap_chain(
         active = np.flatnonzero(np.isinf(np.asarray(state[1][-1]))) if stop else np.arange(replicas)
         if not len(active):
             break
+        # Blocks of one shape, compiled once. Chains that are through, and steps beyond the last, get zeros, which leave
+        # the overlap where it is.
         length = min(BLOCK, max_steps - done)
-        draws = np.zeros((3, length, replicas))  # chains that are through get zeros, which leave m where it is
-        draws[0][:, active] = random.standard_normal((length, len(active)))
-        draws[1][:, active] = random.standard_normal((length, len(active)))
-        draws[2][:, active] = random.chisquare(dimension - 2, (length, len(active)))
+        draws = np.zeros((3, BLOCK, replicas))
+        draws[0][:length, active] = random.standard_normal((length, len(active)))
+        draws[1][:length, active] = random.standard_normal((length, len(active)))
+        draws[2][:length, active] = random.chisquare(dimension - 2, (length, len(active)))
         state = _advance(state, tuple(draws), done, dimension, step, heights, link, symmetric)
         done += length
     m, times, peak = (np.asarray(part) for part in state)
     return OverlapRun(times, m, peak)
 
 
+def spherical_step(
+    link: Link,
+    x: Float[Array | np.ndarray, "replicas n"],
+    sample: Float[Array | np.ndarray, "replicas n"],
+    rate: float | Float[Array, ""],
+) -> Float[Array, "replicas n"]:
+    """Return unit vectors after one renormalised gradient step along the sphere towards the first axis.
+
+    The spherical gradient of (f(⟨a, x⟩) − f(⟨a, v⟩))² is c(a − ⟨a, x⟩x). Reference: jagannath Def. 11.1, Rem. 11.2.
+    """
+    x, sample = jnp.asarray(x), jnp.asarray(sample)
+    fields = jnp.einsum("rn,rn->r", sample, x)
+    pull = squared_loss_slope(link, fields, sample[:, 0])
+    moved = x - rate * pull[:, None] * (sample - fields[:, None] * x)
+    return moved / jnp.linalg.norm(moved, axis=1, keepdims=True)
+
+
 @partial(jax.jit, static_argnames="link")
 def _walk(x, samples, step, link):
     def once(x, sample):
-        fields = jnp.einsum("rn,rn->r", sample, x)
-        pull = squared_loss_slope(link, fields, sample[:, 0])
-        x = x - step / x.shape[1] * pull[:, None] * (sample - fields[:, None] * x)
-        x = x / jnp.linalg.norm(x, axis=1, keepdims=True)
+        x = spherical_step(link, x, sample, step / x.shape[1])
         return x, x[:, 0]
 
     return lax.scan(once, x, samples)
@@ -137,11 +161,10 @@ def spherical_sgd(
     x[:, 0] = np.abs(x[:, 0])
     x = jnp.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
     paths = []
-    for begin in range(0, steps, 64):
-        samples = random.standard_normal((min(64, steps - begin), replicas, dimension))
-        x, overlaps = _walk(x, jnp.asarray(samples), step, link)
+    for _ in range(0, steps, 16):
+        x, overlaps = _walk(x, random.standard_normal((16, replicas, dimension)), step, link)
         paths.append(np.asarray(overlaps))
-    return np.concatenate(paths)
+    return np.concatenate(paths)[:steps]
 
 
 def _chi_square_rule(degrees: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +184,7 @@ def mean_hitting_time(
     level: float = 0.5,
     start: float | None = None,
     symmetric: bool = False,
-    nodes: int = 40,
+    nodes: int = 48,
     quadrature: int = 32,
 ) -> float:
     """Return the expected number of steps until the overlap passes a level, by a linear solve instead of sampling.
@@ -169,7 +192,7 @@ def mean_hitting_time(
     Chains start uniformly on the upper half sphere, or at the overlap `start`. The expectation h(m) from overlap m
     satisfies h = 1 + E h(m′) below the level and 0 above. Collocation at Chebyshev points of arsinh(m√N), which resolve
     the equator, with Gauss quadrature over the three random numbers of a step, gives a small dense system;
-    the defaults are good to a few parts in a thousand for N up to a few thousand.
+    the defaults are good to a few parts in a thousand up to N = 500, and further with more nodes.
     """
     x, weight = np.polynomial.hermite_e.hermegauss(quadrature)
     weight = weight / weight.sum()
@@ -189,7 +212,7 @@ def mean_hitting_time(
         terms = barycentric / np.where(np.abs(gap) < 1e-14, 1e-14, gap)
         return terms / terms.sum(1, keepdims=True)
 
-    starts = scale * np.sinh(low + (high - low) * (chebyshev + 1) / 2)
+    starts = np.clip(scale * np.sinh(low + (high - low) * (chebyshev + 1) / 2), floor, level)
     arrays = jnp.broadcast_arrays(starts[:, None, None, None], x[:, None, None], x[:, None], rest)
     moved = np.asarray(_step(link, *arrays, step / dimension)).reshape(nodes, -1)
     transition = np.empty((nodes, nodes))

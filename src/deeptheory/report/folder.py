@@ -15,7 +15,7 @@ MARKER = ".deeptheory-report"
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to fill; when that is done it takes the place of `folder`, and if it fails nothing has changed."""
+    """Give an empty folder to fill; once filled it takes the place of `folder`. If that fails nothing has changed."""
     # Resolved before anything is made: a link keeps pointing where it did, and "." has a name and a parent.
     folder = Path(folder).expanduser().resolve()
     refuse_foreign(folder)

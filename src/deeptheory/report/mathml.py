@@ -1,18 +1,28 @@
-"""Text with mathematics between dollar signs, as HTML with MathML that today's browsers draw by themselves."""
+"""Text with mathematics between dollar signs, as HTML with MathML that today's browsers draw by themselves.
+
+The converter writes MathML 3; browsers draw MathML Core, and space it by what follows what. So its elements are
+looked through once more: letters of other styles, names of functions, signs that are not between two operands.
+"""
 
 import functools
 import html
 import re
 import unicodedata
+import xml.etree.ElementTree as tree
 
 __all__ = ["formula", "typeset"]
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
-_STYLED = re.compile(r'<(m[ino])((?: [a-z]+="[^"]*")*?) mathvariant="([a-z-]+)"([^>]*)>([^<]*)</\1>')
-_FENCE = re.compile(r"<mi>([⟨⟩⌈⌉⌊⌋])</mi>")
+_SPACE = "http://www.w3.org/1998/Math/MathML"
 
 # What the converter does not know, in terms of what it does.
-_REWRITTEN = {r"\arg": r"\operatorname{arg}", r"\lvert": "|", r"\rvert": "|", r"\Vert": r"\|", r"\sgn": r"\operatorname{sgn}"}
+_REWRITTEN = {
+    r"\arg": r"\operatorname{arg}",
+    r"\sgn": r"\operatorname{sgn}",
+    r"\lvert": "|",
+    r"\rvert": "|",
+    r"\Vert": r"\|",
+}
 
 # MathML Core has no mathvariant: letters of another style are characters of their own.
 _STYLES = {
@@ -25,6 +35,8 @@ _STYLES = {
     "sans-serif": "SANS-SERIF",
     "monospace": "MONOSPACE",
 }
+_SCRIPTED = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+_OPENING, _CLOSING = "([{⟨⌈⌊", ")]}⟩⌉⌋!′"
 
 
 @functools.lru_cache(maxsize=16384)
@@ -50,27 +62,45 @@ def formula(latex: str, *, display: bool = False) -> str:
     known = re.sub(r"\\[A-Za-z]+", lambda found: _REWRITTEN.get(found[0], found[0]), latex)
     try:
         converted = convert(known.strip(), display="block" if display else "inline")
+        root = tree.fromstring(converted.replace("<mi>&</mi>", "<mi>&amp;</mi>"))
     except Exception:  # the converter raises whatever its parser trips over
         return as_written
-    if "\\" in converted:  # a command it let through
+    if any("\\" in (element.text or "") for element in root.iter()):  # a command it let through
         return as_written
-    converted = re.sub(r"&#x([0-9A-Fa-f]+);", _character, converted.replace("<mi>&</mi>", "<mi>&amp;</mi>"))
-    return _FENCE.sub(r'<mo stretchy="false">\1</mo>', _STYLED.sub(_styled, converted))
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SPACE}}}")
+        _names(element)
+    _spaced(root)
+    root.set("xmlns", _SPACE)
+    return tree.tostring(root, encoding="unicode")
 
 
-def _character(reference: re.Match[str]) -> str:
-    """A character for its number, except where HTML needs the reference."""
-    character = chr(int(reference[1], 16))
-    return html.escape(character)
-
-
-def _styled(element: re.Match[str]) -> str:
-    name, before, style, after, content = element.groups()
-    if style == "normal":
-        return element[0]
-    letters = "".join(_letter(letter, _STYLES.get(style, "")) for letter in html.unescape(content))
-    # Upright words of one letter would be set in italics: only `normal` is left to say that they are not.
-    return f"<{name}{before}{after}>{html.escape(letters, quote=False)}</{name}>"
+def _names(element: tree.Element) -> None:
+    """Letters and signs: styles as characters, upright capitals of Greek, words as one name, signs as operators."""
+    letters = [child for child in element if child.get("mathvariant") == "normal" and child.tag.endswith("mi")]
+    if len(letters) > 1 and len(letters) == len(element):
+        element[0].text = "".join(letter.text or "" for letter in letters)
+        for letter in letters[1:]:
+            element.remove(letter)
+    text, style = element.text or "", element.get("mathvariant")
+    if element.tag not in ("mi", "mn", "mo") or not text:
+        return
+    if style is not None and style != "normal":
+        del element.attrib["mathvariant"]
+        element.text = "".join(_letter(letter, _STYLES.get(style, "")) for letter in text)
+    elif element.tag == "mi" and len(text) > 1:
+        element.attrib.pop("mathvariant", None)
+    elif element.tag == "mi" and "Α" <= text <= "Ω":
+        element.set("mathvariant", "normal")
+    elif text == "∞":
+        element.tag = "mi"
+    elif text == "~":
+        element.tag, element.text = "mo", "∼"
+    elif text in "⟨⟩⌈⌉⌊⌋":
+        element.tag = "mo"
+        element.set("stretchy", "false")
+    elif element.tag == "mi" and unicodedata.category(text) == "Sm":
+        element.tag = "mo"
 
 
 def _letter(letter: str, style: str) -> str:
@@ -86,3 +116,34 @@ def _letter(letter: str, style: str) -> str:
         except KeyError:
             continue
     return letter
+
+
+def _spaced(parent: tree.Element) -> None:
+    """Give operators the space that what stands beside them asks for."""
+    children = list(parent)
+    for place, child in enumerate(children):
+        _spaced(child)
+        before = children[place - 1] if place else None
+        after = children[place + 1] if place + 1 < len(children) else None
+        if parent.tag in _SCRIPTED:
+            before = after = None  # what carries a script is spaced when its parent is looked at
+        core = child
+        while core.tag in _SCRIPTED and len(core):
+            core = core[0]
+        text = core.text or ""
+        if core.tag == "mo" and text in ("/", "|", "‖"):
+            core.attrib |= {"lspace": "0", "rspace": "0", "stretchy": "false"}
+        elif core.tag == "mo" and text in ("−", "+", "±") and before is not None and not _operand(before):
+            core.set("form", "prefix")
+        elif core.tag in ("mi", "mo") and len(text) > 1 and text.replace("\u2009", "").isalpha():
+            core.tag = "mo"
+            near = after is not None and (after.tag != "mo" or (after.text or "") in ("|", "‖"))
+            left = before is not None and _operand(before)
+            core.attrib |= {"lspace": "0.167em" if left else "0", "rspace": "0.167em" if near else "0"}
+
+
+def _operand(element: tree.Element) -> bool:
+    """Whether something stands for a value, so that a sign after it is between two."""
+    while element.tag in _SCRIPTED and len(element):
+        element = element[0]
+    return element.tag not in ("mo", "mspace") or (element.text or "") in _CLOSING + "|‖"

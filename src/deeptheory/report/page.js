@@ -21,6 +21,11 @@
   const inputs = Array.from(document.querySelectorAll("[data-filter]"));
   for (const input of inputs) input.addEventListener("input", () => filter(inputs));
 
+  // On a phone the list of chapters would fill the first screen.
+  if (matchMedia("(max-width: 60rem)").matches) {
+    for (const list of document.querySelectorAll(".contents details")) list.open = false;
+  }
+
   // A link to an item that is filtered away, or folded, shows it.
   function reveal() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -57,7 +62,7 @@
     return Object.fromEntries(Object.entries(palette).map(([colour, name]) => [colour, style.getPropertyValue("--" + name).trim()]));
   }
 
-  // Give every panel that sets no width of its own this one, and keep words inside it.
+  // Give every panel that sets no width of its own this one, and keep words and legends inside it.
   function fitted(spec, width) {
     const made = { ...spec };
     if (made.vconcat) made.vconcat = made.vconcat.map((each) => fitted(each, width));
@@ -70,8 +75,26 @@
   }
 
   function words(layer, width) {
-    if (!layer.mark || layer.mark.type !== "text" || !layer.mark.limit) return layer;
-    return { ...layer, mark: { ...layer.mark, limit: Math.min(layer.mark.limit, Math.max(width - 8, 40)) } };
+    const made = { ...layer };
+    if (layer.mark && layer.mark.type === "text" && layer.mark.limit) {
+      made.mark = { ...layer.mark, limit: Math.min(layer.mark.limit, Math.max(width - 8, 40)) };
+    }
+    const colour = layer.encoding && layer.encoding.color;
+    if (colour && colour.scale && Array.isArray(colour.scale.domain) && colour.legend !== null) {
+      const longest = Math.max(...colour.scale.domain.map((each) => String(each).length));
+      const columns = Math.max(1, Math.floor((width + 40) / (7.5 * longest + 44)));
+      made.encoding = { ...layer.encoding, color: { ...colour, legend: { ...colour.legend, columns } } };
+    }
+    return made;
+  }
+
+  function merged(base, own) {
+    const made = { ...base };
+    for (const [name, value] of Object.entries(own)) {
+      const both = value && base[name] && typeof value === "object" && typeof base[name] === "object" && !Array.isArray(value);
+      made[name] = both ? { ...base[name], ...value } : value;
+    }
+    return made;
   }
 
   class Figure {
@@ -105,10 +128,9 @@
     }
 
     async embed(width) {
-      const columns = width < 420 ? 2 : width < 640 ? 3 : 5;
+      const columns = width < 420 ? 2 : width < 640 ? 3 : 5; // for drawings that name no colours
       const colours = present();
-      const own = this.spec.config || {};
-      const config = coloured({ ...theme, ...own, legend: { ...theme.legend, columns, ...own.legend } }, colours);
+      const config = coloured(merged({ ...theme, legend: { ...theme.legend, columns } }, this.spec.config || {}), colours);
       const spec = { ...coloured(fitted(this.spec, width), colours), config };
       if (this.result) this.result.finalize();
       this.result = await window.vegaEmbed(this.chart, spec, { mode: "vega-lite", renderer: "svg", actions: false, tooltip: { theme: "page" } });

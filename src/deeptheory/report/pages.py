@@ -5,12 +5,25 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.report.code import highlighted
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
+from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
-from deeptheory.report.views import ERRATA, STATUSES, VERDICTS, Shelf, embedded, heading, resolution, seconds, shown, versions, words
+from deeptheory.report.shelf import Shelf
+from deeptheory.report.wording import (
+    ERRATA,
+    STATUSES,
+    VERDICTS,
+    embedded,
+    heading,
+    resolution,
+    seconds,
+    shown,
+    spoken,
+    versions,
+    words,
+)
 
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
@@ -66,7 +79,10 @@ def pages(shelf: Shelf) -> Iterable[tuple[str, str]]:
     for subject, group in shelf.subjects.items():
         yield f"subjects/{subject}.html", page("subject", subject=subject, lines=[shelf.line(run) for run in group])
         for place, run in enumerate(group):
-            near = {"before": group[place - 1] if place else None, "after": group[place + 1] if place + 1 < len(group) else None}
+            near = {
+                "before": group[place - 1] if place else None,
+                "after": group[place + 1] if place + 1 < len(group) else None,
+            }
             yield f"claims/{run.claim}.html", page("claim", run=run, near=near, **claim_page(shelf, run))
 
 
@@ -79,33 +95,12 @@ def rendered(shelf: Shelf, template: str, **values: Any) -> str:
 def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
-    figures = []
-    own = drawing_of(run.claim) if entry is not None else None
-    for name, figure in drawn(run, own).items():
-        judged = run.judgements.get(name)
-        kind = run.described[name]["kind"] if name in run.described else ""
-        figures.append(
-            {
-                "name": name,
-                "kind": kind,
-                "judged": judged if name or len(run.judgements) == 1 else None,
-                "resolution": resolution(kind, judged.resolution) if judged else "",
-                "caption": figure.caption,
-                "lines": figure.lines,
-                "spec": embedded(figure.spec),
-            }
-        )
-    # With a drawing of the claim's own there is one figure for all pieces: their judgements stand in a table instead.
-    pieces = [
-        {"name": name, "kind": run.described[name]["kind"], "judged": judged, "resolution": resolution(run.described[name]["kind"], judged.resolution)}
-        for name, judged in run.judgements.items()
-        if name in run.described
-    ]
+    own = own_drawing(run, shelf.catalogue)
     return {
         "entry": entry,
         "line": shelf.line(run),
-        "figures": figures,
-        "pieces": pieces if own is not None and len(pieces) > 1 else [],
+        "own": own,
+        "figures": figures(run),
         "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
         "versions": versions(run.platform),
         "code": highlighted(entry.code()) if entry else "",
@@ -113,6 +108,41 @@ def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
         "counterexamples": shelf.counterexamples.get(run.claim, ()),
         "look": embedded({"theme": THEME, "palette": PALETTE}),
     }
+
+
+def figures(run: "Run") -> list[dict[str, Any]]:
+    """The default figure of each piece of evidence with what was judged of it; a caption is given once."""
+    found, captions = [], set()
+    for name, figure in drawn(run).items():
+        judged, kind = run.judgements[name], run.described[name]["kind"]
+        # What says "holds to 3 %" has said its resolution.
+        unsaid = "" if judged.strength.startswith("holds to") else resolution(kind, judged)
+        found.append(
+            {
+                "name": name,
+                "kind": kind,
+                "judged": judged,
+                "resolution": "" if unsaid in ("—", "exact") else unsaid,
+                "label": figure.caption,
+                "caption": "" if figure.caption in captions else figure.caption,
+                "lines": figure.lines,
+                "spec": embedded(figure.spec),
+            }
+        )
+        captions.add(figure.caption)
+    return found
+
+
+def own_drawing(run: "Run", catalogue: Any) -> str | None:
+    """The figure a claim draws itself, as JSON; None where it has none."""
+    drawing = drawing_of(run.claim, catalogue)
+    if drawing is None or not run.described:
+        return None
+    try:
+        return embedded(drawn(run, drawing)[""].spec)
+    except Exception:
+        # A run may be older than the drawing, and its evidence of another shape: the default figures serve any run.
+        return None
 
 
 @functools.cache
@@ -130,7 +160,9 @@ def environment():
     )
     made.filters |= {
         "typeset": lambda text: Markup(typeset(text)),
+        "spoken": lambda text: Markup(spoken(text)),
         "raw": Markup,
+        "breakable": lambda name: Markup(name.replace("_", "_<wbr>")),
         "heading": heading,
         "words": words,
         "seconds": seconds,
@@ -143,11 +175,8 @@ def environment():
 @functools.cache
 def vega() -> str:
     """Vega, Vega-Lite and Vega-Embed as one classic script: modules do not load from the file system."""
-    import altair
     import vl_convert
 
-    version = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    known = vl_convert.get_vegalite_versions()
-    bundle = vl_convert.javascript_bundle(vl_version=version if version in known else known[-1])
+    bundle = vl_convert.javascript_bundle(vl_version=vl_convert.get_vegalite_versions()[-1])
     # Its top-level names would become those of every other script on the page.
     return f"(function () {{\n{bundle}\n}})();\n"

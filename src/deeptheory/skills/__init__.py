@@ -7,6 +7,7 @@ from deeptheory.skills.emergence import (
     exact_concentration,
     first_moment_concentration,
     log_first_moment,
+    searched_concentration,
     skill_graph,
     worst_concentration,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "exact_concentration",
     "first_moment_concentration",
     "log_first_moment",
+    "searched_concentration",
     "skill_graph",
     "worst_concentration",
 ]

@@ -22,6 +22,7 @@ __all__ = [
     "exact_concentration",
     "first_moment_concentration",
     "log_first_moment",
+    "searched_concentration",
     "skill_graph",
     "worst_concentration",
 ]
@@ -80,6 +81,28 @@ def worst_concentration(
         edges = np.diff(taken, prepend=0) @ np.arange(edges_each, -1, -1)
         found.append(edges / (edges_each * group / skills * size))
     return np.array(found)
+
+
+def searched_concentration(
+    key: Key[Array, ""], graph: Int[np.ndarray, "texts skills"], group: int, theta: float, *, starts: int = 16
+) -> float:
+    """A large β found by alternating best error sets and best skill sets from random starts, for many skills.
+
+    A lower bound on the worst β, where enumerating the sets Z is out of reach.
+    """
+    _fraction(theta=theta)
+    texts, skills = graph.shape
+    size, rng, best = round(theta * texts), generator(key), 0
+    for _ in range(starts):
+        members, edges, before = rng.permutation(skills)[:group], 0, -1
+        while edges > before:
+            before = edges
+            pieces = np.argpartition(-graph[:, members].sum(1), size - 1)[:size]
+            degrees = graph[pieces].sum(0)
+            members = np.argpartition(-degrees, group - 1)[:group]
+            edges = int(degrees[members].sum())
+        best = max(best, edges)
+    return float(best / (graph[0].sum() * group / skills * size))
 
 
 def exact_concentration(alpha: Fractions, theta: Fractions, k: Counts) -> Fractions:

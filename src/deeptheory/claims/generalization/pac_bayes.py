@@ -118,3 +118,22 @@ def whole_bound(evidence):
 def inverse_there_too(evidence):
     ours, rounding = with_rounding(maurer, 55_000, 0.025)
     return replace(evidence, ours=ours[RANDOM], error=rounding[RANDOM])
+
+
+@binary_mnist_table.figure
+def drawing(evidence):
+    import altair as alt
+
+    rows = []
+    for samples in (50_000, 55_000, 60_000):
+        ours, rounding = with_rounding(maurer, samples, 0.025)
+        for name, gap, reach in list(zip(NETWORKS, ours - PRINTED, rounding + HALF[2], strict=True))[:RANDOM]:
+            rows.append({"network": name, "N": samples, "gap": gap, "low": gap - reach, "high": gap + reach})
+    base = alt.Chart(alt.Data(values=rows), width=420).encode(
+        x=alt.X("network:N", sort=NETWORKS), xOffset="N:N", color=alt.Color("N:N", title="training images N")
+    )
+    bars = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
+        y=alt.Y("low:Q", title="inverse of kl − printed bound, with the rounding of the table"), y2="high:Q"
+    )
+    zero = alt.Chart(alt.Data(values=[{"gap": 0}])).mark_rule(strokeDash=[4, 3]).encode(y="gap:Q")
+    return bars + base.mark_point(filled=True).encode(y="gap:Q") + zero

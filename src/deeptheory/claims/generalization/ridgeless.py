@@ -29,7 +29,8 @@ from deeptheory.spectra.marchenko_pastur import draw_entries
 
 SHAPES = ((40, 10), (40, 30), (30, 40), (10, 40))
 """Samples × features of the designs on which the conditional risk is checked, on both sides of the threshold."""
-FEATURES = ("rademacher", "uniform")
+OTHERS = ((1.6, "rademacher"), (0.5, "uniform"))
+"""Ratios and laws of features at which the double-descent curve is checked beside the Gaussian ones."""
 SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
 """The setting of the misspecified model: β has 200 coordinates of equal size and norm one."""
 
@@ -42,8 +43,8 @@ def unit_noise(samples):
 @claim(
     items={"J7.3": ("bias", "variance", "risk")},
     says=r"Given the design, minimum-norm least squares has squared bias $\beta^\top\Pi\beta$, with $\Pi$ the "
-    r"projection on the kernel of $X$, and variance $\frac{\sigma^2}n\operatorname{tr}\hat\Sigma^+$; they add up to the mean of "
-    r"$\|\hat\beta-\beta\|^2$ over the noise.",
+    r"projection on the kernel of $X$, and variance $\frac{\sigma^2}n\operatorname{tr}\hat\Sigma^+$; they add up to "
+    r"the mean of $\|\hat\beta-\beta\|^2$ over the noise.",
     needs="noise of mean zero and covariance σ²I, independent of the design; isotropic test inputs",
 )
 def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Interval(ge=1, le=1000)] = 8):
@@ -81,14 +82,14 @@ def averaged_bias(evidence):
     r"$\sigma^2\gamma/(1-\gamma)$ for $\gamma<1$, bias $r^2(1-1/\gamma)$ and variance $\sigma^2/(\gamma-1)$ for "
     r"$\gamma>1$; for $r>\sigma$ the risk beyond the threshold is least at $\gamma=r/(r-\sigma)$.",
     needs="independent features of mean zero, variance one and slightly more than four moments; γ away from one",
-    full=dict(sizes=(80, 160, 320), gammas=(0.2, 0.5, 0.75, 1.25, 2.0, 4.0), trials=256),
+    full=dict(sizes=(80, 120, 200), gammas=(0.2, 0.5, 0.8, 1.25, 2.0, 4.0), trials=256),
 )
 def double_descent(
     key,
     *,
     sizes: Sizes = (30, 60, 120),
     gammas: Annotated[tuple[float, ...], Interval(ge=0.05, le=20.0)] = (0.2, 0.5, 1.6, 3.0),
-    trials: Trials = 96,
+    trials: Trials = 128,
     noise: Positive = 0.25,
     design: Literal["isotropic", "correlated"] = "isotropic",
 ):
@@ -97,7 +98,7 @@ def double_descent(
         "n |1 − γ| of at least 15: nearer the threshold the risk has tails too heavy for a mean",
     )
     assume(min(gammas) < 1 < max(gammas), "ratios on both sides of the threshold")
-    cases = [(gamma, "gaussian") for gamma in gammas] + [(1.6, entries) for entries in FEATURES]
+    cases = [*((gamma, "gaussian") for gamma in gammas), *OTHERS]
     limits = [limiting_bias_variance(gamma, signal=1.0, noise=noise) for gamma, _ in cases]
     bias, variance = np.empty((2, len(sizes), len(cases), trials))
     for i, j in np.ndindex(len(sizes), len(cases)):
@@ -109,8 +110,8 @@ def double_descent(
         # The law is for every β: the mean over many directions a design has little of the bias's fluctuation left.
         beta = generator(jax.random.fold_in(branch, 1)).standard_normal((48, x.shape[2]))
         found = conditional_bias_variance(x, beta / np.linalg.norm(beta, axis=-1, keepdims=True), noise)
-        # The mean square of the design is one on average: its fluctuation is taken off, to first order.
         bias[i, j] = found.bias.mean(1)
+        # The mean square of the design is one on average: its fluctuation is taken off, to first order.
         variance[i, j] = found.variance + float(limits[j].variance) * ((x**2).mean((1, 2)) - 1)
     ratios = np.asarray(gammas)
     below, above = np.flatnonzero(ratios < 1), np.flatnonzero(ratios > 1)
@@ -128,7 +129,10 @@ def double_descent(
             bias[:, below], 0.0, scale=1.0, condition=100.0, along={"size": np.asarray(sizes), "gamma": ratios[below]}
         ),
         "other features": Law(
-            predicted[count:].sum(1), (bias + variance)[:, count:], along={"features": np.asarray(FEATURES)}, **order
+            predicted[count:].sum(1),
+            (bias + variance)[:, count:],
+            along={"features": np.asarray([entries for _, entries in OTHERS])},
+            **order,
         ),
         "minimum": Identity(np.asarray([least.fun]), overparameterized_minimum(signal=1.0, noise=0.25)[1], error=1e-9),
     }
@@ -144,7 +148,9 @@ def bias_everywhere(evidence):
     return replace(evidence, right=(1 - 1 / evidence.along["gamma"])[:, None])
 
 
-double_descent.control("correlated features", of="variance", design="correlated", sizes=(30, 60), trials=32)
+double_descent.control(
+    "correlated features", of="variance", design="correlated", sizes=(30, 60), gammas=(0.2, 3.0), trials=32
+)
 
 
 @double_descent.figure
@@ -158,7 +164,7 @@ def descent_curve(pieces):
     limit = limiting_bias_variance(grid, signal=1.0, noise=float(noise))
     lines = [
         {"gamma": float(gamma), "value": float(value), "part": part, "side": str(gamma > 1)}
-        for part, values in (("bias", limit.bias), ("variance", limit.variance))
+        for part, values in (("bias", limit.bias), ("variance", limit.variance), ("risk", limit.risk))
         for gamma, value in zip(grid, np.asarray(values), strict=True)
         if value > 0
     ]
@@ -168,10 +174,11 @@ def descent_curve(pieces):
         for gamma, mean in zip(pieces[part].along["gamma"], pieces[part].observed[-1].mean(-1), strict=True)
     ]
     x = alt.X("gamma:Q", title="features per sample γ = p/n").scale(type="log")
-    y = alt.Y("value:Q", title="share of the excess risk").scale(type="log", domain=[0.01, 10], clamp=True)
-    curves = alt.Chart(alt.Data(values=lines)).mark_line().encode(x, y, color="part:N", detail="side:N")
+    y = alt.Y("value:Q", title="excess risk").scale(type="log", domain=[0.02, 10], clamp=True)
+    color = alt.Color("part:N", title=None).legend(orient="right")
+    curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color, detail="side:N")
     seen = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=60)
-    return curves + seen.encode(x, y, color="part:N")
+    return curves + seen.encode(x, y, color)
 
 
 @claim(
@@ -304,12 +311,13 @@ def least_squares_variance(
         scales = np.geomspace(1, 100, p)
         rows = draw.standard_normal((trials, 100, p)) * scales**0.5
         variances[i] = ols_variance(rows, np.diag(scales), noise)
-    fixed = ols_variance(designs, np.swapaxes(designs, 1, 2) @ designs / samples, noise) if samples >= 30 else formula
+    tall = draw.standard_normal((8, 40, 30))
+    fixed = ols_variance(tall, np.swapaxes(tall, 1, 2) @ tall / 40, noise)
     condition = np.linalg.cond(designs) ** 2 * np.linalg.cond(covariance)
     exact = [gaussian_bias_variance(100, p, noise=noise).variance for p in features]
     return {
         "formula": Identity(total, formula, condition=condition, size=40.0),
-        "fixed": Identity(fixed, noise * 30 / samples, condition=condition, size=40.0),
+        "fixed": Identity(fixed, noise * 30 / 40, condition=np.linalg.cond(tall) ** 2, size=40.0),
         "gaussian": Law(np.asarray(exact), variances, along={"features": np.asarray(features)}, exact=True),
     }
 

@@ -23,6 +23,14 @@ from deeptheory.lab import Exact, Inequality, Integers, Law, Reals, Share, Sizes
 RATIOS = (0.5, 1.0, 2.0)
 
 
+def batches(key, trials, samples, dimension, *, size=500):
+    """Independent samples in batches that fit the cache, each with the slice of trials it fills."""
+    for start in range(0, trials, size):
+        part = slice(start, min(start + size, trials))
+        draw = jax.random.fold_in(key, start)
+        yield part, signal_noise_sample(draw, samples, dimension, batch=(part.stop - start,))
+
+
 @claim(
     items={"A5.16": ("limit", "finite", "fresh points", "length")},
     says=r"One gradient step on $m$ points $(yu, x_2)$, $\|u\|^2=1/m$, $x_2\sim N(0,I_D/D)$, has test error "
@@ -34,9 +42,9 @@ RATIOS = (0.5, 1.0, 2.0)
 def one_step_test_error(key, *, sizes: Sizes = (14, 28, 56), trials: Trials = 3000):
     errors, lengths = np.empty((2, len(sizes), len(RATIOS), trials))
     for (i, m), (j, ratio) in ((s, r) for s in enumerate(sizes) for r in enumerate(RATIOS)):
-        sample = signal_noise_sample(jax.random.fold_in(key, 10 * i + j), m, int(ratio * m), batch=(trials,))
-        classifier = one_step_classifier(sample)
-        errors[i, j], lengths[i, j] = conditional_test_error(classifier), squared_norm(classifier, m)
+        for part, sample in batches(jax.random.fold_in(key, 10 * i + j), trials, m, int(ratio * m)):
+            classifier = one_step_classifier(sample)
+            errors[i, j, part], lengths[i, j, part] = conditional_test_error(classifier), squared_norm(classifier, m)
     classifier = one_step_classifier(signal_noise_sample(jax.random.fold_in(key, 1000), 40, 20))
     fresh = signal_noise_sample(jax.random.fold_in(key, 1001), 200_000, 20)
     labels = {"m": np.array(sizes), "D/m": np.array(RATIOS)}
@@ -95,12 +103,13 @@ def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials 
     noises = (1.0, 1.5, 2.0)
     wrong, apart = np.empty((2, len(sizes), len(noises), trials))
     for i, m in enumerate(sizes):
-        unit = signal_noise_sample(jax.random.fold_in(key, i), m, 4 * m, batch=(trials,))
-        for j, noise in enumerate(noises):
-            sample = unit._replace(noise=np.sqrt(noise) * unit.noise)
+        for part, sample in batches(jax.random.fold_in(key, i), trials, m, 4 * m):
+            same = margins(one_step_classifier(sample), sample)
             other = margins(one_step_classifier(sample.flipped()), sample)
-            wrong[i, j] = np.mean(other < 0, axis=1)
-            apart[i, j] = np.mean(margins(one_step_classifier(sample), sample) - other, axis=1)
+            for j, noise in enumerate(noises):
+                # Noise √c times as large multiplies what it adds to a margin, a product of two noises, by c.
+                wrong[i, j, part] = np.mean(1 + noise * (other - 1) < 0, axis=1)
+                apart[i, j, part] = noise * np.mean(same - other, axis=1)
     labels = {"m": np.array(sizes), "c": np.array(noises)}
     exact = [[expected_flipped_error(m, 4 * m, noise=noise) for noise in noises] for m in sizes]
     limit = [limiting_flipped_error(10**9, 4 * 10**9, noise=noise) for noise in noises]

@@ -218,8 +218,10 @@ def separable_descent_rates(
             np.sum((turned - unit) ** 2, axis=1) / 2 * end**2,
             (solution.margin - np.min(turned @ points.T, axis=1)) * end,
         ]
-        residual = path[-1] - times[-1] * solution.vector
-        rates = margin_rates(points, solution, residual)
+        # The duals give the residual along the support vectors; what is orthogonal to them depends on the path.
+        residual, rows = path[-1] - times[-1] * solution.vector, points[solution.support]
+        free = residual - np.linalg.pinv(rows) @ (rows @ residual)
+        rates = margin_rates(points, solution, residual_limit(points, solution) + free)
         observed.append([error / constant for error, constant in zip(errors, rates, strict=False)])
         scaled.append((losses[-1], rates.loss))
     direction, cosine, margin = np.mean(observed, axis=0)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, claim
+from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim
 from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
 from deeptheory.optimization.saddle import (
@@ -42,7 +42,7 @@ def perturbations_fill_the_ball(
     *,
     dimension: Annotated[int, Interval(ge=1, le=1000)] = 6,
     radius: Annotated[float, Interval(ge=1e-6, le=1e6)] = 0.3,
-    trials: Trials = 40_000,
+    trials: Trials = 100_000,  # twice the band of the test, at its level, is then 0.018: below the resolution of 0.02
 ):
     from scipy import special
 
@@ -56,9 +56,11 @@ def perturbations_fill_the_ball(
     }
 
 
-@perturbations_fill_the_ball.control("the distance is uniform on [0, r]", of="radius")
-def uniform_distance(evidence):
-    return replace(evidence, ranks=evidence.ranks ** (1 / 6))
+@perturbations_fill_the_ball.control("the distance is uniform on [0, r]")
+def uniform_distance(pieces):
+    mean = pieces["square"].predicted
+    dimension = 2 * mean / (1 - mean)
+    return {"radius": replace(pieces["radius"], ranks=pieces["radius"].ranks ** (1 / dimension))}
 
 
 @perturbations_fill_the_ball.control("all points lie on the sphere: E‖ξ‖² = r²", of="square")
@@ -74,7 +76,9 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     def run(start, draws):
         states = trajectory(method, start, steps=len(draws), draws=draws)
         setting = dict(tolerance=tolerance, hessian_lipschitz=saddle.hessian_lipschitz)
-        settled = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))(states.position)
+        # Every tenth point is enough: whoever has arrived stays.
+        check = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))
+        settled = check(states.position[::10])
         farthest, allowed = improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
         return states, settled, farthest, allowed
 
@@ -83,10 +87,10 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
 
 @claim(
     items={"A7.6": ("escape", "stays", "waits"), "A7.11": "localize"},
-    says=r"Near a strict saddle with $\lambda_{\min}=-\sqrt{\rho\epsilon}\cdot1.01$ gradient descent started on the stable "
-    r"manifold never comes to an $\epsilon$-second-order stationary point; with one perturbation from a ball of radius "
-    r"$\epsilon$ whenever $\|\nabla f\|\le\epsilon$, at most every $T$ steps, it does; between perturbations no run strays "
-    r"farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
+    says=r"At a strict saddle with $\lambda_{\min}$ just below $-\sqrt{\rho\epsilon}$, gradient descent on the stable "
+    r"manifold never comes to an $\epsilon$-second-order stationary point. Perturbed from a ball of radius $\epsilon$ "
+    r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does; and between perturbations no run "
+    r"strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
     needs="η = 1/ℓ, r = ε, T = 4ℓ/√(ρε); the constants in front of r and T are ours",
     full=dict(trials=2000, dimension=40, steps=1200),
 )
@@ -110,10 +114,12 @@ def perturbed_descent_escapes(
     setting = dict(tolerance=tolerance, patience=patience)
     found = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=radius, **setting)
     states, settled, farthest, allowed = jax.tree.map(np.asarray, found)
+    assume(np.abs(states.position[..., 0]).max() <= 1, "the runs stay where the smoothness is 1")
     still, never, *_ = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=0.0, **setting)
 
     gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.perturbed]
-    time = np.arange(steps + 1)
+    some, time = slice(None, None, 5), np.arange(steps + 1)
+    error = 2 * time * np.asarray(rounding(states.value))
     return {
         "escape": Chance(int(np.sum(~settled.any(axis=1))), trials, 0.05),
         "stays": Exact(
@@ -121,7 +127,7 @@ def perturbed_descent_escapes(
             np.zeros((2, trials), bool),
         ),
         "waits": Exact(np.asarray(gaps) > patience, np.ones(trials, bool)),
-        "localize": Inequality(farthest**2, allowed**2, error=2 * time * np.asarray(rounding(states.value))),
+        "localize": Inequality(farthest[:, some] ** 2, allowed[:, some] ** 2, error=error[:, some]),
     }
 
 

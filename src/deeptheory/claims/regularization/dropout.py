@@ -72,7 +72,7 @@ def population_objective(factors, target, strength):
 @jax.jit
 @jax.value_and_grad
 def penalty_of_change(change, left, right):
-    """The penalty, and its gradient, at (U G, V G⁺ᵀ): all factors of U Vᵀ as G runs over matrices with independent rows."""
+    """The penalty, and its gradient, at (U G, V G⁺ᵀ): all factors of U Vᵀ, as G runs over matrices of full rank."""
     return expected_dropout_regularizer(left @ change, right @ jnp.linalg.solve(change @ change.T, change))
 
 

@@ -17,6 +17,7 @@ from deeptheory.skills.emergence import (
     exact_concentration,
     first_moment_concentration,
     log_first_moment,
+    searched_concentration,
     skill_graph,
     worst_concentration,
 )
@@ -108,6 +109,35 @@ def first_moment_is_attained(evidence):
 
 
 @claim(
+    items={"A15.30": ""},
+    says=r"At finite sizes the choice of the skills costs a term: error sets and skill sets found by search stay below "
+    r"the $\beta$ with $k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)+H(\alpha)|S|/|T|$, though they pass the "
+    r"one without $|S|/|T|$ when there are half as many skills as pieces.",
+    needs="uniform skills and pieces",
+    full=dict(texts=2000, trials=32),
+)
+def many_skills(
+    key,
+    *,
+    texts: Annotated[int, Interval(ge=50, le=10_000)] = 400,
+    trials: Trials = 8,
+    counting: Literal["pieces and skills", "pieces"] = "pieces and skills",
+):
+    alpha, theta, k, shares = 0.25, 0.1, 8, np.array([0.1, 0.5, 1.0])
+    found = np.empty((len(shares), trials))
+    for i, t in np.ndindex(*found.shape):
+        draw, search = jax.random.fold_in(key, 2 * (100 * i + t)), jax.random.fold_in(key, 2 * (100 * i + t) + 1)
+        skills = int(shares[i] * texts)
+        found[i, t] = searched_concentration(search, skill_graph(draw, texts, skills, k), int(alpha * skills), theta)
+    cost = shares if counting == "pieces and skills" else 0 * shares
+    bounds = [first_moment_concentration(alpha, theta, k, skills_per_text=float(share)) for share in cost]
+    return Inequality(found, np.array(bounds)[:, None], along={"skills per piece": shares})
+
+
+many_skills.control("the condition as printed, at every size", erratum="A15.30", counting="pieces")
+
+
+@claim(
     items={"A15.32": ""},
     says=r"The exact worst concentration lies below that of $k\,\mathrm{kl}(\beta\alpha\|\alpha)=\ln(1/\theta)$, and "
     r"that below the theorem's $k\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)/\theta$.",
@@ -163,3 +193,23 @@ def mixed_bases(evidence):
 @first_moment_bound.control("without the entropy of the choice of Y", of="limit")
 def no_choice(evidence):
     return replace(evidence, y=evidence.y + entr(0.1) + entr(0.9))
+
+
+@performance_curves.figure
+def drawing(evidence):
+    import altair as alt
+
+    skills = np.linspace(0.05, 0.95, 91)
+    curves = {
+        "theorem": first_moment_concentration,
+        "change of measure": change_of_measure_concentration,
+        "exact": exact_concentration,
+    }
+    rows = [
+        {"share of skills 1 − α": float(1 - alpha), "share of edges in error βθ": float(0.1 * beta), "curve": name}
+        for name, curve in curves.items()
+        for alpha, beta in zip(1 - skills, curve(1 - skills, 0.1, 8), strict=True)
+        if 0.1 * beta <= 1
+    ]
+    axes = dict(x="share of skills 1 − α:Q", y="share of edges in error βθ:Q")
+    return alt.Chart(alt.Data(values=rows)).mark_line().encode(**axes, color=alt.Color("curve:N", sort=list(curves)))

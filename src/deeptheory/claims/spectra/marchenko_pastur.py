@@ -93,7 +93,7 @@ def inverted_ratio(evidence):
     r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
     "distribution function, whatever the law of the entries.",
     needs="independent entries of mean zero, variance one and finite fourth moment",
-    full=dict(sizes=(60, 120, 240, 480), trials=400),
+    full=dict(sizes=(60, 120, 240, 360), trials=256),
 )
 def sample_covariance_spectrum(
     key,

@@ -2,12 +2,13 @@
 
 Arrays have one entry per point of `x`; a second axis, where there is one, is independent trials."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from deeptheory.lab.evidence import intervals
-from deeptheory.lab.evidence.base import Evidence, Judgement, kind, static
+from deeptheory.lab.evidence.base import Evidence, Judgement, grouped, kind, static
 
 __all__ = ["Bounded", "Limit", "Rate"]
 
@@ -54,6 +55,9 @@ class _Exponents(Evidence):
     strength = "statistical"
     x: Any
     y: Any
+
+    def thinned(self) -> Evidence:
+        return replace(self, y=grouped(self.y) if np.ndim(self.y) == 2 else self.y)  # type: ignore[type-var]
 
     def problem(self) -> str | None:
         x, y = np.asarray(self.x, float), np.asarray(self.y, float)

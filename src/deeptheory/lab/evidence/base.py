@@ -71,6 +71,21 @@ class Evidence:
         """How far each instance is beyond the statement, in units of its scale; positive means violated."""
         raise TypeError(f"{type(self).__name__} evidence cannot be searched for violations")
 
+    def thinned(self) -> "Evidence":
+        """What the store keeps for figures, where there is too much: every k-th row of what is longest.
+
+        The judgement is made on everything before anything is stored.
+        """
+        longest = max((array.shape[0] for array in numbers(self).values() if array.ndim), default=0)
+        every = -(-sum(array.size for array in numbers(self).values()) // 2**15)
+        if every <= 1:
+            return self
+
+        def kept(leaf: Any) -> Any:
+            return leaf[::every] if np.ndim(leaf) and len(leaf) == longest else leaf
+
+        return jax.tree.map(kept, self)
+
     def inconclusive(self, reason: str) -> Judgement:
         return Judgement("inconclusive", reason, self.strength)
 
@@ -132,8 +147,6 @@ def encode(pieces: dict[str, Evidence]) -> tuple[dict[str, Any], bytes]:
         array = np.asarray(value)
         if array.dtype == object:
             array = np.asarray([str(entry) for entry in array.ravel()]).reshape(array.shape)
-        if array.nbytes > 2**16 and array.dtype == np.float64 and where.endswith("/observed"):
-            array = thinned(array)
         arrays[where] = array
         return {"@": where}
 
@@ -143,7 +156,7 @@ def encode(pieces: dict[str, Evidence]) -> tuple[dict[str, Any], bytes]:
             field.name: leaf(getattr(piece, field.name), f"{name}/{field.name}")
             for field in dataclasses.fields(piece)  # type: ignore[arg-type]
         }
-        for name, piece in pieces.items()
+        for name, piece in ((name, piece.thinned()) for name, piece in pieces.items())
     }
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
@@ -172,13 +185,14 @@ def decode(described: dict[str, Any], blob: bytes) -> dict[str, Evidence]:
     }
 
 
-def thinned(observed: np.ndarray, keep: int = 64) -> np.ndarray:
-    """Group trials (last axis) into at most `keep` means, which preserves the mean and about the error of the mean.
+def grouped(trials: np.ndarray, most: int = 2**14) -> np.ndarray:
+    """Group trials (last axis) into means, at least 8 of them, so that about `most` numbers remain.
 
-    The judgement is made on all trials before anything is stored; this only bounds what the store keeps for figures.
+    This preserves the mean and, in expectation, the error of the mean.
     """
-    trials = observed.shape[-1]
-    if observed.ndim < 2 or trials <= keep:
-        return observed
-    size = trials // keep
-    return observed[..., : size * keep].reshape(*observed.shape[:-1], keep, size).mean(-1)
+    trials = np.asarray(trials)
+    if trials.size <= most or trials.ndim == 0:
+        return trials
+    keep = max(8, most * trials.shape[-1] // trials.size)
+    size = trials.shape[-1] // keep
+    return trials if size < 2 else trials[..., : size * keep].reshape(*trials.shape[:-1], keep, size).mean(-1)

@@ -1,12 +1,13 @@
 """Evidence with chance in it. One rule for all: the interval of the deviation lies inside the resolution (holds),
 outside it (refuted), or across its edge (inconclusive), so that too small a sample can only be inconclusive."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from deeptheory.lab.evidence import intervals
-from deeptheory.lab.evidence.base import RESOLUTION, Evidence, Judgement, coordinates, kind, percent, static
+from deeptheory.lab.evidence.base import RESOLUTION, Evidence, Judgement, coordinates, grouped, kind, percent, static
 
 __all__ = ["Chance", "Distribution", "Law", "Share", "Trend"]
 
@@ -29,6 +30,9 @@ class Law(Evidence):
     scale: Any = None
     resolution: float = static(RESOLUTION)
     strength = "statistical"
+
+    def thinned(self) -> "Law":
+        return replace(self, observed=grouped(self.observed))
 
     def estimate(self, level: float) -> tuple[np.ndarray, np.ndarray, float]:
         """The observed value, its half-width at this level, and the least p-value of the extrapolating fit."""
@@ -149,6 +153,10 @@ class Distribution(Evidence):
     resolution: float = static(RESOLUTION)
     strength = "statistical"
 
+    def thinned(self) -> "Distribution":
+        ranks = np.sort(np.asarray(self.ranks, float))
+        return replace(self, ranks=ranks[:: -(-len(ranks) // 4096)])
+
     def distance(self) -> float:
         """Kolmogorov–Smirnov distance between the samples and the law."""
         ranks = np.sort(np.asarray(self.ranks, float))
@@ -174,6 +182,9 @@ class Trend(Evidence):
     differences: Any
     along: dict[str, Any] = coordinates()
     strength = "trend"
+
+    def thinned(self) -> "Trend":
+        return replace(self, differences=grouped(self.differences))
 
     def verdict(self, level: float) -> Judgement:
         differences = np.asarray(self.differences, float)

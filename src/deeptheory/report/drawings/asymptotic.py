@@ -14,20 +14,18 @@ from deeptheory.report.drawings.canvas import (
     Spec,
     band,
     by_word,
-    finite,
     labels,
     mark,
     number,
     panel,
-    rows,
     scale,
-    spread,
     stacked,
     text,
     tips,
     word,
 )
 from deeptheory.report.drawings.compared import DOT
+from deeptheory.report.drawings.values import finite, rows, spread
 
 __all__ = ["bounded", "limit", "rate"]
 
@@ -41,8 +39,9 @@ def rate(piece: Rate, level: float) -> Drawn:
     drawn = exponents(piece.x, piece.y, float(piece.exponent), rivals, piece.resolution, level)
     rival = "; dashed, the slopes of its rivals" if rivals else ""
     caption = (
-        f"Observed values on logarithmic axes, with a line of the predicted slope {piece.exponent:g} through the last{rival}. "
-        f"Below: the exponent between neighbouring points, and the band of ±{piece.resolution:g} around the prediction."
+        f"Observed values on logarithmic axes, with a line of the predicted slope {piece.exponent:g} through the "
+        f"last{rival}. Below: the exponent between neighbouring points, and the band of ±{piece.resolution:g} around "
+        "the prediction."
     )
     return Drawn(drawn, caption)
 
@@ -51,8 +50,8 @@ def limit(piece: Limit, level: float) -> Drawn:
     """Log–log distances with the slope they must at least have, over the local exponents."""
     drawn = exponents(piece.x, piece.y, -float(piece.order), [], piece.resolution, level, one_sided=True)
     caption = (
-        f"Distances on logarithmic axes; they must fall at least like the line, size^−{piece.order:g}. Below: the exponent "
-        "between neighbouring points, which must end in the grey region."
+        f"Distances on logarithmic axes; they must fall at least like the line, size^−{piece.order:g}. Below: the "
+        "exponent between neighbouring points, which must end in the grey region."
     )
     return Drawn(drawn, caption)
 
@@ -76,7 +75,7 @@ def exponents(
     x, middle, width = x[good], middle[good], width[good]
     if len(x) < 2:
         return text(["an exponent needs positive numbers at two points or more"])
-    slopes = {"predicted": exponent} | {f"exponent {rival:g}": rival for rival in rivals}
+    slopes = {"predicted": exponent} | {f"exponent {rival:g}".replace("-", "−"): rival for rival in rivals}
     colours = {"observed": OBSERVED, "predicted": PREDICTED} | {name: RIVAL for name in list(slopes)[1:]}
     dashes = {"domain": list(colours), "range": [[1, 0], [1, 0], *(DASHES * 3)[: len(rivals)]]}
     dashed = word("word", scale=dashes, legend=None)
@@ -114,14 +113,23 @@ def exponents(
     )
     local = local_exponents(x, middle)
     floor = min(exponent - resolution, float(local.min())) - 0.2
-    shown = scale([*local, *([floor] if one_sided else [exponent - resolution]), exponent + resolution, *rivals], log=False)
+    shown = scale(
+        [*local, *([floor] if one_sided else [exponent - resolution]), exponent + resolution, *rivals], log=False
+    )
     least = shown["domain"][0] if one_sided else exponent - resolution
     rules = rows(slope=list(slopes.values()), word=list(slopes))
     vertical = number("slope", scale=shown, axis=labels("exponent between neighbours", ticks=4))
     below = panel(
         rows(x=np.sqrt(x[1:] * x[:-1]), slope=local),
         band("y", least, exponent + resolution, shown),
-        mark("rule", {"strokeWidth": 1.5}, rules, y=vertical, color=by_word("word", colours, legend=False), strokeDash=dashed),
+        mark(
+            "rule",
+            {"strokeWidth": 1.5},
+            rules,
+            y=vertical,
+            color=by_word("word", colours, legend=False),
+            strokeDash=dashed,
+        ),
         mark(
             "line",
             JOINED,
@@ -170,7 +178,7 @@ def bounded(piece: Bounded, level: float) -> Drawn:
         height=120,
     )
     caption = (
-        "Values as x grows, and below their successive differences: for a bounded quantity they must shrink at least as fast "
-        "as the line (a factor 0.7 a step); those of a logarithm would not shrink."
+        "Values as x grows, and below their successive differences: for a bounded quantity they must shrink at least "
+        "as fast as the line (a factor 0.7 a step); those of a logarithm would not shrink."
     )
     return Drawn(stacked(top, below), caption)

@@ -1,7 +1,7 @@
-"""What all figures share: colours, scales, rows small enough for a page, and the few words Vega-Lite is spoken with.
+"""What all figures share: colours, one look, and the few words in which Vega-Lite is spoken.
 
-Default figures are Vega-Lite specifications as plain dictionaries: a hundred times faster to make than Altair's objects,
-which matters for a report of a thousand pages. `deeptheory.report.figure` turns them into Altair charts.
+Default figures are Vega-Lite specifications as plain dictionaries: a hundred times faster to make than Altair's
+objects, which matters for a report of a thousand pages. `deeptheory.report.figure` turns them into Altair charts.
 """
 
 import json
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BAND", "INK", "OBSERVED", "PREDICTED", "RIVAL", "SERIES", "THEME", "Axis", "Drawn", "Spec"]
+from deeptheory.report.drawings.values import Rows, finite, plain, rows, spread
+
+__all__ = ["BAND", "INK", "OBSERVED", "PREDICTED", "RIVAL", "SERIES", "THEME", "Drawn", "Spec"]
 
 Spec = dict[str, Any]
-Rows = list[dict[str, Any]]
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart. The pages exchange each for a lighter
 # one on a dark ground, so a drawing that uses these names is readable on both.
@@ -25,9 +26,6 @@ RIVAL = "#8C6BB1"
 BAND = "#8A8F98"
 INK = "#1D1F23"
 SERIES = (OBSERVED, PREDICTED, "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
-
-POINTS = 700
-"""How many marks a panel may carry."""
 
 THEME: Spec = {
     "background": "transparent",
@@ -70,6 +68,7 @@ THEME: Spec = {
     "text": {"color": INK, "fontSize": 12.5},
     "rule": {"color": INK},
     "concat": {"spacing": 30},
+    "range": {"category": list(SERIES)},
 }
 
 
@@ -89,87 +88,6 @@ class Drawn:
         """A figure of words, for what is read rather than seen."""
         kept = tuple(line for line in lines if line)
         return Drawn(text(kept), caption, kept)
-
-
-# Labelled axes of evidence -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One labelled axis of an array: its name, one label an entry, and whether the labels are numbers."""
-
-    name: str
-    labels: np.ndarray
-    numeric: bool
-
-    @property
-    def log(self) -> bool:
-        return self.numeric and spread(self.labels)
-
-    def entry(self, place: int) -> str:
-        label = self.labels[place]
-        return f"{self.name} = {label:.4g}" if self.numeric else str(label)
-
-
-def axes(shape: Sequence[int], along: Mapping[str, Any]) -> list[Axis]:
-    """The axes of an array of this shape, labelled in order by `along`, by position where that says nothing."""
-    named = list(along.items())
-    found = []
-    for place, length in enumerate(shape):
-        name, labels = named[place] if place < len(named) else ("", ())
-        labels = np.ravel(np.asarray(labels))
-        if labels.size != length or length == 0:
-            name, labels = "entry" if len(shape) == 1 else f"entry of axis {place + 1}", np.arange(1, length + 1)
-        numeric = labels.dtype.kind in "fiu" and bool(np.all(np.isfinite(labels)))
-        found.append(Axis(name.replace("_", " "), labels, numeric))
-    return found
-
-
-def entry(labelled: Sequence[Axis], place: Sequence[int]) -> str:
-    """One entry of an array in words: gamma = 0.5, rows = gaussian."""
-    return ", ".join(each.entry(i) for each, i in zip(labelled, place, strict=True) if len(each.labels) > 1)
-
-
-# Numbers -------------------------------------------------------------------------------------------------------------
-
-
-def finite(values: Any) -> np.ndarray:
-    """The finite entries, in one row."""
-    flat = np.ravel(np.asarray(values, float))
-    return flat[np.isfinite(flat)]
-
-
-def spread(values: Any, factor: float = 30.0) -> bool:
-    """Whether positive numbers cover so many magnitudes that a logarithmic axis shows them better."""
-    values = finite(values)
-    return values.size > 1 and bool(values.min() > 0 and values.max() / values.min() >= factor)
-
-
-def thin(count: int, *keys: Any, keep: int = POINTS) -> np.ndarray:
-    """Which of `count` entries to draw: all where they fit, else an even choice that has the extremes of every key."""
-    if count <= keep:
-        return np.arange(count)
-    ends = [end for key in keys if np.any(np.isfinite(key)) for end in (np.nanargmin(key), np.nanargmax(key))]
-    even = np.linspace(0, count - 1, max(keep - len(ends), 1)).astype(int)
-    return np.unique(np.concatenate([even, np.asarray(ends, int)]))
-
-
-def rows(**columns: Any) -> Rows:
-    """Columns as records of plain numbers and words; records with a number that is not finite are left out."""
-    arrays = {name: np.ravel(np.asarray(column)) for name, column in columns.items()}
-    length = max((array.size for array in arrays.values()), default=0)
-    arrays = {name: np.broadcast_to(array, (length,)) for name, array in arrays.items()}
-    good = np.ones(length, bool)
-    for array in arrays.values():
-        if array.dtype.kind == "f":
-            good &= np.isfinite(array)
-    return [{name: plain(array[i]) for name, array in arrays.items()} for i in np.flatnonzero(good)]
-
-
-def plain(value: Any) -> Any:
-    """A number as JSON writes it, to nine digits: a figure needs no more."""
-    value = value.item() if hasattr(value, "item") else value
-    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 # Vega-Lite -----------------------------------------------------------------------------------------------------------
@@ -203,7 +121,10 @@ def panel(records: Rows, *layers: Spec, height: int, movable: bool = True) -> Sp
 
 def stacked(*panels: Spec) -> Spec:
     """Panels below each other, each with its own scales."""
-    return {"vconcat": list(panels), "resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}}}
+    return {
+        "vconcat": list(panels),
+        "resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}},
+    }
 
 
 def panels(spec: Spec) -> list[Spec]:
@@ -259,7 +180,9 @@ def round_numbers(domain: Sequence[float]) -> list[float]:
     every = max(1, round((high - low) / 5))
     first = int(np.floor(low / every)) - 1
     powers = [every * step for step in range(first, int(np.ceil(high / every)) + 2)]
-    return [plain(times * 10.0**power) for power in powers for times in ((1.0, 2.0, 5.0) if high - low < 2.2 else (1.0,))]
+    return [
+        plain(times * 10.0**power) for power in powers for times in ((1.0, 2.0, 5.0) if high - low < 2.2 else (1.0,))
+    ]
 
 
 def tips(fields: Mapping[str, str], form: str = ".6~g") -> list[Spec]:

@@ -8,30 +8,23 @@ import numpy as np
 from deeptheory.report.drawings.canvas import (
     BAND,
     OBSERVED,
-    POINTS,
     PREDICTED,
     SERIES,
-    Axis,
-    Rows,
     Spec,
-    axes,
     band,
     by_word,
-    entry,
     labels,
     line_at,
     mark,
     number,
     panel,
-    rows,
     scale,
-    spread,
     stacked,
     text,
-    thin,
     tips,
     word,
 )
+from deeptheory.report.drawings.values import POINTS, Axis, Rows, axes, entry, rows, spread, thin
 
 __all__ = ["Comparison"]
 
@@ -85,7 +78,7 @@ class Comparison:
 
     def tooltips(self, main: Axis | None = None, series: list[str] = []) -> list[Spec]:  # noqa: B006 - only read
         numbers = {"observed": self.words[0], "low": "from", "high": "to", "predicted": self.words[1]}
-        place = {} if main is None else {"place" if main.numeric else "place:N": main.name}
+        place = {} if main is None else {"place" if upright(main) else "place:N": main.name}
         return tips({**place, **({"series:N": "series"} if len(series) > 1 else {}), **numbers})
 
     def single(self, one: dict[str, float]) -> Spec:
@@ -103,7 +96,14 @@ class Comparison:
             mark("rect", {"color": BAND, "opacity": 0.22}, x=number("least", **x), x2={"field": "most"}),
             mark("rule", {"strokeWidth": 2.5}, x=number("predicted", **x), color=predicted, tooltip=self.tooltips()),
             mark("rule", {"strokeWidth": 3, "color": OBSERVED}, x=number("low", **x), x2={"field": "high"}, y=middle),
-            mark("point", {**DOT, "size": 110}, x=number("observed", **x), y=middle, color=observed, tooltip=self.tooltips()),
+            mark(
+                "point",
+                {**DOT, "size": 110},
+                x=number("observed", **x),
+                y=middle,
+                color=observed,
+                tooltip=self.tooltips(),
+            ),
             height=68,
             movable=False,
         )
@@ -120,9 +120,10 @@ class Comparison:
         gap = (flat["observed"] - flat["predicted"]) / unit
         chosen = thin(len(gap), gap, keep=POINTS // 2)
         named = [entry(others, [i for axis, i in enumerate(places[cell]) if axis != best]) for cell in chosen]
-        along = [main.labels[places[cell][best]] for cell in chosen]
+        at = [places[cell][best] for cell in chosen]
+        along = [main.labels[i] for i in at] if upright(main) else [main.entry(i) for i in at]
         records = rows(
-            place=np.asarray(along, float) if main.numeric else np.asarray([str(each) for each in along]),
+            place=np.asarray(along, float) if upright(main) else np.asarray(along),
             series=np.asarray(named),
             seen=self.words[0],
             said=self.words[1],
@@ -143,36 +144,48 @@ class Comparison:
         if log:  # an interval that reaches zero is drawn to the lower edge of a logarithmic axis
             floor = min(shown) / 3
             records = [{**r, "low": max(r["low"], floor), "least": max(r["least"], floor)} for r in records]
-        covered = scale(shown + [record[end] for record in records for end in ("low", "high")], log=log)
-        upright, along = self.along_axis(main, labelled=alone)
-        across = "y" if upright else "x"
+        covered = scale(
+            shown + [record[end] for record in records for end in ("low", "high", "least", "most")], log=log
+        )
+        standing, along = self.along_axis(main, series, labelled=alone)
+        across = "y" if standing else "x"
         axis = {"scale": covered, "axis": labels(None, log=covered)}
         observed, predicted = self.colours(series)
         tooltip = self.tooltips(main, series)
         detail = {"detail": word("series")}
         layers = []
         if any(record["allowed"] for record in records):
-            kind, style = ("area", {}) if upright else ("bar", {"size": 16})
+            kind, style = ("area", {}) if standing else ("bar", {"size": 14})
             style = {**style, "color": BAND, "opacity": 0.22}
-            layers.append(mark(kind, style, **along, **detail, **{across: number("least", **axis), f"{across}2": {"field": "most"}}))
-        if upright:
+            layers.append(
+                mark(
+                    kind, style, **along, **detail, **{across: number("least", **axis), f"{across}2": {"field": "most"}}
+                )
+            )
+        if standing:
             line = {"strokeWidth": 2, "point": len(main.labels) < 4}
-            layers.append(mark("line", line, **along, **detail, **{across: number("predicted", **axis)}, color=predicted))
+            layers.append(
+                mark("line", line, **along, **detail, **{across: number("predicted", **axis)}, color=predicted)
+            )
         else:
-            tick = {"thickness": 3, "size": 18}
-            layers.append(mark("tick", tick, **along, **{across: number("predicted", **axis)}, color=predicted, tooltip=tooltip))
+            tick = {"thickness": 3, "size": 14}
+            layers.append(
+                mark("tick", tick, **along, **{across: number("predicted", **axis)}, color=predicted, tooltip=tooltip)
+            )
         ends = {across: number("low", **axis), f"{across}2": {"field": "high"}}
         layers.append(mark("rule", {"strokeWidth": 2}, **along, **ends, color=observed))
-        layers.append(mark("point", DOT, **along, **{across: number("observed", **axis)}, color=observed, tooltip=tooltip))
-        return panel(records, *layers, height=self.height(main, 240), movable=upright)
+        layers.append(
+            mark("point", DOT, **along, **{across: number("observed", **axis)}, color=observed, tooltip=tooltip)
+        )
+        return panel(records, *layers, height=self.height(main, series, 240), movable=standing)
 
     def gaps(self, records: Rows, main: Axis, series: list[str]) -> Spec:
         """The panel of deviations, with the band inside which the verdict calls them nothing."""
         allowed = max(record["allowed"] for record in records)
         ends = [record[end] for record in records for end in ("gap_low", "gap_high")]
         covered = scale([*ends, 1.2 * allowed, -1.2 * allowed], log=False)
-        upright, along = self.along_axis(main, labelled=True)
-        across = "y" if upright else "x"
+        standing, along = self.along_axis(main, series, labelled=True)
+        across = "y" if standing else "x"
         axis = {"scale": covered, "axis": labels(self.gap, percent=self.percent, ticks=4)}
         observed, _ = self.colours(series, legend=False)
         layers = [band(across, -allowed, allowed, covered)] if allowed else []
@@ -180,17 +193,35 @@ class Comparison:
         layers += [
             line_at(across, 0.0, covered),
             mark("rule", {"strokeWidth": 2}, **along, **spans, color=observed),
-            mark("point", DOT, **along, **{across: number("gap", **axis)}, color=observed, tooltip=self.tooltips(main, series)),
+            mark(
+                "point",
+                DOT,
+                **along,
+                **{across: number("gap", **axis)},
+                color=observed,
+                tooltip=self.tooltips(main, series),
+            ),
         ]
-        return panel(records, *layers, height=self.height(main, 110), movable=upright)
+        return panel(records, *layers, height=self.height(main, series, 110), movable=standing)
 
-    def along_axis(self, main: Axis, *, labelled: bool) -> tuple[bool, Spec]:
+    def along_axis(self, main: Axis, series: list[str], *, labelled: bool) -> tuple[bool, Spec]:
         """Numbers run along x; words, which need room, down y. The panel above another leaves the labels to it."""
-        if main.numeric and len(main.labels) > 2:
+        if upright(main):
             covered = scale(main.labels, log=main.log, pad=0.03)
-            axis = labels(main.name, grid=False, log=covered) if labelled else {"title": None, "labels": False, "grid": False}
+            named = labels(main.name, grid=False, log=covered)
+            axis = named if labelled else {"title": None, "labels": False, "grid": False}
             return True, {"x": number("place", scale=covered, axis=axis)}
-        return False, {"y": word("place", sort=None, title=None, axis={"labelLimit": 150, "labelPadding": 10})}
+        beside = {"yOffset": word("series", sort=None)} if 1 < len(series) <= len(SERIES) else {}
+        return False, {
+            "y": word("place", sort=None, title=None, axis={"labelLimit": 150, "labelPadding": 10}),
+            **beside,
+        }
 
-    def height(self, main: Axis, upright: int) -> int:
-        return upright if main.numeric and len(main.labels) > 2 else 28 * len(main.labels) + 8
+    def height(self, main: Axis, series: list[str], standing: int) -> int:
+        lines = len(series) if 1 < len(series) <= len(SERIES) else 1
+        return standing if upright(main) else (16 * lines + 12) * len(main.labels) + 8
+
+
+def upright(main: Axis) -> bool:
+    """Whether values run along a numeric x axis."""
+    return main.numeric and len(main.labels) > 2

@@ -12,24 +12,20 @@ from deeptheory.report.drawings.canvas import (
     PREDICTED,
     Drawn,
     Spec,
-    axes,
     band,
-    finite,
     labels,
     line_at,
     mark,
     number,
     panel,
     panels,
-    rows,
     scale,
-    spread,
     stacked,
-    thin,
     tips,
     word,
 )
 from deeptheory.report.drawings.compared import Comparison
+from deeptheory.report.drawings.values import axes, finite, rows, spread, thin
 
 __all__ = ["chain", "counterexample", "exact", "identity", "inequality", "printed"]
 
@@ -54,14 +50,21 @@ def identity(piece: Identity, level: float) -> Drawn:
     share = np.clip((np.abs(left - right) / allowed).ravel(), 1e-4, 1e12)
     if not finite(share).size:
         return Drawn.said(["the numbers are not finite"], "No finite numbers to draw.")
-    top = against(left, right, piece.along)
     chosen = thin(share.size, share)
     records = rows(
-        number=np.arange(share.size)[chosen] + 1, share=share[chosen], left=left.ravel()[chosen], right=right.ravel()[chosen]
+        number=np.arange(share.size)[chosen] + 1,
+        share=share[chosen],
+        left=left.ravel()[chosen],
+        right=right.ravel()[chosen],
     )
     covered = scale([*finite(share), 5e-5, 4.0], log=True, pad=0.0)
     if left.size == 1:
-        across, place, height, title = "x", {"y": {"value": 20}}, 40, "gap between the two, as a share of what rounding allows"
+        across, place, height, title = (
+            "x",
+            {"y": {"value": 20}},
+            40,
+            "gap between the two, as a share of what rounding allows",
+        )
     else:
         ends = {"domain": [0.5, share.size + 0.5], "nice": False}
         place = {"x": number("number", axis=labels("number compared", grid=False), scale=ends)}
@@ -80,11 +83,12 @@ def identity(piece: Identity, level: float) -> Drawn:
         height=height,
         movable=left.size > 1,
     )
-    caption = (
-        "Two computations of the same numbers; below, the gap between them as a share of what rounding (and any solver "
-        "inside) allows: in the shaded region they would differ."
-    )
-    return Drawn(stacked(*panels(top), gaps), caption)
+    allows = "as a share of what rounding (and any solver inside) allows: in the shaded region they would differ."
+    if not np.any(left) or not np.any(right):
+        return Drawn(gaps, f"The distance of each number from zero, {allows}")
+    shown = against(left, right, piece.along)
+    caption = f"Two computations of the same numbers; below, the gap between them {allows}"
+    return Drawn(stacked(*panels(shown), gaps), caption)
 
 
 def against(left: np.ndarray, right: np.ndarray, along: dict[str, Any]) -> Spec:
@@ -97,9 +101,19 @@ def against(left: np.ndarray, right: np.ndarray, along: dict[str, Any]) -> Spec:
     ends = covered["domain"]
     x = {"scale": covered, "axis": labels("one computation", log=covered)}
     y = {"scale": covered, "axis": labels("the other", log=covered)}
-    diagonal = mark("line", {"color": PREDICTED, "strokeWidth": 1.5}, rows(one=ends, two=ends), x=number("one", **x), y=number("two", **y))
+    diagonal = mark(
+        "line",
+        {"color": PREDICTED, "strokeWidth": 1.5},
+        rows(one=ends, two=ends),
+        x=number("one", **x),
+        y=number("two", **y),
+    )
     points = mark(
-        "point", CLOUD, x=number("one", **x), y=number("two", **y), tooltip=tips({"one": "one side", "two": "the other"}, ".12~g")
+        "point",
+        CLOUD,
+        x=number("one", **x),
+        y=number("two", **y),
+        tooltip=tips({"one": "one side", "two": "the other"}, ".12~g"),
     )
     return panel(rows(one=one[chosen], two=two[chosen]), diagonal, points, height=240)
 
@@ -116,7 +130,9 @@ def inequality(piece: Inequality, level: float) -> Drawn:
     quantity, bound = quantity[good], bound[good]
     if not quantity.size:
         return Drawn.said(["the numbers are not finite"], "No finite numbers to draw.")
-    caption = f"{quantity.size:,} instances; a violation would lie in the shaded region. The ring marks the tightest one."
+    caption = (
+        f"{quantity.size:,} instances; a violation would lie in the shaded region. The ring marks the tightest one."
+    )
     return Drawn(cloud(quantity, bound, words, logarithms=piece.log), caption)
 
 
@@ -147,7 +163,9 @@ def cloud(quantity: np.ndarray, bound: np.ndarray, words: tuple[str, str], *, lo
         records(chosen),
         mark("area", forbidden, region, x=x, y=number("edge", **y), y2={"field": "most"}),
         mark("line", {"color": PREDICTED, "strokeWidth": 1.5, "clip": True}, region, x=x, y=number("edge", **y)),
-        mark("point", {"size": 170, "color": INK, "strokeWidth": 1.6}, records([tightest]), x=x, y=number("shown", **y)),
+        mark(
+            "point", {"size": 170, "color": INK, "strokeWidth": 1.6}, records([tightest]), x=x, y=number("shown", **y)
+        ),
         mark("point", CLOUD, x=x, y=number("shown", **y), tooltip=tooltip),
         height=300,
     )
@@ -175,7 +193,13 @@ def chain(piece: Chain, level: float) -> Drawn:
         best,
         band("x", 1.0, covered["domain"][1], covered, **FORBIDDEN),
         line_at("x", 1.0, covered),
-        mark("tick", {"color": OBSERVED, "opacity": 0.35, "size": 16, "yOffset": 9}, strips, x=number("reached", **x), y=y),
+        mark(
+            "tick",
+            {"color": OBSERVED, "opacity": 0.35, "size": 16, "yOffset": 9},
+            strips,
+            x=number("reached", **x),
+            y=y,
+        ),
         mark("text", {"align": "left", "dy": -12, "limit": 520}, x={"value": 2}, y=y, text=word("link")),
         mark(
             "point",
@@ -188,8 +212,8 @@ def chain(piece: Chain, level: float) -> Drawn:
         movable=False,
     )
     caption = (
-        "Each link of the argument: how much of its larger side the smaller one reaches on every instance (the dot is the "
-        "tightest); beyond 100 %, in the shaded region, a link would break."
+        "Each link of the argument: how much of its larger side the smaller one reaches on every instance (the dot is "
+        "the tightest); beyond 100 %, in the shaded region, a link would break."
     )
     return Drawn(drawn, caption)
 
@@ -207,7 +231,9 @@ def printed(piece: Printed, level: float) -> Drawn:
         gap="difference, in units of the last printed digit",
         percent=False,
     )
-    return Drawn(found.spec(), "Values computed here beside the printed ones; the grey band is what rounding in print allows.")
+    return Drawn(
+        found.spec(), "Values computed here beside the printed ones; the grey band is what rounding in print allows."
+    )
 
 
 def counterexample(piece: Counterexample, level: float) -> Drawn:

@@ -12,26 +12,22 @@ from deeptheory.report.drawings.canvas import (
     SERIES,
     Drawn,
     Spec,
-    axes,
     band,
     by_word,
-    entry,
-    finite,
     labels,
     line_at,
     mark,
     number,
     panel,
     panels,
-    rows,
     scale,
     stacked,
     text,
-    thin,
     tips,
     word,
 )
 from deeptheory.report.drawings.compared import DOT, Comparison
+from deeptheory.report.drawings.values import axes, entry, finite, rows, thin
 
 __all__ = ["chance", "distribution", "law", "share", "trend"]
 
@@ -46,7 +42,9 @@ def law(piece: Law, level: float) -> Drawn:
         return Drawn.said(["a mean needs more than one trial"], "Too few trials to draw.")
     middle, width, _ = piece.estimate(level)
     predicted = np.broadcast_to(np.asarray(piece.predicted, float), np.shape(middle))
-    unit = np.abs(predicted if piece.scale is None else np.broadcast_to(np.asarray(piece.scale, float), np.shape(middle)))
+    unit = np.abs(
+        predicted if piece.scale is None else np.broadcast_to(np.asarray(piece.scale, float), np.shape(middle))
+    )
     found = Comparison(
         middle, predicted, piece.along, unit, low=middle - width, high=middle + width, band=piece.resolution * unit
     )
@@ -59,8 +57,8 @@ def law(piece: Law, level: float) -> Drawn:
         return Drawn(found.spec(), caption)
     lines = extrapolation(piece, level, predicted, unit)
     approach = (
-        "Deviation of the observed mean from the limit at each size; the fitted line is read off at the left edge, where "
-        f"sizes are infinite, and must end in the grey band (within {percent})."
+        "Deviation of the observed mean from the limit at each size; the fitted line is read off at the left edge, "
+        f"where sizes are infinite, and must end in the grey band (within {percent})."
     )
     if np.size(middle) == 1:
         return Drawn(lines, approach)
@@ -69,7 +67,11 @@ def law(piece: Law, level: float) -> Drawn:
 
 def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndarray) -> Spec:
     """Deviations at each size against size^-order, with the fitted line that leads to the infinite size."""
-    observed, sizes, order = np.asarray(piece.observed, float), np.asarray(piece.sizes, float), float(piece.order or 1.0)
+    observed, sizes, order = (
+        np.asarray(piece.observed, float),
+        np.asarray(piece.sizes, float),
+        float(piece.order or 1.0),
+    )
     shape = observed.shape[1:-1]
     cells = int(np.prod(shape))
     means, errors, _ = intervals.mean(observed.reshape(len(sizes), cells, -1), 0.05)
@@ -107,7 +109,9 @@ def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndar
     x = number("at", axis=labels(title, grid=False), scale=scale([0.0, far], log=False, pad=0.04))
     axis = {"scale": covered, "axis": labels("deviation from the limit", percent=True)}
     few = len(names) <= len(SERIES) and len(names) > 1
-    colour = by_word("series", dict(zip(names, SERIES if few else (OBSERVED,) * len(names), strict=False)), legend=few, titled=True)
+    colour = by_word(
+        "series", dict(zip(names, SERIES if few else (OBSERVED,) * len(names), strict=False)), legend=few, titled=True
+    )
     tooltip = [*tips({"series:N": "series", "size": "size"}), number("gap", title="deviation", format=".3~p")]
     spans = {"y": number("low", **axis), "y2": {"field": "high"}}
     return panel(
@@ -116,7 +120,15 @@ def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndar
         line_at("y", 0.0, covered),
         mark("line", {"strokeWidth": 1.2, "strokeDash": [5, 3]}, fitted, x=x, y=number("gap", **axis), color=colour),
         mark("rule", {"strokeWidth": 3}, limits, x=x, **spans, color=colour),
-        mark("point", {**DOT, "size": 80}, limits, x=x, y=number("gap", **axis), color=colour, tooltip=[tooltip[0], tooltip[-1]]),
+        mark(
+            "point",
+            {**DOT, "size": 80},
+            limits,
+            x=x,
+            y=number("gap", **axis),
+            color=colour,
+            tooltip=[tooltip[0], tooltip[-1]],
+        ),
         mark("rule", {"strokeWidth": 1.5}, x=x, **spans, color=colour),
         mark("point", {"size": 46, "strokeWidth": 2}, x=x, y=number("gap", **axis), color=colour, tooltip=tooltip),
         height=200,
@@ -139,8 +151,8 @@ def chance(piece: Chance, level: float) -> Drawn:
         gap="failure rate against the promise, in parts of it",
     )
     caption = (
-        "Rate of failure, with exact binomial limits, against the promised probability; the claim holds when the interval "
-        f"ends inside the grey band (up to {piece.factor:g} times the promise)."
+        "Rate of failure, with exact binomial limits, against the promised probability; the claim holds when the "
+        f"interval ends inside the grey band (up to {piece.factor:g} times the promise)."
     )
     return Drawn(found.spec(), caption)
 
@@ -176,14 +188,23 @@ def distribution(piece: Distribution, level: float) -> Drawn:
     steps = (np.arange(len(ranks)) + 0.5) / len(ranks)
     chosen = thin(len(ranks), steps - ranks, keep=400)
     seen = rows(rank=ranks[chosen], share=steps[chosen], gap=(steps - ranks)[chosen], word="observed")
-    law = rows(rank=[0.0, 1.0], share=[0.0, 1.0], least=[-allowed, 1 - allowed], most=[allowed, 1 + allowed], word="predicted")
+    law = rows(
+        rank=[0.0, 1.0], share=[0.0, 1.0], least=[-allowed, 1 - allowed], most=[allowed, 1 + allowed], word="predicted"
+    )
     whole = {"domain": [0, 1]}
     x = number("rank", axis={"labels": False, "title": None, "grid": False}, scale=whole)
     y = {"axis": labels("share of samples below"), "scale": whole}
     colour = by_word("word", {"observed": OBSERVED, "predicted": PREDICTED}, titled=True)
     top = panel(
         seen,
-        mark("area", {"color": BAND, "opacity": 0.22, "clip": True}, law, x=x, y=number("least", **y), y2={"field": "most"}),
+        mark(
+            "area",
+            {"color": BAND, "opacity": 0.22, "clip": True},
+            law,
+            x=x,
+            y=number("least", **y),
+            y2={"field": "most"},
+        ),
         mark("line", {"strokeWidth": 2}, law, x=x, y=number("share", **y), color=colour),
         mark("line", {"strokeWidth": 2, "interpolate": "step-after"}, x=x, y=number("share", **y), color=colour),
         height=240,
@@ -202,8 +223,8 @@ def distribution(piece: Distribution, level: float) -> Drawn:
         height=110,
     )
     caption = (
-        f"Share of {len(ranks):,} samples below each predicted quantile; the diagonal is the predicted law, the grey band "
-        "what chance alone allows (Dvoretzky–Kiefer–Wolfowitz)."
+        f"Share of {len(ranks):,} samples below each predicted quantile; the diagonal is the predicted law, the grey "
+        "band what chance alone allows (Dvoretzky–Kiefer–Wolfowitz)."
     )
     return Drawn(stacked(top, below), caption)
 
@@ -239,5 +260,5 @@ def trend(piece: Trend, level: float) -> Drawn:
         height=40 * len(names) + 10,
         movable=False,
     )
-    caption = "Paired differences (grey), their mean and its interval; the effect is settled when the interval is right of zero."
+    caption = "Paired differences (grey), their mean and its interval, which must lie right of zero."
     return Drawn(drawn, caption)

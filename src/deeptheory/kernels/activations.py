@@ -1,0 +1,307 @@
+"""Activations: elementwise functions, and covariances through their Gaussian integrals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import factorial, pi, sqrt
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from deeptheory.kernels import integrals, quadrature
+from deeptheory.kernels.block import coincident, left_of, right_of, variances
+from deeptheory.kernels.integrals import Pair
+from deeptheory.kernels.layer import Demand, Layer, one_block
+
+
+@dataclass(frozen=True)
+class Activation(Layer):
+    """Return output·φ(input·x) + shift for a φ given by `function` and its `integrals`."""
+
+    def function(self, x: Array) -> Array:
+        raise NotImplementedError
+
+    def integrals(self, k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+        raise NotImplementedError
+
+    def apply(self, parameters, x, *, key=None):
+        return self.function(x)
+
+    def record(self, block):
+        return variances(one_block(type(self).__name__, block))
+
+    def demand(self, wanted):
+        return Demand(wanted.full, True, wanted.full_variances)
+
+    def kernel(self, block, left, right):
+        block = one_block(type(self).__name__, block)
+        if not block.gaussian:
+            raise ValueError(
+                f"{type(self).__name__} needs Gaussian inputs: put a Dense or convolutional layer right before it"
+            )
+        mean, slope = self.integrals(
+            block.covariance, left_of(block, left), right_of(block, right), coincident(block)
+        )
+        tangent = None if block.tangent is None else block.tangent * slope
+        return block.replace(covariance=mean, tangent=tangent, gaussian=False)
+
+
+@dataclass(frozen=True)
+class Rectifier(Activation):
+    """below·min(x, 0) + above·max(x, 0): ReLU (0, 1), leaky ReLU (α, 1), absolute value (−1, 1)."""
+
+    below: float = 0.0
+    above: float = 1.0
+
+    def function(self, x):
+        return self.below * jnp.minimum(x, 0) + self.above * jnp.maximum(x, 0)
+
+    def integrals(self, k, a, b, same):
+        return integrals.rectifier(k, a, b, same, below=self.below, above=self.above)
+
+
+def Relu() -> Rectifier:
+    """max(x, 0)."""
+    return Rectifier(0.0, 1.0)
+
+
+def LeakyRelu(alpha: float) -> Rectifier:
+    """max(x, 0) + α min(x, 0)."""
+    return Rectifier(alpha, 1.0)
+
+
+def Abs() -> Rectifier:
+    """|x|."""
+    return Rectifier(-1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Sign(Activation):
+    """sign x; its tangent kernel is 0, the derivative being 0 almost everywhere."""
+
+    def function(self, x):
+        return jnp.sign(x)
+
+    def integrals(self, k, a, b, same):
+        return integrals.sign(k, a, b, same)
+
+
+@dataclass(frozen=True)
+class Erf(Activation):
+    """output·erf(inner·x) + shift."""
+
+    output: float = 1.0
+    inner: float = 1.0
+    shift: float = 0.0
+
+    def function(self, x):
+        return self.output * jax.scipy.special.erf(self.inner * x) + self.shift
+
+    def integrals(self, k, a, b, same):
+        square = self.inner**2
+        mean, slope = integrals.error_function(square * k, square * a, square * b, same)
+        return self.output**2 * mean + self.shift**2, (self.output**2 * square) * slope
+
+
+def SigmoidLike() -> Erf:
+    """½ erf(x/2.402…) + ½, the nearest such function to the sigmoid on [−5, 5]."""
+    return Erf(0.5, 1 / 2.4020563531719796, 0.5)
+
+
+@dataclass(frozen=True)
+class Gelu(Activation):
+    """xΦ(x); `approximate` replaces Φ by a tanh in the finite network alone."""
+
+    approximate: bool = False
+
+    def function(self, x):
+        return jax.nn.gelu(x, approximate=self.approximate)
+
+    def integrals(self, k, a, b, same):
+        return integrals.gelu(k, a, b, same)
+
+
+@dataclass(frozen=True)
+class Sin(Activation):
+    """output·sin(inner·x + phase)."""
+
+    output: float = 1.0
+    inner: float = 1.0
+    phase: float = 0.0
+
+    def function(self, x):
+        return self.output * jnp.sin(self.inner * x + self.phase)
+
+    def integrals(self, k, a, b, same):
+        square = self.inner**2
+        mean, slope = integrals.sine(square * k, square * a, square * b, same, phase=self.phase)
+        return self.output**2 * mean, (self.output**2 * square) * slope
+
+
+def Cos(output: float = 1.0, inner: float = 1.0, phase: float = 0.0) -> Sin:
+    """output·cos(inner·x + phase)."""
+    return Sin(output, inner, phase + pi / 2)
+
+
+def Rbf(gamma: float = 1.0) -> Sin:
+    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²)."""
+    return Sin(sqrt(2), sqrt(2 * gamma), pi / 4)
+
+
+@dataclass(frozen=True)
+class Exp(Activation):
+    """output·exp(inner·x)."""
+
+    output: float = 1.0
+    inner: float = 1.0
+
+    def function(self, x):
+        return self.output * jnp.exp(self.inner * x)
+
+    def integrals(self, k, a, b, same):
+        square = self.inner**2
+        mean, slope = integrals.exponential(square * k, square * a, square * b, same)
+        return self.output**2 * mean, (self.output**2 * square) * slope
+
+
+@dataclass(frozen=True)
+class Gaussian(Activation):
+    """output·exp(rate·x²)."""
+
+    output: float = 1.0
+    rate: float = -1.0
+
+    def function(self, x):
+        return self.output * jnp.exp(self.rate * x**2)
+
+    def integrals(self, k, a, b, same):
+        mean, slope = integrals.bell(k, a, b, same, rate=self.rate)
+        return self.output**2 * mean, self.output**2 * slope
+
+
+@dataclass(frozen=True)
+class Gabor(Activation):
+    """exp(−x²) sin x."""
+
+    def function(self, x):
+        return jnp.exp(-(x**2)) * jnp.sin(x)
+
+    def integrals(self, k, a, b, same):
+        return integrals.by_price(integrals.gabor)(k, a, b, same)
+
+
+@dataclass(frozen=True)
+class ExpNormalized(Activation):
+    """The law √(ab) exp(γ(ρ + shift)) of covariances; no finite network has it."""
+
+    gamma: float = 1.0
+    shift: float = -1.0
+
+    def function(self, x):
+        raise ValueError("ExpNormalized is a law of covariances: no finite network has it")
+
+    def integrals(self, k, a, b, same):
+        return integrals.normalized_exponential(k, a, b, same, gamma=self.gamma, shift=self.shift)
+
+
+@dataclass(frozen=True)
+class Polynomial(Activation):
+    """Σ cₙxⁿ, lowest power first."""
+
+    coefficients: tuple[float, ...]
+
+    def function(self, x):
+        return jnp.polyval(jnp.asarray(self.coefficients[::-1], x.dtype), x)
+
+    def integrals(self, k, a, b, same):
+        return integrals.polynomial(k, a, b, same, coefficients=self.coefficients)
+
+
+def Monomial(degree: int) -> Polynomial:
+    """xⁿ."""
+    return Polynomial((*(0.0,) * _degree(degree), 1.0))
+
+
+def Hermite(degree: int) -> Polynomial:
+    """The normalized Hermite polynomial: covariance kⁿ for inputs of variance 1 (exact for any variance here)."""
+    powers = np.polynomial.hermite_e.herme2poly([0] * _degree(degree) + [1])
+    return Polynomial(tuple(float(c) / sqrt(factorial(degree)) for c in powers))
+
+
+@dataclass(frozen=True)
+class RectifiedMonomial(Activation):
+    """xⁿ for x ≥ 0, 0 elsewhere."""
+
+    degree: int
+
+    def __post_init__(self) -> None:
+        _degree(self.degree)
+
+    def function(self, x):
+        return jnp.where(x >= 0, x, 0) ** self.degree if self.degree else (x >= 0).astype(x.dtype)
+
+    def integrals(self, k, a, b, same):
+        return integrals.rectified_power(k, a, b, same, degree=self.degree)
+
+
+@dataclass(frozen=True)
+class Elementwise(Activation):
+    """Any activation whose E[φ(u)φ(v)] = mean(k, a, b) is known; `slope`, E[φ'φ'], is ∂mean/∂k unless given."""
+
+    call: Callable[[Any], Any] | None = None
+    mean: Callable[[Any, Any, Any], Any] | None = None
+    slope: Callable[[Any, Any, Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.call is None and self.mean is None:
+            raise ValueError("Elementwise needs a function for finite networks, a mean for infinite ones, or both")
+
+    def function(self, x):
+        if self.call is None:
+            raise ValueError("this Elementwise layer was given no function, so it has no finite network")
+        return self.call(x)
+
+    def integrals(self, k, a, b, same):
+        if self.mean is None:
+            raise ValueError("this Elementwise layer was given no Gaussian integral: use Numerical instead")
+        if self.slope is None:
+            return integrals.by_price(self.mean)(k, a, b, same)
+        return self.mean(k, a, b), self.slope(k, a, b)
+
+
+@dataclass(frozen=True)
+class Numerical(Activation):
+    """Any activation, by quadrature with `nodes` points a direction.
+
+    Smooth: Gauss–Hermite, exponentially accurate. With `kinks`, the places where the function or one of its derivatives
+    jumps, the plane is cut there and the same accuracy is kept (at about ten times the cost).
+    """
+
+    call: Callable[[Any], Any]
+    nodes: int = 32
+    kinks: tuple[float, ...] = ()
+    derivative: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise ValueError(f"a quadrature needs at least 1 node, got {self.nodes}")
+
+    def function(self, x):
+        return self.call(x)
+
+    def integrals(self, k, a, b, same):
+        slope = self.derivative or quadrature.slope_of(self.call)
+        if self.kinks:
+            rule = partial(quadrature.kinked_integrals, kinks=self.kinks)
+        else:
+            rule = quadrature.smooth_integrals
+        return rule(self.call, slope, nodes=self.nodes)(k, a, b, same)
+
+
+def _degree(degree: int) -> int:
+    if degree < 0:
+        raise ValueError(f"a degree must not be negative, got {degree}")
+    return degree

@@ -1,0 +1,131 @@
+"""Covariances on their way through a network: what every layer reads and returns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+static = partial(field, metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Block:
+    """Covariance K and tangent kernel Θ between two sets of inputs at one layer of an infinitely wide network.
+
+    Axes: positions of the left input, then (when `full`) positions of the right one, then the inputs themselves: two
+    axes for all pairs, one when `paired`, that is when input i meets only itself. Positions come first so that a
+    convolution shifts outer axes and the innermost loop runs over pairs. Without `full` only equal positions are kept.
+    `tangent` is None where it is zero, or not wanted.
+    """
+
+    covariance: Array
+    tangent: Array | None
+    rows: Array | None  # numbers of the left and right inputs where the sets are the same: equal numbers, equal inputs
+    columns: Array | None
+    spatial: tuple[int, ...] = static()
+    channels: int = static()
+    full: bool = static(default=False)
+    paired: bool = static(default=False)
+    with_tangent: bool = static(default=True)
+    gaussian: bool = static(default=False)
+    is_input: bool = static(default=True)
+
+    def replace(self, **changes: Any) -> "Block":
+        return replace(self, **changes)
+
+    def map(self, change: Callable[[Array], Array], **changes: Any) -> "Block":
+        """Apply the same linear map to K and Θ."""
+        tangent = None if self.tangent is None else change(self.tangent)
+        return replace(self, covariance=change(self.covariance), tangent=tangent, **changes)
+
+    @property
+    def position_axes(self) -> tuple[tuple[int, ...], ...]:
+        """For every spatial dimension its axes: one, or left and right."""
+        rank = len(self.spatial)
+        return tuple((axis, axis + rank) if self.full else (axis,) for axis in range(rank))
+
+
+def variances(block: Block) -> Array:
+    """Return K of every input and position with itself, from a paired block: shape (positions…, inputs)."""
+    if not block.full or not block.spatial:
+        return block.covariance
+    count = block.covariance.shape[-1]
+    size = 1
+    for extent in block.spatial:
+        size *= extent
+    matrix = block.covariance.reshape(size, size, count)
+    return matrix[jnp.arange(size), jnp.arange(size)].reshape(*block.spatial, count)
+
+
+def left_of(block: Block, values: Array) -> Array:
+    """Reshape values of the left inputs, (positions…, inputs), to broadcast against the block."""
+    if block.full:
+        values = values.reshape(*block.spatial, *(1,) * len(block.spatial), values.shape[-1])
+    return values if block.paired else values[..., :, None]
+
+
+def right_of(block: Block, values: Array) -> Array:
+    """Reshape values of the right inputs, (positions…, inputs), to broadcast against the block."""
+    if block.full:
+        values = values.reshape(*(1,) * len(block.spatial), *values.shape)
+    return values if block.paired else values[..., None, :]
+
+
+def coincident(block: Block) -> Array | None:
+    """Return where left and right are the same position of the same input; None where that is nowhere known."""
+    if block.paired:
+        same = jnp.ones((1,), bool)
+    elif block.rows is None or block.columns is None:
+        return None
+    else:
+        same = block.rows[:, None] == block.columns[None, :]
+    if block.full:
+        rank, batch = len(block.spatial), same.ndim
+        for axis, extent in enumerate(block.spatial):
+            shape = [1] * (2 * rank + batch)
+            shape[axis] = shape[axis + rank] = extent
+            same = same & jnp.eye(extent, dtype=bool).reshape(shape)
+    return same
+
+
+def input_block(
+    left: Array,
+    right: Array,
+    *,
+    full: bool,
+    paired: bool,
+    with_tangent: bool,
+    rows: Array | None = None,
+    columns: Array | None = None,
+) -> Block:
+    """Return the block of raw inputs, arrays of shape (positions…, inputs, channels): K is the mean over channels."""
+    *spatial, _, channels = left.shape
+    rank = len(spatial)
+    if paired:
+        if full:
+            left = left.reshape(*spatial, *(1,) * rank, *left.shape[rank:])
+        covariance = jnp.sum(left * right, -1)
+    elif full and channels <= 8:  # too thin for a matrix product: the sum fuses into what follows
+        left = left.reshape(*spatial, *(1,) * rank, *left.shape[rank:])
+        covariance = sum(left[..., :, None, c] * right[..., None, :, c] for c in range(channels))
+    elif full:
+        product = jnp.tensordot(left, right, (-1, -1))  # positions, inputs, positions, inputs
+        covariance = jnp.moveaxis(product, rank, 2 * rank)
+    else:
+        covariance = jnp.einsum("...ic,...jc->...ij", left, right)
+    return Block(
+        covariance=covariance / channels,
+        tangent=None,
+        rows=rows,
+        columns=columns,
+        spatial=tuple(spatial),
+        channels=channels,
+        full=full and rank > 0,
+        paired=paired,
+        with_tangent=with_tangent,
+    )

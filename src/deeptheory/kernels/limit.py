@@ -1,0 +1,223 @@
+"""Exact kernels of an infinitely wide network, in tiles that use symmetry and stay in cache."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from deeptheory.kernels.block import Block, input_block, static
+from deeptheory.kernels.layer import Demand, Layer
+
+FIELDS = ("nngp", "ntk", "cov1", "cov2")
+TILE = {1: 384, 2: 4}
+"""Entries of a tile along the batch: at most the first for vectors; at least the second for images."""
+TILE_ENTRIES = 2**20
+"""Covariances a tile of images holds: 4 MB in single precision, the third-level cache's share of a core."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Kernel:
+    """Kernels of a network between two sets of inputs.
+
+    `nngp` is the covariance of outputs over random weights, `ntk` the tangent kernel (None if not asked for), `cov1`
+    and `cov2` the covariance of every input with itself (cov2 is None when both sets are one). Outputs with positions
+    (images that were neither pooled nor flattened) have shape (n, m, h, h, w, w), or (n, m, h, w) when
+    `diagonal_spatial`. `shape1`, `shape2` are shapes of the outputs.
+    """
+
+    nngp: Array | None
+    ntk: Array | None
+    cov1: Array | None
+    cov2: Array | None
+    x1_is_x2: bool = static(default=False)
+    is_gaussian: bool = static(default=False)
+    diagonal_spatial: bool = static(default=False)
+    shape1: tuple[int, ...] = static(default=())
+    shape2: tuple[int, ...] = static(default=())
+
+
+class _Plan(NamedTuple):
+    """What is asked of a network, known before any number is."""
+
+    want: tuple[str, ...]
+    diagonal_spatial: bool
+    tile: int | None
+    demand: Demand
+
+
+def limit_kernel(
+    network: Layer,
+    x: Float[Array | np.ndarray, "n ... c"],
+    other: Float[Array | np.ndarray, "m ... c"] | None = None,
+    *,
+    want: Sequence[str] = FIELDS,
+    diagonal_spatial: bool = False,
+    tile: int | None = None,
+) -> Kernel:
+    """Return the NNGP and tangent kernels of a network as the widths of its hidden layers go to infinity.
+
+    Inputs are (batch, positions…, channels); with `other` left out, x against itself. The first covariance is xᵀx'/c.
+    Only what `want` names is computed. Pairs are processed in tiles of `tile` inputs a side (chosen by size if None),
+    the upper triangle alone when both sets are one, so memory beyond the result stays that of a tile. The diagonal is
+    exact; at coinciding inputs gradients are the mean of the one-sided derivatives.
+    """
+    unknown = set(want) - set(FIELDS)
+    if unknown:
+        raise ValueError(f"a kernel has the fields {', '.join(FIELDS)}; {', '.join(sorted(unknown))} is none of them")
+    if tile is not None and tile < 1:
+        raise ValueError(f"a tile has at least 1 input a side, got {tile}")
+    x = _checked(x, "x")
+    if other is not None:
+        other = _checked(other, "other")
+        if x.shape[1:] != other.shape[1:]:
+            raise ValueError(f"both sets need inputs of one shape, got {x.shape[1:]} and {other.shape[1:]}")
+    variances = "cov1" in want or "cov2" in want
+    demand = network.demand(Demand(not diagonal_spatial, variances, variances and not diagonal_spatial))
+    return _limit_kernel(network, x, other, _Plan(tuple(want), diagonal_spatial, tile, demand))
+
+
+def _checked(x: Any, name: str) -> Array:
+    if np.ndim(x) < 2:
+        raise ValueError(f"{name} must have shape (batch, …, channels), got {np.shape(x)}")
+    if 0 in np.shape(x):
+        raise ValueError(f"{name} is empty: it has shape {np.shape(x)}")
+    x = jnp.asarray(x)
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        x = x.astype(jnp.result_type(float))
+    if not isinstance(x, jax.core.Tracer) and not np.isfinite(np.asarray(x)).all():
+        raise ValueError(f"{name} contains NaN or infinite values")
+    return x
+
+
+@partial(jax.jit, static_argnums=(0, 3))
+def _limit_kernel(network: Layer, x: Array, other: Array | None, plan: _Plan) -> Kernel:
+    demand = plan.demand
+    left, right = (None if each is None else jnp.moveaxis(each, 0, -2) for each in (x, other))
+
+    def own(inputs: Array) -> tuple[Block, Any]:
+        """Every input with itself: its covariance after the network, and what the layers record on the way."""
+        full = demand.full_variances
+        return network.follow(input_block(inputs, inputs, full=full, paired=True, with_tangent=False))
+
+    (own_left, record_left), (own_right, record_right) = (
+        own(each) if demand.variances and each is not None else (None, None) for each in (left, right)
+    )
+    symmetric = right is None
+    if symmetric:
+        right, record_right = left, record_left
+    cross = None
+    if "nngp" in plan.want or "ntk" in plan.want:
+        cross = _tiled(network, plan, left, right, record_left, record_right, symmetric)
+    shape1 = _output_shape(network, x.shape)
+    return Kernel(
+        nngp=_arranged(cross, "covariance") if "nngp" in plan.want else None,
+        ntk=_arranged(cross, "tangent") if "ntk" in plan.want else None,
+        cov1=_arranged(own_left, "covariance") if "cov1" in plan.want else None,
+        cov2=_arranged(own_right, "covariance") if "cov2" in plan.want and not symmetric else None,
+        x1_is_x2=symmetric,
+        is_gaussian=next((b.gaussian for b in (cross, own_left) if b is not None), False),
+        diagonal_spatial=plan.diagonal_spatial,
+        shape1=shape1,
+        shape2=shape1 if other is None else (other.shape[0], *shape1[1:]),
+    )
+
+
+def _output_shape(network: Layer, shape: tuple[int, ...]) -> tuple[int, ...]:
+    found: list[Any] = []
+
+    def run() -> None:
+        found.append(network.init(jax.random.key(0), shape)[0])
+
+    jax.eval_shape(run)  # traced, so that no weight is drawn
+    return tuple(int(extent) for extent in found[0])
+
+
+def _tile_side(plan: _Plan, spatial: tuple[int, ...]) -> int:
+    if plan.tile is not None:
+        return plan.tile
+    entries = prod(spatial) ** (2 if plan.demand.full else 1)
+    return TILE[1] if entries == 1 else max(TILE[2], int((TILE_ENTRIES / entries) ** 0.5))
+
+
+def _tiled(
+    network: Layer, plan: _Plan, left: Array, right: Array, record_left: Any, record_right: Any, symmetric: bool
+) -> Block:
+    """Run the pairs through the network tile by tile and put the tiles together."""
+    count, other_count, rank = left.shape[-2], right.shape[-2], left.ndim - 2
+    side = _tile_side(plan, left.shape[:rank])
+    height, width = min(side, count), min(side, other_count)
+
+    def tile(row: Any, column: Any) -> Block:
+        def part(tree: Any, start: Any, extent: int, axis: int) -> Any:
+            return jax.tree.map(lambda a: lax.dynamic_slice_in_dim(a, start, extent, axis), tree)
+
+        block = input_block(
+            part(left, row, height, rank),
+            part(right, column, width, rank),
+            full=plan.demand.full,
+            paired=False,
+            with_tangent="ntk" in plan.want,
+            rows=row + jnp.arange(height) if symmetric else None,
+            columns=column + jnp.arange(width) if symmetric else None,
+        )
+        block = network.kernel(block, part(record_left, row, height, -1), part(record_right, column, width, -1))
+        if not isinstance(block, Block):
+            raise ValueError("the network ends in several branches: join them with a FanIn layer")
+        if block.with_tangent and block.tangent is None:
+            block = block.replace(tangent=jnp.zeros_like(block.covariance))
+        return block.replace(rows=None, columns=None)
+
+    if height == count and width == other_count:
+        return tile(0, 0)
+    # The last tile of a row is moved back to end with the data; where tiles overlap both hold the same numbers.
+    starts = np.array(
+        [
+            (min(i, count - height), min(j, other_count - width))
+            for i in range(0, count, height)
+            for j in range(i if symmetric else 0, other_count, width)
+        ],
+        np.int32,
+    )
+    shape = jax.eval_shape(tile, 0, 0)
+    result = jax.tree.map(lambda a: jnp.zeros((*a.shape[:-2], count, other_count), a.dtype), shape)
+
+    def place(step: Any, whole: Block) -> Block:
+        row, column = jnp.asarray(starts)[step]
+        piece = tile(row, column)
+        if symmetric:
+            mirrored = _mirrored(piece)
+            whole = jax.tree.map(lambda w, p: _put(w, p, column, row), whole, mirrored)
+        return jax.tree.map(lambda w, p: _put(w, p, row, column), whole, piece)
+
+    return lax.fori_loop(0, len(starts), place, result)
+
+
+def _put(whole: Array, piece: Array, row: Any, column: Any) -> Array:
+    zero = jnp.zeros((), row.dtype)
+    return lax.dynamic_update_slice(whole, piece, (*(zero,) * (whole.ndim - 2), row, column))
+
+
+def _mirrored(block: Block) -> Block:
+    """Exchange left and right."""
+    rank = len(block.spatial) if block.full else 0
+    axes = (*range(rank, 2 * rank), *range(rank)) if block.full else tuple(range(len(block.spatial)))
+    count = len(axes)
+    return jax.tree.map(lambda a: jnp.transpose(a, (*axes, count + 1, count)), block)
+
+
+def _arranged(block: Block | None, field: str) -> Array | None:
+    """Bring inputs to the front and the two axes of every position side by side."""
+    array = None if block is None else getattr(block, field)
+    if array is None or block is None or not block.spatial:
+        return array
+    batch = array.ndim - len(block.spatial) * (2 if block.full else 1)
+    order = [axis for pair in block.position_axes for axis in pair]
+    return jnp.transpose(array, (*range(array.ndim - batch, array.ndim), *order))

@@ -1,0 +1,156 @@
+"""Every kind of evidence has a figure that is valid Vega-Lite, small, and says what the evidence says."""
+
+import json
+
+import numpy as np
+import pytest
+
+from deeptheory.lab import Chance, Distribution, Evidence, Inequality, Law
+from deeptheory.report import figure, figures
+from deeptheory.report.drawings.values import axes, rows, spread, thin
+from deeptheory.report.figures import DEFAULTS, default, drawn
+
+
+def marks(spec, kind):
+    """All layers of a kind of mark, wherever they are."""
+    found = []
+    for part in spec.get("vconcat", [spec]):
+        found += [{"data": part.get("data"), **layer} for layer in part["layer"] if layer["mark"]["type"] == kind]
+    return found
+
+
+def points(spec):
+    return sum(len(part["data"]["values"]) for part in spec.get("vconcat", [spec]))
+
+
+def test_every_kind_has_a_figure():
+    own = {name for name, kind in Evidence.kinds.items() if kind.__module__.startswith("deeptheory.lab.evidence")}
+    assert {name for name in own if not name.startswith("_")} == set(DEFAULTS)
+
+
+def test_the_runs_have_every_kind(runs):
+    assert {piece["kind"] for run in runs.values() for piece in run.described.values()} == set(DEFAULTS)
+
+
+def test_figures_are_valid_and_small(runs):
+    for run in runs.values():
+        for name, each in drawn(run).items():
+            assert each.caption.endswith("."), (run.claim, name)
+            text = json.dumps(each.spec, allow_nan=False)
+            assert len(text) < 120_000, (run.claim, name)
+            assert points(each.spec) < 2000, (run.claim, name)
+            figures.composed({name: each}).to_dict()
+
+
+def test_the_figure_of_a_run_has_all_its_pieces(runs, monkeypatch):
+    monkeypatch.setattr(figures, "drawing_of", lambda claim: None)
+    for run in runs.values():
+        chart = figure(run).to_dict()
+        titles = {part.get("title") for part in chart.get("vconcat", [])}
+        assert len(run.described) < 2 or titles >= set(run.described)
+
+
+def test_a_drawing_of_the_claim_replaces_the_default(runs):
+    import altair as alt
+
+    def drawing(pieces):
+        return alt.Chart(alt.Data(values=[{"x": len(pieces)}])).mark_bar().encode(x="x:Q")
+
+    chart = figure(runs["ridgeless_risk"], drawing)
+    assert chart.to_dict()["mark"] == {"type": "bar"}
+    assert chart.to_dict()["config"]["background"] == "transparent"
+
+
+def test_the_claim_is_looked_up_lazily(runs, monkeypatch):
+    import deeptheory.lab.catalogue as shelf
+
+    calls = []
+
+    class Empty:
+        claims = {}
+
+    monkeypatch.setattr(shelf, "catalogue", lambda: calls.append(1) or Empty)
+    assert figures.drawing_of("no_such_claim") is None and calls == [1]
+
+
+def test_intervals_are_those_of_the_verdict(key):
+    observed = np.random.default_rng(1).normal(2.0, 0.1, (3, 200))
+    piece = Law(np.full(3, 2.0), observed, along={"width": np.asarray([8, 16, 32])}, exact=True)
+    middle, width, _ = piece.estimate(1e-6)
+    records = default(piece, 1e-6).spec["vconcat"][0]["data"]["values"]
+    assert [r["observed"] for r in records] == pytest.approx(middle)
+    assert [r["high"] - r["observed"] for r in records] == pytest.approx(width, rel=1e-5)
+    assert [r["most"] for r in records] == pytest.approx([2.1] * 3)
+    assert [r["place"] for r in records] == [8, 16, 32]
+
+
+def test_extremes_survive_thinning():
+    quantity = np.full(50_000, 0.5)
+    quantity[31_337], quantity[12_345] = 0.99, 1e-9
+    spec = default(Inequality(quantity, np.linspace(1.0, 100.0, 50_000))).spec
+    shown = [record["quantity"] for record in spec["data"]["values"]]
+    assert len(shown) < 1000 and 0.99 in shown and 1e-9 in shown
+    ring = [layer for layer in spec["layer"] if layer["mark"].get("size") == 170][0]["data"]["values"]
+    assert ring[0]["quantity"] == 0.5  # tightest relative to its bound, which is smallest at the first instance
+
+
+def test_a_violation_lies_in_the_shaded_region():
+    spec = default(Inequality(np.asarray([3.0, 1.0]), np.asarray([2.0, 2.5]))).spec
+    region = marks(spec, "area")[0]["data"]["values"]
+    for at in region:
+        assert at["edge"] == pytest.approx(at["place"])  # the edge of the region is quantity = bound
+    assert max(at["most"] for at in region) >= 3.0
+
+
+def test_chance_is_drawn_against_its_promise():
+    spec = default(Chance(60, 2000, 0.05), 1e-6).spec
+    (record,) = spec["data"]["values"]
+    assert record["observed"] == 0.03 and record["predicted"] == 0.05 and record["most"] == pytest.approx(0.1)
+
+
+def test_distribution_has_the_band_of_the_verdict():
+    ranks = np.random.default_rng(0).random(1000)
+    spec = default(Distribution(ranks), 1e-6).spec
+    band = marks(spec, "area")[0]["data"]["values"]
+    assert band[0]["most"] == pytest.approx(np.sqrt(np.log(2e6) / 2000))
+
+
+def test_one_numbers_panels_do_not_share_a_view(runs):
+    names = [
+        layer["params"][0]["name"]
+        for each in drawn(runs["ridgeless_risk"]).values()
+        for part in each.spec.get("vconcat", [each.spec])
+        for layer in part["layer"]
+        if "params" in layer
+    ]
+    assert len(names) == len(set(names)) > 3
+
+
+def test_equal_runs_give_equal_figures(runs):
+    run = runs["chances"]
+    assert json.dumps([each.spec for each in drawn(run).values()]) == json.dumps(
+        [each.spec for each in drawn(run).values()]
+    )
+
+
+def test_axes_are_labelled_in_order():
+    first, second = axes((2, 3), {"rows": np.asarray(["a", "b"]), "gamma": np.asarray([0.1, 1.0, 10.0])})
+    assert (first.name, first.numeric) == ("rows", False) and (second.name, second.numeric, second.log) == (
+        "γ",
+        True,
+        True,
+    )
+    (unnamed,) = axes((4,), {"wrong": np.arange(3)})
+    assert unnamed.name == "entry" and list(unnamed.labels) == [1, 2, 3, 4]
+
+
+def test_rows_leave_out_what_is_not_finite():
+    assert rows(x=np.asarray([1.0, np.nan, np.inf]), word="a") == [{"x": 1.0, "word": "a"}]
+    assert rows(n=np.arange(2)) == [{"n": 0}, {"n": 1}]
+
+
+def test_thin_keeps_ends():
+    key = np.sin(np.arange(10_000.0))
+    kept = thin(10_000, key, keep=50)
+    assert len(kept) <= 50 and np.argmax(key) in kept and np.argmin(key) in kept and 0 in kept and 9999 in kept
+    assert not spread([0.0, 1.0, 1e6]) and spread([1.0, 31.0])

@@ -1,0 +1,95 @@
+"""Mathematics between dollar signs becomes MathML; everything else is escaped."""
+
+import re
+import xml.etree.ElementTree as tree
+
+import pytest
+
+import deeptheory.books as books
+from deeptheory.report.mathml import formula, typeset
+
+
+def said(latex):
+    """The characters of a formula in order."""
+    return "".join(tree.fromstring(formula(latex)).itertext())
+
+
+def test_text_is_escaped():
+    assert typeset('a < b & "c" <script>') == 'a &lt; b &amp; "c" &lt;script&gt;'
+
+
+def test_formulas_become_mathml():
+    found = typeset(r"for $\gamma<1$ only")
+    assert found.startswith("for <math") and found.endswith("</math> only")
+    assert "<mo>&lt;</mo>" in found and "γ" in found
+
+
+def test_display():
+    assert 'display="block"' in typeset("$$x$$") and 'display="inline"' in typeset("$x$")
+
+
+@pytest.mark.parametrize("text", ["5$ a head", "no mathematics", "a $ b"])
+def test_a_lone_dollar_is_a_dollar(text):
+    assert typeset(text) == text
+
+
+@pytest.mark.parametrize("latex", [r"\nosuchcommand x", "x^", r"\frac{1", "}{"])
+def test_what_cannot_be_converted_is_shown(latex):
+    assert formula(latex) == f"<code>{latex}</code>"
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"\mathcal N", "𝒩"),
+        (r"\mathcal B", "ℬ"),
+        (r"\mathbb R", "ℝ"),
+        (r"\mathbb 1", "𝟙"),
+        (r"\mathbf x", "𝐱"),
+        (r"\mathfrak C", "ℭ"),
+        (r"\boldsymbol\alpha", "𝜶"),
+        (r"x\sim y", "x∼y"),
+        (r"\arg\min_i", "argmini"),
+        (r"\lvert x\rvert", "|x|"),
+    ],
+)
+def test_letters_of_other_styles_are_characters(latex, expected):
+    assert said(latex) == expected
+    assert not re.search(r'mathvariant="(?!normal)', formula(latex))
+
+
+def operators(latex):
+    return {
+        element.text: element.attrib for element in tree.fromstring(formula(latex)).iter() if element.tag.endswith("mo")
+    }
+
+
+def test_signs_that_are_not_between_operands_are_prefixes():
+    assert operators(r"\exp(-x)")["−"]["form"] == "prefix"
+    assert operators("a=-b")["−"]["form"] == "prefix"
+    assert "form" not in operators("a-b")["−"]
+    assert "form" not in operators(r"\|x\|^2-1")["−"]
+    assert "form" not in operators("f(x)-1")["−"]
+
+
+def test_names_of_functions_stand_apart():
+    assert operators(r"2\log n")["log"] == {"lspace": "0.167em", "rspace": "0.167em"}
+    assert operators(r"\log(n)")["log"] == {"lspace": "0", "rspace": "0"}
+    assert operators(r"\max_i x_i")["max"]["rspace"] == "0.167em"
+    assert operators(r"\lambda_{\max}x")["max"] == {"lspace": "0", "rspace": "0"}
+    assert operators(r"\mathrm{ReLU}(x)")["ReLU"]["rspace"] == "0"
+
+
+def test_slashes_and_bars_are_tight_and_capitals_of_greek_upright():
+    assert operators("a/b")["/"]["lspace"] == "0"
+    assert operators("|x|")["|"]["rspace"] == "0"
+    assert '<mi mathvariant="normal">Φ</mi>' in formula(r"\Phi") and "<mi>φ" not in formula(r"\Phi")
+
+
+def test_the_books_convert():
+    texts = [item.title for item in books.items()]
+    texts += [
+        text for item in books.items() for erratum in item.errata for text in (erratum.printed, erratum.corrected)
+    ]
+    failed = [text for text in texts if "<code>" in typeset(text) and "<code>" not in text]
+    assert not failed

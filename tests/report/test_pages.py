@@ -1,0 +1,203 @@
+"""A report is a whole folder: every page is there, every link leads somewhere, nothing foreign is ever overwritten."""
+
+import json
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import deeptheory.books as books
+from deeptheory.report import pages, run_html, write
+from deeptheory.report.folder import MARKER
+from deeptheory.report.highlight import highlighted
+from deeptheory.report.wording import heading, seconds, spoken
+
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
+
+
+class Page(HTMLParser):
+    """The links, anchors and text of a page; complains of tags that do not match."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.links, self.anchors, self.open, self.text, self.scripts = [], set(), [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.links += [found[name] for name in ("href", "src") if found.get(name)]
+        if "id" in found:
+            assert found["id"] not in self.anchors, found["id"]
+            self.anchors.add(found["id"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        (self.scripts if self.open and self.open[-1] == "script" else self.text).append(data)
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def parsed(site):
+    return {path.relative_to(site): Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
+
+
+def test_all_pages_are_there(site, runs, parsed):
+    expected = {"index.html", "errata.html", "subjects/scratch.html", "subjects/kernels.html", "subjects/other.html"}
+    expected |= {f"books/{book.id}.html" for book in books.books()}
+    expected |= {f"claims/{name}.html" for name in [*runs, "no_longer_there"]}
+    assert {str(path) for path in parsed} == expected
+    assert {path.name for path in site.iterdir() if path.is_file()} == {
+        "index.html", "errata.html", "style.css", "page.js", "vega.js", MARKER,
+    }  # fmt: skip
+
+
+def test_every_link_resolves_inside_the_folder(site, parsed):
+    for path, page in parsed.items():
+        for link in page.links:
+            if link.startswith("data:"):
+                continue
+            assert not re.match(r"[a-z]+:|//", link), (path, link)  # nothing from the network
+            target, _, anchor = link.partition("#")
+            file = (site / path.parent / unquote(target)).resolve() if target else site / path
+            assert file.is_file() and site.resolve() in file.resolve().parents, (path, link)
+            if anchor:
+                assert anchor in parsed[file.relative_to(site.resolve())].anchors, (path, link)
+
+
+def test_a_claim_page_says_everything(parsed):
+    said = parsed[Path("claims/ridgeless_risk.html")].words
+    for expected in (
+        "Jagannath, Thm 7.4", "Handbook,", "Ridgeless risk", "Needs", "printed with n = 10,000", "holds", "holds to",
+        "Resolution", "variance γ/(γ−1) <as printed>", "as printed in Jagannath, Thm 7.4", "refuted", "As printed",
+        "Corrected", "Seed 0", "quick", "compile", "trials 256", "jax", "0123456789abcdef", "deeptheory check ridgeless_risk",
+        "def ridgeless_risk(key):",
+    ):  # fmt: skip
+        assert expected in said, expected
+
+
+def test_other_pages_say_what_they_should(parsed):
+    assert "log 2 exceeds 1/e (in rationals)" in parsed[Path("claims/logarithm_below_its_tangent.html")].words
+    assert "no longer in the catalogue" in parsed[Path("claims/no_longer_there.html")].words
+    assert "a hypothesis that never holds" in parsed[Path("claims/nothing_to_say.html")].words
+    index = parsed[Path("index.html")].words
+    assert "10 claims in this report" in index or "claims in this report 10" in index
+    assert "Ridgeless risk" in index and "1,008" in index
+    book = parsed[Path("books/jagannath.html")]
+    assert "refuted as printed" in book.words and {item.id for item in books.books()[3].items} <= book.anchors
+
+
+def test_figures_are_embedded_as_json(parsed):
+    for path, page in parsed.items():
+        if path.parent.name == "claims":
+            for text in page.scripts:
+                if text.strip():
+                    json.loads(text)
+    own = [json.loads(text) for text in parsed[Path("claims/draws_itself.html")].scripts if text.strip()]
+    assert any(spec.get("mark") == {"type": "line"} for spec in own)
+
+
+def test_palette_has_a_colour_in_light_and_in_dark(site):
+    style = (site / "style.css").read_text()
+    light, dark = style.split("prefers-color-scheme: dark", 1)
+    for name in pages.PALETTE.values():
+        assert f"--{name}:" in light and f"--{name}:" in dark, name
+
+
+def test_vega_is_one_classic_script(site):
+    text = (site / "vega.js").read_text()
+    assert text.startswith("(function") and "window.vegaEmbed" in text
+    assert not re.search(r"^\s*(import|export) ", text, re.MULTILINE)
+
+
+def test_a_report_replaces_an_earlier_one(site, runs, shelf, tmp_path):
+    folder = tmp_path / "new" / "pages"
+    index = write(folder, [runs["sums_agree"]], **shelf)
+    assert index == folder / "index.html" and (folder / "claims/sums_agree.html").exists()
+    (folder / "left over").write_text("x")
+    write(folder, [runs["chances"]], **shelf)
+    assert not (folder / "left over").exists() and not (folder / "claims/sums_agree.html").exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["pages"]  # nothing temporary is left
+
+
+def test_no_run_at_all(shelf, tmp_path):
+    index = write(tmp_path / "empty", [], **shelf)
+    assert "No claim has been run yet" in index.read_text("utf-8")
+
+
+def test_equal_runs_give_equal_pages(site, runs, shelf, tmp_path):
+    index = write(tmp_path / "again", [runs["chances"]], **shelf)
+    name = "claims/chances.html"
+    assert re.sub(r"(?s)<nav class=\"near\".*?</nav>", "", (index.parent / name).read_text()) == re.sub(
+        r"(?s)<nav class=\"near\".*?</nav>", "", (site / name).read_text()
+    )
+
+
+def test_foreign_folders_are_refused(runs, shelf, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(ValueError, match="holds other files"):
+        write(tmp_path, [runs["chances"]], **shelf)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(ValueError, match="is a file"):
+        write(tmp_path / "thesis.tex", [runs["chances"]], **shelf)
+    with pytest.raises(ValueError, match="cannot be"):
+        write(tmp_path / "thesis.tex" / "below", [runs["chances"]], **shelf)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_an_unwritable_place_is_named(runs, shelf, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    with pytest.raises(ValueError, match="cannot be written to"):
+        write(closed / "pages", [runs["chances"]], **shelf)
+
+
+def test_a_failure_leaves_what_was_there(runs, shelf, tmp_path, monkeypatch):
+    folder = tmp_path / "pages"
+    write(folder, [runs["chances"]], **shelf)
+    before = sorted(path.name for path in folder.rglob("*"))
+    monkeypatch.setattr(pages, "claim_page", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write(folder, [runs["sums_agree"]], **shelf)
+    assert sorted(path.name for path in folder.rglob("*")) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+def test_cards_for_notebooks(runs, monkeypatch):
+    from deeptheory.report import notebook
+
+    monkeypatch.setattr(notebook, "drawing_of", lambda claim: None)
+    for name in ("ridgeless_risk", "nothing_to_say", "logarithm_below_its_tangent"):
+        card = run_html(runs[name])
+        page = Page(card)
+        assert heading(name) in page.words and "script" not in card
+        assert ("<svg" in card) == (name != "nothing_to_say")
+    assert "and 3 more" in run_html(runs["ridgeless_risk"]) and "&lt;as printed&gt;" in run_html(runs["ridgeless_risk"])
+
+
+def test_wording():
+    assert (
+        heading("relu_is_gaussian") == "ReLU is Gaussian" and heading("marchenko_pastur_law") == "Marchenko–Pastur law"
+    )
+    assert spoken("agree within 1e-16, not 3.5e-07") == "agree within 10<sup>−16</sup>, not 3.5 · 10<sup>−7</sup>"
+    assert spoken("exponent -1.000 < 2e+03") == "exponent −1.000 &lt; 2 · 10<sup>3</sup>"
+    assert spoken("max-margin, A-1, x2e3") == "max-margin, A-1, x2e3"
+    assert seconds(0.0312) == "0.031 s" and seconds(177.2) == "177 s"
+
+
+def test_source_is_coloured_and_escaped():
+    assert highlighted("x = '<b>'\n").count("<span") >= 2 and "&lt;b&gt;" in highlighted("x = '<b>'\n")
