@@ -58,8 +58,8 @@ def test_committee_machine_gradients_are_those_of_its_loss():
         weights = jnp.stack([jnp.cos(theta), jnp.sin(theta)], -1)
         return 0.5 * (jnp.tanh(weights @ x).sum() - y) ** 2
 
-    each = jax.vmap(jax.vmap(jax.grad(loss), (0, None, None)), (None, 0, 0))(points, inputs, targets)
-    mean = jax.vmap(lambda p: jax.vmap(loss, (None, 0, 0))(p, inputs, targets).mean())(points)
+    each = jax.jit(jax.vmap(jax.vmap(jax.grad(loss), (0, None, None)), (None, 0, 0)))(points, inputs, targets)
+    mean = jax.jit(jax.vmap(lambda p: jax.vmap(loss, (None, 0, 0))(p, inputs, targets).mean()))(points)
     np.testing.assert_allclose(committee_loss(points, inputs, targets), mean, rtol=1e-12)
     oracle = committee_machine(inputs, targets)
     outcomes = oracle.gradients(points)

@@ -145,5 +145,6 @@ def test_residual_forces_are_the_rate_of_change_of_the_squared_residual():
     velocity = np.exp(times[:, None] - w @ points.T) @ points / len(points)
     forces = residual_forces(points, solution, times, error)
     direct = np.sum(error * (velocity - solution.vector), axis=1)
-    np.testing.assert_allclose(forces.support + forces.others, direct, rtol=1e-8)
-    assert (forces.support <= 0).all() and (forces.others <= forces.bound).all()
+    others = forces.share * np.exp(forces.log_bound)
+    np.testing.assert_allclose(forces.support + others, direct, rtol=1e-8)
+    assert (forces.support <= 0).all() and (forces.share <= 1).all()

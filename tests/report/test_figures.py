@@ -39,7 +39,7 @@ def test_figures_are_valid_and_small(runs):
             text = json.dumps(each.spec, allow_nan=False)
             assert len(text) < 120_000, (run.claim, name)
             assert points(each.spec) < 2000, (run.claim, name)
-            figures.composed({name: each}).to_dict()
+            figures.charted(figures.composed({name: each})).to_dict()  # Altair validates it
 
 
 def test_the_figure_of_a_run_has_all_its_pieces(runs, monkeypatch):
@@ -66,10 +66,8 @@ def test_the_claim_is_looked_up_lazily(runs, monkeypatch):
 
     calls = []
 
-    class Empty:
-        claims = {}
-
-    monkeypatch.setattr(shelf, "catalogue", lambda: calls.append(1) or Empty)
+    empty = shelf.Catalogue("", {})
+    monkeypatch.setattr(shelf, "catalogue", lambda: calls.append(1) or empty)
     assert figures.drawing_of("no_such_claim") is None and calls == [1]
 
 
@@ -90,7 +88,7 @@ def test_extremes_survive_thinning():
     spec = default(Inequality(quantity, np.linspace(1.0, 100.0, 50_000))).spec
     shown = [record["quantity"] for record in spec["data"]["values"]]
     assert len(shown) < 1000 and 0.99 in shown and 1e-9 in shown
-    ring = [layer for layer in spec["layer"] if layer["mark"].get("size") == 170][0]["data"]["values"]
+    ring = next(layer for layer in spec["layer"] if layer["mark"].get("size") == 170)["data"]["values"]
     assert ring[0]["quantity"] == 0.5  # tightest relative to its bound, which is smallest at the first instance
 
 
@@ -115,15 +113,21 @@ def test_distribution_has_the_band_of_the_verdict():
     assert band[0]["most"] == pytest.approx(np.sqrt(np.log(2e6) / 2000))
 
 
-def test_one_numbers_panels_do_not_share_a_view(runs):
-    names = [
-        layer["params"][0]["name"]
-        for each in drawn(runs["ridgeless_risk"]).values()
-        for part in each.spec.get("vconcat", [each.spec])
-        for layer in part["layer"]
-        if "params" in layer
-    ]
-    assert len(names) == len(set(names)) > 3
+def test_panels_do_not_share_a_view(runs):
+    params = [param for each in drawn(runs["ridgeless_risk"]).values() for param in each.spec["params"]]
+    views = [view for param in params for view in param["views"]]
+    assert len(views) == len(set(views)) == len({param["name"] for param in params}) > 3
+
+
+def test_figures_survive_altair(runs):
+    """What Altair makes of a figure still compiles: selections of layers are easily doubled on the way."""
+    import vl_convert
+
+    for name in ("logarithm_below_its_tangent", "errors_fall"):
+        for each in drawn(runs[name]).values():
+            assert vl_convert.vegalite_to_svg(figures.charted(figures.composed({"": each})).to_dict()).startswith(
+                "<svg"
+            )
 
 
 def test_equal_runs_give_equal_figures(runs):

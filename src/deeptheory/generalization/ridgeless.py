@@ -6,11 +6,11 @@ A risk here is the excess over the noise of a fresh label unless its name says p
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
 __all__ = [
@@ -38,11 +38,11 @@ Filter = Callable[[AnyArray], AnyArray]
 class BiasVariance(NamedTuple):
     """Squared bias and variance of an estimator; their sum is its excess risk."""
 
-    bias: Scalar | AnyArray
-    variance: Scalar | AnyArray
+    bias: Scalar | np.floating
+    variance: Scalar | np.floating
 
     @property
-    def risk(self) -> Scalar | AnyArray:
+    def risk(self) -> Any:
         """Return the sum of the two."""
         return self.bias + self.variance
 
@@ -172,7 +172,7 @@ def limiting_bias_variance(gamma: Float[AnyArray, "*shape"] | Scalar, *, signal:
     negative variance.
     """
     gamma = jnp.asarray(gamma, dtype=jnp.result_type(float))
-    if not isinstance(gamma, jax.core.Tracer) and not bool(jnp.all(gamma > 0)):
+    if not isinstance(gamma, Tracer) and not bool(jnp.all(gamma > 0)):
         raise ValueError(f"gamma must be positive, not {gamma}")
     return BiasVariance(signal * jnp.maximum(0.0, 1 - 1 / gamma), noise * jnp.minimum(gamma, 1.0) / jnp.abs(1 - gamma))
 

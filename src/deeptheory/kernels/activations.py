@@ -27,7 +27,7 @@ class Activation(Layer):
     def integrals(self, k: Array, a: Array, b: Array, same: Array | None) -> Pair:
         raise NotImplementedError
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         return self.function(x)
 
     def record(self, block):
@@ -42,9 +42,7 @@ class Activation(Layer):
             raise ValueError(
                 f"{type(self).__name__} needs Gaussian inputs: put a Dense or convolutional layer right before it"
             )
-        mean, slope = self.integrals(
-            block.covariance, left_of(block, left), right_of(block, right), coincident(block)
-        )
+        mean, slope = self.integrals(block.covariance, left_of(block, left), right_of(block, right), coincident(block))
         tangent = None if block.tangent is None else block.tangent * slope
         return block.replace(covariance=mean, tangent=tangent, gaussian=False)
 
@@ -294,10 +292,7 @@ class Numerical(Activation):
 
     def integrals(self, k, a, b, same):
         slope = self.derivative or quadrature.slope_of(self.call)
-        if self.kinks:
-            rule = partial(quadrature.kinked_integrals, kinks=self.kinks)
-        else:
-            rule = quadrature.smooth_integrals
+        rule = partial(quadrature.kinked_integrals, kinks=self.kinks) if self.kinks else quadrature.smooth_integrals
         return rule(self.call, slope, nodes=self.nodes)(k, a, b, same)
 
 

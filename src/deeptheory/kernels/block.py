@@ -27,8 +27,9 @@ class Block:
     tangent: Array | None
     rows: Array | None  # numbers of the left and right inputs where the sets are the same: equal numbers, equal inputs
     columns: Array | None
-    spatial: tuple[int, ...] = static()
-    channels: int = static()
+    graph: Array | None = None  # weights between positions that came with the inputs, of a paired block
+    spatial: tuple[int, ...] = static(default=())
+    channels: int = static(default=1)
     full: bool = static(default=False)
     paired: bool = static(default=False)
     with_tangent: bool = static(default=True)
@@ -102,6 +103,7 @@ def input_block(
     with_tangent: bool,
     rows: Array | None = None,
     columns: Array | None = None,
+    graph: Array | None = None,
 ) -> Block:
     """Return the block of raw inputs, arrays of shape (positions…, inputs, channels): K is the mean over channels."""
     *spatial, _, channels = left.shape
@@ -112,7 +114,7 @@ def input_block(
         covariance = jnp.sum(left * right, -1)
     elif full and channels <= 8:  # too thin for a matrix product: the sum fuses into what follows
         left = left.reshape(*spatial, *(1,) * rank, *left.shape[rank:])
-        covariance = sum(left[..., :, None, c] * right[..., None, :, c] for c in range(channels))
+        covariance = jnp.asarray(sum(left[..., :, None, c] * right[..., None, :, c] for c in range(channels)))
     elif full:
         product = jnp.tensordot(left, right, (-1, -1))  # positions, inputs, positions, inputs
         covariance = jnp.moveaxis(product, rank, 2 * rank)
@@ -123,6 +125,7 @@ def input_block(
         tangent=None,
         rows=rows,
         columns=columns,
+        graph=graph,
         spatial=tuple(spatial),
         channels=channels,
         full=full and rank > 0,

@@ -27,9 +27,9 @@ class Serial(Layer):
             parameters.append(own)
         return shape, tuple(parameters)
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         for layer, own, each in zip(self.layers, parameters, _keys(key, len(self.layers)), strict=True):
-            x = layer.apply(own, x, key=each)
+            x = layer.apply(own, x, key=each, **extra)
         return x
 
     def follow(self, block):
@@ -81,11 +81,11 @@ class Parallel(Layer):
         pairs = [b.init(k, s) for b, k, s in zip(self.branches, keys, shape, strict=True)]
         return tuple(s for s, _ in pairs), tuple(p for _, p in pairs)
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         self._matched(x)
         keys = _keys(key, len(self.branches))
         return tuple(
-            b.apply(p, each, key=k) for b, p, each, k in zip(self.branches, parameters, x, keys, strict=True)
+            b.apply(p, each, key=k, **extra) for b, p, each, k in zip(self.branches, parameters, x, keys, strict=True)
         )
 
     def follow(self, block):
@@ -112,7 +112,7 @@ def parallel(*branches: Layer) -> Parallel:
 class Identity(Layer):
     """Nothing happens."""
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         return x
 
     def kernel(self, block, left, right):
@@ -128,7 +128,7 @@ class FanOut(Layer):
     def init(self, key, shape):
         return (tuple(shape),) * self.count, ()
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         return (x,) * self.count
 
     def kernel(self, block, left, right):
@@ -165,7 +165,7 @@ class FanInSum(Layer):
             raise ValueError(f"FanInSum needs branches of one shape, got {list(shape)}")
         return tuple(shape[0]), ()
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         return sum(x)
 
     def kernel(self, block, left, right):
@@ -185,7 +185,7 @@ class FanInProd(Layer):
     def init(self, key, shape):
         return tuple(shape[0]), ()
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         product = x[0]
         for each in x[1:]:
             product = product * each
@@ -215,7 +215,7 @@ class FanInConcat(Layer):
         joined = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
         return joined, ()
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         return jnp.concatenate(x, self.axis)
 
     def kernel(self, block, left, right):

@@ -40,7 +40,7 @@ class Affine:
         bias = None if self.b_std is None else normal(second, biases)
         if self.parameterization == "standard":
             weight = weight * (self.W_std / (fan_in / self.s[0]) ** 0.5)
-            bias = None if bias is None else bias * self.b_std
+            bias = None if bias is None or self.b_std is None else bias * self.b_std
         return weight, bias
 
     def scale(self, product: Array, bias: Array | None, fan_in: int) -> Array:
@@ -49,7 +49,7 @@ class Affine:
             product = product / self.s[0] ** 0.5
             return product if bias is None else product + bias
         product = product * (self.W_std / fan_in**0.5)
-        return product if bias is None else product + self.b_std * bias
+        return product if bias is None or self.b_std is None else product + self.b_std * bias
 
     def move(self, block: Block, fan_in: int, where: Array | None = None, **changes: Any) -> Block:
         """Return K ← σ_w²K + σ_b² and Θ ← K + σ_w²Θ from a block already averaged over the fan-in.
@@ -99,7 +99,7 @@ class Dense(Layer):
         biases = (*(1,) * (len(shape) - 1), width)
         return (*shape[:-1], width), self.affine.draw(key, (shape[-1], width), biases, shape[-1])
 
-    def apply(self, parameters, x, *, key=None):
+    def apply(self, parameters, x, *, key=None, **extra):
         weight, bias = parameters
         if x.shape[-1] != weight.shape[0]:
             raise ValueError(f"Dense was made for {weight.shape[0]} channels and got inputs of shape {x.shape}")

@@ -159,5 +159,7 @@ def conditional_covariance(network: MLP, x: Inputs) -> Float[Array, "n n"]:
 
     Its mean over initialisations is the covariance of the outputs, with the chance in the last layer integrated out.
     """
-    features = backpropagate(network, x)[0][-1]
+    before = network.preactivations(x)
+    hidden = network.activation(before[-2]) if len(before) > 1 else jnp.asarray(x)
+    features = network.scales()[-1] * hidden
     return features @ features.T + network.bias_scale**2

@@ -24,7 +24,8 @@ class Layer:
     Inputs of a layer have shape (batch, positions…, channels), or several such arrays after a fan-out. A layer is a
     frozen dataclass with
 
-    - `init(key, shape) → (shape, parameters)` and `apply(parameters, x, key=None)`: the finite network;
+    - `init(key, shape) → (shape, parameters)` and `apply(parameters, x, key=None)`: the finite network (`extra`
+      reaches every layer, as a graph does that comes with the inputs);
     - `kernel(block, left, right) → block`: how covariances move through it at infinite width. `left` and `right` are
       what `record` kept of the inputs at both ends (an activation keeps their variances), so that all pairs can be
       computed in tiles while every input's own chain is followed once;
@@ -34,7 +35,7 @@ class Layer:
     def init(self, key: Any, shape: Any) -> tuple[Any, Any]:
         return shape, ()
 
-    def apply(self, parameters: Any, x: Any, *, key: Any = None) -> Any:
+    def apply(self, parameters: Any, x: Any, *, key: Any = None, **extra: Any) -> Any:
         raise NotImplementedError
 
     def record(self, block: Any) -> Any:

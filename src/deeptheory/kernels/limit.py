@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -61,13 +62,15 @@ def limit_kernel(
     want: Sequence[str] = FIELDS,
     diagonal_spatial: bool = False,
     tile: int | None = None,
+    pattern: tuple[Any, Any] = (None, None),
 ) -> Kernel:
     """Return the NNGP and tangent kernels of a network as the widths of its hidden layers go to infinity.
 
     Inputs are (batch, positions…, channels); with `other` left out, x against itself. The first covariance is xᵀx'/c.
     Only what `want` names is computed. Pairs are processed in tiles of `tile` inputs a side (chosen by size if None),
     the upper triangle alone when both sets are one, so memory beyond the result stays that of a tile. The diagonal is
-    exact; at coinciding inputs gradients are the mean of the one-sided derivatives.
+    exact; at coinciding inputs gradients are the mean of the one-sided derivatives. `pattern` holds the graphs of both
+    sets for a network with `Aggregate` layers.
     """
     unknown = set(want) - set(FIELDS)
     if unknown:
@@ -81,7 +84,7 @@ def limit_kernel(
             raise ValueError(f"both sets need inputs of one shape, got {x.shape[1:]} and {other.shape[1:]}")
     variances = "cov1" in want or "cov2" in want
     demand = network.demand(Demand(not diagonal_spatial, variances, variances and not diagonal_spatial))
-    return _limit_kernel(network, x, other, _Plan(tuple(want), diagonal_spatial, tile, demand))
+    return _limit_kernel(network, x, other, _Plan(tuple(want), diagonal_spatial, tile, demand), pattern)
 
 
 def _checked(x: Any, name: str) -> Array:
@@ -98,20 +101,24 @@ def _checked(x: Any, name: str) -> Array:
 
 
 @partial(jax.jit, static_argnums=(0, 3))
-def _limit_kernel(network: Layer, x: Array, other: Array | None, plan: _Plan) -> Kernel:
+def _limit_kernel(
+    network: Layer, x: Array, other: Array | None, plan: _Plan, pattern: tuple[Array | None, Array | None]
+) -> Kernel:
     demand = plan.demand
-    left, right = (None if each is None else jnp.moveaxis(each, 0, -2) for each in (x, other))
+    left = jnp.moveaxis(x, 0, -2)
+    right = None if other is None else jnp.moveaxis(other, 0, -2)
 
-    def own(inputs: Array) -> tuple[Block, Any]:
+    def own(inputs: Array, graph: Array | None) -> tuple[Block, Any]:
         """Every input with itself: its covariance after the network, and what the layers record on the way."""
         full = demand.full_variances
-        return network.follow(input_block(inputs, inputs, full=full, paired=True, with_tangent=False))
+        return network.follow(input_block(inputs, inputs, full=full, paired=True, with_tangent=False, graph=graph))
 
     (own_left, record_left), (own_right, record_right) = (
-        own(each) if demand.variances and each is not None else (None, None) for each in (left, right)
+        own(each, graph) if demand.variances and each is not None else (None, None)
+        for each, graph in zip((left, right), pattern, strict=True)
     )
     symmetric = right is None
-    if symmetric:
+    if right is None:
         right, record_right = left, record_left
     cross = None
     if "nngp" in plan.want or "ntk" in plan.want:

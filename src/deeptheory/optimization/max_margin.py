@@ -161,11 +161,11 @@ def residual_decay(signed_points: Float[Array | np.ndarray, "n d"], solution: Ma
 
 
 class ResidualForces(NamedTuple):
-    """What changes ½|r|² per unit of log time: the support vectors, the other points, and the bound on the latter."""
+    """What changes ½|r|² per unit of log time: the support vectors, and the others as a share of their bound."""
 
     support: Float[np.ndarray, " times"]
-    others: Float[np.ndarray, " times"]
-    bound: Float[np.ndarray, " times"]
+    share: Float[np.ndarray, " times"]
+    log_bound: Float[np.ndarray, " times"]
 
 
 def residual_forces(
@@ -179,17 +179,22 @@ def residual_forces(
     """Split d(½|r|²)/ds for r = w − ŵs − w̃ under the exponential loss, s = log t, as the proof of the theorem does.
 
     Support vectors contribute Σ αᵢ zᵢ(e^(−zᵢ) − 1) ≤ 0 with zᵢ = ⟨r, x̄ᵢ⟩; the others at most
-    e^(−(θ−1)s) · weight · Σ e^(−⟨w̃, x̄ᵢ⟩), because z e^(−z) ≤ 1 (in fact ≤ 1/e). Reference: lucchi (11.17)–(11.20).
+    e^(−(θ−1)s) · weight · Σ e^(−⟨w̃, x̄ᵢ⟩), because z e^(−z) ≤ 1 (in fact ≤ 1/e). That bound overflows when the margin is
+    small, hence its logarithm. Reference: lucchi (11.17)–(11.20).
     """
+    from scipy.special import logsumexp
+
     points, log_times = np.asarray(signed_points, np.float64), np.asarray(log_times, np.float64)
     weight = 1 / len(points) if weight is None else weight
-    limit, slack = residual_limit(points, solution, weight=weight), residual_decay(points, solution)[1]
-    z, outside = np.asarray(error, np.float64) @ points.T, ~solution.support
+    limit, outside = residual_limit(points, solution, weight=weight), ~solution.support
+    if not outside.any():
+        raise ValueError("every point is a support vector: there are no others to push")
+    z = np.asarray(error, np.float64) @ points.T
     support = (solution.duals * z * np.expm1(-z)).sum(1)
-    start = weight * np.exp(-points[outside] @ limit)
-    late = np.exp(-np.outer(log_times, points[outside] @ solution.vector - 1))
-    others = (late * np.exp(-z[:, outside]) * z[:, outside]) @ start
-    return ResidualForces(support, others, np.exp(-slack * log_times) * start.sum() if outside.any() else 0 * log_times)
+    slack, first = points[outside] @ solution.vector - 1, np.log(weight) - points[outside] @ limit
+    log_bound = logsumexp(first) - slack.min() * log_times
+    share = np.exp(first - np.outer(log_times, slack) - z[:, outside] - log_bound[:, None]) * z[:, outside]
+    return ResidualForces(support, share.sum(1), log_bound)
 
 
 def stable_step(

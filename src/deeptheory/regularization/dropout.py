@@ -11,6 +11,7 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
 __all__ = [
@@ -39,7 +40,7 @@ Rationals = Sequence[Sequence[int | Fraction]]
 
 def dropout_strength(rate: Scalar) -> Scalar:
     """Return λ = p/(1−p), the variance of one entry of a dropout mask of mean one."""
-    if not isinstance(rate, jax.core.Tracer) and not 0 <= rate < 1:
+    if not isinstance(rate, Tracer) and not 0 <= rate < 1:
         raise ValueError(f"rate is the probability of dropping a column and must be in [0, 1), not {rate}")
     return rate / (1 - rate)
 
@@ -202,7 +203,7 @@ def dropout_shrinkage(
     kept = (singular * (width + strength * position) > strength * total) & (position <= width)
     rank = jnp.sum(kept)
     threshold = strength * jnp.sum(jnp.where(kept, singular, 0)) / (width + strength * rank)
-    return jnp.where(kept, singular - threshold, 0), threshold
+    return jnp.where(kept, singular - threshold, 0), jnp.asarray(threshold)
 
 
 def dropout_optimum(target: Float[AnyArray, "d2 d0"], width: int, rate: Scalar) -> Float[Array, "d2 d0"]:

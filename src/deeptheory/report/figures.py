@@ -38,25 +38,40 @@ def figure(run: "Run", drawing: Drawing | None = None):
 
     `drawing` stands in for the claim's own, which is looked up in the catalogue where none is given.
     """
-    shown = drawn(run, drawing if drawing is not None else drawing_of(run.claim))
-    return composed(shown) if shown else composed({"": Drawn.said([run.reason], run.reason)})
+    drawing = drawing if drawing is not None else drawing_of(run.claim)
+    if drawing is not None and run.described:
+        chart = drawing(run.evidence)
+        chart.config = configured(own(chart.to_dict()).get("config", {}))
+        return chart
+    return charted(composed(drawn(run) or {"": Drawn.said([run.reason], run.reason)}))
 
 
-def composed(shown: dict[str, Drawn]):
-    """Figures below each other, each under its name, as one Altair chart."""
+def composed(shown: dict[str, Drawn]) -> Spec:
+    """Figures below each other, each under its name, in our look."""
+    titled = []
+    for name, each in shown.items():
+        parts = each.spec.get("vconcat", [each.spec])
+        first = {**parts[0], "title": name} if name and len(shown) > 1 else parts[0]
+        titled.append({**each.spec, "vconcat": [first, *parts[1:]]} if "vconcat" in each.spec else first)
+    whole = titled[0] if len(titled) == 1 else drawings.stacked(*titled)
+    return {**whole, "config": configured(whole.get("config", {}))}
+
+
+def charted(spec: Spec):
+    """A specification made of our panels as an Altair chart. (`from_dict` would do, thirty times as slowly.)"""
     import altair as alt
 
-    panels: list[Spec] = []
-    for name, each in shown.items():
-        parts = [dict(part) for part in each.spec.get("vconcat", [each.spec])]
-        if name and len(shown) > 1:
-            parts[0]["title"] = name
-        panels += parts
-    whole = dict(next(iter(shown.values())).spec) if len(shown) == 1 else drawings.stacked(*panels)
-    kinds = {"vconcat": alt.VConcatChart, "hconcat": alt.HConcatChart, "layer": alt.LayerChart, "facet": alt.FacetChart}
-    kind = next((kinds[part] for part in kinds if part in whole), alt.Chart)
-    # Not validated here: Altair would check every row of data. It is when the chart is shown or saved.
-    return kind.from_dict({**whole, "config": configured(whole.get("config", {}))}, validate=False)
+    rest = {
+        name: value for name, value in spec.items() if name not in ("vconcat", "layer", "data", "params", "encoding")
+    }
+    if "data" in spec:
+        rest["data"] = alt.InlineData(values=spec["data"]["values"])
+    if spec.get("params"):
+        rest["params"] = [alt.TopLevelSelectionParameter(**param) for param in spec["params"]]
+    for kind, part in ((alt.VConcatChart, "vconcat"), (alt.LayerChart, "layer")):
+        if part in spec:
+            return kind(**{part: [charted(each) for each in spec[part]]}, **rest)
+    return alt.Chart(encoding=alt.FacetedEncoding(**spec["encoding"]), **rest)
 
 
 def configured(config: Spec) -> Spec:

@@ -62,5 +62,5 @@ def drawing(run: "Run") -> str:
     few = dict(list(figures.items())[:PIECES])
     rest = len(figures) - len(few)
     note = f'<div style="{MUTED}">and {rest} more: <code>run.figure()</code> shows them all</div>' if rest else ""
-    spec = json.dumps(composed(few).to_dict(validate=False)).replace(INK, "currentColor")
+    spec = json.dumps(composed(few)).replace(INK, "currentColor")
     return vl_convert.vegalite_to_svg(spec) + note

@@ -5,14 +5,16 @@ reciprocal, while its definition 6.5 is parametrised as here.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Key, Num, UInt32
 
 from deeptheory.randomness import generator
@@ -39,7 +41,7 @@ ENTRY_LAWS = ("gaussian", "rademacher", "uniform", "exponential")
 
 def _check(ratio: Scalar, variance: Scalar) -> None:
     for name, value in (("ratio", ratio), ("variance", variance)):
-        if not isinstance(value, jax.core.Tracer) and not (value > 0 and math.isfinite(value)):
+        if not isinstance(value, Tracer) and not (value > 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be positive and finite, not {value}")
 
 
@@ -129,7 +131,7 @@ def _quantile(probability: AnyArray, ratio: Scalar, variance: Scalar) -> Array:
     return jnp.where((mass <= 0) & (ratio > 1), 0, point)
 
 
-def marchenko_pastur_moment(order: int, ratio: Scalar | Fraction, variance: Scalar | Fraction = 1) -> Scalar | Fraction:
+def marchenko_pastur_moment(order: int, ratio: Any, variance: Any = 1) -> Any:
     """Return the mean of xᵏ, s²ᵏ Σ_{r<k} aʳ C(k, r) C(k−1, r)/(r+1); exact for a ratio given as a fraction.
 
     jagannath Def. 6.5; the coefficients are the Narayana numbers.
@@ -193,7 +195,7 @@ def _partitions(size: int) -> Iterator[tuple[int, ...]]:
 @lru_cache(maxsize=64)
 def _trace_coefficients(order: int, entries: str) -> dict[tuple[int, int], Fraction]:
     """Count the closed walks i₁ k₁ i₂ k₂ … of tr (XXᵀ)ᵏ by how many rows and columns they visit, with their moments."""
-    weights: Counter[tuple[int, int]] = Counter()
+    weights: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for rows in _partitions(order):
         for columns in _partitions(order):
             visits = Counter(

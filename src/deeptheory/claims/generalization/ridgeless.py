@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 import jax
 import numpy as np
-import scipy.optimize
 from annotated_types import Interval
 
 from deeptheory.generalization.ridgeless import (
@@ -110,21 +109,17 @@ def double_descent(
         # The law is for every β: the mean over many directions a design has little of the bias's fluctuation left.
         beta = generator(jax.random.fold_in(branch, 1)).standard_normal((48, x.shape[2]))
         found = conditional_bias_variance(x, beta / np.linalg.norm(beta, axis=-1, keepdims=True), noise)
-        bias[i, j] = found.bias.mean(1)
+        bias[i, j] = np.mean(found.bias, axis=1)
         # The mean square of the design is one on average: its fluctuation is taken off, to first order.
         variance[i, j] = found.variance + float(limits[j].variance) * ((x**2).mean((1, 2)) - 1)
     ratios = np.asarray(gammas)
     below, above = np.flatnonzero(ratios < 1), np.flatnonzero(ratios > 1)
     predicted = np.asarray(limits)
-    least = scipy.optimize.minimize_scalar(
-        lambda gamma: float(limiting_bias_variance(gamma, signal=1.0, noise=0.25).risk),
-        bounds=(1.1, 50),
-        method="bounded",
-    )
-    count, order = len(gammas), dict(sizes=sizes, order=1.0)
+    least = np.min(limiting_bias_variance(np.linspace(1.1, 20, 189_001), signal=1.0, noise=0.25).risk)
+    count = len(gammas)
     return {
-        "variance": Law(predicted[:count, 1], variance[:, :count], along={"gamma": ratios}, **order),
-        "bias": Law(predicted[above, 0], bias[:, above], along={"gamma": ratios[above]}, **order),
+        "variance": Law(predicted[:count, 1], variance[:, :count], along={"gamma": ratios}, sizes=sizes, order=1.0),
+        "bias": Law(predicted[above, 0], bias[:, above], along={"gamma": ratios[above]}, sizes=sizes, order=1.0),
         "no bias": Identity(
             bias[:, below], 0.0, scale=1.0, condition=100.0, along={"size": np.asarray(sizes), "gamma": ratios[below]}
         ),
@@ -132,9 +127,11 @@ def double_descent(
             predicted[count:].sum(1),
             (bias + variance)[:, count:],
             along={"features": np.asarray([entries for _, entries in OTHERS])},
-            **order,
+            sizes=sizes,
+            order=1.0,
         ),
-        "minimum": Identity(np.asarray([least.fun]), overparameterized_minimum(signal=1.0, noise=0.25)[1], error=1e-9),
+        # The grid's step, 1e-4, leaves its square.
+        "minimum": Identity(np.asarray([least]), overparameterized_minimum(signal=1.0, noise=0.25)[1], error=1e-8),
     }
 
 

@@ -80,7 +80,7 @@ hand_written_gradient.control("the listing as printed", erratum="L2.15", of="gra
     "average, than the linear discriminant with its 0.1745.",
     needs="equal class weights; step 0.5 on the whole sample",
     scale="printed: 1000 points a class, two layers of 200, 500 steps; here: 300 points, layers of 12, 100 steps",
-    full=dict(per_class=1000, width=50, steps=500),
+    full=dict(per_class=500, width=30, steps=300),
 )
 def training_towards_the_bayes_rule(
     key,

@@ -209,7 +209,7 @@ def quadratic_modes(
     matrix = basis * spectrum @ basis.T
     function = Quadratic(jnp.asarray(matrix), jnp.zeros(dimension))
     best, rate = optimal_quadratic_step(1 / condition, 1.0)
-    sizes = (0.3, 1.0, best, 1.9)
+    sizes = (0.3, 1.0, float(best), 1.9)
     run = np.stack([descend(function, jnp.asarray(basis @ offsets), size, steps=steps).value for size in sizes])
     modes = jnp.asarray(spectrum), jnp.asarray(offsets)
     predicted = np.stack([quadratic_losses(*modes, step_size=size, steps=steps) for size in sizes])

@@ -5,7 +5,7 @@ come from a small linear system and carry no sampling noise; simulation confirms
 """
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -181,7 +181,7 @@ def nothing_is_found_below_the_threshold(
         peaks = []
         for k, n in zip(row, sizes, strict=True):
             alpha = ratio(n)
-            settings = dict(dimension=n, step=step(alpha), max_steps=max(1, round(alpha * n)))
+            settings: dict[str, Any] = dict(dimension=n, step=step(alpha), max_steps=max(1, round(alpha * n)))
             # Short runs and wide scatter where the drift is at most linear, long runs and little where it is quadratic.
             replicas = trials if link is CUBIC else 4 * trials
             peaks.append(overlap_chain(k, link, replicas=replicas, stop=False, **settings).peak)
@@ -208,7 +208,7 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     searches, descents, limits = np.empty((3, 3, len(sizes)))
     for i, (link, step, shrink, symmetric) in enumerate(problems):
         for j, n in enumerate(sizes):
-            settings = dict(dimension=n, step=step * n**-shrink, symmetric=symmetric)
+            settings: dict[str, Any] = dict(dimension=n, step=step * n**-shrink, symmetric=symmetric)
             searches[i, j] = mean_hitting_time(link, level=0.5, **settings)
             descents[i, j] = mean_hitting_time(link, level=0.9, start=0.5, **settings)
             limits[i, j] = n * descent_time(link, 0.5, 0.9, step=settings["step"])

@@ -92,7 +92,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does; and between perturbations no run "
     r"strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
     needs="η = 1/ℓ, r = ε, T = 4ℓ/√(ρε); the constants in front of r and T are ours",
-    full=dict(trials=2000, dimension=40, steps=1200),
+    full=dict(trials=500, dimension=20, steps=500),
 )
 def perturbed_descent_escapes(
     key,

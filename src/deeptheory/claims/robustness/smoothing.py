@@ -139,7 +139,7 @@ def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Inte
         ]
         label = int(np.argmax(counts[0]))
         lower[t] = smoothed_probability_bound(
-            clopper_pearson_lower(int(counts[0][label]), samples, 1e-9), np.linalg.norm(move), 1.0
+            clopper_pearson_lower(int(counts[0][label]), samples, 1e-9), float(np.linalg.norm(move)), 1.0
         )
         upper[t] = 1 - clopper_pearson_lower(samples - int(counts[1][label]), samples, 1e-9)
     here = halfspace_probability(WEIGHTS, BIAS, POINT, 0.5)
@@ -185,9 +185,15 @@ def certificate_coverage(
     margins = np.array([0.005, 0.5, 1.2])  # distance to the boundary over β
     failures = np.empty(3, int)
     for i, margin in enumerate(margins):
-        point, draws = np.array([margin]), dict(beta=1.0, samples=votes_each, repeats=trials)
         count, select = (
-            votes(jax.random.fold_in(key, 2 * i + j), lambda x: (x[:, 0] > 0).astype(int), point, **draws)
+            votes(
+                jax.random.fold_in(key, 2 * i + j),
+                lambda x: (x[:, 0] > 0).astype(int),
+                np.array([margin]),
+                beta=1.0,
+                samples=votes_each,
+                repeats=trials,
+            )
             for j in range(2)
         )
         level = alpha if limit == "confidence" else 0.5
@@ -229,7 +235,7 @@ def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["
             base = classify(grid).reshape(len(axis), -1) > 0
             # p and 1 − p are both averaged, so that a label that is almost certain keeps its finite radius.
             yes, no = smoothed_field(base * 1.0, spacing, beta), smoothed_field(~base * 1.0, spacing, beta)
-            radius = certified_radius(np.maximum(yes, no), np.minimum(yes, no), beta)[i, j]
+            radius = np.asarray(certified_radius(np.maximum(yes, no), np.minimum(yes, no), beta))[i, j]
             radius = np.minimum(radius, -beta * ndtri(np.maximum(np.minimum(yes, no)[i, j], 1e-300)))
             distance = boundary_distance(yes > no if certified == "smoothed" else base, spacing)[i, j]
             correct = ((yes > no)[i, j] == (labels == 1)).astype(int)

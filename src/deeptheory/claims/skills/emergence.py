@@ -114,7 +114,7 @@ def first_moment_is_attained(evidence):
     r"the $\beta$ with $k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)+H(\alpha)|S|/|T|$, though they pass the "
     r"one without $|S|/|T|$ when there are half as many skills as pieces.",
     needs="uniform skills and pieces",
-    full=dict(texts=2000, trials=32),
+    full=dict(texts=800, trials=16),
 )
 def many_skills(
     key,

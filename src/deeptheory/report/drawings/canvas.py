@@ -104,7 +104,7 @@ def panel(records: Rows, *layers: Spec, height: int, movable: bool = True) -> Sp
 
     The wheel zooms only with shift and a finger never drags, so that the page still scrolls over its figures.
     """
-    view = []
+    last, params = layers[-1], []
     if movable:
         # Named after what it shows: two panels must not share a view, and equal runs must give equal pages.
         shown = json.dumps([records, [layer["encoding"] for layer in layers]], sort_keys=True)
@@ -114,22 +114,20 @@ def panel(records: Rows, *layers: Spec, height: int, movable: bool = True) -> Sp
             "zoom": "wheel![event.shiftKey]",
             "clear": "dblclick",
         }
-        view = [{"name": f"view_{zlib.crc32(shown.encode()):08x}", "select": select, "bind": "scales"}]
-    last = {**layers[-1], **({"params": view} if view else {})}
-    return {"data": {"values": records}, "height": height, "layer": [*layers[:-1], last]}
+        name = f"{zlib.crc32(shown.encode()):08x}"
+        last = {**last, "name": f"marks_{name}"}
+        params = [{"name": f"view_{name}", "select": select, "bind": "scales", "views": [f"marks_{name}"]}]
+    return {"data": {"values": records}, "height": height, "layer": [*layers[:-1], last], "params": params}
 
 
-def stacked(*panels: Spec) -> Spec:
-    """Panels below each other, each with its own scales."""
+def stacked(*figures: Spec) -> Spec:
+    """The panels of these figures below each other, each with its own scales; what moves them stands at the top."""
+    panels = [panel for figure in figures for panel in figure.get("vconcat", [figure])]
     return {
-        "vconcat": list(panels),
+        "vconcat": [{name: value for name, value in panel.items() if name != "params"} for panel in panels],
         "resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}},
+        "params": [param for figure in figures for param in figure.get("params", [])],
     }
-
-
-def panels(spec: Spec) -> list[Spec]:
-    """The panels of a figure that may have one or several."""
-    return spec.get("vconcat", [spec])
 
 
 def number(field: str, *, scale: Spec | None = None, axis: Spec | None = None, **more: Any) -> Spec:

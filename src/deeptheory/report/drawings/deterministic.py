@@ -18,7 +18,6 @@ from deeptheory.report.drawings.canvas import (
     mark,
     number,
     panel,
-    panels,
     scale,
     stacked,
     tips,
@@ -88,7 +87,7 @@ def identity(piece: Identity, level: float) -> Drawn:
         return Drawn(gaps, f"The distance of each number from zero, {allows}")
     shown = against(left, right, piece.along)
     caption = f"Two computations of the same numbers; below, the gap between them {allows}"
-    return Drawn(stacked(*panels(shown), gaps), caption)
+    return Drawn(stacked(shown, gaps), caption)
 
 
 def against(left: np.ndarray, right: np.ndarray, along: dict[str, Any]) -> Spec:

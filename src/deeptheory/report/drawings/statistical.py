@@ -19,7 +19,6 @@ from deeptheory.report.drawings.canvas import (
     mark,
     number,
     panel,
-    panels,
     scale,
     stacked,
     text,
@@ -62,7 +61,7 @@ def law(piece: Law, level: float) -> Drawn:
     )
     if np.size(middle) == 1:
         return Drawn(lines, approach)
-    return Drawn(stacked(*panels(found.spec()), lines), f"{caption} Below: {approach[0].lower()}{approach[1:]}")
+    return Drawn(stacked(found.spec(), lines), f"{caption} Below: {approach[0].lower()}{approach[1:]}")
 
 
 def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndarray) -> Spec:

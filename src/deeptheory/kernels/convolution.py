@@ -1,0 +1,191 @@
+"""Convolutions: weights shared between positions, one set a position, and transposed."""
+
+from dataclasses import dataclass
+from math import prod
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array
+
+from deeptheory.kernels.block import Block
+from deeptheory.kernels.dense import Affine
+from deeptheory.kernels.layer import Layer, check_shape, one_block, scaled
+from deeptheory.kernels.windows import check_window, output_extent, window_sum, wrap
+
+LETTERS = "XYZUVW"
+
+
+def _numbers(rank: int) -> tuple[str, str, str]:
+    letters = LETTERS[:rank]
+    return f"N{letters}C", f"{letters}IO", f"N{letters}C"
+
+
+@dataclass(frozen=True)
+class Conv(Layer):
+    """A convolution with any window, strides and SAME, VALID or CIRCULAR padding.
+
+    Covariances of positions p, q after it are σ_w² times the mean over window offsets δ of those of sp + δ, sq + δ.
+    """
+
+    width: int
+    window: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    padding: str = "VALID"
+    W_std: float = 1.0
+    b_std: float | None = None
+    parameterization: str = "ntk"
+    s: tuple[int, int] = (1, 1)
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise ValueError(f"the width of a {type(self).__name__} layer must be at least 1, got {self.width}")
+        check_window(type(self).__name__, self.window, self.steps, self.padding)
+        _ = self.affine
+
+    @property
+    def affine(self) -> Affine:
+        return Affine(self.W_std, self.b_std, self.parameterization, self.s)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return self.strides or (1,) * len(self.window)
+
+    def fan_in(self, channels: int) -> int:
+        return channels * prod(self.window)
+
+    def extents(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
+        found = tuple(
+            output_extent(n, w, s, self.padding) for n, w, s in zip(spatial, self.window, self.steps, strict=True)
+        )
+        if min(found, default=1) < 1:
+            raise ValueError(f"a window of {self.window} does not fit positions {spatial} with VALID padding")
+        return found
+
+    def init(self, key, shape):
+        check_shape(type(self).__name__, shape, len(self.window))
+        width, channels = self.affine.channels(self.width), shape[-1]
+        biases = (*(1,) * (len(shape) - 1), width)
+        weights = self.affine.draw(key, (*self.window, channels, width), biases, self.fan_in(channels))
+        return (shape[0], *self.extents(tuple(shape[1:-1])), width), weights
+
+    def padded(self, x: Array) -> tuple[Array, str]:
+        if self.padding != "CIRCULAR":
+            return x, self.padding
+        for axis, (window, stride) in enumerate(zip(self.window, self.steps, strict=True)):
+            x = wrap(x, (axis + 1,), window, stride)
+        return x, "VALID"
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape(type(self).__name__, x.shape, len(self.window))
+        weight, bias = parameters
+        fan_in = self.fan_in(x.shape[-1])
+        x, padding = self.padded(x)
+        numbers = _numbers(len(self.window))
+        product = lax.conv_general_dilated(x, weight, self.steps, padding, dimension_numbers=numbers)
+        return self.affine.scale(product, bias, fan_in)
+
+    def averaged(self, block: Block) -> Block:
+        """Take the mean over window offsets, one dimension after the other."""
+        if len(block.spatial) != len(self.window):
+            raise ValueError(
+                f"{type(self).__name__} with window {self.window} met inputs with positions {block.spatial}"
+            )
+        pairs = block.position_axes
+
+        def mean(array: Array) -> Array:
+            for axes, window, stride in reversed(list(zip(pairs, self.window, self.steps, strict=True))):
+                array = window_sum(array, axes, window, stride, self.padding)
+            return scaled(array, 1 / prod(self.window))
+
+        return block.map(mean, spatial=self.extents(block.spatial))
+
+    def kernel(self, block, left, right):
+        block = one_block(type(self).__name__, block)
+        channels = self.affine.channels(self.width)
+        return self.affine.move(self.averaged(block), self.fan_in(block.channels), channels=channels)
+
+
+@dataclass(frozen=True)
+class ConvLocal(Conv):
+    """A convolution with its own weights at every position: different positions become independent."""
+
+    def init(self, key, shape):
+        check_shape("ConvLocal", shape, len(self.window))
+        channels, spatial = shape[-1], self.extents(tuple(shape[1:-1]))
+        width = self.affine.channels(self.width)
+        weights = (*spatial, self.fan_in(channels), width)
+        return (shape[0], *spatial, width), self.affine.draw(key, weights, (1, *spatial, width), self.fan_in(channels))
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape("ConvLocal", x.shape, len(self.window))
+        weight, bias = parameters
+        fan_in = self.fan_in(x.shape[-1])
+        x, padding = self.padded(x)
+        numbers = _numbers(len(self.window))
+        product = lax.conv_general_dilated_local(
+            x, weight, self.steps, padding, filter_shape=self.window, dimension_numbers=numbers
+        )
+        return self.affine.scale(product, bias, fan_in)
+
+    def kernel(self, block, left, right):
+        block = one_block("ConvLocal", block)
+        fan_in, channels = self.fan_in(block.channels), self.affine.channels(self.width)
+        moved = self.affine.move(self.averaged(block), fan_in, channels=channels)
+        if not block.full:
+            return moved
+        same = jnp.ones((1,) * moved.covariance.ndim, bool)
+        for axes, extent in zip(moved.position_axes, moved.spatial, strict=True):
+            shape = [extent if axis in axes else 1 for axis in range(same.ndim)]
+            same = same & jnp.eye(extent, dtype=bool).reshape(shape)
+        return moved.map(lambda array: jnp.where(same, array, 0))
+
+
+@dataclass(frozen=True)
+class ConvTranspose(Conv):
+    """A transposed (fractionally strided) convolution; CIRCULAR padding folds what overhangs back in."""
+
+    def extents(self, spatial):
+        extent = {"VALID": lambda n, w, s: n * s + max(w - s, 0)}.get(self.padding, lambda n, w, s: n * s)
+        return tuple(extent(n, w, s) for n, w, s in zip(spatial, self.window, self.steps, strict=True))
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape("ConvTranspose", x.shape, len(self.window))
+        if self.padding == "CIRCULAR":
+            raise ValueError("ConvTranspose has SAME and VALID padding, not CIRCULAR")
+        weight, bias = parameters
+        numbers = _numbers(len(self.window))
+        product = lax.conv_transpose(x, weight, self.steps, self.padding, dimension_numbers=numbers)
+        return self.affine.scale(product, bias, self.fan_in(x.shape[-1]))
+
+    def averaged(self, block):
+        if self.padding == "CIRCULAR":
+            raise ValueError("ConvTranspose has SAME and VALID padding, not CIRCULAR")
+        if len(block.spatial) != len(self.window):
+            raise ValueError(f"ConvTranspose with window {self.window} met inputs with positions {block.spatial}")
+        pairs = block.position_axes
+        targets = self.extents(block.spatial)
+
+        def mean(array: Array) -> Array:
+            for axes, window, stride, target in zip(pairs, self.window, self.steps, targets, strict=True):
+                array = _spread_sum(array, axes, window, stride, target, self.padding)
+            return scaled(array, 1 / prod(self.window))
+
+        return block.map(mean, spatial=targets)
+
+
+def _spread_sum(x: Array, axes: tuple[int, ...], window: int, stride: int, target: int, padding: str) -> Array:
+    """Dilate by the stride, pad, and sum over the window: a transposed convolution with weights 1."""
+    extent = x.shape[axes[0]]
+    if padding == "SAME":
+        total = window + stride - 2
+        before = window - 1 if stride > window - 1 else -(-total // 2)
+    else:
+        total, before = window + stride - 2 + max(window - stride, 0), window - 1
+    config = [(0, 0, 0)] * x.ndim
+    for axis in axes:
+        config[axis] = (before, total - before, stride - 1)
+    dilated = lax.pad(x, jnp.zeros((), x.dtype), config)
+    result = window_sum(dilated, axes, window, 1, "VALID")
+    if result.shape[axes[0]] != target:
+        raise ValueError(f"a transposed window of {window} and stride {stride} does not fit an axis of {extent}")
+    return result

@@ -1,0 +1,162 @@
+"""Linear maps of positions that need no weights: contraction with a constant, resizing, indexing, graphs."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array
+
+from deeptheory.kernels.block import Block
+from deeptheory.kernels.layer import Demand, Layer, check_shape, one_block
+
+
+def full_matrix(block: Block, array: Array) -> Array:
+    """Reshape a full block's array to (left positions, right positions, inputs…)."""
+    size = prod(block.spatial)
+    return array.reshape(size, size, *array.shape[2 * len(block.spatial) :])
+
+
+def weighted(block: Block, left: Array, right: Array, spatial: tuple[int, ...]) -> Block:
+    """Return Σ L[a, p] K[p, q] R[b, q] for weights (new positions, old positions[, inputs])."""
+    if not block.full and block.spatial:
+        raise ValueError("a map that mixes positions needs covariances between them")
+    names = "apn,pqn,bqn->abn" if block.paired else "apn,pqnm,bqm->abnm"
+    if left.ndim == 2:
+        names = names.replace("apn", "ap")
+    if right.ndim == 2:
+        names = names.replace("bqn", "bq").replace("bqm", "bq")
+    batch = block.covariance.shape[2 * len(block.spatial) :]
+
+    def mix(array: Array) -> Array:
+        mixed = jnp.einsum(names, left, full_matrix(block, array), right, optimize=True)
+        return mixed.reshape(*spatial, *spatial, *batch)
+
+    return block.map(mix, spatial=spatial, full=bool(spatial))
+
+
+def needs_positions(wanted: Demand) -> Demand:
+    return Demand(True, wanted.variances, wanted.variances)
+
+
+class LinearPositions(Layer):
+    """A fixed linear map of the positions of every channel: K ← MKMᵀ, Θ ← MΘMᵀ."""
+
+    def transform(self, x: Array) -> Array:
+        """Map one channel of one input, an array over positions."""
+        raise NotImplementedError
+
+    def init(self, key, shape):
+        check_shape(type(self).__name__, shape)
+        found = jax.eval_shape(self.transform, jax.ShapeDtypeStruct(tuple(shape[1:-1]), jnp.result_type(float)))
+        return (shape[0], *found.shape, shape[-1]), ()
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        return jax.vmap(jax.vmap(self.transform), -1, -1)(x)
+
+    def demand(self, wanted):
+        return needs_positions(wanted)
+
+    def kernel(self, block, left, right):
+        block = one_block(type(self).__name__, block)
+        size = prod(block.spatial)
+        basis = jnp.eye(size, dtype=block.covariance.dtype).reshape(size, *block.spatial)
+        images = jax.vmap(self.transform)(basis)
+        matrix = images.reshape(size, -1).T
+        if not block.spatial:  # a scalar factor
+            return block.map(lambda array: array * matrix[0, 0] ** 2)
+        return weighted(block, matrix, matrix, images.shape[1:])
+
+
+@dataclass(frozen=True)
+class ImageResize(LinearPositions):
+    """Interpolation to other extents, as `jax.image.resize`."""
+
+    extents: tuple[int, ...]
+    method: str = "linear"
+    antialias: bool = True
+
+    def transform(self, x):
+        if x.ndim != len(self.extents):
+            raise ValueError(f"ImageResize to {self.extents} met inputs with positions {x.shape}")
+        return jax.image.resize(x, self.extents, self.method, antialias=self.antialias)
+
+
+@dataclass(frozen=True)
+class Index(LinearPositions):
+    """Some positions alone: integers and slices, one for every position axis."""
+
+    index: tuple[Any, ...]
+
+    def transform(self, x):
+        return x[self.index]
+
+    def __hash__(self) -> int:
+        return hash(str(self.index))
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction(LinearPositions):
+    """`lax.dot_general` of the positions (batch and channels left out) with a constant, on the given side."""
+
+    constant: Any
+    dimension_numbers: Any = (((), ()), ((), ()))
+    constant_left: bool = False
+
+    def transform(self, x):
+        other = jnp.asarray(self.constant, x.dtype)
+        sides = (other, x) if self.constant_left else (x, other)
+        return lax.dot_general(*sides, self.dimension_numbers)
+
+
+@dataclass(frozen=True)
+class Aggregate(Layer):
+    """Sums over the neighbours of a graph that comes with every input: `pattern[n, tail…, head…]` are edge weights.
+
+    `axes` are the position axes the graph connects (0 is the first position axis); all of them if None.
+    """
+
+    axes: tuple[int, ...] | None = None
+
+    def _weights(self, pattern: Array, spatial: tuple[int, ...]) -> Array:
+        """Return (inputs, new positions, old positions) over all positions."""
+        axes = tuple(range(len(spatial))) if self.axes is None else self.axes
+        extents = tuple(spatial[axis] for axis in axes)
+        if pattern.shape[1:] != (*extents, *extents):
+            raise ValueError(
+                f"a graph over positions {extents} has shape (batch, {', '.join(map(str, extents * 2))}),"
+                f" got {pattern.shape}"
+            )
+        size, others = prod(extents), [axis for axis in range(len(spatial)) if axis not in axes]
+        rest = prod(spatial[axis] for axis in others)
+        edges = jnp.swapaxes(pattern.reshape(-1, size, size), 1, 2)
+        spread = jnp.einsum("nab,cd->nacbd", edges, jnp.eye(rest, dtype=edges.dtype))
+        order = [*axes, *others]
+        ordered = [spatial[axis] for axis in order]
+        back = np.argsort(order)
+        rank = len(spatial)
+        table = spread.reshape(-1, *ordered, *ordered)
+        table = jnp.transpose(table, (0, *(1 + back), *(1 + rank + back)))
+        return table.reshape(table.shape[0], size * rest, size * rest)
+
+    def apply(self, parameters, x, *, key=None, pattern=None, **extra):
+        if pattern is None:
+            raise ValueError("Aggregate needs the graph of every input: pass pattern=")
+        spatial = x.shape[1:-1]
+        weights = self._weights(pattern, spatial)
+        return (weights @ x.reshape(x.shape[0], -1, x.shape[-1])).reshape(x.shape)
+
+    def demand(self, wanted):
+        return Demand(True, True, wanted.full_variances or wanted.variances)
+
+    def record(self, block):
+        if block.graph is None:
+            raise ValueError("Aggregate needs the graph of every input: pass pattern=")
+        return jnp.moveaxis(self._weights(block.graph, block.spatial), 0, -1)
+
+    def kernel(self, block, left, right):
+        block = one_block("Aggregate", block)
+        return weighted(block, left, right, block.spatial)

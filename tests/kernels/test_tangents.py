@@ -1,0 +1,171 @@
+import equinox as eqx
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory.kernels.tangents import (
+    functional,
+    jacobian_kernel,
+    kernel_alignment,
+    kernel_spectrum,
+    linearize,
+    output_kernel,
+    tangent_drift,
+    tangent_kernel,
+    tangent_product,
+    taylor_expand,
+)
+from deeptheory.networks import init_mlp
+
+
+def explicit(apply, parameters, x, other=None):
+    """The full kernel (n, m, k, k) from one flat Jacobian."""
+    flat, unflatten = jax.flatten_util.ravel_pytree(parameters)
+    jacobians = [
+        jax.jacfwd(lambda p, inputs=inputs: apply(unflatten(p), inputs))(flat)
+        for inputs in (x, x if other is None else other)
+    ]
+    return np.einsum("nkp,mlp->nmkl", *map(np.asarray, jacobians))
+
+
+def odd_network(parameters, x):
+    """Dense weights on both sides, a shared weight, a scale, a bias over positions, and an unused parameter."""
+    hidden = jnp.tanh(x @ parameters["first"] / 3 + 0.5 * parameters["bias"])
+    hidden = jnp.einsum("nh,gh->ng", hidden, parameters["shared"])
+    hidden = jnp.sin(hidden) @ parameters["shared"] * parameters["gain"]
+    split = hidden.reshape(x.shape[0], 2, 2) @ parameters["positions"] + parameters["offset"]
+    return split.reshape(x.shape[0], -1) @ parameters["last"].T
+
+
+@pytest.fixture
+def odd():
+    rng = np.random.default_rng(1)
+    shapes = {
+        "first": (3, 4), "bias": (1, 4), "shared": (4, 4), "gain": (4,), "positions": (2, 3), "offset": (3,),
+        "last": (2, 6), "unused": (2,),
+    }  # fmt: skip
+    parameters = {name: jnp.asarray(rng.standard_normal(shape)) for name, shape in shapes.items()}
+    return parameters, rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
+
+
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize("route", [tangent_kernel, jacobian_kernel])
+def test_kernel_against_the_explicit_jacobian(odd, second, route):
+    parameters, x, other = odd
+    other = other if second else None
+    expected = explicit(odd_network, parameters, x, other)
+    kernel = route(odd_network, parameters, x, other, trace_axes=())
+    np.testing.assert_allclose(kernel, expected, rtol=1e-11, atol=1e-11)
+    traced = route(odd_network, parameters, x, other)
+    np.testing.assert_allclose(traced, np.einsum("nmkk->nm", expected) / 2, rtol=1e-11, atol=1e-11)
+    diagonal = route(odd_network, parameters, x, other, trace_axes=(), diagonal_axes=(1,))
+    np.testing.assert_allclose(diagonal, np.einsum("nmkk->nmk", expected), rtol=1e-11, atol=1e-11)
+    if not second:
+        own = route(odd_network, parameters, x, trace_axes=(), diagonal_axes=(0,))
+        np.testing.assert_allclose(own, np.einsum("nnkl->nkl", expected), rtol=1e-11, atol=1e-11)
+        mean = route(odd_network, parameters, x, trace_axes=(0,))
+        np.testing.assert_allclose(mean, np.einsum("nnkl->kl", expected) / 5, rtol=1e-11, atol=1e-11)
+
+
+def test_equinox_modules_and_convolutions(key):
+    class Network(eqx.Module):
+        convolution: eqx.nn.Conv2d
+        norm: eqx.nn.LayerNorm
+        mlp: eqx.nn.MLP
+
+        def __call__(self, x):
+            return self.mlp(self.norm(jax.nn.gelu(self.convolution(x)).ravel()))
+
+    one, two = jax.random.split(key)
+    module = Network(
+        eqx.nn.Conv2d(1, 2, 2, key=one), eqx.nn.LayerNorm(18), eqx.nn.MLP(18, 2, 5, 2, activation=jnp.tanh, key=two)
+    )
+    apply, parameters = functional(module, single=True)
+    x = np.random.default_rng(0).standard_normal((3, 1, 4, 4))
+    kernel = tangent_kernel(apply, parameters, x, trace_axes=())
+    np.testing.assert_allclose(kernel, explicit(apply, parameters, x), rtol=1e-9, atol=1e-11)
+
+
+def test_dense_weights_are_never_turned_into_jacobians(key):
+    network = init_mlp(key, (7, 90, 90, 3), bias_scale=0.3)
+    apply, parameters = functional(network)
+    x = np.random.default_rng(0).standard_normal((11, 7))
+    text = str(jax.make_jaxpr(lambda p: tangent_kernel(apply, p, x))(parameters))
+    assert "90,90" in text and "11,3,90" in text
+    assert "3,90,90" not in text and "11,90,90" not in text
+
+
+def test_product_is_the_kernel_times_the_vector(odd):
+    parameters, x, other = odd
+    v = np.random.default_rng(3).standard_normal((4, 2))
+    expected = np.einsum("nmkl,ml->nk", explicit(odd_network, parameters, x, other), v)
+    np.testing.assert_allclose(tangent_product(odd_network, parameters, x, other)(v), expected, rtol=1e-11)
+    own = np.einsum("nmkl,ml->nk", explicit(odd_network, parameters, other), v)
+    np.testing.assert_allclose(tangent_product(odd_network, parameters, other)(v), own, rtol=1e-11)
+
+
+def test_output_kernel(odd):
+    parameters, x, other = odd
+    left, right = odd_network(parameters, x), odd_network(parameters, other)
+    np.testing.assert_allclose(output_kernel(odd_network, parameters, x, other), left @ right.T / 2, rtol=1e-12)
+    full = output_kernel(odd_network, parameters, x, other, trace_axes=())
+    np.testing.assert_allclose(full, np.einsum("nk,ml->nmkl", left, right), rtol=1e-12)
+
+
+@pytest.mark.item("L7.14")
+def test_linearized_kernel_does_not_move(odd):
+    parameters, x, _ = odd
+    moved = jax.tree.map(lambda p: p + 0.3, parameters)
+    linear = linearize(odd_network, parameters)
+    flat, unflatten = jax.flatten_util.ravel_pytree(parameters)
+    jacobian = jax.jacfwd(lambda p: odd_network(unflatten(p), x))(flat)
+    expected = odd_network(parameters, x) + jacobian @ (jax.flatten_util.ravel_pytree(moved)[0] - flat)
+    np.testing.assert_allclose(linear(moved, x), expected, rtol=1e-12)
+    assert float(tangent_drift(linear, parameters, moved, x)) < 1e-13
+    assert float(tangent_drift(odd_network, parameters, moved, x)) > 0.1
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 4])
+def test_taylor_polynomial_of_a_function_with_known_series(degree):
+    def exponential(p, x):
+        return jnp.exp(p["a"] * x)
+
+    x, step = jnp.linspace(-1, 1, 5), 0.7
+    series = sum((x * step) ** k / _factorial(k)
+                 for k in range(degree + 1))  # fmt: skip
+    expanded = taylor_expand(exponential, {"a": jnp.asarray(0.2)}, degree)
+    np.testing.assert_allclose(expanded({"a": jnp.asarray(0.9)}, x), jnp.exp(0.2 * x) * series, rtol=1e-12)
+
+
+def _factorial(k):
+    return float(np.prod(np.arange(1, k + 1)))
+
+
+def test_alignment_and_spectrum():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(6)
+    features = rng.standard_normal((6, 9))
+    kernel = features @ features.T
+    cosine = y @ kernel @ y / (np.linalg.norm(kernel) * (y @ y))
+    assert float(kernel_alignment(kernel, np.outer(y, y))) == pytest.approx(cosine, rel=1e-12)
+    shifted = features - features.mean(0)
+    centred = kernel_alignment(kernel, np.outer(y - y.mean(), y - y.mean()), centred=True)
+    plain = kernel_alignment(shifted @ shifted.T, np.outer(y - y.mean(), y - y.mean()))
+    assert float(centred) == pytest.approx(float(plain), rel=1e-12)
+    spectrum = kernel_spectrum(kernel, y)
+    _, singular, right = np.linalg.svd(features.T)
+    np.testing.assert_allclose(spectrum.values, singular**2, rtol=1e-10)
+    np.testing.assert_allclose(spectrum.energy, (right @ y) ** 2 / (y @ y), rtol=1e-9)
+    assert float(spectrum.cumulative[-1]) == pytest.approx(1)
+
+
+def test_bad_axes(odd):
+    parameters, x, _ = odd
+    with pytest.raises(ValueError, match="rank 2"):
+        tangent_kernel(odd_network, parameters, x, trace_axes=(2,))
+    with pytest.raises(ValueError, match="both traced and diagonal"):
+        tangent_kernel(odd_network, parameters, x, trace_axes=(1,), diagonal_axes=(-1,))
+    with pytest.raises(ValueError, match="degree"):
+        taylor_expand(odd_network, parameters, -1)

@@ -1,0 +1,170 @@
+"""The report in a real browser, from the file system: it draws, it fits a phone, it is readable in light and dark."""
+
+import os
+import shutil
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+PAGES = ["index.html", "errata.html", "subjects/scratch.html", "books/jagannath.html"]
+SETTINGS = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+
+LUMINANCE = """
+(selector) => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => {
+    const part = (c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const element = document.querySelector(selector);
+  const fill = element instanceof SVGElement ? getComputedStyle(element).fill : getComputedStyle(element).color;
+  const [one, two] = [light(rgb(fill)), light(rgb(getComputedStyle(document.body).backgroundColor))];
+  return (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+}
+"""
+
+
+def unavailable(reason):
+    pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        unavailable("playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        unavailable("no Chromium was found")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(params=SETTINGS, ids=lambda setting: f"{setting[1]}-{setting[0]}")
+def page(request, browser):
+    """A page at this width and colour scheme; whatever it complains of fails the test."""
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    opened, complaints = context.new_page(), []
+    opened.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("requestfailed", lambda request: complaints.append(f"not found: {request.url}"))
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def draw_all(page):
+    """Unfold what is folded and wait until every figure is drawn."""
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    charts = page.locator(".chart")
+    for place in range(charts.count()):
+        charts.nth(place).scroll_into_view_if_needed()
+        charts.nth(place).locator("svg").first.wait_for(timeout=30_000)
+    page.wait_for_function("!document.querySelector('.chart:not([data-drawn])')", timeout=60_000)
+    return charts
+
+
+def test_lists_fit_and_set_mathematics(page, site):
+    for name in PAGES:
+        page.goto((site / name).as_uri())
+        assert fits(page), name
+        assert page.evaluate(LUMINANCE, "h1") > 7, name
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        assert fits(page), name
+        box = page.locator("math").first.bounding_box() if page.locator("math").count() else None
+        assert box is None or (box["width"] > 3 and box["height"] > 3), name
+
+
+def test_claims_are_drawn(page, site):
+    for path in sorted((site / "claims").glob("*.html")):
+        page.goto(path.as_uri())
+        charts = draw_all(page)
+        assert fits(page), path.name
+        for place in range(charts.count()):
+            room = charts.nth(place).bounding_box()
+            figure = charts.nth(place).locator("svg").first.bounding_box()
+            assert 0.75 * room["width"] < figure["width"] <= room["width"] + 1, (path.name, place)
+            assert figure["height"] > 20, (path.name, place)
+            assert charts.nth(place).locator("svg path, svg line").count() > 0, (path.name, place)
+    assert len(list((site / "claims").glob("*.html"))) == 10
+
+
+def test_mathematics_and_labels_are_readable(page, site):
+    page.goto((site / "claims/ridgeless_risk.html").as_uri())
+    draw_all(page)
+    box = page.locator(".statement math").first.bounding_box()
+    assert box["width"] > 20 and box["height"] > 10
+    assert page.evaluate(LUMINANCE, ".chart svg .role-axis-label text") > 7
+    assert page.evaluate(LUMINANCE, ".statement") > 7 and page.evaluate(LUMINANCE, "figcaption") > 4.5
+
+
+@pytest.fixture
+def plain(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True, accept_downloads=True)
+    yield context.new_page()
+    context.close()
+
+
+def test_figures_follow_the_colour_scheme_and_the_width(plain, site):
+    plain.goto((site / "claims/errors_fall.html").as_uri())
+    draw_all(plain)
+    colour = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
+    light, wide = plain.evaluate(colour), plain.locator(".chart svg").first.bounding_box()["width"]
+    plain.emulate_media(color_scheme="dark")
+    plain.wait_for_function(f"{colour} !== '{light}'")
+    plain.set_viewport_size({"width": 500, "height": 900})
+    plain.wait_for_function(f"document.querySelector('.chart svg').getBoundingClientRect().width < {wide - 100}")
+    plain.wait_for_timeout(300)
+    assert fits(plain)
+
+
+def test_pointing_shows_numbers_and_the_wheel_still_scrolls(plain, site):
+    plain.goto((site / "claims/logarithm_below_its_tangent.html").as_uri())
+    charts = draw_all(plain)
+    charts.first.scroll_into_view_if_needed()
+    mark = charts.first.locator("svg g.mark-symbol.role-mark").last.locator("path").first
+    mark.hover(force=True)
+    plain.wait_for_selector("#vg-tooltip-element.visible")
+    assert "bound" in plain.locator("#vg-tooltip-element").inner_text()
+    axis = "document.querySelector('.chart svg .role-axis-label').textContent"
+    before, top = plain.evaluate(axis), plain.evaluate("scrollY")
+    plain.mouse.wheel(0, 60)
+    plain.wait_for_function(f"scrollY > {top}")
+    assert plain.evaluate(axis) == before
+    box = charts.first.locator("svg").bounding_box()
+    plain.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    plain.keyboard.down("Shift")
+    for _ in range(5):
+        plain.mouse.wheel(0, -200)
+    plain.keyboard.up("Shift")
+    plain.wait_for_function(f"{axis} !== {before!r}")
+
+
+def test_finding_and_saving(plain, site):
+    plain.goto((site / "index.html").as_uri())
+    plain.get_by_placeholder("Find by name").fill("thm 7.4")
+    shown = plain.locator(".claims tbody tr:visible")
+    assert shown.count() == 1 and "Ridgeless risk" in shown.inner_text()
+    plain.get_by_placeholder("Find by name").fill("no such thing")
+    assert plain.get_by_text("Nothing matches").is_visible()
+    plain.goto((site / "books/jagannath.html").as_uri())
+    plain.get_by_label("Show items").select_option("erratum")
+    assert 0 < plain.locator(".item:visible").count() == plain.locator(".item:visible details.errata").count()
+    plain.goto((site / "books/jagannath.html").as_uri() + "#J7.4")
+    assert plain.locator("#J7\\.4 .erratum").first.is_visible()
+    plain.goto((site / "claims/draws_itself.html").as_uri())
+    draw_all(plain)
+    with plain.expect_download() as saved:
+        plain.locator("button.save").first.click()
+    assert saved.value.suggested_filename == "draws_itself.svg"
