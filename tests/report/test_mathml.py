@@ -86,6 +86,20 @@ def test_slashes_and_bars_are_tight_and_capitals_of_greek_upright():
     assert '<mi mathvariant="normal">Φ</mi>' in formula(r"\Phi") and "<mi>φ" not in formula(r"\Phi")
 
 
+def test_long_formulas_may_be_broken_after_signs_and_relations():
+    long = formula(r"\dot g = 2e^{\beta g}(1-g)((n-1)g+1) + c_1 + c_2")
+    pieces = long.split("<wbr>")
+    assert len(pieces) >= 3 and all(piece.startswith("<math") and piece.endswith("</math>") for piece in pieces)
+    assert all('<mo form="infix">' in piece for piece in pieces[:-1])
+    assert "".join("".join(tree.fromstring(piece).itertext()) for piece in pieces) == "g˙=2eβg(1−g)((n−1)g+1)+c1+c2"
+    assert "<wbr>" not in formula("a+b=c") and "<wbr>" not in formula("a" * 20 + "=b+c+d", display=True)
+
+
+def test_a_comma_stays_with_its_formula():
+    assert re.fullmatch(r'so <span style="white-space:nowrap"><math.*</math>,</span> then', typeset("so $x$, then"))
+    assert typeset("$x$ y").endswith("</math> y")
+
+
 def test_the_books_convert():
     texts = [item.title for item in books.items()]
     texts += [

@@ -274,7 +274,7 @@ class Elementwise(Activation):
 class Numerical(Activation):
     """Any activation, by quadrature with `nodes` points a direction.
 
-    Smooth: Gauss–Hermite, exponentially accurate. With `kinks`, the places where the function or one of its derivatives
+    Smooth: the trapezoidal rule, exponentially accurate. With `kinks`, the places where the function or one of its derivatives
     jumps, the plane is cut there and the same accuracy is kept (at about ten times the cost).
     """
 

@@ -20,8 +20,15 @@ def slope_of(function: Function) -> Function:
 
 
 def smooth_integrals(function: Function, derivative: Function, *, nodes: int) -> Integrals:
-    """Return the integrals by a tensor Gauss–Hermite rule: exponentially accurate for analytic activations."""
-    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    """Return the integrals by a tensor trapezoidal rule, exponentially accurate for analytic activations.
+
+    Its error falls like exp(−2πd/h) with the distance d of the nearest pole, that of Gauss–Hermite only with the root
+    of the number of nodes: for tanh at variance 2, 64 nodes here are worth 200 there. The reach balances that error
+    with the tails left out.
+    """
+    reach = min(REACH, (2 * np.pi * max(nodes - 1, 1)) ** (1 / 3))
+    points = np.linspace(-reach, reach, nodes) if nodes > 1 else np.zeros(1)
+    weights = np.exp(-(points**2) / 2)
     weights = weights / weights.sum()
 
     def integrals(k: Array, a: Array, b: Array, same: Array | None) -> tuple[Array, Array]:

@@ -1,9 +1,9 @@
 """Gradients of a model in factored form: forward and backward factors of every weight instead of its Jacobian.
 
-A weight that enters once, through a matrix product z = hV, has the gradient h ⊗ ∂f/∂z; a bias that enters once, through
-a sum z = a + V, has the gradient ∂f/∂z. One forward and one backward pass with respect to the z give the gradients of all
-such weights. The model is any JAX function: its computation is traced, and weights used in other ways keep their
-Jacobian.
+A weight that enters once, through a matrix product z = hV, has the gradient h ⊗ ∂f/∂z; a bias that enters once,
+through a sum z = a + V, has the gradient ∂f/∂z. One forward and one backward pass with respect to the z give the
+gradients of all such weights. The model is any JAX function: its computation is traced, and weights used in other ways
+keep their Jacobian.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,9 +66,7 @@ def factored_gradients(
     closed = jax.make_jaxpr(single)(leaves, first)
     plan = _Trace(None)
     jax.eval_shape(lambda values, e: _run(plan, closed, values, jax.tree.leaves(e)), leaves, first)
-    structured = {
-        leaf: uses[0] for leaf, uses in plan.uses.items() if len(uses) == 1 and uses[0] is not None
-    }
+    structured = {leaf: uses[0] for leaf, uses in plan.uses.items() if len(uses) == 1 and uses[0] is not None}
     dense = [leaf for leaf in plan.uses if leaf not in structured]
 
     def factors(example: Any) -> tuple[Array, list[Factors]]:
@@ -132,14 +130,20 @@ def _walk(trace: _Trace, jaxpr: Any, consts: Sequence[Any], values: Sequence[Any
             inner = equation.params[_INLINED[name]]
             results, after = _walk(trace, inner.jaxpr, inner.consts, arguments, marks)
         else:
-            functions, options = equation.primitive.get_bind_params(equation.params)
-            results = equation.primitive.bind(*functions, *arguments, **options)
-            results = results if equation.primitive.multiple_results else [results]
+            results = _evaluate(equation, arguments)
             after = _follow(trace, name, equation.params, arguments, marks, results)
         for variable, value, mark in zip(equation.outvars, results, after, strict=True):
             known[variable] = (value, mark)
     outputs = [look(atom) for atom in jaxpr.outvars]
     return [o[0] for o in outputs], [o[1] for o in outputs]
+
+
+def _evaluate(equation: Any, arguments: list) -> list:
+    options = equation.primitive.get_bind_params(equation.params)
+    # Before jax 0.10 functions inside an equation came apart from its options.
+    functions, options = ((), options) if isinstance(options, dict) else options
+    results = equation.primitive.bind(*functions, *arguments, **options)
+    return list(results) if equation.primitive.multiple_results else [results]
 
 
 def _follow(trace: _Trace, name: str, options: dict, arguments: list, marks: list, results: list) -> list:
@@ -184,9 +188,7 @@ def _same_weight(name: str, options: dict, arguments: list, marks: list, at: int
     if name in ("mul", "div") and (name == "mul" or at == 0):
         other = arguments[1 - at]
         if marks[1 - at] == _CONSTANT and jnp.ndim(other) == 0:
-            return _Derived(
-                weight.leaf, weight.axes, weight.scale * other if name == "mul" else weight.scale / other
-            )
+            return _Derived(weight.leaf, weight.axes, weight.scale * other if name == "mul" else weight.scale / other)
     return None
 
 

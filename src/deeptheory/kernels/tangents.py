@@ -1,4 +1,4 @@
-"""Empirical kernels of any differentiable model: tangent kernel, output kernel, products, expansions, drift, spectrum."""
+"""Empirical kernels of any differentiable model: tangent and output kernel, products, expansions, drift, spectrum."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -44,15 +44,22 @@ def contract_outputs(
     averaged over.
     """
     traced, diagonal = canonical(trace_axes, rank), canonical(diagonal_axes, rank)
-    if set(traced) & set(diagonal):
-        raise ValueError(f"axes {sorted(set(traced) & set(diagonal))} are both traced and diagonal; choose one")
     for axis in (*traced, *diagonal):
         if left.shape[axis] != right.shape[axis]:
             raise ValueError(f"output axis {axis} has {left.shape[axis]} and {right.shape[axis]} entries, not the same")
     summed = (*traced, *range(rank, left.ndim))
-    product = lax.dot_general(left, right, ((summed, summed), (diagonal, diagonal)))
     kept = [axis for axis in range(rank) if axis not in traced]
     free = [axis for axis in kept if axis not in diagonal]
+    # As matrices, summed axis last: several summed axes would make XLA copy the right operand transposed.
+    shapes = [[each.shape[axis] for axis in (*diagonal, *free)] for each in (left, right)]
+    matrices = [
+        jnp.transpose(each, (*diagonal, *free, *summed)).reshape(*shape[: len(diagonal)], *_matrix(shape, diagonal), -1)
+        for each, shape in zip((left, right), shapes, strict=True)
+    ]
+    batch = tuple(range(len(diagonal)))
+    last = (len(diagonal) + 1,)
+    product = lax.dot_general(*matrices, ((last, last), (batch, batch)))
+    product = product.reshape(*shapes[0], *shapes[1][len(diagonal) :])
     order: list[int] = []
     for axis in kept:
         if axis in diagonal:
@@ -61,6 +68,10 @@ def contract_outputs(
             place = len(diagonal) + free.index(axis)
             order += [place, place + len(free)]
     return jnp.transpose(product, order) / _size(left.shape, traced)
+
+
+def _matrix(shape: list[int], diagonal: tuple[int, ...]) -> tuple[int]:
+    return (int(np.prod(shape[len(diagonal) :], dtype=int)),)
 
 
 def canonical(axes: Axes, rank: int) -> tuple[int, ...]:
@@ -108,6 +119,7 @@ def tangent_kernel(
     last axis of outputs, is the kernel that the infinitely wide network has; for the dynamics of this very network ask
     for `trace_axes=()`, shape (n, m, k, k). `other_apply` evaluates the second set when it differs (another mask).
     """
+    _checked_axes(apply, parameters, x, trace_axes, diagonal_axes)
     outputs, left = factored_gradients(apply, parameters, x)
     other_outputs, right = outputs, left
     if other is not None or other_apply is not None:
@@ -121,6 +133,13 @@ def tangent_kernel(
         bare = jnp.zeros((*outputs.shape, 0)), jnp.zeros((*other_outputs.shape, 0))
         total = contract_outputs(*bare, rank=outputs.ndim, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
     return total
+
+
+def _checked_axes(apply: Apply, parameters: Any, x: Any, trace_axes: Axes, diagonal_axes: Axes) -> None:
+    rank = jax.eval_shape(apply, parameters, x).ndim
+    both = set(canonical(trace_axes, rank)) & set(canonical(diagonal_axes, rank))
+    if both:
+        raise ValueError(f"axes {sorted(both)} are both traced and diagonal; choose one")
 
 
 def _factor_gram(one: Factors, two: Factors, shapes: Any, axes: tuple[Axes, Axes]) -> Array:
@@ -157,6 +176,7 @@ def jacobian_kernel(
     other_apply: Apply | None = None,
 ) -> Float[Array, "..."]:
     """Return the tangent kernel of any model from its Jacobian, also where examples interact."""
+    _checked_axes(apply, parameters, x, trace_axes, diagonal_axes)
 
     def jacobian(function: Apply, inputs: Any) -> tuple[int, list[Array]]:
         def output(values: Any) -> Array:

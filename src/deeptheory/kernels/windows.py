@@ -77,10 +77,8 @@ def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding:
             for axis in axes:
                 shape[axis] = result
             total = jnp.zeros(shape, x.dtype)
-        index: list[slice] = [slice(None)] * x.ndim
-        for axis in axes:
-            index[axis] = slice(first, last + 1)
-        total = total.at[tuple(index)].add(piece)
+        corner = [first if axis in axes else 0 for axis in range(x.ndim)]
+        total = lax.dynamic_update_slice(total, part(total, first, last + 1, 1) + piece, corner)
     if total is None:
         raise ValueError(f"a window of {window} does not fit an axis of {extent}")
     return total

@@ -71,7 +71,7 @@ def only_default(name: str, **arguments: tuple[Any, Any]) -> None:
     for argument, (value, default) in arguments.items():
         if value != default and value is not None:
             raise ValueError(
-                f"{name}({argument}={value!r}) is not supported: inputs are (batch, positions…, channels); transpose them"
+                f"{name}({argument}={value!r}) is not supported: transpose inputs to (batch, positions…, channels)"
             )
 
 

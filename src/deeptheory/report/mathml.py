@@ -13,6 +13,7 @@ import xml.etree.ElementTree as tree
 __all__ = ["formula", "typeset"]
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
+_PUNCTUATION = re.compile(r"[,.;:!?)\]’”]+")
 _SPACE = "http://www.w3.org/1998/Math/MathML"
 
 # What the converter does not know, in terms of what it does.
@@ -36,6 +37,9 @@ _STYLES = {
     "monospace": "MONOSPACE",
 }
 _SCRIPTED = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
+_BREAKS = "=<>≤≥≪≫≈∼≡∝→↦⇒∈⊂⊆+−±×⋅·,∘"
+SHORT = 18
+"""Characters up to which a formula stays on its line."""
 _OPENING, _CLOSING = "([{⟨⌈⌊", ")]}⟩⌉⌋!′"
 
 
@@ -46,8 +50,14 @@ def typeset(text: str) -> str:
     for found in _FORMULA.finditer(text):
         parts.append(html.escape(text[end : found.start()], quote=False))
         display, inline = found.groups()
-        parts.append(formula(display or inline, display=display is not None))
         end = found.end()
+        made = formula(display or inline, display=display is not None)
+        if display is None and (mark := _PUNCTUATION.match(text, end)):
+            # No line may end between a formula and the comma after it.
+            rest, _, last = made.rpartition("<wbr>")
+            made = f'{rest}{"<wbr>" if rest else ""}<span style="white-space:nowrap">{last}{mark[0]}</span>'
+            end = mark.end()
+        parts.append(made)
     return "".join(parts) + html.escape(text[end:], quote=False)
 
 
@@ -71,8 +81,49 @@ def formula(latex: str, *, display: bool = False) -> str:
         element.tag = element.tag.removeprefix(f"{{{_SPACE}}}")
         _names(element)
     _spaced(root)
-    root.set("xmlns", _SPACE)
+    return "<wbr>".join(_written(part, display) for part in ([list(root)] if display else _broken(root)))
+
+
+def _written(parts: list[tree.Element], display: bool) -> str:
+    root = tree.Element("math", {"xmlns": _SPACE, "display": "block" if display else "inline"})
+    if len(parts) == 1 and parts[0].tag == "mrow":
+        root.append(parts[0])
+    else:
+        tree.SubElement(root, "mrow").extend(parts)
     return tree.tostring(root, encoding="unicode")
+
+
+def _broken(root: tree.Element) -> list[list[tree.Element]]:
+    """A formula in the pieces between which a line may end, for browsers break none: after relations and signs.
+
+    Short formulas are kept whole; inside brackets a line ends only where the piece would otherwise be long.
+    """
+    elements = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
+    if _length(elements) <= SHORT:
+        return [list(root)]
+    pieces: list[list[tree.Element]] = [[]]
+    depth = 0
+    for place, element in enumerate(elements):
+        text = (element.text or "") if element.tag == "mo" else ""
+        core = element[0] if element.tag in _SCRIPTED and len(element) else element
+        depth += (text in _OPENING and text != "") - (
+            core.tag == "mo" and (core.text or "") in _CLOSING and bool(core.text)
+        )
+        pieces[-1].append(element)
+        between = text in _BREAKS and text and element.get("form") != "prefix"
+        if between and place + 1 < len(elements) and _length(pieces[-1]) > (4 if depth <= 0 else SHORT):
+            # At the end of a piece it would count as standing after, not between.
+            element.set("form", "infix")
+            pieces.append([])
+    return pieces
+
+
+def _length(elements: list[tree.Element]) -> int:
+    """About how many characters wide something is."""
+    return sum(
+        max(len("".join(part.itertext())) for part in e) if e.tag == "mfrac" else len("".join(e.itertext()))
+        for e in elements
+    )
 
 
 def _names(element: tree.Element) -> None:

@@ -62,16 +62,31 @@
     return Object.fromEntries(Object.entries(palette).map(([colour, name]) => [colour, style.getPropertyValue("--" + name).trim()]));
   }
 
-  // Give every panel that sets no width of its own this one, and keep words and legends inside it.
+  // Make every panel this wide, side by side only where there is room, and keep words and legends inside.
   function fitted(spec, width) {
     const made = { ...spec };
+    if (typeof made.title === "string") made.title = lines(made.title, width);
+    if (made.hconcat && width < 480) {
+      made.vconcat = made.hconcat;
+      delete made.hconcat;
+    }
     if (made.vconcat) made.vconcat = made.vconcat.map((each) => fitted(each, width));
+    else if (made.hconcat) made.hconcat = made.hconcat.map((each) => fitted(each, width / made.hconcat.length - 30));
     else if (made.layer || made.mark) {
-      if (made.width === undefined) made.width = width;
-      if (made.layer) made.layer = made.layer.map((each) => words(each, width));
+      if (typeof made.width !== "object") made.width = width;
+      if (made.layer) made.layer = made.layer.map((each) => words({ ...each, width: undefined }, width));
       else Object.assign(made, words(made, width));
     }
     return made;
+  }
+
+  function lines(title, width) {
+    const found = [""];
+    for (const word of title.split(" ")) {
+      if (found.at(-1) && 7.6 * (found.at(-1).length + word.length) > width) found.push(word);
+      else found[found.length - 1] += (found.at(-1) && " ") + word;
+    }
+    return found.length > 1 ? found : title;
   }
 
   function words(layer, width) {
@@ -130,7 +145,8 @@
     async embed(width) {
       const columns = width < 420 ? 2 : width < 640 ? 3 : 5; // for drawings that name no colours
       const colours = present();
-      const config = coloured(merged({ ...theme, legend: { ...theme.legend, columns } }, this.spec.config || {}), colours);
+      const sized = { legend: { ...theme.legend, columns }, axis: { ...theme.axis, titleLimit: width + 44 } };
+      const config = coloured(merged({ ...theme, ...sized }, this.spec.config || {}), colours);
       const spec = { ...coloured(fitted(this.spec, width), colours), config };
       if (this.result) this.result.finalize();
       this.result = await window.vegaEmbed(this.chart, spec, { mode: "vega-lite", renderer: "svg", actions: false, tooltip: { theme: "page" } });

@@ -177,6 +177,7 @@ def vega() -> str:
     """Vega, Vega-Lite and Vega-Embed as one classic script: modules do not load from the file system."""
     import vl_convert
 
-    bundle = vl_convert.javascript_bundle(vl_version=vl_convert.get_vegalite_versions()[-1])
+    newest = vl_convert.get_vegalite_versions()[-1]
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=newest)
     # Its top-level names would become those of every other script on the page.
     return f"(function () {{\n{bundle}\n}})();\n"

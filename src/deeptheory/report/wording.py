@@ -80,7 +80,8 @@ def spoken(text: str) -> str:
 
 def _power(found: re.Match[str]) -> str:
     times, sign, exponent = found.groups()
-    return f"{'' if times == '1' else times + ' · '}10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
+    factor = "" if times == "1" else f"{times}\u00a0·\u00a0"
+    return f"{factor}10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
 
 
 def words(name: str) -> str:
@@ -104,7 +105,7 @@ def resolution(kind: str, judged: "Judgement") -> str:
         return f"bound reached to {100 * judged.tightness:.3g} %"
     if kind == "Chance":
         return f"{1 + value:.2g} times the promise"
-    if kind in ("Bounded", "Distribution"):
+    if kind == "Distribution":
         return f"{value:.2g}"
     return percent(value)
 

@@ -163,9 +163,11 @@ class Bounded(Evidence):
             max(steps[-1] / max(steps[-2], 1e-300), (steps[-1] / max(steps[0], 1e-300)) ** (1 / (len(steps) - 1)))
         )
         shown = f"successive differences shrink by {ratio:.2f}; last value {y[-1]:.4g}"
-        judged = Judgement("refuted", shown, self.strength, ratio)
+        # What is left to come, were the differences to go on shrinking so: the growth that would still go unseen.
+        to_come = float(steps[-1] / size) * (ratio / (1 - ratio) if ratio < 0.95 else 1.0)
+        judged = Judgement("refuted", shown, self.strength, to_come)
         if ratio <= 0.7 or steps[-1] <= 1e-9 * size:
-            return Judgement("holds", shown, self.strength, ratio)
+            return Judgement("holds", shown, self.strength, to_come)
         return judged if ratio >= 0.95 else judged.doubted(shown)
 
     def _noisy(self, x: np.ndarray, y: np.ndarray, level: float) -> Judgement:

@@ -61,7 +61,7 @@ THEME: Spec = {
         "labelFontSize": 12.5,
         "labelLimit": 300,
         "symbolStrokeWidth": 2,
-        "offset": 12,
+        "offset": 34,  # leaves room for the title of the y axis, which stands above it
         "columnPadding": 18,
     },
     "title": {"anchor": "start", "color": INK, "fontSize": 14, "fontWeight": 600, "offset": 14, "frame": "group"},
@@ -93,7 +93,7 @@ class Drawn:
 # Vega-Lite -----------------------------------------------------------------------------------------------------------
 
 
-def mark(kind: str, style: Spec, records: Rows | None = None, **encoding: Spec) -> Spec:
+def mark(kind: str, style: Spec, records: Rows | None = None, /, **encoding: Any) -> Spec:
     """A layer: marks of a kind and style over these records (default: those of the panel)."""
     data = {} if records is None else {"data": {"values": records}}
     return {**data, "mark": {"type": kind, **style}, "encoding": encoding}
@@ -141,9 +141,9 @@ def word(field: str, **more: Any) -> Spec:
 
 
 def by_word(field: str, colours: Mapping[str, str], *, legend: bool = True, titled: bool = False) -> Spec:
-    """Colours by the words in a field; `titled` leaves room for the title of the y axis below the legend."""
+    """Colours by the words in a field; `titled` where the y axis has a title, which stands below the legend."""
     scale = {"domain": list(colours), "range": list(colours.values())}
-    shown = {"legend": None} if not legend else {"legend": {"offset": 34}} if titled else {}
+    shown = {"legend": None} if not legend else {} if titled else {"legend": {"offset": 12}}
     return word(field, scale=scale, title=None, **shown)
 
 

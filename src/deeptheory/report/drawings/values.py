@@ -14,7 +14,7 @@ POINTS = 700
 """How many marks a panel may carry."""
 
 LETTERS = "alpha beta gamma delta epsilon eta theta kappa lambda lambda_ mu nu xi rho sigma tau phi psi omega"
-GREEK = dict(zip(LETTERS.split(), "αβγδεηθκλλμνξρστφψω", strict=True))
+GREEK: dict[str, str] = dict(zip(LETTERS.split(), "αβγδεηθκλλμνξρστφψω", strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,136 @@
+"""Any kernel function in batches over any number of devices."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from deeptheory.kernels.limit import Kernel
+from deeptheory.kernels.tiles import place_tile, tile_corners
+from deeptheory.neural_tangents.requests import is_array, on_device
+
+ROWS, COLUMNS = "cov1", "cov2"
+
+
+def batch(
+    kernel_fn: Callable[..., Any], batch_size: int = 0, device_count: int = -1, store_on_device: bool = True
+) -> Callable[..., Any]:
+    """Return `kernel_fn` computing tiles of `batch_size` inputs a side, spread over devices, and putting them together.
+
+    `batch_size=0` makes one tile for each device; `device_count=-1` takes all devices, 0 the default one. Sizes need not
+    divide anything. With `x2=None` matrices are computed from their upper triangle. `store_on_device=False` returns
+    NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the inputs.
+    """
+    if batch_size < 0:
+        raise ValueError(f"batch_size must not be negative, got {batch_size}")
+    if device_count < -1:
+        raise ValueError(f"device_count must be -1 (all devices), 0 or a number of devices, got {device_count}")
+    compiled = eqx.filter_jit(lambda x1, x2, args, kwargs: kernel_fn(x1, x2, *args, **kwargs))
+
+    def batched_kernel_fn(x1: Any, x2: Any = None, *args: Any, **kwargs: Any) -> Any:
+        devices = jax.local_devices()
+        devices = devices if device_count == -1 else devices[: max(device_count, 1)]
+        if not is_array(x1) or not (x2 is None or is_array(x2)):
+            raise ValueError("batches are cut from arrays: x1 and x2 must be one array each")
+        args, kwargs = on_device((args, kwargs))
+        if not batch_size and len(devices) == 1:
+            return _stored(compiled(*on_device((x1, x2)), args, kwargs), store_on_device)
+        right = x1 if x2 is None else x2
+        height = batch_size or -(-len(x1) // len(devices))
+        height, width = min(height, len(x1)), min(batch_size or len(right), len(right))
+
+        def tile(corner: tuple[int, int], device: Any) -> Any:
+            i, j = corner
+            rows, columns = slice(i, i + height), slice(j, j + width)
+            own = x2 is None and i == j and height == width
+            inputs = jax.device_put((x1[rows], None if own else right[columns]), device)
+            parts = {n: _cut(v, rows, columns, own) for n, v in kwargs.items()}
+            return compiled(*inputs, *jax.device_put((args, parts), device) if _movable(args, parts) else (args, parts))
+
+        return _stored(_assembled(tile, (len(x1), len(right)), (height, width), x2 is None, devices, args, kwargs),
+                       store_on_device)  # fmt: skip
+
+    return batched_kernel_fn
+
+
+def _movable(*trees: Any) -> bool:
+    return all(is_array(leaf) for leaf in jax.tree.leaves(trees))
+
+
+def _cut(value: Any, rows: slice, columns: slice, own: bool) -> Any:
+    if isinstance(value, tuple) and len(value) == 2 and all(is_array(v) and v.ndim for v in value):
+        return (value[0][rows], value[0][rows] if own else value[1][columns])
+    return value
+
+
+def _stored(kernel: Any, on_device: bool) -> Any:
+    convert = jnp.asarray if on_device else np.asarray
+    return jax.tree.map(convert, kernel)
+
+
+def _fields(kernel: Any, args: tuple) -> dict[str, Any]:
+    """Return a kernel's arrays by name, so that one-sided covariances are known."""
+    if isinstance(kernel, Kernel):
+        return {name: getattr(kernel, name) for name in ("nngp", "ntk", ROWS, COLUMNS)}
+    if hasattr(kernel, "_asdict"):
+        return kernel._asdict()
+    return {args[0] if args and args[0] in (ROWS, COLUMNS) else "kernel": kernel}
+
+
+def _pairs(kernel: Any, value: Any) -> int | None:
+    """Return how many pairs of axes symmetry exchanges; None where the axes beyond two cannot be told apart."""
+    if value.ndim == 2:
+        return 1
+    if isinstance(kernel, Kernel):
+        return 1 if kernel.diagonal_spatial else value.ndim // 2
+    return None
+
+
+def _assembled(
+    tile: Callable, size: tuple[int, int], side: tuple[int, int], symmetric: bool, devices: list, args: Any, kwargs: Any
+) -> Any:
+    first = tile((0, 0), devices[0])
+    named = {name: value for name, value in _fields(first, args).items() if value is not None}
+    pairs = {name: _pairs(first, value) for name, value in named.items() if name not in (ROWS, COLUMNS)}
+    mirrored = symmetric and side[0] == side[1] and None not in pairs.values() and kwargs.get("rng") is None
+    if side[0] == side[1]:
+        corners = tile_corners(*size, side[0], symmetric=mirrored)
+    else:
+        corners = [
+            (min(i, size[0] - side[0]), min(j, size[1] - side[1]))
+            for i in range(0, size[0], side[0])
+            for j in range(0, size[1], side[1])
+        ]
+    lengths = {ROWS: size[:1], COLUMNS: size[1:]}
+    whole = {
+        name: np.empty((*lengths.get(name, size), *value.shape[1 if name in lengths else 2 :]), value.dtype)
+        for name, value in named.items()
+        if not (symmetric and name == COLUMNS)
+    }
+    waiting: deque = deque([((0, 0), first)])
+    rest = corners[1:]
+    for number in range(len(rest) + 1):
+        if number < len(rest):
+            waiting.append((rest[number], tile(rest[number], devices[(number + 1) % len(devices)])))
+        while len(waiting) >= len(devices) or (waiting and number == len(rest)):
+            corner, piece = waiting.popleft()
+            for name, value in _fields(piece, args).items():
+                if name not in whole:
+                    continue
+                value = np.asarray(value)
+                if name == ROWS:
+                    whole[name][corner[0] : corner[0] + len(value)] = value
+                elif name == COLUMNS:
+                    whole[name][corner[1] : corner[1] + len(value)] = value
+                else:
+                    place_tile(whole[name], value, corner=corner, symmetric=mirrored, pairs=pairs[name] or 1)
+    if isinstance(first, Kernel):
+        empty = dict.fromkeys(("nngp", "ntk", ROWS, COLUMNS))
+        shapes = {"shape1": (size[0], *first.shape1[1:]), "shape2": (size[1], *first.shape2[1:])}
+        return replace(first, **empty | whole, **shapes, x1_is_x2=symmetric)
+    return type(first)(**whole) if hasattr(first, "_asdict") else next(iter(whole.values()))

@@ -1,0 +1,46 @@
+"""What callers may ask for and how it comes back: `get`, and arguments that belong to one of two sets of inputs."""
+
+from collections import namedtuple
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Get = str | tuple[str, ...] | list[str] | None
+
+
+def asked(get: Get, *, default: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that `get` stands for."""
+    return default if get is None else (get,) if isinstance(get, str) else tuple(get)
+
+
+def answered(get: Get, name: str, values: dict[str, Any]) -> Any:
+    """Return one value for one name, a namedtuple for several or for None."""
+    return values[get] if isinstance(get, str) else namedtuple(name, values)(**values)
+
+
+def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split keyword arguments of a network between two sets of inputs.
+
+    A pair gives one value to each set; a single `rng` is split in two, or kept when both sets are one; everything else
+    goes to both.
+    """
+    first, second = {}, {}
+    for name, value in kwargs.items():
+        if isinstance(value, tuple) and len(value) == 2:
+            first[name], second[name] = value
+        elif name == "rng" and value is not None and not same_inputs:
+            first[name], second[name] = jax.random.split(value)
+        else:
+            first[name] = second[name] = value
+    return first, second
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, jax.Array))
+
+
+def on_device(tree: Any) -> Any:
+    """Turn NumPy arrays into JAX arrays, so that compiled functions take them as data."""
+    return jax.tree.map(lambda a: jnp.asarray(a) if isinstance(a, np.ndarray) else a, tree)

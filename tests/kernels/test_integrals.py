@@ -1,0 +1,211 @@
+"""Gaussian integrals of activations against quadrature written here, in NumPy, with nothing shared."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from deeptheory import kernels
+
+PAIRS = np.array([(a, b, r) for a, b in ((1.0, 1.0), (0.3, 1.7), (2.0, 0.9)) for r in (-0.97, -0.4, 0.0, 0.5, 0.99)])
+CLOSE = np.array([(1.3, 0.6, r) for r in (-1.0, 1.0 - 1e-9, 1.0)])
+
+
+def on_hermite_grid(f, g, a, b, r, nodes=160):
+    """E[f(u)g(v)] for smooth functions, by a tensor Gauss–Hermite rule."""
+    x, w = np.polynomial.hermite_e.hermegauss(nodes)
+    w = w / w.sum()
+    u = np.sqrt(a) * x[:, None]
+    v = np.sqrt(b) * (r * x[:, None] + np.sqrt(1 - r * r) * x[None, :])
+    return w @ (f(u) * g(v)) @ w
+
+
+def in_polar_coordinates(f, g, a, b, r):
+    """E[f(u)g(v)] for functions with a kink at 0: rays on which u or v vanish cut the circle, radii are smooth."""
+    t = np.arccos(r)
+    cuts = np.unique(np.mod([np.pi / 2, 3 * np.pi / 2, t + np.pi / 2, t - np.pi / 2, 0.0], 2 * np.pi))
+    cuts = np.append(cuts, cuts[0] + 2 * np.pi)
+    x, w = np.polynomial.legendre.leggauss(40)
+    rho = 7 * (x + 1)
+    mass = 7 * w * rho * np.exp(-(rho**2) / 2) / (2 * np.pi)
+    total = 0.0
+    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+        angle = (low + high) / 2 + (high - low) / 2 * x
+        u = np.sqrt(a) * np.outer(np.cos(angle), rho)
+        v = np.sqrt(b) * np.outer(np.cos(angle - t), rho)
+        total += (high - low) / 2 * (w @ (f(u) * g(v)) @ mass)
+    return total
+
+
+def bell(x):
+    return np.exp(-(x**2))
+
+
+SMOOTH = {
+    "Erf": (
+        kernels.Erf(1.2, 0.7, 0.3),
+        lambda x: 1.2 * special.erf(0.7 * x) + 0.3,
+        lambda x: 1.2 * 0.7 * 2 / np.sqrt(np.pi) * np.exp(-((0.7 * x) ** 2)),
+    ),
+    "SigmoidLike": (
+        kernels.SigmoidLike(),
+        lambda x: 0.5 + 0.5 * special.erf(x / 2.4020563531719796),
+        lambda x: np.exp(-((x / 2.4020563531719796) ** 2)) / np.sqrt(np.pi) / 2.4020563531719796,
+    ),
+    "Gelu": (kernels.Gelu(), lambda x: x * stats.norm.cdf(x), lambda x: stats.norm.cdf(x) + x * stats.norm.pdf(x)),
+    "Sin": (kernels.Sin(1.1, 0.8, 0.4), lambda x: 1.1 * np.sin(0.8 * x + 0.4), lambda x: 0.88 * np.cos(0.8 * x + 0.4)),
+    "Cos": (kernels.Cos(1.1, 0.8, 0.4), lambda x: 1.1 * np.cos(0.8 * x + 0.4), lambda x: -0.88 * np.sin(0.8 * x + 0.4)),
+    "Rbf": (
+        kernels.Rbf(0.7),
+        lambda x: np.sqrt(2) * np.sin(np.sqrt(1.4) * x + np.pi / 4),
+        lambda x: np.sqrt(2.8) * np.cos(np.sqrt(1.4) * x + np.pi / 4),
+    ),
+    "Exp": (kernels.Exp(0.9, 0.5), lambda x: 0.9 * np.exp(x / 2), lambda x: 0.45 * np.exp(x / 2)),
+    "Gaussian": (
+        kernels.Gaussian(1.3, -0.6),
+        lambda x: 1.3 * np.exp(-0.6 * x**2),
+        lambda x: -1.56 * x * np.exp(-0.6 * x**2),
+    ),
+    "Gabor": (
+        kernels.Gabor(),
+        lambda x: bell(x) * np.sin(x),
+        lambda x: bell(x) * (np.cos(x) - 2 * x * np.sin(x)),
+    ),
+    "Polynomial": (
+        kernels.Polynomial((0.2, -0.5, 0.3, 0.1)),
+        lambda x: 0.2 - 0.5 * x + 0.3 * x**2 + 0.1 * x**3,
+        lambda x: -0.5 + 0.6 * x + 0.3 * x**2,
+    ),
+    "Monomial": (kernels.Monomial(5), lambda x: x**5, lambda x: 5 * x**4),
+    "Hermite": (
+        kernels.Hermite(3),
+        lambda x: (x**3 - 3 * x) / np.sqrt(6),
+        lambda x: (3 * x**2 - 3) / np.sqrt(6),
+    ),
+    "Numerical": (
+        kernels.Numerical(lambda x: x * jnp.tanh(x / 2), 100),
+        lambda x: x * np.tanh(x / 2),
+        lambda x: np.tanh(x / 2) + x / 2 / np.cosh(x / 2) ** 2,
+    ),
+    "Elementwise": (
+        kernels.Elementwise(jnp.sin, lambda k, a, b: jnp.exp(-(a + b) / 2) * jnp.sinh(k)),
+        np.sin,
+        np.cos,
+    ),
+}
+
+
+def step(x):
+    return (x >= 0).astype(float)
+
+
+KINKED = {
+    "Relu": (kernels.Relu(), lambda x: np.maximum(x, 0), step),
+    "LeakyRelu": (kernels.LeakyRelu(0.3), lambda x: np.where(x > 0, x, 0.3 * x), lambda x: np.where(x > 0, 1, 0.3)),
+    "ABRelu": (
+        kernels.Rectifier(-0.4, 1.3),
+        lambda x: np.where(x > 0, 1.3 * x, -0.4 * x),
+        lambda x: np.where(x > 0, 1.3, -0.4),
+    ),
+    "Abs": (kernels.Abs(), np.abs, np.sign),
+    "Sign": (kernels.Sign(), np.sign, lambda x: 0 * x),
+    "RectifiedMonomial0": (kernels.RectifiedMonomial(0), step, lambda x: 0 * x),
+    "RectifiedMonomial1": (kernels.RectifiedMonomial(1), lambda x: np.maximum(x, 0), step),
+    "RectifiedMonomial2": (
+        kernels.RectifiedMonomial(2),
+        lambda x: np.maximum(x, 0) ** 2,
+        lambda x: 2 * np.maximum(x, 0),
+    ),
+    "RectifiedMonomial4": (
+        kernels.RectifiedMonomial(4),
+        lambda x: np.maximum(x, 0) ** 4,
+        lambda x: 4 * np.maximum(x, 0) ** 3,
+    ),
+    "Elu by quadrature": (
+        kernels.Numerical(lambda x: jnp.where(x > 0, x, jnp.expm1(jnp.minimum(x, 0))), 48, (0.0,)),
+        lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+        lambda x: np.where(x > 0, 1, np.exp(np.minimum(x, 0))),
+    ),
+}
+
+
+def ours(activation, pairs):
+    a, b, r = map(jnp.asarray, pairs.T)
+    return [np.asarray(value) for value in activation.integrals(r * jnp.sqrt(a * b), a, b, None)]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_activations_against_a_hermite_grid(name):
+    activation, value, derivative = SMOOTH[name]
+    pairs = np.concatenate([PAIRS, CLOSE])
+    mean, slope = ours(activation, pairs)
+    expected = [[on_hermite_grid(f, f, *pair) for pair in pairs] for f in (value, derivative)]
+    np.testing.assert_allclose(mean, expected[0], atol=1e-10, rtol=1e-10)
+    np.testing.assert_allclose(slope, expected[1], atol=1e-10, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_kinked_activations_in_polar_coordinates(name):
+    activation, value, derivative = KINKED[name]
+    mean, slope = ours(activation, PAIRS)
+    expected = [[in_polar_coordinates(f, f, *pair) for pair in PAIRS] for f in (value, derivative)]
+    np.testing.assert_allclose(mean, expected[0], atol=1e-10, rtol=1e-10)
+    np.testing.assert_allclose(slope, expected[1], atol=1e-10, rtol=1e-10)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.6, 0.9999, 1 - 1e-8])
+def test_declared_kinks_away_from_zero(r):
+    """The hard tanh: the inner integral in closed form, the outer by adaptive quadrature."""
+    a, b = 1.4, 0.8
+    activation = kernels.Numerical(lambda x: jnp.clip(x, -1, 1), 48, (-1.0, 1.0))
+
+    def given(m, s):  # E clip(m + s z)
+        def ramp(t):
+            return (m - t) * stats.norm.cdf((m - t) / s) + s * stats.norm.pdf((m - t) / s)
+
+        return ramp(-1) - ramp(1) - 1
+
+    def inside(m, s):
+        return stats.norm.cdf((1 - m) / s) - stats.norm.cdf((-1 - m) / s)
+
+    s = np.sqrt(b * (1 - r * r))
+    kinks = sorted({t / np.sqrt(a) for t in (-1, 1)} | ({t / np.sqrt(b) / r for t in (-1, 1)} if r else set()))
+    edges = [-9, *kinks, 0, 9] if r == 0 else [-9, *kinks, 9]
+
+    def outer(f, inner):
+        pieces = []
+        marks = sorted({*edges, *(k + d for k in kinks for d in (-40 * s, -8 * s, 8 * s, 40 * s) if abs(k + d) < 9)})
+        for low, high in zip(marks[:-1], marks[1:], strict=True):
+            pieces.append(
+                integrate.quad(
+                    lambda z: f(np.sqrt(a) * z) * inner(np.sqrt(b) * r * z, s) * stats.norm.pdf(z),
+                    low, high, epsabs=1e-14, epsrel=1e-13, limit=200,
+                )[0]
+            )  # fmt: skip
+        return sum(pieces)
+
+    mean, slope = ours(activation, np.array([(a, b, r)]))
+    assert mean[0] == pytest.approx(outer(lambda u: np.clip(u, -1, 1), given), abs=1e-10)
+    assert slope[0] == pytest.approx(outer(lambda u: float(abs(u) < 1), inside), abs=1e-10)
+
+
+def test_an_input_with_itself_is_exact():
+    a = jnp.asarray([0.4, 1.0, 3.0])
+    same = jnp.ones(3, bool)
+    mean, slope = kernels.Relu().integrals(a * (1 - 1e-15), a, a, same)
+    np.testing.assert_array_equal(mean, a / 2)
+    np.testing.assert_array_equal(slope, 0.5)
+
+
+def test_the_law_without_a_network():
+    mean, slope = ours(kernels.ExpNormalized(0.7, -0.2), PAIRS)
+    a, b, r = PAIRS.T
+    np.testing.assert_allclose(mean, np.sqrt(a * b) * np.exp(0.7 * (r - 0.2)))
+    np.testing.assert_allclose(slope, 0.7 * np.exp(0.7 * (r - 0.2)))
+
+
+@pytest.mark.parametrize("name", ["Relu", "Abs", "RectifiedMonomial2"])
+def test_zero_inputs_give_zero(name):
+    mean, slope = KINKED[name][0].integrals(jnp.zeros(1), jnp.zeros(1), jnp.ones(1), None)
+    assert mean[0] == 0
+    assert np.isfinite(slope[0])
