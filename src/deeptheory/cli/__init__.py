@@ -11,18 +11,22 @@ from deeptheory.what import Unknown
 
 __all__ = ["app", "lookup", "main", "running"]
 
+INTERRUPTED = 130
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     try:
         status = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
         sys.stdout.flush()
+        if status == INTERRUPTED:  # the framework has turned an interrupt into this
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except (Refused, Unknown, StoreError, ValueError, ImportError) as refusal:
         sentence = str(refusal)
     except KeyboardInterrupt:
         print("stopped; what was finished is kept, and the same command goes on from there", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0

@@ -301,9 +301,16 @@ def _status(done: list[tuple[Entry, Any]], failed: list[Any], expected: str = "h
 def _write_report(path: Path, found: list[Any]) -> Path:
     from deeptheory.report.pages import write
 
+    book = ledger()
+    status = statuses(books.items(), catalogue(), book)
     try:
         return write(
-            path, found, catalogue=catalogue(), books=books, statuses=statuses(books.items(), catalogue(), ledger())
+            path,
+            found,
+            catalogue=catalogue(),
+            books=books,
+            statuses=status,
+            counterexamples=book.counterexamples,
         )
     except (ValueError, OSError) as problem:
         raise Refused(f"the pages cannot be written: {problem}") from None

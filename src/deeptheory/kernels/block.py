@@ -23,11 +23,11 @@ class Block:
     `tangent` is None where it is zero, or not wanted.
     """
 
-    covariance: Array
-    tangent: Array | None
-    rows: Array | None  # numbers of the left and right inputs where the sets are the same: equal numbers, equal inputs
-    columns: Array | None
-    graph: Array | None = None  # weights between positions that came with the inputs, of a paired block
+    covariance: Any  # arrays, or while JAX plans a loop their shapes
+    tangent: Any
+    rows: Any  # numbers of the left and right inputs where the sets are the same: equal numbers, equal inputs
+    columns: Any
+    graph: Any = None  # weights between positions that came with the inputs, of a paired block
     spatial: tuple[int, ...] = static(default=())
     channels: int = static(default=1)
     full: bool = static(default=False)

@@ -71,7 +71,7 @@ def function_flow(
         raise ValueError("outputs at other inputs need other_kernel, the kernel of those with the training inputs")
     theta, start = np.asarray(kernel, float), np.asarray(outputs, float)
     shape, size = start.shape, start.size
-    moving = friction is not None
+    moving, drag = friction is not None, 0.0 if friction is None else friction
     gradient = jax.jit(loss_gradient)
     pushed = np.zeros(shape) if velocity is None else np.asarray(velocity, float)
     dtype = jnp.result_type(float)
@@ -80,13 +80,13 @@ def function_flow(
         """Share of the initial velocity still there, and the way it has carried the outputs."""
         if not moving:
             return 0.0, 0.0
-        return np.exp(-friction * t), -np.expm1(-friction * t) / friction if friction else t
+        return np.exp(-drag * t), -np.expm1(-drag * t) / drag if drag else t
 
     def rate(t, state):
         dual = state[:size].reshape(shape)
         present = start + coasting(t)[1] * pushed - np.tensordot(theta, dual, 1)
         slope = np.asarray(gradient(jnp.asarray(present, dtype)), float).ravel()
-        return np.concatenate([state[size:], slope - friction * state[size:]]) if moving else slope
+        return np.concatenate([state[size:], slope - drag * state[size:]]) if moving else slope
 
     state = np.zeros((2 if moving else 1) * size)
     solution = solve_ivp(

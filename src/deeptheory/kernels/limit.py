@@ -11,7 +11,7 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from deeptheory.kernels.block import Block, input_block, static
 from deeptheory.kernels.layer import Demand, Layer
@@ -34,10 +34,10 @@ class Kernel:
     `diagonal_spatial`. `shape1`, `shape2` are shapes of the outputs.
     """
 
-    nngp: Array | None
-    ntk: Array | None
-    cov1: Array | None
-    cov2: Array | None
+    nngp: Any
+    ntk: Any
+    cov1: Any
+    cov2: Any
     x1_is_x2: bool = static(default=False)
     is_gaussian: bool = static(default=False)
     diagonal_spatial: bool = static(default=False)
@@ -56,8 +56,8 @@ class _Plan(NamedTuple):
 
 def limit_kernel(
     network: Layer,
-    x: Float[Array | np.ndarray, "n ... c"],
-    other: Float[Array | np.ndarray, "m ... c"] | None = None,
+    x: Array | np.ndarray,
+    other: Array | np.ndarray | None = None,
     *,
     want: Sequence[str] = FIELDS,
     diagonal_spatial: bool = False,

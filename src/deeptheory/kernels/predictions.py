@@ -17,7 +17,7 @@ Square = Float[Array | np.ndarray, "n n"]
 Filter = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 
 
-class Gaussian(NamedTuple):
+class GaussianLaw(NamedTuple):
     """A Gaussian law of outputs; the covariance is that of one output, the same and independent for each."""
 
     mean: Float[Array, "*output"]
@@ -130,11 +130,11 @@ def predicted(
 
 def trained_ensemble(
     basis: Eigenbasis, rule: Filter, y: Float[Array | np.ndarray, "n *output"], covariance: Square
-) -> Gaussian:
+) -> GaussianLaw:
     """Return the law of f(X) over f₀(X) ~ N(0, Σ): mean Θg(Θ)y, covariance RΣR with R = 1 − Θg(Θ)."""
     remaining = residual(rule)
     half = basis.transform(remaining, covariance)
-    return Gaussian(trained(basis, rule, y), basis.transform(remaining, half.T))
+    return GaussianLaw(trained(basis, rule, y), basis.transform(remaining, half.T))
 
 
 def predicted_ensemble(
@@ -146,7 +146,7 @@ def predicted_ensemble(
     covariance: Square,
     cross_covariance: Float[Array | np.ndarray, "m n"],
     other_covariance: Float[Array | np.ndarray, "m m"],
-) -> Gaussian:
+) -> GaussianLaw:
     """Return the law at other inputs over random initializations f₀ ~ GP(0, Σ), trained with tangent kernel Θ.
 
     With A = Θ(x, X) g(Θ) the mean is Ay and the covariance
@@ -157,7 +157,7 @@ def predicted_ensemble(
     crossed = jnp.asarray(cross_covariance) @ weights
     spread = weights.T @ jnp.asarray(covariance) @ weights
     mean = jnp.tensordot(weights, jnp.asarray(y), ((0,), (0,)))
-    return Gaussian(mean, other_covariance - crossed - crossed.T + spread)
+    return GaussianLaw(mean, jnp.asarray(other_covariance) - crossed - crossed.T + spread)
 
 
 def loss_curve(

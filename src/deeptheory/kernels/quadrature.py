@@ -51,15 +51,11 @@ def smooth_integrals(function: Function, derivative: Function, *, nodes: int) ->
 def kinked_integrals(function: Function, derivative: Function, kinks: tuple[float, ...], *, nodes: int) -> Integrals:
     """Return the integrals of a function that is smooth between its kinks (places where it or a derivative jumps).
 
-    The plane is cut along u = kink and v = kink. The inner integral, over v given u, uses Gauss–Legendre between the
-    cuts; as a function of u it changes within √(1 − ρ²) of a cut, however small that is, so the outer one uses a rule
-    whose nodes crowd at the ends of every panel (tanh–sinh).
+    Gauss–Legendre between cuts. The inner integral, over v given u, is cut where v meets a kink. As a function of u it
+    is smooth but changes within ε = √(1 − ρ²)/|ρ| of where the mean of v meets one, so the outer integral is cut there
+    and 9ε to both sides, besides where u itself meets a kink: accurate however close to 1 the correlation is.
     """
-    inner_points, inner_weights = np.polynomial.legendre.leggauss(nodes)
-    step_size = 6.2 / nodes
-    times = step_size * (np.arange(nodes) - (nodes - 1) / 2)
-    outer_points = np.tanh(np.pi / 2 * np.sinh(times))
-    outer_weights = step_size * np.pi / 2 * np.cosh(times) / np.cosh(np.pi / 2 * np.sinh(times)) ** 2
+    points, weights = np.polynomial.legendre.leggauss(nodes)
 
     def integrals(k: Array, a: Array, b: Array, same: Array | None) -> tuple[Array, Array]:
         cosine, left, right = correlation(k, a, b, same)
@@ -73,7 +69,9 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
         def divided(top: Array | float, bottom: Array) -> Array:
             return jnp.where(bottom == 0, jnp.sign(top) * 2 * REACH, top / jnp.where(bottom == 0, 1, bottom))
 
-        cuts = [divided(t, left) for t in kinks] + [divided(t, right * cosine) for t in kinks]
+        layer = REACH * jnp.abs(divided(rest, cosine))
+        meets = [divided(t, right * cosine) for t in kinks]
+        cuts = [divided(t, left) for t in kinks] + [m + d for m in meets for d in (-layer, 0, layer)]
         ends = [cut(jnp.asarray(e, kind)) for e in (-REACH, 0.0, REACH)]
         edges = jnp.sort(jnp.stack([*ends, *map(cut, cuts)]), 0)
 
@@ -85,8 +83,8 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
             inner = [cut(divided(t / jnp.where(right > 0, right, 1) - cosine * u, rest)) for t in kinks]
             borders = jnp.sort(jnp.stack([*(cut(jnp.asarray(e, kind)) for e in (-REACH, 0.0, REACH)), *inner]), 0)
             low, high = borders[:-1, ..., None], borders[1:, ..., None]
-            z = (low + high) / 2 + (high - low) / 2 * inner_points.astype(kind)
-            share = (high - low) / 2 * inner_weights.astype(kind) * _density(z)
+            z = (low + high) / 2 + (high - low) / 2 * points.astype(kind)
+            share = (high - low) / 2 * weights.astype(kind) * _density(z)
             v = right[..., None] * (cosine[..., None] * u[..., None] + rest[..., None] * z)
             return tuple(
                 t + mass * f(left * u) * jnp.sum(f(v) * share, (0, -1))
@@ -95,7 +93,7 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
 
         panels = edges.shape[0] - 1
         starts, stops = (jnp.repeat(e, nodes, 0) for e in (edges[:-1], edges[1:]))
-        return _accumulate(step, cosine, starts, stops, np.tile(outer_points, panels), np.tile(outer_weights, panels))
+        return _accumulate(step, cosine, starts, stops, np.tile(points, panels), np.tile(weights, panels))
 
     return integrals
 

@@ -104,8 +104,9 @@ def kernel_function_product(kernel: Callable, x: Float[Array | np.ndarray, "n ..
         return jax.lax.scan(add, jnp.zeros((rows.shape[0], v.shape[1]), v.dtype), (starts, fresh))[0]
 
     def product(v: np.ndarray) -> np.ndarray:
-        v = jnp.asarray(v, jnp.result_type(x.dtype))
-        bands = [np.asarray(band(x[int(s) : int(s) + side], v))[int(f) :] for s, f in zip(starts, fresh, strict=True)]
+        right = jnp.asarray(v, x.dtype)
+        corners = zip(starts.tolist(), fresh.tolist(), strict=True)
+        bands = [np.asarray(band(x[start : start + side], right))[skipped:] for start, skipped in corners]
         return np.concatenate(bands)
 
     return product
@@ -158,7 +159,7 @@ def conjugate_gradients(
 
 
 def solve_kernel(
-    kernel: Float[Array | np.ndarray, "n n"],
+    kernel: Float[Array | np.ndarray, "rows columns"],
     y: Float[Array | np.ndarray, "n *k"],
     *,
     ridge: float = 0.0,

@@ -58,7 +58,7 @@ def contract_outputs(
     ]
     batch = tuple(range(len(diagonal)))
     last = (len(diagonal) + 1,)
-    product = lax.dot_general(*matrices, ((last, last), (batch, batch)))
+    product = lax.dot_general(matrices[0], matrices[1], ((last, last), (batch, batch)))
     product = product.reshape(*shapes[0], *shapes[1][len(diagonal) :])
     order: list[int] = []
     for axis in kept:
@@ -153,8 +153,8 @@ def _factor_gram(one: Factors, two: Factors, shapes: Any, axes: tuple[Axes, Axes
     traced = canonical(trace_axes, rank)
     if 0 in traced:  # the mean over equal examples: a trace over pairs that only Jacobians give directly
         whole = [
-            (each.forward[:, None, :, None] * b.reshape(b.shape[0], -1, 1, b.shape[-1])).reshape(*b.shape[:-1], -1)
-            for each, b in zip((one, two), backward, strict=True)
+            (h[:, None, :, None] * b.reshape(b.shape[0], -1, 1, b.shape[-1])).reshape(*b.shape[:-1], -1)
+            for h, b in zip((one.forward, two.forward), backward, strict=True)
         ]
         return contract_outputs(*whole, rank=rank, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
     product = contract_outputs(*backward, rank=rank, trace_axes=trace_axes, diagonal_axes=diagonal_axes)

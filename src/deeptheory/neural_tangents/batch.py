@@ -22,8 +22,8 @@ def batch(
 ) -> Callable[..., Any]:
     """Return `kernel_fn` computing tiles of `batch_size` inputs a side, spread over devices, and putting them together.
 
-    `batch_size=0` makes one tile for each device; `device_count=-1` takes all devices, 0 the default one. Sizes need not
-    divide anything. With `x2=None` matrices are computed from their upper triangle. `store_on_device=False` returns
+    `batch_size=0` shares the rows among the devices; `device_count=-1` takes all devices, 0 the default one. Sizes need
+    not divide anything. With `x2=None` matrices are computed from their upper triangle. `store_on_device=False` returns
     NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the inputs.
     """
     if batch_size < 0:
@@ -39,27 +39,29 @@ def batch(
             raise ValueError("batches are cut from arrays: x1 and x2 must be one array each")
         args, kwargs = on_device((args, kwargs))
         if not batch_size and len(devices) == 1:
-            return _stored(compiled(*on_device((x1, x2)), args, kwargs), store_on_device)
+            return _stored(compiled(on_device(x1), on_device(x2), args, kwargs), store_on_device)
         right = x1 if x2 is None else x2
         height = batch_size or -(-len(x1) // len(devices))
-        height, width = min(height, len(x1)), min(batch_size or len(right), len(right))
+        # One set of inputs is cut into squares, so that tiles on the diagonal know that they are.
+        width = height if x2 is None else batch_size or len(right)
+        height, width = min(height, len(x1)), min(width, len(right))
 
         def tile(corner: tuple[int, int], device: Any) -> Any:
             i, j = corner
             rows, columns = slice(i, i + height), slice(j, j + width)
             own = x2 is None and i == j and height == width
-            inputs = jax.device_put((x1[rows], None if own else right[columns]), device)
             parts = {n: _cut(v, rows, columns, own) for n, v in kwargs.items()}
-            return compiled(*inputs, *jax.device_put((args, parts), device) if _movable(args, parts) else (args, parts))
+            left, other, rest, own_kwargs = _moved((x1[rows], None if own else right[columns], args, parts), device)
+            return compiled(left, other, rest, own_kwargs)
 
-        return _stored(_assembled(tile, (len(x1), len(right)), (height, width), x2 is None, devices, args, kwargs),
-                       store_on_device)  # fmt: skip
+        sizes = (len(x1), len(right)), (height, width)
+        return _stored(_assembled(tile, *sizes, x2 is None, devices, args, kwargs), store_on_device)
 
     return batched_kernel_fn
 
 
-def _movable(*trees: Any) -> bool:
-    return all(is_array(leaf) for leaf in jax.tree.leaves(trees))
+def _moved(tree: Any, device: Any) -> Any:
+    return jax.tree.map(lambda a: jax.device_put(a, device) if is_array(a) else a, tree)
 
 
 def _cut(value: Any, rows: slice, columns: slice, own: bool) -> Any:

@@ -31,7 +31,7 @@ __all__ = [
 
 
 class NtkImplementation(IntEnum):
-    """Ways to the same numbers; accepted so that calls keep working. Here one way serves all: see `kernels.structure`."""
+    """Ways to the same numbers, accepted so that calls keep working; here one way serves all."""
 
     AUTO = 0
     JACOBIAN_CONTRACTION = 1
@@ -94,16 +94,16 @@ def empirical_ntk_fn(
         rank = len(jax.tree.leaves(jax.eval_shape(lambda p, x: f(p, x, **first), params, x1))[0].shape)
         axis = _example_axis(vmap_axes, x1, rank)
         if axis is None:
-            left, right = _plain(f, first), None if x2 is None else _plain(f, second)
+            left, right = _plain(f, first), _plain(f, second)
             inputs, route = (x1, x2), jacobian_kernel
         else:
             mapped = axis[1]
             left, one = _mapped(f, x1, first, axis[0], mapped)
-            right, two = (None, None) if x2 is None else _mapped(f, x2, second, axis[0], mapped)
+            right, two = (left, None) if x2 is None else _mapped(f, x2, second, axis[0], mapped)
             inputs, route = (one, two), tangent_kernel
 
         def kernel(pick: Callable) -> Any:
-            other = None if right is None else lambda p, x: pick(right(p, x))
+            other = None if x2 is None else lambda p, x: pick(right(p, x))
             return route(lambda p, x: pick(left(p, x)), params, inputs[0], inputs[1], other_apply=other, **axes)
 
         return _by_output(left, params, inputs[0], kernel)

@@ -28,10 +28,10 @@ def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str
     """
     first, second = {}, {}
     for name, value in kwargs.items():
-        if isinstance(value, tuple) and len(value) == 2:
-            first[name], second[name] = value
-        elif name == "rng" and value is not None and not same_inputs:
+        if name == "rng" and is_array(value) and not same_inputs:
             first[name], second[name] = jax.random.split(value)
+        elif isinstance(value, tuple) and len(value) == 2:
+            first[name], second[name] = value
         else:
             first[name] = second[name] = value
     return first, second

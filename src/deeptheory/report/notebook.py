@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deeptheory.report.drawings import INK
@@ -11,7 +12,7 @@ from deeptheory.report.wording import VERDICTS, heading, overall_resolution, sec
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
 
-__all__ = ["run_html"]
+__all__ = ["run_html", "runs_html"]
 
 COLOURS = {"holds": "#1b8f6a", "refuted": "#d55e00", "inconclusive": "#b58900"}
 CARD = "border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:14px 18px;max-width:46rem;line-height:1.5"
@@ -41,6 +42,18 @@ def run_html(run: "Run") -> str:
         f'<div style="margin:12px 0 0;overflow-x:auto">{drawing(run)}</div>'
         f"{table if run.controls else ''}</div>"
     )
+
+
+def runs_html(runs: "Sequence[Run]") -> str:
+    """Several runs as a table."""
+    rows = "".join(
+        f'<tr style="background:none"><td style="{CELL}">{badge(run.verdict)}</td>'
+        f'<td style="{CELL}">{html.escape(heading(run.claim))}'
+        f'<div style="{MUTED}">{html.escape(", ".join(run.items))} · {spoken(run.reason)}</div></td>'
+        f'<td style="{CELL}">{spoken(run.strength)}</td></tr>'
+        for run in runs
+    )
+    return f'<div style="{CARD}"><table style="border:0">{rows}</table></div>'
 
 
 def badge(verdict: str) -> str:

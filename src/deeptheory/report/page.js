@@ -189,7 +189,8 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     for (const figure of figures.values()) if (figure.wanted) draw(figure);
   });
-  window.addEventListener("beforeprint", () => {
-    for (const figure of figures.values()) if (!figure.wanted) draw(figure);
-  });
+  // Those further down are drawn when there is time, so that the page can be printed.
+  window.addEventListener("load", () => setTimeout(() => {
+    for (const figure of figures.values()) if (!figure.wanted && figure.chart.clientWidth) draw(figure);
+  }, 1500));
 })();

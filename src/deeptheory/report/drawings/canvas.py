@@ -56,7 +56,9 @@ THEME: Spec = {
     },
     "legend": {
         "orient": "top",
-        "title": None,
+        "titleColor": INK,
+        "titleFontSize": 12.5,
+        "titleFontWeight": "normal",
         "labelColor": INK,
         "labelFontSize": 12.5,
         "labelLimit": 300,

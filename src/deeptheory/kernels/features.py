@@ -1,0 +1,151 @@
+"""Kernels of feature maps, the random-feature model, and the Gaussian laws of both before and after training."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from deeptheory.kernels.predictions import GaussianLaw, diagonalize, flow, interpolation, predicted_ensemble
+from deeptheory.kernels.recursion import Dual
+from deeptheory.randomness import generator
+
+Inputs = Float[Array | np.ndarray, "n d"]
+Others = Float[Array | np.ndarray, "m d"]
+
+
+def quadratic_features(x: Float[Array | np.ndarray, "n 2"]) -> Float[Array, "n 3"]:
+    """Return (x₁², x₂², √2 x₁x₂), whose kernel is (x·x′)² (lucchi Def. 25, Fig. 7.1)."""
+    x = jnp.asarray(x)
+    return jnp.stack([x[:, 0] ** 2, x[:, 1] ** 2, np.sqrt(2) * x[:, 0] * x[:, 1]], 1)
+
+
+def rbf_kernel(x: Inputs, other: Others | None = None, *, scale: float = 1.0) -> Float[Array, "n m"]:
+    """Return exp(−‖x − x′‖²/(2s²))."""
+    x = jnp.asarray(x) / scale
+    other = x if other is None else jnp.asarray(other) / scale
+    squared = jnp.sum((x[:, None] - other[None]) ** 2, -1)
+    return jnp.exp(-squared / 2)
+
+
+def linearly_separable(points: Inputs, labels: Float[Array | np.ndarray, " n"]) -> bool:
+    """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program."""
+    from scipy.optimize import linprog
+
+    signed = -np.asarray(labels, float)[:, None] * np.column_stack([np.asarray(points, float), np.ones(len(points))])
+    found = linprog(np.zeros(signed.shape[1]), A_ub=signed, b_ub=-np.ones(len(signed)), bounds=(None, None))
+    return found.status == 0
+
+
+class RandomFeatures(NamedTuple):
+    """f(x, θ) = θ·φ(Wx + c)/√p: a network with one hidden layer of which only the top is trained (lucchi 7.2)."""
+
+    directions: Float[Array | np.ndarray, "p d"]
+    phases: Float[Array | np.ndarray, " p"]
+    activation: Callable[[Array], Array]
+
+    def features(self, x: Inputs) -> Float[Array, "n p"]:
+        """Return φ(Wx + c)/√p, with the scale that makes the kernel their inner product."""
+        directions = jnp.asarray(self.directions)
+        return self.activation(jnp.asarray(x) @ directions.T + self.phases) / np.sqrt(directions.shape[0])
+
+    def outputs(self, theta: Float[Array | np.ndarray, "*draws p"], x: Inputs) -> Float[Array, "*draws n"]:
+        return jnp.asarray(theta) @ self.features(x).T
+
+    def kernel(self, x: Inputs, other: Others | None = None) -> Float[Array, "n m"]:
+        """Return K_p(x, x′) = φ(x)·φ(x′)/p, at once the covariance at initialization and the tangent kernel."""
+        left = self.features(x)
+        return left @ (left if other is None else self.features(other)).T
+
+
+def init_random_features(
+    key: Key[Array, ""],
+    *,
+    inputs: int,
+    count: int,
+    activation: Callable[[Array], Array] = jax.nn.relu,
+    random_phases: bool = False,
+) -> RandomFeatures:
+    """Draw directions from N(0, I) and, if asked, phases uniform on the circle."""
+    if inputs < 1 or count < 1:
+        raise ValueError(f"inputs and count must be at least 1, got {inputs} and {count}")
+    rng = generator(key)
+    directions = rng.standard_normal((count, inputs))
+    phases = rng.uniform(0, 2 * np.pi, count) if random_phases else np.zeros(count)
+    return RandomFeatures(directions, phases, activation)
+
+
+def fourier(u: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return √2 cos u: with random phases its limit kernel is the RBF kernel (Rahimi and Recht 2007)."""
+    return np.sqrt(2) * jnp.cos(u)
+
+
+def feature_limit_kernel(x: Inputs, other: Others | None = None, *, dual: Dual) -> Float[Array, "n m"]:
+    """Return lim K_p = E φ(w·x)φ(w·x′) for w ~ N(0, I), through the activation's dual (`relu_dual`, `erf_dual`, …)."""
+    x = jnp.asarray(x)
+    other = x if other is None else jnp.asarray(other)
+    own, others = jnp.sum(x**2, 1), jnp.sum(other**2, 1)
+    return dual(*jnp.broadcast_arrays(own[:, None], others[None, :], x @ other.T))[0]
+
+
+def initial_law(model: RandomFeatures, x: Inputs) -> GaussianLaw:
+    """Return the law of f(X, θ₀) for θ₀ ~ N(0, I): centred, covariance K_p, exact at every p (lucchi Thm 55)."""
+    covariance = model.kernel(x)
+    return GaussianLaw(jnp.zeros(covariance.shape[0], covariance.dtype), covariance)
+
+
+def trained_law(
+    model: RandomFeatures,
+    x: Inputs,
+    y: Float[Array | np.ndarray, " n"],
+    other: Others,
+    *,
+    time: float | Float[Array, ""] | None = None,
+) -> GaussianLaw:
+    """Return the law of f(x, θ_t) over θ₀ ~ N(0, I), gradient flow on ½‖f(X) − y‖²; at convergence if time is None.
+
+    At convergence mean K(x, X)K⁻¹y and covariance K(x, x′) − K(x, X)K⁻¹K(X, x′), the noise-free posterior of the
+    process with covariance K (lucchi Thm 56, with the last factor the column it must be).
+    """
+    kernel, cross = model.kernel(x), model.kernel(other, x)
+    rule = interpolation() if time is None else flow(time)
+    return predicted_ensemble(
+        diagonalize(kernel),
+        rule,
+        y,
+        cross,
+        covariance=kernel,
+        cross_covariance=cross,
+        other_covariance=model.kernel(other),
+    )
+
+
+def train_features(
+    features: Float[Array | np.ndarray, "n p"],
+    y: Float[Array | np.ndarray, " n"],
+    theta: Float[Array | np.ndarray, "*draws p"],
+    *,
+    step_size: float | Float[Array, ""],
+    steps: int,
+) -> Float[Array, "*draws p"]:
+    """Run gradient descent on ½‖Φθ − y‖² from each θ."""
+    features = jnp.asarray(features)
+
+    def step(theta, _):
+        return theta - step_size * (theta @ features.T - y) @ features, None
+
+    return jax.lax.scan(step, jnp.asarray(theta), None, length=steps)[0]
+
+
+def sample_gaussian_process(key: Key[Array, ""], law: GaussianLaw, *, count: int) -> Float[np.ndarray, "count n"]:
+    """Draw paths of a Gaussian process at finitely many points (lucchi Def. 26); its covariance may be singular."""
+    values, vectors = np.linalg.eigh(np.asarray(law.covariance, float))
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return np.asarray(law.mean) + generator(key).standard_normal((count, len(values))) @ root.T
+
+
+def zero_crossing_rate(*, second_moment: float = 1.0) -> float:
+    """Return the mean zeros per unit length of a smooth stationary process, √(λ₂)/π with λ₂ = −k″(0)/k(0) (Rice)."""
+    return float(np.sqrt(second_moment) / np.pi)

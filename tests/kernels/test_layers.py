@@ -1,0 +1,146 @@
+"""Every layer's kernel against the average over finite networks made from the same description."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory import kernels as k
+from deeptheory.randomness import generator
+
+WIDTH, DRAWS = 160, 24
+STANDARD = dict(parameterization="standard")
+
+
+def averaged(layers, x, key, **extra):
+    """Mean NNGP and NTK of random finite networks: the output layer's weights are integrated out of the NNGP."""
+    body, whole = k.serial(*layers), k.serial(*layers, k.Dense(1))
+
+    def one(key):
+        _, parameters = whole.init(key, x.shape)
+        features = body.apply(parameters[:-1], x, **extra)
+        slopes = jax.jacobian(lambda p: whole.apply(p, x, **extra)[:, 0])(parameters)
+        flat = [leaf.reshape(len(x), -1) for leaf in jax.tree.leaves(slopes)]
+        return features @ features.T / features.shape[-1], sum(leaf @ leaf.T for leaf in flat)
+
+    found = jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=4))(jax.random.split(key, DRAWS))
+    return [np.asarray(each).mean(0) for each in found]
+
+
+def check(layers, x, key, *, tolerance=0.06, pattern=None):
+    extra = {} if pattern is None else {"pattern": pattern}
+    nngp, ntk = averaged(layers, x, key, **extra)
+    exact = k.limit_kernel(k.serial(*layers, k.Dense(1)), x, want=("nngp", "ntk"), pattern=(pattern, None))
+    for found, expected in ((nngp, exact.nngp), (ntk, exact.ntk)):
+        np.testing.assert_allclose(found, expected, atol=tolerance * float(jnp.abs(expected).max()))
+
+
+def images(key, *shape):
+    return jnp.asarray(generator(key).standard_normal(shape))
+
+
+def dense(width=WIDTH, **settings):
+    return k.Dense(width, **settings)
+
+
+def test_dense_normalized_residual(key):
+    branch = k.serial(k.Relu(), dense(W_std=1.3, b_std=0.2))
+    residual = (k.FanOut(2), k.parallel(branch, k.Identity()), k.FanInSum())
+    layers = (dense(W_std=1.2, b_std=0.4), k.LayerNorm(), *residual, k.Erf())
+    check(layers, images(key, 4, 6), key)
+
+
+def test_standard_parametrization(key):
+    layers = (dense(W_std=1.2, b_std=0.3, **STANDARD), k.Relu(), dense(W_std=1.1, b_std=0.1, **STANDARD), k.Gelu())
+    check(layers, images(key, 4, 6), key)
+
+
+def test_products_and_concatenations(key):
+    product = k.serial(
+        k.FanOut(2), k.parallel(k.serial(dense(), k.Sin()), k.serial(dense(b_std=0.5), k.Erf())), k.FanInProd(), dense()
+    )
+    layers = (k.FanOut(2), k.parallel(product, k.serial(dense(2 * WIDTH), k.Relu())), k.FanInConcat(), dense(), k.Abs())
+    check(layers, images(key, 4, 6), key)
+
+
+def test_strided_and_periodic_convolutions_with_pooling(key):
+    layers = (
+        k.Conv(96, (3, 2), (1, 2), "SAME", 1.3, 0.2),
+        k.Relu(),
+        k.AvgPool((2, 2), (2, 1), "SAME"),
+        k.Conv(96, (2, 3), None, "CIRCULAR", 1.2, 0.1, **STANDARD),
+        k.Erf(),
+        k.Flatten(),
+    )
+    check(layers, images(key, 3, 4, 6, 2), key)
+
+
+def test_global_average_pooling(key):
+    layers = (
+        k.Conv(96, (2, 2), b_std=0.3),
+        k.Relu(),
+        k.Conv(96, (3, 3), None, "SAME", 1.4),
+        k.Relu(),
+        k.GlobalAvgPool(),
+    )
+    check(layers, images(key, 3, 4, 4, 2), key)
+
+
+def test_local_convolution(key):
+    """With different windows and strides in both directions."""
+    local = k.ConvLocal(48, (2, 3), (1, 2), "SAME", 1.4, 0.3)
+    layers = (k.Conv(48, (2, 2)), k.Relu(), local, k.Relu(), k.GlobalAvgPool())
+    check(layers, images(key, 3, 3, 5, 3), key)
+
+
+def test_transposed_convolution_resizing_indexing_and_concatenation_of_positions(key):
+    ways = [k.ConvTranspose(64, (3, 2), (2, 1), padding, 1.2, 0.3) for padding in ("SAME", "VALID")]
+    layers = (
+        k.FanOut(2),
+        k.parallel(ways[0], k.serial(ways[1], k.Index((slice(0, 4), slice(1, 4))))),
+        k.FanInConcat(1),
+        k.Relu(),
+        k.ImageResize((5, 2)),
+        dense(64, W_std=1.5),
+        k.Erf(),
+        k.SumPool((2, 1), (2, 1)),
+        k.Flatten(),
+    )
+    check(layers, images(key, 3, 2, 3, 3), key)
+
+
+@pytest.mark.parametrize("embed_values", [False, True])
+def test_attention(key, embed_values):
+    attention = k.SelfAttention(
+        96, 96, 96, 24, W_key_std=1.3, b_std=0.2, embedding="SUM", W_embedding_std=0.7, embed_values=embed_values
+    )
+    check((dense(96), k.Relu(), attention, k.Relu(), k.GlobalAvgPool()), images(key, 3, 4, 3), key, tolerance=0.1)
+
+
+def test_graphs_and_contractions(key):
+    pattern = images(jax.random.fold_in(key, 1), 3, 5, 5)
+    table = images(jax.random.fold_in(key, 2), 5, 2)
+    layers = (
+        dense(), k.Aggregate(), k.Relu(), dense(W_std=0.7), k.Contraction(table, (((0,), (0,)), ((), ()))), k.Erf(),
+        k.GlobalSumPool(),
+    )  # fmt: skip
+    check(layers, images(key, 3, 5, 3), key, pattern=pattern)
+
+
+def test_dropout(key):
+    """The covariance of an input with itself grows by 1/keep; finite networks share one draw between copies."""
+    x = images(key, 3, 6)
+    layers = (dense(), k.Relu(), k.Dropout(0.6), dense(), k.Erf())
+    network = k.serial(*layers)
+
+    def one(key):
+        first, second = jax.random.split(key)
+        _, parameters = network.init(first, x.shape)
+        features = network.apply(parameters, x, key=second)
+        return features @ features.T / features.shape[-1]
+
+    found = jax.jit(lambda keys: jax.lax.map(one, keys))(jax.random.split(key, 100)).mean(0)
+    exact = k.limit_kernel(network, x, want=("nngp",)).nngp
+    np.testing.assert_allclose(found, exact, atol=0.03 * float(jnp.abs(exact).max()))
+    quiet = k.limit_kernel(k.serial(dense(), k.Relu(), k.Dropout(0.6, False), dense(), k.Erf()), x, want=("nngp",)).nngp
+    assert float(jnp.abs(jnp.diag(quiet - exact)).min()) > 0.06

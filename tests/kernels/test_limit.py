@@ -1,0 +1,146 @@
+"""Kernels as a whole: tiles, layouts, precision, derivatives and the door."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory import kernels as k
+from deeptheory.randomness import generator
+
+
+def network(activation=None):
+    activation = activation or k.Relu()
+    return k.serial(k.Dense(1, 1.3, 0.2), activation, k.Dense(1, 1.1, 0.1), activation, k.Dense(1))
+
+
+def convolutions(*end):
+    layers = [layer for _ in range(2) for layer in (k.Conv(1, (3, 3), padding="SAME"), k.Relu())]
+    return k.serial(*layers, *end, k.Dense(1))
+
+
+def inputs(key, *shape):
+    return generator(key).standard_normal(shape)
+
+
+@pytest.mark.parametrize("end", [k.Flatten(), k.GlobalAvgPool()])
+def test_tiles_of_images_change_nothing(key, end):
+    x = inputs(key, 7, 5, 4, 3)
+    whole, tiled = (k.limit_kernel(convolutions(end), x, tile=tile) for tile in (7, 3))
+    for one, two in zip(jax.tree.leaves(whole), jax.tree.leaves(tiled), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-14)
+
+
+def test_tiles_of_vectors_change_nothing(key):
+    x, y = inputs(key, 11, 5), inputs(jax.random.fold_in(key, 1), 7, 5)
+    whole = k.limit_kernel(network(), np.concatenate([x, y]))
+    np.testing.assert_allclose(whole.ntk, k.limit_kernel(network(), np.concatenate([x, y]), tile=4).ntk, atol=1e-14)
+    cross = k.limit_kernel(network(), x, y, tile=4)
+    np.testing.assert_allclose(whole.nngp[:11, 11:], cross.nngp, atol=1e-13)
+    np.testing.assert_allclose(whole.ntk[:11, 11:], cross.ntk, atol=1e-13)
+    np.testing.assert_allclose(np.diag(whole.nngp)[11:], cross.cov2, atol=1e-13)
+
+
+def test_layouts_of_outputs_with_positions(key):
+    """The pooled kernel is the mean of the full one; the diagonal layout is its diagonal."""
+    x = inputs(key, 3, 4, 3, 2)
+    bare = k.serial(k.Conv(1, (2, 2), padding="SAME"), k.Erf(), k.Conv(1, (2, 2), padding="SAME"))
+    full = k.limit_kernel(bare, x)
+    assert full.nngp.shape == (3, 3, 4, 4, 3, 3)
+    assert full.cov1.shape == (3, 4, 4, 3, 3)
+    assert full.shape1 == (3, 4, 3, 1)
+    diagonal = k.limit_kernel(bare, x, diagonal_spatial=True)
+    np.testing.assert_allclose(np.einsum("nmiijj->nmij", full.ntk), diagonal.ntk, atol=1e-14)
+    pooled = k.limit_kernel(k.serial(bare, k.GlobalAvgPool()), x)
+    np.testing.assert_allclose(np.mean(full.ntk, (2, 3, 4, 5)), pooled.ntk, atol=1e-14)
+
+
+@pytest.mark.parametrize("activation", [k.Relu(), k.Erf(), k.Gelu()])
+def test_single_precision(key, activation):
+    x = inputs(key, 120, 30)
+    x = x.astype(np.float32)
+    exact = k.limit_kernel(network(activation), x.astype(np.float64), want=("nngp", "ntk"))
+    with jax.enable_x64(False):
+        single = k.limit_kernel(network(activation), x, want=("nngp", "ntk"), tile=64)
+    for one, two in ((single.nngp, exact.nngp), (single.ntk, exact.ntk)):
+        assert one.dtype == np.float32
+        error = np.abs(np.asarray(one, np.float64) - np.asarray(two)) / np.abs(two).max()
+        assert np.diag(error).max() < 1e-6
+        np.fill_diagonal(error, 0)
+        assert error.max() < 1e-5
+
+
+def test_single_precision_of_nearly_parallel_inputs(key):
+    """An angle is the root of a rounding error there: half the digits, in any method that starts from products."""
+    x = inputs(key, 40, 30)
+    x[20:] = x[:20] * 1.001
+    x = x.astype(np.float32)
+    exact = k.limit_kernel(network(), x.astype(np.float64), want=("ntk",)).ntk
+    with jax.enable_x64(False):
+        single = k.limit_kernel(network(), x, want=("ntk",)).ntk
+    assert np.abs(np.asarray(single, np.float64) - exact).max() / exact.max() < np.sqrt(np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("activation", [k.Relu(), k.RectifiedMonomial(2), k.Erf()])
+def test_gradients_at_coinciding_inputs_are_means_of_one_sided_derivatives(key, activation):
+    x = inputs(key, 1, 4)
+    way = inputs(jax.random.fold_in(key, 1), 1, 4)
+
+    def along(t):
+        kernel = k.limit_kernel(network(activation), x + t * way, x, want=("nngp", "ntk"))
+        return jnp.stack([kernel.nngp[0, 0], kernel.ntk[0, 0]])
+
+    derivative = jax.jacfwd(along)(0.0)
+    step = 1e-4
+    centred = (along(step) - along(-step)) / (2 * step)  # the mean of both one-sided quotients
+    np.testing.assert_allclose(derivative, centred, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(jax.jacrev(along)(0.0), derivative, rtol=1e-12)
+
+
+def test_gradients_are_finite_on_and_off_the_diagonal_and_at_zero(key):
+    x = inputs(key, 5, 3)
+    x[1], x[2], x[3] = x[0], -x[0], 0
+
+    def total(x):
+        kernel = k.limit_kernel(k.serial(k.Dense(1), k.Relu(), k.Dense(1)), x, tile=2)
+        return sum(jnp.sum(leaf) for leaf in jax.tree.leaves(kernel))
+
+    assert np.isfinite(jax.grad(total)(x)).all()
+
+
+def test_zero_inputs_are_fine(key):
+    x = inputs(key, 3, 4)
+    x[1] = 0
+    kernel = k.limit_kernel(k.serial(k.Dense(1), k.Relu(), k.Dense(1)), x)
+    assert np.isfinite(kernel.ntk).all()
+    np.testing.assert_array_equal(kernel.nngp[1], 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "make"),
+    [
+        ("shape", lambda: k.limit_kernel(network(), np.ones(3))),
+        ("NaN", lambda: k.limit_kernel(network(), np.array([[1.0, np.nan]]))),
+        ("empty", lambda: k.limit_kernel(network(), np.ones((0, 3)))),
+        ("one shape", lambda: k.limit_kernel(network(), np.ones((2, 3)), np.ones((2, 4)))),
+        ("fields", lambda: k.limit_kernel(network(), np.ones((2, 3)), want=("ntk", "kernel"))),
+        ("positions", lambda: k.limit_kernel(convolutions(k.Flatten()), np.ones((2, 3)))),
+        ("Gaussian", lambda: k.limit_kernel(k.serial(k.Relu(), k.Dense(1)), np.ones((2, 3)))),
+        ("several branches", lambda: k.limit_kernel(k.FanOut(2), np.ones((2, 3)), want=("ntk",))),
+        ("as many inputs", lambda: k.limit_kernel(k.parallel(k.Dense(1)), np.ones((2, 3)))),
+        ("no known", lambda: k.limit_kernel(k.Layer(), np.ones((2, 3)))),
+        ("does not fit", lambda: k.limit_kernel(k.Conv(1, (5,)), np.ones((2, 3, 1)))),
+        ("first layer", lambda: k.limit_kernel(k.Dropout(0.5), np.ones((2, 3)))),
+        ("at least 1", lambda: k.Dense(0)),
+        ("parameterization", lambda: k.Dense(1, parameterization="mup")),
+        ("padding", lambda: k.Conv(1, (3,), padding="FULL")),
+        ("channels", lambda: k.Dense(2).apply(k.Dense(2).init(jax.random.key(0), (1, 3))[1], jnp.ones((1, 4)))),
+        ("(0, 1]", lambda: k.Dropout(0.0)),
+        ("negative", lambda: k.Monomial(-1)),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(message, make):
+    with pytest.raises(ValueError) as caught:
+        make()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,134 @@
+import json
+import subprocess
+import sys
+import textwrap
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory.kernels.disk import disk_kernel
+from deeptheory.kernels.tiles import sharded_kernel, tile_corners, tiled_kernel
+
+RNG = np.random.default_rng(0)
+X, OTHER = RNG.standard_normal((11, 3)), RNG.standard_normal((6, 3))
+
+
+def kernel(x, other):
+    """Marks entries computed as a diagonal tile, so that the tests see which way they came."""
+    own = other is None
+    other = x if own else other
+    product = x @ other.T
+    return {"tanh": jnp.tanh(product), "diagonal": jnp.full(product.shape, float(own)) * jnp.eye(*product.shape)}
+
+
+@pytest.mark.parametrize("tile", [1, 4, 5, 11, 50])
+def test_tiles_make_the_whole(tile):
+    seen = []
+    result = tiled_kernel(kernel, X, tile=tile, progress=lambda done, total: seen.append((done, total)))
+    np.testing.assert_allclose(result["tanh"], np.tanh(X @ X.T), rtol=1e-12)
+    np.testing.assert_array_equal(np.diag(result["diagonal"]), 1)
+    rows = -(-11 // min(tile, 11))
+    assert seen[-1] == (rows * (rows + 1) // 2,) * 2
+    result = tiled_kernel(kernel, X, OTHER, tile=tile)
+    np.testing.assert_allclose(result["tanh"], np.tanh(X @ OTHER.T), rtol=1e-12)
+
+
+def test_pairs_of_positions_are_exchanged_too():
+    images = RNG.standard_normal((7, 2, 3))
+
+    def full(x, other):
+        return jnp.einsum("nhc,mgc->nmhg", x, x if other is None else other)
+
+    result = tiled_kernel(full, images, tile=3, pairs=2)
+    np.testing.assert_allclose(result, np.einsum("nhc,mgc->nmhg", images, images), rtol=1e-12)
+
+
+def test_corners_cover_everything_and_are_checked():
+    covered = np.zeros((11, 11), int)
+    for i, j in tile_corners(11, 11, 4, symmetric=True):
+        covered[i : i + 4, j : j + 4] += 1
+        covered[j : j + 4, i : i + 4] += 1
+    assert (covered > 0).all()
+    with pytest.raises(ValueError, match="at least 1"):
+        tile_corners(3, 3, 0, symmetric=False)
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_an_interrupted_kernel_on_disk_resumes(tmp_path):
+    def stop(done, total):
+        if done == 3:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        disk_kernel(tmp_path / "k", kernel, X, tile=4, progress=stop)
+    with (tmp_path / "k" / "done.txt").open("a") as journal:
+        journal.write("4 ")  # a line cut off
+    seen = []
+    result = disk_kernel(tmp_path / "k", kernel, X, tile=4, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(4, 6), (5, 6), (6, 6)]
+    np.testing.assert_allclose(result["tanh"], np.tanh(X @ X.T), rtol=1e-12)
+    np.testing.assert_array_equal(np.diag(result["diagonal"]), 1)
+    assert isinstance(result["tanh"], np.memmap)
+    again = disk_kernel(tmp_path / "k", kernel, X, tile=4, progress=lambda *_: pytest.fail("nothing was left to do"))
+    np.testing.assert_array_equal(again["tanh"], result["tanh"])
+    np.testing.assert_allclose(np.load(tmp_path / "k" / "tanh.npy"), np.tanh(X @ X.T))
+    assert json.loads((tmp_path / "k" / "manifest.json").read_text())["tile"] == 4
+
+
+def test_another_kernel_is_not_mixed_in(tmp_path):
+    disk_kernel(tmp_path / "k", kernel, X, OTHER, tile=8)
+    with pytest.raises(ValueError, match="inputs differ"):
+        disk_kernel(tmp_path / "k", kernel, X + 1, OTHER, tile=8)
+    with pytest.raises(ValueError, match="name, tile differ"):
+        disk_kernel(tmp_path / "k", kernel, X, OTHER, tile=5, name="other")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("")
+    with pytest.raises(ValueError, match="not empty"):
+        disk_kernel(tmp_path / "mine", kernel, X)
+
+
+def test_rows_must_divide():
+    import jax
+
+    with pytest.raises(ValueError, match="evenly"):
+        sharded_kernel(lambda x, o: x @ o.T, X, devices=[jax.devices()[0]] * 2)
+
+
+def test_several_devices():
+    """Four host devices need a process of their own."""
+    script = textwrap.dedent(
+        """
+        import jax, numpy as np
+        import jax.numpy as jnp
+        import deeptheory.neural_tangents as nt
+        from deeptheory.kernels.tiles import sharded_kernel, tiled_kernel
+
+        assert len(jax.devices()) == 4
+        x = np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
+        rows = sharded_kernel(lambda a, b: jnp.tanh(a @ b.T), x)
+        assert {s.data.shape for s in rows.addressable_shards} == {(2, 8)}
+        assert len({s.device for s in rows.addressable_shards}) == 4
+        expected = np.tanh(x @ x.T)
+        np.testing.assert_allclose(rows, expected, atol=1e-5)
+        used = set()
+        tiles = tiled_kernel(lambda a, b: jnp.tanh(a @ (a if b is None else b).T), x, tile=3, devices=jax.devices())
+        np.testing.assert_allclose(tiles, expected, atol=1e-5)
+        _, _, kernel_fn = nt.stax.serial(nt.stax.Dense(1), nt.stax.Relu(), nt.stax.Dense(1))
+        whole = kernel_fn(x, None)
+        for size in (0, 3):
+            parts = nt.batch(kernel_fn, batch_size=size)(x, None)
+            np.testing.assert_allclose(parts.ntk, whole.ntk, atol=1e-5)
+            np.testing.assert_allclose(parts.cov1, whole.cov1, atol=1e-5)
+            cross = nt.batch(kernel_fn, batch_size=size)(x, x[:5], "nngp")
+            np.testing.assert_allclose(cross, kernel_fn(x, x[:5], "nngp"), atol=1e-5)
+        """
+    )
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    import os
+
+    run = subprocess.run([sys.executable, "-c", script], env={**os.environ, **flags}, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-2000:]

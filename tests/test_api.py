@@ -1,0 +1,57 @@
+"""The Python face: checks by any name, shown in notebooks, in scripts without a main guard."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import deeptheory as dt
+
+QUICK = "dropout_is_a_penalty"
+
+
+@pytest.fixture(scope="module")
+def run():
+    return dt.check("A11.5")
+
+
+def test_an_item_gives_its_run(run):
+    assert (run.claim, run.verdict) == (QUICK, "holds")
+    assert run.figure().to_dict()
+    assert "holds" in run._repr_html_()
+    assert set(run.dataset().data_vars) >= {"left", "right"}
+
+
+def test_several_claims_give_a_table(run):
+    runs = dt.check("marchenko_pastur_is_a_law", "A11.5")
+    assert {each.claim for each in runs} == {"marchenko_pastur_is_a_law", QUICK}
+    assert runs._repr_html_().count("<tr") == 2
+    assert next(each for each in runs if each.claim == QUICK).blob == run.blob
+
+
+@pytest.mark.parametrize(
+    ("what", "settings", "sentence"),
+    [("nonsens", {}, "nothing is called"), ("A11.5", {"width": 3}, "there is no parameter width")],
+)
+def test_mistakes_are_one_sentence(what, settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        dt.check(what, **settings)
+
+
+@pytest.mark.slow
+def test_the_example_of_the_readme_works_when_pasted(tmp_path):
+    from pathlib import Path
+
+    text = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+    code = text.split("```python\n")[1].split("```")[0]
+    script = tmp_path / "example.py"
+    script.write_text(textwrap.dedent(code))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("holds")
+    assert "violated at" in done.stdout
+
+
+def test_a_claim_is_found_by_name():
+    assert dt.claim(QUICK).name == QUICK
