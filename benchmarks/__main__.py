@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("two_layer_nets", "throughput")
+NAMES = ("two_layer_nets", "throughput", "kernels")
 
 
 def main() -> int:

@@ -130,6 +130,9 @@ def environment(name: str) -> Path:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         requirements = FOLDER / "peers" / f"{name}.txt"
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements)], check=True)
+        alone = FOLDER / "peers" / f"{name}.alone.txt"
+        if alone.exists():  # packages whose own requirements would not be used, or would not fit together
+            subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", "-r", str(alone)], check=True)
         (folder / ".ready").touch()
     return python
 

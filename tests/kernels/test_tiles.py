@@ -1,8 +1,10 @@
 import json
+import os
 import subprocess
 import sys
 import textwrap
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -92,8 +94,6 @@ def test_another_kernel_is_not_mixed_in(tmp_path):
 
 
 def test_rows_must_divide():
-    import jax
-
     with pytest.raises(ValueError, match="evenly"):
         sharded_kernel(lambda x, o: x @ o.T, X, devices=[jax.devices()[0]] * 2)
 
@@ -102,7 +102,8 @@ def test_several_devices():
     """Four host devices need a process of their own."""
     script = textwrap.dedent(
         """
-        import jax, numpy as np
+        import jax
+        import numpy as np
         import jax.numpy as jnp
         import deeptheory.neural_tangents as nt
         from deeptheory.kernels.tiles import sharded_kernel, tiled_kernel
@@ -114,7 +115,6 @@ def test_several_devices():
         assert len({s.device for s in rows.addressable_shards}) == 4
         expected = np.tanh(x @ x.T)
         np.testing.assert_allclose(rows, expected, atol=1e-5)
-        used = set()
         tiles = tiled_kernel(lambda a, b: jnp.tanh(a @ (a if b is None else b).T), x, tile=3, devices=jax.devices())
         np.testing.assert_allclose(tiles, expected, atol=1e-5)
         _, _, kernel_fn = nt.stax.serial(nt.stax.Dense(1), nt.stax.Relu(), nt.stax.Dense(1))
@@ -128,7 +128,5 @@ def test_several_devices():
         """
     )
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
-    import os
-
     run = subprocess.run([sys.executable, "-c", script], env={**os.environ, **flags}, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-2000:]

@@ -83,6 +83,16 @@ def test_an_unmet_assumption_is_inconclusive_with_its_reason():
     assert "the rate must stay below 9" in run.reason
 
 
+def test_a_computation_that_breaks_down_is_inconclusive_with_its_reason():
+    @claim(items={"A1.1": ""}, says="x")
+    def singular(key):
+        return Law(predicted=1.0, observed=np.linalg.solve(np.zeros((9, 9)), np.ones(9)), exact=True)
+
+    run = singular.check()
+    assert run.verdict == "inconclusive"
+    assert "Singular matrix" in run.reason
+
+
 def test_a_control_can_be_run_in_the_claims_place():
     run = execute(example.exponential_mean, control="shifted")
     assert run.verdict == "refuted"

@@ -58,16 +58,18 @@ def pivoted_cholesky(
 
 
 def low_rank_preconditioner(low_rank: LowRank, *, ridge: float) -> Product:
-    """Return b ↦ (LLᵀ + δ)⁻¹b by Woodbury, with δ the ridge and the mean of the unexplained trace."""
-    factor = low_rank.factor
-    size, rank = factor.shape
+    """Return b ↦ (LLᵀ + δ)⁻¹b, with δ the ridge and the mean of the unexplained trace.
+
+    Applied in the singular basis of L: two thin products, symmetric and positive whatever the rounding.
+    """
+    size, rank = low_rank.factor.shape
     shift = ridge + (low_rank.remaining[-1] / size if rank else 1.0)
-    shift = max(shift, np.finfo(float).eps * float(np.sum(factor**2)), np.finfo(float).tiny)
-    inner = np.linalg.cholesky(factor.T @ factor + shift * np.eye(rank))
+    shift = max(shift, np.finfo(float).eps * float(np.sum(low_rank.factor**2)), np.finfo(float).tiny)
+    vectors, singular, _ = np.linalg.svd(low_rank.factor, full_matrices=False)
+    removed = vectors * (singular**2 / (singular**2 + shift))
 
     def apply(b: np.ndarray) -> np.ndarray:
-        middle = np.linalg.solve(inner.T, np.linalg.solve(inner, factor.T @ b))
-        return (b - factor @ middle) / shift
+        return (b - removed @ (vectors.T @ b)) / shift
 
     return apply
 

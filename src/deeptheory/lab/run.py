@@ -23,6 +23,9 @@ __all__ = ["ControlResult", "Run", "execute", "key_of"]
 REPEAT = 4
 """A refutation by statistics counts only if it repeats on a fresh seed with this many times the trials."""
 
+FAILURES = (ArithmeticError, np.linalg.LinAlgError)
+"""What a computation that overflows, divides by zero or meets a singular matrix raises: nothing can be said then."""
+
 
 @dataclass(frozen=True)
 class ControlResult:
@@ -206,6 +209,8 @@ def judged(
             judgements = repeated(judgements, verdicts(again))
     except AssumptionNotMet as unmet:
         return {}, {"": Judgement("inconclusive", f"an assumption is not met: {unmet}", "")}
+    except FAILURES as failure:
+        return {}, {"": Judgement("inconclusive", f"the computation broke down: {failure}", "")}
     return pieces, judgements
 
 
@@ -294,6 +299,8 @@ def try_control(
             judgements = verdicts(observe(claim, key, settings, control))
     except AssumptionNotMet as unmet:
         return ControlResult(control.name, "inconclusive", f"an assumption is not met: {unmet}", control.erratum)
+    except FAILURES as failure:
+        return ControlResult(control.name, "inconclusive", f"the computation broke down: {failure}", control.erratum)
     concerned = {control.of: judgements[control.of]} if control.of in judgements else judgements
     worst = min(concerned.values(), key=lambda j: ("refuted", "inconclusive", "holds").index(j.verdict))
     return ControlResult(control.name, worst.verdict, worst.reason, control.erratum)

@@ -130,8 +130,9 @@ def gradient_descent_mse_ensemble(
         cross, both = dict(kernel_fn_train_train_kwargs), dict(kernel_fn_train_train_kwargs)
         for name, value in own.items():
             base = kernel_fn_train_train_kwargs.get(name)
-            two = isinstance(value, tuple) and isinstance(base, tuple)
-            cross[name], both[name] = (value[0], base[0]) if two else value, value
+            both[name] = cross[name] = value
+            if isinstance(value, tuple) and isinstance(base, tuple):
+                cross[name] = (value[0], base[0])
         k_td = _Kernels(**computed(x_test, x_train, names, cross))
         return k_td, kernel_fn(x_test, None, "nngp", **both) if compute_cov else None
 

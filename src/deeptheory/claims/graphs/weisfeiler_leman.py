@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Literal
 
+import networkx as nx
 import numpy as np
 from annotated_types import Interval
 
@@ -19,7 +20,7 @@ from deeptheory.graphs.weisfeiler_leman import (
     resistance_distances,
     shortest_path_distances,
 )
-from deeptheory.lab import Counterexample, Exact, claim
+from deeptheory.lab import Counterexample, Exact, Identity, claim
 
 DISTANCES = {"neighbours": None, "shortest paths": shortest_path_distances, "resistances": resistance_distances}
 Sight = Literal["neighbours", "shortest paths", "resistances"]
@@ -36,11 +37,18 @@ def cut_labels(graphs):
     return {(i, v): blocks > 1 for i, graph in enumerate(graphs) for v, blocks in block_counts(graph).items()}
 
 
+def numbered(names):
+    """Names replaced by their order of first appearance: equal lists of numbers are equal partitions."""
+    order = {}
+    return [order.setdefault(name, len(order)) for name in names]
+
+
 @claim(
-    items={"H3.6": ("search", "tie", "trees", "pair")},
+    items={"H3.6": ("search", "tie", "trees", "unrolled", "pair")},
     says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two triangles "
     "joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes only these two "
-    "are so confused, and with up to five nodes none.",
+    "are so confused, and with up to five nodes none. Nodes share a colour after k rounds exactly when their "
+    "neighbourhoods unroll to the same tree of depth k.",
     needs="nodes carry no features and see the multiset of their neighbours",
 )
 def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
@@ -59,6 +67,13 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
     colours = [sorted(each.values()) for each in colour_refinement(pair, distance=DISTANCES[sees]).colours]
     trees = [sorted(str(computation_tree(graph, v, 6)) for v in graph) for graph in pair]
     counts = [len(bridges(graph)) for graph in pair]
+
+    small = graphs_up_to(5)
+    unrolled, rounds = [], np.arange(6)
+    for depth in rounds.tolist():
+        after = colour_refinement(small, distance=DISTANCES[sees], rounds=depth)
+        unrolled.append([computation_tree(graph, v, depth) for graph in small for v in graph])
+        unrolled.append(list(node_colours(small, after).values()))
     return {
         "search": Exact(
             missed,
@@ -70,6 +85,7 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
         ),
         "tie": Exact(*colours, along={"node": np.arange(6)}),
         "trees": Exact(*trees, along={"node": np.arange(6)}),
+        "unrolled": Exact([numbered(each) for each in unrolled[::2]], [numbered(each) for each in unrolled[1::2]]),
         "pair": Counterexample(
             instance={name: np.array(graph.edges) for name, graph in zip(("with", "without"), pair, strict=True)},
             quantity=counts[0],
@@ -94,7 +110,6 @@ colour_refinement_misses_bridges.control("the pair ties for resistance distances
 @colour_refinement_misses_bridges.figure
 def confused_pair(pieces):
     import altair as alt
-    import networkx as nx
     import pandas as pd
 
     charts = []
@@ -116,10 +131,51 @@ def confused_pair(pieces):
     return alt.hconcat(*charts)
 
 
+def shuffled(graph):
+    """The same graph with its nodes in other places: those at odd places come first."""
+    names = dict(zip([*list(graph)[1::2], *list(graph)[::2]], graph, strict=True))
+    copy = nx.empty_graph(graph)
+    copy.add_edges_from((names[u], names[v]) for u, v in graph.edges)
+    return copy
+
+
+def table(distances):
+    """The distances of one graph as a list of floats, −1 between components."""
+    numbers = np.array([float(far) for row in distances.values() for far in row.values()])
+    return np.where(np.isinf(numbers), -1, numbers)
+
+
+def pseudoinverse_resistances(graph):
+    """Resistances as (L⁺)ᵤᵤ + (L⁺)ᵥᵥ − 2(L⁺)ᵤᵥ, −1 between components, in the order of `table`."""
+    adjacency = nx.to_numpy_array(graph)
+    inverse = np.linalg.pinv(np.diag(adjacency.sum(0)) - adjacency, hermitian=True)
+    own = np.diag(inverse)
+    return np.where(np.isinf(nx.floyd_warshall_numpy(graph)), -1, own[:, None] + own - 2 * inverse).ravel()
+
+
+def other_routes(graphs):
+    """Both distances by other algorithms, and Foster's sums of the resistances of all edges."""
+    paths, resistances = ([way(graph) for graph in graphs] for way in (shortest_path_distances, resistance_distances))
+    hops = [nx.floyd_warshall(graph, weight=None) for graph in graphs]
+    return {
+        "paths": Exact(*(np.concatenate([table(each) for each in every]).astype(int) for every in (paths, hops))),
+        "resistances": Identity(
+            np.concatenate([table(each) for each in resistances]),
+            np.concatenate([pseudoinverse_resistances(graph) for graph in graphs]),
+            scale=max(map(len, graphs)),
+        ),
+        "Foster": Exact(
+            np.array([sum(far[u][v] for u, v in graph.edges) for graph, far in zip(graphs, resistances, strict=True)]),
+            np.array([len(graph) - nx.number_connected_components(graph) for graph in graphs]),
+        ),
+    }
+
+
 @claim(
-    items={"H3.7": ("bridges", "cut vertices")},
+    items={"H3.7": ("bridges", "cut vertices", "labels", "names", "paths", "resistances", "Foster")},
     says="Colour refinement with shortest-path distances tells every bridge from every other edge, and with resistance "
-    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together.",
+    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together. What "
+    "the nodes are called does not matter. The resistances of all edges add up to the nodes less the components.",
     needs="distances are exact; infinite between components",
 )
 def distance_colours_show_bridges(
@@ -130,14 +186,30 @@ def distance_colours_show_bridges(
 ):
     graphs = graphs_up_to(nodes)
     colourings = {sight: colour_refinement(graphs, distance=DISTANCES[sight]) for sight in {bridges_by, cuts_by}}
+    edges, cuts = bridge_labels(graphs), cut_labels(graphs)
+    chains = [set(map(frozenset, nx.bridges(graph))) for graph in graphs]
+    points = [set(nx.articulation_points(graph)) for graph in graphs]
 
     def told(colours, labels):
         guessed = labels_by_colour(colours, labels)
         return Exact(np.array([guessed[each] for each in colours]), np.array([labels[each] for each in colours]))
 
+    # A finer colouring tells more, be it nonsense: so colours must not see names, nor distances be anything else.
+    few = [graph for graph in graphs if len(graph) < 7]
+    colours = [
+        [sorted(each.values()) for each in colour_refinement(few + list(map(shuffled, few)), distance=far).colours]
+        for far in (DISTANCES[bridges_by], DISTANCES[cuts_by])
+    ]
+    named, unnamed = ([sum(each[part], []) for each in colours] for part in (slice(len(few)), slice(len(few), None)))
     return {
-        "bridges": told(edge_colours(graphs, colourings[bridges_by]), bridge_labels(graphs)),
-        "cut vertices": told(node_colours(graphs, colourings[cuts_by]), cut_labels(graphs)),
+        "bridges": told(edge_colours(graphs, colourings[bridges_by]), edges),
+        "cut vertices": told(node_colours(graphs, colourings[cuts_by]), cuts),
+        "labels": Exact(
+            np.array([*edges.values(), *cuts.values()]),
+            np.array([*(edge in chains[i] for i, edge in edges), *(v in points[i] for i, v in cuts)]),
+        ),
+        "names": Exact(named, unnamed),
+        **other_routes(few),
     }
 
 
