@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.harness import Contender, Peer, compare, timed
 
 SAMPLES, INPUTS, WIDTH, STEPS = 100, 20, 64, 2000
-LOOPED = 8
+LOOPED = 4
 """How many networks the looping peer really trains; the rest would be the same again."""
 
 

@@ -12,8 +12,9 @@ sys.modules["neural_tangents.experimental"] = types.ModuleType("neural_tangents.
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
-import neural_tangents  # noqa: E402
 import numpy as np  # noqa: E402
+
+import neural_tangents  # noqa: E402
 from neural_tangents import stax  # noqa: E402
 
 

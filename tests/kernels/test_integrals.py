@@ -13,7 +13,7 @@ PAIRS = np.array([(a, b, r) for a, b in ((1.0, 1.0), (0.3, 1.7), (2.0, 0.9)) for
 CLOSE = np.array([(1.3, 0.6, r) for r in (-1.0, 1.0 - 1e-9, 1.0)])
 
 
-def on_hermite_grid(f, g, a, b, r, nodes=100):
+def on_hermite_grid(f, g, a, b, r, nodes=160):
     """E[f(u)g(v)] for smooth functions, by a tensor Gauss–Hermite rule."""
     x, w = np.polynomial.hermite_e.hermegauss(nodes)
     w = w / w.sum()

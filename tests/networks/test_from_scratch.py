@@ -75,9 +75,13 @@ def test_cross_entropy_does_not_overflow():
     assert cross_entropy(np.array([-1000.0]), np.array([1.0])) == 1000
 
 
+# Unequal determinants, and log-odds that bend along every line, unlike those of the printed pair.
+UNEQUAL = TwoGaussians(np.array([[0.0, 0.5], [-1, 1]]), np.array([[[1.0, 0.3], [0.3, 0.6]], [[3, -0.8], [-0.8, 2]]]))
+
+
 @pytest.mark.item("L2.16")
-def test_bayes_values_against_cubature_of_the_densities():
-    classes = crossed_gaussians()
+@pytest.mark.parametrize("classes", [crossed_gaussians(), UNEQUAL], ids=["crossed", "unequal"])
+def test_bayes_values_against_cubature_of_the_densities(classes):
     laws = [multivariate_normal(m, c) for m, c in zip(classes.means, classes.covariances, strict=True)]
     x = np.array([[0.3, -0.2], [2.0, 1.0]])
     np.testing.assert_allclose(bayes_logits(classes, x), laws[1].logpdf(x) - laws[0].logpdf(x), rtol=1e-10)

@@ -86,8 +86,8 @@ def test_pieces_that_continue_one_another_are_joined():
     assert len(absolute.pieces) == 2
     identity = affine_combination((1, -1), (PiecewiseAffine.line(1).relu(), PiecewiseAffine.line(-1).relu()))
     assert identity == PiecewiseAffine.line(1)
-    touching = affine_combination((1,), (absolute,)).relu()
-    assert touching == absolute
+    assert absolute.relu() == absolute
+    assert affine_combination((-1,), (absolute,)).relu() == PiecewiseAffine.line(0)
 
 
 def test_relu_cuts_only_where_the_sign_changes():

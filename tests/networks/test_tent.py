@@ -45,7 +45,9 @@ def test_iterates_are_repeated_application_and_the_closed_form():
         for _ in range(iterates):
             expected = [tent(x) for x in expected]
         assert [f(x) for x in points] == expected
-        inside = np.array([float(x) for x in points if 0 <= x <= 1])
+        rational = np.array([x for x in points if 0 <= x <= 1])
+        assert sawtooth(iterates, rational).tolist() == [f(x) for x in rational]
+        inside = rational.astype(float)
         np.testing.assert_allclose(sawtooth(iterates, inside), [float(f(x)) for x in inside], atol=1e-9)
         zeros = [Fraction(j, 2 ** (iterates - 1)) for j in range(2 ** (iterates - 1) + 1)]
         assert all(f(x) == 0 for x in zeros)

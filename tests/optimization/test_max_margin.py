@@ -130,6 +130,23 @@ def test_half_quadratic_descent_is_stable_below_the_step_and_diverges_above():
     assert losses[-1] > 1e6
 
 
+@pytest.mark.item("J4.6")
+def test_stable_step_is_the_longest_that_always_lowers_a_loss():
+    # Two nearly opposite points, both far on the wrong side before and after the step: the loss is quadratic there.
+    points = np.array([[1.0, 0.01], [-1.0, 0.01]])
+    start = np.array([50.0, -1e4])
+    for factor, lowers in ((0.99, True), (1.01, False)):
+        step = factor * stable_step(points, HALF_QUADRATIC)
+        moved = start + step * np.exp(HALF_QUADRATIC.log_slope(points @ start)) @ points / 2
+        assert (points @ moved).max() < 0
+        before, after = (HALF_QUADRATIC.value(points @ w).mean() for w in (start, moved))
+        assert bool(after < before) == lowers
+    assert jax.jit(lambda x: stable_step(x, HALF_QUADRATIC))(points) == pytest.approx(
+        stable_step(points, HALF_QUADRATIC)
+    )
+    assert stable_step(points, LOGISTIC, weight=1.0) == pytest.approx(2 / (0.25 * np.linalg.norm(points, 2) ** 2))
+
+
 def test_degenerate_support_has_no_limit():
     with pytest.raises(ValueError, match="log log t"):
         points = np.array([[1.0, 0.0], [1.0, 1.0]])

@@ -164,6 +164,19 @@ def test_residual_of_the_diagonal_pair():
 
 
 @pytest.mark.item("A11.10")
+def test_residual_is_that_of_the_worse_column_at_the_best_angle(key):
+    left, right = generator(key).standard_normal((2, 30, 2, 2))
+    angles = np.linspace(0, np.pi / 2, 20_001)
+    directions = [(np.cos(angles), np.sin(angles)), (-np.sin(angles), np.cos(angles))]
+    for u, v, residual in zip(left, right, dropout.unequalizable_residual(left, right), strict=True):
+        wanted = np.linalg.svd(u @ v.T, compute_uv=False).sum() / 2
+        first, second = (np.linalg.norm(u @ q, axis=0) * np.linalg.norm(v @ q, axis=0) for q in directions)
+        at = np.maximum(abs(first - wanted), abs(second - wanted))
+        assert residual == pytest.approx(at.min(), abs=2e-3 * wanted)
+        assert min(abs(first - wanted).min(), abs(second - wanted).min()) <= residual + 2e-3 * wanted
+
+
+@pytest.mark.item("A11.10")
 def test_defect_vanishes_exactly_where_the_residual_does(key):
     draw = generator(key)
     left, right = draw.integers(-3, 4, (2, 400, 2, 2))

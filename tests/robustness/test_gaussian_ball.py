@@ -62,3 +62,23 @@ def test_marginal_distribution_in_three_dimensions():
     inner = np.clip(t, -np.sqrt(3), np.sqrt(3))
     expected = 0.5 + 0.75 / np.sqrt(3) * (inner - inner**3 / 9)
     np.testing.assert_allclose(ball_marginal_cdf(t, 3), expected, atol=1e-13)
+
+
+@pytest.mark.item("A18.16")
+def test_marginal_distribution_in_one_and_two_dimensions_and_its_slope():
+    # d = 1 is uniform on [−1, 1]; on the disc of radius √2 the density is √(2 − t²)/π.
+    t = np.linspace(-1.4, 1.4, 29)
+    np.testing.assert_allclose(ball_marginal_cdf(t, 1), np.clip((t + 1) / 2, 0, 1), atol=1e-13)
+    expected = 0.5 + (t * np.sqrt(2 - t * t) / 2 + np.arcsin(t / np.sqrt(2))) / np.pi
+    np.testing.assert_allclose(ball_marginal_cdf(t, 2), expected, atol=1e-13)
+    t = t[np.abs(t) < 1.3]
+    slope = (ball_marginal_cdf(t + 1e-5, 2) - ball_marginal_cdf(t - 1e-5, 2)) / 2e-5
+    np.testing.assert_allclose(slope, np.sqrt(2 - t * t) / np.pi, rtol=1e-7)
+
+
+@pytest.mark.item("A18.16")
+def test_distances_that_have_a_closed_form():
+    # The ball's density lies above the Gaussian's all over the ball for d ≤ 2: what is left is the Gaussian outside.
+    assert ball_total_variation(1) == pytest.approx(2 * norm.sf(1), rel=1e-12)
+    assert ball_marginal_total_variation(1) == pytest.approx(2 * norm.sf(1), rel=1e-7)
+    assert ball_total_variation(2) == pytest.approx(np.exp(-1), rel=1e-12)

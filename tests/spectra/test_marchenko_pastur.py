@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.stats
 
 from deeptheory.spectra import marchenko_pastur as mp
 
@@ -130,6 +131,17 @@ def test_eigenvalues_of_wide_and_tall_data_and_distance(key):
     np.testing.assert_allclose(mp.sample_covariance_eigenvalues(x), direct, atol=1e-12)
     values = mp.marchenko_pastur_quantile((np.arange(50) + 0.5) / 50, 0.5)
     assert mp.spectral_distance(np.asarray(values), 0.5) == pytest.approx(0.01)
+
+
+@pytest.mark.item("J6.5")
+@pytest.mark.parametrize("ahead", [0.0, 0.2, 0.5, 0.8, 1.0])
+def test_distance_is_two_sided(key, ahead):
+    # Eigenvalue i at the quantile (i + ahead)/n: the counting function leads by 1 − ahead and lags by ahead, over n.
+    values = np.asarray(mp.marchenko_pastur_quantile((np.arange(40) + ahead) / 40, 0.5, 1.3))
+    assert mp.spectral_distance(values, 0.5, 1.3) == pytest.approx(max(ahead, 1 - ahead) / 40, abs=1e-12)
+    drawn = np.sort(mp.draw_entries(key, (40,), "uniform") + ahead + 0.7)
+    direct = scipy.stats.kstest(drawn, lambda x: np.asarray(mp.marchenko_pastur_cdf(x, 0.5))).statistic
+    assert mp.spectral_distance(drawn, 0.5) == pytest.approx(direct, rel=1e-12)
 
 
 def test_bad_input_is_named():

@@ -28,6 +28,9 @@ def _horner(coefficients: tuple[float, ...], x: Array) -> Array:
 ARCCOSINE = _interpolate(lambda x: np.arccos(x) / np.sqrt(1 - x), 7)
 """arccos x / √(1 − x): smooth on [0, 1], where arccos is not."""
 
+ROOT = _interpolate(lambda x: np.sqrt(1 + x), 9)
+"""√(1 + x): a second hardware root would cost another pass over memory, since compilers do not fuse across it."""
+
 ARCTANGENT = _interpolate(lambda x: np.arctan(np.sqrt(x)) / np.sqrt(x), 8)
 """arctan z / z in powers of z² on [0, 1]: accurate relative to the result."""
 
@@ -45,11 +48,11 @@ def angle_and_sine(cosine: Array) -> tuple[Array, Array]:
     """
     size = jnp.abs(cosine)
     root = jnp.sqrt(jnp.maximum(1 - size, 0))
-    sine = root * jnp.sqrt(1 + size)
     if _wide(cosine):
+        sine = root * jnp.sqrt(1 + size)
         return jnp.arctan2(sine, cosine), sine
     acute = root * _horner(ARCCOSINE, size)
-    return jnp.where(cosine < 0, np.pi - acute, acute), sine
+    return jnp.where(cosine < 0, np.pi - acute, acute), root * _horner(ROOT, size)
 
 
 @angle_and_sine.defjvp
@@ -61,24 +64,22 @@ def _angle_and_sine_derivative(primals, tangents):
 
 
 @jax.custom_jvp
-def elevation(rise: Array, run: Array) -> Array:
-    """Return the angle arctan(rise/run) in [−π/2, π/2] for run ≥ 0, accurate relative to its size."""
+def elevation(rise: Array, run: Array, hypotenuse: Array) -> Array:
+    """Return arctan(rise/run) in [−π/2, π/2] for run ≥ 0, accurate relative to its size.
+
+    As twice the arctangent of rise/(run + hypotenuse), which needs no cases; hypotenuse² = rise² + run² > 0.
+    """
     if _wide(rise):
         return jnp.arctan2(rise, run)
-    size = jnp.abs(rise)
-    large = jnp.maximum(size, run)
-    ratio = jnp.minimum(size, run) / jnp.where(large > 0, large, 1)
-    angle = ratio * _horner(ARCTANGENT, ratio * ratio)
-    angle = jnp.where(size > run, np.pi / 2 - angle, angle)
-    return jnp.where(rise < 0, -angle, angle)
+    ratio = rise / (run + hypotenuse)
+    return 2 * ratio * _horner(ARCTANGENT, ratio * ratio)
 
 
 @elevation.defjvp
 def _elevation_derivative(primals, tangents):
-    rise, run = primals
-    square = rise * rise + run * run
+    rise, run, hypotenuse = primals
     turn = run * tangents[0] - rise * tangents[1]
-    return elevation(rise, run), jnp.where(square > 0, turn / jnp.where(square > 0, square, 1), 0)
+    return elevation(rise, run, hypotenuse), turn / (hypotenuse * hypotenuse)
 
 
 def inverse_root(x: Array) -> Array:

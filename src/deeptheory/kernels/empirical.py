@@ -146,7 +146,7 @@ def kernel_training(
     start = vectors.T @ (jnp.asarray(outputs) - y)
     residuals = ((1 - step_size * values) ** jnp.arange(steps + 1)[:, None] * start) @ vectors.T
     passed = jnp.concatenate([jnp.zeros_like(residuals[:1]), jnp.cumsum(residuals[:-1], axis=0)])
-    return y + residuals, other_outputs - step_size * passed @ jnp.asarray(other_kernel).T
+    return y + residuals, jnp.asarray(other_outputs) - step_size * passed @ jnp.asarray(other_kernel).T
 
 
 def relative_drift(after: Float[Array, "n m"], before: Float[Array, "n m"]) -> Float[Array, ""]:

@@ -65,7 +65,8 @@ def error_function(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
     k = own_variance(k, a, same)
     determinant = (1 + 2 * (a + b)) + 4 * (a * b - k * k)
     inverse = jax.lax.rsqrt(determinant)
-    return (2 / np.pi) * elevation(2 * k, determinant * inverse), (4 / np.pi) * inverse
+    angle = elevation(2 * k, determinant * inverse, jnp.sqrt(1 + 2 * a) * jnp.sqrt(1 + 2 * b))
+    return (2 / np.pi) * angle, (4 / np.pi) * inverse
 
 
 def gelu(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
@@ -74,7 +75,7 @@ def gelu(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
     inverse = jax.lax.rsqrt(square)
     ends = 1 / (1 + a) + 1 / (1 + b) - 1
     top = a * b + k * k * ends
-    half = 0.25 + elevation(k, square * inverse) / (2 * np.pi)
+    half = 0.25 + elevation(k, square * inverse, jnp.sqrt(1 + a) * jnp.sqrt(1 + b)) / (2 * np.pi)
     mean = top * inverse / (2 * np.pi) + k * half
     return mean, half + k * inverse / (2 * np.pi) * (1 + 2 * ends + top * inverse * inverse)
 

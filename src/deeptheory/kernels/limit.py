@@ -160,7 +160,7 @@ def _tiled(
     """Run the pairs through the network tile by tile and put the tiles together."""
     count, other_count, rank = left.shape[-2], right.shape[-2], left.ndim - 2
     side = _tile_side(plan, left.shape[:rank])
-    height, width = min(side, count), min(side, other_count)
+    height, width = (-(-extent // -(-extent // side)) for extent in (count, other_count))  # equal tiles, at most `side`
 
     def tile(row: Any, column: Any) -> Block:
         def part(tree: Any, start: Any, extent: int, axis: int) -> Any:
@@ -194,7 +194,10 @@ def _tiled(
         np.int32,
     )
     shape = jax.eval_shape(tile, 0, 0)
-    result = jax.tree.map(lambda a: jnp.zeros((*a.shape[:-2], count, other_count), a.dtype), shape)
+    # Every entry is overwritten. Different constants, because equal ones would share memory and be copied apart.
+    leaves, structure = jax.tree.flatten(shape)
+    whole = [jnp.full((*a.shape[:-2], count, other_count), i, a.dtype) for i, a in enumerate(leaves)]
+    result = jax.tree.unflatten(structure, whole)
 
     def place(step: Any, whole: Block) -> Block:
         row, column = jnp.asarray(starts)[step]

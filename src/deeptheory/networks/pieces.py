@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 Rational = int | float | np.integer | Fraction
 
@@ -74,7 +74,7 @@ class PiecewiseAffine:
     def count_on(self, low: Rational, high: Rational) -> int:
         """Return the number of affine pieces that meet the open interval (low, high)."""
         _check_interval(low, high)
-        return 1 + sum(low < knot < high for knot in self.knots)
+        return 1 + sum(bool(low < knot < high) for knot in self.knots)
 
 
 _NOTHING = (Fraction(0), Fraction(0))
@@ -99,7 +99,7 @@ def _sign_between(slope: Fraction, intercept: Fraction, left: Fraction | None, r
     if left is None and right is None:
         x = Fraction(0)
     elif left is None:
-        x = right - 1
+        x = right - 1  # pyright: ignore[reportOptionalOperand]
     elif right is None:
         x = left + 1
     else:
@@ -190,7 +190,12 @@ def pieces_on_a_grid(layers: Sequence[Layer], low: Rational, high: Rational, *, 
     for layer in layers:
         hidden = np.array(layer.weights, float) @ hidden + np.array(layer.biases, float)[:, None]
         hidden = np.maximum(hidden, 0) if layer.rectified else hidden
-    bends = np.abs(np.diff(hidden[0], 2)) > 1e-9
+    return pieces_of_values(hidden[0])
+
+
+def pieces_of_values(values: Float[np.ndarray, " n"]) -> int:
+    """Return the number of pieces seen in the second differences of values on an even grid; see `pieces_on_a_grid`."""
+    bends = np.abs(np.diff(values, 2)) > 1e-9
     return 1 + int(bends[0]) + int(np.sum(bends[1:] & ~bends[:-1]))
 
 

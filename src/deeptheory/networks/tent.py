@@ -8,7 +8,7 @@ from itertools import pairwise
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key, Shaped
 
 from deeptheory.networks.pieces import (
     Layer,
@@ -21,8 +21,11 @@ from deeptheory.networks.pieces import (
 from deeptheory.randomness import generator
 
 
-def sawtooth(iterates: int, x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """Return the n-th iterate of the tent map on [0,1] in closed form, Δⁿ(x) = 1 − |1 − 2·frac(2ⁿ⁻¹x)|."""
+def sawtooth(iterates: int, x: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
+    """Return the n-th iterate of the tent map on [0,1] in closed form, Δⁿ(x) = 1 − |1 − 2·frac(2ⁿ⁻¹x)|.
+
+    For floats, or exactly for an array of Fractions.
+    """
     return 1 - np.abs(1 - 2 * ((2 ** (iterates - 1) * x) % 1))
 
 
@@ -55,7 +58,7 @@ def sawtooth_distance_bound(iterates: int, pieces: Rational) -> Fraction:
     """
     if iterates < 1 or pieces < 1:
         raise ValueError(f"need iterates ≥ 1 and pieces ≥ 1, got iterates={iterates} and pieces={pieces}")
-    return max(Fraction(0), (2**iterates - 1 - 2 * Fraction(pieces)) / 2 ** (iterates + 3))
+    return max(Fraction(0), (2**iterates - 1 - 2 * Fraction(pieces)) / 2 ** (iterates + 3))  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def sharper_sawtooth_distance_bound(iterates: int, pieces: Rational) -> Fraction:
@@ -67,7 +70,7 @@ def sharper_sawtooth_distance_bound(iterates: int, pieces: Rational) -> Fraction
     """
     if iterates < 1 or pieces < 1:
         raise ValueError(f"need iterates ≥ 1 and pieces ≥ 1, got iterates={iterates} and pieces={pieces}")
-    return max(Fraction(0), (2**iterates - 2 - Fraction(pieces)) / 2 ** (iterates + 3))
+    return max(Fraction(0), (2**iterates - 2 - Fraction(pieces)) / 2 ** (iterates + 3))  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def follow_sawtooth(iterates: int, units: int) -> list[Layer]:

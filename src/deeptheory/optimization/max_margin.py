@@ -199,14 +199,15 @@ def residual_forces(
 
 def stable_step(
     signed_points: Float[Array | np.ndarray, "n d"], loss: MarginLoss, *, weight: float | None = None
-) -> float:
+) -> float | Float[Array, ""]:
     """Return 2/(β λ_max(weight · X̄ᵀX̄)), below which every gradient step lowers the loss.
 
-    The first power of λ_max is what smoothness and units require; jagannath Thm 4.7 prints the second.
+    The first power of λ_max is what smoothness and units require; jagannath Thm 4.7 prints the second. No longer step
+    will do: beyond it points that stay misclassified by a quadratic loss can be thrown further off. Traceable.
     """
-    points = np.asarray(signed_points, np.float64)
-    weight = 1 / len(points) if weight is None else weight
-    return float(2 / (loss.smoothness * weight * np.linalg.norm(points, 2) ** 2))
+    weight = 1 / len(signed_points) if weight is None else weight
+    linalg = signed_points.__array_namespace__().linalg
+    return 2 / (loss.smoothness * weight * linalg.eigvalsh(signed_points.T @ signed_points)[-1])
 
 
 def logarithmic_flow(

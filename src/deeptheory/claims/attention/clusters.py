@@ -17,16 +17,24 @@ from deeptheory.attention.clusters import (
     token_flow,
     token_velocity,
 )
-from deeptheory.attention.equiangular import equiangular_overlap
+from deeptheory.attention.equiangular import equiangular_overlap, equiangular_tokens, equiangular_velocity
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
 from deeptheory.randomness import generator
 
 InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
 
 
+def climb(tokens, betas):
+    """The gradient of log Σ_j exp(β⟨y, x_j⟩) at each token y = x_i."""
+    slope = jax.grad(lambda y, beta: jax.scipy.special.logsumexp(beta * (tokens @ y)))
+    return jax.vmap(jax.vmap(slope, (0, None)), (None, 0))(tokens, betas)
+
+
 @claim(
-    items={"J14.5": ("overlap", "rate when hot", "rate when cold")},
-    says=r"Orthonormal tokens under self-attention with $Q=K=V=I$ keep one common overlap $g$, and it obeys exactly "
+    items={"J14.5": ("velocity", "speed", "overlap", "rate when hot", "rate when cold")},
+    says=r"Under self-attention with $Q=K=V=I$ token $i$ moves along the sphere as if to climb "
+    r"$\frac1\beta\log\sum_je^{\beta\langle y,x_j\rangle}$ from $y=x_i$. Equiangular, as orthonormal, tokens keep one "
+    r"common overlap $g$, and it obeys exactly "
     r"$\dot g = 2e^{\beta g}(1-g)((n-1)g+1)/(e^{\beta}+(n-1)e^{\beta g})$. From any start close to consensus all "
     r"$1-\langle x_i,x_j\rangle$ vanish like $e^{-2t}$, whatever $\beta$.",
     needs="at least as many dimensions as tokens; for the rate, a start near consensus",
@@ -55,9 +63,19 @@ def orthonormal_tokens_obey_one_equation(
     exact = np.stack([equiangular_overlap(times, count, beta) for beta in betas])
     # |x − y|²/2 keeps the digits of 1 − ⟨x, y⟩ that subtraction would lose.
     gaps = 0.5 * np.max(np.sum((near[:, -5:, :, None] - near[:, -5:, None]) ** 2, axis=-1), axis=(2, 3))
+    levels = np.append(-0.5 / (count - 1), np.linspace(0.0, 0.9, 4))
+    common = np.pad([equiangular_tokens(count, g) for g in levels], ((0, 0), (0, 0), (0, dimension - count)))
+    moving = np.append(common, near_pole[None], axis=0)
+    velocity = jax.jit(jax.vmap(jax.vmap(token_velocity, (0, None)), (None, 0)))(moving, np.asarray(betas))
+    speeds = 2 * (velocity[:, :-1] @ common.swapaxes(1, 2))[..., *np.triu_indices(count, 1)]
+    law = np.stack([equiangular_velocity(levels, count, beta) for beta in betas])
+    pull, cooled = np.asarray(jax.jit(climb)(near_pole, np.asarray(betas))), np.reshape(betas, (-1, 1, 1))
+    climbed = pull - np.sum(pull * near_pole, -1, keepdims=True) * near_pole
     hot, cold = int(np.argmin(betas)), int(np.argmax(betas))
     clock, slow = np.exp(times[-5:]), -2 * float(np.exp(-betas[cold]))
     return {
+        "velocity": Identity(cooled * velocity[:, -1], climbed, scale=1 + cooled, size=count),
+        "speed": Identity(speeds, law[..., None], scale=1.0, size=count),
         "overlap": Identity(
             np.stack([overlaps.min(-1), overlaps.max(-1)]),
             exact[None],
@@ -111,7 +129,8 @@ def overlap_curves(pieces):
 @claim(
     items={"J14.8": ("consensus", "circle")},
     says=r"With $\beta=0$ every token moves toward the plain mean, and from almost every start all tokens meet in one "
-    r"point; on the circle the flow is Kuramoto's $\dot\theta_i=\frac1n\sum_j\sin(\theta_j-\theta_i)$.",
+    r"point; on the circle the flow is Kuramoto's $\dot\theta_i=\frac1n\sum_j\sin(\theta_j-\theta_i)$, with weights "
+    r"$\propto_je^{\beta\cos(\theta_j-\theta_i)}$ in place of $\frac1n$ at other $\beta$.",
     needs="starts drawn from a density on the sphere: saddles, such as two antipodal groups, stay where they are",
     full=dict(trials=1000, share=0.01),
 )
@@ -137,11 +156,12 @@ def uniform_attention_ends_in_one_cluster(
     circle, tangent = (
         np.stack([f(angles), g(angles)], -1) for f, g in ((np.cos, np.sin), (lambda a: -np.sin(a), np.cos))
     )
-    velocity = np.asarray(jax.vmap(token_velocity, (0, None))(circle, 0.0))
+    velocity = np.stack([jax.vmap(token_velocity, (0, None))(circle, beta) for beta in (0.0, 2.0)])
+    kuramoto = np.stack([jax.vmap(kuramoto_velocity, (0, None))(angles, beta) for beta in (0.0, 2.0)])
     return {
         # The theorem says never; a share is what finitely many starts can exclude.
         "consensus": Chance(failures, trials, share, along={"tokens, dimension": [f"{n}, {d}" for n, d in shapes]}),
-        "circle": Identity(np.sum(velocity * tangent, -1), jax.vmap(kuramoto_velocity)(angles), scale=1.0),
+        "circle": Identity(np.sum(velocity * tangent, -1), kuramoto, scale=1.0, size=32),
     }
 
 
@@ -156,19 +176,22 @@ def double_coupling(evidence):
 
 
 @claim(
-    items={"J14.9": ("gradient", "climb", "ascent")},
+    items={"J14.9": ("gradient", "climb", "ascent", "other energy")},
     says=r"With $\beta=0$ the token flow is gradient ascent of $\frac{1}{2n}\sum_{ij}\langle x_i,x_j\rangle$, half the "
-    r"printed $E_0$, so that $\dot E_0 = 2\sum_i|\dot x_i|^2\ge 0$.",
-    needs="uniform attention: a cold enough flow climbs another energy and may lower this one",
+    r"printed $E_0$, so that $\dot E_0 = 2\sum_i|\dot x_i|^2\ge 0$. At other $\beta$ it climbs another energy, "
+    r"$E_\beta=\frac1{n\beta}\sum_{ij}(e^{\beta\langle x_i,x_j\rangle}-1)$, whose gradient is "
+    r"$\frac2n\dot x_i\sum_je^{\beta\langle x_i,x_j\rangle}$.",
+    needs="uniform attention: a cold enough flow may lower E₀",
     full=dict(trials=256),
 )
 def uniform_attention_climbs_half_the_energy(
     key, *, trials: Trials = 32, beta: Annotated[float, Interval(ge=0.0, le=20.0)] = 0.0
 ):
     starts = random_tokens(key, trials, 16, 3)
-    slope = np.asarray(jax.vmap(jax.grad(interaction_energy))(starts))
-    gradient = slope - np.sum(slope * starts, -1, keepdims=True) * starts
+    slope = np.stack([jax.vmap(jax.grad(interaction_energy), (0, None))(starts, b) for b in (0.0, 2.0)])
+    gradient, other = slope - np.sum(slope * starts, -1, keepdims=True) * starts
     velocities = jax.vmap(token_velocity, (0, None))
+    partition = np.sum(np.exp(2 * starts @ starts.swapaxes(-1, -2)), axis=-1, keepdims=True)
     # The second grid of times takes steps twice as long and then waits: an estimate of all errors of the first.
     times = np.linspace(0.0, 10.0, 201)
     flow = jax.vmap(jax.vmap(partial(token_flow, substeps=4), (0, None, None)), (None, 0, None))
@@ -183,6 +206,7 @@ def uniform_attention_climbs_half_the_energy(
         "gradient": Identity(velocities(starts, beta), gradient / 2, scale=1.0, size=16),
         "climb": Identity(energy[:, -1] - energy[:, 0], worked, scale=16.0, error=2 * error),
         "ascent": Inequality(energy[:, :-1], energy[:, 1:]),
+        "other energy": Identity(other, 2 / 16 * partition * velocities(starts, 2.0), scale=np.exp(2.0), size=16),
     }
 
 

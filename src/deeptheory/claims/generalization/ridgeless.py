@@ -115,7 +115,8 @@ def double_descent(
     ratios = np.asarray(gammas)
     below, above = np.flatnonzero(ratios < 1), np.flatnonzero(ratios > 1)
     predicted = np.asarray(limits)
-    least = np.min(limiting_bias_variance(np.linspace(1.1, 20, 189_001), signal=1.0, noise=0.25).risk)
+    grid = np.linspace(1.1, 20, 189_001)
+    curve = np.asarray(limiting_bias_variance(grid, signal=1.0, noise=0.25).risk)
     count = len(gammas)
     return {
         "variance": Law(predicted[:count, 1], variance[:, :count], along={"gamma": ratios}, sizes=sizes, order=1.0),
@@ -130,8 +131,13 @@ def double_descent(
             sizes=sizes,
             order=1.0,
         ),
-        # The grid's step, 1e-4, leaves its square.
-        "minimum": Identity(np.asarray([least]), overparameterized_minimum(signal=1.0, noise=0.25)[1], error=1e-8),
+        # The grid's step, 1e-4, is left in the place of the minimum and its square in the value.
+        "minimum": Identity(
+            np.asarray([grid[np.argmin(curve)], np.min(curve)]),
+            np.asarray(overparameterized_minimum(signal=1.0, noise=0.25)),
+            error=np.asarray([1e-4, 1e-8]),
+            along={"of": np.asarray(["place", "value"])},
+        ),
     }
 
 
@@ -224,16 +230,30 @@ def missed_only(evidence):
     return replace(evidence, predicted=np.asarray(rival))
 
 
+def penalized(design, labels):
+    """The minimiser of ‖y − Xw‖² + 5‖w‖², from its normal equations."""
+    return np.linalg.solve(design.T @ design + 5.0 * np.eye(design.shape[1]), design.T @ labels)
+
+
+def descended(design, labels):
+    """Forty gradient steps of size 0.002 on ½‖y − Xw‖², from zero."""
+    weights = np.zeros((design.shape[1], labels.shape[1]))
+    for _ in range(40):
+        weights -= 0.002 * design.T @ (design @ weights - labels)
+    return weights
+
+
 ESTIMATORS = {
-    "least squares": ((30, 8), pseudo_inverse_filter),
-    "minimum norm": ((6, 8), pseudo_inverse_filter),
-    "ridge": ((30, 8), ridge_filter(5.0)),
-    "gradient descent": ((30, 8), gradient_descent_filter(0.002, 40)),
+    "least squares": ((30, 8), pseudo_inverse_filter, lambda design, labels: np.linalg.lstsq(design, labels)[0]),
+    "minimum norm": ((6, 8), pseudo_inverse_filter, lambda design, labels: np.linalg.lstsq(design, labels)[0]),
+    "ridge": ((30, 8), ridge_filter(5.0), penalized),
+    "gradient descent": ((30, 8), gradient_descent_filter(0.002, 40), descended),
 }
+"""The shape of a design, the estimator as a filter of its singular values, and the same estimator as it is defined."""
 
 
 @claim(
-    items={"L13.3": ("exact", "sample", "fresh")},
+    items={"L13.3": ("exact", "sample", "fresh", "estimators")},
     says=r"The risk of a linear predictor is $\sigma^2+\|w-w_*\|_\Sigma^2$; for a random $w$ the excess splits into "
     r"$\|\mathbb Ew-w_*\|_\Sigma^2$ and $\mathbb E\|w-\mathbb Ew\|_\Sigma^2$, for least squares, ridge, minimum norm "
     "and early stopped gradient descent alike.",
@@ -247,10 +267,13 @@ def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
     exact, sampled, losses, risks = np.empty((2, 4, 3)), np.empty((2, 4)), np.empty((4, trials)), np.empty(4)
     fresh = draw.standard_normal((trials, 8)) @ root.T
     labels = fresh @ target + noise**0.5 * draw.standard_normal(trials)
-    for i, ((samples, features), filter) in enumerate(ESTIMATORS.values()):
+    estimators = np.empty((2, 4, 8))
+    for i, ((samples, features), filter, solve) in enumerate(ESTIMATORS.values()):
         design = draw.standard_normal((samples, features)) @ root.T
         operator = spectral_operator(design, filter)
-        known = (design @ target + noise**0.5 * unit_noise(samples)) @ operator.T
+        answers = design @ target + noise**0.5 * unit_noise(samples)
+        known = answers @ operator.T
+        estimators[:, i] = known[0], solve(design, answers[:1].T)[:, 0]
         parts = bias_variance_of_estimates(known, target, covariance)
         exact[0, i] = *parts, excess_risk(known, target, covariance).mean()
         found = bias_variance_of_operator(operator, design, target, covariance, noise)
@@ -262,12 +285,14 @@ def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
         risks[i] = noise + excess_risk(drawn[0], target, covariance)
     along = {"estimator": np.asarray(list(ESTIMATORS))}
     parts = np.asarray(["bias", "variance", "excess"])
+    size = np.linalg.norm(estimators[0], axis=1)[:, None]
     # Designs are 30×8 or 6×8, and rounding in their inverses is what their condition numbers, some tens, allow.
     shared = dict(condition=1e4, size=60.0)
     return {
         "exact": Identity(*exact, scale=exact[0, :, 2:], along={**along, "part": parts}, **shared),
         "sample": Identity(*sampled, along=along, **shared),
         "fresh": Law(risks, losses, along=along, exact=True),
+        "estimators": Identity(*estimators, scale=size, along=along, **shared),
     }
 
 

@@ -18,7 +18,7 @@ from deeptheory.generalization.uniform_convergence import (
     signal_noise_sample,
     squared_norm,
 )
-from deeptheory.lab import Exact, Inequality, Integers, Law, Reals, Share, Sizes, Trials, claim
+from deeptheory.lab import Exact, Inequality, Integers, Law, Limit, Reals, Share, Sizes, Trials, claim
 
 RATIOS = (0.5, 1.0, 2.0)
 
@@ -131,11 +131,11 @@ def at_least_two(evidence):
 
 
 @claim(
-    items={"H9.3": ("errors on S", "true error"), "A5.17": ("errors on S", "pruned")},
+    items={"H9.3": ("errors on S", "true error", "limit"), "A5.17": ("errors on S", "pruned")},
     says=r"With signal 2, noise $c=32$ and $D/m\ge 100$ the one-step classifier of $S$ and that of $S$ with its noise "
-    r"negated both have true error $\Phi(-\sqrt{D/m}/8)$, and the first makes no error on $S$ while the second makes "
-    r"nothing else: over the outputs of gradient descent alone the two-sided gap is near 1. With the $D$ junk weights "
-    r"set to zero every gap is 0.",
+    r"negated both have true error $\Phi(-\sqrt{D/m}/8)$ for large $D$, and the first makes no error on $S$ while the "
+    r"second makes nothing else: over the outputs of gradient descent alone the two-sided gap is near 1. With the $D$ "
+    r"junk weights set to zero every gap is 0.",
     needs="‖u‖² = 1/m; one step of size 1 from zero; noise stronger than the squared signal",
     full=dict(m=50, trials=64),
 )
@@ -158,10 +158,14 @@ def uniform_convergence_is_vacuous(
             bare = classifier.pruned()
             pruned += int(np.sum(margins(bare, sample) < 0) + np.sum(conditional_test_error(bare) > 0))
     exact = np.array([expected_test_error(m, dimension, noise=noise, signal=2.0) for dimension in dimensions])
+    grown = [m * 2**doubling for doubling in range(4)]
+    setting = dict(noise=noise, signal=2.0)
+    away = [abs(expected_test_error(k, 100 * k, **setting) - limiting_test_error(k, 100 * k, **setting)) for k in grown]
     labels = {"trained on": np.array(["S", "S with its noise negated"]), "D": np.array(dimensions)}
     return {
         "errors on S": Exact(counts, np.array([[0, 0], [m * trials, m * trials]])),
         "true error": Law(exact, errors, along=labels, exact=True),
+        "limit": Limit(grown, np.array(away), order=1.0),
         "pruned": Exact(pruned, 0),
     }
 

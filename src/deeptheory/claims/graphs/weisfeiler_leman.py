@@ -1,6 +1,7 @@
 """Bridges and cut vertices: invisible to colour refinement, visible to it with distances (handbook 3.3)."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated, Literal
 
 import networkx as nx
@@ -20,7 +21,7 @@ from deeptheory.graphs.weisfeiler_leman import (
     resistance_distances,
     shortest_path_distances,
 )
-from deeptheory.lab import Counterexample, Exact, Identity, claim
+from deeptheory.lab import Counterexample, Exact, claim
 
 DISTANCES = {"neighbours": None, "shortest paths": shortest_path_distances, "resistances": resistance_distances}
 Sight = Literal["neighbours", "shortest paths", "resistances"]
@@ -139,43 +140,39 @@ def shuffled(graph):
     return copy
 
 
-def table(distances):
-    """The distances of one graph as a list of floats, −1 between components."""
-    numbers = np.array([float(far) for row in distances.values() for far in row.values()])
-    return np.where(np.isinf(numbers), -1, numbers)
+def rationals(rows):
+    """Square tables of distances as one list of the nearest fractions that up to five nodes can have, −1 for infinity.
 
-
-def pseudoinverse_resistances(graph):
-    """Resistances as (L⁺)ᵤᵤ + (L⁺)ᵥᵥ − 2(L⁺)ᵤᵥ, −1 between components, in the order of `table`."""
-    adjacency = nx.to_numpy_array(graph)
-    inverse = np.linalg.pinv(np.diag(adjacency.sum(0)) - adjacency, hermitian=True)
-    own = np.diag(inverse)
-    return np.where(np.isinf(nx.floyd_warshall_numpy(graph)), -1, own[:, None] + own - 2 * inverse).ravel()
+    Denominators of resistances divide the number of spanning trees, at most 5³.
+    """
+    numbers = [number for table in rows for row in table for number in row]
+    return np.array([Fraction(-1) if x == np.inf else Fraction(x).limit_denominator(5**3) for x in numbers])
 
 
 def other_routes(graphs):
-    """Both distances by other algorithms, and Foster's sums of the resistances of all edges."""
-    paths, resistances = ([way(graph) for graph in graphs] for way in (shortest_path_distances, resistance_distances))
-    hops = [nx.floyd_warshall(graph, weight=None) for graph in graphs]
-    return {
-        "paths": Exact(*(np.concatenate([table(each) for each in every]).astype(int) for every in (paths, hops))),
-        "resistances": Identity(
-            np.concatenate([table(each) for each in resistances]),
-            np.concatenate([pseudoinverse_resistances(graph) for graph in graphs]),
-            scale=max(map(len, graphs)),
-        ),
-        "Foster": Exact(
-            np.array([sum(far[u][v] for u, v in graph.edges) for graph, far in zip(graphs, resistances, strict=True)]),
-            np.array([len(graph) - nx.number_connected_components(graph) for graph in graphs]),
-        ),
-    }
+    """Both distances by other algorithms, and Foster's sum of the resistances of all edges."""
+    hops, resistances = ([way(graph) for graph in graphs] for way in (shortest_path_distances, resistance_distances))
+    walks, inverses = [nx.floyd_warshall_numpy(graph) for graph in graphs], []
+    for graph, walk in zip(graphs, walks, strict=True):
+        adjacency = nx.to_numpy_array(graph)
+        inverse = np.linalg.pinv(np.diag(adjacency.sum(0)) - adjacency, hermitian=True)
+        own = np.diag(inverse)
+        inverses.append(np.where(np.isinf(walk), np.inf, own[:, None] + own - 2 * inverse))
+
+    def same(ours, theirs):
+        rows = [[[row[u] for u in graph] for row in far.values()] for graph, far in zip(graphs, ours, strict=True)]
+        return Exact(rationals(rows), rationals(theirs))
+
+    sums = [sum(far[u][v] for u, v in graph.edges) for graph, far in zip(graphs, resistances, strict=True)]
+    joined = [len(graph) - nx.number_connected_components(graph) for graph in graphs]
+    return {"paths": same(hops, walks), "resistances": same(resistances, inverses), "Foster": Exact(sums, joined)}
 
 
 @claim(
     items={"H3.7": ("bridges", "cut vertices", "labels", "names", "paths", "resistances", "Foster")},
     says="Colour refinement with shortest-path distances tells every bridge from every other edge, and with resistance "
-    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together. What "
-    "the nodes are called does not matter. The resistances of all edges add up to the nodes less the components.",
+    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together. Up "
+    "to five nodes: their names do not matter, and the resistances of all edges add up to nodes less components.",
     needs="distances are exact; infinite between components",
 )
 def distance_colours_show_bridges(
@@ -186,29 +183,29 @@ def distance_colours_show_bridges(
 ):
     graphs = graphs_up_to(nodes)
     colourings = {sight: colour_refinement(graphs, distance=DISTANCES[sight]) for sight in {bridges_by, cuts_by}}
-    edges, cuts = bridge_labels(graphs), cut_labels(graphs)
-    chains = [set(map(frozenset, nx.bridges(graph))) for graph in graphs]
-    points = [set(nx.articulation_points(graph)) for graph in graphs]
 
     def told(colours, labels):
         guessed = labels_by_colour(colours, labels)
         return Exact(np.array([guessed[each] for each in colours]), np.array([labels[each] for each in colours]))
 
     # A finer colouring tells more, be it nonsense: so colours must not see names, nor distances be anything else.
-    few = [graph for graph in graphs if len(graph) < 7]
-    colours = [
-        [sorted(each.values()) for each in colour_refinement(few + list(map(shuffled, few)), distance=far).colours]
-        for far in (DISTANCES[bridges_by], DISTANCES[cuts_by])
-    ]
-    named, unnamed = ([sum(each[part], []) for each in colours] for part in (slice(len(few)), slice(len(few), None)))
+    few = [graph for graph in graphs if len(graph) < 6]
+    edges, cuts = bridge_labels(few), cut_labels(few)
+    chains = [set(map(frozenset, nx.bridges(graph))) for graph in few]
+    points = [set(nx.articulation_points(graph)) for graph in few]
+    named, renamed = [], []
+    for distance in (DISTANCES[bridges_by], DISTANCES[cuts_by]):
+        colours = colour_refinement(few + list(map(shuffled, few)), distance=distance).colours
+        named += [colour for each in colours[: len(few)] for colour in sorted(each.values())]
+        renamed += [colour for each in colours[len(few) :] for colour in sorted(each.values())]
     return {
-        "bridges": told(edge_colours(graphs, colourings[bridges_by]), edges),
-        "cut vertices": told(node_colours(graphs, colourings[cuts_by]), cuts),
+        "bridges": told(edge_colours(graphs, colourings[bridges_by]), bridge_labels(graphs)),
+        "cut vertices": told(node_colours(graphs, colourings[cuts_by]), cut_labels(graphs)),
         "labels": Exact(
             np.array([*edges.values(), *cuts.values()]),
             np.array([*(edge in chains[i] for i, edge in edges), *(v in points[i] for i, v in cuts)]),
         ),
-        "names": Exact(named, unnamed),
+        "names": Exact(named, renamed),
         **other_routes(few),
     }
 

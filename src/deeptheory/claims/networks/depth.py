@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Annotated
 
 import numpy as np
@@ -10,6 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.lab import Chain, Exact, Inequality, Integers, Trials, claim
 from deeptheory.networks.pieces import (
+    Layer,
     affine_combination,
     integral,
     l1_distance,
@@ -18,6 +19,7 @@ from deeptheory.networks.pieces import (
     network_function,
     network_piece_bound,
     node_piece_bound,
+    pieces_of_values,
     pieces_on_a_grid,
     propagate,
     relu_nodes,
@@ -27,6 +29,7 @@ from deeptheory.networks.pieces import (
 from deeptheory.networks.tent import (
     fit_sawtooth,
     follow_sawtooth,
+    sawtooth,
     sawtooth_distance_bound,
     sharper_sawtooth_distance_bound,
     tent_layers,
@@ -46,13 +49,18 @@ def drawn_layers(rng, widths, size):
 @claim(
     items={"L4.10": ""},
     says="Following breakpoints through a one-input ReLU network as rationals counts its affine pieces exactly: the "
-    "count is one more than the bends seen in second differences on a fine grid.",
+    "count is one more than the bends seen in second differences on a fine grid, also for ReLU nodes that touch zero.",
     needs="whole-number weights up to 2 and two hidden layers of 3, so that knots are 1/144 apart and inside [−16, 16]",
 )
 def affine_piece_count(key, *, trials: Trials = 64, joined: bool = True):
     rng, counted, seen = generator(key), [], []
-    for _ in range(trials):
-        layers = drawn_layers(rng, (3, 3), 2)
+    networks = [drawn_layers(rng, (3, 3), 2) for _ in range(trials)]
+    # ReLUs above a kink at zero, a ReLU(x−k) + b ReLU(k−x): not a piece more where they only touch it.
+    networks += [
+        [Layer(((1,), (-1,)), (-k, k)), Layer(((a, b),), (0,))]
+        for k, a, b in product((-1, 0, 2), (-1, 1, 2), (-2, 0, 1))
+    ]
+    for layers in networks:
         nodes = propagate(layers)
         everywhere = {knot for layer in nodes for node in layer for knot in node.knots}
         counted.append(len(nodes[-1][0].pieces) if joined else 1 + len(everywhere))
@@ -66,7 +74,8 @@ affine_piece_count.control("every kink of every node counts, cancelled or not", 
 @claim(
     items={"L4.11": ""},
     says=r"For continuous piecewise affine functions $\delta_A(\mathrm{ReLU}\circ f)\le 2\,\delta_A(f)$ and "
-    r"$\delta_A(\sum_i f_i)\le 1+\sum_i(\delta_A(f_i)-1)\le\sum_i\delta_A(f_i)$.",
+    r"$\delta_A(\sum_i f_i)\le 1+\sum_i(\delta_A(f_i)-1)\le\sum_i\delta_A(f_i)$, counted as second differences see "
+    r"them.",
     needs="continuity",
     over=dict(
         gaps=Integers(1, 3, shape=(3, 6)), values=Integers(-2, 2, shape=(3, 6)), slopes=Integers(-2, 2, shape=(3, 2))
@@ -76,18 +85,31 @@ affine_piece_count.control("every kink of every node counts, cancelled or not", 
     generations=6,
 )
 def piece_calculus(gaps, values, slopes):
-    functions = [through_points(np.cumsum(g), v, *s) for g, v, s in zip(gaps, values, slopes, strict=True)]
+    functions = [through_points(list(np.cumsum(g)), v, *s) for g, v, s in zip(gaps, values, slopes, strict=True)]
     counts = [len(f.pieces) for f in functions]
     rectified = [len(f.relu().pieces) for f in functions]
     total = len(affine_combination((1,) * len(functions), functions).pieces)
     fewer = 1 + sum(count - 1 for count in counts)
+    # Knots are whole numbers and zeros twelfths: gaps up to 3 are cut in up to 4, and beyond them slopes are up to 2.
+    grid = np.arange(-36, 264) / 12
+    seen = [
+        [pieces_of_values(shape) for shape in (inside, np.maximum(inside, 0))]
+        for inside in (values_on(grid, np.cumsum(g), v, *s) for g, v, s in zip(gaps, values, slopes, strict=True))
+    ]
     return Chain(
         {
             "ReLU at most doubles": (np.array(rectified), 2 * np.array(counts)),
             "sums share knots": (total, fewer),
             "as printed": (fewer, sum(counts)),
+            "no piece miscounted": (np.abs(np.array([counts, rectified]).T - seen).sum() - 1 / 2, 0),
         }
     )
+
+
+def values_on(grid, knots, values, left_slope, right_slope):
+    """What `through_points` takes, read off on a grid by interpolation between the knots."""
+    beyond = left_slope * np.minimum(grid - knots[0], 0) + right_slope * np.maximum(grid - knots[-1], 0)
+    return np.interp(grid, knots, values) + beyond
 
 
 @piece_calculus.control("ReLU adds at most one piece")
@@ -151,7 +173,7 @@ def tent_map_iterates(
 ):
     networks = {n: tent_layers(n, units=units, merged=False) for n in iterates}
     functions = {n: network_function(layers) for n, layers in networks.items()}
-    points = [Fraction(j, 97) for j in range(-20 if beyond else 0, 118 if beyond else 98)]
+    points = np.array([Fraction(j, 97) for j in range(-20 if beyond else 0, 118 if beyond else 98)])
     zeros = {n: [functions[n](Fraction(j, 2 ** (n - 1))) for j in range(2 ** (n - 1) + 1)] for n in iterates}
     wide = [n for n in iterates if n >= 6]
     follow = {n: network_function(follow_sawtooth(n, 2 * n)) for n in wide}
@@ -167,7 +189,7 @@ def tent_map_iterates(
         ),
         "values": Exact(
             np.array([[functions[n](x) for x in points] for n in iterates]),
-            np.array([[closed_form(n, x) for x in points] for n in iterates]),
+            np.array([sawtooth(n, points) * ((points >= 0) & (points <= 1)) for n in iterates]),
         ),
         "shallow units": Exact(
             np.array(
@@ -184,10 +206,6 @@ def tent_map_iterates(
             along={"iterates": np.array(wide)},
         ),
     }
-
-
-def closed_form(iterates, x):
-    return 1 - abs(1 - 2 * (2 ** (iterates - 1) * x % 1)) if 0 <= x <= 1 else Fraction(0)
 
 
 tent_map_iterates.control("two ReLUs make a tent on the whole line", of="values", units=2)
@@ -214,7 +232,7 @@ def distance_to_tent(iterates, layers):
 
 
 @claim(
-    items={"L4.14": ("size", "proof", "algebra", "certificate", "theorem"), "L4.12": "pieces"},
+    items={"L4.14": ("size", "proof", "algebra", "aim", "certificate", "theorem"), "L4.12": "pieces"},
     says=r"For $n=L^2+2$ the iterate $\Delta^n$ of the tent map has $3L^2+6$ ReLUs in $2L^2+4$ layers, and every ReLU "
     r"network $g$ with at most $2^L$ nodes in at most $L$ layers keeps "
     r"$\int_0^1|\Delta^n-g|\ge\frac12[2^n-1-2p]\,2^{-n-2}\ge\frac1{32}$, where $p=2^{L^2}$ bounds its pieces.",
@@ -243,6 +261,7 @@ def depth_separation(
         for (n, _), p in zip(legal + larger, counts.tolist(), strict=True)
     ]
     widths = [[len(layer.biases) for layer in layers[:-1]] for _, layers in legal]
+    grid = np.array([Fraction(j, 97) for j in range(98)])
     return {
         "size": Exact(
             np.array([(relu_nodes(layers), len(layers)) for layers in tents]), np.stack([3 * bits + 6, 2 * bits + 4], 1)
@@ -257,6 +276,11 @@ def depth_separation(
             np.array([Fraction(2 ** (n + 2) - 1 - 2 * 2**n, 2) for n in bits.tolist()]),
             np.array([Fraction(2 ** (n + 1) - 1, 2) for n in bits.tolist()]),
             along={"depth": depths},
+        ),
+        # What the attack is trained on is the iterate that it is measured against.
+        "aim": Exact(
+            np.array([sawtooth(n, grid) for n in (3, 6)]),
+            np.array([[f(x) for x in grid] for f in (network_function(tent_layers(n)) for n in (3, 6))]),
         ),
         "pieces": Inequality(
             np.array([len(network_function(layers).pieces) for _, layers in legal]),

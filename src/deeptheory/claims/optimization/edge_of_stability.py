@@ -75,7 +75,10 @@ def edge_of_stability(
         phases = stability_phases(losses[place], runs.sharpness[place], step_size=sizes[place[1]], every=EVERY)
         ended = losses[place][-1] < losses[place][max(phases.entered, 0)] / 2
         calm, wild = phases.rises_before == 0, phases.rises_after > 0
-        observed[:, *place] = phases.initial < 1, phases.highest >= 1, calm, wild, ended
+        # Where the run was split the sharpness is beyond the edge for the first time.
+        first = phases.entered // EVERY
+        arrived = relative[place][first] >= 1 > relative[place][:first].max(initial=0)
+        observed[:, *place] = phases.initial < 1, arrived, calm, wild, ended
     along = {"network": np.arange(networks), "step size": sizes}
     traces = {"steps": np.arange(0, steps + 1, EVERY), "relative": relative[0], "losses": losses[0, :, ::EVERY]}
     return {

@@ -13,14 +13,16 @@ import numpy as np
 from annotated_types import Interval
 from scipy import stats
 
-from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Rate, Sizes, Trials, claim
+from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Rate, Sizes, Trials, assume, claim
 from deeptheory.optimization.information_exponent import (
     descent_time,
     escape_rate,
     hermite_link,
     information_exponent,
     mixture_series,
+    overlap_velocity,
     principal_component_series,
+    squared_loss_slope,
     teacher_student_series,
 )
 from deeptheory.optimization.spherical_sgd import (
@@ -43,11 +45,34 @@ whole_step = jax.jit(spherical_step, static_argnames="link")
 chain_step = jax.jit(overlap_step, static_argnames="link")
 
 
+@jax.jit
+def both_slopes(student, teacher):
+    """The derivative of the squared loss in the student's field: by differentiation, and as the room has it."""
+    slope = jax.grad(lambda field, target: (CUBIC(field) - CUBIC(target)) ** 2)
+    return jax.vmap(slope)(student, teacher), squared_loss_slope(CUBIC, student, teacher)
+
+
+def limiting_velocity(settings):
+    """The limiting velocity v of the overlap, taken apart by its powers of the step δ.
+
+    Linear in δ is −φ′(m)(1 − m²), with φ from Hermite coefficients; quadratic −½m E c² with c the derivative of the
+    loss, which for the linear link is −4m(1 − m).
+    """
+    overlap, sides = np.linspace(0.0, 0.9, 10), []
+    for link, step in settings:
+        forward, backward = (overlap_velocity(link, overlap, step=sign * step) for sign in (1, -1))
+        slope = np.polynomial.Polynomial(teacher_student_series(link, degree=60)).deriv()(overlap)
+        sides.append([(forward - backward) / 2, -step * slope * (1 - overlap**2)])
+        if link is LINEAR:
+            sides.append([(forward + backward) / 2, -4 * step**2 * overlap * (1 - overlap)])
+    return Identity(*np.swapaxes(sides, 0, 1), scale=1.0, size=64)
+
+
 @claim(
-    items={"J11.8": ("step", "other", "rest", "whole", "chain")},
+    items={"J11.8": ("slope", "step", "other", "rest", "whole", "chain")},
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
     r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
-    r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$.",
+    r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
     needs="Gaussian inputs, a loss of ⟨a, x⟩ and ⟨a, v⟩ alone",
     full=dict(trials=8192, dimension=100),
 )
@@ -61,6 +86,7 @@ def overlap_is_a_markov_chain(
     other = (a[:, 0] - m * field) / np.sqrt(1 - m**2)
     rest = np.sum(a * a, axis=1) - field**2 - other**2
     kept = rest if remainder else 0 * rest
+    slopes = both_slopes(field, a[:, 0])
     rate = 0.02  # long enough a step for its normalisation to matter
     left = whole_step(CUBIC, x, a, rate)[:, 0]
     right = chain_step(CUBIC, m, field, other, kept, rate)
@@ -69,6 +95,7 @@ def overlap_is_a_markov_chain(
     passed = np.where((paths > 0.5).any(0), (paths > 0.5).argmax(0) + 1.0, np.inf)
     times = overlap_chain(third, LINEAR, dimension=dimension, step=step, replicas=trials).times[0]
     return {
+        "slope": Identity(*slopes, scale=jnp.abs(slopes[0]).max()),
         "step": Identity(left, right, scale=1.0, condition=np.sqrt(dimension)),
         "other": Distribution(stats.norm.cdf(other)),
         "rest": Distribution(stats.chi2.cdf(rest, dimension - 2)),
@@ -113,10 +140,11 @@ def order_at_zero(evidence):
 
 
 @claim(
-    items={"J11.14": ("exponent 1", "constant", "exponent 2", "exponent 3", "strong", "simulated")},
+    items={"J11.14": ("velocity", "exponent 1", "constant", "exponent 2", "exponent 3", "strong", "simulated")},
     says=r"From the equator weak recovery takes of order $N$ samples for information exponent 1, "
     r"$N\log N/(2\lambda)$ for 2, with $\lambda$ the escape rate, and $N^2$ for 3 with steps $\delta\propto N^{-1/2}$: "
-    r"$N\alpha_c$, $\alpha_c=1,\log N,N^{k-2}$.",
+    r"$N\alpha_c$, $\alpha_c=1,\log N,N^{k-2}$. Behind it stands $dm/d(t/N)=-\delta\varphi'(m)(1-m^2)-O(\delta^2)$, "
+    r"$\varphi$ the population loss.",
     needs="uniform start on the upper half sphere; δ of order one for k ≤ 2, of order N^(−1/2) for k = 3",
     full=dict(sizes=(32, 64, 128, 256, 512), trials=32768),
 )
@@ -142,6 +170,7 @@ def recovery_time_follows_the_information_exponent(
         for k, n in zip(others, sizes, strict=True)
     ]
     return {
+        "velocity": limiting_velocity([(LINEAR, 0.1), (jnp.cos, 0.9)]),
         "exponent 1": Rate(numbers, linear, exponent=1.0, rivals=(0.5, 2.0)),
         "constant": Limit(numbers, np.abs(linear / numbers - descent_time(LINEAR, 0.0, 0.5, step=0.1)), order=0.5),
         "exponent 2": Rate(numbers, np.exp(rate * cosine / numbers), exponent=0.5, rivals=(0.0, 1.0)),
@@ -195,7 +224,7 @@ nothing_is_found_below_the_threshold.control(
 
 
 @claim(
-    items={"J11.16": ("descent", "dynamics", "ratio 1", "ratio 2", "ratio 3")},
+    items={"J11.16": ("velocity", "descent", "dynamics", "ratio 1", "ratio 2", "ratio 3")},
     says=r"For information exponent $k\ge2$ most samples go into the search: from overlap 0.5 to 0.9 it takes of order "
     r"$N/\delta$ more, at the rate of the limiting dynamics, a share that falls like $1/\log N$ for $k=2$ and "
     r"$N^{-1/2}$ for $k=3$, while it stays of order one for $k=1$.",
@@ -207,6 +236,8 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     problems = [(LINEAR, 0.1, 0.0, False), (jnp.cos, 0.9, 0.0, True), (CUBIC, 0.03, 0.5, False)]
     searches, descents, limits = np.empty((3, 3, len(sizes)))
     for i, (link, step, shrink, symmetric) in enumerate(problems):
+        speed = overlap_velocity(link, np.linspace(0.5, 0.9, 9), step=step * min(sizes) ** -shrink)
+        assume(np.all(speed > 0), "the step is short enough for the overlap to grow all the way from 0.5 to 0.9")
         for j, n in enumerate(sizes):
             settings: dict[str, Any] = dict(dimension=n, step=step * n**-shrink, symmetric=symmetric)
             searches[i, j] = mean_hitting_time(link, level=0.5, **settings)
@@ -216,6 +247,7 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     search_limit = descent_time(LINEAR, 0.0, 0.5, step=0.1)
     per_descent = escape_rate(jnp.cos, step=0.9) * limits[1] / numbers
     return {
+        "velocity": limiting_velocity([problem[:2] for problem in problems]),
         "descent": Rate(numbers, descents[2], exponent=1.5),
         "dynamics": Identity(descents[:, -1] / limits[:, -1], 1.0, error=COLLOCATION),
         "ratio 1": Limit(numbers, np.abs(share[0] - limits[0] / numbers / search_limit), order=0.5),

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from deeptheory.regularization.dropout import (
     equalize,
     equalized_factors,
     expected_dropout_regularizer,
+    induced_regularizer,
     nuclear_norm_chain,
     sensing_loss,
     unequalizable_residual,
@@ -35,6 +36,7 @@ SINGULAR = (3.0, 2.0, 1.0, 0.3)
 # Compiled once: the experiments below call them for many draws and again for their controls.
 chains = jax.jit(jax.vmap(nuclear_norm_chain))
 all_balanced = jax.jit(jax.vmap(balanced_factors, (0, None)), static_argnums=1)
+all_induced = jax.jit(jax.vmap(induced_regularizer, (0, None)))
 all_optima = jax.jit(jax.vmap(dropout_optimum, (None, None, 0)), static_argnums=1)
 
 
@@ -147,7 +149,7 @@ def dropout_is_the_squared_nuclear_norm(
     least = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / width
     return {
         "chain": Chain(steps),
-        "attained": Identity(np.asarray(equalized), least, size=width),
+        "attained": Identity(np.asarray(equalized), np.asarray(all_induced(targets, width)), size=width),
         # Descent is stopped where the penalty no longer moves in its tenth digit or so.
         "descent": Identity(np.asarray(found), least, error=1e-6 * least),
     }
@@ -216,9 +218,10 @@ def no_rotation_equalizes(left, right):
 
 
 @claim(
-    items={"A11.11": ("value", "singular values", "certificate")},
+    items={"A11.11": ("value", "singular values", "narrow", "certificate")},
     says=r"The population optimum of dropout matrix sensing lowers the singular values of the target by "
-    r"$\lambda\sum_{i\le\rho}s_i/(d_1+\lambda\rho)$ and drops those below: the dropout rate selects the rank.",
+    r"$\lambda\sum_{i\le\rho}s_i/(d_1+\lambda\rho)$ and drops those below, and all beyond the width: the dropout rate "
+    r"selects the rank.",
     needs=r"Gaussian measurements; $\lambda=p/(1-p)$; "
     r"$\rho$ the last $j\le d_1$ with $s_j(d_1+\lambda j)>\lambda\sum_{i\le j}s_i$",
     full=dict(rates=(0.05, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), starts=8),
@@ -234,7 +237,7 @@ def dropout_rate_selects_the_rank(
     rotation, reflection = (np.linalg.qr(draw.standard_normal((size, 4)))[0] for size in (6, 5))
     target = rotation * SINGULAR @ reflection.T
     strengths = np.asarray([dropout_strength(rate) for rate in rates])
-    values, singular = np.empty((2, len(rates), starts)), np.empty((len(rates), starts, 4))
+    values, singular, narrow = np.empty((2, len(rates), starts)), *np.empty((2, len(rates), starts, 4))
     for (i, strength), j in itertools.product(enumerate(strengths), range(starts)):
         # Small starts keep uⱼ and vⱼ of like length; from large ones L-BFGS leaps to where one is a thousand times the
         # other, the same product badly conditioned, and stops early.
@@ -242,6 +245,9 @@ def dropout_rate_selects_the_rank(
             population_objective, 0.1 * draw.standard_normal((11, width)), target, strength
         )
         singular[i, j] = np.linalg.svd(factors[:6] @ factors[6:].T, compute_uv=False)[:4]
+        # Two columns for four singular values: the width, not the rate, is then what limits the rank.
+        _, factors = descended(population_objective, 0.1 * draw.standard_normal((11, 2)), target, strength)
+        narrow[i, j] = np.linalg.svd(factors[:6] @ factors[6:].T, compute_uv=False)[:4]
     optimum = np.asarray(all_optima(target, width, np.asarray(rates)))
     nuclear = np.linalg.norm(optimum, "nuc", axis=(1, 2))
     values[1] = (np.sum((target - optimum) ** 2, axis=(1, 2)) + strengths * nuclear**2 / width)[:, None]
@@ -249,16 +255,11 @@ def dropout_rate_selects_the_rank(
     # What descent may leave of the objective. It is strongly convex in the product, so the product is off by its root.
     left_over = 1e-10 * values[1]
     residual = target - optimum
+    close: dict[str, Any] = dict(scale=SINGULAR[0], error=left_over[..., None] ** 0.5, along={"rate": rates})
     return {
         "value": Identity(values[0], values[1], error=left_over, along={"rate": rates}),
-        "singular values": Identity(
-            singular,
-            shrunk[:, None],
-            scale=SINGULAR[0],
-            error=left_over[..., None] ** 0.5,
-            size=width,
-            along={"rate": rates},
-        ),
+        "singular values": Identity(singular, shrunk[:, None], size=width, **close),
+        "narrow": Identity(narrow, np.asarray(shrunk_values(2, strengths))[:, None], **close),
         # The residual is the subgradient λ/d₁ ‖M‖_* of a unit ball's element: the condition for the convex optimum.
         "certificate": Identity(
             np.stack([np.linalg.norm(residual, 2, axis=(1, 2)) * nuclear, np.sum(residual * optimum, axis=(1, 2))]),

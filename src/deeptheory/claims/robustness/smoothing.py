@@ -211,11 +211,23 @@ certificate_coverage.control("one set of votes chooses and measures", of="covera
 certificate_coverage.control("the middle of the confidence interval for its lower end", of="coverage", limit="plug-in")
 
 
+def smoothed_labels(base, spacing, beta):
+    """The shares of both labels in the votes at each point of a grid, and the radius that they certify there."""
+    yes, no = smoothed_field(base * 1.0, spacing, beta), smoothed_field(~base * 1.0, spacing, beta)
+    # A label that is certain to rounding counts as almost certain, which lowers its radius and keeps it finite.
+    top, other = np.minimum(np.maximum(yes, no), 1 - 2.0**-53), np.maximum(np.minimum(yes, no), 1e-300)
+    return yes, no, np.asarray(certified_radius(top, other, beta))
+
+
 @claim(
-    items={"A18.15": ("attacked", "curve", "accuracy falls", "reach grows"), "A18.13": "attacked"},
+    items={
+        "A18.15": ("attacked", "curve", "accuracy falls", "reach grows"),
+        "A18.13": ("attacked", "field", "radius"),
+    },
     says=r"Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
-    r"label, so the certified accuracy lies below the attacked one at every radius; with more noise the clean accuracy "
-    r"falls and the largest certified radius rises.",
+    r"label, so the certified accuracy lies below the attacked one at every radius; for a half-plane the radius is the "
+    r"distance to its edge, no more and no less; with more noise the clean accuracy falls and the largest certified "
+    r"radius rises.",
     needs="two moons in the plane; the classifier constant on cells of a grid, its votes exact, every cell attacked",
     scale="printed: deep nets on images; here: random features in the plane",
     full=dict(trials=64),
@@ -233,21 +245,33 @@ def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["
         for b, beta in enumerate(betas):
             classify = fit_on_noisy_copies(fit, *two_moons(train, 100), beta=beta, copies=8, features=64)
             base = classify(grid).reshape(len(axis), -1) > 0
-            # p and 1 − p are both averaged, so that a label that is almost certain keeps its finite radius.
-            yes, no = smoothed_field(base * 1.0, spacing, beta), smoothed_field(~base * 1.0, spacing, beta)
-            radius = np.asarray(certified_radius(np.maximum(yes, no), np.minimum(yes, no), beta))[i, j]
-            radius = np.minimum(radius, -beta * ndtri(np.maximum(np.minimum(yes, no)[i, j], 1e-300)))
+            yes, no, radius = smoothed_labels(base, spacing, beta)
+            radius = radius[i, j]
             distance = boundary_distance(yes > no if certified == "smoothed" else base, spacing)[i, j]
             correct = ((yes > no)[i, j] == (labels == 1)).astype(int)
             radii[t, b], distances[t, b] = radius, distance
             curves[:, t, b] = certified_accuracy(radius, correct, at), certified_accuracy(distance, correct, at)
             clean[b, t], reach[b, t] = np.mean(correct), np.max(radius * correct)
+    # A half-plane whose edge runs between two columns of cells is one exactly, wherever the grid ends.
+    edge = axis - (axis[44] + axis[45]) / 2
+    halves = [smoothed_labels(np.broadcast_to(edge[:, None] > 0, base.shape), spacing, beta) for beta in betas]
+    fields, lengths = np.array([[yes, radius] for yes, _, radius in halves])[..., 0].swapaxes(0, 1)
+    scaled = edge / np.array(betas)[:, None]
+    seen = np.abs(scaled) < 4
     return {
+        "field": Identity(fields, ndtr(scaled), scale=1.0, size=len(axis)),
+        # Φ⁻¹ magnifies the rounding of a probability near 1 by 1/φ.
+        "radius": Identity(lengths[seen], np.abs(scaled * np.array(betas)[:, None])[seen], scale=1.0, condition=1e4),
         "attacked": Inequality(radii, distances, error=1e-9),
         "curve": Inequality(curves[0], curves[1]),
         "accuracy falls": Trend(clean[0] - clean[1]),
         "reach grows": Trend(reach[1] - reach[0]),
     }
+
+
+@noise_trained_certificates.control("the radius without its factor one half", of="radius")
+def twice_the_radius(evidence):
+    return replace(evidence, left=2 * evidence.left)
 
 
 noise_trained_certificates.control("the certificate covers the base classifier", of="attacked", certified="base")

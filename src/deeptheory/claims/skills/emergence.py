@@ -8,7 +8,9 @@ import numpy as np
 from annotated_types import Interval
 from scipy.optimize import brentq
 from scipy.special import entr, gammaln
+from scipy.stats import binom
 
+from deeptheory.generalization.pac_bayes import binary_kl
 from deeptheory.lab import Chain, Inequality, Integers, Law, Limit, Reals, Trials, claim
 from deeptheory.skills.emergence import (
     change_of_measure_concentration,
@@ -140,7 +142,8 @@ many_skills.control("the condition as printed, at every size", erratum="A15.30",
 @claim(
     items={"A15.32": ""},
     says=r"The exact worst concentration lies below that of $k\,\mathrm{kl}(\beta\alpha\|\alpha)=\ln(1/\theta)$, and "
-    r"that below the theorem's $k\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)/\theta$.",
+    r"that below the theorem's $k\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)/\theta$. The first is the mean of the "
+    r"top $\theta$ of a Binomial$(k,\alpha)$ over its mean, and the other two solve their equations.",
     needs="|T| much larger than |S|; where no β is below 1/α the trivial 1/α stands",
     over=dict(alpha=Reals(1e-3, 0.95), theta=Reals(1e-3, 0.95), k=Integers(1, 64, log=True)),
     each="array",
@@ -149,10 +152,27 @@ many_skills.control("the condition as printed, at every size", erratum="A15.30",
 def performance_curves(alpha, theta, k, *, tail: Literal["relative entropy", "gaussian"] = "relative entropy"):
     exact, text = exact_concentration(alpha, theta, k), first_moment_concentration(alpha, theta, k)
     sharper = change_of_measure_concentration(alpha, theta, k)
+    links = {}
+    # Each curve by its definition, from above and from below. At 1/α the entropy is log 1/α, the most there is.
+    most = k * np.log(1 / alpha)
+    for name, beta, budget in (
+        ("change of measure", sharper, -np.log(theta)),
+        ("first moment", text, (entr(theta) + entr(1 - theta)) / theta),
+    ):
+        spent, budget = k * np.asarray(binary_kl(np.minimum(beta * alpha, 1), alpha)), np.minimum(budget, most)
+        links |= {f"{name} keeps its budget": (spent, budget), f"{name} spends its budget": (budget, spent)}
+    x = np.arange(65)
+    at = (x, k[:, None], alpha[:, None])
+    # The best event of probability θ takes the largest values first, the last of them in part.
+    top = (x * np.clip(theta[:, None] - binom.sf(*at), 0, binom.pmf(*at))).sum(-1) / (theta * k * alpha)
+    links |= {"exact not above the top θ": (exact, top), "exact not below the top θ": (top, exact)}
     if tail == "gaussian":
         sharper = 1 + np.sqrt(2 * np.log(1 / theta) * (1 - alpha) / (k * alpha))
     sharper, text = np.minimum(sharper, 1 / alpha), np.minimum(text, 1 / alpha)
-    links = {"exact below change of measure": (exact, sharper), "change of measure below first moment": (sharper, text)}
+    links |= {
+        "exact below change of measure": (exact, sharper),
+        "change of measure below first moment": (sharper, text),
+    }
     return Chain(links, error=1e-9 / alpha)
 
 

@@ -13,9 +13,11 @@ from deeptheory.spectra.marchenko_pastur import (
     draw_entries,
     expected_spectral_moment,
     marchenko_pastur_atom,
+    marchenko_pastur_cdf,
     marchenko_pastur_edges,
     marchenko_pastur_moment,
     marchenko_pastur_pdf,
+    marchenko_pastur_quantile,
     sample_covariance_eigenvalues,
     spectral_distance,
 )
@@ -24,7 +26,7 @@ CASES = ((0.5, "gaussian"), (0.5, "rademacher"), (2.0, "uniform"), (4.0, "gaussi
 """Samples over dimension, M/N, with a law of the entries. M/N is the α of jagannath Thm 6.6; the ratio of its
 definition 6.5 is the reciprocal."""
 ORDERS = (2, 3)
-"""Moments that are compared; the first is one identically for signs, so it says nothing."""
+"""Moments that are compared with the law's; the first is one at every size and has pieces of its own."""
 FAR = (100, 400, 1600, 6400)
 """Dimensions at which the exact finite moments, which are polynomials, are followed to their limits."""
 LIMITS = np.asarray([[marchenko_pastur_moment(order, 1 / alpha) for order in ORDERS] for alpha, _ in CASES])
@@ -41,9 +43,10 @@ def finite_moments(sizes):
 
 
 @claim(
-    items={"J6.4": ("mass", "moments")},
+    items={"J6.4": ("mass", "moments", "distribution")},
     says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, and "
-    r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$.",
+    r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. The closed form of its distribution "
+    "function is the integral of that density, and the quantiles invert it.",
     needs="ratio and variance positive",
 )
 def marchenko_pastur_is_a_law(
@@ -57,7 +60,11 @@ def marchenko_pastur_is_a_law(
     assume(all(abs(ratio - 1) > 0.05 for ratio in ratios), "the quadrature needs a ratio at least 0.05 from one")
     angle = (np.arange(nodes) + 0.5) * np.pi / nodes
     orders = np.arange(1, highest + 1)
-    mass, moments = [], []
+    mass, moments, distribution, places = [], [], [], []
+    # The mass up to an angle is no integral over a period: Gauss–Legendre nodes on [0, end], one row for each end.
+    ends = np.pi * np.arange(2, 10) / 10
+    abscissae, legendre = np.polynomial.legendre.leggauss(200)
+    inner = ends[:, None] * (abscissae + 1) / 2
     for ratio in ratios:
         low, high = marchenko_pastur_edges(ratio, variance)
         points = (high + low) / 2 - (high - low) / 2 * np.cos(angle)
@@ -65,11 +72,23 @@ def marchenko_pastur_is_a_law(
         weights = density * (high - low) / 2 * np.sin(angle) * np.pi / nodes
         mass.append(weights.sum() + float(marchenko_pastur_atom(ratio)))
         moments.append((weights * points ** orders[:, None]).sum(1))
+        density = np.asarray(marchenko_pastur_pdf((high + low) / 2 - (high - low) / 2 * np.cos(inner), ratio, variance))
+        below = (density * np.sin(inner)) @ legendre * ends / 2 * (high - low) / 2 + float(marchenko_pastur_atom(ratio))
+        at = (high + low) / 2 - (high - low) / 2 * np.cos(ends)
+        distribution.append([np.asarray(marchenko_pastur_cdf(at, ratio, variance)), below])
+        slope = np.asarray(marchenko_pastur_pdf(at, ratio, variance))
+        places.append([np.asarray(marchenko_pastur_quantile(below, ratio, variance)), at, below / (at * slope)])
     predicted = [[marchenko_pastur_moment(int(order), ratio, variance) for order in orders] for ratio in ratios]
     along = {"ratio": np.asarray(ratios), "order": orders}
+    angles = {"ratio": np.asarray(ratios), "angle": ends}
+    quantile, point, condition = np.swapaxes(places, 0, 1)
+    # The terms of the closed form are 1/√a times their sum for a small ratio, and likewise for its reciprocal.
+    lost = np.maximum(angles["ratio"], 1 / angles["ratio"])[:, None] ** 0.5
     return {
         "mass": Identity(np.asarray(mass), np.ones(len(ratios)), size=nodes, along={"ratio": along["ratio"]}),
         "moments": Identity(np.asarray(moments), np.asarray(predicted), size=nodes, along=along),
+        "distribution": Identity(*np.swapaxes(distribution, 0, 1), condition=lost, size=200, along=angles),
+        "quantiles": Identity(quantile, point, condition=lost * condition, size=200, along=angles),
     }
 
 
@@ -88,7 +107,7 @@ def inverted_ratio(evidence):
 
 
 @claim(
-    items={"J6.5": ("moments", "finite", "approach", "distance", "edges", "atom")},
+    items={"J6.5": ("moments", "finite", "scale", "signs", "approach", "distance", "edges", "atom")},
     says=r"With $M/N\to\alpha$ samples a dimension, the spectrum of a sample covariance tends to the Marchenko–Pastur "
     r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
     "distribution function, whatever the law of the entries.",
@@ -105,7 +124,8 @@ def sample_covariance_spectrum(
     assume(all(size % 2 == 0 for size in sizes), "an even dimension N, so that M = N/2 is whole")
     shape = (len(sizes), len(CASES))
     moments, edges = np.empty((*shape, len(ORDERS), trials)), np.empty((*shape, 2, trials))
-    distances, zeros = np.empty((*shape, trials)), np.empty((*shape, trials), int)
+    distances, first = np.empty((2, *shape, trials))
+    zeros, missing = np.zeros((2, *shape, 8), int)
     for i, j in np.ndindex(shape):
         size, (alpha, entries) = sizes[i], CASES[j]
         samples = int(alpha * size)
@@ -115,19 +135,25 @@ def sample_covariance_spectrum(
             x *= np.sqrt(generator(jax.random.fold_in(branch, 1)).choice([0.5, 1.5], (trials, 1, samples)))
         values = sample_covariance_eigenvalues(x)
         # The mean of the first moment is one exactly: taking off its fluctuation keeps the mean and halves the spread.
-        excess = values.mean(-1) - 1
+        first[i, j] = values.mean(-1)
+        excess = first[i, j] - 1
         for k, order in enumerate(ORDERS):
             moments[i, j, k] = (values**order).mean(-1) - order * LIMITS[j, k] * excess
         distances[i, j] = spectral_distance(values, 1 / alpha)
-        zeros[i, j] = (values < 1e-9).sum(-1)
+        if alpha < 1:  # counted in the full N×N matrix, of which the function above never makes the null space
+            zeros[i, j] = (np.linalg.eigvalsh(x[:8] @ np.swapaxes(x[:8], 1, 2)) < 1e-9 * samples).sum(-1)
+            missing[i, j] = round(size * float(marchenko_pastur_atom(1 / alpha)))
         edges[i, j] = values[:, max(0, size - samples)], values[:, -1]
     cases = np.asarray([f"α = {alpha:g}, {entries}" for alpha, entries in CASES])
     along = {"case": cases, "order": np.asarray(ORDERS)}
     ends = np.asarray([marchenko_pastur_edges(1 / alpha) for alpha, _ in CASES])
-    missing = np.asarray([[max(0, size - int(alpha * size)) for alpha, _ in CASES] for size in sizes])
+    drawn = np.asarray([entries != "rademacher" for _, entries in CASES])
     return {
         "moments": Law(LIMITS, moments, along=along, sizes=sizes, order=1.0),
         "finite": Law(finite_moments(sizes), moments, along={"size": np.asarray(sizes), **along}, exact=True),
+        # The others take off the fluctuation of the first moment, and with it any error of scale.
+        "scale": Law(1.0, first[:, drawn], along={"size": np.asarray(sizes), "case": cases[drawn]}, exact=True),
+        "signs": Identity(first[:, ~drawn], 1.0, condition=10.0, size=max(sizes)),
         "approach": Limit(np.asarray(FAR), np.max(abs(finite_moments(FAR) / LIMITS - 1), axis=(1, 2)), order=1.0),
         # The largest fluctuation of the counting function is of order log N, so the distance is of order log N/N.
         "distance": Limit(np.asarray(sizes), distances.mean(1) / np.log(sizes)[:, None], order=1.0),
@@ -142,7 +168,7 @@ def sample_covariance_spectrum(
             scale=np.ptp(ends, axis=1, keepdims=True),
             resolution=0.1,
         ),
-        "atom": Exact(zeros, np.broadcast_to(missing[..., None], zeros.shape)),
+        "atom": Exact(zeros, missing),
     }
 
 

@@ -1,0 +1,205 @@
+"""Functions that attain the rates of gradient descent, and problems on which one meets them (arora 2, lucchi 5)."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.claims.optimization.gradient_descent import Steps, descend, rounding
+from deeptheory.lab import Chain, Identity, Inequality, claim
+from deeptheory.optimization.gradient_descent import (
+    convex_gap_bound,
+    polyak_lojasiewicz_factor,
+    stationarity_bound,
+    worst_contraction,
+    worst_convex_gap,
+    worst_stationarity,
+)
+from deeptheory.optimization.landscapes import (
+    CosineSum,
+    Huber,
+    LogisticRidge,
+    PiecewiseQuadratic,
+    Quadratic,
+    SigmoidRegression,
+    SineBowl,
+    chain_quadratic,
+    polyak_lojasiewicz_constant,
+)
+from deeptheory.randomness import generator
+
+
+@jax.jit
+def minimizer_of(function):
+    """Where a landscape is lowest, compiled once per kind and shape."""
+    return function.minimizer
+
+
+@jax.jit
+def hessians(function, points):
+    """The Hessian at each of the points, compiled once per kind and shape."""
+    return jax.vmap(lambda point: jax.hessian(function)(point))(points)
+
+
+@claim(
+    items={
+        "A2.22": ("mean square", "least square"),
+        "L5.16": ("mean square", "least square"),
+        "L5.13": "distance",
+        "L5.14": ("gap", "mean gap"),
+        "L5.17": "factor",
+    },
+    says=r"The rates are attained: squared gradients by $\frac L2x^2$ in the mean at $\eta=1/L$ and by a saw of slopes "
+    r"in the least; the distance by two parabolas; the gap $LR^2/(4k\eta L+2)$ by a cone rounded off at "
+    r"$R/(2k\eta L+1)$, and $(1-1/k)^2$ of $R^2/(2\eta k)$ by the mean gap of one rounded off at $R/k$; "
+    r"$1-2\mu(\eta-\eta^2L/2)$ by $\frac L2x^2$, where $\mu=L$.",
+    needs="η ≤ 1/L; for the gap, start at distance R",
+)
+def worst_functions_attain_the_rates(
+    *,
+    smoothness: Annotated[float, Interval(ge=0.1, le=10.0)] = 3.0,
+    steps: Steps = 6,
+    bend: Annotated[float, Interval(ge=0.1, le=1.0)] = 1.0,
+):
+    sizes, k, reach = np.array([0.2, 0.5, 0.9, 1.0]) / smoothness, np.arange(1, steps + 1), 2.0
+
+    # The slope falls and recovers within each step: every iterate sees slope −1. Then a parabola to the minimum.
+    gaps = []
+    for size in sizes:
+        breaks = -1 / smoothness - size * np.arange(2 * steps, -1, -1) / 2
+        curvatures = smoothness * np.array([1.0, *[bend, -bend] * steps, 1.0])
+        saw = PiecewiseQuadratic(jnp.asarray(breaks), jnp.asarray(curvatures))
+        gaps.append(descend(saw, jnp.asarray(breaks[:1]), size, steps=steps).value[-2::-1])
+    count = np.arange(2, steps + 2)  # the last so many iterates are a run of their own
+    least = worst_stationarity(np.array(gaps), step_size=sizes[:, None], smoothness=smoothness, gradients=count)
+
+    def cone(threshold, size):
+        rounded = Huber(jnp.asarray(smoothness), jnp.asarray(bend * threshold))
+        return np.asarray(descend(rounded, jnp.array([reach]), size, steps=steps).value)
+
+    gap = [[cone(reach / (2 * n * size * smoothness + 1), size)[n] for n in k] for size in sizes]
+    mean = np.array([cone(reach / n, sizes[-1])[1 : n + 1].mean() for n in k])
+    textbook = convex_gap_bound(reach**2, step_size=sizes[-1], steps=k)
+
+    flat = 0.3 * smoothness
+    bowl = Quadratic(jnp.diag(jnp.array([flat, smoothness])), jnp.zeros(2))
+    runs = [[descend(bowl, axis, size, steps=steps) for size in sizes] for axis in jnp.eye(2)]
+    distance = np.array([[jnp.abs(run.position).sum(1) for run in row] for row in runs]).max(0)
+    factor, setting = [run.value[1] / run.value[0] for run in runs[1]], dict(step_size=sizes, smoothness=smoothness)
+    contraction = np.asarray(worst_contraction(**setting, strong_convexity=flat))[:, None] ** np.arange(steps + 1)
+    last = runs[1][-1]  # the step 1/L
+    drop = stationarity_bound(last.value[0] - last.value[1:], step_size=sizes[-1], gradients=k)
+    return {
+        "mean square": Identity(np.cumsum(last.gradient[:-1, 1] ** 2) / k, drop),
+        "least square": Identity(least, 1.0, size=steps),
+        "distance": Identity(distance, contraction, scale=1.0),
+        "gap": Identity(gap, worst_convex_gap(reach**2, step_size=sizes[:, None], smoothness=smoothness, steps=k)),
+        "mean gap": Identity(mean, (1 - 1 / k) ** 2 * textbook, scale=textbook),
+        "factor": Identity(factor, polyak_lojasiewicz_factor(**setting, constant=smoothness), scale=1.0),
+    }
+
+
+worst_functions_attain_the_rates.control("a saw that bends a tenth less", of="least square", bend=0.9)
+worst_functions_attain_the_rates.control("a cone rounded off a tenth earlier", of="gap", bend=0.9)
+
+
+@worst_functions_attain_the_rates.control("the rate 1 − μ(η − η²L/2) of half the decrease", of="factor")
+def half_the_decrease(evidence):
+    return replace(evidence, right=(1 + evidence.right) / 2)
+
+
+@claim(
+    items={
+        "L5.13": ("ridge", "logistic", "constants"),
+        "L5.14": "chain",
+        "L5.16": ("sigmoid", "curvature"),
+        "L5.17": ("bowl", "wide", "constants"),
+        "A2.22": ("cosines", "constants"),
+    },
+    says="The rates hold at every step on problems one meets: ridge and logistic regression (linear), a chain of "
+    "springs (sublinear), a sigmoid neuron and cosine wells (stationarity), the bowl x² + 3 sin² x and least squares "
+    "with more unknowns than equations (linear without strong convexity), with the smoothness, convexity and range "
+    "that each is said to have.",
+    needs="step 1/L with the smoothness constant of each problem",
+)
+def rates_on_regression(
+    key,
+    *,
+    samples: Annotated[int, Interval(ge=5, le=1000)] = 40,
+    dimension: Annotated[int, Interval(ge=2, le=100)] = 10,
+    steps: Steps = 200,
+    stretch: Annotated[float, Interval(ge=0.1, le=4.0)] = 1.0,
+):
+    random, k = generator(key), np.arange(1, steps + 1)
+    features, labels = random.standard_normal((samples, dimension)), np.sign(random.standard_normal(samples))
+    design, start = features[: dimension // 2], jnp.asarray(random.standard_normal(dimension))
+    data, nothing = (jnp.asarray(features), jnp.asarray(labels)), jnp.zeros(dimension)
+    covariance = features.T @ features / samples + 0.1 * np.eye(dimension)
+    problems = {
+        "ridge": Quadratic(jnp.asarray(covariance), jnp.asarray(features.T @ labels / samples)),
+        "logistic": LogisticRidge(*data, 0.1),
+        "chain": chain_quadratic(dimension),
+        "sigmoid": SigmoidRegression(data[0], (data[1] + 1) / 2),
+        "cosines": CosineSum(jnp.asarray(random.uniform(0.2, 2, dimension))),
+        "bowl": SineBowl(),
+        "wide": Quadratic(jnp.asarray(design.T @ design), nothing),
+    }
+    smoothness = {name: float(function.smoothness) for name, function in problems.items()}
+    starts = {name: 3 * start for name in problems} | {"chain": nothing}
+    # Quadratics start in their slowest direction, where the bounds have least slack.
+    starts["ridge"] = problems["ridge"].minimizer + np.linalg.eigh(covariance).eigenvectors[:, 0]
+    starts["wide"] = jnp.asarray(np.linalg.svd(design).Vh[len(design) - 1])
+    runs = {
+        name: descend(function, starts[name], stretch / smoothness[name], steps=steps)
+        for name, function in problems.items()
+    }
+
+    evidence = {}
+    for name in ("ridge", "logistic"):
+        best = minimizer_of(problems[name])
+        distance = np.sum(np.asarray(runs[name].position - best) ** 2, axis=1)
+        factor = float(1 - problems[name].strong_convexity / smoothness[name])
+        # The minimizer is known to rounding times the condition number, and so are distances to it.
+        error = rounding(best) ** 2 / (1 - factor) ** 2
+        evidence[name] = Inequality(distance[1:], factor**k * distance[0], error=error)
+    spring, value = problems["chain"], runs["chain"].value
+    square = jnp.sum(spring.minimizer**2)
+    bound = convex_gap_bound(square, step_size=1 / smoothness["chain"], steps=k)
+    evidence["chain"] = Inequality(value[1:] - spring(spring.minimizer), bound, error=rounding(value))
+    for name, allowed in {"sigmoid": runs["sigmoid"].value[0], "cosines": problems["cosines"].range}.items():
+        squares, value = np.sum(np.asarray(runs[name].gradient[:-1]) ** 2, axis=1), np.asarray(runs[name].value)
+        mean, setting = np.cumsum(squares) / k, dict(step_size=1 / smoothness[name], gradients=k)
+        drop = stationarity_bound(value[0] - value[1:], **setting)
+        links = {
+            "least": (np.minimum.accumulate(squares), mean),
+            "drop": (mean, drop),
+            "range": (drop, stationarity_bound(allowed, **setting)),
+        }
+        evidence[name] = Chain(links, error=2 * smoothness[name] * rounding(value))
+    constants = {"bowl": problems["bowl"].polyak_lojasiewicz, "wide": np.linalg.eigvalsh(design @ design.T)[0]}
+    for name, constant in constants.items():
+        factor, value = 1 - constant / smoothness[name], runs[name].value
+        evidence[name] = Inequality(value[1:], factor**k * value[0], error=rounding(value))
+    logistic, cosines, bowl = (problems[name] for name in ("logistic", "cosines", "bowl"))
+    # Far out every sigmoid is saturated and the ridge alone is left; on the line the bowl's constants show on a grid.
+    line, far = jnp.linspace(-5, 5, 10_001)[:, None], 1e9 * start
+    spectrum = np.linalg.eigvalsh(hessians(logistic, jnp.stack([nothing, far])))
+    measured = {
+        "logistic smoothness": (spectrum[0, -1], smoothness["logistic"], 0.0),
+        "logistic convexity": (spectrum[1, 0], logistic.strong_convexity, 0.0),
+        "cosine range": (cosines(np.pi + nothing), cosines.range, 0.0),
+        "bowl smoothness": (hessians(bowl, line).max(), smoothness["bowl"], 0.0),
+        # Stated to five decimals, which the grid resolves.
+        "bowl Polyak–Łojasiewicz": (jax.jit(polyak_lojasiewicz_constant)(bowl, line), bowl.polyak_lojasiewicz, 5e-6),
+    }
+    left, right, error = np.array(list(measured.values()), float).T
+    evidence["constants"] = Identity(left, right, error=error, size=samples, along={"constant": list(measured)})
+    neuron = SigmoidRegression(jnp.ones((1, 1)), jnp.zeros(1))
+    evidence["curvature"] = Inequality(np.abs(hessians(neuron, line)), float(neuron.smoothness))
+    return evidence
+
+
+rates_on_regression.control("step 2.5/L", stretch=2.5)
