@@ -274,8 +274,8 @@ class Elementwise(Activation):
 class Numerical(Activation):
     """Any activation, by quadrature with `nodes` points a direction.
 
-    Smooth: the trapezoidal rule, exponentially accurate. With `kinks`, the places where the function or one of its derivatives
-    jumps, the plane is cut there and the same accuracy is kept (at about ten times the cost).
+    Smooth: the trapezoidal rule, exponentially accurate. With `kinks`, the places where the function or one of its
+    derivatives jumps, the plane is cut there and the same accuracy is kept (at about ten times the cost).
     """
 
     call: Callable[[Any], Any]

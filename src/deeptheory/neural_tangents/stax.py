@@ -91,7 +91,7 @@ def Dense(
     s: tuple[int, int] = (1, 1),
 ) -> Triple:
     only_default("Dense", batch_axis=(batch_axis, 0), channel_axis=(channel_axis, -1))
-    return triple(kernels.Dense(out_dim, W_std, b_std, parameterization.lower(), tuple(s)))
+    return triple(kernels.Dense(out_dim, W_std, b_std, parameterization.lower(), (s[0], s[1])))
 
 
 def _convolution(kind: type[_Conv]) -> Callable[..., Triple]:
