@@ -8,6 +8,7 @@ import pytest
 from deeptheory import kernels as k
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
 WIDTH, DRAWS = 64, 128
 STANDARD = dict(parameterization="standard")
 

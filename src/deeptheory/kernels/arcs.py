@@ -25,14 +25,8 @@ def _horner(coefficients: tuple[float, ...], x: Array) -> Array:
     return value
 
 
-ARCCOSINE = _interpolate(lambda x: np.arccos(x) / np.sqrt(1 - x), 7)
-"""arccos x / √(1 − x): smooth on [0, 1], where arccos is not."""
-
-ROOT = _interpolate(lambda x: np.sqrt(1 + x), 9)
-"""√(1 + x): a second hardware root would cost another pass over memory, since compilers do not fuse across it."""
-
-ARCTANGENT = _interpolate(lambda x: np.arctan(np.sqrt(x)) / np.sqrt(x), 8)
-"""arctan z / z in powers of z² on [0, 1]: accurate relative to the result."""
+ARC = _interpolate(lambda x: np.arccos(x) / np.sqrt(1 - x * x), 10)
+"""θ/sin θ in powers of cos θ: smooth where the arccosine is not, so one root and one polynomial give angle and sine."""
 
 
 def _wide(x: Array) -> bool:
@@ -47,12 +41,11 @@ def angle_and_sine(cosine: Array) -> tuple[Array, Array]:
     the coincidence θ grows like |t|, so 0 is the mean of the one-sided derivatives.
     """
     size = jnp.abs(cosine)
-    root = jnp.sqrt(jnp.maximum(1 - size, 0))
+    sine = jnp.sqrt(jnp.maximum((1 - size) * (1 + size), 0))
     if _wide(cosine):
-        sine = root * jnp.sqrt(1 + size)
         return jnp.arctan2(sine, cosine), sine
-    acute = root * _horner(ARCCOSINE, size)
-    return jnp.where(cosine < 0, np.pi - acute, acute), root * _horner(ROOT, size)
+    acute = sine * _horner(ARC, size)
+    return jnp.where(cosine < 0, np.pi - acute, acute), sine
 
 
 @angle_and_sine.defjvp
@@ -64,22 +57,15 @@ def _angle_and_sine_derivative(primals, tangents):
 
 
 @jax.custom_jvp
-def elevation(rise: Array, run: Array, hypotenuse: Array) -> Array:
-    """Return arctan(rise/run) in [−π/2, π/2] for run ≥ 0, accurate relative to its size.
-
-    As twice the arctangent of rise/(run + hypotenuse), which needs no cases; hypotenuse² = rise² + run² > 0.
-    """
-    if _wide(rise):
-        return jnp.arctan2(rise, run)
-    ratio = rise / (run + hypotenuse)
-    return 2 * ratio * _horner(ARCTANGENT, ratio * ratio)
+def elevation(sine: Array, cosine: Array) -> Array:
+    """Return the angle in [−π/2, π/2] of a sine and its cosine ≥ 0, accurate relative to its size."""
+    return jnp.arctan2(sine, cosine) if _wide(sine) else sine * _horner(ARC, cosine)
 
 
 @elevation.defjvp
 def _elevation_derivative(primals, tangents):
-    rise, run, hypotenuse = primals
-    turn = run * tangents[0] - rise * tangents[1]
-    return elevation(rise, run, hypotenuse), turn / (hypotenuse * hypotenuse)
+    sine, cosine = primals
+    return elevation(sine, cosine), cosine * tangents[0] - sine * tangents[1]
 
 
 def inverse_root(x: Array) -> Array:

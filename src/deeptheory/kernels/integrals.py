@@ -61,21 +61,21 @@ def sign(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
 
 
 def error_function(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
-    """φ = erf: (2/π) arcsin(2k/√((1+2a)(1+2b))) (Williams 1997), the arcsine as the arctangent of 2k/√det."""
+    """φ = erf: (2/π) arcsin(2k/√((1+2a)(1+2b))) and (4/π)/√((1+2a)(1+2b) − 4k²) (Williams 1997)."""
     k = own_variance(k, a, same)
-    determinant = (1 + 2 * (a + b)) + 4 * (a * b - k * k)
-    inverse = jax.lax.rsqrt(determinant)
-    angle = elevation(2 * k, determinant * inverse, jnp.sqrt(1 + 2 * a) * jnp.sqrt(1 + 2 * b))
-    return (2 / np.pi) * angle, (4 / np.pi) * inverse
+    left, right = jax.lax.rsqrt(1 + 2 * a), jax.lax.rsqrt(1 + 2 * b)
+    root = jnp.sqrt((1 + 2 * (a + b)) + 4 * (a * b - k * k))
+    return (2 / np.pi) * elevation(2 * k * left * right, root * left * right), (4 / np.pi) / root
 
 
 def gelu(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
     """φ(x) = xΦ(x), by Stein's lemma; δ² = (1+a)(1+b) − k²."""
-    square = (1 + a) * (1 + b) - k * k
-    inverse = jax.lax.rsqrt(square)
+    left, right = jax.lax.rsqrt(1 + a), jax.lax.rsqrt(1 + b)
+    root = jnp.sqrt((1 + a) * (1 + b) - k * k)
+    inverse = 1 / root
     ends = 1 / (1 + a) + 1 / (1 + b) - 1
     top = a * b + k * k * ends
-    half = 0.25 + elevation(k, square * inverse, jnp.sqrt(1 + a) * jnp.sqrt(1 + b)) / (2 * np.pi)
+    half = 0.25 + elevation(k * left * right, root * left * right) / (2 * np.pi)
     mean = top * inverse / (2 * np.pi) + k * half
     return mean, half + k * inverse / (2 * np.pi) * (1 + 2 * ends + top * inverse * inverse)
 

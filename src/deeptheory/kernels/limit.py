@@ -17,7 +17,7 @@ from deeptheory.kernels.block import Block, input_block, static
 from deeptheory.kernels.layer import Demand, Layer
 
 FIELDS = ("nngp", "ntk", "cov1", "cov2")
-TILE = {1: 512, 2: 4}
+TILE = {1: 384, 2: 4}
 """Entries of a tile along the batch: at most the first for vectors; at least the second for images."""
 TILE_ENTRIES = 2**20
 """Covariances a tile of images holds: 4 MB in single precision, the third-level cache's share of a core."""

@@ -110,7 +110,7 @@ def _convolution(kind: type[_Conv]) -> Callable[..., Triple]:
         only_default(kind.__name__, dimension_numbers=(dimension_numbers, usual.get(len(filter_shape))))
         strides = None if strides is None else tuple(strides)
         made = kind(
-            out_chan, tuple(filter_shape), strides, str(padding), W_std, b_std, parameterization.lower(), tuple(s)
+            out_chan, tuple(filter_shape), strides, str(padding), W_std, b_std, parameterization.lower(), (s[0], s[1])
         )
         return triple(made)
 
