@@ -49,7 +49,7 @@ def ours(networks: int, seed: int):
     return seconds, losses[:LOOPED]
 
 
-def main(rounds: int = 2) -> str:
+def main(sizes: tuple[int, ...] = (64, 128, 256), rounds: int = 2) -> str:
     peer = Peer("torch")
 
     def torch(variant: str):
@@ -67,6 +67,6 @@ def main(rounds: int = 2) -> str:
     ]
     title = f"Two-layer networks ({INPUTS}–{WIDTH}–1, {SAMPLES} samples), {STEPS:,} gradient steps each"
     try:
-        return compare(title, contenders, (64, 128, 256), rounds=rounds, tolerance=2e-2)
+        return compare(title, contenders, sizes, rounds=rounds, tolerance=2e-2)
     finally:
         peer.close()
