@@ -1,7 +1,7 @@
 """Checking many claims: spread over workers, recorded one by one as they finish, resumed where they were."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -76,7 +76,6 @@ def checked(
     *,
     store: Store | None = None,
     again: bool = False,
-    started: Callable[[Task], None] = lambda task: None,
 ) -> Iterator[tuple[Task, "Run | Exception", bool]]:
     """Yield each task with its run as it finishes, and whether it came from the store.
 
@@ -90,7 +89,6 @@ def checked(
             yield task, known, True
         else:
             waiting[executor.submit(perform, task)] = task
-            started(task)
     while waiting:
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:

@@ -98,11 +98,6 @@ def record(runs: Iterable["Run"], known: set[str]) -> Ledger:
 # Status of items -----------------------------------------------------------------------------------------------------
 
 
-class _Erratum(Protocol):
-    @property
-    def kind(self) -> str: ...
-
-
 class _Item(Protocol):
     @property
     def id(self) -> str: ...
@@ -129,8 +124,7 @@ def statuses(items: Iterable[_Item], catalogue: Catalogue, book: Ledger) -> dict
     holds, refuted-as-printed (the corrected statement holds and the printed one is a refuted control), computed (a
     unit test against an oracle), same-as, failing, open.
     """
-    found = {item.id: _status(item, catalogue, book) for item in items}
-    return found
+    return {item.id: _status(item, catalogue, book) for item in items}
 
 
 def _status(item: _Item, catalogue: Catalogue, book: Ledger) -> Status:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["dataset", "gathered", "grid", "sweep"]
 
 
+def listed(over: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Every axis as a list; a single value stands for itself."""
+    return {name: list(v) if isinstance(v, (list, range, np.ndarray)) else [v] for name, v in over.items()}
+
+
 def grid(over: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All combinations of the listed settings, the last varying fastest."""
-    axes = {
-        name: list(values) if isinstance(values, (list, range, np.ndarray)) else [values]
-        for name, values in over.items()
-    }
+    axes = listed(over)
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
 
 
@@ -49,7 +51,7 @@ def gathered(over: Mapping[str, Any], seeds: int, runs: Sequence[Any]) -> "xarra
     """Arrange runs, in the order of `grid` and then seeds, into a labelled dataset."""
     import xarray
 
-    axes = {name: list(v) if isinstance(v, (list, range, np.ndarray)) else [v] for name, v in over.items()}
+    axes = listed(over)
     lengths = [len(values) for values in axes.values()] + [seeds]
     names = [*axes, "seed"]
     signs = {"holds": 1, "inconclusive": 0, "refuted": -1}
