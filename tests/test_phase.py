@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deeptheory as dt
+from deeptheory.phase import everywhere
 
 
 def test_the_grid_is_evaluated_point_by_point():
@@ -19,7 +20,7 @@ def test_the_grid_is_evaluated_point_by_point():
         assert value == pytest.approx((rate * sum(range(n))) ** power)
 
 
-def test_floats_and_seeds_share_one_trace():
+def test_floats_and_seeds_share_one_program():
     traces = []
 
     def noted(key, rate):
@@ -27,7 +28,7 @@ def test_floats_and_seeds_share_one_trace():
         return {"draw": jax.random.normal(key, (3,)), "double": 2 * rate}
 
     diagram = dt.phase_diagram(noted, {"rate": list(np.linspace(0.1, 1, 7))}, seeds=4)
-    assert len(traces) == 1
+    assert len(traces) == 2  # once to see how large a point is, once to compile
     assert diagram["draw"].shape == (7, 4, 3)
     assert np.ptp(diagram["draw"].values, axis=0).max() == 0
     assert len(np.unique(diagram["draw"].values[0])) == 12
@@ -37,6 +38,31 @@ def test_batches_change_nothing():
     work = lambda key, rate: rate * jax.random.normal(key)  # noqa: E731
     whole, parts = (dt.phase_diagram(work, {"rate": [0.5, 1.5, 2.5]}, seeds=5, batch=b) for b in (None, 4))
     assert np.allclose(whole["value"], parts["value"], rtol=1e-14)
+
+
+@pytest.mark.parametrize("batch", [None, 1, 3, 100])
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_every_point_is_evaluated_once_and_in_order(count, batch):
+    points = {"matrix": np.random.default_rng(0).standard_normal((count, 3, 3)), "power": np.arange(count)}
+
+    def work(point):
+        return {"trace": jnp.trace(point["matrix"]) ** point["power"], "whole": point["matrix"] @ point["matrix"]}
+
+    found = everywhere(work, points, batch=batch)
+    assert np.allclose(found["trace"], np.trace(points["matrix"], axis1=1, axis2=2) ** points["power"])
+    assert np.allclose(found["whole"], points["matrix"] @ points["matrix"])
+
+
+def test_repeated_sweeps_share_their_program():
+    traces = []
+
+    def noted(x):
+        traces.append(x)
+        return jnp.sum(x)
+
+    for start in (0.0, 1.0):
+        assert np.allclose(everywhere(noted, np.full((5, 4), start), batch=2), 4 * start)
+    assert len(traces) == 1
 
 
 @pytest.mark.parametrize(("over", "seeds", "word"), [({"rate": []}, 1, "rate"), ({"rate": [1.0]}, 0, "seeds")])

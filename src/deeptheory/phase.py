@@ -1,17 +1,24 @@
 """Phase diagrams of any JAX function: a grid of settings and seeds, in as few compiled calls as shapes allow."""
 
 import itertools
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import subjaxprs
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["phase_diagram"]
+__all__ = ["everywhere", "phase_diagram"]
+
+CACHE = 2**15
+"""Bytes near a core: points are taken together only as long as their largest array stays within."""
 
 
 def phase_diagram(
@@ -26,7 +33,7 @@ def phase_diagram(
 
     Settings that are floats are traced, so all their values and all seeds share one compiled call; integers and words
     may change shapes, so each combination of them is compiled by itself. The function returns an array or a dictionary
-    of arrays of the same shape everywhere. `batch` bounds how many points are evaluated at once, where memory is short.
+    of arrays of the same shape everywhere. `batch` is how many points are vectorised at once; see `everywhere`.
     Seeds are paired: every point of the grid sees the same keys.
     """
     import xarray
@@ -68,5 +75,53 @@ def _evaluate(
         value = function(point["key"], **fixed, **settings)
         return value if isinstance(value, dict) else {"value": value}
 
-    every = jax.vmap(one) if batch is None else lambda all_points: jax.lax.map(one, all_points, batch_size=batch)
-    return {name: np.asarray(value) for name, value in jax.jit(every)(points).items()}
+    return {name: np.asarray(value) for name, value in everywhere(one, points, batch=batch).items()}
+
+
+def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: int | None = None) -> Any:
+    """Evaluate `function(point, *shared)` at every point, on all cores; points are stacked along their first axes.
+
+    The points are dealt to the cores, and each core runs through its share by the one compiled program: a whole
+    training run stays in the core's own cache, where one big vectorised call would stream through memory at every step.
+    `batch` points are vectorised at once: by default as many as keep the largest array within a core's cache; on an
+    accelerator all of them.
+    """
+    points, shared = jax.tree.map(jnp.asarray, (points, shared))
+    count = len(jax.tree.leaves(points)[0])
+    on_cpu = jax.default_backend() == "cpu"
+    lanes = min(len(os.sched_getaffinity(0)), count) if on_cpu else 1
+    share = -(-count // lanes)
+    if batch is None:
+        batch = _comfortable(function, jax.tree.map(lambda leaf: leaf[0], points), *shared) if on_cpu else share
+    batch = max(1, min(batch, share))
+    share = -(-share // batch) * batch
+    # Shares of one shape, so that they share one program; the last point is repeated to fill them.
+    dealt = np.minimum(np.arange(lanes * share), count - 1).reshape(lanes, share)
+    shares = [jax.tree.map(lambda leaf, mine=mine: leaf[mine], points) for mine in dealt]
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), (shares[0], *shared))
+    leaves, structure = jax.tree.flatten(shapes)
+    program = _program(function, batch, tuple(leaves), structure, jax.config.jax_enable_x64)
+    with ThreadPoolExecutor(lanes) as pool:
+        parts = list(pool.map(lambda mine: jax.tree.map(np.asarray, program(mine, *shared)), shares))
+    return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:count], *parts)
+
+
+@lru_cache(maxsize=32)
+def _program(function: Callable, batch: int, leaves: tuple, structure: Any, double: bool) -> Any:
+    """One share, compiled; ahead of time, because precision is a setting of the thread that traces."""
+
+    @jax.jit
+    def mapped(share: Any, *shared: Any) -> Any:
+        return jax.lax.map(lambda point: function(point, *shared), share, batch_size=batch if batch > 1 else None)
+
+    return mapped.lower(*jax.tree.unflatten(structure, leaves)).compile()
+
+
+def _comfortable(function: Callable, point: Any, *shared: Any) -> int:
+    """How many points may be vectorised before the largest array of the computation leaves the core's cache."""
+
+    def largest(jaxpr: Any) -> int:
+        sizes = [v.aval.size * v.aval.dtype.itemsize for e in jaxpr.eqns for v in e.outvars if hasattr(v.aval, "size")]
+        return max([1, *sizes, *(largest(inner) for inner in subjaxprs(jaxpr))])
+
+    return CACHE // largest(jax.make_jaxpr(function)(point, *shared).jaxpr)
