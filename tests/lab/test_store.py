@@ -5,7 +5,9 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,6 +55,22 @@ def test_two_processes_write_the_same_store_and_lose_nothing(tmp_path):
         process.stdout.close()
     with Store(path) as store:
         assert len(store.listing()) == 400
+
+
+def test_processes_that_create_the_same_store_at_once_share_it(tmp_path):
+    def create(place):
+        start.wait()
+        with Store(place) as store:
+            store.add(RUN, "key")
+
+    for attempt in range(60):
+        folder = tmp_path / str(attempt)
+        start = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(create, [folder / "runs.sqlite"] * 4))
+        assert not list(folder.glob("*set-aside*"))
+        with Store(folder / "runs.sqlite") as store:
+            assert len(store.listing()) == 4
 
 
 def test_a_killed_writer_loses_no_finished_run(tmp_path):

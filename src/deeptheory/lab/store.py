@@ -77,21 +77,48 @@ class Store:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         try:
-            mark = connection.execute("PRAGMA application_id").fetchone()[0]
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if tables and mark != APPLICATION:
-                raise sqlite3.DatabaseError("it belongs to another program")
+            tables = self._tables(connection, "BEGIN")
             if tables and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise sqlite3.DatabaseError(found)
-            connection.execute("PRAGMA journal_mode = WAL")
+            self._write_ahead(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             if not tables:
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.executescript(SCHEMA)
+                self._tables(connection, "BEGIN IMMEDIATE", create=True)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    @staticmethod
+    def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
+        """Readers do not wait for writers. SQLite refuses this switch at once when another process is switching too."""
+        until = time.monotonic() + patience
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as problem:
+                if "locked" not in str(problem) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+    @staticmethod
+    def _tables(connection: sqlite3.Connection, begin: str, *, create: bool = False) -> int:
+        """How many tables there are and that they are ours, in one transaction: another process may be creating them."""
+        connection.execute(begin)
+        try:
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if tables and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise sqlite3.DatabaseError("it belongs to another program")
+            if create and not tables:
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                for statement in SCHEMA.split(";")[:-1]:
+                    connection.execute(statement)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+        return tables
 
     def _set_aside(self, problem: str) -> None:
         """Rename what stands where the store should be; nothing is ever overwritten."""
