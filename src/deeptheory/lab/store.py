@@ -104,7 +104,7 @@ class Store:
 
     @staticmethod
     def _tables(connection: sqlite3.Connection, begin: str, *, create: bool = False) -> int:
-        """How many tables there are and that they are ours, in one transaction: another process may be creating them."""
+        """How many tables there are, and that they are ours, in one transaction: others may be creating them."""
         connection.execute(begin)
         try:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
