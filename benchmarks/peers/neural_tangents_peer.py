@@ -14,8 +14,8 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-import neural_tangents  # noqa: E402
-from neural_tangents import stax  # noqa: E402
+import neural_tangents  # noqa: E402  # pyright: ignore[reportMissingImports]
+from neural_tangents import stax  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 
 def dense(activation):

@@ -6,7 +6,7 @@ import sys
 import time
 
 import numpy as np
-import torch
+import torch  # pyright: ignore[reportMissingImports]
 
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
 SAMPLES, INPUTS, WIDTH = 100, 20, 64

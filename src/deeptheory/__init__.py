@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deeptheory.api import Runs, check, claim
     from deeptheory.phase import phase_diagram
+    from deeptheory.ranking import league
 
-__all__ = ["Runs", "check", "claim", "phase_diagram"]
+__all__ = ["Runs", "check", "claim", "league", "phase_diagram"]
 __version__ = "0.1.0"
 
 
@@ -16,6 +17,10 @@ def __getattr__(name: str) -> Any:
         from deeptheory.phase import phase_diagram
 
         return phase_diagram
+    if name == "league":
+        from deeptheory.ranking import league
+
+        return league
     if name in __all__:
         from deeptheory import api
 

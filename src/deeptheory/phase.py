@@ -100,7 +100,8 @@ def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: i
     shares = [jax.tree.map(lambda leaf, mine=mine: leaf[mine], points) for mine in dealt]
     shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), (shares[0], *shared))
     leaves, structure = jax.tree.flatten(shapes)
-    program = _program(function, batch, tuple(leaves), structure, jax.config.jax_enable_x64)
+    wide = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+    program = _program(function, batch, tuple(leaves), structure, wide)
     with ThreadPoolExecutor(lanes) as pool:
         parts = list(pool.map(lambda mine: jax.tree.map(np.asarray, program(mine, *shared)), shares))
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:count], *parts)

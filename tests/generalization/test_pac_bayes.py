@@ -78,6 +78,78 @@ def test_inverses_agree_with_multiprecision_bisection_in_p_and_in_its_complement
                     assert abs(float(mirrored[i]) - complement) <= 1e-12 * complement
 
 
+SQUARE = [0.0, 1e-300, 1e-16, 1e-6, 0.3, 1 - 1e-6, 1 - 2**-53, 1.0]
+BUDGETS = [0.0, 1e-300, 1e-30, 1e-9, 0.3, 60.0, 600.0]
+
+
+def exact_coin(q, budget):
+    """(p, 1 − p, τ) above q, for multiprecision q in [0, 1], ends included."""
+    if q == 1 or budget == 0:
+        return q, 1 - q, mpmath.mpf(0)
+    if q == 0:
+        return -mpmath.expm1(-budget), mpmath.exp(-budget), mpmath.inf
+    low, high = mpmath.mpf(0), (budget - mpmath.log(q)) / (1 - q) + 1
+    # Newton steps on √kl in the tilt, from a bisected start, in as many digits as the corner needs.
+    for _ in range(12):
+        middle = (low + high) / 2
+        kl = mpmath.log(1 - q + q * mpmath.exp(middle)) - q * middle
+        low, high = (middle, high) if kl < budget else (low, middle)
+    tilt = min(high, mpmath.sqrt(2 * budget / (q * (1 - q))))
+    for _ in range(60):
+        weight = q * mpmath.exp(tilt) / (1 - q + q * mpmath.exp(tilt))
+        kl = mpmath.log(1 - q + q * mpmath.exp(tilt)) - q * tilt
+        step = 2 * (kl - mpmath.sqrt(kl * budget)) / (weight - q)
+        tilt -= step
+        if abs(step) <= mpmath.mpf(10) ** -40 * tilt:
+            break
+    total = 1 - q + q * mpmath.exp(tilt)
+    return q * mpmath.exp(tilt) / total, (1 - q) / total, tilt
+
+
+def close(value, expected, *, relative=1e-9, absolute=1e-12):
+    """Both demands at once; a number below the smallest float may come out as zero."""
+    gap = abs(mpmath.mpf(float(value)) - expected)
+    return gap <= absolute and (gap <= relative * abs(expected) or expected < 1e-307)
+
+
+def test_inverses_over_the_whole_square_with_its_corners_and_both_complements():
+    q, budget = (grid.ravel() for grid in np.meshgrid(SQUARE, BUDGETS))
+    upper, lower = (np.asarray(inverse(q, budget)) for inverse in (binary_kl_upper_inverse, binary_kl_lower_inverse))
+    mirrored = np.asarray(binary_kl_lower_inverse(1 - q, budget)), np.asarray(binary_kl_upper_inverse(1 - q, budget))
+    with mpmath.workdps(700):
+        for i, (a, c) in enumerate(zip(q, budget, strict=True)):
+            a, c = mpmath.mpf(float(a)), mpmath.mpf(float(c))
+            p, s, _ = exact_coin(a, c)
+            assert close(upper[i], p), (q[i], budget[i])
+            other, below, _ = exact_coin(1 - a, c)
+            assert close(lower[i], below), (q[i], budget[i])
+            if 1 - q[i] == 1 - a:  # the complement of q is a float: then 1 − p is to be had, to full relative accuracy
+                assert close(mirrored[0][i], s), (q[i], budget[i])
+                assert close(mirrored[1][i], other), (q[i], budget[i])
+
+
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_gradients_over_the_square_against_multiprecision(side):
+    """∂p/∂budget = ±p(1−p)/|p−q| and ∂p/∂q = τ·p(1−p)/|p−q|, at both sides and close to the corners."""
+    inverse = binary_kl_upper_inverse if side == "upper" else binary_kl_lower_inverse
+    inner = [1e-100, 1e-16, 1e-3, 0.5, 0.97, 1 - 2**-53]
+    q, budget = (grid.ravel() for grid in np.meshgrid(inner, [1e-30, 1e-9, 1e-3, 0.3, 60.0]))
+    by_q, by_budget = jax.vmap(jax.grad(inverse, argnums=(0, 1)))(jnp.asarray(q), jnp.asarray(budget))
+    with mpmath.workdps(250):
+        for i, (a, c) in enumerate(zip(q, budget, strict=True)):
+            a, c = mpmath.mpf(float(a)), mpmath.mpf(float(c))
+            p, s, tilt = exact_coin(a if side == "upper" else 1 - a, c)
+            shift = p - a if side == "upper" else p - (1 - a)
+            sign = 1 if side == "upper" else -1
+            expected = sign * p * s / shift, tilt * p * s / shift
+            for value, true in zip((by_budget[i], by_q[i]), expected, strict=True):
+                assert abs(float(value) - true) <= 1e-9 * abs(true) or abs(true) < 1e-307, (
+                    q[i],
+                    budget[i],
+                    float(true),
+                )
+
+
 def test_inverses_at_the_ends():
     assert float(binary_kl_upper_inverse(0.0, 1e-12)) == pytest.approx(-np.expm1(-1e-12), rel=1e-14)
     assert float(binary_kl_lower_inverse(1.0, 50.0)) == pytest.approx(np.exp(-50), rel=1e-13)

@@ -2,14 +2,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from scipy.stats import kstest
 
+from deeptheory.kernels.activations import Erf, Relu
 from deeptheory.kernels.features import (
     feature_limit_kernel,
     fourier,
+    fourier_variance,
     init_random_features,
     initial_law,
+    laplace_kernel,
     linearly_separable,
+    polynomial_features,
+    polynomial_kernel,
     quadratic_features,
     rbf_kernel,
     sample_gaussian_process,
@@ -24,7 +30,6 @@ from deeptheory.kernels.first_layer import (
     tangent_complexity,
 )
 from deeptheory.kernels.predictions import GaussianLaw
-from deeptheory.kernels.recursion import erf_dual, relu_dual
 
 RNG = np.random.default_rng(4)
 
@@ -35,6 +40,23 @@ def test_quadratic_features_have_the_squared_kernel():
     features = np.asarray(quadratic_features(x))
     np.testing.assert_allclose(features @ features.T, (x @ x.T) ** 2, rtol=1e-12, atol=1e-13)
     assert np.linalg.eigvalsh(rbf_kernel(x)).min() > -1e-10
+
+
+@pytest.mark.parametrize(("degree", "count"), [(1, 4), (2, 10), (3, 20)])
+def test_polynomial_features_have_the_polynomial_kernel(degree, count):
+    x, other = RNG.standard_normal((8, 3)), RNG.standard_normal((5, 3))
+    left, right = (np.asarray(polynomial_features(points, degree=degree)) for points in (x, other))
+    assert left.shape == (8, count)
+    np.testing.assert_allclose(left @ right.T, (1 + x @ other.T) ** degree, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(polynomial_kernel(x, other, degree=degree), left @ right.T, rtol=1e-11, atol=1e-12)
+    with pytest.raises(ValueError, match="degree"):
+        polynomial_features(x, degree=0)
+
+
+def test_laplace_kernel_against_distances():
+    x, other = RNG.standard_normal((8, 3)), RNG.standard_normal((5, 3))
+    np.testing.assert_allclose(laplace_kernel(x, other, scale=1.7), np.exp(-cdist(x, other) / 1.7), rtol=1e-13)
+    np.testing.assert_allclose(np.diag(laplace_kernel(x)), 1)
 
 
 @pytest.mark.item("L7.2")
@@ -49,15 +71,27 @@ def test_rings_become_separable_when_lifted():
 
 @pytest.mark.item("L7.6")
 @pytest.mark.parametrize(
-    ("activation", "dual"), [(jax.nn.relu, relu_dual), (jax.scipy.special.erf, erf_dual), (fourier, None)]
+    ("activation", "layer"), [(jax.nn.relu, Relu()), (jax.scipy.special.erf, Erf()), (fourier, None)]
 )
-def test_feature_kernel_approaches_its_limit(key, activation, dual):
+def test_feature_kernel_approaches_its_limit(key, activation, layer):
     x = RNG.standard_normal((6, 3))
-    model = init_random_features(key, inputs=3, count=40_000, activation=activation, random_phases=dual is None)
-    limit = rbf_kernel(x) if dual is None else feature_limit_kernel(x, dual=dual)
+    model = init_random_features(key, inputs=3, count=40_000, activation=activation, random_phases=layer is None)
+    limit = rbf_kernel(x) if layer is None else feature_limit_kernel(x, activation=layer)
     products = np.asarray(model.features(x) * np.sqrt(40_000))
     error = np.einsum("ip,jp->ijp", products, products).std(-1) / np.sqrt(40_000)
     assert (np.abs(np.asarray(model.kernel(x) - limit)) < 5 * error).all()
+
+
+def test_variance_of_random_fourier_features():
+    x = np.array([[0.0, 0.0], [0.7, -0.4]])
+    phases = 2 * np.pi * np.arange(64) / 64  # the mean over phases is exact, that over directions a quadrature
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    grid = np.stack(np.meshgrid(nodes, nodes), -1).reshape(-1, 2)
+    measure = np.outer(weights, weights).ravel() / weights.sum() ** 2
+    values = np.sqrt(2) * np.cos((x @ grid.T)[:, :, None] + phases)
+    products = values[:, None] * values[None]
+    first, second = (measure @ np.moveaxis(products**power, 2, 0).mean(-1).reshape(3600, 4) for power in (1, 2))
+    np.testing.assert_allclose(fourier_variance(x).ravel(), second - first**2, rtol=1e-10)
 
 
 @pytest.mark.item("L7.10", "L7.11")

@@ -13,34 +13,50 @@ WIDTH, DRAWS = 64, 128
 STANDARD = dict(parameterization="standard")
 
 
+@pytest.fixture(autouse=True)
+def many_draws_at_once(monkeypatch, key):
+    """Draw all networks' weights in one call, in NumPy: a compiled normal draw costs a second for every shape."""
+    rng = generator(jax.random.fold_in(key, 7))  # other draws than the inputs
+
+    def normal(_, shape):
+        return rng.standard_normal((DRAWS, *shape), dtype=np.float32)
+
+    for module in (k.dense, k.attention):
+        monkeypatch.setattr(module, "normal", normal)
+
+
 def averaged(layers, x, key, **extra):
     """Mean NNGP and NTK of random finite networks: the output layer's weights are integrated out of the NNGP."""
     body, whole = k.serial(*layers), k.serial(*layers, k.Dense(1))
 
-    def one(key):
-        _, parameters = whole.init(key, x.shape)
+    def one(parameters):
         features = body.apply(parameters[:-1], x, **extra)
-        slopes = jax.jacobian(lambda p: whole.apply(p, x, **extra)[:, 0])(parameters)
+        slopes = jax.jacrev(lambda p: whole.apply(p, x, **extra)[:, 0])(parameters)
         flat = [leaf.reshape(len(x), -1) for leaf in jax.tree.leaves(slopes)]
         return features @ features.T / features.shape[-1], sum(leaf @ leaf.T for leaf in flat)
 
-    found = jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=4))(jax.random.split(key, DRAWS))
-    return [(np.asarray(each).mean(0), np.asarray(each).std(0) / np.sqrt(DRAWS)) for each in found]
+    return jax.jit(lambda draws: jax.lax.map(one, draws, batch_size=8))(whole.init(key, x.shape)[1])
+
+
+def agree(found, exact, bias=0.03):
+    """Five standard errors, besides what a width of 64 shifts the mean by."""
+    mean, error, scale = np.mean(found, 0), np.std(found, 0) / np.sqrt(DRAWS), float(jnp.abs(exact).max())
+    assert error.max() < 0.06 * scale  # a test that could not fail would be none
+    assert (np.abs(mean - exact) < 5 * error + bias * scale).all()
 
 
 def check(layers, x, key, *, bias=0.03, pattern=None):
-    """Five standard errors, besides what a width of 64 shifts the mean by."""
     extra = {} if pattern is None else {"pattern": pattern}
     network = k.serial(*layers, k.Dense(1))
     exact = k.limit_kernel(network, x, want=("nngp", "ntk"), pattern=(pattern, None))
-    for (mean, error), expected in zip(averaged(layers, x, key, **extra), (exact.nngp, exact.ntk), strict=True):
-        scale = float(jnp.abs(expected).max())
-        assert error.max() < 0.06 * scale  # a test that could not fail would be none
-        assert (np.abs(mean - expected) < 5 * error + bias * scale).all()
+    for found, expected in zip(averaged(layers, x, key, **extra), (exact.nngp, exact.ntk), strict=True):
+        agree(found, expected, bias)
 
 
 def images(key, *shape):
-    return jnp.asarray(generator(key).standard_normal(shape))
+    return jnp.asarray(
+        generator(key).standard_normal(shape), jnp.float32
+    )  # polynomials of single precision compile fast
 
 
 def dense(width=WIDTH, **settings):
@@ -137,14 +153,13 @@ def test_dropout(key):
     layers = (dense(), k.Relu(), k.Dropout(0.6), dense(), k.Erf())
     network = k.serial(*layers)
 
-    def one(key):
-        first, second = jax.random.split(key)
-        _, parameters = network.init(first, x.shape)
-        features = network.apply(parameters, x, key=second)
+    def one(draw):
+        features = network.apply(draw[0], x, key=draw[1])
         return features @ features.T / features.shape[-1]
 
-    found = jax.jit(lambda keys: jax.lax.map(one, keys))(jax.random.split(key, 100)).mean(0)
+    draws = network.init(key, x.shape)[1], jax.random.split(key, DRAWS)
+    found = jax.jit(lambda draws: jax.lax.map(one, draws))(draws)
     exact = k.limit_kernel(network, x, want=("nngp",)).nngp
-    np.testing.assert_allclose(found, exact, atol=0.03 * float(jnp.abs(exact).max()))
+    agree(found, exact)
     quiet = k.limit_kernel(k.serial(dense(), k.Relu(), k.Dropout(0.6, False), dense(), k.Erf()), x, want=("nngp",)).nngp
     assert float(jnp.abs(jnp.diag(quiet - exact)).min()) > 0.06

@@ -71,14 +71,22 @@ def test_single_precision(key, activation):
 
 
 def test_single_precision_of_nearly_parallel_inputs(key):
-    """An angle is the root of a rounding error there: half the digits, in any method that starts from products."""
-    x = inputs(key, 40, 30)
-    x[20:] = x[:20] * 1.001
-    x = x.astype(np.float32)
-    exact = k.limit_kernel(network(), x.astype(np.float64), want=("ntk",)).ntk
+    """An angle is the root of a rounding error there, unless it is taken from differences and kept through layers."""
+    x, away = inputs(key, 2, 8, 30)
+    x, away = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, away))
+    turned = [r * (x + angle * away) for angle in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6) for r in (1.0, 1.7)]
+    x = np.concatenate([x, -x, *turned]).astype(np.float32)
+    deep = k.serial(network(k.LeakyRelu(0.1)), k.Relu(), k.Dense(1, 1.4, 0.3))
+    exact = k.limit_kernel(deep, x.astype(np.float64), want=("nngp", "ntk"))
     with jax.enable_x64(False):
-        single = k.limit_kernel(network(), x, want=("ntk",)).ntk
-    assert np.abs(np.asarray(single, np.float64) - exact).max() / exact.max() < np.sqrt(np.finfo(np.float32).eps)
+        single, cross = (k.limit_kernel(deep, *pair, want=("nngp", "ntk")) for pair in ((x,), (x[:8], x[8:])))
+        shallow = k.serial(k.Dense(1), k.Relu(), k.Dense(1))
+        slopes = jax.grad(lambda x: k.limit_kernel(shallow, x, want=("ntk",)).ntk.sum())(x[:32])
+    for name in ("nngp", "ntk"):
+        whole, scale = np.asarray(getattr(exact, name)), np.max(getattr(exact, name))
+        assert np.abs(np.asarray(getattr(single, name), float) - whole).max() < 1e-6 * scale
+        assert np.abs(np.asarray(getattr(cross, name), float) - whole[:8, 8:]).max() < 1e-6 * scale
+    assert np.isfinite(slopes).all()
 
 
 @pytest.mark.parametrize("activation", [k.Relu(), k.RectifiedMonomial(2), k.Erf()])

@@ -1,10 +1,11 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from deeptheory.kernels.function_space import function_flow, kernel_gradient_descent
+from deeptheory.kernels.function_space import function_flow, kernel_gradient_descent, kernel_velocity
 from deeptheory.kernels.predictions import (
     descent,
     diagonalize,
@@ -135,6 +136,12 @@ def test_function_flow_of_squared_loss_is_the_closed_form():
         decay = expm(-K * t)
         np.testing.assert_allclose(f, Y + decay @ (F0 - Y), atol=1e-6)
         np.testing.assert_allclose(g, G0 + CROSS @ np.linalg.solve(K, (decay - np.eye(6)) @ (F0 - Y)), atol=1e-6)
+
+
+def test_velocity_is_the_chain_rule():
+    parameters = RNG.standard_normal((9, 2))
+    rate = jax.grad(lambda p: -jnp.sum((FEATURES @ p - Y) ** 2) / 12)(jnp.asarray(parameters))
+    np.testing.assert_allclose(kernel_velocity(CROSS, Y - FEATURES @ parameters), OTHER @ rate, rtol=1e-12)
 
 
 def test_heavy_ball_against_the_matrix_exponential():

@@ -106,6 +106,16 @@ def test_batches_make_the_whole(network, batch_size):
     np.testing.assert_allclose(parts, empirical(X1, None, params), rtol=1e-12)
 
 
+def test_batches_of_trees(network):
+    _, apply_fn, _, params = network
+    trees = [{"a": x, "b": np.cos(x)} for x in (X1, X2)]
+    empirical = nt.empirical_ntk_fn(lambda p, x: apply_fn(p, x["a"]) * apply_fn(p, x["b"]))
+    parts = nt.batch(empirical, batch_size=2)(*trees, params)
+    np.testing.assert_allclose(parts, empirical(*trees, params), rtol=1e-12)
+    with pytest.raises(ValueError, match="one number of inputs"):
+        nt.batch(empirical, batch_size=2)({"a": X1, "b": X2}, None, params)
+
+
 def test_bad_batches(network):
     with pytest.raises(ValueError, match="batch_size"):
         nt.batch(network[2], batch_size=-1)

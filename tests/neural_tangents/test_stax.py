@@ -1,7 +1,5 @@
 """The facade: names, arguments and defaults as neural-tangents users know them, over our kernels."""
 
-import inspect
-
 import jax
 import numpy as np
 import pytest
@@ -9,25 +7,6 @@ import pytest
 from deeptheory import kernels
 from deeptheory.neural_tangents import stax
 from deeptheory.randomness import generator
-
-DEFAULTS = {
-    "Dense": {"W_std": 1.0, "b_std": None, "parameterization": "ntk", "s": (1, 1), "batch_axis": 0, "channel_axis": -1},
-    "Conv": {"strides": None, "padding": "VALID", "W_std": 1.0, "b_std": None, "parameterization": "ntk"},
-    "AvgPool": {"strides": None, "padding": "VALID", "normalize_edges": False},
-    "Erf": {"a": 1.0, "b": 1.0, "c": 0.0},
-    "Gaussian": {"a": 1, "b": -1},
-    "ExpNormalized": {"gamma": 1, "shift": -1, "do_clip": False},
-    "LayerNorm": {"axis": -1, "eps": 1e-12},
-    "Dropout": {"mode": "train"},
-    "GlobalSelfAttention": {"linear_scaling": True, "attention_mechanism": "SOFTMAX", "pos_emb_type": "NONE"},
-}
-
-
-@pytest.mark.parametrize("name", DEFAULTS)
-def test_argument_names_and_defaults(name):
-    parameters = inspect.signature(getattr(stax, name)).parameters
-    for argument, default in DEFAULTS[name].items():
-        assert parameters[argument].default == default
 
 
 def test_a_network_as_users_write_it(key):
@@ -76,3 +55,68 @@ def test_what_is_not_supported_says_so(message, make):
 def test_every_layer_is_a_triple_over_ours():
     _, _, kernel_fn = stax.serial(stax.Dense(1), stax.repeat(stax.serial(stax.Gelu(), stax.Dense(1)), 2))
     assert isinstance(kernel_fn.layer, kernels.Serial)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_a_kernel_goes_on_through_more_layers(key, second):
+    """The same numbers as the networks in a row; for images with all covariances between positions."""
+    rng = generator(key)
+    first = stax.serial(stax.Conv(1, (2, 2), padding="SAME", b_std=0.2), stax.Relu(), stax.Conv(1, (2, 1)))
+    last = stax.serial(stax.Erf(), stax.GlobalAvgPool(), stax.Dense(3, 1.3))
+    x, y = rng.standard_normal((3, 3, 2, 2)), rng.standard_normal((2, 3, 2, 2))
+    other = y if second else None
+    whole, parts = stax.serial(first, last)[2](x, other), last[2](first[2](x, other))
+    for name in ("nngp", "ntk", "cov1", "cov2"):
+        if getattr(whole, name) is None:
+            assert getattr(parts, name) is None
+        else:
+            np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-13)
+    assert (parts.shape1, parts.shape2) == (whole.shape1, whole.shape2)
+    np.testing.assert_array_equal(last[2](first[2](x, other), "ntk"), parts.ntk)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID", "CIRCULAR"])
+@pytest.mark.parametrize(("window", "strides"), [((3, 2), (2, 1)), ((2, 4), (1, 2))])
+def test_transposed_convolutions_exactly(key, padding, window, strides):
+    """Outputs are linear in the weights, so their covariance is the Gram matrix of the Jacobian."""
+    layer = stax.ConvTranspose(1, window, strides, padding, 1.2, 0.3)
+    x = generator(key).standard_normal((2, 3, 2, 2))
+    shape, parameters = layer[0](key, x.shape)
+    jacobian = jax.jacrev(layer[1])(parameters, x)
+    assert layer[1](parameters, x).shape == shape
+    flat = np.concatenate([np.asarray(leaf).reshape(*shape[:3], -1) for leaf in jax.tree.leaves(jacobian)], -1)
+    expected = np.einsum("nhwp,mijp->nmhiwj", flat, flat)
+    np.testing.assert_allclose(layer[2](x, None, "nngp"), expected, atol=1e-12)
+    diagonal = layer[2](x, None, "nngp", diagonal_spatial=True)
+    np.testing.assert_allclose(diagonal, np.einsum("nmhhww->nmhw", expected), atol=1e-12)
+
+
+def test_lists_of_edges_and_decoded_graphs(key):
+    x = generator(key).standard_normal((2, 3, 4))
+    edges = np.array([[[0, 1], [1, 2], [0, 1]], [[2, 0], [1, 1], [0, -1]]])
+    dense = np.zeros((2, 3, 3))
+    for n in range(2):
+        for tail, head in edges[n]:
+            dense[n, tail, head] += head >= 0
+    network, listed, decoded = (
+        stax.serial(stax.Dense(5), stax.Relu(), stax.Aggregate(**options))
+        for options in ({}, {"implementation": "SPARSE"}, {"to_dense": lambda p: 2 * p})
+    )
+    _, parameters = network[0](key, x.shape)
+    plain = network[1](parameters, x, pattern=dense)
+    np.testing.assert_allclose(plain, np.swapaxes(dense, 1, 2) @ network[1](parameters, x, pattern=np.eye(3)[None]))
+    np.testing.assert_allclose(listed[1](parameters, x, pattern=edges), plain, rtol=1e-12)
+    np.testing.assert_allclose(decoded[1](parameters, x, pattern=dense / 2), plain, rtol=1e-12)
+    kernel = network[2](x, None, "nngp", pattern=(dense, dense))
+    np.testing.assert_allclose(listed[2](x, None, "nngp", pattern=(edges, edges)), kernel, rtol=1e-12)
+
+
+def test_contraction_with_a_constant_for_each_position(key):
+    rng = generator(key)
+    x, table = rng.standard_normal((2, 3, 4, 5)), rng.standard_normal((3, 4, 2))
+    layer = stax.DotGeneral(rhs=table, dimension_numbers=(((2,), (1,)), ((1,), (0,))))
+    np.testing.assert_allclose(layer[1]((), x), np.einsum("nhwc,hwo->nhoc", x, table), rtol=1e-12)
+    mapped = np.einsum("nhwc,hwo->nhoc", x, table)
+    np.testing.assert_allclose(
+        layer[2](x, None, "nngp"), np.einsum("nhoc,mijc->nmhioj", mapped, mapped) / 5, rtol=1e-10
+    )

@@ -1,81 +1,12 @@
-"""Generalization: bounds and exact risks."""
+"""Generalization: bounds, exact risks, and what they say about a network. One module a subject; import those.
 
-from deeptheory.generalization.pac_bayes import (
-    binary_kl,
-    binary_kl_lower_inverse,
-    binary_kl_upper_inverse,
-    langford_seeger_budget,
-    maurer_budget,
-    maurer_samples,
-    mcallester_bound,
-    pac_bayes_kl,
-    pac_bayes_pinsker,
-)
-from deeptheory.generalization.ridgeless import (
-    BiasVariance,
-    bias_variance_of_estimates,
-    bias_variance_of_operator,
-    conditional_bias_variance,
-    excess_risk,
-    gaussian_bias_variance,
-    gaussian_prediction_risk,
-    gradient_descent_filter,
-    limiting_bias_variance,
-    ols_variance,
-    overparameterized_minimum,
-    pseudo_inverse_filter,
-    ridge_filter,
-    spectral_operator,
-)
-from deeptheory.generalization.uniform_convergence import (
-    LinearClassifier,
-    SignalNoiseSample,
-    conditional_test_error,
-    expected_flipped_error,
-    expected_test_error,
-    expected_train_error,
-    limiting_flipped_error,
-    limiting_test_error,
-    margins,
-    one_step_classifier,
-    signal_noise_sample,
-    squared_norm,
-)
-
-__all__ = [
-    "BiasVariance",
-    "LinearClassifier",
-    "SignalNoiseSample",
-    "bias_variance_of_estimates",
-    "bias_variance_of_operator",
-    "binary_kl",
-    "binary_kl_lower_inverse",
-    "binary_kl_upper_inverse",
-    "conditional_bias_variance",
-    "conditional_test_error",
-    "excess_risk",
-    "expected_flipped_error",
-    "expected_test_error",
-    "expected_train_error",
-    "gaussian_bias_variance",
-    "gaussian_prediction_risk",
-    "gradient_descent_filter",
-    "langford_seeger_budget",
-    "limiting_bias_variance",
-    "limiting_flipped_error",
-    "limiting_test_error",
-    "margins",
-    "maurer_budget",
-    "maurer_samples",
-    "mcallester_bound",
-    "ols_variance",
-    "one_step_classifier",
-    "overparameterized_minimum",
-    "pac_bayes_kl",
-    "pac_bayes_pinsker",
-    "pseudo_inverse_filter",
-    "ridge_filter",
-    "signal_noise_sample",
-    "spectral_operator",
-    "squared_norm",
-]
+- Chance: `concentration`, `martingales`, `matrix_concentration`, `symmetrization`.
+- Capacity: `risks`, `finite_classes`, `description_length`, `covers`, `growth`, `vc_bounds`, `rademacher`,
+  `rademacher_bounds`, `solution_sets`.
+- Norms and compression: `norms`, `norm_bounds`, `all_layer_margin`, `compression`, `model_layers`.
+- PAC-Bayes and information: `pac_bayes`, `comparison_bounds`, `change_of_measure`, `gaussian_posteriors`,
+  `linear_posteriors`, `mutual_information`.
+- Stability and memory: `stability`, `memorization`, `uniform_convergence`.
+- Interpolation: `ridgeless`, `polynomials`, `smoothers`, `nearest_neighbours`, `nadaraya_watson`, `overfitting`.
+- All bounds on one network: `league`, the computation behind `deeptheory.league`.
+"""

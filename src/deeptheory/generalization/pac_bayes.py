@@ -89,10 +89,13 @@ def binary_kl(q: Numbers, p: Numbers) -> Float[Array, "..."]:
 def _shifted(q: Array, r: Array, tilt: Array) -> tuple[Array, Array, Array, Array]:
     """The tilted coin (p, 1−p), the shift p − q and kl(q‖p), at tilt ≥ 0, from q and r = 1 − q."""
     decay, drop = jnp.exp(-tilt), -jnp.expm1(-tilt)
-    total = r * decay + q
-    p, s = q / total, r * decay / total
+    # For q near the smallest floats the tilt is so large that its exponential vanishes while (1−p)/p does not.
+    far = tilt > 60
+    odds_against = jnp.exp(jnp.where(far, jnp.log(r) - jnp.log(q) - tilt, 0.0))
+    total = jnp.where(far, q * (1 + odds_against), r * decay + q)
+    p, s = q / total, jnp.where(far, odds_against / (1 + odds_against), r * decay / total)
     up, down = r * drop / total, -q * drop / total
-    kl = q * _excess(up, 1 / total) + r * _excess(down, decay / total)
+    kl = q * _excess(up, 1 / total) + r * _excess(down, s / r)
     return p, s, q * up, kl
 
 

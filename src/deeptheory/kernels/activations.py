@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import Array
 
 from deeptheory.kernels import integrals, quadrature
-from deeptheory.kernels.block import coincident, left_of, right_of, variances
-from deeptheory.kernels.integrals import Pair
+from deeptheory.kernels.block import Block, coincident, left_of, right_of, variances
+from deeptheory.kernels.close_pairs import rectified_deficit
+from deeptheory.kernels.integrals import Pair, Same
 from deeptheory.kernels.layer import Demand, Layer, one_block
 
 
@@ -24,7 +25,7 @@ class Activation(Layer):
     def function(self, x: Array) -> Array:
         raise NotImplementedError
 
-    def integrals(self, k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+    def integrals(self, k: Array, a: Array, b: Array, same: Same) -> Pair:
         raise NotImplementedError
 
     def apply(self, parameters, x, *, key=None, **extra):
@@ -36,12 +37,16 @@ class Activation(Layer):
     def demand(self, wanted):
         return Demand(wanted.full, True, wanted.full_variances)
 
-    def kernel(self, block, left, right):
+    def gaussian(self, block: Any) -> Block:
         block = one_block(type(self).__name__, block)
         if not block.gaussian:
             raise ValueError(
                 f"{type(self).__name__} needs Gaussian inputs: put a Dense or convolutional layer right before it"
             )
+        return block
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
         mean, slope = self.integrals(block.covariance, left_of(block, left), right_of(block, right), coincident(block))
         tangent = None if block.tangent is None else block.tangent * slope
         return block.replace(covariance=mean, tangent=tangent, gaussian=False)
@@ -59,6 +64,15 @@ class Rectifier(Activation):
 
     def integrals(self, k, a, b, same):
         return integrals.rectifier(k, a, b, same, below=self.below, above=self.above)
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        if block.deficit is None:
+            return super().kernel(block, left, right)
+        ends = left_of(block, left), right_of(block, right)
+        mean, slope, deficit = rectified_deficit(block.deficit, *ends, below=self.below, above=self.above)
+        tangent = None if block.tangent is None else block.tangent * slope
+        return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
 
 
 def Relu() -> Rectifier:

@@ -57,6 +57,23 @@ def _angle_and_sine_derivative(primals, tangents):
 
 
 @jax.custom_jvp
+def angle_of_gap(gap: Array) -> tuple[Array, Array]:
+    """Return θ and sin θ from 1 − cos θ, accurate relative to their size; derivatives at 0 as in `angle_and_sine`."""
+    sine = jnp.sqrt(jnp.maximum(gap * (2 - gap), 0))
+    cosine = 1 - gap
+    acute = sine * _horner(ARC, jnp.abs(cosine))
+    return jnp.where(cosine < 0, np.pi - acute, acute), sine
+
+
+@angle_of_gap.defjvp
+def _angle_of_gap_derivative(primals, tangents):
+    (gap,), (change,) = primals, tangents
+    angle, sine = angle_of_gap(gap)
+    turn = jnp.where(sine > 0, change / jnp.where(sine > 0, sine, 1), 0)
+    return (angle, sine), (turn, (1 - gap) * turn)
+
+
+@jax.custom_jvp
 def elevation(sine: Array, cosine: Array) -> Array:
     """Return the angle in [−π/2, π/2] of a sine and its cosine ≥ 0, accurate relative to its size."""
     return jnp.arctan2(sine, cosine) if _wide(sine) else sine * _horner(ARC, cosine)

@@ -27,6 +27,7 @@ class Block:
     tangent: Any
     rows: Any  # numbers of the left and right inputs where the sets are the same: equal numbers, equal inputs
     columns: Any
+    deficit: Any = None  # √(ab) − K where it is known better than by subtraction; a layer that does not know drops it
     graph: Any = None  # weights between positions that came with the inputs, of a paired block
     spatial: tuple[int, ...] = static(default=())
     channels: int = static(default=1)
@@ -37,12 +38,14 @@ class Block:
     is_input: bool = static(default=True)
 
     def replace(self, **changes: Any) -> "Block":
+        if "covariance" in changes:
+            changes = {"deficit": None} | changes
         return replace(self, **changes)
 
     def map(self, change: Callable[[Array], Array], **changes: Any) -> "Block":
         """Apply the same linear map to K and Θ."""
         tangent = None if self.tangent is None else change(self.tangent)
-        return replace(self, covariance=change(self.covariance), tangent=tangent, **changes)
+        return self.replace(covariance=change(self.covariance), tangent=tangent, **changes)
 
     @property
     def position_axes(self) -> tuple[tuple[int, ...], ...]:
@@ -77,8 +80,10 @@ def right_of(block: Block, values: Array) -> Array:
     return values if block.paired else values[..., None, :]
 
 
-def coincident(block: Block) -> Array | None:
-    """Return where left and right are the same position of the same input; None where that is nowhere known."""
+def coincident(block: Block) -> Array | bool | None:
+    """Return where left and right are the same position of the same input: True for everywhere, None for unknown."""
+    if block.paired and not block.full:
+        return True
     if block.paired:
         same = jnp.ones((1,), bool)
     elif block.rows is None or block.columns is None:

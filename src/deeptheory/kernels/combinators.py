@@ -14,6 +14,11 @@ def _keys(key: Any, count: int) -> list:
     return [None] * count if key is None else list(jax.random.split(key, count)) if count else []
 
 
+def _records(record: Any, count: int) -> tuple:
+    """What each of several layers recorded: nothing, in a network in which no layer needs to."""
+    return (None,) * count if record is None else record
+
+
 @dataclass(frozen=True)
 class Serial(Layer):
     """Layers one after the other."""
@@ -40,6 +45,7 @@ class Serial(Layer):
         return block, tuple(records)
 
     def kernel(self, block, left, right):
+        left, right = (_records(each, len(self.layers)) for each in (left, right))
         for layer, one, two in zip(self.layers, left, right, strict=True):
             block = layer.kernel(block, one, two)
         return block
@@ -95,6 +101,7 @@ class Parallel(Layer):
 
     def kernel(self, block, left, right):
         self._matched(block)
+        left, right = (_records(each, len(self.branches)) for each in (left, right))
         return tuple(
             b.kernel(each, one, two) for b, each, one, two in zip(self.branches, block, left, right, strict=True)
         )

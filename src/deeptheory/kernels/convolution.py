@@ -150,16 +150,17 @@ class ConvTranspose(Conv):
 
     def apply(self, parameters, x, *, key=None, **extra):
         check_shape("ConvTranspose", x.shape, len(self.window))
-        if self.padding == "CIRCULAR":
-            raise ValueError("ConvTranspose has SAME and VALID padding, not CIRCULAR")
         weight, bias = parameters
-        numbers = _numbers(len(self.window))
-        product = lax.conv_transpose(x, weight, self.steps, self.padding, dimension_numbers=numbers)
+        numbers, circular = _numbers(len(self.window)), self.padding == "CIRCULAR"
+        product = lax.conv_transpose(
+            x, weight, self.steps, "VALID" if circular else self.padding, dimension_numbers=numbers
+        )
+        if circular:
+            for axis, extent in enumerate(self.extents(x.shape[1:-1]), 1):
+                product = _fold(product, axis, extent)
         return self.affine.scale(product, bias, self.fan_in(x.shape[-1]))
 
     def averaged(self, block):
-        if self.padding == "CIRCULAR":
-            raise ValueError("ConvTranspose has SAME and VALID padding, not CIRCULAR")
         if len(block.spatial) != len(self.window):
             raise ValueError(f"ConvTranspose with window {self.window} met inputs with positions {block.spatial}")
         pairs = block.position_axes
@@ -167,10 +168,27 @@ class ConvTranspose(Conv):
 
         def mean(array: Array) -> Array:
             for axes, window, stride, target in zip(pairs, self.window, self.steps, targets, strict=True):
-                array = _spread_sum(array, axes, window, stride, target, self.padding)
+                if self.padding == "CIRCULAR":
+                    overhung = stride * array.shape[axes[0]] + max(window - stride, 0)
+                    array = _spread_sum(array, axes, window, stride, overhung, "VALID")
+                    # Positions a period apart never share a weight, so without cross terms this holds on diagonals too.
+                    for axis in axes:
+                        array = _fold(array, axis, target)
+                else:
+                    array = _spread_sum(array, axes, window, stride, target, self.padding)
             return scaled(array, 1 / prod(self.window))
 
         return block.map(mean, spatial=targets)
+
+
+def _fold(x: Array, axis: int, extent: int) -> Array:
+    """Sum entries a period apart; what overhangs is cut off evenly at both ends, one more at the far end."""
+    before = (x.shape[axis] - extent) // 2
+    lead = -before % extent
+    pads = [(0, 0)] * x.ndim
+    pads[axis] = (lead, -(lead + x.shape[axis]) % extent)
+    x = jnp.pad(x, pads)
+    return x.reshape(*x.shape[:axis], -1, extent, *x.shape[axis + 1 :]).sum(axis)
 
 
 def _spread_sum(x: Array, axes: tuple[int, ...], window: int, stride: int, target: int, padding: str) -> Array:

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from deeptheory.kernels.block import Block
+from deeptheory.kernels.block import Block, left_of, right_of, variances
+from deeptheory.kernels.close_pairs import affine_deficit
 from deeptheory.kernels.layer import Layer, check_shape, normal, one_block, scaled
 
 PARAMETERIZATIONS = ("ntk", "standard")
@@ -105,6 +106,14 @@ class Dense(Layer):
             raise ValueError(f"Dense was made for {weight.shape[0]} channels and got inputs of shape {x.shape}")
         return self.affine.scale(x @ weight, bias, x.shape[-1])
 
+    def record(self, block):
+        return variances(block) if isinstance(block, Block) and not block.spatial and self.b_std else None
+
     def kernel(self, block, left, right):
         block = one_block("Dense", block)
-        return self.affine.move(block, block.channels, channels=self.affine.channels(self.width))
+        moved = self.affine.move(block, block.channels, channels=self.affine.channels(self.width))
+        if block.deficit is None:
+            return moved
+        ends = [None if left is None else left_of(block, left), None if right is None else right_of(block, right)]
+        deficit = affine_deficit(block.deficit, *ends, weight=self.W_std**2, bias=(self.b_std or 0.0) ** 2)
+        return moved.replace(deficit=deficit)

@@ -1,6 +1,8 @@
 """Kernels of feature maps, the random-feature model, and the Gaussian laws of both before and after training."""
 
 from collections.abc import Callable
+from itertools import combinations_with_replacement
+from math import factorial, prod
 from typing import NamedTuple
 
 import jax
@@ -8,8 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.kernels.activations import Activation
+from deeptheory.kernels.combinators import serial
+from deeptheory.kernels.dense import Dense
+from deeptheory.kernels.limit import limit_kernel
 from deeptheory.kernels.predictions import GaussianLaw, diagonalize, flow, interpolation, predicted_ensemble
-from deeptheory.kernels.recursion import Dual
 from deeptheory.randomness import generator
 
 Inputs = Float[Array | np.ndarray, "n d"]
@@ -22,12 +27,40 @@ def quadratic_features(x: Float[Array | np.ndarray, "n 2"]) -> Float[Array, "n 3
     return jnp.stack([x[:, 0] ** 2, x[:, 1] ** 2, np.sqrt(2) * x[:, 0] * x[:, 1]], 1)
 
 
+def polynomial_kernel(x: Inputs, other: Others | None = None, *, degree: int = 2) -> Float[Array, "n m"]:
+    """Return (1 + x·x′)^q (arora Example 3.2.1 and Problem 3.2.2a, where the power has slipped inside)."""
+    x = jnp.asarray(x)
+    return (1 + x @ (x if other is None else jnp.asarray(other)).T) ** degree
+
+
+def polynomial_features(x: Inputs, *, degree: int = 2) -> Float[Array, "n p"]:
+    """Return the features of (1 + x·x′)^q: every monomial x^a of degree |a| ≤ q times √(q!/(a!(q − |a|)!)).
+
+    There are C(d + q, q) of them. For q = 2: 1, √2xᵢ, √2xᵢxⱼ for i < j, and xᵢ² (arora Example 3.2.1).
+    """
+    if degree < 1:
+        raise ValueError(f"degree must be at least 1, got {degree}")
+    dimension = np.shape(x)[1]
+    monomials = [each for order in range(degree + 1) for each in combinations_with_replacement(range(dimension), order)]
+    exponents = np.array([[each.count(index) for index in range(dimension)] for each in monomials])
+    counts = [prod(map(factorial, (degree - sum(row), *row))) for row in exponents.tolist()]
+    sizes = jnp.asarray(np.sqrt(factorial(degree) / np.array(counts)))
+    return sizes * jnp.prod(jnp.asarray(x)[:, None] ** exponents, -1)
+
+
 def rbf_kernel(x: Inputs, other: Others | None = None, *, scale: float = 1.0) -> Float[Array, "n m"]:
     """Return exp(−‖x − x′‖²/(2s²))."""
     x = jnp.asarray(x) / scale
     other = x if other is None else jnp.asarray(other) / scale
     squared = jnp.sum((x[:, None] - other[None]) ** 2, -1)
     return jnp.exp(-squared / 2)
+
+
+def laplace_kernel(x: Inputs, other: Others | None = None, *, scale: float = 1.0) -> Float[Array, "n m"]:
+    """Return exp(−‖x − x′‖/s); with a plus sign, as arora Problem 3.2.2c prints it, it would not be a kernel."""
+    x = jnp.asarray(x) / scale
+    other = x if other is None else jnp.asarray(other) / scale
+    return jnp.exp(-jnp.sqrt(jnp.sum((x[:, None] - other[None]) ** 2, -1)))
 
 
 def linearly_separable(points: Inputs, labels: Float[Array | np.ndarray, " n"]) -> bool:
@@ -43,7 +76,7 @@ class RandomFeatures(NamedTuple):
     """f(x, θ) = θ·φ(Wx + c)/√p: a network with one hidden layer of which only the top is trained (lucchi 7.2)."""
 
     directions: Float[Array | np.ndarray, "p d"]
-    phases: Float[Array | np.ndarray, " p"]
+    phases: float | Float[Array | np.ndarray, " p"]
     activation: Callable[[Array], Array]
 
     def features(self, x: Inputs) -> Float[Array, "n p"]:
@@ -82,12 +115,20 @@ def fourier(u: Float[Array, "..."]) -> Float[Array, "..."]:
     return np.sqrt(2) * jnp.cos(u)
 
 
-def feature_limit_kernel(x: Inputs, other: Others | None = None, *, dual: Dual) -> Float[Array, "n m"]:
-    """Return lim K_p = E φ(w·x)φ(w·x′) for w ~ N(0, I), through the activation's dual (`relu_dual`, `erf_dual`, …)."""
-    x = jnp.asarray(x)
-    other = x if other is None else jnp.asarray(other)
-    own, others = jnp.sum(x**2, 1), jnp.sum(other**2, 1)
-    return dual(*jnp.broadcast_arrays(own[:, None], others[None, :], x @ other.T))[0]
+def fourier_variance(x: Inputs, other: Others | None = None) -> Float[Array, "n m"]:
+    """Return p times the variance of K_p(x, x′) for random Fourier features: 1 + ½e^{−2δ²} − e^{−δ²}, δ = ‖x − x′‖.
+
+    Two cosines, of w·(x − x′) and of w·(x + x′) + 2c, are uncorrelated thanks to the phase (Sutherland and Schneider
+    2015). It is ½ at x = x′: the diagonal is random too.
+    """
+    kernel = rbf_kernel(x, other)
+    return 1 + kernel**4 / 2 - kernel**2
+
+
+def feature_limit_kernel(x: Inputs, other: Others | None = None, *, activation: Activation) -> Float[Array, "n m"]:
+    """Return lim K_p = E φ(w·x)φ(w·x′) for w ~ N(0, I) and an activation of the engine (`Relu()`, `Erf()`, …)."""
+    features = serial(Dense(1, np.shape(x)[1] ** 0.5), activation)
+    return limit_kernel(features, x, other, want=("nngp",)).nngp
 
 
 def initial_law(model: RandomFeatures, x: Inputs) -> GaussianLaw:

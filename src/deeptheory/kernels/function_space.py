@@ -21,6 +21,16 @@ class FunctionPath(NamedTuple):
     other_velocities: Float[np.ndarray, "time m *output"] | None
 
 
+def kernel_velocity(
+    kernel: Float[Array | np.ndarray, "m n"], residual: Float[Array | np.ndarray, "n *output"]
+) -> Float[Array, "m *output"]:
+    """Return ḟ(x) = (1/n) Σᵢ K(x, xᵢ)rᵢ, r = y − f(X), along gradient flow on the mean risk (1/2n)Σ(yᵢ − f(xᵢ))².
+
+    jagannath Example 8.3, which prints the factor as ½ and as −½.
+    """
+    return jnp.tensordot(jnp.asarray(kernel), jnp.asarray(residual), 1) / np.shape(residual)[0]
+
+
 def kernel_gradient_descent(
     loss_gradient: LossGradient,
     kernel: Float[Array | np.ndarray, "n n"],

@@ -1,8 +1,8 @@
 """Gaussian integrals of activations: E[φ(u)φ(v)] and E[φ'(u)φ'(v)] for a centred Gaussian pair (u, v).
 
 Every function takes the covariance k = E[uv], the variances a = E[u²], b = E[v²] (arrays that broadcast) and `same`,
-where u and v are known to be one variable (or None), and returns both expectations. By Price's theorem the second is
-the derivative of the first in k; where no closed form is written out it is computed so.
+where u and v are known to be one variable (True: everywhere, None: nowhere), and returns both expectations. By Price's
+theorem the second is the derivative of the first in k; where no closed form is written out it is computed so.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,11 @@ from jaxtyping import Array
 from deeptheory.kernels.arcs import angle_and_sine, elevation, inverse_root
 
 Pair = tuple[Array, Array]
-Integrals = Callable[[Array, Array, Array, Array | None], Pair]
+Same = Array | bool | None
+Integrals = Callable[[Array, Array, Array, Same], Pair]
 
 
-def correlation(k: Array, a: Array, b: Array, same: Array | None) -> tuple[Array, Array, Array]:
+def correlation(k: Array, a: Array, b: Array, same: Same) -> tuple[Array, Array, Array]:
     """Return k/√(ab), exactly 1 where u is v and 0 where a variable vanishes, with √a and √b."""
     left, right = inverse_root(a), inverse_root(b)
     cosine = k * left * right
@@ -29,7 +30,15 @@ def correlation(k: Array, a: Array, b: Array, same: Array | None) -> tuple[Array
     return cosine, a * left, b * right
 
 
-def own_variance(k: Array, a: Array, same: Array | None) -> Array:
+def turn(cosine: Array, same: Same) -> Pair:
+    """Return the angle and its sine, both 0 where u is v: no arc is computed (or compiled) for variances alone."""
+    if same is True:
+        zero = jnp.zeros_like(cosine)
+        return zero, zero
+    return angle_and_sine(cosine)
+
+
+def own_variance(k: Array, a: Array, same: Same) -> Array:
     """Replace the covariance by the variance where u is v: one rounding instead of two that differ."""
     return k if same is None else jnp.where(same, a, k)
 
@@ -37,7 +46,7 @@ def own_variance(k: Array, a: Array, same: Array | None) -> Array:
 def by_price(mean: Callable[[Array, Array, Array], Array]) -> Integrals:
     """Return both expectations from the first alone: E[φ'φ'] = ∂E[φφ]/∂k."""
 
-    def integrals(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+    def integrals(k: Array, a: Array, b: Array, same: Same) -> Pair:
         shape = jnp.broadcast_shapes(k.shape, a.shape, b.shape)
         k = jnp.broadcast_to(k, shape)
         return jax.jvp(lambda k: mean(k, a, b), (k,), (jnp.ones_like(k),))
@@ -45,22 +54,22 @@ def by_price(mean: Callable[[Array, Array, Array], Array]) -> Integrals:
     return integrals
 
 
-def rectifier(k: Array, a: Array, b: Array, same: Array | None, *, below: float, above: float) -> Pair:
+def rectifier(k: Array, a: Array, b: Array, same: Same, *, below: float, above: float) -> Pair:
     """φ(x) = below·min(x, 0) + above·max(x, 0), the arc-cosine kernels (Cho and Saul 2009; Tsuchida et al. 2018)."""
     cosine, left, right = correlation(k, a, b, same)
-    angle, sine = angle_and_sine(cosine)
+    angle, sine = turn(cosine, same)
     even, odd = (below**2 + above**2) / 2, (below - above) ** 2 / (2 * np.pi)
     slope = even - odd * angle
     return (odd * sine + slope * cosine) * left * right, slope
 
 
-def sign(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+def sign(k: Array, a: Array, b: Array, same: Same) -> Pair:
     """φ = sign: 1 − 2θ/π; the derivative is 0 almost everywhere and so is its expectation here."""
-    angle, _ = angle_and_sine(correlation(k, a, b, same)[0])
+    angle, _ = turn(correlation(k, a, b, same)[0], same)
     return 1 - (2 / np.pi) * angle, jnp.zeros_like(angle)
 
 
-def error_function(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+def error_function(k: Array, a: Array, b: Array, same: Same) -> Pair:
     """φ = erf: (2/π) arcsin(2k/√((1+2a)(1+2b))) and (4/π)/√((1+2a)(1+2b) − 4k²) (Williams 1997)."""
     k = own_variance(k, a, same)
     left, right = jax.lax.rsqrt(1 + 2 * a), jax.lax.rsqrt(1 + 2 * b)
@@ -68,7 +77,7 @@ def error_function(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
     return (2 / np.pi) * elevation(2 * k * left * right, root * left * right), (4 / np.pi) / root
 
 
-def gelu(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+def gelu(k: Array, a: Array, b: Array, same: Same) -> Pair:
     """φ(x) = xΦ(x), by Stein's lemma; δ² = (1+a)(1+b) − k²."""
     left, right = jax.lax.rsqrt(1 + a), jax.lax.rsqrt(1 + b)
     root = jnp.sqrt((1 + a) * (1 + b) - k * k)
@@ -80,20 +89,20 @@ def gelu(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
     return mean, half + k * inverse / (2 * np.pi) * (1 + 2 * ends + top * inverse * inverse)
 
 
-def sine(k: Array, a: Array, b: Array, same: Array | None, *, phase: float) -> Pair:
+def sine(k: Array, a: Array, b: Array, same: Same, *, phase: float) -> Pair:
     """φ(x) = sin(x + phase)."""
     mean = (a + b) / 2
     plus, minus = jnp.exp(k - mean), np.cos(2 * phase) * jnp.exp(-k - mean)
     return (plus - minus) / 2, (plus + minus) / 2
 
 
-def exponential(k: Array, a: Array, b: Array, same: Array | None) -> Pair:
+def exponential(k: Array, a: Array, b: Array, same: Same) -> Pair:
     """φ = exp."""
     mean = jnp.exp((a + b) / 2 + k)
     return mean, mean
 
 
-def bell(k: Array, a: Array, b: Array, same: Array | None, *, rate: float) -> Pair:
+def bell(k: Array, a: Array, b: Array, same: Same, *, rate: float) -> Pair:
     """φ(x) = exp(rate·x²): det⁻¹ᐟ² and 4 rate² k det⁻³ᐟ², det = (1 − 2 rate a)(1 − 2 rate b) − 4 rate² k²."""
     inverse = jax.lax.rsqrt((1 - 2 * rate * a) * (1 - 2 * rate * b) - (2 * rate * k) ** 2)
     return inverse, (4 * rate**2) * k * inverse**3
@@ -107,14 +116,14 @@ def gabor(k: Array, a: Array, b: Array) -> Array:
     return (jnp.exp(cross - mean) - jnp.exp(-cross - mean)) / 2 * jax.lax.rsqrt(determinant)
 
 
-def normalized_exponential(k: Array, a: Array, b: Array, same: Array | None, *, gamma: float, shift: float) -> Pair:
+def normalized_exponential(k: Array, a: Array, b: Array, same: Same, *, gamma: float, shift: float) -> Pair:
     """Not an activation but a law of covariances: √(ab) exp(γ(ρ + shift)) (Shankar et al. 2020)."""
     cosine, left, right = correlation(k, a, b, same)
     power = jnp.exp(gamma * (cosine + shift))
     return left * right * power, gamma * power
 
 
-def polynomial(k: Array, a: Array, b: Array, same: Array | None, *, coefficients: tuple[float, ...]) -> Pair:
+def polynomial(k: Array, a: Array, b: Array, same: Same, *, coefficients: tuple[float, ...]) -> Pair:
     """φ(x) = Σ cₙxⁿ: Σ_l s_l(a) s_l(b) kˡ, s_l(q) = Σ_i c_{2i+l} (2i+l)!/(2ⁱ i! √l!) qⁱ (Mehler)."""
     terms = []
     for level in range(len(coefficients)):
@@ -158,10 +167,10 @@ def _arc_cosine(cosine: Array, angle: Array, sine: Array, degree: int) -> Array:
     return (rest * sine + moment * (np.pi - angle)) / (2 * np.pi)
 
 
-def rectified_power(k: Array, a: Array, b: Array, same: Array | None, *, degree: int) -> Pair:
+def rectified_power(k: Array, a: Array, b: Array, same: Same, *, degree: int) -> Pair:
     """φ(x) = xⁿ for x ≥ 0, else 0: the arc-cosine kernel of order n (Cho and Saul 2009)."""
     cosine, left, right = correlation(k, a, b, same)
-    angle, sine = angle_and_sine(cosine)
+    angle, sine = turn(cosine, same)
     size = left * right
     mean = size**degree * _arc_cosine(cosine, angle, sine, degree)
     if degree == 0:

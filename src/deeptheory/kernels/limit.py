@@ -13,7 +13,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.kernels.activations import Rectifier
 from deeptheory.kernels.block import Block, input_block, static
+from deeptheory.kernels.close_pairs import gaps, input_deficit
 from deeptheory.kernels.layer import Demand, Layer
 
 FIELDS = ("nngp", "ntk", "cov1", "cov2")
@@ -137,6 +139,69 @@ def _limit_kernel(
     )
 
 
+def continued_kernel(network: Layer, kernel: Kernel) -> Kernel:
+    """Return the kernels after more layers, from those before them: `limit_kernel` of both networks in a row.
+
+    The kernel needs its `cov1` (and `cov2` for two sets), and covariances between positions if the layers mix them.
+    Nothing is cut into tiles.
+    """
+    variances = kernel.cov1 is not None
+    if kernel.nngp is None or not variances or not (kernel.x1_is_x2 or kernel.cov2 is not None):
+        raise ValueError("more layers need all of a kernel before them: compute it with nngp, cov1 and cov2")
+    spatial = tuple(kernel.shape1[1:-1])
+    full = bool(spatial) and not kernel.diagonal_spatial
+    demand = network.demand(Demand(not kernel.diagonal_spatial, True, not kernel.diagonal_spatial))
+    if spatial and not full and (demand.full or demand.full_variances):
+        raise ValueError("these layers mix positions: compute the kernel before them without diagonal_spatial")
+    return _continued(network, kernel, full)
+
+
+@partial(jax.jit, static_argnums=(0, 2))
+def _continued(network: Layer, kernel: Kernel, full: bool) -> Kernel:
+    spatial = tuple(kernel.shape1[1:-1])
+
+    def block(covariance: Array, tangent: Array | None, paired: bool) -> Block:
+        numbers = [None if paired or not kernel.x1_is_x2 else jnp.arange(extent) for extent in covariance.shape[:2]]
+        return Block(
+            covariance=_inward(covariance, spatial, full, paired),
+            tangent=None if tangent is None else _inward(tangent, spatial, full, paired),
+            rows=numbers[0],
+            columns=numbers[-1],
+            spatial=spatial,
+            channels=kernel.shape1[-1],
+            full=full,
+            paired=paired,
+            with_tangent=tangent is not None,
+            gaussian=kernel.is_gaussian,
+            is_input=False,
+        )
+
+    own_left, record_left = network.follow(block(kernel.cov1, None, True))
+    own_right, record_right = own_left, record_left
+    if not kernel.x1_is_x2:
+        own_right, record_right = network.follow(block(kernel.cov2, None, True))
+    cross = network.kernel(block(kernel.nngp, kernel.ntk, False), record_left, record_right)
+    shape = _output_shape(network, kernel.shape1)
+    return Kernel(
+        nngp=_arranged(cross, "covariance"),
+        ntk=_arranged(cross, "tangent"),
+        cov1=_arranged(own_left, "covariance"),
+        cov2=None if kernel.x1_is_x2 else _arranged(own_right, "covariance"),
+        x1_is_x2=kernel.x1_is_x2,
+        is_gaussian=cross.gaussian,
+        diagonal_spatial=kernel.diagonal_spatial,
+        shape1=shape,
+        shape2=(kernel.shape2[0], *shape[1:]),
+    )
+
+
+def _inward(array: Array, spatial: tuple[int, ...], full: bool, paired: bool) -> Array:
+    """Undo `_arranged`: positions of the left, then of the right, then the inputs."""
+    batch, rank = 1 if paired else 2, len(spatial)
+    order = [batch + 2 * axis + side for side in (0, 1) for axis in range(rank)] if full else range(batch, batch + rank)
+    return jnp.transpose(array, (*order, *range(batch)))
+
+
 def _output_shape(network: Layer, shape: tuple[int, ...]) -> tuple[int, ...]:
     found: list[Any] = []
 
@@ -175,12 +240,25 @@ def _tiled(
             rows=row + jnp.arange(height) if symmetric else None,
             columns=column + jnp.arange(width) if symmetric else None,
         )
-        block = network.kernel(block, part(record_left, row, height, -1), part(record_right, column, width, -1))
-        if not isinstance(block, Block):
-            raise ValueError("the network ends in several branches: join them with a FanIn layer")
-        if block.with_tangent and block.tangent is None:
-            block = block.replace(tangent=jnp.zeros_like(block.covariance))
-        return block.replace(rows=None, columns=None)
+        records = part(record_left, row, height, -1), part(record_right, column, width, -1)
+
+        def through(block: Block) -> Block:
+            block = network.kernel(block, *records)
+            if not isinstance(block, Block):
+                raise ValueError("the network ends in several branches: join them with a FanIn layer")
+            if block.with_tangent and block.tangent is None:
+                block = block.replace(tangent=jnp.zeros_like(block.covariance))
+            return block.replace(rows=None, columns=None, deficit=None)
+
+        if rank or left.dtype != jnp.float32 or not _kinked(network):  # double precision has digits to spare
+            return through(block)
+        pair = part(left, row, height, 0), part(right, column, width, 0)
+        same = block.rows[:, None] == block.columns if symmetric else None
+        return lax.cond(
+            gaps(*pair, block.covariance, same)[1].any(),
+            lambda: through(block.replace(deficit=input_deficit(*pair, *gaps(*pair, block.covariance, same)))),
+            lambda: through(block),
+        )
 
     if height == count and width == other_count:
         return tile(0, 0)
@@ -199,15 +277,26 @@ def _tiled(
     whole = [jnp.full((*a.shape[:-2], count, other_count), i, a.dtype) for i, a in enumerate(leaves)]
     result = jax.tree.unflatten(structure, whole)
 
-    def place(step: Any, whole: Block) -> Block:
+    def place(step: Any, whole: Block, piece: Block) -> Block:
         row, column = jnp.asarray(starts)[step]
-        piece = tile(row, column)
         if symmetric:
-            mirrored = _mirrored(piece)
-            whole = jax.tree.map(lambda w, p: _put(w, p, column, row), whole, mirrored)
+            whole = jax.tree.map(lambda w, p: _put(w, p, column, row), whole, _mirrored(piece))
         return jax.tree.map(lambda w, p: _put(w, p, row, column), whole, piece)
 
-    return lax.fori_loop(0, len(starts), place, result)
+    def advance(step: Any, state: tuple[Block, Block]) -> tuple[Block, Block]:
+        whole, piece = state
+        return place(step - 1, whole, piece), tile(*jnp.asarray(starts)[step])
+
+    # A tile is put in place one step after it was computed: otherwise XLA merges computing and placing, and goes
+    # through the last layer once more for every place. The zeros at the start go where the last tile will.
+    nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shape)
+    return place(-1, *lax.fori_loop(0, len(starts), advance, (result, nothing)))
+
+
+def _kinked(layer: Any) -> bool:
+    """Say whether angles enter the kernel through a rectifier."""
+    parts = (*getattr(layer, "layers", ()), *getattr(layer, "branches", ()))
+    return isinstance(layer, Rectifier) or any(map(_kinked, parts))
 
 
 def _put(whole: Array, piece: Array, row: Any, column: Any) -> Array:

@@ -1,5 +1,6 @@
 """Linear maps of positions that need no weights: contraction with a constant, resizing, indexing, graphs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -39,7 +40,8 @@ def weighted(block: Block, left: Array, right: Array, spatial: tuple[int, ...]) 
 
 
 def needs_positions(wanted: Demand) -> Demand:
-    return Demand(True, wanted.variances, wanted.variances)
+    # Also where no later layer asks for variances: an earlier one may, and its chain runs through this layer.
+    return Demand(True, wanted.variances, True)
 
 
 class LinearPositions(Layer):
@@ -112,19 +114,38 @@ class Contraction(LinearPositions):
         return lax.dot_general(*sides, self.dimension_numbers)
 
 
+def adjacency(edges: Array, extents: tuple[int, ...]) -> Array:
+    """Return how often two positions are an edge, (inputs, tail…, head…), from lists (inputs, edge, axis, 2)."""
+    edges = jnp.asarray(edges).reshape(*edges.shape[:2], -1, 2)
+    if edges.shape[2] != len(extents):
+        raise ValueError(f"edges between positions {extents} have {len(extents)} coordinates each, got {edges.shape}")
+    tails, heads = jnp.transpose(edges, (3, 0, 2, 1))  # each (inputs, axes, edges)
+    present = (heads >= 0).all(1).astype(jnp.float32)  # counts, exact in any precision
+    places = [jnp.maximum(ends[:, axis], 0) for ends in (tails, heads) for axis in range(len(extents))]
+    empty = jnp.zeros((edges.shape[0], *extents, *extents), present.dtype)
+    return empty.at[(jnp.arange(edges.shape[0])[:, None], *places)].add(present)
+
+
 @dataclass(frozen=True)
 class Aggregate(Layer):
     """Sums over the neighbours of a graph that comes with every input: `pattern[n, tail…, head…]` are edge weights.
 
-    `axes` are the position axes the graph connects (0 is the first position axis); all of them if None.
+    `axes` are the position axes the graph connects (0 is the first position axis); all of them if None. `listed` says
+    that the pattern is a list of edges, `pattern[n, edge, axis, 0 or 1]` the coordinates of tail and head (a negative
+    head: no edge; the axis may be left out if there is one). `decode` is applied to the pattern before.
     """
 
     axes: tuple[int, ...] | None = None
+    listed: bool = False
+    decode: Callable[[Any], Any] | None = None
 
     def _weights(self, pattern: Array, spatial: tuple[int, ...]) -> Array:
         """Return (inputs, new positions, old positions) over all positions."""
         axes = tuple(range(len(spatial))) if self.axes is None else self.axes
         extents = tuple(spatial[axis] for axis in axes)
+        pattern = pattern if self.decode is None else self.decode(pattern)
+        if self.listed:
+            pattern = adjacency(pattern, extents)
         if pattern.shape[1:] != (*extents, *extents):
             raise ValueError(
                 f"a graph over positions {extents} has shape (batch, {', '.join(map(str, extents * 2))}),"
@@ -146,11 +167,11 @@ class Aggregate(Layer):
         if pattern is None:
             raise ValueError("Aggregate needs the graph of every input: pass pattern=")
         spatial = x.shape[1:-1]
-        weights = self._weights(pattern, spatial)
+        weights = self._weights(jnp.asarray(pattern), spatial)
         return (weights @ x.reshape(x.shape[0], -1, x.shape[-1])).reshape(x.shape)
 
     def demand(self, wanted):
-        return Demand(True, True, wanted.full_variances or wanted.variances)
+        return Demand(True, True, True)
 
     def record(self, block):
         if block.graph is None:

@@ -20,8 +20,8 @@ Filter = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 class GaussianLaw(NamedTuple):
     """A Gaussian law of outputs; the covariance is that of one output, the same and independent for each."""
 
-    mean: Float[Array, "*output"]
-    covariance: Float[Array, "n n"]
+    mean: Float[Array | np.ndarray, "*output"]
+    covariance: Float[Array | np.ndarray, "n n"]
 
 
 class Eigenbasis(NamedTuple):
@@ -126,6 +126,29 @@ def predicted(
     """
     dual = basis.transform(rule, y - jnp.asarray(outputs))
     return jnp.asarray(other_outputs) + jnp.tensordot(jnp.asarray(other_kernel), dual, 1)
+
+
+def kernel_training(
+    kernel: Square,
+    other_kernel: Float[Array | np.ndarray, "m n"],
+    outputs: Float[Array | np.ndarray, " n"],
+    other_outputs: Float[Array | np.ndarray, " m"],
+    y: Float[Array | np.ndarray, " n"],
+    *,
+    step_size: Scalar,
+    steps: int,
+) -> tuple[Float[Array, "time n"], Float[Array, "time m"]]:
+    """Return the outputs on training and on other inputs before each step of gradient descent and after the last.
+
+    The whole path of `trained` and `predicted` with the rule `descent`, at the cost of its end:
+    f_t(X) = y + (I − ηΘ)ᵗ(f₀(X) − y) and f_t(x) = f₀(x) − ηΘ(x, X) Σ_{s<t} (f_s(X) − y). Against `training.train` the
+    motion of the kernel is the only difference (lucchi Thm 58 at finite steps).
+    """
+    basis = diagonalize(kernel)
+    start = basis.vectors.T @ (jnp.asarray(outputs) - y)
+    residuals = ((1 - step_size * basis.values) ** jnp.arange(steps + 1)[:, None] * start) @ basis.vectors.T
+    passed = jnp.concatenate([jnp.zeros_like(residuals[:1]), jnp.cumsum(residuals[:-1], axis=0)])
+    return jnp.asarray(y) + residuals, jnp.asarray(other_outputs) - step_size * passed @ jnp.asarray(other_kernel).T
 
 
 def trained_ensemble(

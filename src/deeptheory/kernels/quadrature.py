@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from deeptheory.kernels.integrals import Integrals, correlation
+from deeptheory.kernels.integrals import Integrals, Same, correlation
 
 Function = Callable[[Array], Array]
 REACH = 9.0
@@ -31,7 +31,7 @@ def smooth_integrals(function: Function, derivative: Function, *, nodes: int) ->
     weights = np.exp(-(points**2) / 2)
     weights = weights / weights.sum()
 
-    def integrals(k: Array, a: Array, b: Array, same: Array | None) -> tuple[Array, Array]:
+    def integrals(k: Array, a: Array, b: Array, same: Same) -> tuple[Array, Array]:
         cosine, left, right = correlation(k, a, b, same)
         cosine = jnp.clip(cosine, -1, 1)
         rest = _safe_root(1 - cosine * cosine)
@@ -57,7 +57,7 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
     """
     points, weights = np.polynomial.legendre.leggauss(nodes)
 
-    def integrals(k: Array, a: Array, b: Array, same: Array | None) -> tuple[Array, Array]:
+    def integrals(k: Array, a: Array, b: Array, same: Same) -> tuple[Array, Array]:
         cosine, left, right = correlation(k, a, b, same)
         cosine = jnp.clip(cosine, -1, 1)
         rest = _safe_root(1 - cosine * cosine)

@@ -284,7 +284,14 @@ def kernel_alignment(
     return jnp.sum(one * two) / (jnp.linalg.norm(one) * jnp.linalg.norm(two))
 
 
+def relative_drift(
+    after: Float[Array | np.ndarray, "..."], before: Float[Array | np.ndarray, "..."]
+) -> Float[Array, ""]:
+    """Return ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ in the Frobenius norm."""
+    return jnp.linalg.norm(jnp.ravel(after - before)) / jnp.linalg.norm(jnp.ravel(before))
+
+
 def tangent_drift(apply: Apply, before: Any, after: Any, x: Any) -> Float[Array, ""]:
-    """Return ‖Θ̂(θ_t) − Θ̂(θ₀)‖/‖Θ̂(θ₀)‖ of the full kernel on inputs x: zero for a linearized model (lucchi Thm 58)."""
+    """Return how far the full kernel on inputs x moves from θ₀ to θ_t: not at all in a linear model (lucchi Thm 58)."""
     first, last = (tangent_kernel(apply, values, x, trace_axes=()) for values in (before, after))
-    return jnp.linalg.norm(last - first) / jnp.linalg.norm(first)
+    return relative_drift(last, first)

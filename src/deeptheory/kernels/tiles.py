@@ -126,17 +126,19 @@ def sharded_kernel(
 ) -> Any:
     """Return the kernel as one array whose rows lie on several devices, each computing its own: nothing is gathered.
 
-    Symmetry is not used (it would send tiles between devices); the number of rows must be a multiple of the devices.
-    Entries that pair an input with itself are computed as any other; where they must be exact use `tiled_kernel`.
+    Symmetry is not used (it would send tiles between devices). Rows that the devices cannot share evenly are filled up
+    with copies of the last and cut off at the end. Entries that pair an input with itself are computed as any other;
+    where they must be exact use `tiled_kernel`.
     """
     from jax.sharding import Mesh, NamedSharding
     from jax.sharding import PartitionSpec as P
 
     devices = jax.devices() if devices is None else list(devices)
-    if len(x) % len(devices):
-        raise ValueError(f"{len(x)} rows cannot be shared evenly by {len(devices)} devices; choose a multiple")
     mesh = Mesh(np.array(devices), ("rows",))
     right = x if other is None else other
     spread = jax.shard_map(kernel, mesh=mesh, in_specs=(P("rows"), P()), out_specs=P("rows"), check_vma=False)
-    left = jax.device_put(jnp.asarray(x), NamedSharding(mesh, P("rows")))
-    return jax.jit(spread)(left, jax.device_put(jnp.asarray(right), NamedSharding(mesh, P())))
+    missing = -len(x) % len(devices)
+    filled = jnp.concatenate([jnp.asarray(x), jnp.repeat(jnp.asarray(x[-1:]), missing, 0)]) if missing else x
+    left = jax.device_put(jnp.asarray(filled), NamedSharding(mesh, P("rows")))
+    found = jax.jit(spread)(left, jax.device_put(jnp.asarray(right), NamedSharding(mesh, P())))
+    return jax.tree.map(lambda each: each[: len(x)], found) if missing else found

@@ -23,8 +23,9 @@ def batch(
     """Return `kernel_fn` computing tiles of `batch_size` inputs a side, spread over devices, and putting them together.
 
     `batch_size=0` shares the rows among the devices; `device_count=-1` takes all devices, 0 the default one. Sizes need
-    not divide anything. With `x2=None` matrices are computed from their upper triangle. `store_on_device=False` returns
-    NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the inputs.
+    not divide anything; inputs may be trees of arrays. With `x2=None` matrices are computed from their upper triangle.
+    `store_on_device=False` returns NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the
+    inputs.
     """
     if batch_size < 0:
         raise ValueError(f"batch_size must not be negative, got {batch_size}")
@@ -35,29 +36,41 @@ def batch(
     def batched_kernel_fn(x1: Any, x2: Any = None, *args: Any, **kwargs: Any) -> Any:
         devices = jax.local_devices()
         devices = devices if device_count == -1 else devices[: max(device_count, 1)]
-        if not is_array(x1) or not (x2 is None or is_array(x2)):
-            raise ValueError("batches are cut from arrays: x1 and x2 must be one array each")
+        rows_all, columns_all = _length(x1), _length(x1 if x2 is None else x2)
         args, kwargs = on_device((args, kwargs))
         if not batch_size and len(devices) == 1:
             return _stored(compiled(on_device(x1), on_device(x2), args, kwargs), store_on_device)
         right = x1 if x2 is None else x2
-        height = batch_size or -(-len(x1) // len(devices))
+        height = batch_size or -(-rows_all // len(devices))
         # One set of inputs is cut into squares, so that tiles on the diagonal know that they are.
-        width = height if x2 is None else batch_size or len(right)
-        height, width = min(height, len(x1)), min(width, len(right))
+        width = height if x2 is None else batch_size or columns_all
+        height, width = min(height, rows_all), min(width, columns_all)
 
         def tile(corner: tuple[int, int], device: Any) -> Any:
             i, j = corner
             rows, columns = slice(i, i + height), slice(j, j + width)
             own = x2 is None and i == j and height == width
             parts = {n: _cut(v, rows, columns, own) for n, v in kwargs.items()}
-            left, other, rest, own_kwargs = _moved((x1[rows], None if own else right[columns], args, parts), device)
+            pair = _sliced(x1, rows), None if own else _sliced(right, columns)
+            left, other, rest, own_kwargs = _moved((*pair, args, parts), device)
             return compiled(left, other, rest, own_kwargs)
 
-        sizes = (len(x1), len(right)), (height, width)
+        sizes = (rows_all, columns_all), (height, width)
         return _stored(_assembled(tile, *sizes, x2 is None, devices, args, kwargs), store_on_device)
 
     return batched_kernel_fn
+
+
+def _length(inputs: Any) -> int:
+    """Return the number of inputs in an array, or in a tree of arrays that share it."""
+    lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(inputs)}
+    if len(lengths) != 1 or lengths == {()}:
+        raise ValueError(f"batches are cut from arrays with one number of inputs, got lengths {sorted(lengths)}")
+    return lengths.pop()[0]
+
+
+def _sliced(inputs: Any, part: slice) -> Any:
+    return jax.tree.map(lambda leaf: leaf[part], inputs)
 
 
 def _moved(tree: Any, device: Any) -> Any:

@@ -8,15 +8,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from deeptheory.kernels.tangents import (
-    Axes,
-    contract_outputs,
-    jacobian_kernel,
-    linearize,
-    tangent_kernel,
-    tangent_product,
-    taylor_expand,
-)
+from deeptheory.kernels import tangents
+from deeptheory.kernels.tangents import Axes, contract_outputs, jacobian_kernel, tangent_kernel, tangent_product
 from deeptheory.neural_tangents.requests import Get, answered, asked, is_array, on_device, split_arguments
 
 __all__ = [
@@ -39,6 +32,17 @@ class NtkImplementation(IntEnum):
     STRUCTURED_DERIVATIVES = 3
 
 
+def _of_arguments(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function of inputs, parameters and the network's arguments for each set of inputs."""
+    compiled = eqx.filter_jit(compute)
+
+    def kernel_fn(x1: Any, x2: Any, params: Any, **apply_fn_kwargs: Any) -> Any:
+        x1, x2, params, kwargs = on_device((x1, x2, params, apply_fn_kwargs))
+        return compiled(x1, x2, params, *split_arguments(kwargs, x2 is None))
+
+    return kernel_fn
+
+
 def _by_output(network: Callable[..., Any], params: Any, x: Any, kernel: Callable[[Callable], Any]) -> Any:
     """Apply to each output of a network with several, ignoring covariances between them."""
     shapes = jax.eval_shape(network, params, x)
@@ -53,9 +57,8 @@ def _by_output(network: Callable[..., Any], params: Any, x: Any, kernel: Callabl
 def empirical_nngp_fn(f: Callable[..., Any], trace_axes: Axes = (-1,), diagonal_axes: Axes = ()) -> Callable[..., Any]:
     """Return `nngp_fn(x1, x2, params, **apply_fn_kwargs)`, one draw f(x1)f(x2)ᵀ of the output covariance."""
 
-    @eqx.filter_jit
-    def compute(x1: Any, x2: Any, params: Any, kwargs: dict[str, Any]) -> Any:
-        first, second = split_arguments(kwargs, x2 is None)
+    @_of_arguments
+    def nngp_fn(x1: Any, x2: Any, params: Any, first: dict[str, Any], second: dict[str, Any]) -> Any:
         left = f(params, x1, **first)
         right = left if x2 is None else f(params, x2, **second)
 
@@ -63,9 +66,6 @@ def empirical_nngp_fn(f: Callable[..., Any], trace_axes: Axes = (-1,), diagonal_
             return contract_outputs(a, b, rank=a.ndim, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
 
         return jax.tree.map(contract, left, right)
-
-    def nngp_fn(x1: Any, x2: Any, params: Any, **apply_fn_kwargs: Any) -> Any:
-        return compute(*on_device((x1, x2, params, apply_fn_kwargs)))
 
     return nngp_fn
 
@@ -88,9 +88,8 @@ def empirical_ntk_fn(
     NtkImplementation(implementation)
     axes: dict[str, Any] = {"trace_axes": trace_axes, "diagonal_axes": diagonal_axes}
 
-    @eqx.filter_jit
-    def compute(x1: Any, x2: Any, params: Any, kwargs: dict[str, Any]) -> Any:
-        first, second = split_arguments(kwargs, x2 is None)
+    @_of_arguments
+    def ntk_fn(x1: Any, x2: Any, params: Any, first: dict[str, Any], second: dict[str, Any]) -> Any:
         rank = len(jax.tree.leaves(jax.eval_shape(lambda p, x: f(p, x, **first), params, x1))[0].shape)
         axis = _example_axis(vmap_axes, x1, rank)
         if axis is None:
@@ -107,9 +106,6 @@ def empirical_ntk_fn(
             return route(lambda p, x: pick(left(p, x)), params, inputs[0], inputs[1], other_apply=other, **axes)
 
         return _by_output(left, params, inputs[0], kernel)
-
-    def ntk_fn(x1: Any, x2: Any, params: Any, **apply_fn_kwargs: Any) -> Any:
-        return compute(*on_device((x1, x2, params, apply_fn_kwargs)))
 
     return ntk_fn
 
@@ -174,3 +170,13 @@ def empirical_ntk_vp_fn(
     first, second = split_arguments(apply_fn_kwargs, x2 is None)
     other = None if x2 is None else _plain(f, second)
     return tangent_product(_plain(f, first), params, x1, x2, other_apply=other)
+
+
+def linearize(f: Callable[..., Any], params: Any) -> Callable[..., Any]:
+    """Return `f_lin(p, *args, **kwargs)`, the first-order Taylor polynomial of f in its parameters."""
+    return tangents.linearize(f, params)
+
+
+def taylor_expand(f: Callable[..., Any], params: Any, degree: int) -> Callable[..., Any]:
+    """Return `f_poly(p, *args, **kwargs)`, the Taylor polynomial of f in its parameters."""
+    return tangents.taylor_expand(f, params, degree)

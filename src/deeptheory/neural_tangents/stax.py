@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
 from deeptheory import kernels
 from deeptheory.kernels.convolution import Conv as _Conv
@@ -195,7 +196,7 @@ def ImageResize(
     shape: Sequence[int],
     method: str,
     antialias: bool = True,
-    precision: Any = None,
+    precision: Any = lax.Precision.HIGHEST,
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Triple:
@@ -221,27 +222,33 @@ def DotGeneral(
         return Identity()
     ours = 1 if rhs is None else 0  # which entry of each pair of axes speaks of the inputs
     contracted, batched = ([list(axes) for axes in pair] for pair in dimension_numbers)
-    if batched[ours]:
-        raise ValueError("DotGeneral with batch dimensions is not supported: use Aggregate for constants per input")
-    if 0 in contracted[ours] or -1 in contracted[ours]:
-        raise ValueError("DotGeneral cannot contract the batch or the channels")
-    contracted[ours] = [axis - 1 for axis in contracted[ours]]
-    numbers = ((tuple(contracted[0]), tuple(contracted[1])), ((), ()))
+    if {0, -1} & {*contracted[ours], *batched[ours]}:
+        raise ValueError("DotGeneral acts on positions, not on the batch or the channels: see Aggregate for the batch")
+    for axes in (contracted, batched):
+        axes[ours] = [axis - 1 for axis in axes[ours]]
+    numbers = tuple(tuple(map(tuple, axes)) for axes in (contracted, batched))
     return triple(kernels.Contraction(lhs if rhs is None else rhs, numbers, rhs is None))
+
+
+def identity(pattern: Any) -> Any:
+    return pattern
 
 
 def Aggregate(
     aggregate_axis: int | Sequence[int] | None = None,
     batch_axis: int = 0,
     channel_axis: int = -1,
-    to_dense: Callable[[Any], Any] | None = None,
+    to_dense: Callable[[Any], Any] = identity,
     implementation: str = "DENSE",
 ) -> Triple:
+    """SPARSE patterns are lists of edges, as there; they are turned into adjacency matrices."""
     only_default("Aggregate", batch_axis=(batch_axis, 0), channel_axis=(channel_axis, -1))
-    if implementation != "DENSE" or to_dense is not None:
-        raise ValueError("Aggregate takes dense patterns: convert edges to an adjacency matrix before")
+    if implementation not in ("DENSE", "SPARSE"):
+        raise ValueError(f"the implementation of Aggregate is 'DENSE' or 'SPARSE', got {implementation!r}")
     axes = (aggregate_axis,) if isinstance(aggregate_axis, int) else aggregate_axis
-    return triple(kernels.Aggregate(None if axes is None else tuple(axis - 1 for axis in axes)))
+    axes = None if axes is None else tuple(axis - 1 for axis in axes)
+    listed = implementation == "SPARSE"
+    return triple(kernels.Aggregate(axes, listed, None if listed or to_dense is identity else to_dense))
 
 
 def FanOut(num: int) -> Triple:

@@ -1,11 +1,11 @@
 """A layer as three functions: `init_fn`, `apply_fn`, `kernel_fn`."""
 
-from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from deeptheory.kernels import Kernel, Layer, limit_kernel
-from deeptheory.kernels.limit import FIELDS
+from deeptheory.kernels.layer import Layer
+from deeptheory.kernels.limit import FIELDS, Kernel, continued_kernel, limit_kernel
+from deeptheory.neural_tangents.requests import answered, asked
 
 
 class Triple(NamedTuple):
@@ -38,21 +38,20 @@ def triple(layer: Layer) -> Triple:
     ) -> Any:
         _no_masks(kwargs)
         if isinstance(x1, Kernel):
-            raise ValueError("kernel_fn takes arrays here: compose networks with serial instead of passing a Kernel")
-        want = FIELDS if get is None else (get,) if isinstance(get, str) else tuple(get)
-        kernel = limit_kernel(
-            layer,
-            x1,
-            None if x2 is x1 else x2,
-            want=want,
-            diagonal_spatial=bool(diagonal_spatial),
-            pattern=(None, None) if pattern is None else tuple(pattern),
-        )
+            kernel = continued_kernel(layer, x1)
+            get = x2 if get is None and (isinstance(x2, (str, tuple))) else get  # kernel_fn(kernel, "ntk")
+        else:
+            kernel = limit_kernel(
+                layer,
+                x1,
+                None if x2 is x1 else x2,
+                want=asked(get, default=FIELDS),
+                diagonal_spatial=bool(diagonal_spatial),
+                pattern=(None, None) if pattern is None else tuple(pattern),
+            )
         if get is None:
             return kernel
-        if isinstance(get, str):
-            return getattr(kernel, get)
-        return namedtuple("Analytic", get)(*(getattr(kernel, name) for name in get))
+        return answered(get, "Analytic", {name: getattr(kernel, name) for name in asked(get, default=FIELDS)})
 
     kernel_fn.layer = layer  # type: ignore[attr-defined]
     return Triple(init_fn, apply_fn, kernel_fn)

@@ -36,7 +36,9 @@ __all__ = [
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | Num[AnyArray, ""]
-ENTRY_LAWS = ("gaussian", "rademacher", "uniform", "exponential")
+ENTRY_LAWS = ("gaussian", "rademacher", "uniform", "exponential", "student")
+DEGREES = 10
+"""Degrees of freedom of the Student entries: moments below the tenth exist, and the fourth is four."""
 
 
 def _check(ratio: Scalar, variance: Scalar) -> None:
@@ -75,22 +77,73 @@ def _density(x: AnyArray, ratio: Scalar, variance: Scalar) -> Array:
     return jnp.where(inside, jnp.sqrt((high - safe) * (safe - low)) / (2 * jnp.pi * variance * ratio * safe), 0)
 
 
-def _mass_below(angle: Float[Array, "*shape"], ratio: Scalar) -> Float[Array, "*shape"]:
-    """Return the continuous mass below the point x/s² = 1 + a − 2√a cos φ, for φ in [0, π].
+NEAR, TERMS = 1 / 64, 9
+"""Up to where, and how far, the series of the mass above the lower edge is summed: its terms fall like NEARʲ."""
+
+
+ABOVE = (-0.8750608600031904, -16.157537187333652, -75.00855792314705, -122.88666844901361, -64.85021904942025)
+BELOW = (1.0, 24.858464901423062, 165.02700983169885, 432.88106049129027, 485.3903996359137, 194.5506571482614)
+"""Coefficients of x⁻³(arctan x − x) as a quotient of polynomials in x² up to 0.66, highest power first (Cephes)."""
+
+
+def _arctan(rise: Array, run: Array) -> Array:
+    """Return arctan(rise/run) for numbers that are not negative, in arithmetic that vectorises; one unit of rounding.
+
+    The compiler's own is a library call for each entry, and was most of the time of the distribution function.
+    """
+    steep, middle = rise > 2.414213562373095 * run, rise > 0.66 * run
+    top = jnp.where(steep, -run, jnp.where(middle, rise - run, rise))
+    bottom = jnp.where(steep, rise, jnp.where(middle, rise + run, run))
+    start = jnp.where(steep, jnp.pi / 2, jnp.where(middle, jnp.pi / 4, 0.0))
+    x = top / jnp.maximum(bottom, jnp.finfo(rise.dtype).tiny)
+    square = x * x
+    above, below = jnp.zeros_like(x), jnp.zeros_like(x)
+    for coefficient in ABOVE:
+        above = above * square + coefficient
+    for coefficient in BELOW:
+        below = below * square + coefficient
+    return start + (x + x * square * above / below)
+
+
+def _mass_below(half: Array, square: Array, sine: Array, ratio: Scalar) -> Array:
+    """Return the continuous mass below x/s² = 1 + a − 2√a cos φ, for φ in [0, π], given φ/2, sin²φ/2 and sin φ.
 
     In that angle the density is (2/π) sin²φ/(1 + a − 2√a cos φ). With b = √a ≤ 1 its integral is
     (φ + sin φ/b − (1/b² − 1) arctan(b sin φ/(1 − b cos φ)))/π; a ratio above one has 1/a of the mass at the ratio 1/a.
+    Near the lower edge, where the terms cancel, the series of 16/π ∫ t²/((1 + t²)²((1 − b)² + (1 + b)²t²)) dt in
+    t = tan φ/2 keeps every digit.
     """
+    dtype = half.dtype
     root = jnp.where(ratio > 1, 1 / ratio, ratio) ** 0.5
-    lag = jnp.arctan2(root * jnp.sin(angle), 1 - root * jnp.cos(angle))
-    mass = (angle + jnp.sin(angle) / root - (1 / root**2 - 1) * lag) / jnp.pi
-    return jnp.clip(mass, 0, 1) * jnp.minimum(1.0, 1 / ratio)
+    slope = ((1 + root) / jnp.maximum(1 - root, jnp.finfo(dtype).tiny ** 0.25)) ** 2
+    orders = np.arange(TERMS)
+    coefficients = (-1.0) ** orders * jnp.cumsum((orders + 1) * slope**-orders) / (2 * orders + 3)
+    # Numbers of the ratio alone, kept from being worked out anew for every entry.
+    root, slope, surplus, close, coefficients = jax.lax.optimization_barrier(
+        tuple(jnp.asarray(each, dtype) for each in (root, slope, 1 / root**2 - 1, NEAR / (slope + NEAR), coefficients))
+    )
+    lag = _arctan(root * sine, 1 - root + 2 * root * square)
+    mass = (2 * half + sine / root - surplus * lag) / jnp.pi
+    cosine = jnp.maximum(1 - square, 0.5)  # it is larger wherever the series is used
+    scaled = slope * square / cosine
+    near = jnp.minimum(scaled, NEAR)
+    series = jnp.zeros_like(half)
+    for j in reversed(range(TERMS)):
+        series = series * near + coefficients[j]
+    series = 8 / jnp.pi * sine / cosine * near / (1 + root) ** 2 * series
+    # The same as scaled < NEAR; asked of `square`, the compiler keeps the loop in vectors (four times faster).
+    return jnp.where(square < close, series, jnp.clip(mass, 0, 1)) * jnp.minimum(1.0, 1 / ratio)
+
+
+def _mass_at(angle: Array, ratio: Scalar) -> Array:
+    sine = jnp.sin(angle / 2)
+    return _mass_below(angle / 2, sine**2, 2 * sine * jnp.cos(angle / 2), ratio)
 
 
 def marchenko_pastur_cdf(x: Float[AnyArray, "*shape"], ratio: Scalar, variance: Scalar = 1.0) -> Float[Array, "*shape"]:
     """Return the probability of values up to x, in closed form, the atom at zero included.
 
-    The error is a few units of rounding over √a for a < 1.
+    The error is a few units of rounding over √a for a < 1, and relative to the value near the lower edge.
     """
     _check(ratio, variance)
     return _distribution(x, ratio, variance)
@@ -98,37 +151,56 @@ def marchenko_pastur_cdf(x: Float[AnyArray, "*shape"], ratio: Scalar, variance: 
 
 @jax.jit
 def _distribution(x: AnyArray, ratio: Scalar, variance: Scalar) -> Array:
-    cosine = (1 + ratio - x / variance) / (2 * ratio**0.5)
-    mass = _mass_below(jnp.arccos(jnp.clip(cosine, -1, 1)), ratio)
+    # sin²φ/2: its distance from the lower edge in units of the width.
+    place = jnp.clip((x / variance - (1 - ratio**0.5) ** 2) / (4 * ratio**0.5), 0, 1)
+    sine = 2 * jnp.sqrt(place * (1 - place))
+    mass = _mass_below(_arctan(jnp.sqrt(place), jnp.sqrt(1 - place)), place, sine, ratio)
     return mass + jnp.where(x >= 0, marchenko_pastur_atom(ratio), 0)
 
 
 def marchenko_pastur_quantile(
     probability: Float[AnyArray, "*shape"], ratio: Scalar, variance: Scalar = 1.0
 ) -> Float[Array, "*shape"]:
-    """Return the least x with cdf(x) ≥ probability, by bisection in the angle; zero inside the atom.
+    """Return the least x with cdf(x) ≥ probability, by Newton's method on the closed form; zero inside the atom.
 
-    Bisection has no derivative worth taking: differentiate the cdf instead.
+    Each probability starts in its cell of a table and never leaves it. Steps have no derivative worth taking:
+    differentiate the cdf instead.
     """
     _check(ratio, variance)
     return _quantile(probability, ratio, variance)
 
 
+CELLS, STEPS = 512, 5
+
+
 @jax.jit
 def _quantile(probability: AnyArray, ratio: Scalar, variance: Scalar) -> Array:
     mass = jnp.asarray(probability) - marchenko_pastur_atom(ratio)
+    whole = jnp.minimum(1.0, 1 / ratio)
+    mass = jnp.clip(mass, 0, whole)
+    # Cells are narrower towards the ends, where the mass goes like the cube of the angle.
+    step = jnp.linspace(0, 1, CELLS + 1, dtype=mass.dtype)
+    angles = jnp.pi * step**2 * (3 - 2 * step)
+    heights = _mass_at(angles, ratio).at[-1].set(whole)
+    cell = jnp.clip(jnp.searchsorted(heights, mass), 1, CELLS)
+    low, high = angles[cell - 1], angles[cell]
+    roots = jnp.cbrt(heights)
+    share = (jnp.cbrt(mass) - roots[cell - 1]) / jnp.maximum(roots[cell] - roots[cell - 1], jnp.finfo(mass.dtype).tiny)
+    angle = low + (high - low) * jnp.clip(share, 0, 1)
 
-    def halve(_, bracket):
-        low, high = bracket
-        middle = (low + high) / 2
-        below = _mass_below(middle, ratio) < mass
-        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+    def newton(_, angle):
+        sine, cosine = jnp.sin(angle / 2), jnp.cos(angle / 2)
+        off = _mass_below(angle / 2, sine**2, 2 * sine * cosine, ratio) - mass
+        # dφ/dmass is π(1 + a − 2√a cos φ)/(2 sin²φ), over √a sides alike.
+        width = ((1 - ratio**0.5) ** 2 + 4 * ratio**0.5 * sine**2) * jnp.pi / 2
+        slope = jnp.maximum((2 * sine * cosine) ** 2, jnp.finfo(mass.dtype).tiny)
+        return jnp.clip(angle - off * width / slope, low, high)
 
-    start = (jnp.zeros_like(mass), jnp.full_like(mass, jnp.pi))
-    _, angle = jax.lax.fori_loop(0, jnp.finfo(mass.dtype).nmant + 4, halve, start)
+    angle = jax.lax.fori_loop(0, STEPS, newton, angle)
     # 1 + a − 2√a cos φ without the cancellation near the lower edge.
     point = variance * ((1 - ratio**0.5) ** 2 + 4 * ratio**0.5 * jnp.sin(angle / 2) ** 2)
-    return jnp.where((mass <= 0) & (ratio > 1), 0, point)
+    inside = (jnp.asarray(probability) <= marchenko_pastur_atom(ratio)) & (ratio > 1)
+    return jnp.where(inside, 0, point)
 
 
 def marchenko_pastur_moment(order: int, ratio: Any, variance: Any = 1) -> Any:
@@ -153,11 +225,16 @@ def entry_moment(entries: str, order: int) -> Fraction:
     if order % 2:
         return Fraction(0)
     half = order // 2
+    if entries == "student" and order >= DEGREES:
+        raise ValueError(f"student entries have moments below order {DEGREES} only, not {order}")
     match entries:
         case "gaussian":
             return Fraction(math.factorial(order), 2**half * math.factorial(half))
         case "uniform":
             return Fraction(3**half, order + 1)
+        case "student":
+            factors = (Fraction((2 * i - 1) * (DEGREES - 2), DEGREES - 2 * i) for i in range(1, half + 1))
+            return math.prod(factors, start=Fraction(1))
         case _:
             return Fraction(1)
 
@@ -175,6 +252,8 @@ def draw_entries(
             return 2.0 * draw.integers(0, 2, shape) - 1
         case "uniform":
             return draw.uniform(-(3**0.5), 3**0.5, shape)
+        case "student":
+            return draw.standard_t(DEGREES, shape) * (1 - 2 / DEGREES) ** 0.5
         case _:
             return draw.standard_exponential(shape) - 1
 
@@ -238,6 +317,9 @@ def sample_covariance_eigenvalues(x: Float[np.ndarray, "*batch n m"]) -> Float[n
     return np.pad(values, missing)
 
 
+BLOCK = 2048
+
+
 def spectral_distance(
     eigenvalues: Float[np.ndarray, "*batch n"], ratio: Scalar, variance: Scalar = 1.0
 ) -> Float[np.ndarray, "*batch"] | np.floating:
@@ -249,7 +331,10 @@ def spectral_distance(
     values = np.sort(eigenvalues, axis=-1)
     # Zeros of a singular covariance come out as ±1e-17; the law's jump is at zero exactly.
     values = np.where(np.abs(values) < 1e-10 * values[..., -1:], 0.0, values)
-    law = np.asarray(marchenko_pastur_cdf(values, ratio, variance))
+    # In blocks of one size: every other size would be compiled for half a second.
+    blocks = np.pad(values.ravel(), (0, -values.size % BLOCK)).reshape(-1, BLOCK)
+    law = np.concatenate([np.asarray(marchenko_pastur_cdf(block, ratio, variance)) for block in blocks])
+    law = law[: values.size].reshape(values.shape)
     count, zero = values.shape[-1], values == 0
     above = np.where(zero, zero.sum(-1, keepdims=True), np.arange(1, count + 1)) / count
     below = np.where(zero, 0, np.arange(count)) / count

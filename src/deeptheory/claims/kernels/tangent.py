@@ -10,14 +10,11 @@ from annotated_types import Interval
 from jax.scipy.special import erf
 from scipy.special import ndtr
 
-from deeptheory.kernels.empirical import (
-    conditional_covariance,
-    empirical_ntk,
-    kernel_training,
-    layerwise_ntk,
-    train_with_kernel,
-)
-from deeptheory.kernels.recursion import erf_dual, limit_kernels, quadrature_dual, relu_dual
+from deeptheory.kernels.activations import Erf, Numerical, Relu
+from deeptheory.kernels.fully_connected import conditional_covariance, fully_connected, layerwise_ntk
+from deeptheory.kernels.limit import limit_kernel
+from deeptheory.kernels.predictions import kernel_training
+from deeptheory.kernels.training import train_with_kernel
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
 
@@ -25,8 +22,7 @@ Width = Annotated[int, Interval(ge=2, le=8192)]
 INPUTS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 1.2]])
 PAIRS = np.triu_indices(3)
 APART = np.triu_indices(3, 1)
-ACTIVATIONS = {"ReLU": (jax.nn.relu, relu_dual), "erf": (erf, erf_dual)}
-GENERIC_ERF = quadrature_dual(erf, nodes=128)
+ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf())}
 SCALES: dict[str, Any] = dict(weight_scale=1.3, bias_scale=0.4, input_scale=0.9)
 """With biases, in the parametrisation of lucchi 7.3 and jagannath 8.4."""
 HE: dict[str, Any] = dict(weight_scale=2**0.5)
@@ -40,8 +36,20 @@ TARGETS = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
 STEPS = 40
 TRAINED = dict(weight_scale=1.5, bias_scale=0.3)
 
+
+def wide_limit(x, **settings):
+    """Covariance and tangent kernel of an infinitely wide network at the inputs x."""
+    return limit_kernel(fully_connected(x.shape[1], **settings), x, want=("nngp", "ntk"))
+
+
 both_kernels = jax.jit(
-    jax.vmap(lambda net, x: (conditional_covariance(net, x), empirical_ntk(net, x), net(x)[0, 0]), in_axes=(0, None))
+    jax.vmap(
+        lambda net, x: (conditional_covariance(net, x), layerwise_ntk(net, x).sum(0)[:, :, 0, 0], net(x)[0, 0]),
+        in_axes=(0, None),
+    )
+)
+generic_and_closed = jax.jit(
+    lambda k, own: [layer.integrals(k, own[:, None], own, None) for layer in (Numerical(erf, 128), Erf())]
 )
 forward_factors = jax.jit(jax.vmap(lambda network, x: backpropagate(network, x)[0], in_axes=(0, None)))
 
@@ -62,7 +70,7 @@ def angles(kernels):
 def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activation: Literal["ReLU", "erf"] = "ReLU"):
     x = INPUTS[2:]
     # c_σ = 1/E σ(z)² for a standard normal z.
-    scale = float(ACTIVATIONS[activation][1](*jnp.ones((3, 1, 1)))[0][0, 0]) ** -0.5
+    scale = float(ACTIVATIONS[activation][1].integrals(*jnp.ones(3), True)[0]) ** -0.5
     norms = []
     for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
         network = init_mlp(
@@ -108,14 +116,14 @@ def gaussian_outputs(evidence):
 )
 def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
     covariances, tangents, limits = [], [], []
-    for draw, (activation, dual) in zip(jax.random.split(key), ACTIVATIONS.values(), strict=True):
+    for draw, (activation, layer) in zip(jax.random.split(key), ACTIVATIONS.values(), strict=True):
         network = init_mlp(draw, (3, width, 1), ensemble=(trials,), activation=activation, **SCALES)
         covariance, tangent, outputs = both_kernels(network, INPUTS)
         covariances.append(np.asarray(covariance)[:, *PAIRS].T)
         tangents.append(np.asarray(tangent)[:, *PAIRS].T)
-        limits.append(limit_kernels(INPUTS, hidden_layers=1, dual=dual, **SCALES))
-    generic = limit_kernels(INPUTS, hidden_layers=2, dual=GENERIC_ERF, **SCALES)
-    closed = limit_kernels(INPUTS, hidden_layers=2, dual=erf_dual, **SCALES)
+        limits.append(wide_limit(INPUTS, hidden_layers=1, activation=layer, **SCALES))
+    first = wide_limit(INPUTS, hidden_layers=0, **SCALES).nngp
+    generic, closed = generic_and_closed(first, jnp.diag(first))
     along = {"activation": np.array(list(ACTIVATIONS)), "pair": np.arange(6)}
     return {
         "covariance": Law(np.array([k.nngp[PAIRS] for k in limits]), np.array(covariances), exact=True, along=along),
@@ -134,9 +142,9 @@ def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
 def limits_of(change):
     """Rival predictions: one number for each activation and pair, from the limit kernels of one hidden layer."""
     rivals = []
-    for _, dual in ACTIVATIONS.values():
-        first, second = (limit_kernels(INPUTS, hidden_layers=h, dual=dual, **SCALES) for h in (0, 1))
-        rivals.append(np.asarray(change(first, second, dual))[PAIRS])
+    for _, layer in ACTIVATIONS.values():
+        first, second = (wide_limit(INPUTS, hidden_layers=h, activation=layer, **SCALES) for h in (0, 1))
+        rivals.append(np.asarray(change(first, second, layer))[PAIRS])
     return np.array(rivals)
 
 
@@ -145,26 +153,27 @@ def without_activation(evidence):
     return replace(
         evidence,
         predicted=limits_of(
-            lambda first, second, dual: SCALES["weight_scale"] ** 2 * first.nngp + SCALES["bias_scale"] ** 2
+            lambda first, second, layer: SCALES["weight_scale"] ** 2 * first.nngp + SCALES["bias_scale"] ** 2
         ),
     )
 
 
 @expected_kernels.control("the covariance of layer 1 at every layer", of="covariance")
 def first_layer(evidence):
-    return replace(evidence, predicted=limits_of(lambda first, second, dual: first.nngp))
+    return replace(evidence, predicted=limits_of(lambda first, second, layer: first.nngp))
 
 
 @expected_kernels.control("the recursion without its base case, started at zero", erratum="L7.18", of="tangent")
 def no_base_case(evidence):
-    return replace(evidence, predicted=limits_of(lambda first, second, dual: second.nngp))
+    return replace(evidence, predicted=limits_of(lambda first, second, layer: second.nngp))
 
 
 @expected_kernels.control("a last slope factor from the recursion instead of 1", erratum="A9.23", of="tangent")
 def one_slope_more(evidence):
-    def change(first, second, dual):
+    def change(first, second, layer):
         own = jnp.diag(second.nngp)
-        return second.ntk * SCALES["weight_scale"] ** 2 * dual(*jnp.broadcast_arrays(own[:, None], own, second.nngp))[1]
+        slope = layer.integrals(second.nngp, own[:, None], own, jnp.eye(3, dtype=bool))[1]
+        return second.ntk * SCALES["weight_scale"] ** 2 * slope
 
     return replace(evidence, predicted=limits_of(change))
 
@@ -191,7 +200,8 @@ def with_prefactor(evidence):
     full=dict(widths=(64, 128, 256)),
 )
 def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 2048):
-    limit = [np.asarray(kernel) for kernel in limit_kernels(INPUTS, hidden_layers=2, **HE)]
+    kernel = wide_limit(INPUTS, hidden_layers=2, **HE)
+    limit = np.asarray(kernel.nngp), np.asarray(kernel.ntk)
     observed = []
     for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
         network = init_mlp(draw, (3, width, width, 1), ensemble=(trials,), **HE)
@@ -213,12 +223,12 @@ def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Tria
 
 @kernels_of_deep_networks.control("the covariance of one layer less", of="covariance angles")
 def one_layer_less(evidence):
-    return replace(evidence, predicted=angles(np.asarray(limit_kernels(INPUTS, hidden_layers=1, **HE).nngp)))
+    return replace(evidence, predicted=angles(np.asarray(wide_limit(INPUTS, hidden_layers=1, **HE).nngp)))
 
 
 @kernels_of_deep_networks.control("the output covariance in place of the tangent kernel", of="tangent angles")
 def covariance_for_tangent(evidence):
-    return replace(evidence, predicted=angles(np.asarray(limit_kernels(INPUTS, hidden_layers=2, **HE).nngp)))
+    return replace(evidence, predicted=angles(np.asarray(wide_limit(INPUTS, hidden_layers=2, **HE).nngp)))
 
 
 @kernels_of_deep_networks.control("without the layer that the missing base case drops", erratum="L7.18", of="diagonal")
@@ -286,7 +296,7 @@ tangent_with = jax.jit(
 def fresh_weights_on_the_way_back(
     key, *, widths: Sizes = (32, 64, 128, 256), trials: Trials = 160, readout: Literal["normal", "ones"] = "normal"
 ):
-    limit = np.asarray(limit_kernels(INPUTS, hidden_layers=2, **HE).ntk)
+    limit = np.asarray(wide_limit(INPUTS, hidden_layers=2, **HE).ntk)
     differences, distances = [], []
     for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
         network, copy = (
@@ -328,7 +338,7 @@ predicted = jax.jit(
 
 def training_limits():
     """Limit kernels of the trained network on all points, and the step that is stable for them."""
-    limits = limit_kernels(POINTS, hidden_layers=1, dual=erf_dual, **TRAINED)
+    limits = wide_limit(POINTS, hidden_layers=1, activation=Erf(), **TRAINED)
     return limits, 1 / float(np.linalg.eigvalsh(limits.ntk[:6, :6])[-1])
 
 

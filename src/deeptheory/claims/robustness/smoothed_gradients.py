@@ -11,6 +11,7 @@ from deeptheory.randomness import generator
 from deeptheory.robustness.smoothing import gaussian_draws, gaussian_grid, smoothed_value_and_gradient
 
 DIMENSIONS = (1, 10, 100)
+DRAWS = 640
 
 
 @claim(
@@ -26,10 +27,10 @@ def smoothed_gradient_bound(key, *, trials: Trials = 160, bounded: Literal["both
     random = generator(jax.random.fold_in(key, 99))
     for i, d in enumerate(DIMENSIONS):
         direction = np.full(d, d**-0.5)
-        nodes, _ = gaussian_draws(jax.random.fold_in(key, i), d, 256 * trials)
-        # One batch of 256 antithetic draws a trial: Stein's identity along u at a boundary point.
-        halves = nodes.reshape(2, trials, 128, d).transpose(1, 0, 2, 3).reshape(trials, 256, d)
-        weights = np.full(256, 1 / 256)
+        nodes, _ = gaussian_draws(jax.random.fold_in(key, i), d, DRAWS * trials)
+        # One batch of antithetic draws a trial: Stein's identity along u at a boundary point.
+        halves = nodes.reshape(2, trials, DRAWS // 2, d).transpose(1, 0, 2, 3).reshape(trials, DRAWS, d)
+        weights = np.full(DRAWS, 1 / DRAWS)
         for t, batch in enumerate(halves):
             for values, function in (
                 (steepest, lambda x, u=direction: np.sign(x @ u)),

@@ -15,7 +15,7 @@ def mean(samples: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.
     return samples.mean(-1), error, float(stats.t.isf(level / 2, trials - 1)) * error
 
 
-def binomial(count: np.ndarray, trials: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def binomial(count: int | np.ndarray, trials: int | np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Exact (Clopper–Pearson) limits for a probability."""
     count, trials = np.broadcast_arrays(np.asarray(count, float), np.asarray(trials, float))
     with np.errstate(invalid="ignore"):

@@ -140,7 +140,8 @@ def cloud(quantity: np.ndarray, bound: np.ndarray, words: tuple[str, str], *, lo
     log = not logarithms and bool(np.all(bound > 0)) and (spread(bound) or spread(quantity))
     # What is far below every bound, zero included, is drawn at the lower edge of a logarithmic axis.
     shown = np.maximum(quantity, float(bound.min()) * 1e-4) if log else quantity
-    slack = bound - quantity if logarithms else (bound - quantity) / np.maximum(np.abs(bound), np.finfo(float).tiny)
+    smallest = max(np.finfo(float).tiny, 1e-300 * float(np.max(np.abs(quantity))))
+    slack = bound - quantity if logarithms else (bound - quantity) / np.maximum(np.abs(bound), smallest)
     tightest, chosen = int(np.argmin(slack)), thin(quantity.size, quantity, bound, slack)
     single = bool(np.ptp(bound) == 0)
     place = np.arange(1.0, quantity.size + 1) if single else bound

@@ -1,19 +1,17 @@
+"""Training in full against a frozen kernel, and against single steps of plain gradient descent."""
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.scipy.special import erf
 
-from deeptheory.kernels.empirical import (
-    conditional_covariance,
-    empirical_ntk,
-    kernel_training,
-    layerwise_ntk,
-    relative_drift,
-    train,
-    train_with_kernel,
-)
-from deeptheory.kernels.recursion import erf_dual, limit_kernels
+from deeptheory.kernels.activations import Erf
+from deeptheory.kernels.fully_connected import fully_connected, layerwise_ntk
+from deeptheory.kernels.limit import limit_kernel
+from deeptheory.kernels.predictions import kernel_training
+from deeptheory.kernels.tangents import relative_drift
+from deeptheory.kernels.training import train, train_with_kernel
 from deeptheory.networks.mlp import init_mlp
 
 SETTINGS = dict(activation=erf, weight_scale=1.2, bias_scale=0.5, input_scale=0.7)
@@ -23,26 +21,8 @@ def inputs(n=4, d=3):
     return np.random.default_rng(0).standard_normal((n, d))
 
 
-@pytest.mark.item("A9.21", "J8.10")
-@pytest.mark.parametrize("outputs", [1, 3])
-def test_layerwise_kernel_is_the_gram_matrix_of_the_jacobian(outputs):
-    network = init_mlp(jax.random.key(1), (3, 7, 5, outputs), **SETTINGS)
-    x, other = inputs(), inputs(7)[4:]
-    jacobian, other_jacobian = (jax.jit(jax.jacobian(lambda net, x=x: net(x)))(network) for x in (x, other))
-    grams = [
-        np.einsum("nip,mkp->nmik", a.reshape(len(x), outputs, -1), b.reshape(len(other), outputs, -1))
-        for a, b in zip(jax.tree.leaves(jacobian), jax.tree.leaves(other_jacobian), strict=True)
-    ]
-    layers = jax.jit(layerwise_ntk)(network, x, other)
-    for layer in range(3):
-        np.testing.assert_allclose(layers[layer], grams[layer] + grams[layer + 3], rtol=1e-10, atol=1e-12)
-    if outputs == 1:
-        np.testing.assert_allclose(jax.jit(empirical_ntk)(network, x, other), sum(grams)[:, :, 0, 0], rtol=1e-10)
-
-
-def test_kernel_needs_one_output():
-    with pytest.raises(ValueError, match="2 outputs"):
-        empirical_ntk(init_mlp(jax.random.key(1), (3, 4, 2)), inputs())
+def tangent(network, x, other=None):
+    return layerwise_ntk(network, x, other).sum(0)[:, :, 0, 0]
 
 
 @pytest.mark.item("L7.19", "J8.12")
@@ -68,7 +48,7 @@ def test_frozen_kernel_training_against_the_linearised_network():
         outputs.append(here)
         other_outputs.append(there)
     predicted, other_predicted = kernel_training(
-        empirical_ntk(network, x), empirical_ntk(network, other, x), outputs[0], other_outputs[0], y,
+        tangent(network, x), tangent(network, other, x), outputs[0], other_outputs[0], y,
         step_size=step_size, steps=steps,
     )  # fmt: skip
     np.testing.assert_allclose(predicted, outputs, rtol=1e-9, atol=1e-10)
@@ -79,9 +59,8 @@ def test_frozen_kernel_training_against_the_linearised_network():
 def test_training_follows_the_limit_kernel_when_wide():
     x, other, y = inputs(), inputs(6)[4:], np.array([1.0, -1.0, 0.5, 0.0])
     network = init_mlp(jax.random.key(5), (3, 8192, 1), **SETTINGS)
-    limit = limit_kernels(
-        np.concatenate([x, other]), hidden_layers=1, dual=erf_dual, weight_scale=1.2, bias_scale=0.5, input_scale=0.7
-    ).ntk
+    wide = fully_connected(3, **SETTINGS | dict(hidden_layers=1, activation=Erf()))
+    limit = limit_kernel(wide, np.concatenate([x, other]), want=("ntk",)).ntk
     trace = train(network, x, y, other, step_size=0.2, steps=60)
     predicted, other_predicted = kernel_training(
         limit[:4, :4], limit[4:, :4], trace.outputs[0], trace.other_outputs[0], y, step_size=0.2, steps=60
@@ -90,7 +69,7 @@ def test_training_follows_the_limit_kernel_when_wide():
     np.testing.assert_allclose(trace.outputs[0], network(x)[:, 0], rtol=1e-9)
     assert np.abs(predicted - trace.outputs).max() < 0.06
     assert np.abs(other_predicted - trace.other_outputs).max() < 0.06
-    drift = relative_drift(empirical_ntk(trace.network, x), empirical_ntk(network, x))
+    drift = relative_drift(tangent(trace.network, x), tangent(network, x))
     assert 1e-6 < drift < 0.01
 
 
@@ -101,18 +80,11 @@ def test_kernel_trace_agrees_with_plain_training():
     watched = train_with_kernel(network, x, y, x[:2], step_size=0.1, steps=6, parts=2)
     np.testing.assert_allclose(watched.outputs, trace.outputs, rtol=1e-10)
     np.testing.assert_allclose(watched.other_outputs, trace.other_outputs, rtol=1e-10)
-    before, after = (np.asarray(empirical_ntk(net, x)) for net in (network, trace.network))
+    before, after = (np.asarray(tangent(net, x)) for net in (network, trace.network))
     expected = np.sqrt(np.sum((after - before) ** 2) / np.sum(before**2))
     assert float(watched.drift[-1]) == pytest.approx(expected, rel=1e-9)
     with pytest.raises(ValueError, match="multiple of parts"):
         train_with_kernel(network, x, y, x[:2], step_size=0.1, steps=5, parts=2)
-
-
-def test_conditional_covariance_is_the_covariance_of_fresh_output_layers():
-    network = init_mlp(jax.random.key(8), (3, 6, 40_000), **SETTINGS)
-    outputs = np.asarray(network(inputs()))
-    sampled = outputs @ outputs.T / outputs.shape[1]
-    np.testing.assert_allclose(conditional_covariance(network, inputs()), sampled, atol=0.03)
 
 
 def test_training_is_plain_gradient_descent():

@@ -1,0 +1,278 @@
+"""The sampled Gram matrix of the first layer: how near to its mean, how its eigenvalues move, when it is invertible."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+from scipy.stats import binom
+
+from deeptheory.kernels.first_layer import first_layer_gram, first_layer_limit, first_layer_outputs
+from deeptheory.kernels.lazy_bounds import (
+    closeness,
+    concentration_tolerance,
+    concentration_width,
+    entry_tolerance,
+    least_eigenvalue_bound,
+    sampled_gram_deviation,
+    width_for_least_eigenvalue,
+)
+from deeptheory.kernels.teachers import kernel_rademacher
+from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Reals, Trials, claim
+from deeptheory.randomness import generator
+
+
+def unit_inputs(draw, count, dimension):
+    x = draw.standard_normal((count, dimension))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+@claim(
+    items={"A9.6": ""},
+    says=r"An entry of H(0) is $x_i\cdot x_j$ times the share of m neurons that are active on both inputs, and leaves "
+    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$, for every width, angle "
+    r"and $\delta/n^2\le1$: half the printed $\sqrt{(2/m)\log(2n^2/\delta)}$, whose terms are taken to fill [-1, 1].",
+    needs="unit inputs; ReLU; standard normal weights",
+    over=dict(width=Integers(1, 2000, log=True), angle=Reals(0, np.pi), ratio=Reals(1, 1e6, log=True)),
+    each="array",
+)
+def entries_of_the_gram_matrix_concentrate(
+    width, angle, ratio, *, spread: Annotated[float, Interval(ge=0.1, le=2)] = 1.0, sides: Literal["two", "one"] = "two"
+):
+    failure = (1.0 if sides == "two" else 2.0) / ratio
+    allowed = np.asarray(entry_tolerance(width, 1, failure, spread=spread)) / np.maximum(np.abs(np.cos(angle)), 1e-12)
+    share = (np.pi - angle) / (2 * np.pi)
+    # The number of neurons active on both inputs is binomial; its two tails, exactly.
+    above = binom.sf(np.ceil(width * (share + allowed) - 1e-9) - 1, width, share)
+    below = binom.cdf(np.floor(width * (share - allowed) + 1e-9), width, share)
+    return Inequality(np.log(np.clip(above + below, 1e-300, 1.0)), -np.log(ratio), log=True)
+
+
+entries_of_the_gram_matrix_concentrate.control("half of that tolerance again", spread=0.5)
+entries_of_the_gram_matrix_concentrate.control("the exponent of one side for both", sides="one")
+
+
+grams = jax.jit(jax.vmap(lambda weights, x: first_layer_gram(weights, x), in_axes=(0, None)))
+single_grams = jax.jit(jax.vmap(lambda weight, x: first_layer_gram(weight[None], x), in_axes=(0, None)))
+
+
+@jax.jit
+def with_amplitudes(weights, amplitudes, x):
+    """The kernel of a network with any amplitudes, from its formula and from its Jacobian."""
+    jacobian = jax.jacrev(lambda w: first_layer_outputs(w, amplitudes, x))(weights).reshape(len(x), -1)
+    return first_layer_gram(weights, x, amplitudes=amplitudes), jacobian @ jacobian.T, first_layer_gram(weights, x)
+
+
+@claim(
+    items={
+        "A9.6": ("sharp", "tolerances", "widths", "coverage"),
+        "L8.27": ("norms", "equal norms", "complexity", "attained", "theorem", "coverage", "amplitudes"),
+        "L8.28": ("coverage", "widths"),
+    },
+    says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$ have $\|H_k\|_F\le B^2\|X\|_F^2$, and Rademacher complexity at "
+    r"most $B^2\|X\|_F^2/\sqrt m$. So $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$ "
+    r"with probability $1-\delta$, likewise $\le4n\sqrt{\log(n/\delta)/m}$, which is n times a tolerance of "
+    r"entries whose exponent is sharp; the extreme eigenvalues move by no more. Amplitudes other than ±1 enter by "
+    r"their squares.",
+    needs=r"$|\sigma'|\le B$; unit inputs and $n\ge2$, $\delta\le1/2$ for the second bound",
+    full=dict(trials=10_000),
+)
+def sampled_gram_matrix_concentrates(
+    key,
+    *,
+    width: Annotated[int, Interval(ge=8, le=4096)] = 50,
+    failure: Annotated[float, Interval(ge=0.02, le=0.5)] = 0.1,
+    trials: Trials = 1000,
+):
+    draw = generator(key)
+    x = unit_inputs(draw, 6, 4)
+    limit = np.asarray(first_layer_limit(x))
+    sampled = np.asarray(grams(draw.standard_normal((trials, width, 4)), x))
+    apart = closeness(sampled, np.broadcast_to(limit, sampled.shape)).spectral
+    values, mean = np.linalg.eigvalsh(sampled), np.linalg.eigvalsh(limit)
+    star, printed = (
+        float(sampled_gram_deviation(width, 6.0, failure)),
+        float(concentration_tolerance(width, 6, failure)),
+    )
+    bounds = np.array(["8.28", "9.2.2", "λ_min", "λ_max"])
+    outside = [apart > star, apart > printed, values[:, 0] < mean[0] - star, values[:, -1] > mean[-1] + star]
+    # Inputs of any length, with slopes from −B to B as matrices D X Xᵀ D; then all parallel with slopes ±B.
+    inputs, slopes = draw.standard_normal((50, 5, 3)), draw.uniform(-1.5, 1.5, (50, 8, 5))
+    weighted = slopes[..., None] * inputs[:, None]
+    terms = weighted @ np.swapaxes(weighted, -1, -2)
+    size = 1.5**2 * np.sum(inputs**2, axis=(1, 2))
+    parallel = np.outer(draw.standard_normal(5), draw.standard_normal(3))
+    signed = 1.5 * draw.choice([-1.0, 1.0], 5)[:, None] * parallel
+    largest = 1.5**2 * np.sum(parallel**2)
+    norms = np.linalg.norm(terms, axis=(2, 3))
+    flat = terms.reshape(50, 8, -1)
+    complexity = np.array([kernel_rademacher(each @ each.T) for each in flat])
+    # Neurons that see one input each have orthogonal terms; equal ones have equal norms.
+    alone = np.eye(6)[:, :, None] * unit_inputs(draw, 6, 4)
+    alone = (alone @ np.swapaxes(alone, 1, 2)).reshape(6, -1)
+    exact = kernel_rademacher(np.array([[largest**2]]))
+    n, delta = np.meshgrid([2, 3, 10, 1000], [0.5, 0.1, 1e-3, 1e-9])
+    weights, amplitudes = draw.standard_normal((30, 4)), draw.uniform(-1, 1, 30)
+    formula, jacobian, without = map(np.asarray, with_amplitudes(weights, amplitudes, x))
+    least = float(mean[0])
+    rare = np.log(2) + binom.logsf(1e6 * (0.5 + entry_tolerance(1e6, 10, 1e-248, spread=1.0)), 1e6, 0.5)
+    return {
+        "norms": Inequality(norms, size[:, None]),
+        "equal norms": Identity(np.linalg.norm(signed @ signed.T), largest, size=5.0),
+        "complexity": Chain(
+            {
+                "Jensen": (complexity, np.sqrt(np.sum(norms**2, axis=1)) / 8),
+                "each norm": (np.sqrt(np.sum(norms**2, axis=1)) / 8, size / np.sqrt(8)),
+            }
+        ),
+        "attained": Identity(
+            np.array([kernel_rademacher(alone @ alone.T), exact]), np.array([1 / np.sqrt(6), largest]), size=6.0
+        ),
+        # One neuron: 2R + 3(b − a)√(log(2/δ)/2m) with values of ⟨H, V⟩ from −‖H‖ to ‖H‖; then four times the width.
+        "theorem": Identity(
+            np.array([sampled_gram_deviation(m, np.sum(parallel**2), failure, slope=1.5) for m in (1, 4)]),
+            (2 * exact + 3 * (2 * largest) * np.sqrt(np.log(2 / failure) / 2)) / np.array([1.0, 2.0]),
+        ),
+        # Two tails of a million fair coins: Hoeffding's exponent to within the logarithm of its root, 4.4 in 575.
+        "sharp": Identity(rare, -250 * np.log(10), error=6.0),
+        "tolerances": Inequality(entry_tolerance(width, n, delta), concentration_tolerance(width, n, delta) / n),
+        "widths": Identity(
+            np.array(
+                [
+                    concentration_tolerance(concentration_width(6, 0.3, failure), 6, failure),
+                    sampled_gram_deviation(width_for_least_eigenvalue(least, 6.0, failure), 6.0, failure),
+                ]
+            ),
+            np.array([0.3, least / 2]),
+        ),
+        "coverage": Chance(np.sum(outside, axis=1), trials, failure, along={"bound": bounds}),
+        "amplitudes": Identity(formula, jacobian, scale=1.0, size=30.0, along={"without": without}),
+    }
+
+
+@sampled_gram_matrix_concentrates.control("amplitudes left out, as printed", erratum="L8.27", of="amplitudes")
+def without_amplitudes(evidence):
+    return replace(evidence, left=evidence.along["without"])
+
+
+@sampled_gram_matrix_concentrates.control("a complexity of the mean norm over m", of="attained")
+def over_the_width(evidence):
+    return replace(evidence, right=evidence.right / np.array([np.sqrt(6), 1.0]))
+
+
+@claim(
+    items={"A9.9": ("closeness", "all equal"), "L8.28": ("Weyl", "tight", "kernels")},
+    says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$, all "
+    r"four equal when $A-B$ is constant; $\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$ and "
+    r"$\lambda_{\min}(A+B)\ge\lambda_{\min}(A)+\lambda_{\min}(B)$, equal for shared eigenvectors. So "
+    r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
+    needs="symmetric matrices",
+    full=dict(pairs=10_000),
+)
+def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
+    draw = generator(key)
+    one, two = draw.standard_normal((2, pairs, 5, 5)) * np.exp(draw.uniform(-3, 3, (2, pairs, 1, 1)))
+    one, two = one + np.swapaxes(one, 1, 2), two + np.swapaxes(two, 1, 2)
+    apart = closeness(one, two)
+    values = [np.linalg.eigvalsh(each) for each in (one, two, one + two)]
+    constant = closeness(3 * np.eye(5) + 0.7, 3 * np.eye(5))
+    frame, powers = np.linalg.qr(draw.standard_normal((5, 5)))[0], np.sort(draw.standard_normal((2, 5)))
+    shared = np.linalg.eigvalsh(sum((frame * each) @ frame.T for each in powers))
+    x = unit_inputs(draw, 6, 4)
+    limit = np.asarray(first_layer_limit(x))
+    sampled = np.asarray(grams(draw.standard_normal((40, 50, 4)), x))
+    moved = closeness(sampled, np.broadcast_to(limit, sampled.shape))
+    return {
+        "closeness": Chain(
+            {
+                "Weyl": (apart.eigenvalues, apart.spectral),
+                "Frobenius": (apart.spectral, apart.frobenius),
+                "entries": (apart.frobenius, apart.entries),
+            }
+        ),
+        "all equal": Identity(np.array(constant), 3.5, size=5.0),
+        "Weyl": Chain(
+            {
+                "largest": (values[2][:, -1], values[0][:, -1] + values[1][:, -1]),
+                "smallest": (values[0][:, 0] + values[1][:, 0], values[2][:, 0]),
+            }
+        ),
+        "tight": Identity(shared[[0, -1]], powers.sum(0)[[0, -1]], scale=5.0, size=5.0),
+        "kernels": Chain(
+            {
+                "least eigenvalue": (np.linalg.eigvalsh(limit)[0] - moved.spectral, np.linalg.eigvalsh(sampled)[:, 0]),
+                "eigenvalues": (moved.eigenvalues, moved.spectral),
+            }
+        ),
+    }
+
+
+@eigenvalues_move_less_than_the_matrix.control("entries times √n in place of n", of="all equal")
+def root_of_size(evidence):
+    return replace(evidence, left=evidence.left * np.array([1, 1, 1, 5**-0.5]))
+
+
+@eigenvalues_move_less_than_the_matrix.control("the smallest eigenvalue below the sum too", of="Weyl")
+def smallest_below(evidence):
+    small, large = evidence.links["smallest"]
+    return Chain({"smallest": (large, small)})
+
+
+@claim(
+    items={"A9.12": ("lower bound", "orthonormal", "two inputs", "repeated", "antipodes", "rank")},
+    says=r"The ReLU kernel of the first layer has $\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$ for unit inputs "
+    r"with all $|x_i\cdot x_j|\le\rho<1$, attained by orthonormal ones and by two at an acute angle, and is singular "
+    r"when an input is repeated. On $\pm x_1,\dots,\pm x_k$ its eigenvalues are those of $K/2$ and of "
+    r"$K\circ\arcsin(K)/\pi$: rank $k+\min(k,d)$, so antipodes do harm only when there are more than d pairs.",
+    needs="unit inputs; ReLU; no biases; directions in general position for the rank",
+    full=dict(sets=200),
+)
+def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 30):
+    draw = generator(key)
+    bounds, least = [], []
+    for count, dimension in ((4, 3), (12, 6), (12, 20)):
+        for _ in range(sets):
+            x = unit_inputs(draw, count, dimension)
+            cosine = float(np.abs(x @ x.T - np.eye(count)).max())
+            bounds.append(least_eigenvalue_bound(cosine, count))
+            least.append(np.linalg.eigvalsh(first_layer_limit(x))[0])
+    alone = np.linalg.eigvalsh(first_layer_limit(np.linalg.qr(draw.standard_normal((4, 4)))[0]))[0]
+    cosines = draw.uniform(0, 0.95, 8)
+    duos = [np.array([[1.0, 0.0], [c, np.sqrt(1 - c * c)]]) for c in cosines]
+    x = unit_inputs(draw, 4, 3)
+    repeated = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x[:3], x[:1]])))[0]
+    ranks, spectra, halves, pairs = [], [], [], (1, 2, 3, 4, 5)
+    for count in pairs:
+        x = unit_inputs(draw, count, 3)
+        values = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x, -x])))
+        product = np.clip(x @ x.T, -1, 1)
+        np.fill_diagonal(product, 1.0)
+        even = np.linalg.eigvalsh(product * np.arcsin(product) / np.pi)
+        spectra.append(values)
+        halves.append(np.sort(np.concatenate([np.linalg.eigvalsh(product) / 2, even])))
+        ranks.append(int(np.sum(values > 1e-7)))
+    return {
+        "lower bound": Chain({"positive": (1e-6, np.array(bounds)), "below": (np.array(bounds), np.array(least))}),
+        "orthonormal": Identity(alone, least_eigenvalue_bound(0.0, 4), size=4.0),
+        "two inputs": Identity(
+            [np.linalg.eigvalsh(first_layer_limit(duo))[0] for duo in duos],
+            [least_eigenvalue_bound(float(c), 2) for c in cosines],
+            scale=0.5,
+            size=8.0,
+        ),
+        "repeated": Identity(repeated, 0.0, scale=0.5, error=1e-8),
+        # The angle of x and −x is π only up to the root of rounding.
+        "antipodes": Identity(np.concatenate(spectra), np.concatenate(halves), scale=0.5, error=2e-8),
+        "rank": Exact(np.array(ranks), np.array([k + min(k, 3) for k in pairs]), along={"pairs": np.array(pairs)}),
+    }
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.control("antipodes are as bad as repetitions", of="rank")
+def one_per_pair(evidence):
+    return replace(evidence, right=evidence.along["pairs"])
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.control("the linear part K/4 alone", of="orthonormal")
+def linear_part(evidence):
+    return replace(evidence, right=0.25)

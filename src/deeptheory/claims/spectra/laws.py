@@ -1,0 +1,346 @@
+"""Limiting spectra: sample covariances near and far from the identity, symmetric and square matrices, free sums."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Literal
+
+import jax
+import numpy as np
+
+from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim
+from deeptheory.randomness import generator
+from deeptheory.spectra.free_convolution import (
+    free_additive_moments,
+    free_additive_stieltjes,
+    free_multiplicative_moments,
+    free_multiplicative_stieltjes,
+)
+from deeptheory.spectra.marchenko_pastur import (
+    draw_entries,
+    marchenko_pastur_edges,
+    marchenko_pastur_moment,
+    sample_covariance_eigenvalues,
+)
+from deeptheory.spectra.self_consistent import (
+    general_edges,
+    general_moment,
+    general_pdf,
+    general_stieltjes,
+    silverstein_inverse,
+)
+from deeptheory.spectra.semicircle import (
+    circular_radius_cdf,
+    ginibre_radial_moment,
+    semicircle_cdf,
+    semicircle_moment,
+    semicircle_stieltjes,
+    square_matrix,
+    wigner_matrix,
+)
+from deeptheory.spectra.spectral_measure import (
+    covariance_error,
+    covariance_error_limit,
+    empirical_cdf,
+    linear_statistic,
+)
+from deeptheory.spectra.stieltjes import inverted_density, marchenko_pastur_stieltjes, stieltjes_transform
+
+COVARIANCES = ((0.25, "gaussian"), (0.25, "rademacher"), (1.0, "uniform"), (3.0, "student"))
+"""Dimension over samples, with a law of the entries."""
+
+
+def parts(values):
+    """Real and imaginary parts, on a last axis."""
+    return np.stack([np.real(values), np.imag(values)], axis=-1)
+
+
+def standing(values, law):
+    """The largest distance between the counting function of each spectrum and a distribution function."""
+    count, ranks = values.shape[-1], law(values)
+    steps = np.arange(count + 1) / count
+    return np.maximum(abs(steps[1:] - ranks), abs(steps[:-1] - ranks)).max(-1)
+
+
+@claim(
+    items={"J6.1": ("fixed dimension", "proportional"), "J6.2": ("bulk", "edges")},
+    says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$; with "
+    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, for Gaussian, sign, uniform "
+    "and Student entries alike. At the proportions of CIFAR-10, one dimension for fifty samples, the eigenvalues fill "
+    "[0.737, 1.303], and [0.566, 1.557] with 3,072 of them.",
+    needs="independent entries of mean 0, variance 1 and finite fourth moment",
+    scale="printed 50,000 samples of dimension 1,000; here up to 3,200 of dimension 64 at the same ratio",
+    full=dict(sizes=(40, 80, 160, 320), trials=128),
+)
+def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 128):
+    counts = np.asarray([100, 400, 1600, 6400])
+    fixed = np.empty((len(counts), trials))
+    for i, count in enumerate(counts):
+        x = draw_entries(jax.random.fold_in(key, i), (trials, 8, count), "uniform")
+        fixed[i] = covariance_error(sample_covariance_eigenvalues(x))
+    errors, ends = np.empty((len(sizes), len(COVARIANCES), trials)), np.empty((len(sizes), 2, trials))
+    for i, size in enumerate(sizes):
+        for j, (gamma, entries) in enumerate(COVARIANCES):
+            branch = jax.random.fold_in(key, 10 + 5 * i + j)
+            # `sizes` are those of the smaller side.
+            dimension = round(size * max(1.0, gamma))
+            x = draw_entries(branch, (trials, dimension, round(dimension / gamma)), entries)
+            errors[i, j] = covariance_error(sample_covariance_eigenvalues(x))
+        x = draw_entries(jax.random.fold_in(key, 10 + 5 * i + 4), (trials, size // 2, 25 * size), "rademacher")
+        ends[i] = sample_covariance_eigenvalues(x)[:, [0, -1]].T
+    labels = np.asarray([f"γ = {gamma:g}, {entries}" for gamma, entries in COVARIANCES])
+    bulk = np.asarray([marchenko_pastur_edges(ratio) for ratio in (1 / 50, 3072 / 50_000)], float)
+    # The ends of the spectrum come in, and fluctuate, like N^-⅔ (Tracy–Widom): a tenth is what these sizes resolve.
+    return {
+        "fixed dimension": Rate(counts, fixed, exponent=-0.5, rivals=(-1.0, 0.0)),
+        "proportional": Law(
+            np.asarray([covariance_error_limit(gamma) for gamma, _ in COVARIANCES]),
+            errors,
+            along={"case": labels},
+            sizes=sizes,
+            order=2 / 3,
+            resolution=0.1,
+        ),
+        "bulk": Printed(bulk, [[0.737, 1.303], [0.566, 1.557]], digits=3),
+        "edges": Law(
+            bulk[0], ends, along={"edge": np.asarray(["lower", "upper"])}, sizes=np.asarray(sizes) // 2, order=2 / 3
+        ),
+    }
+
+
+@covariance_of_isotropic_data.control("2√γ, the first order alone", of="proportional")
+def first_order(evidence):
+    return replace(evidence, predicted=np.asarray([2 * gamma**0.5 for gamma, _ in COVARIANCES]))
+
+
+@covariance_of_isotropic_data.control("the distance of the lower edge", of="proportional")
+def lower_edge(evidence):
+    return replace(evidence, predicted=np.asarray([abs(1 - (1 - gamma**0.5) ** 2) for gamma, _ in COVARIANCES]))
+
+
+@claim(
+    items={},
+    says=r"The eigenvalues of a symmetric matrix with independent entries of variance $1/n$ follow the semicircle on "
+    r"$[-2,2]$: moments that are Catalan numbers, edges, distribution function, whatever the law of the entries; its "
+    r"transform solves $S^2+zS+1=0$.",
+    needs="independent entries of mean 0, variance 1/n and finite fourth moment above the diagonal",
+    full=dict(sizes=(40, 80, 160, 320), trials=128),
+)
+def semicircle_law(
+    key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 96, matrix: Literal["even", "uneven"] = "even"
+):
+    laws, orders = ("gaussian", "rademacher", "uniform"), np.asarray([4, 6])
+    moments, distance = np.empty((len(sizes), 3, len(orders), trials)), np.empty((len(sizes), trials))
+    top = np.empty((len(sizes), 2, trials))
+    for i, size in enumerate(sizes):
+        for j, entries in enumerate(laws):
+            drawn = wigner_matrix(jax.random.fold_in(key, 3 * i + j), size, trials, entries=entries)
+            if matrix == "uneven":  # half of the rows and columns larger than the others, at the same mean square
+                scale = np.repeat([0.4, 1.6], size // 2) ** 0.5
+                drawn = drawn * scale[:, None] * scale
+            values = np.linalg.eigvalsh(drawn)
+            # The second moment's mean is known exactly: taking off its fluctuation keeps the mean, halves the spread.
+            second = (values**2).mean(1) - (1 + 1 / size if j == 0 else 1.0)
+            fluctuation = np.asarray([4.0, 15.0])[:, None] * second
+            moments[i, j] = linear_statistic(values, lambda v: v ** orders[:, None, None]) - fluctuation
+            if j == 1:
+                distance[i] = standing(values, semicircle_cdf)
+            if j == 0:
+                top[i] = values[:, [0, -1]].T
+    predicted = np.asarray([semicircle_moment(int(k)) for k in orders])
+    points = np.asarray([0.5 + 0.3j, -1 - 0.2j, 3 + 1j, -2.5 + 0.01j])
+    nodes = -2 * np.cos((np.arange(2000) + 0.5) * np.pi / 2000)
+    weights = (4 - nodes**2) / (2 * np.pi) * np.pi / 2000
+    catalan = [round(float((nodes ** int(k) * weights).sum())) for k in range(13)]
+    return {
+        "moments": Law(
+            predicted, moments, along={"entries": np.asarray(laws), "order": orders}, sizes=sizes, order=1.0
+        ),
+        "catalan": Exact(np.asarray(catalan), np.asarray([semicircle_moment(k) for k in range(13)])),
+        "distance": Limit(np.asarray(sizes), distance / np.log(sizes)[:, None], order=1.0),
+        "edges": Law([-2.0, 2.0], top, along={"edge": np.asarray(["lower", "upper"])}, sizes=sizes, order=2 / 3),
+        "transform": Identity(
+            parts((weights / (nodes - points[:, None])).sum(1)),
+            parts(semicircle_stieltjes(points)),
+            scale=1.0,
+            size=2000.0,
+            error=1e-6,
+        ),
+    }
+
+
+semicircle_law.control("rows of unequal variance", of="moments", matrix="uneven", trials=32)
+
+
+@semicircle_law.control("edges at ±√2, as for variance 1/(2n)", of="edges")
+def other_normalisation(evidence):
+    return replace(evidence, predicted=np.asarray([-(2**0.5), 2**0.5]))
+
+
+@claim(
+    items={},
+    says=r"The eigenvalues of a square matrix with independent complex entries of mean square $1/n$ fill the unit disc "
+    r"evenly: the share of modulus up to $r$ is $r^2$. For Gaussian entries the mean of $|\lambda|^{2k}$ is "
+    r"$\frac1n\sum_j j(j+1)\cdots(j+k-1)/n^k$ at every $n$.",
+    needs="independent entries with independent real and imaginary parts of mean zero and equal variance",
+    full=dict(sizes=(40, 80, 160), trials=200),
+)
+def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
+    orders, radii = np.asarray([1, 2]), np.asarray([0.5, 0.7, 0.85])
+    moments = np.empty((len(sizes), len(orders), trials))
+    shares = np.empty((len(sizes), len(radii), trials))
+    for i, size in enumerate(sizes):
+        for j, entries in enumerate(("gaussian", "uniform")):
+            drawn = square_matrix(jax.random.fold_in(key, 2 * i + j), size, trials, entries=entries)
+            modulus = abs(np.linalg.eigvals(drawn))
+            if j == 0:
+                moments[i] = linear_statistic(modulus, lambda v: v ** (2 * orders[:, None, None]))
+            else:
+                shares[i] = empirical_cdf(modulus, radii).T
+    exact = [[ginibre_radial_moment(int(k), size) for k in orders] for size in sizes]
+    far = np.asarray([100, 1000, 10_000])
+    gaps = [max(abs(ginibre_radial_moment(int(k), int(n)) * (k + 1) - 1) for k in orders) for n in far]
+    return {
+        # Few eigenvalues and four powers of their moduli: a tenth is what hundreds of such small matrices resolve.
+        "finite": Law(
+            np.asarray(exact), moments, along={"size": np.asarray(sizes), "order": orders}, exact=True, resolution=0.1
+        ),
+        "approach": Rate(far, np.asarray(gaps), exponent=-1.0),
+        "shares": Law(
+            circular_radius_cdf(radii), shares, along={"radius": radii}, sizes=sizes, order=1.0, resolution=0.1
+        ),
+    }
+
+
+@circular_law.control("the share r, as if moduli were uniform", of="shares")
+def uniform_modulus(evidence):
+    return replace(evidence, predicted=evidence.along["radius"])
+
+
+@circular_law.control("the limit 1/(k+1) at finite n", of="finite")
+def limit_at_once(evidence):
+    return replace(evidence, predicted=np.broadcast_to(1 / (evidence.along["order"] + 1), evidence.predicted.shape))
+
+
+POPULATION, SHARES, RATIO = np.asarray([1.0, 3.0, 10.0]), np.asarray([0.5, 0.25, 0.25]), 0.1
+
+
+@claim(
+    items={},
+    says=r"The spectrum of a sample covariance whose population has eigenvalues $t_k$ in shares $w_k$ has the "
+    r"transform of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$: moments, density, and separate bulks whose "
+    r"ends are the critical values of $z(v)$. It is the free multiplicative convolution of the population with the "
+    "Marchenko–Pastur law.",
+    needs="independent standardised entries times the root of the population covariance",
+    full=dict(sizes=(80, 160, 320), trials=64),
+)
+def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80):
+    edges = general_edges(POPULATION, SHARES, RATIO)
+    moments, ends = np.empty((len(sizes), 3, trials)), np.empty((len(sizes), 6, trials))
+    for i, size in enumerate(sizes):
+        scales = np.repeat(POPULATION, np.rint(SHARES * size).astype(int))
+        x = draw_entries(jax.random.fold_in(key, i), (trials, size, round(size / RATIO)), "uniform")
+        values = sample_covariance_eigenvalues(x * scales[:, None] ** 0.5)
+        moments[i] = linear_statistic(values, lambda v: v ** np.asarray([1, 2, 3])[:, None, None])
+        half, quarter = size // 2, 3 * size // 4
+        ends[i] = values[:, [0, half - 1, half, quarter - 1, quarter, -1]].T
+    angles = (np.arange(2000) + 0.5) * np.pi / 2000
+    integrals = np.zeros(4)
+    for low, high in edges:
+        x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+        weights = general_pdf(x, POPULATION, SHARES, RATIO) * (high - low) / 2 * np.sin(angles) * np.pi / 2000
+        integrals += (x ** np.arange(4)[:, None] * weights).sum(1)
+    predicted = np.asarray([general_moment(k, POPULATION, SHARES, RATIO) for k in (1, 2, 3)])
+    z = np.asarray([0.8 + 0.3j, 3 + 0.5j, 11 + 1j, -1 + 0.2j])
+    transform = general_stieltjes(z, POPULATION, SHARES, RATIO)
+    companion = RATIO * transform - (1 - RATIO) / z
+    free = free_multiplicative_stieltjes(
+        z, lambda w: stieltjes_transform(POPULATION, w, SHARES), lambda w: marchenko_pastur_stieltjes(w, RATIO)
+    )
+    one = general_stieltjes(z, np.asarray([1.7]), np.ones(1), RATIO)
+    return {
+        "moments": Law(predicted, moments, along={"order": np.asarray([1, 2, 3])}, sizes=sizes, order=1.0),
+        "edges": Law(
+            edges.ravel(),
+            ends,
+            along={"edge": np.arange(6)},
+            sizes=sizes,
+            order=2 / 3,
+            resolution=0.1,  # of the width of its bulk; as above
+            scale=np.repeat(np.diff(edges, axis=1)[:, 0], 2),
+        ),
+        "density": Identity(integrals, np.append(1.0, predicted), size=2000.0, error=1e-7),
+        "equation": Identity(
+            parts(silverstein_inverse(companion, POPULATION, SHARES, RATIO)), parts(z), scale=10.0, condition=10.0
+        ),
+        "free product": Identity(parts(transform), parts(free), scale=1.0, error=1e-11),
+        "one eigenvalue": Identity(
+            parts(one), parts(marchenko_pastur_stieltjes(z, RATIO, 1.7)), scale=1.0, condition=10.0
+        ),
+    }
+
+
+@general_population.control("each bulk a Marchenko–Pastur law of the whole ratio", of="edges")
+def separate_laws(evidence):
+    return replace(evidence, predicted=np.array([marchenko_pastur_edges(RATIO, t) for t in POPULATION]).ravel())
+
+
+@general_population.control("the moments of the population itself", of="moments")
+def population_moments(evidence):
+    return replace(evidence, predicted=np.asarray([(SHARES * POPULATION**k).sum() for k in (1, 2, 3)]))
+
+
+@claim(
+    items={},
+    says="Two large matrices in general position add as free variables do: free cumulants add, and the transform of "
+    "the sum is found by subordination. Two random projections of half rank sum to the arcsine law on [0, 2], a "
+    "semicircle and a semicircle to a semicircle, and products of matrices multiply S-transforms.",
+    needs="one of the two is rotated at random, independently of the other",
+    full=dict(sizes=(40, 80, 160), trials=128),
+)
+def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128):
+    draw = generator(key)
+    half, powers = [Fraction(1, 2)] * 6, np.asarray([2, 4, 6])
+    arcsine = free_additive_moments(half, half)
+    middle = free_multiplicative_moments(half, [marchenko_pastur_moment(k, Fraction(1, 3)) for k in range(1, 7)])
+    orders = np.asarray([2, 3])
+    wanted = np.asarray(middle[1:3], float)
+    sums, products = np.empty((len(sizes), 3, trials)), np.empty((len(sizes), 2, trials))
+    for i, size in enumerate(sizes):
+        first = np.repeat([0.0, 1.0], size // 2)
+        turn = np.linalg.qr(draw.standard_normal((trials, size, size)))[0]
+        other = turn * first @ np.swapaxes(turn, 1, 2)
+        values = np.linalg.eigvalsh(np.diag(first) + other)
+        sums[i] = linear_statistic(values, lambda v: v ** powers[:, None, None])
+        x = draw.standard_normal((trials, size, 3 * size)) * first[:, None]
+        values = sample_covariance_eigenvalues(x)
+        # The mean of the first moment is a half: its fluctuation is taken off, to first order.
+        higher = linear_statistic(values, lambda v: v ** orders[:, None, None])
+        products[i] = higher - (orders * wanted)[:, None] * (2 * values.mean(1) - 1)
+    z = np.asarray([0.4 + 0.3j, 1 + 0.2j, 2.5 + 0.5j, -1 + 0.4j])
+    two = free_additive_stieltjes(z, *[lambda w: stieltjes_transform(np.asarray([0.0, 1.0]), w)] * 2)
+    closed = -1 / (np.sqrt(z) * np.sqrt(z - 2))
+    semi = free_additive_stieltjes(z, lambda w: semicircle_stieltjes(w, 1.0), lambda w: semicircle_stieltjes(w, 2.0))
+    density = inverted_density(
+        lambda w: free_additive_stieltjes(w, *[lambda u: stieltjes_transform(np.asarray([0.0, 1.0]), u)] * 2),
+        np.linspace(0.3, 1.7, 9),
+        0.05,
+    )
+    nodes = 1 - np.cos((np.arange(4000) + 0.5) * np.pi / 4000)
+    smooth = (0.05 / (np.pi * ((np.linspace(0.3, 1.7, 9)[:, None] - nodes) ** 2 + 0.05**2))).mean(1)
+    central = [
+        Fraction(int(np.prod([2 * j - 1 for j in range(1, k + 1)])), int(np.prod(np.arange(1, k + 1))))
+        for k in range(1, 7)
+    ]
+    return {
+        "sums": Law(np.asarray(arcsine[1::2], float), sums, along={"order": powers}, sizes=sizes, order=1.0),
+        "products": Law(wanted, products, along={"order": orders}, sizes=sizes, order=1.0),
+        "arcsine moments": Exact(np.asarray([str(m) for m in arcsine]), np.asarray([str(m) for m in central])),
+        "arcsine": Identity(parts(two), parts(closed), scale=1.0, error=1e-11),
+        "semicircles": Identity(parts(semi), parts(semicircle_stieltjes(z, 3.0)), scale=1.0, error=1e-11),
+        "density": Identity(density, smooth, error=1e-9),
+    }
+
+
+@free_convolutions.control("common eigenvectors: sums of classically independent variables", of="sums")
+def independent_sum(evidence):
+    return replace(evidence, predicted=1 / 2 + 2.0 ** evidence.along["order"] / 4)

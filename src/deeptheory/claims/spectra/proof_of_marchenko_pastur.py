@@ -1,0 +1,340 @@
+"""The proof of the Marchenko–Pastur law, ingredient by ingredient and then as a whole, on drawn matrices."""
+
+import itertools
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim
+from deeptheory.randomness import generator
+from deeptheory.spectra.marchenko_pastur import draw_entries, entry_moment, sample_covariance_eigenvalues
+from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
+from deeptheory.spectra.resolvent import (
+    azuma_tail,
+    leave_one_out_transforms,
+    quadratic_form_variance,
+    rank_one_solve,
+    rank_one_trace_change,
+    resolvent,
+    transform_variance_bound,
+)
+from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes, stieltjes_transform
+
+Z = 1 + 0.5j
+"""Where the transforms are read: over the spectrum, half a unit above it."""
+
+
+def parts(values):
+    """Real and imaginary parts, on a last axis."""
+    return np.stack([np.real(values), np.imag(values)], axis=-1)
+
+
+@claim(
+    items={"J6.11": ("solution", "resolvent"), "J6.12": ("trace", "modulus", "attained", "left out", "within")},
+    says=r"$(A+tvv^\top)^{-1}v=A^{-1}v/(1+t\langle v,A^{-1}v\rangle)$. A change $c\,vv^\top$ moves the trace of a "
+    r"resolvent by $-c\langle v,R^2v\rangle/(1+c\langle v,Rv\rangle)$, at most $1/|\operatorname{Im}z|$ in modulus, "
+    r"which a number moved from $\operatorname{Re}z-\operatorname{Im}z$ to $\operatorname{Re}z+\operatorname{Im}z$ "
+    r"attains; so leaving one of $M$ samples out moves $S_N$ by at most $1/(N\operatorname{Im}z)$.",
+    needs="A and A + t v vᵀ invertible; for the trace, A symmetric",
+)
+def rank_one_changes(
+    key,
+    *,
+    size: Annotated[int, Interval(ge=2, le=100)] = 12,
+    matrices: Trials = 64,
+    form: Literal["⟨v, A⁻¹v⟩", "⟨v, Av⟩"] = "⟨v, A⁻¹v⟩",
+):
+    draw = generator(key)
+    square, vector = draw.standard_normal((matrices, size, size)), draw.standard_normal((matrices, size))
+    factor = draw.uniform(-2, 2, matrices)
+    changed = square + factor[:, None, None] * vector[:, :, None] * vector[:, None]
+    solved = np.linalg.solve(changed, vector[..., None])[..., 0]
+    formula = rank_one_solve(square, vector, factor)
+    if form == "⟨v, Av⟩":
+        ratio = (1 + factor * (vector * np.linalg.solve(square, vector[..., None])[..., 0]).sum(1)) / (
+            1 + factor * np.einsum("ki,kij,kj->k", vector, square, vector)
+        )
+        formula = formula * ratio[:, None]
+    condition = (np.linalg.cond(square) * np.linalg.cond(changed))[:, None]
+    symmetric = (square + np.swapaxes(square, 1, 2)) / 2
+    moved = symmetric + factor[:, None, None] * vector[:, :, None] * vector[:, None]
+    places = draw.uniform(-2, 2, 4) + 1j * np.geomspace(0.03, 3, 4)
+    after, origin = (stieltjes_transform(np.linalg.eigvalsh(each), places).T * size for each in (moved, symmetric))
+    direct = after - origin
+    traces = np.asarray([rank_one_trace_change(symmetric, vector, factor, z) for z in places])
+    behind = [rank_one_solve(symmetric - z * np.eye(size), vector + 0j, factor) for z in places]
+    before = [(resolvent(moved, z) @ vector[..., None])[..., 0] for z in places]
+    # A number a moved to b: 1/(x − z) runs over a circle of diameter 1/Im z, of which these two are opposite points.
+    numbers = [rank_one_trace_change(np.asarray([[z.real - z.imag]]), np.ones(1), 2 * z.imag, z) for z in places]
+    few, many, low = 20, 2000, 1 + 0.02j
+    x = draw.standard_normal((few, many))
+    covariance = x @ x.T / many
+    whole = stieltjes_transform(np.linalg.eigvalsh(covariance), low)
+    chosen = np.arange(0, many, 10)
+    without = np.linalg.eigvalsh(covariance - np.einsum("ik,jk->kij", x[:, chosen], x[:, chosen]) / many)
+    left_out = stieltjes_transform(without, low)
+    size_of = 1 / places.imag[:, None]
+    return {
+        "solution": Identity(solved, formula, scale=abs(solved).max(1, keepdims=True), condition=condition, size=size),
+        "resolvent": Identity(
+            parts(before),
+            parts(behind),
+            scale=parts(abs(np.asarray(before))).max((2, 3), keepdims=True),
+            condition=1e4,
+            size=size,
+        ),
+        "trace": Identity(parts(direct), parts(traces), scale=size_of[..., None], condition=1e3, size=size),
+        "modulus": Inequality(abs(direct), size_of * np.ones(matrices)),
+        "attained": Identity(abs(np.asarray(numbers)), 1 / places.imag),
+        "left out": Identity(
+            parts(leave_one_out_transforms(x, low)[chosen]),
+            parts(left_out),
+            scale=1 / low.imag,
+            condition=100.0,
+            size=few,
+        ),
+        "within": Inequality(
+            abs(left_out - whole), np.full(len(chosen), 1 / (few * low.imag)), along={"sample": chosen}
+        ),
+    }
+
+
+rank_one_changes.control("⟨v, Av⟩ in the denominator, as printed", erratum="J6.11", of="solution", form="⟨v, Av⟩")
+
+
+@rank_one_changes.control("1/(vM) for one sample left out, as printed", erratum="J6.12", of="within")
+def over_the_samples(evidence):
+    return replace(evidence, bound=evidence.bound * 20 / 2000)
+
+
+@rank_one_changes.control("half of 1/|Im z|: points on the circle are at most a radius apart", of="attained")
+def a_radius(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+HEIGHTS = np.asarray([0.2, 0.1, 0.05, 0.025])
+TAILS = ((100, 50, 1.0, 0.6), (20, 10, 0.02, 0.3))
+"""Dimension, samples, Im z and deviation t at which the tail is counted: high up, where the bound says something, and
+close to the line, where fluctuations are large."""
+
+
+@claim(
+    items={"J6.12": ("tail", "assembled", "variance", "height", "dimension")},
+    says=r"$P(|S_N-\mathbb ES_N|>t)\le4\exp(-N^2v^2t^2/(16M))$ at $\operatorname{Im}z=v$, and "
+    r"$\mathbb E|S_N-\mathbb ES_N|^2\le M/(Nv)^2$. The fluctuations fall as $1/N$, far below what Azuma's inequality "
+    "gives, and grow no faster than $1/v$ towards the real line.",
+    needs="independent samples; the constants are ours",
+    full=dict(trials=2000),
+)
+def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Trials = 400):
+    z = 1 + 1j * np.append(HEIGHTS, 1.0)
+    moved = np.empty((len(sizes), trials, len(z)))
+    for i, size in enumerate(sizes):
+        values = sample_covariance_eigenvalues(draw_entries(jax.random.fold_in(key, i), (trials, size, 2 * size)))
+        transform = stieltjes_transform(values, z)
+        # The mean is taken from the same draws, which shrinks deviations by a factor that is the same at every size.
+        moved[i] = abs(transform - transform.mean(0)) * (trials / (trials - 1)) ** 0.5
+    failures = []
+    for j, (dimension, samples, height, distance) in enumerate(TAILS):
+        x = draw_entries(jax.random.fold_in(key, 100 + j), (trials, dimension, samples), "uniform")
+        transform = stieltjes_transform(sample_covariance_eigenvalues(x), 1 + 1j * height)
+        failures.append((abs(transform - transform.mean()) > distance).sum())
+    dimension, samples, height, distance = np.asarray(TAILS).T
+    # Azuma for M differences of at most 2/(Nv), for two parts at t/√2 each.
+    steps = samples * (2 / (dimension * height)) ** 2
+    assembled = 2 * 2 * np.exp(-((distance / 2**0.5) ** 2) / (2 * steps))
+    bound = transform_variance_bound(np.asarray(sizes)[:, None], 2 * np.asarray(sizes)[:, None], z.imag)
+    return {
+        "tail": Chance(np.asarray(failures), trials, np.minimum(azuma_tail(distance, dimension, samples, height), 1)),
+        "assembled": Identity(azuma_tail(distance, dimension, samples, height), assembled),
+        "variance": Inequality((moved**2).mean(1), bound, along={"size": np.asarray(sizes), "height": z.imag}),
+        "height": Limit(1 / HEIGHTS, moved[-1, :, :-1].T, order=-1.0),
+        "dimension": Rate(np.asarray(sizes), moved[..., -1], exponent=-1.0, rivals=(-0.5,)),
+    }
+
+
+@transform_concentration.control(
+    "1/v in the exponent, as printed, the constant as at v = 1", erratum="J6.12", of="tail"
+)
+def printed_exponent(evidence):
+    dimension, samples, height, distance = np.asarray(TAILS).T
+    return replace(evidence, at_most=np.minimum(azuma_tail(distance, dimension, samples, height**-0.5), 1))
+
+
+@transform_concentration.control(
+    "fluctuations that fall as √v towards the line, as printed", erratum="J6.12", of="height"
+)
+def printed_heights(evidence):
+    return replace(evidence, order=0.5)
+
+
+LAWS = {
+    "signs": ((-1.0, 1.0), (0.5, 0.5)),
+    "skewed": ((-0.5, 2.0), (0.8, 0.2)),
+    "three points": ((-(5**0.5), 0.0, 5**0.5), (0.1, 0.8, 0.1)),
+}
+"""Laws of mean zero and variance one on a few points, with their shares; fourth moments 1, 3.25 and 5."""
+
+
+def enumerated(law, size):
+    """All vectors with entries from one of the laws, and their probabilities."""
+    points, shares = LAWS[law]
+    vectors = np.asarray(list(itertools.product(points, repeat=size)))
+    return vectors, np.prod(list(itertools.product(shares, repeat=size)), axis=1)
+
+
+@claim(
+    items={"J6.13": ("mean", "variance", "off the diagonal", "bound", "attained", "rate")},
+    says=r"$\langle X,AX\rangle$ has mean $\operatorname{tr}A$ and variance "
+    r"$\sum_{i\ne j}(A_{ij}^2+A_{ij}A_{ji})+(\kappa-1)\sum_iA_{ii}^2$, at most $N\max(2,\kappa-1)\|A\|^2$, which the "
+    r"identity attains for $\kappa\ge3$ and a matching for $\kappa\le3$; so "
+    r"$\frac1N\langle X,AX\rangle-\frac1N\operatorname{tr}A$ falls as $N^{-1/2}$ in mean modulus.",
+    needs="independent entries of mean 0, variance 1, fourth moment κ",
+    full=dict(sizes=(50, 100, 200, 400, 800), trials=4000),
+)
+def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials = 600):
+    draw = generator(key)
+    cases = [("signs", 10), ("skewed", 10), ("three points", 7)]
+    mean, variance, off, links = [], [], [], []
+    for law, size in cases:
+        vectors, shares = enumerated(law, size)
+        fourth = float(np.dot(LAWS[law][1], np.asarray(LAWS[law][0]) ** 4))
+        for _ in range(4):
+            matrix = draw.standard_normal((size, size))
+            form = (vectors @ matrix * vectors).sum(1)
+            spread = shares @ (form - np.trace(matrix)) ** 2
+            mean.append([shares @ form, np.trace(matrix)])
+            variance.append([spread, quadratic_form_variance(matrix, fourth)])
+            most = size * max(2, fourth - 1) * np.linalg.norm(matrix, 2) ** 2
+            links.append([shares @ abs(form - np.trace(matrix)), spread**0.5, most**0.5])
+            hollow = matrix + matrix.T - 2 * np.diag(np.diag(matrix))
+            off.append([shares @ (vectors @ hollow * vectors).sum(1) ** 2, quadratic_form_variance(hollow, fourth)])
+    pairs = np.kron(np.eye(5), np.asarray([[0.0, 1], [1, 0]]))
+    extremes = [quadratic_form_variance(np.eye(10), 5.0) / 4, quadratic_form_variance(pairs, 1.0) / 2]
+    vectors, shares = enumerated("three points", 7)
+    extremes.append(shares @ ((vectors**2).sum(1) - 7) ** 2 / 4 * 10 / 7)
+    gaps = np.empty((len(sizes), trials))
+    for i, size in enumerate(sizes):
+        rotation = np.linalg.qr(draw.standard_normal((size, size)))[0]
+        x = draw_entries(jax.random.fold_in(key, i), (trials, size), "exponential")
+        gaps[i] = abs((x @ rotation * x).sum(1) - np.trace(rotation)) / size
+    small, middle, large = np.asarray(links).T
+    return {
+        "mean": Identity(*np.asarray(mean).T, scale=10.0, size=100.0),
+        "variance": Identity(*np.asarray(variance).T, size=1024.0),
+        "off the diagonal": Identity(*np.asarray(off).T, size=1024.0),
+        "bound": Chain({"Jensen": (small, middle), "norm": (middle, large)}),
+        "attained": Identity(np.asarray(extremes), 10.0, size=1024.0),
+        "rate": Rate(np.asarray(sizes), gaps, exponent=-0.5, rivals=(-1.0, 0.0)),
+    }
+
+
+@trace_lemma.control("Σ Aᵢⱼ² off the diagonal, as the proof prints", erratum="J6.13", of="off the diagonal")
+def printed_square(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+@claim(
+    items={"J6.14": ("identities", "steps", "quadratic forms", "left out", "residual", "limit")},
+    says=r"Run on a matrix, the proof of the Marchenko–Pastur law commits these errors: none in "
+    r"$1+zS_N=\frac1N\operatorname{tr}RW$, none in writing that as a mean over samples of $f(q_k)$, "
+    r"$f(s)=s/(1+s/\alpha)$, $q_k=\frac1N\langle X_k,R^{(k)}X_k\rangle$; of order $N^{-1/2}$ a sample in replacing "
+    r"$q_k$ by $\frac1N\operatorname{tr}R^{(k)}$, at most $1/(Nv)$ in replacing that by $S_N$; $f$ stretches them by "
+    r"at most $(|z|/v)^2$, and the defect of the equation that is left, times "
+    r"$1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$, is $S_N-S$. All of them vanish.",
+    needs="independent entries of mean 0, variance 1, finite fourth moment",
+    full=dict(sizes=(8, 16, 32, 64, 128), trials=48),
+)
+def marchenko_pastur_proof(
+    key,
+    *,
+    sizes: Sizes = (6, 12, 24, 48),
+    trials: Trials = 32,
+    entries: Literal["gaussian", "rademacher", "uniform", "exponential", "student"] = "uniform",
+    samples: Literal["independent", "repeated"] = "independent",
+):
+    assume(min(sizes) >= 4, "a dimension of at least four")
+    alpha, fourth = 2.0, float(entry_moment(entries, 4))
+    shape = (len(sizes), trials)
+    left, right = np.empty((2, *shape, 3), complex)
+    names = ("trace lemma", "one sample left out", "replaced in f", "defect of the equation")
+    links = {name: np.empty((2, *shape)) for name in names}
+    forms, traces, residual, errors = np.empty((4, *shape))
+    slope, limit = replacement_slope(Z), complex(marchenko_pastur_stieltjes(Z, 1 / alpha))
+    for i, j in np.ndindex(shape):
+        size = sizes[i]
+        x = draw_entries(jax.random.fold_in(jax.random.fold_in(key, i), j), (size, int(alpha * size)), entries)
+        if samples == "repeated":  # every sample four times: the rest is no longer independent of the one left out
+            x = np.repeat(x[:, ::4], 4, axis=1)
+        steps = proof_steps(x, Z, fourth=fourth)
+        left[i, j] = 1 + Z * steps.transform, steps.trace, steps.error
+        factor = stability_factor(complex(steps.transform), limit, Z, alpha)
+        right[i, j] = steps.trace, steps.samplewise, steps.residual * factor
+        away = abs(steps.forms - steps.transform)
+        kept = steps.forms / (1 + steps.forms / alpha) - steps.transform / (1 + steps.transform / alpha)
+        forms[i, j], traces[i, j] = abs(steps.forms - steps.traces).mean(), abs(steps.traces - steps.transform).mean()
+        residual[i, j], errors[i, j] = abs(steps.residual), abs(steps.error)
+        links["trace lemma"][:, i, j] = steps.variances.max() ** 0.5, quadratic_form_bound(size, Z, fourth)
+        links["one sample left out"][:, i, j] = abs(steps.traces - steps.transform).max(), 1 / (size * Z.imag)
+        worst = np.argmax(abs(kept) / away)
+        links["replaced in f"][:, i, j] = abs(kept[worst]), slope * away[worst]
+        links["defect of the equation"][:, i, j] = residual[i, j], slope * away.mean()
+    return {
+        "identities": Identity(parts(left), parts(right), scale=1.0, condition=100.0, size=max(sizes)),
+        "steps": Chain({name: (low, high) for name, (low, high) in links.items()}, along={"size": np.asarray(sizes)}),
+        "quadratic forms": Rate(np.asarray(sizes), forms, exponent=-0.5, rivals=(-1.0,)),
+        "left out": Limit(np.asarray(sizes), traces, order=1.0),
+        # What the steps give is N^-½; it really falls faster, since errors of different samples cancel in the mean.
+        "residual": Limit(np.asarray(sizes), residual, order=0.5),
+        "limit": Limit(np.asarray(sizes), errors, order=0.5),
+    }
+
+
+marchenko_pastur_proof.control("samples that come four times each", of="limit", samples="repeated", trials=16)
+
+
+@marchenko_pastur_proof.control("M for N: a sample left out moves the transform by 1/(Mv)", of="steps")
+def over_all_samples(evidence):
+    small, large = evidence.links["one sample left out"]
+    return replace(evidence, links={"one sample left out": (small, np.asarray(large) / 2)})
+
+
+@marchenko_pastur_proof.figure
+def errors_beside_bounds(pieces):
+    import altair as alt
+
+    sizes = np.asarray(pieces["steps"].along["size"])
+    rows = []
+    for name, pair in pieces["steps"].links.items():
+        for kind, values in zip(("error", "its bound"), pair, strict=True):
+            for size, value in zip(sizes, np.asarray(values).mean(1), strict=True):
+                rows.append({"N": int(size), "value": float(value), "step": name, "curve": kind})
+    gaps = abs(np.asarray(pieces["identities"].left) - np.asarray(pieces["identities"].right)).max((1, 3))
+    for name, column in (("trace identity", 0), ("Sherman–Morrison", 1)):
+        for size, value in zip(sizes, gaps[:, column], strict=True):
+            rows.append({"N": int(size), "value": max(float(value), 1e-17), "step": name, "curve": "error"})
+    for name in ("limit", "quadratic forms"):
+        for size, value in zip(sizes, np.asarray(pieces[name].y).mean(1), strict=True):
+            label = {"limit": "S_N − S in the end", "quadratic forms": "quadratic form, mean over samples"}[name]
+            rows.append({"N": int(size), "value": float(value), "step": label, "curve": "error"})
+    exact = ("trace identity", "Sherman–Morrison")
+    dashes = alt.Scale(domain=["error", "its bound"], range=[[1, 0], [4, 3]])
+
+    def panel(kept, height, title):
+        return (
+            alt.Chart(alt.Data(values=[row for row in rows if (row["step"] in exact) == kept]), height=height)
+            .mark_line(point=True)
+            .encode(
+                x=alt.X("N:Q", scale=alt.Scale(type="log", nice=False), title="dimension N"),
+                y=alt.Y("value:Q", scale=alt.Scale(type="log"), title=title),
+                color=alt.Color("step:N", title="step of the proof"),
+                strokeDash=alt.StrokeDash("curve:N", scale=dashes, title=None),
+            )
+        )
+
+    return alt.vconcat(
+        panel(False, 300, "error of a step, and its bound (dashed)"), panel(True, 80, "error of the two identities")
+    )

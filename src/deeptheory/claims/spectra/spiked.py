@@ -1,0 +1,119 @@
+"""Planted directions: the transition at which they show in the spectrum, and how well they are then found."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+
+from deeptheory.lab import Identity, Law, Limit, Sizes, Trials, claim
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
+from deeptheory.spectra.spiked import (
+    spiked_covariance_data,
+    spiked_covariance_eigenvalue,
+    spiked_covariance_overlap,
+    spiked_covariance_threshold,
+    spiked_wigner_eigenvalue,
+    spiked_wigner_matrix,
+    spiked_wigner_overlap,
+)
+from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
+
+RATIO, ABOVE, BELOW = 0.5, (2.0, 4.0), 0.3
+"""Dimension over samples; strengths above its threshold 0.707 and below it."""
+
+
+def top(matrices, vector):
+    """The largest eigenvalue and the squared overlap of its eigenvector with a unit vector."""
+    values, vectors = np.linalg.eigh(matrices)
+    return values[:, -1], (vectors[..., -1] @ vector) ** 2
+
+
+@claim(
+    items={},
+    says=r"A population eigenvalue $1+\theta$ above $1+\sqrt a$ sends the largest sample eigenvalue to "
+    r"$(1+\theta)(1+a/\theta)$ and gives its eigenvector the squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
+    r"planted one; below, the largest eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes. An "
+    r"outlier lies where the companion transform is $-1/(1+\theta)$.",
+    needs="independent standardised entries with finite fourth moment; one spike",
+    full=dict(sizes=(80, 160, 320), trials=200),
+)
+def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 160):
+    values, overlaps = np.empty((2, len(sizes), len(ABOVE), trials))
+    edge, hidden = np.empty((len(sizes), 1, trials)), np.empty((len(sizes), trials))
+    for i, size in enumerate(sizes):
+        unit = np.eye(size)[0]
+        for j, strength in enumerate((*ABOVE, BELOW)):
+            branch = jax.random.fold_in(key, 3 * i + j)
+            x = spiked_covariance_data(branch, size, round(size / RATIO), strength, trials, entries="uniform")
+            found = top(x @ np.swapaxes(x, 1, 2) / x.shape[2], unit)
+            if j < len(ABOVE):
+                values[i, j], overlaps[i, j] = found
+            else:
+                edge[i, 0], hidden[i] = found
+    places = spiked_covariance_eigenvalue(np.asarray(ABOVE), RATIO)
+    companion = RATIO * marchenko_pastur_stieltjes(places, RATIO).real - (1 - RATIO) / places
+    threshold = spiked_covariance_threshold(RATIO)
+    joins = spiked_covariance_eigenvalue(np.asarray([threshold, threshold / 2]), RATIO)
+    labels = {"strength": np.asarray(ABOVE)}
+    return {
+        "outlier": Law(places, values, along=labels, sizes=sizes, order=1.0),
+        "overlap": Law(
+            spiked_covariance_overlap(np.asarray(ABOVE), RATIO), overlaps, along=labels, sizes=sizes, order=1.0
+        ),
+        "edge": Law(spiked_covariance_eigenvalue(np.asarray([BELOW]), RATIO), edge, sizes=sizes, order=2 / 3),
+        # It falls like 1/N, but is the square of a nearly normal variable: that it falls is what so few draws settle.
+        "hidden": Limit(np.asarray(sizes), hidden, order=0.25),
+        "equation": Identity(companion, -1 / (1 + np.asarray(ABOVE)), condition=10.0),
+        "joins the edge": Identity(joins, marchenko_pastur_edges(RATIO)[1], condition=10.0),
+    }
+
+
+@spiked_covariance_transition.control("the population eigenvalue 1 + θ itself", of="outlier")
+def no_inflation(evidence):
+    return replace(evidence, predicted=1 + evidence.along["strength"])
+
+
+@spiked_covariance_transition.control("1 − a/θ² for the overlap", of="overlap")
+def without_denominator(evidence):
+    return replace(evidence, predicted=1 - RATIO / evidence.along["strength"] ** 2)
+
+
+@claim(
+    items={},
+    says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
+    r"$\theta+1/\theta$, its eigenvector overlapping by $1-1/\theta^2$; for $\theta\le1$ the eigenvalue is at the edge "
+    "2 and the overlap vanishes.",
+    needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
+    full=dict(sizes=(80, 160, 320), trials=200),
+)
+def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 160):
+    strengths = (2.0, 4.0, 0.5)
+    values, overlaps = np.empty((2, len(sizes), 2, trials))
+    edge, hidden = np.empty((len(sizes), 1, trials)), np.empty((len(sizes), trials))
+    for i, size in enumerate(sizes):
+        for j, strength in enumerate(strengths):
+            branch = jax.random.fold_in(key, 3 * i + j)
+            drawn = spiked_wigner_matrix(branch, size, strength, trials, entries="rademacher")
+            found = top(drawn, np.full(size, size**-0.5))
+            if j < 2:
+                values[i, j], overlaps[i, j] = found
+            else:
+                edge[i, 0], hidden[i] = found
+    above = np.asarray(strengths[:2])
+    return {
+        "outlier": Law(spiked_wigner_eigenvalue(above), values, along={"strength": above}, sizes=sizes, order=1.0),
+        "overlap": Law(spiked_wigner_overlap(above), overlaps, along={"strength": above}, sizes=sizes, order=1.0),
+        "edge": Law(spiked_wigner_eigenvalue(np.asarray([0.5])), edge, sizes=sizes, order=2 / 3),
+        # It falls like 1/N, but is the square of a nearly normal variable: that it falls is what so few draws settle.
+        "hidden": Limit(np.asarray(sizes), hidden, order=0.25),
+    }
+
+
+@spiked_wigner_transition.control("max(θ, 2) for the eigenvalue", of="outlier")
+def larger_of_both(evidence):
+    return replace(evidence, predicted=np.maximum(evidence.along["strength"], 2))
+
+
+@spiked_wigner_transition.control("1 − 1/θ for the overlap", of="overlap")
+def unsquared_overlap(evidence):
+    return replace(evidence, predicted=1 - 1 / evidence.along["strength"])

@@ -1,0 +1,330 @@
+"""Resolvents, Stieltjes transforms, the way back from them, and the equation of the Marchenko–Pastur law."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+import scipy.linalg
+from annotated_types import Interval
+
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim
+from deeptheory.randomness import generator
+from deeptheory.spectra.marchenko_pastur import (
+    draw_entries,
+    marchenko_pastur_atom,
+    marchenko_pastur_cdf,
+    marchenko_pastur_edges,
+    marchenko_pastur_pdf,
+    sample_covariance_eigenvalues,
+    spectral_distance,
+)
+from deeptheory.spectra.resolvent import contour_function, contour_weight, resolvent, spectral_function
+from deeptheory.spectra.spectral_measure import empirical_cdf, escaping_mass, linear_statistic
+from deeptheory.spectra.stieltjes import (
+    inverted_density,
+    inverted_mass,
+    marchenko_pastur_equation,
+    marchenko_pastur_iteration,
+    marchenko_pastur_stieltjes,
+    stieltjes_difference_bound,
+    stieltjes_transform,
+    total_mass,
+)
+
+PLACES = np.asarray([1 + 0.5j, 0.3 + 0.1j, -0.5 + 0.2j, 2.5 - 0.3j, 6 + 2j])
+"""Points off the real line, in both half planes, over the spectrum and beside it."""
+ANGLES = (np.arange(4000) + 0.5) * np.pi / 4000
+VARIANCE = 1.7
+
+
+def parts(values):
+    """Real and imaginary parts, on a last axis."""
+    return np.stack([np.real(values), np.imag(values)], axis=-1)
+
+
+def integrated(function, ratio, variance=VARIANCE):
+    """Integrate against the law: the density in the angle x = middle − radius cos φ by equal steps, plus the atom."""
+    low, high = map(float, marchenko_pastur_edges(ratio, variance))
+    x = (high + low) / 2 - (high - low) / 2 * np.cos(ANGLES)
+    weights = np.asarray(marchenko_pastur_pdf(x, ratio, variance)) * (high - low) / 2 * np.sin(ANGLES) * np.pi / 4000
+    atom = float(marchenko_pastur_atom(ratio))
+    return (function(x) * weights).sum(-1) + (atom * function(np.zeros(1))[..., 0] if atom else 0)
+
+
+@claim(
+    items={
+        "J6.3": ("moments", "counts"),
+        "J6.6": ("contour", "nodes", "traces"),
+        "J6.7": ("transform", "other half plane"),
+    },
+    says=r"The spectral measure of $W$ has moments $\frac1N\operatorname{tr}W^k$, and its Stieltjes transform is "
+    r"$\frac1N\operatorname{tr}(W-z)^{-1}$. The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ is $f(A)$, for the "
+    "exponential, the root, and the projection on part of the spectrum; with $n$ nodes on a circle the projection is "
+    "$1/(1+u^n)$ at an eigenvalue $u$ radii from the centre. $\\frac1N\\operatorname{tr}f(A)$ is the mean of $f$.",
+    needs="a symmetric matrix; f analytic inside a circle that no eigenvalue lies on",
+)
+def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] = 24):
+    draw = generator(key)
+    x = draw_entries(key, (size, 2 * size))
+    covariance, values = x @ x.T / (2 * size), sample_covariance_eigenvalues(x)
+    orders = np.arange(1, 7)
+    powers = np.asarray([np.trace(np.linalg.matrix_power(covariance, k)) / size for k in orders])
+    levels = np.linspace(0.05, 3, 40)
+    # Sylvester: as many eigenvalues lie below c as there are negative ones in the block-diagonal factor of W − c.
+    negative = [(np.linalg.eigvalsh(scipy.linalg.ldl(covariance - c * np.eye(size))[1]) < 0).sum() for c in levels]
+    rotation = np.linalg.qr(draw.standard_normal((size, size)))[0]
+    spectrum = np.concatenate([draw.uniform(0.5, 1, size // 2), draw.uniform(2.5, 3, size - size // 2)])
+    matrix = rotation * spectrum @ rotation.T
+    matrix = (matrix + matrix.T) / 2
+    # Centre and radius: the circle stays clear of the branch point of the root; the last holds the upper group only.
+    circles = {"exp": (np.exp, 1.75, 1.5), "root": (np.sqrt, 1.75, 1.5), "upper": (np.ones_like, 2.75, 0.9)}
+    contours = np.asarray([contour_function(matrix, *circle, nodes=400) for circle in circles.values()])
+    upper = [spectral_function(matrix, f) for f in (np.exp, np.sqrt, lambda value: (value > 1.75).astype(float))]
+    sums = [linear_statistic(spectrum, f) for f in (np.exp, np.sqrt)]
+    few = np.asarray([2, 5, 8, 16])
+    inside = [np.diag(rotation.T @ contour_function(matrix, np.ones_like, 2.75, 0.9, nodes=n) @ rotation) for n in few]
+    weights = [contour_weight(spectrum, 2.75, 0.9, nodes=int(n)) for n in few]
+    traces = np.asarray([np.trace(resolvent(covariance, z)) / size for z in PLACES])
+    transform = stieltjes_transform(values, PLACES)
+    mirrored = stieltjes_transform(values, PLACES.conj())
+    return {
+        "moments": Identity(linear_statistic(values, lambda v: v ** orders[:, None]), powers, size=size),
+        "counts": Exact(np.asarray(negative), np.rint(size * empirical_cdf(values, levels)).astype(int)),
+        "contour": Identity(parts(contours), parts(np.asarray(upper)), scale=np.exp(3.0), condition=10.0, size=size),
+        "nodes": Identity(parts(inside), parts(weights), scale=1.0, condition=10.0, size=size, along={"nodes": few}),
+        "traces": Identity(np.trace(np.real(contours[:2]), axis1=1, axis2=2) / size, np.asarray(sums), size=400.0),
+        "transform": Identity(parts(traces), parts(transform), scale=10.0, size=size),
+        "other half plane": Identity(parts(mirrored), parts(transform.conj()), scale=10.0, size=size),
+    }
+
+
+@functions_of_a_matrix.control("(A − z) in the contour integral, as printed", erratum="J6.6", of="contour")
+def printed_sign(evidence):
+    return replace(evidence, left=-evidence.left)
+
+
+@functions_of_a_matrix.control("the trace without 1/N, as printed", erratum="J6.7", of="transform")
+def printed_trace(evidence):
+    return replace(evidence, left=evidence.left * evidence.size)
+
+
+@functions_of_a_matrix.control("f(W)/N in place of its trace's mean: the largest eigenvalue's powers", of="moments")
+def largest_only(evidence):
+    return replace(evidence, right=evidence.right[0] ** np.arange(1, 7))
+
+
+@claim(
+    items={"J6.8": ("convolution", "fixed point", "density", "everywhere", "mass", "end points")},
+    says=r"$\frac1\pi\operatorname{Im}S(x+i\epsilon)$ is the density of the measure after a Cauchy variable of scale "
+    r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the Marchenko–Pastur density, with error of order $\epsilon$ "
+    r"inside the support and $\sqrt\epsilon$ over all of the line, and its integral recovers the mass of an interval, "
+    "of whose end points half the mass is counted.",
+    needs="no mass at the end points of the interval, or else half of it is counted",
+)
+def stieltjes_inversion(key, *, ratio: Annotated[float, Interval(ge=0.05, le=0.8)] = 0.4):
+    draw = generator(key)
+    atoms, weights = np.sort(draw.uniform(-2, 2, 7)), draw.dirichlet(np.ones(7))
+    x = np.linspace(-3, 3, 101)
+
+    def discrete(z):
+        return stieltjes_transform(atoms, z, weights)
+
+    def law(z):
+        return marchenko_pastur_stieltjes(z, ratio, VARIANCE)
+
+    smooth = [[inverted_density(discrete, x, e), (weights * cauchy_density(x, atoms, e)).sum(1)] for e in (0.01, 0.3)]
+    low, high = map(float, marchenko_pastur_edges(ratio, VARIANCE))
+    points = np.linspace(low, high, 41)
+    # The transform known only as a fixed point, against the law smeared out by quadrature.
+    solved = inverted_density(lambda z: marchenko_pastur_iteration(z, ratio, VARIANCE, steps=2000), points, 0.1)
+    smeared = integrated(lambda y: cauchy_density(points, y, 0.1).squeeze(), ratio)
+    heights = np.geomspace(1e-2, 1e-5, 4)
+    # Odd steps, so that the edges themselves, where the error is largest, are among the points.
+    line = np.linspace(low - 1, high + 1, 2001)
+    line = np.sort(np.concatenate([line, [low, high]]))
+    gaps = np.asarray(
+        [abs(inverted_density(law, line, e) - marchenko_pastur_pdf(line, ratio, VARIANCE)) for e in heights]
+    )
+    middle = (line > low + 0.1) & (line < high - 0.1)
+    pieces = [(low - 0.5, 1.0), (1.0, 2.0), (2.0, high + 0.5)]
+    truth = [float(np.diff(np.asarray(marchenko_pastur_cdf(np.asarray(ends), ratio, VARIANCE)))[0]) for ends in pieces]
+    wide = np.geomspace(0.2, 0.0125, 5)
+    masses = np.asarray([[inverted_mass(law, *ends, e) for ends in pieces] for e in wide])
+    # Equal atoms at 0, 1, 2, 4: the interval (0, 2] ends on two of them. The rest is the tail of a Cauchy variable.
+    fine, atoms = np.geomspace(0.02, 0.0025, 4), np.asarray([0.0, 1, 2, 4])
+    marked = np.asarray([inverted_mass(lambda z: stieltjes_transform(atoms, z), 0, 2, e) for e in fine])
+    return {
+        "convolution": Identity(*np.swapaxes(smooth, 0, 1), size=7.0),
+        "fixed point": Identity(solved, smeared, size=4000.0),
+        "density": Rate(1 / heights, gaps[:, middle].max(1), exponent=-1.0, rivals=(-0.5, -2.0)),
+        "everywhere": Rate(1 / heights, gaps.max(1), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "mass": Rate(1 / wide, abs(masses - truth).max(1), exponent=-1.0, rivals=(-2.0, -0.5)),
+        "end points": Identity(marked, 1 / 2, error=2 * fine / np.pi, along={"epsilon": fine}),
+    }
+
+
+def cauchy_density(x, centre, scale):
+    """The Cauchy density of this scale at x − centre, x along rows."""
+    return scale / (np.pi * ((x[:, None] - centre) ** 2 + scale**2))
+
+
+@stieltjes_inversion.control("the mass of (a, b] although both ends carry mass", of="end points")
+def ends_with_mass(evidence):
+    return replace(evidence, right=3 / 4)
+
+
+@stieltjes_inversion.control("1/(2π) in place of 1/π", of="convolution")
+def half_as_much(evidence):
+    return replace(evidence, left=evidence.left / 2)
+
+
+@claim(
+    items={
+        "J6.9": ("bound", "sharp", "transform", "distribution", "back", "vague limit"),
+        "J6.17": ("vague limit", "test functions", "mass kept", "mass of the limit"),
+    },
+    says=r"Transforms of measures whose distribution functions are $D$ apart differ by at most $2D/v$ at height $v$, "
+    r"and no constant below 2 will do; conversely masses after smoothing differ by at most $\frac{b-a}\pi$ times the "
+    "difference of transforms. Both distances of a sample covariance to the Marchenko–Pastur law vanish together. "
+    r"Transforms see the vague limit alone: those of $(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$, as "
+    "$1/n$, though every one of the measures has mass one and its weak limit does not exist.",
+    needs="convergence of transforms at every z off the line gives weak convergence only to a limit of mass one",
+    full=dict(sizes=(50, 100, 200, 400)),
+)
+def stieltjes_continuity(
+    key,
+    *,
+    sizes: Sizes = (20, 40, 80, 128),
+    trials: Trials = 200,
+    alpha: Annotated[float, Interval(ge=1.0, le=10.0)] = 2.0,
+    share: Probability = 0.3,
+    law: Annotated[float, Interval(ge=0.05, le=20.0)] = 0.5,
+):
+    heights = np.abs(np.imag(PLACES))
+    gaps, distances = np.empty((len(sizes), trials, len(PLACES))), np.empty((len(sizes), trials))
+    back = []
+    for i, size in enumerate(sizes):
+        x = draw_entries(jax.random.fold_in(key, i), (trials, size, int(alpha * size)), "uniform")
+        values = sample_covariance_eigenvalues(x)
+        gaps[i] = abs(stieltjes_transform(values, PLACES) - marchenko_pastur_stieltjes(PLACES, law))
+        distances[i] = spectral_distance(values, law)
+        both = [lambda z, v=values[0]: stieltjes_transform(v, z), lambda z: marchenko_pastur_stieltjes(z, law)]
+        masses = [inverted_mass(transform, 0.5, 1.5, 0.1) for transform in both]
+        line = np.linspace(0.5, 1.5, 400) + 0.1j
+        back.append([abs(masses[0] - masses[1]), abs(both[0](line) - both[1](line)).max() / np.pi])
+    levels = np.asarray([0.1, 1.0, 3.0])
+    far = [stieltjes_transform(np.asarray(points), 1j * levels) for points in ([0.0], [-1e9, 1e9])]
+    away = np.geomspace(10, 1e4, 7)
+    measures = [escaping_mass(n, share) for n in away]
+    limit = (1 - share) * stieltjes_transform(np.zeros(1), PLACES)
+    missing = [abs(stieltjes_transform(points, PLACES, weights) - limit).max() for points, weights in measures]
+    # Continuous functions of bounded support, and one that is constant at infinity and so no test of vague convergence.
+    hats = [
+        [(weights * np.maximum(1 - abs(points - c) / 3, 0)).sum() for c in (-1, 0, 2)] for points, weights in measures
+    ]
+    hat = (1 - share) * np.asarray([2 / 3, 1.0, 1 / 3])
+    whole = [total_mass(lambda z, m=m: stieltjes_transform(m[0], z, m[1]), 1e12) for m in measures]
+    left = total_mass(lambda z: (1 - share) * stieltjes_transform(np.zeros(1), z), 1e12)
+    bound = stieltjes_difference_bound(distances[..., None], heights)
+    return {
+        "bound": Inequality(gaps, bound),
+        "sharp": Identity(abs(far[0] - far[1]), stieltjes_difference_bound(0.5, levels)),
+        "transform": Limit(np.asarray(sizes), gaps.max(2), order=1.0),
+        # The largest fluctuation of the counting function is of order log N.
+        "distribution": Limit(np.asarray(sizes), distances / np.log(sizes)[:, None], order=1.0),
+        "back": Inequality(*np.asarray(back).T),
+        "vague limit": Rate(away, np.asarray(missing), exponent=-1.0, rivals=(-0.5, -2.0)),
+        "test functions": Identity(np.asarray(hats), hat),
+        "mass kept": Identity(np.asarray(whole), 1.0),
+        "mass of the limit": Identity(left, 1 - share),
+    }
+
+
+stieltjes_continuity.control(
+    "the law of ratio α, which the spectrum does not tend to", of="transform", law=2.0, trials=16
+)
+
+
+@stieltjes_continuity.control("weak convergence: the limit keeps the mass", of="mass of the limit")
+def limit_keeps_the_mass(evidence):
+    return replace(evidence, right=1.0)
+
+
+@stieltjes_continuity.control("D/v, half the bound", of="sharp")
+def half_the_bound(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+NEGATIVE = np.asarray([0.05, 0.5, 2.0])
+"""Ridges: the transform is read at minus these."""
+
+
+@claim(
+    items={
+        "J6.10": ("equation", "quadrature", "iteration", "residual"),
+        "J7.6": ("negative axis", "origin", "matrices"),
+    },
+    says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $a=1/\alpha$ solves "
+    r"$1+zS=s^2S/(1+s^2S/\alpha)$; the quadratic formula, fixed-point iteration and the integral of the density agree. "
+    r"The transform of a sample covariance solves it up to order $1/N$. At $-z$ it is "
+    r"$[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
+    r"$\frac1p\operatorname{tr}(\hat\Sigma+z)^{-1}$, with $S(0^+)=1/(1-\gamma)$ below one and $zS(-z)\to1-1/\gamma$ "
+    "above.",
+    needs=r"$\operatorname{Im}S>0$ where $\operatorname{Im}z>0$ selects the root",
+    full=dict(sizes=(50, 100, 200, 400), trials=128),
+)
+def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 128, put: Literal["1/α", "α"] = "1/α"):
+    ratios = np.asarray([0.3, 0.8, 2.5])
+    closed = np.asarray([marchenko_pastur_stieltjes(PLACES, a, VARIANCE) for a in ratios])
+    defect = marchenko_pastur_equation(closed, PLACES, ratios[:, None], VARIANCE)
+    exact = np.asarray([integrated(lambda x: 1 / (x - PLACES[:, None]), a) for a in ratios])
+    iterated = np.asarray([marchenko_pastur_iteration(PLACES, a, VARIANCE, steps=3000) for a in ratios])
+    below = np.asarray([marchenko_pastur_stieltjes(-NEGATIVE, a, VARIANCE) for a in ratios])
+    direct = np.asarray([integrated(lambda x: 1 / (x + NEGATIVE[:, None]), a) for a in ratios])
+    tiny = 1e-10
+    start = [marchenko_pastur_stieltjes(-tiny, a).real * (tiny if a > 1 else 1) for a in ratios]
+    z, cases = PLACES[0], ((0.5, "rademacher"), (2.0, "student"))
+    traces, residual = np.empty((len(sizes), len(cases), len(NEGATIVE), trials)), np.empty((len(sizes), trials))
+    limits = np.asarray([marchenko_pastur_stieltjes(-NEGATIVE, gamma).real for gamma, _ in cases])
+    for i, j in np.ndindex(len(sizes), len(cases)):
+        size, (gamma, entries) = sizes[i], cases[j]
+        x = draw_entries(jax.random.fold_in(key, 2 * i + j), (trials, size, round(size / gamma)), entries)
+        values = sample_covariance_eigenvalues(x)
+        # The mean of tr W/N is one: its fluctuation is taken off, with the derivative of the transform in the scale.
+        ends = [marchenko_pastur_stieltjes(-NEGATIVE, gamma, scale).real for scale in (0.99, 1.01)]
+        slope = (ends[1] - ends[0]) / 0.02
+        traces[i, j] = (np.real(stieltjes_transform(values, -NEGATIVE)) - slope * (values.mean(1) - 1)[:, None]).T
+        if j == 0:
+            transform = stieltjes_transform(values, z)
+            residual[i] = abs(marchenko_pastur_equation(transform, z, gamma if put == "1/α" else 1 / gamma))
+    return {
+        "equation": Identity(parts(1 + PLACES * closed), parts(1 + PLACES * closed - defect), scale=10.0),
+        "quadrature": Identity(parts(closed), parts(exact), scale=10.0, size=4000.0),
+        "iteration": Identity(parts(closed), parts(iterated), scale=10.0, error=1e-11),
+        "residual": Rate(np.asarray(sizes), residual, exponent=-1.0, rivals=(-0.5,)),
+        "negative axis": Identity(parts(below), parts(direct), scale=10.0, size=4000.0),
+        "origin": Identity(np.asarray(start), [1 / 0.7, 1 / 0.2, 0.6], error=1e-7),
+        "matrices": Law(
+            limits,
+            traces,
+            along={"case": np.asarray([f"γ = {g:g}, {law}" for g, law in cases]), "z": NEGATIVE},
+            sizes=sizes,
+            order=1.0,
+        ),
+    }
+
+
+self_consistency.control("α for 1/α in the equation", of="residual", put="α", trials=16)
+
+
+@self_consistency.control("the other root of the quadratic", of="quadrature")
+def other_root(evidence):
+    first = evidence.left[..., 0] + 1j * evidence.left[..., 1]
+    second = 1 / (np.asarray([0.3, 0.8, 2.5])[:, None] * VARIANCE * PLACES * first)
+    return replace(evidence, left=parts(second))
+
+
+@self_consistency.control("below one, 1 − 1/γ for the limit of S at the origin", of="origin")
+def exchanged_origins(evidence):
+    return replace(evidence, right=np.asarray([1 - 1 / 0.3, 1 - 1 / 0.8, 0.6]))

@@ -1,0 +1,92 @@
+"""Compression: networks and classifiers replaced by ones with fewer parameters that say nearly the same (arora 5.5)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from deeptheory.generalization.norms import lipschitz_bound
+
+__all__ = [
+    "compressed_within",
+    "compression_bound",
+    "degrees_of_freedom",
+    "project",
+    "sparsify",
+    "truncate",
+    "truncate_network",
+    "truncation_rank",
+]
+
+Matrix = Float[Array | np.ndarray, "_out _in"]
+Vector = Float[np.ndarray, " d"]
+
+
+def compressed_within(outputs: Float[Array | np.ndarray, "n k"], compressed: Float[Array | np.ndarray, "n k"]) -> float:
+    """The γ of (γ, S)-compressibility: the largest change of any output on the sample. Reference: arora Def. 5.5.1."""
+    return float(np.max(np.abs(np.asarray(outputs) - np.asarray(compressed))))
+
+
+def compression_bound(parameters: float | int, values: float | int, samples: int, delta: float) -> float:
+    """√((q·ln r + ln(1/δ))/(2m)): what L(g) may exceed the margin loss of f by, g one of r^q compressed functions.
+
+    The margin loss is at 2γ when outputs change by up to γ: both sides of the margin may move. Reference: arora
+    Thm 5.5.3, which prints γ.
+    """
+    if parameters < 0 or values < 1 or not 0 < delta <= 1:
+        raise ValueError(f"need q ≥ 0, r ≥ 1 and δ in (0, 1], got {parameters}, {values} and {delta}")
+    return float(np.sqrt((parameters * np.log(values) + np.log(1 / delta)) / (2 * samples)))
+
+
+def truncate(matrix: Matrix, share: float) -> Float[np.ndarray, "_out _in"]:
+    """Drop the singular values below share·‖A‖₂: a change below share·‖A‖₂ in spectral norm (arora Lemma 5.5.7)."""
+    u, s, v = np.linalg.svd(np.asarray(matrix), full_matrices=False)
+    return (u * np.where(s >= share * s[0], s, 0.0)) @ v
+
+
+def truncation_rank(stable_rank: float, share: float) -> float:
+    """srank/share²: no more singular values are share·‖A‖₂ or larger. Reference: arora Lemma 5.5.7."""
+    return stable_rank / share**2
+
+
+def truncate_network(
+    layers: Sequence[Matrix], *, margin: float, radius: float
+) -> tuple[list[Float[np.ndarray, "_out _in"]], float]:
+    """Truncate every layer at δ = γ/(3d·‖x‖·∏‖Aⱼ‖₂): outputs move by less than γ/2 on inputs up to this radius.
+
+    Returns the layers and δ. Each layer alone moves outputs by at most γ/(3d); all together by at most
+    ‖x‖·∏‖Aⱼ‖₂·((1+δ)^d − 1) ≤ (e^{1/3} − 1)γ ≈ 0.396γ when γ ≤ ‖x‖·∏‖Aⱼ‖₂. Reference: arora Prob. 5.5.8.
+    """
+    share = margin / (3 * len(layers) * radius * lipschitz_bound(layers))
+    return [truncate(layer, share) for layer in layers], share
+
+
+def degrees_of_freedom(height: int, width: int, rank: int) -> int:
+    """r(h + w − r): the dimension of the manifold of h × w matrices of rank r. arora 5.5.2 counts 2hr."""
+    return rank * (height + width - rank)
+
+
+def sparsify(
+    generator: np.random.Generator, classifier: Vector, margin: float, draws: int
+) -> Float[np.ndarray, "draws d"]:
+    """Keep coordinate i with probability pᵢ = min(1, 8cᵢ²/γ²), divided by it: unbiased, at most 8‖c‖²/γ² kept in mean.
+
+    The variance of ĉ·u is Σ (1/pᵢ − 1)cᵢ²uᵢ² ≤ γ²‖u‖²/8, so |ĉ·u − c·u| ≥ γ with probability at most 1/8 for ‖u‖ = 1.
+    Reference: arora 5.5.1 and Prob. 5.5.4.
+    """
+    kept = np.minimum(1.0, 8 * classifier**2 / margin**2)
+    chosen = generator.random((draws, len(classifier))) < kept
+    return np.where(chosen, classifier / np.where(kept > 0, kept, 1.0), 0.0)
+
+
+def project(
+    generator: np.random.Generator, first: Vector, second: Vector, dimension: int, draws: int
+) -> Float[np.ndarray, " draws"]:
+    """⟨Mc, Mu⟩ for Gaussian M with `dimension` rows and entries of variance 1/k: mean ⟨c, u⟩, variance (1 + ⟨c,u⟩²)/k.
+
+    For unit vectors; drawn in the plane they span, which is all that M acts on. Reference: arora Prob. 5.5.5.
+    """
+    across = second - (first @ second) * first / (first @ first)
+    plane = np.array([[np.linalg.norm(first), 0.0], [first @ second / np.linalg.norm(first), np.linalg.norm(across)]])
+    images = generator.standard_normal((draws, dimension, 2)) @ plane.T
+    return np.sum(images[..., 0] * images[..., 1], axis=1) / dimension

@@ -1,0 +1,93 @@
+"""Norms, margins and Lipschitz constants of bias-free ReLU networks, given by their weight matrices (out × in)."""
+
+from collections.abc import Sequence
+from math import prod
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+__all__ = [
+    "frobenius_norm",
+    "lipschitz_bound",
+    "margin_loss",
+    "margins",
+    "normalized_margins",
+    "path_norm",
+    "relu_network",
+    "row_group_norm",
+    "spectral_norm",
+    "stable_rank",
+]
+
+Matrix = Float[Array | np.ndarray, "_out _in"]
+Layers = Sequence[Matrix]
+
+
+def relu_network(layers: Layers, inputs: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n k"]:
+    """A_L·relu(A_{L−1}·…·relu(A₁x)), a row for each input; a layer times c > 0 gives the output times c."""
+    hidden = jnp.asarray(inputs)
+    for layer in layers[:-1]:
+        hidden = jax.nn.relu(hidden @ jnp.asarray(layer).T)
+    return hidden @ jnp.asarray(layers[-1]).T
+
+
+def spectral_norm(matrix: Matrix) -> float:
+    """Largest singular value."""
+    return float(np.linalg.norm(np.asarray(matrix), 2))
+
+
+def frobenius_norm(matrix: Matrix) -> float:
+    """Root of the sum of squared entries."""
+    return float(np.linalg.norm(np.asarray(matrix)))
+
+
+def row_group_norm(matrix: Matrix) -> float:
+    """‖Aᵀ‖₂,₁: the sum over the rows of A, one for each output unit, of their Euclidean norms."""
+    return float(np.sum(np.linalg.norm(np.asarray(matrix), axis=1)))
+
+
+def stable_rank(matrix: Matrix) -> float:
+    """‖A‖_F²/‖A‖₂², between 1 and the rank, and continuous in A. Reference: arora 5.5.2."""
+    return frobenius_norm(matrix) ** 2 / spectral_norm(matrix) ** 2
+
+
+def path_norm(layers: Layers) -> float:
+    """Root of the sum over all paths from an input to an output of the squared product of their weights.
+
+    Invariant under rescaling of single hidden units: incoming weights times c, outgoing divided by c.
+    """
+    flow = np.ones(np.shape(layers[0])[1])
+    for layer in layers:
+        flow = np.asarray(layer) ** 2 @ flow
+    return float(np.sqrt(np.sum(flow)))
+
+
+def lipschitz_bound(layers: Layers) -> float:
+    """∏‖Aᵢ‖₂ ≥ ‖f(x) − f(x′)‖/‖x − x′‖; attained by aligned layers of rank one with entries ≥ 0.
+
+    Reference: arora 5.5.2, handbook 8.3.1.
+    """
+    return prod(spectral_norm(layer) for layer in layers)
+
+
+def margins(
+    outputs: Float[Array | np.ndarray, "n k"], labels: Int[Array | np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """f(x)[y] − max_{j≠y} f(x)[j]: positive where the prediction is right. Reference: arora 5.5, handbook 8.2."""
+    outputs, rows = np.asarray(outputs, float), np.arange(len(np.asarray(labels)))
+    own = outputs[rows, np.asarray(labels)]
+    others = outputs.copy()
+    others[rows, np.asarray(labels)] = -np.inf
+    return own - others.max(axis=1)
+
+
+def margin_loss(values: Float[np.ndarray, " n"], margin: float = 0.0) -> float:
+    """Share of the examples whose margin is at most γ; at γ = 0 the training error, ties counted as errors."""
+    return float(np.mean(np.asarray(values) <= margin))
+
+
+def normalized_margins(layers: Layers, inputs: Float[Array | np.ndarray, "n d"], labels) -> Float[np.ndarray, " n"]:
+    """Margins divided by ∏‖Aᵢ‖₂: unchanged when layers are multiplied by positive numbers; handbook 8.3.2."""
+    return margins(relu_network(layers, inputs), labels) / lipschitz_bound(layers)

@@ -1,0 +1,107 @@
+"""Ridge resolvents of a sample covariance in one direction: the path to the ridgeless bias, and its limit.
+
+Here the p × n matrix X has the samples as columns, Σ̂ = XXᵀ/n, γ = p/n, and z > 0 is the ridge.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
+
+__all__ = [
+    "bilinear_resolvent",
+    "integer_determinant",
+    "pseudo_inverse",
+    "ridge_bias",
+    "ridge_bias_limit",
+    "ridge_bias_slope",
+    "ridge_bias_slope_bound",
+    "ridge_inverse",
+]
+
+AnyArray = Array | np.ndarray
+Scalar = float | int | np.floating | Float[AnyArray, ""]
+
+
+def pseudo_inverse(matrix: Float[AnyArray, "*batch n m"]) -> Float[AnyArray, "*batch m n"]:
+    """Return V diag(1/σᵢ where σᵢ ≠ 0) Uᵀ, the Moore–Penrose inverse. jagannath Def. 7.2.
+
+    Singular values below max(n, m) units of rounding of the largest count as zero.
+    """
+    xp = matrix.__array_namespace__()
+    rotation, singular, reflection = xp.linalg.svd(matrix, full_matrices=False)
+    kept = singular > max(matrix.shape[-2:]) * xp.finfo(matrix.dtype).eps * singular[..., :1]
+    inverse = xp.where(kept, 1 / xp.where(kept, singular, 1), 0)
+    return xp.swapaxes(reflection, -1, -2) * inverse[..., None, :] @ xp.swapaxes(rotation, -1, -2)
+
+
+def ridge_inverse(matrix: Float[AnyArray, "*batch n m"], penalty: Scalar) -> Float[AnyArray, "*batch n m"]:
+    """Return (AAᵀ + δ)⁻¹A, which tends to (AAᵀ)⁺A as δ → 0, with an error of order δ. jagannath Ch. 7 Sec. 2."""
+    xp = matrix.__array_namespace__()
+    gram = matrix @ xp.swapaxes(matrix, -1, -2) + penalty * xp.eye(matrix.shape[-2])
+    return xp.linalg.solve(gram, matrix)
+
+
+def bilinear_resolvent(
+    values: Float[AnyArray, "*batch p"], seen: Float[AnyArray, "*batch p"], ridge: Float[AnyArray, " k"]
+) -> Float[AnyArray, "*batch k"]:
+    """Return ⟨β, (Σ̂ + z)⁻¹β⟩ at several ridges from the eigenvalues of Σ̂ and the coordinates of β on its eigenvectors.
+
+    It tends to r² S_γ(−z) for every direction that is fixed beforehand. jagannath Thm 7.6 (Rubio and Mestre 2011).
+    """
+    return (seen[..., None] ** 2 / (values[..., None] + ridge)).sum(-2)
+
+
+def ridge_bias(
+    values: Float[AnyArray, "*batch p"], seen: Float[AnyArray, "*batch p"], ridge: Float[AnyArray, " k"]
+) -> Float[AnyArray, "*batch k"]:
+    """Return f(z) = z⟨β, (Σ̂ + z)⁻¹β⟩, which falls to the ridgeless bias βᵀΠβ as z → 0; at most r²."""
+    return ridge * bilinear_resolvent(values, seen, ridge)
+
+
+def ridge_bias_slope(
+    values: Float[AnyArray, "*batch p"], seen: Float[AnyArray, "*batch p"], ridge: Float[AnyArray, " k"]
+) -> Float[AnyArray, "*batch k"]:
+    """Return f'(z) = ⟨β, (Σ̂ + z)⁻²Σ̂β⟩. jagannath Ch. 7 Sec. 2."""
+    return (seen[..., None] ** 2 * values[..., None] / (values[..., None] + ridge) ** 2).sum(-2)
+
+
+def ridge_bias_slope_bound(
+    smallest: Float[AnyArray, "*batch"] | Scalar,
+    largest: Float[AnyArray, "*batch"] | Scalar,
+    ridge: Float[AnyArray, " k"],
+    signal: Scalar,
+) -> Any:
+    """Bound |f'(z)| by r² λ_max/(λ_min⁺ + z)², λ_min⁺ the smallest nonzero eigenvalue.
+
+    Attained where all nonzero eigenvalues are equal and β lies in their span. jagannath Ch. 7 Sec. 2.
+    """
+    smallest, largest = (np.asarray(each)[..., None] for each in (smallest, largest))
+    return signal * largest / (smallest + ridge) ** 2
+
+
+def ridge_bias_limit(ridge: Float[np.ndarray, " k"], gamma: Scalar, signal: Scalar = 1.0) -> Float[np.ndarray, " k"]:
+    """Return r² z S_γ(−z), the limit of f; at z = 0 it is r² max(0, 1 − 1/γ). jagannath Ch. 7 Sec. 2."""
+    positive = np.where(ridge > 0, ridge, 1.0)
+    path = positive * marchenko_pastur_stieltjes(-positive, gamma).real
+    return np.asarray(signal) * np.where(ridge > 0, path, max(0.0, 1 - 1 / gamma))
+
+
+def integer_determinant(matrix: Any) -> int:
+    """Return the determinant of a square matrix of whole numbers exactly, by rational elimination."""
+    rows = [[Fraction(int(entry)) for entry in row] for row in matrix]
+    value = Fraction(1)
+    for k in range(len(rows)):
+        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if pivot is None:
+            return 0
+        if pivot != k:
+            rows[k], rows[pivot], value = rows[pivot], rows[k], -value
+        value *= rows[k][k]
+        for i in range(k + 1, len(rows)):
+            share = rows[i][k] / rows[k][k]
+            rows[i] = [a - share * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return int(value)

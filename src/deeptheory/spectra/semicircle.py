@@ -1,0 +1,94 @@
+"""The semicircle law of symmetric random matrices and the circular law of matrices without symmetry."""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special
+from jaxtyping import Array, Float, Key, Num, UInt32
+
+from deeptheory.spectra.marchenko_pastur import draw_entries
+
+__all__ = [
+    "circular_radius_cdf",
+    "ginibre_radial_moment",
+    "semicircle_cdf",
+    "semicircle_moment",
+    "semicircle_pdf",
+    "semicircle_stieltjes",
+    "square_matrix",
+    "wigner_matrix",
+]
+
+AnyArray = Array | np.ndarray
+Scalar = float | int | np.floating | Float[AnyArray, ""]
+Keys = Key[Array, ""] | UInt32[Array, "2"]
+
+
+def _radius(variance: Scalar) -> Any:
+    if not variance > 0:
+        raise ValueError(f"variance must be positive, not {variance}")
+    return 2 * variance**0.5
+
+
+def semicircle_pdf(x: Float[AnyArray, "*shape"], variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
+    """Return the density √(4s² − x²)/(2πs²) on [−2s, 2s]."""
+    xp, radius = x.__array_namespace__(), _radius(variance)
+    return xp.sqrt(xp.maximum(radius**2 - x**2, 0.0)) / (2 * math.pi * variance)
+
+
+def semicircle_cdf(x: Float[AnyArray, "*shape"], variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
+    """Return ½ + (u√(1 − u²) + arcsin u)/π with u = x/(2s), clipped to the support."""
+    xp = x.__array_namespace__()
+    place = xp.clip(x / _radius(variance), -1.0, 1.0)
+    return 0.5 + (place * xp.sqrt((1 - place) * (1 + place)) + xp.arcsin(place)) / math.pi
+
+
+def semicircle_moment(order: int, variance: Any = 1) -> Any:
+    """Return the mean of xᵏ: s²ʲ times the j-th Catalan number for k = 2j, zero for odd k."""
+    if order < 0:
+        raise ValueError(f"order must be 0 or more, not {order}")
+    half, odd = divmod(order, 2)
+    return 0 if odd else variance**half * (math.comb(order, half) // (half + 1))
+
+
+def semicircle_stieltjes(z: complex | float | Num[AnyArray, "*shape"], variance: Scalar = 1.0) -> Any:
+    """Return the root of s²S² + zS + 1 = 0 that vanishes at infinity, for z off the support."""
+    z = np.asarray(z, complex) if isinstance(z, (complex, float, int)) else z.astype(complex)
+    xp, radius = z.__array_namespace__(), _radius(variance)
+    return -2 / (z + xp.sqrt(z - radius) * xp.sqrt(z + radius))
+
+
+def wigner_matrix(key: Keys, size: int, trials: int = 1, *, entries: str = "gaussian") -> Float[np.ndarray, "t n n"]:
+    """Draw symmetric matrices of spectral variance one: entries of variance 1/n, 2/n on the diagonal if Gaussian.
+
+    For Gaussian entries it is the orthogonal ensemble. Other laws have variance 1/n on the diagonal too, which the
+    limit does not see.
+    """
+    drawn = draw_entries(key, (trials, size, size), entries)
+    if entries == "gaussian":
+        return (drawn + np.swapaxes(drawn, 1, 2)) / (2 * size) ** 0.5
+    upper = np.triu(drawn)
+    return (upper + np.swapaxes(np.triu(drawn, 1), 1, 2)) / size**0.5
+
+
+def square_matrix(key: Keys, size: int, trials: int = 1, *, entries: str = "gaussian") -> Num[np.ndarray, "t n n"]:
+    """Draw matrices without symmetry: complex entries of mean square 1/n with independent parts (Ginibre)."""
+    parts = draw_entries(key, (2, trials, size, size), entries)
+    return (parts[0] + 1j * parts[1]) / (2 * size) ** 0.5
+
+
+def circular_radius_cdf(radius: Float[AnyArray, "*shape"]) -> Float[AnyArray, "*shape"] | np.floating:
+    """Return the share of eigenvalues of modulus at most r under the circular law, min(1, r²)."""
+    return radius.__array_namespace__().minimum(radius**2, 1.0)
+
+
+def ginibre_radial_moment(order: int, size: int) -> float:
+    """Return the exact mean of |λ|²ᵏ over the eigenvalues of a complex Ginibre matrix of entries' mean square 1/n.
+
+    The squared moduli, as a set, are independent Gamma variables of shapes 1 … n over n (Kostlan), so it is the mean of
+    j(j+1)…(j+k−1)/nᵏ over j ≤ n, which tends to 1/(k + 1).
+    """
+    if order < 0 or size < 1:
+        raise ValueError(f"order must be 0 or more and size positive, not {order} and {size}")
+    return float(scipy.special.poch(np.arange(1, size + 1), order).mean() / size**order)

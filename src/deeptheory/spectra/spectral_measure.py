@@ -1,0 +1,47 @@
+"""The empirical spectral measure of a matrix, 1/N at each eigenvalue: shares, linear statistics, and how far from I."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float
+
+__all__ = ["covariance_error", "covariance_error_limit", "empirical_cdf", "escaping_mass", "linear_statistic"]
+
+AnyArray = Array | np.ndarray
+Scalar = float | int | np.floating | Float[AnyArray, ""]
+
+
+def empirical_cdf(values: Float[np.ndarray, "*batch n"], x: Float[np.ndarray, " k"]) -> Float[np.ndarray, "*batch k"]:
+    """Return the share of eigenvalues up to each x. jagannath Def. 6.4."""
+    return (values[..., None] <= x).mean(-2)
+
+
+def linear_statistic(values: Float[AnyArray, "*batch n"], function: Callable[[Any], Any]) -> Any:
+    """Return ∫ f dμ_N, the mean of f over the eigenvalues, which is tr f(W)/N. jagannath Def. 6.4, Rem. 6.10."""
+    return function(values).mean(-1)
+
+
+def covariance_error(values: Float[np.ndarray, "*batch n"]) -> Float[np.ndarray, "*batch"] | np.floating:
+    """Return ‖W − I‖ from the eigenvalues of a sample covariance W, all of them, zeros included. jagannath Ex. 6.1."""
+    return abs(values - 1).max(-1)
+
+
+def covariance_error_limit(ratio: Scalar) -> Any:
+    """Return the limit a + 2√a of ‖W − I‖ for isotropic samples, a dimension over samples: the upper edge less one.
+
+    The upper edge is always the farther one from 1. Not zero for a > 0: jagannath Ex. 6.2, where the value is ours.
+    """
+    if not ratio > 0:
+        raise ValueError(f"ratio must be positive, not {ratio}")
+    return ratio + 2 * ratio**0.5
+
+
+def escaping_mass(distance: Scalar, share: Scalar) -> tuple[Float[np.ndarray, "2"], Float[np.ndarray, "2"]]:
+    """Return points and weights of (1 − p)δ₀ + p δ_n, whose vague limit as n grows is (1 − p)δ₀, not a probability.
+
+    jagannath Def. 6.19: vague convergence does not see mass that escapes, weak convergence does.
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must lie in [0, 1], not {share}")
+    return np.asarray([0.0, float(distance)]), np.asarray([1.0 - share, float(share)])

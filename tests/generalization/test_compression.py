@@ -1,0 +1,66 @@
+"""Compression: truncation, sparsification, projection, against exact moments."""
+
+import numpy as np
+import pytest
+
+from deeptheory.generalization.compression import (
+    compressed_within,
+    compression_bound,
+    degrees_of_freedom,
+    project,
+    sparsify,
+    truncate,
+    truncate_network,
+    truncation_rank,
+)
+from deeptheory.generalization.finite_classes import union_deviation
+from deeptheory.generalization.norms import stable_rank
+
+DRAW = np.random.default_rng(4)
+
+
+def test_truncation_keeps_the_large_singular_values():
+    a = np.diag([4.0, 2.0, 1.0, 0.1])
+    np.testing.assert_allclose(truncate(a, 0.3), np.diag([4.0, 2.0, 0.0, 0.0]), atol=1e-15)
+    assert truncation_rank(stable_rank(a), 0.5) == pytest.approx(stable_rank(a) * 4)
+
+
+def test_network_truncation_uses_the_stated_share():
+    layers = [2 * np.eye(3), np.diag([3.0, 1.0, 1e-3])]
+    compressed, share = truncate_network(layers, margin=0.6, radius=1.0)
+    assert share == pytest.approx(0.6 / (3 * 2 * 6))
+    assert np.linalg.matrix_rank(compressed[1]) == 2
+    assert truncate_network(layers, margin=0.6, radius=2.0)[1] == pytest.approx(share / 2)
+    assert np.linalg.matrix_rank(truncate(np.diag([2.0, 1.0]), 0.5)) == 2
+
+
+@pytest.mark.item("A5.24")
+def test_degrees_of_freedom_are_the_rank_of_the_tangent_space():
+    u, v = DRAW.standard_normal((5, 2)), DRAW.standard_normal((4, 2))
+    columns = [np.outer(e, v[:, r]).ravel() for e in np.eye(5) for r in range(2)]
+    columns += [np.outer(u[:, r], e).ravel() for e in np.eye(4) for r in range(2)]
+    assert np.linalg.matrix_rank(np.array(columns)) == degrees_of_freedom(5, 4, 2) == 14
+
+
+def test_sparsification_by_enumeration():
+    c = np.array([0.05, 0.1, 0.9])
+    kept = np.minimum(1, 8 * c**2 / 0.5**2)
+    draws = sparsify(DRAW, c, 0.5, 40_000)
+    np.testing.assert_allclose(draws.mean(0), c, atol=6 * (draws.std(0) / 200).max() + 1e-12)
+    np.testing.assert_allclose((draws != 0).mean(0), kept, atol=0.02)
+    assert np.all(draws[:, 2] == 0.9)
+
+
+def test_projection_has_the_stated_moments():
+    c = np.array([1.0, 0, 0])
+    u = np.array([0.6, 0.8, 0])
+    draws = project(DRAW, c, u, 50, 40_000)
+    assert draws.mean() == pytest.approx(0.6, abs=0.01)
+    assert draws.var() * 50 == pytest.approx(1.36, rel=0.05)
+
+
+def test_the_bound_is_the_union_bound_over_codewords():
+    assert compression_bound(3, 4, 100, 0.1) == pytest.approx(union_deviation(100, 4**3, 0.1, sides=1))
+    assert compressed_within(np.array([[1.0, 2.0]]), np.array([[1.5, 1.9]])) == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="r ≥ 1"):
+        compression_bound(3, 0.5, 100, 0.1)

@@ -1,0 +1,46 @@
+"""Spectral matching, Grönwall's bound and sub-Gaussian constants against enumeration and closed forms."""
+
+from itertools import permutations
+
+import jax
+import numpy as np
+import pytest
+
+from deeptheory.kernels.inequalities import (
+    bounded_variance_proxy,
+    gronwall_bound,
+    random_normal_matrix,
+    spectral_matching,
+    sub_gaussian_variance,
+    two_point_variance_proxy,
+)
+
+
+def test_matching_is_the_best_of_all_permutations(key):
+    one, two = (random_normal_matrix(each, 5) for each in jax.random.split(key))
+    np.testing.assert_allclose(one @ one.conj().T, one.conj().T @ one, atol=1e-12)
+    left, right = np.linalg.eigvals(one), np.linalg.eigvals(two)
+    best = min(np.sum(np.abs(left - right[list(order)]) ** 2) for order in permutations(range(5)))
+    assert spectral_matching(one, two) == pytest.approx(best)
+    hermitian = random_normal_matrix(key, 4, hermitian=True)
+    np.testing.assert_allclose(hermitian, hermitian.conj().T, atol=1e-12)
+    given = random_normal_matrix(key, 3, basis=np.eye(3, dtype=complex))
+    assert np.count_nonzero(given) == 3
+
+
+def test_gronwall_bound_of_a_cosine():
+    times = np.array([0.3, 1.0, 2.5])
+    np.testing.assert_allclose(gronwall_bound(np.cos, -2.0, times), -2 * np.exp(np.sin(times)), rtol=1e-12)
+
+
+def test_sub_gaussian_constants():
+    assert sub_gaussian_variance(lambda r: np.log(np.cosh(r)), variance=1.0) == pytest.approx(1.0)
+    assert sub_gaussian_variance(lambda r: 0.5 * r**2, variance=0.2) == pytest.approx(1.0)
+    assert two_point_variance_proxy(0.5) == 0.25
+    assert two_point_variance_proxy(0.2) == pytest.approx(two_point_variance_proxy(0.8))
+    assert two_point_variance_proxy(0.1) == pytest.approx(0.8 / (2 * np.log(9)))
+    assert bounded_variance_proxy(-1.0, 1.0) == 1.0
+    with pytest.raises(ValueError, match="strictly between"):
+        two_point_variance_proxy(1.0)
+    with pytest.raises(ValueError, match="interval"):
+        bounded_variance_proxy(1.0, 0.0)

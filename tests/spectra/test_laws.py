@@ -1,0 +1,201 @@
+"""Semicircle, circular law, general populations, free convolutions, spikes, edges: oracles for each."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+from deeptheory.spectra import edges, free_convolution, ridge_path, self_consistent, semicircle, spiked
+from deeptheory.spectra.marchenko_pastur import (
+    marchenko_pastur_edges,
+    marchenko_pastur_moment,
+    marchenko_pastur_pdf,
+    sample_covariance_eigenvalues,
+)
+from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes, stieltjes_transform
+
+
+def test_semicircle_by_quadrature():
+    for x in (-2.5, -1.0, 0.3, 1.9, 5.0):
+        mass = scipy.integrate.quad(lambda t: float(semicircle.semicircle_pdf(np.asarray(t), 1.5)), -2.5, x, limit=200)[
+            0
+        ]
+        assert semicircle.semicircle_cdf(np.asarray(x), 1.5) == pytest.approx(mass, abs=1e-6)
+    assert [semicircle.semicircle_moment(k) for k in range(9)] == [1, 0, 1, 0, 2, 0, 5, 0, 14]
+    z = 0.4 + 0.7j
+    real = scipy.integrate.quad(lambda t: (semicircle.semicircle_pdf(np.asarray(t)) / (t - z)).real, -2, 2)[0]
+    assert complex(semicircle.semicircle_stieltjes(z)).real == pytest.approx(real, abs=1e-7)
+    with pytest.raises(ValueError, match="variance"):
+        semicircle.semicircle_cdf(np.zeros(1), 0.0)
+
+
+def test_drawn_symmetric_and_square_matrices(key):
+    for entries in ("gaussian", "rademacher"):
+        drawn = semicircle.wigner_matrix(key, 200, 1, entries=entries)[0]
+        np.testing.assert_array_equal(drawn, drawn.T)
+        values = np.linalg.eigvalsh(drawn)
+        steps = (np.arange(200) + 0.5) / 200
+        assert abs(semicircle.semicircle_cdf(values) - steps).max() < 0.03
+    modulus = abs(np.linalg.eigvals(semicircle.square_matrix(key, 200)[0]))
+    assert (modulus < 0.5).mean() == pytest.approx(float(semicircle.circular_radius_cdf(np.asarray(0.5))), abs=0.05)
+    # The first two exact moments: (n + 1)/(2n) and (n + 1)(n + 2)/(3n²).
+    assert semicircle.ginibre_radial_moment(1, 7) == pytest.approx(8 / 14)
+    assert semicircle.ginibre_radial_moment(2, 7) == pytest.approx(8 * 9 / (3 * 49))
+
+
+@pytest.mark.parametrize("ratio", (0.1, 0.6, 1.0, 2.0))
+def test_general_population_mass_moments_and_edges(ratio):
+    population, weights = np.asarray([1.0, 4.0]), np.asarray([0.7, 0.3])
+    intervals = self_consistent.general_edges(population, weights, ratio)
+    angle = (np.arange(3000) + 0.5) * np.pi / 3000
+    totals = np.zeros(4)
+    for low, high in intervals:
+        x = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
+        density = self_consistent.general_pdf(x, population, weights, ratio)
+        totals += (x ** np.arange(4)[:, None] * density * np.sin(angle)).sum(1) * (high - low) / 2 * np.pi / 3000
+    exact = [min(1, 1 / ratio), *(self_consistent.general_moment(k, population, weights, ratio) for k in (1, 2, 3))]
+    np.testing.assert_allclose(totals, exact, rtol=1e-6)
+    outside = np.asarray([intervals[0, 0] - 0.02, intervals[-1, 1] + 0.1])
+    np.testing.assert_array_equal(self_consistent.general_pdf(outside[outside > 0], population, weights, ratio), 0)
+    assert len(intervals) == (2 if ratio == 0.1 else 1)
+
+
+def test_one_population_eigenvalue_is_marchenko_pastur():
+    one = np.asarray([1.7]), np.ones(1)
+    for ratio in (0.3, 2.0):
+        found = self_consistent.general_edges(*one, ratio)
+        np.testing.assert_allclose(found, [marchenko_pastur_edges(ratio, 1.7)], rtol=1e-9)
+        x = np.linspace(*found[0], 9)[1:-1]
+        np.testing.assert_allclose(
+            self_consistent.general_pdf(x, *one, ratio), marchenko_pastur_pdf(x, ratio, 1.7), rtol=1e-9
+        )
+    with pytest.raises(ValueError, match="half plane"):
+        self_consistent.general_stieltjes(np.asarray([1.0]), *one, 0.5)
+    with pytest.raises(ValueError, match="add up"):
+        self_consistent.general_edges(np.ones(2), np.ones(2), 0.5)
+
+
+def test_general_population_of_a_drawn_spectrum(key):
+    population, weights = np.asarray([1.0, 6.0]), np.asarray([0.5, 0.5])
+    x = np.random.default_rng(0).standard_normal((200, 800)) * np.repeat(population, 100)[:, None] ** 0.5
+    values = sample_covariance_eigenvalues(x)
+    z = np.asarray([1.0 + 0.3j, 5 + 1j])
+    predicted = self_consistent.general_stieltjes(z, population, weights, 0.25)
+    np.testing.assert_allclose(stieltjes_transform(values, z), predicted, atol=0.02)
+
+
+def test_free_cumulants_and_convolutions():
+    catalan = [semicircle.semicircle_moment(k) for k in range(1, 9)]
+    assert free_convolution.free_cumulants(catalan) == [0, 1, 0, 0, 0, 0, 0, 0]
+    ratio = Fraction(2, 3)
+    law = [marchenko_pastur_moment(k, ratio) for k in range(1, 8)]
+    assert free_convolution.free_cumulants(law) == [ratio**k for k in range(7)]
+    assert free_convolution.moments_of_free_cumulants(free_convolution.free_cumulants(law)) == law
+    half = [Fraction(1, 2)] * 5
+    arcsine = [Fraction(math.comb(2 * k, k), 2**k) for k in range(1, 6)]
+    assert free_convolution.free_additive_moments(half, half) == arcsine
+    # A population times Marchenko–Pastur: the moments of Silverstein's law, m₂ + a m₁² and m₃ + 3a m₁m₂ + a² m₁³.
+    people = [Fraction(1, 2) * (1 + 3**k) for k in range(1, 4)]
+    found = free_convolution.free_multiplicative_moments(people, law[:3])
+    first, second, third = people
+    assert found == [first, second + ratio * first**2, third + 3 * ratio * first * second + ratio**2 * first**3]
+    with pytest.raises(ValueError, match="means"):
+        free_convolution.free_multiplicative_moments([0, 1], [1, 2])
+
+
+def test_subordination():
+    z = np.asarray([0.5 + 0.5j, 2 + 0.3j])
+    two = free_convolution.free_additive_stieltjes(
+        z, lambda w: semicircle.semicircle_stieltjes(w, 1.0), lambda w: semicircle.semicircle_stieltjes(w, 0.5)
+    )
+    np.testing.assert_allclose(two, semicircle.semicircle_stieltjes(z, 1.5), rtol=1e-10)
+    population, weights = np.asarray([1.0, 3.0]), np.asarray([0.4, 0.6])
+    product = free_convolution.free_multiplicative_stieltjes(
+        z, lambda w: stieltjes_transform(population, w, weights), lambda w: marchenko_pastur_stieltjes(w, 0.5)
+    )
+    np.testing.assert_allclose(product, self_consistent.general_stieltjes(z, population, weights, 0.5), rtol=1e-10)
+    with pytest.raises(ArithmeticError, match="fixed point"):
+        free_convolution.free_additive_stieltjes(
+            z - 0.2999j, *[lambda w: stieltjes_transform(np.asarray([0.0, 1.0]), w)] * 2, steps=3
+        )
+
+
+def test_tracy_widom_published_values():
+    # Bornemann (2010) for F₂(−2); means and variances of both laws from the same tables.
+    assert edges.tracy_widom_cdf(-2.0, symmetry=2) == pytest.approx(0.413224142505120, rel=1e-10)
+    x = np.linspace(-7, 5, 400)
+    for symmetry, centre, spread in ((1, -1.2065335746, 1.6077810346), (2, -1.7710868074, 0.8131947928)):
+        density = np.gradient(np.asarray(edges.tracy_widom_cdf(x, symmetry=symmetry)), x)
+        mean = np.trapezoid(x * density, x)
+        assert mean == pytest.approx(centre, abs=2e-3)
+        assert np.trapezoid(x**2 * density, x) - mean**2 == pytest.approx(spread, abs=1e-2)
+    with pytest.raises(ValueError, match="symmetry"):
+        edges.tracy_widom_cdf(0.0, symmetry=4)
+
+
+@pytest.mark.item("J7.5")
+def test_smallest_eigenvalue_follows_tracy_widom():
+    x = np.random.default_rng(1).standard_normal((2000, 16, 64))
+    centre, scale = edges.smallest_eigenvalue_scaling(16, 64)
+    ranks = np.sort(edges.tracy_widom_cdf((centre - np.log(sample_covariance_eigenvalues(x)[:, 0])) / scale))
+    assert abs(ranks - (np.arange(2000) + 0.5) / 2000).max() < 0.06
+    with pytest.raises(ValueError, match="dimension"):
+        edges.smallest_eigenvalue_scaling(5, 5)
+
+
+def test_spiked_models(key):
+    x = spiked.spiked_covariance_data(key, 300, 600, 3.0)[0]
+    values, vectors = np.linalg.eigh(x @ x.T / 600)
+    assert values[-1] == pytest.approx(float(spiked.spiked_covariance_eigenvalue(3.0, 0.5)), rel=0.1)
+    assert vectors[0, -1] ** 2 == pytest.approx(float(spiked.spiked_covariance_overlap(3.0, 0.5)), abs=0.1)
+    values, vectors = np.linalg.eigh(spiked.spiked_wigner_matrix(key, 300, 2.0)[0])
+    assert values[-1] == pytest.approx(float(spiked.spiked_wigner_eigenvalue(2.0)), rel=0.1)
+    assert vectors[:, -1].sum() ** 2 / 300 == pytest.approx(float(spiked.spiked_wigner_overlap(2.0)), abs=0.1)
+    assert spiked.spiked_covariance_eigenvalue(0.1, 0.5) == pytest.approx(float(marchenko_pastur_edges(0.5)[1]))
+    assert spiked.spiked_wigner_overlap(0.9) == 0
+    assert spiked.spiked_covariance_threshold(0.25) == 0.5
+    with pytest.raises(ValueError, match="strength"):
+        spiked.spiked_wigner_eigenvalue(-1.0)
+
+
+@pytest.mark.item("J6.2")
+def test_bulk_at_the_proportions_of_cifar():
+    np.testing.assert_allclose(marchenko_pastur_edges(1000 / 50_000), [0.737, 1.303], atol=5e-4)
+    np.testing.assert_allclose(marchenko_pastur_edges(3072 / 50_000), [0.566, 1.557], atol=5e-4)
+
+
+@pytest.mark.item("J7.2", "J7.7")
+def test_pseudo_inverse_and_determinants():
+    draw = np.random.default_rng(0)
+    for shape in ((4, 6), (6, 4)):
+        matrix = draw.standard_normal(shape)
+        matrix[:, 0] = matrix[:, 1]
+        np.testing.assert_allclose(ridge_path.pseudo_inverse(matrix), np.linalg.pinv(matrix), atol=1e-12)
+        limit = ridge_path.pseudo_inverse(matrix @ matrix.T) @ matrix
+        np.testing.assert_allclose(ridge_path.ridge_inverse(matrix, 1e-8), limit, atol=1e-5)
+    whole = draw.integers(-5, 6, (5, 5))
+    assert ridge_path.integer_determinant(whole) == round(np.linalg.det(whole))
+    assert ridge_path.integer_determinant([[0, 1], [1, 0]]) == -1
+    assert ridge_path.integer_determinant([[1, 2], [2, 4]]) == 0
+
+
+@pytest.mark.item("J7.8", "J7.9")
+def test_ridge_path_by_dense_solves():
+    draw = np.random.default_rng(2)
+    x, beta, ridge = draw.standard_normal((7, 5)), draw.standard_normal(7), np.asarray([0.1, 1.0])
+    covariance = x @ x.T / 5
+    values, vectors = np.linalg.eigh(covariance)
+    seen = beta @ vectors
+    direct = [beta @ np.linalg.solve(covariance + z * np.eye(7), beta) for z in ridge]
+    np.testing.assert_allclose(ridge_path.bilinear_resolvent(values, seen, ridge), direct, rtol=1e-11)
+    np.testing.assert_allclose(ridge_path.ridge_bias(values, seen, ridge), ridge * direct, rtol=1e-11)
+    step = 1e-6
+    change = ridge_path.ridge_bias(values, seen, ridge + step) - ridge_path.ridge_bias(values, seen, ridge - step)
+    np.testing.assert_allclose(ridge_path.ridge_bias_slope(values, seen, ridge), change / (2 * step), rtol=1e-6)
+    bound = ridge_path.ridge_bias_slope_bound(values[2], values[-1], ridge, beta @ beta)
+    assert np.all(change / (2 * step) <= bound)
+    np.testing.assert_allclose(ridge_path.ridge_bias_limit(np.asarray([0.0, 1e-10]), 4.0, 2.0), 1.5, rtol=1e-6)
+    # At γ = 1/2 and z = 1: (−3/2 + √(9/4 + 2))/1.
+    assert ridge_path.ridge_bias_limit(np.ones(1), 0.5)[0] == pytest.approx(-1.5 + 4.25**0.5)

@@ -1,0 +1,113 @@
+"""The league of bounds: valid ones are true, the others are flagged, bad input is one sentence."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import deeptheory as dt
+from deeptheory.data import digits
+from deeptheory.generalization.model_layers import found_layers, given_layers
+
+
+@pytest.fixture(scope="module")
+def data():
+    few = digits(train=400, test=300)
+    return (few.train_images, few.train_labels), (few.test_images, few.test_labels)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return eqx.nn.MLP(196, 10, 8, 1, key=jax.random.key(1))
+
+
+@pytest.fixture(scope="module")
+def table(model, data):
+    return dt.league(model, *data, initial=model)
+
+
+def test_the_errors_are_those_of_the_model(table, model, data):
+    (x, y), (held, labels) = data
+    assert table.train_error == np.mean(np.argmax(jax.vmap(model)(jnp.asarray(x)), axis=1) != y)
+    errors = int(np.sum(np.argmax(jax.vmap(model)(jnp.asarray(held)), axis=1) != labels))
+    assert table.test_error == errors / 300
+    # The hold-out bound is the risk at which so few errors have probability δ.
+    assert binom.cdf(errors, 300, table["hold-out, exact binomial"].value) == pytest.approx(0.05)
+
+
+def test_valid_bounds_lie_above_the_truth_and_the_rest_is_flagged(table):
+    for entry in table.entries:
+        if entry.valid:
+            assert entry.value >= table.test_error - 0.05
+            assert not entry.shown().startswith("(")
+        elif entry.value is not None:
+            assert entry.unmet
+            assert entry.shown().startswith("(")
+    assert [e.valid for e in table.entries] == sorted([e.valid for e in table.entries], reverse=True)
+
+
+def test_an_untrained_model_pays_nothing_to_its_own_prior(table):
+    # Posterior around the prior's centre: no divergence, so only confidence and Monte Carlo are paid.
+    assert table["PAC-Bayes, kl inverted"].value < table.train_error + 0.1
+
+
+def test_any_other_model_needs_its_layers(model, data):
+    def plain(inputs):
+        return np.asarray(jax.vmap(model)(jnp.asarray(inputs)))
+
+    without = dt.league(plain, *data)
+    assert without["spectrally normalised"].shown() == "—"
+    assert without["spectrally normalised"].verdict() == "needs layers"
+    given = dt.league(plain, *data, layers=[np.asarray(layer.weight) for layer in model.layers])
+    found = dt.league(model, *data)
+    # Biases of a fresh model are not zero; only the flag differs.
+    assert given["spectrally normalised"].value == pytest.approx(found["spectrally normalised"].value)
+    assert "biases are not zero" in found["spectrally normalised"].unmet
+
+
+def test_convolutions_are_found_and_their_norm_is_not_too_small():
+    conv = eqx.nn.Conv2d(2, 3, 3, key=jax.random.key(0))
+    found = found_layers(
+        eqx.nn.Sequential([conv, eqx.nn.Lambda(jnp.ravel), eqx.nn.Linear(48, 2, key=jax.random.key(1))])
+    )
+    assert [m.shape for m in found.matrices] == [(3, 18), (2, 48)]
+    assert found.convolutions and found.parameters == 3 * 18 + 3 + 96 + 2
+    linear = jax.jacobian(lambda x: conv(x) - conv(0 * x))(jnp.zeros((2, 6, 6))).reshape(48, 72)
+    assert np.linalg.norm(linear, 2) <= np.linalg.norm(found.matrices[0], 2)
+
+
+def test_it_shows_itself(table, tmp_path):
+    assert "hold-out, exact binomial" in str(table)
+    assert "needs" not in table._repr_html_()
+    page = table.page(tmp_path / "league.html").read_text()
+    assert page.count("<svg") == len([e for e in table.entries if e.value is not None])
+    assert "http" not in page.replace("http://www.w3.org", "")
+    with pytest.raises(ValueError, match="cannot be written"):
+        table.page(tmp_path / "missing" / "league.html")
+    with pytest.raises(KeyError, match="no bound is called"):
+        table["nothing"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (dict(delta=0.0), "delta"),
+        (dict(train=(np.zeros((3, 196)), np.zeros(2, int))), "3 inputs and 2 labels"),
+        (dict(train=(np.zeros((2, 196)), np.array([0, 11]))), "labels go up to 11"),
+        (dict(train=(np.full((2, 196), np.nan), np.array([0, 1]))), "not finite"),
+        (dict(train=(np.zeros((2, 196)), np.array([0.5, 1]))), "whole numbers"),
+    ],
+)
+def test_bad_input_is_one_sentence(model, data, change, sentence):
+    settings = dict(train=data[0], test=data[1]) | change
+    with pytest.raises(ValueError, match=sentence):
+        dt.league(model, **settings)
+
+
+def test_layers_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="takes 4 inputs"):
+        given_layers([np.ones((3, 2)), np.ones((1, 4))])
+    with pytest.raises(ValueError, match="must be a matrix"):
+        given_layers([np.ones(3)])
