@@ -79,7 +79,7 @@ def announced_steps(evidence):
 
 
 @claim(
-    items={"A5.9": "step"},
+    items={"A5.9": ""},
     says=r"Between two parameters at distance $\rho$ the gap $R-R_S$ of a C-Lipschitz loss moves by at most $2C\rho$: "
     r"the training and the test loss may each move by $C\rho$, and in opposite directions.",
     needs="one parameter, |w·x − y| on two atoms of the population, of which the sample contains only the first",

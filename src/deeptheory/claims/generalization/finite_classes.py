@@ -167,7 +167,7 @@ finite_classes.control("no factor two in the width", of="constants")(
 
 
 @claim(
-    items={"L8.4": "excess", "H7.2": "excess"},
+    items={"L8.4": "", "H7.2": ""},
     says=r"On every sample the empirical minimiser has $R(f_S)-R(f^*)\le2\sup_f|R(f)-R_S(f)|$, with equality when the "
     r"best looks as much too bad as the chosen one looks too good.",
     needs="finitely many hypotheses; R and R_S any numbers in [0, 1]",

@@ -217,7 +217,7 @@ def conditioning_at_the_threshold(
         edges[name] = Law(marchenko_pastur_edges(gamma)[0], least, sizes=sizes, order=2 / 3, resolution=0.1)
     squares = draw.standard_normal((trials, 20, 20 if columns == "square" else 18))
     least = np.linalg.svd(squares, compute_uv=False)[:, -1] ** 2 / 20
-    grown = np.array([6, 12, 24])
+    grown = np.array([4, 12, 36])
     orders = [np.linalg.svd(draw.standard_normal((trials // 6, n, n)), compute_uv=False)[:, -1] ** 2 / n for n in grown]
     # Ranks of 1/((ΦᵀΦ)⁻¹)₁₁ in its law; at p = n that of χ²₁, whose inverse has no mean.
     inverses = np.linalg.inv(np.swapaxes(squares, 1, 2) @ squares)[:, 0, 0]

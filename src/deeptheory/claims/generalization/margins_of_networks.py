@@ -191,7 +191,7 @@ def no_larger(evidence):
     scale="printed no scale; here 7×7 pixels of two digits, one hidden layer, cross-entropy 0.05",
 )
 def wider_networks_and_margins(
-    key, *, trials: Trials = 16, widest: Annotated[int, Interval(ge=64, le=512)] = 128, loss: Positive = 0.05
+    key, *, trials: Trials = 20, widest: Annotated[int, Interval(ge=64, le=512)] = 128, loss: Positive = 0.05
 ):
     images, truth = small_digits(3, 8)
     settings = ((16, 100), (widest, 100), (widest, 25), (widest, 200))  # hidden units, samples

@@ -31,7 +31,7 @@ from deeptheory.generalization.vc_bounds import piecewise_linear_dimension, vc_d
 from deeptheory.lab import Exact, Identity, Inequality, Law, Rate, Share, Trend, Trials, claim
 from deeptheory.randomness import generator
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHARES = (0.0, 1 / 3, 2 / 3, 1.0)
 MOST = 300
 fitted = jax.jit(fit_labels, static_argnames=("most", "rate"))
 

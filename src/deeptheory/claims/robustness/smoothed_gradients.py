@@ -20,7 +20,7 @@ DRAWS = 640
     r"dimension, and $\mathrm{sign}\langle u,x\rangle$ attains it at its boundary; for $0\le g\le 1$ it is half of "
     r"that.",
     needs="g bounded on both sides; the gradient is that of the average, not of the plurality label",
-    full=dict(trials=1000),
+    full=dict(trials=400),
 )
 def smoothed_gradient_bound(key, *, trials: Trials = 160, bounded: Literal["both sides", "above"] = "both sides"):
     steepest, unit = np.empty((2, len(DIMENSIONS), trials))
