@@ -29,7 +29,7 @@ def student_losses(inner, outer, x, y, *, steps):
         hidden = np.maximum(x @ weights[:, :-1], 0)
         return hidden, hidden @ weights[:, -1, :, None]
 
-    first, second, slope = np.zeros((3, *weights.shape))
+    first, second, slope = np.zeros_like(weights), np.zeros_like(weights), np.zeros_like(weights)
     for index in range(1, steps + 1):
         hidden, values = outputs()
         residual = values - y[..., None]
