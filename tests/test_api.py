@@ -8,6 +8,8 @@ import pytest
 
 import deeptheory as dt
 
+pytestmark = pytest.mark.slow
+
 QUICK = "dropout_is_a_penalty"
 
 

@@ -20,6 +20,8 @@ from deeptheory.attention import (
     token_velocity,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def velocity_by_loops(tokens, beta):
     moved = np.zeros_like(tokens)

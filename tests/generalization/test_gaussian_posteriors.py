@@ -22,6 +22,8 @@ from deeptheory.generalization.gaussian_posteriors import (
     units,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def small_law(key):
     law = gaussian_network(key, (3, 5, 2), spread=0.8)

@@ -16,6 +16,8 @@ from deeptheory.generalization.memorization import (
 )
 from deeptheory.generalization.norms import relu_network
 
+pytestmark = pytest.mark.slow
+
 
 def rational_weights(projections, thresholds, values):
     """Forward substitution in rationals."""

@@ -19,6 +19,8 @@ from deeptheory.generalization.pac_bayes import (
     pac_bayes_pinsker,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def exact_kl(q, p):
     first = q * mpmath.log(q / p) if q > 0 else mpmath.mpf(0)

@@ -24,6 +24,8 @@ from deeptheory.graphs import (
     shortest_path_distances,
 )
 
+pytestmark = pytest.mark.slow
+
 TWO_TRIANGLES = nx.Graph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])
 CHORDED_HEXAGON = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)])
 DISTANCES = {"1-WL": None, "shortest path": shortest_path_distances, "resistance": resistance_distances}

@@ -7,6 +7,8 @@ from deeptheory.data import digits
 from deeptheory.kernels.classifier import fit_classifier, leave_one_out, tangent_classifier
 from deeptheory.kernels.features import rbf_kernel
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.item("A9.25")
 def test_leaving_out_is_refitting_without_each_input():

@@ -31,6 +31,8 @@ from deeptheory.kernels.first_layer import (
 )
 from deeptheory.kernels.predictions import GaussianLaw
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(4)
 
 

@@ -11,6 +11,8 @@ from deeptheory.kernels.limit import limit_kernel
 from deeptheory.kernels.tangents import functional, tangent_kernel
 from deeptheory.networks.mlp import init_mlp
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = dict(activation=erf, weight_scale=1.2, bias_scale=0.5, input_scale=0.7)
 
 

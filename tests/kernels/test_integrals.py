@@ -9,6 +9,8 @@ from scipy import integrate, special
 
 from deeptheory import kernels
 
+pytestmark = pytest.mark.slow
+
 PAIRS = np.array([(a, b, r) for a, b in ((1.0, 1.0), (0.3, 1.7), (2.0, 0.9)) for r in (-0.97, -0.4, 0.0, 0.5, 0.99)])
 CLOSE = np.array([(1.3, 0.6, r) for r in (-1.0, 1.0 - 1e-9, 1.0)])
 

@@ -8,6 +8,8 @@ import pytest
 from deeptheory import kernels as k
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
+
 
 def network(activation=None):
     activation = activation or k.Relu()

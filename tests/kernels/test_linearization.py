@@ -29,6 +29,8 @@ from deeptheory.kernels.predictions import GaussianLaw
 from deeptheory.kernels.tangents import functional, jacobian_kernel
 from deeptheory.networks.mlp import init_mlp
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(3)
 X, OTHER, Y = RNG.standard_normal((4, 3)), RNG.standard_normal((2, 3)), np.array([1.0, -1.0, 0.5, 0.0])
 SCALES = dict(activation=jnp.tanh, weight_scale=1.2, bias_scale=0.3, input_scale=0.8)

@@ -23,6 +23,8 @@ from deeptheory.kernels.predictions import (
     trained_ensemble,
 )
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(11)
 FEATURES, OTHER = RNG.standard_normal((6, 9)), RNG.standard_normal((4, 9))
 K, CROSS = FEATURES @ FEATURES.T, OTHER @ FEATURES.T

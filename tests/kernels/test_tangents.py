@@ -19,6 +19,8 @@ from deeptheory.kernels.tangents import (
 )
 from deeptheory.networks import init_mlp
 
+pytestmark = pytest.mark.slow
+
 
 def explicit(apply, parameters, x, other=None):
     """The full kernel (n, m, k, k) from one flat Jacobian."""

@@ -11,6 +11,8 @@ import pytest
 from deeptheory.kernels.disk import disk_kernel
 from deeptheory.kernels.tiles import tile_corners, tiled_kernel
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X, OTHER = RNG.standard_normal((11, 3)), RNG.standard_normal((6, 3))
 

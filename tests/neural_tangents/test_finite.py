@@ -8,6 +8,8 @@ import pytest
 
 import deeptheory.neural_tangents as nt
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(8)
 X1, X2 = RNG.standard_normal((5, 3)), RNG.standard_normal((4, 3))
 

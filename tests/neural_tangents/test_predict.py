@@ -11,6 +11,8 @@ from scipy.linalg import expm
 
 import deeptheory.neural_tangents as nt
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(5)
 N, M, K = 5, 3, 2
 

@@ -8,6 +8,8 @@ from deeptheory import kernels
 from deeptheory.neural_tangents import stax
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_network_as_users_write_it(key):
     """Values of the two-layer ReLU network by the arc-cosine recursion written out here."""

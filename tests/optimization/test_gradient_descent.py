@@ -23,6 +23,8 @@ from deeptheory.optimization.gradient_descent import (
 )
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
+
 
 @functools.partial(jax.jit, static_argnames="steps")
 def compiled(function, start, step_size, steps):

@@ -10,6 +10,8 @@ from scipy import integrate, optimize
 from deeptheory.optimization import landscapes as land
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
+
 
 def regression(key, n=30, d=5):
     random = generator(key)

@@ -15,6 +15,8 @@ from deeptheory.optimization.saddle import (
     uniform_ball,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.item("A7.6")
 @pytest.mark.parametrize("dimension", [1, 3, 40])

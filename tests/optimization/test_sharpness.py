@@ -9,6 +9,8 @@ from deeptheory.optimization.landscapes import Quadratic, TanhNetworkLoss
 from deeptheory.optimization.sharpness import descent_with_sharpness, sharpness, stability_phases
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
+
 
 def network(key, n=20, hidden=(8, 8)):
     random = generator(key)

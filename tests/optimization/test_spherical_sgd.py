@@ -15,6 +15,8 @@ from deeptheory.optimization.spherical_sgd import (
 )
 from deeptheory.randomness import generator
 
+pytestmark = pytest.mark.slow
+
 
 def first_passage(paths, level):
     passed = paths > level

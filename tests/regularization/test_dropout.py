@@ -12,6 +12,8 @@ import scipy.optimize
 from deeptheory.randomness import generator
 from deeptheory.regularization import dropout
 
+pytestmark = pytest.mark.slow
+
 
 def problem(key, d2=4, d1=5, d0=3, n=7):
     draw = generator(key)

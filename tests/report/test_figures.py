@@ -10,6 +10,8 @@ from deeptheory.report import figure, figures
 from deeptheory.report.drawings.values import axes, rows, spread, thin
 from deeptheory.report.figures import DEFAULTS, default, drawn
 
+pytestmark = pytest.mark.slow
+
 
 def marks(spec, kind):
     """All layers of a kind of mark, wherever they are."""

@@ -16,6 +16,8 @@ from deeptheory.spectra.marchenko_pastur import (
 )
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes, stieltjes_transform
 
+pytestmark = pytest.mark.slow
+
 
 def test_semicircle_by_quadrature():
     for x in (-2.5, -1.0, 0.3, 1.9, 5.0):

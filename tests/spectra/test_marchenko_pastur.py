@@ -12,6 +12,8 @@ import scipy.stats
 
 from deeptheory.spectra import marchenko_pastur as mp
 
+pytestmark = pytest.mark.slow
+
 RATIOS = (0.01, 0.25, 0.9, 1.0, 1.7, 4.0)
 
 
