@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from scipy.special import betaincinv
 
 from deeptheory.generalization.gaussian_posteriors import (
     GaussianNetwork,
@@ -32,6 +31,7 @@ from deeptheory.generalization.gaussian_posteriors import (
     train_posterior,
 )
 from deeptheory.generalization.pac_bayes import maurer_budget, pac_bayes_kl
+from deeptheory.robustness.smoothing import clopper_pearson_lower
 
 DELTA, SAMPLING, PASSES = 0.025, 0.01, 40
 TRIED = 64
@@ -201,7 +201,7 @@ def in_parts(function, images, size=2000):
 
 def hold_out_bound(errors, samples, delta):
     """Upper limit of a risk from the errors of one fixed network on fresh images, exact binomial (Clopper–Pearson)."""
-    return float(betaincinv(errors + 1, samples - errors, 1 - delta))
+    return float(1 - clopper_pearson_lower(samples - errors, samples, delta))
 
 
 def prior_around(weights, *, spread):

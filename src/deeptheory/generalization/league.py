@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.stats import beta
 
 from deeptheory.generalization.compression import compression_bound, truncate
+from deeptheory.generalization.description_length import occam_bound
 from deeptheory.generalization.finite_classes import union_deviation
 from deeptheory.generalization.model_layers import ModelLayers, found_layers, given_layers
 from deeptheory.generalization.norm_bounds import (
@@ -22,6 +22,7 @@ from deeptheory.generalization.norms import margin_loss, margins
 from deeptheory.generalization.pac_bayes import binary_kl_upper_inverse, maurer_budget, pac_bayes_kl
 from deeptheory.generalization.vc_bounds import piecewise_linear_dimension, sauer_deviation
 from deeptheory.phase import everywhere
+from deeptheory.robustness.smoothing import clopper_pearson_lower
 
 __all__ = ["Entry", "League", "rank_bounds"]
 
@@ -144,7 +145,7 @@ def rank_bounds(
         Entry(
             "hold-out, exact binomial",
             "arora Ch. 1, exact tail",
-            float(beta.ppf(1 - delta, errors + 1, len(held_labels) - errors)) if errors < len(held_labels) else 1.0,
+            float(1 - clopper_pearson_lower(len(held_labels) - errors, len(held_labels), delta)),
             invariant="anything that keeps the predictions",
         ),
         Entry(
@@ -198,17 +199,20 @@ def _outputs(predict: Callable, inputs: Any) -> np.ndarray:
 
 def _counting(found: ModelLayers | None, error: float, n: int, classes: int, delta: float) -> list[Entry]:
     """Bounds that count parameters."""
-    names = {"Occam, 32 bits a parameter": "arora Thm 5.2.1", "VC dimension of order W·L·log W": "lucchi 8.3"}
+    occam, vc = "Occam, 32 bits a parameter", "VC dimension of order W·L·log W"
     if found is None:
-        return [Entry(name, where, None, ("needs layers",)) for name, where in names.items()]
-    bits = error + compression_bound(found.parameters, 2.0**BITS, n, delta)
+        return [
+            Entry(occam, "arora Thm 5.2.1", None, ("needs layers",)),
+            Entry(vc, "lucchi 8.3", None, ("needs layers",)),
+        ]
     dimension = piecewise_linear_dimension(found.parameters, len(found.matrices))
     unmet = ("constant of the dimension unknown, taken as 1",) + (("more than two classes",) if classes > 2 else ())
-    values = {"Occam, 32 bits a parameter": (bits, ()), "VC dimension of order W·L·log W": (None, unmet)}
+    kept = "the values of the parameters"
+    bits = float(error + occam_bound(BITS * found.parameters, n, delta))
     capacity = float(error + sauer_deviation(n, dimension, delta))
     return [
-        Entry(name, where, value if value is not None else capacity, without, invariant="the values of the parameters")
-        for (name, where), (value, without) in zip(names.items(), values.values(), strict=True)
+        Entry(occam, "arora Thm 5.2.1", bits, invariant=kept),
+        Entry(vc, "lucchi 8.3", capacity, unmet, invariant=kept),
     ]
 
 

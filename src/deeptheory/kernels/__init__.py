@@ -40,12 +40,6 @@ from deeptheory.kernels.classifier import (
     leave_one_out,
     tangent_classifier,
 )
-from deeptheory.kernels.close_pairs import (
-    affine_deficit,
-    gaps,
-    input_deficit,
-    rectified_deficit,
-)
 from deeptheory.kernels.combinators import (
     FanInConcat,
     FanInProd,
@@ -320,7 +314,6 @@ __all__ = [
     "activity_rate_bound",
     "activity_rates",
     "activity_sum",
-    "affine_deficit",
     "aligned_network",
     "band_coverage",
     "bounded_variance_proxy",
@@ -362,7 +355,6 @@ __all__ = [
     "fourier",
     "function_flow",
     "functional",
-    "gaps",
     "gaussian_eigenfunctions",
     "gaussian_series",
     "gradient_flow",
@@ -372,7 +364,6 @@ __all__ = [
     "init_first_layer",
     "init_random_features",
     "initial_law",
-    "input_deficit",
     "interpolation",
     "jacobian_kernel",
     "jacobian_lipschitz_bound",
@@ -422,7 +413,6 @@ __all__ = [
     "quadratic_features",
     "random_normal_matrix",
     "rbf_kernel",
-    "rectified_deficit",
     "relative_drift",
     "repeat",
     "residual",

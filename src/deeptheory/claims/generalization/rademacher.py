@@ -103,9 +103,9 @@ def zero_and_one(evidence):
     return replace(evidence, left=np.asarray(evidence.left) / 2)
 
 
-@complexities_by_enumeration.control("an absolute value inside", of="draws")
-def absolute_value(evidence):
-    return replace(evidence, predicted=1.1 * np.asarray(evidence.predicted))
+@complexities_by_enumeration.control("the root of the mean square for the mean", of="draws")
+def root_mean_square(evidence):
+    return replace(evidence, predicted=np.sqrt(np.mean(np.square(evidence.observed))))
 
 
 @complexities_by_enumeration.control("equality in one dimension too", of="linear")
@@ -202,9 +202,9 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
 network_complexities.control("inputs outside the unit disc", of="two layers", reach=30.0)
 
 
-@network_complexities.control("half the class", of="unit")
-def half_the_class(evidence):
-    return replace(evidence, bound=np.asarray(evidence.bound) / 3)
+@network_complexities.control("half the linear ball's, as when all inputs agree", of="unit")
+def half_for_all_inputs(evidence):
+    return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
 @claim(
