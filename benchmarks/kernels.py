@@ -1,4 +1,4 @@
-"""Exact kernels of infinitely wide networks in single precision, beside neural-tangents."""
+"""Kernels in single precision, of infinitely wide networks and of a finite one, beside neural-tangents."""
 
 import jax
 import numpy as np
@@ -26,21 +26,50 @@ WORK = {
         (8, 16, 32),
         "NNGP and NTK, 3 × (3×3 convolution, ReLU), averaged over positions, images 16×16×3",
     ),
+    "tangents": (
+        kernels.serial(kernels.Dense(512), kernels.Relu(), kernels.Dense(512), kernels.Relu(), kernels.Dense(10)),
+        (50, 100, 200),
+        "Empirical NTK of a finite network 100–512–512–10, averaged over its outputs",
+    ),
 }
 
 
 def inputs(name: str, size: int, seed: int) -> np.ndarray:
-    shape = (size, 100) if name in ("relu", "erf") else (size, 16, 16, 3)
+    shape = (size, 100) if name in ("relu", "erf", "tangents") else (size, 16, 16, 3)
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def ours(name: str):
+def parameters(seed: int) -> tuple:
+    """Weights that both sides can draw, without biases."""
+    draw = np.random.default_rng(seed)
+    first, second, last = (
+        (jax.numpy.asarray(draw.standard_normal(shape), np.float32), None)
+        for shape in ((100, 512), (512, 512), (512, 10))
+    )
+    return first, (), second, (), last
+
+
+def compiled(name: str):
+    """The kernels that are compared, of inputs and a seed for the weights where there are any."""
     network = WORK[name][0]
+    if name == "tangents":
+        tangents = jax.jit(lambda weights, x: kernels.tangent_kernel(network.apply, weights, x))
+        return lambda weights, x: (tangents(weights, x),)
+
+    def limit(_, x):
+        found = kernels.limit_kernel(network, x, want=("nngp", "ntk"))
+        return found.nngp, found.ntk
+
+    return limit
+
+
+def ours(name: str):
+    kernel = compiled(name)
 
     def work(size: int, seed: int):
-        x = jax.numpy.asarray(inputs(name, size, seed))
-        seconds, kernel = timed(lambda: jax.block_until_ready(kernels.limit_kernel(network, x, want=("nngp", "ntk"))))
-        return seconds, np.stack([np.asarray(each)[:32, :32] for each in (kernel.nngp, kernel.ntk)])
+        weights, x = parameters(seed), jax.numpy.asarray(inputs(name, size, seed))
+        seconds, found = timed(lambda: jax.block_until_ready(kernel(weights, x)))
+        return seconds, np.stack([np.asarray(each)[:32, :32] for each in found])
 
     return work
 
@@ -48,8 +77,9 @@ def ours(name: str):
 def accuracy(name: str, size: int, contenders: list[Contender]) -> str:
     """Largest errors against double precision, relative to the largest entry, on and off the diagonal."""
     with jax.enable_x64(True):
-        exact = kernels.limit_kernel(WORK[name][0], inputs(name, size, 0)[:32].astype(float), want=("nngp", "ntk"))
-        reference = np.stack([np.asarray(exact.nngp), np.asarray(exact.ntk)])
+        weights = jax.tree.map(lambda each: each.astype(float), parameters(0))
+        exact = compiled(name)(weights, inputs(name, size, 0)[:32].astype(float))
+        reference = np.stack([np.asarray(each) for each in exact])
     lines = []
     for contender in contenders:
         _, value = contender.work(size, 0)

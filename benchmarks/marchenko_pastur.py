@@ -101,7 +101,7 @@ def accuracy(peer: Peer) -> str:
     return "\n".join([*lines, ""])
 
 
-def main(sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000), rounds: int = 5) -> str:
+def main(sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000), rounds: int = 9) -> str:
     peer = Peer("scikit_rmt")
     tables = []
     try:

@@ -39,11 +39,34 @@ def compiled(kernel_fn):
     return jax.jit(lambda x: kernel_fn(x, None, ("nngp", "ntk")))
 
 
+def tangents():
+    """The empirical kernel of one finite network, averaged over its outputs, by structured derivatives."""
+    layers = [layer for _ in range(2) for layer in (stax.Dense(512), stax.Relu())]
+    apply = stax.serial(*layers, stax.Dense(10))[1]
+    kernel = neural_tangents.empirical_ntk_fn(
+        apply,
+        trace_axes=(-1,),
+        vmap_axes=0,
+        implementation=neural_tangents.NtkImplementation.STRUCTURED_DERIVATIVES,
+    )
+    return jax.jit(lambda parameters, x: kernel(x, None, parameters))
+
+
 KERNELS = {name: compiled(network[2]) for name, network in NETWORKS.items()}
+TANGENTS = tangents()
+
+
+def parameters(seed):
+    """Weights that both sides can draw, without biases, as both sides nest them."""
+    draw = np.random.default_rng(seed)
+    first, second, last = (
+        (jnp.asarray(draw.standard_normal(shape), jnp.float32), None) for shape in ((100, 512), (512, 512), (512, 10))
+    )
+    return [first, (), second, (), last]
 
 
 def inputs(name, size, seed):
-    shape = (size, 100) if name in ("relu", "erf") else (size, 16, 16, 3)
+    shape = (size, 100) if name in ("relu", "erf", "tangents") else (size, 16, 16, 3)
     return jnp.asarray(np.random.default_rng(seed).standard_normal(shape), jnp.float32)
 
 
@@ -53,10 +76,13 @@ def main():
     for line in sys.stdin:
         request = json.loads(line)
         x = inputs(request["work"], request["size"], request["seed"])
+        finite = request["work"] == "tangents"
+        arguments = (parameters(request["seed"]), x) if finite else (x,)
+        work = TANGENTS if finite else KERNELS[request["work"]]
         start = time.perf_counter()
-        kernel = jax.block_until_ready(KERNELS[request["work"]](x))
+        kernel = jax.block_until_ready(work(*arguments))
         seconds = time.perf_counter() - start
-        part = [np.asarray(each)[:32, :32].tolist() for each in (kernel.nngp, kernel.ntk)]
+        part = [np.asarray(each)[:32, :32].tolist() for each in ([kernel] if finite else (kernel.nngp, kernel.ntk))]
         print(json.dumps({"seconds": seconds, "value": part}), flush=True)
 
 
