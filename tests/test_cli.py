@@ -109,6 +109,7 @@ def test_coverage_as_json_has_every_item(run):
     assert {"status", "claims", "where", "erratum", "reason"} <= set(record["items"]["A11.10"])
 
 
+@pytest.mark.slow
 def test_a_control_run_in_the_claims_place_is_expected_to_fall(run):
     done = run("check", QUICK, "--control", "p(1", "--json")
     assert done.returncode == 0, done.stderr
@@ -167,6 +168,7 @@ def test_an_interrupt_keeps_what_is_done(run):
     assert first.split("] ")[1].split(":")[0] in listed
 
 
+@pytest.mark.slow
 def test_falsify_finds_the_two_by_two_counterexample_by_itself(run):
     done = run("falsify", "A11.10", "--budget", "5", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -183,6 +185,7 @@ def test_an_unwritable_store_is_one_sentence(run, tmp_path):
     assert "cannot be opened" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_report_refuses_a_folder_that_is_not_its_own(run, tmp_path):
     assert run("check", QUICK).returncode == 0
     precious = tmp_path / "thesis"
@@ -195,6 +198,7 @@ def test_the_report_refuses_a_folder_that_is_not_its_own(run, tmp_path):
     assert (tmp_path / "pages" / "index.html").exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_writes_labelled_arrays(run, tmp_path):
     import xarray
 

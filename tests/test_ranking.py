@@ -11,6 +11,8 @@ import deeptheory as dt
 from deeptheory.data import digits
 from deeptheory.generalization.model_layers import found_layers, given_layers
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data():

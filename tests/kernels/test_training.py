@@ -14,6 +14,7 @@ from deeptheory.kernels.tangents import relative_drift
 from deeptheory.kernels.training import train, train_with_kernel
 from deeptheory.networks.mlp import init_mlp
 
+pytestmark = pytest.mark.slow
 SETTINGS = dict(activation=erf, weight_scale=1.2, bias_scale=0.5, input_scale=0.7)
 
 

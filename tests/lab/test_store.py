@@ -47,6 +47,7 @@ def test_a_run_comes_back_as_it_was(tmp_path):
         assert [line["claim"] for line in store.listing()] == ["example"]
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_store_and_lose_nothing(tmp_path):
     path = tmp_path / "runs.sqlite"
     writers = [writer(path, name, 200) for name in ("one", "two")]

@@ -1,7 +1,7 @@
 """What the command line shows: tables and progress, in colour where there is a terminal."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +51,27 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
+def many_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Hundreds of rows, one line each, verdicts in colour: a rich table would take a second to lay out."""
+    out = console()
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)][:-1]
+    left = out.width - sum(width + 2 for width in widths)
+
+    def cells(row: Sequence[str], style: Callable[[str], str]) -> str:
+        last = row[-1] if len(row[-1]) <= left else row[-1][: max(left - 1, 0)] + "…"
+        padded = (style(word) + " " * (width - len(word) + 2) for word, width in zip(row[:-1], widths, strict=True))
+        return "".join(padded) + last
+
+    def tint(word: str) -> str:
+        return f"\x1b[{ANSI[word]}m{word}\x1b[0m" if out.is_terminal and word in ANSI else word
+
+    print("\n".join([cells(heads, str), *(cells(row, tint) for row in rows)]))
+
+
 def printed_at(items: Iterable[str]) -> str:
     """Where the items are printed, in the books' own numbers."""
-    return ", ".join(f"{item.book} {item.where[0] if item.where else item.id}" for item in map(books.item, items))
+    places = (f"{item.book} {item.where[0] if item.where else item.id}" for item in map(books.item, items))
+    return ", ".join(dict.fromkeys(places))
 
 
 def runs_table(rows: Sequence[tuple[Entry, "Run"]]) -> Table:
@@ -176,12 +194,10 @@ def show_coverage(items: Sequence[books.Item], status: dict[str, Any]) -> None:
         if ids:
             numbers = [str(sum(status[name].status == each for name in ids)) for each in order]
             total.add_row(book.id, *numbers, str(len(ids)))
-    colour = out.is_terminal
-    for item in items:
-        # A thousand rows as plain text: a rich table would take a second to lay out.
-        name = status[item.id].status
-        shown = f"\x1b[{ANSI[name]}m{name:<18}\x1b[0m" if colour else f"{name:<18}"
-        print(f"{item.id:<7}{shown}  {printed_at([item.id])[:34]:<34}  {item.title}"[: 200 if colour else 140])
+    many_rows(
+        ("item", "status", "printed at", "title"),
+        [(item.id, status[item.id].status, printed_at([item.id])[:34], item.title) for item in items],
+    )
     print()
     out.print(total)
 

@@ -27,14 +27,14 @@ def list_(
         chosen = [entry for entry in chosen if entry.name in within]
     if json:
         return emit([{"claim": e.name, "subject": e.subject, "items": list(e.items), "says": e.says} for e in chosen])
-    from deeptheory.cli.display import coloured, console, printed_at, table
+    from deeptheory.cli.display import many_rows, printed_at
 
     recorded = ledger().claims
-    rows = table("claim", "subject", "verdict", "printed at")
-    for entry in chosen:
-        verdict = recorded[entry.name].verdict if entry.name in recorded else "open"
-        rows.add_row(entry.name, entry.subject, coloured(verdict), printed_at(entry.items))
-    console().print(rows)
+    verdicts = [recorded[entry.name].verdict if entry.name in recorded else "open" for entry in chosen]
+    many_rows(
+        ("claim", "subject", "verdict", "printed at"),
+        [(e.name, e.subject, verdict, printed_at(e.items)) for e, verdict in zip(chosen, verdicts, strict=True)],
+    )
 
 
 @app.command()

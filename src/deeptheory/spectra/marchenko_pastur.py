@@ -81,11 +81,9 @@ NEAR, TERMS = 1 / 64, 9
 """Up to where, and how far, the series of the mass above the lower edge is summed: its terms fall like NEARʲ."""
 
 
-ARCTAN = (
-    (-0.019176885636589053, 0.039231657085083686, -0.050854496960392584, 0.05858148904795124, -0.0666451144646022)
-    + (0.07692183190760651, -0.09090904578121085, 0.11111111015256292, -0.14285714284666542, 0.1999999999999552)
-    + (-0.3333333333333333,)
-)
+ARCTAN = [-0.019176885636589053, 0.039231657085083686, -0.050854496960392584, 0.05858148904795124]
+ARCTAN += [-0.0666451144646022, 0.07692183190760651, -0.09090904578121085, 0.11111111015256292]
+ARCTAN += [-0.14285714284666542, 0.1999999999999552, -0.3333333333333333]
 """x⁻³(arctan x − x) as a polynomial in x² up to tan π/8, highest power first: its Chebyshev fit, 3e-17 off."""
 NARROW, WIDE = 2**0.5 - 1, 2**0.5 + 1
 
@@ -122,8 +120,16 @@ def _mass_below(half: Array, square: Array, sine: Array, ratio: Scalar) -> Array
     orders = np.arange(TERMS)
     coefficients = (-1.0) ** orders * jnp.cumsum((orders + 1) * slope**-orders) / (2 * orders + 3)
     # Numbers of the ratio alone, kept from being worked out anew for every entry.
-    factors = (root, 1 / root, slope, 1 / root**2 - 1, NEAR / (slope + NEAR), 8 / jnp.pi / (1 + root) ** 2, coefficients)
-    root, inverse, slope, surplus, close, scale, coefficients = jax.lax.optimization_barrier(
+    factors = (
+        root,
+        1 / root,
+        slope,
+        1 / root**2 - 1,
+        NEAR / (slope + NEAR),
+        8 / jnp.pi / (1 + root) ** 2,
+        coefficients,
+    )
+    root, inverse, slope, surplus, close, front, coefficients = jax.lax.optimization_barrier(
         tuple(jnp.asarray(each, dtype) for each in factors)
     )
     lag = _arctan(root * sine, 1 - root + 2 * root * square)
@@ -134,7 +140,7 @@ def _mass_below(half: Array, square: Array, sine: Array, ratio: Scalar) -> Array
     series = jnp.zeros_like(half)
     for j in reversed(range(TERMS)):
         series = series * near + coefficients[j]
-    series = scale * sine * secant * near * series
+    series = front * sine * secant * near * series
     # The same as slope·square·secant < NEAR; so asked, the compiler keeps the loop in vectors (four times faster).
     return jnp.where(square < close, series, jnp.clip(mass, 0, 1)) * jnp.minimum(1.0, 1 / ratio)
 

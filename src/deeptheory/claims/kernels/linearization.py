@@ -151,7 +151,7 @@ squares = jax.jit(
     full=dict(trials=20_000),
 )
 def fan_in_scaling(
-    key, *, widths: Sizes = (12, 24, 48), trials: Trials = 4000, scaling: Literal["fan-in", "fan-out"] = "fan-in"
+    key, *, widths: Sizes = (12, 24, 48), trials: Trials = 6000, scaling: Literal["fan-in", "fan-out"] = "fan-in"
 ):
     x = np.array([[1.0, 0.0, 0.5], [-0.4, 0.8, 1.0]])
     scales: dict[str, Any] = dict(weight_scale=1.3, bias_scale=0.4, input_scale=1.3)
@@ -283,7 +283,7 @@ def wide_networks_are_lazy(
     key,
     *,
     widths: Sizes = (32, 96, 288),
-    trials: Trials = 128,
+    trials: Trials = 224,
     scaling: Literal["tangent", "mean field"] = "tangent",
 ):
     everything = np.concatenate([CORNERS, BETWEEN])
