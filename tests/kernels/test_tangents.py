@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from deeptheory.kernels.structure import factored_gradients
 from deeptheory.kernels.tangents import (
     functional,
     jacobian_kernel,
@@ -87,6 +88,45 @@ def test_equinox_modules_and_convolutions(key):
     x = np.random.default_rng(0).standard_normal((3, 1, 4, 4))
     kernel = compiled(tangent_kernel, apply, parameters, x, trace_axes=())
     np.testing.assert_allclose(kernel, explicit(apply, parameters, x), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("second", [False, True], ids=["same inputs", "other inputs"])
+def test_shared_weights_in_patches_of_every_kind(second):
+    """Strides, dilations, paddings, two orders of axes; few positions (pairs of them) and many (a Jacobian); groups."""
+    draw = np.random.default_rng(0).standard_normal
+    weights = {
+        "wide": draw((3, 3, 2, 5)),
+        "strided": draw((6, 5, 2, 2)),
+        "few": draw((12, 6, 2, 1)),
+        "grouped": draw((12, 4, 1, 1)),
+        "last": draw((12, 2)) / 5,
+    }
+
+    def network(w, x):
+        def convolve(z, kernel, strides, padding, numbers, **options):
+            return jax.lax.conv_general_dilated(z, kernel, strides, padding, dimension_numbers=numbers, **options)
+
+        z = jnp.tanh(convolve(x, w["wide"], (2, 1), "SAME", ("NHWC", "HWIO", "NHWC"), rhs_dilation=(1, 2)))
+        z = jnp.moveaxis(z, -1, 1)
+        z = jnp.tanh(convolve(z, w["strided"], (2, 2), ((0, 1), (1, 0)), ("NCHW", "OIHW", "NCHW"), lhs_dilation=(1, 1)))
+        z = jnp.tanh(convolve(z, w["few"], (2, 2), "VALID", ("NCHW", "OIHW", "NCHW")))
+        z = jnp.tanh(convolve(z, w["grouped"], (1, 1), "VALID", ("NCHW", "OIHW", "NCHW"), feature_group_count=3))
+        return jnp.mean(z, (2, 3)) @ w["last"]
+
+    x, other = draw((3, 6, 5, 2)), draw((4, 6, 5, 2)) if second else None
+    expected = explicit(network, weights, x, other)
+    outputs, factors = factored_gradients(network, weights, x)
+    kept = {each.forward.shape[1:] for each in factors if each.forward is not None}
+    assert kept == {(2, 12), (1, 12)}  # patches of "few", and the last layer
+    for axes, name in (({"trace_axes": ()}, "nmkl->nmkl"), ({}, "nmkk->nm")):
+        kernel = compiled(tangent_kernel, network, weights, x, other, **axes)
+        scale = outputs.shape[1] if not axes else 1
+        np.testing.assert_allclose(kernel, np.einsum(name, expected) / scale, rtol=1e-10, atol=1e-12)
+    if not second:
+        mean = compiled(tangent_kernel, network, weights, x, trace_axes=(0,))
+        np.testing.assert_allclose(mean, np.einsum("nnkl->kl", expected) / 3, rtol=1e-10)
+        alone = compiled(tangent_kernel, network, weights, x, trace_axes=(), diagonal_axes=(0,))
+        np.testing.assert_allclose(alone, np.einsum("nnkl->nkl", expected), rtol=1e-10)
 
 
 def test_dense_weights_are_never_turned_into_jacobians(key):

@@ -1,9 +1,10 @@
 """Gradients of a model in factored form: forward and backward factors of every weight instead of its Jacobian.
 
-A weight that enters once, through a matrix product z = hV, has the gradient h ⊗ ∂f/∂z; a bias that enters once,
-through a sum z = a + V, has the gradient ∂f/∂z. One forward and one backward pass with respect to the z give the
-gradients of all such weights. The model is any JAX function: its computation is traced, and weights used in other ways
-keep their Jacobian.
+A weight that enters once, through a matrix product z = hV, has the gradient h ⊗ ∂f/∂z, summed over the positions that
+share it; a convolution is such a product, of the patches of its input; a bias that enters once, through a sum
+z = a + V, has the gradient ∂f/∂z. One forward and one backward pass with respect to the z give the gradients of all
+such weights. The model is any JAX function: its computation is traced, and weights used in other ways keep their
+Jacobian.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,10 +19,10 @@ from jaxtyping import Array, Float
 
 
 class Factors(NamedTuple):
-    """Gradients of one example's outputs: `forward` ⊗ `backward`, or `backward` alone (biases, whole Jacobians)."""
+    """Gradients of one example's outputs: Σ_p `forward` ⊗ `backward`, or `backward` alone (biases, whole Jacobians)."""
 
-    forward: Float[Array, "*n c"] | None
-    backward: Float[Array, "*n outputs s"]
+    forward: Float[Array, "*n positions c"] | None
+    backward: Float[Array, "*n outputs positions s"] | Float[Array, "*n outputs s"]
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,27 @@ def factored_gradients(
     return jax.vmap(factors)(x)
 
 
+SPARED = 4
+"""How many multiplications a Jacobian's entry is worth: to write and read it back takes longer than to multiply it."""
+
+
 def _site_factors(forward: Array | None, backward: Array) -> Factors:
-    """Bring a site's factors (positions, c) and (outputs, positions, s) to their product form."""
+    """Keep factors (positions, c) and (outputs, positions, s) where they are cheaper to contract than a Jacobian."""
     if forward is None:
         return Factors(None, backward)
-    if forward.shape[0] == 1:
-        return Factors(forward[0], backward[:, 0])
-    outputs = backward.shape[0]
-    return Factors(None, jnp.einsum("pc,kps->kcs", forward, backward).reshape(outputs, -1))
+    outputs, positions, size = backward.shape
+    channels = forward.shape[1]
+    if positions**2 * (channels + outputs * size) < SPARED * outputs * channels * size:
+        return Factors(forward, backward)
+    return Factors(None, whole_jacobian(forward, backward))
+
+
+def whole_jacobian(
+    forward: Float[Array, "*n positions c"], backward: Float[Array, "*n outputs positions s"]
+) -> Float[Array, "*n outputs weights"]:
+    """Return the Jacobian Σ_p h_p ⊗ b_p that a pair of factors stands for."""
+    product = jnp.einsum("...pc,...kps->...ksc", forward, backward)
+    return product.reshape(*product.shape[:-2], -1)
 
 
 def _run(trace: _Trace, closed: Any, leaves: Sequence[Array], inputs: Sequence[Array]) -> Array:
@@ -208,7 +222,11 @@ def _site(name: str, options: dict, arguments: list, marks: list, at: int) -> tu
             return weight.scale * slope.reshape(slope.shape[0], -1)
 
         return None, summed
-    if name != "dot_general" or any(a is None for a in weight.axes):
+    if any(a is None for a in weight.axes):
+        return None
+    if name == "conv_general_dilated":
+        return _convolution(options, arguments, at, weight.scale)
+    if name != "dot_general":
         return None
     contracting, batch = options["dimension_numbers"]
     if batch[0] or batch[1]:
@@ -227,3 +245,28 @@ def _site(name: str, options: dict, arguments: list, marks: list, at: int) -> tu
         return jnp.swapaxes(slope.reshape(outputs, rest, positions), 1, 2)
 
     return weight.scale * forward, arranged
+
+
+def _convolution(options: dict, arguments: list, at: int, scale: Any) -> tuple[Any, Any] | None:
+    """Return patches of the input (positions, c) and how to arrange slopes; None for grouped channels."""
+    if at != 1 or options["feature_group_count"] != 1 or options["batch_group_count"] != 1:
+        return None
+    numbers = options["dimension_numbers"]
+    window = [arguments[1].shape[axis] for axis in numbers.rhs_spec[2:]]
+    patches = jax.lax.conv_general_dilated_patches(
+        arguments[0],
+        window,
+        options["window_strides"],
+        options["padding"],
+        options["lhs_dilation"],
+        options["rhs_dilation"],
+        numbers,
+    )
+    channel = numbers.out_spec[1]
+    forward = jnp.moveaxis(patches, channel, -1)
+    positions = prod(forward.shape[:-1])
+
+    def arranged(slope: Array) -> Array:
+        return jnp.moveaxis(slope, 1 + channel, -1).reshape(slope.shape[0], positions, -1)
+
+    return scale * forward.reshape(positions, -1), arranged

@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from deeptheory.kernels.structure import Factors, factored_gradients
+from deeptheory.kernels.structure import Factors, factored_gradients, whole_jacobian
 
 Apply = Callable[..., Any]
 Axes = int | tuple[int, ...] | list[int]
@@ -114,7 +114,8 @@ def tangent_kernel(
     """Return Θ̂(x, x′) = ∂f(x) ∂f(x′)ᵀ of a model whose examples do not interact (no batch normalization).
 
     Weights are contracted layer by layer: ⟨h, h′⟩⟨b, b′⟩ for the forward and backward factors of a matrix product, so
-    their Jacobian is never formed (`structure`). Cost for a fully connected network of L layers of width N with k
+    their Jacobian is never formed (`structure`); weights shared by several positions, as in convolutions, by pairs of
+    positions where that is cheaper. Cost for a fully connected network of L layers of width N with k
     outputs on n inputs: O(n k L N² + n² k L N), against n² k L N² for Jacobians. The default, the mean over the
     last axis of outputs, is the kernel that the infinitely wide network has; for the dynamics of this very network ask
     for `trace_axes=()`, shape (n, m, k, k). `other_apply` evaluates the second set when it differs (another mask).
@@ -143,26 +144,37 @@ def _checked_axes(apply: Apply, parameters: Any, x: Any, trace_axes: Axes, diago
 
 
 def _factor_gram(one: Factors, two: Factors, shapes: Any, axes: tuple[Axes, Axes]) -> Array:
+    (rows, *outputs), (columns, *other_outputs) = shapes
     trace_axes, diagonal_axes = axes
-    rank = len(shapes[0])
-    backward = [
-        each.backward.reshape(*shape, each.backward.shape[-1]) for each, shape in zip((one, two), shapes, strict=True)
-    ]
+    rank = 1 + len(outputs)
+    options: dict[str, Any] = {"rank": rank, "trace_axes": trace_axes, "diagonal_axes": diagonal_axes}
+    same = 0 in canonical(diagonal_axes, rank)
+
+    def gram(left: Array, right: Array) -> Array:
+        left, right = left.reshape(rows, *outputs, -1), right.reshape(-1, *other_outputs, right.shape[-1])
+        return contract_outputs(left, right, **options)
+
     if one.forward is None or two.forward is None:
-        return contract_outputs(*backward, rank=rank, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
-    traced = canonical(trace_axes, rank)
-    if 0 in traced:  # the mean over equal examples: a trace over pairs that only Jacobians give directly
-        whole = [
-            (h[:, None, :, None] * b.reshape(b.shape[0], -1, 1, b.shape[-1])).reshape(*b.shape[:-1], -1)
-            for h, b in zip((one.forward, two.forward), backward, strict=True)
-        ]
-        return contract_outputs(*whole, rank=rank, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
-    product = contract_outputs(*backward, rank=rank, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
-    if 0 in canonical(diagonal_axes, rank):
-        forward = jnp.sum(one.forward * two.forward, -1)
-    else:
-        forward = one.forward @ two.forward.T
-    return product * forward.reshape(*forward.shape, *(1,) * (product.ndim - forward.ndim))
+        return gram(one.backward, two.backward)
+    positions = two.forward.shape[1]
+    if 0 in canonical(trace_axes, rank) or (same and positions > 1):  # each example with itself alone: n Jacobians
+        return gram(*(whole_jacobian(each.forward, each.backward) for each in (one, two)))  # type: ignore[arg-type]
+    forward, backward = two.forward.reshape(columns * positions, -1), jnp.swapaxes(two.backward, 1, 2)
+
+    def against_all(h: Array, b: Array) -> Array:
+        """Σ_q ⟨h, h′_q⟩⟨b, b′_q⟩ for one position of the first inputs and all of the others."""
+        inner = jnp.sum(h * forward, -1) if same else h @ forward.T
+        product = gram(b, backward)
+        product = product * inner.reshape(*inner.shape, *(1,) * (product.ndim - inner.ndim))
+        if positions == 1:
+            return product
+        return jnp.sum(product.reshape(rows, columns, positions, *product.shape[2:]), 2)
+
+    hs, bs = jnp.swapaxes(one.forward, 0, 1), jnp.moveaxis(one.backward, 2, 0)
+    if positions == 1:
+        return against_all(hs[0], bs[0])
+    start = jnp.zeros_like(jax.eval_shape(against_all, hs[0], bs[0]))
+    return lax.scan(lambda total, at: (total + against_all(*at), None), start, (hs, bs))[0]
 
 
 def jacobian_kernel(
