@@ -92,6 +92,7 @@ def test_a_value_out_of_range_names_the_range(run, value):
     assert re.search(r"trials must be a whole number from [\d.e+]+ to [\d.e+]+, not", done.stderr)
 
 
+@pytest.mark.slow
 def test_check_as_json_is_that_json_alone(run):
     done = run("check", QUICK, "--json")
     assert done.returncode == 0, done.stderr

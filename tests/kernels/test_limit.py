@@ -91,6 +91,65 @@ def test_single_precision_of_nearly_parallel_inputs(key):
     assert np.isfinite(slopes).all()
 
 
+NEAR = {
+    "flattened": (
+        k.serial(
+            k.Conv(1, (3, 2), (2, 1), padding="SAME", b_std=0.2), k.Relu(),
+            k.ConvTranspose(1, (2, 2), (2, 1), W_std=1.3), k.Abs(),
+            k.Flatten(), k.Dense(1, 1.0, 0.1), k.Relu(), k.Dense(1),
+        ),
+        (5, 4, 2),
+    ),
+    "averaged": (
+        k.serial(
+            k.Conv(1, (3, 3), padding="SAME", b_std=0.2), k.Relu(), k.Conv(1, (2, 2), padding="CIRCULAR"), k.Relu(),
+            k.GlobalAvgPool(), k.Dense(1),
+        ),
+        (4, 3, 2),
+    ),
+    "residual": (
+        k.serial(
+            k.Dense(1, 1.1, 0.2), k.FanOut(2), k.parallel(k.serial(k.Relu(), k.Dense(1)), k.Identity()), k.FanInSum(),
+            k.Relu(), k.Dense(1),
+        ),
+        (30,),
+    ),
+    "sign": (k.serial(k.Dense(1, 1.2, 0.1), k.Sign(), k.Dense(1, 1.0, 0.3), k.Relu(), k.Dense(1)), (30,)),
+}  # fmt: skip
+"""Every way in which positions and branches meet before a kink."""
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_single_precision_of_nearly_equal_inputs_in_every_network(key, name):
+    deep, shape = NEAR[name]
+    x, away = inputs(key, 2, 3, *shape)
+    x = np.concatenate([x, *(x + size * away for size in (1e-2, 1e-3, 1e-4, 1e-6))]).astype(np.float32)
+    exact = k.limit_kernel(deep, x.astype(np.float64), want=("nngp", "ntk"))
+    with jax.enable_x64(False):
+        single = k.limit_kernel(deep, x, want=("nngp", "ntk"))
+    for name in ("nngp", "ntk"):
+        whole, scale = np.asarray(getattr(exact, name)), np.max(getattr(exact, name))
+        assert np.abs(np.asarray(getattr(single, name), float) - whole).max() < 1e-6 * scale
+
+
+def test_gradients_at_nearly_equal_images_are_finite_and_right(key):
+    """Black pixels included: roots of zero variances must not spoil the derivative."""
+    deep = k.serial(
+        k.Conv(1, (2,), padding="SAME"), k.Relu(), k.Conv(1, (2,), b_std=0.1), k.Relu(), k.Flatten(), k.Dense(1)
+    )
+    x, away = inputs(key, 2, 3, 5, 2)
+    x[:, :3] = 0
+    x = np.concatenate([x, x + 1e-3 * away]).astype(np.float32)
+
+    def total(x):
+        return jnp.sum(jnp.tril(k.limit_kernel(deep, x, want=("ntk",)).ntk))
+
+    exact = jax.grad(total)(x.astype(np.float64))
+    with jax.enable_x64(False):
+        single = jax.grad(total)(x)
+    np.testing.assert_allclose(single, exact, rtol=2e-3, atol=2e-3 * np.abs(exact).max())
+
+
 @pytest.mark.parametrize("activation", [k.Relu(), k.RectifiedMonomial(2), k.Erf()])
 def test_gradients_at_coinciding_inputs_are_means_of_one_sided_derivatives(key, activation):
     x = inputs(key, 1, 4)

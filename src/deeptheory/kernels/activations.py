@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from deeptheory.kernels import integrals, quadrature
 from deeptheory.kernels.block import Block, coincident, left_of, right_of, variances
-from deeptheory.kernels.close_pairs import rectified_deficit
+from deeptheory.kernels.close_pairs import rectified_deficit, sign_deficit
 from deeptheory.kernels.integrals import Pair, Same
 from deeptheory.kernels.layer import Demand, Layer, one_block
 
@@ -99,6 +99,14 @@ class Sign(Activation):
 
     def integrals(self, k, a, b, same):
         return integrals.sign(k, a, b, same)
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        if block.deficit is None:
+            return super().kernel(block, left, right)
+        deficit = sign_deficit(block.deficit, left_of(block, left), right_of(block, right))
+        tangent = None if block.tangent is None else jnp.zeros_like(block.tangent)
+        return block.replace(covariance=1 - deficit, tangent=tangent, deficit=deficit, gaussian=False)
 
 
 @dataclass(frozen=True)

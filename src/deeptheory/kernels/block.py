@@ -90,12 +90,15 @@ def coincident(block: Block) -> Array | bool | None:
         return None
     else:
         same = block.rows[:, None] == block.columns[None, :]
-    if block.full:
-        rank, batch = len(block.spatial), same.ndim
-        for axis, extent in enumerate(block.spatial):
-            shape = [1] * (2 * rank + batch)
-            shape[axis] = shape[axis + rank] = extent
-            same = same & jnp.eye(extent, dtype=bool).reshape(shape)
+    return same & equal_positions(block) if block.full else same
+
+
+def equal_positions(block: Block) -> Array:
+    """Return where left and right are the same position, of a full block, to broadcast against it."""
+    same = jnp.ones((), bool)
+    for axes, extent in zip(block.position_axes, block.spatial, strict=True):
+        shape = [extent if axis in axes else 1 for axis in range(block.covariance.ndim)]
+        same = same & jnp.eye(extent, dtype=bool).reshape(shape)
     return same
 
 

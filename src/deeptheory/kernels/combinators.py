@@ -6,7 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from deeptheory.kernels.block import Block
+from deeptheory.kernels.block import Block, left_of, right_of, variances
+from deeptheory.kernels.close_pairs import mixed_deficit
 from deeptheory.kernels.layer import Demand, Layer
 
 
@@ -175,6 +176,9 @@ class FanInSum(Layer):
     def apply(self, parameters, x, *, key=None, **extra):
         return sum(x)
 
+    def record(self, block):
+        return tuple(map(variances, _alike("FanInSum", block)))
+
     def kernel(self, block, left, right):
         blocks = _alike("FanInSum", block)
         gaussian = all(b.gaussian for b in blocks)
@@ -182,7 +186,13 @@ class FanInSum(Layer):
             raise ValueError("FanInSum needs Gaussian branches: end each with a Dense or convolutional layer")
         if len({b.channels for b in blocks}) > 1:
             raise ValueError(f"FanInSum needs branches of equal width, got {[b.channels for b in blocks]}")
-        return _total(blocks, [1.0] * len(blocks), gaussian=gaussian)
+        total = _total(blocks, [1.0] * len(blocks), gaussian=gaussian)
+        if any(b.deficit is None for b in blocks):
+            return total
+        ends = [(left_of(total, one), right_of(total, two)) for one, two in zip(left, right, strict=True)]
+        parts = [(b.deficit, own) for b, own in zip(blocks, ends, strict=True)]
+        after = jnp.asarray(sum(a for a, _ in ends)), jnp.asarray(sum(b for _, b in ends))
+        return total.replace(deficit=mixed_deficit(parts, after, lambda each: jnp.asarray(sum(each))))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Convolutions: weights shared between positions, one set a position, and transposed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -7,7 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-from deeptheory.kernels.block import Block
+from deeptheory.kernels.block import Block, equal_positions, left_of, right_of, variances
+from deeptheory.kernels.close_pairs import affine_deficit, mixed_deficit
 from deeptheory.kernels.dense import Affine
 from deeptheory.kernels.layer import Layer, check_shape, one_block, scaled
 from deeptheory.kernels.windows import check_window, output_extent, window_sum, wrap
@@ -90,19 +92,39 @@ class Conv(Layer):
             raise ValueError(
                 f"{type(self).__name__} with window {self.window} met inputs with positions {block.spatial}"
             )
-        pairs = block.position_axes
+        return block.map(lambda array: self.mean(array, block.position_axes), spatial=self.extents(block.spatial))
 
-        def mean(array: Array) -> Array:
-            for axes, window, stride in reversed(list(zip(pairs, self.window, self.steps, strict=True))):
-                array = window_sum(array, axes, window, stride, self.padding)
-            return scaled(array, 1 / prod(self.window))
+    def mean(self, array: Array, positions: Sequence[Sequence[int]]) -> Array:
+        for axes, window, stride in reversed(list(zip(positions, self.window, self.steps, strict=True))):
+            array = window_sum(array, axes, window, stride, self.padding)
+        return scaled(array, 1 / prod(self.window))
 
-        return block.map(mean, spatial=self.extents(block.spatial))
+    def record(self, block):
+        return variances(one_block(type(self).__name__, block))
 
     def kernel(self, block, left, right):
         block = one_block(type(self).__name__, block)
         channels = self.affine.channels(self.width)
-        return self.affine.move(self.averaged(block), self.fan_in(block.channels), channels=channels)
+        moved = self.affine.move(self.averaged(block), self.fan_in(block.channels), channels=channels)
+        if block.deficit is None:
+            return moved
+        ends, places = (left_of(block, left), right_of(block, right)), [(axis,) for axis in range(len(self.window))]
+        after = left_of(moved, self.mean(left, places)), right_of(moved, self.mean(right, places))
+
+        def mix(parts: list[Array]) -> Array:
+            mixed = self.mean(parts[0], block.position_axes)
+            if not block.full:
+                return mixed
+            # A window may reach beyond the border at one of two positions; the other's variance counts all the same.
+            for own, total in zip(ends, after, strict=True):
+                whole = jnp.broadcast_to(own, (*block.spatial, *block.spatial, *own.shape[-2:]))
+                beyond = (total - self.mean(whole, block.position_axes)) / 2
+                mixed = mixed + jnp.where(equal_positions(moved), 0, beyond)
+            return mixed
+
+        mixed = mixed_deficit([(block.deficit, ends)], after, mix)
+        scales = dict(weight=self.W_std**2, bias=(self.b_std or 0.0) ** 2)
+        return moved.replace(deficit=affine_deficit(mixed, *after, **scales))
 
 
 @dataclass(frozen=True)
@@ -133,11 +155,7 @@ class ConvLocal(Conv):
         moved = self.affine.move(self.averaged(block), fan_in, channels=channels)
         if not block.full:
             return moved
-        same = jnp.ones((1,) * moved.covariance.ndim, bool)
-        for axes, extent in zip(moved.position_axes, moved.spatial, strict=True):
-            shape = [extent if axis in axes else 1 for axis in range(same.ndim)]
-            same = same & jnp.eye(extent, dtype=bool).reshape(shape)
-        return moved.map(lambda array: jnp.where(same, array, 0))
+        return moved.map(lambda array: jnp.where(equal_positions(moved), array, 0))
 
 
 @dataclass(frozen=True)
@@ -160,25 +178,18 @@ class ConvTranspose(Conv):
                 product = _fold(product, axis, extent)
         return self.affine.scale(product, bias, self.fan_in(x.shape[-1]))
 
-    def averaged(self, block):
-        if len(block.spatial) != len(self.window):
-            raise ValueError(f"ConvTranspose with window {self.window} met inputs with positions {block.spatial}")
-        pairs = block.position_axes
-        targets = self.extents(block.spatial)
-
-        def mean(array: Array) -> Array:
-            for axes, window, stride, target in zip(pairs, self.window, self.steps, targets, strict=True):
-                if self.padding == "CIRCULAR":
-                    overhung = stride * array.shape[axes[0]] + max(window - stride, 0)
-                    array = _spread_sum(array, axes, window, stride, overhung, "VALID")
-                    # Positions a period apart never share a weight, so without cross terms this holds on diagonals too.
-                    for axis in axes:
-                        array = _fold(array, axis, target)
-                else:
-                    array = _spread_sum(array, axes, window, stride, target, self.padding)
-            return scaled(array, 1 / prod(self.window))
-
-        return block.map(mean, spatial=targets)
+    def mean(self, array, positions):
+        targets = self.extents(tuple(array.shape[axes[0]] for axes in positions))
+        for axes, window, stride, target in zip(positions, self.window, self.steps, targets, strict=True):
+            if self.padding == "CIRCULAR":
+                overhung = stride * array.shape[axes[0]] + max(window - stride, 0)
+                array = _spread_sum(array, axes, window, stride, overhung, "VALID")
+                # Positions a period apart never share a weight, so without cross terms this holds on diagonals too.
+                for axis in axes:
+                    array = _fold(array, axis, target)
+            else:
+                array = _spread_sum(array, axes, window, stride, target, self.padding)
+        return scaled(array, 1 / prod(self.window))
 
 
 def _fold(x: Array, axis: int, extent: int) -> Array:
@@ -191,7 +202,7 @@ def _fold(x: Array, axis: int, extent: int) -> Array:
     return x.reshape(*x.shape[:axis], -1, extent, *x.shape[axis + 1 :]).sum(axis)
 
 
-def _spread_sum(x: Array, axes: tuple[int, ...], window: int, stride: int, target: int, padding: str) -> Array:
+def _spread_sum(x: Array, axes: Sequence[int], window: int, stride: int, target: int, padding: str) -> Array:
     """Dilate by the stride, pad, and sum over the window: a transposed convolution with weights 1."""
     extent = x.shape[axes[0]]
     if padding == "SAME":

@@ -13,9 +13,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from deeptheory.kernels.activations import Rectifier
+from deeptheory.kernels.activations import Rectifier, Sign
 from deeptheory.kernels.block import Block, input_block, static
-from deeptheory.kernels.close_pairs import gaps, input_deficit
+from deeptheory.kernels.close_pairs import as_vectors, gaps, image_deficit, input_deficit
 from deeptheory.kernels.layer import Demand, Layer
 
 FIELDS = ("nngp", "ntk", "cov1", "cov2")
@@ -250,15 +250,20 @@ def _tiled(
                 block = block.replace(tangent=jnp.zeros_like(block.covariance))
             return block.replace(rows=None, columns=None, deficit=None)
 
-        if rank or left.dtype != jnp.float32 or not _kinked(network):  # double precision has digits to spare
+        # Double precision has digits to spare.
+        if left.dtype != jnp.float32 or record_left is None or not _kinked(network):
             return through(block)
-        pair = part(left, row, height, 0), part(right, column, width, 0)
+        pair = part(left, row, height, rank), part(right, column, width, rank)
+        one, two = map(as_vectors, pair)
         same = block.rows[:, None] == block.columns if symmetric else None
-        return lax.cond(
-            gaps(*pair, block.covariance, same)[1].any(),
-            lambda: through(block.replace(deficit=input_deficit(*pair, *gaps(*pair, block.covariance, same)))),
-            lambda: through(block),
-        )
+        covariance = one @ two.T / one.shape[1] if rank else block.covariance
+
+        def careful() -> Block:
+            if rank:
+                return through(block.replace(deficit=image_deficit(*pair, full=block.full)))
+            return through(block.replace(deficit=input_deficit(one, two, *gaps(one, two, covariance, same))))
+
+        return lax.cond(gaps(one, two, covariance, same)[1].any(), careful, lambda: through(block))
 
     if height == count and width == other_count:
         return tile(0, 0)
@@ -294,9 +299,9 @@ def _tiled(
 
 
 def _kinked(layer: Any) -> bool:
-    """Say whether angles enter the kernel through a rectifier."""
+    """Say whether angles enter the kernel through a rectifier or a sign."""
     parts = (*getattr(layer, "layers", ()), *getattr(layer, "branches", ()))
-    return isinstance(layer, Rectifier) or any(map(_kinked, parts))
+    return isinstance(layer, Rectifier | Sign) or any(map(_kinked, parts))
 
 
 def _put(whole: Array, piece: Array, row: Any, column: Any) -> Array:

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.kernels.block import left_of, right_of, variances
+from deeptheory.kernels.close_pairs import mixed_deficit
 from deeptheory.kernels.layer import Demand, Layer, check_shape, one_block
 from deeptheory.kernels.windows import check_window, output_extent, window_sum
 
@@ -134,6 +136,9 @@ class Flatten(Layer):
     def demand(self, wanted):
         return Demand(False, wanted.variances, False)
 
+    def record(self, block):
+        return variances(one_block("Flatten", block))
+
     def kernel(self, block, left, right):
         block = one_block("Flatten", block)
         rank, channels = len(block.spatial), block.channels * prod(block.spatial)
@@ -145,4 +150,10 @@ class Flatten(Layer):
                 return jnp.mean(array, 0)
             return jnp.mean(array, tuple(range(rank)))
 
-        return block.map(average, spatial=(), full=False, channels=channels, gaussian=False)
+        flat = block.map(average, spatial=(), full=False, channels=channels, gaussian=False)
+        if block.deficit is None:
+            return flat
+        places = tuple(range(rank))
+        after = left_of(flat, jnp.mean(left, places)), right_of(flat, jnp.mean(right, places))
+        parts = [(block.deficit, (left_of(block, left), right_of(block, right)))]
+        return flat.replace(deficit=mixed_deficit(parts, after, lambda mixed: average(mixed[0])))
