@@ -23,6 +23,7 @@ def test_the_code_is_prefix_free_and_read_back(variables):
     assert [d.decode(word, variables) for word in words] == lists
     assert d.prefix_free(words) and d.kraft_sum(words) <= 1
     assert not d.prefix_free(["0", "01"])
+    assert not d.prefix_free(["0", "11", "01"])  # the two need not be neighbours in length
 
 
 def test_the_code_wastes_nothing_when_literals_fill_their_bits():

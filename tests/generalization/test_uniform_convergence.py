@@ -87,6 +87,14 @@ def test_errors_on_the_sample_agree_with_simulation(key):
         assert abs(np.mean(observed) - predicted) < 5 * np.std(observed) / 20
 
 
+def test_the_twin_has_the_same_labels_and_the_opposite_noise(key):
+    sample = signal_noise_sample(key, 5, 7, noise=2.0, signal=3.0)
+    twin = sample.flipped()
+    np.testing.assert_array_equal(twin.labels, sample.labels)
+    np.testing.assert_array_equal(twin.noise, -sample.noise)
+    assert twin.signal == sample.signal == 3.0
+
+
 @pytest.mark.item("A5.16", "A5.17", "H9.3")
 def test_closed_forms_are_the_limits_in_the_dimension():
     for noise, signal in [(1.0, 1.0), (2.0, 1.0), (8.0, 2.0)]:

@@ -15,8 +15,10 @@ from deeptheory.kernels.first_layer import (
     first_layer_gram,
     first_layer_limit,
     first_layer_outputs,
+    first_layer_series,
     init_first_layer,
     label_energy,
+    tangent_complexity,
     train_first_layer,
 )
 
@@ -72,8 +74,20 @@ def test_coefficients_are_those_of_the_taylor_series():
     series = mpmath.taylor(lambda z: z * (mpmath.pi - mpmath.acos(z)) / (2 * mpmath.pi), 0, 10)
     found = [first_layer_coefficient(degree) for degree in range(11)]
     np.testing.assert_allclose(found, [float(c) for c in series], atol=1e-14)
+    cosines = np.array([-1.0, 0.3, 0.9])
+    summed = sum(float(c) * cosines**p for p, c in enumerate(series[:7]))
+    np.testing.assert_allclose(first_layer_series(cosines, terms=3), summed, rtol=1e-13)
     with pytest.raises(ValueError, match="negative"):
         first_layer_coefficient(-1)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_weights_are_standard_normal_and_amplitudes_fair_signs(mirrored):
+    weights, amplitudes = init_first_layer(jax.random.key(4), 20_000, 2, mirrored=mirrored)
+    kept = weights[:10_000]
+    assert abs(kept.mean()) < 0.04 and kept.var() == pytest.approx(1, abs=0.06)
+    assert np.mean(kept**4) == pytest.approx(3, abs=0.5)
+    assert set(amplitudes) == {-1.0, 1.0} and abs(amplitudes.mean()) < 0.04
 
 
 def test_mirrored_start_and_training():
@@ -102,5 +116,6 @@ def test_label_energy_is_the_least_squared_norm_that_fits():
     assert label_energy(features @ features.T, y) == pytest.approx(float(least @ least), rel=1e-10)
     both = label_energy(features @ features.T, np.stack([y, 2 * y]))
     np.testing.assert_allclose(both, [least @ least, 4 * least @ least], rtol=1e-10)
+    assert tangent_complexity(np.diag([2.0, 3.0]), np.array([2.0, 3.0])) == pytest.approx(np.sqrt(2 * 5 * 5) / 2)
     # Of a singular kernel only what lies in its range counts.
     assert label_energy(np.diag([2.0, 0.0]), np.array([3.0, 5.0])) == pytest.approx(4.5)

@@ -69,6 +69,8 @@ def test_sharp_bounds_are_those_of_the_parabola():
     """θ − θ²/2 reaches y at 1 − √(1 − 2y), where its slope is √(1 − 2y)."""
     found = sharp_lazy_bounds(smallest=1.0, lipschitz=1.0, distance=0.3, count=1)
     assert found == pytest.approx((2 * 0.4, 1 - np.sqrt(0.4)))
+    several = sharp_lazy_bounds(smallest=1.0, lipschitz=1.0, distance=0.3, count=4)
+    assert several == pytest.approx((found.rate / 4, found.travel))
     with pytest.raises(ValueError, match="below 1"):
         sharp_lazy_bounds(smallest=1.0, lipschitz=1.0, distance=0.5, count=1)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from deeptheory.kernels.first_layer import first_layer_limit
+from deeptheory.kernels.first_layer import first_layer_coefficient, first_layer_limit
 from deeptheory.kernels.lazy_bounds import (
     closeness,
     concentration_tolerance,
@@ -40,13 +40,23 @@ def test_hoeffding_holds_for_the_exact_binomial():
 
 
 def test_closeness_of_two_matrices_against_norms_one_by_one():
-    one, two = (a + a.T for a in RNG.standard_normal((2, 4, 4)))
-    found = closeness(one, two)
-    values = np.linalg.eigvalsh(one) - np.linalg.eigvalsh(two)
-    assert found.eigenvalues == pytest.approx(np.abs(values).max())
-    assert found.spectral == pytest.approx(np.abs(np.linalg.eigvalsh(one - two)).max())
-    assert found.frobenius == pytest.approx(np.sqrt(np.sum((one - two) ** 2)))
-    assert found.entries == pytest.approx(4 * np.abs(one - two).max())
+    ones, twos = (a + np.swapaxes(a, 1, 2) for a in RNG.standard_normal((2, 8, 4, 4)))
+    batch = closeness(ones, twos)
+    for index, (one, two) in enumerate(zip(ones, twos, strict=True)):
+        found = [part[index] for part in batch]
+        moved = max(abs(a - b) for a, b in zip(np.linalg.eigvalsh(one), np.linalg.eigvalsh(two), strict=True))
+        assert found[0] == pytest.approx(moved)
+        assert found[1] == pytest.approx(np.abs(np.linalg.eigvalsh(one - two)).max())
+        assert found[2] == pytest.approx(np.sqrt(np.sum((one - two) ** 2)))
+        assert found[3] == pytest.approx(4 * np.abs(one - two).max())
+
+
+def test_least_eigenvalue_bound_is_the_sum_of_its_positive_terms():
+    degrees = np.arange(1, 201)
+    coefficients = np.array([first_layer_coefficient(int(p)) for p in degrees])
+    for n, cosine in [(3, 0.1), (12, 0.45), (100, 0.8)]:
+        summed = coefficients @ np.maximum(1 - (n - 1) * cosine**degrees, 0) + 0.5 - coefficients.sum()
+        assert least_eigenvalue_bound(cosine, n) == pytest.approx(summed, abs=1e-13)
 
 
 @pytest.mark.parametrize(("n", "d"), [(3, 5), (8, 5), (20, 6)])

@@ -17,6 +17,7 @@ from deeptheory.kernels.activity import (
 from deeptheory.kernels.fixed_features import fixed_feature_floor, single_index_spectrum
 from deeptheory.kernels.gaussian_processes import band_coverage, conditional_law
 from deeptheory.kernels.linearization import (
+    Laziness,
     doubled,
     fan_out,
     laziness,
@@ -63,6 +64,12 @@ def test_padding_changes_nothing_in_training():
         padded(network, 4)
 
 
+def test_gap_is_the_largest_distance_at_any_time_on_either_side():
+    outputs = np.array([[0.0, 0.0], [0.5, -0.9], [0.1, 0.2]])
+    run = Laziness(jnp.zeros((3, 4)), jnp.asarray(outputs), jnp.zeros((3, 2)), jnp.zeros(()), jnp.zeros(()))
+    assert float(run.gap) == pytest.approx(0.9)
+
+
 def test_scalings():
     network = init_mlp(jax.random.key(2), (3, 6, 1), **{**SCALES, "bias_scale": 0.0})
     np.testing.assert_allclose(mean_field(network)(X), network(X) / np.sqrt(6), rtol=1e-12)
@@ -88,6 +95,13 @@ def test_activity_bounds_and_the_polynomial():
     np.testing.assert_allclose(here.weights[0], np.linalg.norm(network.weights[1], 2) / np.sqrt(8), rtol=1e-9)
     np.testing.assert_allclose(rates[0][0], np.linalg.norm(velocity.weights[1], 2) / np.sqrt(8), rtol=1e-6)
     total = float(activity_sum(here, here))
+    later = jax.tree.map(lambda p: p + 0.1, network)
+    there = jax.jit(monitors)(later, network, X)
+    moved = [
+        np.asarray(f - g) for f, g in zip(later.preactivations(X)[:-1], network.preactivations(X)[:-1], strict=True)
+    ]
+    drifts = sum(np.linalg.norm(f) / np.sqrt(f.size) for f in moved) * 0.5 + 0.1 * (8 + 8**0.5) / np.sqrt(8)
+    assert float(activity_sum(there, here, slope=0.5)) - total == pytest.approx(drifts, rel=1e-9)
     residual = float(np.sqrt(np.mean((np.asarray(network(X))[:, 0] - Y) ** 2)))
     allowed = np.polyval(np.asarray(activity_polynomial(network, X)), total) * residual / np.sqrt(8)
     assert float(sum(jnp.sum(bound) for bound in bounds)) <= allowed
@@ -148,6 +162,7 @@ def test_curvature_beside_the_whole_hessian():
 def test_floor_of_fixed_features():
     spectrum = single_index_spectrum(20, linear=0.5, quadratic=0.5)
     assert sum(value * count for value, count in spectrum) == pytest.approx(1)
+    assert spectrum[0] == (0.025, 20) and spectrum[1] == (0.025, 1)
     assert fixed_feature_floor(spectrum, 0) == pytest.approx(1)
     assert fixed_feature_floor(spectrum, 230) == pytest.approx(0, abs=1e-12)
     # Degree two over many directions: the covariance of the coefficients of (u·x)² − 1 in the basis of monomials.

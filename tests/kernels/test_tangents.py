@@ -13,6 +13,7 @@ from deeptheory.kernels.tangents import (
     kernel_spectrum,
     linearize,
     output_kernel,
+    relative_drift,
     tangent_drift,
     tangent_kernel,
     tangent_product,
@@ -42,7 +43,7 @@ def odd_network(parameters, x):
     hidden = jnp.einsum("nh,gh->ng", hidden, parameters["shared"])
     hidden = jnp.sin(hidden) @ parameters["shared"] * parameters["gain"]
     split = hidden.reshape(x.shape[0], 2, 2) @ parameters["positions"] + parameters["offset"]
-    return split.reshape(x.shape[0], -1) @ parameters["last"].T
+    return split.reshape(x.shape[0], -1) @ (0.7 * parameters["last"].T)
 
 
 @pytest.fixture
@@ -201,6 +202,11 @@ def test_alignment_and_spectrum():
     np.testing.assert_allclose(spectrum.values, singular**2, rtol=1e-10)
     np.testing.assert_allclose(spectrum.energy, (right @ y) ** 2 / (y @ y), rtol=1e-9)
     assert float(spectrum.cumulative[-1]) == pytest.approx(1)
+
+
+def test_drift_is_the_length_of_the_change_not_the_change_of_length():
+    assert float(relative_drift(np.diag([0.0, 5.0]), np.diag([3.0, 4.0]))) == pytest.approx(10**0.5 / 5)
+    assert float(relative_drift(-np.eye(3), np.eye(3))) == pytest.approx(2)
 
 
 def test_bad_axes(odd):

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -137,6 +138,22 @@ def test_tracy_widom_published_values():
         edges.tracy_widom_cdf(0.0, symmetry=4)
 
 
+def test_scaling_of_the_smallest_eigenvalue_as_published():
+    # Ma (2012) in forty digits; at fixed ratio the width tends to what the density at the edge gives.
+    for dimension, samples in ((1, 2), (16, 64), (40, 50)):
+        with mpmath.workdps(40):
+            wide, narrow = (mpmath.sqrt(mpmath.mpf(2 * count - 1) / 2) for count in (samples, dimension))
+            location = (wide - narrow) ** 2
+            width = (wide - narrow) * mpmath.cbrt(1 / narrow - 1 / wide)
+            centre = mpmath.log(location / samples) + (width / location) ** 2 / 8
+            expected = float(centre), float(width / location)
+        assert edges.smallest_eigenvalue_scaling(dimension, samples) == pytest.approx(expected, rel=1e-12)
+    low, high = marchenko_pastur_edges(0.25)
+    rise = (high - low) ** 0.5 / (2 * np.pi * 0.25 * low)
+    limit = (np.pi * rise * 10**9) ** (-2 / 3)
+    assert low * edges.smallest_eigenvalue_scaling(10**9, 4 * 10**9)[1] == pytest.approx(limit, rel=1e-7)
+
+
 @pytest.mark.item("J7.5")
 def test_smallest_eigenvalue_follows_tracy_widom():
     x = np.random.default_rng(1).standard_normal((2000, 16, 64))
@@ -157,6 +174,7 @@ def test_spiked_models(key):
     assert vectors[:, -1].sum() ** 2 / 300 == pytest.approx(float(spiked.spiked_wigner_overlap(2.0)), abs=0.1)
     assert spiked.spiked_covariance_eigenvalue(0.1, 0.5) == pytest.approx(float(marchenko_pastur_edges(0.5)[1]))
     assert spiked.spiked_wigner_overlap(0.9) == 0
+    np.testing.assert_allclose(spiked.spiked_wigner_eigenvalue(np.asarray([0.2, 1.0, 1.2])), [2, 2, 1.2 + 1 / 1.2])
     assert spiked.spiked_covariance_threshold(0.25) == 0.5
     with pytest.raises(ValueError, match="strength"):
         spiked.spiked_wigner_eigenvalue(-1.0)
@@ -177,6 +195,8 @@ def test_pseudo_inverse_and_determinants():
         np.testing.assert_allclose(ridge_path.pseudo_inverse(matrix), np.linalg.pinv(matrix), atol=1e-12)
         limit = ridge_path.pseudo_inverse(matrix @ matrix.T) @ matrix
         np.testing.assert_allclose(ridge_path.ridge_inverse(matrix, 1e-8), limit, atol=1e-5)
+    # A small singular value is not a zero one.
+    np.testing.assert_allclose(ridge_path.pseudo_inverse(np.diag([1.0, 1e-9, 0.0])), np.diag([1.0, 1e9, 0.0]))
     whole = draw.integers(-5, 6, (5, 5))
     assert ridge_path.integer_determinant(whole) == round(np.linalg.det(whole))
     assert ridge_path.integer_determinant([[0, 1], [1, 0]]) == -1

@@ -74,6 +74,10 @@ def test_proof_steps_fit_together():
     factor = proof.stability_factor(complex(steps.transform), complex(steps.transform - steps.error), z, 2.0)
     assert steps.residual * factor == pytest.approx(steps.error, rel=1e-10)
     assert proof.replacement_slope(1 + 1j) == pytest.approx(2)
+    assert proof.replacement_slope(3 + 1j) == pytest.approx(10)
+    # √(max(2, κ − 1)/N)/|Im z|.
+    assert proof.quadratic_form_bound(8, 1 + 2j, 9.0) == pytest.approx(0.5)
+    assert proof.quadratic_form_bound(8, 1 - 2j, 1.8) == pytest.approx(0.25)
 
 
 @pytest.mark.item("J6.3", "J6.1")

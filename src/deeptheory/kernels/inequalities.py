@@ -91,7 +91,10 @@ def two_point_variance_proxy(probability: float) -> float:
 
 
 def bounded_variance_proxy(low: float, high: float) -> float:
-    """Return (b − a)²/4, a B² for every centred variable with values in [a, b] (Hoeffding's lemma)."""
+    """Return (b − a)²/4, a B² of Z − E Z for every Z with values in [a, b] (Hoeffding's lemma).
+
+    The least for all of them: the fair coin on the two ends has this variance.
+    """
     if high < low:
         raise ValueError(f"the interval must not end before it begins, got [{low}, {high}]")
     return (high - low) ** 2 / 4

@@ -38,13 +38,13 @@ def covariance(draw, size):
         "L9.7": "diagonal",
         "A5.30": ("not dominated", "infinite"),
     },
-    says=r"$KL(Q\|P)=\mathbb E_Q\ln(dQ/dP)$. On a finite set it is $\sum Q\ln(Q/P)$, and $\ln 1/P(h)$ for a point mass "
-    r"at $h$; for Gaussians $\frac12[\mathrm{tr}\,\Sigma_P^{-1}\Sigma_Q+(m_Q-m_P)^\top\Sigma_P^{-1}(m_Q-m_P)-k+"
+    says=r"$KL(Q\|P)=\mathbb E_Q\ln(dQ/dP)$. On a finite set it is $\sum Q\ln(Q/P)$, and $\ln 1/P(h)$ for a point "
+    r"mass at $h$; for Gaussians $\frac12[\mathrm{tr}\,\Sigma_P^{-1}\Sigma_Q+(m_Q-m_P)^\top\Sigma_P^{-1}(m_Q-m_P)-k+"
     r"\ln\frac{\det\Sigma_P}{\det\Sigma_Q}]$, which for $N(\theta_0,\lambda I)$ and variances $\sigma_i$ is "
     r"$\frac12[\sum\sigma_i/\lambda+|\theta-\theta_0|^2/\lambda-p+p\ln\lambda-\sum\ln\sigma_i]$, and "
     r"$\|w\|^2/2\sigma^2$ for a shift alone. It is at least twice the squared total variation, so zero only for equal "
-    r"laws, and it is not symmetric. A law on finitely many vectors is not dominated by a Gaussian: seen at resolution "
-    r"$\varepsilon$ its divergence grows by $\ln 2$ with each halving.",
+    r"laws, and it is not symmetric. A law on finitely many numbers is not dominated by a Gaussian: seen through "
+    r"cells of equal prior probability its divergence grows by $\ln 2$ with each halving of the cells.",
     needs="Q dominated by P; covariances of full rank",
     full=dict(trials=500_000),
 )
@@ -208,7 +208,7 @@ def no_gap(evidence):
     says=r"Around a minimum with curvatures $h_i$ noise of variance $\sigma_i$ on the weights adds $\frac12\sum h_i"
     r"\sigma_i$ to a quadratic loss, exactly, and the posterior that minimises $c\cdot$loss $+KL(Q\|N(\theta_0,\lambda "
     r"I))$ has $\sigma_i=1/(1/\lambda+ch_i)$: flat directions keep the width of the prior, curved ones pay.",
-    needs="quadratic loss, or a minimum so sharp that it is quadratic over the width of the posterior; diagonal Q",
+    needs="a loss that is quadratic around the minimum; diagonal Q",
     full=dict(trials=40_000),
 )
 def flat_minima(key, *, trials: Trials = 4000, prior_variance: Positive = 0.5, weight: Positive = 40.0):

@@ -194,7 +194,7 @@ def cramer_exponent(excess):
     needs=r"the constant in $\bar p\approx h^d$ is one",
 )
 def chernoff_exponents():
-    deltas = np.asarray([-0.9, -0.5, -0.1, 0.1, 0.5, 1.0, 2.0, 5.0, 9.0])
+    deltas = np.asarray([-0.9, -0.5, -0.1, -9e-4, 9e-4, 0.1, 0.5, 1.0, 2.0, 5.0, 9.0])
     excess = 1 / 2 ** np.arange(2.0, 9.0)
     exact = np.asarray(bennett_exponent(excess))
     crossing = 1.81696053553651

@@ -43,9 +43,9 @@ def random_problem(draw, *, hypotheses=4, outcomes=3, samples=3):
 @claim(
     items={"H11.4": ("entropies", "processing", "ceiling", "Gaussian", "infinite")},
     says=r"$I(A(S);S)=H(A(S))-H(A(S)|S)$, in nats. It never grows when the output is processed further and is at most "
-    r"the logarithm of the number of hypotheses, which a rule that tells all samples apart attains. For the mean of "
-    r"$n$ values of variance $\tau^2$ plus noise of variance $s^2$ it is $\frac12\ln(1+\tau^2/ns^2)$, and infinite "
-    r"without noise.",
+    r"the logarithm of the number of hypotheses, which a rule attains that gives each of as many equally likely "
+    r"samples one of its own. For the mean of $n$ values of variance $\tau^2$ plus noise of variance $s^2$ it is "
+    r"$\frac12\ln(1+\tau^2/ns^2)$, and infinite without noise.",
     needs="finitely many samples and hypotheses, or Gaussian ones",
     full=dict(trials=200_000),
 )

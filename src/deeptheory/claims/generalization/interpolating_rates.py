@@ -4,6 +4,7 @@ jagannath Thm 5.3, after Belkin, Rakhlin and Tsybakov 2019.
 """
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Annotated
 
@@ -45,10 +46,12 @@ def averaged_risks(draw, sizes, trials, exponent, noise):
 
 
 @claim(
-    items={"J5.6": ("d=1 β=1", "d=2 β=1", "d=2 β=½", "d=3 β=1", "line", "plane", "averaged")},
-    says=r"With $h=n^{-1/(d+2\beta)}$ and $a<d/2$ the interpolating average has mean squared error of order "
-    r"$n^{-2\beta/(2\beta+d)}$, at a point and averaged over the cube; at the tip of $f(0)+\|x\|^\beta$ the error "
-    r"times $n^{2\beta/(2\beta+d)}$ tends to "
+    items={
+        "J5.6": ("d=1 β=1", "d=2 β=1", "d=2 β=½", "d=3 β=1", "line", "plane", "averaged", "bandwidth", "integrals"),
+    },
+    says=r"With $h=n^{-1/(d+2\beta)}$, where $h^{2\beta}=1/nh^d$, and $a<d/2$ the interpolating average has mean "
+    r"squared error of order $n^{-2\beta/(2\beta+d)}$, at a point and averaged over the cube; at the tip of "
+    r"$f(0)+\|x\|^\beta$ the error times $n^{2\beta/(2\beta+d)}$ tends to "
     r"$\left(\frac{d-a}{d-a+\beta}\right)^2+\frac{\sigma^2(d-a)^2}{(d-2a)\,d\,v_d\,p(0)}$.",
     needs="a density bounded away from zero where it is not zero (here uniform); labels of bounded variance; β ≤ 1",
     full=dict(trials=4000),
@@ -78,10 +81,25 @@ def interpolation_at_the_minimax_rate(
     rates = np.array([2 * b / (2 * b + d) for d, b, _ in SMOOTHINGS])
     scaled = risks * (np.array(sizes) ** rates[:, None])[..., None]
     limits = [limiting_pointwise_risk(d, a, b, density=0.5**d, noise=noise).risk for d, b, a in SMOOTHINGS]
+    # The constants again, as integrals over the ball by quadrature: ∫K, ∫K² and ∫K‖u‖^β.
+    integrated = np.empty((2, len(SMOOTHINGS)))
+    for i, (d, b, a) in enumerate(SMOOTHINGS):
+        kernel, area = singular_kernel(a), 2 * np.pi ** (d / 2) / math.gamma(d / 2)
+        mass, square, moment = (
+            area * quad(lambda r, f=f, d=d: f(r) * r ** (d - 1), 0, 1, epsabs=0, epsrel=1e-11)[0]
+            for f in (kernel, lambda r, kernel=kernel: kernel(r) ** 2, lambda r, kernel=kernel, b=b: kernel(r) * r**b)
+        )
+        integrated[:, i] = (moment / mass) ** 2, noise * square / (mass**2 * 0.5**d)
+    parts = [limiting_pointwise_risk(d, a, b, density=0.5**d, noise=noise) for d, b, a in SMOOTHINGS]
+    widths = np.array([[minimax_bandwidth(n, d, b) for n in sizes] for d, b, _ in SMOOTHINGS])
+    shapes = np.array([[d, 2 * b] for d, b, _ in SMOOTHINGS])
     return {
         f"d={d} β={'½' if b < 1 else 1}": Rate(sizes, risks[i], exponent=-rates[i], resolution=0.1)
         for i, (d, b, _) in enumerate(SMOOTHINGS)
     } | {
+        # The width at which h^{2β} and 1/(n hᵈ) are equal.
+        "bandwidth": Identity(widths ** shapes[:, 1:], 1 / (np.array(sizes) * widths ** shapes[:, :1]), condition=10.0),
+        "integrals": Identity(np.transpose(np.asarray(parts)), integrated, error=1e-8),
         "line": Law(limits[0], scaled[0], sizes=sizes, order=float(rates[0])),
         "plane": Law(limits[1], scaled[1], sizes=sizes, order=float(rates[1])),
         "averaged": Rate(
@@ -116,11 +134,11 @@ def volume_for_area(evidence):
         "J5.7": ("void", "void bound", "bias", "sphere", "integral", "variance", "order"),
     },
     says=r"On a sample $|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for "
-    r"$\|x\|^\beta$. Within the minimax proof: no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; the "
-    r"squared bias is at most $L^2h^{2\beta}$ on every draw, with equality for points at distance $h$ from a tip; "
-    r"$\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$, $d\,v_d$ the area of the sphere; "
-    r"$E[w_1^2]$ is at most $\frac4{(n\bar p)^2}h^dp_{max}\int K^2$, of order $1/(n^2h^d)$, where more than half of "
-    r"the $n\bar p$ expected samples are near, and $P(\sum\eta_i\le n\bar p/2)$ where they are not.",
+    r"$\|x\|^\beta$. Within the minimax proof: no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; on "
+    r"every other draw the squared bias is at most $L^2h^{2\beta}$, with equality for points at distance $h$ from a "
+    r"tip; $\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$, $d\,v_d$ the area of the sphere; $E[w_1^2;N>n\bar "
+    r"p/2]\le\frac4{(n\bar p)^2}h^dp_{max}\int K^2$, of order $1/(n^2h^d)$, and $E[w_1^2;N\le n\bar p/2]\le P(N\le "
+    r"n\bar p/2)$, $N$ the number of samples within $h$.",
     needs="a density between p_min > 0 and p_max around the point; a < d/2; β ≤ 1",
 )
 def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Interval(ge=1.0, le=2.0)] = 1.0):

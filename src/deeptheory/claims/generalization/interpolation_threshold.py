@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
+import scipy.special
 import scipy.stats
 from annotated_types import Interval
 
@@ -23,6 +24,7 @@ from deeptheory.lab import (
     Exact,
     Identity,
     Law,
+    Limit,
     Positive,
     Rate,
     Share,
@@ -93,9 +95,10 @@ def weights_from_labels(x):
     says=r"Minimum-norm least squares on the first $p$ of 128 Gaussian features and 32 samples has most variance at "
     r"$p=n$, and the exact mean risk $(\|w_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ below and "
     r"$\|w_{in}\|^2(1-\frac np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above, each a bias and a variance. "
-    "At the threshold nothing is left of the excess risk without noise, and less than a fifth when small singular "
-    "values are cut off, or when test inputs have no share along them.",
-    needs=r"independent standard normal features; $|p-n|\ge2$ for a finite mean",
+    r"At $p=n$ nothing is left of the excess risk without noise, and less than a fifth, in the mean of its logarithm, "
+    r"when singular values below $\sqrt n/4$ are cut off, or when test inputs have no share along them.",
+    needs=r"independent standard normal features; $|p-n|\ge2$ for a finite mean; $\|w\|=1$ and noise of variance ¼ "
+    r"for the peak and the cut",
     full=dict(trials=4000),
 )
 def bias_and_variance_across_the_threshold(
@@ -194,11 +197,22 @@ def dots_line_threshold(pieces):
     return curves + seen + rule
 
 
+def least_law(samples, at):
+    """P[n² λ_min ≤ x] for a square Gaussian matrix of n rows: Edelman's density, by Gauss's rule in √λ."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    ends = np.sqrt(at / samples)[:, None]
+    root = (nodes + 1) / 2 * ends
+    scale = samples / np.sqrt(2 * np.pi) * scipy.special.gamma((samples + 1) / 2)
+    tricomi = scipy.special.hyperu((samples - 1) / 2, -0.5, root**2 / 2)
+    return (2 * scale * np.exp(-samples * root**2 / 2) * tricomi * ends) @ weights / 2
+
+
 @claim(
-    items={"L13.6": ("edge", "edge above", "hard edge", "order", "inverse", "infinite")},
+    items={"L13.6": ("edge", "edge above", "hard edge", "finite sizes", "order", "inverse", "infinite")},
     says=r"The least nonzero eigenvalue of $\bar\Sigma$ tends to $(1-\sqrt\gamma)^2$ on both sides of the threshold. "
-    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$. The inverse exists there, "
-    r"but an entry of the diagonal of $(\Phi^\top\Phi)^{-1}$ is one over $\chi^2_{n-p+1}$, no mean for $p\ge n-1$.",
+    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$ up to $O(1/n)$. The "
+    r"inverse exists there, but an entry of the diagonal of $(\Phi^\top\Phi)^{-1}$ is one over $\chi^2_{n-p+1}$, no "
+    r"mean for $p\ge n-1$.",
     needs="Gaussian features",
     full=dict(trials=64_000),
 )
@@ -225,8 +239,12 @@ def conditioning_at_the_threshold(
     entries = np.linalg.inv(np.swapaxes(tall, 1, 2) @ tall)[:, 0, 0]
     # P(1/χ²₁ > t) = erf(1/√(2t)) falls like t^{−1/2}: too slowly for a mean.
     beyond = np.array([10.0, 40.0])
+    many, at = 2 ** np.arange(2, 9), np.linspace(0.02, 12, 60)
     return edges | {
         "hard edge": Distribution(hard_edge_cdf(400 * least)),
+        "finite sizes": Limit(
+            many, [np.max(np.abs(least_law(int(n), at) - hard_edge_cdf(at))) for n in many], order=1.0
+        ),
         "order": Rate(grown, np.array(orders), exponent=-2.0),
         "inverse": Distribution(scipy.stats.chi2.cdf(1 / entries, 12 - 8 + 1)),
         "infinite": Share(

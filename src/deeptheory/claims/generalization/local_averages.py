@@ -45,13 +45,14 @@ def wave(x):
 
 @claim(
     items={
-        "J5.1": ("test", "training", "fresh", "U", "neighbours"),
-        "H13.1": ("test", "fresh", "U", "least squares"),
+        "J5.1": ("test", "training", "averages", "fresh", "U", "neighbours"),
+        "H13.1": ("test", "training", "averages", "fresh", "U", "least squares"),
     },
     says=r"The expected error on a fresh label is noise plus squared bias plus variance, for polynomials of every "
     r"degree and averages of $k$ neighbours. At the training inputs a polynomial with $p$ coefficients has variance "
-    r"$\sigma^2p/n$, which grows, and a bias that falls: a U-shaped curve, below which the training error lies by "
-    r"$2\sigma^2p/n$. Least squares in $p$ Gaussian features has variance $\sigma^2p/(n-p-1)$.",
+    r"$\sigma^2p/n$, which grows, and a bias that falls: a U-shaped curve. Fresh labels at the training inputs are "
+    r"missed by $2\sigma^2p/n$ more than the old ones, by $2\sigma^2\operatorname{tr}S/n$ in general for predictions "
+    r"$Sy$, as by weighted averages. Least squares in $p$ Gaussian features has variance $\sigma^2p/(n-p-1)$.",
     needs="noise of mean zero and variance σ², independent across labels",
     full=dict(trials=20_000),
 )
@@ -82,6 +83,13 @@ def bias_variance_curve(key, *, points: Points = 30, noise: Positive = 0.25, tri
     near = [neighbour_weights(x[:, None], x[:, None], neighbours=int(k)) for k in counts]
     parts = np.array([[np.mean(p) for p in smoother_bias_variance(each, truth, truth, noise)] for each in near])
     by_labels = [np.mean((labels @ each.T - truth) ** 2) for each in near]
+    # Bell-shaped weights: unlike projections and plain averages they have ‖S‖² ≠ tr S.
+    averages = [
+        nadaraya_watson_weights(x[:, None], x[:, None], kernel=lambda u: np.exp(-(u**2)), bandwidth=h)
+        for h in (0.02, 0.1, 0.5)
+    ]
+    old, new_labels = ([np.mean((answer - labels @ each.T) ** 2) for each in averages] for answer in (labels, truth))
+    stated = [(training_error(each, truth, noise), optimism(each, noise)) for each in averages]
     designs = draw.standard_normal((trials, 20, 8))
     # Random points leave gaps, and the largest condition number of the fits grows with the degree.
     shared = dict(condition=1e6, size=float(points))
@@ -90,6 +98,9 @@ def bias_variance_curve(key, *, points: Points = 30, noise: Positive = 0.25, tri
     return {
         "test": Identity(seen, split, scale=np.max(np.abs(seen), 1, keepdims=True), along=along, **shared),
         "training": Identity(np.stack([residual, residual], 1), own, along=along, **shared),
+        "averages": Identity(
+            np.transpose([old, noise + np.array(new_labels) - old]), np.array(stated), scale=1.0, size=float(points)
+        ),
         "fresh": Law(predicted, misses, along=along, exact=True),
         "U": Chain(
             {
@@ -120,7 +131,7 @@ def without_noise(evidence):
 
 
 @bias_variance_curve.control(
-    "the variance of p = n − 1 − … counted as σ²p/n for random Gaussian features", of="least squares"
+    "σ²p/n, the variance at the training inputs, for fresh Gaussian features", of="least squares"
 )
 def fixed_design_variance(evidence):
     return replace(evidence, predicted=np.array(0.25 * 8 / 20))
@@ -255,10 +266,10 @@ def unscaled_slope(evidence):
 
 
 @claim(
-    items={"J5.10": ("torus", "line", "plane", "space", "any two")},
+    items={"J5.10": ("torus", "few", "line", "plane", "space", "any two")},
     says=r"Among $n$ uniform points of the unit cube the nearest one is at a distance of order $n^{-1/d}$, on the "
-    r"torus $v_d^{-1/d}\Gamma(1+\frac1d)\frac{\Gamma(n)}{\Gamma(n+1/d)}$ on average; the distance of any two points "
-    "does not shrink.",
+    r"torus $v_d^{-1/d}\Gamma(1+\frac1d)\frac{\Gamma(n)}{\Gamma(n+1/d)}$ on average, up to the chance that none is "
+    r"within ½; the mean distance of two points does not shrink.",
     needs="independent uniform points",
 )
 def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trials = 24):
@@ -273,8 +284,12 @@ def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trial
         cube[d - 1, i, trial] = np.mean([nearest_distances(x).mean() for x in clouds])
         if d == 2:
             pairs[i, trial] = pdist(clouds[0, :: max(n // 100, 1)]).mean()
+    # All places of the torus are alike: one of the few points may be taken for the middle of the cube.
+    few = ((2, 1), (6, 2), (12, 3))
+    nearest = [np.linalg.norm(draw.uniform(-0.5, 0.5, (2000 * trials, n - 1, d)), axis=2).min(1) for n, d in few]
     grown = np.array(sizes)
     return {
+        "few": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
         "torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
         "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1),
         "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.1),

@@ -26,8 +26,9 @@ VARIABLES = 4
 
 
 @claim(
-    items={"A5.36": ("code", "share", "total", "joint")},
-    says=r"Decision lists on four bits have a prefix-free code with Kraft sum $1-2^{-r-1}$ up to $r$ rules; with "
+    items={"A5.36": ("reading", "code", "share", "total", "joint")},
+    says=r"Decision lists on four bits, answering by the first rule that applies, have a prefix-free code with Kraft "
+    r"sum $1-2^{-r-1}$ up to $r$ rules (a word less its last bit beside the others would spoil it); with "
     r"probability $1-\delta$ no list has a gap above $\sqrt{(\mathrm{bits}\ln2+\ln(1/\delta))/(2m)}$, each spending "
     r"at most $\delta2^{-\mathrm{bits}}$ (exact binomial tails; labels from a list with noise, and pure noise).",
     needs="the code is fixed before the sample; losses in [0, 1]",
@@ -47,6 +48,13 @@ def occam_bound_for_decision_lists(
     bits = np.asarray([len(word) for word in words])
     inputs = (np.arange(16)[:, None] >> np.arange(3, -1, -1)) & 1
     answers = np.stack([rules(inputs) for rules in lists])
+    read = [
+        [
+            next((answer for literal, answer in rules if x[literal // 2] == 1 - literal % 2), default)
+            for x in inputs.tolist()
+        ]
+        for rules, default in lists
+    ]
     samples = 60
     bound = np.asarray(occam_bound(bits if price == "bits" else 0 * bits, samples, delta))
     failures, spent = [], []
@@ -67,9 +75,15 @@ def occam_bound_for_decision_lists(
         for b, m, d in ((3, 40, 0.1), (20, 500, 0.01))
     ]
     return {
+        "reading": Exact(answers, np.asarray(read)),
         "code": Exact(
-            [*map(str, kraft), str(prefix_free(words)), str([decode(word, VARIABLES) for word in words] == lists)],
-            ["1/2", "3/4", "7/8", "True", "True"],
+            [
+                *map(str, kraft),
+                str(prefix_free(words)),
+                str([decode(word, VARIABLES) for word in words] == lists),
+                str(prefix_free([*words, words[-1][:-1]])),
+            ],
+            ["1/2", "3/4", "7/8", "True", "True", "False"],
         ),
         "share": Identity(single, [0.1 / 2**3, 0.01 / 2**20], condition=64.0),
         "total": Chain(
@@ -91,7 +105,7 @@ occam_bound_for_decision_lists.control(
 def endless(evidence):
     bare = ["".join(f"{literal:03b}{answer}" for literal, answer in rules) for rules, _ in decision_lists(VARIABLES, 2)]
     sums = [kraft_sum([word + "0" for word in bare if len(word) <= 4 * rules]) for rules in range(3)]
-    return replace(evidence, left=[*map(str, sums), str(prefix_free(bare)), evidence.left[4]])
+    return replace(evidence, left=[*map(str, sums), str(prefix_free(bare)), *evidence.left[4:]])
 
 
 # Compiled once for each shape: the control runs on the same ones.
@@ -106,10 +120,10 @@ curvature_of = jax.jit(jax.hessian(lambda *at: jnp.mean(misfits(*at) ** 2)), sta
 
 
 @claim(
-    items={"A5.37": ("rank", "zero directions", "Hessian", "along the set")},
-    says=r"At zero squared loss a tanh network with $k$ weights and $n<k$ data has a Jacobian of rank $n$, the Hessian "
-    r"is $\frac2nJ^\top J$ with $k-n$ zero eigenvalues, and one can walk along the null directions, returning to zero "
-    "loss after each step, away from the start: the solutions are not points.",
+    items={"A5.37": ("rank", "null directions", "zero directions", "Hessian", "along the set")},
+    says=r"At zero squared loss a tanh network with $k$ weights and $n<k$ data has a Jacobian of rank $n$ with $k-n$ "
+    r"null directions, the Hessian is $\frac2nJ^\top J$ with $k-n$ zero eigenvalues, and one can walk along the null "
+    "directions, returning to zero loss after each step, away from the start: the solutions are not points.",
     needs="an interpolating solution; points in general position",
     full=dict(width=32, inputs=8, samples=50),
 )
@@ -131,6 +145,7 @@ def solutions_are_not_points(
     slopes, curvature = np.asarray(jacobian(solution)), np.asarray(curvature_of(solution, *problem))
     eigenvalues = np.linalg.eigvalsh(curvature)
     largest = eigenvalues[-1]
+    flat = null_space(slopes)
     point, errors = solution, []
     for _ in range(4):
         free = null_space(jacobian(point))
@@ -139,7 +154,8 @@ def solutions_are_not_points(
         errors.append(float(np.max(np.abs(residuals(point)))))
     count = weight_count(widths)
     return {
-        "rank": Exact(np.linalg.matrix_rank(slopes), samples),
+        "rank": Exact([np.linalg.matrix_rank(slopes), len(flat)], [samples, count - samples]),
+        "null directions": Identity(slopes @ flat.T, 0.0, scale=np.linalg.norm(slopes, 2), size=count),
         "zero directions": Exact(int(np.sum(np.abs(eigenvalues) < 1e-8 * largest)), count - samples),
         "Hessian": Identity(curvature, 2 / samples * slopes.T @ slopes, scale=largest, condition=100.0, size=count),
         "along the set": Chain(

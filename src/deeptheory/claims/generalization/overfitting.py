@@ -46,11 +46,12 @@ def polynomial_excess(points):
     items={
         "L13.9": ("noise alone", "tempered", "Laplace", "benign", "forgotten", "bias", "catastrophic", "random points")
     },
-    says=r"Of the interpolants of noisy labels on an interval, as $n\to\infty$: the broken line and the Laplace kernel "
-    r"have excess risk $\frac23\sigma^2$, the nearest neighbour $\sigma^2$; the Hilbert kernel $\|x-x'\|^{-d}$ has "
-    r"variance $\sigma^2n\int_0^\infty e^{-s}E_2(s)^{n-1}ds\sim\sigma^2/\log n$ and a bias that falls; the polynomial "
-    r"of degree $n-1$ has a variance of $4^{n+o(n)}$ through even points, one that at least doubles with each random "
-    r"point, and $\sigma^2$ through Chebyshev's.",
+    says=r"Of the interpolants of noisy labels on an interval, as $n\to\infty$: the broken line and the Laplace "
+    r"kernel have excess risk $\frac23\sigma^2$, the nearest neighbour $\sigma^2$; the Hilbert kernel $\|x-x'\|^{-d}$ "
+    r"has variance $\sigma^2n\int_0^\infty e^{-s}E_2(s)^{n-1}ds\sim\sigma^2/\log n$ and a bias that falls; the "
+    r"polynomial of degree $n-1$ has a variance of $4^{n+o(n)}$ through even points, one whose logarithm grows by "
+    r"more than $\ln2$ for each random point on average over draws, and through Chebyshev's $\sigma^2$ exactly under "
+    r"the arcsine law.",
     needs="inputs dense in the interval, a Lipschitz function under the noise; the Hilbert kernel at a ball's centre",
     full=dict(trials=64),
 )
@@ -137,7 +138,7 @@ def overfitting_taxonomy(
     }
 
 
-overfitting_taxonomy.control("the polynomial through Chebyshev points", of="catastrophic", nodes="chebyshev", trials=8)
+overfitting_taxonomy.control("4ⁿ through Chebyshev's points too", of="catastrophic", nodes="chebyshev", trials=8)
 
 
 @overfitting_taxonomy.control("one half for the broken line, as at the middle of every gap", of="tempered")

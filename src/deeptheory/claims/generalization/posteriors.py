@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 import jax
 import numpy as np
 from annotated_types import Interval
-from scipy.optimize import minimize_scalar
-from scipy.special import rel_entr
+from scipy.integrate import quad_vec
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import ndtr, rel_entr
 
 from deeptheory.generalization.change_of_measure import diagonal_gaussian_kl, gibbs_posterior
-from deeptheory.generalization.comparison_bounds import comparison_bound, kl_comparison
+from deeptheory.generalization.comparison_bounds import catoni_bound, comparison_bound, kl_comparison
 from deeptheory.generalization.concentration import poisson_binomial
 from deeptheory.generalization.finite_classes import union_deviation
 from deeptheory.generalization.gaussian_posteriors import (
@@ -47,13 +48,47 @@ def noisy_linear_data(draw, samples, dimension, *, labels="true", hidden=None):
     return x, signs if labels == "true" else draw.choice([-1.0, 1.0], samples), hidden
 
 
+def least_bound(x, signs, delta):
+    """The least value of Maurer's bound over μ, with kl never inverted nor its inverse differentiated.
+
+    The inverse of kl is the least of Catoni's bounds over their temperature: one minimum, over both, from zero.
+    """
+    n, d = x.shape
+    rows = signs[:, None] * x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    def objective(state):
+        direction, temperature = state[:-1], np.exp(state[-1])
+        margins = rows @ direction
+        risk, divergence = ndtr(-margins).mean(), d / 2 * np.log1p(direction @ direction / d)
+        value = float(catoni_bound(risk, divergence, n, delta / (2 * np.sqrt(n)), temperature=temperature))
+        share = -np.expm1(-temperature)
+        by_risk = -np.exp(-(margins**2) / 2) @ rows / (n * np.sqrt(2 * np.pi))
+        by_direction = temperature * by_risk + direction / (1 + direction @ direction / d) / n
+        by_temperature = (1 - share * value) * risk - value * np.exp(-temperature)
+        return value, np.append((1 - share * value) * by_direction, temperature * by_temperature) / share
+
+    return minimize(objective, np.zeros(d + 1), jac=True, method="BFGS", options=dict(gtol=1e-8)).fun
+
+
+def mean_wrong_sign(direction, points, signs):
+    """The mean over the points of P[y·v·x < 0], v ~ N(μ, I), from the characteristic function of v·x alone."""
+
+    def integrand(t):
+        factors = np.exp(1j * t * direction * points - (t * points) ** 2 / 2)  # of the independent terms vᵢxᵢ
+        return np.imag(np.prod(factors, axis=1)) / t
+
+    chances, _ = quad_vec(integrand, 1e-12, 20.0, epsabs=1e-12, epsrel=1e-12)
+    return np.mean(0.5 - signs * chances / np.pi)
+
+
 @claim(
-    items={"H11.3": ("Gibbs law", "scale", "risk", "bound", "truth")},
+    items={"H11.3": ("Gibbs law", "scale", "risk", "inversion", "minimum", "bound", "truth")},
     says=r"$\lambda n\,\mathbb E_QR_S+KL(Q\|P)$ exceeds its least value by $KL(Q\|G)$, $G\propto Pe^{-\lambda nR_S}$: "
     r"the Gibbs law is the only best posterior of the linear bound. For weights $N(s\mu,s^2I)$ and prior $N(0,I)$ the "
     r"risk of a linear classifier is the mean of $\Phi(-y\mu\cdot x/\|x\|)$ whatever $s$, and $s^2=d/(d+|\mu|^2)$ "
-    r"brings KL down to $\frac d2\ln(1+|\mu|^2/d)$. Minimising the bound over $\mu$ at $n=1000$, $d=20$, certifies a "
-    r"risk below ½ where one label in twenty is wrong, and the true risk lies below the certificate.",
+    r"brings KL down to $\frac d2\ln(1+|\mu|^2/d)$. At $n=1000$, $d=20$, the least value of the bound over $\mu$, the "
+    r"same by two searches, certifies a risk below ½ where one label in twenty is wrong, and the true risk lies below "
+    r"the certificate.",
     needs="a prior that does not depend on the sample; 0–1 loss",
     full=dict(trials=400_000),
 )
@@ -77,25 +112,32 @@ def best_posteriors(
         lambda log: float(diagonal_gaussian_kl(np.exp(log / 2) * direction, np.full(20, log), 0.0, 0.0)),
         bounds=(-6, 1), method="bounded", options=dict(xatol=1e-9),
     )  # fmt: skip
-    log_variance, least = search.x, search.fun  # pyright: ignore[reportAttributeAccessIssue]
+    log_variance, closest = search.x, search.fun  # pyright: ignore[reportAttributeAccessIssue]
     points, signs, _ = noisy_linear_data(draw, 30, 20)
     drawn = draw.integers(0, 30, trials)
     answers = draw.standard_normal(trials) * np.linalg.norm(points, axis=1)[drawn] + (points @ direction)[drawn]
-    bounds, true_risks = np.empty((2, problems))
+    stretched = points * np.geomspace(0.1, 3, 30)[:, None]  # the answers do not depend on the lengths of the points
+    (bounds, true_risks), least = np.empty((2, problems)), 0.0
     for i in range(problems):
         x, y, hidden = noisy_linear_data(draw, 1000, 20, labels=labels)
         found = best_linear_posterior(x, y, delta=0.05)
-        bounds[i] = found.bound
+        bounds[i], least = found.bound, least if i else least_bound(x, y, 0.05)
         fresh = draw.standard_normal((40_000, 20))
         clean = float(linear_gibbs_risk(found.direction, fresh, np.sign(fresh @ hidden)))
         true_risks[i] = 0.05 + 0.9 * clean if labels == "true" else 0.5
     return {
         "Gibbs law": Identity(objective(other) - objective(gibbs), rel_entr(other, gibbs).sum(), scale=weight),
         "scale": Identity(
-            [np.exp(log_variance), least], [float(scale_free_variance(direction)), float(scale_free_kl(direction))],
+            [np.exp(log_variance), closest], [float(scale_free_variance(direction)), float(scale_free_kl(direction))],
             error=[1e-7, 1e-12],
         ),
         "risk": Share(np.sum(answers * signs[drawn] < 0), trials, float(linear_gibbs_risk(direction, points, signs))),
+        "inversion": Identity(
+            float(linear_gibbs_risk(direction, stretched, signs)), mean_wrong_sign(direction, stretched, signs),
+            error=1e-10,
+        ),
+        # The quasi-Newton search stops when a step gains less than some 1e-9 of the bound.
+        "minimum": Identity(bounds[0], least, error=2e-6),
         "bound": Inequality(bounds, 0.5),
         "truth": Inequality(true_risks, bounds),
     }  # fmt: skip
@@ -125,13 +167,15 @@ def blobs(draw, samples, *, labels="true"):
 
 @claim(
     items={
-        "L9.7": ("divergence", "non-vacuous", "risk below bound", "drawn networks"),
+        "L9.7": ("divergence", "objective", "balance", "non-vacuous", "risk below bound", "drawn networks"),
         "L9.1": "risk below bound",
     },
-    says=r"A two-layer network with a Gaussian law on each weight, trained on the PAC-Bayes bound itself, its random "
+    says=r"A two-layer network with a Gaussian law on each weight, trained on a PAC-Bayes bound, its random "
     r"initialization the prior, certifies on 2,000 points a risk below that of a coin, and its risk on fresh points "
-    r"lies below that. The sampled divergence agrees with the closed form; a network drawn whole and one drawn for "
-    r"each answer err equally often. With random labels the same recipe certifies nothing of the kind.",
+    r"lies below that. What training lowers is the bound itself, of a surrogate loss and at KL over all 2,000 points; "
+    r"from its end three tenths of the way to the prior, or away from it, the bound is larger. The sampled divergence "
+    r"agrees with the closed form; a network drawn whole and one drawn for each answer err equally often. With random "
+    r"labels the same recipe certifies nothing of the kind.",
     needs="prior and its scale fixed before the sample; a scale chosen by cross-validation must be paid for by a union "
     "bound",
     scale="printed: MNIST, 326k to 2.4M weights; here: points in the plane, 2,000 of them, 162 weights",
@@ -149,11 +193,20 @@ def network_recipe(
     prior = gaussian_network(jax.random.fold_in(key, 1), (2, 32, 2), spread=1.5)
     x, y = blobs(draw, n, labels=labels)
     training: dict[str, Any] = dict(loss=SHARP, epochs=epochs, batch=200, rate=2e-2, delta=delta)
-    law, _ = train_posterior(jax.random.fold_in(key, 2), prior, x, y, **training)
+    law, history = train_posterior(jax.random.fold_in(key, 2), prior, x, y, **training)
+    reported, surrogate, divergences = map(np.asarray, history)
+    solved = comparison_bound(kl_comparison(), surrogate, np.asarray(maurer_budget(divergences, n, delta)))
     errors = monte_carlo_errors(jax.random.fold_in(key, 3), law, x, y, passes=10, batch=n)
     risk = float(monte_carlo_risk(errors, 10 * n, 0.01))
     budget = float(maurer_budget(float(network_kl(law, prior)), n, delta))
     bound = float(comparison_bound(kl_comparison(), risk, budget))
+    # Along the line through prior and posterior, every law asked with the same noise.
+    beside = []
+    for share in (0.0, 0.3, -0.3):
+        moved = jax.tree.map(lambda at, origin, share=share: at + share * (origin - at), law, prior)
+        wrong = monte_carlo_errors(jax.random.fold_in(key, 8), moved, x, y, passes=10, batch=n)
+        price = float(maurer_budget(float(network_kl(moved, prior)), n, delta))
+        beside.append(float(comparison_bound(kl_comparison(), wrong / (10 * n), price)))
     fresh, answers = blobs(draw, 40_000, labels=labels)
     mistakes = monte_carlo_errors(jax.random.fold_in(key, 4), law, fresh, answers, batch=n)
     drawn = draw_networks(jax.random.fold_in(key, 5), law, trials)
@@ -171,6 +224,15 @@ def network_recipe(
         ratios += (s_0 - s + ((w - m_0) / np.exp(s_0)) ** 2 / 2 - ((w - m) / np.exp(s)) ** 2 / 2).sum((1, 2))
     return {
         "divergence": Law(float(network_kl(law, prior)), ratios, exact=True),
+        # The inverse of kl is concave: means over an epoch of bounds lie below the bound of the means, here by 1 to 2 %
+        # of what is added to the loss.
+        "objective": Chain(
+            {
+                "below the bound of the means": (reported, solved),
+                "and near it": (surrogate + 0.95 * (solved - surrogate), reported),
+            }
+        ),
+        "balance": Inequality(beside[0], np.array(beside[1:])),
         "non-vacuous": Inequality(bound, 0.5),
         "risk below bound": Inequality(mistakes / 40_000, bound),
         # Ten thousand networks know a risk of a quarter to a tenth of itself.
@@ -187,7 +249,7 @@ def no_half(evidence):
 
 
 @claim(
-    items={"L9.1": ("failure", "attained")},
+    items={"L9.1": ("failure", "law", "attained")},
     says=r"Of $N$ independent answers of which $k$ are wrong, the risk averaged over them lies below the largest $r$ "
     r"with $\mathrm{kl}(k/N\|r)\le\ln(1/\delta)/N$, except with probability $\delta$, also where each answer has a "
     r"risk of its own. Without mistakes the limit is $1-\delta^{1/N}$, and no smaller one would do.",
@@ -205,8 +267,14 @@ def sampled_risk_limit(
     risks = np.concatenate([equal, draw.beta(0.3, 2.0, (12, answers))])
     chances = poisson_binomial(risks)
     below = limits[:, None, :] < risks.mean(1)[:, None]
+    patterns = np.indices((2,) * 10).reshape(10, -1)
+    unequal = draw.random(10)
+    by_pattern = np.prod(np.where(patterns == 1, unequal[:, None], 1 - unequal[:, None]), axis=0)
     return {
         "failure": Inequality(np.sum(chances * below, -1), deltas[:, None], along={"delta": deltas}),
+        "law": Identity(
+            poisson_binomial(unequal), np.bincount(patterns.sum(0), by_pattern), scale=1.0, size=float(by_pattern.size)
+        ),
         "attained": Identity((1 - limits[:, 0]) ** answers, deltas, condition=float(answers)),
     }
 
@@ -220,11 +288,11 @@ def pinsker_limit(evidence):
 
 
 @claim(
-    items={"L9.10": ("labels", "report")},
+    items={"L9.10": ("labels", "least", "report")},
     says=r"Halfspaces through the origin of $\mathbb R^d$ realise all $2^d$ labelings of $d$ points, so a VC bound is "
     r"the same for true and for random labels, and at $n=1000$, $d=20$ it says nothing about either. The PAC-Bayes "
-    r"bound of the best Gaussian posterior on the same points is below ½ for true labels, above a bound from a "
-    r"thousand held-out points and above the risk; for random labels it stays above ½.",
+    r"bound of the best Gaussian posterior on the same points (the least value by two searches) is below ½ for true "
+    r"labels, above a bound from a thousand held-out points and above the risk; for random labels it stays above ½.",
     needs="points in general position; 0–1 loss",
     scale="printed: networks on MNIST; here: linear classifiers, 1,000 points in 20 dimensions",
 )
@@ -243,6 +311,9 @@ def labels_and_capacity(key, *, labels: Literal["both", "true twice"] = "both"):
     gap = float(sauer_deviation(n, d, delta))
     return {
         "labels": Exact(realised, 2**10),
+        "least": Identity(
+            [true.bound, random.bound], [least_bound(x, each, delta) for each in (y, other)], error=2e-6
+        ),  # as near as the quasi-Newton search comes
         "report": Chain(
             {
                 "held-out below PAC-Bayes": (on_held_out, true.bound),

@@ -44,8 +44,9 @@ symmetrization_chain.control("R in place of 2R", factor="one")
 
 @claim(
     items={"L8.18": ("chain", "rare", "brute force")},
-    says=r"The same chain at $m=10$ and $20$; for a rare event every link is reached: with $f=\pm1_A$, $mP(A)\to0$, "
-    r"all four quantities are $2P(A)$. Averages over all samples and signs at $m=3$ give the same numbers.",
+    says=r"The same chain at $m=10$ and $20$; for a rare event every link is reached: with $f=\pm1_A$ and $m=5$ "
+    r"the three deviations and $2R_m$ are all $2P(A)$ up to a relative error of order $P(A)$. Averages over all "
+    r"samples and signs at $m=3$ give the same numbers.",
     full=dict(sizes=(10, 20, 50), classes=2),
 )
 def symmetrization_is_sharp(

@@ -8,7 +8,12 @@ import numpy as np
 from annotated_types import Interval
 from scipy.stats import binom
 
-from deeptheory.kernels.first_layer import first_layer_gram, first_layer_limit, first_layer_outputs
+from deeptheory.kernels.first_layer import (
+    first_layer_coefficient,
+    first_layer_gram,
+    first_layer_limit,
+    first_layer_outputs,
+)
 from deeptheory.kernels.lazy_bounds import (
     closeness,
     concentration_tolerance,
@@ -19,7 +24,7 @@ from deeptheory.kernels.lazy_bounds import (
     width_for_least_eigenvalue,
 )
 from deeptheory.kernels.teachers import kernel_rademacher
-from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Reals, Trials, claim
+from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Law, Reals, Trials, claim
 from deeptheory.randomness import generator
 
 
@@ -30,27 +35,43 @@ def unit_inputs(draw, count, dimension):
 
 @claim(
     items={"A9.6": ""},
-    says=r"An entry of H(0) is $x_i\cdot x_j$ times the share of m neurons that are active on both inputs, and leaves "
-    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$, for every width, angle "
-    r"and $\delta/n^2\le1$: half the printed $\sqrt{(2/m)\log(2n^2/\delta)}$, whose terms are taken to fill [-1, 1].",
+    says=r"Each of m neurons is active on both of two inputs at angle $\vartheta$ with probability "
+    r"$(\pi-\vartheta)/2\pi$. The share that is, times $x_i\cdot x_j$, the entry of H(0), leaves "
+    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$, for all widths, angles, n "
+    r"and $\delta\le1$: half the printed $\sqrt{(2/m)\log(2n^2/\delta)}$, whose terms are taken to fill [-1, 1].",
     needs="unit inputs; ReLU; standard normal weights",
-    over=dict(width=Integers(1, 2000, log=True), angle=Reals(0, np.pi), ratio=Reals(1, 1e6, log=True)),
+    over=dict(
+        width=Integers(1, 2000, log=True),
+        angle=Reals(0, np.pi),
+        samples=Integers(1, 100, log=True),
+        failure=Reals(1e-3, 1, log=True),
+    ),
     each="array",
 )
 def entries_of_the_gram_matrix_concentrate(
-    width, angle, ratio, *, spread: Annotated[float, Interval(ge=0.1, le=2)] = 1.0, sides: Literal["two", "one"] = "two"
+    width,
+    angle,
+    samples,
+    failure,
+    *,
+    spread: Annotated[float, Interval(ge=0.1, le=2)] = 1.0,
+    sides: Literal["two", "one"] = "two",
+    entries: Literal["of the matrix", "of a row"] = "of the matrix",
 ):
-    failure = (1.0 if sides == "two" else 2.0) / ratio
-    allowed = np.asarray(entry_tolerance(width, 1, failure, spread=spread)) / np.maximum(np.abs(np.cos(angle)), 1e-12)
+    count = samples if entries == "of the matrix" else np.sqrt(samples)
+    twice = 1.0 if sides == "two" else 2.0
+    allowed = np.asarray(entry_tolerance(width, count, twice * failure, spread=spread))
+    allowed = allowed / np.maximum(np.abs(np.cos(angle)), 1e-12)
     share = (np.pi - angle) / (2 * np.pi)
     # The number of neurons active on both inputs is binomial; its two tails, exactly.
     above = binom.sf(np.ceil(width * (share + allowed) - 1e-9) - 1, width, share)
     below = binom.cdf(np.floor(width * (share - allowed) + 1e-9), width, share)
-    return Inequality(np.log(np.clip(above + below, 1e-300, 1.0)), -np.log(ratio), log=True)
+    return Inequality(np.log(np.clip(above + below, 1e-300, 1.0)), np.log(failure / samples**2), log=True)
 
 
 entries_of_the_gram_matrix_concentrate.control("half of that tolerance again", spread=0.5)
 entries_of_the_gram_matrix_concentrate.control("the exponent of one side for both", sides="one")
+entries_of_the_gram_matrix_concentrate.control("δ shared among n entries", entries="of a row")
 
 
 grams = jax.jit(jax.vmap(lambda weights, x: first_layer_gram(weights, x), in_axes=(0, None)))
@@ -66,16 +87,18 @@ def with_amplitudes(weights, amplitudes, x):
 
 @claim(
     items={
-        "A9.6": ("sharp", "tolerances", "widths", "coverage"),
+        "A9.6": ("entries", "mean", "sharp", "tolerances", "at one half", "widths", "coverage"),
         "L8.27": ("norms", "equal norms", "complexity", "attained", "theorem", "coverage", "amplitudes"),
         "L8.28": ("coverage", "widths"),
     },
-    says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$ have $\|H_k\|_F\le B^2\|X\|_F^2$, and Rademacher complexity at "
-    r"most $B^2\|X\|_F^2/\sqrt m$. So $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$ "
-    r"with probability $1-\delta$, likewise $\le4n\sqrt{\log(n/\delta)/m}$, which is n times a tolerance of "
-    r"entries whose exponent is sharp; the extreme eigenvalues move by no more. Amplitudes other than ±1 enter by "
-    r"their squares.",
-    needs=r"$|\sigma'|\le B$; unit inputs and $n\ge2$, $\delta\le1/2$ for the second bound",
+    says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$, of mean G, have $\|H_k\|_F\le B^2\|X\|_F^2$ and Rademacher "
+    r"complexity at most $B^2\|X\|_F^2/\sqrt m$; equal ones $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$. So with "
+    r"probability $1-\delta$ $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, likewise "
+    r"$\le4n\sqrt{\log(n/\delta)/m}$, and the extreme eigenvalues move by no more. The second is at least 2n times the "
+    r"printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=1/2$: half of it would do. The "
+    r"mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
+    r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than ±1 enter by their squares.",
+    needs=r"$|\sigma'|\le B$; ReLU, unit inputs and $n\ge2$, $\delta\le1/2$ for the second bound",
     full=dict(trials=10_000),
 )
 def sampled_gram_matrix_concentrates(
@@ -88,7 +111,12 @@ def sampled_gram_matrix_concentrates(
     draw = generator(key)
     x = unit_inputs(draw, 6, 4)
     limit = np.asarray(first_layer_limit(x))
-    sampled = np.asarray(grams(draw.standard_normal((trials, width, 4)), x))
+    drawn = draw.standard_normal((trials, width, 4))
+    sampled = np.asarray(grams(drawn, x))
+    # Neurons active on both inputs, counted in the first ten networks; an entry is their share times a product.
+    active = drawn[:10] @ x.T > 0
+    shares = np.mean(active[..., None] & active[:, :, None], axis=1)
+    upper = np.triu_indices(6)
     apart = closeness(sampled, np.broadcast_to(limit, sampled.shape)).spectral
     values, mean = np.linalg.eigvalsh(sampled), np.linalg.eigvalsh(limit)
     star, printed = (
@@ -112,11 +140,15 @@ def sampled_gram_matrix_concentrates(
     alone = np.eye(6)[:, :, None] * unit_inputs(draw, 6, 4)
     alone = (alone @ np.swapaxes(alone, 1, 2)).reshape(6, -1)
     exact = kernel_rademacher(np.array([[largest**2]]))
+    # Equal terms add up like a random walk, whose mean distance after eight steps is a binomial sum.
+    walk = np.abs(2 * np.arange(9) - 8) @ binom.pmf(np.arange(9), 8, 0.5)
     n, delta = np.meshgrid([2, 3, 10, 1000], [0.5, 0.1, 1e-3, 1e-9])
     weights, amplitudes = draw.standard_normal((30, 4)), draw.uniform(-1, 1, 30)
     formula, jacobian, without = map(np.asarray, with_amplitudes(weights, amplitudes, x))
     least = float(mean[0])
-    rare = np.log(2) + binom.logsf(1e6 * (0.5 + entry_tolerance(1e6, 10, 1e-248, spread=1.0)), 1e6, 0.5)
+    # Ten million coins, 1 or 0 and then 1 or −1, with δ/n² = 10⁻²⁵⁰ from a large n.
+    leaving = np.array([entry_tolerance(1e7, 1e60, 1e-130, spread=1.0), entry_tolerance(1e7, 1e60, 1e-130) / 2])
+    rare = np.log(2) + binom.logsf(np.ceil(1e7 * (0.5 + leaving)) - 1, 1e7, 0.5)
     return {
         "norms": Inequality(norms, size[:, None]),
         "equal norms": Identity(np.linalg.norm(signed @ signed.T), largest, size=5.0),
@@ -127,16 +159,22 @@ def sampled_gram_matrix_concentrates(
             }
         ),
         "attained": Identity(
-            np.array([kernel_rademacher(alone @ alone.T), exact]), np.array([1 / np.sqrt(6), largest]), size=6.0
+            np.array([kernel_rademacher(alone @ alone.T), exact, kernel_rademacher(np.full((8, 8), largest**2))]),
+            np.array([1 / np.sqrt(6), largest, largest * walk / 8]),
+            size=8.0,
         ),
         # One neuron: 2R + 3(b − a)√(log(2/δ)/2m) with values of ⟨H, V⟩ from −‖H‖ to ‖H‖; then four times the width.
         "theorem": Identity(
             np.array([sampled_gram_deviation(m, np.sum(parallel**2), failure, slope=1.5) for m in (1, 4)]),
             (2 * exact + 3 * (2 * largest) * np.sqrt(np.log(2 / failure) / 2)) / np.array([1.0, 2.0]),
         ),
-        # Two tails of a million fair coins: Hoeffding's exponent to within the logarithm of its root, 4.4 in 575.
-        "sharp": Identity(rare, -250 * np.log(10), error=6.0),
-        "tolerances": Inequality(entry_tolerance(width, n, delta), concentration_tolerance(width, n, delta) / n),
+        "entries": Identity(sampled[:10], (x @ x.T) * shares, scale=1.0, size=float(width)),
+        "mean": Law(limit[upper], sampled[:, *upper].T, exact=True, scale=0.5),
+        # Hoeffding's 2e^{−t²/2} is √(2π)t times the two tails beyond t standard deviations. With 10⁷ coins those of the
+        # binomial law are less than the normal ones by t⁴/12m = 0.011 in the logarithm, and Mills' ratio by 1/t².
+        "sharp": Identity(rare, -250 * np.log(10) - np.log(4 * np.pi * np.log(2e250)) / 2, error=0.03),
+        "tolerances": Inequality(2 * entry_tolerance(width, n, delta), concentration_tolerance(width, n, delta) / n),
+        "at one half": Identity(2 * n * entry_tolerance(width, n, 0.5), concentration_tolerance(width, n, 0.5)),
         "widths": Identity(
             np.array(
                 [
@@ -158,13 +196,21 @@ def without_amplitudes(evidence):
 
 @sampled_gram_matrix_concentrates.control("a complexity of the mean norm over m", of="attained")
 def over_the_width(evidence):
-    return replace(evidence, right=evidence.right / np.array([np.sqrt(6), 1.0]))
+    return replace(evidence, right=evidence.right / np.array([np.sqrt(6), 1.0, np.sqrt(8)]))
+
+
+@sampled_gram_matrix_concentrates.control("the root of the mean square for the mean of equal terms", of="attained")
+def mean_square(evidence):
+    left, right = np.array(evidence.left), np.array(evidence.right)
+    return replace(evidence, left=left[2], right=right[1] / np.sqrt(8))
 
 
 @claim(
-    items={"A9.9": ("closeness", "all equal"), "L8.28": ("Weyl", "tight", "kernels")},
+    items={"A9.9": ("closeness", "all equal", "known"), "L8.28": ("Weyl", "tight", "kernels")},
     says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$, all "
-    r"four equal when $A-B$ is constant; $\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$ and "
+    r"four equal when $A-B$ is constant; for shared eigenvectors the first three are $\max|a_i-b_i|$ of the sorted "
+    r"eigenvalues, $\max|a_i-b_i|$ and $\sqrt{\sum(a_i-b_i)^2}$ of the paired ones. "
+    r"$\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$ and "
     r"$\lambda_{\min}(A+B)\ge\lambda_{\min}(A)+\lambda_{\min}(B)$, equal for shared eigenvectors. So "
     r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
     needs="symmetric matrices",
@@ -179,6 +225,12 @@ def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
     constant = closeness(3 * np.eye(5) + 0.7, 3 * np.eye(5))
     frame, powers = np.linalg.qr(draw.standard_normal((5, 5)))[0], np.sort(draw.standard_normal((2, 5)))
     shared = np.linalg.eigvalsh(sum((frame * each) @ frame.T for each in powers))
+    # The same eigenvectors in any order: all distances but that of the entries are known from the eigenvalues.
+    a, b = draw.standard_normal((2, 50, 5))
+    pairs_of = [np.einsum("ij,pj,kj->pik", frame, each, frame) for each in (a, b)]
+    known = np.array(closeness(*pairs_of)[:3])
+    sorts = np.abs(np.sort(a) - np.sort(b)).max(1)
+    designed = np.array([sorts, np.abs(a - b).max(1), np.sqrt(np.sum((a - b) ** 2, axis=1))])
     x = unit_inputs(draw, 6, 4)
     limit = np.asarray(first_layer_limit(x))
     sampled = np.asarray(grams(draw.standard_normal((40, 50, 4)), x))
@@ -192,6 +244,7 @@ def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
             }
         ),
         "all equal": Identity(np.array(constant), 3.5, size=5.0),
+        "known": Identity(known, designed, scale=5.0, size=5.0),
         "Weyl": Chain(
             {
                 "largest": (values[2][:, -1], values[0][:, -1] + values[1][:, -1]),
@@ -213,6 +266,11 @@ def root_of_size(evidence):
     return replace(evidence, left=evidence.left * np.array([1, 1, 1, 5**-0.5]))
 
 
+@eigenvalues_move_less_than_the_matrix.control("the eigenvalues move as far as the matrix", of="known")
+def as_far(evidence):
+    return replace(evidence, right=evidence.right[[1, 1, 2]])
+
+
 @eigenvalues_move_less_than_the_matrix.control("the smallest eigenvalue below the sum too", of="Weyl")
 def smallest_below(evidence):
     small, large = evidence.links["smallest"]
@@ -220,7 +278,7 @@ def smallest_below(evidence):
 
 
 @claim(
-    items={"A9.12": ("lower bound", "orthonormal", "two inputs", "repeated", "antipodes", "rank")},
+    items={"A9.12": ("lower bound", "series", "orthonormal", "two inputs", "repeated", "antipodes", "rank")},
     says=r"The ReLU kernel of the first layer has $\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$ for unit inputs "
     r"with all $|x_i\cdot x_j|\le\rho<1$, attained by orthonormal ones and by two at an acute angle, and is singular "
     r"when an input is repeated. On $\pm x_1,\dots,\pm x_k$ its eigenvalues are those of $K/2$ and of "
@@ -237,6 +295,11 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
             cosine = float(np.abs(x @ x.T - np.eye(count)).max())
             bounds.append(least_eigenvalue_bound(cosine, count))
             least.append(np.linalg.eigvalsh(first_layer_limit(x))[0])
+    # The sum as it stands: beyond p = 200 the cosines are spent, and the coefficients of even powers sum to 1/4.
+    degrees = np.arange(1, 201)
+    coefficients = np.array([first_layer_coefficient(int(p)) for p in degrees])
+    grid = [(n, r) for n in (3, 12, 100) for r in (0.1, 0.45, 0.8)]
+    summed = [coefficients @ np.maximum(1 - (n - 1) * r**degrees, 0) + 0.5 - coefficients.sum() for n, r in grid]
     alone = np.linalg.eigvalsh(first_layer_limit(np.linalg.qr(draw.standard_normal((4, 4)))[0]))[0]
     cosines = draw.uniform(0, 0.95, 8)
     duos = [np.array([[1.0, 0.0], [c, np.sqrt(1 - c * c)]]) for c in cosines]
@@ -253,7 +316,10 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
         halves.append(np.sort(np.concatenate([np.linalg.eigvalsh(product) / 2, even])))
         ranks.append(int(np.sum(values > 1e-7)))
     return {
-        "lower bound": Chain({"positive": (1e-6, np.array(bounds)), "below": (np.array(bounds), np.array(least))}),
+        "lower bound": Chain(
+            {"positive": (np.finfo(float).tiny, np.array(bounds)), "below": (np.array(bounds), np.array(least))}
+        ),
+        "series": Identity([least_eigenvalue_bound(r, int(n)) for n, r in grid], summed, scale=0.5, size=100.0),
         "orthonormal": Identity(alone, least_eigenvalue_bound(0.0, 4), size=4.0),
         "two inputs": Identity(
             [np.linalg.eigvalsh(first_layer_limit(duo))[0] for duo in duos],

@@ -21,13 +21,15 @@ from deeptheory.lab import Identity, Inequality, claim
 from deeptheory.randomness import generator
 
 Draws = Annotated[int, Interval(ge=4, le=10_000)]
+INTERVALS = ((0.0, 1.0), (-1.0, 2.0), (2.0, 2.6))
 
 
 @claim(
     items={"J9.8": ("normal", "shared basis", "hermitian", "singular values")},
-    says=r"For normal matrices some permutation has $\sum_i|\lambda_i(A)-\lambda_{\pi(i)}(B)|^2\le\|A-B\|_F^2$, with "
-    r"equality if they share their eigenvectors and are matched; for Hermitian ones the ordered spectra are the best "
-    r"match. Singular values of any matrices obey Weyl's $|s_k(A)-s_k(B)|\le\|A-B\|_{op}$.",
+    says=r"For normal matrices, their eigenvalues real or complex, some permutation has "
+    r"$\sum_i|\lambda_i(A)-\lambda_{\pi(i)}(B)|^2\le\|A-B\|_F^2$, with equality if they share their eigenvectors and "
+    r"are matched; for Hermitian ones, but not for all normal ones, the ordered spectra are the best match. "
+    r"Singular values of any matrices obey Weyl's $|s_k(A)-s_k(B)|\le\|A-B\|_{op}$.",
     needs="normal matrices",
     full=dict(draws=2000),
 )
@@ -50,7 +52,8 @@ def hoffman_wielandt(key, *, draws: Draws = 60, matrices: Literal["normal", "any
         gaps = np.linalg.svd(one, compute_uv=False) - np.linalg.svd(other, compute_uv=False)
         values.append([np.abs(gaps).max(), np.linalg.norm(one - other, 2)])
         basis = np.linalg.qr(random_normal_matrix(third, size))[0]
-        spectra = 3.0 * np.arange(size) + 0.2 * generator(third).standard_normal((2, size))
+        # Places far apart on a line that is not the real one, both spectra close to them, so they are matched.
+        spectra = (1 + 2j) * np.arange(size) + 0.2 * generator(third).standard_normal((2, size, 2)) @ [1, 1j]
         pair = [(basis * spectrum) @ basis.conj().T for spectrum in spectra]
         shared.append([spectral_matching(*pair), np.linalg.norm(pair[0] - pair[1]) ** 2])
         first, second = (random_normal_matrix(each, size, hermitian=True) for each in (first, third))
@@ -73,6 +76,15 @@ hoffman_wielandt.control("matrices that are not normal", of="normal", matrices="
 @hoffman_wielandt.control("half the squared distance", of="shared basis")
 def half_distance(evidence):
     return replace(evidence, right=evidence.right / 2)
+
+
+@hoffman_wielandt.control("the order of the real parts as the best match of normal matrices", of="hermitian")
+def ordered_by_real_parts(evidence):
+    draws = jax.random.split(jax.random.key(0), (6, 2))
+    pairs = [[random_normal_matrix(key, 4) for key in pair] for pair in draws]
+    ordered = [np.subtract(*(np.sort_complex(np.linalg.eigvals(matrix)) for matrix in pair)) for pair in pairs]
+    matched = np.array([spectral_matching(*pair) for pair in pairs])
+    return replace(evidence, left=matched, right=np.sum(np.abs(ordered) ** 2, axis=1))
 
 
 @hoffman_wielandt.control("singular values moved by at most 0.9 of the norm", of="singular values")
@@ -147,11 +159,11 @@ def uniform(rate):
 
 
 @claim(
-    items={"J9.10": ("constants", "coins", "bounded", "tails")},
+    items={"J9.10": ("constants", "coins", "bounded", "attained", "tails")},
     says=r"The least $B^2$ with $\mathbb E e^{\lambda Y}\le e^{\lambda^2B^2/2}$ is 1 for a random sign, $\sigma^2$ for "
     r"a Gaussian, $1/3$ for the uniform law on $[-1,1]$, $\frac{1-2p}{2\log((1-p)/p)}$ for a centred coin, and at most "
-    r"$(b-a)^2/4$ for values in $[a,b]$.",
-    needs="a centred variable",
+    r"$(b-a)^2/4$ for $Y=Z-\mathbb EZ$ with $Z$ in $[a,b]$; the fair coin on the two ends attains it.",
+    needs="a centred variable Y",
 )
 def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=5, le=500)] = 60.0):
     rates = np.concatenate([-np.geomspace(0.01, reach, 60)[::-1], np.geomspace(0.01, reach, 60)])
@@ -173,12 +185,17 @@ def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=5, le=500)] = 
         )
         for q in (0.3, 0.7, 1.0)
     ]
-    ends = [sub_gaussian_variance(coin(0.5), variance=0.25), *three]
+    fair = [
+        sub_gaussian_variance(lambda rate, size=b - a: coin(0.5)(size * rate), variance=float(np.var([a, b])))
+        for a, b in INTERVALS
+    ]
+    hoeffding = np.array([bounded_variance_proxy(a, b) for a, b in INTERVALS])
     tails = np.array([[law(rate) - rate**2 * best / 2 for rate in rates] for law, _, best in laws.values()])
     return {
         "constants": Identity(np.array(found), np.array([best for _, _, best in laws.values()]), error=1e-7),
         "coins": Identity(np.array(coins), proxies, error=1e-7),
-        "bounded": Inequality(np.array(ends), np.array([0.25, *[bounded_variance_proxy(-1.0, 2.0)] * 3]), error=1e-9),
+        "bounded": Inequality(np.array(three), hoeffding[1], error=1e-9),
+        "attained": Identity(np.array(fair), hoeffding, error=1e-7),
         "tails": Inequality(np.exp(tails), 1.0, error=1e-9),
     }
 

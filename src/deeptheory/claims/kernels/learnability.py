@@ -46,8 +46,8 @@ def apart(matrix):
     },
     says=r"$\rho(\pi-\arccos\rho)/2\pi=\frac\rho4+\frac1{2\pi}\sum_{l\ge0}\frac{(2l)!}{4^l(l!)^2}"
     r"\frac{\rho^{2l+2}}{2l+1}$: besides $\rho/4$ only even powers, with $c_p=\frac{(p-3)!!}{(p-2)!!}/2\pi(p-1)$. Off "
-    r"the diagonal the series gives the kernel matrix; at $\rho=1$ what is left after L terms is "
-    r"$1/(2\pi^{3/2}\sqrt L)$.",
+    r"the diagonal the series gives the kernel matrix; at $\rho=1$ what L terms of the sum leave is "
+    r"$\frac1{2\pi^{3/2}\sqrt L}(1+\frac1{24L}+O(L^{-2}))$.",
     needs="unit inputs; ReLU",
 )
 def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600):
@@ -78,8 +78,10 @@ def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600)
             np.pi - 2 * np.pi * first_layer_series(z, terms=terms) / z, np.arccos(z), size=terms, along={"z": z}
         ),
         "slow": Rate(lengths, left, exponent=-0.5, rivals=(-1.0, -1.5)),
-        # The next term of the tail is of relative size 1/8L or so.
-        "constant": Identity(left * np.sqrt(lengths), 0.5 * np.pi**-1.5, error=0.1 / lengths),
+        # A term more or less would count 1/2L; half a unit of L⁻² is left for what follows.
+        "constant": Identity(
+            left * np.sqrt(lengths), 0.5 * np.pi**-1.5 * (1 + 1 / (24 * lengths)), error=0.05 / lengths**2
+        ),
     }
 
 
@@ -102,9 +104,9 @@ def half_linear(evidence):
         "A9.17": ("order", "powers", "single power", "constant"),
     },
     says=r"Since $H^*\succeq c_pK^{\circ p}$, labels $\sum\alpha_j(\beta_j\cdot x)^p$ with p = 1 or even have "
-    r"$\sqrt{y^\top H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$; one power alone "
-    r"attains it. For linear labels, $H^{*-1}\preceq4K^{-1}$, the complexity is at most $2\|\beta\|/\sqrt n$, attained "
-    r"on inputs that come with their antipodes; no inverse of K is needed for $n>d$.",
+    r"$\sqrt{y^\top H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$; the kernel "
+    r"$c_pK^{\circ p}$ alone attains it. For linear labels, $H^{*-1}\preceq4K^{-1}$, the complexity is at most "
+    r"$2\|\beta\|/\sqrt n$, attained on inputs that come with their antipodes; no inverse of K is needed for $n>d$.",
     needs="unit inputs; ReLU; first layer trained",
     full=dict(sets=200),
 )
@@ -135,7 +137,8 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
     complexity, sharp, printed = np.array(linear).T
     x = unit_inputs(draw, 4, 4)
     x, beta = np.concatenate([x, -x]), draw.standard_normal((1, 4))
-    energy = label_energy(first_layer_limit(x), power_teacher(x, one, beta, power=1))
+    odd = power_teacher(x, one, beta, power=1)
+    energy, whole = label_energy(first_layer_limit(x), odd), tangent_complexity(first_layer_limit(x), odd)
     # The cosine −1 of x and −x is off by a few ε, hence their angle by √(8ε) and the kernel by √(8ε)/2π; that changes
     # yᵀH⁻¹y by as many times ‖H⁻¹y‖², and H⁻¹y = ±2X⁻ᵀβ here, since the kernel halves to XXᵀ/2 on odd labels.
     doubt = (8 * np.finfo(float).eps) ** 0.5 / (2 * np.pi) * 2 * np.sum((2 * np.linalg.solve(x[:4].T, beta[0])) ** 2)
@@ -151,7 +154,12 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
         "order": Inequality(-np.array(least), 0.0, scale=0.5, error=1e-13),
         "inverse": Inequality(-np.array(inverse), 0.0, scale=1.0, error=1e-9),
         "linear": Chain({"2‖β‖/√n": (complexity, sharp), "printed": (sharp, printed)}),
-        "symmetric": Identity(energy**0.5, power_energy_bound(one, beta, power=1), error=doubt / (2 * energy**0.5)),
+        # Energy, and complexity times √n: the trace of the kernel is n/2.
+        "symmetric": Identity(
+            np.array([energy**0.5, whole * len(x) ** 0.5]),
+            power_energy_bound(one, beta, power=1),
+            error=doubt / (2 * energy**0.5),
+        ),
         "powers": Inequality(*np.array(powers).T),
         # cosᵖ has Fourier coefficients between 1 and C(p, p/2), in units of the least: that is its condition.
         "single power": Identity(
@@ -225,11 +233,12 @@ fits = jax.jit(
 
 
 @claim(
-    items={"A9.19": ("projection", "growth", "complexity")},
+    items={"A9.19": ("projection", "growth", "noise", "complexity")},
     says=r"Odd labels that are not linear are out of reach without biases: on inputs with their antipodes training "
     r"ends at the linear least-squares fit of an odd teacher, while linear and even ones are fitted. On random inputs "
-    r"in four dimensions $\sqrt{y^\top H^{*-1}y}$ of a cubic grows about like $n^{2/3}$, so its complexity does not "
-    r"fall, where that of powers 1, 2 and 4 falls about like $n^{-1/2}$.",
+    r"in four dimensions the odd harmonics of a cubic are noise of their variance $v$ to a kernel that but for its "
+    r"linear part is even: $\sqrt{y^\top H^{*-1}y}$ goes like $\sqrt{v\,\mathrm{tr}H^{*-1}}$ and grows like "
+    r"$n^{d/2(d-1)}=n^{2/3}$, so its complexity does not fall, where that of powers 1, 2 and 4 falls like $n^{-1/2}$.",
     needs="unit inputs; ReLU without biases; first layer trained",
     full=dict(sizes=(50, 100, 200, 400, 800), trials=24),
 )
@@ -240,21 +249,29 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (40, 80, 160, 320), tria
     labels = np.array([power_teacher(both, one, beta, power=p) for p in (1, 2, 3, 4, 5)])
     linear = (both @ np.linalg.lstsq(both, labels.T, rcond=None)[0]).T
     expected = np.where(np.array([True, False, True, False, True])[:, None], linear, labels)
-    growth, complexity = [], []
+    growth, noise, complexity = [], [], []
+    # The mean square over the sphere of (β·x)³ less its linear part, 6(d − 1)‖β‖⁶/d(d + 2)²(d + 4).
+    harmonic = 1.5**6 * 6 * 3 / (4 * 6**2 * 8)
     for count in sizes:
-        found = []
+        found, spread = [], []
         for _ in range(trials):
             # Which way the teacher looks matters more than which inputs were drawn: a mean over directions.
             points, directions = unit_inputs(draw, count, 4), 1.5 * unit_inputs(draw, 16, 4)
             teachers = [[power_teacher(points, one, each[None], power=p) for each in directions] for p in (1, 2, 4, 3)]
-            found.append(tangent_complexity(first_layer_limit(points), np.array(teachers)).mean(1))
+            kernel = np.asarray(first_layer_limit(points))
+            found.append(tangent_complexity(kernel, np.array(teachers)).mean(1))
+            spread.append(np.trace(np.linalg.inv(kernel)))
         found = np.array(found)
         complexity.append(found[:, :3].mean(1))
         growth.append(found[:, 3] * count**0.5)
+        noise.append(growth[-1] / np.sqrt(harmonic * np.array(spread)))
     return {
         # Rounding of the angle π leaves 1e-8 where an eigenvalue is zero, below the cutoff of the fit.
         "projection": Identity(fits(first_layer_limit(both), labels), expected, scale=np.abs(labels).max(), error=1e-5),
-        "growth": Rate(np.array(sizes), np.array(growth), exponent=2 / 3, rivals=(0.0,)),
+        # H* bends like the distance where inputs or their antipodes meet: its least eigenvalues are of the order of the
+        # distance n^{−1/(d−1)} between neighbours, and the trace of its inverse of order n·n^{1/(d−1)}.
+        "growth": Rate(np.array(sizes), np.array(growth), exponent=2 / 3, rivals=(0.0, 0.5, 1.0), resolution=0.15),
+        "noise": Rate(np.array(sizes), np.array(noise), exponent=0.0, rivals=(-0.5, 0.5)),
         "complexity": Rate(np.array(sizes), np.array(complexity), exponent=-0.5, rivals=(0.0,)),
     }
 

@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Interval
 from jax.flatten_util import ravel_pytree
 from jax.scipy.special import erf
+from scipy import special
 from scipy.integrate import solve_ivp
 
 from deeptheory.kernels.activations import Erf
@@ -142,10 +143,11 @@ squares = jax.jit(
 
 
 @claim(
-    items={"L7.13": ("first", "second", "third")},
+    items={"L7.13": ("first", "second", "third", "own width")},
     says=r"With $f^l=\frac{\sigma_w}{\sqrt{n_{l-1}}}W^lh^{l-1}+\sigma_bb^l$, scaled by the fan-in, "
     r"every layer has variance "
-    r"$\Sigma^l$: exactly in layers 1 and 2, up to order 1/width in layer 3, whatever the width of the layer itself.",
+    r"$\Sigma^l$: exactly in layers 1 and 2, up to order 1/width in layer 3, whatever the width of the layer itself. "
+    r"Divided by $\sqrt{n_l}$, as printed, layer 1 has variance $\sigma_w^2\|x\|^2/n_1+\sigma_b^2$.",
     needs=r"standard normal entries; the first layer scaled by $\sigma_w$ alone, so that "
     r"$\Sigma^1=\sigma_w^2\|x\|^2+\sigma_b^2$",
     full=dict(trials=20_000),
@@ -155,10 +157,13 @@ def fan_in_scaling(
 ):
     x = np.array([[1.0, 0.0, 0.5], [-0.4, 0.8, 1.0]])
     scales: dict[str, Any] = dict(weight_scale=1.3, bias_scale=0.4, input_scale=1.3)
-    found = []
+    found, own = [], []
     for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
         # All layers differ in width: no other number can stand in for the fan-in.
         network = fan_out(init_mlp(draw, (3, width, width + 5, 30), ensemble=(trials,), activation=erf, **scales))
+        scale = network.factors[0] * network.scales()[0]
+        layer = scale[:, None, None] * (network.weights[0] @ x.T) + 0.4 * network.biases[0][..., None]
+        own.append(np.mean(layer**2, axis=1).T)
         if scaling == "fan-in":  # factors of one: both scalings share a compiled program
             network = replace(network, factors=tuple(map(np.ones_like, network.factors)))
         found.append([np.asarray(layer).T for layer in squares(network, x)])
@@ -168,10 +173,12 @@ def fan_in_scaling(
         for h in range(3)
     ]
     along = {"width": np.asarray(widths), "input": np.arange(2)}
+    shrunk = 1.3**2 * np.sum(x**2, axis=1) / np.asarray(widths)[:, None] + 0.4**2
     return {
         "first": Law(predictions[0], first, exact=True, along=along),
         "second": Law(predictions[1], second, exact=True, along=along),
         "third": Law(predictions[2], third, along={"input": np.arange(2)}, sizes=np.asarray(widths), order=1),
+        "own width": Law(shrunk, np.array(own), exact=True, along=along),
     }
 
 
@@ -263,20 +270,63 @@ def lazy(network, step, limit):
     return jnp.stack([gap, run.drift, run.displacement, parameter_norm(network), *far])
 
 
+def slopes_by_hand(inner, outer, x):
+    """Outputs of erf networks of one hidden layer and their derivatives by both layers, written out."""
+    before, factor = x @ np.swapaxes(inner, -1, -2), LAZY["weight_scale"] / np.sqrt(outer.shape[-1])
+    hidden = special.erf(before)
+    by_inner = (factor * outer[..., None, :] * 2 / np.sqrt(np.pi) * np.exp(-(before**2)))[..., None] * x[:, None]
+    by_both = np.concatenate([factor * hidden, by_inner.reshape(*hidden.shape[:-1], -1)], axis=-1)
+    return factor * np.sum(hidden * outer[..., None, :], axis=-1), by_both
+
+
+def lazy_by_hand(inner, outer, biases, step):
+    """Gap, drift, way of the parameters and their size at the start, from θ ← θ − ηJᵀ(f − y) for f and for f_lin."""
+    x, start, width = np.concatenate([CORNERS, BETWEEN]), np.concatenate([outer, inner.ravel()]), len(outer)
+    outputs, jacobian = slopes_by_hand(inner, outer, x)
+    first, theta, line, gap, present = outputs, start, start, 0.0, jacobian
+    for _ in range(LAZY_STEPS):
+        linear = first + jacobian @ (line - start)
+        line = line - step * jacobian[:8].T @ (linear[:8] - SIGNS)
+        theta = theta - step * present[:8].T @ (outputs[:8] - SIGNS)
+        outputs, present = slopes_by_hand(theta[width:].reshape(width, 8), theta[:width], x)
+        gap = max(gap, np.max(np.abs(outputs - first - jacobian @ (line - start))[8:]))
+    kernel, after = jacobian[:8] @ jacobian[:8].T, present[:8] @ present[:8].T
+    size = np.linalg.norm(np.concatenate([start, biases]))
+    drift = np.linalg.norm(after - kernel) / np.linalg.norm(kernel)
+    return gap / np.mean((first[:8] - SIGNS) ** 2), drift, np.linalg.norm(theta - start), size
+
+
+def limit_by_quadrature(x):
+    """σ_w² E[erf(u)erf(u′) + x·x′ erf′(u)erf′(u′)] for Gaussian u, u′ of covariance x·x′, on a grid in the plane."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    one, two = np.meshgrid(nodes, nodes)
+    mass = np.outer(weights, weights) / (2 * np.pi)
+    product = x @ x.T
+    along, across = product, np.sqrt(np.maximum(1 - product**2, 0))  # unit inputs
+    other = along[..., None, None] * one + across[..., None, None] * two
+    values = special.erf(one) * special.erf(other)
+    slopes = 4 / np.pi * np.exp(-(one**2) - other**2)
+    mean = np.sum(mass * (values + product[..., None, None] * slopes), axis=(2, 3))
+    return LAZY["weight_scale"] ** 2 * mean
+
+
 @claim(
     items={
-        "L7.15": "gap",
-        "H6.1": "gap",
-        "H6.4": ("drift", "displacement", "size"),
-        "H6.6": ("regression", "doubled", "plain"),
+        "L7.15": ("gap", "by hand"),
+        "H6.1": ("gap", "by hand"),
+        "H6.4": ("drift", "displacement", "size", "by hand"),
+        "H6.6": ("limit", "regression", "same kernel", "doubled", "plain"),
     },
     says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization "
     r"at all times and inputs (in units of the mean squared residual at the start), and its tangent kernel moves by "
     r"order $1/m$; the parameters move by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. It ends at "
-    r"$f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$ with the limit kernel, up to order $m^{-1/2}$; a network doubled to "
-    r"start from zero ends at $\Theta(x,X)\Theta^{-1}y$, and any other misses that by order 1 at every width.",
+    r"$f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$ with the limit kernel "
+    r"$\Theta=\sigma_w^2\mathbb E[\varphi(u)\varphi(u')+x\cdot x'\varphi'(u)\varphi'(u')]$, $u=w\cdot x$, up to order "
+    r"$m^{-1/2}$; a network doubled to start from zero, which keeps its tangent kernel, ends at "
+    r"$\Theta(x,X)\Theta^{-1}y$, and any other misses that by order 1 at every width.",
     needs="one hidden layer in tangent scaling, smooth activation, stable steps, targets of fixed size",
-    scale="printed: width to infinity; here: 32 to 288, eight training points, 9 steps to convergence",
+    scale="printed: width to infinity; here: 32 to 288, eight orthonormal training inputs, on which the limit kernel "
+    "is a multiple of the identity, 9 steps to convergence",
     full=dict(widths=(64, 256, 1024), trials=512),
 )
 def wide_networks_are_lazy(
@@ -290,20 +340,30 @@ def wide_networks_are_lazy(
     wide = fully_connected(8, hidden_layers=1, **{**LAZY, "activation": Erf()})
     limit = np.asarray(limit_kernel(wide, everything, want=("ntk",)).ntk)
     step = 0.8 / float(np.linalg.eigvalsh(limit[:8, :8])[-1])
-    found, even = [], []
+    found, even, written = [], [], []
     for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
         factor, speed = (1.0, 1.0) if scaling == "tangent" else (width**-0.5, width)
         runs = []
         for part in range(4 if scaling == "tangent" else 2):  # halves of both ensembles, all of one shape
             size = width if part < 2 else width // 2
             each = init_mlp(jax.random.fold_in(draw, part), (8, size, 1), ensemble=(trials // 2,), **LAZY)
+            if not written:
+                parts = each.weights[0][:12], each.weights[1][:12, 0], np.concatenate(each.biases, axis=1)[:12]
+                written = [lazy_by_hand(*single, step) for single in zip(*parts, strict=True)]
             each = padded(each if part < 2 else doubled(each), max(widths), output_factor=factor)
             runs.append(np.asarray(lazy(each, step * speed, limit)).T)
         found.append(np.concatenate(runs[:2], axis=1))
         even.append(np.concatenate([run[4] for run in runs[-2:]]))
     gap, drift, moved, size, end, plain = np.moveaxis(np.asarray(found), 1, 0)
+    half = init_mlp(jax.random.fold_in(key, 7), (8, 5, 1), ensemble=(6,), **LAZY)
+    both = [slopes_by_hand(each.weights[0], each.weights[1][:, 0], everything)[1] for each in (half, doubled(half))]
+    kernels = [jacobian @ np.swapaxes(jacobian, 1, 2) for jacobian in both]
     x = np.asarray(widths)
     return {
+        "by hand": Identity(found[0][:4, :12].T, np.array(written), scale=10.0, size=8.0 * widths[0]),
+        # Sixty nodes a direction integrate these functions to about 1e-10.
+        "limit": Identity(limit, limit_by_quadrature(everything), scale=1.0, error=1e-9),
+        "same kernel": Identity(kernels[1], kernels[0], scale=10.0, size=90.0),
         "gap": Rate(x, gap, exponent=-1.0, rivals=(-0.5, -1.5)),
         "drift": Rate(x, drift, exponent=-1.0, rivals=(-0.5, 0.0)),
         "displacement": Rate(x, moved, exponent=0.0, rivals=(0.5, -0.5)),

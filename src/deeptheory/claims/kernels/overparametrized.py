@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.data import digits
 from deeptheory.kernels.first_layer import first_layer_limit, init_first_layer, train_first_layer
-from deeptheory.lab import Chance, Exact, Inequality, Trend, Trials, claim
+from deeptheory.lab import Chance, Exact, Identity, Inequality, Trend, Trials, claim
 from deeptheory.randomness import generator
 
 Width = Annotated[int, Interval(ge=2, le=8192)]
@@ -56,8 +56,9 @@ def taught(key, trials, *, teacher, student, steps=200):
 
 @claim(
     items={"A9.29": ("easier", "nearly always")},
-    says=r"Two-layer ReLU students on data labelled by a ReLU teacher of 3 neurons reach a loss below $10^{-3}$ more "
-    r"often with 6 neurons than with 3, and with 12 in at least four of five runs.",
+    says=r"Observed, with thresholds chosen here: in 200 steps of Adam two-layer ReLU students of a ReLU teacher with "
+    r"3 neurons reach a loss below $10^{-3}$ more often with 6 neurons than with 3, and with 12 in at least four of "
+    r"five runs.",
     needs="the teacher stays narrow while the student grows",
     scale="printed: an observation without numbers; here 100 points in 4 dimensions, 200 steps of Adam",
     full=dict(trials=1000),
@@ -96,9 +97,10 @@ def zeros_and_ones():
 
 
 @claim(
-    items={"A9.31": ("mistakes", "kernel", "slower")},
-    says=r"A two-layer ReLU network with many more weights than data fits random labels of handwritten digits without "
-    r"a mistake, as its kernel explains, whose least eigenvalue is positive; it needs more steps than for true labels.",
+    items={"A9.31": ("mistakes", "start", "kernel", "slower")},
+    says=r"A two-layer ReLU network with many more weights than data, started from zero outputs, fits random labels of "
+    r"handwritten digits without a mistake; on average it needs more steps for them than for true labels. The least "
+    r"eigenvalue of its limit kernel is more than a hundredth of the mean one, so the kernel fits any labels.",
     needs="no two inputs parallel",
     scale="printed: ImageNet-size networks; here 24 digits, 256 neurons, the first layer trained",
     full=dict(trials=32, width=1024),
@@ -110,7 +112,7 @@ def wide_networks_fit_random_labels(
     if images == "one twice":
         x[1] = x[0]
     values = np.linalg.eigvalsh(np.asarray(first_layer_limit(x)))
-    steps, mistakes, needed = 600, [], []
+    steps, mistakes, needed, starts = 600, [], [], []
     for draw in jax.random.split(key, trials):
         first, second = jax.random.split(draw)
         weights, signs = init_first_layer(first, width, x.shape[1], mirrored=True)
@@ -119,12 +121,14 @@ def wide_networks_fit_random_labels(
             random[1] = -random[0]
         labels = np.array([true, random])
         paths = np.asarray(trained_on(weights, signs, x, labels, 1 / values[-1], steps=steps))
+        starts.append(paths[:, 0])
         mistakes.append(int(np.sum(np.sign(paths[1, -1]) != random)))
         losses = np.mean((paths - labels[:, None]) ** 2, axis=2)
         needed.append([np.argmax(loss < 0.2) if loss[-1] < 0.2 else steps for loss in losses])
     needed = np.array(needed, float)
     return {
         "mistakes": Exact(np.array(mistakes), np.zeros(trials, int)),
+        "start": Identity(np.array(starts), 0.0, scale=1.0, size=float(width)),
         # A hundredth of the mean eigenvalue, which is ½ because the trace is n/2.
         "kernel": Inequality(0.005, values[0]),
         "slower": Trend(np.log(needed[:, 1] / needed[:, 0])),

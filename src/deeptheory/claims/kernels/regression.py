@@ -313,12 +313,15 @@ def flat_before_the_first(evidence):
 
 
 @claim(
-    items={"A3.11": ("norm", "larger", "energy", "features"), "H6.7": ("start", "larger", "vanishing")},
+    items={
+        "A3.11": ("norm", "interpolants", "larger", "energy", "features"),
+        "H6.7": ("start", "descent", "larger", "vanishing"),
+    },
     says=r"Of all functions through the data $h=\sum_i\alpha_iK(\cdot,x_i)$, $\alpha=G^{-1}y$, has the least norm, "
     r"$\|h\|^2=\alpha^\top G\alpha=y^\top G^{-1}y$: any other interpolant $g$, also with further centres, has "
     r"$\|g\|^2=\|h\|^2+\|g-h\|^2$ (for $\min(x,x')$ the norm is $\int h'^2$, for features that of their weights); "
-    r"from a start $f_0$ kernel descent ends at the interpolant with "
-    r"$\|f_\infty-f_0\|^2=r^\top\Theta^{-1}r$ for $r=y-f_0(X)$, the least of all.",
+    r"from a start $f_0$ kernel descent has $f_k(X)=y-(I-\eta\Theta)^kr$, $r=y-f_0(X)$, and ends at the interpolant "
+    r"with $\|f_\infty-f_0\|^2=r^\top\Theta^{-1}r$, the least of all.",
     needs="an invertible Gram matrix of the data",
 )
 def least_norm_interpolant(
@@ -351,8 +354,10 @@ def least_norm_interpolant(
     features, theta = draw.standard_normal((points, 40)), draw.standard_normal(40)
     kernel = features @ features.T
     step = 1 / np.linalg.eigvalsh(kernel)[-1]
-    final = np.asarray(train_features(features, y, theta, step_size=step, steps=3000))
+    early, final = (np.asarray(train_features(features, y, theta, step_size=step, steps=k)) for k in (20, 3000))
     residual = y - features @ theta
+    left = np.linalg.matrix_power(np.eye(points) - step * kernel, 20) @ residual
+    nearest = started + np.linalg.lstsq(gram[:points], (y - started @ gram[:points].T).T)[0].T
     aside = null_space(features) @ draw.standard_normal((40 - points, draws))
     moved = np.sum((final - theta) ** 2)
     return {
@@ -361,6 +366,10 @@ def least_norm_interpolant(
             np.array([least]),
             condition=condition,
             along={"of the weights": np.array([dual @ dual])},
+        ),
+        # The interpolants nearest to random weights, each a different one.
+        "interpolants": Identity(
+            weights, nearest, scale=np.max(np.abs(weights), 1)[:, None], condition=condition, size=points + others
         ),
         "larger": Identity(norms, least + excess, scale=norms + excess, condition=condition, size=points + others),
         "energy": Identity(
@@ -378,6 +387,7 @@ def least_norm_interpolant(
             size=40,
             along={"without the start": np.array([minimum_norm_square(kernel, y)])},
         ),
+        "descent": Identity(y - features @ early, left, scale=np.max(np.abs(residual)), size=40),
         "vanishing": Identity(
             np.sum((final[:, None] + aside - theta[:, None]) ** 2, 0),
             moved + np.sum(aside**2, 0),

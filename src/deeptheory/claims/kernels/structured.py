@@ -15,7 +15,7 @@ from deeptheory.kernels.dense import Dense
 from deeptheory.kernels.fully_connected import fully_connected
 from deeptheory.kernels.graphs import closed_neighbourhoods, graph_network, padded_graphs
 from deeptheory.kernels.limit import limit_kernel
-from deeptheory.kernels.pooling import Flatten, GlobalAvgPool
+from deeptheory.kernels.pooling import AvgPool, Flatten, GlobalAvgPool
 from deeptheory.kernels.tangents import tangent_kernel
 from deeptheory.lab import Identity, Law, Trials, claim
 from deeptheory.randomness import generator
@@ -32,7 +32,7 @@ def finite_graphs(weights, inputs):
     """A graph network: hear the neighbours, multiply, rectify; sum over nodes; read out."""
     nodes, hearing = inputs
     for weight in weights[:-1]:
-        nodes = jax.nn.relu(hearing @ nodes @ weight * (2 / weight.shape[0]) ** 0.5)
+        nodes = jax.nn.relu(hearing @ nodes @ (weight * (2 / weight.shape[0]) ** 0.5))
     return nodes.sum(axis=1) @ weights[-1] / weights[-1].shape[0] ** 0.5
 
 
@@ -42,7 +42,7 @@ def finite_images(weights, images, *, pooled):
     for weight in weights[:-1]:
         wide = jnp.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
         patches = [wide[:, i : i + side, j : j + side] for i in range(3) for j in range(3)]
-        images = jax.nn.relu(jnp.concatenate(patches, axis=-1) @ weight * (2 / weight.shape[0]) ** 0.5)
+        images = jax.nn.relu(jnp.concatenate(patches, axis=-1) @ (weight * (2 / weight.shape[0]) ** 0.5))
     features = images.mean(axis=(1, 2)) if pooled else images.reshape(images.shape[0], -1)
     return features @ weights[-1] / features.shape[1] ** 0.5
 
@@ -64,16 +64,19 @@ def relu_layer(covariance, tangent):
     return sizes * (np.sin(angle) / (2 * np.pi) + slope * np.cos(angle)), tangent * slope
 
 
-def recursion(x, *, layers, mixed, read):
+def recursion(x, *, layers, mixed, read, every=1):
     """The dynamic programme over all pairs of positions of all inputs: `mixed` what a layer hears, `read` the readout.
 
-    `mixed` takes a matrix over pairs of positions to the next; `read` is the matrix (inputs, positions) of readouts.
+    `mixed` takes a matrix over pairs of positions to the next, before the first of `every` so many layers; `read` is
+    the matrix (inputs, positions) of readouts.
     """
     rows = x.reshape(-1, x.shape[-1])
     covariance = rows @ rows.T / x.shape[-1]
     tangent = np.zeros_like(covariance)
-    for _ in range(layers):
-        covariance, tangent = relu_layer(mixed(covariance), mixed(tangent))
+    for layer in range(layers):
+        if layer % every == 0:
+            covariance, tangent = mixed(covariance), mixed(tangent)
+        covariance, tangent = relu_layer(covariance, tangent)
     return read @ (covariance + tangent) @ read.T
 
 
@@ -104,11 +107,11 @@ def graph_kernel(inputs, **settings):
 @claim(
     items={"A9.26": ("one block", "recursion", "indistinguishable")},
     says=r"The graph tangent kernel, sums over all pairs of nodes of a recursion that aggregates $K$ and $\Theta$ over "
-    r"closed neighbourhoods and applies the ReLU step $\Theta\mapsto\Theta\dot\Sigma+\Sigma$, is with one hidden layer "
-    r"exactly the mean tangent kernel of finite graph networks of any width. It cannot tell the hexagon from two "
-    r"triangles.",
+    r"closed neighbourhoods once a block and applies the ReLU step $\Theta\mapsto\Theta\dot\Sigma+\Sigma$ at each "
+    r"layer, is with one hidden layer exactly the mean tangent kernel of finite graph networks. It cannot tell the "
+    r"hexagon from two triangles.",
     needs="ReLU, no biases, standard normal weights",
-    scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes",
+    scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes, networks of 8 neurons",
     full=dict(trials=131_072),
 )
 def graph_tangent_kernel(
@@ -127,15 +130,18 @@ def graph_tangent_kernel(
     whole[np.arange(graphs), :, np.arange(graphs)] = adjacency + np.eye(size)
     whole = whole.reshape(graphs * size, -1)
     readout = np.kron(np.eye(graphs), np.ones(size))
-    stepwise = recursion(features, layers=2, mixed=lambda pairs: whole @ pairs @ whole.T, read=readout)
+    stepwise = [
+        recursion(features, layers=layers, mixed=lambda pairs: whole @ pairs @ whole.T, read=readout, every=every)
+        for layers, every in ((2, 1), (4, 2))
+    ]
     alike = np.stack([cycle(6), np.kron(np.eye(2), cycle(3))])
     kernel = graph_kernel((np.ones((2, 6, 1)), closed_neighbourhoods(alike)), blocks=2, layers=2)
-    limit = graph_kernel((features, known), blocks=2)
+    limit = [graph_kernel((features, known), blocks=2, layers=layers) for layers in (1, 2)]
     return {
         # With 8 neurons a kernel swings by its own size: 12,288 networks resolve the mean to 4 %.
         "one block": Law(upper(graph_kernel((features, known), blocks=1)), upper(one), exact=True),
         # Nodes that hear the same have the angle zero, which rounding of the cosine turns into its root.
-        "recursion": Identity(limit, stepwise, error=1e-6),
+        "recursion": Identity(np.array(limit), np.array(stepwise), error=1e-6),
         "indistinguishable": Identity(kernel, kernel[0, 0], error=1e-6 * kernel[0, 0]),
     }
 
@@ -146,7 +152,8 @@ graph_tangent_kernel.control("a node that does not hear itself", of="one block",
 @graph_tangent_kernel.control("one block fewer", of="recursion")
 def one_block_fewer(evidence):
     features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
-    return replace(evidence, left=graph_kernel((features, closed_neighbourhoods(adjacency)), blocks=1))
+    fewer = graph_kernel((features, closed_neighbourhoods(adjacency)), blocks=1)
+    return replace(evidence, left=np.array([fewer, evidence.left[1]]))
 
 
 @graph_tangent_kernel.control("the covariance in place of the tangent kernel", of="one block")
@@ -157,12 +164,12 @@ def graph_covariance(evidence):
     return replace(evidence, predicted=upper(np.asarray(kernel.nngp)))
 
 
-ENDS = {"pooled": GlobalAvgPool, "flat": Flatten}
+ENDS = {"pooled": (GlobalAvgPool(),), "flat": (Flatten(),), "windows": (AvgPool((2, 2), (2, 2)), Flatten())}
 
 
 def image_network(*, layers, end="pooled", padding="SAME"):
-    """Convolutions with ReLU, then the mean over pixels or all of them, and a linear readout."""
-    return serial(*(Conv(1, (3, 3), None, padding, 2**0.5), Relu()) * layers, ENDS[end](), Dense(1))
+    """Convolutions with ReLU, then the mean over pixels, all of them or means over windows, and a linear readout."""
+    return serial(*(Conv(1, (3, 3), None, padding, 2**0.5), Relu()) * layers, *ENDS[end], Dense(1))
 
 
 def image_kernel(x, **settings):
@@ -185,31 +192,33 @@ PIXELS = np.random.default_rng(8).standard_normal((5, 1, 1, 3))
 @claim(
     items={"A9.27": ("pooled", "flat", "recursion", "one pixel")},
     says=r"The convolutional tangent kernel, with covariances of pixel pairs averaged over the window and ReLU steps "
-    r"at each pair, is with one hidden layer exactly the mean tangent kernel of finite convolutional networks of any "
-    r"number of channels, with and without global pooling. On images of one pixel, the window closed around it, it is "
-    r"the fully connected kernel.",
+    r"at each pair, is with one hidden layer exactly the mean tangent kernel of finite convolutional networks, with "
+    r"and without global pooling; without it, or after pooling of windows, only pairs of equal positions count. On "
+    r"images of one pixel, the window closed around it, it is the fully connected kernel.",
     needs="ReLU, no biases, standard normal weights divided by the root of window size times channels",
-    scale="printed: CIFAR-10; here images of 4×4 pixels in two colours",
+    scale="printed: CIFAR-10; here images of 4×4 pixels in two colours, networks of 8 channels",
     full=dict(trials=32_768),
 )
 def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
     first, second = jax.random.split(key)
     pooled = sampled_kernels(first, partial(finite_images, pooled=True), ((18, 8), (8, 1)), IMAGES, trials)
     flat = sampled_kernels(second, partial(finite_images, pooled=False), ((18, 8), (128, 1)), IMAGES, trials)
-    one, apart, two = (image_kernel(IMAGES, **each) for each in (dict(layers=1), FLAT, dict(layers=2)))
+    settings = dict(layers=1), FLAT, dict(layers=2), dict(layers=1, end="windows")
+    one, apart, two, blurred = (image_kernel(IMAGES, **each) for each in settings)
     mixed = window_mean(3, 4)
     stepwise = recursion(IMAGES, layers=2, mixed=mixed, read=np.kron(np.eye(3), np.full(16, 1 / 16)))
     # Without pooling only pairs of equal pixels count: one readout for each pixel, and the mean of their kernels.
-    separate = np.einsum(
-        "ipjp->ij", recursion(IMAGES, layers=1, mixed=mixed, read=np.eye(48)).reshape(3, 16, 3, 16)
-    ) / 16  # fmt: skip
+    halves = np.kron(np.eye(2), np.full((1, 2), 0.5))
+    reads = np.eye(48), np.kron(np.eye(3), np.kron(halves, halves))
+    pairs = (recursion(IMAGES, layers=1, mixed=mixed, read=read).reshape(3, -1, 3, len(read) // 3) for read in reads)
+    separate, windows = (np.einsum("ipjp->ij", each) / each.shape[1] for each in pairs)
     dense = fully_connected(3, hidden_layers=1, weight_scale=2**0.5, input_scale=(2 / 3) ** 0.5)
     plain = np.asarray(limit_kernel(dense, PIXELS[:, 0, 0], want=("ntk",)).ntk) / 2
     wrapped = image_kernel(PIXELS, layers=1, padding="CIRCULAR")  # every pixel of the window is the one there is
     return {
         "pooled": Law(upper(one), upper(pooled), exact=True),
         "flat": Law(upper(apart), upper(flat), exact=True),
-        "recursion": Identity(np.array([two, apart]), np.array([stepwise, separate]), size=1000),
+        "recursion": Identity(np.array([two, apart, blurred]), np.array([stepwise, separate, windows]), size=1000),
         "one pixel": Identity(wrapped, plain, size=1000),
     }
 
@@ -218,7 +227,7 @@ def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
 def wrapped_edges(evidence):
     read = np.kron(np.eye(3), np.full(16, 1 / 16))
     around = recursion(IMAGES, layers=2, mixed=window_mean(3, 4, wraps=True), read=read)
-    return replace(evidence, right=np.array([around, evidence.right[1]]))
+    return replace(evidence, right=np.array([around, *evidence.right[1:]]))
 
 
 @convolutional_tangent_kernel.control("one pixel among zeros, with the whole window counted", of="one pixel")
@@ -233,4 +242,4 @@ def not_pooled(evidence):
 
 @convolutional_tangent_kernel.control("one layer fewer", of="recursion")
 def one_layer_fewer(evidence):
-    return replace(evidence, left=np.array([image_kernel(IMAGES, layers=1), evidence.left[1]]))
+    return replace(evidence, left=np.array([image_kernel(IMAGES, layers=1), *evidence.left[1:]]))

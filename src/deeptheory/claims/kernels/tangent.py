@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 from jax.scipy.special import erf
+from scipy.special import erf as error_function
 from scipy.special import ndtr
+from scipy.stats import binom
 
 from deeptheory.kernels.activations import Erf, Numerical, Relu
 from deeptheory.kernels.fully_connected import conditional_covariance, fully_connected, layerwise_ntk
@@ -51,7 +53,7 @@ both_kernels = jax.jit(
 generic_and_closed = jax.jit(
     lambda k, own: [layer.integrals(k, own[:, None], own, None) for layer in (Numerical(erf, 128), Erf())]
 )
-forward_factors = jax.jit(jax.vmap(lambda network, x: backpropagate(network, x)[0], in_axes=(0, None)))
+forward_factors = jax.jit(jax.vmap(lambda network, x: (backpropagate(network, x)[0], network(x)), in_axes=(0, None)))
 
 
 def angles(kernels):
@@ -60,10 +62,22 @@ def angles(kernels):
     return (kernels / sizes[..., :, None] / sizes[..., None, :])[..., *APART]
 
 
+def kurtosis_by_counting(hidden_widths):
+    """3∏ E(2χ²/n)² with as many degrees of freedom k as neurons are active: E(χ²_k)² = k(k + 2), summed over k."""
+    counts = [np.arange(width + 1) for width in hidden_widths]
+    return 3 * np.prod([4 / k[-1] ** 2 * np.sum(binom.pmf(k, k[-1], 0.5) * k * (k + 2)) for k in counts])
+
+
 @claim(
-    items={"A9.20": "norms", "L7.17": "kurtosis", "J8.9": "kurtosis"},
+    items={
+        "A9.20": "norms",
+        "L7.17": ("kurtosis", "moments", "Gaussian given the norm"),
+        "J8.9": ("kurtosis", "moments", "Gaussian given the norm"),
+    },
     says=r"In a ReLU network with $c_\sigma=2$ every layer keeps $\mathbb E\|g^{(h)}(x)\|^2=\|x\|^2$ exactly, at any "
-    r"width, and the output has kurtosis exactly $3\prod_h(1+5/n_h)$: it becomes Gaussian like 1/width.",
+    r"width, and the output, Gaussian of that variance given the last hidden layer, has kurtosis exactly "
+    r"$3\prod_h(1+5/n_h)$: squared norms are multiplied by $\frac2{n_h}\chi^2$ with Bin$(n_h,\frac12)$ degrees of "
+    r"freedom. It becomes Gaussian like 1/width.",
     needs="no biases; standard normal weights",
     full=dict(trials=65_536),
 )
@@ -76,10 +90,12 @@ def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activa
         network = init_mlp(
             draw, (3, width, width, 1), ensemble=(trials,), activation=ACTIVATIONS[activation][0], weight_scale=scale
         )
-        norms.append([np.sum(np.asarray(g) ** 2, axis=(1, 2)) for g in forward_factors(network, x)[1:]])
+        factors, outputs = forward_factors(network, x)
+        norms.append([np.sum(np.asarray(g) ** 2, axis=(1, 2)) for g in factors[1:]])
     norms, size = np.array(norms), float(np.sum(x**2))
     along = {"width": np.array(widths), "layer": np.array([1, 2])}
     kurtosis = np.array([3 + relu_excess_kurtosis((width, width)) for width in widths])
+    shapes = [(4,), (1, 2), (16, 16), (3, 40, 9)]
     return {
         # At width 16 the squared norm of the second layer swings by its own size: 24,576 networks resolve it to 4 %.
         "norms": Law(size, norms, exact=True, along=along),
@@ -87,6 +103,10 @@ def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activa
         "kurtosis": Law(
             kurtosis, 3 * (norms[:, 1] / size) ** 2, exact=True, along={"width": np.array(widths)}, resolution=0.15
         ),
+        "moments": Identity(
+            [3 + relu_excess_kurtosis(shape) for shape in shapes], [kurtosis_by_counting(shape) for shape in shapes]
+        ),
+        "Gaussian given the norm": Distribution(ndtr(np.asarray(outputs)[:, 0, 0] / np.sqrt(norms[-1, 1]))),
     }
 
 
@@ -108,10 +128,11 @@ def gaussian_outputs(evidence):
         "J8.11": "tangent",
         "A9.23": "tangent",
     },
-    says=r"With one hidden layer of any width the output has covariance "
+    says=r"With one hidden layer of finite width the output has covariance "
     r"$\Sigma^{(2)}=\sigma_w^2\mathbb E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is "
     r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor.",
     needs="standard normal weights and biases, scaled by the fan-in",
+    scale="printed: width to infinity; here: exact means at width 64, the same at any, being means over neurons",
     full=dict(trials=65_536),
 )
 def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
@@ -355,12 +376,33 @@ def frozen_integrals(kernel, y):
     return integrated(predicted(starts[:, :6], starts[:, 6:], kernel, y, step)[0] - y, step).mean(axis=1)
 
 
+def trained_by_hand(network, y, step):
+    """Outputs on six points before each step and after the last, and the kernel's drift after each quarter of them."""
+    weights, biases = (list(map(np.array, part)) for part in (network.weights, network.biases))
+    x, sigma, bias, paths, kernels = POINTS[:6], TRAINED["weight_scale"], TRAINED["bias_scale"], [], []
+    for _ in range(STEPS + 1):
+        u = x @ weights[0].T + bias * biases[0]
+        hidden = sigma / u.shape[1] ** 0.5 * error_function(u)
+        slopes = sigma / u.shape[1] ** 0.5 * weights[1] * 2 / np.pi**0.5 * np.exp(-(u**2))
+        paths.append((hidden @ weights[1].T)[:, 0] + bias * biases[1])
+        kernels.append(hidden @ hidden.T + bias**2 + (x @ x.T + bias**2) * (slopes @ slopes.T))
+        pull = step * (y - paths[-1])
+        moves = slopes.T * pull @ x, pull @ hidden, bias * pull @ slopes, bias * pull.sum()
+        for value, move in zip((*weights, *biases), moves, strict=True):
+            value += move
+    moved = np.linalg.norm(np.array(kernels[STEPS // 4 :: STEPS // 4]) - kernels[0], axis=(1, 2))
+    return np.array(paths), moved / np.linalg.norm(kernels[0])
+
+
 @claim(
-    items={"L7.19": ("drift", "outputs"), "J8.12": ("drift", "outputs", "integral", "squared integral")},
-    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width, and its outputs on training and "
-    r"test inputs follow gradient descent with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to order "
-    r"$\mathrm{width}^{-1/2}$; the integrals of $\|y-f\|$ and $\|y-f\|^2$ over training stay bounded, with the limits "
-    r"that the frozen kernel gives.",
+    items={
+        "L7.19": ("drift", "outputs", "run by hand"),
+        "J8.12": ("drift", "outputs", "integral", "squared integral", "run by hand"),
+    },
+    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width of its size, and its outputs on "
+    r"training and test inputs follow gradient descent with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to "
+    r"order $\mathrm{width}^{-1/2}$; the integrals of $\|y-f\|$ and $\|y-f\|^2$ over training stay bounded, with the "
+    r"limits that the frozen kernel gives.",
     needs="targets of fixed size, so that the integrated residual stays bounded; a fixed number of steps",
     scale="printed: widths to infinity; here: one hidden layer of 64 to 512, six points, 40 steps",
     full=dict(widths=(128, 256, 512, 1024, 2048)),
@@ -373,13 +415,15 @@ def kernel_stays_put_in_training(
     targets: Literal["fixed", "growing"] = "fixed",
 ):
     limits, step = training_limits()
-    drifts, gaps, integrals = [], [], []
+    drifts, gaps, integrals, runs = [], [], [], []
     for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
         network = init_mlp(draw, (3, width, 1), ensemble=(trials,), activation=erf, **TRAINED)
         y = TARGETS * (width**0.5 if targets == "growing" else 1.0)
         outputs, others, drift = (np.asarray(part) for part in watched(network, POINTS[:6], y, POINTS[6:], step))
         expected = predicted(outputs[:, 0], others[:, 0], limits.ntk, y, step)
         gap = np.abs(np.concatenate([outputs, others], axis=2) - np.concatenate(expected, axis=2))
+        path, moved = trained_by_hand(jax.tree.map(lambda leaf: leaf[0], network), y, step)
+        runs.append((np.append(outputs[0], 10 * drift[0]), np.append(path, 10 * moved)))
         drifts.append(drift.max(axis=1))
         gaps.append(gap.max(axis=(1, 2)))
         # Most of the spread comes from the outputs at the start. What the frozen kernel makes of the same start is
@@ -393,6 +437,7 @@ def kernel_stays_put_in_training(
         "outputs": Rate(sizes, np.array(gaps), exponent=-0.5, rivals=(0.0,)),
         "integral": Law(bounded, integrals[:, 0], sizes=sizes, order=1),
         "squared integral": Law(squared, integrals[:, 1], sizes=sizes, order=1),
+        "run by hand": Identity(*np.moveaxis(np.asarray(runs), 1, 0), error=1e-10),
     }
 
 

@@ -170,13 +170,14 @@ smooth_grams = jax.jit(
 @claim(
     items={
         "A9.4": ("mean", "closed form", "softplus"),
-        "A9.5": ("closed form", "mean"),
+        "A9.5": ("closed form", "mean", "any length"),
         "L7.22": ("closed form", "mean", "distance", "trace"),
     },
     says=r"The first-layer kernel $H(0)_{ij}=x_i\cdot x_j\frac1m\sum_r\sigma'(w_r\cdot x_i)\sigma'(w_r\cdot x_j)$ has "
     r"mean $H^*_{ij}=x_i\cdot x_j\,\mathbb E\,\sigma'\sigma'$ at any width, for the ReLU "
-    r"$x_i\cdot x_j(\pi-\arccos(x_i\cdot x_j))/2\pi$ with trace n/2, and is within order $m^{-1/2}$ of it.",
-    needs="unit inputs; standard normal weights",
+    r"$x_i\cdot x_j(\pi-\angle(x_i,x_j))/2\pi$ with trace $\frac12\sum\|x_i\|^2$, n/2 on the sphere, and is within "
+    r"order $m^{-1/2}$ of it.",
+    needs="standard normal weights; unit inputs in all but the closed form for the ReLU",
     full=dict(widths=(64, 256, 1024, 4096), trials=1024),
 )
 def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 256):
@@ -193,6 +194,8 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
     hermite, masses = np.polynomial.hermite_e.hermegauss(60)
     first, second = hermite[:, None], product[..., None, None] * hermite[:, None] + root[..., None, None] * hermite
     slopes = expit(first) * expit(second) @ masses @ masses / (2 * np.pi)
+    lengths = draw.uniform(0.3, 2.0, 5)
+    longer = np.asarray(first_layer_limit(lengths[:, None] * x))
     distances, means = [], []
     for width in widths:
         weights = draw.standard_normal((trials, width, 3))
@@ -203,7 +206,12 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
     return {
         "closed form": Identity(limit[above], product[above] * orthants, scale=0.5, error=1e-10),
         "softplus": Identity(smooth, product * slopes, scale=0.5, error=1e-8),
-        "trace": Identity(np.trace(limit), 5 / 2, size=5.0),
+        "any length": Identity(
+            longer[above], np.outer(lengths, lengths)[above] * product[above] * orthants, scale=2.0, error=1e-9
+        ),
+        "trace": Identity(
+            np.array([np.trace(limit), np.trace(longer)]), np.array([5, np.sum(lengths**2)]) / 2, size=5.0
+        ),
         "mean": Law(
             np.stack([limit[above], smooth[above]]),
             both.transpose(0, 2, 1),
@@ -244,8 +252,8 @@ def lazily_trained(weights, amplitudes, x, targets, step):
 
 
 def huber(z):
-    """An activation with |σ′| ≤ 1 and |σ″| ≤ 1 that has both at z = 1."""
-    return jnp.where(jnp.abs(z) < 1, z**2 / 2, jnp.abs(z) - 0.5)
+    """An activation with |σ′| ≤ 1 and |σ″| ≤ 2 that has both at z = 1, where it is ¼."""
+    return jnp.where(jnp.abs(z - 0.5) < 0.5, (z - 0.5) ** 2, jnp.abs(z - 0.5) - 0.25)
 
 
 @jax.jit
@@ -254,7 +262,7 @@ def extremal(step, small):
     same, ones = jnp.tile(jnp.array([1.0, 0.0]), (9, 1)), jnp.ones(9)
     x = same[:4]
     linear = train_first_layer(same, ones, x, jnp.full(4, 2.3), step_size=step, steps=1, activation=lambda z: z)
-    bent = train_first_layer(same, ones, x, jnp.full(4, 0.8), step_size=small, steps=1, activation=huber)
+    bent = train_first_layer(same, ones, x, jnp.full(4, 0.05), step_size=small, steps=1, activation=huber)
     return linear.movement, *(first_layer_gram(w, x, activation=huber) for w in (same, bent.weights))
 
 
@@ -287,7 +295,7 @@ def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), tria
     moved, travelled, farthest, spectral, frobenius, entries, entry, all_entries = np.array(links).transpose(1, 0, 2)
     size = 1e-6  # the drift attains its bound up to the square of the step
     farthest_move, before, after = map(np.asarray, extremal(0.3, size))
-    drift = drift_bound(0.7, size, 4, 9)
+    drift = drift_bound(0.7, size, 4, 9, curvature=2.0)
     sizes = np.array(widths)
     return {
         "bounds": Chain(
@@ -356,8 +364,9 @@ def frozen(kernel, across, y, start, test_start, step):
     },
     says=r"A frozen kernel with eigenpairs $(\lambda_i,v_i)$ gives $v_i\cdot(u-y)=e^{-\lambda_it}v_i\cdot(u(0)-y)$, "
     r"loss $\frac12\sum e^{-2\lambda_it}(v_i\cdot(u(0)-y))^2$; steps give $(1-\eta\lambda_i)^k$, stable iff "
-    r"$\eta<2/\lambda_1$. A wide network follows it with $H^*$ up to $m^{-1/2}$, and its predictor tends to "
-    r"$f_0(x)+k(x,X)H^{*-1}(y-f_0(X))$; leaving $f_0$ out is off by order one, save from a mirrored start.",
+    r"$\eta<2/\lambda_1$. A wide network follows it with $H^*$ up to $m^{-1/2}$, and so near is its predictor to "
+    r"$f_0(x)+k(x,X)H^{*-1}(y-f_0(X))$; leaving $f_0$ out is off by order one, but from a mirrored start, where "
+    r"$f_0=0$, by order $m^{-1/2}$ too.",
     needs="unit inputs; ReLU; H* invertible",
     full=dict(widths=(64, 256, 1024, 4096), trials=256),
 )
@@ -397,8 +406,8 @@ def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), t
         "stable": Exact(np.linalg.norm(late, axis=1) > 1, np.array([False, True])),
         "network": Rate(sizes, np.array(curves), exponent=-0.5, rivals=(0.0, -1.0)),
         "predictor": Rate(sizes, np.array(tests), exponent=-0.5, rivals=(0.0, -1.0)),
-        "from zero": Rate(sizes, np.array(zeros), exponent=-0.5),
-        "start left out": Rate(sizes, np.array(printed), exponent=0.0),
+        "from zero": Rate(sizes, np.array(zeros), exponent=-0.5, rivals=(0.0, -1.0)),
+        "start left out": Rate(sizes, np.array(printed), exponent=0.0, rivals=(-0.5,)),
     }
 
 

@@ -52,11 +52,13 @@ def hessians(function, points):
         "L5.14": ("gap", "mean gap"),
         "L5.17": "factor",
     },
-    says=r"The rates are attained: squared gradients by $\frac L2x^2$ in the mean at $\eta=1/L$ and by a saw of slopes "
-    r"in the least; the distance by two parabolas; the gap $LR^2/(4k\eta L+2)$ by a cone rounded off at "
-    r"$R/(2k\eta L+1)$, and $(1-1/k)^2$ of $R^2/(2\eta k)$ by the mean gap of one rounded off at $R/k$; "
+    says=r"The rates are attained: the mean of $T$ squared gradients, $2\Delta/(\eta T)$ for a drop $\Delta$, at "
+    r"$\eta=1/L$ by $\frac L2x^2$; the least of them, $4\Delta/((T-1)(4\eta-L\eta^2)+2/L)$, by a function whose slope "
+    r"goes from $-1$ to $-1+\eta L/2$ and back within each step; the distance, $\max(|1-\eta\mu|,|1-\eta L|)^k$, by "
+    r"$\frac\mu2x^2$ or $\frac L2x^2$; the gap $LR^2/(4k\eta L+2)$ by a cone rounded off at $R/(2k\eta L+1)$, and at "
+    r"$\eta=1/L$ $(1-1/k)^2$ of $R^2/(2\eta k)$ by the mean gap of one rounded off at $R/k$; "
     r"$1-2\mu(\eta-\eta^2L/2)$ by $\frac L2x^2$, where $\mu=L$.",
-    needs="η ≤ 1/L; for the gap, start at distance R",
+    needs="η ≤ 1/L, and η = 1/L for the mean square and the mean gap; for the gaps, start at distance R",
 )
 def worst_functions_attain_the_rates(
     *,
@@ -119,11 +121,14 @@ def half_the_decrease(evidence):
         "L5.17": ("bowl", "wide", "constants"),
         "A2.22": ("cosines", "constants"),
     },
-    says="The rates hold at every step on problems one meets: ridge and logistic regression (linear), a chain of "
-    "springs (sublinear), a sigmoid neuron and cosine wells (stationarity), the bowl x² + 3 sin² x and least squares "
-    "with more unknowns than equations (linear without strong convexity), with the smoothness, convexity and range "
-    "that each is said to have.",
-    needs="step 1/L with the smoothness constant of each problem",
+    says=r"With steps $1/L$ the rates hold at every step on problems one meets: "
+    r"$\|\theta_k-\theta_*\|^2\le(1-\mu/L)^k\|\theta_0-\theta_*\|^2$ for ridge and logistic regression, there with "
+    r"$\mu=\alpha$, $L=\alpha+\lambda_{max}(X^\top X)/4n$; gap at most $L\|\theta_0-\theta_*\|^2/2k$ for a chain of "
+    r"springs; mean squared gradient at most $2L(f_0-f_k)/k$ for cosine wells and for a sigmoid neuron, where "
+    r"$L=(\frac1{16}+\frac1{6\sqrt3})\lambda_{max}(X^\top X)/n$ is enough; $f_k\le(1-\mu/L)^kf_0$ without convexity "
+    r"for the bowl $x^2+3\sin^2x$, $L=8$ and $\mu=0.17553$, and for least squares with more unknowns than equations, "
+    r"$\mu$ the least eigenvalue of $XX^\top$.",
+    needs="L the smoothness constant of each problem, α the ridge of the logistic one",
 )
 def rates_on_regression(
     key,

@@ -13,7 +13,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy.integrate import solve_ivp
 
-from deeptheory.lab import Exact, Identity, Rate, Sizes, Trials, claim
+from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.optimization.empirical_risk import (
     autoencoder_saddle,
     negative_directions,
@@ -111,12 +111,13 @@ def origin_spectra(inputs):
 
 
 @claim(
-    items={"J8.2": ("origin", "count at the origin", "phase retrieval", "small start", "random start")},
-    says=r"The Hessian of the empirical risk can have of the order of $d$ negative eigenvalues, $d$ the dimension of "
-    r"the inputs: an autoencoder with $h$ hidden units has $hd$ at the origin, the negatives of the singular values of "
-    r"$E[xx^\top]$; phase retrieval has Hessian $(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, with $d$ negative "
-    r"eigenvalues at random $w$ with $\|w\|=\frac14\|v\|$ and $d-1$ at $\frac12\|v\|$; "
-    r"a tanh network at a random start has a number that grows like $d$.",
+    items={"J8.2": ("origin", "count at the origin", "phase retrieval", "small start", "start", "random start")},
+    says=r"The Hessian of the empirical risk has a number of negative eigenvalues proportional to $d$, the dimension "
+    r"of the inputs, in three cases: an autoencoder with $h$ hidden units has $hd$ at the origin, the negatives of "
+    r"the singular values of $E[xx^\top]$; phase retrieval has Hessian $(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, with "
+    r"$d$ negative eigenvalues at random $w$ with $\|w\|=\frac14\|v\|$ and $d-1$ at $\frac12\|v\|$; a tanh network "
+    r"with four hidden units and 64 samples, at a start of variance one over the fan-in, has a mean number that grows "
+    r"like $d^1$ from $d=4$ to 32.",
     needs="an activation with σ(0) = 0, σ′(0) = 1 for the autoencoder; standard normal inputs for phase retrieval",
     full=dict(trials=256),
 )
@@ -152,9 +153,12 @@ def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (4, 8,
     inputs = draw.standard_normal((len(dimensions), trials, 64, largest))
     inputs = inputs * (np.arange(largest) < np.array(dimensions)[:, None, None, None])
     labels = np.sum(inputs[..., :2] ** 2, axis=3) - 2
-    fan = np.repeat(np.array(dimensions)[:, None, None], 4 * largest, axis=2)
-    inner = draw.standard_normal((len(dimensions), trials, 4 * largest)) / fan**0.5
-    points = np.concatenate([inner, draw.standard_normal((len(dimensions), trials, 4)) / 2], axis=2)
+    points, squares = np.zeros((len(dimensions), trials, 4 * largest + 4)), []
+    for (i, d), trial in itertools.product(enumerate(dimensions), range(trials)):
+        network = TanhNetworkLoss(jnp.zeros((1, d)), jnp.zeros(1), (4,))
+        drawn = np.asarray(network.initial(jax.random.fold_in(key, trials * i + trial)))
+        points[i, trial, : 4 * d], points[i, trial, -4:] = drawn[:-4], drawn[-4:]
+        squares.append(np.append(d * drawn[:-4] ** 2, 4 * drawn[-4:] ** 2))
     flat = [each.reshape(-1, *each.shape[2:]) for each in (inputs, labels, points)]
     found = negative_directions(np.asarray(spectra(*flat))).reshape(len(dimensions), trials)
     return {
@@ -166,6 +170,8 @@ def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (4, 8,
             scale=size**2,
         ),
         "small start": Exact(np.array(counts["small"]), np.array(counts["expected"])),
+        # Squares of eight thousand weights, each times its fan-in: their mean is known to a twelfth.
+        "start": Law(1.0, np.concatenate(squares), exact=True, resolution=0.15),
         "random start": Rate(np.array(dimensions), found.astype(float), exponent=1.0, rivals=(0.0, 0.5, 2.0)),
     }
 

@@ -194,7 +194,7 @@ def least_gradient_is_smaller(curvatures, start, step, *, steps: Steps = 2):
 
 
 least_gradient_is_smaller.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
-least_gradient_is_smaller.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
+least_gradient_is_smaller.control("curvature beyond L", over=dict(curvatures=Reals(-1, 2, shape=(PIECES,))))
 
 
 # Rates ---------------------------------------------------------------------------------------------------------------

@@ -62,11 +62,12 @@ def standing(values, law):
 
 
 @claim(
-    items={"J6.1": ("fixed dimension", "proportional"), "J6.2": ("bulk", "edges")},
+    items={"J6.1": ("fixed dimension", "proportional", "edge less one"), "J6.2": ("bulk", "edges")},
     says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$; with "
-    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, for Gaussian, sign, uniform "
-    "and Student entries alike. At the proportions of CIFAR-10, one dimension for fifty samples, the eigenvalues fill "
-    "[0.737, 1.303], and [0.566, 1.557] with 3,072 of them.",
+    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, the upper edge of the "
+    "limiting spectrum less one, for Gaussian, sign, uniform and Student entries alike. At the proportions of "
+    "CIFAR-10, one dimension for fifty samples, the eigenvalues fill [0.737, 1.303], and [0.566, 1.557] with 3,072 of "
+    "them.",
     needs="independent entries of mean 0, variance 1 and finite fourth moment",
     scale="printed 50,000 samples of dimension 1,000; here up to 3,200 of dimension 64 at the same ratio",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
@@ -89,6 +90,9 @@ def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: T
         ends[i] = sample_covariance_eigenvalues(x)[:, [0, -1]].T
     labels = np.asarray([f"γ = {gamma:g}, {entries}" for gamma, entries in COVARIANCES])
     bulk = np.asarray([marchenko_pastur_edges(ratio) for ratio in (1 / 50, 3072 / 50_000)], float)
+    # The ends of the spectrum once more, as critical values of Silverstein's equation.
+    ratios = 0.02, 0.25, 0.7, 1.6, 3.0
+    farthest = [abs(general_edges(np.ones(1), np.ones(1), ratio) - 1).max() for ratio in ratios]
     # The ends of the spectrum come in, and fluctuate, like N^-⅔ (Tracy–Widom): a tenth is what these sizes resolve.
     return {
         "fixed dimension": Rate(counts, fixed, exponent=-0.5, rivals=(-1.0, 0.0)),
@@ -100,6 +104,7 @@ def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: T
             order=2 / 3,
             resolution=0.1,
         ),
+        "edge less one": Identity(farthest, [covariance_error_limit(ratio) for ratio in ratios], condition=1e3),
         "bulk": Printed(bulk, [[0.737, 1.303], [0.566, 1.557]], digits=3),
         "edges": Law(
             bulk[0], ends, along={"edge": np.asarray(["lower", "upper"])}, sizes=np.asarray(sizes) // 2, order=2 / 3
@@ -121,7 +126,8 @@ def lower_edge(evidence):
     items={},
     says=r"The eigenvalues of a symmetric matrix with independent entries of variance $1/n$ follow the semicircle on "
     r"$[-2,2]$: moments that are Catalan numbers, edges, distribution function, whatever the law of the entries; its "
-    r"transform solves $S^2+zS+1=0$.",
+    r"transform solves $S^2+zS+1=0$. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
+    r"ensemble, whose diagonal has variance $2/n$.",
     needs="independent entries of mean 0, variance 1/n and finite fourth moment above the diagonal",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
 )
@@ -147,6 +153,12 @@ def semicircle_law(
             if j == 0:
                 top[i] = values[:, [0, -1]].T
     predicted = np.asarray([semicircle_moment(int(k)) for k in orders])
+    # The moments above have the fluctuation of scale taken off, and with it any error of scale; small matrices show it.
+    few = np.asarray([4, 8])
+    second = np.empty((3, 2, 64 * trials))
+    for i, j in np.ndindex(3, 2):
+        drawn = wigner_matrix(jax.random.fold_in(key, 100 + 2 * i + j), int(few[j]), 64 * trials, entries=laws[i])
+        second[i, j] = linear_statistic(np.linalg.eigvalsh(drawn), np.square)
     points = np.asarray([0.5 + 0.3j, -1 - 0.2j, 3 + 1j, -2.5 + 0.01j])
     nodes = -2 * np.cos((np.arange(2000) + 0.5) * np.pi / 2000)
     weights = (4 - nodes**2) / (2 * np.pi) * np.pi / 2000
@@ -155,6 +167,13 @@ def semicircle_law(
         "moments": Law(
             predicted, moments, along={"entries": np.asarray(laws), "order": orders}, sizes=sizes, order=1.0
         ),
+        "scale": Law(
+            np.stack([1 + 1 / few, np.ones(2)]),
+            second[[0, 2]],
+            along={"entries": np.asarray(["gaussian", "uniform"]), "size": few},
+            exact=True,
+        ),
+        "signs": Identity(second[1], 1.0, condition=10.0, size=8.0),
         "catalan": Exact(np.asarray(catalan), np.asarray([semicircle_moment(k) for k in range(13)])),
         "distance": Limit(np.asarray(sizes), distance / np.log(sizes)[:, None], order=1.0),
         "edges": Law([-2.0, 2.0], top, along={"edge": np.asarray(["lower", "upper"])}, sizes=sizes, order=2 / 3),
@@ -180,7 +199,7 @@ def other_normalisation(evidence):
     items={},
     says=r"The eigenvalues of a square matrix with independent complex entries of mean square $1/n$ fill the unit disc "
     r"evenly: the share of modulus up to $r$ is $r^2$. For Gaussian entries the mean of $|\lambda|^{2k}$ is "
-    r"$\frac1n\sum_j j(j+1)\cdots(j+k-1)/n^k$ at every $n$.",
+    r"$\frac1n\sum_j j(j+1)\cdots(j+k-1)/n^k$ at every $n$, and that of $\lambda^2$ is zero.",
     needs="independent entries with independent real and imaginary parts of mean zero and equal variance",
     full=dict(sizes=(40, 80, 160), trials=200),
 )
@@ -197,12 +216,21 @@ def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
             else:
                 shares[i] = empirical_cdf(modulus, radii).T
     exact = [[ginibre_radial_moment(int(k), size) for k in orders] for size in sizes]
+    # No direction of the plane is preferred: small matrices, whose mean λ² scatters most but of which many are cheap.
+    turned = (np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 99), 3, 16 * trials)) ** 2).mean(1)
     far = np.asarray([100, 1000, 10_000])
     gaps = [max(abs(ginibre_radial_moment(int(k), int(n)) * (k + 1) - 1) for k in orders) for n in far]
     return {
         # Few eigenvalues and four powers of their moduli: a tenth is what hundreds of such small matrices resolve.
         "finite": Law(
             np.asarray(exact), moments, along={"size": np.asarray(sizes), "order": orders}, exact=True, resolution=0.1
+        ),
+        "directions": Law(
+            0.0,
+            parts(turned).T,
+            along={"part": np.asarray(["real", "imaginary"])},
+            scale=ginibre_radial_moment(1, 3),
+            exact=True,
         ),
         "approach": Rate(far, np.asarray(gaps), exponent=-1.0),
         "shares": Law(
@@ -224,11 +252,22 @@ def limit_at_once(evidence):
 POPULATION, SHARES, RATIO = np.asarray([1.0, 3.0, 10.0]), np.asarray([0.5, 0.25, 0.25]), 0.1
 
 
+def density_moments(ratio, nodes):
+    """The integrals of 1, x, x², x³ over the density, in the angle that makes it smooth on each of its intervals."""
+    angles, integrals = (np.arange(nodes) + 0.5) * np.pi / nodes, np.zeros(4)
+    for low, high in general_edges(POPULATION, SHARES, ratio):
+        x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+        weights = general_pdf(x, POPULATION, SHARES, ratio) * (high - low) / 2 * np.sin(angles) * np.pi / nodes
+        integrals += (x ** np.arange(4)[:, None] * weights).sum(1)
+    return integrals
+
+
 @claim(
     items={},
     says=r"The spectrum of a sample covariance whose population has eigenvalues $t_k$ in shares $w_k$ has the "
-    r"transform of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$: moments, density, and separate bulks whose "
-    r"ends are the critical values of $z(v)$. It is the free multiplicative convolution of the population with the "
+    r"transform of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$, $v=aS-(1-a)/z$: moments, density, and "
+    r"separate bulks whose ends are the critical values of $z(v)$. The density has mass $\min(1,1/a)$, and an atom "
+    r"$1-1/a$ at zero completes it for $a>1$. It is the free multiplicative convolution of the population with the "
     "Marchenko–Pastur law.",
     needs="independent standardised entries times the root of the population covariance",
     full=dict(sizes=(80, 160, 320), trials=64),
@@ -243,12 +282,8 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
         moments[i] = linear_statistic(values, lambda v: v ** np.asarray([1, 2, 3])[:, None, None])
         half, quarter = size // 2, 3 * size // 4
         ends[i] = values[:, [0, half - 1, half, quarter - 1, quarter, -1]].T
-    angles = (np.arange(2000) + 0.5) * np.pi / 2000
-    integrals = np.zeros(4)
-    for low, high in edges:
-        x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
-        weights = general_pdf(x, POPULATION, SHARES, RATIO) * (high - low) / 2 * np.sin(angles) * np.pi / 2000
-        integrals += (x ** np.arange(4)[:, None] * weights).sum(1)
+    integrals, above = density_moments(RATIO, 2000), density_moments(2.0, 500)
+    least = np.asarray(general_stieltjes(np.asarray([1e-9j]), POPULATION, SHARES, 2.0))[0]
     predicted = np.asarray([general_moment(k, POPULATION, SHARES, RATIO) for k in (1, 2, 3)])
     z = np.asarray([0.8 + 0.3j, 3 + 0.5j, 11 + 1j, -1 + 0.2j])
     transform = general_stieltjes(z, POPULATION, SHARES, RATIO)
@@ -269,6 +304,9 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
             scale=np.repeat(np.diff(edges, axis=1)[:, 0], 2),
         ),
         "density": Identity(integrals, np.append(1.0, predicted), size=2000.0, error=1e-7),
+        # −zS(z) is the mass at zero as z → 0, up to z times the mean of 1/x over the rest.
+        "atom": Identity([above[0], (-1e-9j * least).real], [1 / 2, 1 - above[0]], error=1e-7),
+        "mean above one": Identity(above[1], (SHARES * POPULATION).sum(), error=1e-7),
         "equation": Identity(
             parts(silverstein_inverse(companion, POPULATION, SHARES, RATIO)), parts(z), scale=10.0, condition=10.0
         ),

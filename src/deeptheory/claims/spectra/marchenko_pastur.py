@@ -5,11 +5,13 @@ from typing import Annotated, Literal
 
 import jax
 import numpy as np
+import scipy.stats
 from annotated_types import Interval
 
 from deeptheory.lab import Exact, Identity, Law, Limit, Sizes, Trials, assume, claim
 from deeptheory.randomness import generator
 from deeptheory.spectra.marchenko_pastur import (
+    BLOCK,
     draw_entries,
     expected_spectral_moment,
     marchenko_pastur_atom,
@@ -46,7 +48,7 @@ def finite_moments(sizes):
     items={"J6.4": ("mass", "moments", "distribution")},
     says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, and "
     r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. The closed form of its distribution "
-    "function is the integral of that density, and the quantiles invert it.",
+    "function is the integral of that density, down to the lower edge, and the quantiles invert it.",
     needs="ratio and variance positive",
 )
 def marchenko_pastur_is_a_law(
@@ -60,9 +62,11 @@ def marchenko_pastur_is_a_law(
     assume(all(abs(ratio - 1) > 0.05 for ratio in ratios), "the quadrature needs a ratio at least 0.05 from one")
     angle = (np.arange(nodes) + 0.5) * np.pi / nodes
     orders = np.arange(1, highest + 1)
-    mass, moments, distribution, places = [], [], [], []
+    mass, moments, distribution, places, rounded = [], [], [], [], []
     # The mass up to an angle is no integral over a period: Gauss–Legendre nodes on [0, end], one row for each end.
-    ends = np.pi * np.arange(2, 10) / 10
+    # Some are crowded towards the lower edge, where the mass, of order φ³, is compared with itself.
+    near = np.geomspace(0.003, 0.3, 6)
+    ends = np.append(near, np.pi * np.arange(2, 10) / 10)
     abscissae, legendre = np.polynomial.legendre.leggauss(200)
     inner = ends[:, None] * (abscissae + 1) / 2
     for ratio in ratios:
@@ -78,17 +82,20 @@ def marchenko_pastur_is_a_law(
         distribution.append([np.asarray(marchenko_pastur_cdf(at, ratio, variance)), below])
         slope = np.asarray(marchenko_pastur_pdf(at, ratio, variance))
         places.append([np.asarray(marchenko_pastur_quantile(below, ratio, variance)), at, below / (at * slope)])
+        rounded.append(np.where(ends <= near[-1], 1.5 * at / (at - low), 1.0))
     predicted = [[marchenko_pastur_moment(int(order), ratio, variance) for order in orders] for ratio in ratios]
     along = {"ratio": np.asarray(ratios), "order": orders}
     angles = {"ratio": np.asarray(ratios), "angle": ends}
     quantile, point, condition = np.swapaxes(places, 0, 1)
     # The terms of the closed form are 1/√a times their sum for a small ratio, and likewise for its reciprocal.
     lost = np.maximum(angles["ratio"], 1 / angles["ratio"])[:, None] ** 0.5
+    # Close to the edge the rounding of the point is large beside its distance, and the mass's share of the point small.
+    close, inverted = np.asarray(rounded), np.where(ends <= near[-1], np.maximum(condition, 1.0), condition)
     return {
         "mass": Identity(np.asarray(mass), np.ones(len(ratios)), size=nodes, along={"ratio": along["ratio"]}),
         "moments": Identity(np.asarray(moments), np.asarray(predicted), size=nodes, along=along),
-        "distribution": Identity(*np.swapaxes(distribution, 0, 1), condition=lost, size=200, along=angles),
-        "quantiles": Identity(quantile, point, condition=lost * condition, size=200, along=angles),
+        "distribution": Identity(*np.swapaxes(distribution, 0, 1), condition=lost * close, size=200, along=angles),
+        "quantiles": Identity(quantile, point, condition=lost * inverted, size=200, along=angles),
     }
 
 
@@ -107,10 +114,13 @@ def inverted_ratio(evidence):
 
 
 @claim(
-    items={"J6.5": ("moments", "finite", "scale", "signs", "approach", "distance", "edges", "atom")},
+    items={
+        "J6.5": ("moments", "finite", "small", "scale", "signs", "approach", "distance", "two-sided", "edges", "atom")
+    },
     says=r"With $M/N\to\alpha$ samples a dimension, the spectrum of a sample covariance tends to the Marchenko–Pastur "
     r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
-    "distribution function, whatever the law of the entries.",
+    "distribution function in Kolmogorov–Smirnov distance, whatever the law of the entries, whose fourth moment enters "
+    "the mean moments at finite size.",
     needs="independent entries of mean zero, variance one and finite fourth moment",
     full=dict(sizes=(60, 120, 240, 360), trials=256),
 )
@@ -126,6 +136,7 @@ def sample_covariance_spectrum(
     moments, edges = np.empty((*shape, len(ORDERS), trials)), np.empty((*shape, 2, trials))
     distances, first = np.empty((2, *shape, trials))
     zeros, missing = np.zeros((2, *shape, 8), int)
+    two_sided = np.empty((2, 0))
     for i, j in np.ndindex(shape):
         size, (alpha, entries) = sizes[i], CASES[j]
         samples = int(alpha * size)
@@ -144,6 +155,20 @@ def sample_covariance_spectrum(
             zeros[i, j] = (np.linalg.eigvalsh(x[:8] @ np.swapaxes(x[:8], 1, 2)) < 1e-9 * samples).sum(-1)
             missing[i, j] = round(size * float(marchenko_pastur_atom(1 / alpha)))
         edges[i, j] = values[:, max(0, size - samples)], values[:, -1]
+        if (i, j) == (len(sizes) - 1, 2):  # as many as fit the block that the distances are worked out in
+            some = values[: BLOCK // size]
+            ranks = np.asarray(marchenko_pastur_cdf(np.resize(some, BLOCK), 1 / alpha))[: some.size]
+            direct = [
+                scipy.stats.ks_1samp(each, scipy.stats.uniform.cdf, method="asymp")[0]
+                for each in ranks.reshape(some.shape)
+            ]
+            two_sided = np.asarray([distances[i, j, : len(some)], direct])
+    # The fourth moment is a matter of 1/N: four dimensions and eight samples show it.
+    laws, second = ("gaussian", "rademacher", "uniform"), np.empty((3, 64 * trials))
+    for k, law in enumerate(laws):
+        x = draw_entries(jax.random.fold_in(key, 100 + k), (64 * trials, 4, 8), law)
+        second[k] = (sample_covariance_eigenvalues(x) ** 2).mean(-1)
+    small = np.asarray([float(expected_spectral_moment(2, 4, 8, law)) for law in laws])
     cases = np.asarray([f"α = {alpha:g}, {entries}" for alpha, entries in CASES])
     along = {"case": cases, "order": np.asarray(ORDERS)}
     ends = np.asarray([marchenko_pastur_edges(1 / alpha) for alpha, _ in CASES])
@@ -151,12 +176,14 @@ def sample_covariance_spectrum(
     return {
         "moments": Law(LIMITS, moments, along=along, sizes=sizes, order=1.0),
         "finite": Law(finite_moments(sizes), moments, along={"size": np.asarray(sizes), **along}, exact=True),
+        "small": Law(small, second, along={"entries": np.asarray(laws)}, exact=True),
         # The others take off the fluctuation of the first moment, and with it any error of scale.
         "scale": Law(1.0, first[:, drawn], along={"size": np.asarray(sizes), "case": cases[drawn]}, exact=True),
         "signs": Identity(first[:, ~drawn], 1.0, condition=10.0, size=max(sizes)),
         "approach": Limit(np.asarray(FAR), np.max(abs(finite_moments(FAR) / LIMITS - 1), axis=(1, 2)), order=1.0),
         # The largest fluctuation of the counting function is of order log N, so the distance is of order log N/N.
         "distance": Limit(np.asarray(sizes), distances.mean(1) / np.log(sizes)[:, None], order=1.0),
+        "two-sided": Identity(*two_sided, scale=1.0),
         # The ends of the spectrum move in, and fluctuate, like N^-2/3 (Tracy–Widom), not 1/N as the moments do, so at
         # these sizes a tenth is what can be resolved; deviations are in units of the spectrum's width.
         "edges": Law(

@@ -18,7 +18,12 @@ from deeptheory.generalization.ridgeless import (
 from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Positive, Rate, Share, Sizes, Trials, claim
 from deeptheory.randomness import generator
 from deeptheory.spectra.edges import smallest_eigenvalue_scaling, tracy_widom_cdf
-from deeptheory.spectra.marchenko_pastur import draw_entries, marchenko_pastur_edges, sample_covariance_eigenvalues
+from deeptheory.spectra.marchenko_pastur import (
+    draw_entries,
+    marchenko_pastur_edges,
+    marchenko_pastur_pdf,
+    sample_covariance_eigenvalues,
+)
 from deeptheory.spectra.ridge_path import (
     bilinear_resolvent,
     integer_determinant,
@@ -36,11 +41,14 @@ SHAPES = ((6, 9, 6), (9, 6, 6), (8, 8, 5))
 
 
 @claim(
-    items={"J7.2": ("penrose", "projection", "ridge", "estimator"), "J7.1": ("estimators", "descent", "least norm")},
-    says=r"$A^+=VD^+U^\top$ satisfies Penrose's four identities, and $A^+A$ projects on the row space; "
-    r"$(AA^\top+\delta)^{-1}A$ tends to $(AA^\top)^+A$ with an error of order $\delta$. Minimum-norm least squares is "
-    r"$(XX^\top)^+Xy$, the same by pseudo-inverse, singular values, gradient descent from zero and vanishing ridge, "
-    "and other minimisers are longer.",
+    items={
+        "J7.2": ("penrose", "small values", "projection", "ridge", "estimator"),
+        "J7.1": ("estimators", "descent", "least norm"),
+    },
+    says=r"$A^+=VD^+U^\top$, every nonzero singular value inverted down to $10^{-6}$ of the largest, satisfies "
+    r"Penrose's four identities, and $A^+A$ projects on the row space; $(AA^\top+\delta)^{-1}A$ tends to "
+    r"$(AA^\top)^+A$ with an error of order $\delta$. Minimum-norm least squares is $(XX^\top)^+Xy$, the same by "
+    "pseudo-inverse, singular values, gradient descent from zero and vanishing ridge, and other minimisers are longer.",
     needs="gradient descent starts from zero with a step below 2/σ₁²",
 )
 def pseudo_inverses(
@@ -48,6 +56,7 @@ def pseudo_inverses(
 ):
     draw = generator(key)
     sides = {name: ([], []) for name in ("penrose", "projection", "estimator", "estimators", "descent")}
+    tiny = []
     norms, ridges, rate = [], np.geomspace(1e-3, 1e-6, 4), 0.1
     remainders = np.zeros(len(ridges))
 
@@ -64,6 +73,9 @@ def pseudo_inverses(
         compare("penrose", inverse @ matrix @ inverse, inverse)
         compare("penrose", matrix @ inverse, (matrix @ inverse).T)
         compare("penrose", inverse @ matrix, (inverse @ matrix).T)
+        # One more with the same directions and singular values down to a millionth, whose inverse is written down.
+        small = np.geomspace(1e-6, 1, rank)
+        tiny.append([np.max(abs(pseudo_inverse(left * small @ right.T) - right / small @ left.T)), 0.0])
         # An independent basis of the row space: pivoted orthogonalisation, no singular values.
         basis = np.asarray(scipy.linalg.qr(matrix.T, pivoting=True)[0])[:, :rank]
         compare("projection", inverse @ matrix, basis @ basis.T)
@@ -87,6 +99,8 @@ def pseudo_inverses(
     return {
         # |σ/(σ² + c) − 1/σ| ≤ c for σ ≥ 1, and labels are of length ten at most.
         **{name: Identity(*pair, error=1e-9 if name == "estimators" else 0.0, **close) for name, pair in found.items()},
+        # Reciprocals up to a million, of numbers known to 1e-16 beside the largest.
+        "small values": Identity(*np.asarray(tiny).T, scale=1e6, condition=1e6, size=81.0),
         "ridge": Rate(1 / ridges, remainders, exponent=-1.0, rivals=(-0.5, -2.0)),
         "least norm": Inequality(*np.asarray(norms).T),
     }
@@ -140,10 +154,11 @@ EDGE_CASES = ((0.25, "gaussian"), (0.25, "rademacher"), (4.0, "uniform"))
 
 
 @claim(
-    items={"J7.5": ("edge", "distance", "below")},
+    items={"J7.5": ("edge", "distance", "below", "width")},
     says=r"The smallest nonzero eigenvalue of a sample covariance tends to $(1-\sqrt\gamma)^2$ on both sides of "
     r"$\gamma=1$, at distances of order $n^{-2/3}$, and from both sides: the share of draws below the edge is that of "
-    "the Tracy–Widom law for Gaussian entries, about one in six as $n$ grows.",
+    "the Tracy–Widom law for Gaussian entries, about one in six as $n$ grows. In the limit that law has the width "
+    r"$(\pi cp)^{-2/3}$, where the density rises as $c\sqrt{x-\lambda_-}$ from the edge $\lambda_-$.",
     needs="independent entries of mean 0, variance 1, finite fourth moment; γ ≠ 1",
     full=dict(sizes=(50, 100, 200, 400), trials=400),
 )
@@ -164,11 +179,20 @@ def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 2
         shares.append((sample_covariance_eigenvalues(x)[:, 0] < edge).sum())
         centre, scale = smallest_eigenvalue_scaling(dimension, samples)
         predicted.append(1 - tracy_widom_cdf((centre - np.log(edge)) / scale))
+    # Centre and width in the limit, at a thousand million dimensions: the edge, and what the density beside it gives.
+    many, beside, widths = 10**9, 1e-9, []
+    for ratio in (0.1, 0.25, 0.5, 0.8):
+        edge = marchenko_pastur_edges(ratio)[0]
+        rise = float(marchenko_pastur_pdf(np.asarray([edge * (1 + beside)]), ratio)[0]) / (edge * beside) ** 0.5
+        scaling = smallest_eigenvalue_scaling(many, round(many / ratio))
+        widths.append([np.exp(scaling[0]), edge])
+        widths.append([scaling[1] * edge, (np.pi * rise * many) ** (-2 / 3)])
     cases = np.asarray([f"γ = {gamma:g}, {entries}" for gamma, entries in EDGE_CASES])
     return {
         # Terms beyond n^-⅔ leave two per cent at these sizes and the spread four: a tenth is what can be resolved.
         "edge": Law(edges, least, along={"case": cases}, sizes=sizes, order=2 / 3, resolution=0.1),
         "distance": Rate(np.asarray(sizes), (abs(least - edges[:, None]) / edges[:, None]).mean(1), exponent=-2 / 3),
+        "width": Identity(*np.asarray(widths).T, condition=1e8),
         # Counts among thousands of draws resolve a fifth of a share of a sixth; what is refuted is a share of zero.
         "below": Share(
             np.asarray(shares),

@@ -7,6 +7,7 @@ import numpy as np
 
 from deeptheory.lab import Identity, Law, Limit, Sizes, Trials, claim
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
+from deeptheory.spectra.semicircle import semicircle_stieltjes
 from deeptheory.spectra.spiked import (
     spiked_covariance_data,
     spiked_covariance_eigenvalue,
@@ -33,7 +34,8 @@ def top(matrices, vector):
     says=r"A population eigenvalue $1+\theta$ above $1+\sqrt a$ sends the largest sample eigenvalue to "
     r"$(1+\theta)(1+a/\theta)$ and gives its eigenvector the squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
     r"planted one; below, the largest eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes. An "
-    r"outlier lies where the companion transform is $-1/(1+\theta)$.",
+    r"outlier lies where the companion transform is $-1/(1+\theta)$, and the threshold $\sqrt a$ is the $\theta$ for "
+    r"which that is at the edge.",
     needs="independent standardised entries with finite fourth moment; one spike",
     full=dict(sizes=(80, 160, 320), trials=200),
 )
@@ -55,6 +57,10 @@ def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: T
     threshold = spiked_covariance_threshold(RATIO)
     joins = spiked_covariance_eigenvalue(np.asarray([threshold, threshold / 2]), RATIO)
     labels = {"strength": np.asarray(ABOVE)}
+    ratios = np.asarray([0.1, 0.5, 3.0])
+    corners = np.asarray([marchenko_pastur_edges(ratio)[1] for ratio in ratios])
+    ends = [marchenko_pastur_stieltjes(x, ratio).real for x, ratio in zip(corners, ratios, strict=True)]
+    last = ratios * np.asarray(ends) - (1 - ratios) / corners
     return {
         "outlier": Law(places, values, along=labels, sizes=sizes, order=1.0),
         "overlap": Law(
@@ -65,6 +71,8 @@ def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: T
         "hidden": Limit(np.asarray(sizes), hidden, order=0.25),
         "equation": Identity(companion, -1 / (1 + np.asarray(ABOVE)), condition=10.0),
         "joins the edge": Identity(joins, marchenko_pastur_edges(RATIO)[1], condition=10.0),
+        # The transform ends in a square root there: a unit of rounding in the edge is 1e-8 in the transform.
+        "threshold": Identity(-1 / last - 1, [spiked_covariance_threshold(ratio) for ratio in ratios], error=1e-6),
     }
 
 
@@ -82,7 +90,8 @@ def without_denominator(evidence):
     items={},
     says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
     r"$\theta+1/\theta$, its eigenvector overlapping by $1-1/\theta^2$; for $\theta\le1$ the eigenvalue is at the edge "
-    "2 and the overlap vanishes.",
+    r"2 and the overlap vanishes. An outlier lies where the transform $S$ of the semicircle is $-1/\theta$, and the "
+    r"overlap is $1/(\theta^2S')$ there.",
     needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
     full=dict(sizes=(80, 160, 320), trials=200),
 )
@@ -99,11 +108,20 @@ def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trial
                 values[i, j], overlaps[i, j] = found
             else:
                 edge[i, 0], hidden[i] = found
-    above = np.asarray(strengths[:2])
+    above, beside = np.asarray(strengths[:2]), np.asarray([1.01, 1.1, 1.5, 2.0, 4.0])
+    outliers = spiked_wigner_eigenvalue(beside)
+    # The slope without cancellation: the imaginary part at z + ih.
+    slope = np.imag(semicircle_stieltjes(outliers + 1e-20j)) / 1e-20
+    under = np.asarray([0.1, 0.5, 0.99, 1.0])
     return {
         "outlier": Law(spiked_wigner_eigenvalue(above), values, along={"strength": above}, sizes=sizes, order=1.0),
         "overlap": Law(spiked_wigner_overlap(above), overlaps, along={"strength": above}, sizes=sizes, order=1.0),
         "edge": Law(spiked_wigner_eigenvalue(np.asarray([0.5])), edge, sizes=sizes, order=2 / 3),
+        # The transform has a square root at the edge: next to it, a hundredth above threshold, digits are lost.
+        "equation": Identity(np.real(semicircle_stieltjes(outliers)), -1 / beside, condition=1e4),
+        "slope": Identity(1 / (beside**2 * slope), spiked_wigner_overlap(beside), condition=1e6),
+        "joins the edge": Identity(spiked_wigner_eigenvalue(under), 2.0),
+        "no overlap": Identity(spiked_wigner_overlap(under), 0.0, scale=1.0),
         # It falls like 1/N, but is the square of a nearly normal variable: that it falls is what so few draws settle.
         "hidden": Limit(np.asarray(sizes), hidden, order=0.25),
     }

@@ -54,14 +54,15 @@ def integrated(function, ratio, variance=VARIANCE):
 
 @claim(
     items={
-        "J6.3": ("moments", "counts"),
+        "J6.3": ("moments", "counts", "at eigenvalues"),
         "J6.6": ("contour", "nodes", "traces"),
         "J6.7": ("transform", "other half plane"),
     },
-    says=r"The spectral measure of $W$ has moments $\frac1N\operatorname{tr}W^k$, and its Stieltjes transform is "
-    r"$\frac1N\operatorname{tr}(W-z)^{-1}$. The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ is $f(A)$, for the "
-    "exponential, the root, and the projection on part of the spectrum; with $n$ nodes on a circle the projection is "
-    "$1/(1+u^n)$ at an eigenvalue $u$ radii from the centre. $\\frac1N\\operatorname{tr}f(A)$ is the mean of $f$.",
+    says=r"The spectral measure of $W$ gives $(-\infty,x]$ the share of eigenvalues up to and including $x$; its "
+    r"moments are $\frac1N\operatorname{tr}W^k$, and its Stieltjes transform is $\frac1N\operatorname{tr}(W-z)^{-1}$. "
+    r"The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ is $f(A)$, for the exponential, the root, and the projection "
+    "on part of the spectrum; by equal steps round a circle, with nodes at the $n$-th roots of $-1$, the projection is "
+    r"$1/(1+u^n)$ at an eigenvalue $u$ radii from the centre. $\frac1N\operatorname{tr}f(A)$ is the mean of $f$.",
     needs="a symmetric matrix; f analytic inside a circle that no eigenvalue lies on",
 )
 def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] = 24):
@@ -73,6 +74,10 @@ def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] =
     levels = np.linspace(0.05, 3, 40)
     # Sylvester: as many eigenvalues lie below c as there are negative ones in the block-diagonal factor of W − c.
     negative = [(np.linalg.eigvalsh(scipy.linalg.ldl(covariance - c * np.eye(size))[1]) < 0).sum() for c in levels]
+    # At the eigenvalues themselves: each counts itself, and whole numbers come with ties.
+    whole = draw.integers(0, 5, size)
+    ties = empirical_cdf(np.asarray(whole, float), np.arange(5.0)), empirical_cdf(values, values)
+    counted = np.append(np.cumsum(np.bincount(whole, minlength=5)), np.arange(1, size + 1))
     rotation = np.linalg.qr(draw.standard_normal((size, size)))[0]
     spectrum = np.concatenate([draw.uniform(0.5, 1, size // 2), draw.uniform(2.5, 3, size - size // 2)])
     matrix = rotation * spectrum @ rotation.T
@@ -91,6 +96,7 @@ def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] =
     return {
         "moments": Identity(linear_statistic(values, lambda v: v ** orders[:, None]), powers, size=size),
         "counts": Exact(np.asarray(negative), np.rint(size * empirical_cdf(values, levels)).astype(int)),
+        "at eigenvalues": Exact(np.rint(size * np.concatenate(ties)).astype(int), counted),
         "contour": Identity(parts(contours), parts(np.asarray(upper)), scale=np.exp(3.0), condition=10.0, size=size),
         "nodes": Identity(parts(inside), parts(weights), scale=1.0, condition=10.0, size=size, along={"nodes": few}),
         "traces": Identity(np.trace(np.real(contours[:2]), axis1=1, axis2=2) / size, np.asarray(sums), size=400.0),
@@ -185,10 +191,11 @@ def half_as_much(evidence):
         "J6.17": ("vague limit", "test functions", "mass kept", "mass of the limit"),
     },
     says=r"Transforms of measures whose distribution functions are $D$ apart differ by at most $2D/v$ at height $v$, "
-    r"and no constant below 2 will do; conversely masses after smoothing differ by at most $\frac{b-a}\pi$ times the "
-    "difference of transforms. Both distances of a sample covariance to the Marchenko–Pastur law vanish together. "
-    r"Transforms see the vague limit alone: those of $(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$, as "
-    "$1/n$, though every one of the measures has mass one and its weak limit does not exist.",
+    r"and no constant below 2 will do; conversely their masses on $[a,b]$ after a Cauchy variable of scale $v$ is "
+    r"added differ by at most $\frac{b-a}\pi\sup_{a\le x\le b}|S(x+iv)-S'(x+iv)|$. Both distances of a sample "
+    "covariance to the Marchenko–Pastur law vanish together. Transforms see the vague limit alone: those of "
+    r"$(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$, as $1/n$, though every one of the measures has mass "
+    "one and its weak limit does not exist.",
     needs="convergence of transforms at every z off the line gives weak convergence only to a limit of mass one",
     full=dict(sizes=(50, 100, 200, 400)),
 )
@@ -210,9 +217,11 @@ def stieltjes_continuity(
         gaps[i] = abs(stieltjes_transform(values, PLACES) - marchenko_pastur_stieltjes(PLACES, law))
         distances[i] = spectral_distance(values, law)
         both = [lambda z, v=values[0]: stieltjes_transform(v, z), lambda z: marchenko_pastur_stieltjes(z, law)]
-        masses = [inverted_mass(transform, 0.5, 1.5, 0.1) for transform in both]
-        line = np.linspace(0.5, 1.5, 400) + 0.1j
-        back.append([abs(masses[0] - masses[1]), abs(both[0](line) - both[1](line)).max() / np.pi])
+        for low, high in ((0.5, 1.5), (1.0, 1.2), (0.0, 3.0)):
+            masses = [inverted_mass(transform, low, high, 0.1) for transform in both]
+            line = np.linspace(low, high, 400) + 0.1j
+            furthest = abs(both[0](line) - both[1](line)).max()
+            back.append([abs(masses[0] - masses[1]), (high - low) / np.pi * furthest])
     levels = np.asarray([0.1, 1.0, 3.0])
     far = [stieltjes_transform(np.asarray(points), 1j * levels) for points in ([0.0], [-1e9, 1e9])]
     away = np.geomspace(10, 1e4, 7)
