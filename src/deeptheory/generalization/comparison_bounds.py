@@ -169,12 +169,15 @@ def worst_excess(
     """sup over all Q of n·Δ(E_Q R, E_Q R_S) − KL(Q‖P), for each sample: the statement fails where it exceeds log J/δ.
 
     Δ lies above its tangents, and for a tangent the best Q is a Gibbs posterior; repeating that climbs. Climbed from P
-    and from the best point mass, the better is kept; what is returned is attained by some Q.
+    and from the hypotheses that look better, and worse, than they are by most, the best is kept: there is a summit on
+    either side. What is returned is attained by some Q.
     """
     log_prior = np.log(prior)
     points = samples * comparison.value(risks, empirical) + log_prior
     best = np.max(points, axis=1)
-    for posterior in (np.broadcast_to(prior, empirical.shape), np.eye(len(prior))[np.argmax(points, axis=1)]):
+    gaps, corners = risks - empirical, np.eye(len(prior))
+    starts = np.broadcast_to(prior, empirical.shape), corners[np.argmax(gaps, axis=1)], corners[np.argmin(gaps, axis=1)]
+    for posterior in starts:
         for _ in range(rounds):
             risk, seen = gibbs_risk(posterior, risks), gibbs_risk(posterior, empirical)
             by_risk, by_empirical = np.asarray(comparison.slopes(risk, seen))[..., None]

@@ -217,7 +217,7 @@ def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
                 shares[i] = empirical_cdf(modulus, radii).T
     exact = [[ginibre_radial_moment(int(k), size) for k in orders] for size in sizes]
     # No direction of the plane is preferred: small matrices, whose mean λ² scatters most but of which many are cheap.
-    turned = (np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 99), 3, 16 * trials)) ** 2).mean(1)
+    turned = (np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 99), 3, max(16 * trials, 12_800))) ** 2).mean(1)
     far = np.asarray([100, 1000, 10_000])
     gaps = [max(abs(ginibre_radial_moment(int(k), int(n)) * (k + 1) - 1) for k in orders) for n in far]
     return {
