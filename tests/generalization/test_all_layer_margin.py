@@ -108,6 +108,13 @@ def test_random_perturbations_below_the_lower_bound_change_nothing(network):
         assert np.all(np.argmax(perturbed_outputs(layers, x, changes), axis=1) == labels)
 
 
+def test_the_lower_bound_solves_its_equation_with_every_norm():
+    layers = [np.diag([2.0, 1.0]), np.diag([3.0, 0.5]), np.array([[1.0, 0.0], [0.0, 0.25]])]
+    (least,) = least_all_layer_margins(layers, np.array([[1.0, 0.2]]), np.array([0]))
+    margin = 2 * 3 * 1 - 0.2 * 1 * 0.5 * 0.25
+    assert np.hypot(1, 0.2) * ((2 + least) * (3 + least) * (1 + least) - 6) == pytest.approx(margin / 2**0.5)
+
+
 @pytest.mark.item("H8.5")
 def test_the_order_of_the_bound():
     values = np.array([0.5, 1.0, 2.0, 2.0])

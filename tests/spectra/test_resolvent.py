@@ -8,6 +8,7 @@ import scipy.linalg
 
 from deeptheory.spectra import proof_steps as proof
 from deeptheory.spectra import resolvent as rs
+from deeptheory.spectra import ridge_path as ridge
 from deeptheory.spectra import spectral_measure as measure
 
 
@@ -78,6 +79,24 @@ def test_proof_steps_fit_together():
     # √(max(2, κ − 1)/N)/|Im z|.
     assert proof.quadratic_form_bound(8, 1 + 2j, 9.0) == pytest.approx(0.5)
     assert proof.quadratic_form_bound(8, 1 - 2j, 1.8) == pytest.approx(0.25)
+
+
+def test_spread_of_a_quadratic_form_in_one_sample_by_enumeration():
+    """Over all signs of the first sample, the others held: what the trace lemma gives for |q − s|², both parts."""
+    draw, z = np.random.default_rng(5), 0.7 + 0.4j
+    x = np.sign(draw.standard_normal((4, 3)))
+    gaps = []
+    for signs in itertools.product((-1.0, 1.0), repeat=4):
+        x[:, 0] = signs
+        steps = proof.proof_steps(x, z, fourth=1.0)
+        gaps.append(abs(steps.forms[0] - steps.traces[0]) ** 2)
+    assert np.mean(gaps) == pytest.approx(steps.variances[0], rel=1e-12)
+
+
+def test_ridge_inverse_by_singular_values():
+    a = np.random.default_rng(6).standard_normal((3, 5))
+    u, s, v = np.linalg.svd(a, full_matrices=False)
+    np.testing.assert_allclose(ridge.ridge_inverse(a, 0.3), u * (s / (s**2 + 0.3)) @ v, rtol=1e-12)
 
 
 @pytest.mark.item("J6.3", "J6.1")
