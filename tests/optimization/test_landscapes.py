@@ -48,6 +48,11 @@ def test_curvature_stays_within_the_smoothness(key, name):
     assert np.all(change <= float(function.smoothness) * np.linalg.norm(np.diff(points, axis=0), axis=1) * (1 + 1e-12))
 
 
+def test_curvatures_of_the_chain_in_closed_form():
+    curvature = np.linalg.eigvalsh(land.chain_quadratic(5, smoothness=3.0).matrix)
+    np.testing.assert_allclose(curvature, 3 * np.sin(np.arange(1, 6) * np.pi / 12) ** 2, rtol=1e-12)
+
+
 def test_minimizers_against_scipy(key):
     for name in ("chain", "logistic"):
         function = examples(key)[name]
