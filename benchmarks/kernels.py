@@ -50,7 +50,7 @@ def parameters(seed: int) -> tuple:
 
 
 def compiled(name: str):
-    """The kernels that are compared, of inputs and a seed for the weights where there are any."""
+    """The kernels that are compared, as a function of weights, which a limit does not look at, and inputs."""
     network = WORK[name][0]
     if name == "tangents":
         tangents = jax.jit(lambda weights, x: kernels.tangent_kernel(network.apply, weights, x))

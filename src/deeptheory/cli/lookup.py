@@ -14,6 +14,12 @@ from deeptheory.lab.store import Store
 from deeptheory.what import entries, items_of
 
 
+def _check_book(book: str | None) -> None:
+    names = {each.id for each in books.books()}
+    if book is not None and book not in names:
+        raise Refused(f"no book is called {book!r}; the books are {', '.join(sorted(names))}")
+
+
 @app.command("list")
 def list_(
     book: Annotated[str | None, typer.Option(help="only claims about this book")] = None,
@@ -21,6 +27,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List the claims."""
+    _check_book(book)
     chosen = entries([book] if book else ["all"])
     if subject is not None:
         within = {entry.name for entry in entries([subject])}
@@ -70,9 +77,7 @@ def coverage(
     json: Json = False,
 ) -> None:
     """Every item of the books and its status."""
-    names = {each.id for each in books.books()}
-    if book is not None and book not in names:
-        raise Refused(f"no book is called {book!r}; the books are {', '.join(sorted(names))}")
+    _check_book(book)
     chosen = [item for item in books.items() if book in (None, item.book)]
     status = statuses(chosen, catalogue(), ledger())
     if json:
