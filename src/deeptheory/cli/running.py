@@ -235,20 +235,14 @@ def _run(
         workers(min(jobs, len(todo))) as pool,
         progress(len(todo), "checking", quiet=quiet) as tell,
     ):
-        try:
-            for task, outcome, stored in checked(todo, pool, store=opened, again=again):
-                if isinstance(outcome, Exception):
-                    failed.append((task.entry, outcome))
-                    tell(f"{task.entry.name} failed")
-                else:
-                    done.append((task.entry, outcome))
-                    tell(
-                        f"{task.entry.name}: {outcome.verdict}"
-                        + (" (stored)" if stored else f", {outcome.seconds:.1f} s")
-                    )
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for task, outcome, stored in checked(todo, pool, store=opened, again=again):
+            if isinstance(outcome, Exception):
+                failed.append((task.entry, outcome))
+                tell(f"{task.entry.name} failed")
+            else:
+                done.append((task.entry, outcome))
+                how = " (stored)" if stored else f", {outcome.seconds:.1f} s"
+                tell(f"{task.entry.name}: {outcome.verdict}{how}")
     order = {entry.name: index for index, entry in enumerate(chosen)}
     done.sort(key=lambda pair: (order[pair[0].name], pair[1].seed))
     return done, failed

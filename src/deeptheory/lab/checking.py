@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import Entry, load
@@ -83,23 +84,26 @@ def checked(
     holds under the same key is not run again, unless `again`. A claim that fails to run yields its exception.
     """
     waiting: dict[Future, Task] = {}
+    # Not concurrent.futures.wait: an interrupt while it locks the futures leaves them locked, and their workers hang.
+    finished: SimpleQueue[Future] = SimpleQueue()
     for task in todo:
         known = None if store is None or again else store.find(task.key)
         if known is not None:
             yield task, known, True
         else:
-            waiting[executor.submit(perform, task)] = task
+            future = executor.submit(perform, task)
+            waiting[future] = task
+            future.add_done_callback(finished.put)
     while waiting:
-        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in done:
-            task = waiting.pop(future)
-            problem = future.exception()
-            if problem is not None:
-                if not isinstance(problem, Exception):
-                    raise problem
-                yield task, problem, False
-                continue
-            run = future.result()
-            if store is not None:
-                store.add(run, task.key)
-            yield task, run, False
+        future = finished.get()
+        task = waiting.pop(future)
+        problem = future.exception()
+        if problem is not None:
+            if not isinstance(problem, Exception):
+                raise problem
+            yield task, problem, False
+            continue
+        run = future.result()
+        if store is not None:
+            store.add(run, task.key)
+        yield task, run, False

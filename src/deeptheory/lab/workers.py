@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,10 @@ class Workers(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         if cancel_futures:
-            while not self._tasks.empty():
-                task = self._tasks.get()
-                if task is not None:
-                    task[0].cancel()
+            with suppress(queue.Empty):
+                while True:
+                    if (task := self._tasks.get_nowait()) is not None:
+                        task[0].cancel()
         for _ in self._threads:
             self._tasks.put(None)
         if cancel_futures:
@@ -56,6 +57,10 @@ class Workers(Executor):
         if wait:
             for thread in self._threads:
                 thread.join()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for what was submitted; after an interrupt or an error, drop it and wait for nothing."""
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _start(self, number: int) -> subprocess.Popen:
         process = subprocess.Popen(
