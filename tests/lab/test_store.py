@@ -154,6 +154,6 @@ def test_the_key_of_a_run_names_all_it_depends_on():
 
 
 def test_opening_is_quick(tmp_path):
-    start = time.perf_counter()
+    start = time.process_time()
     Store(tmp_path / "runs.sqlite").close()
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 0.5
