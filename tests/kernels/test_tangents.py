@@ -1,3 +1,5 @@
+import itertools
+
 import equinox as eqx
 import jax
 import jax.flatten_util
@@ -24,12 +26,16 @@ from deeptheory.networks import init_mlp
 pytestmark = pytest.mark.slow
 
 
-def explicit(apply, parameters, x, other=None):
-    """The full kernel (n, m, k, k) from one flat Jacobian."""
+def explicit(apply, parameters, x, other=None, other_apply=None):
+    """The full kernel (n, m, k, k) from flat Jacobians."""
     flat, unflatten = jax.flatten_util.ravel_pytree(parameters)
-    jacobian = jax.jit(jax.jacfwd(lambda p, inputs: apply(unflatten(p), inputs)))
-    jacobians = [jacobian(flat, inputs) for inputs in (x, x if other is None else other)]
-    return np.einsum("nkp,mlp->nmkl", *map(np.asarray, jacobians))
+
+    def jacobian(model, inputs):
+        return np.asarray(jax.jit(jax.jacfwd(lambda p: model(unflatten(p), inputs)))(flat))
+
+    left = jacobian(apply, x)
+    right = left if other is None else jacobian(other_apply or apply, other)
+    return np.einsum("nkp,mlp->nmkl", left, right)
 
 
 def compiled(route, apply, parameters, x, other=None, **axes):
@@ -128,6 +134,39 @@ def test_shared_weights_in_patches_of_every_kind(second):
         np.testing.assert_allclose(mean, np.einsum("nnkl->kl", expected) / 3, rtol=1e-10)
         alone = compiled(tangent_kernel, network, weights, x, trace_axes=(), diagonal_axes=(0,))
         np.testing.assert_allclose(alone, np.einsum("nnkl->nkl", expected), rtol=1e-10)
+
+
+USES = {
+    "as it is": lambda p, x: jnp.tanh(x @ p[0] + p[1]) @ p[2],
+    "with signs": lambda p, x: p[1] - jnp.tanh(-p[1] - x @ -p[0]) @ p[2],
+    "turned": lambda p, x: jnp.tanh(x @ p[0].T + p[1]) @ p[2],
+    "bent": lambda p, x: jnp.tanh(x @ p[0] ** 2 + p[1]) @ p[2],
+    "without bias": lambda p, x: jnp.tanh(x @ p[0]) @ p[2],
+}
+
+
+@pytest.mark.parametrize("first, second", [("with signs", "with signs"), *itertools.product(["as it is"], USES)])
+def test_two_models_with_the_same_weights(first, second):
+    draw = np.random.default_rng(0).standard_normal
+    parameters, x, other = [draw((3, 3)), draw(3), draw((3, 3))], draw((2, 3)), draw((4, 3))
+    expected = explicit(USES[first], parameters, x, other, USES[second])
+    kernel = compiled(tangent_kernel, USES[first], parameters, x, other, other_apply=USES[second], trace_axes=())
+    np.testing.assert_allclose(kernel, expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(3, 8), (8, 3), (3, 4), (4, 3)], ids=str)
+def test_images_of_two_sizes(sizes):
+    """A patch each, a few (pairs of positions) or many (a Jacobian): any two of them meet."""
+    draw = np.random.default_rng(0).standard_normal
+    parameters = [draw((3, 3, 2, 5)), draw((5, 2))]
+
+    def network(p, x):
+        z = jax.lax.conv_general_dilated(x, p[0], (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return jnp.tanh(z).mean((1, 2)) @ p[1]
+
+    x, other = (draw((count, size, size, 2)) for count, size in zip((3, 2), sizes, strict=True))
+    kernel = compiled(tangent_kernel, network, parameters, x, other, trace_axes=())
+    np.testing.assert_allclose(kernel, explicit(network, parameters, x, other), rtol=1e-11, atol=1e-12)
 
 
 def test_dense_weights_are_never_turned_into_jacobians(key):

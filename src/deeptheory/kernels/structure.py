@@ -9,6 +9,7 @@ Jacobian.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -18,11 +19,29 @@ from jax.extend.core import Literal
 from jaxtyping import Array, Float
 
 
-class Factors(NamedTuple):
-    """Gradients of one example's outputs: Σ_p `forward` ⊗ `backward`, or `backward` alone (biases, whole Jacobians)."""
+@partial(jax.tree_util.register_dataclass, data_fields=("forward", "backward"), meta_fields=("layout",))
+@dataclass(frozen=True)
+class Factors:
+    """Gradients of one example's outputs: Σ_p `forward` ⊗ `backward`, or `backward` alone (biases, whole Jacobians).
+
+    `layout` says of which weight, and in which order of its axes: only factors of one layout can be contracted.
+    """
 
     forward: Float[Array, "*n positions c"] | None
     backward: Float[Array, "*n outputs positions s"] | Float[Array, "*n outputs s"]
+    layout: tuple
+
+    @property
+    def jacobian(self) -> Float[Array, "*n outputs weights"]:
+        return self.backward if self.forward is None else whole_jacobian(self.forward, self.backward)
+
+
+class _Site(NamedTuple):
+    """A weight's use: forward factor (positions, c) or None, how to arrange the backward one, the order of axes."""
+
+    forward: Array | None
+    arrange: Callable[[Array], Array]
+    axes: tuple
 
 
 @dataclass(frozen=True)
@@ -41,7 +60,7 @@ class _Trace:
     taps: dict[int, Array] | None
     uses: dict[int, list[int | None]] = field(default_factory=dict)
     places: dict[int, jax.ShapeDtypeStruct] = field(default_factory=dict)
-    sites: dict[int, tuple[Any, Callable[[Array], Array]]] = field(default_factory=dict)
+    sites: dict[int, _Site] = field(default_factory=dict)
     count: int = 0
 
 
@@ -77,16 +96,20 @@ def factored_gradients(
             for leaf, value in zip(dense, loose, strict=True):
                 values[leaf] = value
             output = _run(trace, closed, values, jax.tree.leaves(example))
-            kept.update({site: arrange for site, (_, arrange) in trace.sites.items()})
-            return output, {site: forward for site, (forward, _) in trace.sites.items()}
+            kept.update(trace.sites)
+            return output, {number: site.forward for number, site in trace.sites.items()}
 
-        kept: dict[int, Callable[[Array], Array]] = {}
+        kept: dict[int, _Site] = {}
         zeros = {site: jnp.zeros(plan.places[site].shape, plan.places[site].dtype) for site in structured.values()}
         output, pull, forward = jax.vjp(model, zeros, [leaves[leaf] for leaf in dense], has_aux=True)
         basis = jnp.eye(output.size, dtype=output.dtype).reshape(-1, *output.shape)
         slopes, jacobians = jax.vmap(pull)(basis)
-        found = [_site_factors(forward[site], kept[site](slopes[site])) for site in structured.values()]
-        return output, found + [Factors(None, j.reshape(output.size, -1)) for j in jacobians]
+        found = [
+            _site_factors(forward[site], kept[site].arrange(slopes[site]), (leaf, *kept[site].axes))
+            for leaf, site in structured.items()
+        ]
+        whole = zip(dense, jacobians, strict=True)
+        return output, found + [Factors(None, j.reshape(output.size, -1), (leaf,)) for leaf, j in whole]
 
     return jax.vmap(factors)(x)
 
@@ -95,15 +118,15 @@ SPARED = 4
 """How many multiplications a Jacobian's entry is worth: to write and read it back takes longer than to multiply it."""
 
 
-def _site_factors(forward: Array | None, backward: Array) -> Factors:
+def _site_factors(forward: Array | None, backward: Array, layout: tuple) -> Factors:
     """Keep factors (positions, c) and (outputs, positions, s) where they are cheaper to contract than a Jacobian."""
     if forward is None:
-        return Factors(None, backward)
+        return Factors(None, backward, layout)
     outputs, positions, size = backward.shape
     channels = forward.shape[1]
     if positions**2 * (channels + outputs * size) < SPARED * outputs * channels * size:
-        return Factors(forward, backward)
-    return Factors(None, whole_jacobian(forward, backward))
+        return Factors(forward, backward, layout)
+    return Factors(None, whole_jacobian(forward, backward), layout)
 
 
 def whole_jacobian(
@@ -186,8 +209,10 @@ def _follow(trace: _Trace, name: str, options: dict, arguments: list, marks: lis
 def _same_weight(name: str, options: dict, arguments: list, marks: list, at: int, result: Any) -> _Derived | None:
     """Follow a weight through operations that leave it the same up to scale, order and repetition."""
     weight: _Derived = marks[at]
-    if name in ("copy", "neg", "copy_p") or (name == "convert_element_type" and result.dtype == arguments[at].dtype):
+    if name in ("copy", "copy_p") or (name == "convert_element_type" and result.dtype == arguments[at].dtype):
         return weight
+    if name == "neg":
+        return _Derived(weight.leaf, weight.axes, -weight.scale)
     if name == "transpose":
         return _Derived(weight.leaf, tuple(weight.axes[a] for a in options["permutation"]), weight.scale)
     if name == "squeeze":
@@ -206,8 +231,8 @@ def _same_weight(name: str, options: dict, arguments: list, marks: list, at: int
     return None
 
 
-def _site(name: str, options: dict, arguments: list, marks: list, at: int) -> tuple[Any, Any] | None:
-    """Return the forward factor (positions, c) of a use and how to arrange its backward factor; None if it has none."""
+def _site(name: str, options: dict, arguments: list, marks: list, at: int) -> _Site | None:
+    """Return how a weight is used, where that is a sum, a product or a convolution; None otherwise."""
     weight: _Derived = marks[at]
     if name in ("add", "sub", "add_any"):
         axes, shape = weight.axes, jnp.shape(arguments[at])
@@ -217,21 +242,25 @@ def _site(name: str, options: dict, arguments: list, marks: list, at: int) -> tu
             i for i in range(len(full)) if i < offset or axes[i - offset] is None or shape[i - offset] != full[i]
         )
 
+        sign = -1.0 if name == "sub" and at == 1 else 1.0
+
         def summed(slope: Array) -> Array:
             slope = jnp.sum(slope, tuple(1 + i for i in repeated)) if repeated else slope
-            return weight.scale * slope.reshape(slope.shape[0], -1)
+            return sign * weight.scale * slope.reshape(slope.shape[0], -1)
 
-        return None, summed
+        return _Site(None, summed, tuple(axes[i - offset] for i in range(len(full)) if i not in repeated))
     if any(a is None for a in weight.axes):
         return None
     if name == "conv_general_dilated":
-        return _convolution(options, arguments, at, weight.scale)
+        return _convolution(options, arguments, at, weight)
     if name != "dot_general":
         return None
     contracting, batch = options["dimension_numbers"]
     if batch[0] or batch[1]:
         return None
     data = 1 - at
+    rest = (a for a in range(len(weight.axes)) if a not in contracting[at])
+    order = (*(weight.axes[a] for a in contracting[at]), None, *(weight.axes[a] for a in rest))
     value = arguments[data]
     free = [a for a in range(value.ndim) if a not in contracting[data]]
     positions = prod(value.shape[a] for a in free)
@@ -244,10 +273,10 @@ def _site(name: str, options: dict, arguments: list, marks: list, at: int) -> tu
             return slope.reshape(outputs, positions, rest)
         return jnp.swapaxes(slope.reshape(outputs, rest, positions), 1, 2)
 
-    return weight.scale * forward, arranged
+    return _Site(weight.scale * forward, arranged, order)
 
 
-def _convolution(options: dict, arguments: list, at: int, scale: Any) -> tuple[Any, Any] | None:
+def _convolution(options: dict, arguments: list, at: int, weight: _Derived) -> _Site | None:
     """Return patches of the input (positions, c) and how to arrange slopes; None for grouped channels."""
     if at != 1 or options["feature_group_count"] != 1 or options["batch_group_count"] != 1:
         return None
@@ -269,4 +298,5 @@ def _convolution(options: dict, arguments: list, at: int, scale: Any) -> tuple[A
     def arranged(slope: Array) -> Array:
         return jnp.moveaxis(slope, 1 + channel, -1).reshape(slope.shape[0], positions, -1)
 
-    return scale * forward.reshape(positions, -1), arranged
+    order = tuple(weight.axes[axis] for axis in numbers.rhs_spec)
+    return _Site(weight.scale * forward.reshape(positions, -1), arranged, order)

@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from deeptheory.kernels.structure import Factors, factored_gradients, whole_jacobian
+from deeptheory.kernels.structure import Factors, factored_gradients
 
 Apply = Callable[..., Any]
 Axes = int | tuple[int, ...] | list[int]
@@ -126,6 +126,11 @@ def tangent_kernel(
     if other is not None or other_apply is not None:
         other = x if other is None else other
         other_outputs, right = factored_gradients(other_apply or apply, parameters, other)
+        if [each.layout for each in left] != [each.layout for each in right]:  # another use of the same weights
+            return jacobian_kernel(
+                apply, parameters, x, other,
+                trace_axes=trace_axes, diagonal_axes=diagonal_axes, other_apply=other_apply,
+            )  # fmt: skip
     shapes, axes = (outputs.shape, other_outputs.shape), (trace_axes, diagonal_axes)
     total = jnp.zeros((), outputs.dtype)
     for one, two in zip(left, right, strict=True):
@@ -154,11 +159,10 @@ def _factor_gram(one: Factors, two: Factors, shapes: Any, axes: tuple[Axes, Axes
         left, right = left.reshape(rows, *outputs, -1), right.reshape(-1, *other_outputs, right.shape[-1])
         return contract_outputs(left, right, **options)
 
-    if one.forward is None or two.forward is None:
-        return gram(one.backward, two.backward)
-    positions = two.forward.shape[1]
-    if 0 in canonical(trace_axes, rank) or (same and positions > 1):  # each example with itself alone: n Jacobians
-        return gram(*(whole_jacobian(each.forward, each.backward) for each in (one, two)))  # type: ignore[arg-type]
+    positions = 1 if two.forward is None else two.forward.shape[1]
+    alone = 0 in canonical(trace_axes, rank) or (same and positions > 1)  # each example with itself: n Jacobians
+    if alone or one.forward is None or two.forward is None:
+        return gram(one.jacobian, two.jacobian)
     forward, backward = two.forward.reshape(columns * positions, -1), jnp.swapaxes(two.backward, 1, 2)
 
     def against_all(h: Array, b: Array) -> Array:
@@ -171,7 +175,7 @@ def _factor_gram(one: Factors, two: Factors, shapes: Any, axes: tuple[Axes, Axes
         return jnp.sum(product.reshape(rows, columns, positions, *product.shape[2:]), 2)
 
     hs, bs = jnp.swapaxes(one.forward, 0, 1), jnp.moveaxis(one.backward, 2, 0)
-    if positions == 1:
+    if len(hs) == 1:
         return against_all(hs[0], bs[0])
     start = jnp.zeros_like(jax.eval_shape(against_all, hs[0], bs[0]))
     return lax.scan(lambda total, at: (total + against_all(*at), None), start, (hs, bs))[0]
