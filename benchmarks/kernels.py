@@ -102,7 +102,8 @@ def main(rounds: int = 3) -> str:
                 Contender("deeptheory", f"jax {jax.__version__}", ours(name)),
                 Contender("neural-tangents", peer.versions, theirs),
             ]
-            tables.append(compare(title, contenders, sizes, rounds=1 if name == "pool" else rounds, tolerance=np.inf))
+            # Entries of erf kernels come near zero, where single precision leaves 2e-4 of them.
+            tables.append(compare(title, contenders, sizes, rounds=1 if name == "pool" else rounds, tolerance=1e-3))
             tables.append(accuracy(name, sizes[0], contenders))
         return "\n".join(tables)
     finally:

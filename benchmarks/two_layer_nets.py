@@ -60,8 +60,8 @@ def main(sizes: tuple[int, ...] = (64, 128, 256), rounds: int = 2) -> str:
         Contender("deeptheory, one sweep", f"jax {jax.__version__}", ours),
         Contender("PyTorch, a loop over networks", peer.versions, torch("loop"), lambda size: LOOPED / size),
         Contender("PyTorch, torch.func vmap", peer.versions, torch("func")),
-        Contender("PyTorch, baddbmm by hand", peer.versions, torch("bmm")),
-        Contender("PyTorch, baddbmm compiled", peer.versions, torch("compiled")),
+        Contender("PyTorch, bmm by hand", peer.versions, torch("bmm")),
+        Contender("PyTorch, bmm compiled", peer.versions, torch("compiled")),
     ]
     title = f"Two-layer networks ({INPUTS}–{WIDTH}–1, {SAMPLES} samples), {STEPS:,} gradient steps each"
     try:

@@ -34,11 +34,28 @@ def test_several_claims_give_a_table(run):
 
 @pytest.mark.parametrize(
     ("what", "settings", "sentence"),
-    [("nonsens", {}, "nothing is called"), ("A11.5", {"width": 3}, "there is no parameter width")],
+    [
+        (["nonsens"], {}, "nothing is called"),
+        (["A11.5"], {"width": 3}, "there is no parameter width"),
+        (["A11.5"], {"seed": -1}, "seed must be a whole number from 0 to 2147483647, not -1"),
+        (["A11.5"], {"seed": "a"}, "seed must be a whole number"),
+        ([7], {}, "named by words, not by 7"),
+        ([None], {}, "named by words, not by None"),
+        ([], {}, "name what to check"),
+    ],
 )
 def test_mistakes_are_one_sentence(what, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
-        dt.check(what, **settings)
+        dt.check(*what, **settings)
+
+
+def test_one_claim_is_one_claim():
+    with pytest.raises(ValueError, match=r"arora names \d+ claims .*; name one"):
+        dt.claim("arora")
+
+
+def test_the_package_shows_its_face():
+    assert {"check", "claim", "league", "phase_diagram", "Runs"} <= set(dir(dt))
 
 
 @pytest.mark.slow

@@ -3,11 +3,17 @@
 import json
 import os
 import re
+import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
+
+from deeptheory.cli.interrupts import Insistent
 
 QUICK = "dropout_is_a_penalty"
 
@@ -52,30 +58,41 @@ BAD = [
     (("check", "dropout_is_a_penaltie"), "did you mean dropout_is_a_penalty"),
     (("check", "A99.99"), "nothing is called 'A99.99'"),
     (("show", "zzzz"), "nothing is called 'zzzz'"),
-    (("check", QUICK, "--seed", "-1"), "--seed must be from 0"),
-    (("check", QUICK, "--seed", "many"), "--seed"),
+    (("show", "nosuch"), "nothing is called 'nosuch'; `deeptheory list` shows what there is"),
+    (("check", QUICK, "--seed", "-1"), "--seed must be a whole number from 0 to 2147483647, not -1"),
+    (("check", QUICK, "--seed", "many"), "--seed must be a whole number from 0 to 2147483647, not many"),
     (("check", QUICK, "--jobs", "0"), "--jobs must be from 1"),
     (("check", "double_descent", "--set", "trials"), "--set takes name=value"),
     (("check", QUICK, "--set", "nonsense=1"), "there is no parameter nonsense"),
     (("check", QUICK, "--control", "nonsense"), "has no control 'nonsense'"),
+    (("check", "double_descent", "--control", ""), "controls that begin with ''"),
+    (("check", "double_descent", QUICK, "--control", "x"), "--control needs exactly one claim"),
     (("check", QUICK, "--record", "--full"), "--record takes the claims as they are"),
+    (("falsify", "arora"), "name one"),
+    (("list", "--subject", "arora"), "the subjects are attention, diffusions"),
     (("falsify", QUICK, "--budget", "nan"), "--budget must be from"),
     (("coverage", "--book", "bible"), "the books are arora, handbook, jagannath, lucchi"),
     (("frobnicate",), "No such command"),
     (("check", "--frobnicate"), "No such option"),
     (("sweep", QUICK, "--over", "width"), "--over takes name=values"),
+    (("sweep", "double_descent", "--over", "trials=16", "--out", "."), ". cannot be written: it is a folder"),
+    (("sweep", "double_descent", "--over", "trials=16", "--out", "no/such.nc"), "there is no writable folder no"),
     (("report",), "holds no runs yet"),
+    (("report", "--store", "typo"), "typo cannot be opened: there is no such file"),
+    (("runs", "--store", "typo"), "typo cannot be opened: there is no such file"),
+    (("show", QUICK, "--store", "typo"), "typo cannot be opened: there is no such file"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(typed) for typed, _ in BAD])
-def test_bad_input_is_one_sentence_exit_2_and_changes_nothing(run, arguments, sentence):
+def test_bad_input_is_one_sentence_exit_2_and_changes_nothing(run, tmp_path, arguments, sentence):
     done = run(*arguments)
     assert done.returncode == 2, done
     assert sentence in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def parametrised():
@@ -89,7 +106,55 @@ def parametrised():
 def test_a_value_out_of_range_names_the_range(run, value):
     done = run("check", parametrised(), "--set", f"trials={value}")
     assert done.returncode == 2
-    assert re.search(r"trials must be a whole number from [\d.e+]+ to [\d.e+]+, not", done.stderr)
+    assert re.search(r"trials must be a whole number from \d+ to \d+, not", done.stderr)
+
+
+def test_without_a_command_there_is_help_and_no_more(run):
+    done = run()
+    assert "Usage:" in done.stdout
+    assert done.stderr == ""
+
+
+LISTINGS = [
+    (("show", "spectra"), "marchenko_pastur_is_a_law"),
+    (("show", "Arora"), "A11.10"),
+    (("list", "--book", "Arora"), "balanced_factors_can_be_equalized"),
+    (("runs",), "no runs yet"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "word"), LISTINGS, ids=[" ".join(typed) for typed, _ in LISTINGS])
+def test_subjects_books_and_an_empty_store_are_listed(run, arguments, word):
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert word in done.stdout
+    assert not run.home.exists()
+
+
+ENDS = [
+    ("list | head -1", 0, ""),
+    ("coverage --json | head -1", 0, ""),
+    ("list > /dev/full", 2, "deeptheory: No space left on device"),
+    ("list >&-", 2, "deeptheory: standard output is closed"),
+    ("list 2>&-", 0, ""),
+]
+
+
+@pytest.mark.parametrize(("typed", "status", "sentence"), ENDS, ids=[typed for typed, *_ in ENDS])
+def test_output_that_cannot_be_written_ends_quietly_or_in_one_sentence(run, typed, status, sentence):
+    line = f"set -o pipefail; {sys.executable} -m deeptheory.cli {typed}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=run.environment, timeout=60)
+    assert (done.returncode, done.stderr.strip()) == (status, sentence)
+
+
+def test_json_has_no_bare_nan(capsys):
+    from deeptheory.cli.app import emit
+
+    emit({"resolution": float("nan"), "list": [1.5, (float("inf"), None)]})
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
+        "resolution": None,
+        "list": [1.5, [None, None]],
+    }
 
 
 @pytest.mark.slow
@@ -114,14 +179,43 @@ def test_coverage_as_json_has_every_item(run):
 def test_a_control_run_in_the_claims_place_is_expected_to_fall(run):
     done = run("check", QUICK, "--control", "p(1", "--json")
     assert done.returncode == 0, done.stderr
+    assert "[1/1]" in done.stderr
     assert json.loads(done.stdout)[0]["verdict"] == "refuted"
+    shown = run("check", QUICK, "--control", "p(1").stdout
+    assert re.search(r"the control “p\(1.*” of dropout_is_a_penalty is refuted, as it must be", shown)
+    # Nothing of this is a run of the claim.
+    assert json.loads(run("show", QUICK, "--json").stdout)["last_run"] is None
+    assert json.loads(run("runs", "--json").stdout)[0]["control"].startswith("p(1")
+    assert "holds no runs yet" in run("report").stderr
+
+
+@pytest.mark.slow
+def test_settings_that_a_claim_does_not_run_with_are_bad_input_and_in_the_json(run, tmp_path):
+    """A claim of the catalogue whose function is made to break, in the worker too."""
+    script = tmp_path / "broken.py"
+    script.write_text(
+        "import sys\n"
+        "from deeptheory.cli import main, running\n"
+        "from deeptheory.lab.checking import Task\n"
+        "def refuse(todo, *_, **__):\n"
+        "    yield todo[0], ValueError('double_descent does not run with trials=16: negative dimensions'), False\n"
+        "import deeptheory.lab.checking\n"
+        "deeptheory.lab.checking.checked = refuse\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    typed = [sys.executable, str(script), "check", "double_descent", "--set", "trials=16"]
+    for extra in ([], ["--json"]):
+        done = subprocess.run([*typed, *extra], capture_output=True, text=True, env=run.environment, timeout=60)
+        assert done.returncode == 2
+        assert "double_descent does not run with trials=16: negative dimensions" in done.stderr
+    (record,) = json.loads(done.stdout)
+    assert (record["verdict"], record["parameters"]["trials"]) == ("inconclusive", 16)
+    assert "negative dimensions" in record["reason"]
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_with_any_number_of_jobs(run):
     """Evidence of a subject of claims, once on one worker and once on two."""
-    import sqlite3
-
     blobs = []
     for jobs in ("1", "2"):
         path = run.home / f"jobs{jobs}.sqlite"
@@ -169,6 +263,54 @@ def test_an_interrupt_keeps_what_is_done(run):
     assert first.split("] ")[1].split(":")[0] in listed
 
 
+INTERRUPTED = """
+import sys, deeptheory.cli
+
+class Told(deeptheory.cli.Insistent):
+    def __enter__(self):
+        super().__enter__()
+        print(flush=True)
+        return self
+
+deeptheory.cli.Insistent = Told
+sys.exit(deeptheory.cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.6, 0.9, 1.2, 1.8, 2.5, 4.0])
+@pytest.mark.parametrize("typed", ["falsify A11.10 --budget 60", "check spectra --jobs 1"])
+def test_an_interrupt_is_heard_at_any_moment(run, typed, seconds):
+    """While modules are imported, workers start, programs are compiled: it always ends, and says only what is true."""
+    command = [sys.executable, "-c", INTERRUPTED, *typed.split()]
+    process = subprocess.Popen(command, env=run.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    *before, last = error.splitlines()
+    kept = "; what was finished is kept, and the same command goes on from there"
+    assert last == "stopped" + kept * typed.startswith("check")
+    assert all(line.startswith("[") for line in before), error
+
+
+def test_an_interrupt_that_is_dropped_is_repeated():
+    """Python drops what is raised in a finalizer."""
+
+    class Deaf:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0.01)
+
+    with Insistent() as interrupt:
+        Deaf()
+        assert interrupt.asked
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(30)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.slow
 def test_falsify_finds_the_two_by_two_counterexample_by_itself(run):
     done = run("falsify", "A11.10", "--budget", "5", "--json")
@@ -195,8 +337,30 @@ def test_the_report_refuses_a_folder_that_is_not_its_own(run, tmp_path):
     done = run("report", str(precious))
     assert done.returncode == 2
     assert [entry.name for entry in precious.iterdir()] == ["chapter1.tex"]
-    assert run("report", str(tmp_path / "pages")).returncode == 0
+    assert "by an earlier version" not in run("show", QUICK).stdout
+    with sqlite3.connect(run.home / "runs.sqlite") as store:
+        store.execute("UPDATE runs SET record = json_set(record, '$.source', 'yesterday')")
+    store.close()
+    assert "last run by an earlier version of this claim: holds" in run("show", QUICK).stdout
+    done = run("report", str(tmp_path / "pages"))
+    assert done.returncode == 0
+    assert "1 of 1 runs are older than their claim" in done.stderr
     assert (tmp_path / "pages" / "index.html").exists()
+
+
+def test_a_grid_is_read():
+    from deeptheory.cli.grids import axis
+    from deeptheory.lab.parameters import Parameter
+
+    known = {
+        "width": Parameter("width", "int", 8, low=1, high=4096),
+        "sizes": Parameter("sizes", "ints", (8, 16), low=2, high=99, least=2, increasing=True),
+    }
+    assert axis("width=8:64:log2", known) == ("width", [8, 16, 32, 64])
+    assert axis("width=1,5", known) == ("width", [1, 5])
+    assert axis("sizes=8,16;16,32", known) == ("sizes", [(8, 16), (16, 32)])
+    with pytest.raises(ValueError, match="at least 2 separated by commas, increasing, not 8"):
+        axis("sizes=8,16", known)
 
 
 @pytest.mark.slow
@@ -212,6 +376,66 @@ def test_a_sweep_writes_labelled_arrays(run, tmp_path):
 
 
 def test_completion_names_claims(run):
-    script = "from deeptheory.cli.app import complete; print(complete('dropout'))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=run.environment)
-    assert QUICK in done.stdout
+    assert QUICK in completed(run, "show dropout")
+
+
+def completed(run, typed):
+    """What the shell is offered after these words."""
+    environment = {
+        **run.environment, "_DEEPTHEORY_COMPLETE": "complete_bash", "COMP_WORDS": f"deeptheory {typed}",
+        "COMP_CWORD": str(len(typed.split(" "))),
+    }  # fmt: skip
+    script = "import sys; sys.argv[0] = 'deeptheory'; from deeptheory.cli import main; sys.exit(main([]))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60)
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("check A11.1", "A11.10"),
+        ("coverage --book ", "lucchi"),
+        ("list --subject sp", "spectra"),
+        ("check double_descent --control cor", "correlated features"),
+        ("check double_descent --set tr", "trials="),
+        ("sweep double_descent --over tr", "trials="),
+    ],
+)
+def test_completion_knows_items_books_subjects_controls_and_parameters(run, typed, offered):
+    assert offered in completed(run, typed).splitlines()
+
+
+def readme_commands():
+    text = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+    return [shlex.split(typed)[1:] for typed in re.findall(r"`(deeptheory [^`]*)`", text)]
+
+
+def test_the_commands_of_the_readme_name_what_exists():
+    """Those that run for long are not run; whether they would be refused is seen without."""
+    from deeptheory.cli import lookup, running
+    from deeptheory.cli.grids import axis
+    from deeptheory.what import entries, only
+
+    assert lookup.app is running.app
+    known = {each.name or each.callback.__name__ for each in running.app.registered_commands}
+    seen = set()
+    for command, *words in readme_commands():
+        seen.add(command)
+        assert command in known
+        what = [word for word in words if not word.startswith("--")][:1]
+        if command in ("sweep", "calibrate") and what in (["CLAIM"], ["my_claim"]):
+            assert command != "sweep" or axis(words[-1], only("double_descent").parameters)
+        elif what and command != "report":
+            assert entries(what)
+    assert {"check", "show", "falsify", "sweep", "report", "coverage"} <= seen
+
+
+@pytest.mark.slow
+def test_the_readmes_first_lesson_works_when_pasted(run):
+    """`check` with the settings and the control of its row."""
+    text = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+    row = next(line for line in text.splitlines() if "see a theorem happen" in line)
+    check, setting, control = (shlex.split(typed) for typed in re.findall(r"`([^`]*)`", row))
+    for added in (setting, control):
+        done = run(*check[1:], *added)
+        assert done.returncode == 0, done.stdout + done.stderr

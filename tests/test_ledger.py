@@ -9,7 +9,7 @@ import pytest
 
 from deeptheory import books
 from deeptheory.lab.catalogue import Catalogue, Entry, catalogue, load
-from deeptheory.lab.ledger import Ledger, Recorded, ledger, read, statuses
+from deeptheory.lab.ledger import STATUSES, Ledger, Recorded, ledger, read, statuses
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Item:
     check: bool = True
     same_as: str | None = None
     errata: tuple = ()
+    excluded: str = ""
 
 
 def entry(name, **items):
@@ -42,6 +43,7 @@ CATALOGUE = Catalogue("", {"one": entry("one", X=[""], Y=[""]), "two": entry("tw
         (Item("Z"), {}, {}, "open"),
         (Item("Z"), {}, {"Z": ["tests/test_z.py"]}, "computed"),
         (Item("Z", same_as="X"), {}, {}, "same-as"),
+        (Item("Z", excluded="it needs a thousand machines"), {}, {}, "excluded"),
         (Item("X"), {}, {}, "open"),
         (Item("X"), {"one": recorded(X="holds")}, {}, "holds"),
         (Item("X"), {"one": recorded(X="inconclusive")}, {}, "failing"),
@@ -54,6 +56,14 @@ CATALOGUE = Catalogue("", {"one": entry("one", X=[""], Y=[""]), "two": entry("tw
 )
 def test_status_follows_from_the_ledger(item, claims, tests, status):
     assert statuses([item], CATALOGUE, Ledger(claims, tests))[item.id].status == status
+
+
+def test_every_status_is_worded_and_coloured():
+    from deeptheory.cli.display import COLOURS
+    from deeptheory.report import wording
+
+    assert tuple(wording.STATUSES) == STATUSES
+    assert set(STATUSES) <= set(COLOURS)
 
 
 def test_a_stale_record_says_so():
@@ -92,3 +102,13 @@ def rationals(value):
     if isinstance(value, list):
         return [rationals(each) for each in value]
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def test_the_source_hash_covers_what_decides_verdicts(monkeypatch):
+    from deeptheory.lab import catalogue as made
+
+    module = "deeptheory.claims.regularization.dropout"
+    assert {"_claim", "platform", "run", "search", "spaces"} <= set(made.DECIDING)
+    before = made.sources({module})
+    monkeypatch.setattr(made, "DECIDING", tuple(name for name in made.DECIDING if name != "spaces"))
+    assert made.sources({module}) != before

@@ -20,6 +20,28 @@ def test_the_grid_is_evaluated_point_by_point():
         assert value == pytest.approx((rate * sum(range(n))) ** power)
 
 
+@pytest.mark.parametrize(
+    ("over", "seeds", "sentence"),
+    [
+        ({"rate": 0.1}, 1, "the axis rate must be a list of values, not 0.1"),
+        ({"rate": "ab"}, 1, "the axis rate must be a list of values, not 'ab'"),
+        ({"rate": []}, 1, "the axis rate has no values"),
+        ({"seed": [1.0]}, 1, "an axis may not be called seed"),
+        ({"key": [1.0]}, 1, "an axis may not be called key"),
+        ({"rate": [1.0]}, 2.5, "seeds must be a whole number from 1, not 2.5"),
+        ({"rate": [1.0]}, 0, "seeds must be a whole number from 1, not 0"),
+    ],
+)
+def test_a_grid_that_is_none_is_refused(over, seeds, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
+
+
+def test_the_cores_are_counted_on_systems_that_do_not_deal_them(monkeypatch):
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    assert dt.phase_diagram(lambda key, rate: rate, {"rate": [0.5, 1.0]})["value"].sum() == 1.5
+
+
 def test_floats_and_seeds_share_one_program():
     traces = []
 

@@ -11,6 +11,10 @@ __all__ = ["Runs", "check", "claim", "league", "phase_diagram"]
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     # Looked up on first use: `import deeptheory` costs nothing, and neither do its rooms until they are entered.
     if name == "phase_diagram":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import load
 from deeptheory.lab.workers import Workers
-from deeptheory.what import entries
+from deeptheory.what import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
@@ -39,31 +39,32 @@ def check(*what: str, seed: int = 0, full: bool = False, jobs: int = 1, **settin
     """
     from deeptheory.lab.checking import checked, tasks
 
+    if not what:
+        raise ValueError('name what to check: a claim, an item, a book or a subject; "all" is every claim')
     chosen = entries(what)
     todo = [
         task
-        for entry in chosen
-        for task in tasks([entry], seeds=(seed,), full=full, settings=_own(entry, settings, chosen))
+        for each in chosen
+        for task in tasks([each], seeds=(seed,), full=full, settings=_own(each, settings, chosen))
     ]
     found = {}
     for task, outcome, _ in checked(todo, _pool(min(jobs, len(todo)))):
         if isinstance(outcome, Exception):
             raise outcome
         found[task.entry.name] = outcome
-    runs = Runs(found[entry.name] for entry in chosen)
+    runs = Runs(found[each.name] for each in chosen)
     return runs[0] if len(runs) == 1 else runs
 
 
-def _own(entry: Any, settings: dict[str, Any], chosen: Sequence[Any]) -> dict[str, Any]:
+def _own(one: Any, settings: dict[str, Any], chosen: Sequence[Any]) -> dict[str, Any]:
     """The settings this claim has; one that no chosen claim has is passed on, to be refused with its nearest names."""
     return {
         name: value
         for name, value in settings.items()
-        if name in entry.parameters or not any(name in other.parameters for other in chosen)
+        if name in one.parameters or not any(name in other.parameters for other in chosen)
     }
 
 
 def claim(name: str) -> "Claim":
     """The claim with this name, to call, sweep or falsify in this process."""
-    (entry,) = entries([name])
-    return load(entry.name)
+    return load(only(name).name)

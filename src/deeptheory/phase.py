@@ -38,11 +38,15 @@ def phase_diagram(
     """
     import xarray
 
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, not {seeds}")
-    empty = [name for name, values in over.items() if len(values) == 0]
-    if empty:
-        raise ValueError(f"the axis {empty[0]} has no values")
+    if not isinstance(seeds, (int, np.integer)) or seeds < 1:
+        raise ValueError(f"seeds must be a whole number from 1, not {seeds!r}")
+    for name, values in over.items():
+        if name in ("key", "seed"):
+            raise ValueError(f"an axis may not be called {name}: the seeds make it")
+        if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
+            raise ValueError(f"the axis {name} must be a list of values, not {values!r}")
+        if len(values) == 0:
+            raise ValueError(f"the axis {name} has no values")
     traced = {n: np.asarray(v, float) for n, v in over.items() if all(isinstance(e, (float, np.floating)) for e in v)}
     looped = {name: list(values) for name, values in over.items() if name not in traced}
     keys = jax.random.split(jax.random.key(seed), seeds)
@@ -89,7 +93,7 @@ def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: i
     points, shared = jax.tree.map(jnp.asarray, (points, shared))
     count = len(jax.tree.leaves(points)[0])
     on_cpu = jax.default_backend() == "cpu"
-    lanes = min(len(os.sched_getaffinity(0)), count) if on_cpu else 1
+    lanes = min(_cores(), count) if on_cpu else 1
     share = -(-count // lanes)
     if batch is None:
         batch = _comfortable(function, jax.tree.map(lambda leaf: leaf[0], points), *shared) if on_cpu else share
@@ -105,6 +109,11 @@ def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: i
     with ThreadPoolExecutor(lanes) as pool:
         parts = list(pool.map(lambda mine: jax.tree.map(np.asarray, program(mine, *shared)), shares))
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:count], *parts)
+
+
+def _cores() -> int:
+    """The cores this process may use; all of them where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @lru_cache(maxsize=32)

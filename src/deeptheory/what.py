@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from deeptheory import books
 from deeptheory.lab.catalogue import Catalogue, Entry, catalogue
 
-__all__ = ["Unknown", "entries", "items_of"]
+__all__ = ["Unknown", "entries", "only", "plain"]
 
 
 class Unknown(ValueError):
@@ -18,10 +18,12 @@ def entries(names: Sequence[str]) -> list[Entry]:
     """The claims that these words name, each once, in the order of the catalogue."""
     known = catalogue()
     chosen: set[str] = set()
-    for name in names or ("all",):
+    for name in names:
+        if not isinstance(name, str):
+            raise Unknown(f"a claim, item, book or subject is named by words, not by {name!r}")
         found = _claims(name, known)
         if not found:
-            chosen_items = items_of(name)
+            chosen_items = books.find(name)
             if chosen_items:
                 raise Unknown(f"no claim checks {_titles(chosen_items)} yet")
             raise _unknown(name, known)
@@ -29,24 +31,31 @@ def entries(names: Sequence[str]) -> list[Entry]:
     return [entry for entry in known.claims.values() if entry.name in chosen]
 
 
-def items_of(name: str) -> list[books.Item]:
-    """The items that a word names: an id, a book's own number, or words of a title."""
-    return books.find(name)
+def only(name: str) -> Entry:
+    """The one claim that these words name."""
+    found = entries([name])
+    if len(found) != 1:
+        raise Unknown(f"{name} names {len(found)} claims ({', '.join(each.name for each in found[:4])} …); name one")
+    return found[0]
+
+
+def plain(name: str) -> str:
+    """A name as claims, subjects and books are written."""
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _claims(name: str, known: Catalogue) -> set[str]:
-    plain = re.sub(r"[\s-]+", "_", name.strip().lower())
-    if plain == "all":
+    word = plain(name)
+    if word == "all":
         return set(known.claims)
-    if plain in known.claims:
-        return {plain}
-    if plain in known.subjects():
-        return {entry.name for entry in known.subjects()[plain]}
-    if plain in {book.id for book in books.books()}:
-        ids = {item.id for item in books.items() if item.book == plain}
+    if word in known.claims:
+        return {word}
+    if word in known.subjects():
+        return {entry.name for entry in known.subjects()[word]}
+    if word in {book.id for book in books.books()}:
+        ids = {item.id for item in books.items() if item.book == word}
         return {entry.name for entry in known.claims.values() if ids & set(entry.items)}
-    found = items_of(name)
-    return {entry.name for item in found for entry in known.serving(item.id)}
+    return {entry.name for item in books.find(name) for entry in known.serving(item.id)}
 
 
 def _titles(found: list[books.Item]) -> str:
@@ -61,8 +70,8 @@ def _unknown(name: str, known: Catalogue) -> Unknown:
         *(item.id for item in books.items()),
     ]
     lower = {word.lower(): word for word in words}
-    plain = re.sub(r"[\s-]+", "_", name.strip().lower())
-    near = [lower[word] for word in difflib.get_close_matches(plain, lower, 3, 0.5)]
-    near += [word for word in known.claims if plain and plain in word and word not in near][: 3 - len(near)]
+    word = plain(name)
+    near = [lower[match] for match in difflib.get_close_matches(word, lower, 3, 0.6)]
+    near += [each for each in known.claims if word and word in each and each not in near][: 3 - len(near)]
     hint = f"; did you mean {', '.join(near)}?" if near else "; `deeptheory list` shows what there is"
     return Unknown(f"nothing is called {name!r}{hint}")

@@ -10,7 +10,6 @@ from scipy.special import rel_entr
 from scipy.stats import binom
 
 from deeptheory.generalization.comparison_bounds import (
-    binomial_log_probabilities,
     catoni_bound,
     catoni_comparison,
     comparison_bound,
@@ -25,6 +24,7 @@ from deeptheory.generalization.comparison_bounds import (
     weaker_pac_bayes_bound,
     worst_excess,
 )
+from deeptheory.generalization.concentration import binomial_log_probabilities
 from deeptheory.generalization.pac_bayes import binary_kl_upper_inverse
 
 

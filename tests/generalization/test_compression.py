@@ -1,11 +1,11 @@
 """Compression: truncation, sparsification, projection, against exact moments."""
 
+import jax
 import numpy as np
 import pytest
 
 from deeptheory.generalization.compression import (
     compressed_within,
-    compression_bound,
     degrees_of_freedom,
     project,
     sparsify,
@@ -13,7 +13,6 @@ from deeptheory.generalization.compression import (
     truncate_network,
     truncation_rank,
 )
-from deeptheory.generalization.finite_classes import union_deviation
 from deeptheory.generalization.norms import stable_rank
 
 DRAW = np.random.default_rng(4)
@@ -45,7 +44,7 @@ def test_degrees_of_freedom_are_the_rank_of_the_tangent_space():
 def test_sparsification_by_enumeration():
     c = np.array([0.05, 0.1, 0.9])
     kept = np.minimum(1, 8 * c**2 / 0.5**2)
-    draws = sparsify(DRAW, c, 0.5, 40_000)
+    draws = sparsify(jax.random.key(1), c, 0.5, 40_000)
     np.testing.assert_allclose(draws.mean(0), c, atol=6 * (draws.std(0) / 200).max() + 1e-12)
     np.testing.assert_allclose((draws != 0).mean(0), kept, atol=0.02)
     assert np.all(draws[:, 2] == 0.9)
@@ -54,13 +53,10 @@ def test_sparsification_by_enumeration():
 def test_projection_has_the_stated_moments():
     c = np.array([1.0, 0, 0])
     u = np.array([0.6, 0.8, 0])
-    draws = project(DRAW, c, u, 50, 40_000)
+    draws = project(jax.random.key(2), c, u, 50, 40_000)
     assert draws.mean() == pytest.approx(0.6, abs=0.01)
     assert draws.var() * 50 == pytest.approx(1.36, rel=0.05)
 
 
-def test_the_bound_is_the_union_bound_over_codewords():
-    assert compression_bound(3, 4, 100, 0.1) == pytest.approx(union_deviation(100, 4**3, 0.1, sides=1))
+def test_the_largest_change_of_an_output():
     assert compressed_within(np.array([[1.0, 2.0]]), np.array([[1.5, 1.9]])) == pytest.approx(0.5)
-    with pytest.raises(ValueError, match="r ≥ 1"):
-        compression_bound(3, 0.5, 100, 0.1)

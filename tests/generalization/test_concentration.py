@@ -61,7 +61,7 @@ def test_bennett_exponent_keeps_its_accuracy(u):
 def test_bounds_at_known_values():
     # Reference run: mean 1, δ = 9.
     assert np.exp(c.log_chernoff_upper(1.0, 9.0)) == pytest.approx(6.3e-4, rel=1e-2)
-    assert np.exp(c.log_chernoff_small(1.0, 9.0)) == pytest.approx(1.9e-12, rel=2e-2)
+    assert c.log_chernoff_small(2.0, 1.5) == pytest.approx(-1.5)
     assert np.exp(c.both_sides(c.log_hoeffding(30.0, np.full(100, 2.0)))) == pytest.approx(2.2e-2, rel=2e-2)
     assert float(c.square_exponential_bound(0.5 * 7, 1 / 28)) == pytest.approx(2 / 3**0.5)
     assert c.log_bernstein(3.0, 2.0, 1.5) == pytest.approx(-4.5 / 3.5)
@@ -73,6 +73,20 @@ def test_bounds_are_differentiable_and_map():
     found = jax.vmap(c.log_bernstein, (0, None, None))(jnp.asarray([1.0, 2.0]), 1.0, 3.0)
     np.testing.assert_allclose(found, [-0.25, -2 / 3])
     assert jax.jit(c.hoeffding_radius)(100.0, 0.05) == pytest.approx((np.log(40) / 200) ** 0.5)
+
+
+def test_the_proxy_of_a_coin():
+    assert c.bernoulli_proxy(0.5) == 0.25
+    assert c.bernoulli_proxy(0.1) == pytest.approx(0.8 / (2 * np.log(9)))
+    near = 0.5 + np.array([1e-12, -1e-7, 1e-4])  # 1/4 − x²/3 + …, by atanh without cancellation
+    np.testing.assert_allclose(c.bernoulli_proxy(near), 0.25 - (near - 0.5) ** 2 / 3, rtol=1e-12)
+    assert c.bernoulli_proxy(1e-300) == pytest.approx(1 / (2 * 300 * np.log(10)), rel=1e-12)
+
+
+def test_the_radius_of_many_means_does_not_overflow():
+    many = c.hoeffding_radius(100, 0.1, sides=1, log_means=1e6 * np.log(2))
+    assert many == pytest.approx((1e6 * np.log(2) + np.log(10)) ** 0.5 / 200**0.5)
+    assert c.hoeffding_radius(100, 0.1, log_means=np.log(7)) == pytest.approx(c.hoeffding_radius(100, 0.1 / 7))
 
 
 def test_radius_samples_and_confidence_are_inverse():

@@ -8,7 +8,10 @@ import pytest
 from deeptheory.generalization.norm_bounds import (
     frobenius_product_bound,
     handbook_spectral_bound,
+    linear_margin_bound,
     neyshabur_bound,
+    path_norm_bound,
+    peeled_deviation,
     spectral_complexity,
     spectrally_normalized_bound,
     stable_rank_bound,
@@ -109,7 +112,46 @@ def test_bounds_on_a_diagonal_network_by_hand():
     assert neyshabur_bound(layers, radius=1.0, delta=0.1, **common) == pytest.approx(
         np.sqrt((capacity + np.log(2000)) / 100) / 0.5
     )
-    golowich = np.sqrt(5) * np.sqrt(18) * (np.sqrt(4 * np.log(2)) + 1) / 10
-    assert frobenius_product_bound(layers, size=1.0, delta=0.1, **common) == pytest.approx(
-        2 * golowich / 0.5 + np.sqrt(np.log(10) / 200)
+
+
+def test_bounds_of_networks_with_one_output_by_hand():
+    # Ratios of norm and margin are rounded up to powers of two: 8 = 2³ for both layers, 4 = 2² for the last alone.
+    layers = [np.diag([2.0, 1.0]), np.array([[1.0, 1.0]])]
+    common = dict(size=3.0, margin=0.5, samples=100, delta=0.1)
+    frobenius = np.sqrt(5) * np.sqrt(2) / 0.5
+    assert 4 < frobenius < 8
+    golowich = 3.0 * (np.sqrt(4 * np.log(2)) + 1) / 10
+    sure = 3 * np.sqrt(np.log(2 / (2 * 0.1 / (3 * 4 * 5))) / 200)
+    assert frobenius_product_bound(layers, **common) == pytest.approx(2 * golowich * 8 + sure)
+    assert 4 < path_norm(layers) / 0.5 < 8
+    assert path_norm_bound(layers, **common) == pytest.approx(2 * (3.0 * 2 * np.sqrt(2) / 10) * 8 + sure)
+    assert linear_margin_bound(layers[1:], **common) == pytest.approx(
+        2 * 0.3 * 4 + 3 * np.sqrt(np.log(2 / (2 * 0.1 / (3 * 3 * 4))) / 200)
     )
+    with pytest.raises(ValueError, match="for one output, got 2"):
+        frobenius_product_bound([np.eye(2)], **common)
+    with pytest.raises(ValueError, match="ratio"):
+        peeled_deviation(1.0, 0.0, samples=10, delta=0.1)
+
+
+def test_all_powers_of_two_together_cost_delta():
+    powers = np.arange(-200_000, 200_001)
+    assert np.sum(2 / (3 * (abs(powers) + 1.0) * (abs(powers) + 2.0))) == pytest.approx(1, abs=1e-5)
+
+
+def test_no_network_of_a_path_norm_fits_coins_better_than_its_complexity():
+    """The best of many networks with one hidden layer at path norm 1, on all 2⁶ coins, beside size·2√h/√n."""
+    draw, width = np.random.default_rng(0), 3
+    hidden = draw.standard_normal((4000, width, 3))
+    hidden /= np.linalg.norm(hidden, axis=2, keepdims=True)
+    features = np.maximum(hidden @ INPUTS.T, 0)
+    coins = np.array(list(product((-1.0, 1.0), repeat=6)))
+    # Of weights with norm 1 on given units the best has the norm of what the units see.
+    seen = np.linalg.norm(np.einsum("knu,cu->kcn", features, coins), axis=2) / 6
+    size = np.sqrt(np.mean(np.sum(INPUTS**2, axis=1)))
+    assert np.mean(seen.max(axis=0)) <= size * 2 * np.sqrt(width) / np.sqrt(6)
+
+
+def test_zeros_have_no_stable_rank():
+    with pytest.raises(ValueError, match="no stable rank"):
+        stable_rank(np.zeros((2, 3)))

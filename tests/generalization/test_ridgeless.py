@@ -9,6 +9,7 @@ import scipy.stats
 
 from deeptheory.generalization import ridgeless
 from deeptheory.randomness import generator
+from deeptheory.spectra import filters
 
 
 @pytest.mark.item("J7.3")
@@ -73,17 +74,17 @@ def test_operators_against_direct_solutions_and_exact_noise_averages(key, name):
     samples, features = design.shape
     labels, target = draw.standard_normal(samples), draw.standard_normal(features)
     if name == "ridge":
-        filter = ridgeless.ridge_filter(0.7)
+        filter = filters.ridge_filter(0.7)
         direct = np.linalg.solve(design.T @ design + 0.7 * np.eye(features), design.T @ labels)
     elif name == "gradient descent":
-        filter = ridgeless.gradient_descent_filter(0.01, 25)
+        filter = filters.gradient_descent_filter(0.01, 25)
         direct = np.zeros(features)
         for _ in range(25):
             direct = direct + 0.01 * design.T @ (labels - design @ direct)
     else:
-        filter = ridgeless.pseudo_inverse_filter
+        filter = filters.pseudo_inverse_filter
         direct = np.linalg.lstsq(design, labels)[0]
-    operator = ridgeless.spectral_operator(design, filter)
+    operator = filters.spectral_operator(design, filter)
     np.testing.assert_allclose(operator @ labels, direct, atol=1e-11)
     covariance = np.diag(np.arange(1.0, features + 1))
     noise = 0.6 * samples**0.5 * np.concatenate([np.eye(samples), -np.eye(samples)])
@@ -141,6 +142,7 @@ def test_infinite_at_the_threshold():
         assert ridgeless.gaussian_bias_variance(10, features).variance == np.inf
     assert ridgeless.gaussian_bias_variance(10, 10, noise=0.0).risk == 0
     assert ridgeless.limiting_bias_variance(1.0, signal=1.0, noise=1.0).risk == np.inf
+    assert ridgeless.limiting_bias_variance(1.0, signal=1.0, noise=0.0).risk == 0
 
 
 def test_minimum_above_the_threshold():
@@ -163,3 +165,15 @@ def test_bad_input_is_named():
         ridgeless.limiting_bias_variance(-1.0, signal=1.0, noise=1.0)
     with pytest.raises(ValueError, match="positive"):
         ridgeless.gaussian_bias_variance(0, 3)
+
+
+@pytest.mark.parametrize("rows", [3, 12])
+def test_filters_of_a_design_that_is_not_of_full_rank(rows):
+    design = np.random.default_rng(5).standard_normal((rows, 2)) @ np.random.default_rng(6).standard_normal((2, 6))
+    expected = np.linalg.pinv(design, rcond=1e-12)
+    for found in (
+        filters.pseudo_inverse(design),
+        filters.spectral_operator(design, filters.pseudo_inverse_filter),
+        filters.spectral_operator(design, filters.gradient_descent_filter(1e-2, 10**6)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from deeptheory.kernels.first_layer import first_layer_limit, first_layer_series, tangent_complexity
+from deeptheory.generalization.rademacher_bounds import kernel_label_complexity
+from deeptheory.kernels.first_layer import first_layer_limit, first_layer_series
 
 
 def sphere(count, dimension, seed):
@@ -43,5 +44,5 @@ def test_series_order_trace_and_complexity_of_a_linear_target():
     assert np.trace(gram) == pytest.approx(6)
     y = x @ beta
     by_hand = np.sqrt(2 * y @ np.linalg.inv(gram) @ y * np.trace(gram)) / 12
-    assert tangent_complexity(gram, y) == pytest.approx(by_hand)
+    assert kernel_label_complexity(gram, y) == pytest.approx(by_hand)
     assert by_hand <= 2 * np.sqrt(2) * np.linalg.norm(beta) / np.sqrt(12)

@@ -5,6 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import kstest
 
+from deeptheory.generalization.growth import linearly_separable
+from deeptheory.generalization.rademacher_bounds import kernel_label_complexity
 from deeptheory.kernels.activations import Erf, Relu
 from deeptheory.kernels.features import (
     feature_limit_kernel,
@@ -13,7 +15,6 @@ from deeptheory.kernels.features import (
     init_random_features,
     initial_law,
     laplace_kernel,
-    linearly_separable,
     polynomial_features,
     polynomial_kernel,
     quadratic_features,
@@ -27,7 +28,6 @@ from deeptheory.kernels.first_layer import (
     first_layer_gram,
     first_layer_limit,
     first_layer_series,
-    tangent_complexity,
 )
 from deeptheory.kernels.predictions import GaussianLaw
 
@@ -164,5 +164,6 @@ def test_complexity_of_a_linear_target(n, d):
     beta = RNG.standard_normal(d)
     gram = np.asarray(first_layer_limit(x))
     y = x @ beta
-    assert tangent_complexity(gram, y) == pytest.approx(np.sqrt(2 * y @ np.linalg.inv(gram) @ y * n / 2) / n, rel=1e-6)
-    assert tangent_complexity(gram, y) <= 2 * np.linalg.norm(beta) / np.sqrt(n)
+    found = kernel_label_complexity(gram, y)
+    assert found == pytest.approx(np.sqrt(2 * y @ np.linalg.inv(gram) @ y * n / 2) / n, rel=1e-6)
+    assert found <= 2 * np.linalg.norm(beta) / np.sqrt(n)

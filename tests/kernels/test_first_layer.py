@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from deeptheory.generalization.rademacher_bounds import kernel_label_complexity, label_energy
 from deeptheory.kernels.activations import Numerical
 from deeptheory.kernels.first_layer import (
     first_layer_coefficient,
@@ -17,8 +18,6 @@ from deeptheory.kernels.first_layer import (
     first_layer_outputs,
     first_layer_series,
     init_first_layer,
-    label_energy,
-    tangent_complexity,
     train_first_layer,
 )
 
@@ -116,6 +115,6 @@ def test_label_energy_is_the_least_squared_norm_that_fits():
     assert label_energy(features @ features.T, y) == pytest.approx(float(least @ least), rel=1e-10)
     both = label_energy(features @ features.T, np.stack([y, 2 * y]))
     np.testing.assert_allclose(both, [least @ least, 4 * least @ least], rtol=1e-10)
-    assert tangent_complexity(np.diag([2.0, 3.0]), np.array([2.0, 3.0])) == pytest.approx(np.sqrt(2 * 5 * 5) / 2)
+    assert kernel_label_complexity(np.diag([2.0, 3.0]), np.array([2.0, 3.0])) == pytest.approx(np.sqrt(2 * 5 * 5) / 2)
     # Of a singular kernel only what lies in its range counts.
     assert label_energy(np.diag([2.0, 0.0]), np.array([3.0, 5.0])) == pytest.approx(4.5)

@@ -1,4 +1,4 @@
-"""Spectral matching, Grönwall's bound and sub-Gaussian constants against enumeration and closed forms."""
+"""Spectral matching and Grönwall's bound against enumeration and closed forms."""
 
 from itertools import permutations
 
@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from deeptheory.kernels.inequalities import (
-    bounded_variance_proxy,
     gronwall_bound,
     random_normal_matrix,
     spectral_matching,
-    sub_gaussian_variance,
-    two_point_variance_proxy,
 )
 
 
@@ -31,17 +28,3 @@ def test_matching_is_the_best_of_all_permutations(key):
 def test_gronwall_bound_of_a_cosine():
     times = np.array([0.3, 1.0, 2.5])
     np.testing.assert_allclose(gronwall_bound(np.cos, -2.0, times), -2 * np.exp(np.sin(times)), rtol=1e-12)
-
-
-def test_sub_gaussian_constants():
-    assert sub_gaussian_variance(lambda r: np.log(np.cosh(r)), variance=1.0) == pytest.approx(1.0)
-    assert sub_gaussian_variance(lambda r: 0.5 * r**2, variance=0.2) == pytest.approx(1.0)
-    assert two_point_variance_proxy(0.5) == 0.25
-    assert two_point_variance_proxy(0.2) == pytest.approx(two_point_variance_proxy(0.8))
-    assert two_point_variance_proxy(0.1) == pytest.approx(0.8 / (2 * np.log(9)))
-    assert bounded_variance_proxy(-1.0, 1.0) == 1.0
-    assert bounded_variance_proxy(-1.0, 2.0) == np.var([-1.0, 2.0])
-    with pytest.raises(ValueError, match="strictly between"):
-        two_point_variance_proxy(1.0)
-    with pytest.raises(ValueError, match="interval"):
-        bounded_variance_proxy(1.0, 0.0)

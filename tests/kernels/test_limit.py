@@ -177,12 +177,19 @@ def test_gradients_are_finite_on_and_off_the_diagonal_and_at_zero(key):
     assert np.isfinite(jax.grad(total)(x)).all()
 
 
-def test_zero_inputs_are_fine(key):
+def test_zero_inputs_need_a_bias(key):
     x = inputs(key, 3, 4)
     x[1] = 0
-    kernel = k.limit_kernel(k.serial(k.Dense(1), k.Relu(), k.Dense(1)), x)
+    kernel = k.limit_kernel(k.serial(k.Identity(), k.Dense(1, b_std=0.3), k.Relu(), k.Dense(1)), x)
     assert np.isfinite(kernel.ntk).all()
-    np.testing.assert_array_equal(kernel.nngp[1], 0)
+    np.testing.assert_allclose(kernel.nngp[1, 1], 0.3**2 / 2, rtol=1e-12)
+    for first in (
+        k.Dense(1),
+        k.Dense(1, b_std=0.0),
+        k.serial(k.FanOut(2), k.parallel(k.Dense(1), k.Dense(1, 1.0, 1.0)), k.FanInSum()),
+    ):
+        with pytest.raises(ValueError, match="row 1 of other is zero"):
+            k.limit_kernel(k.serial(first, k.Relu(), k.Dense(1)), x[:1], x)
 
 
 @pytest.mark.parametrize(

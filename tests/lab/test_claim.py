@@ -1,17 +1,18 @@
 """Claims, their settings, their controls, and the verdict that follows from all of it."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import lab_example as example
 import numpy as np
 import pytest
-from annotated_types import Interval
+from annotated_types import Interval, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeptheory.lab import Law, Trials, claim
-from deeptheory.lab.parameters import Parameter
+from deeptheory.lab import Count, Law, Sizes, Trials, claim
+from deeptheory.lab.parameters import Parameter, control_named
 from deeptheory.lab.run import Run, execute
 from deeptheory.randomness import generator
 
@@ -114,8 +115,8 @@ def test_full_size_and_settings():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"trials": -5}, "trials must be a whole number from 8 to 1e\\+06, not -5"),
-        ({"trials": 10**12}, "from 8 to 1e\\+06"),
+        ({"trials": -5}, "trials must be a whole number from 8 to 1000000, not -5"),
+        ({"trials": 10**12}, "from 8 to 1000000"),
         ({"trials": 10.5}, "whole number"),
         ({"rate": float("nan")}, "rate must be a number from 0.1 to 10, not nan"),
         ({"rate": "fast"}, "not fast"),
@@ -169,3 +170,76 @@ def test_a_sweep_is_a_labelled_grid():
     assert dict(swept.sizes) == {"rate": 2, "trials": 1, "seed": 2}
     assert np.allclose(swept["mean_observed"].mean("seed").squeeze(), [2.0, 0.5], rtol=0.05)
     assert (swept["verdict"] == 1).all()
+
+
+def test_a_control_run_in_the_claims_place_says_so():
+    run = execute(example.exponential_mean, control="Shifted")
+    assert (run.control, run.verdict, run.as_expected, run.items) == ("shifted draws", "refuted", True, {})
+    assert run.json()["control"] == "shifted draws"
+    assert example.exponential_mean.check(trials=1000).control is None
+
+
+def test_the_example_of_the_docs_imports_what_exists():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "claims.md").read_text()
+    lines = [line for line in text.split("```python\n")[1].splitlines() if line.startswith(("from", "import"))]
+    assert len(lines) > 4
+    exec("\n".join(lines), {})
+
+
+def test_a_run_without_evidence_is_json_too():
+    run = example.exponential_mean.check(rate=9.5)
+    assert run.verdict == "inconclusive"
+    assert run.json()["evidence"] == {}
+
+
+def test_a_control_is_named_exactly_or_by_its_only_beginning():
+    known = ("norm", "norm squared", "half")
+    assert control_named("claim", "NORM", known) == "norm"
+    assert control_named("claim", "ha", known) == "half"
+    with pytest.raises(ValueError, match="2 controls that begin with 'nor': norm; norm squared"):
+        control_named("claim", "nor", known)
+    with pytest.raises(ValueError, match="no control 'x'; it has: norm; norm squared; half"):
+        control_named("claim", "x", known)
+
+
+def test_what_a_library_says_about_settings_is_said_with_claim_and_settings():
+    @claim(items={}, says="Nothing.")
+    def draws_too_few(*, columns: Count = 5):
+        if columns < 4:
+            np.zeros(columns - 5)
+        raise MemoryError
+
+    with pytest.raises(ValueError, match="draws_too_few does not run with columns=3: negative dimensions"):
+        draws_too_few.check(columns=3)
+    with pytest.raises(ValueError, match="draws_too_few does not run with columns=9: out of memory"):
+        draws_too_few.check(columns=9)
+    with pytest.raises(MemoryError):
+        draws_too_few.check()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31, 2**70, 1.5, "a", True, None])
+def test_a_seed_is_a_whole_number_in_its_range(seed):
+    with pytest.raises(ValueError, match="seed must be a whole number from 0 to 2147483647, not"):
+        example.square_exponent.check(seed=seed)
+    with pytest.raises(ValueError, match="seed must be"):
+        example.means_inequality.falsify(seed=seed)
+
+
+def test_sizes_increase_and_may_need_company():
+    @claim(items={}, says="Nothing.")
+    def grows(*, sizes: Annotated[Sizes, MinLen(3)] = (2, 4, 8)):
+        raise AssertionError
+
+    for sizes in ((8, 4, 2), (2, 2, 3), (2, 4)):
+        with pytest.raises(ValueError, match="from 2 to 100000, at least 3 separated by commas, increasing, not"):
+            grows.settings({"sizes": sizes})
+    assert grows.settings({"sizes": [3, 5, 7]}) == {"sizes": (3, 5, 7)}
+
+
+@pytest.mark.parametrize(
+    ("grids", "sentence"),
+    [({"rate": []}, "the axis rate has no values"), ({"seeds": 0}, "seeds must be"), ({"seeds": 1.5}, "seeds must be")],
+)
+def test_an_empty_sweep_is_refused(grids, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        example.exponential_mean.sweep(**grids)

@@ -108,6 +108,15 @@ def test_ensemble_is_the_image_of_the_initial_process(t):
         np.testing.assert_allclose(law.covariance, decay @ SIGMA[:N, :N] @ decay, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("t", [2.0, None])
+def test_a_first_call_inside_a_compiled_function_leaves_nothing_behind(t):
+    network = nt.stax.serial(nt.stax.Dense(1, b_std=0.1), nt.stax.Erf(), nt.stax.Dense(1))
+    x = np.linspace(-1, 1, 5)[:, None]
+    predict = nt.predict.gradient_descent_mse_ensemble(network[2], x[:3], x[:3] ** 2, diag_reg=1e-3)
+    inside = jax.jit(lambda test: predict(t, test, "ntk"))(x[3:])
+    np.testing.assert_allclose(predict(t, x[3:], "ntk"), inside, rtol=1e-10)
+
+
 def test_inference():
     train = SimpleNamespace(nngp=SIGMA[:N, :N], ntk=TRAIN)
     cross = SimpleNamespace(nngp=SIGMA[N:, :N], ntk=CROSS)

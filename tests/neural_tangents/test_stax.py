@@ -37,6 +37,36 @@ def test_a_network_as_users_write_it(key):
     np.testing.assert_allclose(both.ntk, kernel_fn(x, y, "ntk"))
 
 
+def joined(fan_in, *widths):
+    return stax.serial(stax.FanOut(len(widths)), stax.parallel(*map(stax.Dense, widths)), fan_in)
+
+
+HYPERPARAMETERS = {
+    "weights": lambda v: (stax.Dense(1, W_std=v, b_std=0.3), stax.Relu()),
+    "biases": lambda v: (stax.Dense(1, b_std=v), stax.Relu()),
+    "standard": lambda v: (stax.Dense(3, v, v, parameterization="standard"), stax.Sign()),
+    "rectifier": lambda v: (stax.Dense(1), stax.ABRelu(v, 1.0)),
+    "erf": lambda v: (stax.Dense(1), stax.Erf(v, v, v)),
+    "cosine": lambda v: (stax.Dense(1), stax.Cos(v, v, v)),
+    "rbf": lambda v: (stax.Dense(1), stax.Rbf(v)),
+    "gaussian": lambda v: (stax.Dense(1), stax.Gaussian(v, -v)),
+    "polynomial": lambda v: (stax.Dense(1), stax.Polynomial([1.0, v, v])),
+    "dropout": lambda v: (stax.Dense(1), stax.Dropout(v)),
+}
+
+
+@pytest.mark.parametrize("make", HYPERPARAMETERS.values(), ids=HYPERPARAMETERS)
+def test_kernels_are_functions_of_hyperparameters(make):
+    x = np.random.default_rng(0).standard_normal((3, 4))
+
+    def total(value):
+        return stax.serial(*make(value), stax.Dense(1))[2](x, None, "ntk").sum()
+
+    value, slope = jax.jit(jax.value_and_grad(total))(0.7)
+    np.testing.assert_allclose(value, total(0.7), rtol=1e-12)
+    np.testing.assert_allclose(slope, (total(0.7 + 1e-5) - total(0.7 - 1e-5)) / 2e-5, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("message", "make"),
     [
@@ -47,6 +77,20 @@ def test_a_network_as_users_write_it(key):
         ("train", lambda: stax.Dropout(0.5, "training")),
         ("batch", lambda: stax.Index(stax.Slice[0, :])),
         ("one constant", lambda: stax.DotGeneral(lhs=1.0, rhs=2.0)),
+        ("no argument diagonal_spatiall", lambda: stax.Dense(1)[2](np.ones((2, 2)), diagonal_spatiall=True)),
+        ("every input with itself", lambda: stax.Dense(1)[2](np.ones((2, 2)), diagonal_batch=False)),
+        ("not several", lambda: stax.parallel(stax.Dense(1), stax.Dense(1))[2]((np.ones((2, 2)), np.ones((2, 2))))),
+        ("W_std must be a finite number", lambda: stax.Dense(2, float("nan"))),
+        ("branches of FanOut", lambda: stax.FanOut(0)),
+        ("extent of ImageResize", lambda: stax.ImageResize((-1, -1, 8, -1), "linear")),
+        ("out of bounds", lambda: stax.Index(stax.Slice[:, 9])[2](np.ones((2, 5, 3)))),
+        ("equal width", lambda: joined(stax.FanInProd(), 2, 3)[2](np.ones((2, 5)))),
+        ("of one shape", lambda: joined(stax.FanInProd(), 2, 3)[0](jax.random.key(0), (2, 5))),
+        ("no axis 7", lambda: joined(stax.FanInConcat(7), 2, 3)[2](np.ones((2, 5)))),
+        (
+            "not 7",
+            lambda: stax.GlobalSelfAttention(2, 2, 2, 1, pos_emb_type="SUM", n_chan_pos_emb=7)[2](np.ones((1, 2, 3))),
+        ),
     ],
 )
 def test_what_is_not_supported_says_so(message, make):
@@ -110,6 +154,8 @@ def test_lists_of_edges_and_decoded_graphs(key):
     np.testing.assert_allclose(listed[1](parameters, x, pattern=edges), plain, rtol=1e-12)
     np.testing.assert_allclose(decoded[1](parameters, x, pattern=dense / 2), plain, rtol=1e-12)
     kernel = network[2](x, None, "nngp", pattern=(dense, dense))
+    backwards = stax.serial(stax.Dense(5), stax.Relu(), stax.Aggregate(aggregate_axis=-2))
+    np.testing.assert_allclose(backwards[2](x, None, "nngp", pattern=(dense, dense)), kernel, rtol=1e-12)
     np.testing.assert_allclose(listed[2](x, None, "nngp", pattern=(edges, edges)), kernel, rtol=1e-12)
 
 

@@ -88,3 +88,10 @@ def test_mean_hitting_time_between_levels_approaches_the_limiting_dynamics():
 def test_chain_reports_peak_and_unfinished_runs(key):
     run = overlap_chain(key, hermite_link(3), dimension=400, step=0.01, replicas=16, max_steps=700, levels=(0.2, 0.9))
     assert np.isinf(run.times[1]).all() and (run.peak >= np.abs(run.overlap)).all()
+
+
+def test_sizes_that_have_no_chain_are_refused(key):
+    with pytest.raises(ValueError, match="steps must be positive, got 0"):
+        spherical_sgd(key, hermite_link(1), dimension=8, step=0.1, steps=0)
+    with pytest.raises(ValueError, match="dimension must be at least 3, got 2"):
+        overlap_chain(key, hermite_link(1), dimension=2, step=0.1)

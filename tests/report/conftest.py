@@ -178,6 +178,7 @@ def one_off(pieces):
 
 @draws_itself.figure
 def own_figure(pieces):
+    """Squares of the widths."""
     import altair as alt
 
     records = [{"x": float(x), "y": float(x) ** 2} for x in pieces["only"].left]

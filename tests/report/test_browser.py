@@ -156,6 +156,17 @@ def test_finding_and_saving(plain, site):
     plain.get_by_placeholder("Find by name").fill("thm 7.4")
     shown = plain.locator(".claims tbody tr:visible")
     assert shown.count() == 1 and "Ridgeless risk" in shown.inner_text()
+    assert plain.locator(".count").inner_text() == "1 of 10"
+    for typed, found in (("7.4 ridgeless", 1), ("7.41", 0), ("rídgeless–risk", 1), ("risk sigma", 1)):
+        plain.get_by_placeholder("Find by name").fill(typed)
+        assert shown.count() == found, typed
+    plain.get_by_placeholder("Find by name").fill("")
+    plain.get_by_label("Show verdicts").select_option("verdict:inconclusive")
+    assert 0 < shown.count() == plain.locator(".claims tbody tr:visible .verdict.inconclusive").count()
+    plain.get_by_label("Show books").select_option("book:lucchi")
+    assert 0 < shown.count() < 10
+    plain.get_by_label("Show books").select_option("book:jagannath")
+    plain.get_by_label("Show verdicts").select_option("verdict:holds")
     plain.get_by_placeholder("Find by name").fill("no such thing")
     assert plain.get_by_text("Nothing matches").is_visible()
     plain.goto((site / "books/jagannath.html").as_uri())
@@ -168,3 +179,19 @@ def test_finding_and_saving(plain, site):
     with plain.expect_download() as saved:
         plain.locator("button.save").first.click()
     assert saved.value.suggested_filename == "draws_itself.svg"
+    assert "var(--" not in saved.value.path().read_text()  # colours a page without our style sheet has
+
+
+def test_figures_keep_what_they_are_and_print_unfolded_on_white(browser, site):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark", offline=True)
+    page = context.new_page()
+    page.goto((site / "claims/draws_itself.html").as_uri())
+    page.wait_for_function("!document.querySelector('.chart:not([data-drawn])')", timeout=60_000)  # folded ones too
+    labels = page.evaluate("Array.from(document.querySelectorAll('.chart')).map((c) => c.getAttribute('aria-label'))")
+    assert all(labels) and "Squares of the widths" in labels[0]
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("Array.from(document.querySelectorAll('details')).every((each) => each.open)")
+    page.emulate_media(media="print")
+    ink = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
+    assert page.evaluate(ink) == "rgb(29, 31, 35)"
+    context.close()

@@ -1,12 +1,18 @@
 """Every kind of evidence has a figure that is valid Vega-Lite, small, and says what the evidence says."""
 
+import inspect
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from deeptheory.lab import Chance, Distribution, Evidence, Inequality, Law
+from deeptheory.lab import Chance, Distribution, Evidence, Exact, Identity, Inequality, Law, Share
+from deeptheory.lab.catalogue import claims_in
+from deeptheory.lab.evidence import NEVER
 from deeptheory.report import figure, figures
+from deeptheory.report.drawings import canvas
 from deeptheory.report.drawings.values import axes, rows, spread, thin
 from deeptheory.report.figures import DEFAULTS, default, drawn
 
@@ -92,6 +98,89 @@ def test_extremes_survive_thinning():
     assert len(shown) < 1000 and 0.99 in shown and 1e-9 in shown
     ring = next(layer for layer in spec["layer"] if layer["mark"].get("size") == 170)["data"]["values"]
     assert ring[0]["quantity"] == 0.5  # tightest relative to its bound, which is smallest at the first instance
+
+
+@pytest.mark.parametrize("bound", [0.0, np.linspace(-1.0, 1.0, 50), np.geomspace(1e-20, 1.0, 50)])
+def test_only_violations_lie_in_the_shaded_region(bound):
+    error = np.linspace(0.1, 0.2, 50)[::-1]
+    beyond = np.linspace(-1.0, 0.9, 50) * error
+    piece = Inequality(bound + beyond, np.broadcast_to(bound, 50), error=error)
+    assert piece.judge().verdict == "holds"
+    for moved, inside in ((piece, 0), (Inequality(bound + beyond + 0.05, piece.bound, error=error), None)):
+        drawn = default(moved)
+        region = marks(drawn.spec, "area")[0]["data"]["values"]
+        shown = drawn.spec["data"]["values"]
+        edge = np.interp([at["place"] for at in shown], *([at[name] for at in region] for name in ("place", "beyond")))
+        found = sum(at["shown"] > height + 1e-9 for at, height in zip(shown, edge, strict=True))
+        violated = np.sum(np.asarray(moved.quantity) > np.asarray(moved.bound) + error)
+        assert found == (violated if inside is None else 0)
+        assert "grey strip" in drawn.caption and len(marks(drawn.spec, "area")) == 2
+
+
+def test_probability_zero_is_no_number_of_the_axis():
+    quantity = np.asarray([-1.0, -2.0, NEVER, -3.0])
+    drawn = default(Inequality(quantity, np.asarray([-0.5, -1.0, -1.5, -2.0]), log=True))
+    assert min(record["quantity"] for record in drawn.spec["data"]["values"]) == -3.0
+    assert drawn.caption.endswith("Not drawn: 1 instance of probability zero.")
+
+
+@pytest.mark.parametrize(("points", "along", "kind"), [(4, "gamma", "tick"), (12, "gamma", "line"), (12, "", "tick")])
+def test_a_line_joins_predictions_only_along_a_curve(points, along, kind):
+    gammas = np.linspace(0.1, 2.0, points)
+    predicted = 1 / np.abs(1 - gammas)
+    observed = np.random.default_rng(0).normal(predicted[:, None], 0.1, (points, 20))
+    spec = default(Law(predicted, observed, along={along: gammas} if along else {}, exact=True)).spec["vconcat"][0]
+    assert [layer["mark"]["type"] for layer in spec["layer"]][1] == kind
+
+
+def test_axes_of_probabilities_end_with_them():
+    for piece in (Chance([1, 30], 2000, np.asarray([0.001, 0.9])), Share(np.asarray([5, 1990]), 2000, 0.5)):
+        low, high = default(piece).spec["vconcat"][0]["layer"][-1]["encoding"]["x"]["scale"]["domain"]
+        assert 0 <= low < high <= 1
+
+
+def test_labels_tell_neighbours_apart():
+    near = canvas.labels("", {"domain": [1.07911, 1.07919]})
+    assert near["format"] == ",~f"  # Vega gives it the digits its steps need
+    assert canvas.tens(1e4) == "10,000" and canvas.tens(2e-7) == "2·10⁻⁷" and canvas.tens(1e12) == "10¹²"
+    assert "10⁻⁹" in canvas.labels("", {"domain": [0.0, 3e-9]})["labelExpr"]
+    short = canvas.scale([5.0, 5.0 + 1e-13])["domain"]
+    assert short == [4.5, 5.5]
+    for low, high in ((0.45, 0.7), (3.0, 11.0), (90.0, 130.0), (1e-9, 1.0)):
+        inside = [value for value in canvas.round_numbers((low, high)) if low <= value <= high]
+        assert len(inside) >= 2, (low, high)
+
+
+def test_a_gap_of_nothing_is_labelled_as_at_most():
+    gaps = default(Identity(np.ones(5), np.ones(5))).spec["vconcat"][-1]["layer"][-1]["encoding"]["y"]["axis"]
+    assert '"\\u2264 0.0001"' in gaps["labelExpr"]
+
+
+def test_enumerations_of_few_values_are_told():
+    told = default(Exact(np.arange(40) % 2, np.arange(40) % 2)).lines
+    assert told == ("0: 20 times in both", "1: 20 times in both")
+    assert default(Exact([3], [4])).lines == ("3  ≠  4",)
+
+
+def test_series_have_colours_of_their_own():
+    assert not {canvas.OBSERVED, canvas.PREDICTED, canvas.RIVAL} & set(canvas.SERIES)
+    assert len(set(canvas.THEME["range"]["category"])) == 8
+
+
+def test_axes_are_named_after_the_piece_and_the_parameter(runs):
+    run = replace(runs["errors_fall"], parameters={"widths": [8, 16, 32, 64, 128]})
+    top, below = drawn(run)["rate"].spec["vconcat"]
+    assert top["layer"][-1]["encoding"]["y"]["axis"]["title"] == "rate"
+    assert below["layer"][-1]["encoding"]["x"]["axis"]["title"] == "width"
+
+
+def test_every_own_drawing_says_what_it_shows():
+    own = [claim for claim in claims_in() if claim.drawing is not None]
+    assert len(own) >= 17
+    for claim in own:
+        assert (claim.drawing.__doc__ or "").strip().endswith("."), claim.name
+        written = inspect.getsource(claim.drawing)
+        assert not re.search(r"""color=["'](black|gray|grey|purple|red|blue)""", written), claim.name
 
 
 def test_a_violation_lies_in_the_shaded_region():

@@ -107,3 +107,8 @@ def test_the_books_convert():
     ]
     failed = [text for text in texts if "<code>" in typeset(text) and "<code>" not in text]
     assert not failed
+
+
+def test_names_of_several_letters_stand_upright():
+    assert ">KL<" in formula(r"KL(Q\|P)") and ">KL<" in formula(r"\mathrm{KL}(Q\|P)")
+    assert ">out<" in formula(r"\|w_{out}\|^2") and ">ij<" not in formula("a_{ij}")

@@ -3,6 +3,7 @@
 import json
 import re
 import tempfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,10 +11,12 @@ from urllib.parse import unquote
 import pytest
 
 import deeptheory.books as books
+from deeptheory.lab.catalogue import catalogue
 from deeptheory.report import pages, run_html, write
 from deeptheory.report.folder import MARKER
 from deeptheory.report.highlight import highlighted
-from deeptheory.report.wording import heading, seconds, spoken
+from deeptheory.report.mathml import typeset
+from deeptheory.report.wording import clipped, findable, heading, seconds, sentence, spoken
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 
@@ -204,6 +207,55 @@ def test_wording():
     assert spoken("exponent -1.000 < 2e+03") == "exponent −1.000 &lt; 2\u00a0·\u00a010<sup>3</sup>"
     assert spoken("max-margin, A-1, x2e3") == "max-margin, A-1, x2e3"
     assert seconds(0.0312) == "0.031 s" and seconds(177.2) == "177 s"
+
+
+def test_variables_keep_their_letter():
+    assert heading("p = 2") == "p = 2" and heading("d=1") == "d=1" and heading("γ < 1") == "γ < 1"
+    assert heading("a_bound") == "A bound" and heading("risk") == "Risk" and heading("n") == "n"
+    assert sentence("the link holds") == "The link holds." and sentence("p = 2: broken") == "p = 2: broken."
+
+
+def test_powers_and_indices_without_formulas():
+    assert spoken("size^-0.5 ± 1") == "size<sup>−0.5</sup> ± 1"
+    assert typeset("n^(−β/(2β+d)), 1/λ_max < e^{−t}") == (
+        "n<sup>−β/(2β+d)</sup>, 1/λ<sub>max</sub> &lt; e<sup>−t</sup>"
+    )
+    assert typeset("jax_enable_x64, A_1") == "jax_enable_x64, A<sub>1</sub>"
+    for entry in catalogue().claims.values():
+        for control in entry.controls:
+            plain = re.sub(r"<math.*?</math>", "", typeset(str(control["name"])))
+            assert not re.search(r"[_^{}\\\\$]", plain), control["name"]
+
+
+def test_texts_are_clipped_between_words_and_outside_formulas():
+    text = "The risk of " + r"$\frac{a}{b} + c$" + " tends to something else"
+    assert clipped(text, 20) == "The risk of …" and clipped(text, 35).endswith("tends …")
+    assert clipped("short") == "short" and findable(r"Risk $\sigma^2_n$", "A_b") == "risk sigma 2 n a b"
+
+
+def test_a_run_of_an_earlier_version_says_so(runs, small, tmp_path):
+    stale = replace(runs["chances"], source="another", made=1_763_200_000.0)
+    index = write(tmp_path / "pages", [stale, runs["sums_agree"]], **small)
+    page = Page((index.parent / "claims/chances.html").read_text("utf-8")).words
+    assert "made by an earlier version of this claim" in page and "Run on 15 November 2025" in page
+    listed = Page(index.read_text("utf-8")).words
+    assert listed.count("made by an earlier version of this claim") == 1
+    fresh = Page((index.parent / "claims/sums_agree.html").read_text("utf-8")).words
+    assert "earlier version" not in fresh and "Run on" not in fresh
+
+
+def test_figures_are_described_with_their_outcome(site):
+    text = (site / "claims/errors_fall.html").read_text("utf-8")
+    specs = [json.loads(found) for found in re.findall(r'class="spec">(.*?)</script>', text, re.DOTALL)]
+    assert len(specs) == 6 and all(". " in spec["description"] for spec in specs)
+    assert "rate, holds: exponent -1.0" in specs[0]["description"]
+    own = (site / "claims/draws_itself.html").read_text("utf-8")
+    assert "Squares of the widths." in Page(own).words
+
+
+def test_what_no_book_has_has_no_section_of_books(runs, small, tmp_path):
+    index = write(tmp_path / "pages", [replace(runs["chances"], items={})], **small)
+    assert "In the books" not in Page((index.parent / "claims/chances.html").read_text("utf-8")).words
 
 
 def test_source_is_coloured_and_escaped():

@@ -14,6 +14,7 @@ from deeptheory.robustness.smoothing import (
     certified_radius,
     certify,
     clopper_pearson_lower,
+    clopper_pearson_upper,
     gaussian_draws,
     gaussian_grid,
     halfspace_probability,
@@ -51,6 +52,8 @@ def test_lower_limit_and_its_failure_probability_by_direct_summation():
         limit = float(clopper_pearson_lower(count, 50, 0.05))
         assert binom.sf(count - 1, 50, limit) == pytest.approx(0.05, rel=1e-9)
     assert float(clopper_pearson_lower(0, 50, 0.05)) == 0.0
+    assert binom.cdf(7, 50, float(clopper_pearson_upper(7, 50, 0.05))) == pytest.approx(0.05)
+    assert float(clopper_pearson_upper(50, 50, 0.05)) == 1.0
     for p in (0.03, 0.5, 0.91):
         wrong = [k for k in range(31) if float(clopper_pearson_lower(k, 30, 0.1)) > p]
         expected = binom.pmf(wrong, 30, p).sum() if wrong else 0.0
@@ -59,7 +62,7 @@ def test_lower_limit_and_its_failure_probability_by_direct_summation():
 
 def test_certificate_abstains_without_a_majority():
     selection, counts = np.array([[5, 6], [0, 9]]), np.array([[50, 50], [0, 100]])
-    labels, radii = certify(selection, counts, beta=0.5, alpha=0.05)
+    labels, radii = certify(selection, counts, beta=0.5, delta=0.05)
     np.testing.assert_array_equal(labels, [-1, 1])
     np.testing.assert_allclose(radii, [0.0, 0.5 * ndtri(0.05 ** (1 / 100))], rtol=1e-9)
 
@@ -120,5 +123,5 @@ def test_field_of_a_half_plane():
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="beta must be positive, got -1"):
         certified_radius(0.9, 0.1, -1.0)
-    with pytest.raises(ValueError, match=r"dimension must lie in 1\.\.4"):
+    with pytest.raises(ValueError, match=r"dimension must lie in \[1, 4\]"):
         gaussian_grid(7, 10)

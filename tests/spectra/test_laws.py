@@ -7,14 +7,12 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.optimize
 
 from deeptheory.spectra import edges, free_convolution, ridge_path, self_consistent, semicircle, spiked
-from deeptheory.spectra.marchenko_pastur import (
-    marchenko_pastur_edges,
-    marchenko_pastur_moment,
-    marchenko_pastur_pdf,
-    sample_covariance_eigenvalues,
-)
+from deeptheory.spectra.filters import pseudo_inverse
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_moment, marchenko_pastur_pdf
+from deeptheory.spectra.spectral_measure import sample_covariance_eigenvalues
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes, stieltjes_transform
 
 pytestmark = pytest.mark.slow
@@ -65,6 +63,71 @@ def test_general_population_mass_moments_and_edges(ratio):
     assert len(intervals) == (2 if ratio == 0.1 else 1)
 
 
+@pytest.mark.parametrize("ratio", (0.02, 0.5, 3.0))
+@pytest.mark.parametrize("population", (np.linspace(1, 2, 10), np.geomspace(1, 50, 40), np.repeat([1.0, 9.0], 7)))
+def test_edges_of_many_and_of_repeated_eigenvalues(population, ratio):
+    weights = np.full(len(population), 1 / len(population))
+    intervals = self_consistent.general_edges(population, weights, ratio)
+    # Straight from the equation: on the support one root is complex, elsewhere none.
+    x = np.linspace(0.003, 1.1 * intervals[-1, 1], 250)
+    roots = self_consistent._companion(x, population, weights, ratio)
+    inside = ((x[:, None] > intervals[:, 0]) & (x[:, None] < intervals[:, 1])).any(1)
+    distance = abs(x[:, None] - intervals.ravel()).min(1)
+    clear = distance > 1e-3 * x
+    np.testing.assert_array_equal((roots.imag > 1e-4 * abs(roots))[clear], inside[clear])
+    # Lengths change with the unit and nothing else does.
+    small = self_consistent.general_edges(1e-9 * population, weights, ratio)
+    np.testing.assert_allclose(small, 1e-9 * intervals, rtol=1e-12)
+    density = 1e-9 * self_consistent.general_pdf(1e-9 * x, 1e-9 * population, weights, ratio)
+    np.testing.assert_allclose(density, self_consistent.general_pdf(x, population, weights, ratio), atol=1e-6)
+
+
+@pytest.mark.parametrize("ratio", (0.3, 1.0, 2.5))
+def test_effective_ridge_is_the_reciprocal_companion(ratio):
+    population, weights = np.asarray([0.5, 3.0]), np.asarray([0.6, 0.4])
+    for ridge in (0.01, 0.4, 7.0):
+        # The equation of the companion transform by bracketing, and its slope by differences.
+        def companion(z):
+            return scipy.optimize.brentq(
+                lambda v: self_consistent.silverstein_inverse(v, population, weights, ratio) + z, 1e-6, 1e6, xtol=1e-15
+            )
+
+        value, slope = self_consistent.effective_ridge(ridge, population, weights, ratio)
+        assert value == pytest.approx(1 / companion(ridge), rel=1e-9)
+        step = 1e-4 * ridge
+        change = 1 / companion(ridge + step) - 1 / companion(ridge - step)
+        assert slope == pytest.approx(change / (2 * step), rel=1e-6)
+    # A null direction changes what counts as a dimension and nothing else.
+    padded = self_consistent.effective_ridge(0.4, [0, 0.5, 3], [0.5, 0.3, 0.2], 2 * ratio)
+    np.testing.assert_allclose(padded, self_consistent.effective_ridge(0.4, population, weights, ratio), rtol=1e-13)
+    # Without ridge: nothing up to as many dimensions as samples, and beyond the root of a Σ wt/(t + κ) = 1.
+    value, _ = self_consistent.effective_ridge([0.0, 1e-14], population, weights, ratio)
+    if ratio > 1:
+        assert ratio * (weights * population / (population + value[0])).sum() == pytest.approx(1, rel=1e-12)
+    else:
+        assert value[0] == 0
+    assert value[1] == pytest.approx(value[0], abs=1e-6)
+    with pytest.raises(ValueError, match="ridge"):
+        self_consistent.effective_ridge(-1.0, population, weights, ratio)
+    with pytest.raises(ValueError, match="weights"):
+        self_consistent.effective_ridge(1.0, population, 2 * weights, ratio)
+
+
+def test_numbers_of_every_kind():
+    one = np.asarray([0.5, 1.0])
+    for law in (semicircle.semicircle_pdf, semicircle.semicircle_cdf, semicircle.circular_radius_cdf):
+        np.testing.assert_array_equal(law([0.5, 1]), law(one))
+        assert law(0.5) == law(one)[0]
+        assert law(1) == law(np.asarray([1]))[0] == law(one)[1]
+    assert semicircle.circular_radius_cdf(-0.5) == 0
+    assert semicircle.semicircle_stieltjes([1j, 2])[1] == semicircle.semicircle_stieltjes(2)
+    assert stieltjes_transform([1, 2], 1j) == stieltjes_transform(np.asarray([1.0, 2.0]), np.asarray(1j))
+    assert marchenko_pastur_stieltjes([-1], 0.5)[0] == marchenko_pastur_stieltjes(-1.0, 0.5)
+    assert self_consistent.general_pdf(1, [1, 2], [0.5, 0.5], 0.5) > 0
+    assert edges.tracy_widom_cdf(-12) == pytest.approx(0, abs=1e-30)
+    assert np.all(edges.tracy_widom_cdf(np.linspace(-14, -9, 30)) >= 0)
+
+
 def test_one_population_eigenvalue_is_marchenko_pastur():
     one = np.asarray([1.7]), np.ones(1)
     for ratio in (0.3, 2.0):
@@ -106,6 +169,9 @@ def test_free_cumulants_and_convolutions():
     assert found == [first, second + ratio * first**2, third + 3 * ratio * first * second + ratio**2 * first**3]
     with pytest.raises(ValueError, match="means"):
         free_convolution.free_multiplicative_moments([0, 1], [1, 2])
+    for combine in (free_convolution.free_additive_moments, free_convolution.free_multiplicative_moments):
+        with pytest.raises(ValueError, match="same number of moments, not 2 and 1"):
+            combine([1, 2], [1])
 
 
 def test_subordination():
@@ -164,6 +230,15 @@ def test_smallest_eigenvalue_follows_tracy_widom():
         edges.smallest_eigenvalue_scaling(5, 5)
 
 
+@pytest.mark.item("L13.6")
+def test_hard_edge_density():
+    # Edelman's density (1 + √x)/(2√x) e^{−x/2−√x} of n λ_min(XᵀX).
+    for x in (0.1, 1.0, 4.0):
+        mass = scipy.integrate.quad(lambda r: (1 + r) * np.exp(-(r**2) / 2 - r), 0, x**0.5)[0]
+        assert edges.hard_edge_cdf(x) == pytest.approx(mass)
+    np.testing.assert_array_equal(edges.hard_edge_cdf([-1, 0]), 0)
+
+
 def test_spiked_models(key):
     x = spiked.spiked_covariance_data(key, 300, 600, 3.0)[0]
     values, vectors = np.linalg.eigh(x @ x.T / 600)
@@ -186,21 +261,17 @@ def test_bulk_at_the_proportions_of_cifar():
     np.testing.assert_allclose(marchenko_pastur_edges(3072 / 50_000), [0.566, 1.557], atol=5e-4)
 
 
-@pytest.mark.item("J7.2", "J7.7")
-def test_pseudo_inverse_and_determinants():
+@pytest.mark.item("J7.2")
+def test_pseudo_inverse():
     draw = np.random.default_rng(0)
     for shape in ((4, 6), (6, 4)):
         matrix = draw.standard_normal(shape)
         matrix[:, 0] = matrix[:, 1]
-        np.testing.assert_allclose(ridge_path.pseudo_inverse(matrix), np.linalg.pinv(matrix), atol=1e-12)
-        limit = ridge_path.pseudo_inverse(matrix @ matrix.T) @ matrix
+        np.testing.assert_allclose(pseudo_inverse(matrix), np.linalg.pinv(matrix), atol=1e-12)
+        limit = pseudo_inverse(matrix @ matrix.T) @ matrix
         np.testing.assert_allclose(ridge_path.ridge_inverse(matrix, 1e-8), limit, atol=1e-5)
     # A small singular value is not a zero one.
-    np.testing.assert_allclose(ridge_path.pseudo_inverse(np.diag([1.0, 1e-9, 0.0])), np.diag([1.0, 1e9, 0.0]))
-    whole = draw.integers(-5, 6, (5, 5))
-    assert ridge_path.integer_determinant(whole) == round(np.linalg.det(whole))
-    assert ridge_path.integer_determinant([[0, 1], [1, 0]]) == -1
-    assert ridge_path.integer_determinant([[1, 2], [2, 4]]) == 0
+    np.testing.assert_allclose(pseudo_inverse(np.diag([1.0, 1e-9, 0.0])), np.diag([1.0, 1e9, 0.0]))
 
 
 @pytest.mark.item("J7.8", "J7.9")

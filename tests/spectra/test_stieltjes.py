@@ -46,6 +46,13 @@ def test_iteration_finds_the_root_in_the_upper_half_plane():
         assert np.all(abs(st.marchenko_pastur_equation(found, z, ratio, 2.0)) < 1e-14)
 
 
+def test_iteration_says_when_it_has_not_converged():
+    with pytest.raises(ArithmeticError, match="200 steps"):
+        st.marchenko_pastur_iteration(1 + 1e-3j, 0.5)
+    with pytest.raises(ArithmeticError, match="1 steps"):
+        st.marchenko_pastur_iteration([0.5 + 0.3j, 4 + 1j], 0.5, steps=1)
+
+
 @pytest.mark.item("J6.8")
 def test_inversion_recovers_density_and_masses():
     ratio = 0.5
@@ -76,5 +83,7 @@ def test_total_mass_and_bad_input():
     assert st.total_mass(lambda z: 0.25 * st.stieltjes_transform(np.zeros(1), z), 1e8) == pytest.approx(0.25)
     with pytest.raises(ValueError, match="epsilon"):
         st.inverted_density(lambda z: z, np.zeros(2), 0.0)
+    with pytest.raises(ValueError, match="low must not exceed high"):
+        st.inverted_mass(lambda z: z, 1.0, 0.0, 0.1)
     with pytest.raises(ValueError, match="ratio"):
         st.marchenko_pastur_stieltjes(1j, -1.0)

@@ -50,7 +50,8 @@ class Item:
     """One entry of a book: a model, theorem, bound, experiment, exercise…
 
     `where` are the book's own numbers, the first the most telling; `check` says whether there is a statement to check;
-    `points_to` are the items that one without content of its own points to.
+    `points_to` are the items that one without content of its own points to; `excluded` says why no scale at which
+    an item could be run would mean anything.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Item:
     check: bool
     points_to: tuple[str, ...] = ()
     errata: tuple[Erratum, ...] = ()
+    excluded: str = ""
 
     @property
     def same_as(self) -> str | None:
@@ -164,6 +166,7 @@ def _item(book: str, record: dict[str, Any]) -> Item:
         check=record["check"],
         points_to=tuple(record.get("same_as", ())),
         errata=tuple(Erratum(each["class"], each["printed"], each["corrected"]) for each in errata),
+        excluded=record.get("excluded", ""),
     )
 
 

@@ -4,35 +4,75 @@ import os
 import sys
 from collections.abc import Sequence
 
-from deeptheory.cli import lookup, running
-from deeptheory.cli.app import Refused, app
-from deeptheory.lab.store import StoreError
-from deeptheory.what import Unknown
+from deeptheory.cli.interrupts import Insistent
 
-__all__ = ["app", "lookup", "main", "running"]
+__all__ = ["main"]
 
 INTERRUPTED = 130
+RESUMED = ("tour", "check", "sweep", "calibrate")
+"""Commands that record each run as it finishes and find it again."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    status, sentence = INTERRUPTED, ""
+    with Insistent() as interrupt:
+        try:
+            status, sentence = _answered(words)
+        except BaseException:
+            if not interrupt.asked:
+                raise
+    if interrupt.asked:  # whatever it was turned into on its way
+        status, sentence = INTERRUPTED, "stopped"
+        if words[:1] and words[0] in RESUMED and "--again" not in words:
+            sentence += "; what was finished is kept, and the same command goes on from there"
+    elif sentence:
+        sentence = f"deeptheory: {sentence}"
+    if sentence:
+        print(sentence, file=sys.stderr)
+    return status
+
+
+def _answered(words: list[str]) -> tuple[int, str]:
+    """Do what was asked: exit status, and what there is to say about bad input."""
+    # Imported here, where an interrupt finds somebody who listens.
+    from deeptheory.cli import lookup, running  # noqa: F401  (they add their commands)
+    from deeptheory.cli.app import Refused, app
+    from deeptheory.lab.store import StoreError
+
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
+    if sys.stdout is None:
+        return 2, "standard output is closed"
     try:
-        status = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        status = app(args=words, standalone_mode=False)
         sys.stdout.flush()
-        if status == INTERRUPTED:  # the framework has turned an interrupt into this
-            raise KeyboardInterrupt
-        return status if isinstance(status, int) else 0
-    except (Refused, Unknown, StoreError, ValueError, ImportError) as refusal:
-        sentence = str(refusal)
-    except KeyboardInterrupt:
-        print("stopped; what was finished is kept, and the same command goes on from there", file=sys.stderr)
-        return INTERRUPTED
+        return status if isinstance(status, int) else 0, ""
+    except (Refused, StoreError, ValueError, ImportError) as refusal:
+        return 2, str(refusal)
+    except MemoryError:
+        return 2, "out of memory"
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
+        _unheard()
+        return 0, ""
+    except SystemExit as ended:
+        if not isinstance(ended.__context__, BrokenPipeError):  # into which the framework turns it
+            raise
+        _unheard()
+        return 0, ""
+    except OSError as problem:
+        _unheard()
+        return 2, ": ".join(str(part) for part in (problem.filename, problem.strerror or problem) if part)
     except Exception as problem:
         if not hasattr(problem, "format_message"):
             raise
-        sentence = problem.format_message()  # type: ignore[attr-defined]
-    print(f"deeptheory: {sentence}", file=sys.stderr)
-    return 2
+        return 2, problem.format_message()  # type: ignore[attr-defined]
+
+
+def _unheard() -> None:
+    """Nobody reads standard output any more, or it is full: what is left for it goes nowhere, without complaint."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,14 +1,21 @@
 """What all commands share: the application, its options, and how a refusal is said."""
 
 import json as jsonlib
+import math
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from deeptheory import books
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.catalogue import Entry, catalogue
+from deeptheory.lab.parameters import SEED, plainly
+from deeptheory.lab.store import Store, home
+from deeptheory.what import Unknown, entries
 
 app = typer.Typer(
     name="deeptheory",
@@ -23,10 +30,55 @@ class Refused(Exception):
     """Bad input: one clear sentence, exit 2."""
 
 
+# Completion ----------------------------------------------------------------------------------------------------------
+
+
+def begins(words: Iterable[str], incomplete: str) -> list[str]:
+    return [word for word in words if word.lower().startswith(incomplete.lower())]
+
+
 def complete(incomplete: str) -> list[str]:
     known = catalogue()
-    words = [*known.claims, *known.subjects(), *(book.id for book in books.books()), "all"]
-    return [word for word in words if word.startswith(incomplete.lower())]
+    items = [item.id for item in books.items()] if incomplete else []
+    return begins([*known.claims, *known.subjects(), *book_names(), "all", *items], incomplete)
+
+
+def complete_book(incomplete: str) -> list[str]:
+    return begins(book_names(), incomplete)
+
+
+def complete_subject(incomplete: str) -> list[str]:
+    return begins(catalogue().subjects(), incomplete)
+
+
+def complete_control(ctx: typer.Context, incomplete: str) -> list[str]:
+    return begins((str(control["name"]) for entry in _typed(ctx) for control in entry.controls), incomplete)
+
+
+def complete_setting(ctx: typer.Context, incomplete: str) -> list[str]:
+    return begins(dict.fromkeys(f"{name}=" for entry in _typed(ctx) for name in entry.parameters), incomplete)
+
+
+def _typed(ctx: typer.Context) -> list[Entry]:
+    """The claims already named on the line; the parser leaves its words in one place or the other."""
+    try:
+        return entries([*(ctx.params.get("what") or ()), *filter(None, [ctx.params.get("claim")]), *ctx.args])
+    except Unknown:
+        return []
+
+
+def book_names() -> list[str]:
+    return [book.id for book in books.books()]
+
+
+# Options -------------------------------------------------------------------------------------------------------------
+
+
+def seed_of(text: str) -> int:
+    try:
+        return replace(SEED, name="--seed").check(text)
+    except ValueError as problem:
+        raise Refused(str(problem)) from None
 
 
 What = Annotated[
@@ -34,17 +86,39 @@ What = Annotated[
 ]
 One = Annotated[str, typer.Argument(help="a claim", autocompletion=complete)]
 Json = Annotated[bool, typer.Option("--json", help="print JSON alone on standard output")]
-Seed = Annotated[int, typer.Option(help="seed of all randomness")]
+Seed = Annotated[int, typer.Option(help="seed of all randomness", parser=seed_of, metavar="<int>")]
 Jobs = Annotated[int, typer.Option(help="worker processes", show_default="one a core")]
 StorePath = Annotated[Path | None, typer.Option("--store", help="where runs are kept")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="a parameter, name=value; may be given again")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="a parameter, name=value; may be given again", autocompletion=complete_setting),
+]
 JOBS = os.cpu_count() or 1
+
+
+@contextmanager
+def stored(path: Path | None) -> Iterator[Store | None]:
+    """The store to read from; None where the machine has none yet. One that was named must be there."""
+    if path is None and not (home() / "runs.sqlite").exists():
+        yield None
+        return
+    with Store(path, existing=True) as opened:
+        yield opened
 
 
 def within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise Refused(f"{name} must be from {low:g} to {high:g}, not {value:g}")
+        raise Refused(f"{name} must be from {plainly(low)} to {plainly(high)}, not {plainly(value)}")
 
 
 def emit(value: Any) -> None:
-    print(jsonlib.dumps(value, ensure_ascii=False, indent=1, default=str))
+    """Print JSON; what is not a finite number is null there."""
+    print(jsonlib.dumps(_finite(value), ensure_ascii=False, indent=1, default=str, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -11,11 +11,12 @@ from rich.text import Text
 
 from deeptheory import books
 from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.ledger import STATUSES
 
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
 
-__all__ = ["COLOURS", "console", "progress", "runs_table", "table"]
+__all__ = ["COLOURS", "console", "item_rows", "progress", "runs_table", "table"]
 
 COLOURS = {
     "holds": "green",
@@ -24,6 +25,7 @@ COLOURS = {
     "refuted-as-printed": "magenta",
     "computed": "cyan",
     "same-as": "dim",
+    "excluded": "dim",
     "open": "dim",
     "failing": "red",
 }
@@ -75,31 +77,29 @@ def printed_at(items: Iterable[str]) -> str:
 
 
 def runs_table(rows: Sequence[tuple[Entry, "Run"]]) -> Table:
-    """The table of a check: claim, where printed, verdict, strength and resolution, controls refuted, seconds."""
+    """The table of a check: claim, where printed, verdict, strength and resolution, controls refuted, seconds.
+
+    A control run in the claim's place stands there under its own name.
+    """
+    from deeptheory.lab.evidence.resolution import overall
+
     made = table("claim", "printed at", "verdict", "strength", ">resolution", ">controls", ">seconds")
     made.columns[0].no_wrap = True
     for entry, run in rows:
         refuted = sum(control.verdict == "refuted" for control in run.controls)
         ids = list(entry.items)
         where = printed_at(ids[:1]) + (f" +{len(ids) - 1}" if len(ids) > 1 else "")
-        resolution = "" if run.resolution is None else relative(run.resolution)
-        controls = f"{refuted}/{len(run.controls)}"
-        made.add_row(entry.name, where, coloured(run.verdict), run.strength, resolution, controls, f"{run.seconds:.1f}")
+        controls = f"{refuted}/{len(run.controls)}" if run.control is None else ""
+        found = (coloured(run.verdict), run.strength, overall(run), controls, f"{run.seconds:.1f}")
+        made.add_row(Text(entry.name if run.control is None else f"control “{run.control}”"), where, *found)
     return made
 
 
-def relative(value: float) -> str:
-    """A relative size: 3.1 %, 4e-12, exact."""
-    if value == 0:
-        return "exact"
-    return f"{100 * value:.2g} %" if 1e-3 <= value < 1 else f"{value:.0e}" if value < 1e-3 else f"{value:.1f}×"
-
-
 @contextmanager
-def progress(total: int, what: str, *, quiet: bool = False) -> Iterator[Any]:
+def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
     """A live bar on standard error; yields a function to call with the name of what was just finished."""
-    if quiet or not sys.stderr.isatty():
-        yield _lines(total, quiet)
+    if not sys.stderr.isatty():
+        yield _lines(total)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -116,15 +116,14 @@ def progress(total: int, what: str, *, quiet: bool = False) -> Iterator[Any]:
         yield lambda name: bar.update(task, advance=1, last=name)
 
 
-def _lines(total: int, quiet: bool) -> Any:
+def _lines(total: int) -> Callable[[str], None]:
     """Progress for a log: one line each."""
     done = 0
 
     def tell(name: str) -> None:
         nonlocal done
         done += 1
-        if not quiet:
-            print(f"[{done}/{total}] {name}", file=sys.stderr, flush=True)
+        print(f"[{done}/{total}] {name}", file=sys.stderr, flush=True)
 
     return tell
 
@@ -162,7 +161,9 @@ def show_claim(entry: Entry, last: dict[str, Any] | None) -> None:
         out.print(settings)
     if last is not None:
         out.print()
-        out.print("last run: ", coloured(last["verdict"]), f" · {last['strength']} · seed {last['seed']}", sep="")
+        earlier = " by an earlier version of this claim" if last["stale"] else ""
+        said = f" · {last['strength']} · seed {last['seed']}"
+        out.print(f"last run{earlier}: ", coloured(last["verdict"]), said, sep="")
         out.print(Text(last["reason"]))
 
 
@@ -187,19 +188,24 @@ def _errata(out: Console, items: Iterable[books.Item]) -> None:
 def show_coverage(items: Sequence[books.Item], status: dict[str, Any]) -> None:
     """Counts by book, then every item."""
     out = console()
-    order = ("holds", "refuted-as-printed", "computed", "same-as", "failing", "open")
+    order = [name for name in STATUSES if any(each.status == name for each in status.values())]
     total = table("book", *(f">{name}" for name in order), ">items")
     for book in books.books():
         ids = [item.id for item in items if item.book == book.id]
         if ids:
             numbers = [str(sum(status[name].status == each for name in ids)) for each in order]
             total.add_row(book.id, *numbers, str(len(ids)))
+    item_rows(items, status)
+    print()
+    out.print(total)
+
+
+def item_rows(items: Sequence[books.Item], status: dict[str, Any]) -> None:
+    """One line an item."""
     many_rows(
         ("item", "status", "printed at", "title"),
         [(item.id, status[item.id].status, printed_at([item.id])[:34], item.title) for item in items],
     )
-    print()
-    out.print(total)
 
 
 def show_calibration(summary: list[dict[str, Any]]) -> None:

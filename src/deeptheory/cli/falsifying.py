@@ -1,5 +1,6 @@
 """Falsifying a claim of the catalogue beside its rivals, in a worker, and keeping what was found."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -27,17 +28,21 @@ class Falsified:
         return {**_plain(self.claim), "controls": [_plain(each) for each in self.controls]}
 
 
-def falsified(entry: Entry, *, budget: float, seed: int) -> Falsified:
+def falsified(entry: Entry, *, budget: float, seed: int, tell: Callable[[str], None]) -> Falsified:
     """Search for violations of a claim and of each of its controls, for at most `budget` seconds each."""
+    names = [str(control["name"]) for control in entry.controls]
+    found = []
     with workers(1) as pool:
-        return pool.submit(search_all, entry.name, budget, seed).result()
+        for control in (*names, None):
+            found.append(pool.submit(search, entry.name, budget, seed, control).result())
+            said = "violated" if found[-1].found else "not violated"
+            tell(f"{entry.name}: {said}" if control is None else f"control “{control}”: {said}")
+    return Falsified(found[-1], found[:-1])
 
 
-def search_all(name: str, budget: float, seed: int) -> Falsified:
+def search(name: str, budget: float, seed: int, control: str | None) -> Falsification:
     """What runs in the worker."""
-    claim = load(name)
-    controls = [claim.falsify(budget=budget, seed=seed, control=control.name) for control in claim.controls]
-    return Falsified(claim.falsify(budget=budget, seed=seed), controls)
+    return load(name).falsify(budget=budget, seed=seed, control=control)
 
 
 def keep(found: Falsified) -> None:

@@ -1,9 +1,9 @@
-"""Reading the grid of a sweep from text: name=64:4096:log2, name=1:9:2, name=0.1,0.2, name=a,b."""
+"""Reading the grid of a sweep from text: name=64:4096:log2, name=1:9:2, name=0.1,0.2, name=a,b, name=8,16;16,32."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from deeptheory.lab.parameters import Parameter
+from deeptheory.lab.parameters import Parameter, settings
 
 __all__ = ["axis"]
 
@@ -14,17 +14,15 @@ def axis(text: str, parameters: Mapping[str, Parameter]) -> tuple[str, list[Any]
     """The parameter and the values that a grid names.
 
     `low:high:log2` doubles (likewise `log10`), `low:high:step` steps, `a,b,c` lists; a parameter that takes several
-    numbers gets them one at a time.
+    numbers gets them one at a time, or as `a,b;c,d` says.
     """
-    from deeptheory.lab.parameters import settings
-
     name, sign, values = text.partition("=")
     if not sign or not values:
         raise ValueError(f"--over takes name=values, not {text!r}")
     if name not in parameters:
         settings(parameters, {name: values})  # raises the sentence with the nearest names
     parameter = parameters[name]
-    words = _range(values) if ":" in values else values.split(",")
+    words = _range(values) if ":" in values else values.split(";" if ";" in values else ",")
     return name, [parameter.parse(word) for word in words]
 
 

@@ -1,37 +1,48 @@
 """Commands that look things up; none of them imports JAX."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from deeptheory import books
-from deeptheory.cli.app import Json, Refused, StorePath, app, complete, emit
+from deeptheory.cli.app import (
+    Json,
+    Refused,
+    StorePath,
+    app,
+    book_names,
+    complete,
+    complete_book,
+    complete_subject,
+    emit,
+    stored,
+)
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import counts, ledger, statuses
-from deeptheory.lab.store import Store
-from deeptheory.what import entries, items_of
+from deeptheory.what import entries, plain
+
+Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
+Subject = Annotated[str | None, typer.Option(help="only this subject", autocompletion=complete_subject)]
 
 
-def _check_book(book: str | None) -> None:
-    names = {each.id for each in books.books()}
-    if book is not None and book not in names:
-        raise Refused(f"no book is called {book!r}; the books are {', '.join(sorted(names))}")
+def _known(kind: str, name: str | None, names: Sequence[str]) -> str | None:
+    """A book or subject as it is written, in whatever letters it was typed."""
+    if name is None or plain(name) in names:
+        return None if name is None else plain(name)
+    raise Refused(f"no {kind} is called {name!r}; the {kind}s are {', '.join(sorted(names))}")
 
 
 @app.command("list")
-def list_(
-    book: Annotated[str | None, typer.Option(help="only claims about this book")] = None,
-    subject: Annotated[str | None, typer.Option(help="only this subject")] = None,
-    json: Json = False,
-) -> None:
+def list_(book: Book = None, subject: Subject = None, json: Json = False) -> None:
     """List the claims."""
-    _check_book(book)
-    chosen = entries([book] if book else ["all"])
-    if subject is not None:
-        within = {entry.name for entry in entries([subject])}
-        chosen = [entry for entry in chosen if entry.name in within]
+    book, subject = _known("book", book, book_names()), _known("subject", subject, list(catalogue().subjects()))
+    _list([entry for entry in entries([book or "all"]) if subject in (None, entry.subject)], json)
+
+
+def _list(chosen: Sequence[Entry], json: bool) -> None:
     if json:
         return emit([{"claim": e.name, "subject": e.subject, "items": list(e.items), "says": e.says} for e in chosen])
     from deeptheory.cli.display import many_rows, printed_at
@@ -46,38 +57,40 @@ def list_(
 
 @app.command()
 def show(
-    what: Annotated[str, typer.Argument(help="a claim or an item", autocompletion=complete)],
+    what: Annotated[str, typer.Argument(help="a claim, an item, a subject or a book", autocompletion=complete)],
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Show a claim or an item: statement, needs, where printed, erratum, parameters, last run."""
-    from deeptheory.cli.display import show_claim, show_item
+    """Show a claim or an item: statement, needs, where printed, erratum, parameters, last run; or what a subject or a
+    book holds."""
+    from deeptheory.cli.display import item_rows, show_claim, show_item
 
-    known = catalogue().claims
-    name = what.strip().lower().replace("-", "_")
+    known, name = catalogue().claims, plain(what)
     if name in known:
-        last = _last_run(name, store)
+        last = _last_run(known[name], store)
         return emit(_claim_record(known[name], last)) if json else show_claim(known[name], last)
-    found = items_of(what)
+    if name in catalogue().subjects():
+        return _list(catalogue().subjects()[name], json)
+    found = books.find(what)
     if not found:
         entries([what])  # raises the sentence with the nearest names
-        raise Refused(f"{what} is many things; `deeptheory list` lists its claims")
+        raise Refused(f"{what} is every claim; `deeptheory list` lists them")
     status = statuses(found, catalogue(), ledger())
     if json:
         return emit([_item_record(item, status[item.id]) for item in found])
-    for item in found[:5]:
-        show_item(item, status[item.id], [known[name] for name in status[item.id].claims])
     if len(found) > 5:
-        print(f"… and {len(found) - 5} more: {', '.join(item.id for item in found[5:25])}")
+        return item_rows(found, status)
+    for item in found:
+        show_item(item, status[item.id], [known[name] for name in status[item.id].claims])
 
 
 @app.command()
 def coverage(
-    book: Annotated[str | None, typer.Option(help="only this book")] = None,
+    book: Book = None,
     json: Json = False,
 ) -> None:
     """Every item of the books and its status."""
-    _check_book(book)
+    book = _known("book", book, book_names())
     chosen = [item for item in books.items() if book in (None, item.book)]
     status = statuses(chosen, catalogue(), ledger())
     if json:
@@ -91,30 +104,31 @@ def coverage(
 @app.command()
 def runs(store: StorePath = None, json: Json = False) -> None:
     """What the store holds."""
-    with Store(store) as opened:
-        listed = opened.listing()
-        if json:
-            return emit(listed)
-        from deeptheory.cli.display import coloured, console, table
+    with stored(store) as opened:
+        listed = opened.listing() if opened else []
+    if json:
+        return emit(listed)
+    if opened is None:
+        return print("no runs yet; `deeptheory check` makes some")
+    from rich.text import Text
 
-        rows = table(">run", "claim", "verdict", ">seed", ">seconds", "when")
-        for line in listed:
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(line["created"]))
-            seconds = f"{line['seconds']:.1f}"
-            rows.add_row(str(line["run"]), line["claim"], coloured(line["verdict"]), str(line["seed"]), seconds, when)
-        console().print(rows)
-        console().print(f"{len(listed)} runs in {opened.path}")
+    from deeptheory.cli.display import coloured, console, table
+
+    rows = table(">run", "claim", "verdict", ">seed", ">seconds", "when")
+    for line in listed:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(line["created"]))
+        of = line["claim"] if line["control"] is None else f"{line['claim']}, control “{line['control']}”"
+        seconds = f"{line['seconds']:.1f}"
+        rows.add_row(str(line["run"]), Text(of), coloured(line["verdict"]), str(line["seed"]), seconds, when)
+    console().print(rows)
+    console().print(f"{len(listed)} runs in {opened.path}")
 
 
-def _last_run(name: str, store: Path | None) -> dict[str, Any] | None:
-    """The newest run of a claim, as recorded, where there is a store at all."""
-    from deeptheory.lab.store import home
-
-    path = store or home() / "runs.sqlite"
-    if not Path(path).exists():
-        return None
-    with Store(path) as opened:
-        return opened.last_record(name)
+def _last_run(entry: Entry, store: Path | None) -> dict[str, Any] | None:
+    """The run of a claim to show, as recorded, where there is one; `stale` if the claim has changed since."""
+    with stored(store) as opened:
+        last = opened.record_of(entry) if opened else None
+    return None if last is None else {**last, "stale": last["source"] != entry.source}
 
 
 def _claim_record(entry: Entry, last: dict[str, Any] | None) -> dict[str, Any]:

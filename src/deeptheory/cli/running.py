@@ -4,16 +4,42 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deeptheory import books
-from deeptheory.cli.app import JOBS, Jobs, Json, One, Refused, Seed, Set, StorePath, What, app, emit, within
+from deeptheory.cli.app import (
+    JOBS,
+    Jobs,
+    Json,
+    One,
+    Refused,
+    Seed,
+    Set,
+    StorePath,
+    What,
+    app,
+    complete_control,
+    complete_setting,
+    emit,
+    stored,
+    within,
+)
+from deeptheory.lab import ledger as ledgers
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import ledger, statuses
-from deeptheory.lab.store import Store
-from deeptheory.what import entries
+from deeptheory.lab.parameters import control_named, settings, written
+from deeptheory.lab.platform import described as platform
+from deeptheory.lab.store import Store, stale
+from deeptheory.what import entries, only
+
+if TYPE_CHECKING:
+    from deeptheory.lab.checking import Task
+    from deeptheory.lab.run import Run
+
+Done = list[tuple[Entry, "Run"]]
+Failed = list[tuple["Task", Exception]]
 
 
 @app.command()
@@ -38,49 +64,49 @@ def check(
     full: Annotated[bool, typer.Option("--full", help="at full size")] = False,
     seed: Seed = 0,
     jobs: Jobs = JOBS,
-    settings: Set = None,
-    control: Annotated[str | None, typer.Option(help="run this control in the claim's place")] = None,
+    given: Set = None,
+    control: Annotated[
+        str | None, typer.Option(help="run this control in the claim's place", autocompletion=complete_control)
+    ] = None,
     record: Annotated[bool, typer.Option("--record", help="write the verdicts into the ledger")] = False,
     again: Annotated[bool, typer.Option("--again", help="run anew what the store already holds")] = False,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
     """Run claims with their controls, and judge them."""
-    within("--seed", seed, 0, 2**31 - 1)
     within("--jobs", jobs, 1, 256)
     chosen = entries(what or ["all"])
-    given = _settings(settings or [], chosen)
-    if record and (given or full or control):
-        raise Refused("--record takes the claims as they are: without --set, --full or --control")
+    read = _settings(given or [], chosen)
+    if record:
+        if read or full or control:
+            raise Refused("--record takes the claims as they are: without --set, --full or --control")
+        _writable(ledgers.FILE)
     if control is not None:
-        _control_of(chosen, control)
+        if len(chosen) != 1:
+            raise Refused("--control needs exactly one claim")
+        control = control_named(chosen[0].name, control, [str(each["name"]) for each in chosen[0].controls])
     done, failed = _run(
-        chosen,
-        seeds=(seed,),
-        full=full,
-        settings=given,
-        jobs=jobs,
-        store=store,
-        control=control,
-        again=again,
-        quiet=json,
+        chosen, seeds=(seed,), full=full, given=read, jobs=jobs, store=store, control=control, again=again
     )
     if record:
-        from deeptheory.lab.ledger import record as write
-
-        write([run for _, run in done], set(catalogue().claims))
+        ledgers.record([run for _, run in done], set(catalogue().claims))
     if json:
-        emit([run.json() for _, run in done])
+        emit([run.json() for _, run in done] + [_failure(task, problem) for task, problem in failed])
         _tell_failed(failed)
     else:
         _tell(done, failed)
-    raise typer.Exit(_status(done, failed, expected="refuted" if control else "holds"))
+    raise typer.Exit(_status(done, failed))
 
 
 @app.command()
 def sweep(
     claim: One,
-    over: Annotated[list[str], typer.Option(help="a grid, name=64:4096:log2 or name=1,2,5; may be given again")],
+    over: Annotated[
+        list[str],
+        typer.Option(
+            help="a grid, name=64:4096:log2 or name=1,2,5; may be given again", autocompletion=complete_setting
+        ),
+    ],
     seeds: Annotated[int, typer.Option(help="how many seeds at each point")] = 1,
     out: Annotated[Path | None, typer.Option(help="write the result as netCDF")] = None,
     jobs: Jobs = JOBS,
@@ -92,13 +118,13 @@ def sweep(
 
     within("--seeds", seeds, 1, 10_000)
     within("--jobs", jobs, 1, 256)
-    entry = _one(claim)
-    axes = dict(axis(text, entry.parameters) for text in over)
-    if out is not None and not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise Refused(f"{out} cannot be written: there is no writable folder {out.parent}")
-    result = _sweep(entry, axes, seeds, jobs, store, quiet=json)
+    chosen = only(claim)
+    axes = dict(axis(text, chosen.parameters) for text in over)
     if out is not None:
-        result.to_netcdf(out)
+        _writable(out)
+    result = _sweep(chosen, axes, seeds, jobs, store)
+    if out is not None:
+        _save(result, out)
     if json:
         return emit(result.to_dict())
     print(result)
@@ -113,20 +139,24 @@ def falsify(
     json: Json = False,
 ) -> None:
     """Search for a violation of a claim and of its rivals, shrink it, verify it exactly."""
-    from deeptheory.cli.falsifying import falsified, keep
+    from deeptheory.cli.display import progress
 
     within("--budget", budget, 0.1, 86_400)
-    within("--seed", seed, 0, 2**31 - 1)
-    entry = _one(claim)
-    if not entry.searchable:
-        raise Refused(f"{entry.name} declares no instance space, so there is nothing to search")
-    found = falsified(entry, budget=budget, seed=seed)
+    chosen = only(claim)
+    if not chosen.searchable:
+        raise Refused(f"{chosen.name} declares no instance space, so there is nothing to search")
+    if record:
+        _writable(ledgers.FILE)
+    from deeptheory.cli.falsifying import falsified, keep
+
+    with progress(len(chosen.controls) + 1, "searching") as tell:
+        found = falsified(chosen, budget=budget, seed=seed, tell=tell)
     if record:
         keep(found)
     if json:
         emit(found.record())
     else:
-        print(f"{entry.name}: {found.claim.summary()}")
+        print(f"{chosen.name}: {found.claim.summary()}")
         for each in found.controls:
             print(f"  control “{each.control}”: {each.summary()}")
     raise typer.Exit(0 if found.as_expected else 1)
@@ -146,9 +176,7 @@ def calibrate(
 
     within("--seeds", seeds, 1, 10_000)
     within("--jobs", jobs, 1, 256)
-    done, failed = _run(
-        entries(what or ["all"]), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store, quiet=json
-    )
+    done, failed = _run(entries(what or ["all"]), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
     summary = calibrated(done)
     if json:
         emit(summary)
@@ -166,21 +194,20 @@ def report(
     store: StorePath = None,
 ) -> None:
     """Write a self-contained folder of pages from the runs in the store."""
-    with Store(store) as opened:
-        latest = opened.latest(list(catalogue().claims))
+    claims = catalogue().claims
+    with stored(store) as opened:
+        latest = opened.latest(claims) if opened else {}
     if not latest:
         raise Refused("the store holds no runs yet; `deeptheory check` makes some")
+    older = sum(stale(run, claims[name]) for name, run in latest.items())
+    if older:
+        print(
+            f"{older} of {len(latest)} runs are older than their claim; `deeptheory check` renews them", file=sys.stderr
+        )
     print(_write_report(path, list(latest.values())))
 
 
 # What they share -----------------------------------------------------------------------------------------------------
-
-
-def _one(name: str) -> Entry:
-    found = entries([name])
-    if len(found) != 1:
-        raise Refused(f"{name} names {len(found)} claims ({', '.join(e.name for e in found[:4])} …); name one")
-    return found[0]
 
 
 def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
@@ -192,119 +219,154 @@ def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
             raise Refused(f"--set takes name=value, not {text!r}")
         owners = [entry for entry in chosen if name in entry.parameters]
         if not owners:
-            from deeptheory.lab.parameters import settings as resolve
-
-            resolve(chosen[0].parameters, {name: value})  # raises the sentence with the nearest names
+            settings(chosen[0].parameters, {name: value})  # raises the sentence with the nearest names
         for entry in owners:
             given[name] = entry.parameters[name].parse(value)
     return given
 
 
-def _control_of(chosen: Sequence[Entry], name: str) -> None:
-    """See that the control exists, before anything is run."""
-    if len(chosen) != 1:
-        raise Refused("--control needs exactly one claim")
-    names = [str(control["name"]) for control in chosen[0].controls]
-    if sum(each.lower().startswith(name.lower()) for each in names) != 1:
-        raise Refused(f"{chosen[0].name} has no control {name!r}; it has: {'; '.join(names)}")
+def _writable(path: Path) -> None:
+    """Refuse, before anything is run, a file that could not be written afterwards."""
+    if path.is_dir() or not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        why = "it is a folder" if path.is_dir() else f"there is no writable folder {path.parent}"
+        raise Refused(f"{path} cannot be written: {why}")
+
+
+def _save(result: Any, path: Path) -> None:
+    """Write a data set as netCDF, whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        result.to_netcdf(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _run(
-    chosen: Sequence[Entry], *, seeds: Sequence[int] = (0,), full: bool = False, settings: dict[str, Any] | None = None,
-    jobs: int, store: Path | None, control: str | None = None, again: bool = False, quiet: bool = False,
-) -> tuple[list[tuple[Entry, Any]], list[tuple[Entry, Exception]]]:  # fmt: skip
+    chosen: Sequence[Entry], *, seeds: Sequence[int] = (0,), full: bool = False, given: dict[str, Any] | None = None,
+    jobs: int, store: Path | None, control: str | None = None, again: bool = False,
+) -> tuple[Done, Failed]:  # fmt: skip
     """Run claims on workers with a progress display; returns runs and failures in the order asked for."""
     from deeptheory.cli.display import progress
     from deeptheory.lab.checking import checked, tasks, workers
 
-    given = settings or {}
     todo = [
         task
-        for entry in chosen
+        for each in chosen
         for task in tasks(
-            [entry], seeds=seeds, full=full, control=control,
-            settings={name: value for name, value in given.items() if name in entry.parameters},
+            [each], seeds=seeds, full=full, control=control,
+            settings={name: value for name, value in (given or {}).items() if name in each.parameters},
         )
     ]  # fmt: skip
     cost = ledger().claims
     todo.sort(key=lambda task: -(cost[task.entry.name].seconds if task.entry.name in cost else 5.0))
-    done: list[tuple[Entry, Any]] = []
-    failed: list[tuple[Entry, Exception]] = []
+    done: Done = []
+    failed: Failed = []
     with (
         Store(store) as opened,
         workers(min(jobs, len(todo))) as pool,
-        progress(len(todo), "checking", quiet=quiet) as tell,
+        progress(len(todo), "checking") as tell,
     ):
         for task, outcome, stored in checked(todo, pool, store=opened, again=again):
             if isinstance(outcome, Exception):
-                failed.append((task.entry, outcome))
+                failed.append((task, outcome))
                 tell(f"{task.entry.name} failed")
             else:
                 done.append((task.entry, outcome))
                 how = " (stored)" if stored else f", {outcome.seconds:.1f} s"
                 tell(f"{task.entry.name}: {outcome.verdict}{how}")
-    order = {entry.name: index for index, entry in enumerate(chosen)}
+    order = {each.name: index for index, each in enumerate(chosen)}
     done.sort(key=lambda pair: (order[pair[0].name], pair[1].seed))
     return done, failed
 
 
-def _sweep(entry: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None, *, quiet: bool) -> Any:
+def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> Any:
     from deeptheory.cli.display import progress
     from deeptheory.lab.checking import checked, tasks, workers
     from deeptheory.lab.sweep import gathered, grid
 
-    todo = [task for point in grid(axes) for task in tasks([entry], seeds=range(seeds), settings=point)]
+    todo = [task for point in grid(axes) for task in tasks([swept], seeds=range(seeds), settings=point)]
     found: dict[str, Any] = {}
     with (
         Store(store) as opened,
         workers(min(jobs, len(todo))) as pool,
-        progress(len(todo), "sweeping", quiet=quiet) as tell,
+        progress(len(todo), "sweeping") as tell,
     ):
         for task, outcome, _ in checked(todo, pool, store=opened):
             if isinstance(outcome, Exception):
-                raise outcome
+                raise Refused(_sentence(task, outcome))
             found[task.key] = outcome
-            tell(f"{task.settings}: {outcome.verdict}")
+            tell(f"{written(task.settings)}: {outcome.verdict}")
     return gathered(axes, seeds, [found[task.key] for task in todo])
 
 
-def _tell(done: list[tuple[Entry, Any]], failed: list[tuple[Entry, Exception]]) -> None:
+def _tell(done: Done, failed: Failed) -> None:
     from deeptheory.cli.display import console, runs_table
 
     out = console()
     out.print(runs_table(done))
-    for entry, run in done:
-        if not run.as_expected:
-            out.print(f"\n{entry.name} is {run.verdict}: {run.reason}")
-    held = sum(run.as_expected for _, run in done)
-    out.print(f"\n{held} of {len(done) + len(failed)} hold")
+    for each, run in done:
+        if run.control is not None:
+            must = "as it must be" if run.as_expected else "and should be refuted"
+            out.print(
+                f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}", markup=False
+            )
+        elif not run.as_expected:
+            out.print(f"\n{each.name} is {run.verdict}: {run.reason}", markup=False)
+    claims = [run for _, run in done if run.control is None]
+    if claims or not done:
+        out.print(f"\n{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
     _tell_failed(failed)
 
 
-def _tell_failed(failed: list[tuple[Entry, Exception]]) -> None:
-    for entry, problem in failed:
-        print(f"{entry.name} failed to run: {type(problem).__name__}: {problem}", file=sys.stderr)
+def _tell_failed(failed: Failed) -> None:
+    for task, problem in failed:
+        print(_sentence(task, problem), file=sys.stderr)
         if os.environ.get("DEEPTHEORY_DEBUG"):
             print("\n".join(getattr(problem, "__notes__", [])), file=sys.stderr)
 
 
-def _status(done: list[tuple[Entry, Any]], failed: list[Any], expected: str = "holds") -> int:
-    return 0 if not failed and all(run.verdict == expected for _, run in done) else 1
+def _sentence(task: "Task", problem: Exception) -> str:
+    """What a failed run has to say; a claim that refuses its settings has said it all."""
+    if task.settings and isinstance(problem, ValueError):
+        return str(problem)
+    given = f" with {written(task.settings)}" if task.settings else ""
+    return f"{task.entry.name} failed to run{given}: {type(problem).__name__}: {problem}"
+
+
+def _failure(task: "Task", problem: Exception) -> dict[str, Any]:
+    """A run that came to nothing, in the shape of `Run.json`."""
+    return {
+        "claim": task.entry.name, "control": task.control, "items": {item: "inconclusive" for item in task.entry.items},
+        "verdict": "inconclusive", "reason": _sentence(task, problem), "strength": "", "resolution": None,
+        "seconds": 0.0, "seed": task.seed, "parameters": task.parameters, "controls": [], "evidence": {},
+        "source": task.entry.source, "platform": platform(), "timing": {},
+    }  # fmt: skip
+
+
+def _status(done: Done, failed: Failed) -> int:
+    """Settings that a claim does not run with are bad input."""
+    if any(task.settings for task, _ in failed):
+        return 2
+    return 0 if not failed and all(run.as_expected for _, run in done) else 1
 
 
 def _write_report(path: Path, found: list[Any]) -> Path:
+    from deeptheory.cli.display import progress
     from deeptheory.report.pages import write
 
     book = ledger()
     status = statuses(books.items(), catalogue(), book)
     try:
-        return write(
-            path,
-            found,
-            catalogue=catalogue(),
-            books=books,
-            statuses=status,
-            counterexamples=book.counterexamples,
-        )
+        with progress(len(found), "writing") as tell:
+            return write(
+                path,
+                found,
+                catalogue=catalogue(),
+                books=books,
+                statuses=status,
+                counterexamples=book.counterexamples,
+                tell=lambda name: tell(name) if name.startswith("claims/") else None,
+            )
     except (ValueError, OSError) as problem:
         raise Refused(f"the pages cannot be written: {problem}") from None

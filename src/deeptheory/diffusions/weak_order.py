@@ -16,7 +16,6 @@ __all__ = [
     "diffusion_moments",
     "gaussian_noise",
     "linear_oracle",
-    "local_orders",
     "sgd_moments",
     "three_losses",
     "two_point_noise",
@@ -144,10 +143,3 @@ def weak_error(
     discrete = sgd_moments(oracle, step, steps, degree=degree, start=start)
     continuous = diffusion_moments(diffusion or oracle, step, steps, degree=degree, start=start)
     return float(np.abs((discrete - continuous) @ polynomial).max())
-
-
-def local_orders(
-    steps: Float[np.ndarray, " steps"], errors: Float[np.ndarray, " steps"]
-) -> Float[np.ndarray, " pairs"]:
-    """Return the exponents log(e′/e)/log(η′/η) between neighbouring step sizes: arora Def. 12.3.3, step by step."""
-    return np.diff(np.log(errors)) / np.diff(np.log(steps))

@@ -77,7 +77,8 @@ def least_all_layer_margins(layers: Layers, inputs: Inputs, labels: Labels) -> F
 
     With ‖δᵢ‖ ≤ m for every i the output moves by no more than that, by induction over the layers.
     """
-    own = np.maximum(margins(relu_network(layers, inputs), labels), 0.0)
+    still = [np.zeros((len(inputs), len(layer))) for layer in layers]
+    own = np.maximum(margins(perturbed_outputs(layers, inputs, still), labels), 0.0)
     reach = own / (np.sqrt(2.0) * np.linalg.norm(np.asarray(inputs, float), axis=1))
     norms = [spectral_norm(layer) for layer in layers]
     grown = np.polynomial.polynomial.polyfromroots([-norm for norm in norms])  # ∏(s + m), powers of m ascending

@@ -9,6 +9,8 @@ import numpy as np
 from jax.scipy.special import logsumexp, xlogy
 from jaxtyping import Array, Float
 
+from deeptheory.ranges import inside, positive
+
 __all__ = [
     "change_of_measure_gap",
     "diagonal_gaussian_kl",
@@ -102,6 +104,6 @@ def flat_minimum_variances(curvatures: Numbers, prior_variance: float, weight: f
     They minimise weight·½Σ hᵢσᵢ + ½Σ[σᵢ/λ − log σᵢ]: a direction is left as uncertain as the prior unless it is curved.
     Reference: lucchi §9.2, wide minima.
     """
-    if not (prior_variance > 0 and weight >= 0):
-        raise ValueError(f"prior_variance must be positive and weight not negative, got {prior_variance} and {weight}")
+    positive(prior_variance=prior_variance)
+    inside(0, np.inf, weight=weight)
     return 1 / (1 / prior_variance + weight * jnp.asarray(curvatures))

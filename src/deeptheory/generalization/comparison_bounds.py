@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, logsumexp, rel_entr, xlog1py, xlogy
+from scipy.special import logsumexp, rel_entr, xlogy
+
+from deeptheory.generalization.concentration import binomial_log_probabilities, log_binomial_coefficient
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "Comparison",
-    "binomial_log_probabilities",
     "catoni_bound",
     "catoni_comparison",
     "comparison_bound",
@@ -73,15 +75,6 @@ def catoni_comparison(temperature: float) -> Comparison:
     return Comparison(lambda risk, empirical: -np.log1p(-share * risk) - temperature * empirical, slopes)
 
 
-def binomial_log_probabilities(samples: int, risk: Numbers) -> Float[np.ndarray, "... k"]:
-    """log Bin(k; n, risk) for k = 0…n on the last axis: the law of n times the empirical 0–1 risk (lucchi 9.3)."""
-    if samples < 1:
-        raise ValueError(f"samples must be at least 1, got {samples}")
-    risk, k = np.asarray(risk, float)[..., None], np.arange(samples + 1)
-    choices = gammaln(samples + 1) - gammaln(k + 1) - gammaln(samples - k + 1)
-    return choices + xlogy(k, risk) + xlog1py(samples - k, -risk)
-
-
 def log_moment_at(comparison: Comparison, samples: int, risk: Numbers) -> Values:
     """log E exp(n·Δ(risk, R_S)) over the binomial law of the empirical risk."""
     risk = np.asarray(risk, float)[..., None]
@@ -103,35 +96,46 @@ def log_moment(comparison: Comparison, samples: int, *, points: int = 201) -> fl
 
 def kl_log_moment(samples: int) -> float:
     """log ξ(n), ξ(n) = Σ_k Bin(k; n, k/n): the moment of kl; between log √n and log 2√n, at most log n from n = 3."""
+    inside(1, np.inf, samples=samples)
     k = np.arange(samples + 1)
-    choices = gammaln(samples + 1) - gammaln(k + 1) - gammaln(samples - k + 1)
+    choices = log_binomial_coefficient(samples, k)
     return float(np.asarray(logsumexp(choices + xlogy(k, k / samples) + xlogy(samples - k, 1 - k / samples))))
 
 
 def comparison_bound(comparison: Comparison, empirical: Numbers, budget: Numbers) -> Values:
     """Largest risk with Δ(risk, empirical) ≤ budget, at most 1, by bisection above the empirical risk."""
+    inside(0, 1, empirical=empirical)
+    inside(0, np.inf, budget=budget)
     empirical, budget = np.broadcast_arrays(np.asarray(empirical, float), np.asarray(budget, float))
     low, high = empirical.copy(), np.ones_like(empirical)
     for _ in range(100):
         middle = (low + high) / 2
         with np.errstate(divide="ignore"):
-            inside = comparison.value(middle, empirical) <= budget
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+            allowed = comparison.value(middle, empirical) <= budget
+        low, high = np.where(allowed, middle, low), np.where(allowed, high, middle)
     return low
+
+
+def _check(empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 1) -> None:
+    inside(0, 1, empirical=empirical)
+    inside(0, np.inf, divergence=divergence)
+    inside(least, np.inf, samples=samples)
+    inside(0, 1, "(]", delta=delta)
 
 
 def catoni_bound(
     empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers, *, temperature: float
 ) -> Values:
     """Catoni's risk bound (1 − exp(−C·R_S − (KL + log 1/δ)/n))/(1 − e^−C), for a temperature C fixed beforehand."""
-    if not temperature > 0:
-        raise ValueError(f"temperature must be positive, got {temperature}")
+    positive(temperature=temperature)
+    _check(empirical, divergence, samples, delta)
     budget = (np.asarray(divergence, float) + np.log(1 / np.asarray(delta, float))) / samples
     return np.expm1(-temperature * np.asarray(empirical, float) - budget) / np.expm1(-temperature)
 
 
 def simplified_pac_bayes_bound(empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers) -> Values:
     """Risk bound empirical + √((KL + log n/δ)/2n) of handbook 11.1.2, true for losses in [0, 1] and n ≥ 3."""
+    _check(empirical, divergence, samples, delta, least=3)
     budget = (np.asarray(divergence, float) + np.log(samples / np.asarray(delta, float))) / samples
     return np.asarray(empirical, float) + np.sqrt(budget / 2)
 
@@ -141,6 +145,7 @@ def weaker_pac_bayes_bound(empirical: Numbers, divergence: Numbers, samples: Num
 
     True for losses in [0, 1]: it pays 2 for the moment of ½(risk − empirical)², which never exceeds 2/√3.
     """
+    _check(empirical, divergence, samples, delta)
     budget = (np.asarray(divergence, float) + np.log(2 / np.asarray(delta, float))) / samples
     return np.asarray(empirical, float) + np.sqrt(2 * budget)
 

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from deeptheory.generalization.norms import lipschitz_bound
+from deeptheory.randomness import generator
 
 __all__ = [
     "compressed_within",
-    "compression_bound",
     "degrees_of_freedom",
     "project",
     "sparsify",
     "truncate",
     "truncate_network",
+    "truncated_factors",
     "truncation_rank",
 ]
 
@@ -27,21 +28,19 @@ def compressed_within(outputs: Float[Array | np.ndarray, "n k"], compressed: Flo
     return float(np.max(np.abs(np.asarray(outputs) - np.asarray(compressed))))
 
 
-def compression_bound(parameters: float | int, values: float | int, samples: int, delta: float) -> float:
-    """√((q·ln r + ln(1/δ))/(2m)): what L(g) may exceed the margin loss of f by, g one of r^q compressed functions.
-
-    The margin loss is at 2γ when outputs change by up to γ: both sides of the margin may move. Reference: arora
-    Thm 5.5.3, which prints γ.
-    """
-    if parameters < 0 or values < 1 or not 0 < delta <= 1:
-        raise ValueError(f"need q ≥ 0, r ≥ 1 and δ in (0, 1], got {parameters}, {values} and {delta}")
-    return float(np.sqrt((parameters * np.log(values) + np.log(1 / delta)) / (2 * samples)))
+def truncated_factors(
+    matrix: Matrix, share: float
+) -> tuple[Float[np.ndarray, "_out rank"], Float[np.ndarray, "rank _in"]]:
+    """Two thin factors of the matrix without its singular values below share·‖A‖₂; `truncate` is their product."""
+    u, s, v = np.linalg.svd(np.asarray(matrix), full_matrices=False)
+    rank = int(np.sum(s >= share * s[0]))
+    return u[:, :rank] * s[:rank], v[:rank]
 
 
 def truncate(matrix: Matrix, share: float) -> Float[np.ndarray, "_out _in"]:
     """Drop the singular values below share·‖A‖₂: a change below share·‖A‖₂ in spectral norm (arora Lemma 5.5.7)."""
-    u, s, v = np.linalg.svd(np.asarray(matrix), full_matrices=False)
-    return (u * np.where(s >= share * s[0], s, 0.0)) @ v
+    left, right = truncated_factors(matrix, share)
+    return left @ right
 
 
 def truncation_rank(stable_rank: float, share: float) -> float:
@@ -66,21 +65,19 @@ def degrees_of_freedom(height: int, width: int, rank: int) -> int:
     return rank * (height + width - rank)
 
 
-def sparsify(
-    generator: np.random.Generator, classifier: Vector, margin: float, draws: int
-) -> Float[np.ndarray, "draws d"]:
+def sparsify(key: Key[Array, ""], classifier: Vector, margin: float, draws: int) -> Float[np.ndarray, "draws d"]:
     """Keep coordinate i with probability pᵢ = min(1, 8cᵢ²/γ²), divided by it: unbiased, at most 8‖c‖²/γ² kept in mean.
 
     The variance of ĉ·u is Σ (1/pᵢ − 1)cᵢ²uᵢ² ≤ γ²‖u‖²/8, so |ĉ·u − c·u| ≥ γ with probability at most 1/8 for ‖u‖ = 1.
     Reference: arora 5.5.1 and Prob. 5.5.4.
     """
     kept = np.minimum(1.0, 8 * classifier**2 / margin**2)
-    chosen = generator.random((draws, len(classifier))) < kept
+    chosen = generator(key).random((draws, len(classifier))) < kept
     return np.where(chosen, classifier / np.where(kept > 0, kept, 1.0), 0.0)
 
 
 def project(
-    generator: np.random.Generator, first: Vector, second: Vector, dimension: int, draws: int
+    key: Key[Array, ""], first: Vector, second: Vector, dimension: int, draws: int
 ) -> Float[np.ndarray, " draws"]:
     """⟨Mc, Mu⟩ for Gaussian M with `dimension` rows and entries of variance 1/k: mean ⟨c, u⟩, variance (1 + ⟨c,u⟩²)/k.
 
@@ -88,5 +85,5 @@ def project(
     """
     across = second - (first @ second) * first / (first @ first)
     plane = np.array([[np.linalg.norm(first), 0.0], [first @ second / np.linalg.norm(first), np.linalg.norm(across)]])
-    images = generator.standard_normal((draws, dimension, 2)) @ plane.T
+    images = generator(key).standard_normal((draws, dimension, 2)) @ plane.T
     return np.sum(images[..., 0] * images[..., 1], axis=1) / dimension

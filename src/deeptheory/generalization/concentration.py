@@ -6,16 +6,20 @@ Bounds whose values underflow are given as logarithms (`log_…`). The bounds ar
 
 from math import log
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 from scipy.special import gammaln, ndtr, xlog1py, xlogy
 
+from deeptheory.ranges import inside, positive
+
 __all__ = [
     "bennett_exponent",
+    "bernoulli_proxy",
     "berry_esseen_bound",
     "berry_esseen_limit",
+    "binomial_log_probabilities",
     "both_sides",
     "chebyshev_bound",
     "finite_law",
@@ -24,6 +28,7 @@ __all__ = [
     "hoeffding_radius",
     "hoeffding_samples",
     "log_bernstein",
+    "log_binomial_coefficient",
     "log_binomial_deviation",
     "log_binomial_tail",
     "log_chernoff_lower",
@@ -44,27 +49,16 @@ _TOUCH = 1e-12
 """A threshold that misses a value of the lattice by less than this share counts as touching it."""
 
 
-def _positive(**named) -> None:
-    for name, value in named.items():
-        if not isinstance(value, Tracer) and not np.all(np.asarray(value) > 0):
-            raise ValueError(f"{name} must be positive, got {value}")
-
-
-def _chance(**named) -> None:
-    for name, value in named.items():
-        if not isinstance(value, Tracer) and not np.all((np.asarray(value) > 0) & (np.asarray(value) <= 1)):
-            raise ValueError(f"{name} must lie in (0, 1], got {value}")
-
-
 def markov_bound(mean: Numbers, threshold: Numbers) -> Numbers:
     """Markov: P[X ≥ t] ≤ E X / t for X ≥ 0 and t > 0; attained by X in {0, t}. Reference: arora Lemma 1.1.1."""
-    _positive(threshold=threshold)
+    positive(threshold=threshold)
     return mean / threshold
 
 
 def chebyshev_bound(variance: Numbers, deviation: Numbers) -> Numbers:
     """Chebyshev: P[|X − E X| ≥ t] ≤ Var X / t², any X; attained by X in {−t, 0, t}. Reference: arora Lemma 1.1.2."""
-    _positive(deviation=deviation)
+    inside(0, np.inf, variance=variance)
+    positive(deviation=deviation)
     return variance / deviation**2
 
 
@@ -86,20 +80,25 @@ def bennett_exponent(excess: Numbers) -> Numbers:
 
 
 def log_chernoff_small(mean: Numbers, excess: Numbers) -> Numbers:
-    """ln of Chernoff's bound P[X ≥ (1 + δ)μ] ≤ exp(−δ²μ/3) for independent indicators and 0 < δ ≤ 1.
+    """ln of Chernoff's bound P[X ≥ (1 + δ)μ] ≤ exp(−δ²μ/3) for independent indicators and δ up to 1.8169.
 
-    The exponent is below the exact one, h(δ), up to δ = 1.8170, not for every δ. Reference: arora Lemma 1.1.4.
+    There the exponent passes the exact one, h(δ), and the bound becomes false. Reference: arora Lemma 1.1.4.
     """
+    inside(0, np.inf, mean=mean)
+    inside(0, 1.8169, excess=excess)
     return -(excess**2) * mean / 3
 
 
 def log_chernoff_upper(mean: Numbers, excess: Numbers) -> Numbers:
     """ln of Chernoff's upper tail at every δ > 0: P[X ≥ (1 + δ)μ] ≤ exp(−δ²μ/(2 + δ)), from ln(1 + δ) ≥ 2δ/(2 + δ)."""
+    inside(0, np.inf, mean=mean, excess=excess)
     return -(excess**2) * mean / (2 + excess)
 
 
 def log_chernoff_lower(mean: Numbers, shortfall: Numbers) -> Numbers:
     """ln of Chernoff's lower tail P[X ≤ (1 − δ)μ] ≤ exp(−δ²μ/2), 0 < δ ≤ 1. Reference: arora Lemma 1.1.4."""
+    inside(0, np.inf, mean=mean)
+    inside(0, 1, shortfall=shortfall)
     return -(shortfall**2) * mean / 2
 
 
@@ -108,6 +107,7 @@ def log_hoeffding(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) -> Nu
 
     `widths` are bᵢ − aᵢ along the last axis. Reference: arora Lemma 1.1.5, jagannath Thm 5.4.
     """
+    inside(0, np.inf, deviation=deviation)
     return -2 * deviation**2 / (widths**2).sum(-1)
 
 
@@ -116,23 +116,31 @@ def log_hoeffding_lemma(rate: Numbers, width: Numbers) -> Numbers:
     return rate**2 * width**2 / 8
 
 
-def hoeffding_radius(samples: Numbers, delta: Numbers, *, width: Numbers = 1.0) -> Numbers:
-    """Half-width (b − a)√(ln(2/δ)/(2n)) within which a mean of n values lies with probability 1 − δ; lucchi (8.1)."""
-    _positive(samples=samples)
-    _chance(delta=delta)
-    return width * (jnp.log(2 / delta) / (2 * samples)) ** 0.5
+def hoeffding_radius(
+    samples: Numbers, delta: Numbers, *, width: Numbers = 1.0, sides: int = 2, log_means: Numbers = 0.0
+) -> Numbers:
+    """Half-width (b − a)√((ln N + ln(sides/δ))/(2n)) that a mean of n values keeps to with probability 1 − δ.
+
+    `sides` is 1 when only one direction matters; `log_means` is ln N for N means at once, by the union bound. NumPy in,
+    NumPy out; JAX likewise. Reference: lucchi (8.1) to (8.3).
+    """
+    positive(samples=samples, width=width)
+    inside(0, 1, "(]", delta=delta)
+    inside(0, np.inf, log_means=log_means)
+    xp = jnp if any(isinstance(each, jax.Array) for each in (samples, delta, width, log_means)) else np
+    return width * ((log_means + log(sides) - xp.log(delta)) / (2 * samples)) ** 0.5
 
 
 def hoeffding_samples(radius: Numbers, delta: Numbers, *, width: Numbers = 1.0) -> Numbers:
     """Sample size (a real number) at which the radius is reached: n = (b − a)² ln(2/δ)/(2ε²)."""
-    _positive(radius=radius)
-    _chance(delta=delta)
+    positive(radius=radius, width=width)
+    inside(0, 1, "(]", delta=delta)
     return width**2 * jnp.log(2 / delta) / (2 * radius**2)
 
 
 def hoeffding_confidence(samples: Numbers, radius: Numbers, *, width: Numbers = 1.0) -> Numbers:
     """Chance δ = 2 exp(−2nε²/(b − a)²) that a mean of n values misses by more than the radius; lucchi (8.1)."""
-    _positive(samples=samples, radius=radius)
+    positive(samples=samples, radius=radius, width=width)
     return jnp.exp(both_sides(-2 * samples * radius**2 / width**2))
 
 
@@ -142,15 +150,17 @@ def log_bernstein(deviation: Numbers, variance: Numbers, bound: Numbers) -> Numb
     Only Xᵢ ≤ M is used. Both constants are the best: they are the first two terms of Bennett's exponent.
     Reference: arora Lemma 1.1.6.
     """
+    inside(0, np.inf, deviation=deviation, variance=variance, bound=bound)
     return -(deviation**2) / 2 / (variance + bound * deviation / 3)
 
 
 def gaussian_small_ball(radius: Numbers, sigma: Numbers = 1.0) -> tuple[Numbers, Numbers]:
-    """Limits ((2/3)·t/σ, (4/5)·t/σ) of P[|X| ≤ t] for X ~ N(0, σ²).
+    """Limits ((2/3)·t/σ, (4/5)·t/σ) of P[|X| ≤ t] for X ~ N(0, σ²) and t ≤ 1.0793 σ.
 
-    The upper one always holds, the lower one for t ≤ 1.0794 σ. Reference: arora Lemma 1.1.7.
+    The lower one is false beyond, the upper one true and of no use. Reference: arora Lemma 1.1.7.
     """
-    _positive(radius=radius, sigma=sigma)
+    positive(sigma=sigma)
+    inside(0, 1.0793 * sigma, "(]", radius=radius)
     return 2 * radius / (3 * sigma), 4 * radius / (5 * sigma)
 
 
@@ -159,6 +169,7 @@ def berry_esseen_bound(third: Numbers, samples: Numbers) -> Numbers:
 
     `third` is E|X − E X|³/σ³. The constant is Shevtsova's (2013); none below 0.40973 is true (Esseen, 1956).
     """
+    inside(1, np.inf, third=third, samples=samples)
     return 0.469 * third / samples**0.5
 
 
@@ -175,23 +186,44 @@ def square_exponential_bound(rate: Numbers, proxy: Numbers) -> Numbers:
 
     A mean of m independent losses in [0, 1] has s² = 1/(4m). Reference: arora Sec. 5.6, the step before (5.10).
     """
-    product = rate * proxy
-    if not isinstance(product, Tracer) and not np.all(2 * np.asarray(product) < 1):
-        raise ValueError(f"rate must be below 1/(2·proxy), got rate {rate} and proxy {proxy}")
-    return (1 - 2 * product) ** -0.5
+    positive(proxy=proxy)
+    inside(0, 1 / (2 * proxy), "[)", rate=rate)
+    return (1 - 2 * rate * proxy) ** -0.5
+
+
+def bernoulli_proxy(probability: Numbers) -> Float[np.ndarray, "..."]:
+    """Smallest variance proxy of a coin, (1 − 2p)/(2·ln((1 − p)/p)), and ¼ for a fair one (Kearns and Saul 1998).
+
+    Larger than the variance p(1 − p) of every coin that is not fair.
+    """
+    inside(0, 1, "()", probability=probability)
+    p = np.asarray(probability, float)
+    tilt = 1 - 2 * p
+    near = np.abs(tilt) < 0.5  # where the two logarithms cancel
+    log_odds = np.where(near, 2 * np.arctanh(np.where(near, tilt, 0.0)), np.log1p(-p) - np.log(p))
+    return np.where(tilt == 0, 0.25, tilt / (2 * np.where(tilt == 0, 1.0, log_odds)))
 
 
 # Exact tails ---------------------------------------------------------------------------------------------------------
 
 
-def _log_terms(samples, probability) -> tuple[np.ndarray, np.ndarray]:
-    n = np.asarray(samples, float)[..., None]
-    p = np.asarray(probability, float)[..., None]
-    counts = np.arange(float(np.max(n, initial=0)) + 1)
-    inside = counts <= n
-    k = np.where(inside, counts, 0.0)
-    terms = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
-    return counts, np.where(inside, terms, -np.inf)
+def log_binomial_coefficient(n: Numbers, k: Numbers) -> Numbers:
+    """ln C(n, k) by the log-gamma function, for real n ≥ k ≥ 0."""
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+
+
+def binomial_log_probabilities(samples: Numbers, probability: Numbers) -> Float[np.ndarray, "... k"]:
+    """ln Bin(k; n, p) for k = 0, 1, … on a last axis as long as the largest n asks for; −∞ where k > n.
+
+    The law of n times an empirical 0–1 risk (lucchi 9.3).
+    """
+    inside(1, np.inf, samples=samples)
+    inside(0, 1, probability=probability)
+    n, p = np.asarray(samples, float)[..., None], np.asarray(probability, float)[..., None]
+    counts = np.arange(float(np.max(n)) + 1)
+    possible = counts <= n
+    k = np.where(possible, counts, 0.0)
+    return np.where(possible, log_binomial_coefficient(n, k) + xlogy(k, p) + xlog1py(n - k, -p), -np.inf)
 
 
 def _log_sum(terms: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -204,14 +236,16 @@ def _log_sum(terms: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 def log_binomial_tail(samples: Numbers, probability: Numbers, at_least: Numbers) -> Float[np.ndarray, "..."]:
     """ln P[B ≥ k] for B ~ Binomial(n, p) and any real k, summed in logarithms; −∞ where k > n."""
-    counts, terms = _log_terms(samples, probability)
+    terms = binomial_log_probabilities(samples, probability)
+    counts = np.arange(terms.shape[-1])
     threshold = np.asarray(at_least, float)[..., None]
     return _log_sum(terms, counts >= threshold - _TOUCH * np.abs(threshold))
 
 
 def log_binomial_deviation(samples: Numbers, probability: Numbers, deviation: Numbers) -> Float[np.ndarray, "..."]:
     """ln P[|B − np| ≥ t] for B ~ Binomial(n, p), summed in logarithms; −∞ where no count deviates so far."""
-    counts, terms = _log_terms(samples, probability)
+    terms = binomial_log_probabilities(samples, probability)
+    counts = np.arange(terms.shape[-1])
     mean = (np.asarray(samples) * np.asarray(probability, float))[..., None]
     t = np.asarray(deviation, float)[..., None]
     return _log_sum(terms, np.abs(counts - mean) >= t - _TOUCH * (t + mean))

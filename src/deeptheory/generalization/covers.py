@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.ranges import inside, positive
+
 __all__ = [
     "best_cover_deviation",
     "cover_deviation",
@@ -24,8 +26,7 @@ def greedy_cover(points: Float[np.ndarray, "n k"], radius: float) -> Float[np.nd
 
     Reference: arora Lemma 5.2.6.
     """
-    if radius <= 0:
-        raise ValueError(f"the radius of a cover must be positive, got {radius}")
+    positive(radius=radius)
     chosen, distance = [0], np.linalg.norm(points - points[0], axis=1)
     while distance.max() > radius:
         chosen.append(int(np.argmax(distance)))
@@ -34,16 +35,20 @@ def greedy_cover(points: Float[np.ndarray, "n k"], radius: float) -> Float[np.nd
 
 
 def cover_size(radius: float, dimension: int) -> float:
-    """(1 + 2/ρ)^k: no more points of the unit ball are pairwise ρ apart, so a greedy cover is no larger.
+    """(1 + 2/ρ)^k: no more points of the unit ball are pairwise ρ or more apart, and a greedy cover has fewer.
 
     The balls of radius ρ/2 around them are disjoint and lie in the ball of radius 1 + ρ/2. Attained for k = 1 when 2/ρ
-    is whole. Reference: arora Lemma 5.2.6, which prints ((2+ρ)/(2ρ))^k.
+    is whole; the points of a greedy cover are more than ρ apart. Reference: arora Lemma 5.2.6, which prints
+    ((2+ρ)/(2ρ))^k.
     """
+    positive(radius=radius)
+    inside(1, np.inf, dimension=dimension)
     return (1 + 2 / radius) ** dimension
 
 
 def interval_cover_size(radius: float) -> int:
     """The smallest number of intervals of half-length ρ that cover [−1, 1]: ⌈1/ρ⌉."""
+    positive(radius=radius)
     return int(np.ceil(1 / radius - 1e-12))
 
 
@@ -53,8 +58,10 @@ def cover_deviation(lipschitz: float, radius: float, dimension: int, samples: in
     From a point of the cover to its neighbours the training loss and the test loss may each move by γ. Reference: arora
     Thm 5.2.7 corrected (printed with one γ, log(2/ρ) and no δ).
     """
-    if not 0 < delta <= 1:
-        raise ValueError(f"delta must lie in (0, 1], got {delta}")
+    positive(radius=radius)
+    inside(0, np.inf, lipschitz=lipschitz)
+    inside(1, np.inf, dimension=dimension, samples=samples)
+    inside(0, 1, "(]", delta=delta)
     capacity = dimension * np.log1p(2 / radius) + np.log(1 / delta)
     return 2 * lipschitz * radius + 2 * np.sqrt(capacity / samples)
 

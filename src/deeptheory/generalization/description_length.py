@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, product
+from math import log
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
+
+from deeptheory.generalization.concentration import hoeffding_radius
+from deeptheory.ranges import inside
 
 __all__ = ["DecisionList", "decision_lists", "decode", "encode", "kraft_sum", "occam_bound", "prefix_free"]
 
@@ -20,7 +23,8 @@ def occam_bound(bits: Numbers, samples: Numbers, delta: Numbers) -> Numbers:
     Hoeffding for each hypothesis at its own share δ·2^(−bits), and Kraft's inequality. Losses in [0, 1].
     Reference: arora Sec. 5.1.
     """
-    return ((bits * jnp.log(2.0) + jnp.log(1 / delta)) / (2 * samples)) ** 0.5
+    inside(0, np.inf, bits=bits)
+    return hoeffding_radius(samples, delta, sides=1, log_means=bits * log(2))
 
 
 def kraft_sum(words: Sequence[str]) -> Fraction:

@@ -4,9 +4,11 @@ Losses lie in an interval of length `width`; `sides` is 1 for R − R_S alone an
 """
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Array, Float, Key, Num
 
-from deeptheory.generalization.concentration import log_binomial_deviation, log_binomial_tail
+from deeptheory.generalization.concentration import hoeffding_radius, log_binomial_deviation, log_binomial_tail
+from deeptheory.randomness import generator
+from deeptheory.ranges import inside
 
 __all__ = [
     "empirical_risk",
@@ -15,11 +17,10 @@ __all__ = [
     "independent_sup_deviation",
     "log_union_tail",
     "misclassification_risk",
-    "samples_needed",
     "union_deviation",
 ]
 
-Numbers = float | int | Num[np.ndarray, "..."] | np.number
+Numbers = float | int | Num[Array | np.ndarray, "..."] | np.number
 
 
 def misclassification_risk(weights: Float[np.ndarray, " atoms"], predictions, labels) -> float:
@@ -40,6 +41,8 @@ def log_union_tail(deviation: Numbers, samples: Numbers, hypotheses: Numbers, *,
 
     Losses in [0, 1], n independent samples, N hypotheses fixed beforehand. Reference: lucchi eqs. 8.8–8.12.
     """
+    inside(0, np.inf, deviation=deviation)
+    inside(1, np.inf, samples=samples, hypotheses=hypotheses)
     return np.log(sides * np.asarray(hypotheses, float)) - 2 * np.asarray(samples) * np.asarray(deviation) ** 2
 
 
@@ -50,8 +53,9 @@ def union_deviation(
 
     Reference: lucchi eqs. 8.2–8.3, handbook 7.2; the excess risk of the empirical minimiser is at most twice this.
     """
-    _check(samples, hypotheses, delta)
-    return width * np.sqrt(np.log(sides * np.asarray(hypotheses, float) / delta) / (2 * np.asarray(samples)))
+    inside(1, np.inf, samples=samples, hypotheses=hypotheses)
+    log_means = np.log(np.asarray(hypotheses, float))
+    return hoeffding_radius(samples, delta, width=width, sides=sides, log_means=log_means)
 
 
 def finite_class_deviation(samples: Numbers, hypotheses: Numbers, delta: Numbers) -> Numbers:
@@ -59,14 +63,9 @@ def finite_class_deviation(samples: Numbers, hypotheses: Numbers, delta: Numbers
 
     Reference: arora Thm 5.2.1; √8 times `union_deviation` with one side.
     """
-    _check(samples, hypotheses, delta)
+    inside(1, np.inf, samples=samples, hypotheses=hypotheses)
+    inside(0, 1, "(]", delta=delta)
     return 2 * np.sqrt(np.log(np.asarray(hypotheses, float) / delta) / np.asarray(samples))
-
-
-def samples_needed(gap: Numbers, hypotheses: Numbers, delta: Numbers, *, sides: int = 2) -> Numbers:
-    """Smallest whole n at which `union_deviation` is at most `gap`."""
-    _check(1, hypotheses, delta)
-    return np.ceil(np.log(sides * np.asarray(hypotheses, float) / delta) / (2 * np.asarray(gap) ** 2))
 
 
 def independent_log_tail(
@@ -88,18 +87,11 @@ def independent_log_tail(
 
 
 def independent_sup_deviation(
-    generator: np.random.Generator, samples: int, hypotheses: int, risk: float, trials: int
+    key: Key[Array, ""], samples: int, hypotheses: int, risk: float, trials: int
 ) -> Float[np.ndarray, " trials"]:
     """Draw max (R − R_S) over N hypotheses with independent errors, sample by sample rather than from its law."""
-    worst = np.empty(trials)
+    rng, worst = generator(key), np.empty(trials)
     for t in range(trials):
-        errors = np.where(generator.random((hypotheses, samples)) < risk, 1.0, 0.0)
+        errors = np.where(rng.random((hypotheses, samples)) < risk, 1.0, 0.0)
         worst[t] = np.max(risk - empirical_risk(errors))
     return worst
-
-
-def _check(samples: Numbers, hypotheses: Numbers, delta: Numbers) -> None:
-    if np.any(np.asarray(samples) < 1) or np.any(np.asarray(hypotheses) < 1):
-        raise ValueError(f"samples and hypotheses must be at least 1, got {samples} and {hypotheses}")
-    if np.any(np.asarray(delta) <= 0) or np.any(np.asarray(delta) > 1):
-        raise ValueError(f"delta must lie in (0, 1], got {delta}")

@@ -18,10 +18,10 @@ from jaxtyping import Array, Float, Int, Key
 from deeptheory.generalization.change_of_measure import diagonal_gaussian_kl
 from deeptheory.generalization.pac_bayes import binary_kl_upper_inverse, maurer_budget, pac_bayes_kl
 from deeptheory.randomness import generator
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "GaussianNetwork",
-    "bounded_cross_entropy",
     "draw_networks",
     "gaussian_network",
     "monte_carlo_errors",
@@ -61,8 +61,7 @@ def gaussian_network(
     """
     if len(widths) < 2 or min(widths) < 1:
         raise ValueError(f"widths needs an input and an output of at least 1 each, got {tuple(widths)}")
-    if not spread > 0:
-        raise ValueError(f"spread must be positive, got {spread}")
+    positive(spread=spread)
     rng, dtype = generator(key), jnp.result_type(float) if dtype is None else dtype
     means, log_scales = [], []
     for fan_in, fan_out in pairwise(widths):
@@ -123,14 +122,6 @@ def sampled_outputs(
 def units(law: GaussianNetwork) -> int:
     """How many numbers of noise one example needs: the widths of all layers but the input."""
     return sum(len(mean) for mean in law.means)
-
-
-def bounded_cross_entropy(
-    outputs: Float[Array, "n classes"], labels: Int[Array, " n"], *, floor: float = 1e-4
-) -> Float[Array, " n"]:
-    """Cross-entropy cut at probability `floor` and divided by log(1/floor), so that it lies in [0, 1]."""
-    log_probability = jnp.take_along_axis(jax.nn.log_softmax(outputs), labels[:, None], axis=1)[:, 0]
-    return jnp.maximum(log_probability, jnp.log(floor)) / jnp.log(floor)
 
 
 def softmax_error(
@@ -228,6 +219,6 @@ def monte_carlo_risk(
     kl⁻¹(errors/draws, log(1/δ)/draws): Chernoff's bound, which draws of unequal risk (one for each example) satisfy
     too, because log(1 − r + r·e^λ) is concave in r. Reference: the sampled training error of lucchi Table 1.
     """
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta}")
+    positive(draws=draws)
+    inside(0, 1, "(]", delta=delta)
     return binary_kl_upper_inverse(errors / draws, np.log(1 / delta) / draws)

@@ -8,12 +8,15 @@ from itertools import combinations, product
 from math import comb
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Array, Bool, Float
+
+from deeptheory.ranges import inside
 
 __all__ = [
     "cover_count",
     "half_space_dichotomies",
     "interval_dichotomies",
+    "linearly_separable",
     "radon_labels",
     "rectangle_dichotomies",
     "sauer_power",
@@ -48,10 +51,19 @@ def rectangle_dichotomies(points: Points) -> Dichotomies:
     for count in range(1, len(points) + 1):
         for chosen in combinations(range(len(points)), count):
             low, high = points[list(chosen)].min(0), points[list(chosen)].max(0)
-            inside = np.all((low <= points) & (points <= high), axis=1)
-            if inside.sum() == count:
-                found.append(inside)
+            held = np.all((low <= points) & (points <= high), axis=1)
+            if held.sum() == count:
+                found.append(held)
     return np.array(found)
+
+
+def linearly_separable(points: Float[Array | np.ndarray, "n d"], labels: Float[Array | np.ndarray, " n"]) -> bool:
+    """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program."""
+    from scipy.optimize import linprog
+
+    signed = -np.asarray(labels, float)[:, None] * np.column_stack([np.asarray(points, float), np.ones(len(points))])
+    found = linprog(np.zeros(signed.shape[1]), A_ub=signed, b_ub=-np.ones(len(signed)), bounds=(None, None))
+    return found.status == 0
 
 
 def half_space_dichotomies(points: Points) -> Dichotomies:
@@ -60,8 +72,6 @@ def half_space_dichotomies(points: Points) -> Dichotomies:
     A labeling y ∈ {±1}ⁿ is possible when yᵢ(w·xᵢ + b) ≥ 1 is feasible; with a labeling its opposite is, so half are
     tried. Reference: lucchi Def. 27, handbook 7.3.1.
     """
-    from deeptheory.kernels.features import linearly_separable
-
     found = []
     for rest in product((False, True), repeat=len(points) - 1):
         labels = np.array([True, *rest])
@@ -95,7 +105,7 @@ def cover_count(points: int, dimension: int) -> int:
 
     Reference: lucchi 8.3, handbook 7.3.1. In the plane 2, 4, 8, 14, 22, 32.
     """
-    return 2 * sum(comb(points - 1, i) for i in range(dimension + 1))
+    return 2 * sauer_sum(points - 1, dimension)
 
 
 def sauer_sum(points: int, dimension: int) -> int:
@@ -104,11 +114,14 @@ def sauer_sum(points: int, dimension: int) -> int:
     Equal to 2ⁿ for n ≤ h, a polynomial of degree h in n afterwards; attained by the subsets with at most h elements.
     Reference: lucchi Lemma 61.
     """
+    inside(0, np.inf, points=points, dimension=dimension)
     return sum(comb(points, i) for i in range(dimension + 1))
 
 
 def sauer_power(points: int, dimension: int) -> float:
     """(en/h)^h, at least `sauer_sum` for n ≥ h ≥ 1 and not otherwise. Reference: lucchi Lemma 61."""
+    inside(1, np.inf, dimension=dimension)
+    inside(dimension, np.inf, points=points)
     return (np.e * points / dimension) ** dimension
 
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.special import gammaln
+
+from deeptheory.generalization.concentration import log_binomial_coefficient, log_hoeffding
+from deeptheory.ranges import inside
 
 __all__ = [
     "TreeMartingale",
@@ -49,6 +51,7 @@ def log_azuma(deviation: Numbers, bounds: Float[AnyArray, "*batch n"]) -> Number
 
     Reference: jagannath Thm 6.20, whose exponent is twice this one and false.
     """
+    inside(0, np.inf, deviation=deviation)
     return -(deviation**2) / (2 * (bounds**2).sum(-1))
 
 
@@ -57,7 +60,7 @@ def log_azuma_ranges(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) ->
 
     The interval may move with the past, its width may not.
     """
-    return -2 * deviation**2 / (widths**2).sum(-1)
+    return log_hoeffding(deviation, widths)
 
 
 def log_mcdiarmid(deviation: Numbers, differences: Float[AnyArray, "*batch n"]) -> Numbers:
@@ -65,7 +68,7 @@ def log_mcdiarmid(deviation: Numbers, differences: Float[AnyArray, "*batch n"]) 
 
     X has independent coordinates and changing the i-th alone moves g by at most cᵢ. Reference: lucchi Ch. 8 footnote 2.
     """
-    return -2 * deviation**2 / (differences**2).sum(-1)
+    return log_hoeffding(deviation, differences)
 
 
 def bounded_differences(table: Float[AnyArray, "..."], *, variables: int) -> Float[np.ndarray, "*batch n"]:
@@ -124,8 +127,7 @@ def burkholder_constants(power: float) -> tuple[float, float]:
     c_p ‖√Q_n‖_p ≤ ‖X_n‖_p ≤ C_p ‖√Q_n‖_p for every martingale and 1 < p < ∞. At p = 2 both are 1; C_p is the best one
     for p ≥ 2 and c_p for p ≤ 2 (Burkholder, 1991). Reference: jagannath Thm 6.21.
     """
-    if not 1 < power < np.inf:
-        raise ValueError(f"power must be a finite number above 1, got {power}")
+    inside(1, np.inf, "()", power=power)
     largest = max(power, power / (power - 1)) - 1
     return 1 / largest, largest
 
@@ -163,10 +165,9 @@ def walk_until_one(
 
     def free(time, position):
         up = (time + position) / 2
-        inside = np.abs(position) <= time
-        up = np.where(inside, up, 0.0)
-        chance = np.exp(gammaln(time + 1) - gammaln(up + 1) - gammaln(time - up + 1) - time * np.log(2))
-        return np.where(inside, chance, 0.0)
+        possible = np.abs(position) <= time
+        chance = np.exp(log_binomial_coefficient(time, np.where(possible, up, 0.0)) - time * np.log(2))
+        return np.where(possible, chance, 0.0)
 
     times = np.arange(1.0, steps + 1, 2)
     left = np.arange(-float(steps), 1.0, 2)

@@ -11,9 +11,10 @@ from jaxtyping import Array, Float, Int
 from scipy.special import rel_entr
 from scipy.stats import binom
 
+from deeptheory.ranges import inside
+
 __all__ = [
     "FiniteSamples",
-    "bernoulli_proxy",
     "coordinate_information",
     "enumerate_samples",
     "expected_gap",
@@ -110,16 +111,9 @@ def information_bound(
     Losses in [0, 1] have proxy ¼, and √(I/2n). The variance in its place is not enough (handbook 11.2.2 prints it).
     Reference: Russo and Zou; Xu and Raginsky.
     """
+    inside(0, np.inf, information=information, proxy=proxy)
+    inside(1, np.inf, samples=samples)
     return np.sqrt(2 * np.asarray(proxy, float) * np.asarray(information, float) / samples)
-
-
-def bernoulli_proxy(probability: float | Float[AnyArray, "..."]) -> Float[np.ndarray, "..."]:
-    """Smallest variance proxy of a coin, (1 − 2p)/(2·log((1 − p)/p)), and ¼ for a fair one (Kearns and Saul)."""
-    p = np.asarray(probability, float)
-    if not np.all((p > 0) & (p < 1)):
-        raise ValueError(f"probability must lie between 0 and 1, got {probability}")
-    tilt = np.log1p(-p) - np.log(p)
-    return np.where(np.abs(tilt) < 1e-8, 0.25, (1 - 2 * p) / (2 * np.where(tilt == 0, 1.0, tilt)))
 
 
 def gaussian_mean_information(samples: int, *, spread: float, noise: float) -> float:
@@ -127,8 +121,8 @@ def gaussian_mean_information(samples: int, *, spread: float, noise: float) -> f
 
     Without noise the output is a continuous function of the sample and the information is infinite.
     """
-    if noise < 0 or spread < 0:
-        raise ValueError(f"spread and noise must not be negative, got {spread} and {noise}")
+    inside(0, np.inf, spread=spread, noise=noise)
+    inside(1, np.inf, samples=samples)
     return float("inf") if noise == 0 and spread > 0 else float(0.5 * np.log1p(spread**2 / (samples * noise**2)))
 
 

@@ -8,12 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.generalization.norms import frobenius_norm, lipschitz_bound, row_group_norm, spectral_norm, stable_rank
+from deeptheory.generalization.norms import (
+    frobenius_norm,
+    lipschitz_bound,
+    path_norm,
+    row_group_norm,
+    spectral_norm,
+    stable_rank,
+)
+from deeptheory.generalization.rademacher_bounds import empirical_complexity_deviation
 
 __all__ = [
     "frobenius_product_bound",
     "handbook_spectral_bound",
+    "linear_margin_bound",
     "neyshabur_bound",
+    "path_norm_bound",
+    "peeled_deviation",
     "spectral_complexity",
     "spectrally_normalized_bound",
     "stable_rank_bound",
@@ -77,12 +88,51 @@ def neyshabur_bound(layers: Layers, *, radius: float, margin: float, samples: in
     return float(np.sqrt((capacity + np.log(depth * samples / delta)) / samples) / margin)
 
 
-def frobenius_product_bound(layers: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
-    """2·size·∏‖Aᵢ‖_F·(√(2L·ln 2) + 1)/(γ√n) + √(ln(1/δ)/(2n)), with its constants, for two classes and one output.
+def peeled_deviation(complexity: float, ratio: float, *, samples: int, delta: float) -> float:
+    """2c·2ᵏ + 3√(ln(2/δₖ)/(2n)) with 2ᵏ the first power of two from `ratio` on and δₖ = 2δ/(3(|k|+1)(|k|+2)).
 
-    Complexity of the class with these Frobenius norms by Golowich, Rakhlin and Shamir 2018, the ramp loss of slope 1/γ,
-    and `complexity_deviation`; for norms fixed beforehand.
+    Above R − R̂_γ for all networks and all margins γ at once, where c·B is the empirical Rademacher complexity of those
+    of norm at most B, and `ratio` is norm/γ: neither has to be fixed before the data, because a share δₖ of δ is
+    spent on each power of two and Σ δₖ = δ. Ramp loss of slope 1/γ; `empirical_complexity_deviation`.
     """
-    product = np.prod([frobenius_norm(layer) for layer in layers])
-    complexity = size * product * (np.sqrt(2 * len(layers) * np.log(2)) + 1) / np.sqrt(samples)
-    return float(2 * complexity / margin + np.sqrt(np.log(1 / delta) / (2 * samples)))
+    if not ratio > 0:
+        raise ValueError(f"the ratio of norm and margin must be positive, got {ratio}")
+    power = int(np.ceil(np.log2(ratio)))
+    share = 2 * delta / (3 * (abs(power) + 1) * (abs(power) + 2))
+    return float(empirical_complexity_deviation(complexity * 2.0**power, samples, share))
+
+
+def linear_margin_bound(weights: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
+    """`peeled_deviation` of linear classifiers x ↦ ⟨w, x⟩: c = size/√n, norm ‖w‖. Reference: lucchi Lemma 63."""
+    _one_output(weights)
+    ratio = frobenius_norm(weights[-1]) / margin
+    return peeled_deviation(size / np.sqrt(samples), ratio, samples=samples, delta=delta)
+
+
+def frobenius_product_bound(layers: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
+    """`peeled_deviation` of bias-free ReLU networks with L layers and one output: c = size·(√(2L·ln 2) + 1)/√n.
+
+    The norm is ∏‖Aᵢ‖_F. Of two outputs pass the difference of the last layer's rows. Reference: Golowich, Rakhlin and
+    Shamir 2018, Thm 1.
+    """
+    _one_output(layers)
+    complexity = size * (np.sqrt(2 * len(layers) * np.log(2)) + 1) / np.sqrt(samples)
+    ratio = float(np.prod([frobenius_norm(layer) for layer in layers])) / margin
+    return peeled_deviation(complexity, ratio, samples=samples, delta=delta)
+
+
+def path_norm_bound(layers: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
+    """`peeled_deviation` of bias-free ReLU networks with one output by `path_norm`: c = size·∏ 2√hᵢ/√n.
+
+    hᵢ are the widths of the hidden layers: with units scaled to incoming weights of norm 1 each hidden layer costs 2
+    for its ReLU and √hᵢ for choosing its units. Reference: Neyshabur, Tomioka and Srebro 2015, Thm 1 with p = 2.
+    """
+    _one_output(layers)
+    widths = np.array([len(layer) for layer in layers[:-1]], float)
+    complexity = size * float(np.prod(2 * np.sqrt(widths))) / np.sqrt(samples)
+    return peeled_deviation(complexity, path_norm(layers) / margin, samples=samples, delta=delta)
+
+
+def _one_output(layers: Layers) -> None:
+    if len(layers[-1]) != 1:
+        raise ValueError(f"this bound is for one output, got {len(layers[-1])}: pass the difference of two rows")

@@ -49,8 +49,11 @@ def row_group_norm(matrix: Matrix) -> float:
 
 
 def stable_rank(matrix: Matrix) -> float:
-    """‖A‖_F²/‖A‖₂², between 1 and the rank, and continuous in A. Reference: arora 5.5.2."""
-    return frobenius_norm(matrix) ** 2 / spectral_norm(matrix) ** 2
+    """‖A‖_F²/‖A‖₂², between 1 and the rank, and continuous where A is not zero. Reference: arora 5.5.2."""
+    largest = spectral_norm(matrix)
+    if largest == 0:
+        raise ValueError("a matrix of zeros has no stable rank")
+    return (frobenius_norm(matrix) / largest) ** 2
 
 
 def path_norm(layers: Layers) -> float:

@@ -7,8 +7,9 @@ exponential tilt: p = q·e^τ/(1 − q + q·e^τ), in which kl(q‖p) is a sum o
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
+
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "binary_kl",
@@ -31,16 +32,6 @@ _SERIES = [2.0 / (2 * j + 3) for j in range(18)]
 def _as_floats(*values: Numbers) -> list[Array]:
     dtype = jnp.result_type(float, *[v for v in values if hasattr(v, "dtype")])
     return list(jnp.broadcast_arrays(*[jnp.asarray(v, dtype) for v in values]))
-
-
-def _inside(low: float | int, high: float | int, **named) -> None:
-    """Refuse numbers outside [low, high]; inside jit the values are unknown and the check is skipped."""
-    for name, value in named.items():
-        if isinstance(value, Tracer):
-            continue
-        array = np.asarray(value)
-        if not np.all((array >= low) & (array <= high)):
-            raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {value}")
 
 
 def _excess(u: Array, ratio: Array) -> Array:
@@ -82,7 +73,7 @@ def binary_kl(q: Numbers, p: Numbers) -> Float[Array, "..."]:
     kl(q‖p) = q·log(q/p) + (1−q)·log((1−q)/(1−p)), in nats, with 0·log 0 = 0.
     Reference: Seeger 2002; the Δ of lucchi Thm 69 that gives the tightest bound.
     """
-    _inside(0, 1, q=q, p=p)
+    inside(0, 1, q=q, p=p)
     return _relative_entropy(*_as_floats(q, p))
 
 
@@ -101,7 +92,7 @@ def _shifted(q: Array, r: Array, tilt: Array) -> tuple[Array, Array, Array, Arra
 
 @jax.custom_jvp
 def _tilt(q: Array, r: Array, budget: Array) -> Array:
-    """The τ ≥ 0 with kl(q‖p) = budget, for q, r = 1 − q in (0, 1); bracketed Newton steps on √kl."""
+    """The τ ≥ 0 with kl(q‖p) = budget, for q, r = 1 − q in (0, 1); bracketed Newton steps on √kl or log kl."""
     # kl ≥ r·τ + log q. Where q is almost 1 its logarithm must come from r, or the bracket loses the root.
     high = (budget - jnp.where(q < 0.5, jnp.log(q), jnp.log1p(-r))) / r * (1 + 1e-6)
     low = jnp.zeros_like(high)
@@ -113,10 +104,14 @@ def _tilt(q: Array, r: Array, budget: Array) -> Array:
         _, _, shift, kl = _shifted(q, r, tilt)
         low, high = jnp.where(kl < budget, tilt, low), jnp.where(kl < budget, high, tilt)
         # √kl is nearly straight where kl itself is a parabola, so tiny budgets cost no more than large ones.
-        newton = tilt - 2 * (kl - jnp.sqrt(kl * budget)) / shift
+        # Far from the root of a small budget kl grows like q·e^τ, and its logarithm is the straight one.
+        excess = jnp.log(kl) - jnp.log(budget)
+        root = 2 * jnp.sqrt(kl) * (jnp.sqrt(kl) - jnp.sqrt(budget))
+        newton = tilt - jnp.where(jnp.abs(excess) > 1, kl * excess, root) / shift
+        # A step of a rounding error ends the search, also where it leads out of the bracket just tightened.
+        done = jnp.abs(newton - tilt) <= tolerance * tilt
         new = jnp.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
-        new = jnp.where(kl == budget, tilt, new)
-        return low, high, new, jnp.abs(new - tilt) <= tolerance * tilt, count + 1
+        return low, high, jnp.where(done, tilt, new), done, count + 1
 
     def going(state):
         return ~jnp.all(state[3]) & (state[4] < 200)
@@ -171,29 +166,32 @@ def binary_kl_upper_inverse(q: Numbers, budget: Numbers) -> Float[Array, "..."]:
     Close to 1 a float cannot hold 1 − p; ask then for 1 − p = `binary_kl_lower_inverse(1 - q, budget)`, which can.
     Reference: the risk bound of Langford–Seeger and Maurer, lucchi Thm 69 with Δ = kl.
     """
-    _inside(0, 1, q=q)
-    _inside(0, np.finfo(float).max, budget=budget)
+    inside(0, 1, q=q)
+    inside(0, np.inf, "[)", budget=budget)
     q, budget = _as_floats(q, budget)
     return _inverse(q, 1 - q, budget)[0]
 
 
 def binary_kl_lower_inverse(q: Numbers, budget: Numbers) -> Float[Array, "..."]:
     """Smallest p with kl(q‖p) ≤ budget, to full relative accuracy however small; the mirror image of the upper one."""
-    _inside(0, 1, q=q)
-    _inside(0, np.finfo(float).max, budget=budget)
+    inside(0, 1, q=q)
+    inside(0, np.inf, "[)", budget=budget)
     q, budget = _as_floats(q, budget)
     return _inverse(1 - q, q, budget)[1]
 
 
 def maurer_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Float[Array, "..."]:
-    """Maurer's bound on kl(empirical risk ‖ risk): (KL + log(2√n/δ))/n, for losses in [0, 1] and n ≥ 8."""
-    divergence, samples, delta = _checked(divergence, samples, delta)
+    """Maurer's bound on kl(empirical risk ‖ risk): (KL + log(2√n/δ))/n, for losses in [0, 1].
+
+    2√n is above Σ_k Bin(k; n, k/n) for every n ≥ 1: by Maurer's proof from 8 on, by computing the sums below.
+    """
+    divergence, samples, delta = _checked(divergence, samples, delta, least=1)
     return (divergence + jnp.log(2 * jnp.sqrt(samples) / delta)) / samples
 
 
 def maurer_samples(divergence: Numbers, budget: Numbers, delta: Numbers) -> Float[Array, "..."]:
     """How many samples bring Maurer's budget down to this one: the root n of n·budget = KL + log(2√n/δ)."""
-    _inside(np.finfo(float).tiny, np.finfo(float).max, budget=budget)
+    positive(budget=budget)
     divergence, delta = _checked(divergence, 2, delta)[::2]
     n = (divergence + jnp.log(2 / delta) + 1) / budget
     for _ in range(60):  # the map contracts by 1/(2·n·budget) at its root, where n·budget exceeds log 2
@@ -209,12 +207,14 @@ def langford_seeger_budget(divergence: Numbers, samples: Numbers, delta: Numbers
 
 def pac_bayes_kl(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."]:
     """Risk bound by inverting kl: the largest risk compatible with the empirical one at this budget; never above 1."""
+    inside(0, 1, empirical_risk=empirical_risk)
     return binary_kl_upper_inverse(empirical_risk, budget)
 
 
 def pac_bayes_pinsker(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."]:
     """Risk bound after Pinsker's 2(p−q)² ≤ kl(q‖p): empirical risk + √(budget/2); weaker, and it may exceed 1."""
-    _inside(0, 1, empirical_risk=empirical_risk)
+    inside(0, 1, empirical_risk=empirical_risk)
+    inside(0, np.inf, budget=budget)
     empirical_risk, budget = _as_floats(empirical_risk, budget)
     return empirical_risk + jnp.sqrt(budget / 2)
 
@@ -226,13 +226,13 @@ def mcallester_bound(
 
     Reference: arora Thm 5.6.1. lucchi Thm 70 prints a deviation twice that of `pac_bayes_pinsker` at `maurer_budget`.
     """
-    _inside(0, 1, empirical_risk=empirical_risk)
+    inside(0, 1, empirical_risk=empirical_risk)
     divergence, samples, delta = _checked(divergence, samples, delta)
     return _as_floats(empirical_risk)[0] + jnp.sqrt((divergence + jnp.log(2 * samples / delta)) / (2 * (samples - 1)))
 
 
-def _checked(divergence: Numbers, samples: Numbers, delta: Numbers) -> list[Array]:
-    _inside(0, np.inf, divergence=divergence)
-    _inside(2, np.inf, samples=samples)
-    _inside(np.finfo(float).tiny, 1, delta=delta)
+def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 2) -> list[Array]:
+    inside(0, np.inf, divergence=divergence)
+    inside(least, np.inf, samples=samples)
+    inside(0, 1, "(]", delta=delta)
     return _as_floats(divergence, samples, delta)

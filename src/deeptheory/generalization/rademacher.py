@@ -8,7 +8,9 @@ from collections.abc import Callable
 from math import comb
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float, Key
+
+from deeptheory.randomness import generator
 
 __all__ = [
     "absolute_ball_supremum",
@@ -40,11 +42,9 @@ def exact_complexity(supremum: Supremum, n: int) -> float:
     return float(np.mean(supremum(all_signs(n)))) / n
 
 
-def sampled_complexity(
-    generator: np.random.Generator, supremum: Supremum, n: int, draws: int
-) -> Float[np.ndarray, " draws"]:
+def sampled_complexity(key: Key[Array, ""], supremum: Supremum, n: int, draws: int) -> Float[np.ndarray, " draws"]:
     """Independent draws of sup_f (1/n) Σ σᵢ f(zᵢ), whose mean is R̂."""
-    return supremum(generator.choice([-1.0, 1.0], (draws, n))) / n
+    return supremum(generator(key).choice([-1.0, 1.0], (draws, n))) / n
 
 
 def finite_supremum(values: Float[np.ndarray, "functions n"]) -> Supremum:
@@ -64,13 +64,17 @@ def absolute_ball_supremum(inputs: Inputs, radius: float = 1.0) -> Supremum:
 
 def kernel_ball_supremum(gram: Float[np.ndarray, "n n"], radius: float = 1.0) -> Supremum:
     """The ball of radius B in the Hilbert space of a kernel: B·√(σᵀGσ). Reference: arora Prob. 5.3.3."""
-    return lambda signs: radius * np.sqrt(np.maximum(np.einsum("di,ij,dj->d", signs, gram, signs), 0.0))
+    return lambda signs: radius * np.sqrt(np.maximum(np.sum((signs @ gram) * signs, axis=1), 0.0))
 
 
 def threshold_supremum(points: Float[np.ndarray, " n"]) -> Supremum:
-    """The indicators 1{z ≤ t}: the largest partial sum of the signs in the order of the points, or nothing."""
+    """The indicators 1{z ≤ t}: the largest partial sum of the signs in the order of the points, or nothing.
+
+    Equal points enter together, so a sum ends only at the last of them.
+    """
     order = np.argsort(points)
-    return lambda signs: np.maximum(np.max(np.cumsum(signs[:, order], axis=1), axis=1), 0.0)
+    last = np.append(np.diff(points[order]) > 0, True)
+    return lambda signs: np.maximum(np.max(np.cumsum(signs[:, order], axis=1)[:, last], axis=1), 0.0)
 
 
 def relu_plane_supremum(inputs: Float[np.ndarray, "n 2"], *, both_signs: bool = False) -> Supremum:

@@ -1,7 +1,10 @@
 """What Rademacher complexity is bounded by, and what it bounds."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float, Num
+
+from deeptheory.generalization.concentration import hoeffding_radius
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "complexity_deviation",
@@ -9,11 +12,12 @@ __all__ = [
     "finite_class_complexity",
     "frobenius_network_complexity",
     "kernel_label_complexity",
+    "label_energy",
     "linear_complexity",
     "vc_complexity",
 ]
 
-Numbers = float | int | Float[np.ndarray, "..."] | np.number
+Numbers = float | int | Num[Array | np.ndarray, "..."] | np.number
 
 
 def linear_complexity(inputs: Float[np.ndarray, "n d"], radius: float = 1.0) -> float:
@@ -31,9 +35,9 @@ def finite_class_complexity(values: Float[np.ndarray, "functions n"]) -> float:
 
 def vc_complexity(samples: Numbers, dimension: Numbers) -> Numbers:
     """√(2V·ln(en/V)/n) for classifiers ±1 of VC dimension V ≤ n: Massart with Sauer. Reference: handbook 7.4.1."""
+    positive(dimension=dimension)
+    inside(dimension, np.inf, samples=samples)
     n, v = np.asarray(samples, float), np.asarray(dimension, float)
-    if np.any(v > n):
-        raise ValueError(f"this form needs V ≤ n, got V = {dimension} and n = {samples}")
     return np.sqrt(2 * v * np.log(np.e * n / v) / n)
 
 
@@ -42,15 +46,33 @@ def frobenius_network_complexity(samples: Numbers, layers: int, radius: float) -
 
     Reference: lucchi Thm 65.
     """
+    inside(1, np.inf, samples=samples, layers=layers)
+    positive(radius=radius)
     return (2 * radius) ** layers / np.sqrt(np.asarray(samples, float))
 
 
-def kernel_label_complexity(gram: Float[np.ndarray, "n n"], labels: Float[np.ndarray, " n"]) -> float:
-    """√(2·yᵀG⁻¹y·tr G)/n, the capacity of the ball just large enough to interpolate the labels; the same for cG.
+def label_energy(
+    gram: Float[Array | np.ndarray, "n n"], labels: Float[Array | np.ndarray, "*batch n"]
+) -> Float[np.ndarray, "*batch"]:
+    """yᵀG⁺y, the squared norm of the smallest function that fits the labels in the range of G.
 
-    Reference: arora Prob. 5.3.3, printed with G in place of its inverse.
+    Of the tangent kernel it is the squared distance that the weights of the linearized network travel from zero
+    outputs.
     """
-    return float(np.sqrt(2 * labels @ np.linalg.solve(gram, labels) * np.trace(gram)) / len(labels))
+    values, vectors = np.linalg.eigh(np.asarray(gram, float))
+    kept = values > len(values) * np.finfo(float).eps * values[-1]
+    return np.asarray((np.asarray(labels, float) @ vectors[:, kept]) ** 2 @ (1 / values[kept]))
+
+
+def kernel_label_complexity(
+    gram: Float[Array | np.ndarray, "n n"], labels: Float[Array | np.ndarray, "*batch n"]
+) -> Float[np.ndarray, "*batch"]:
+    """√(2·yᵀG⁺y·tr G)/n, the capacity of the ball just large enough to interpolate the labels; the same for cG.
+
+    Reference: arora Prob. 5.3.3, printed with G in place of its inverse; arora 9.11 and lucchi Ex. 7 P2b of the tangent
+    kernel.
+    """
+    return np.asarray(np.sqrt(2 * label_energy(gram, labels) * np.trace(np.asarray(gram, float))) / len(gram))
 
 
 def complexity_deviation(complexity: Numbers, samples: Numbers, delta: Numbers, *, width: float = 1.0) -> Numbers:
@@ -58,7 +80,7 @@ def complexity_deviation(complexity: Numbers, samples: Numbers, delta: Numbers, 
 
     Reference: handbook 7.4.2 and arora Thm 5.3.1 with their constants; lucchi Thm 62 prints √2 times the last term.
     """
-    return 2 * complexity + width * np.sqrt(np.log(1 / np.asarray(delta)) / (2 * np.asarray(samples)))
+    return 2 * complexity + hoeffding_radius(samples, delta, width=width, sides=1)
 
 
 def empirical_complexity_deviation(complexity: Numbers, samples: Numbers, delta: Numbers) -> Numbers:
@@ -66,4 +88,4 @@ def empirical_complexity_deviation(complexity: Numbers, samples: Numbers, delta:
 
     Reference: handbook 7.4.2; the exercise of lucchi Ch. 8 prints √2 times the last term.
     """
-    return 2 * complexity + 3 * np.sqrt(np.log(2 / np.asarray(delta)) / (2 * np.asarray(samples)))
+    return 2 * complexity + 3 * hoeffding_radius(samples, delta)

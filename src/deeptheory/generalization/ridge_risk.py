@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Float
 
 from deeptheory.generalization.ridgeless import BiasVariance, gaussian_bias_variance
+from deeptheory.ranges import inside, positive
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
 
 __all__ = [
     "average_ridge_risk",
     "gaussian_norm_square",
-    "hard_edge_cdf",
     "limiting_ridge_bias_variance",
     "optimal_ridge",
     "optimal_ridge_risk",
@@ -29,8 +29,8 @@ def limiting_ridge_bias_variance(gamma: float, ridge: Numbers, *, signal: float,
     the ridgeless double-descent curve.
     """
     ridge = np.asarray(ridge, float)
-    if np.any(ridge <= 0):
-        raise ValueError(f"ridge must be positive, not {ridge}")
+    positive(gamma=gamma, ridge=ridge)
+    inside(0, np.inf, signal=signal, noise=noise)
     transform = np.real(marchenko_pastur_stieltjes(-ridge, gamma))
     slope = -(gamma * transform**2 + transform) / (2 * gamma * ridge * transform + 1 - gamma + ridge)
     return BiasVariance(-signal * ridge**2 * slope, noise * gamma * (transform + ridge * slope))
@@ -38,6 +38,8 @@ def limiting_ridge_bias_variance(gamma: float, ridge: Numbers, *, signal: float,
 
 def optimal_ridge(gamma: Numbers, *, signal: float, noise: float) -> Numbers:
     """Return z = γ s²/r², the ridge of least risk: the posterior mean for coefficients drawn from N(0, r²/p)."""
+    positive(gamma=gamma, signal=signal)
+    inside(0, np.inf, noise=noise)
     return gamma * noise / signal
 
 
@@ -47,8 +49,13 @@ def optimal_ridge_risk(gamma: Numbers, *, signal: float, noise: float) -> Number
     Increasing from 0 to r² along γ at fixed signal, with no peak at γ = 1, where it is finite: √(s⁴ + 4r²s²)/2 − s²/2.
     It is s² γ S(γ s²/r²). handbook 13.1.2 knows only the peak; Dobriban and Wager 2018.
     """
-    offset = signal * (1 - 1 / gamma) - noise
-    return (offset + (offset**2 + 4 * signal * noise) ** 0.5) / 2
+    positive(gamma=gamma)
+    inside(0, np.inf, signal=signal, noise=noise)
+    offset = signal * (1 - 1 / np.asarray(gamma)) - noise
+    root = np.hypot(offset, 2 * (signal * noise) ** 0.5)
+    # Where c is negative its sum with the root cancels: the product of both roots of the equation is −r²s².
+    below = np.maximum(root - offset, np.finfo(float).tiny)
+    return np.where(offset < 0, 2 * signal * noise / below, (offset + root) / 2)[()]
 
 
 def average_ridge_risk(
@@ -73,11 +80,3 @@ def gaussian_norm_square(samples: int, features: int, *, inside: float, outside:
     """
     fitted = gaussian_bias_variance(samples, features, signal=inside, noise=outside + noise)
     return inside - float(fitted.bias) + float(fitted.variance)
-
-
-def hard_edge_cdf(x: Numbers) -> Numbers:
-    """Return the limiting law of n² λ_min(XᵀX/n) for a square Gaussian X: 1 − exp(−x/2 − √x).
-
-    Near zero like √x, so that 1/λ_min has no mean. Edelman 1988; lucchi 13.2 calls the inverse ill-defined there.
-    """
-    return -np.expm1(-np.asarray(x) / 2 - np.sqrt(x))

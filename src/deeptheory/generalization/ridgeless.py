@@ -5,13 +5,14 @@ A risk here is the excess over the noise of a fresh label unless its name says p
 `noise` is the variance s².
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Num
+
+from deeptheory import ranges
+from deeptheory.spectra.filters import nonzero
 
 __all__ = [
     "BiasVariance",
@@ -21,18 +22,13 @@ __all__ = [
     "excess_risk",
     "gaussian_bias_variance",
     "gaussian_prediction_risk",
-    "gradient_descent_filter",
     "limiting_bias_variance",
     "ols_variance",
     "overparameterized_minimum",
-    "pseudo_inverse_filter",
-    "ridge_filter",
-    "spectral_operator",
 ]
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | Num[AnyArray, ""]
-Filter = Callable[[AnyArray], AnyArray]
 
 
 class BiasVariance(NamedTuple):
@@ -66,28 +62,6 @@ def bias_variance_of_estimates(
     return BiasVariance(excess_risk(centre, target, covariance), excess_risk(estimates, centre, covariance).mean())
 
 
-def pseudo_inverse_filter(singular: Float[AnyArray, "*values"]) -> Float[AnyArray, "*values"]:
-    """Invert the singular values of a design of full rank: least squares for n > p, minimum norm for n < p."""
-    return 1 / singular
-
-
-def ridge_filter(penalty: Scalar) -> Filter:
-    """Return the filter σ/(σ² + c) of ridge regression min ‖y − Xw‖² + c‖w‖²."""
-    return lambda singular: singular / (singular**2 + penalty)
-
-
-def gradient_descent_filter(rate: Scalar, steps: int) -> Filter:
-    """Return the filter (1 − (1 − η σ²)ᵗ)/σ of t steps of gradient descent from zero on ½‖y − Xw‖²."""
-    return lambda singular: (1 - (1 - rate * singular**2) ** steps) / singular
-
-
-def spectral_operator(design: Float[AnyArray, "*batch n p"], filter: Filter) -> Float[AnyArray, "*batch p n"]:
-    """Return the matrix that takes labels to weights for an estimator that acts on singular values, V f(σ) Uᵀ."""
-    xp = design.__array_namespace__()
-    rotation, singular, reflection = xp.linalg.svd(design, full_matrices=False)
-    return xp.swapaxes(reflection, -1, -2) * filter(singular)[..., None, :] @ xp.swapaxes(rotation, -1, -2)
-
-
 def bias_variance_of_operator(
     operator: Float[AnyArray, "*batch p n"],
     design: Float[AnyArray, "*batch n p"],
@@ -115,8 +89,7 @@ def conditional_bias_variance(
     """
     xp = design.__array_namespace__()
     _, singular, reflection = xp.linalg.svd(design, full_matrices=False)
-    cutoff = max(design.shape[-2:]) * xp.finfo(design.dtype).eps * singular[..., :1]
-    kept = singular > cutoff
+    kept = nonzero(design, singular)
     inverse = xp.where(kept, 1 / xp.where(kept, singular, 1), 0)
     # The residual of the projection, not r² minus a square: below the threshold the bias is zero and must come out so.
     columns = coefficients[:, None] if coefficients.ndim == 1 else coefficients.T
@@ -126,7 +99,7 @@ def conditional_bias_variance(
 
 
 def ols_variance(
-    design: Float[AnyArray, "*batch n p"], covariance: Float[AnyArray, "p p"], noise: Scalar
+    design: Float[AnyArray, "*batch n p"], covariance: Float[AnyArray, "*#batch p p"], noise: Scalar
 ) -> Float[AnyArray, "*batch"] | np.floating:
     """Return the variance of ordinary least squares given the design, s² tr(Σ (XᵀX)⁻¹); needs rank p ≤ n.
 
@@ -147,8 +120,8 @@ def gaussian_bias_variance(samples: int, features: int, *, signal: Scalar = 1.0,
     mean variance is infinite for |p−n| ≤ 1. For p ≤ n−2 it is the same for rows and test inputs N(0, Σ), any Σ.
     lucchi Thm 81, handbook 13.1.1.
     """
-    if samples < 1 or features < 1:
-        raise ValueError(f"samples and features must be positive, not {samples} and {features}")
+    ranges.positive(samples=samples, features=features)
+    ranges.inside(0, np.inf, signal=signal, noise=noise)
     bias = signal * max(0.0, 1 - samples / features)
     gap = abs(features - samples) - 1
     return BiasVariance(bias, noise * min(samples, features) / gap if gap > 0 else (np.inf if noise > 0 else 0.0))
@@ -160,6 +133,7 @@ def gaussian_prediction_risk(samples: int, features: int, *, inside: Scalar, out
     `inside` and `outside` are ‖β‖² on the used and the unused coordinates; the unused ones act as more noise,
     s² + ‖β_out‖² in all. Belkin, Hsu and Xu 2020; handbook 13.1.1.
     """
+    ranges.inside(0, np.inf, inside=inside, outside=outside, noise=noise)
     effective = outside + noise
     return effective + gaussian_bias_variance(samples, features, signal=inside, noise=effective).risk
 
@@ -172,9 +146,11 @@ def limiting_bias_variance(gamma: Float[AnyArray, "*shape"] | Scalar, *, signal:
     negative variance.
     """
     gamma = jnp.asarray(gamma, dtype=jnp.result_type(float))
-    if not isinstance(gamma, Tracer) and not bool(jnp.all(gamma > 0)):
-        raise ValueError(f"gamma must be positive, not {gamma}")
-    return BiasVariance(signal * jnp.maximum(0.0, 1 - 1 / gamma), noise * jnp.minimum(gamma, 1.0) / jnp.abs(1 - gamma))
+    ranges.positive(gamma=gamma)
+    ranges.inside(0, np.inf, signal=signal, noise=noise)
+    # Without noise there is no variance, at γ = 1 either.
+    variance = jnp.where(noise == 0, 0.0, noise * jnp.minimum(gamma, 1.0) / jnp.abs(1 - gamma))
+    return BiasVariance(signal * jnp.maximum(0.0, 1 - 1 / gamma), variance)
 
 
 def overparameterized_minimum(*, signal: Scalar, noise: Scalar) -> tuple[Scalar, Scalar]:
@@ -182,6 +158,7 @@ def overparameterized_minimum(*, signal: Scalar, noise: Scalar) -> tuple[Scalar,
 
     γ = r/(r−s) with r² − (r−s)² for r > s; otherwise the curve falls all the way to the null risk r² and γ is infinite.
     """
+    ranges.inside(0, np.inf, signal=signal, noise=noise)
     amplitude, deviation = signal**0.5, noise**0.5
     if amplitude <= deviation:
         return np.inf, signal

@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln, xlogy
 
-from deeptheory.generalization.ridgeless import excess_risk, ridge_filter, spectral_operator
+from deeptheory.generalization.ridgeless import excess_risk
 from deeptheory.randomness import generator
+from deeptheory.spectra.filters import ridge_filter, spectral_operator
 
 __all__ = [
     "LinearProblem",

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
+from deeptheory.ranges import inside, positive
+
 __all__ = [
     "bounded_loss_stability",
     "convex_sgd_stability",
@@ -32,7 +34,7 @@ def coupled_sgd(
     data: Float[Array | np.ndarray, "n k"],
     replaced: Float[Array | np.ndarray, "n k"],
     indices: Int[Array | np.ndarray, "runs steps"],
-    steps: Float[Array | np.ndarray, " steps"],
+    step_sizes: Float[Array | np.ndarray, " steps"],
 ) -> tuple[Float[Array, "runs d"], Float[Array, "runs d"]]:
     """Last iterates of SGD on two data sets, with the same example numbers drawn in both.
 
@@ -47,21 +49,24 @@ def coupled_sgd(
             return (one - eta * gradient(one, data[index]), two - eta * gradient(two, replaced[index])), None
 
         begin = jnp.asarray(start)
-        return jax.lax.scan(step, (begin, begin), (order, jnp.asarray(steps)))[0]
+        return jax.lax.scan(step, (begin, begin), (order, jnp.asarray(step_sizes)))[0]
 
     return jax.vmap(run)(jnp.asarray(indices))
 
 
-def convex_sgd_stability(lipschitz: Numbers, steps: Float[np.ndarray, " steps"], samples: Numbers) -> Numbers:
+def convex_sgd_stability(lipschitz: Numbers, step_sizes: Float[np.ndarray, " steps"], samples: Numbers) -> Numbers:
     """(2L²/n)·Σ η_t for convex L-Lipschitz β-smooth losses and η_t ≤ 2/β; attained by linear losses.
 
     The parameters are (2L/n)·Σ η_t apart in mean. Reference: handbook 10.2.
     """
-    return 2 * lipschitz**2 * np.sum(steps) / samples
+    positive(lipschitz=lipschitz, samples=samples)
+    inside(0, np.inf, step_sizes=step_sizes)
+    return 2 * lipschitz**2 * np.sum(step_sizes) / samples
 
 
 def strongly_convex_sgd_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbers) -> Numbers:
     """2L²/(γn) at any time, for γ-strongly convex losses and constant steps at most 1/β. Reference: handbook 10.2."""
+    positive(lipschitz=lipschitz, curvature=curvature, samples=samples)
     return 2 * lipschitz**2 / (curvature * samples)
 
 
@@ -70,11 +75,14 @@ def regularized_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbe
 
     The loss changes by at most L times this. Reference: the ridge example of handbook 10.1.1.
     """
+    positive(lipschitz=lipschitz, curvature=curvature, samples=samples)
     return 2 * lipschitz / (curvature * np.asarray(samples))
 
 
 def bounded_loss_stability(largest: Numbers, steps: Numbers, samples: Numbers) -> Numbers:
     """M·(1 − (1 − 1/n)^T) ≤ M·T/n: a loss at most M can differ only if the replaced example was ever drawn."""
+    inside(0, np.inf, largest=largest, steps=steps)
+    inside(1, np.inf, samples=samples)
     return largest * -np.expm1(np.asarray(steps) * np.log1p(-1 / np.asarray(samples)))
 
 
@@ -85,6 +93,8 @@ def nonconvex_sgd_stability(
 
     Reference: Hardt, Recht and Singer 2016, Thm 3.12; what handbook 10.3.1 would need in place of T/n.
     """
+    positive(lipschitz=lipschitz, smoothness=smoothness, scale=scale, steps=steps)
+    inside(2, np.inf, samples=samples)
     power = smoothness * scale
     front = (1 + 1 / power) / (np.asarray(samples) - 1)
     return front * (2 * scale * lipschitz**2) ** (1 / (power + 1)) * np.asarray(steps) ** (power / (power + 1))
@@ -145,4 +155,6 @@ def on_average_bound(training: float, moved: Numbers, smoothness: float, paramet
 
     Attained for one step of f = Lw²/2 from w along its gradient over g. Reference: Lei and Ying 2020, handbook 10.3.
     """
+    inside(0, np.inf, training=training, moved=moved)
+    positive(smoothness=smoothness, parameter=parameter)
     return smoothness / parameter * training + (smoothness + parameter) / 2 * moved

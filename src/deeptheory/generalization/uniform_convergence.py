@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.special import ndtr
 
 from deeptheory.randomness import generator
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "LinearClassifier",
@@ -57,10 +58,8 @@ class LinearClassifier(NamedTuple):
 
 
 def _check(samples: int, dimension: int, noise: float, signal: float) -> None:
-    if samples < 1 or dimension < 1:
-        raise ValueError(f"samples and dimension must be at least 1, got {samples} and {dimension}")
-    if not (noise > 0 and signal > 0):
-        raise ValueError(f"noise and signal must be positive, got {noise} and {signal}")
+    inside(1, np.inf, samples=samples, dimension=dimension)
+    positive(noise=noise, signal=signal)
 
 
 def signal_noise_sample(

@@ -6,6 +6,8 @@ Each is the deviation that R − R_S stays below for every classifier at once, w
 import numpy as np
 from jaxtyping import Num
 
+from deeptheory.ranges import inside, positive
+
 __all__ = [
     "growth_deviation",
     "log_growth_tail",
@@ -25,23 +27,28 @@ def log_growth_tail(deviation: Numbers, samples: Numbers, log_growth: Numbers) -
 
     `log_growth` is log S(2n), the growth function at twice the sample.
     """
+    inside(0, np.inf, deviation=deviation, samples=samples, log_growth=log_growth)
     return np.log(2.0) + np.asarray(log_growth) - np.asarray(samples) * np.asarray(deviation) ** 2 / 8
 
 
 def growth_deviation(samples: Numbers, log_growth: Numbers, delta: Numbers) -> Numbers:
     """2√(2(log S(2n) + log(2/δ))/n): where `log_growth_tail` falls to log δ. Reference: lucchi Thm 60."""
-    _check(samples, delta)
+    inside(1, np.inf, samples=samples)
+    inside(0, 1, "(]", delta=delta)
+    inside(0, np.inf, log_growth=log_growth)
     return 2 * np.sqrt(2 * (np.asarray(log_growth) + np.log(2 / np.asarray(delta))) / np.asarray(samples))
 
 
 def log_sauer(points: Numbers, dimension: Numbers) -> Numbers:
     """Logarithm of the easy form of Sauer's bound: 2ⁿ up to the dimension h, (en/h)^h beyond. See lucchi Lemma 61."""
+    positive(points=points, dimension=dimension)
     n, h = np.asarray(points, float), np.asarray(dimension, float)
     return np.where(n <= h, n * np.log(2.0), h * (np.log(np.maximum(n, h) / h) + 1))
 
 
 def sauer_deviation(samples: Numbers, dimension: Numbers, delta: Numbers) -> Numbers:
     """`growth_deviation` by Sauer's bound: for 2n ≥ h the capacity is h(log(2n/h) + 1)."""
+    inside(1, np.inf, samples=samples)
     return growth_deviation(samples, log_sauer(2 * np.asarray(samples), dimension), delta)
 
 
@@ -50,6 +57,8 @@ def vc_dimension_deviation(samples: Numbers, dimension: Numbers, delta: Numbers)
 
     Reference: lucchi, after Lemma 61.
     """
+    inside(1, np.inf, samples=samples)
+    positive(dimension=dimension)
     return growth_deviation(samples, np.asarray(dimension) * (np.log(2 * np.asarray(samples)) + 1), delta)
 
 
@@ -58,9 +67,10 @@ def vc_deviation(samples: Numbers, dimension: Numbers, delta: Numbers) -> Number
 
     The handbook prints log(n/V), which is 0 at n = V and negative below.
     """
-    _check(samples, delta)
-    if np.any(np.asarray(samples) < np.asarray(dimension)):
-        raise ValueError(f"this form needs n ≥ V, got n = {samples} and V = {dimension}")
+    inside(1, np.inf, samples=samples)
+    inside(0, 1, "(]", delta=delta)
+    positive(dimension=dimension)
+    inside(dimension, np.inf, samples=samples)
     capacity = dimension * np.log(2 * np.e * np.asarray(samples) / dimension)
     return np.sqrt(8 / np.asarray(samples) * (capacity + np.log(4 / np.asarray(delta))))
 
@@ -70,11 +80,13 @@ def piecewise_linear_dimension(weights: Numbers, layers: Numbers) -> Numbers:
 
     Reference: lucchi 8.3, handbook 7.5; Bartlett, Harvey, Liaw and Mehrabian 2019.
     """
+    inside(1, np.inf, weights=weights, layers=layers)
     return np.asarray(weights) * np.asarray(layers) * np.log2(weights)
 
 
 def samples_for(gap: float, dimension: float | int, delta: float) -> int:
     """Smallest n from which on `sauer_deviation` is at most `gap`, by bisection; it grows like h times a logarithm."""
+    positive(gap=gap)
     low, high = max(1, int(dimension)), max(2, int(dimension))
     while sauer_deviation(high, dimension, delta) > gap:
         low, high = high, 2 * high
@@ -82,8 +94,3 @@ def samples_for(gap: float, dimension: float | int, delta: float) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if sauer_deviation(middle, dimension, delta) > gap else (low, middle)
     return high
-
-
-def _check(samples: Numbers, delta: Numbers) -> None:
-    if np.any(np.asarray(samples) < 1) or np.any(np.asarray(delta) <= 0) or np.any(np.asarray(delta) > 1):
-        raise ValueError(f"samples must be at least 1 and delta in (0, 1], got {samples} and {delta}")

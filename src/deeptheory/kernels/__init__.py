@@ -61,7 +61,6 @@ from deeptheory.kernels.features import (
     fourier,
     init_random_features,
     initial_law,
-    linearly_separable,
     quadratic_features,
     rbf_kernel,
     sample_gaussian_process,
@@ -78,8 +77,6 @@ from deeptheory.kernels.first_layer import (
     first_layer_outputs,
     first_layer_series,
     init_first_layer,
-    label_energy,
-    tangent_complexity,
     train_first_layer,
 )
 from deeptheory.kernels.fixed_features import fixed_feature_floor, single_index_spectrum
@@ -88,12 +85,9 @@ from deeptheory.kernels.function_space import FunctionPath, function_flow, kerne
 from deeptheory.kernels.gaussian_processes import band_coverage, conditional_law
 from deeptheory.kernels.graphs import closed_neighbourhoods, graph_network, padded_graphs
 from deeptheory.kernels.inequalities import (
-    bounded_variance_proxy,
     gronwall_bound,
     random_normal_matrix,
     spectral_matching,
-    sub_gaussian_variance,
-    two_point_variance_proxy,
 )
 from deeptheory.kernels.layer import Layer
 from deeptheory.kernels.lazy import (
@@ -125,7 +119,6 @@ from deeptheory.kernels.linearization import (
     fan_out,
     laziness,
     loss_curvature,
-    mean_field,
     padded,
     parameter_norm,
 )
@@ -224,7 +217,6 @@ from deeptheory.kernels.teachers import (
     cosine_energy_limit,
     cosine_teacher,
     expected_noisy_energy,
-    kernel_rademacher,
     kernel_rademacher_bound,
     power_energy_bound,
     power_teacher,
@@ -316,7 +308,6 @@ __all__ = [
     "activity_sum",
     "aligned_network",
     "band_coverage",
-    "bounded_variance_proxy",
     "brownian_eigenfunctions",
     "brownian_kernel",
     "closed_neighbourhoods",
@@ -371,11 +362,9 @@ __all__ = [
     "kernel_alignment",
     "kernel_function_product",
     "kernel_gradient_descent",
-    "kernel_rademacher",
     "kernel_rademacher_bound",
     "kernel_spectrum",
     "kernel_training",
-    "label_energy",
     "laplace_series",
     "largest_step",
     "layerwise_ntk",
@@ -387,12 +376,10 @@ __all__ = [
     "limit_kernel",
     "linearize",
     "linearized_path",
-    "linearly_separable",
     "loss_curvature",
     "loss_curve",
     "low_rank_preconditioner",
     "matrix_product",
-    "mean_field",
     "mean_loss_velocity",
     "mercer_kernel",
     "mercer_norm_square",
@@ -431,9 +418,7 @@ __all__ = [
     "single_index_spectrum",
     "solve_kernel",
     "spectral_matching",
-    "sub_gaussian_variance",
     "tangent_classifier",
-    "tangent_complexity",
     "tangent_drift",
     "tangent_kernel",
     "tangent_product",
@@ -447,7 +432,6 @@ __all__ = [
     "trained",
     "trained_ensemble",
     "trained_law",
-    "two_point_variance_proxy",
     "width_for_least_eigenvalue",
     "zero_crossing_rate",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import factorial, pi, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,14 +13,19 @@ from jaxtyping import Array
 
 from deeptheory.kernels import integrals, quadrature
 from deeptheory.kernels.block import Block, coincident, left_of, right_of, variances
-from deeptheory.kernels.close_pairs import rectified_deficit, sign_deficit
+from deeptheory.kernels.close_pairs import is_equal, jump_deficit, rectified_deficit, subtracted_deficit
 from deeptheory.kernels.integrals import Pair, Same
-from deeptheory.kernels.layer import Demand, Layer, one_block
+from deeptheory.kernels.layer import Demand, Layer, Scalar, one_block
 
 
 @dataclass(frozen=True)
 class Activation(Layer):
-    """Return output·φ(input·x) + shift for a φ given by `function` and its `integrals`."""
+    """An elementwise φ, given by `function`, with its Gaussian `integrals`.
+
+    Those of a `steep` one take the deficit of nearly parallel inputs: rounding of their covariance would show.
+    """
+
+    steep: ClassVar[bool] = False
 
     def function(self, x: Array) -> Array:
         raise NotImplementedError
@@ -47,17 +52,24 @@ class Activation(Layer):
 
     def kernel(self, block, left, right):
         block = self.gaussian(block)
-        mean, slope = self.integrals(block.covariance, left_of(block, left), right_of(block, right), coincident(block))
+        ends, same = (left_of(block, left), right_of(block, right)), coincident(block)
+        deficit = block.deficit if self.steep else None
+        known = {} if deficit is None else {"deficit": deficit}
+        mean, slope = self.integrals(block.covariance, *ends, same, **known)
+        if deficit is not None:
+            after = [self.integrals(each, each, each, True)[0] for each in ends]
+            deficit = subtracted_deficit(mean, *after, equal=is_equal(deficit, *ends))
         tangent = None if block.tangent is None else block.tangent * slope
-        return block.replace(covariance=mean, tangent=tangent, gaussian=False)
+        return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
 
 
 @dataclass(frozen=True)
 class Rectifier(Activation):
     """below·min(x, 0) + above·max(x, 0): ReLU (0, 1), leaky ReLU (α, 1), absolute value (−1, 1)."""
 
-    below: float = 0.0
-    above: float = 1.0
+    below: Scalar = 0.0
+    above: Scalar = 1.0
+    steep = True
 
     def function(self, x):
         return self.below * jnp.minimum(x, 0) + self.above * jnp.maximum(x, 0)
@@ -69,8 +81,8 @@ class Rectifier(Activation):
         block = self.gaussian(block)
         if block.deficit is None:
             return super().kernel(block, left, right)
-        ends = left_of(block, left), right_of(block, right)
-        mean, slope, deficit = rectified_deficit(block.deficit, *ends, below=self.below, above=self.above)
+        known = block.deficit, block.surplus, left_of(block, left), right_of(block, right)
+        mean, slope, deficit = rectified_deficit(*known, below=self.below, above=self.above)
         tangent = None if block.tangent is None else block.tangent * slope
         return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
 
@@ -80,7 +92,7 @@ def Relu() -> Rectifier:
     return Rectifier(0.0, 1.0)
 
 
-def LeakyRelu(alpha: float) -> Rectifier:
+def LeakyRelu(alpha: Scalar) -> Rectifier:
     """max(x, 0) + α min(x, 0)."""
     return Rectifier(alpha, 1.0)
 
@@ -94,6 +106,8 @@ def Abs() -> Rectifier:
 class Sign(Activation):
     """sign x; its tangent kernel is 0, the derivative being 0 almost everywhere."""
 
+    steep = True
+
     def function(self, x):
         return jnp.sign(x)
 
@@ -104,25 +118,31 @@ class Sign(Activation):
         block = self.gaussian(block)
         if block.deficit is None:
             return super().kernel(block, left, right)
-        deficit = sign_deficit(block.deficit, left_of(block, left), right_of(block, right))
+        a, b = left_of(block, left), right_of(block, right)
+        deficit, surplus = (
+            jnp.where((a > 0) & (b > 0), gap, 0) for gap in jump_deficit(block.deficit, block.surplus, a, b, height=2)
+        )
         tangent = None if block.tangent is None else jnp.zeros_like(block.tangent)
-        return block.replace(covariance=1 - deficit, tangent=tangent, deficit=deficit, gaussian=False)
+        covariance = (surplus - deficit) / 2
+        return block.replace(covariance=covariance, tangent=tangent, deficit=deficit, surplus=surplus, gaussian=False)
 
 
 @dataclass(frozen=True)
 class Erf(Activation):
     """output·erf(inner·x) + shift."""
 
-    output: float = 1.0
-    inner: float = 1.0
-    shift: float = 0.0
+    output: Scalar = 1.0
+    inner: Scalar = 1.0
+    shift: Scalar = 0.0
+    steep = True
 
     def function(self, x):
         return self.output * jax.scipy.special.erf(self.inner * x) + self.shift
 
-    def integrals(self, k, a, b, same):
+    def integrals(self, k, a, b, same, deficit=None):
         square = self.inner**2
-        mean, slope = integrals.error_function(square * k, square * a, square * b, same)
+        deficit = None if deficit is None else square * deficit
+        mean, slope = integrals.error_function(square * k, square * a, square * b, same, deficit)
         return self.output**2 * mean + self.shift**2, (self.output**2 * square) * slope
 
 
@@ -136,47 +156,50 @@ class Gelu(Activation):
     """xΦ(x); `approximate` replaces Φ by a tanh in the finite network alone."""
 
     approximate: bool = False
+    steep = True
 
     def function(self, x):
         return jax.nn.gelu(x, approximate=self.approximate)
 
-    def integrals(self, k, a, b, same):
-        return integrals.gelu(k, a, b, same)
+    def integrals(self, k, a, b, same, deficit=None):
+        return integrals.gelu(k, a, b, same, deficit)
 
 
 @dataclass(frozen=True)
 class Sin(Activation):
     """output·sin(inner·x + phase)."""
 
-    output: float = 1.0
-    inner: float = 1.0
-    phase: float = 0.0
+    output: Scalar = 1.0
+    inner: Scalar = 1.0
+    phase: Scalar = 0.0
+    steep = True
 
     def function(self, x):
         return self.output * jnp.sin(self.inner * x + self.phase)
 
-    def integrals(self, k, a, b, same):
+    def integrals(self, k, a, b, same, deficit=None):
         square = self.inner**2
-        mean, slope = integrals.sine(square * k, square * a, square * b, same, phase=self.phase)
+        deficit = None if deficit is None else square * deficit
+        mean, slope = integrals.sine(square * k, square * a, square * b, same, deficit, phase=self.phase)
         return self.output**2 * mean, (self.output**2 * square) * slope
 
 
-def Cos(output: float = 1.0, inner: float = 1.0, phase: float = 0.0) -> Sin:
+def Cos(output: Scalar = 1.0, inner: Scalar = 1.0, phase: Scalar = 0.0) -> Sin:
     """output·cos(inner·x + phase)."""
     return Sin(output, inner, phase + pi / 2)
 
 
-def Rbf(gamma: float = 1.0) -> Sin:
+def Rbf(gamma: Scalar = 1.0) -> Sin:
     """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²)."""
-    return Sin(sqrt(2), sqrt(2 * gamma), pi / 4)
+    return Sin(sqrt(2), (2 * gamma) ** 0.5, pi / 4)
 
 
 @dataclass(frozen=True)
 class Exp(Activation):
     """output·exp(inner·x)."""
 
-    output: float = 1.0
-    inner: float = 1.0
+    output: Scalar = 1.0
+    inner: Scalar = 1.0
 
     def function(self, x):
         return self.output * jnp.exp(self.inner * x)
@@ -191,14 +214,15 @@ class Exp(Activation):
 class Gaussian(Activation):
     """output·exp(rate·x²)."""
 
-    output: float = 1.0
-    rate: float = -1.0
+    output: Scalar = 1.0
+    rate: Scalar = -1.0
+    steep = True
 
     def function(self, x):
         return self.output * jnp.exp(self.rate * x**2)
 
-    def integrals(self, k, a, b, same):
-        mean, slope = integrals.bell(k, a, b, same, rate=self.rate)
+    def integrals(self, k, a, b, same, deficit=None):
+        mean, slope = integrals.bell(k, a, b, same, deficit, rate=self.rate)
         return self.output**2 * mean, self.output**2 * slope
 
 
@@ -206,19 +230,21 @@ class Gaussian(Activation):
 class Gabor(Activation):
     """exp(−x²) sin x."""
 
+    steep = True
+
     def function(self, x):
         return jnp.exp(-(x**2)) * jnp.sin(x)
 
-    def integrals(self, k, a, b, same):
-        return integrals.by_price(integrals.gabor)(k, a, b, same)
+    def integrals(self, k, a, b, same, deficit=None):
+        return integrals.gabor(k, a, b, same, deficit)
 
 
 @dataclass(frozen=True)
 class ExpNormalized(Activation):
     """The law √(ab) exp(γ(ρ + shift)) of covariances; no finite network has it."""
 
-    gamma: float = 1.0
-    shift: float = -1.0
+    gamma: Scalar = 1.0
+    shift: Scalar = -1.0
 
     def function(self, x):
         raise ValueError("ExpNormalized is a law of covariances: no finite network has it")
@@ -231,7 +257,7 @@ class ExpNormalized(Activation):
 class Polynomial(Activation):
     """Σ cₙxⁿ, lowest power first."""
 
-    coefficients: tuple[float, ...]
+    coefficients: tuple[Scalar, ...]
 
     def function(self, x):
         return jnp.polyval(jnp.asarray(self.coefficients[::-1], x.dtype), x)
@@ -256,6 +282,7 @@ class RectifiedMonomial(Activation):
     """xⁿ for x ≥ 0, 0 elsewhere."""
 
     degree: int
+    steep = True
 
     def __post_init__(self) -> None:
         _degree(self.degree)
@@ -265,6 +292,23 @@ class RectifiedMonomial(Activation):
 
     def integrals(self, k, a, b, same):
         return integrals.rectified_power(k, a, b, same, degree=self.degree)
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        if self.degree == 1:
+            return Relu().kernel(block, left, right)
+        if block.deficit is None or self.degree:
+            return super().kernel(block.replace(deficit=None), left, right)
+        a, b = left_of(block, left), right_of(block, right)
+        some, both = (a > 0) | (b > 0), (a > 0) & (b > 0)
+        deficit, mean = jump_deficit(block.deficit, block.surplus, a, b, height=1)
+        tangent = None if block.tangent is None else jnp.zeros_like(block.tangent)
+        return block.replace(
+            covariance=jnp.where(both, mean, jnp.where(some, 0.5, 1.0)),
+            deficit=jnp.where(both, deficit, jnp.where(some, 0.5**0.5 - 0.5, 0.0)),
+            tangent=tangent,
+            gaussian=False,
+        )
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ def angle_of_gap(gap: Array) -> tuple[Array, Array]:
     """Return θ and sin θ from 1 − cos θ, accurate relative to their size; derivatives at 0 as in `angle_and_sine`."""
     sine = jnp.sqrt(jnp.maximum(gap * (2 - gap), 0))
     cosine = 1 - gap
+    if _wide(gap):
+        return jnp.arctan2(sine, cosine), sine
     acute = sine * _horner(ARC, jnp.abs(cosine))
     return jnp.where(cosine < 0, np.pi - acute, acute), sine
 
@@ -88,3 +90,8 @@ def _elevation_derivative(primals, tangents):
 def inverse_root(x: Array) -> Array:
     """Return 1/√x, and 0 with derivative 0 at x = 0."""
     return jnp.where(x > 0, jax.lax.rsqrt(jnp.where(x > 0, x, 1)), 0)
+
+
+def root(x: Array) -> Array:
+    """Return √x, with derivative 0 at 0: black pixels are common."""
+    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0)

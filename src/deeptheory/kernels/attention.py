@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from deeptheory.kernels.block import Block
-from deeptheory.kernels.layer import Demand, Layer, check_shape, normal, one_block
+from deeptheory.kernels.layer import Demand, Layer, Scalar, check_shape, normal, one_block
 from deeptheory.kernels.positions import full_matrix, weighted
 
 MECHANISMS: dict[str, Callable[..., Array]] = {
@@ -38,17 +38,17 @@ class SelfAttention(Layer):
     value_width: int
     heads: int
     linear_scaling: bool = True
-    W_key_std: float = 1.0
-    W_value_std: float = 1.0
-    W_query_std: float = 1.0
-    W_out_std: float = 1.0
-    b_std: float | None = None
+    W_key_std: Scalar = 1.0
+    W_value_std: Scalar = 1.0
+    W_query_std: Scalar = 1.0
+    W_out_std: Scalar = 1.0
+    b_std: Scalar | None = None
     mechanism: str = "SOFTMAX"
     embedding: str = "NONE"
     embedding_power: float = 2.0
     embedding_decay: Callable[[Any], Any] | None = None
     embedding_width: int | None = None
-    W_embedding_std: float = 1.0
+    W_embedding_std: Scalar = 1.0
     embed_values: bool = False
 
     def __post_init__(self) -> None:
@@ -61,6 +61,10 @@ class SelfAttention(Layer):
         check_shape("SelfAttention", shape)
         keys = jax.random.split(key, 6)
         channels = shape[-1]
+        if self.embedding == "SUM" and self.embedding_width not in (None, channels):
+            raise ValueError(
+                f"an embedding that is added has the inputs' {channels} channels, not {self.embedding_width}"
+            )
         appended = (self.embedding_width or channels) if self.embedding == "CONCAT" else 0
         embedding = None
         if self.embedding != "NONE":

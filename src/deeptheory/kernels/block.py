@@ -28,6 +28,7 @@ class Block:
     rows: Any  # numbers of the left and right inputs where the sets are the same: equal numbers, equal inputs
     columns: Any
     deficit: Any = None  # √(ab) − K where it is known better than by subtraction; a layer that does not know drops it
+    surplus: Any = None  # √(ab) + K likewise
     graph: Any = None  # weights between positions that came with the inputs, of a paired block
     spatial: tuple[int, ...] = static(default=())
     channels: int = static(default=1)
@@ -39,7 +40,7 @@ class Block:
 
     def replace(self, **changes: Any) -> "Block":
         if "covariance" in changes:
-            changes = {"deficit": None} | changes
+            changes = {"deficit": None, "surplus": None} | changes
         return replace(self, **changes)
 
     def map(self, change: Callable[[Array], Array], **changes: Any) -> "Block":

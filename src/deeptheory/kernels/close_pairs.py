@@ -5,7 +5,8 @@ digits leaves three of θ. So the deficit √(ab) − k, for variances a, b and 
 the inputs and followed through the layers beside the covariance, never as a difference of rounded numbers. Where a
 layer mixes positions or branches it is the squared distance a + b − 2k that is linear; there lengths that differ cost
 digits, inputs that are nearly the same none. A deficit that rounding leaves below zero stays so, for its derivative's
-sake, and counts as zero where an angle is taken. Layers that do not know the deficit drop it.
+sake, and counts as zero where an angle is taken. Of nearly opposite inputs it is the surplus √(ab) + k that is small;
+it is followed to the first layer that turns them. Layers that do not know the deficit drop it.
 """
 
 from collections.abc import Callable
@@ -16,47 +17,56 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from deeptheory.kernels.arcs import angle_of_gap, inverse_root
+from deeptheory.kernels.arcs import angle_of_gap, inverse_root, root
+from deeptheory.kernels.layer import Scalar, known
 
 __all__ = [
     "affine_deficit",
+    "affine_surplus",
+    "any_close",
     "as_vectors",
-    "gaps",
     "image_deficit",
     "input_deficit",
+    "is_equal",
+    "jump_deficit",
     "mixed_deficit",
     "rectified_deficit",
-    "sign_deficit",
+    "subtracted_deficit",
 ]
 
-CLOSE = 5e-4
-"""Gap 1 − cos θ below which differences are taken: above it rounding moves an angle by 1e-5 at most."""
+CLOSE = 5e-3
+"""Gap 1 − cos θ below which differences are taken: above it rounding, 1e-7 of k, moves θ by 1e-6, ab − k² by 1e-5."""
 
 
-def gaps(
-    left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"], same: Array | None
-) -> tuple[Float[Array, "n m"], Array]:
-    """Return 1 − cos θ of raw inputs from their covariance, the mean over channels, and where it is too small for that.
-
-    An input is not close to itself: there the gap is 0, exactly.
-    """
+def _cosines(left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"]) -> Array:
     one, two = (inverse_root(jnp.mean(x * x, -1)) for x in (left, right))
-    gap = 1 - covariance * one[:, None] * two
-    if same is not None:
-        gap = jnp.where(same, 0, gap)
-    close = (gap < CLOSE) & (jnp.ones((), bool) if same is None else ~same)
-    return gap, close
+    return covariance * one[:, None] * two
+
+
+def any_close(
+    left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"], same: Array | None
+) -> Array:
+    """Say whether any two raw inputs, not counting one with itself, are nearly parallel or nearly opposite."""
+    cosine = jnp.abs(_cosines(left, right, covariance))
+    return ((cosine > 1 - CLOSE) & (jnp.ones((), bool) if same is None else ~same)).any()
 
 
 @jax.custom_jvp
 def _refined(left: Float[Array, "n d"], right: Float[Array, "m d"], gap: Float[Array, "n m"], close: Array) -> Array:
-    """Replace small gaps by ½|u − v|² of the unit vectors; rows without such gaps cost nothing."""
+    """Replace small gaps by ½|u − v|² of the unit vectors, 0 for equal inputs; rows without such gaps cost nothing."""
+    scale = left.shape[-1] ** -0.5
+    units = [scale * x * inverse_root(jnp.mean(x * x, -1))[:, None] for x in (left, right)]
 
-    def row(item: tuple[Array, Array, Array]) -> Array:
-        u, own, near = item
-        return lax.cond(near.any(), lambda: jnp.where(near, jnp.sum((right - u) ** 2, -1) / 2, own), lambda: own)
+    def row(item: tuple[Array, Array, Array, Array]) -> Array:
+        whole, unit, own, near = item
 
-    return lax.map(row, (left, gap, close))
+        def fine() -> Array:
+            apart = jnp.where((right == whole).all(-1), 0, jnp.sum((units[1] - unit) ** 2, -1) / 2)
+            return jnp.where(near, apart, own)
+
+        return lax.cond(near.any(), fine, lambda: own)
+
+    return lax.cond(close.any(), lambda: lax.map(row, (left, units[0], gap, close)), lambda: gap)
 
 
 @_refined.defjvp
@@ -65,14 +75,21 @@ def _refined_derivative(primals, tangents):
 
 
 def input_deficit(
-    left: Float[Array, "n d"], right: Float[Array, "m d"], gap: Float[Array, "n m"], close: Array
-) -> Float[Array, "n m"]:
-    """Return √(ab) − k of raw inputs, with gaps that are too small taken from differences of the inputs."""
-    a, b = (jnp.mean(x * x, -1) for x in (left, right))
-    one, two = inverse_root(a), inverse_root(b)
-    scale = left.shape[-1] ** -0.5
-    gap = _refined(scale * left * one[:, None], scale * right * two[:, None], gap, close)
-    return gap * (a * one)[:, None] * (b * two)
+    left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"], same: Array | None
+) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
+    """Return √(ab) ∓ k of raw inputs, taken from their differences and sums where too small for a subtraction.
+
+    An input with itself has the deficit 0, exactly.
+    """
+    cosine = _cosines(left, right, covariance)
+    gap, rest = 1 - cosine, 1 + cosine
+    close = gap < CLOSE
+    if same is not None:
+        gap, close = jnp.where(same, 0, gap), close & ~same
+    gap = _refined(left, right, gap, close)
+    rest = _refined(left, -right, rest, rest < CLOSE)
+    size = root(jnp.mean(left * left, -1))[:, None] * root(jnp.mean(right * right, -1))
+    return gap * size, rest * size
 
 
 def as_vectors(x: Float[Array, "*positions n c"]) -> Float[Array, "n d"]:
@@ -94,14 +111,9 @@ def image_deficit(left: Float[Array, "*positions n c"], right: Float[Array, "*po
     places = jnp.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     start = jnp.zeros((*places, left.shape[-2], right.shape[-2]), left.dtype)
     distance, _ = lax.scan(add, start, (one, two))
-    lengths = [_root(jnp.sum(x * x, -1)) for x in (left, right)]
+    lengths = [root(jnp.sum(x * x, -1)) for x in (left, right)]
     gap = distance - (lengths[0][..., :, None] - lengths[1][..., None, :]) ** 2
     return gap / (2 * left.shape[-1])
-
-
-def _root(x: Array) -> Array:
-    """Return √x, with derivative 0 at 0: black pixels are common."""
-    return x * inverse_root(x)
 
 
 Ends = tuple[Array, Array]
@@ -114,37 +126,77 @@ def mixed_deficit(parts: list[tuple[Array, Ends]], after: Ends, mix: Callable[[l
     """
 
     def apart(a: Array, b: Array) -> Array:
-        return (_root(a) - _root(b)) ** 2 / 2
+        return (root(a) - root(b)) ** 2 / 2
 
     return mix([deficit + apart(*ends) for deficit, ends in parts]) - apart(*after)
 
 
-def affine_deficit(deficit: Array, a: Array | None, b: Array | None, *, weight: float, bias: float) -> Array | None:
+def affine_deficit(deficit: Array, a: Array | None, b: Array | None, *, weight: Scalar, bias: Scalar) -> Array | None:
     """Return √(a′b′) − k′ for k′ = weight·k + bias and the same for a, b.
 
     √((A+β)(B+β)) − √(AB) − β = β(√A − √B)²/(√((A+β)(B+β)) + √(AB) + β), without cancellation.
     """
     deficit = weight * deficit
-    if not bias:
+    if known(bias, 0):
         return deficit
     if a is None or b is None:
         return None
-    one, two = _root(weight * a), _root(weight * b)
-    whole = jnp.sqrt((weight * a + bias) * (weight * b + bias))
+    one, two = root(weight * a), root(weight * b)
+    whole = root(weight * a + bias) * root(weight * b + bias)
     return deficit + bias * (one - two) ** 2 / (whole + one * two + bias)
 
 
-def sign_deficit(deficit: Array, a: Array, b: Array) -> Array:
-    """Return the deficit 2θ/π after a sign; its covariance is one less that."""
-    return 2 / np.pi * angle_of_gap(deficit * inverse_root(a) * inverse_root(b))[0]
+def affine_surplus(surplus: Array, a: Array | None, b: Array | None, *, weight: Scalar, bias: Scalar) -> Array | None:
+    """Return √(a′b′) + k′ for k′ = weight·k + bias and the same for a, b, a sum of positive terms."""
+    if known(bias, 0):
+        return weight * surplus
+    if a is None or b is None:
+        return None
+    left, right = weight * a, weight * b
+    whole = root(left + bias) * root(right + bias)
+    return weight * surplus + bias + bias * (left + right + bias) / (whole + root(left) * root(right))
 
 
-def rectified_deficit(deficit: Array, a: Array, b: Array, *, below: float, above: float) -> tuple[Array, Array, Array]:
-    """Return E[φφ], E[φ′φ′] of a rectifier (`integrals.rectifier`) and the deficit after it."""
-    one, two = inverse_root(a), inverse_root(b)
-    gap, size = deficit * one * two, (a * one) * (b * two)
-    angle, sine = angle_of_gap(gap)
+def _turned(deficit: Array, surplus: Array | None, a: Array, b: Array) -> tuple[Array, Array]:
+    """Return min(1 − cos θ, 1 + cos θ), and where it is the second: where the angle is obtuse."""
+    scale = inverse_root(a) * inverse_root(b)
+    gap = deficit * scale
+    obtuse = gap > 1
+    return jnp.where(obtuse, 2 - gap if surplus is None else surplus * scale, gap), obtuse
+
+
+def is_equal(deficit: Array, a: Array, b: Array) -> Array:
+    """Say where both are one variable up to rounding: (√a − √b)² and the deficit are of the order of its square."""
+    return deficit + (root(a) - root(b)) ** 2 / 2 <= (8 * jnp.finfo(deficit.dtype).eps) ** 2 * a
+
+
+def subtracted_deficit(k: Array, a: Array, b: Array, *, equal: Array) -> Array:
+    """Return √(ab) − k as it is, 0 between equal inputs: no worse than not knowing it."""
+    return jnp.where(equal, 0, root(a) * root(b) - k)
+
+
+def jump_deficit(deficit: Array, surplus: Array | None, a: Array, b: Array, *, height: int) -> tuple[Array, Array]:
+    """Return the deficit and surplus of a sign (height 2) or a step (1): (h²/2π)θ and h²/2 less that, for a, b > 0."""
+    near, obtuse = _turned(deficit, surplus, a, b)
+    acute, _ = angle_of_gap(near)
+    scale = height**2 / (2 * np.pi)
+    angles = jnp.where(obtuse, np.pi - acute, acute), jnp.where(obtuse, acute, np.pi - acute)
+    return scale * angles[0], scale * angles[1]
+
+
+def rectified_deficit(
+    deficit: Array, surplus: Array | None, a: Array, b: Array, *, below: Scalar, above: Scalar
+) -> tuple[Array, Array, Array]:
+    """Return E[φφ], E[φ′φ′] of a rectifier (`integrals.rectifier`) and the deficit after it.
+
+    Of an obtuse angle, through its supplement η: (below + above)²/2 − below·above(1 − cos η) + c(η cos η − sin η).
+    """
+    near, obtuse = _turned(deficit, surplus, a, b)
+    acute, sine = angle_of_gap(near)
     even, odd = (below**2 + above**2) / 2, (below - above) ** 2 / (2 * np.pi)
-    slope, cosine = even - odd * angle, 1 - gap
-    left_over = even * gap + odd * (angle * cosine - sine)
-    return (odd * sine + slope * cosine) * size, slope, left_over * size
+    slope = even - odd * jnp.where(obtuse, np.pi - acute, acute)
+    cosine = 1 - near
+    left_over = jnp.where(obtuse, (below + above) ** 2 / 2 - below * above * near, even * near)
+    left_over = left_over + odd * (acute * cosine - sine)
+    size = root(a) * root(b)
+    return (odd * sine + slope * jnp.where(obtuse, -cosine, cosine)) * size, slope, left_over * size

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from deeptheory.kernels.block import Block, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import mixed_deficit
-from deeptheory.kernels.layer import Demand, Layer
+from deeptheory.kernels.layer import Demand, Layer, whole
 
 
 def _keys(key: Any, count: int) -> list:
@@ -64,9 +64,7 @@ def serial(*layers: Layer) -> Serial:
 
 def repeat(layer: Layer, count: int) -> Serial:
     """Compose a layer with itself, weights drawn anew each time."""
-    if count < 0:
-        raise ValueError(f"a layer cannot be repeated {count} times")
-    return Serial((layer,) * count)
+    return Serial((layer,) * whole("the number of repetitions", count, 0))
 
 
 @dataclass(frozen=True)
@@ -132,6 +130,9 @@ class FanOut(Layer):
     """Copies of the input for as many branches."""
 
     count: int
+
+    def __post_init__(self) -> None:
+        whole("the number of branches of FanOut", self.count)
 
     def init(self, key, shape):
         return (tuple(shape),) * self.count, ()
@@ -200,6 +201,8 @@ class FanInProd(Layer):
     """The elementwise product of independent branches: covariances multiply."""
 
     def init(self, key, shape):
+        if len({tuple(each) for each in shape}) > 1:
+            raise ValueError(f"FanInProd needs branches of one shape, got {', '.join(map(str, shape))}")
         return tuple(shape[0]), ()
 
     def apply(self, parameters, x, *, key=None, **extra):
@@ -210,6 +213,8 @@ class FanInProd(Layer):
 
     def kernel(self, block, left, right):
         blocks = _alike("FanInProd", block)
+        if len({b.channels for b in blocks}) > 1:
+            raise ValueError(f"FanInProd needs branches of equal width, got {[b.channels for b in blocks]}")
         covariance, tangent = blocks[0].covariance, _tangent(blocks[0])
         for b in blocks[1:]:
             covariance, tangent = covariance * b.covariance, tangent * b.covariance + covariance * _tangent(b)
@@ -226,8 +231,13 @@ class FanInConcat(Layer):
 
     axis: int = -1
 
+    def _axis(self, rank: int) -> int:
+        if not -rank <= self.axis < rank:
+            raise ValueError(f"FanInConcat has no axis {self.axis}: its branches have rank {rank}")
+        return self.axis % rank
+
     def init(self, key, shape):
-        axis = self.axis % len(shape[0])
+        axis = self._axis(len(shape[0]))
         shapes = [tuple(s) for s in shape]
         joined = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
         return joined, ()
@@ -239,7 +249,7 @@ class FanInConcat(Layer):
         if isinstance(block, Block):
             raise ValueError("FanInConcat joins branches: put FanOut and parallel before it")
         rank = len(block[0].spatial)
-        axis = self.axis % (rank + 2)
+        axis = self._axis(rank + 2)
         if axis == 0:
             raise ValueError("FanInConcat along the batch axis mixes inputs and has no kernel here")
         if axis == rank + 1:

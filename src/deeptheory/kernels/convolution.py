@@ -11,7 +11,7 @@ from jaxtyping import Array
 from deeptheory.kernels.block import Block, equal_positions, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import affine_deficit, mixed_deficit
 from deeptheory.kernels.dense import Affine
-from deeptheory.kernels.layer import Layer, check_shape, one_block, scaled
+from deeptheory.kernels.layer import Layer, Scalar, check_shape, one_block, scaled, whole
 from deeptheory.kernels.windows import check_window, output_extent, window_sum, wrap
 
 LETTERS = "XYZUVW"
@@ -33,14 +33,13 @@ class Conv(Layer):
     window: tuple[int, ...]
     strides: tuple[int, ...] | None = None
     padding: str = "VALID"
-    W_std: float = 1.0
-    b_std: float | None = None
+    W_std: Scalar = 1.0
+    b_std: Scalar | None = None
     parameterization: str = "ntk"
     s: tuple[int, int] = (1, 1)
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"the width of a {type(self).__name__} layer must be at least 1, got {self.width}")
+        whole(f"the width of a {type(self).__name__} layer", self.width)
         check_window(type(self).__name__, self.window, self.steps, self.padding)
         _ = self.affine
 
@@ -123,7 +122,7 @@ class Conv(Layer):
             return mixed
 
         mixed = mixed_deficit([(block.deficit, ends)], after, mix)
-        scales = dict(weight=self.W_std**2, bias=(self.b_std or 0.0) ** 2)
+        scales = dict(weight=self.W_std**2, bias=self.affine.shift)
         return moved.replace(deficit=affine_deficit(mixed, *after, **scales))
 
 

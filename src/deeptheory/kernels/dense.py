@@ -1,6 +1,7 @@
 """Random affine maps of channels: the layer that makes everything Gaussian."""
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import jax
@@ -8,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from deeptheory.kernels.block import Block, left_of, right_of, variances
-from deeptheory.kernels.close_pairs import affine_deficit
-from deeptheory.kernels.layer import Layer, check_shape, normal, one_block, scaled
+from deeptheory.kernels.close_pairs import affine_deficit, affine_surplus
+from deeptheory.kernels.layer import Layer, Scalar, check_shape, known, normal, one_block, scaled, whole
 
 PARAMETERIZATIONS = ("ntk", "standard")
 
@@ -23,14 +24,22 @@ class Affine:
     2020), and the tangent kernel then depends on N'.
     """
 
-    W_std: float = 1.0
-    b_std: float | None = None
+    W_std: Scalar = 1.0
+    b_std: Scalar | None = None
     parameterization: str = "ntk"
     s: tuple[int, int] = (1, 1)
 
     def __post_init__(self) -> None:
         if self.parameterization not in PARAMETERIZATIONS:
             raise ValueError(f"parameterization must be one of {PARAMETERIZATIONS}, got {self.parameterization!r}")
+        for name, scale in (("W_std", self.W_std), ("b_std", self.b_std)):
+            if isinstance(scale, str) or (isinstance(scale, float) and not isfinite(scale)):
+                raise ValueError(f"{name} must be a finite number, got {scale!r}")
+
+    @property
+    def shift(self) -> Any:
+        """σ_b², 0 without biases."""
+        return 0.0 if self.b_std is None else self.b_std**2
 
     def channels(self, count: int) -> int:
         return count * self.s[1] if self.parameterization == "standard" else count
@@ -80,8 +89,8 @@ class Dense(Layer):
     """A fully connected layer, applied to the channels of every position alike."""
 
     width: int
-    W_std: float = 1.0
-    b_std: float | None = None
+    W_std: Scalar = 1.0
+    b_std: Scalar | None = None
     parameterization: str = "ntk"
     s: tuple[int, int] = (1, 1)
 
@@ -90,8 +99,7 @@ class Dense(Layer):
         return Affine(self.W_std, self.b_std, self.parameterization, self.s)
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"the width of a Dense layer must be at least 1, got {self.width}")
+        whole("the width of a Dense layer", self.width)
         _ = self.affine
 
     def init(self, key, shape):
@@ -107,7 +115,8 @@ class Dense(Layer):
         return self.affine.scale(x @ weight, bias, x.shape[-1])
 
     def record(self, block):
-        return variances(block) if isinstance(block, Block) and not block.spatial and self.b_std else None
+        biased = self.b_std is not None and not known(self.b_std, 0)
+        return variances(block) if isinstance(block, Block) and not block.spatial and biased else None
 
     def kernel(self, block, left, right):
         block = one_block("Dense", block)
@@ -115,5 +124,6 @@ class Dense(Layer):
         if block.deficit is None:
             return moved
         ends = [None if left is None else left_of(block, left), None if right is None else right_of(block, right)]
-        deficit = affine_deficit(block.deficit, *ends, weight=self.W_std**2, bias=(self.b_std or 0.0) ** 2)
-        return moved.replace(deficit=deficit)
+        scales = dict(weight=self.W_std**2, bias=self.affine.shift)
+        surplus = None if block.surplus is None else affine_surplus(block.surplus, *ends, **scales)
+        return moved.replace(deficit=affine_deficit(block.deficit, *ends, **scales), surplus=surplus)

@@ -63,15 +63,6 @@ def laplace_kernel(x: Inputs, other: Others | None = None, *, scale: float = 1.0
     return jnp.exp(-jnp.sqrt(jnp.sum((x[:, None] - other[None]) ** 2, -1)))
 
 
-def linearly_separable(points: Inputs, labels: Float[Array | np.ndarray, " n"]) -> bool:
-    """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program."""
-    from scipy.optimize import linprog
-
-    signed = -np.asarray(labels, float)[:, None] * np.column_stack([np.asarray(points, float), np.ones(len(points))])
-    found = linprog(np.zeros(signed.shape[1]), A_ub=signed, b_ub=-np.ones(len(signed)), bounds=(None, None))
-    return found.status == 0
-
-
 class RandomFeatures(NamedTuple):
     """f(x, θ) = θ·φ(Wx + c)/√p: a network with one hidden layer of which only the top is trained (lucchi 7.2)."""
 

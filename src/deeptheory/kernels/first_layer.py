@@ -26,8 +26,6 @@ __all__ = [
     "first_layer_outputs",
     "first_layer_series",
     "init_first_layer",
-    "label_energy",
-    "tangent_complexity",
     "train_first_layer",
 ]
 
@@ -172,19 +170,3 @@ def train_first_layer(
     trained, path = jax.lax.scan(step, start, None, length=steps)
     last = first_layer_outputs(trained, amplitudes, x, activation=activation)
     return FirstLayerTrace(jnp.concatenate([path, last[None]]), trained, jnp.linalg.norm(trained - start, axis=1))
-
-
-def label_energy(
-    gram: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "*batch n"]
-) -> Float[np.ndarray, "*batch"]:
-    """Return yᵀH⁺y, the squared distance that weights of the linearized network travel to fit y from zero outputs."""
-    values, vectors = np.linalg.eigh(np.asarray(gram, float))
-    kept = values > len(values) * np.finfo(float).eps * values[-1]
-    return np.asarray((np.asarray(y, float) @ vectors[:, kept]) ** 2 @ (1 / values[kept]))
-
-
-def tangent_complexity(
-    gram: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "*batch n"]
-) -> Float[np.ndarray, "*batch"]:
-    """Return √(2 yᵀH⁺y tr H)/n, the complexity of a target for a kernel (arora 9.11, lucchi Ex. 7 P2b)."""
-    return np.asarray(np.sqrt(2 * label_energy(gram, y) * np.trace(np.asarray(gram, float))) / len(gram))

@@ -2,7 +2,8 @@
 
 Every function takes the covariance k = E[uv], the variances a = E[u²], b = E[v²] (arrays that broadcast) and `same`,
 where u and v are known to be one variable (True: everywhere, None: nowhere), and returns both expectations. By Price's
-theorem the second is the derivative of the first in k; where no closed form is written out it is computed so.
+theorem the second is the derivative of the first in k; where no closed form is written out it is computed so. Some take
+the `deficit` √(ab) − k where it is known better than by subtraction (`close_pairs`).
 """
 
 from collections.abc import Callable
@@ -14,10 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from deeptheory.kernels.arcs import angle_and_sine, elevation, inverse_root
+from deeptheory.kernels.arcs import angle_and_sine, elevation, inverse_root, root
+from deeptheory.kernels.layer import Scalar
 
 Pair = tuple[Array, Array]
 Same = Array | bool | None
+
 Integrals = Callable[[Array, Array, Array, Same], Pair]
 
 
@@ -43,10 +46,36 @@ def own_variance(k: Array, a: Array, same: Same) -> Array:
     return k if same is None else jnp.where(same, a, k)
 
 
+def size(a: Array, left: Array, right: Array, same: Same) -> Array:
+    """Return √(ab) from both roots, and a itself where u is v."""
+    return own_variance(left * right, a, same)
+
+
+def determinant(k: Array, a: Array, b: Array, same: Same, deficit: Array | None) -> Array:
+    """Return ab − k², never negative and exactly 0 where u is v: at large variances a rounding error is not small."""
+    area = a * b - k * k if deficit is None else deficit * (2 * root(a) * root(b) - deficit)
+    area = area + jax.lax.stop_gradient(jnp.maximum(-area, 0))
+    return area if same is None else jnp.where(same, 0, area)
+
+
+def distance(k: Array, a: Array, b: Array, same: Same, deficit: Array | None) -> Array:
+    """Return ½E(u − v)² = (a + b)/2 − k, exactly 0 where u is v."""
+    if deficit is not None:
+        return deficit + (root(a) - root(b)) ** 2 / 2
+    return (a + b) / 2 - own_variance(k, a, same)
+
+
+def excess(plus: Array, minus: Array, power: Array) -> Array:
+    """Return plus − minus for plus = minus·exp(power), without cancellation at a small power."""
+    up = power > 0
+    return jnp.where(up, -plus * jnp.expm1(jnp.where(up, -power, 0)), minus * jnp.expm1(jnp.where(up, 0, power)))
+
+
 def by_price(mean: Callable[[Array, Array, Array], Array]) -> Integrals:
     """Return both expectations from the first alone: E[φ'φ'] = ∂E[φφ]/∂k."""
 
     def integrals(k: Array, a: Array, b: Array, same: Same) -> Pair:
+        k = own_variance(k, a, same)
         shape = jnp.broadcast_shapes(k.shape, a.shape, b.shape)
         k = jnp.broadcast_to(k, shape)
         return jax.jvp(lambda k: mean(k, a, b), (k,), (jnp.ones_like(k),))
@@ -54,77 +83,99 @@ def by_price(mean: Callable[[Array, Array, Array], Array]) -> Integrals:
     return integrals
 
 
-def rectifier(k: Array, a: Array, b: Array, same: Same, *, below: float, above: float) -> Pair:
+def rectifier(k: Array, a: Array, b: Array, same: Same, *, below: Scalar, above: Scalar) -> Pair:
     """φ(x) = below·min(x, 0) + above·max(x, 0), the arc-cosine kernels (Cho and Saul 2009; Tsuchida et al. 2018)."""
     cosine, left, right = correlation(k, a, b, same)
     angle, sine = turn(cosine, same)
     even, odd = (below**2 + above**2) / 2, (below - above) ** 2 / (2 * np.pi)
     slope = even - odd * angle
-    return (odd * sine + slope * cosine) * left * right, slope
+    return (odd * sine + slope * cosine) * size(a, left, right, same), slope
 
 
 def sign(k: Array, a: Array, b: Array, same: Same) -> Pair:
-    """φ = sign: 1 − 2θ/π; the derivative is 0 almost everywhere and so is its expectation here."""
+    """φ = sign: 1 − 2θ/π, and 0 where a variable vanishes; E[φ'φ'] is 0 here, as φ' is almost everywhere."""
     angle, _ = turn(correlation(k, a, b, same)[0], same)
-    return 1 - (2 / np.pi) * angle, jnp.zeros_like(angle)
+    return jnp.where((a > 0) & (b > 0), 1 - (2 / np.pi) * angle, 0), jnp.zeros_like(angle)
 
 
-def error_function(k: Array, a: Array, b: Array, same: Same) -> Pair:
+def error_function(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None) -> Pair:
     """φ = erf: (2/π) arcsin(2k/√((1+2a)(1+2b))) and (4/π)/√((1+2a)(1+2b) − 4k²) (Williams 1997)."""
     k = own_variance(k, a, same)
     left, right = jax.lax.rsqrt(1 + 2 * a), jax.lax.rsqrt(1 + 2 * b)
-    root = jnp.sqrt((1 + 2 * (a + b)) + 4 * (a * b - k * k))
-    return (2 / np.pi) * elevation(2 * k * left * right, root * left * right), (4 / np.pi) / root
+    delta = jnp.sqrt((1 + 2 * (a + b)) + 4 * determinant(k, a, b, same, deficit))
+    return (2 / np.pi) * elevation(2 * k * left * right, delta * left * right), (4 / np.pi) / delta
 
 
-def gelu(k: Array, a: Array, b: Array, same: Same) -> Pair:
-    """φ(x) = xΦ(x), by Stein's lemma; δ² = (1+a)(1+b) − k²."""
+def gelu(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None) -> Pair:
+    """φ(x) = xΦ(x), by Stein's lemma; with s = a + b, D = ab − k², δ² = (1+a)(1+b) − k², every term positive for k > 0.
+
+    E[φφ] = kh + (D + k²(2+s)/((1+a)(1+b)))/2πδ, E[φ'φ'] = h + k((2+s)D + (1+s)(3+s) + ab)/(2π(1+a)(1+b)δ³), where
+    h = ¼ + arcsin(k/√((1+a)(1+b)))/2π.
+    """
+    k = own_variance(k, a, same)
     left, right = jax.lax.rsqrt(1 + a), jax.lax.rsqrt(1 + b)
-    root = jnp.sqrt((1 + a) * (1 + b) - k * k)
-    inverse = 1 / root
-    ends = 1 / (1 + a) + 1 / (1 + b) - 1
-    top = a * b + k * k * ends
-    half = 0.25 + elevation(k * left * right, root * left * right) / (2 * np.pi)
-    mean = top * inverse / (2 * np.pi) + k * half
-    return mean, half + k * inverse / (2 * np.pi) * (1 + 2 * ends + top * inverse * inverse)
+    area, total = determinant(k, a, b, same, deficit), a + b
+    delta = jnp.sqrt(1 + total + area)
+    inverse = 1 / delta
+    cosine, ends = k * left * right, left * left * right * right
+    half = 0.25 + elevation(cosine, delta * left * right) / (2 * np.pi)
+    mean = (area + cosine**2 * (2 + total)) * inverse / (2 * np.pi) + k * half
+    rise = (2 + total) * (area * inverse**2) + ((1 + total) * (3 + total) + a * b) * inverse**2
+    return mean, half + k * ends * inverse / (2 * np.pi) * rise
 
 
-def sine(k: Array, a: Array, b: Array, same: Same, *, phase: float) -> Pair:
-    """φ(x) = sin(x + phase)."""
-    mean = (a + b) / 2
-    plus, minus = jnp.exp(k - mean), np.cos(2 * phase) * jnp.exp(-k - mean)
-    return (plus - minus) / 2, (plus + minus) / 2
+def sine(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None, *, phase: Scalar) -> Pair:
+    """φ(x) = sin(x + phase): (e₊ ∓ cos(2 phase) e₋)/2 with e± = exp(±k − (a + b)/2), by e₊ − e₋."""
+    module = np if isinstance(phase, int | float) else jnp
+    k = own_variance(k, a, same)
+    plus, minus = jnp.exp(-distance(k, a, b, same, deficit)), jnp.exp(-k - (a + b) / 2)
+    half = excess(plus, minus, 2 * k) / 2
+    return half + module.sin(phase) ** 2 * minus, half + module.cos(phase) ** 2 * minus
 
 
 def exponential(k: Array, a: Array, b: Array, same: Same) -> Pair:
     """φ = exp."""
-    mean = jnp.exp((a + b) / 2 + k)
+    mean = jnp.exp((a + b) / 2 + own_variance(k, a, same))
     return mean, mean
 
 
-def bell(k: Array, a: Array, b: Array, same: Same, *, rate: float) -> Pair:
-    """φ(x) = exp(rate·x²): det⁻¹ᐟ² and 4 rate² k det⁻³ᐟ², det = (1 − 2 rate a)(1 − 2 rate b) − 4 rate² k²."""
-    inverse = jax.lax.rsqrt((1 - 2 * rate * a) * (1 - 2 * rate * b) - (2 * rate * k) ** 2)
-    return inverse, (4 * rate**2) * k * inverse**3
+def bell(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None, *, rate: Scalar) -> Pair:
+    """φ(x) = exp(rate·x²): det⁻¹ᐟ² and 4 rate² k det⁻³ᐟ², det = (1 − 2 rate a)(1 − 2 rate b) − 4 rate² k².
+
+    Both are infinite where a rate > 0 grows faster than the Gaussian falls: unless 1 − 2 rate Σ is positive definite.
+    """
+    k = own_variance(k, a, same)
+    volume = 1 - 2 * rate * (a + b) + 4 * rate**2 * determinant(k, a, b, same, deficit)
+    finite = (volume > 0) & (2 * rate * a < 1)
+    inverse = jax.lax.rsqrt(jnp.where(finite, volume, 1))
+    slope = (4 * rate**2) * k * inverse**3
+    return jnp.where(finite, inverse, jnp.inf), jnp.where(finite, slope, jnp.copysign(jnp.inf, k))
 
 
-def gabor(k: Array, a: Array, b: Array) -> Array:
+def gabor(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None) -> Pair:
     """φ(x) = exp(−x²) sin x: a Gaussian pair tilted by exp(−u² − v²) is Gaussian with covariance Σ(I + 2Σ)⁻¹."""
-    determinant = (1 + 2 * a) * (1 + 2 * b) - 4 * k * k
-    mean = (a + b + 4 * (a * b - k * k)) / (2 * determinant)
-    cross = k / determinant
-    return (jnp.exp(cross - mean) - jnp.exp(-cross - mean)) / 2 * jax.lax.rsqrt(determinant)
+    k = own_variance(k, a, same)
+    area = determinant(k, a, b, same, deficit)
+    volume = 1 + 2 * (a + b) + 4 * area
+    cross, scale = k / volume, jax.lax.rsqrt(volume)
+    plus = jnp.exp(-(distance(k, a, b, same, deficit) + 2 * area) / volume) * scale / 2
+    minus = jnp.exp(-((a + b) / 2 + k + 2 * area) / volume) * scale / 2
+    mean = excess(plus, minus, 2 * cross)
+    turn_of_cross, turn_of_mean = (1 + 8 * k * cross) / volume, -4 * cross * (1 + a + b) / volume  # derivatives in k
+    slope = (turn_of_cross - turn_of_mean) * plus + (turn_of_cross + turn_of_mean) * minus
+    return mean, slope + 4 * cross * mean
 
 
-def normalized_exponential(k: Array, a: Array, b: Array, same: Same, *, gamma: float, shift: float) -> Pair:
+def normalized_exponential(k: Array, a: Array, b: Array, same: Same, *, gamma: Scalar, shift: Scalar) -> Pair:
     """Not an activation but a law of covariances: √(ab) exp(γ(ρ + shift)) (Shankar et al. 2020)."""
     cosine, left, right = correlation(k, a, b, same)
     power = jnp.exp(gamma * (cosine + shift))
-    return left * right * power, gamma * power
+    return size(a, left, right, same) * power, gamma * power
 
 
-def polynomial(k: Array, a: Array, b: Array, same: Same, *, coefficients: tuple[float, ...]) -> Pair:
+def polynomial(k: Array, a: Array, b: Array, same: Same, *, coefficients: tuple[Scalar, ...]) -> Pair:
     """φ(x) = Σ cₙxⁿ: Σ_l s_l(a) s_l(b) kˡ, s_l(q) = Σ_i c_{2i+l} (2i+l)!/(2ⁱ i! √l!) qⁱ (Mehler)."""
+    k = own_variance(k, a, same)
     terms = []
     for level in range(len(coefficients)):
         powers = [
@@ -171,8 +222,9 @@ def rectified_power(k: Array, a: Array, b: Array, same: Same, *, degree: int) ->
     """φ(x) = xⁿ for x ≥ 0, else 0: the arc-cosine kernel of order n (Cho and Saul 2009)."""
     cosine, left, right = correlation(k, a, b, same)
     angle, sine = turn(cosine, same)
-    size = left * right
-    mean = size**degree * _arc_cosine(cosine, angle, sine, degree)
+    whole = size(a, left, right, same)
+    mean = whole**degree * _arc_cosine(cosine, angle, sine, degree)
     if degree == 0:
-        return mean, jnp.zeros_like(mean)
-    return mean, degree**2 * size ** (degree - 1) * _arc_cosine(cosine, angle, sine, degree - 1)
+        at_zero = jnp.where((a > 0) | (b > 0), 0.5, 1.0)  # φ(0) = 1
+        return jnp.where((a > 0) & (b > 0), mean, at_zero.astype(mean.dtype)), jnp.zeros_like(mean)
+    return mean, degree**2 * whole ** (degree - 1) * _arc_cosine(cosine, angle, sine, degree - 1)

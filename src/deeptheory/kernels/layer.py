@@ -1,5 +1,9 @@
 """What a layer is: a finite map and the law its covariances follow when channels grow without bound."""
 
+import copy
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +12,7 @@ from jaxtyping import Array
 from deeptheory.kernels.block import Block
 
 Shape = tuple[int, ...]
+Scalar = float | int | Array
 
 
 class Demand(NamedTuple):
@@ -53,6 +58,76 @@ class Layer:
         return wanted
 
 
+@dataclass(frozen=True)
+class Slot:
+    """Where an array was taken out of a network."""
+
+    number: int
+
+
+def parted(network: Layer) -> tuple[Layer, list[Array]]:
+    """Take the JAX values out of a network, so that the rest can be a static argument of a compiled function.
+
+    Scales of weights and parameters of activations may be such values; then kernels can be differentiated by them.
+    """
+    values: list[Array] = []
+
+    def take(value: Any) -> Slot:
+        values.append(value)
+        return Slot(len(values) - 1)
+
+    return _replaced(network, _is_scalar, take), values
+
+
+def joined(network: Layer, values: list[Array]) -> Layer:
+    """Put the values back that `parted` took out."""
+    return _replaced(network, _is_slot, lambda slot: values[slot.number]) if values else network
+
+
+def _is_scalar(part: Any) -> bool:
+    return isinstance(part, jax.Array) and part.ndim == 0
+
+
+def _is_slot(part: Any) -> bool:
+    return isinstance(part, Slot)
+
+
+def _replaced(part: Any, chosen: Callable[[Any], bool], change: Callable[[Any], Any]) -> Any:
+    """Change the chosen fields of a layer and of the layers in it; where there is none, return the layer itself."""
+    if chosen(part):
+        return change(part)
+    if type(part) is tuple:
+        after = tuple(_replaced(each, chosen, change) for each in part)
+        return part if all(new is old for new, old in zip(after, part, strict=True)) else after
+    if not isinstance(part, Layer) or not is_dataclass(part):
+        return part
+    names = [each.name for each in fields(part)]
+    before = tuple(getattr(part, name) for name in names)
+    after = _replaced(before, chosen, change)
+    if after is before:
+        return part
+    other = copy.copy(part)
+    for name, value in zip(names, after, strict=True):
+        object.__setattr__(other, name, value)
+    return other
+
+
+def known(value: Any, number: int) -> bool:
+    """Say whether a hyperparameter is this very number; a traced one never is."""
+    return isinstance(value, int | float) and value == number
+
+
+def whole(what: str, value: Any, least: int = 1) -> int:
+    """Return a count, refusing what is not a whole number of at least `least`."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if count < least:
+        raise ValueError(f"{what} must be a whole number of at least {least}, got {value!r}")
+    return count
+
+
 def check_shape(name: str, shape: Shape, positions: int | None = None) -> None:
     """Refuse inputs that are not (batch, positions…, channels)."""
     if len(shape) < 2 or (positions is not None and len(shape) != positions + 2):
@@ -68,8 +143,8 @@ def one_block(name: str, block: Any) -> Block:
     return block
 
 
-def scaled(array: Array, scale: float) -> Array:
-    return array if scale == 1 else array * scale
+def scaled(array: Array, scale: Scalar) -> Array:
+    return array if known(scale, 1) else array * scale
 
 
 def normal(key: Any, shape: Shape) -> Array:

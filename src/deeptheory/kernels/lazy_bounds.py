@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
+from deeptheory.generalization.concentration import hoeffding_radius
 from deeptheory.kernels.first_layer import first_layer_coefficient
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "Closeness",
@@ -20,25 +22,31 @@ __all__ = [
     "width_for_least_eigenvalue",
 ]
 
-Number = float | int | Float[Array | np.ndarray, "..."]
+Number = float | int | np.number | Num[Array | np.ndarray, "..."]
 
 
-def entry_tolerance(width: Number, samples: Number, failure: Number, *, spread: Number = 2.0) -> Number:
+def entry_tolerance(width: Number, samples: Number, delta: Number, *, spread: Number = 2.0, sides: int = 2) -> Number:
     """Return the s with 2 exp(−2ms²/R²) = δ/n²: Hoeffding for one entry of H(0), R the `spread` of its terms.
 
     R = 2 gives √((2/m) log(2n²/δ)) (arora Lemma 9.2.2, terms in [−1, 1]); for the ReLU R = 1 suffices.
     """
-    return spread * np.sqrt(np.log(2 * samples**2 / failure) / (2 * width))
+    return hoeffding_radius(width, delta, width=spread, sides=sides, log_means=2 * np.log(samples))
 
 
-def concentration_tolerance(width: Number, samples: Number, failure: Number) -> Number:
+def concentration_tolerance(width: Number, samples: Number, delta: Number) -> Number:
     """Return ε = 4n √(log(n/δ)/m): with probability 1 − δ, ‖H(0) − H*‖₂ ≤ ε (arora Lemma 9.2.2); n ≥ 2, δ < 1."""
-    return 4 * samples * np.sqrt(np.log(samples / failure) / width)
+    positive(width=width)
+    inside(2, np.inf, samples=samples)
+    inside(0, 1, "(]", delta=delta)
+    return 4 * samples * np.sqrt(np.log(samples / delta) / width)
 
 
-def concentration_width(samples: Number, tolerance: Number, failure: Number) -> Number:
+def concentration_width(samples: Number, tolerance: Number, delta: Number) -> Number:
     """Return the width m = 16 n² log(n/δ)/ε² that Lemma 9.2.2 of arora asks for."""
-    return 16 * samples**2 * np.log(samples / failure) / tolerance**2
+    inside(2, np.inf, samples=samples)
+    inside(0, 1, "(]", delta=delta)
+    positive(tolerance=tolerance)
+    return 16 * samples**2 * np.log(samples / delta) / tolerance**2
 
 
 def movement_bound(residual: Number, time: Number, samples: Number, width: Number, *, slope: Number = 1.0) -> Number:
@@ -77,15 +85,16 @@ def closeness(one: Float[Array | np.ndarray, "*batch n n"], two: Float[Array | n
     return Closeness(moved, np.linalg.norm(apart, 2, (-2, -1)), np.linalg.norm(apart, "fro", (-2, -1)), largest)
 
 
-def sampled_gram_deviation(width: Number, inputs: Number, failure: Number, *, slope: Number = 1.0) -> Number:
+def sampled_gram_deviation(width: Number, inputs: Number, delta: Number, *, slope: Number = 1.0) -> Number:
     """Return 2B²‖X‖_F²/√m + 6B²‖X‖_F² √(log(2/δ)/2m), the bound on ‖Ĝ − G‖₂ of lucchi 8.28; `inputs` is ‖X‖_F²."""
     size = slope**2 * inputs
-    return 2 * size / np.sqrt(width) + 6 * size * np.sqrt(np.log(2 / failure) / (2 * width))
+    return 2 * size / np.sqrt(width) + 6 * size * hoeffding_radius(width, delta)
 
 
-def width_for_least_eigenvalue(least: Number, inputs: Number, failure: Number, *, slope: Number = 1.0) -> Number:
+def width_for_least_eigenvalue(least: Number, inputs: Number, delta: Number, *, slope: Number = 1.0) -> Number:
     """Return the width at which λ_min(Ĝ) ≥ λ_min(G)/2 with probability 1 − δ: there lucchi's 8.28 equals λ_min(G)/2."""
-    return (2 * sampled_gram_deviation(1.0, inputs, failure, slope=slope) / least) ** 2
+    positive(least=least)
+    return (2 * sampled_gram_deviation(1.0, inputs, delta, slope=slope) / least) ** 2
 
 
 def least_eigenvalue_bound(cosine: float, samples: int) -> float:
@@ -94,8 +103,8 @@ def least_eigenvalue_bound(cosine: float, samples: int) -> float:
     H* = Σ c_p K^{∘p} with K^{∘p} ⪰ 1 − (n − 1)ρᵖ by Gershgorin; positive terms exist for every ρ < 1, so H* is
     positive definite when no two inputs are parallel (arora 9.3). Equality for orthonormal inputs, where it is 1/2.
     """
-    if not (0 <= cosine < 1 and samples >= 1):
-        raise ValueError(f"needs a cosine in [0, 1) and at least one sample, got {cosine} and {samples}")
+    inside(0, 1, "[)", cosine=cosine)
+    inside(1, np.inf, samples=samples)
     others = samples - 1
     first = 2
     while others * cosine**first > 1:

@@ -1,6 +1,6 @@
 """Exact kernels of an infinitely wide network, in tiles that use symmetry and stay in cache."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -13,10 +13,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from deeptheory.kernels.activations import Rectifier, Sign
+from deeptheory.kernels.activations import Activation, RectifiedMonomial, Rectifier, Sign
 from deeptheory.kernels.block import Block, input_block, static
-from deeptheory.kernels.close_pairs import as_vectors, gaps, image_deficit, input_deficit
-from deeptheory.kernels.layer import Demand, Layer
+from deeptheory.kernels.close_pairs import any_close, as_vectors, image_deficit, input_deficit
+from deeptheory.kernels.layer import Demand, Layer, joined, known, parted
+from deeptheory.kernels.tiles import tile_corners
 
 FIELDS = ("nngp", "ntk", "cov1", "cov2")
 TILE = {1: 384, 2: 4}
@@ -79,17 +80,17 @@ def limit_kernel(
         raise ValueError(f"a kernel has the fields {', '.join(FIELDS)}; {', '.join(sorted(unknown))} is none of them")
     if tile is not None and tile < 1:
         raise ValueError(f"a tile has at least 1 input a side, got {tile}")
-    x = _checked(x, "x")
+    x = _checked(network, x, "x")
     if other is not None:
-        other = _checked(other, "other")
+        other = _checked(network, other, "other")
         if x.shape[1:] != other.shape[1:]:
             raise ValueError(f"both sets need inputs of one shape, got {x.shape[1:]} and {other.shape[1:]}")
     variances = "cov1" in want or "cov2" in want
     demand = network.demand(Demand(not diagonal_spatial, variances, variances and not diagonal_spatial))
-    return _limit_kernel(network, x, other, _Plan(tuple(want), diagonal_spatial, tile, demand), pattern)
+    return _limit_kernel(*parted(network), x, other, _Plan(tuple(want), diagonal_spatial, tile, demand), pattern)
 
 
-def _checked(x: Any, name: str) -> Array:
+def _checked(network: Layer, x: Any, name: str) -> Array:
     if np.ndim(x) < 2:
         raise ValueError(f"{name} must have shape (batch, …, channels), got {np.shape(x)}")
     if 0 in np.shape(x):
@@ -97,16 +98,42 @@ def _checked(x: Any, name: str) -> Array:
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating):
         x = x.astype(jnp.result_type(float))
-    if not isinstance(x, jax.core.Tracer) and not np.isfinite(np.asarray(x)).all():
+    if isinstance(x, jax.core.Tracer):
+        return x
+    values = np.asarray(x)
+    if not np.isfinite(values).all():
         raise ValueError(f"{name} contains NaN or infinite values")
+    zero = np.flatnonzero(~values.reshape(len(values), -1).any(1))
+    if len(zero) and _unbiased(network):
+        raise ValueError(
+            f"row {zero[0]} of {name} is zero, and a first layer without biases gives it no variance: "
+            "leave it out, or give that layer a b_std"
+        )
     return x
 
 
-@partial(jax.jit, static_argnums=(0, 3))
+def _unbiased(layer: Any) -> bool | None:
+    """Say whether the first weights have no biases; None for a layer without weights."""
+    if hasattr(layer, "b_std"):
+        return layer.b_std is None or known(layer.b_std, 0)
+    found = [
+        each
+        for each in map(_unbiased, (*getattr(layer, "layers", ()), *getattr(layer, "branches", ())))
+        if each is not None
+    ]
+    return None if not found else any(found) if hasattr(layer, "branches") else found[0]
+
+
+@partial(jax.jit, static_argnums=(0, 4))
 def _limit_kernel(
-    network: Layer, x: Array, other: Array | None, plan: _Plan, pattern: tuple[Array | None, Array | None]
+    static: Layer,
+    values: list[Array],
+    x: Array,
+    other: Array | None,
+    plan: _Plan,
+    pattern: tuple[Array | None, Array | None],
 ) -> Kernel:
-    demand = plan.demand
+    network, demand = joined(static, values), plan.demand
     left = jnp.moveaxis(x, 0, -2)
     right = None if other is None else jnp.moveaxis(other, 0, -2)
 
@@ -153,12 +180,12 @@ def continued_kernel(network: Layer, kernel: Kernel) -> Kernel:
     demand = network.demand(Demand(not kernel.diagonal_spatial, True, not kernel.diagonal_spatial))
     if spatial and not full and (demand.full or demand.full_variances):
         raise ValueError("these layers mix positions: compute the kernel before them without diagonal_spatial")
-    return _continued(network, kernel, full)
+    return _continued(*parted(network), kernel, full)
 
 
-@partial(jax.jit, static_argnums=(0, 2))
-def _continued(network: Layer, kernel: Kernel, full: bool) -> Kernel:
-    spatial = tuple(kernel.shape1[1:-1])
+@partial(jax.jit, static_argnums=(0, 3))
+def _continued(static: Layer, values: list[Array], kernel: Kernel, full: bool) -> Kernel:
+    network, spatial = joined(static, values), tuple(kernel.shape1[1:-1])
 
     def block(covariance: Array, tangent: Array | None, paired: bool) -> Block:
         numbers = [None if paired or not kernel.x1_is_x2 else jnp.arange(extent) for extent in covariance.shape[:2]]
@@ -248,10 +275,11 @@ def _tiled(
                 raise ValueError("the network ends in several branches: join them with a FanIn layer")
             if block.with_tangent and block.tangent is None:
                 block = block.replace(tangent=jnp.zeros_like(block.covariance))
-            return block.replace(rows=None, columns=None, deficit=None)
+            return block.replace(rows=None, columns=None, deficit=None, surplus=None)
 
-        # Double precision has digits to spare.
-        if left.dtype != jnp.float32 or record_left is None or not _kinked(network):
+        # Double precision has digits to spare, except through two jumps: θ = 1e-8 between equal inputs becomes √θ.
+        exact = left.dtype != jnp.float32 and not _holds(network, _jumps)
+        if exact or record_left is None or not _holds(network, _steep):
             return through(block)
         pair = part(left, row, height, rank), part(right, column, width, rank)
         one, two = map(as_vectors, pair)
@@ -261,21 +289,17 @@ def _tiled(
         def careful() -> Block:
             if rank:
                 return through(block.replace(deficit=image_deficit(*pair, full=block.full)))
-            return through(block.replace(deficit=input_deficit(one, two, *gaps(one, two, covariance, same))))
+            deficit, surplus = input_deficit(one, two, covariance, same)
+            return through(block.replace(deficit=deficit, surplus=surplus))
 
-        return lax.cond(gaps(one, two, covariance, same)[1].any(), careful, lambda: through(block))
+        # A bias brings inputs together that were not. (Images would take four times as long.)
+        if not rank and _holds(network, _kinked) and _holds(network, _biased):
+            return careful()
+        return lax.cond(any_close(one, two, covariance, same), careful, lambda: through(block))
 
     if height == count and width == other_count:
         return tile(0, 0)
-    # The last tile of a row is moved back to end with the data; where tiles overlap both hold the same numbers.
-    starts = np.array(
-        [
-            (min(i, count - height), min(j, other_count - width))
-            for i in range(0, count, height)
-            for j in range(i if symmetric else 0, other_count, width)
-        ],
-        np.int32,
-    )
+    starts = np.array(tile_corners(count, other_count, height, width, symmetric=symmetric), np.int32)
     shape = jax.eval_shape(tile, 0, 0)
     # Every entry is overwritten. Different constants, because equal ones would share memory and be copied apart.
     leaves, structure = jax.tree.flatten(shape)
@@ -298,10 +322,27 @@ def _tiled(
     return place(-1, *lax.fori_loop(0, len(starts), advance, (result, nothing)))
 
 
-def _kinked(layer: Any) -> bool:
-    """Say whether angles enter the kernel through a rectifier or a sign."""
+def _holds(layer: Any, what: Callable[[Any], bool]) -> bool:
+    """Say whether something holds of any layer of a network."""
     parts = (*getattr(layer, "layers", ()), *getattr(layer, "branches", ()))
-    return isinstance(layer, Rectifier | Sign) or any(map(_kinked, parts))
+    return what(layer) or any(_holds(part, what) for part in parts)
+
+
+def _steep(layer: Any) -> bool:
+    return isinstance(layer, Activation) and layer.steep
+
+
+def _kinked(layer: Any) -> bool:
+    return isinstance(layer, Rectifier) or _jumps(layer)
+
+
+def _jumps(layer: Any) -> bool:
+    return isinstance(layer, Sign | RectifiedMonomial)
+
+
+def _biased(layer: Any) -> bool:
+    bias = getattr(layer, "b_std", None)
+    return bias is not None and not known(bias, 0)
 
 
 def _put(whole: Array, piece: Array, row: Any, column: Any) -> Array:

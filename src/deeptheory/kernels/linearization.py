@@ -20,7 +20,6 @@ __all__ = [
     "fan_out",
     "laziness",
     "loss_curvature",
-    "mean_field",
     "padded",
     "parameter_norm",
 ]
@@ -74,16 +73,6 @@ def padded(network: MLP, width: int, *, output_factor: float = 1.0) -> Rescaled:
     factors[-1] *= output_factor
     filled = replace(network, weights=tuple(weights), biases=tuple(biases))
     return _rescaled(filled, factors)
-
-
-def mean_field(network: MLP) -> Rescaled:
-    """Return the network with its last layer divided by √m once more: (1/m) Σ a_r φ(w_r·x), the mean-field scaling.
-
-    Its tangent kernel is m times smaller, so that steps m times larger move the outputs as fast; the kernel then moves
-    by order one at every width, the case that handbook 6.3.1 leaves out.
-    """
-    fan_in = network.weights[-1].shape[-1]
-    return _rescaled(network, [1.0] * (len(network.weights) - 1) + [fan_in**-0.5])
 
 
 def fan_out(network: MLP) -> Rescaled:

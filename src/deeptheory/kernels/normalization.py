@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import jax
+import jax.core
 import jax.numpy as jnp
 
 from deeptheory.kernels.block import coincident, left_of, right_of, variances
-from deeptheory.kernels.layer import Demand, Layer, one_block
+from deeptheory.kernels.layer import Demand, Layer, Scalar, one_block
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ class Dropout(Layer):
     Kernels are those of one shared draw: an input's covariance with itself grows by 1/keep, others stay.
     """
 
-    keep: float
+    keep: Scalar
     train: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.keep <= 1:
+        if not isinstance(self.keep, jax.core.Tracer) and not 0 < self.keep <= 1:
             raise ValueError(f"the probability to keep a unit must lie in (0, 1], got {self.keep}")
 
     def apply(self, parameters, x, *, key=None, **extra):

@@ -12,7 +12,7 @@ from jax import lax
 from jaxtyping import Array
 
 from deeptheory.kernels.block import Block
-from deeptheory.kernels.layer import Demand, Layer, check_shape, one_block
+from deeptheory.kernels.layer import Demand, Layer, check_shape, one_block, whole
 
 
 def full_matrix(block: Block, array: Array) -> Array:
@@ -81,6 +81,10 @@ class ImageResize(LinearPositions):
     method: str = "linear"
     antialias: bool = True
 
+    def __post_init__(self) -> None:
+        for extent in self.extents:
+            whole("an extent of ImageResize", extent)
+
     def transform(self, x):
         if x.ndim != len(self.extents):
             raise ValueError(f"ImageResize to {self.extents} met inputs with positions {x.shape}")
@@ -94,7 +98,16 @@ class Index(LinearPositions):
     index: tuple[Any, ...]
 
     def transform(self, x):
-        return x[self.index]
+        return self.chosen(x, self.index)
+
+    @staticmethod
+    def chosen(x: Array, index: tuple[Any, ...]) -> Array:
+        """Return x[index]; JAX would move a position beyond the end back to it."""
+        try:
+            np.broadcast_to(np.empty(()), x.shape)[index]
+        except IndexError as problem:
+            raise ValueError(f"Index met inputs with positions {x.shape}: {problem}") from None
+        return x[index]
 
     def __hash__(self) -> int:
         return hash(str(self.index))
@@ -141,7 +154,8 @@ class Aggregate(Layer):
 
     def _weights(self, pattern: Array, spatial: tuple[int, ...]) -> Array:
         """Return (inputs, new positions, old positions) over all positions."""
-        axes = tuple(range(len(spatial))) if self.axes is None else self.axes
+        rank = len(spatial)
+        axes = tuple(range(rank)) if self.axes is None else tuple(axis % rank for axis in self.axes)
         extents = tuple(spatial[axis] for axis in axes)
         pattern = pattern if self.decode is None else self.decode(pattern)
         if self.listed:
@@ -158,7 +172,6 @@ class Aggregate(Layer):
         order = [*axes, *others]
         ordered = [spatial[axis] for axis in order]
         back = np.argsort(order)
-        rank = len(spatial)
         table = spread.reshape(-1, *ordered, *ordered)
         table = jnp.transpose(table, (0, *(1 + back), *(1 + rank + back)))
         return table.reshape(table.shape[0], size * rest, size * rest)

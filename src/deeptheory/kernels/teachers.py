@@ -3,14 +3,15 @@
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.kernels.first_layer import first_layer_coefficient, label_energy
+from deeptheory.generalization.rademacher_bounds import empirical_complexity_deviation, label_energy
+from deeptheory.kernels.first_layer import first_layer_coefficient
+from deeptheory.ranges import inside
 
 __all__ = [
     "cosine_energy_bound",
     "cosine_energy_limit",
     "cosine_teacher",
     "expected_noisy_energy",
-    "kernel_rademacher",
     "kernel_rademacher_bound",
     "power_energy_bound",
     "power_teacher",
@@ -70,37 +71,22 @@ def expected_noisy_energy(gram: Gram, y: Float[Array | np.ndarray, " n"], noise:
 
     (1 − q)² yᵀH⁻¹y + (1 − (1 − q)²) tr H⁻¹: it rises with q whenever the clean labels are cheaper than random ones.
     """
-    if not 0 <= noise <= 1:
-        raise ValueError(f"noise is a probability between 0 and 1, got {noise}")
+    inside(0, 1, noise=noise)
     kept = (1 - noise) ** 2
     random = float(np.sum(1 / np.linalg.eigvalsh(np.asarray(gram, float))))
     return kept * float(label_energy(gram, y)) + (1 - kept) * random
 
 
-def kernel_rademacher(gram: Gram) -> float:
-    """Return (1/n) E_ε √(εᵀHε), the Rademacher complexity of the unit ball of a kernel, over all signs of ≤ 16 inputs.
-
-    With H_kl = ⟨H_k, H_l⟩_F it is that of the maps ⟨·, V⟩ over ‖V‖_F ≤ 1 on matrices H_k (lucchi Ex. 8 P2b).
-    """
-    gram = np.asarray(gram, float)
-    count = len(gram)
-    if not 1 <= count <= 16:
-        raise ValueError(f"the signs of 1 to 16 inputs are enumerated, got {count} inputs")
-    signs = 1.0 - 2.0 * ((np.arange(2 ** (count - 1))[:, None] >> np.arange(count)) & 1)
-    squares = np.sum((signs @ gram) * signs, axis=1)
-    return float(np.mean(np.sqrt(np.maximum(squares, 0)))) / count
-
-
 def kernel_rademacher_bound(gram: Gram) -> float:
-    """Return √(tr H)/n, which is never below `kernel_rademacher`, and equal to it for a diagonal H."""
+    """Return √(tr H)/n, never below the Rademacher complexity of the unit ball, and equal to it for a diagonal H."""
     return float(np.sqrt(np.trace(np.asarray(gram, float)))) / len(gram)
 
 
-def risk_bound(gram: Gram, y: Float[Array | np.ndarray, " n"], *, failure: float) -> float:
+def risk_bound(gram: Gram, y: Float[Array | np.ndarray, " n"], *, delta: float) -> float:
     """Return 2√(yᵀH⁺y)·√(tr H)/n + 3√(log(2/δ)/2n), for the risk of k(x, X)H⁺y under a 1-Lipschitz loss in [0, 1].
 
     Twice the Rademacher complexity of the ball that holds the predictor, √2 times the measure printed as arora 9.11,
     and the confidence term that is missing there. On the sphere the first term is √(2yᵀH⁻¹y/n) (Arora et al. 2019).
     """
     radius = np.sqrt(label_energy(gram, y))
-    return float(2 * radius * kernel_rademacher_bound(gram) + 3 * np.sqrt(np.log(2 / failure) / (2 * len(y))))
+    return float(empirical_complexity_deviation(radius * kernel_rademacher_bound(gram), len(y), delta))

@@ -19,21 +19,23 @@ Progress = Callable[[int, int], None]
 Inputs = Float[Array | np.ndarray, "n ..."]
 
 
-def tile_corners(rows: int, columns: int, tile: int, *, symmetric: bool) -> list[tuple[int, int]]:
-    """Return the corners of equal tiles that cover a matrix, or its upper triangle.
+def tile_corners(
+    rows: int, columns: int, height: int, width: int | None = None, *, symmetric: bool
+) -> list[tuple[int, int]]:
+    """Return the corners of equal tiles, square unless `width` is given, that cover a matrix or its upper triangle.
 
     The last tile of a row or column is moved back to end with the data, so that one compiled shape serves all. Rows
     come in order, so a tile that overlaps the diagonal is overwritten by the diagonal tile after it: whoever writes
     tiles in this order keeps the diagonal that was computed as a diagonal.
     """
-    if tile < 1:
-        raise ValueError(f"a tile has at least 1 input a side, got {tile}")
-    height, width = min(tile, rows), min(tile, columns)
-    corners = []
-    for i in range(0, rows, height):
-        for j in range(i if symmetric else 0, columns, width):
-            corners.append((min(i, rows - height), min(j, columns - width)))
-    return corners
+    if height < 1:
+        raise ValueError(f"a tile has at least 1 input a side, got {height}")
+    height, width = min(height, rows), min(width or height, columns)
+    return [
+        (min(i, rows - height), min(j, columns - width))
+        for i in range(0, rows, height)
+        for j in range(i if symmetric else 0, columns, width)
+    ]
 
 
 def computed_tiles(

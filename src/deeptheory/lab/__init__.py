@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from deeptheory.lab.parameters import Count, Positive, Probability, Sizes, Trials
     from deeptheory.lab.run import Run, execute
-    from deeptheory.lab.spaces import Choices, Integers, Reals
+    from deeptheory.lab.spaces import Integers, Reals
 
 # Looked up on first use, so that naming a parameter or reading the catalogue does not import JAX.
 _WHERE = {
@@ -38,12 +38,12 @@ _WHERE = {
     "_falsify": ("Falsification", "falsify"),
     "parameters": ("Count", "Positive", "Probability", "Sizes", "Trials"),
     "run": ("Run", "execute"),
-    "spaces": ("Choices", "Integers", "Reals"),
+    "spaces": ("Integers", "Reals"),
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = [
-    "Bounded", "Chain", "Chance", "Choices", "Claim", "Count", "Counterexample", "Distribution", "Evidence", "Exact",
+    "Bounded", "Chain", "Chance", "Claim", "Count", "Counterexample", "Distribution", "Evidence", "Exact",
     "Falsification", "Identity", "Inequality", "Integers", "Judgement", "Law", "Limit", "Positive", "Printed",
     "Probability", "Rate", "Reals", "Run", "Share", "Sizes", "Trend", "Trials", "assume", "claim", "execute", "falsify",
 ]  # fmt: skip

@@ -37,10 +37,6 @@ class Control:
     settings: Mapping[str, Any] = field(default_factory=dict)
     over: Mapping[str, Space] | None = None
 
-    @property
-    def reruns(self) -> bool:
-        return bool(self.settings) or self.over is not None
-
 
 @dataclass(eq=False)
 class Claim:

@@ -11,6 +11,7 @@ import numpy as np
 
 from deeptheory.lab._claim import Claim
 from deeptheory.lab.evidence import RESOLUTION, Counterexample
+from deeptheory.lab.parameters import SEED
 from deeptheory.lab.run import key_of, named
 from deeptheory.lab.search import Landscape, evolve, landscape
 from deeptheory.lab.spaces import Space, values
@@ -67,6 +68,7 @@ def falsify(
     goes to independent starts that must rediscover a violation planted at the tightest instance, to within the
     resolution.
     """
+    seed = SEED.check(seed)
     rival = None if control is None else named(claim, control)
     chosen = claim.settings(settings or {})
     begin = time.perf_counter()

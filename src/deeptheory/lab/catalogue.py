@@ -22,6 +22,9 @@ __all__ = ["Catalogue", "Entry", "catalogue", "load"]
 PACKAGE = Path(__file__).resolve().parents[1]
 FILE = PACKAGE / "catalogue.json"
 
+DECIDING = ("_claim", "platform", "run", "search", "spaces")
+"""Modules of the laboratory that, beside the kinds of evidence, decide what is observed and how it is judged."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -126,7 +129,8 @@ def sources(modules: set[str]) -> dict[str, str]:
     import grimp
 
     graph = grimp.build_graph("deeptheory", exclude_type_checking_imports=True, cache_dir=None)
-    judging = {m for m in graph.modules if m.startswith("deeptheory.lab.evidence")} | {"deeptheory.lab.search"}
+    judging = {m for m in graph.modules if m.startswith("deeptheory.lab.evidence")}
+    judging |= {f"deeptheory.lab.{name}" for name in DECIDING} | {"deeptheory.randomness"}
 
     @functools.cache
     def content(module: str) -> bytes:

@@ -8,6 +8,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import Entry, load
+from deeptheory.lab.parameters import SEED, control_named
 from deeptheory.lab.parameters import settings as resolve
 from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, home, run_key
@@ -33,8 +34,12 @@ class Task:
     def key(self) -> str:
         """What the run depends on; a control is another statement."""
         name = self.entry.name if self.control is None else f"{self.entry.name}/{self.control}"
-        chosen = resolve(self.entry.parameters, self.settings, full=self.full)
-        return run_key(name, chosen, self.seed, self.entry.source, platform())
+        return run_key(name, self.parameters, self.seed, self.entry.source, platform())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All settings of the run."""
+        return resolve(self.entry.parameters, self.settings, full=self.full)
 
 
 def tasks(
@@ -43,8 +48,11 @@ def tasks(
 ) -> list[Task]:  # fmt: skip
     """The runs for these claims at these seeds; settings are checked here, at the door."""
     given = dict(settings or {})
+    seeds = [SEED.check(seed) for seed in seeds]
     for entry in entries:
         resolve(entry.parameters, given, full=full)
+        if control is not None:
+            control = control_named(entry.name, control, [str(each["name"]) for each in entry.controls])
     return [Task(entry, seed, full, given, control) for entry in entries for seed in seeds]
 
 

@@ -12,9 +12,12 @@ from deeptheory.lab.catalogue import PACKAGE, Catalogue
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
 
-__all__ = ["Ledger", "Recorded", "Status", "ledger", "statuses"]
+__all__ = ["STATUSES", "Ledger", "Recorded", "Status", "ledger", "statuses"]
 
 FILE = PACKAGE / "ledger.json"
+
+STATUSES = ("holds", "refuted-as-printed", "computed", "same-as", "excluded", "failing", "open")
+"""Where an item can stand."""
 
 REFUTABLE = ("false", "missing-hypothesis")
 """Classes of errata that a computation can refute, and therefore must."""
@@ -106,6 +109,8 @@ class _Item(Protocol):
     @property
     def same_as(self) -> str | None: ...
     @property
+    def excluded(self) -> str: ...
+    @property
     def errata(self) -> tuple[Any, ...]: ...
 
 
@@ -122,7 +127,7 @@ def statuses(items: Iterable[_Item], catalogue: Catalogue, book: Ledger) -> dict
     """The status of every item.
 
     holds, refuted-as-printed (the corrected statement holds and the printed one is a refuted control), computed (a
-    unit test against an oracle), same-as, failing, open.
+    unit test against an oracle), same-as, excluded (no scale is meaningful; the books' data say why), failing, open.
     """
     return {item.id: _status(item, catalogue, book) for item in items}
 
@@ -132,6 +137,8 @@ def _status(item: _Item, catalogue: Catalogue, book: Ledger) -> Status:
     if not serving:
         if item.same_as:
             return Status("same-as", (), f"the same as {item.same_as}")
+        if item.excluded:
+            return Status("excluded", (), item.excluded)
         if item.id in book.tests:
             return Status("computed", (), f"compared with an oracle in {', '.join(book.tests[item.id])}")
         return Status("open")
@@ -152,6 +159,5 @@ def _status(item: _Item, catalogue: Catalogue, book: Ledger) -> Status:
 
 def counts(found: Mapping[str, Status]) -> dict[str, int]:
     """How many items have each status."""
-    order = ("holds", "refuted-as-printed", "computed", "same-as", "excluded", "failing", "open")
-    total = {name: sum(status.status == name for status in found.values()) for name in order}
+    total = {name: sum(status.status == name for status in found.values()) for name in STATUSES}
     return {name: number for name, number in total.items() if number}

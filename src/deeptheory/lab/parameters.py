@@ -1,21 +1,28 @@
 """Parameters of a claim: what may be set, between which limits, read from the signature. Knows nothing of JAX."""
 
 import inspect
+import itertools
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
-from annotated_types import Interval
+from annotated_types import Interval, MinLen
 
-__all__ = ["Count", "Parameter", "Positive", "Probability", "Sizes", "Trials", "parameters_of", "settings"]
+__all__ = [
+    "SEED", "Count", "Parameter", "Positive", "Probability", "Sizes", "Trials", "control_named", "parameters_of",
+    "settings", "written",
+]  # fmt: skip
+
+INCREASING = "increasing"
 
 Trials = Annotated[int, Interval(ge=8, le=1_000_000)]
 Count = Annotated[int, Interval(ge=1, le=100_000)]
-Sizes = Annotated[tuple[int, ...], Interval(ge=2, le=100_000)]
-Positive = Annotated[float, Interval(ge=1e-12, le=1e12)]
+Sizes = Annotated[tuple[int, ...], Interval(ge=2, le=100_000), INCREASING, MinLen(2)]
+"""Growing sizes, two at least; `Annotated[Sizes, MinLen(3)]` where a claim needs three of them."""
+Positive = Annotated[float, Interval(ge=0.01, le=10.0)]
 Probability = Annotated[float, Interval(ge=0.0, le=1.0)]
 
 _WORDS = {"int": "a whole number", "float": "a number", "ints": "whole numbers", "floats": "numbers"}
@@ -23,7 +30,10 @@ _WORDS = {"int": "a whole number", "float": "a number", "ints": "whole numbers",
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting of a claim: kind (int, float, ints, floats, bool, choice), default, value at full size, range."""
+    """One setting of a claim: kind (int, float, ints, floats, bool, choice), default, value at full size, range.
+
+    Of a parameter that takes several numbers: how many at least, and whether they must increase.
+    """
 
     name: str
     kind: str
@@ -32,6 +42,8 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    least: int = 1
+    increasing: bool = False
 
     def allowed(self) -> str:
         """What may stand here, in words."""
@@ -39,9 +51,11 @@ class Parameter:
             return "true or false"
         if self.kind == "choice":
             return "one of " + ", ".join(self.choices)
-        limits = "" if self.low is None else f" from {self.low:g} to {self.high:g}"
-        many = ", several separated by commas" if self.kind.endswith("s") else ""
-        return _WORDS[self.kind] + limits + many
+        limits = "" if self.low is None else f" from {plainly(self.low)} to {plainly(self.high)}"
+        if not self.kind.endswith("s"):
+            return _WORDS[self.kind] + limits
+        several = f"at least {self.least}" if self.least > 1 else "several"
+        return _WORDS[self.kind] + limits + f", {several} separated by commas" + ", increasing" * self.increasing
 
     def refuse(self, value: Any) -> ValueError:
         return ValueError(f"{self.name} must be {self.allowed()}, not {value}")
@@ -60,14 +74,18 @@ class Parameter:
             values = value if isinstance(value, (tuple, list)) else (value,)
             if not values:
                 raise self.refuse("nothing")
-            return tuple(self._number(entry) for entry in values)
+            found = tuple(self._number(entry) for entry in values)
+            falling = self.increasing and any(later <= earlier for earlier, later in itertools.pairwise(found))
+            if falling or len(found) < self.least:
+                raise self.refuse(written(value))
+            return found
         return self._number(value)
 
     def _number(self, value: Any) -> int | float:
         whole = self.kind.startswith("int")
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self.refuse(value) from None
         outside = self.low is not None and self.high is not None and not self.low <= number <= self.high
         if isinstance(value, bool) or not math.isfinite(number) or outside or (whole and number != int(number)):
@@ -116,11 +134,14 @@ def parameters_of(function: Callable, *, skip: set[str], full: Mapping[str, Any]
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     low = high = None
+    least, increasing = 1, False
     if typing.get_origin(hint) is Annotated:
         hint, *notes = typing.get_args(hint)
         for note in notes:
             if isinstance(note, Interval):
                 low, high = float(note.ge), float(note.le)  # type: ignore[arg-type]
+            least = note.min_length if isinstance(note, MinLen) else least
+            increasing = increasing or note is INCREASING
     if typing.get_origin(hint) is Literal:
         return Parameter(name, "choice", default, choices=tuple(typing.get_args(hint)))
     kinds = {int: "int", float: "float", bool: "bool", tuple[int, ...]: "ints", tuple[float, ...]: "floats"}
@@ -128,7 +149,7 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
         raise TypeError(f"parameter {name}: the type {hint} is none of int, float, bool, tuples of them, Literal words")
     if kinds[hint] != "bool" and (low is None or high is None):
         raise TypeError(f"parameter {name} needs a range: Annotated[{kinds[hint]}, Interval(ge=…, le=…)]")
-    parameter = Parameter(name, kinds[hint], default, low=low, high=high)
+    parameter = Parameter(name, kinds[hint], default, low=low, high=high, least=least, increasing=increasing)
     return replace(parameter, default=parameter.check(default))
 
 
@@ -146,3 +167,31 @@ def settings(parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, f
         base = parameter.full if full and parameter.full is not None else parameter.default
         chosen[name] = parameter.check(given[name]) if name in given else base
     return chosen
+
+
+SEED = Parameter("seed", "int", 0, low=0, high=2**31 - 1)
+"""What a seed may be."""
+
+
+def plainly(number: float | None) -> str:
+    """A limit as a reader writes it: whole numbers in full."""
+    whole = number is not None and abs(number) < 1e12 and number == int(number)
+    return f"{int(number)}" if whole and number is not None else f"{number:g}"
+
+
+def written(value: Any) -> str:
+    """A setting, or several by name, as one types them."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={written(each)}" for name, each in value.items())
+    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+def control_named(claim: str, name: str, known: Sequence[str]) -> str:
+    """The control of a claim with this name, or the only one that begins with it."""
+    wanted = name.lower()
+    near = [each for each in known if each.lower() == wanted] or [e for e in known if e.lower().startswith(wanted)]
+    if len(near) > 1:
+        raise ValueError(f"{claim} has {len(near)} controls that begin with {name!r}: {'; '.join(near)}")
+    if not near:
+        raise ValueError(f"{claim} has no control {name!r}; it has: {'; '.join(known) or 'none'}")
+    return near[0]

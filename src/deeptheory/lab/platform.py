@@ -1,5 +1,7 @@
 """The one place where threads, precision flags and versions are set and written down."""
 
+import functools
+import hashlib
 import os
 import sys
 from importlib.metadata import version
@@ -23,12 +25,14 @@ PINNED = {
 }
 
 
+@functools.cache
 def described() -> str:
     """Versions and flags on which the bits of a run depend."""
     python = ".".join(map(str, sys.version_info[:2]))
     machine = os.uname().machine if hasattr(os, "uname") else sys.platform
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("jax", "numpy", "scipy"))
-    return f"python {python}, {libraries}, {machine}, one thread"
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "numpy", "scipy"))
+    flags = hashlib.sha256(repr(sorted(PINNED.items())).encode()).hexdigest()[:8]
+    return f"python {python}, {libraries}, {machine}, one thread, flags {flags}"
 
 
 def remember_compilations(folder: Path) -> None:

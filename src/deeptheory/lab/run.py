@@ -14,6 +14,9 @@ import numpy as np
 from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
 from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode
 from deeptheory.lab.evidence.asymptotic import Rate
+from deeptheory.lab.evidence.resolution import weakest
+from deeptheory.lab.evidence.saying import every, power
+from deeptheory.lab.parameters import SEED, control_named, written
 from deeptheory.lab.platform import described as platform
 from deeptheory.lab.search import landscape, surveyed
 from deeptheory.randomness import generator
@@ -39,7 +42,10 @@ class ControlResult:
 
 @dataclass(frozen=True)
 class Run:
-    """A recorded execution: verdict, reason, strength, resolution, controls, and the evidence behind them."""
+    """A recorded execution: verdict, reason, strength, resolution, controls, and the evidence behind them.
+
+    Where `control` names one, that rival was run in the claim's place, and the verdict is on the rival.
+    """
 
     claim: str
     items: dict[str, str]
@@ -58,6 +64,9 @@ class Run:
     platform: str = ""
     timing: dict[str, float] = field(default_factory=dict)
     full: bool = False
+    control: str | None = None
+    made: float | None = field(default=None, compare=False)
+    """When the store recorded it, in seconds since 1970; None for a run that comes from no store."""
 
     @property
     def evidence(self) -> Pieces:
@@ -66,8 +75,11 @@ class Run:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the claim holds; controls that are not refuted have already made it inconclusive."""
-        return self.verdict == "holds"
+        """Whether the claim holds; controls that are not refuted have already made it inconclusive.
+
+        A control run in the claim's place must be refuted.
+        """
+        return self.verdict == ("holds" if self.control is None else "refuted")
 
     def record(self) -> dict[str, Any]:
         """Everything but the arrays, as JSON."""
@@ -84,10 +96,14 @@ class Run:
 
     def json(self) -> dict[str, Any]:
         """The run as `check --json` prints it."""
-        names = ("claim", "items", "verdict", "reason", "strength", "resolution", "seconds", "seed", "parameters")
+        names = (
+            *("claim", "control", "items", "verdict", "reason", "strength", "resolution", "seconds", "seed"),
+            "parameters",
+        )
         judged = {
             name or "evidence": {"kind": self.described[name]["kind"], **dataclasses.asdict(judgement)}
             for name, judgement in self.judgements.items()
+            if name in self.described  # a run that broke down has no evidence
         }
         return {
             **{name: getattr(self, name) for name in names},
@@ -136,21 +152,22 @@ def execute(
     With `control` named, that rival is run in the claim's place, and its verdict is the run's.
     """
     chosen = claim.settings(settings or {}, full=full)
+    seed = SEED.check(seed)
+    rival = None if control is None else named(claim, control)
     start = time.perf_counter()
-    with jax.enable_x64(True), compile_seconds() as compiling:
+    with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, settings or {}):
         key = key_of(claim.name, seed)
-        rival = None if control is None else named(claim, control)
         pieces, judgements = judged(claim, key, chosen, rival)
         tried = []
         if rival is None and pieces:
             tried = [try_control(claim, each, key, chosen, pieces) for each in claim.controls]
             tried += rivals(pieces)
     total = time.perf_counter() - start
-    verdict, reason, strength, resolution = combined(judgements, tried, expects_controls=rival is None)
+    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=rival is None)
     described, blob = encode(pieces)
     return Run(
         claim=claim.name,
-        items={item: item_verdict(served, judgements, verdict) for item, served in claim.items.items()},
+        items={} if rival else {i: item_verdict(served, judgements, verdict) for i, served in claim.items.items()},
         verdict=verdict,
         reason=reason,
         strength=strength,
@@ -166,7 +183,20 @@ def execute(
         platform=platform(),
         timing={"compile": round(compiling[0], 3), "run": round(total - compiling[0], 3)},
         full=full,
+        control=rival.name if rival else None,
     )
+
+
+@contextmanager
+def naming(claim: Claim, given: Mapping[str, Any]) -> Iterator[None]:
+    """Say which claim does not run with which of the given settings, where a library only says what it met."""
+    try:
+        yield
+    except (ValueError, TypeError, IndexError, MemoryError) as problem:
+        if not given:
+            raise
+        said = str(problem) or "out of memory"
+        raise ValueError(f"{claim.name} does not run with {written(given)}: {said}") from problem
 
 
 # Observing and judging -----------------------------------------------------------------------------------------------
@@ -237,25 +267,28 @@ def repeated(first: dict[str, Judgement], second: dict[str, Judgement]) -> dict[
 
 
 def combined(
-    judgements: dict[str, Judgement], tried: list[ControlResult], *, expects_controls: bool
+    judgements: dict[str, Judgement], tried: list[ControlResult], *, pieces: Pieces, expects_controls: bool
 ) -> tuple[Verdict, str, str, float | None]:
-    """One verdict from all pieces and controls: the worst piece decides, then the controls."""
-    order = ("refuted", "inconclusive", "holds")
-    name, worst = min(judgements.items(), key=lambda entry: order.index(entry[1].verdict))
-    where = f"{name}: " if name else ""
-    verdict, reason = worst.verdict, where + worst.reason
-    resolutions = [j.resolution for j in judgements.values() if j.resolution is not None]
-    resolution = max(resolutions, default=None)
-    strongest = min(judgements.values(), key=lambda j: (j.verdict != worst.verdict, -(j.resolution or 0.0)))
-    strength = strongest.strength
+    """One verdict from all pieces and controls: the worst piece decides, then the controls.
+
+    Reason, strength and resolution are all those of one piece: the weakest of those that came to that verdict.
+    """
+    order: tuple[Verdict, ...] = ("refuted", "inconclusive", "holds")
+    verdict: Verdict = min(judgements.values(), key=lambda judged: order.index(judged.verdict)).verdict
+    kinds = {name: type(piece).__name__ for name, piece in pieces.items()}
+    name = weakest({name: judged for name, judged in judgements.items() if judged.verdict == verdict}, kinds)
+    decisive = judgements[name]
+    reason = f"{name}: {decisive.reason}" if name else decisive.reason
+    if verdict == "holds" and len(judgements) > 1:
+        reason = f"{every(len(judgements), 'piece', 'hold')}; the weakest, {reason}"
     if verdict == "holds" and expects_controls:
-        if not tried:
-            return "inconclusive", "no control was tried", strength, resolution
+        problem = "" if tried else "no control was tried"
         for control in tried:
-            if control.verdict != "refuted":
-                unrefuted = f"the control “{control.name}” is not refuted: {control.reason}"
-                return "inconclusive", unrefuted, strength, resolution
-    return verdict, reason, strength, resolution
+            if control.verdict != "refuted" and not problem:
+                problem = f"the control “{control.name}” is not refuted: {control.reason}"
+        if problem:
+            verdict, reason = "inconclusive", problem
+    return verdict, reason, decisive.strength, decisive.resolution
 
 
 def item_verdict(served: tuple[str, ...], judgements: dict[str, Judgement], verdict: Verdict) -> Verdict:
@@ -271,11 +304,8 @@ def item_verdict(served: tuple[str, ...], judgements: dict[str, Judgement], verd
 
 def named(claim: Claim, name: str) -> Control:
     """The control with this name, or the only one that begins with it."""
-    near = [control for control in claim.controls if control.name.lower().startswith(name.lower())]
-    if len(near) != 1:
-        known = "; ".join(control.name for control in claim.controls) or "none"
-        raise ValueError(f"{claim.name} has no control {name!r}; it has: {known}")
-    return near[0]
+    found = control_named(claim.name, name, [control.name for control in claim.controls])
+    return next(control for control in claim.controls if control.name == found)
 
 
 def reread(pieces: Pieces, control: Control | None, claim: Claim) -> Pieces:
@@ -315,7 +345,7 @@ def rivals(pieces: Pieces) -> list[ControlResult]:
         for exponent in piece.rivals:
             judgement = dataclasses.replace(piece, exponent=exponent).judge(LEVEL)
             label = f"{name}: " if name else ""
-            found.append(ControlResult(f"{label}exponent {exponent:g}", judgement.verdict, judgement.reason))
+            found.append(ControlResult(f"{label}exponent {power(exponent)}", judgement.verdict, judgement.reason))
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Choices", "Integers", "Reals", "Space", "values", "width"]
+__all__ = ["Integers", "Reals", "Space", "values", "width"]
 
 
 class Space(Protocol):
@@ -57,20 +57,6 @@ class Integers:
         """Smaller numbers, smallest first."""
         candidates = [self.low, 0, 1, (self.low + int(value)) // 2, int(value) - 1]
         return [c for c in dict.fromkeys(candidates) if self.low <= c <= self.high and abs(c) < abs(value)]
-
-
-@dataclass(frozen=True)
-class Choices:
-    """One of a few numbers."""
-
-    options: tuple[float, ...]
-    shape: tuple[int, ...] = ()
-
-    def at(self, unit: np.ndarray) -> np.ndarray:
-        return np.asarray(self.options)[np.minimum((unit * len(self.options)).astype(int), len(self.options) - 1)]
-
-    def simpler(self, value: float) -> list[float]:
-        return list(self.options[: self.options.index(value)])
 
 
 def width(spaces: dict[str, Space]) -> int:

@@ -6,17 +6,23 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deeptheory.lab.parameters import settings
+
 if TYPE_CHECKING:
+    from deeptheory.lab.catalogue import Entry
     from deeptheory.lab.run import Run
 
-__all__ = ["Store", "StoreError", "home", "run_key"]
+__all__ = ["Store", "StoreError", "home", "run_key", "stale"]
 
 APPLICATION = 0x64747279  # "dtry": what marks a file as ours
 LARGEST = 2**20
+
+COLUMNS = "id, key, claim, verdict, created, record, blob"
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -52,18 +58,49 @@ def run_key(claim: str, parameters: Mapping[str, Any], seed: int, source: str, p
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-class Store:
-    """The runs of a machine."""
+def stale(run: "Run", entry: "Entry") -> bool:
+    """Whether a run was made by another version of its claim, or of what the claim is made from."""
+    return run.source not in ("", entry.source)
 
-    def __init__(self, path: Path | None = None) -> None:
+
+def typical(record: Mapping[str, Any], entry: "Entry") -> bool:
+    """Whether a run was made with the claim's own settings, quick or full."""
+    return record["parameters"] == json.loads(json.dumps(settings(entry.parameters, {}, full=record["full"])))
+
+
+class Store:
+    """The runs of a machine. With `existing`, what is there is read, and nothing is made, changed or set aside."""
+
+    def __init__(self, path: Path | None = None, *, existing: bool = False) -> None:
         self.path = Path(path) if path is not None else home() / "runs.sqlite"
         if self.path.is_dir():
             self.path = self.path / "runs.sqlite"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.connection = self._open()
+            if existing:
+                self.connection = self._read()
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.connection = self._open()
         except (OSError, sqlite3.Error) as problem:
             raise StoreError(f"the store {self.path} cannot be opened: {problem}") from None
+
+    def _read(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            raise FileNotFoundError("there is no such file")
+        try:
+            return self._reader("mode=rw")  # SQLite tidies up after this mode, and changes nothing that is recorded
+        except sqlite3.OperationalError:
+            return self._reader("immutable=1")  # where nothing may be written beside the file either
+
+    def _reader(self, mode: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?{mode}", uri=True, timeout=60)
+        try:
+            connection.execute("PRAGMA query_only = 1")
+            self._tables(connection, "BEGIN")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -110,6 +147,8 @@ class Store:
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             if tables and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise sqlite3.DatabaseError("it belongs to another program")
+            if tables:
+                connection.execute(f"SELECT {COLUMNS} FROM runs LIMIT 0")
             if create and not tables:
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 for statement in SCHEMA.split(";")[:-1]:
@@ -146,45 +185,81 @@ class Store:
 
     def find(self, key: str) -> "Run | None":
         """The newest run with this key."""
-        rows = self._rows("WHERE key = ? ORDER BY id DESC LIMIT 1", key)
-        return rows[0] if rows else None
+        return next(self._runs("WHERE key = ? ORDER BY id DESC LIMIT 1", key), None)
 
-    def latest(self, claims: list[str] | None = None) -> dict[str, "Run"]:
-        """The newest run of each claim."""
-        rows = self._rows("WHERE id IN (SELECT max(id) FROM runs GROUP BY claim) ORDER BY claim")
-        return {run.claim: run for run in rows if claims is None or run.claim in claims}
+    def latest(self, entries: Mapping[str, "Entry"]) -> dict[str, "Run"]:
+        """The run of each claim to show: see `record_of`."""
+        numbers = [best[0] for entry in entries.values() if (best := self._best(entry))]
+        chosen = ", ".join(map(str, numbers))
+        return {run.claim: run for run in self._runs(f"WHERE id IN ({chosen}) ORDER BY claim")}
 
-    def last_record(self, claim: str) -> dict[str, Any] | None:
-        """The newest run of a claim without its arrays; this does not import JAX."""
-        row = self.connection.execute(
-            "SELECT record FROM runs WHERE claim = ? ORDER BY id DESC LIMIT 1", (claim,)
-        ).fetchone()
-        return json.loads(row[0]) if row else None
+    def record_of(self, entry: "Entry") -> dict[str, Any] | None:
+        """The run of a claim to show, without its arrays; this does not import JAX.
+
+        Runs of controls do not count. Of the others, one of the claim as it is today comes before one of an earlier
+        version, its own settings before others, seed 0 before others, a newer run before an older one: a sweep, a
+        calibration or a trial of other settings changes nothing that is shown.
+        """
+        best = self._best(entry)
+        return best[1] if best else None
 
     def listing(self) -> list[dict[str, Any]]:
         """One line a run, newest first."""
-        cursor = self.connection.execute("SELECT id, claim, verdict, created, record FROM runs ORDER BY id DESC")
-        lines = []
-        for number, claim, verdict, created, record in cursor:
-            fields = json.loads(record)
-            lines.append(
-                {
-                    "run": number,
-                    "claim": claim,
-                    "verdict": verdict,
-                    "created": created,
-                    "seed": fields["seed"],
-                    "full": fields["full"],
-                    "seconds": fields["seconds"],
-                }
-            )
-        return lines
+        return [
+            {
+                "run": number,
+                "claim": record["claim"],
+                "control": record.get("control"),
+                "verdict": record["verdict"],
+                "created": created,
+                "seed": record["seed"],
+                "full": record["full"],
+                "seconds": record["seconds"],
+                "parameters": record["parameters"],
+                "source": record["source"],
+            }
+            for number, record, created in self._records("ORDER BY id DESC")
+        ]
 
-    def _rows(self, where: str, *arguments: Any) -> list["Run"]:
-        from deeptheory.lab.run import Run
+    def _best(self, entry: "Entry") -> tuple[int, dict[str, Any]] | None:
+        def rank(found: tuple[int, dict[str, Any], float]) -> tuple[bool, bool, bool, int]:
+            number, record, _ = found
+            return record["source"] == entry.source, typical(record, entry), record["seed"] == 0, number
 
-        cursor = self.connection.execute(f"SELECT record, blob FROM runs {where}", arguments)
-        return [Run.of_record(json.loads(record), blob) for record, blob in cursor]
+        own = [found for found in self._records("WHERE claim = ?", entry.name) if found[1].get("control") is None]
+        return max(own, key=rank)[:2] if own else None
+
+    def _records(self, where: str, *arguments: Any) -> Iterator[tuple[int, dict[str, Any], float]]:
+        for number, text, created in self._rows("id, record, created", where, arguments):
+            with self._reading(number):
+                record = json.loads(text)
+                missing = {"claim", "verdict", "seed", "full", "seconds", "parameters", "source"} - set(record)
+                if missing:
+                    raise ValueError(f"it has no {', '.join(sorted(missing))}")
+            yield number, record, created
+
+    def _runs(self, where: str, *arguments: Any) -> Iterator["Run"]:
+        for number, text, blob, made in self._rows("id, record, blob, created", where, arguments):
+            from deeptheory.lab.run import Run  # where there is nothing to read, JAX is not imported
+
+            with self._reading(number):
+                run = Run.of_record({**json.loads(text), "made": made}, blob)
+                if run.described:
+                    _ = run.evidence  # damaged arrays are found here, where the run can be named
+            yield run
+
+    def _rows(self, columns: str, where: str, arguments: Sequence[Any]) -> Iterator[tuple]:
+        try:
+            yield from self.connection.execute(f"SELECT {columns} FROM runs {where}", arguments)
+        except sqlite3.Error as problem:
+            raise StoreError(f"the store {self.path} cannot be read: {problem}") from None
+
+    @contextmanager
+    def _reading(self, number: int) -> Iterator[None]:
+        try:
+            yield
+        except Exception as problem:
+            raise StoreError(f"run {number} in {self.path} cannot be read: {problem}") from None
 
     def close(self) -> None:
         self.connection.close()

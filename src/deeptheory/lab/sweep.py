@@ -8,6 +8,7 @@ import numpy as np
 
 from deeptheory.lab.evidence import Evidence
 from deeptheory.lab.evidence.base import numbers
+from deeptheory.lab.parameters import Parameter
 
 if TYPE_CHECKING:
     import xarray
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
 
 __all__ = ["dataset", "gathered", "grid", "sweep"]
+
+SEEDS = Parameter("seeds", "int", 1, low=1, high=10_000)
 
 
 def listed(over: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -35,6 +38,9 @@ def sweep(claim: "Claim", over: Mapping[str, Any], *, seeds: int = 1, progress: 
     Variables of the result: `verdict` (1 holds, 0 inconclusive, -1 refuted), `resolution`, `seconds`, and every number
     of the evidence, trials averaged, that has the same shape everywhere.
     """
+    seeds = SEEDS.check(seeds)
+    if empty := [name for name, values in listed(over).items() if not values]:
+        raise ValueError(f"the axis {empty[0]} has no values")
     points = grid(over)
     for point in points:
         claim.settings(point)

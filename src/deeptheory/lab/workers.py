@@ -102,11 +102,11 @@ def main() -> None:
     """The worker's side: read tasks from standard input until it closes, write answers to what was standard output."""
     tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints goes to standard error
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     if folder := os.environ.get("DEEPTHEORY_CACHE"):
         from deeptheory.lab.platform import remember_compilations
 
         remember_compilations(Path(folder))
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     while True:
         try:
             function, arguments, keywords = pickle.load(tasks)
@@ -116,8 +116,11 @@ def main() -> None:
             answer = (True, function(*arguments, **keywords))
         except Exception as problem:
             answer = (False, _portable(problem))
-        pickle.dump(answer, answers)
-        answers.flush()
+        try:
+            pickle.dump(answer, answers)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(1)  # nobody waits for it any more
 
 
 def _end_with_parent(parent: int) -> None:

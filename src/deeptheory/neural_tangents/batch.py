@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.kernels.layer import whole
 from deeptheory.kernels.limit import Kernel
 from deeptheory.kernels.tiles import place_tile, tile_corners
 from deeptheory.neural_tangents.requests import is_array, on_device
@@ -27,13 +28,13 @@ def batch(
     `store_on_device=False` returns NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the
     inputs.
     """
-    if batch_size < 0:
-        raise ValueError(f"batch_size must not be negative, got {batch_size}")
-    if device_count < -1:
-        raise ValueError(f"device_count must be -1 (all devices), 0 or a number of devices, got {device_count}")
+    whole("batch_size", batch_size, 0)
+    whole("device_count (all devices: -1; the default one: 0)", device_count, -1)
     compiled = eqx.filter_jit(lambda x1, x2, args, kwargs: kernel_fn(x1, x2, *args, **kwargs))
 
     def batched_kernel_fn(x1: Any, x2: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x1, Kernel):
+            raise ValueError("batches are cut from inputs: give arrays to a batched kernel function, not a Kernel")
         devices = jax.local_devices()
         devices = devices if device_count == -1 else devices[: max(device_count, 1)]
         rows_all, columns_all = _length(x1), _length(x1 if x2 is None else x2)
@@ -113,14 +114,7 @@ def _assembled(
     named = {name: value for name, value in _fields(first, args).items() if value is not None}
     pairs = {name: _pairs(first, value) for name, value in named.items() if name not in (ROWS, COLUMNS)}
     mirrored = symmetric and side[0] == side[1] and None not in pairs.values() and kwargs.get("rng") is None
-    if side[0] == side[1]:
-        corners = tile_corners(*size, side[0], symmetric=mirrored)
-    else:
-        corners = [
-            (min(i, size[0] - side[0]), min(j, size[1] - side[1]))
-            for i in range(0, size[0], side[0])
-            for j in range(0, size[1], side[1])
-        ]
+    corners = tile_corners(*size, *side, symmetric=mirrored)
     lengths = {ROWS: size[:1], COLUMNS: size[1:]}
     whole = {
         name: np.empty((*lengths.get(name, size), *value.shape[1 if name in lengths else 2 :]), value.dtype)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from deeptheory.kernels.predictions import Eigenbasis, flow, predicted, predicted_ensemble, trained, trained_ensemble
@@ -115,7 +116,8 @@ def gradient_descent_mse_ensemble(
 
     def training(names: tuple[str, ...]) -> _Kernels:
         missing = tuple(name for name in names if name not in found)
-        found.update(computed(x_train, None, missing, kernel_fn_train_train_kwargs))
+        with jax.ensure_compile_time_eval():  # once, also when the first call is inside a compiled function
+            found.update(computed(x_train, None, missing, kernel_fn_train_train_kwargs))
         return _Kernels(**found)
 
     @lru_cache(2)

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 
+from deeptheory.kernels.layer import whole
 from deeptheory.kernels.tangents import Axes
 from deeptheory.neural_tangents.batch import batch
 from deeptheory.neural_tangents.empirical import NtkImplementation, empirical_kernel_fn
@@ -31,10 +32,10 @@ def monte_carlo_kernel_fn(
 
     With several `n_samples` it returns a generator of the estimates after so many draws, each using those before.
     """
-    single = isinstance(n_samples, int)
-    counts = {n_samples} if isinstance(n_samples, int) else set(n_samples)
-    if not counts or any(not isinstance(n, int) or n < 1 for n in counts):
-        raise ValueError(f"n_samples must be positive integers, got {sorted(counts, key=str)}")
+    single = not isinstance(n_samples, Iterable)
+    counts = {whole("n_samples", n) for n in ([n_samples] if single else n_samples)}
+    if not counts:
+        raise ValueError("n_samples is empty: say after how many draws to estimate")
     empirical = empirical_kernel_fn(
         apply_fn, trace_axes, diagonal_axes, vmap_axes, implementation, _j_rules, _s_rules, _fwd
     )

@@ -12,7 +12,10 @@ Get = str | tuple[str, ...] | list[str] | None
 
 def asked(get: Get, *, default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that `get` stands for."""
-    return default if get is None else (get,) if isinstance(get, str) else tuple(get)
+    names = default if get is None else (get,) if isinstance(get, str) else tuple(get)
+    if not names:
+        raise ValueError(f"get is empty: ask for {', '.join(default)}, or some of them")
+    return names
 
 
 def answered(get: Get, name: str, values: dict[str, Any]) -> Any:

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from deeptheory import kernels
 from deeptheory.kernels.convolution import Conv as _Conv
+from deeptheory.kernels.layer import Scalar
 from deeptheory.neural_tangents.triples import Triple, layer_of, only_default, triple
 
 __all__ = [
@@ -84,8 +86,8 @@ def repeat(layer: Any, n: int) -> Triple:
 
 def Dense(
     out_dim: int,
-    W_std: float = 1.0,
-    b_std: float | None = None,
+    W_std: Scalar = 1.0,
+    b_std: Scalar | None = None,
     batch_axis: int = 0,
     channel_axis: int = -1,
     parameterization: str = "ntk",
@@ -101,12 +103,17 @@ def _convolution(kind: type[_Conv]) -> Callable[..., Triple]:
         filter_shape: Sequence[int],
         strides: Sequence[int] | None = None,
         padding: str = "VALID",
-        W_std: float = 1.0,
-        b_std: float | None = None,
+        W_std: Scalar = 1.0,
+        b_std: Scalar | None = None,
         dimension_numbers: tuple[str, str, str] | None = None,
         parameterization: str = "ntk",
         s: tuple[int, int] = (1, 1),
     ) -> Triple:
+        if isinstance(filter_shape, int) or isinstance(strides, int):
+            raise ValueError(
+                f"{kind.__name__} needs a filter extent and a stride for every position axis, as (3, 3); "
+                f"got {filter_shape!r} and {strides!r}"
+            )
         usual = {1: ("NHC", "HIO", "NHC"), 2: ("NHWC", "HWIO", "NHWC"), 3: ("NHWDC", "HWDIO", "NHWDC")}
         only_default(kind.__name__, dimension_numbers=(dimension_numbers, usual.get(len(filter_shape))))
         strides = None if strides is None else tuple(strides)
@@ -189,12 +196,12 @@ class _AllButChannels(kernels.Index):
             if index[-1] != slice(None):
                 raise ValueError("Index cannot select channels, which are infinitely many")
             index = index[:-1]
-        return x[index]
+        return self.chosen(x, index)
 
 
 def ImageResize(
     shape: Sequence[int],
-    method: str,
+    method: Any,
     antialias: bool = True,
     precision: Any = lax.Precision.HIGHEST,
     batch_axis: int = 0,
@@ -202,7 +209,8 @@ def ImageResize(
 ) -> Triple:
     """`shape` is the whole output's; its batch and channel entries (usually −1) are not read."""
     only_default("ImageResize", batch_axis=(batch_axis, 0), channel_axis=(channel_axis, -1))
-    return triple(kernels.ImageResize(tuple(shape[1:-1]), str(method), antialias))
+    name = getattr(method, "name", method).lower()  # a string, or a member of jax.image.ResizeMethod
+    return triple(kernels.ImageResize(tuple(shape[1:-1]), name, antialias))
 
 
 def DotGeneral(
@@ -225,9 +233,14 @@ def DotGeneral(
     if {0, -1} & {*contracted[ours], *batched[ours]}:
         raise ValueError("DotGeneral acts on positions, not on the batch or the channels: see Aggregate for the batch")
     for axes in (contracted, batched):
-        axes[ours] = [axis - 1 for axis in axes[ours]]
+        axes[ours] = [_position(axis) for axis in axes[ours]]
     numbers = tuple(tuple(map(tuple, axes)) for axes in (contracted, batched))
     return triple(kernels.Contraction(lhs if rhs is None else rhs, numbers, rhs is None))
+
+
+def _position(axis: int) -> int:
+    """Count an axis among the positions, which stand between the batch and the channels."""
+    return axis - 1 if axis > 0 else axis + 1
 
 
 def identity(pattern: Any) -> Any:
@@ -246,7 +259,9 @@ def Aggregate(
     if implementation not in ("DENSE", "SPARSE"):
         raise ValueError(f"the implementation of Aggregate is 'DENSE' or 'SPARSE', got {implementation!r}")
     axes = (aggregate_axis,) if isinstance(aggregate_axis, int) else aggregate_axis
-    axes = None if axes is None else tuple(axis - 1 for axis in axes)
+    if axes is not None and {0, -1} & {*axes}:
+        raise ValueError("Aggregate acts on positions, not on the batch or the channels")
+    axes = None if axes is None else tuple(map(_position, axes))
     listed = implementation == "SPARSE"
     return triple(kernels.Aggregate(axes, listed, None if listed or to_dense is identity else to_dense))
 
@@ -274,7 +289,7 @@ def LayerNorm(
     return triple(kernels.LayerNorm((axis,) if isinstance(axis, int) else tuple(axis), eps))
 
 
-def Dropout(rate: float, mode: str = "train") -> Triple:
+def Dropout(rate: Scalar, mode: str = "train") -> Triple:
     """`rate` is the probability to keep a unit."""
     if mode not in ("train", "test"):
         raise ValueError(f"the mode of Dropout is 'train' or 'test', got {mode!r}")
@@ -287,17 +302,17 @@ def GlobalSelfAttention(
     n_chan_val: int,
     n_heads: int,
     linear_scaling: bool = True,
-    W_key_std: float = 1.0,
-    W_value_std: float = 1.0,
-    W_query_std: float = 1.0,
-    W_out_std: float = 1.0,
-    b_std: float | None = None,
+    W_key_std: Scalar = 1.0,
+    W_value_std: Scalar = 1.0,
+    W_query_std: Scalar = 1.0,
+    W_out_std: Scalar = 1.0,
+    b_std: Scalar | None = None,
     attention_mechanism: str = "SOFTMAX",
     pos_emb_type: str = "NONE",
-    pos_emb_p_norm: float = 2,
+    pos_emb_p_norm: Scalar = 2,
     pos_emb_decay_fn: Callable[[Any], Any] | None = None,
     n_chan_pos_emb: int | None = None,
-    W_pos_emb_std: float = 1.0,
+    W_pos_emb_std: Scalar = 1.0,
     val_pos_emb: bool = False,
     batch_axis: int = 0,
     channel_axis: int = -1,
@@ -330,11 +345,11 @@ def Relu(do_stabilize: bool = False) -> Triple:
     return triple(kernels.Relu())
 
 
-def LeakyRelu(alpha: float, do_stabilize: bool = False) -> Triple:
+def LeakyRelu(alpha: Scalar, do_stabilize: bool = False) -> Triple:
     return triple(kernels.LeakyRelu(alpha))
 
 
-def ABRelu(a: float, b: float, do_stabilize: bool = False) -> Triple:
+def ABRelu(a: Scalar, b: Scalar, do_stabilize: bool = False) -> Triple:
     return triple(kernels.Rectifier(a, b))
 
 
@@ -342,7 +357,7 @@ def Abs(do_stabilize: bool = False) -> Triple:
     return triple(kernels.Abs())
 
 
-def Erf(a: float = 1.0, b: float = 1.0, c: float = 0.0) -> Triple:
+def Erf(a: Scalar = 1.0, b: Scalar = 1.0, c: Scalar = 0.0) -> Triple:
     return triple(kernels.Erf(a, b, c))
 
 
@@ -354,15 +369,15 @@ def Gelu(approximate: bool = False) -> Triple:
     return triple(kernels.Gelu(approximate))
 
 
-def Sin(a: float = 1.0, b: float = 1.0, c: float = 0.0) -> Triple:
+def Sin(a: Scalar = 1.0, b: Scalar = 1.0, c: Scalar = 0.0) -> Triple:
     return triple(kernels.Sin(a, b, c))
 
 
-def Cos(a: float = 1.0, b: float = 1.0, c: float = 0.0) -> Triple:
+def Cos(a: Scalar = 1.0, b: Scalar = 1.0, c: Scalar = 0.0) -> Triple:
     return triple(kernels.Cos(a, b, c))
 
 
-def Rbf(gamma: float = 1.0) -> Triple:
+def Rbf(gamma: Scalar = 1.0) -> Triple:
     return triple(kernels.Rbf(gamma))
 
 
@@ -370,15 +385,15 @@ def Sign() -> Triple:
     return triple(kernels.Sign())
 
 
-def Exp(a: float = 1, b: float = 1) -> Triple:
+def Exp(a: Scalar = 1, b: Scalar = 1) -> Triple:
     return triple(kernels.Exp(a, b))
 
 
-def ExpNormalized(gamma: float = 1, shift: float = -1, do_clip: bool = False) -> Triple:
+def ExpNormalized(gamma: Scalar = 1, shift: Scalar = -1, do_clip: bool = False) -> Triple:
     return triple(kernels.ExpNormalized(gamma, shift))
 
 
-def Gaussian(a: float = 1, b: float = -1) -> Triple:
+def Gaussian(a: Scalar = 1, b: Scalar = -1) -> Triple:
     return triple(kernels.Gaussian(a, b))
 
 
@@ -399,8 +414,8 @@ def RectifiedMonomial(degree: int) -> Triple:
     return triple(kernels.RectifiedMonomial(degree))
 
 
-def Polynomial(coef: Sequence[float]) -> Triple:
-    return triple(kernels.Polynomial(tuple(float(c) for c in coef)))
+def Polynomial(coef: Sequence[Scalar]) -> Triple:
+    return triple(kernels.Polynomial(tuple(c if isinstance(c, jax.Array) else float(c) for c in coef)))
 
 
 def Elementwise(

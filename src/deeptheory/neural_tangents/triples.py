@@ -1,6 +1,7 @@
 """A layer as three functions: `init_fn`, `apply_fn`, `kernel_fn`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from deeptheory.kernels.layer import Layer
@@ -37,6 +38,13 @@ def triple(layer: Layer) -> Triple:
         **kwargs: Any,
     ) -> Any:
         _no_masks(kwargs)
+        if isinstance(x1, list | tuple) or isinstance(x2, list):
+            raise ValueError("a network starts from one array of inputs, not several: fan out after a first layer")
+        unknown = set(kwargs) - {"rng", "mask_constant", "mask", "diagonal_batch"}
+        if unknown:
+            raise ValueError(f"kernel_fn has no argument {', '.join(sorted(unknown))}")
+        if kwargs.get("diagonal_batch") is False:
+            raise ValueError("cov1 and cov2 hold every input with itself alone; for all pairs take nngp of x1 or of x2")
         if isinstance(x1, Kernel):
             kernel = continued_kernel(layer, x1)
             get = x2 if get is None and (isinstance(x2, (str, tuple))) else get  # kernel_fn(kernel, "ntk")
@@ -49,9 +57,11 @@ def triple(layer: Layer) -> Triple:
                 diagonal_spatial=bool(diagonal_spatial),
                 pattern=(None, None) if pattern is None else tuple(pattern),
             )
+        if x2 is x1 and kernel.cov2 is None:
+            kernel = replace(kernel, cov2=kernel.cov1)
         if get is None:
             return kernel
-        return answered(get, "Analytic", {name: getattr(kernel, name) for name in asked(get, default=FIELDS)})
+        return answered(get, "AnalyticKernel", {name: getattr(kernel, name) for name in asked(get, default=FIELDS)})
 
     kernel_fn.layer = layer  # type: ignore[attr-defined]
     return Triple(init_fn, apply_fn, kernel_fn)

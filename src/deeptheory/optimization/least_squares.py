@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.generalization.ridgeless import gradient_descent_filter, spectral_operator
+from deeptheory.spectra.filters import gradient_descent_filter, pseudo_inverse, spectral_operator
 
 __all__ = [
     "SymmetricSingular",
@@ -26,22 +26,6 @@ __all__ = [
 
 AnyArray = Array | np.ndarray
 Design = Float[AnyArray, "n d"]
-
-
-def pseudo_inverse(matrix: Float[AnyArray, "*batch n d"], *, cutoff: float | None = None) -> Float[AnyArray, "..."]:
-    """Return the Moore–Penrose inverse M⁺ = Σ σᵢ⁻¹ vᵢuᵢᵀ, the sum over the singular values that are not zero.
-
-    Zero means below `cutoff` times the largest one; the default max(n, d) · eps is the usual numerical rank.
-    arora (3.7).
-    """
-    xp = matrix.__array_namespace__()
-    relative = max(matrix.shape[-2:]) * float(xp.finfo(matrix.dtype).eps) if cutoff is None else cutoff
-
-    def invert(singular: AnyArray) -> AnyArray:
-        kept = singular > relative * singular[..., :1]
-        return xp.where(kept, 1 / xp.where(kept, singular, 1), 0)
-
-    return spectral_operator(matrix, invert)
 
 
 def unseen_projection(design: Design) -> Float[AnyArray, "d d"]:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.optimization.information_exponent import Link, squared_loss_slope
 from deeptheory.randomness import generator
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "OverlapRun",
@@ -99,6 +100,8 @@ def overlap_chain(
     `symmetric` measures |m|, for even links.
     References: jagannath Def. 11.1; the reduction is ours.
     """
+    inside(3, np.inf, dimension=dimension)
+    positive(step=step, replicas=replicas, max_steps=max_steps)
     starting, driving = jax.random.split(key)
     random = generator(driving)
     m = upper_half_overlap(starting, dimension, replicas) if start is None else np.full(replicas, float(start))
@@ -156,6 +159,7 @@ def spherical_sgd(
     x ← x − (δ/N)∇L on the sphere, renormalised, a fresh Gaussian input per step, the hidden direction the first axis.
     Costs N operations a step and serves as the oracle of `overlap_chain`. Reference: jagannath Def. 11.1.
     """
+    positive(dimension=dimension, step=step, steps=steps, replicas=replicas)
     random = generator(key)
     x = random.standard_normal((replicas, dimension))
     x[:, 0] = np.abs(x[:, 0])

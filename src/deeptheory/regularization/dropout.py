@@ -188,7 +188,7 @@ def equalized_factors(
 
 
 def dropout_shrinkage(
-    singular: Float[AnyArray, " values"], width: int, strength: Scalar
+    singular: Float[AnyArray, " values"], width: Scalar, strength: Scalar
 ) -> tuple[Float[Array, " values"], Float[Array, ""]]:
     """Return the singular values at the population optimum of dropout matrix sensing, and how far they were lowered.
 

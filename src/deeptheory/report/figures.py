@@ -4,9 +4,12 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from deeptheory.lab.evidence import LEVEL, Evidence
 from deeptheory.report import drawings
 from deeptheory.report.drawings.canvas import THEME, Drawn, Spec
+from deeptheory.report.drawings.values import Names
 
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
@@ -15,7 +18,7 @@ __all__ = ["drawing_of", "drawn", "figure"]
 
 Drawing = Callable[[Any], Any]
 
-DEFAULTS: dict[str, Callable[[Any, float], Drawn]] = {
+DEFAULTS: dict[str, Callable[[Any, float, Names], Drawn]] = {
     "Exact": drawings.exact,
     "Identity": drawings.identity,
     "Inequality": drawings.inequality,
@@ -88,8 +91,20 @@ def drawn(run: "Run", drawing: Drawing | None = None) -> dict[str, Drawn]:
     if not pieces:
         return {}
     if drawing is not None:
-        return {"": Drawn(own(drawing(pieces).to_dict()), "Prediction beside observation.")}
-    return {name: default(piece, LEVEL / len(pieces)) for name, piece in pieces.items()}
+        return {"": Drawn(own(drawing(pieces).to_dict()), " ".join((drawing.__doc__ or run.reason).split()))}
+    return {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
+
+
+def names(run: "Run", name: str, piece: Evidence) -> Names:
+    """What the numbers of a piece are called: it by its name, what they run along by the parameter that lists them."""
+    along = getattr(piece, "x", None)
+    same = [
+        each
+        for each, value in run.parameters.items()
+        if along is not None and isinstance(value, (list, tuple)) and list(value) == np.ravel(along).tolist()
+    ]
+    x = same[0].replace("_", " ").removesuffix("s") if same else Names().x
+    return Names(name.replace("_", " ") or Names().value, x)
 
 
 def own(spec: Spec) -> Spec:
@@ -100,9 +115,9 @@ def own(spec: Spec) -> Spec:
     )
 
 
-def default(piece: Evidence, level: float = LEVEL) -> Drawn:
+def default(piece: Evidence, level: float = LEVEL, names: Names = Names()) -> Drawn:  # noqa: B008 - a tuple of words
     """The default figure of a piece of evidence."""
-    return DEFAULTS[type(piece).__name__](piece, level)
+    return DEFAULTS[type(piece).__name__](piece, level, names)
 
 
 def drawing_of(claim: str, known: Any = None) -> Drawing | None:

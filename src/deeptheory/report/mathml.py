@@ -10,9 +10,11 @@ import re
 import unicodedata
 import xml.etree.ElementTree as tree
 
-__all__ = ["formula", "typeset"]
+__all__ = ["formula", "scripted", "typeset"]
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
+_RAISED = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]))")
+_LOWERED = re.compile(r"(?<!\w)([^\W\d_])_([A-Za-z0-9]+)")
 _PUNCTUATION = re.compile(r"[,.;:!?)\]’”]+")
 _SPACE = "http://www.w3.org/1998/Math/MathML"
 
@@ -24,6 +26,9 @@ _REWRITTEN = {
     r"\rvert": "|",
     r"\Vert": r"\|",
 }
+
+# Names of more than one letter, which stand upright.
+_UPRIGHT = re.compile(r"(?<![A-Za-z\\{])(KL|kl)(?![A-Za-z])|(?<=_\{)(in|out|min|max|lin|eff|opt|train|test)(?=\})")
 
 # MathML Core has no mathvariant: letters of another style are characters of their own.
 _STYLES = {
@@ -48,7 +53,7 @@ def typeset(text: str) -> str:
     """Escape a text and turn every $formula$ in it into MathML; $$formula$$ stands on a line of its own."""
     parts, end = [], 0
     for found in _FORMULA.finditer(text):
-        parts.append(html.escape(text[end : found.start()], quote=False))
+        parts.append(scripted(text[end : found.start()]))
         display, inline = found.groups()
         end = found.end()
         made = formula(display or inline, display=display is not None)
@@ -58,7 +63,17 @@ def typeset(text: str) -> str:
             made = f'{rest}{"<wbr>" if rest else ""}<span style="white-space:nowrap">{last}{mark[0]}</span>'
             end = mark.end()
         parts.append(made)
-    return "".join(parts) + html.escape(text[end:], quote=False)
+    return "".join(parts) + scripted(text[end:])
+
+
+def scripted(text: str) -> str:
+    """Escape a text without formulas, with its powers and indices (n^(1/2), λ_max) raised and lowered."""
+
+    def power(found: re.Match[str]) -> str:
+        return f"<sup>{(found[1] or found[2] or found[3]).replace('-', '−')}</sup>"
+
+    raised = _RAISED.sub(power, html.escape(text, quote=False))
+    return _LOWERED.sub(r"\1<sub>\2</sub>", raised)
 
 
 @functools.lru_cache(maxsize=16384)
@@ -69,7 +84,8 @@ def formula(latex: str, *, display: bool = False) -> str:
     as_written = f"<code>{html.escape(latex.strip(), quote=False)}</code>"
     if latex.count("{") != latex.count("}"):
         return as_written
-    known = re.sub(r"\\[A-Za-z]+", lambda found: _REWRITTEN.get(found[0], found[0]), latex)
+    known = _UPRIGHT.sub(r"\\mathrm{\g<0>}", latex)
+    known = re.sub(r"\\[A-Za-z]+", lambda found: _REWRITTEN.get(found[0], found[0]), known)
     try:
         converted = convert(known.strip(), display="block" if display else "inline")
         root = tree.fromstring(converted.replace("<mi>&</mi>", "<mi>&amp;</mi>"))
@@ -85,7 +101,7 @@ def formula(latex: str, *, display: bool = False) -> str:
 
 
 def _written(parts: list[tree.Element], display: bool) -> str:
-    root = tree.Element("math", {"xmlns": _SPACE, "display": "block" if display else "inline"})
+    root = tree.Element("math", {"display": "block" if display else "inline"})
     if len(parts) == 1 and parts[0].tag == "mrow":
         root.append(parts[0])
     else:

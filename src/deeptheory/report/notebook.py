@@ -5,9 +5,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from deeptheory.lab.evidence.resolution import overall
 from deeptheory.report.drawings import INK
 from deeptheory.report.figures import composed, drawing_of, drawn
-from deeptheory.report.wording import VERDICTS, heading, overall_resolution, seconds, spoken
+from deeptheory.report.wording import VERDICTS, heading, seconds, spoken
 
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
@@ -32,7 +33,7 @@ def run_html(run: "Run") -> str:
     table = (
         f'<div style="{MUTED};margin-top:10px">Controls</div><table style="border:0;margin:2px 0 0">{controls}</table>'
     )
-    facts = f"{spoken(run.strength)} · resolution {spoken(overall_resolution(run))} · seed {run.seed} · "
+    facts = f"{spoken(run.strength)} · resolution {spoken(overall(run))} · seed {run.seed} · "
     return (
         f'<div style="{CARD}">'
         f'<div style="font-size:1.15em;font-weight:600">{html.escape(heading(run.claim))}</div>'

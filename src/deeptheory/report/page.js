@@ -4,14 +4,37 @@
 
   // Filters ----------------------------------------------------------------------------------------------------------
 
+  // Accents and dashes are as people type them: gronwall finds Grönwall, marchenko-pastur Marchenko–Pastur.
+  function plain(text) {
+    const bare = text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replace(/ł/g, "l");
+    return bare.replace(/[\u2010-\u2015\u2212-]/g, " ");
+  }
+
+  // A word is found anywhere; a number only where it begins and ends one (5.4 finds 5.4.1, not 15.4 or 5.41).
+  function finder(word) {
+    const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return new RegExp((/^\d/.test(word) ? "(?<![\\d.])" : "") + escaped + (/\d$/.test(word) ? "(?!\\d)" : ""));
+  }
+
+  const known = new WeakMap();
+  function wordsOf(row) {
+    if (!known.has(row)) known.set(row, plain(row.dataset.words || ""));
+    return known.get(row);
+  }
+
   function filter(inputs) {
-    const wanted = inputs.map((input) => input.value.trim().toLowerCase().split(/\s+/)).flat().filter(Boolean);
+    const chosen = inputs.filter((input) => input.matches("select") && input.value).map((input) => input.value);
+    const typed = inputs.filter((input) => !input.matches("select")).map((input) => input.value);
+    const wanted = plain(typed.join(" ")).split(/\s+/).filter(Boolean).map(finder);
+    const rows = Array.from(document.querySelectorAll(inputs[0].dataset.filter));
     let left = 0;
-    for (const row of document.querySelectorAll(inputs[0].dataset.filter)) {
-      const words = " " + (row.dataset.words || "");
-      row.hidden = !wanted.every((word) => (word.includes(":") ? (words + " ").includes(" " + word + " ") : words.includes(word)));
+    for (const row of rows) {
+      const marks = (row.dataset.marks || "").split(" ");
+      row.hidden = !(chosen.every((mark) => marks.includes(mark)) && wanted.every((each) => each.test(wordsOf(row))));
       if (!row.hidden) left += 1;
     }
+    const filtered = chosen.length + wanted.length > 0;
+    for (const line of document.querySelectorAll(".count")) line.textContent = filtered ? `${left} of ${rows.length}` : "";
     for (const chapter of document.querySelectorAll(".chapter")) {
       chapter.hidden = !chapter.querySelector(".item:not([hidden])");
     }
@@ -41,13 +64,18 @@
   window.addEventListener("hashchange", reveal);
   reveal();
 
+  // What is folded is printed too.
+  window.addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
+  });
+
   // Figures ----------------------------------------------------------------------------------------------------------
 
   const look = document.getElementById("look");
   if (!look || !window.vegaEmbed) return;
   const { theme, palette } = JSON.parse(look.textContent);
 
-  // The colours of figures, exchanged for those of the style sheet in the present colour scheme.
+  // The colours of figures, exchanged for those of the style sheet.
   function coloured(value, colours) {
     if (typeof value === "string") return colours[value] || value;
     if (Array.isArray(value)) return value.map((each) => coloured(each, colours));
@@ -57,9 +85,12 @@
     return value;
   }
 
-  function present() {
+  // As properties, not values: figures follow the colour scheme, and print in that of paper, without being drawn again.
+  const properties = Object.fromEntries(Object.entries(palette).map(([colour, name]) => [colour, `var(--${name})`]));
+
+  function valued(svg) {
     const style = getComputedStyle(document.documentElement);
-    return Object.fromEntries(Object.entries(palette).map(([colour, name]) => [colour, style.getPropertyValue("--" + name).trim()]));
+    return svg.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
   }
 
   // Make every panel this wide, side by side only where there is room, and keep words and legends inside.
@@ -125,35 +156,36 @@
 
     async draw() {
       this.wanted = true;
-      const room = this.chart.clientWidth;
+      // A folded figure is drawn at the width it will have, so that it can be printed.
+      const room = this.chart.clientWidth || this.chart.closest("section").clientWidth;
       if (!room) return;
       this.width = room;
       let width = Math.max(room - 60, 160);
-      // Labels take what they take: draw once, see, and draw again at the width that is left.
-      for (let attempt = 0; attempt < 3; attempt += 1) {
-        await this.embed(width);
+      let columns = width < 420 ? 2 : width < 640 ? 3 : 5; // of legends in drawings that name no colours
+      // Labels take what they take: draw once, see, and draw again at the width that is left, or with a longer legend.
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        await this.embed(width, columns);
         const svg = this.chart.querySelector("svg");
         const over = svg ? svg.getBoundingClientRect().width - room : 0;
         const natural = svg ? Number(svg.getAttribute("width")) - room : 0;
         if (Math.abs(Math.max(over, natural)) < 3) break;
-        width = Math.max(width - Math.max(over, natural), 120);
+        if (natural > 40 && columns > 1) columns -= 1;
+        else width = Math.max(width - Math.max(over, natural), 120);
       }
       this.chart.dataset.drawn = "true";
       if (this.button) this.button.hidden = false;
     }
 
-    async embed(width) {
-      const columns = width < 420 ? 2 : width < 640 ? 3 : 5; // for drawings that name no colours
-      const colours = present();
+    async embed(width, columns) {
       const sized = { legend: { ...theme.legend, columns }, axis: { ...theme.axis, titleLimit: width + 44 } };
-      const config = coloured(merged({ ...theme, ...sized }, this.spec.config || {}), colours);
-      const spec = { ...coloured(fitted(this.spec, width), colours), config };
+      const config = coloured(merged({ ...theme, ...sized }, this.spec.config || {}), properties);
+      const spec = { ...coloured(fitted(this.spec, width), properties), config };
       if (this.result) this.result.finalize();
       this.result = await window.vegaEmbed(this.chart, spec, { mode: "vega-lite", renderer: "svg", actions: false, tooltip: { theme: "page" } });
     }
 
     async save() {
-      const svg = await this.result.view.toSVG();
+      const svg = valued(await this.result.view.toSVG());
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
       link.download = (location.pathname.split("/").pop() || "figure").replace(".html", "") + ".svg";
@@ -186,11 +218,8 @@
     near.observe(chart);
     sized.observe(chart);
   }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    for (const figure of figures.values()) if (figure.wanted) draw(figure);
-  });
-  // Those further down are drawn when there is time, so that the page can be printed.
+  // Those further down, and folded ones, are drawn when there is time, so that the page can be printed.
   window.addEventListener("load", () => setTimeout(() => {
-    for (const figure of figures.values()) if (!figure.wanted && figure.chart.clientWidth) draw(figure);
+    for (const figure of figures.values()) if (!figure.wanted) draw(figure);
   }, 1500));
 })();

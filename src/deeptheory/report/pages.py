@@ -1,10 +1,11 @@
 """A self-contained folder of pages, made from runs: it opens from the file system, without a server or a network."""
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deeptheory.lab.evidence.resolution import resolution
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
@@ -16,9 +17,10 @@ from deeptheory.report.wording import (
     STATUSES,
     VERDICTS,
     embedded,
+    findable,
     heading,
-    resolution,
     seconds,
+    sentence,
     shown,
     spoken,
     versions,
@@ -33,7 +35,7 @@ __all__ = ["write"]
 HERE = Path(__file__).parent
 
 PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "band", INK: "ink"} | {
-    colour: f"series-{place}" for place, colour in enumerate(SERIES[2:], start=3)
+    colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)
 }
 """Which custom property of the style sheet stands for each colour of a figure."""
 
@@ -46,6 +48,7 @@ def write(
     books: Any,
     statuses: Mapping[str, Any],
     counterexamples: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = lambda name: None,
 ) -> Path:
     """Write the pages of these runs into a folder and return its index.
 
@@ -56,6 +59,7 @@ def write(
         books: the module `deeptheory.books`.
         statuses: where each item stands (`deeptheory.lab.ledger.statuses`).
         counterexamples: found counterexamples by claim, as the ledger keeps them.
+        tell: called with the name of each file as it is written.
     """
     shelf = Shelf({run.claim: run for run in runs}, catalogue, books.books(), statuses, counterexamples or {})
     with replaced(Path(folder)) as filling:
@@ -63,6 +67,7 @@ def write(
             path = filling / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+            tell(name)
     return Path(folder) / "index.html"
 
 
@@ -115,6 +120,7 @@ def figures(run: "Run") -> list[dict[str, Any]]:
     found, captions = [], set()
     for name, figure in drawn(run).items():
         judged, kind = run.judgements[name], run.described[name]["kind"]
+        label = f"{figure.caption} {words(name) or 'Outcome'}, {judged.verdict}: {judged.reason}."
         # What says "holds to 3 %" has said its resolution.
         unsaid = "" if judged.strength.startswith("holds to") else resolution(kind, judged)
         found.append(
@@ -123,23 +129,25 @@ def figures(run: "Run") -> list[dict[str, Any]]:
                 "kind": kind,
                 "judged": judged,
                 "resolution": "" if unsaid in ("—", "exact") else unsaid,
-                "label": figure.caption,
+                "label": label,
                 "caption": "" if figure.caption in captions else figure.caption,
                 "lines": figure.lines,
-                "spec": embedded(figure.spec),
+                "spec": embedded({**figure.spec, "description": label}),
             }
         )
         captions.add(figure.caption)
     return found
 
 
-def own_drawing(run: "Run", catalogue: Any) -> str | None:
-    """The figure a claim draws itself, as JSON; None where it has none."""
+def own_drawing(run: "Run", catalogue: Any) -> dict[str, str] | None:
+    """The figure a claim draws itself, as JSON, and what it shows; None where it has none."""
     drawing = drawing_of(run.claim, catalogue)
     if drawing is None or not run.described:
         return None
     try:
-        return embedded(drawn(run, drawing)[""].spec)
+        figure = drawn(run, drawing)[""]
+        label = f"{figure.caption} {run.verdict}: {run.reason}."
+        return {"spec": embedded({**figure.spec, "description": label}), "caption": figure.caption, "label": label}
     except Exception:
         # A run may be older than the drawing, and its evidence of another shape: the default figures serve any run.
         return None
@@ -161,6 +169,9 @@ def environment():
     made.filters |= {
         "typeset": lambda text: Markup(typeset(text)),
         "spoken": lambda text: Markup(spoken(text)),
+        "sentence": lambda text: Markup(sentence(text)),
+        "findable": findable,
+        "kind_of_erratum": lambda kind: ERRATA.get(kind, kind),
         "raw": Markup,
         "breakable": lambda name: Markup(name.replace("_", "_<wbr>")),
         "heading": heading,

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.report.wording import STATUSES, VERDICTS, heading, overall_resolution, seconds
+from deeptheory.lab.evidence.resolution import overall
+from deeptheory.lab.store import stale
+from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable, heading, seconds
 
 if TYPE_CHECKING:
     from deeptheory.books import Book, Item
@@ -57,6 +59,7 @@ class Shelf:
         if item is None:
             return {
                 "id": id,
+                "place": id,
                 "book": "",
                 "name": "",
                 "number": id,
@@ -65,11 +68,13 @@ class Shelf:
                 "verdict": verdict,
                 "errata": (),
             }
+        number = ", ".join(item.where) or id
         return {
             "id": id,
+            "place": f"{item.book} {number}",
             "book": item.book,
             "name": item.book.capitalize(),
-            "number": ", ".join(item.where) or id,
+            "number": number,
             "title": item.title,
             "link": f"books/{item.book}.html#{id}",
             "verdict": verdict,
@@ -102,7 +107,7 @@ class Shelf:
         return [
             {
                 "name": name,
-                "said": STATUSES.get(name, (name,))[0],
+                "said": "hold" if name == "holds" and found[name] != 1 else STATUSES.get(name, (name,))[0],
                 "count": found[name],
                 "share": 100 * found[name] / total,
             }
@@ -118,21 +123,38 @@ class Shelf:
         """A run as one line of a table."""
         entry = self.entry(run.claim)
         refuted = sum(control.verdict == "refuted" for control in run.controls)
+        where, subject = self.where(run), self.subject(run.claim)
         return {
             "claim": run.claim,
             "title": heading(run.claim),
-            "says": entry.says if entry else "",
+            "says": clipped(entry.says) if entry else "",
+            "stale": self.stale(run),
+            "made": day(run.made),
             "verdict": run.verdict,
             "strength": run.strength,
-            "resolution": overall_resolution(run),
+            "resolution": overall(run),
             "controls": f"{refuted} of {len(run.controls)}",
             "controls_good": refuted == len(run.controls),
             "seconds": seconds(run.seconds),
-            "where": self.where(run),
-            "subject": self.subject(run.claim),
+            "where": where,
+            "subject": subject,
             "theme": entry.theme if entry else "",
             "errata": [control.erratum for control in run.controls if control.erratum and control.verdict == "refuted"],
+            "words": findable(
+                run.claim,
+                heading(run.claim),
+                entry.says if entry else "",
+                subject,
+                run.verdict,
+                *(f"{place['name']} {place['number']} {place['id']} {place['title']}" for place in where),
+            ),
+            "marks": " ".join([f"verdict:{run.verdict}", *sorted({f"book:{place['book']}" for place in where})]),
         }
+
+    def stale(self, run: "Run") -> bool:
+        """Whether a run was made by another version of its claim than the one whose statement and code are shown."""
+        entry = self.entry(run.claim)
+        return entry is not None and stale(run, entry)
 
     def refuted_errata(self) -> set[str]:
         """Items whose printed form a control of these runs refutes."""

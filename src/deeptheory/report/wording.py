@@ -1,25 +1,22 @@
 """The words of the pages: verdicts, statuses, headings, numbers as people write them."""
 
-import html
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import Any
 
-from deeptheory.lab.evidence.base import percent
-from deeptheory.report.mathml import typeset
-
-if TYPE_CHECKING:
-    from deeptheory.lab.evidence import Judgement
-    from deeptheory.lab.run import Run
+from deeptheory.report.mathml import scripted, typeset
 
 __all__ = [
     "ERRATA",
     "STATUSES",
     "VERDICTS",
+    "clipped",
+    "day",
+    "findable",
     "heading",
-    "overall_resolution",
-    "resolution",
     "seconds",
+    "sentence",
     "spoken",
     "words",
 ]
@@ -32,7 +29,10 @@ VERDICTS = {
 
 STATUSES = {
     "holds": ("holds", "every formula of the item is checked by a claim that holds"),
-    "refuted-as-printed": ("refuted as printed", "the corrected statement holds, and the printed one is refuted"),
+    "refuted-as-printed": (
+        "refuted as printed",
+        "every formula of the item is checked: the corrected one holds, the printed one is refuted",
+    ),
     "computed": ("computed", "code whose values are tested against an independent calculation"),
     "same-as": ("see elsewhere", "the item only points to another one"),
     "excluded": ("excluded", "no scale at which we could run it would mean anything"),
@@ -66,16 +66,48 @@ def heading(name: str) -> str:
     """A claim's name as a heading: chernoff_upper_tail → Chernoff upper tail, relu_pieces → ReLU pieces."""
     said = " ".join(NAMES.get(word, word) for word in name.strip("_").split("_"))
     said = said.replace("Marchenko Pastur", "Marchenko–Pastur").replace("Polyak Łojasiewicz", "Polyak–Łojasiewicz")
-    said = said.replace("Weisfeiler Leman", "Weisfeiler–Leman")
-    return said[:1].upper() + said[1:]
+    return capitalised(said.replace("Weisfeiler Leman", "Weisfeiler–Leman"))
+
+
+def capitalised(text: str) -> str:
+    """A text with a capital first letter, unless it begins with a variable: p = 2, n large."""
+    first, second = [*text.split(" ", 2), "", ""][:2]
+    related = bool(second) and second[0] in "=<>≤≥"
+    variable = related or "=" in first or (len(first) == 1 and first != "a")
+    return text if variable else text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """A sentence from the lab as HTML, from its capital to its full stop."""
+    return spoken(capitalised(text)) + "."
 
 
 def spoken(text: str) -> str:
     """A sentence from the lab as HTML: formulas set, 3e-14 as a power of ten, minus signs as such."""
     if "$" in text:
         return typeset(text)
-    told = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, html.escape(text, quote=False))
+    told = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, scripted(text))
     return re.sub(r"(?<![\w<>/.-])-(?=\d)", "−", told)
+
+
+def clipped(text: str, most: int = 140) -> str:
+    """The beginning of a text, ended between two words and outside formulas."""
+    if len(text) <= most:
+        return text
+    spaces = [found.start() for found in re.finditer(" ", text) if text.count("$", 0, found.start()) % 2 == 0]
+    return text[: max((place for place in spaces if place <= most), default=most)].rstrip(",;: ") + " …"
+
+
+def findable(*parts: str) -> str:
+    """What a reader may look for in these texts: their words, without the signs of formulas."""
+    return " ".join(re.sub(r"[\\${}^_]+", " ", " ".join(parts)).lower().split())
+
+
+def day(made: float | None) -> str:
+    """The day of a moment (seconds since 1970): 15 November 2026."""
+    if made is None:
+        return ""
+    return f"{datetime.fromtimestamp(made, UTC):%-d %B %Y}"
 
 
 def _power(found: re.Match[str]) -> str:
@@ -90,43 +122,6 @@ def words(name: str) -> str:
 
 def seconds(value: float) -> str:
     return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-
-
-def resolution(kind: str, judged: "Judgement") -> str:
-    """The smallest deviation that would have been refuted, in words that fit the kind of evidence."""
-    value = judged.resolution
-    if value is None:
-        return "—"
-    if kind in ("Exact", "Counterexample"):
-        return "exact"
-    if kind in ("Rate", "Limit"):
-        return f"±{value:.2g} in the exponent"
-    if kind in ("Inequality", "Chain") and judged.tightness is not None:
-        return f"bound reached to {100 * judged.tightness:.3g} %"
-    if kind == "Chance":
-        return f"{1 + value:.2g} times the promise"
-    if kind == "Distribution":
-        return f"{value:.2g}"
-    return percent(value)
-
-
-COARSEST = (("Law", "Share", "Trend"), ("Rate", "Limit"), ("Chance",), ("Distribution",), ("Bounded",),
-            ("Inequality", "Chain"), ("Printed",), ("Identity",), ("Exact", "Counterexample"))  # fmt: skip
-"""Kinds of evidence by how much they leave unseen; those that resolve alike stand together."""
-
-
-def overall_resolution(run: "Run") -> str:
-    """The resolution of a run: of its coarsest kind of evidence, that of the piece which leaves most unseen."""
-    judged = [(run.described[name]["kind"], each) for name, each in run.judgements.items() if name in run.described]
-    for kinds in COARSEST:
-        alike = [
-            (each.resolution, resolution(kind, each))
-            for kind, each in judged
-            if kind in kinds and each.resolution is not None
-        ]
-        if alike:
-            return max(alike)[1]
-    return "—"
 
 
 def shown(value: Any) -> str:

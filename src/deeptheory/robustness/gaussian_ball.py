@@ -5,12 +5,9 @@ from jaxtyping import Float
 from scipy.special import betainc, betaln, gammaln
 from scipy.stats import chi2
 
+from deeptheory.ranges import inside
+
 __all__ = ["ball_marginal_cdf", "ball_marginal_total_variation", "ball_total_variation", "gaussian_length_moments"]
-
-
-def _check(dimension: int) -> None:
-    if dimension < 1:
-        raise ValueError(f"dimension must be at least 1, got {dimension}")
 
 
 def gaussian_length_moments(dimension: int) -> tuple[float, float]:
@@ -18,7 +15,7 @@ def gaussian_length_moments(dimension: int) -> tuple[float, float]:
 
     E‖z‖ = √2·Γ((d+1)/2)/Γ(d/2) and E‖z‖² = d. Reference: arora 18.2.
     """
-    _check(dimension)
+    inside(1, np.inf, dimension=dimension)
     mean = np.exp(gammaln((dimension + 1) / 2) - gammaln(dimension / 2)) * np.sqrt(2 / dimension)
     return float(mean), float(np.sqrt((1 - mean) * (1 + mean)))
 
@@ -29,7 +26,7 @@ def ball_total_variation(dimension: int) -> float:
     Both depend on the length alone and the Gaussian density decreases, so it drops under the ball's constant density at
     one radius r* and the distance is the ball's mass minus the Gaussian's on r* < r < √d.
     """
-    _check(dimension)
+    inside(1, np.inf, dimension=dimension)
     half = dimension / 2
     log_volume = half * np.log(np.pi * dimension) - gammaln(half + 1)
     crossing = np.clip(2 * log_volume - dimension * np.log(2 * np.pi), 0, dimension)  # r*²
@@ -39,14 +36,14 @@ def ball_total_variation(dimension: int) -> float:
 
 def ball_marginal_cdf(t: Float[np.ndarray, "..."], dimension: int) -> Float[np.ndarray, "..."]:
     """Distribution function of one coordinate of the uniform law on the ball of radius √d."""
-    _check(dimension)
+    inside(1, np.inf, dimension=dimension)
     share = np.clip(t * t / dimension, 0.0, 1.0)  # t²/d is a Beta(1/2, (d+1)/2) variable
     return 0.5 + 0.5 * np.sign(t) * betainc(0.5, (dimension + 1) / 2, share)
 
 
 def ball_marginal_total_variation(dimension: int, *, points: int = 40001) -> float:
     """Total variation between one coordinate of N(0, I_d) and of the uniform ball of radius √d; it falls like 1/d."""
-    _check(dimension)
+    inside(1, np.inf, dimension=dimension)
     radius = np.sqrt(dimension)
     # A sine substitution removes the square-root edge of the ball's density in low dimension.
     angle = np.linspace(-np.pi / 2, np.pi / 2, points)
@@ -54,5 +51,5 @@ def ball_marginal_total_variation(dimension: int, *, points: int = 40001) -> flo
     log_constant = -np.log(radius) - betaln(0.5, (dimension + 1) / 2)
     ball = np.exp(log_constant) * np.cos(angle) ** (dimension - 1)
     gauss = np.exp(-t * t / 2) / np.sqrt(2 * np.pi)
-    inside = np.trapezoid(np.abs(ball - gauss) * radius * np.cos(angle), angle)
-    return float(0.5 * (inside + chi2.sf(dimension, 1)))
+    within = np.trapezoid(np.abs(ball - gauss) * radius * np.cos(angle), angle)
+    return float(0.5 * (within + chi2.sf(dimension, 1)))

@@ -13,6 +13,7 @@ from scipy.special import betaincinv, ndtr, ndtri
 from scipy.stats import binom
 
 from deeptheory.randomness import generator
+from deeptheory.ranges import inside, positive
 
 __all__ = [
     "Certificate",
@@ -21,6 +22,7 @@ __all__ = [
     "certified_radius",
     "certify",
     "clopper_pearson_lower",
+    "clopper_pearson_upper",
     "gaussian_draws",
     "gaussian_grid",
     "halfspace_probability",
@@ -34,23 +36,11 @@ __all__ = [
 Numbers = float | int | Float[Array | np.ndarray, "..."]
 
 
-def _positive(**named) -> None:
-    for name, value in named.items():
-        if not np.all(np.asarray(value) > 0):
-            raise ValueError(f"{name} must be positive, got {value}")
-
-
-def _probability(**named) -> None:
-    for name, value in named.items():
-        if not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):
-            raise ValueError(f"{name} must lie in [0, 1], got {value}")
-
-
 def halfspace_probability(
     weights: Float[np.ndarray, " d"], bias: float, points: Float[np.ndarray, "... d"], beta: float
 ) -> Float[np.ndarray, "..."]:
     """Probability that x + N(0, β²I) falls in the half-space ⟨w, x⟩ + b > 0: Φ((⟨w, x⟩ + b)/(β‖w‖))."""
-    _positive(beta=beta)
+    positive(beta=beta)
     return np.asarray(ndtr((points @ weights + bias) / (beta * np.linalg.norm(weights))))
 
 
@@ -59,8 +49,8 @@ def smoothed_probability_bound(probability: Numbers, distance: Numbers, beta: Nu
 
     Holds for every measurable classifier; half-spaces facing the movement attain it. Reference: arora Thm 18.2.3.
     """
-    _probability(probability=probability)
-    _positive(beta=beta)
+    inside(0, 1, probability=probability)
+    positive(beta=beta)
     return ndtr(ndtri(probability) - np.asarray(distance) / beta)
 
 
@@ -69,8 +59,8 @@ def certified_radius(top: Numbers, runner_up: Numbers, beta: Numbers) -> Numbers
 
     With two labels it is β·Φ⁻¹(p_top). On the sphere itself labels may tie. Reference: arora Cor 18.2.4.
     """
-    _probability(top=top, runner_up=runner_up)
-    _positive(beta=beta)
+    inside(0, 1, top=top, runner_up=runner_up)
+    positive(beta=beta)
     return np.asarray(beta) / 2 * (ndtri(top) - ndtri(runner_up))
 
 
@@ -85,20 +75,28 @@ def votes(
     labels: int = 2,
 ) -> Int[np.ndarray, "repeats labels"]:
     """Count the labels 0 … labels − 1 that a classifier gives to Gaussian copies of one point, several times over."""
-    _positive(beta=beta, samples=samples, repeats=repeats)
+    positive(beta=beta, samples=samples, repeats=repeats)
     copies = point + beta * generator(key).standard_normal((repeats * samples, point.size))
     cells = np.asarray(classifier(copies)) + labels * np.repeat(np.arange(repeats), samples)
     return np.bincount(cells, minlength=repeats * labels).reshape(repeats, labels)
 
 
 def clopper_pearson_lower(
-    successes: int | Int[np.ndarray, "..."], trials: int | Int[np.ndarray, "..."], alpha: float
+    successes: int | Int[np.ndarray, "..."], trials: int | Int[np.ndarray, "..."], delta: float
 ) -> float | Float[np.ndarray, "..."]:
-    """One-sided exact lower confidence limit of a probability: it exceeds the truth with chance at most alpha."""
-    _positive(trials=trials)
-    _probability(alpha=alpha)
+    """One-sided exact lower confidence limit of a probability: it exceeds the truth with chance at most delta."""
+    positive(trials=trials)
+    inside(0, 1, delta=delta)
+    inside(0, trials, successes=successes)
     count = np.asarray(successes)
-    return np.where(count > 0, betaincinv(np.maximum(count, 1), trials - count + 1.0, alpha), 0.0)[()]
+    return np.where(count > 0, betaincinv(np.maximum(count, 1), trials - count + 1.0, delta), 0.0)[()]
+
+
+def clopper_pearson_upper(
+    successes: int | Int[np.ndarray, "..."], trials: int | Int[np.ndarray, "..."], delta: float
+) -> float | Float[np.ndarray, "..."]:
+    """One-sided exact upper confidence limit of a probability: it is below the truth with chance at most delta."""
+    return 1 - clopper_pearson_lower(trials - successes, trials, delta)
 
 
 class Certificate(NamedTuple):
@@ -109,27 +107,27 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    selection: Int[np.ndarray, "rows labels"], counts: Int[np.ndarray, "rows labels"], *, beta: float, alpha: float
+    selection: Int[np.ndarray, "rows labels"], counts: Int[np.ndarray, "rows labels"], *, beta: float, delta: float
 ) -> Certificate:
     """Certify the label that leads `selection`, with the confidence limit of its share in the separate `counts`.
 
-    A certificate is wrong (its label not the plurality throughout its ball) with chance at most alpha. Using one set of
-    votes for both purposes forfeits that: with two labels the chance may reach 2·alpha.
+    A certificate is wrong (its label not the plurality throughout its ball) with chance at most delta. Using one set of
+    votes for both purposes forfeits that: with two labels the chance may reach 2·delta.
     """
     label = np.argmax(selection, axis=1)
     trials = counts.sum(1)
-    lower = np.asarray(clopper_pearson_lower(np.take_along_axis(counts, label[:, None], 1)[:, 0], trials, alpha))
+    lower = np.asarray(clopper_pearson_lower(np.take_along_axis(counts, label[:, None], 1)[:, 0], trials, delta))
     sure = lower > 0.5
     lower = np.where(sure, lower, 0.5)
     return Certificate(np.where(sure, label, -1), np.asarray(certified_radius(lower, 1 - lower, beta)))
 
 
 def certificate_failure_probability(
-    probability: Numbers, trials: int, alpha: float
+    probability: Numbers, trials: int, delta: float
 ) -> float | Float[np.ndarray, "..."]:
     """Exact chance that the lower limit from `trials` votes exceeds the true probability, by summing the binomial."""
-    _probability(probability=probability)
-    limits = np.asarray(clopper_pearson_lower(np.arange(trials + 1), trials, alpha))
+    inside(0, 1, probability=probability)
+    limits = np.asarray(clopper_pearson_lower(np.arange(trials + 1), trials, delta))
     first = np.searchsorted(limits, np.asarray(probability), side="right")  # limits increase with the count
     return binom.sf(first - 1, trials, probability)
 
@@ -144,7 +142,7 @@ def worst_profile(
     """
     from scipy.optimize import linprog
 
-    _probability(probability=probability)
+    inside(0, 1, probability=probability)
     ends = np.concatenate([[-np.inf], edges, [np.inf]])
     here, there = np.diff(ndtr(ends)), np.diff(ndtr(ends - shift))
     result = linprog(there, A_eq=here[None], b_eq=[probability], bounds=(0, 1), method="highs")
@@ -157,7 +155,7 @@ def gaussian_draws(
     key: Key[Array, ""], dimension: int, samples: int
 ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
     """Antithetic standard normal nodes with equal weights; for any function, with errors of order samples^(−1/2)."""
-    _positive(dimension=dimension, samples=samples)
+    positive(dimension=dimension, samples=samples)
     half = generator(key).standard_normal(((samples + 1) // 2, dimension))
     nodes = np.concatenate([half, -half])
     return nodes, np.full(len(nodes), 1 / len(nodes))
@@ -165,8 +163,7 @@ def gaussian_draws(
 
 def gaussian_grid(dimension: int, order: int) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
     """Tensor Gauss–Hermite nodes and weights, order^dimension of them; for smooth functions of few variables."""
-    if not 1 <= dimension <= 4:
-        raise ValueError(f"dimension must lie in 1..4 for a tensor grid, got {dimension}")
+    inside(1, 4, dimension=dimension)
     nodes, weights = np.polynomial.hermite_e.hermegauss(order)
     weights = weights / weights.sum()
     mesh = np.meshgrid(*[nodes] * dimension, indexing="ij")
@@ -186,7 +183,7 @@ def smoothed_value_and_gradient(
     If |g| ≤ 1 the gradient is at most √(2/π)/β in any dimension, attained by sign⟨u, x⟩; if 0 ≤ g ≤ 1 half of that.
     Reference: arora Problem 18.2.5 (which needs |g| ≤ 1, not only g ≤ 1).
     """
-    _positive(beta=beta)
+    positive(beta=beta)
     values = np.asarray(function(point + beta * nodes))
     return float(weights @ values), (weights * values) @ nodes / beta
 
@@ -197,7 +194,7 @@ def smoothed_field(values: Float[np.ndarray, "nx ny"], spacing: float, beta: flo
     The plane outside the grid repeats the nearest boundary value. Two matrix products; the error is that of a midpoint
     rule, so β should be several spacings.
     """
-    _positive(spacing=spacing, beta=beta)
+    positive(spacing=spacing, beta=beta)
 
     def weights(size: int) -> np.ndarray:
         centres = np.arange(size)
@@ -211,5 +208,5 @@ def boundary_distance(region: Bool[np.ndarray, "nx ny"], spacing: float) -> Floa
     """Distance from each grid point to the nearest one across the boundary of a region, to within 1.5 spacings."""
     from scipy.ndimage import distance_transform_edt
 
-    _positive(spacing=spacing)
+    positive(spacing=spacing)
     return spacing * (np.asarray(distance_transform_edt(region)) + np.asarray(distance_transform_edt(~region)))

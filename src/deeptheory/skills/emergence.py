@@ -10,10 +10,12 @@ from itertools import combinations
 
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
-from scipy.special import entr, gammaln, rel_entr
+from scipy.special import entr, rel_entr
 from scipy.stats import binom
 
+from deeptheory.generalization.concentration import log_binomial_coefficient
 from deeptheory.randomness import generator
+from deeptheory.ranges import inside
 
 __all__ = [
     "change_of_measure_concentration",
@@ -29,12 +31,6 @@ __all__ = [
 
 Fractions = float | int | Float[np.ndarray, "..."]
 Counts = int | Int[np.ndarray, "..."]
-
-
-def _fraction(**named) -> None:
-    for name, value in named.items():
-        if not np.all((np.asarray(value) > 0) & (np.asarray(value) < 1)):
-            raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
 
 
 def skill_graph(
@@ -68,7 +64,7 @@ def worst_concentration(
 
     The maximum over all Z is the worst case of the theorem; `among` keeps only the first so many sets.
     """
-    _fraction(theta=theta)
+    inside(0, 1, "()", theta=theta)
     texts, skills = graph.shape
     if not 1 <= group < skills:
         raise ValueError(f"group must lie in 1..{skills - 1}, got {group}")
@@ -90,7 +86,7 @@ def searched_concentration(
 
     A lower bound on the worst β, where enumerating the sets Z is out of reach.
     """
-    _fraction(theta=theta)
+    inside(0, 1, "()", theta=theta)
     texts, skills = graph.shape
     size, rng, best = round(theta * texts), generator(key), 0
     for _ in range(starts):
@@ -110,7 +106,7 @@ def exact_concentration(alpha: Fractions, theta: Fractions, k: Counts) -> Fracti
 
     E[top θ of X] = min_t {t + E(X − t)₊/θ}, the minimum at a whole number t.
     """
-    _fraction(alpha=alpha, theta=theta)
+    inside(0, 1, "()", alpha=alpha, theta=theta)
     alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
     x = np.arange(np.max(k) + 1)
     mass = binom.pmf(x, k[..., None], alpha[..., None])
@@ -137,7 +133,7 @@ def first_moment_concentration(
     The term with |S|/|T| = `skills_per_text` is what the union over skill sets costs at finite sizes.
     Reference: arora Thm 15.9.1, whose bracket is −kl(βα‖α).
     """
-    _fraction(alpha=alpha, theta=theta)
+    inside(0, 1, "()", alpha=alpha, theta=theta)
     alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
     entropy = entr(theta) + entr(1 - theta) + skills_per_text * (entr(alpha) + entr(1 - alpha))
     return _ratio_at(alpha, entropy / (k * theta))[()]
@@ -149,21 +145,17 @@ def change_of_measure_concentration(alpha: Fractions, theta: Fractions, k: Count
     Conditioning on an event of chance θ costs log(1/θ) of relative entropy, and k independent coins whose mean moved
     from α to βα cost at least k·kl(βα‖α) (Donsker and Varadhan).
     """
-    _fraction(alpha=alpha, theta=theta)
+    inside(0, 1, "()", alpha=alpha, theta=theta)
     alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
     return _ratio_at(alpha, -np.log(theta) / k)[()]
 
 
 def emergence_margin(alpha: float, beta: float, theta: float, k: int) -> float:
     """Left side of the theorem's condition as printed; negative where it applies. Reference: arora (15.16)."""
-    _fraction(alpha=alpha, theta=theta, alpha_beta=alpha * beta)
+    inside(0, 1, "()", alpha=alpha, theta=theta, alpha_beta=alpha * beta)
     hit = alpha * beta
     bracket = entr(hit) + entr(1 - hit) - hit * np.log(1 / alpha) - (1 - hit) * np.log(1 / (1 - alpha))
     return float(entr(theta) + entr(1 - theta) + k * theta * bracket)
-
-
-def _log_binomial(n: Fractions, m: Fractions) -> Fractions:
-    return gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1)
 
 
 def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float, theta: float, k: int) -> float:
@@ -171,8 +163,9 @@ def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float,
 
     log[|S||T|·C(|S|, α|S|)·C(|T|, θ|T|)·C(kθ|T|, βαkθ|T|)·α^{βαkθ|T|}·(1−α)^{(1−βα)kθ|T|}]. Reference: arora (15.17).
     """
-    _fraction(alpha=alpha, theta=theta, alpha_beta=alpha * beta)
+    inside(0, 1, "()", alpha=alpha, theta=theta, alpha_beta=alpha * beta)
     edges = k * theta * texts
     hits = alpha * beta * edges
-    choices = _log_binomial(skills, alpha * skills) + _log_binomial(texts, theta * texts) + _log_binomial(edges, hits)
+    chosen = (skills, alpha * skills), (texts, theta * texts), (edges, hits)
+    choices = sum(log_binomial_coefficient(n, m) for n, m in chosen)
     return float(np.log(skills * texts) + choices + hits * np.log(alpha) + (edges - hits) * np.log1p(-alpha))

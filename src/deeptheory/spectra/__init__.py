@@ -1,6 +1,15 @@
 """Spectra of random matrices."""
 
-from deeptheory.spectra.edges import smallest_eigenvalue_scaling, tracy_widom_cdf
+from deeptheory.spectra.edges import hard_edge_cdf, smallest_eigenvalue_scaling, tracy_widom_cdf
+from deeptheory.spectra.entries import ENTRY_LAWS, draw_entries, entry_moment, expected_spectral_moment
+from deeptheory.spectra.filters import (
+    gradient_descent_filter,
+    nonzero,
+    pseudo_inverse,
+    pseudo_inverse_filter,
+    ridge_filter,
+    spectral_operator,
+)
 from deeptheory.spectra.free_convolution import (
     free_additive_moments,
     free_additive_stieltjes,
@@ -10,17 +19,13 @@ from deeptheory.spectra.free_convolution import (
     moments_of_free_cumulants,
 )
 from deeptheory.spectra.marchenko_pastur import (
-    ENTRY_LAWS,
-    draw_entries,
-    entry_moment,
-    expected_spectral_moment,
     marchenko_pastur_atom,
     marchenko_pastur_cdf,
     marchenko_pastur_edges,
     marchenko_pastur_moment,
+    marchenko_pastur_nodes,
     marchenko_pastur_pdf,
     marchenko_pastur_quantile,
-    sample_covariance_eigenvalues,
     spectral_distance,
 )
 from deeptheory.spectra.proof_steps import (
@@ -42,8 +47,6 @@ from deeptheory.spectra.resolvent import (
 )
 from deeptheory.spectra.ridge_path import (
     bilinear_resolvent,
-    integer_determinant,
-    pseudo_inverse,
     ridge_bias,
     ridge_bias_limit,
     ridge_bias_slope,
@@ -51,6 +54,8 @@ from deeptheory.spectra.ridge_path import (
     ridge_inverse,
 )
 from deeptheory.spectra.self_consistent import (
+    EffectiveRidge,
+    effective_ridge,
     general_edges,
     general_moment,
     general_pdf,
@@ -73,6 +78,7 @@ from deeptheory.spectra.spectral_measure import (
     empirical_cdf,
     escaping_mass,
     linear_statistic,
+    sample_covariance_eigenvalues,
 )
 from deeptheory.spectra.spiked import (
     spiked_covariance_data,
@@ -96,6 +102,7 @@ from deeptheory.spectra.stieltjes import (
 
 __all__ = [
     "ENTRY_LAWS",
+    "EffectiveRidge",
     "ProofSteps",
     "azuma_tail",
     "bilinear_resolvent",
@@ -105,6 +112,7 @@ __all__ = [
     "covariance_error",
     "covariance_error_limit",
     "draw_entries",
+    "effective_ridge",
     "empirical_cdf",
     "entry_moment",
     "escaping_mass",
@@ -119,7 +127,8 @@ __all__ = [
     "general_pdf",
     "general_stieltjes",
     "ginibre_radial_moment",
-    "integer_determinant",
+    "gradient_descent_filter",
+    "hard_edge_cdf",
     "inverted_density",
     "inverted_mass",
     "leave_one_out_transforms",
@@ -130,11 +139,14 @@ __all__ = [
     "marchenko_pastur_equation",
     "marchenko_pastur_iteration",
     "marchenko_pastur_moment",
+    "marchenko_pastur_nodes",
     "marchenko_pastur_pdf",
     "marchenko_pastur_quantile",
     "marchenko_pastur_stieltjes",
     "moments_of_free_cumulants",
+    "nonzero",
     "pseudo_inverse",
+    "pseudo_inverse_filter",
     "quadratic_form_bound",
     "quadratic_form_variance",
     "rank_one_solve",
@@ -144,6 +156,7 @@ __all__ = [
     "ridge_bias_limit",
     "ridge_bias_slope",
     "ridge_bias_slope_bound",
+    "ridge_filter",
     "ridge_inverse",
     "sample_covariance_eigenvalues",
     "semicircle_cdf",
@@ -154,6 +167,7 @@ __all__ = [
     "smallest_eigenvalue_scaling",
     "spectral_distance",
     "spectral_function",
+    "spectral_operator",
     "spiked_covariance_data",
     "spiked_covariance_eigenvalue",
     "spiked_covariance_overlap",

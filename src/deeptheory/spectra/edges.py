@@ -1,17 +1,15 @@
-"""The laws of extreme eigenvalues: Tracy–Widom, by Fredholm determinants, and where Wishart eigenvalues sit on it."""
+"""The laws of extreme eigenvalues: Tracy–Widom, by Fredholm determinants, and the hard edge of square matrices."""
 
 import numpy as np
 import scipy.special
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-__all__ = ["smallest_eigenvalue_scaling", "tracy_widom_cdf"]
+from deeptheory.spectra.arguments import Numbers
 
-AnyArray = Array | np.ndarray
+__all__ = ["hard_edge_cdf", "smallest_eigenvalue_scaling", "tracy_widom_cdf"]
 
 
-def tracy_widom_cdf(
-    x: Float[AnyArray, "*shape"] | float, *, symmetry: int = 1, nodes: int = 40
-) -> Float[np.ndarray, "*shape"] | np.floating:
+def tracy_widom_cdf(x: Numbers, *, symmetry: int = 1, nodes: int = 40) -> Float[np.ndarray, "*shape"] | np.floating:
     """Return the limiting law of the largest eigenvalue of real (1) or complex (2) Hermitian matrices.
 
     det(1 − B) and det(1 − B²) with B(u, v) = Ai(u + v + x) on the half line (Ferrari and Spohn 2005), by Gauss–Legendre
@@ -19,13 +17,15 @@ def tracy_widom_cdf(
     """
     if symmetry not in (1, 2):
         raise ValueError(f"symmetry must be 1 (real) or 2 (complex), not {symmetry}")
+    x = np.asarray(x, float)
     legendre, weights = np.polynomial.legendre.leggauss(nodes)
     # The Airy function is below 1e-20 beyond 16.
-    length = 16 + np.maximum(0.0, -np.asarray(x, float))[..., None]
+    length = 16 + np.maximum(0.0, -x)[..., None]
     points, root = length * (legendre + 1) / 2, (length * weights / 2) ** 0.5
-    sums = points[..., :, None] + points[..., None, :] + np.asarray(x, float)[..., None, None]
+    sums = points[..., :, None] + points[..., None, :] + x[..., None, None]
     kernel = root[..., :, None] * scipy.special.airy(sums)[0] * root[..., None, :]
-    return np.linalg.det(np.eye(nodes) - (kernel if symmetry == 1 else kernel @ kernel))
+    # Far to the left the determinant is rounding, of either sign.
+    return np.clip(np.linalg.det(np.eye(nodes) - (kernel if symmetry == 1 else kernel @ kernel)), 0.0, 1.0)
 
 
 def smallest_eigenvalue_scaling(dimension: int, samples: int) -> tuple[float, float]:
@@ -40,3 +40,12 @@ def smallest_eigenvalue_scaling(dimension: int, samples: int) -> tuple[float, fl
     wide, narrow = (samples - 0.5) ** 0.5, (dimension - 0.5) ** 0.5
     scale = (wide - narrow) * (1 / narrow - 1 / wide) ** (1 / 3) / (wide - narrow) ** 2
     return 2 * np.log(wide - narrow) - np.log(samples) + scale**2 / 8, scale
+
+
+def hard_edge_cdf(x: Numbers) -> Float[np.ndarray, "*shape"] | np.floating:
+    """Return the limiting law of n² λ_min(XᵀX/n) for a square Gaussian X: 1 − exp(−x/2 − √x), zero for negative x.
+
+    Near zero like √x, so that 1/λ_min has no mean. Edelman 1988; lucchi 13.2 calls the inverse ill-defined there.
+    """
+    x = np.maximum(np.asarray(x, float), 0.0)
+    return -np.expm1(-x / 2 - np.sqrt(x))

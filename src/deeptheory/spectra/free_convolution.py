@@ -52,8 +52,14 @@ def moments_of_free_cumulants(cumulants: Sequence[Any]) -> list[Any]:
     return moments
 
 
+def _same_length(first: Sequence[Any], second: Sequence[Any]) -> None:
+    if len(first) != len(second):
+        raise ValueError(f"both measures need the same number of moments, not {len(first)} and {len(second)}")
+
+
 def free_additive_moments(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     """Return the moments of the free additive convolution: free cumulants add."""
+    _same_length(first, second)
     return moments_of_free_cumulants(
         [a + b for a, b in zip(free_cumulants(first), free_cumulants(second), strict=True)]
     )
@@ -74,6 +80,7 @@ def _s_series(moments: Sequence[Any]) -> list[Any]:
 
 def free_multiplicative_moments(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     """Return the moments of the free multiplicative convolution: S-transforms multiply, where means are not zero."""
+    _same_length(first, second)
     if first[0] == 0 or second[0] == 0:
         raise ValueError("both means must differ from zero for an S-transform")
     count = len(first)

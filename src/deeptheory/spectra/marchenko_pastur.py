@@ -5,45 +5,39 @@ reciprocal, while its definition 6.5 is parametrised as here.
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 from jax.core import Tracer
-from jaxtyping import Array, Float, Key, Num, UInt32
+from jaxtyping import Array, Float, Num
 
-from deeptheory.randomness import generator
+from deeptheory.spectra.arguments import Numbers, floating
 
 __all__ = [
-    "ENTRY_LAWS",
-    "draw_entries",
-    "entry_moment",
-    "expected_spectral_moment",
     "marchenko_pastur_atom",
     "marchenko_pastur_cdf",
     "marchenko_pastur_edges",
     "marchenko_pastur_moment",
+    "marchenko_pastur_nodes",
     "marchenko_pastur_pdf",
     "marchenko_pastur_quantile",
-    "sample_covariance_eigenvalues",
     "spectral_distance",
 ]
 
 AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
-ENTRY_LAWS = ("gaussian", "rademacher", "uniform", "exponential", "student")
-DEGREES = 10
-"""Degrees of freedom of the Student entries: moments below the tenth exist, and the fourth is four."""
+Scalar = float | int | np.number | Num[AnyArray, ""]
 
 
-def _check(ratio: Scalar, variance: Scalar) -> None:
+def _check(ratio: Any, variance: Any) -> None:
     for name, value in (("ratio", ratio), ("variance", variance)):
-        if not isinstance(value, Tracer) and not (value > 0 and math.isfinite(value)):
+        if isinstance(value, Tracer):
+            continue
+        if np.ndim(value):
+            raise ValueError(f"{name} must be one number, not an array of shape {np.shape(value)}: map over it instead")
+        if not (value > 0 and math.isfinite(value)):
             raise ValueError(f"{name} must be positive and finite, not {value}")
 
 
@@ -51,22 +45,23 @@ def marchenko_pastur_edges(ratio: Scalar, variance: Scalar = 1.0) -> tuple[Scala
     """Return the ends of the continuous part of the spectrum, s²(1 ∓ √a)². jagannath Def. 6.5."""
     _check(ratio, variance)
     root = ratio**0.5
-    return variance * (1 - root) ** 2, variance * (1 + root) ** 2
+    # 1 − √a without the cancellation near a = 1.
+    return variance * ((1 - ratio) / (1 + root)) ** 2, variance * (1 + root) ** 2
 
 
 def marchenko_pastur_atom(ratio: Scalar) -> Scalar:
     """Return the share of zero eigenvalues, max(0, 1 − 1/a). jagannath Def. 6.5."""
     _check(ratio, 1.0)
-    return jnp.maximum(0.0, 1 - 1 / ratio)
+    return jnp.maximum(0.0, (ratio - 1) / ratio)
 
 
-def marchenko_pastur_pdf(x: Float[AnyArray, "*shape"], ratio: Scalar, variance: Scalar = 1.0) -> Float[Array, "*shape"]:
+def marchenko_pastur_pdf(x: Numbers, ratio: Scalar, variance: Scalar = 1.0) -> Float[Array, "*shape"]:
     """Return the density of the continuous part, √((λ₊ − x)(x − λ₋)) / (2π s² a x); its mass is min(1, 1/a).
 
     jagannath Def. 6.5. At a = 1 it is unbounded at zero.
     """
     _check(ratio, variance)
-    return _density(x, ratio, variance)
+    return _density(floating(x), ratio, variance)
 
 
 @jax.jit
@@ -118,7 +113,10 @@ def _mass_below(half: Array, square: Array, sine: Array, ratio: Scalar) -> Array
     """
     dtype = half.dtype
     root = jnp.where(ratio > 1, 1 / ratio, ratio) ** 0.5
-    slope = ((1 + root) / jnp.maximum(1 - root, jnp.finfo(dtype).tiny ** 0.25)) ** 2
+    # 1 − b and 1/b² − 1, from the exact 1 − a.
+    gap = abs(1 - ratio) / jnp.maximum(1, ratio) / (1 + root)
+    surplus = abs(1 - ratio) / jnp.minimum(1, ratio)
+    slope = ((1 + root) / jnp.maximum(gap, jnp.finfo(dtype).tiny ** 0.25)) ** 2
     orders = np.arange(TERMS)
     coefficients = (-1.0) ** orders * jnp.cumsum((orders + 1) * slope**-orders) / (2 * orders + 3)
     # Numbers of the ratio alone, kept from being worked out anew for every entry.
@@ -126,15 +124,16 @@ def _mass_below(half: Array, square: Array, sine: Array, ratio: Scalar) -> Array
         root,
         1 / root,
         slope,
-        1 / root**2 - 1,
+        gap,
+        surplus,
         NEAR / (slope + NEAR),
         8 / jnp.pi / (1 + root) ** 2,
         coefficients,
     )
-    root, inverse, slope, surplus, close, front, coefficients = jax.lax.optimization_barrier(
+    root, inverse, slope, gap, surplus, close, front, coefficients = jax.lax.optimization_barrier(
         tuple(jnp.asarray(each, dtype) for each in factors)
     )
-    lag = _arctan(root * sine, 1 - root + 2 * root * square)
+    lag = _arctan(root * sine, gap + 2 * root * square)
     mass = (2 * half + sine * inverse - surplus * lag) * (1 / np.pi)
     small = jnp.minimum(square, NEAR)  # as it is wherever the series is used
     secant = (1 + small) * (1 + small**2) * (1 + small**4) * (1 + small**8)
@@ -152,13 +151,13 @@ def _mass_at(angle: Array, ratio: Scalar) -> Array:
     return _mass_below(angle / 2, sine**2, 2 * sine * jnp.cos(angle / 2), ratio)
 
 
-def marchenko_pastur_cdf(x: Float[AnyArray, "*shape"], ratio: Scalar, variance: Scalar = 1.0) -> Float[Array, "*shape"]:
+def marchenko_pastur_cdf(x: Numbers, ratio: Scalar, variance: Scalar = 1.0) -> Float[Array, "*shape"]:
     """Return the probability of values up to x, in closed form, the atom at zero included.
 
     The error is a few units of rounding over √a for a < 1, and relative to the value near the lower edge.
     """
     _check(ratio, variance)
-    return _distribution(x, ratio, variance)
+    return _distribution(floating(x), ratio, variance)
 
 
 @jax.jit
@@ -167,53 +166,61 @@ def _distribution(x: AnyArray, ratio: Scalar, variance: Scalar) -> Array:
     low, scale = marchenko_pastur_edges(ratio, variance)[0], 1 / (4 * variance * ratio**0.5)
     low, scale = jax.lax.optimization_barrier((jnp.asarray(low, x.dtype), jnp.asarray(scale, x.dtype)))
     place = jnp.clip((x - low) * scale, 0, 1)
-    sine = 2 * jnp.sqrt(place * (1 - place))
-    mass = _mass_below(_arctan(jnp.sqrt(place), jnp.sqrt(1 - place)), place, sine, ratio)
-    return mass + jnp.where(x >= 0, marchenko_pastur_atom(ratio), 0)
+    inside = (place > 0) & (place < 1)
+    # Outside and at the ends the roots have no finite slope; any point inside stands in for them.
+    safe = jnp.where(inside, place, 0.5)
+    sine = 2 * jnp.sqrt(safe * (1 - safe))
+    mass = _mass_below(_arctan(jnp.sqrt(safe), jnp.sqrt(1 - safe)), safe, sine, ratio)
+    outside = jnp.where(place > 0, jnp.minimum(1.0, 1 / ratio), 0)
+    return jnp.where(inside, mass, outside) + jnp.where(x >= 0, marchenko_pastur_atom(ratio), 0)
 
 
-def marchenko_pastur_quantile(
-    probability: Float[AnyArray, "*shape"], ratio: Scalar, variance: Scalar = 1.0
-) -> Float[Array, "*shape"]:
+def marchenko_pastur_quantile(probability: Numbers, ratio: Scalar, variance: Scalar = 1.0) -> Float[Array, "*shape"]:
     """Return the least x with cdf(x) ≥ probability, by Newton's method on the closed form; zero inside the atom.
 
-    Each probability starts in its cell of a table and never leaves it. Steps have no derivative worth taking:
-    differentiate the cdf instead.
+    Each probability starts in its cell of a table and never leaves it. The derivative in the probability is 1/pdf, to
+    which that of the last step comes down.
     """
     _check(ratio, variance)
-    return _quantile(probability, ratio, variance)
+    return _quantile(floating(probability), ratio, variance)
 
 
-CELLS, STEPS = 512, 5
+CELLS, STEPS = 384, 5
+BEND = 2.0 ** np.linspace(-8, 8, 128)
+"""Where the mass turns from the cube of the angle to the angle itself, in units of the gap (1 − b)/(1 + b)."""
 
 
 @jax.jit
 def _quantile(probability: AnyArray, ratio: Scalar, variance: Scalar) -> Array:
-    mass = jnp.asarray(probability) - marchenko_pastur_atom(ratio)
+    mass = probability - marchenko_pastur_atom(ratio)
     whole = jnp.minimum(1.0, 1 / ratio)
     mass = jnp.clip(mass, 0, whole)
-    # Cells are narrower towards the ends, where the mass goes like the cube of the angle.
+    # Cells are narrower towards the ends, where the mass goes like the cube of the angle, and at its bend.
     step = jnp.linspace(0, 1, CELLS + 1, dtype=mass.dtype)
-    angles = jnp.pi * step**2 * (3 - 2 * step)
+    gap = abs(1 - ratio) / (1 + ratio**0.5) ** 2
+    bend = 2 * jnp.arctan(gap * jnp.asarray(BEND, mass.dtype))
+    angles = jnp.sort(jnp.concatenate([jnp.pi * step**2 * (3 - 2 * step), bend]))
     heights = _mass_at(angles, ratio).at[-1].set(whole)
-    cell = jnp.clip(jnp.searchsorted(heights, mass), 1, CELLS)
+    cell = jnp.clip(jnp.searchsorted(heights, mass), 1, len(angles) - 1)
     low, high = angles[cell - 1], angles[cell]
     roots = jnp.cbrt(heights)
     share = (jnp.cbrt(mass) - roots[cell - 1]) / jnp.maximum(roots[cell] - roots[cell - 1], jnp.finfo(mass.dtype).tiny)
     angle = low + (high - low) * jnp.clip(share, 0, 1)
 
+    edge = marchenko_pastur_edges(ratio)[0]
+
     def newton(_, angle):
         sine, cosine = jnp.sin(angle / 2), jnp.cos(angle / 2)
         off = _mass_below(angle / 2, sine**2, 2 * sine * cosine, ratio) - mass
         # dφ/dmass is π(1 + a − 2√a cos φ)/(2 sin²φ), over √a sides alike.
-        width = ((1 - ratio**0.5) ** 2 + 4 * ratio**0.5 * sine**2) * jnp.pi / 2
+        width = (edge + 4 * ratio**0.5 * sine**2) * jnp.pi / 2
         slope = jnp.maximum((2 * sine * cosine) ** 2, jnp.finfo(mass.dtype).tiny)
         return jnp.clip(angle - off * width / slope, low, high)
 
     angle = jax.lax.fori_loop(0, STEPS, newton, angle)
     # 1 + a − 2√a cos φ without the cancellation near the lower edge.
-    point = variance * ((1 - ratio**0.5) ** 2 + 4 * ratio**0.5 * jnp.sin(angle / 2) ** 2)
-    inside = (jnp.asarray(probability) <= marchenko_pastur_atom(ratio)) & (ratio > 1)
+    point = variance * (edge + 4 * ratio**0.5 * jnp.sin(angle / 2) ** 2)
+    inside = (probability <= marchenko_pastur_atom(ratio)) & (ratio > 1)
     return jnp.where(inside, 0, point)
 
 
@@ -230,105 +237,24 @@ def marchenko_pastur_moment(order: int, ratio: Any, variance: Any = 1) -> Any:
     return variance**order * sum(count * ratio**r for r, count in enumerate(narayana))
 
 
-def entry_moment(entries: str, order: int) -> Fraction:
-    """Return the mean of xᵏ for one of the standardised entry laws."""
-    if entries not in ENTRY_LAWS:
-        raise ValueError(f"entries must be one of {', '.join(ENTRY_LAWS)}, not {entries!r}")
-    if entries == "exponential":  # shifted to mean zero: skewed, fourth moment nine
-        return Fraction(sum(math.comb(order, j) * math.factorial(j) * (-1) ** (order - j) for j in range(order + 1)))
-    if order % 2:
-        return Fraction(0)
-    half = order // 2
-    if entries == "student" and order >= DEGREES:
-        raise ValueError(f"student entries have moments below order {DEGREES} only, not {order}")
-    match entries:
-        case "gaussian":
-            return Fraction(math.factorial(order), 2**half * math.factorial(half))
-        case "uniform":
-            return Fraction(3**half, order + 1)
-        case "student":
-            factors = (Fraction((2 * i - 1) * (DEGREES - 2), DEGREES - 2 * i) for i in range(1, half + 1))
-            return math.prod(factors, start=Fraction(1))
-        case _:
-            return Fraction(1)
+def marchenko_pastur_nodes(
+    ratio: Scalar, variance: Scalar = 1.0, *, count: int = 200
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Return points and weights of Gauss's quadrature under the law, the atom at zero a point of its own.
 
-
-def draw_entries(
-    key: Key[Array, ""] | UInt32[Array, "2"], shape: tuple[int, ...], entries: str = "gaussian"
-) -> np.ndarray:
-    """Draw independent entries of mean zero and variance one from a named law."""
-    entry_moment(entries, 1)
-    draw = generator(key)
-    match entries:
-        case "gaussian":
-            return draw.standard_normal(shape)
-        case "rademacher":
-            return 2.0 * draw.integers(0, 2, shape) - 1
-        case "uniform":
-            return draw.uniform(-(3**0.5), 3**0.5, shape)
-        case "student":
-            return draw.standard_t(DEGREES, shape) * (1 - 2 / DEGREES) ** 0.5
-        case _:
-            return draw.standard_exponential(shape) - 1
-
-
-def _partitions(size: int) -> Iterator[tuple[int, ...]]:
-    """List the set partitions of `size` positions as restricted growth strings."""
-
-    def extend(prefix):
-        if len(prefix) == size:
-            yield tuple(prefix)
-            return
-        for block in range(max(prefix, default=-1) + 2):
-            yield from extend([*prefix, block])
-
-    return extend([])
-
-
-@lru_cache(maxsize=64)
-def _trace_coefficients(order: int, entries: str) -> dict[tuple[int, int], Fraction]:
-    """Count the closed walks i₁ k₁ i₂ k₂ … of tr (XXᵀ)ᵏ by how many rows and columns they visit, with their moments."""
-    weights: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
-    for rows in _partitions(order):
-        for columns in _partitions(order):
-            visits = Counter(
-                pair for j in range(order) for pair in ((rows[j], columns[j]), (rows[(j + 1) % order], columns[j]))
-            )
-            weight = math.prod((entry_moment(entries, count) for count in visits.values()), start=Fraction(1))
-            if weight:
-                weights[max(rows) + 1, max(columns) + 1] += weight
-    return dict(weights)
-
-
-def expected_spectral_moment(order: int, dimension: int, samples: int, entries: str = "gaussian") -> Fraction:
-    """Return the exact mean of tr(Wᵏ)/N for W = XXᵀ/M with independent entries, at finite N and M.
-
-    A sum over all ways in which the indices of the trace may coincide: Bell(k)² terms, so the order stops at six. The
-    Marchenko–Pastur moment is its limit, which is the moment proof of the law; the difference is of order 1/N and
-    carries the fourth moment of the entries.
+    The orthogonal polynomials of a ≤ 1 have the recurrence coefficients 1, 1 + a, 1 + a, … and √a, √a, …; above one
+    the nonzero part is a times the law of the ratio 1/a, with a share of 1/a.
     """
-    if not 1 <= order <= 6:
-        raise ValueError(f"order must be in 1..6, not {order}")
-    if dimension < 1 or samples < 1:
-        raise ValueError(f"dimension and samples must be positive, not {dimension} and {samples}")
-    total = sum(
-        weight * math.perm(dimension, rows) * math.perm(samples, columns)
-        for (rows, columns), weight in _trace_coefficients(order, entries).items()
-    )
-    return total / (dimension * Fraction(samples) ** order)
-
-
-def sample_covariance_eigenvalues(x: Float[np.ndarray, "*batch n m"]) -> Float[np.ndarray, "*batch n"]:
-    """Return the eigenvalues of XXᵀ/M, upwards, for data whose M columns are the samples.
-
-    The smaller of the two Gram matrices is diagonalised and the zeros that it lacks are put in front.
-    """
-    dimension, samples = x.shape[-2:]
-    transposed = np.swapaxes(x, -1, -2)
-    gram = x @ transposed if dimension <= samples else transposed @ x
-    values = np.linalg.eigvalsh(gram / samples)
-    missing = [(0, 0)] * (values.ndim - 1) + [(max(0, dimension - samples), 0)]
-    return np.pad(values, missing)
+    _check(ratio, variance)
+    if count < 1:
+        raise ValueError(f"count must be positive, not {count}")
+    small = min(float(ratio), 1 / float(ratio))
+    diagonal = np.append(1.0, np.full(count - 1, 1 + small))
+    points, vectors = scipy.linalg.eigh_tridiagonal(diagonal, np.full(count - 1, small**0.5))
+    weights = vectors[0] ** 2
+    if ratio > 1:
+        points, weights = np.append(0.0, points / small), np.append(1 - small, small * weights)
+    return float(variance) * np.maximum(points, 0.0), weights
 
 
 BLOCK = 2048

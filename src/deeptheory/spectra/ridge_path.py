@@ -3,7 +3,6 @@
 Here the p × n matrix X has the samples as columns, Σ̂ = XXᵀ/n, γ = p/n, and z > 0 is the ridge.
 """
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
 
 __all__ = [
     "bilinear_resolvent",
-    "integer_determinant",
-    "pseudo_inverse",
     "ridge_bias",
     "ridge_bias_limit",
     "ridge_bias_slope",
@@ -24,18 +21,6 @@ __all__ = [
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | np.floating | Float[AnyArray, ""]
-
-
-def pseudo_inverse(matrix: Float[AnyArray, "*batch n m"]) -> Float[AnyArray, "*batch m n"]:
-    """Return V diag(1/σᵢ where σᵢ ≠ 0) Uᵀ, the Moore–Penrose inverse. jagannath Def. 7.2.
-
-    Singular values below max(n, m) units of rounding of the largest count as zero.
-    """
-    xp = matrix.__array_namespace__()
-    rotation, singular, reflection = xp.linalg.svd(matrix, full_matrices=False)
-    kept = singular > max(matrix.shape[-2:]) * xp.finfo(matrix.dtype).eps * singular[..., :1]
-    inverse = xp.where(kept, 1 / xp.where(kept, singular, 1), 0)
-    return xp.swapaxes(reflection, -1, -2) * inverse[..., None, :] @ xp.swapaxes(rotation, -1, -2)
 
 
 def ridge_inverse(matrix: Float[AnyArray, "*batch n m"], penalty: Scalar) -> Float[AnyArray, "*batch n m"]:
@@ -88,20 +73,3 @@ def ridge_bias_limit(ridge: Float[np.ndarray, " k"], gamma: Scalar, signal: Scal
     positive = np.where(ridge > 0, ridge, 1.0)
     path = positive * marchenko_pastur_stieltjes(-positive, gamma).real
     return np.asarray(signal) * np.where(ridge > 0, path, max(0.0, 1 - 1 / gamma))
-
-
-def integer_determinant(matrix: Any) -> int:
-    """Return the determinant of a square matrix of whole numbers exactly, by rational elimination."""
-    rows = [[Fraction(int(entry)) for entry in row] for row in matrix]
-    value = Fraction(1)
-    for k in range(len(rows)):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
-            return 0
-        if pivot != k:
-            rows[k], rows[pivot], value = rows[pivot], rows[k], -value
-        value *= rows[k][k]
-        for i in range(k + 1, len(rows)):
-            share = rows[i][k] / rows[k][k]
-            rows[i] = [a - share * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return int(value)

@@ -4,13 +4,17 @@ The population has eigenvalues tₖ with shares wₖ; `ratio` is dimension over 
 v = aS − (1 − a)/z is that of the Gram matrix XᵀX/M and solves z = −1/v + a Σ wₖ tₖ/(1 + tₖ v).
 """
 
-import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Complex, Float
+
+from deeptheory.spectra.arguments import Numbers
 
 __all__ = [
+    "EffectiveRidge",
+    "effective_ridge",
     "general_edges",
     "general_moment",
     "general_pdf",
@@ -18,20 +22,24 @@ __all__ = [
     "silverstein_inverse",
 ]
 
-Scalar = float | int | np.floating
+Scalar = float | int | np.floating | np.integer
 Vector = Float[np.ndarray, " k"]
+BISECTIONS = 100
 
 
-def _check(population: Vector, weights: Vector, ratio: Scalar) -> None:
+def _checked(population: Numbers, weights: Numbers, ratio: Scalar) -> tuple[Vector, Vector]:
+    population, weights = np.asarray(population, float), np.asarray(weights, float)
     if not (ratio > 0 and np.all(population > 0) and np.all(weights > 0)):
         raise ValueError(f"ratio, population and weights must be positive, not {ratio}, {population}, {weights}")
     if abs(weights.sum() - 1) > 1e-9:
         raise ValueError(f"weights must add up to one, not {weights.sum()}")
+    return population, weights
 
 
-def silverstein_inverse(v: Num[np.ndarray, "*shape"], population: Vector, weights: Vector, ratio: Scalar) -> Any:
+def silverstein_inverse(v: Numbers, population: Numbers, weights: Numbers, ratio: Scalar) -> Any:
     """Return z(v) = −1/v + a Σ wₖ tₖ/(1 + tₖ v), the inverse of the companion transform."""
-    _check(population, weights, ratio)
+    population, weights = _checked(population, weights, ratio)
+    v = np.asarray(v)
     return -1 / v + ratio * (weights * population / (1 + population * v[..., None])).sum(-1)
 
 
@@ -50,13 +58,13 @@ def _companion(z: np.ndarray, population: Vector, weights: Vector, ratio: Scalar
 
 
 def general_stieltjes(
-    z: Num[np.ndarray, "*shape"], population: Vector, weights: Vector, ratio: Scalar
-) -> Num[np.ndarray, "*shape"] | np.complexfloating:
+    z: Numbers, population: Numbers, weights: Numbers, ratio: Scalar
+) -> Complex[np.ndarray, "*shape"] | np.complexfloating:
     """Return the transform of the limiting spectrum of a sample covariance, for Im z > 0.
 
     Silverstein 1995. One population eigenvalue s² gives the Marchenko–Pastur law.
     """
-    _check(population, weights, ratio)
+    population, weights = _checked(population, weights, ratio)
     z = np.asarray(z, complex)
     if not np.all(np.imag(z) > 0):
         raise ValueError("z must lie in the upper half plane; elsewhere use S(z̄) = conjugate of S(z)")
@@ -64,40 +72,97 @@ def general_stieltjes(
 
 
 def general_pdf(
-    x: Float[np.ndarray, "*shape"], population: Vector, weights: Vector, ratio: Scalar
+    x: Numbers, population: Numbers, weights: Numbers, ratio: Scalar
 ) -> Float[np.ndarray, "*shape"] | np.floating:
     """Return the density of the continuous part, Im v(x)/(πa): on the support the equation has one complex pair."""
-    _check(population, weights, ratio)
-    imaginary = np.imag(_companion(np.asarray(x, float), population, weights, ratio))
-    # Off the support all roots are real, up to rounding.
-    return np.where(imaginary > 1e-7, imaginary, 0.0) / (np.pi * ratio)
+    population, weights = _checked(population, weights, ratio)
+    x = np.asarray(x, float)
+    ends = general_edges(population, weights, ratio)
+    inside = ((x[..., None] > ends[:, 0]) & (x[..., None] < ends[:, 1])).any(-1)
+    return np.where(inside, np.imag(_companion(x, population, weights, ratio)), 0.0) / (np.pi * ratio)
 
 
-def general_edges(population: Vector, weights: Vector, ratio: Scalar) -> Float[np.ndarray, "parts 2"]:
+def _crossing(passed: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Bisect to where a condition starts to hold on the way from low, where it does not, to high, where it does."""
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        beyond = passed(middle)
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    return high
+
+
+def general_edges(population: Numbers, weights: Numbers, ratio: Scalar) -> Float[np.ndarray, "parts 2"]:
     """Return the intervals that make up the continuous part of the support, a row each, upwards.
 
-    Their ends are the values z(v) at real v with z'(v) = 0, that is 1/v² = a Σ wt²/(1 + tv)² (Silverstein and Choi
-    1995). The lowest interval starts at zero for a = 1.
+    Their ends are the values z(v) at real v with z'(v) = 0 (Silverstein and Choi 1995). In u = 1/v that is
+    g(u) = 1 − a Σ wt²/(u + t)² = 0, and g is concave between neighbouring poles u = −t: it has one zero on either side
+    of all poles, and two or none between two of them. The lowest interval starts at zero for a = 1.
     """
-    _check(population, weights, ratio)
-    # (1/v² − Σ …) times v² Π(1 + tv)², as a polynomial.
-    factors = [np.polynomial.Polynomial([1.0, t]) ** 2 for t in population]
-    one, square = np.polynomial.Polynomial([1.0]), np.polynomial.Polynomial([0, 0, 1.0])
-    whole = math.prod(factors, start=one)
-    for k, (t, w) in enumerate(zip(population, weights, strict=True)):
-        others = math.prod((f for j, f in enumerate(factors) if j != k), start=one)
-        whole = whole - ratio * w * t**2 * square * others
-    # At a = 1 the leading coefficient vanishes and a root goes to infinity, where z is zero.
-    coefficients = whole.coef[: 2 * len(population) + (0 if abs(ratio - 1) < 1e-12 else 1)]
-    roots = np.asarray(np.polynomial.Polynomial(coefficients).roots(), complex)
-    real = np.real(roots)[abs(np.imag(roots)) < 1e-7 * (1 + abs(roots))]
-    ends = np.sort(silverstein_inverse(real, population, weights, ratio))
-    return (np.insert(ends, 0, 0.0) if len(ends) % 2 else ends).reshape(-1, 2)
+    population, weights = _checked(population, weights, ratio)
+    values, kind = np.unique(population, return_inverse=True)
+    shares = ratio * np.bincount(kind, weights)
+
+    def positive(u):
+        return (shares * (values / (u[:, None] + values)) ** 2).sum(1) < 1
+
+    def falling(u):
+        return (shares * values**2 / (u[:, None] + values) ** 3).sum(1) < 0
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # beside a pole
+        left, right = -values[1:], -values[:-1]
+        tops = _crossing(falling, left, right)
+        gaps = positive(tops)
+        top, least, root = values[-1], values[0], ratio**0.5
+        # Every zero between a pole, where g is −∞, and a place where it is positive.
+        poles = np.concatenate([left[gaps], right[gaps], [-top, -least]])
+        places = np.concatenate(
+            [tops[gaps], tops[gaps], [-top * (1 + root), (root - 1) * (least if root < 1 else top)]]
+        )
+        u = _crossing(positive, poles, places)
+    ends = -u + (shares * values * u[:, None] / (u[:, None] + values)).sum(1)
+    return np.sort(ends).reshape(-1, 2)
 
 
-def general_moment(order: int, population: Vector, weights: Vector, ratio: Scalar) -> float:
+class EffectiveRidge(NamedTuple):
+    """The ridge that the population feels when the sample is given λ, and its derivative in λ."""
+
+    value: Any
+    slope: Any
+
+
+def effective_ridge(ridge: Numbers, population: Numbers, weights: Numbers, ratio: Scalar) -> EffectiveRidge:
+    """Return κ = 1/v(−λ) and dκ/dλ = v'(−λ)/v(−λ)² of the companion transform, for ridges λ ≥ 0.
+
+    λ = κ(1 − a Σ wt/(t + κ)) and dλ/dκ = 1 − a Σ wt²/(t + κ)². As matrices (Σ̂ + λ)⁻¹λ behaves like (Σ + κ)⁻¹κ. At
+    λ = 0 it is zero for a ≤ 1 and positive above: interpolation carries a ridge of its own. Eigenvalues may be zero.
+    """
+    ridge, population, weights = (np.asarray(each, float) for each in (ridge, population, weights))
+    if not (ratio > 0 and np.all(population >= 0) and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9):
+        raise ValueError(
+            f"ratio must be positive, eigenvalues and weights not negative and weights of sum one, not {ratio}, "
+            f"{population}, {weights}"
+        )
+    if np.any(ridge < 0):
+        raise ValueError(f"ridge must not be negative, not {ridge}")
+    kept = population > 0
+    values, shares = population[kept], ratio * weights[kept]
+    whole = shares.sum()
+    # λ is a convex function of κ: from the right Newton's steps come down to the root and never pass it.
+    value = ridge + shares @ values
+    for _ in range(BISECTIONS):
+        seen = values / (values + value[..., None])
+        step = (value * (1 - seen @ shares) - ridge) / np.maximum(1 - seen**2 @ shares, np.finfo(float).tiny)
+        value = np.maximum(value - step, 0.0)
+        if np.all(step <= 1e-16 * value):
+            break
+    value = np.where((ridge == 0) & (whole <= 1), 0.0, value)[()]
+    with np.errstate(divide="ignore"):
+        return EffectiveRidge(value, 1 / (1 - (values / (values + value[..., None])) ** 2 @ shares))
+
+
+def general_moment(order: int, population: Numbers, weights: Numbers, ratio: Scalar) -> float:
     """Return the first three moments: m₁, m₂ + a m₁², m₃ + 3a m₁m₂ + a² m₁³ in those of the population."""
-    _check(population, weights, ratio)
+    population, weights = _checked(population, weights, ratio)
     first, second, third = ((weights * population**k).sum() for k in (1, 2, 3))
     match order:
         case 1:

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.special
 from jaxtyping import Array, Float, Key, Num, UInt32
 
-from deeptheory.spectra.marchenko_pastur import draw_entries
+from deeptheory.spectra.arguments import Numbers, complexes, floating
+from deeptheory.spectra.entries import draw_entries
 
 __all__ = [
     "circular_radius_cdf",
@@ -31,14 +32,16 @@ def _radius(variance: Scalar) -> Any:
     return 2 * variance**0.5
 
 
-def semicircle_pdf(x: Float[AnyArray, "*shape"], variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
+def semicircle_pdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
     """Return the density √(4s² − x²)/(2πs²) on [−2s, 2s]."""
+    x = floating(x)
     xp, radius = x.__array_namespace__(), _radius(variance)
     return xp.sqrt(xp.maximum(radius**2 - x**2, 0.0)) / (2 * math.pi * variance)
 
 
-def semicircle_cdf(x: Float[AnyArray, "*shape"], variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
+def semicircle_cdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
     """Return ½ + (u√(1 − u²) + arcsin u)/π with u = x/(2s), clipped to the support."""
+    x = floating(x)
     xp = x.__array_namespace__()
     place = xp.clip(x / _radius(variance), -1.0, 1.0)
     return 0.5 + (place * xp.sqrt((1 - place) * (1 + place)) + xp.arcsin(place)) / math.pi
@@ -52,9 +55,9 @@ def semicircle_moment(order: int, variance: Any = 1) -> Any:
     return 0 if odd else variance**half * (math.comb(order, half) // (half + 1))
 
 
-def semicircle_stieltjes(z: complex | float | Num[AnyArray, "*shape"], variance: Scalar = 1.0) -> Any:
+def semicircle_stieltjes(z: Numbers, variance: Scalar = 1.0) -> Any:
     """Return the root of s²S² + zS + 1 = 0 that vanishes at infinity, for z off the support."""
-    z = np.asarray(z, complex) if isinstance(z, (complex, float, int)) else z.astype(complex)
+    z = complexes(z)
     xp, radius = z.__array_namespace__(), _radius(variance)
     return -2 / (z + xp.sqrt(z - radius) * xp.sqrt(z + radius))
 
@@ -78,9 +81,10 @@ def square_matrix(key: Keys, size: int, trials: int = 1, *, entries: str = "gaus
     return (parts[0] + 1j * parts[1]) / (2 * size) ** 0.5
 
 
-def circular_radius_cdf(radius: Float[AnyArray, "*shape"]) -> Float[AnyArray, "*shape"] | np.floating:
-    """Return the share of eigenvalues of modulus at most r under the circular law, min(1, r²)."""
-    return radius.__array_namespace__().minimum(radius**2, 1.0)
+def circular_radius_cdf(radius: Numbers) -> Float[AnyArray, "*shape"] | np.floating:
+    """Return the share of eigenvalues of modulus at most r under the circular law, min(1, r²); zero for negative r."""
+    radius = floating(radius)
+    return radius.__array_namespace__().clip(radius, 0.0, 1.0) ** 2
 
 
 def ginibre_radial_moment(order: int, size: int) -> float:

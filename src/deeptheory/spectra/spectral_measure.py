@@ -6,10 +6,30 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
-__all__ = ["covariance_error", "covariance_error_limit", "empirical_cdf", "escaping_mass", "linear_statistic"]
+__all__ = [
+    "covariance_error",
+    "covariance_error_limit",
+    "empirical_cdf",
+    "escaping_mass",
+    "linear_statistic",
+    "sample_covariance_eigenvalues",
+]
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | np.floating | Float[AnyArray, ""]
+
+
+def sample_covariance_eigenvalues(x: Float[np.ndarray, "*batch n m"]) -> Float[np.ndarray, "*batch n"]:
+    """Return the eigenvalues of XXᵀ/M, upwards, for data whose M columns are the samples.
+
+    The smaller of the two Gram matrices is diagonalised and the zeros that it lacks are put in front.
+    """
+    dimension, samples = x.shape[-2:]
+    transposed = np.swapaxes(x, -1, -2)
+    gram = x @ transposed if dimension <= samples else transposed @ x
+    values = np.linalg.eigvalsh(gram / samples)
+    missing = [(0, 0)] * (values.ndim - 1) + [(max(0, dimension - samples), 0)]
+    return np.pad(values, missing)
 
 
 def empirical_cdf(values: Float[np.ndarray, "*batch n"], x: Float[np.ndarray, " k"]) -> Float[np.ndarray, "*batch k"]:

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array, Complex, Float, Num
+from jaxtyping import Array, Complex, Float
+
+from deeptheory.spectra.arguments import Numbers, complexes, floating
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
 
 __all__ = [
     "inverted_density",
@@ -24,35 +27,32 @@ __all__ = [
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | np.floating | Float[AnyArray, ""]
-Argument = complex | float | Num[AnyArray, "*shape"]
 Transform = Callable[[Any], Any]
 
 
 def stieltjes_transform(
-    points: Float[AnyArray, "*batch n"], z: Argument, weights: Float[AnyArray, " n"] | None = None
+    points: Numbers, z: Numbers, weights: Numbers | None = None
 ) -> Complex[AnyArray, "*out"] | np.complexfloating:
     """Return Σ wᵢ/(xᵢ − z) of a discrete measure, by default with equal weights 1/n; z's axes come last.
 
     For the eigenvalues of W it is tr (W − z)⁻¹/N. jagannath Def. 6.11, which leaves out the 1/N.
     """
-    z = np.asarray(z) if isinstance(z, (complex, float, int)) else z
+    points, z = floating(points), complexes(z)
     shape = (*points.shape, *(1,) * z.ndim)
-    shares = 1 / points.shape[-1] if weights is None else weights.reshape(-1, *(1,) * z.ndim)
-    return (shares / (points.reshape(shape) - z.astype(complex))).sum(points.ndim - 1)
+    shares = 1 / points.shape[-1] if weights is None else floating(weights).reshape(-1, *(1,) * z.ndim)
+    return (shares / (points.reshape(shape) - z)).sum(points.ndim - 1)
 
 
-def marchenko_pastur_stieltjes(z: Argument, ratio: Scalar, variance: Scalar = 1.0) -> Any:
+def marchenko_pastur_stieltjes(z: Numbers, ratio: Scalar, variance: Scalar = 1.0) -> Any:
     """Return the Stieltjes transform of the Marchenko–Pastur law at any z off its support, atom at zero included.
 
     The root of a s² z S² + (z − s²(1 − a)) S + 1 = 0 that vanishes at infinity: √((z − λ₋)(z − λ₊)) is a product of two
     principal roots. At −z it is (−(1 − a + z) + √((1 − a + z)² + 4az))/(2az) for s = 1. jagannath Sec. 6.3.1 with
     a = 1/α, and eq. (7.1).
     """
-    if not (ratio > 0 and variance > 0):
-        raise ValueError(f"ratio and variance must be positive, not {ratio} and {variance}")
-    z = np.asarray(z, complex) if isinstance(z, (complex, float, int)) else z.astype(complex)
+    low, high = marchenko_pastur_edges(ratio, variance)
+    z = complexes(z)
     xp = z.__array_namespace__()
-    low, high = variance * (1 - ratio**0.5) ** 2, variance * (1 + ratio**0.5) ** 2
     linear = z - variance * (1 - ratio)
     root = xp.sqrt(z - low) * xp.sqrt(z - high)
     plus, minus = root - linear, -root - linear
@@ -61,31 +61,35 @@ def marchenko_pastur_stieltjes(z: Argument, ratio: Scalar, variance: Scalar = 1.
     return xp.where(direct, plus / (2 * ratio * variance * z), 2 / xp.where(minus == 0, 1, minus))
 
 
-def marchenko_pastur_equation(transform: Any, z: Argument, ratio: Scalar, variance: Scalar = 1.0) -> Any:
+def marchenko_pastur_equation(transform: Any, z: Any, ratio: Scalar, variance: Scalar = 1.0) -> Any:
     """Return the defect 1 + zS − s²S/(1 + a s² S) of the self-consistency equation. jagannath Sec. 6.3.1, a = 1/α."""
     return 1 + z * transform - variance * transform / (1 + ratio * variance * transform)
 
 
-def marchenko_pastur_iteration(z: Argument, ratio: Scalar, variance: Scalar = 1.0, *, steps: int = 200) -> Any:
+def marchenko_pastur_iteration(z: Numbers, ratio: Scalar, variance: Scalar = 1.0, *, steps: int = 200) -> Any:
     """Solve the self-consistency equation by repeating S ← −1/(z − s²/(1 + a s² S)), from −1/z.
 
     Every step maps the upper half plane into itself, so the root is the right one; the contraction is slow near the
-    real axis, where the closed form should be used.
+    real axis, where the closed form should be used: an ArithmeticError says that the steps were too few.
     """
-    value = -1 / np.asarray(z, complex)
+    z = complexes(z)
+    value = -1 / z
     for _ in range(steps):
         value = -1 / (z - variance / (1 + ratio * variance * value))
+    defect = abs(marchenko_pastur_equation(value, z, ratio, variance)).max(initial=0.0)
+    if not defect <= 1e-9:
+        raise ArithmeticError(f"after {steps} steps the equation is still off by {defect:.1e}; take more of them")
     return value
 
 
-def inverted_density(transform: Transform, x: Float[AnyArray, "*shape"], epsilon: Scalar) -> Any:
+def inverted_density(transform: Transform, x: Numbers, epsilon: Scalar) -> Any:
     """Return Im S(x + iε)/π: the density at x of the measure after a Cauchy variable of scale ε is added.
 
     It tends to the density itself as ε falls to zero. jagannath Thm 6.13.
     """
     if not epsilon > 0:
         raise ValueError(f"epsilon must be positive, not {epsilon}")
-    return transform(x + 1j * epsilon).imag / math.pi
+    return transform(floating(x) + 1j * epsilon).imag / math.pi
 
 
 def inverted_mass(transform: Transform, low: Scalar, high: Scalar, epsilon: Scalar, *, order: int = 16) -> Any:
@@ -93,6 +97,10 @@ def inverted_mass(transform: Transform, low: Scalar, high: Scalar, epsilon: Scal
 
     Gauss–Legendre nodes on panels about as wide as ε. jagannath Thm 6.13, which asks for no mass at the end points.
     """
+    if not low <= high:
+        raise ValueError(f"low must not exceed high, not {low} and {high}")
+    if not epsilon > 0:
+        raise ValueError(f"epsilon must be positive, not {epsilon}")
     panels = math.ceil((high - low) / epsilon) + 1
     nodes, weights = np.polynomial.legendre.leggauss(order)
     edges = np.linspace(low, high, panels + 1)

@@ -109,6 +109,7 @@ orthonormal_tokens_obey_one_equation.control(
 
 @orthonormal_tokens_obey_one_equation.figure
 def overlap_curves(pieces):
+    """The common overlap of orthonormal tokens: the exact equation (lines) and simulated tokens (points)."""
     import altair as alt
     import pandas as pd
 
@@ -121,9 +122,7 @@ def overlap_curves(pieces):
     ]
     base = alt.Chart(pd.DataFrame(rows)).encode(x="t:Q", y="overlap:Q", color="β:N")
     exact, tokens = (base.transform_filter(alt.datum.what == what) for what in ("exact", "tokens"))
-    return (exact.mark_line() + tokens.mark_point(filled=True, size=40)).properties(
-        title="Common overlap of orthonormal tokens: exact equation (lines), simulated tokens (points)"
-    )
+    return exact.mark_line() + tokens.mark_point(filled=True, size=40)
 
 
 @claim(

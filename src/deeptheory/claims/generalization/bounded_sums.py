@@ -21,9 +21,7 @@ from deeptheory.generalization.concentration import (
 )
 from deeptheory.generalization.martingales import product_law
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Integers, Limit, Reals, claim
-
-NEVER = -1e6
-"""The logarithm of a chance that is zero: below every bound here."""
+from deeptheory.lab.evidence import NEVER
 
 
 @claim(

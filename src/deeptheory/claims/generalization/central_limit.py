@@ -122,9 +122,11 @@ def whole_step(evidence):
 )
 def gaussian_mass_near_the_mean(sigma, ratio, any):
     inside, everywhere = (scipy.special.erf(value / 2**0.5) for value in (ratio, any))
-    lower, upper = gaussian_small_ball(ratio * sigma, sigma)
-    _, far = gaussian_small_ball(any * sigma, sigma)
-    return Inequality(np.stack([lower, inside, everywhere], -1), np.stack([inside, upper, far], -1))
+    lower, upper = gaussian_small_ball(np.minimum(ratio, 1) * sigma, sigma)
+    beyond = np.maximum(ratio, 1)  # the forms are straight lines, here continued
+    far = gaussian_small_ball(np.minimum(any, 1) * sigma, sigma)[1] * np.maximum(any, 1)
+    bounds = np.stack([inside, upper * beyond, far], -1)
+    return Inequality(np.stack([lower * beyond, inside, everywhere], -1), bounds)
 
 
 gaussian_mass_near_the_mean.control(
@@ -144,7 +146,7 @@ def density_below(evidence):
 )
 def gaussian_mass_constants():
     def gap(ratio):
-        return float(gaussian_small_ball(2 * ratio, 2.0)[0]) - scipy.special.erf(ratio / 2**0.5)
+        return ratio * float(gaussian_small_ball(2.0, 2.0)[0]) - scipy.special.erf(ratio / 2**0.5)
 
     ratios = 1 / 2.0 ** np.arange(1, 8)
     best = scipy.special.erf(ratios / 2**0.5) / ratios

@@ -21,7 +21,7 @@ from deeptheory.generalization.change_of_measure import (
     gibbs_posterior,
     isotropic_gaussian_kl,
 )
-from deeptheory.lab import Chain, Count, Exact, Identity, Inequality, Law, Positive, Trials, claim
+from deeptheory.lab import Chain, Count, Exact, Identity, Inequality, Law, Trials, claim
 from deeptheory.randomness import generator
 
 
@@ -216,7 +216,13 @@ def no_gap(evidence):
     needs="a loss that is quadratic around the minimum; diagonal Q",
     full=dict(trials=40_000),
 )
-def flat_minima(key, *, trials: Trials = 4000, prior_variance: Positive = 0.5, weight: Positive = 40.0):
+def flat_minima(
+    key,
+    *,
+    trials: Trials = 4000,
+    prior_variance: Annotated[float, Interval(ge=0.05, le=5.0)] = 0.5,
+    weight: Annotated[float, Interval(ge=4.0, le=400.0)] = 40.0,
+):
     from scipy.optimize import root
 
     draw = generator(key)
@@ -232,7 +238,7 @@ def flat_minima(key, *, trials: Trials = 4000, prior_variance: Positive = 0.5, w
         return noise + diagonal_gaussian_kl(best, logs, np.zeros(size), np.full(size, np.log(prior_variance)))
 
     # Convex in the logarithms, so a zero of the slope is the minimum; values alone place it to half the digits only.
-    found = root(jax.jit(jax.grad(objective)), np.zeros(size), options=dict(xtol=1e-12))
+    found = root(jax.jit(jax.grad(objective)), np.full(size, np.log(prior_variance)), options=dict(xtol=1e-12))
     predicted = np.asarray(flat_minimum_variances(curvatures, prior_variance, weight))
     scales = np.array([0.5, 1.0, 2.0])
     noise = draw.standard_normal((trials, size))
@@ -250,7 +256,9 @@ def flat_minima(key, *, trials: Trials = 4000, prior_variance: Positive = 0.5, w
             exact=True,
             resolution=0.1,
         ),  # squares of few Gaussians: their mean is known to some per cent
-        "trade-off": Inequality(predicted, 1 / np.maximum(1 / prior_variance, weight * curvatures)),
+        "trade-off": Inequality(
+            np.exp(found.x), 1 / np.maximum(1 / prior_variance, weight * curvatures), error=1e-9 * predicted
+        ),
     }
 
 

@@ -13,7 +13,6 @@ from scipy.stats import binom
 
 from deeptheory.generalization.change_of_measure import finite_kl
 from deeptheory.generalization.comparison_bounds import (
-    binomial_log_probabilities,
     catoni_bound,
     catoni_comparison,
     comparison_bound,
@@ -28,7 +27,7 @@ from deeptheory.generalization.comparison_bounds import (
     weaker_pac_bayes_bound,
     worst_excess,
 )
-from deeptheory.generalization.concentration import square_exponential_bound
+from deeptheory.generalization.concentration import binomial_log_probabilities, square_exponential_bound
 from deeptheory.generalization.finite_classes import union_deviation
 from deeptheory.generalization.pac_bayes import maurer_budget, mcallester_bound, pac_bayes_kl, pac_bayes_pinsker
 from deeptheory.lab import Chain, Chance, Exact, Identity, Inequality, Law, Limit, Share, Trials, claim
@@ -213,7 +212,7 @@ def printed_pac_bayes_bounds(
 printed_pac_bayes_bounds.control("2m under McAllester's root for 2(m − 1)", of="closed forms", factor="2")
 
 
-@printed_pac_bayes_bounds.control("the deviation of Theorem 70 for the one that follows", erratum="L9.6", of="twice")
+@printed_pac_bayes_bounds.control("Theorem 70's deviation is what Pinsker gives", of="twice")
 def printed_twice(evidence):
     return replace(evidence, right=np.asarray(evidence.right) / 2)
 

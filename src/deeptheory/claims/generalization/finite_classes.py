@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Annotated
 
+import jax
 import numpy as np
 from annotated_types import Interval
 
@@ -19,7 +20,7 @@ from deeptheory.generalization.finite_classes import (
 from deeptheory.lab import Chance, Identity, Inequality, Integers, Limit, Reals, Share, Trials, claim
 from deeptheory.randomness import generator
 
-Confidence = Annotated[float, Interval(ge=0.01, le=0.5)]
+Confidence = Annotated[float, Interval(ge=0.05, le=0.5)]
 ATOMS = np.array([0.1, 0.2, 0.3, 0.4])
 WRONG = np.array([[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]], float)
 """Four classifiers on four atoms: where each errs."""
@@ -119,6 +120,7 @@ def half_the_exponent(evidence):
     full=dict(trials=20_000),
 )
 def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
+    key, errors = jax.random.split(key)
     draw = generator(key)
     n, hypotheses, risk = (
         np.array([20, 50, 400])[:, None, None],
@@ -128,7 +130,7 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     one_sided = union_deviation(n, hypotheses, delta, sides=1)
     two_sided = union_deviation(n, hypotheses, delta)
     cut = 0.2  # a deviation that half of the samples exceed: there draws resolve the exact law best
-    sups = independent_sup_deviation(draw, 50, 200, 0.5, trials)
+    sups = independent_sup_deviation(errors, 50, 200, 0.5, trials)
     grid, points = np.arange(1, 101) / 101, draw.random((trials, 100))
     below = np.stack([np.mean(points <= t, axis=1) for t in grid])
     coins = union_deviation(50, 1, delta)

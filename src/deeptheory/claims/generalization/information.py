@@ -7,8 +7,8 @@ import numpy as np
 from annotated_types import Interval
 from scipy.stats import entropy, norm
 
+from deeptheory.generalization.concentration import bernoulli_proxy
 from deeptheory.generalization.mutual_information import (
-    bernoulli_proxy,
     coordinate_information,
     enumerate_samples,
     expected_gap,

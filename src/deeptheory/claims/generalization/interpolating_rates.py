@@ -26,7 +26,7 @@ from deeptheory.generalization.nadaraya_watson import (
 )
 from deeptheory.generalization.nearest_neighbours import ball_volume
 from deeptheory.generalization.smoothers import smoother_bias_variance
-from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Share, Sizes, Trials, claim
+from deeptheory.lab import Chain, Identity, Inequality, Law, Rate, Share, Sizes, Trials, claim
 from deeptheory.randomness import generator
 
 SMOOTHINGS = ((1, 1.0, 0.25), (2, 1.0, 0.5), (2, 0.5, 0.9), (3, 1.0, 1.0))
@@ -61,7 +61,7 @@ def interpolation_at_the_minimax_rate(
     *,
     sizes: Sizes = (250, 1000, 4000, 16000),
     trials: Trials = 1000,
-    noise: Positive = 0.25,
+    noise: Annotated[float, Interval(ge=0.1, le=10.0)] = 0.25,  # with less the bias lasts until far larger samples
     vanishing: Annotated[float, Interval(ge=0.0, le=10.0)] = 0.0,
     steeper: Annotated[float, Interval(ge=1.0, le=4.0)] = 1.0,
 ):

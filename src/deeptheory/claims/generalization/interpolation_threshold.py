@@ -12,7 +12,6 @@ import scipy.stats
 from annotated_types import Interval
 
 from deeptheory.generalization.polynomials import legendre_features
-from deeptheory.generalization.ridge_risk import hard_edge_cdf
 from deeptheory.generalization.ridgeless import (
     excess_risk,
     gaussian_bias_variance,
@@ -34,6 +33,7 @@ from deeptheory.lab import (
     claim,
 )
 from deeptheory.randomness import generator
+from deeptheory.spectra.edges import hard_edge_cdf
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
 
 SAMPLES, COORDINATES = 32, 128

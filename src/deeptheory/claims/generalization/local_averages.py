@@ -56,7 +56,13 @@ def wave(x):
     needs="noise of mean zero and variance σ², independent across labels",
     full=dict(trials=20_000),
 )
-def bias_variance_curve(key, *, points: Points = 30, noise: Positive = 0.25, trials: Trials = 4000):
+def bias_variance_curve(
+    key,
+    *,
+    points: Annotated[int, Interval(ge=20, le=400)] = 30,
+    noise: Annotated[float, Interval(ge=0.01, le=0.6)] = 0.25,
+    trials: Trials = 4000,
+):
     draw = generator(key)
     x, at = np.sort(draw.uniform(size=points)), draw.uniform(size=25)
     truth, target = wave(x), wave(at)
@@ -200,7 +206,7 @@ def squared_count(evidence):
 
 
 @claim(
-    items={"J5.3": ("weights", "at the data", "approach"), "J5.4": ("at the data", "approach", "slope")},
+    items={"J5.3": ("weights", "empty", "at the data", "approach"), "J5.4": ("at the data", "approach", "slope")},
     says=r"The Nadaraya–Watson average with $K(u)=\|u\|^{-a}1(\|u\|\le1)$ has weights of sum one, is $Y_i$ at $X_i$ "
     r"for every bandwidth, and $f_n(x)-Y_i$ vanishes like $\|x-X_i\|^a$ with the coefficient "
     r"$h^{-a}\sum_{j\ne i}(Y_j-Y_i)K_h(X_j-X_i)$; where no point is within $h$ it is zero.",
@@ -210,7 +216,7 @@ def singular_average_interpolates(
     key,
     *,
     points: Points = 60,
-    exponent: Annotated[float, Interval(ge=0.1, le=3.0)] = 0.7,
+    exponent: Annotated[float, Interval(ge=0.5, le=3.0)] = 0.7,
     kernel: Literal["singular", "box"] = "singular",
 ):
     draw = generator(key)

@@ -17,8 +17,20 @@ from deeptheory.generalization.all_layer_margin import (
     perturbed_outputs,
 )
 from deeptheory.generalization.memorization import corrupt_labels, fit_labels, initial_layers, small_digits
-from deeptheory.generalization.norm_bounds import spectral_complexity, spectrally_normalized_bound
-from deeptheory.generalization.norms import frobenius_norm, lipschitz_bound, margins, normalized_margins, relu_network
+from deeptheory.generalization.norm_bounds import (
+    handbook_spectral_bound,
+    spectral_complexity,
+    spectrally_normalized_bound,
+    stable_rank_bound,
+)
+from deeptheory.generalization.norms import (
+    frobenius_norm,
+    lipschitz_bound,
+    margins,
+    normalized_margins,
+    relu_network,
+    stable_rank,
+)
 from deeptheory.lab import Chain, Identity, Inequality, Positive, Trend, Trials, assume, claim
 from deeptheory.randomness import generator
 
@@ -163,35 +175,52 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
 
 
 @claim(
-    items={"H8.6": ("complexity", "margins", "all layers", "gap")},
+    items={
+        "H8.6": ("complexity", "margins", "all layers", "gap"),
+        "H8.3": ("handbook bound", "gap"),
+        "A5.25": ("stable-rank bound", "gap"),
+        "A5.24": "stable rank",
+    },
     says=r"Trained to the same loss on 200 digits, networks with random labels have a larger spectral complexity, a "
     r"larger inverse of the median normalised margin and of the square of the median all-layer margin than with true "
-    r"labels, and a larger gap between test and training error, which is 0 for both.",
+    r"labels, larger norm bounds at the median margin, and a larger gap between test and training error, which is 0 "
+    r"for both. Training on true labels lowers the stable rank of the first layer.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
     scale="printed no scale; here 7×7 pixels of two digits, one hidden layer of 64 units, cross-entropy 0.05",
 )
 def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
     images, truth = small_digits(3, 8)
-    names = ("complexity", "margins", "all layers", "gap")
-    found = np.empty((4, 2, trials))
+    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound", "gap")
+    found, ranks = np.empty((6, 2, trials)), np.empty((2, trials))
     for t in range(trials):
         draw = jax.random.fold_in(key, t)
         order = generator(draw).permutation(len(truth))
         sample, fresh = order[:200], order[200:]
         shuffled = corrupt_labels(jax.random.fold_in(draw, 2), truth[sample], 1.0, classes=2)
         for i, labels in enumerate((truth[sample], shuffled)):
-            layers, _ = trained(draw, images, labels, sample)
+            layers, start = trained(draw, images, labels, sample)
             x = images[sample].astype(float)
             values = normalized_margins(layers, x, labels)
             every = all_layer_margins(layers, x[:9], labels[:9], steps=8)
             wrong = np.argmax(np.asarray(relu_network(layers, images[fresh])), axis=1) != truth[fresh]
-            sizes = np.log([spectral_complexity(layers), 1 / np.median(values), 1 / np.median(every) ** 2])
-            found[:, i, t] = *sizes, np.mean(wrong)
-    return {name: Trend(rise) for name, rise in zip(names, found[:, 1] - found[:, 0], strict=True)}
+            sizes = [spectral_complexity(layers), 1 / np.median(values), 1 / np.median(every) ** 2]
+            typical = float(np.median(margins(relu_network(layers, x), labels)))
+            sizes.append(handbook_spectral_bound(layers, size=1.0, margin=typical, samples=200))
+            sizes.append(stable_rank_bound(layers, radius=1.0, margin=typical, samples=200))
+            found[:, i, t] = *np.log(sizes), np.mean(wrong)
+            if i == 0:
+                ranks[:, t] = stable_rank(start[0]), stable_rank(layers[0])
+    rises = {name: Trend(rise) for name, rise in zip(names, found[:, 1] - found[:, 0], strict=True)}
+    return rises | {"stable rank": Trend(ranks[0] - ranks[1])}
 
 
 @random_labels_cost_norms_and_margins.control("equal architectures have equal complexity, or less", of="complexity")
 def no_more_complex(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@random_labels_cost_norms_and_margins.control("training leaves the stable rank or raises it", of="stable rank")
+def no_lower_rank(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 

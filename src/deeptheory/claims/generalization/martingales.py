@@ -22,10 +22,8 @@ from deeptheory.generalization.martingales import (
     walk_until_one,
 )
 from deeptheory.lab import Bounded, Chain, Identity, Inequality, Integers, Limit, Printed, Reals, claim
+from deeptheory.lab.evidence import NEVER
 from deeptheory.randomness import generator
-
-NEVER = -1e6
-"""The logarithm of a chance that is zero: below every bound here."""
 
 
 def log_tail(law, away, threshold):

@@ -182,8 +182,8 @@ def three_interpolants(pieces):
             alt.Chart(alt.Data(values=own), title=name, width=230, height=220).mark_line().encode(horizontal, vertical)
         )
         below = (
-            alt.Chart(alt.Data(values=truth)).mark_line(strokeDash=[4, 3], color="gray").encode(horizontal, vertical)
+            alt.Chart(alt.Data(values=truth)).mark_line(strokeDash=[4, 3], color="#8A8F98").encode(horizontal, vertical)
         )
-        dots = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=40, color="black")
+        dots = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=40, color="#1D1F23")
         panels.append(below + curve + dots.encode(horizontal, vertical))
     return alt.hconcat(*panels)

@@ -129,6 +129,7 @@ def inverse_there_too(evidence):
 
 @binary_mnist_table.figure
 def drawing(evidence):
+    """How far the inverted bound lies from the printed one, with the rounding of the table, for three sizes N."""
     import altair as alt
 
     rows = []

@@ -55,6 +55,7 @@ SIGNS = all_signs(7)
 def complexities_by_enumeration(
     key, *, trials: Trials = 16_384, radius: Radius = 1.5, inputs: Literal["orthogonal", "parallel"] = "orthogonal"
 ):
+    key, signs = jax.random.split(key)
     draw, n = generator(key), POINTS
     x = draw.standard_normal((n, 4))
     square = (
@@ -76,7 +77,7 @@ def complexities_by_enumeration(
             np.array([1.0, 0.0, 2520 / 1024 / n]),
             scale=1.0,
         ),
-        "draws": Law(exact, sampled_complexity(draw, ball_supremum(x, radius), n, trials), exact=True),
+        "draws": Law(exact, sampled_complexity(signs, ball_supremum(x, radius), n, trials), exact=True),
         "linear": Chain(
             {
                 "Jensen": (exact, bound),
@@ -126,7 +127,7 @@ SMOOTH = ("relu", "tanh", "absolute value", "clip", "shifted")
 
 
 @claim(
-    items={"L8.20": ""},
+    items={"L8.20": "", "H7.7": ""},
     says=r"Composing with a function of Lipschitz constant L multiplies the complexity by at most L, whether or not it "
     r"vanishes at 0.",
     needs="any six functions on seven points; complexity without an absolute value",
@@ -162,10 +163,11 @@ complexity_of_sums.control("the union of the classes", together="union")
 
 
 @claim(
-    items={"L8.21": ("unit", "unit attained"), "L8.22": ("two layers", "any width", "depth")},
+    items={"L8.21": ("unit", "unit attained"), "L8.22": ("two layers", "any width", "three layers", "depth")},
     says=r"One rectified unit with $\|w\|\le B$ has complexity at most $B\max\|x_i\|/\sqrt n$, half the linear "
     r"ball's when all inputs agree; two layers with Frobenius norms at most B at most $(2B)^2/\sqrt n$, the exact "
-    r"value being that of a single unit, whatever the width. Each further layer multiplies the bound by 2B.",
+    r"value being that of a single unit, whatever the width. Each further layer multiplies the bound by 2B, and three "
+    r"layers drawn from the balls stay below theirs.",
     needs="inputs in the unit disc",
 )
 def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, Interval(ge=0.1, le=100)] = 1.0):
@@ -179,6 +181,11 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
     second = draw.standard_normal((2000, 3))
     second *= radius / np.linalg.norm(second, axis=1, keepdims=True)
     outputs = np.einsum("ch,chn->cn", second, np.maximum(np.einsum("chk,nk->chn", first, x[0]), 0))
+    # Any networks in the balls bound the complexity from below: drawn ones, and the best single unit passed on.
+    middle = draw.standard_normal((2000, 3, 3))
+    middle *= radius / np.linalg.norm(middle, axis=(1, 2), keepdims=True)
+    hidden = np.maximum(np.einsum("chk,nk->chn", first, x[0]), 0)
+    deep = np.einsum("ch,chn->cn", second, np.maximum(np.einsum("cgh,chn->cgn", middle, hidden), 0))
     same = np.tile([[1.0, 0.0]], (n, 1))
     return {
         "unit": Inequality(unit, np.array([linear_complexity(z, radius) for z in x])),
@@ -191,6 +198,10 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
         "any width": Inequality(
             np.max(signs @ outputs.T, axis=1),
             radius**2 * relu_plane_supremum(x[0], both_signs=True)(signs),
+        ),
+        "three layers": Inequality(
+            np.array([exact_complexity(finite_supremum(deep), n), radius * two[0]]),
+            frobenius_network_complexity(n, 3, radius),
         ),
         "depth": Identity(
             np.array([frobenius_network_complexity(100, layers, radius) for layers in (2, 3, 4)]),
@@ -326,6 +337,7 @@ two_sample_complexity.control("labels of nobody flipped", of="flipped")(
     needs="a positive definite Gram matrix (RBF on the sphere)",
 )
 def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)] = 1.0, trials: Trials = 4000):
+    key, signs = jax.random.split(key)
     draw, n = generator(key), 40
     x = draw.standard_normal((n, 5))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -333,7 +345,7 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
     labels = {"random": draw.choice([-1.0, 1.0], n), "smooth": x[:, 0] * np.sqrt(n / np.sum(x[:, 0] ** 2))}
     radius = {name: np.sqrt(y @ np.linalg.solve(gram * scale, y)) for name, y in labels.items()}
     observed = {
-        name: sampled_complexity(draw, kernel_ball_supremum(gram * scale, r), n, trials).mean()
+        name: sampled_complexity(signs, kernel_ball_supremum(gram * scale, r), n, trials).mean()
         for name, r in radius.items()
     }
     bounds = {name: kernel_label_complexity(gram * scale, y) for name, y in labels.items()}

@@ -14,17 +14,14 @@ from deeptheory.generalization.ridgeless import (
     excess_risk,
     gaussian_bias_variance,
     gaussian_prediction_risk,
-    gradient_descent_filter,
     limiting_bias_variance,
     ols_variance,
     overparameterized_minimum,
-    pseudo_inverse_filter,
-    ridge_filter,
-    spectral_operator,
 )
 from deeptheory.lab import Identity, Law, Positive, Sizes, Trials, assume, claim
 from deeptheory.randomness import generator
-from deeptheory.spectra.marchenko_pastur import draw_entries
+from deeptheory.spectra.entries import draw_entries
+from deeptheory.spectra.filters import gradient_descent_filter, pseudo_inverse_filter, ridge_filter, spectral_operator
 
 SHAPES = ((40, 10), (40, 30), (30, 40), (10, 40))
 """Samples × features of the designs on which the conditional risk is checked, on both sides of the threshold."""
@@ -178,7 +175,7 @@ def descent_curve(pieces):
     ]
     x = alt.X("gamma:Q", title="features per sample γ = p/n").scale(type="log")
     y = alt.Y("value:Q", title="excess risk").scale(type="log", domain=[0.02, 10], clamp=True)
-    color = alt.Color("part:N", title=None).legend(orient="right")
+    color = alt.Color("part:N", title=None)
     curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color, detail="side:N")
     seen = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=60)
     return curves + seen.encode(x, y, color)
@@ -315,10 +312,12 @@ def least_squares_variance(
     *,
     trials: Trials = 1200,
     features: Annotated[tuple[int, ...], Interval(ge=1, le=94)] = (10, 30, 50, 70, 90),
-    samples: Annotated[int, Interval(ge=5, le=1000)] = 40,
+    samples: Annotated[int, Interval(ge=32, le=1000)] = 40,
     noise: Positive = 0.5,
+    design: Literal["tall", "wide"] = "tall",
 ):
     draw = generator(key)
+    samples = samples if design == "tall" else 20
     root = draw.standard_normal((30, 30)) / 30**0.5 + np.eye(30)
     covariance, target = root @ root.T, draw.standard_normal(30)
     designs = draw.standard_normal((8, samples, 30)) @ root.T
@@ -351,5 +350,5 @@ def limit_at_finite_size(evidence):
 
 
 least_squares_variance.control(
-    "more features than samples, with the pseudo-inverse", erratum="L13.4", of="formula", samples=20, trials=8
+    "more features than samples, with the pseudo-inverse", erratum="L13.4", of="formula", design="wide", trials=8
 )

@@ -171,7 +171,7 @@ def uniform_convergence_is_vacuous(
 
 
 @uniform_convergence_is_vacuous.control(
-    "the classifiers that spoil the class have a terrible true error", erratum="H9.3", of="true error"
+    "the classifiers that spoil the class have a terrible true error", of="true error"
 )
 def terrible_true_error(evidence):
     return replace(evidence, predicted=np.full(2, 0.5))

@@ -8,12 +8,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.generalization.polynomials import legendre_features, monomial_features, monomials_in_legendre
-from deeptheory.generalization.ridgeless import (
-    bias_variance_of_operator,
-    pseudo_inverse_filter,
-    ridge_filter,
-    spectral_operator,
-)
+from deeptheory.generalization.ridgeless import bias_variance_of_operator
 from deeptheory.generalization.risks import (
     LinearProblem,
     all_counts,
@@ -31,6 +26,7 @@ from deeptheory.generalization.risks import (
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Sizes, Trials, claim
 from deeptheory.randomness import generator
+from deeptheory.spectra.filters import pseudo_inverse_filter, ridge_filter, spectral_operator
 
 
 @claim(

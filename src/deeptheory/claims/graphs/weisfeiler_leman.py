@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Annotated, Literal
 
 import networkx as nx
@@ -38,6 +39,10 @@ def cut_labels(graphs):
     return {(i, v): blocks > 1 for i, graph in enumerate(graphs) for v, blocks in block_counts(graph).items()}
 
 
+# What a node of a graph with six nodes may see: up to five neighbours with up to five colours.
+MULTISETS = [each for size in range(6) for each in combinations_with_replacement(range(1, 6), size)]
+
+
 def numbered(names):
     """Names replaced by their order of first appearance: equal lists of numbers are equal partitions."""
     order = {}
@@ -45,11 +50,12 @@ def numbered(names):
 
 
 @claim(
-    items={"H3.6": ("search", "tie", "trees", "unrolled", "pair")},
+    items={"H3.6": ("search", "two", "tie", "trees", "unrolled", "pair", "sums")},
     says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two triangles "
     "joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes only these two "
     "are so confused, and with up to five nodes none. Nodes share a colour after k rounds exactly when their "
-    "neighbourhoods unroll to the same tree of depth k.",
+    "neighbourhoods unroll to the same tree of depth k. Sums tell all multisets of up to five colours apart once "
+    "colour c is written as $6^c$.",
     needs="nodes carry no features and see the multiset of their neighbours",
 )
 def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
@@ -62,8 +68,12 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
         nodes = mixed_colours(node_colours(small, colouring), cut_labels(small))
         missed.append([len(edges), len(nodes)])
 
-    blind = edge_colours(graphs, colour_refinement(graphs))
-    found = next(iter(mixed_colours(blind, bridge_labels(graphs)).values()))
+    colouring = colour_refinement(graphs)
+    by_edge, by_node = edge_colours(graphs, colouring), node_colours(graphs, colouring)
+    mixed, mixed_nodes = mixed_colours(by_edge, bridge_labels(graphs)), mixed_colours(by_node, cut_labels(graphs))
+    confused = {i for (i, _), colour in by_edge.items() if colour in mixed}
+    confused_nodes = {i for (i, _), colour in by_node.items() if colour in mixed_nodes}
+    found = next(iter(mixed.values()))
     pair = [graphs[found[has_bridge][0]] for has_bridge in (True, False)]
     colours = [sorted(each.values()) for each in colour_refinement(pair, distance=DISTANCES[sees]).colours]
     trees = [sorted(str(computation_tree(graph, v, 6)) for v in graph) for graph in pair]
@@ -84,6 +94,7 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
                 "colours that mix": ["bridges and other edges", "cut and other nodes"],
             },
         ),
+        "two": Exact([len(confused), len(confused_nodes), len(confused | confused_nodes)], [2, 2, 2]),
         "tie": Exact(*colours, along={"node": np.arange(6)}),
         "trees": Exact(*trees, along={"node": np.arange(6)}),
         "unrolled": Exact([numbered(each) for each in unrolled[::2]], [numbered(each) for each in unrolled[1::2]]),
@@ -94,12 +105,18 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
             violated=trees[0] == trees[1] and counts[0] > counts[1],
             how="bridges of two graphs whose nodes unroll to the same trees",
         ),
+        "sums": Exact(len({sum(6**colour for colour in each) for each in MULTISETS}), len(MULTISETS)),
     }
 
 
 @colour_refinement_misses_bridges.control("injective sums find every bridge, as printed", erratum="H3.6", of="search")
 def nothing_missed(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
+
+
+@colour_refinement_misses_bridges.control("plain sums tell multisets apart, as printed", erratum="H3.6", of="sums")
+def plain_sums(evidence):
+    return replace(evidence, left=len({sum(each) for each in MULTISETS}))
 
 
 colour_refinement_misses_bridges.control(
@@ -110,6 +127,7 @@ colour_refinement_misses_bridges.control("the pair ties for resistance distances
 
 @colour_refinement_misses_bridges.figure
 def confused_pair(pieces):
+    """Two graphs that colour refinement cannot tell apart: one has a bridge, the other none."""
     import altair as alt
     import pandas as pd
 

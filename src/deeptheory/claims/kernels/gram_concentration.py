@@ -8,6 +8,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy.stats import binom
 
+from deeptheory.generalization.rademacher import ball_supremum, exact_complexity
 from deeptheory.kernels.first_layer import (
     first_layer_coefficient,
     first_layer_gram,
@@ -23,7 +24,6 @@ from deeptheory.kernels.lazy_bounds import (
     sampled_gram_deviation,
     width_for_least_eigenvalue,
 )
-from deeptheory.kernels.teachers import kernel_rademacher
 from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Law, Reals, Trials, claim
 from deeptheory.randomness import generator
 
@@ -31,6 +31,11 @@ from deeptheory.randomness import generator
 def unit_inputs(draw, count, dimension):
     x = draw.standard_normal((count, dimension))
     return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def unit_ball_complexity(matrices):
+    """Rademacher complexity of the maps ⟨·, V⟩ over ‖V‖_F ≤ 1 on matrices given as rows, over all signs."""
+    return exact_complexity(ball_supremum(matrices), len(matrices))
 
 
 @claim(
@@ -59,8 +64,8 @@ def entries_of_the_gram_matrix_concentrate(
     entries: Literal["of the matrix", "of a row"] = "of the matrix",
 ):
     count = samples if entries == "of the matrix" else np.sqrt(samples)
-    twice = 1.0 if sides == "two" else 2.0
-    allowed = np.asarray(entry_tolerance(width, count, twice * failure, spread=spread))
+    tolerance = entry_tolerance(width, count, failure, spread=spread, sides=2 if sides == "two" else 1)
+    allowed = np.asarray(tolerance)
     allowed = allowed / np.maximum(np.abs(np.cos(angle)), 1e-12)
     share = (np.pi - angle) / (2 * np.pi)
     # The number of neurons active on both inputs is binomial; its two tails, exactly.
@@ -135,11 +140,11 @@ def sampled_gram_matrix_concentrates(
     largest = 1.5**2 * np.sum(parallel**2)
     norms = np.linalg.norm(terms, axis=(2, 3))
     flat = terms.reshape(50, 8, -1)
-    complexity = np.array([kernel_rademacher(each @ each.T) for each in flat])
+    complexity = np.array([unit_ball_complexity(each) for each in flat])
     # Neurons that see one input each have orthogonal terms; equal ones have equal norms.
     alone = np.eye(6)[:, :, None] * unit_inputs(draw, 6, 4)
     alone = (alone @ np.swapaxes(alone, 1, 2)).reshape(6, -1)
-    exact = kernel_rademacher(np.array([[largest**2]]))
+    exact = unit_ball_complexity(np.array([[largest]]))
     # Equal terms add up like a random walk, whose mean distance after eight steps is a binomial sum.
     walk = np.abs(2 * np.arange(9) - 8) @ binom.pmf(np.arange(9), 8, 0.5)
     n, delta = np.meshgrid([2, 3, 10, 1000], [0.5, 0.1, 1e-3, 1e-9])
@@ -159,7 +164,7 @@ def sampled_gram_matrix_concentrates(
             }
         ),
         "attained": Identity(
-            np.array([kernel_rademacher(alone @ alone.T), exact, kernel_rademacher(np.full((8, 8), largest**2))]),
+            np.array([unit_ball_complexity(alone), exact, unit_ball_complexity(np.full((8, 1), largest))]),
             np.array([1 / np.sqrt(6), largest, largest * walk / 8]),
             size=8.0,
         ),

@@ -9,13 +9,12 @@ import numpy as np
 from annotated_types import Interval
 from scipy.integrate import quad, solve_ivp
 
+from deeptheory.generalization.concentration import bernoulli_proxy
+from deeptheory.generalization.sub_exponential import bounded_variance_proxy, variance_proxy
 from deeptheory.kernels.inequalities import (
-    bounded_variance_proxy,
     gronwall_bound,
     random_normal_matrix,
     spectral_matching,
-    sub_gaussian_variance,
-    two_point_variance_proxy,
 )
 from deeptheory.lab import Identity, Inequality, claim
 from deeptheory.randomness import generator
@@ -165,20 +164,20 @@ def uniform(rate):
     r"$(b-a)^2/4$ for $Y=Z-\mathbb EZ$ with $Z$ in $[a,b]$; the fair coin on the two ends attains it.",
     needs="a centred variable Y",
 )
-def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=5, le=500)] = 60.0):
+def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=10, le=500)] = 60.0):
     rates = np.concatenate([-np.geomspace(0.01, reach, 60)[::-1], np.geomspace(0.01, reach, 60)])
     laws = {
         "sign": (lambda rate: abs(rate) + log((1 + np.exp(-2 * abs(rate))) / 2), 1.0, 1.0),
         "Gaussian": (lambda rate: 0.49 * rate**2 / 2, 0.49, 0.49),
         "uniform": (uniform, 1 / 3, 1 / 3),
     }
-    found = [sub_gaussian_variance(law, variance=variance, reach=reach) for law, variance, _ in laws.values()]
+    found = [variance_proxy(law, variance=variance, reach=reach) for law, variance, _ in laws.values()]
     chances = np.array([0.02, 0.1, 0.3, 0.5, 0.8])
-    proxies = np.array([two_point_variance_proxy(p) for p in chances])
-    coins = [sub_gaussian_variance(coin(p), variance=p * (1 - p), reach=reach) for p in chances]
+    proxies = bernoulli_proxy(chances)
+    coins = [variance_proxy(coin(p), variance=p * (1 - p), reach=reach) for p in chances]
     # Three values in [−1, 2]: of all centred laws there, the two ends alone come closest to Hoeffding's bound.
     three = [
-        sub_gaussian_variance(
+        variance_proxy(
             lambda rate, q=q: float(np.log((1 - q) + q * (2 / 3 * np.exp(-rate) + np.exp(2 * rate) / 3))),
             variance=2 * q,
             reach=20.0,
@@ -186,7 +185,7 @@ def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=5, le=500)] = 
         for q in (0.3, 0.7, 1.0)
     ]
     fair = [
-        sub_gaussian_variance(lambda rate, size=b - a: coin(0.5)(size * rate), variance=float(np.var([a, b])))
+        variance_proxy(lambda rate, size=b - a: coin(0.5)(size * rate), variance=float(np.var([a, b])))
         for a, b in INTERVALS
     ]
     hoeffding = np.array([bounded_variance_proxy(a, b) for a, b in INTERVALS])

@@ -24,7 +24,7 @@ from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, cla
 from deeptheory.optimization.information_exponent import hermite_coefficients
 from deeptheory.randomness import generator
 
-Width = Annotated[int, Interval(ge=4, le=8192)]
+Width = Annotated[int, Interval(ge=4, le=256)]
 Scales = Annotated[tuple[float, ...], Interval(ge=0.01, le=1000.0)]
 COUNT = 4
 
@@ -202,7 +202,11 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
     full=dict(trials=512),
 )
 def gaussian_data_scalings(
-    key, *, trials: Trials = 64, dimensions: Sizes = (80, 320, 1280), widths: Sizes = (16, 64, 256)
+    key,
+    *,
+    trials: Trials = 64,
+    dimensions: Annotated[Sizes, Interval(ge=40, le=100_000)] = (80, 320, 1280),
+    widths: Sizes = (16, 64, 256),
 ):
     keys = jax.random.split(key, 6)
     sizes, samples, rng = np.array(dimensions), (64, 256, 1024), generator(keys[0])
@@ -252,7 +256,7 @@ def printed_dimension(evidence):
     return replace(evidence, exponent=-1.5)
 
 
-@gaussian_data_scalings.control("a bound that does not fall with the width, as printed", of="deviation in width")
+@gaussian_data_scalings.control("a deviation that does not fall with the width", of="deviation in width")
 def printed_width(evidence):
     return replace(evidence, exponent=0.0)
 

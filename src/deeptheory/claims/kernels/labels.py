@@ -11,19 +11,18 @@ from annotated_types import Interval
 from scipy.stats import binom
 
 from deeptheory.data import digits
+from deeptheory.generalization.rademacher import exact_complexity, kernel_ball_supremum
+from deeptheory.generalization.rademacher_bounds import kernel_label_complexity, label_energy
 from deeptheory.kernels.first_layer import (
     first_layer_gram,
     first_layer_limit,
     first_layer_outputs,
-    label_energy,
-    tangent_complexity,
     train_first_layer,
 )
 from deeptheory.kernels.predictions import diagonalize, loss_curve
 from deeptheory.kernels.tangents import kernel_spectrum
 from deeptheory.kernels.teachers import (
     expected_noisy_energy,
-    kernel_rademacher,
     kernel_rademacher_bound,
     risk_bound,
 )
@@ -32,7 +31,12 @@ from deeptheory.randomness import generator
 
 CLASSES = (3, 8)
 STEPS = 12
-Images = Annotated[int, Interval(ge=10, le=500)]
+Images = Annotated[int, Interval(ge=40, le=500)]
+
+
+def unit_ball_complexity(gram):
+    """Rademacher complexity of the unit ball of a kernel, over all signs."""
+    return exact_complexity(kernel_ball_supremum(gram), len(gram))
 
 
 def two_classes(count, part="train"):
@@ -257,7 +261,7 @@ def label_energy_bounds_the_risk(
     jacobian, gram = map(np.asarray, features(draw.standard_normal((40, 4)), draw.choice([-1.0, 1.0], 40), x))
     points = draw.standard_normal((20, 10, 4))
     grams = [np.asarray(first_layer_limit(p / np.linalg.norm(p, axis=1, keepdims=True))) for p in points]
-    sets = np.array([[kernel_rademacher(each), kernel_rademacher_bound(each)] for each in grams]).T
+    sets = np.array([[unit_ball_complexity(each), kernel_rademacher_bound(each)] for each in grams]).T
     # Populations of 300 digits: labels linear in the image, or 1 for a few images and 0 for the rest.
     pool, _ = two_classes(300)
     kernel = np.asarray(first_layer_limit(pool))
@@ -271,13 +275,16 @@ def label_energy_bounds_the_risk(
             own, seen = kernel[np.ix_(chosen, chosen)], labels[chosen]
             outputs = kernel[:, chosen] @ np.linalg.lstsq(own, seen, rcond=None)[0]
             risk = np.minimum(np.abs(outputs - labels), 1).mean()
-            failures[population] += risk > risk_bound(own, seen, failure=failure)
-            printed[population] += risk > tangent_complexity(own, seen)
+            failures[population] += risk > risk_bound(own, seen, delta=failure)
+            printed[population] += risk > kernel_label_complexity(own, seen)
     walk = np.abs(2 * np.arange(11) - 10) @ binom.pmf(np.arange(11), 10, 0.5)
     sphere = grams[0]
     y = draw.choice([-1.0, 1.0], 10)
     direct = np.sqrt(2 * y @ np.linalg.solve(sphere, y) / 10)
-    both = [risk_bound(sphere, y, failure=0.2) - 3 * np.sqrt(np.log(10) / 20), 2**0.5 * tangent_complexity(sphere, y)]
+    both = [
+        risk_bound(sphere, y, delta=0.2) - 3 * np.sqrt(np.log(10) / 20),
+        2**0.5 * kernel_label_complexity(sphere, y),
+    ]
     shortest = np.linalg.lstsq(jacobian, np.arange(1.0, 5.0), rcond=None)[0]
     return {
         "movement": Identity(
@@ -288,8 +295,8 @@ def label_energy_bounds_the_risk(
         ),
         "trained": Limit(np.array(widths), np.array([np.abs(way / root - 1) for way, root in ways]), order=0.5),
         "rademacher": Chain({"by Jensen": (sets[0], sets[1])}),
-        "diagonal": Identity(kernel_rademacher(np.eye(10) / 2), kernel_rademacher_bound(np.eye(10) / 2), size=10.0),
-        "one input": Identity(kernel_rademacher(np.full((10, 10), 0.5)), 0.5**0.5 * walk / 10, size=10.0),
+        "diagonal": Identity(unit_ball_complexity(np.eye(10) / 2), kernel_rademacher_bound(np.eye(10) / 2), size=10.0),
+        "one input": Identity(unit_ball_complexity(np.full((10, 10), 0.5)), 0.5**0.5 * walk / 10, size=10.0),
         "measure": Identity(np.array(both), direct, condition=np.linalg.cond(sphere), size=10.0),
         "coverage": Chance(
             failures, trials, failure, along={"labels": np.array(["linear", "rare"]), "printed": printed}

@@ -8,12 +8,11 @@ import jax
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.generalization.rademacher_bounds import kernel_label_complexity, label_energy
 from deeptheory.kernels.first_layer import (
     first_layer_coefficient,
     first_layer_limit,
     first_layer_series,
-    label_energy,
-    tangent_complexity,
 )
 from deeptheory.kernels.predictions import diagonalize, interpolation, trained
 from deeptheory.kernels.teachers import (
@@ -54,15 +53,15 @@ def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600)
     import mpmath
 
     draw = generator(key)
-    # Nearly parallel inputs would want thousands of terms: ρ^1200 is below rounding for ρ ≤ 0.97.
-    x = unit_inputs(draw, 40, 3)
+    # Nearly parallel inputs would want thousands of terms: only ρ whose powers are below rounding by the last are kept.
+    x, most = unit_inputs(draw, 40, 3), np.finfo(float).eps ** (0.5 / terms)
     cosines = apart(x @ x.T)
-    kept = np.abs(cosines) < 0.97
+    kept = np.abs(cosines) < most
     with mpmath.workdps(40):
         taylor = mpmath.taylor(lambda z: z * (mpmath.pi - mpmath.acos(z)) / (2 * mpmath.pi), 0, 12)
     orders = np.arange(40)
     exact = [factorial(2 * n) / (4**n * factorial(n) ** 2) / (2 * np.pi * (2 * n + 1)) for n in orders.tolist()]
-    z = np.linspace(-0.9, 0.9, 19)[np.arange(19) != 9]
+    z = min(0.9, most) * np.linspace(-1, 1, 19)[np.arange(19) != 9]
     lengths = np.array([100, 200, 400, 800])
     left = 0.5 - np.array([float(first_layer_series(np.array(1.0), terms=int(length))) for length in lengths])
     return {
@@ -125,7 +124,7 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
             labels = power_teacher(x, one, beta[:1], power=1)
             bound = power_energy_bound(one, beta[:1], power=1) / count**0.5
             linear.append(
-                [tangent_complexity(kernel, labels), bound, 2 * 2**0.5 * np.linalg.norm(beta[0]) / count**0.5]
+                [kernel_label_complexity(kernel, labels), bound, 2 * 2**0.5 * np.linalg.norm(beta[0]) / count**0.5]
             )
             powers += [
                 [
@@ -138,7 +137,7 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
     x = unit_inputs(draw, 4, 4)
     x, beta = np.concatenate([x, -x]), draw.standard_normal((1, 4))
     odd = power_teacher(x, one, beta, power=1)
-    energy, whole = label_energy(first_layer_limit(x), odd), tangent_complexity(first_layer_limit(x), odd)
+    energy, whole = label_energy(first_layer_limit(x), odd), kernel_label_complexity(first_layer_limit(x), odd)
     # The cosine −1 of x and −x is off by a few ε, hence their angle by √(8ε) and the kernel by √(8ε)/2π; that changes
     # yᵀH⁻¹y by as many times ‖H⁻¹y‖², and H⁻¹y = ±2X⁻ᵀβ here, since the kernel halves to XXᵀ/2 on odd labels.
     doubt = (8 * np.finfo(float).eps) ** 0.5 / (2 * np.pi) * 2 * np.sum((2 * np.linalg.solve(x[:4].T, beta[0])) ** 2)
@@ -259,7 +258,7 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (40, 80, 160, 320), tria
             points, directions = unit_inputs(draw, count, 4), 1.5 * unit_inputs(draw, 16, 4)
             teachers = [[power_teacher(points, one, each[None], power=p) for each in directions] for p in (1, 2, 4, 3)]
             kernel = np.asarray(first_layer_limit(points))
-            found.append(tangent_complexity(kernel, np.array(teachers)).mean(1))
+            found.append(kernel_label_complexity(kernel, np.array(teachers)).mean(1))
             spread.append(np.trace(np.linalg.inv(kernel)))
         found = np.array(found)
         complexity.append(found[:, :3].mean(1))

@@ -332,7 +332,7 @@ def limit_by_quadrature(x):
 def wide_networks_are_lazy(
     key,
     *,
-    widths: Sizes = (32, 96, 288),
+    widths: Annotated[Sizes, Interval(ge=16, le=100_000)] = (32, 96, 288),
     trials: Trials = 224,
     scaling: Literal["tangent", "mean field"] = "tangent",
 ):
@@ -388,7 +388,7 @@ def laziness_against_width(pieces):
     import altair as alt
 
     names = {
-        "gap": "largest |f − f_lin|",
+        "gap": "largest distance from the linearized path",
         "drift": "change of the kernel",
         "displacement": "way of the parameters",
         "regression": "distance from the limit",
@@ -403,7 +403,7 @@ def laziness_against_width(pieces):
             lines.append({"width": float(width), "value": float(centre * width**rate.exponent), "what": name})
     x = alt.X("width:Q", title="width").scale(type="log")
     y = alt.Y("value:Q", title="mean over networks").scale(type="log")
-    color = alt.Color("what:N", title=None).legend(orient="right")
+    color = alt.Color("what:N", title=None)
     seen = (
         alt.Chart(alt.Data(values=points), width=420, height=280).mark_point(filled=True, size=60).encode(x, y, color)
     )

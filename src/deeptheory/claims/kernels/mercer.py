@@ -44,8 +44,8 @@ ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf()), "cosine": (ja
 )
 def mercer_expansion(
     *,
-    width: Annotated[float, Interval(ge=0.5, le=3.0)] = 0.8,
-    deviation: Annotated[float, Interval(ge=0.5, le=2.0)] = 1.3,
+    width: Annotated[float, Interval(ge=0.75, le=3.0)] = 0.8,
+    deviation: Annotated[float, Interval(ge=0.5, le=1.4)] = 1.3,
 ):
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)
     nodes, weights = deviation * nodes, weights / weights.sum()

@@ -106,7 +106,11 @@ def zeros_and_ones():
     full=dict(trials=32, width=1024),
 )
 def wide_networks_fit_random_labels(
-    key, *, trials: Trials = 10, width: Width = 256, images: Literal["different", "one twice"] = "different"
+    key,
+    *,
+    trials: Trials = 10,
+    width: Annotated[int, Interval(ge=128, le=8192)] = 256,
+    images: Literal["different", "one twice"] = "different",
 ):
     x, true = zeros_and_ones()
     if images == "one twice":

@@ -168,7 +168,7 @@ def from_zero(evidence):
     return replace(evidence, left=evidence.left - evidence.left[:, :1])
 
 
-@random_features_in_training.control("each mode of the loss decays like e^{−λt}", of="loss")
+@random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss")
 def half_the_rate(evidence):
     # Times double, so half the rate is the prediction for the time before.
     return replace(evidence, left=evidence.left[:-1], right=evidence.right[1:])
@@ -247,7 +247,7 @@ def upward(evidence):
     return replace(evidence, predicted=evidence.predicted / 2)
 
 
-@gaussian_process_paths.control("correlation e^{−h²/s²}", of="correlation")
+@gaussian_process_paths.control("correlation $e^{-h^2/s^2}$", of="correlation")
 def without_half(evidence):
     return replace(evidence, predicted=evidence.predicted**2)
 

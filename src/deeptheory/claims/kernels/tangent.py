@@ -75,7 +75,7 @@ def kurtosis_by_counting(hidden_widths):
         "J8.9": ("kurtosis", "moments", "Gaussian given the norm"),
     },
     says=r"In a ReLU network with $c_\sigma=2$ every layer keeps $\mathbb E\|g^{(h)}(x)\|^2=\|x\|^2$ exactly, at any "
-    r"width, and the output, Gaussian of that variance given the last hidden layer, has kurtosis exactly "
+    r"width, and the output, Gaussian of variance $\|g^{(L)}(x)\|^2$ given the last hidden layer, has kurtosis exactly "
     r"$3\prod_h(1+5/n_h)$: squared norms are multiplied by $\frac2{n_h}\chi^2$ with Bin$(n_h,\frac12)$ degrees of "
     r"freedom. It becomes Gaussian like 1/width.",
     needs="no biases; standard normal weights",
@@ -184,12 +184,12 @@ def first_layer(evidence):
     return replace(evidence, predicted=limits_of(lambda first, second, layer: first.nngp))
 
 
-@expected_kernels.control("the recursion without its base case, started at zero", erratum="L7.18", of="tangent")
+@expected_kernels.control("the recursion without its base case, started at zero", of="tangent")
 def no_base_case(evidence):
     return replace(evidence, predicted=limits_of(lambda first, second, layer: second.nngp))
 
 
-@expected_kernels.control("a last slope factor from the recursion instead of 1", erratum="A9.23", of="tangent")
+@expected_kernels.control("a last slope factor from the recursion instead of 1", of="tangent")
 def one_slope_more(evidence):
     def change(first, second, layer):
         own = jnp.diag(second.nngp)
@@ -252,7 +252,7 @@ def covariance_for_tangent(evidence):
     return replace(evidence, predicted=angles(np.asarray(wide_limit(INPUTS, hidden_layers=2, **HE).nngp)))
 
 
-@kernels_of_deep_networks.control("without the layer that the missing base case drops", erratum="L7.18", of="diagonal")
+@kernels_of_deep_networks.control("without the layer that the missing base case drops", of="diagonal")
 def two_layers(evidence):
     return replace(evidence, predicted=2.0)
 

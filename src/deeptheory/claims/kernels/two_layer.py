@@ -269,7 +269,7 @@ def extremal(step, small):
 @claim(
     items={"A9.7": ("bounds", "farthest", "movement"), "A9.8": ("bounds", "largest drift", "signs", "one sign")},
     says=r"While all $|u_i-y_i|\le C$, no weight vector moves farther than $Ctn/\sqrt m$, no entry of the kernel by "
-    r"more than $2\max|\sigma''|$ times that, and $\|H(t)-H(0)\|_2$ by more than n times an entry: order "
+    r"more than $2\max|\sigma''|$ times that, nor $\|H(t)-H(0)\|_2$ by more than n times an entry: order "
     r"$tn^2/\sqrt m$. All three are attained. At fixed n and t the farthest weight moves like $m^{-1/2}$, the kernel "
     r"like $m^{-1/2}$ when all $a_r$ are equal, but only like $1/m$ under random signs.",
     needs=r"unit inputs, $|\sigma'|\le1$; labels within O(1) of the outputs at the start",

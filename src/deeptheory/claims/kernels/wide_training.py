@@ -229,8 +229,8 @@ def band(pieces):
     limit = alt.Chart(alt.Data(values=rows), width=460, height=280)
     area = limit.mark_area(opacity=0.25).encode(x, alt.Y("low:Q", title="output"), alt.Y2("high:Q"))
     mean = limit.mark_line(strokeWidth=3).encode(x, alt.Y("mean:Q", title="output"))
-    each = alt.Chart(alt.Data(values=paths)).mark_line(strokeWidth=0.6, color="purple", opacity=0.6)
-    data = alt.Chart(alt.Data(values=known)).mark_point(filled=True, size=90, color="black", opacity=1)
+    each = alt.Chart(alt.Data(values=paths)).mark_line(strokeWidth=0.6, color="#8C6BB1", opacity=0.6)
+    data = alt.Chart(alt.Data(values=known)).mark_point(filled=True, size=90, color="#1D1F23", opacity=1)
     return area + each.encode(x, alt.Y("output:Q"), detail="network:N") + mean + data.encode(x, alt.Y("y:Q"))
 
 

@@ -309,6 +309,7 @@ def any_size(evidence):
 
 @depth_separation.figure
 def attained_and_certified(pieces):
+    """Distances to the sawtooth: reached by a network of so many pieces, and certified for all; dashed, 1/32."""
     import altair as alt
 
     found = pieces["certificate"]

@@ -54,8 +54,8 @@ def edge_of_stability(
     *,
     networks: Count = 4,
     steps: Annotated[int, Interval(ge=400, le=20_000)] = 1000,
-    width: Annotated[int, Interval(ge=2, le=256)] = 24,
-    samples: Annotated[int, Interval(ge=2, le=2000)] = 64,
+    width: Annotated[int, Interval(ge=16, le=256)] = 24,
+    samples: Annotated[int, Interval(ge=48, le=2000)] = 64,
     step_sizes: Annotated[tuple[float, ...], Interval(ge=1e-4, le=0.45)] = (0.2, 0.3, 0.4),
 ):
     random, hidden, sizes = generator(key), (width, width), np.asarray(step_sizes)

@@ -260,8 +260,8 @@ def printed_bound(evidence):
 
 @claim(
     items={"L5.13": ""},
-    says=r"On a $\mu$-strongly convex $L$-smooth function each step shrinks the distance to the minimizer by at least "
-    r"$\max(|1-\eta\mu|,|1-\eta L|)$, so for $\eta\le1/L$: $\|x_k-x^*\|^2\le(1-\eta\mu)^k\|x_0-x^*\|^2$ and "
+    says=r"On a $\mu$-strongly convex $L$-smooth function each step multiplies the distance to the minimizer by at "
+    r"most $\max(|1-\eta\mu|,|1-\eta L|)$, so for $\eta\le1/L$: $\|x_k-x^*\|^2\le(1-\eta\mu)^k\|x_0-x^*\|^2$ and "
     r"$f(x_k)-f^*\le\frac L2(1-\eta\mu)^k\|x_0-x^*\|^2$.",
     needs="curvature between μ and L; η ≤ 1/L",
     over=dict(

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 from annotated_types import Interval
 
-from deeptheory.lab import Exact, Identity, claim
+from deeptheory.lab import Exact, Identity, assume, claim
 from deeptheory.optimization.least_squares import (
     descent_iterate,
     descent_residual,
@@ -122,11 +122,13 @@ def unique_solution(evidence):
 def least_squares_descent(
     key, *, rows: Rows = 10, columns: Columns = 25, steps: Annotated[int, Interval(ge=200, le=100_000)] = 6000
 ):
+    assume(rows < columns, "more columns than rows")
     draw = generator(key)
     design, labels = draw.standard_normal((rows, columns)), draw.standard_normal(rows)
     starts = np.stack([np.zeros(columns), draw.standard_normal(columns)])
     largest = np.linalg.norm(design, 2) ** 2
     condition = np.linalg.cond(design)
+    assume(steps > 40 * condition**2, "enough steps for the slowest direction to arrive")
     iterates, predicted, rest, rests = [], [], [], []
     for start in starts:
         for share in (0.9, 1.9):

@@ -191,9 +191,7 @@ def without_sample_size(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-@residual_limit_follows_from_the_duals.control(
-    "a step size η = 0.1 in the flow, as printed", erratum="L11.9", of="limit"
-)
+@residual_limit_follows_from_the_duals.control("a step size of 0.1 in the flow", of="limit")
 def with_step_size(evidence):
     return replace(evidence, right=evidence.right / 0.1)
 

@@ -89,8 +89,8 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     items={"A7.6": ("escape", "stays", "waits"), "A7.11": "localize"},
     says=r"At a strict saddle with $\lambda_{\min}$ just below $-\sqrt{\rho\epsilon}$, gradient descent on the stable "
     r"manifold never comes to an $\epsilon$-second-order stationary point. Perturbed from a ball of radius $\epsilon$ "
-    r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does; and between perturbations no run "
-    r"strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
+    r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does in at least 95 % of runs; and between "
+    r"perturbations no run strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
     needs="η = 1/ℓ, r = ε, T = 4ℓ/√(ρε); the constants in front of r and T are ours",
     full=dict(trials=500, dimension=20, steps=500),
 )

@@ -18,6 +18,7 @@ from deeptheory.robustness.smoothing import (
     certified_radius,
     certify,
     clopper_pearson_lower,
+    clopper_pearson_upper,
     halfspace_probability,
     smoothed_field,
     smoothed_probability_bound,
@@ -98,7 +99,7 @@ def smoothing_stability(edges, shift, *, noise: Literal["gaussian", "ball"] = "g
 
 
 smoothing_stability.control("noise uniform on the ball of radius β√d, said to be very close", noise="ball")
-smoothing_stability.control("tightened a bit, as the text says it can be", erratum="A18.12", saving=0.98)
+smoothing_stability.control("tightened a bit with nothing more known, as printed", erratum="A18.12", saving=0.98)
 
 
 @claim(
@@ -141,7 +142,7 @@ def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Inte
         lower[t] = smoothed_probability_bound(
             clopper_pearson_lower(int(counts[0][label]), samples, 1e-9), float(np.linalg.norm(move)), 1.0
         )
-        upper[t] = 1 - clopper_pearson_lower(samples - int(counts[1][label]), samples, 1e-9)
+        upper[t] = clopper_pearson_upper(int(counts[1][label]), samples, 1e-9)
     here = halfspace_probability(WEIGHTS, BIAS, POINT, 0.5)
     moved = np.array([halfspace_probability(WEIGHTS, BIAS, POINT - s * WEIGHTS / 5, 0.5) for s in (0.1, 0.5, 1.0)])
     attained = smoothed_probability_bound(here, np.array([0.1, 0.5, 1.0]), 0.5)
@@ -197,7 +198,7 @@ def certificate_coverage(
             for j in range(2)
         )
         level = alpha if limit == "confidence" else 0.5
-        label, radius = certify(select if choosing == "separate" else count, count, beta=1.0, alpha=level)
+        label, radius = certify(select if choosing == "separate" else count, count, beta=1.0, delta=level)
         failures[i] = np.sum((label == 0) | ((label == 1) & (radius > margin)))
     p, n = np.meshgrid(np.linspace(0.005, 0.995, 199), [10, 30, 100, 300])
     exact = [certificate_failure_probability(row, int(size[0]), alpha) for row, size in zip(p, n, strict=True)]

@@ -9,18 +9,14 @@ import numpy as np
 
 from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim
 from deeptheory.randomness import generator
+from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.free_convolution import (
     free_additive_moments,
     free_additive_stieltjes,
     free_multiplicative_moments,
     free_multiplicative_stieltjes,
 )
-from deeptheory.spectra.marchenko_pastur import (
-    draw_entries,
-    marchenko_pastur_edges,
-    marchenko_pastur_moment,
-    sample_covariance_eigenvalues,
-)
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_moment
 from deeptheory.spectra.self_consistent import (
     general_edges,
     general_moment,
@@ -42,6 +38,7 @@ from deeptheory.spectra.spectral_measure import (
     covariance_error_limit,
     empirical_cdf,
     linear_statistic,
+    sample_covariance_eigenvalues,
 )
 from deeptheory.spectra.stieltjes import inverted_density, marchenko_pastur_stieltjes, stieltjes_transform
 

@@ -10,19 +10,18 @@ from annotated_types import Interval
 
 from deeptheory.lab import Exact, Identity, Law, Limit, Sizes, Trials, assume, claim
 from deeptheory.randomness import generator
+from deeptheory.spectra.entries import draw_entries, expected_spectral_moment
 from deeptheory.spectra.marchenko_pastur import (
     BLOCK,
-    draw_entries,
-    expected_spectral_moment,
     marchenko_pastur_atom,
     marchenko_pastur_cdf,
     marchenko_pastur_edges,
     marchenko_pastur_moment,
     marchenko_pastur_pdf,
     marchenko_pastur_quantile,
-    sample_covariance_eigenvalues,
     spectral_distance,
 )
+from deeptheory.spectra.spectral_measure import sample_covariance_eigenvalues
 
 CASES = ((0.5, "gaussian"), (0.5, "rademacher"), (2.0, "uniform"), (4.0, "gaussian"))
 """Samples over dimension, M/N, with a law of the entries. M/N is the α of jagannath Thm 6.6; the ratio of its
@@ -45,7 +44,7 @@ def finite_moments(sizes):
 
 
 @claim(
-    items={"J6.4": ("mass", "moments", "distribution")},
+    items={"J6.4": ("mass", "moments", "distribution", "quantiles")},
     says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, and "
     r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. The closed form of its distribution "
     "function is the integral of that density, down to the lower edge, and the quantiles invert it.",

@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim
 from deeptheory.randomness import generator
-from deeptheory.spectra.marchenko_pastur import draw_entries, entry_moment, sample_covariance_eigenvalues
+from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
 from deeptheory.spectra.resolvent import (
     azuma_tail,
@@ -21,6 +21,7 @@ from deeptheory.spectra.resolvent import (
     resolvent,
     transform_variance_bound,
 )
+from deeptheory.spectra.spectral_measure import sample_covariance_eigenvalues
 from deeptheory.spectra.stieltjes import marchenko_pastur_equation, marchenko_pastur_stieltjes, stieltjes_transform
 
 Z = 1 + 0.5j
@@ -329,6 +330,7 @@ def over_all_samples(evidence):
 
 @marchenko_pastur_proof.figure
 def errors_beside_bounds(pieces):
+    """Each step's error and its bound (dashed), means over matrices, and the rounding of the two identities."""
     import altair as alt
 
     sizes = np.asarray(pieces["steps"].along["size"])
@@ -343,9 +345,9 @@ def errors_beside_bounds(pieces):
             rows.append({"N": int(size), "value": max(float(value), 1e-17), "step": name, "curve": "error"})
     for name in ("limit", "quadratic forms"):
         for size, value in zip(sizes, np.asarray(pieces[name].y).mean(1), strict=True):
-            label = {"limit": "S_N − S in the end", "quadratic forms": "quadratic form, mean over samples"}[name]
+            label = {"limit": "Sₙ − S in the end", "quadratic forms": "quadratic form, mean over samples"}[name]
             rows.append({"N": int(size), "value": float(value), "step": label, "curve": "error"})
-    exact = ("trace identity", "Sherman–Morrison")
+    exact, steps = ("trace identity", "Sherman–Morrison"), list(dict.fromkeys(row["step"] for row in rows))
     dashes = alt.Scale(domain=["error", "its bound"], range=[[1, 0], [4, 3]])
 
     def panel(kept, height, title):
@@ -355,8 +357,8 @@ def errors_beside_bounds(pieces):
             .encode(
                 x=alt.X("N:Q", scale=alt.Scale(type="log", nice=False), title="dimension N"),
                 y=alt.Y("value:Q", scale=alt.Scale(type="log"), title=title),
-                color=alt.Color("step:N", title="step of the proof"),
-                strokeDash=alt.StrokeDash("curve:N", scale=dashes, title=None),
+                color=alt.Color("step:N", title="step of the proof", scale=alt.Scale(domain=steps)),
+                strokeDash=alt.StrokeDash("curve:N", scale=dashes, legend=None),
             )
         )
 

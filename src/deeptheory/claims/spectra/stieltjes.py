@@ -10,17 +10,21 @@ from annotated_types import Interval
 
 from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim
 from deeptheory.randomness import generator
+from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import (
-    draw_entries,
     marchenko_pastur_atom,
     marchenko_pastur_cdf,
     marchenko_pastur_edges,
     marchenko_pastur_pdf,
-    sample_covariance_eigenvalues,
     spectral_distance,
 )
 from deeptheory.spectra.resolvent import contour_function, contour_weight, resolvent, spectral_function
-from deeptheory.spectra.spectral_measure import empirical_cdf, escaping_mass, linear_statistic
+from deeptheory.spectra.spectral_measure import (
+    empirical_cdf,
+    escaping_mass,
+    linear_statistic,
+    sample_covariance_eigenvalues,
+)
 from deeptheory.spectra.stieltjes import (
     inverted_density,
     inverted_mass,

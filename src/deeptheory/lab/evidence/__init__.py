@@ -2,11 +2,12 @@
 
 from deeptheory.lab.evidence.asymptotic import Bounded, Limit, Rate
 from deeptheory.lab.evidence.base import LEVEL, RESOLUTION, Evidence, Judgement, Verdict, decode, encode
-from deeptheory.lab.evidence.deterministic import Chain, Counterexample, Exact, Identity, Inequality, Printed
+from deeptheory.lab.evidence.deterministic import NEVER, Chain, Counterexample, Exact, Identity, Inequality, Printed
 from deeptheory.lab.evidence.statistical import Chance, Distribution, Law, Share, Trend
 
 __all__ = [
     "LEVEL",
+    "NEVER",
     "RESOLUTION",
     "Bounded",
     "Chain",

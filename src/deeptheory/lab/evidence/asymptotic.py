@@ -9,6 +9,7 @@ import numpy as np
 
 from deeptheory.lab.evidence import intervals
 from deeptheory.lab.evidence.base import Evidence, Judgement, grouped, kind, static
+from deeptheory.lab.evidence.saying import measured, power
 
 __all__ = ["Bounded", "Limit", "Rate"]
 
@@ -92,7 +93,8 @@ class Rate(_Exponents):
         slope, width, slopes = measured_exponent(self.x, self.y, level)
         noisy = np.ndim(self.y) == 2
         deviation = abs(slope - self.exponent)
-        shown = f"exponent {slope:.3f}" + (f" ± {width:.2g}" if noisy else "") + f", {self.exponent:g} predicted"
+        seen = measured(slope, width, 0.0)[0] if noisy else f"{slope:.3f}"
+        shown = f"exponent {seen}, {power(self.exponent)} predicted"
         judged = Judgement("refuted", shown, self.strength, deviation + width, statistical=noisy)
         if deviation - width > self.resolution:
             heading = slope if noisy else extrapolated(slopes)
@@ -123,9 +125,8 @@ class Limit(_Exponents):
         slope, width, slopes = measured_exponent(self.x, self.y, level)
         noisy = np.ndim(self.y) == 2
         above = slope + self.order
-        shown = (
-            f"distances fall like size^{slope:.3f}" + (f" ± {width:.2g}" if noisy else "") + f", order {self.order:g}"
-        )
+        seen = measured(slope, width, 0.0)[0] if noisy else f"{slope:.3f}"
+        shown = f"distances fall like size to the power {seen}, order {power(self.order)} stated"
         judged = Judgement("refuted", shown, self.strength, self.resolution, statistical=noisy)
         if above - width > self.resolution:
             heading = slope if noisy else extrapolated(slopes)

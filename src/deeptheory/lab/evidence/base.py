@@ -121,13 +121,6 @@ def numbers(evidence: Evidence) -> dict[str, np.ndarray]:
     return found
 
 
-def percent(value: float) -> str:
-    """A relative size in words: 3.1 %, 0.02 %, 4e-12."""
-    if value >= 9.95:
-        return f"a factor {value:.3g}"
-    return f"{100 * value:.{3 if value >= 0.1 else 2}g} %" if value >= 5e-5 else f"{value:.1g}"
-
-
 # Into and out of the store -------------------------------------------------------------------------------------------
 
 

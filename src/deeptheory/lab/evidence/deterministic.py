@@ -12,13 +12,16 @@ from deeptheory.lab.evidence.base import (
     coordinates,
     kind,
     namespace,
-    percent,
     static,
 )
+from deeptheory.lab.evidence.saying import apart, counted, every, percent
 
-__all__ = ["Chain", "Counterexample", "Exact", "Identity", "Inequality", "Printed"]
+__all__ = ["NEVER", "Chain", "Counterexample", "Exact", "Identity", "Inequality", "Printed"]
 
 ROUNDING = 64 * EPSILON
+
+NEVER = -1e6
+"""Stands for the logarithm of a probability of zero, where evidence must be finite."""
 
 
 @kind
@@ -38,9 +41,12 @@ class Exact(Evidence):
             return Judgement("refuted", f"{left.shape} entries against {right.shape}", self.strength, 0.0)
         differ = np.argwhere(left != right)
         if len(differ) == 0:
-            return Judgement("holds", f"{left.size:,} entries agree", self.strength, 0.0)
+            return Judgement("holds", every(left.size, "entry", "agree"), self.strength, 0.0)
         first = tuple(int(index) for index in differ[0])
-        reason = f"{len(differ):,} of {left.size:,} entries differ, first {left[first]} against {right[first]}"
+        reason = (
+            f"{len(differ):,} of {counted(left.size, 'entry')} differ{'s' if left.size == 1 else ''}, "
+            f"first {left[first]} against {right[first]}"
+        )
         return Judgement("refuted", reason, self.strength, 0.0)
 
     def violation(self) -> Any:
@@ -83,11 +89,11 @@ class Identity(Evidence):
         worst = np.unravel_index(np.argmax(gap / allowed), gap.shape) if gap.ndim else ()
         resolution = float(np.max(allowed / np.maximum(measure, np.finfo(float).tiny)))
         if gap[worst] > allowed[worst]:
-            reason = (
-                f"{left[worst]:.8g} against {right[worst]:.8g}, {gap[worst] / allowed[worst]:.3g} times the allowed gap"
-            )
+            one, other = apart(left[worst], right[worst])
+            reason = f"{one} against {other}, {gap[worst] / allowed[worst]:.3g} times the allowed gap"
             return Judgement("refuted", reason, self.strength, resolution)
-        reason = f"{left.size:,} numbers agree within {percent(float(np.max(gap / np.maximum(measure, 1e-300))))}"
+        largest = float(np.max(gap / np.maximum(measure, 1e-300)))
+        reason = f"{every(left.size, 'number', 'agree')} {f'within {percent(largest)}' if largest else 'exactly'}"
         judged = Judgement("holds", reason, self.strength, resolution)
         if resolution > RESOLUTION:
             return judged.doubted(f"rounding and solver error leave {percent(resolution)} unseen")
@@ -131,21 +137,25 @@ class Inequality(Evidence):
         ratio = np.where(positive, quantity / np.where(bound > 0, bound, 1.0), 0.0)
         return float(np.clip(np.max(ratio), 0.0, 1.0))
 
+    def allowed(self) -> np.ndarray:
+        """How far beyond its bound a quantity may be by rounding, and by the error of a solver."""
+        return ROUNDING * np.asarray(self.measure(), float) + np.asarray(self.error, float)
+
     def verdict(self, level: float) -> Judgement:
         quantity, bound = np.broadcast_arrays(np.asarray(self.quantity, float), np.asarray(self.bound, float))
-        allowed = ROUNDING * np.asarray(self.measure(), float) + np.asarray(self.error, float)
-        beyond = quantity - bound - allowed
+        beyond = quantity - bound - self.allowed()
         tightness = self.tightness()
         resolution = None if tightness is None else 1.0 - tightness
         if np.any(beyond > 0):
             worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
-            reason = f"{quantity[worst]:.6g} exceeds its bound {bound[worst]:.6g}"
+            reason = "{} exceeds its bound {}".format(*apart(quantity[worst], bound[worst]))
             return Judgement("refuted", reason, self.strength, resolution, tightness)
-        strength = f"{self.strength} in {quantity.size:,}"
+        strength = f"{self.strength} in {counted(quantity.size, 'instance')}"
         if tightness is None:
-            return Judgement("holds", f"{quantity.size:,} instances within the bound", strength)
+            return Judgement("holds", f"{every(quantity.size, 'instance', 'stay')} within the bound", strength)
         word = "loose: " if tightness < 0.5 else ""
-        reason = f"{word}the tightest of {quantity.size:,} instances reaches {percent(tightness)} of its bound"
+        which = "the instance" if quantity.size == 1 else f"the tightest of {quantity.size:,} instances"
+        reason = f"{word}{which} reaches {percent(tightness)} of its bound"
         return Judgement("holds", reason, strength, resolution, tightness)
 
     def violation(self) -> Any:
@@ -173,12 +183,12 @@ class Chain(Evidence):
         size = max(np.asarray(small).size for small, _ in self.links.values())
         tight = {name: judgement.tightness for name, judgement in judged.items() if judgement.tightness is not None}
         slackest = min(tight, key=lambda name: tight[name], default=None)
-        reason = f"all {len(judged)} links hold"
+        reason = every(len(judged), "link", "hold")
         if slackest is not None:
-            reason += f"; the slackest, “{slackest}”, reaches {percent(tight[slackest])}"
+            reason += f"; the slackest, “{slackest}”, reaches {percent(tight[slackest])} of its larger side"
         tightness = min(tight.values(), default=None)
         resolution = None if tightness is None else 1.0 - tightness
-        return Judgement("holds", reason, f"{self.strength} in {size:,}", resolution, tightness)
+        return Judgement("holds", reason, f"{self.strength} in {counted(size, 'instance')}", resolution, tightness)
 
     def violation(self) -> Any:
         links = [link.violation() for link in self.inequalities().values()]
@@ -208,10 +218,10 @@ class Printed(Evidence):
         if np.any(beyond > 0):
             worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
             count = int(np.sum(beyond > 0))
-            pair = f"{ours[worst]:.6g} against the printed {printed[worst]:.6g}"
-            reason = f"{count} of {ours.size} entries differ; worst {pair}"
+            pair = "{} against the printed {}".format(*apart(ours[worst], printed[worst]))
+            reason = f"{count} of {counted(ours.size, 'entry')} differ{'s' if ours.size == 1 else ''}; worst {pair}"
             return Judgement("refuted", reason, self.strength, resolution)
-        return Judgement("holds", f"all {ours.size} printed entries reproduced", self.strength, resolution)
+        return Judgement("holds", f"{every(ours.size, 'printed entry', 'agree')}", self.strength, resolution)
 
 
 @kind

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from deeptheory.lab.evidence import intervals
-from deeptheory.lab.evidence.base import RESOLUTION, Evidence, Judgement, coordinates, grouped, kind, percent, static
+from deeptheory.lab.evidence.base import RESOLUTION, Evidence, Judgement, coordinates, grouped, kind, static
+from deeptheory.lab.evidence.saying import measured, percent
 
 __all__ = ["Chance", "Distribution", "Law", "Share", "Trend"]
 
@@ -64,7 +65,7 @@ class Law(Evidence):
         deviation, half = (middle - predicted) / scale, width / scale
         seen = np.abs(deviation) + half
         worst = np.unravel_index(np.argmax(np.abs(deviation) - half), seen.shape) if seen.ndim else ()
-        described = f"{middle[worst]:.5g} ± {width[worst]:.2g} observed, {predicted[worst]:.5g} predicted"
+        described = "{} observed, {} predicted".format(*measured(middle[worst], width[worst], predicted[worst]))
         allowed = 0.0 if self.exact else self.resolution
         resolution = float(np.max(seen))
         judged = Judgement("refuted", described, self.strength, resolution, statistical=True)
@@ -97,15 +98,15 @@ class Chance(Evidence):
     def verdict(self, level: float) -> Judgement:
         failures, at_most = np.broadcast_arrays(np.asarray(self.failures, float), np.asarray(self.at_most, float))
         low, high = intervals.binomial(failures, np.asarray(self.trials), level / failures.size)
-        resolution = float(np.max(high / at_most)) - 1
+        reach = float(np.max(high / at_most))  # the largest share of the promise that the trials leave possible
         worst = np.unravel_index(np.argmax(failures / at_most), failures.shape) if failures.ndim else ()
         reason = f"failure rate in [{low[worst]:.3g}, {high[worst]:.3g}], at most {at_most[worst]:.3g} promised"
-        judged = Judgement("refuted", reason, self.strength, max(resolution, 0.0), statistical=True)
+        judged = Judgement("refuted", reason, self.strength, max(reach - 1, 0.0), reach, statistical=True)
         if np.any(low > at_most):
             return judged
         if np.any(high > self.factor * at_most):
             return judged.doubted(f"too few trials: {reason}")
-        return Judgement("holds", reason, self.strength, max(resolution, 0.0), statistical=True)
+        return replace(judged, verdict="holds")
 
 
 @kind
@@ -192,7 +193,7 @@ class Trend(Evidence):
             return self.inconclusive("the differences do not vary at all")
         middle, _, width = intervals.mean(differences, level / max(middle_size(differences), 1))
         worst = np.unravel_index(np.argmin(middle - width), middle.shape) if middle.ndim else ()
-        reason = f"effect {middle[worst]:.3g} ± {width[worst]:.2g}"
+        reason = f"effect {measured(middle[worst], width[worst], 0.0)[0]}"
         resolution = float(np.max(width / np.maximum(np.abs(middle), 1e-300)))
         judged = Judgement("refuted", reason, self.strength, resolution, statistical=True)
         if np.any(middle + width < 0):

@@ -6,6 +6,7 @@ import numpy as np
 
 from deeptheory.lab.evidence import Bounded, Limit, Rate, intervals
 from deeptheory.lab.evidence.asymptotic import local_exponents
+from deeptheory.lab.evidence.saying import power
 from deeptheory.report.drawings.canvas import (
     OBSERVED,
     PREDICTED,
@@ -25,7 +26,7 @@ from deeptheory.report.drawings.canvas import (
     word,
 )
 from deeptheory.report.drawings.compared import DOT
-from deeptheory.report.drawings.values import finite, rows, spread
+from deeptheory.report.drawings.values import Names, finite, rows, spread
 
 __all__ = ["bounded", "limit", "rate"]
 
@@ -33,25 +34,26 @@ JOINED = {"color": OBSERVED, "strokeWidth": 1.5, "point": {"filled": True, "size
 DASHES = ([6, 3], [2, 2], [8, 3, 2, 3], [4, 4])
 
 
-def rate(piece: Rate, level: float) -> Drawn:
+def rate(piece: Rate, level: float, names: Names) -> Drawn:
     """Log–log values with the predicted slope and its rivals, over the local exponents."""
     rivals = [float(each) for each in piece.rivals]
-    drawn = exponents(piece.x, piece.y, float(piece.exponent), rivals, piece.resolution, level)
+    drawn = exponents(piece.x, piece.y, float(piece.exponent), rivals, piece.resolution, level, names)
     rival = "; dashed, the slopes of its rivals" if rivals else ""
     caption = (
-        f"Observed values on logarithmic axes, with a line of the predicted slope {piece.exponent:g} through the "
-        f"last{rival}. Below: the exponent between neighbouring points, and the band of ±{piece.resolution:g} around "
-        "the prediction."
+        f"Observed values against {names.x} on logarithmic axes, with a line of the predicted slope "
+        f"{power(piece.exponent)} through the last{rival}. Below: the exponent between neighbouring points, and the "
+        f"band of ±{piece.resolution:g} around the prediction."
     )
     return Drawn(drawn, caption)
 
 
-def limit(piece: Limit, level: float) -> Drawn:
+def limit(piece: Limit, level: float, names: Names) -> Drawn:
     """Log–log distances with the slope they must at least have, over the local exponents."""
-    drawn = exponents(piece.x, piece.y, -float(piece.order), [], piece.resolution, level, one_sided=True)
+    names = names._replace(x="size") if names.x == Names().x else names
+    drawn = exponents(piece.x, piece.y, -float(piece.order), [], piece.resolution, level, names, one_sided=True)
     caption = (
-        f"Distances on logarithmic axes; they must fall at least like the line, size^−{piece.order:g}. Below: the "
-        "exponent between neighbouring points, which must end in the grey region."
+        "Distances on logarithmic axes; they must fall at least like the line, size to the power "
+        f"−{power(piece.order)}. Below: the exponent between neighbouring points, which must end in the grey region."
     )
     return Drawn(drawn, caption)
 
@@ -66,7 +68,15 @@ def summarised(y: Any, level: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def exponents(
-    x: Any, y: Any, exponent: float, rivals: list[float], resolution: float, level: float, *, one_sided: bool = False
+    x: Any,
+    y: Any,
+    exponent: float,
+    rivals: list[float],
+    resolution: float,
+    level: float,
+    names: Names,
+    *,
+    one_sided: bool = False,
 ) -> Spec:
     """The two panels that rates and limits share."""
     x = np.asarray(x, float)
@@ -75,10 +85,11 @@ def exponents(
     x, middle, width = x[good], middle[good], width[good]
     if len(x) < 2:
         return text(["an exponent needs positive numbers at two points or more"])
-    slopes = {"predicted": exponent} | {f"exponent {rival:g}".replace("-", "−"): rival for rival in rivals}
+    slopes = {"predicted": exponent} | {f"exponent {power(rival)}".replace("-", "−"): rival for rival in rivals}
     colours = {"observed": OBSERVED, "predicted": PREDICTED} | {name: RIVAL for name in list(slopes)[1:]}
     dashes = {"domain": list(colours), "range": [[1, 0], [1, 0], *(DASHES * 3)[: len(rivals)]]}
-    dashed = word("word", scale=dashes, legend=None)
+    dashed = word("word", scale=dashes, title=None, legend={"symbolType": "stroke", "symbolSize": 300})
+    plain = {**dashed, "legend": None}
     ends = np.asarray([x[0], x[-1]])
     guides = rows(
         x=np.tile(ends, len(slopes)),
@@ -97,7 +108,7 @@ def exponents(
             guides,
             x=above,
             y=number("y", scale=tall),
-            color=by_word("word", colours),
+            color=by_word("word", colours, titled=True),
             strokeDash=dashed,
         ),
         mark("rule", {"color": OBSERVED, "strokeWidth": 2}, x=above, y=number("low", scale=tall), y2={"field": "high"}),
@@ -105,9 +116,9 @@ def exponents(
             "point",
             {**DOT, "size": 60},
             x=above,
-            y=number("y", scale=tall, axis=labels(None, log=tall)),
-            color=by_word("word", colours),
-            tooltip=tips({"x": "x", "y": "y"}),
+            y=number("y", scale=tall, axis=labels(names.value, tall)),
+            color=by_word("word", colours, titled=True),
+            tooltip=tips({"x": names.x, "y": names.value}),
         ),
         height=260,
     )
@@ -118,7 +129,7 @@ def exponents(
     )
     least = shown["domain"][0] if one_sided else exponent - resolution
     rules = rows(slope=list(slopes.values()), word=list(slopes))
-    vertical = number("slope", scale=shown, axis=labels("exponent between neighbours", ticks=4))
+    vertical = number("slope", scale=shown, axis=labels("exponent between neighbours", shown, ticks=4))
     below = panel(
         rows(x=np.sqrt(x[1:] * x[:-1]), slope=local),
         band("y", least, exponent + resolution, shown),
@@ -128,12 +139,12 @@ def exponents(
             rules,
             y=vertical,
             color=by_word("word", colours, legend=False),
-            strokeDash=dashed,
+            strokeDash=plain,
         ),
         mark(
             "line",
             JOINED,
-            x=number("x", axis=labels("x", grid=False, log=across["scale"]), **across),
+            x=number("x", axis=labels(names.x, across["scale"], grid=False), **across),
             y=vertical,
             tooltip=tips({"slope": "local exponent"}),
         ),
@@ -142,7 +153,7 @@ def exponents(
     return stacked(top, below)
 
 
-def bounded(piece: Bounded, level: float) -> Drawn:
+def bounded(piece: Bounded, level: float, names: Names) -> Drawn:
     """The values along x, and how fast their successive differences shrink."""
     x = np.asarray(piece.x, float)
     middle, width = summarised(piece.y, level)
@@ -151,11 +162,11 @@ def bounded(piece: Bounded, level: float) -> Drawn:
     kept = np.isfinite(steps) & (steps > 0)
     alone = noisy or not kept.any()
     across = {"scale": scale(x, log=log, pad=0.03)}
-    labelled = labels("x", grid=False, log=across["scale"])
+    labelled = labels(names.x, across["scale"], grid=False)
     place = number("x", axis=labelled if alone else {"labels": False, "title": None, "grid": False}, **across)
     covered = scale([*(middle - width), *(middle + width), 0.0], log=False)
-    value = {"scale": covered, "axis": labels("value")}
-    tooltip = tips({"x": "x", "y": "value"})
+    value = {"scale": covered, "axis": labels(names.value, covered)}
+    tooltip = tips({"x": names.x, "y": names.value})
     top = panel(
         rows(x=x, y=middle, low=middle - width, high=middle + width),
         mark("rule", {"color": OBSERVED, "strokeWidth": 2}, x=place, y=number("low", **value), y2={"field": "high"}),
@@ -169,7 +180,7 @@ def bounded(piece: Bounded, level: float) -> Drawn:
         return Drawn(top, "Values that stay the same to rounding.")
     heights = scale(steps[kept], log=True)
     guide = rows(x=x[1:], y=steps[kept][0] * 0.7 ** np.arange(len(steps)))
-    vertical = number("y", scale=heights, axis=labels("successive differences", log=heights))
+    vertical = number("y", scale=heights, axis=labels("successive differences", heights))
     across_below = number("x", axis=labelled, **across)
     below = panel(
         rows(x=x[1:][kept], y=steps[kept]),

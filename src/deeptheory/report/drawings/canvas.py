@@ -25,7 +25,8 @@ PREDICTED = "#D55E00"
 RIVAL = "#8C6BB1"
 BAND = "#8A8F98"
 INK = "#1D1F23"
-SERIES = (OBSERVED, PREDICTED, "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
+SERIES = ("#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#8C564B", "#5B6B8C")
+"""Colours of series that share a panel; none of them is that of observation or prediction."""
 
 THEME: Spec = {
     "background": "transparent",
@@ -38,13 +39,16 @@ THEME: Spec = {
         "gridOpacity": 0.22,
         "labelColor": INK,
         "labelFontSize": 12,
+        "labelLimit": 220,
+        "labelOverlap": "greedy",
         "labelPadding": 6,
+        "tickCount": 5,
         "ticks": False,
         "titleColor": INK,
         "titleFontSize": 12.5,
         "titleFontWeight": "normal",
     },
-    "axisX": {"titlePadding": 8, "labelFlush": True},
+    "axisX": {"titlePadding": 8, "labelFlush": False},
     "axisY": {
         "minExtent": 44,
         "titleAlign": "left",
@@ -62,15 +66,17 @@ THEME: Spec = {
         "labelColor": INK,
         "labelFontSize": 12.5,
         "labelLimit": 300,
+        "symbolOpacity": 1,
         "symbolStrokeWidth": 2,
         "offset": 34,  # leaves room for the title of the y axis, which stands above it
         "columnPadding": 18,
     },
+    "mark": {"color": OBSERVED},
     "title": {"anchor": "start", "color": INK, "fontSize": 14, "fontWeight": 600, "offset": 14, "frame": "group"},
     "text": {"color": INK, "fontSize": 12.5},
     "rule": {"color": INK},
     "concat": {"spacing": 30},
-    "range": {"category": list(SERIES)},
+    "range": {"category": [OBSERVED, PREDICTED, *SERIES]},
 }
 
 
@@ -127,7 +133,7 @@ def stacked(*figures: Spec) -> Spec:
     panels = [panel for figure in figures for panel in figure.get("vconcat", [figure])]
     return {
         "vconcat": [{name: value for name, value in panel.items() if name != "params"} for panel in panels],
-        "resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}},
+        "resolve": {"scale": dict.fromkeys(("color", "strokeDash", "x", "y"), "independent")},
         "params": [param for figure in figures for param in figure.get("params", [])],
     }
 
@@ -161,22 +167,70 @@ def scale(values: Any, *, log: bool | None = None, pad: float = 0.05) -> Spec:
     if log:
         room = max((high / low) ** pad, 1.05)
         return {"type": "log", "domain": [plain(low / room), plain(high * room)], "nice": False}
-    room = pad * (high - low) or 0.1 * abs(high) or 1.0
+    # Numbers that differ by rounding only would leave an axis without a second label.
+    room = pad * (high - low) if high - low > 1e-6 * abs(high) else 0.1 * abs(high) or 1.0
     return {"domain": [plain(low - room), plain(high + room)], "nice": False, "zero": False}
 
 
 def labels(
-    title: str | None, *, percent: bool = False, grid: bool = True, ticks: int = 5, log: Spec | None = None
+    title: str | None,
+    scale: Spec,
+    *,
+    percent: bool = False,
+    whole: bool = False,
+    grid: bool = True,
+    ticks: int = 5,
+    least: bool = False,
 ) -> Spec:
-    """A numeric axis; for a logarithmic one give its scale, and it is labelled at round numbers only."""
-    form = ".3~p" if percent else ".4~g"
-    shown = {"title": title or None, "grid": grid, "format": form, "tickCount": ticks, "labelOverlap": "greedy"}
-    return shown | {"values": round_numbers(log["domain"])} if log and log.get("type") == "log" else shown
+    """A numeric axis on a scale; a logarithmic one is labelled at round numbers only.
+
+    `whole` where only whole numbers mean something; `least` where what is smaller stands at the lowest label.
+    """
+    shown = {"title": title or None, "grid": grid, "tickCount": ticks}
+    if scale.get("type") == "log":
+        values = round_numbers(scale["domain"])
+        named = [tens(value) for value in values]
+        if least:
+            lowest = next(place for place, value in enumerate(values) if value >= scale["domain"][0])
+            named[lowest] = f"≤ {named[lowest]}"
+        # Looked up rather than formatted: the format of Vega writes 10000 as 1e+4.
+        return shown | {"values": values, "labelExpr": f"{json.dumps(named)}[indexof({values}, datum.value)]"}
+    if whole:
+        shown["tickMinStep"] = 1
+    low, high = scale["domain"]
+    largest = max(abs(low), abs(high))
+    if largest == 0 or (1e-6 if percent else 1e-3) <= largest < 1e6:
+        return shown | {"format": "~%" if percent else ",~f"}  # as many digits as the ticks need
+    power = int(np.floor(np.log10(largest)))
+    digits = max(4, int(np.ceil(np.log10(largest / (high - low)))) + 2)
+    unit = f"format(datum.value / 1e{power}, '.{digits}~') + '·{raised(10, power)}'"
+    return shown | {"labelExpr": f"datum.value ? {unit} : '0'"}
+
+
+def tens(value: float) -> str:
+    """A round number: plain near 1, as a power of ten beyond 10⁴ and below 10⁻⁴."""
+    power = int(np.floor(np.log10(value) + 1e-9))
+    if abs(power) <= 4:
+        return f"{value:,.6g}"
+    times = f"{value / 10.0**power:.4g}"
+    return raised(10, power) if times == "1" else f"{times}·{raised(10, power)}"
+
+
+def raised(base: Any, power: Any) -> str:
+    """A whole power in superscripts."""
+    return f"{base}{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def round_numbers(domain: Sequence[float]) -> list[float]:
-    """Powers of ten, with 2 and 5 times them on short axes, over a logarithmic axis and a little beyond."""
+    """Powers of ten, with 2 and 5 times them on short axes, over a logarithmic axis and a little beyond.
+
+    An axis too short for two of these has even steps.
+    """
     low, high = np.log10(domain[0]), np.log10(domain[1])
+    if high - low < 0.6:
+        step = 10.0 ** np.floor(np.log10((domain[1] - domain[0]) / 2))
+        step *= 2.0 if (domain[1] - domain[0]) / step > 6 else 1.0
+        return [plain(step * count) for count in range(int(domain[0] // step) + 1, int(domain[1] // step) + 1)]
     every = max(1, round((high - low) / 5))
     first = int(np.floor(low / every)) - 1
     powers = [every * step for step in range(first, int(np.ceil(high / every)) + 2)]

@@ -29,6 +29,8 @@ from deeptheory.report.drawings.values import POINTS, Axis, Rows, axes, entry, r
 __all__ = ["Comparison"]
 
 DOT = {"filled": True, "opacity": 1, "size": 52}
+CURVE = 12
+"""How many predicted values along a named axis are joined to a line; fewer say nothing of what lies between them."""
 COLUMNS = ("observed", "predicted", "low", "high", "band", "unit")
 
 
@@ -36,7 +38,8 @@ COLUMNS = ("observed", "predicted", "low", "high", "band", "unit")
 class Comparison:
     """Observed numbers with their interval, predicted numbers with their band, and the unit of their difference.
 
-    `low` and `high` bound the observation; `band` is what the verdict lets pass. All broadcast to one shape.
+    `low` and `high` bound the observation; `band` is what the verdict lets pass. All broadcast to one shape. `title`
+    names the values, `limits` are the ends beyond which there are none.
     """
 
     observed: Any
@@ -49,6 +52,8 @@ class Comparison:
     words: tuple[str, str] = ("observed", "predicted")
     gap: str = "deviation from the prediction"
     percent: bool = True
+    title: str = ""
+    limits: tuple[float, float] = (-np.inf, np.inf)
 
     def columns(self) -> dict[str, np.ndarray]:
         shape = np.broadcast_shapes(np.shape(self.observed), np.shape(self.predicted))
@@ -68,13 +73,14 @@ class Comparison:
         values = self.values(records, main, series, alone=not deviations)
         return stacked(values, self.gaps(records, main, series)) if deviations else values
 
-    def colours(self, series: list[str], *, legend: bool = True) -> tuple[Spec, Spec]:
+    def colours(self, series: list[str], *, legend: bool = True, titled: bool = False) -> tuple[Spec, Spec]:
         """Colours of observation and prediction: by role where there is one series or a crowd, else by series."""
         if 1 < len(series) <= len(SERIES):
-            by_series = by_word("series", dict(zip(series, SERIES, strict=False)), legend=legend)
+            by_series = by_word("series", dict(zip(series, SERIES, strict=False)), legend=legend, titled=titled)
             return by_series, by_series
         roles = dict(zip(self.words, (OBSERVED, PREDICTED), strict=True))
-        return by_word("seen", roles, legend=legend), by_word("said", roles, legend=legend)
+        seen, said = (by_word(role, roles, legend=legend, titled=titled) for role in ("seen", "said"))
+        return seen, said
 
     def tooltips(self, main: Axis | None = None, series: list[str] = []) -> list[Spec]:  # noqa: B006 - only read
         numbers = {"observed": self.words[0], "low": "from", "high": "to", "predicted": self.words[1]}
@@ -84,11 +90,12 @@ class Comparison:
     def single(self, one: dict[str, float]) -> Spec:
         """One number on a line."""
         least, most = one["predicted"] - one["band"], one["predicted"] + one["band"]
+        least, most = max(least, self.limits[0]), min(most, self.limits[1])
         records = rows(**one, least=least, most=most, seen=self.words[0], said=self.words[1])
         if not records:
             return text(["the numbers are not finite"])
-        covered = scale([one["low"], one["high"], one["observed"], least, most], log=False, pad=0.25)
-        x = {"scale": covered, "axis": labels(None)}
+        covered = self.within(scale([one["low"], one["high"], one["observed"], least, most], log=False, pad=0.25))
+        x = {"scale": covered, "axis": labels(self.title, covered)}
         observed, predicted = self.colours([])
         middle = {"value": 34}
         return panel(
@@ -131,44 +138,51 @@ class Comparison:
             gap_low=((flat["low"] - flat["predicted"]) / unit)[chosen],
             gap_high=((flat["high"] - flat["predicted"]) / unit)[chosen],
             allowed=(flat["band"] / unit)[chosen],
-            least=(flat["predicted"] - flat["band"])[chosen],
-            most=(flat["predicted"] + flat["band"])[chosen],
+            least=np.maximum(flat["predicted"] - flat["band"], self.limits[0])[chosen],
+            most=np.minimum(flat["predicted"] + flat["band"], self.limits[1])[chosen],
             **{name: flat[name][chosen] for name in ("observed", "predicted", "low", "high")},
         )
         return records, main, list(dict.fromkeys(record["series"] for record in records))
 
     def values(self, records: Rows, main: Axis, series: list[str], *, alone: bool) -> Spec:
-        """The panel of values: prediction as a line with its band, observation as dots with intervals."""
+        """The panel of values: predictions with their band as a curve or as ticks, observations as dots."""
         shown = [record[name] for record in records for name in ("observed", "predicted")]
         log = spread(shown)
         if log:  # an interval that reaches zero is drawn to the lower edge of a logarithmic axis
             floor = min(shown) / 3
             records = [{**r, "low": max(r["low"], floor), "least": max(r["least"], floor)} for r in records]
-        covered = scale(
-            shown + [record[end] for record in records for end in ("low", "high", "least", "most")], log=log
-        )
+        reach = [record[end] for record in records for end in ("low", "high", "least", "most")]
+        covered = self.within(scale(shown + reach, log=log))
         standing, along = self.along_axis(main, series, labelled=alone)
         across = "y" if standing else "x"
-        axis = {"scale": covered, "axis": labels(None, log=covered)}
-        observed, predicted = self.colours(series)
+        axis = {"scale": covered, "axis": labels(self.title, covered)}
+        observed, predicted = self.colours(series, titled=standing and bool(self.title))
         tooltip = self.tooltips(main, series)
         detail = {"detail": word("series")}
         layers = []
+        joined = standing and main.named and len(main.labels) >= CURVE
         if any(record["allowed"] for record in records):
-            kind, style = ("area", {}) if standing else ("bar", {"size": 14})
+            kind, style = ("area", {}) if joined else ("rule", {"strokeWidth": 14})
             style = {**style, "color": BAND, "opacity": 0.22}
             layers.append(
                 mark(
                     kind, style, **along, **detail, **{across: number("least", **axis), f"{across}2": {"field": "most"}}
                 )
             )
-        if standing:
-            line = {"strokeWidth": 2, "point": len(main.labels) < 4}
+        if joined:
             layers.append(
-                mark("line", line, **along, **detail, **{across: number("predicted", **axis)}, color=predicted)
+                mark(
+                    "line",
+                    {"strokeWidth": 2},
+                    **along,
+                    **detail,
+                    **{across: number("predicted", **axis)},
+                    color=predicted,
+                )
             )
         else:
-            tick = {"thickness": 3, "size": 14}
+            # Wider than the dots that may lie on them.
+            tick = {"thickness": 3, "size": 18, "orient": "horizontal" if standing else "vertical"}
             layers.append(
                 mark("tick", tick, **along, **{across: number("predicted", **axis)}, color=predicted, tooltip=tooltip)
             )
@@ -186,7 +200,7 @@ class Comparison:
         covered = scale([*ends, 1.2 * allowed, -1.2 * allowed], log=False)
         standing, along = self.along_axis(main, series, labelled=True)
         across = "y" if standing else "x"
-        axis = {"scale": covered, "axis": labels(self.gap, percent=self.percent, ticks=4)}
+        axis = {"scale": covered, "axis": labels(self.gap, covered, percent=self.percent, ticks=4)}
         observed, _ = self.colours(series, legend=False)
         layers = [band(across, -allowed, allowed, covered)] if allowed else []
         spans = {across: number("gap_low", **axis), f"{across}2": {"field": "gap_high"}}
@@ -208,14 +222,19 @@ class Comparison:
         """Numbers run along x; words, which need room, down y. The panel above another leaves the labels to it."""
         if upright(main):
             covered = scale(main.labels, log=main.log, pad=0.03)
-            named = labels(main.name, grid=False, log=covered)
+            named = labels(main.name, covered, grid=False, whole=main.whole)
             axis = named if labelled else {"title": None, "labels": False, "grid": False}
             return True, {"x": number("place", scale=covered, axis=axis)}
         beside = {"yOffset": word("series", sort=None)} if 1 < len(series) <= len(SERIES) else {}
         return False, {
-            "y": word("place", sort=None, title=None, axis={"labelLimit": 150, "labelPadding": 10}),
+            "y": word("place", sort=None, title=None, axis={"labelPadding": 10}),
             **beside,
         }
+
+    def within(self, covered: Spec) -> Spec:
+        """A scale that ends where the values must."""
+        low, high = covered["domain"]
+        return {**covered, "domain": [max(low, self.limits[0]), min(high, self.limits[1])]}
 
     def height(self, main: Axis, series: list[str], standing: int) -> int:
         lines = len(series) if 1 < len(series) <= len(SERIES) else 1

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from deeptheory.lab.evidence import Chance, Distribution, Law, Share, Trend, intervals
+from deeptheory.lab.evidence.saying import power
 from deeptheory.report.drawings.canvas import (
     BAND,
+    INK,
     OBSERVED,
     PREDICTED,
     SERIES,
@@ -26,7 +28,7 @@ from deeptheory.report.drawings.canvas import (
     word,
 )
 from deeptheory.report.drawings.compared import DOT, Comparison
-from deeptheory.report.drawings.values import axes, entry, finite, rows, thin
+from deeptheory.report.drawings.values import Names, axes, entry, finite, rows, thin
 
 __all__ = ["chance", "distribution", "law", "share", "trend"]
 
@@ -34,7 +36,7 @@ LINES = 6
 """How many extrapolations one panel shows."""
 
 
-def law(piece: Law, level: float) -> Drawn:
+def law(piece: Law, level: float, names: Names) -> Drawn:
     """Observed means with the interval of the verdict beside the predicted ones; limits with their extrapolation."""
     observed = np.asarray(piece.observed, float)
     if observed.ndim == 0 or observed.shape[-1] < 2:
@@ -45,11 +47,18 @@ def law(piece: Law, level: float) -> Drawn:
         predicted if piece.scale is None else np.broadcast_to(np.asarray(piece.scale, float), np.shape(middle))
     )
     found = Comparison(
-        middle, predicted, piece.along, unit, low=middle - width, high=middle + width, band=piece.resolution * unit
+        middle,
+        predicted,
+        piece.along,
+        unit,
+        low=middle - width,
+        high=middle + width,
+        band=piece.resolution * unit,
+        title=names.value,
     )
     percent = f"{100 * piece.resolution:g} %"
     caption = (
-        "Observed mean, with the interval the verdict is taken from, beside the prediction; "
+        "Dots: the observed mean, with the interval the verdict is taken from. Lines or ticks: the prediction; "
         f"the grey band is the prediction within {percent}."
     )
     if piece.exact or piece.sizes is None:
@@ -94,7 +103,9 @@ def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndar
         low=gap(means - 2 * errors),
         high=gap(means + 2 * errors),
     )
-    limits = rows(at=0.0, series=np.asarray(names), gap=ends[0], low=ends[0] - ends[1], high=ends[0] + ends[1])
+    # Beside each other at the left edge, where all would stand at zero.
+    aside = 0.025 * far * (np.arange(len(chosen)) - (len(chosen) - 1) / 2)
+    limits = rows(at=aside, series=np.asarray(names), gap=ends[0], low=ends[0] - ends[1], high=ends[0] + ends[1])
     fitted = rows(
         at=np.repeat([0.0, far], len(chosen)),
         series=np.tile(names, 2),
@@ -104,9 +115,10 @@ def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndar
         return text(["the numbers are not finite"])
     reach = [record[end] for record in points + limits for end in ("low", "high")]
     covered = scale([*reach, -1.2 * piece.resolution, 1.2 * piece.resolution], log=False)
-    title = "size⁻¹" if order == 1 else f"size^−{order:g}"
-    x = number("at", axis=labels(title, grid=False), scale=scale([0.0, far], log=False, pad=0.04))
-    axis = {"scale": covered, "axis": labels("deviation from the limit", percent=True)}
+    title = {1.0: "1/size", 0.5: "1/√size", 2.0: "1/size²"}.get(order, f"size to the power −{power(order)}")
+    along = scale([aside.min(), aside.max(), far], log=False, pad=0.04)
+    x = number("at", axis=labels(title, along, grid=False), scale=along)
+    axis = {"scale": covered, "axis": labels("deviation from the limit", covered, percent=True)}
     few = len(names) <= len(SERIES) and len(names) > 1
     colour = by_word(
         "series", dict(zip(names, SERIES if few else (OBSERVED,) * len(names), strict=False)), legend=few, titled=True
@@ -134,7 +146,7 @@ def extrapolation(piece: Law, level: float, predicted: np.ndarray, unit: np.ndar
     )
 
 
-def chance(piece: Chance, level: float) -> Drawn:
+def chance(piece: Chance, level: float, names: Names) -> Drawn:
     """Failure rates with exact binomial limits against what was promised."""
     failures, at_most = np.broadcast_arrays(np.asarray(piece.failures, float), np.asarray(piece.at_most, float))
     low, high = intervals.binomial(failures, np.asarray(piece.trials), level / max(failures.size, 1))
@@ -147,6 +159,8 @@ def chance(piece: Chance, level: float) -> Drawn:
         high=high,
         band=(piece.factor - 1) * at_most,
         words=("failure rate", "promised at most"),
+        title=names.value,
+        limits=(0.0, 1.0),
         gap="failure rate against the promise, in parts of it",
     )
     caption = (
@@ -156,7 +170,7 @@ def chance(piece: Chance, level: float) -> Drawn:
     return Drawn(found.spec(), caption)
 
 
-def share(piece: Share, level: float) -> Drawn:
+def share(piece: Share, level: float, names: Names) -> Drawn:
     """Observed shares with exact binomial limits beside predicted probabilities."""
     count, predicted = np.broadcast_arrays(np.asarray(piece.count, float), np.asarray(piece.predicted, float))
     low, high = intervals.binomial(count, np.asarray(piece.trials), level / max(count.size, 1))
@@ -170,15 +184,17 @@ def share(piece: Share, level: float) -> Drawn:
         high=high,
         band=piece.resolution * unit,
         words=("observed share", "predicted probability"),
+        title=names.value,
+        limits=(0.0, 1.0),
     )
     caption = (
-        "Share of trials, with exact binomial limits, beside the predicted probability; "
+        "Dots: the share of trials, with exact binomial limits. Lines or ticks: the predicted probability; "
         f"the grey band is the prediction within {100 * piece.resolution:g} %."
     )
     return Drawn(found.spec(), caption)
 
 
-def distribution(piece: Distribution, level: float) -> Drawn:
+def distribution(piece: Distribution, level: float, names: Names) -> Drawn:
     """The empirical distribution of the ranks against the uniform one, and their difference, with the DKW band."""
     ranks = np.sort(finite(piece.ranks))
     if not len(ranks):
@@ -192,7 +208,7 @@ def distribution(piece: Distribution, level: float) -> Drawn:
     )
     whole = {"domain": [0, 1]}
     x = number("rank", axis={"labels": False, "title": None, "grid": False}, scale=whole)
-    y = {"axis": labels("share of samples below"), "scale": whole}
+    y = {"axis": labels("share of samples below", whole), "scale": whole}
     colour = by_word("word", {"observed": OBSERVED, "predicted": PREDICTED}, titled=True)
     top = panel(
         seen,
@@ -216,8 +232,8 @@ def distribution(piece: Distribution, level: float) -> Drawn:
         mark(
             "line",
             {"strokeWidth": 1.5, "color": OBSERVED},
-            x=number("rank", axis=labels("predicted share of samples below", grid=False), scale=whole),
-            y=number("gap", axis=labels("observed minus predicted", ticks=4), scale=covered),
+            x=number("rank", axis=labels("predicted share of samples below", whole, grid=False), scale=whole),
+            y=number("gap", axis=labels("observed minus predicted", covered, ticks=4), scale=covered),
         ),
         height=110,
     )
@@ -228,7 +244,7 @@ def distribution(piece: Distribution, level: float) -> Drawn:
     return Drawn(stacked(top, below), caption)
 
 
-def trend(piece: Trend, level: float) -> Drawn:
+def trend(piece: Trend, level: float, names: Names) -> Drawn:
     """Mean paired differences with their interval against zero, over the differences themselves."""
     differences = np.atleast_1d(np.asarray(piece.differences, float))
     shape, trials = differences.shape[:-1], differences.shape[-1]
@@ -236,27 +252,27 @@ def trend(piece: Trend, level: float) -> Drawn:
         return Drawn.said(["a trend needs more than one difference"], "Too few differences to draw.")
     middle, _, width = (np.ravel(each) for each in intervals.mean(differences, level / max(int(np.prod(shape)), 1)))
     labelled = axes(shape, piece.along)
-    names = [entry(labelled, place) or "effect" for place in np.ndindex(shape)]
-    flat = differences.reshape(len(names), trials)
-    chosen = thin(trials, keep=max(8, min(200, 900 // len(names))))
-    raw = rows(row=np.repeat(names, len(chosen)), difference=flat[:, chosen])
-    means = rows(row=np.asarray(names), mean=middle, low=middle - width, high=middle + width)
+    places = [entry(labelled, place) or "effect" for place in np.ndindex(shape)]
+    flat = differences.reshape(len(places), trials)
+    chosen = thin(trials, keep=max(8, min(200, 900 // len(places))))
+    raw = rows(row=np.repeat(places, len(chosen)), difference=flat[:, chosen])
+    means = rows(row=np.asarray(places), mean=middle, low=middle - width, high=middle + width)
     covered = scale([*flat[:, chosen].ravel(), 0.0], log=False)
-    y = word("row", sort=None, title=None, axis={"labelLimit": 150, "labelPadding": 10} if len(names) > 1 else None)
-    x: dict[str, Any] = {"scale": covered, "axis": labels("paired difference")}
+    y = word("row", sort=None, title=None, axis={"labelPadding": 10} if len(places) > 1 else None)
+    x: dict[str, Any] = {"scale": covered, "axis": labels("paired difference", covered)}
     drawn = panel(
         means,
         mark("tick", {"color": BAND, "opacity": 0.5, "size": 16}, raw, x=number("difference", **x), y=y),
         line_at("x", 0.0, covered),
-        mark("rule", {"color": OBSERVED, "strokeWidth": 3}, x=number("low", **x), x2={"field": "high"}, y=y),
+        mark("rule", {"color": OBSERVED, "strokeWidth": 6}, x=number("low", **x), x2={"field": "high"}, y=y),
         mark(
             "point",
-            {**DOT, "color": OBSERVED, "size": 90},
+            {**DOT, "color": INK, "size": 14},
             x=number("mean", **x),
             y=y,
             tooltip=tips({"mean": "mean", "low": "from", "high": "to"}),
         ),
-        height=40 * len(names) + 10,
+        height=40 * len(places) + 10,
         movable=False,
     )
     caption = "Paired differences (grey), their mean and its interval, which must lie right of zero."

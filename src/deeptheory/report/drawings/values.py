@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["POINTS", "Axis", "Rows", "axes", "entry", "finite", "plain", "rows", "spread", "thin"]
+__all__ = ["POINTS", "Axis", "Names", "Rows", "axes", "entry", "finite", "plain", "rows", "spread", "thin"]
 
 Rows = list[dict[str, Any]]
 
@@ -17,17 +17,33 @@ LETTERS = "alpha beta gamma delta epsilon eta theta kappa lambda lambda_ mu nu x
 GREEK: dict[str, str] = dict(zip(LETTERS.split(), "αβγδεηθκλλμνξρστφψω", strict=True))
 
 
+class Names(NamedTuple):
+    """What the numbers of a piece of evidence are called: its values, and what they are taken along."""
+
+    value: str = "value"
+    x: str = "x"
+
+
 @dataclass(frozen=True)
 class Axis:
-    """One labelled axis of an array: its name, one label an entry, and whether the labels are numbers."""
+    """One labelled axis of an array: its name, one label an entry, and whether the labels are numbers.
+
+    An axis that nothing names counts its entries.
+    """
 
     name: str
     labels: np.ndarray
     numeric: bool
+    named: bool = True
 
     @property
     def log(self) -> bool:
         return self.numeric and spread(self.labels)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the labels are whole numbers, between which there is nothing."""
+        return self.numeric and bool(np.all(np.asarray(self.labels, float) % 1 == 0))
 
     def entry(self, place: int) -> str:
         label = self.labels[place]
@@ -41,10 +57,11 @@ def axes(shape: Sequence[int], along: Mapping[str, Any]) -> list[Axis]:
     for place, length in enumerate(shape):
         name, labels = named[place] if place < len(named) else ("", ())
         labels = np.ravel(np.asarray(labels))
-        if labels.size != length or length == 0:
+        known = labels.size == length > 0
+        if not known:
             name, labels = "entry" if len(shape) == 1 else f"entry of axis {place + 1}", np.arange(1, length + 1)
         numeric = labels.dtype.kind in "fiu" and bool(np.all(np.isfinite(labels)))
-        found.append(Axis(GREEK.get(name, name.replace("_", " ")), labels, numeric))
+        found.append(Axis(GREEK.get(name, name.replace("_", " ")), labels, numeric, known))
     return found
 
 

@@ -1,0 +1,58 @@
+"""How much a piece of evidence leaves unseen, in words, and which piece of several leaves most."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from deeptheory.lab.evidence.base import Judgement
+from deeptheory.lab.evidence.saying import percent
+
+if TYPE_CHECKING:
+    from deeptheory.lab.run import Run
+
+__all__ = ["overall", "resolution", "weakest"]
+
+COARSEST = (("Trend",), ("Law", "Share"), ("Rate", "Limit"), ("Chance",), ("Distribution",), ("Bounded",),
+            ("Inequality", "Chain"), ("Printed",), ("Identity",), ("Exact", "Counterexample"))  # fmt: skip
+"""Kinds of evidence by how much they leave unseen; the resolutions of those that stand together compare."""
+
+RANK = {kind: rank for rank, kinds in enumerate(COARSEST) for kind in kinds}
+
+
+def weakest(judgements: Mapping[str, Judgement], kinds: Mapping[str, str]) -> str:
+    """The name of the piece that leaves most unseen: of the coarsest kind, that of the largest resolution."""
+
+    def strength(name: str) -> tuple[int, float]:
+        unseen = judgements[name].resolution
+        return RANK.get(kinds.get(name, ""), len(RANK)), 1.0 if unseen is None else -unseen
+
+    return min(judgements, key=strength)
+
+
+def resolution(kind: str, judged: Judgement) -> str:
+    """The smallest deviation that would have been refuted, in words that fit the kind of evidence."""
+    value = judged.resolution
+    if value is None:
+        return "—"
+    if kind in ("Exact", "Counterexample"):
+        return "exact"
+    if kind in ("Rate", "Limit"):
+        return f"±{value:.2g} in the exponent"
+    if kind in ("Inequality", "Chain") and judged.tightness is not None:
+        return f"tightness {percent(judged.tightness)}"
+    if kind == "Chance":
+        within = judged.tightness if value == 0 else None
+        return f"{1 + value:.2g} times the promise" if within is None else f"{percent(within)} of the promise"
+    if kind == "Distribution":
+        return f"{value:.2g}"
+    return percent(value)
+
+
+def overall(run: "Run") -> str:
+    """The resolution of a run in words: that of the piece its verdict, reason and strength are taken from."""
+    kinds = {name: described["kind"] for name, described in run.described.items()}
+    judged = {name: each for name, each in run.judgements.items() if name in kinds and each.verdict == run.verdict}
+    judged = judged or {name: each for name, each in run.judgements.items() if name in kinds}
+    if not judged:
+        return "—"
+    name = weakest(judged, kinds)
+    return resolution(kinds[name], judged[name])

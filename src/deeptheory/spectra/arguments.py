@@ -1,0 +1,23 @@
+"""What the laws of this room take for a number: scalars, lists, whole numbers, NumPy and JAX arrays alike."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Num
+
+__all__ = ["Numbers", "complexes", "floating"]
+
+AnyArray = Array | np.ndarray
+Numbers = float | int | complex | np.number | Sequence | Num[AnyArray, "..."]
+
+
+def floating(x: Numbers) -> AnyArray:
+    """Return an array of floating-point numbers: a JAX array stays one, everything else becomes NumPy's."""
+    x = x if isinstance(x, Array) else np.asarray(x)
+    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(float)
+
+
+def complexes(z: Numbers) -> AnyArray:
+    """Return an array of complex numbers: a JAX array stays one, everything else becomes NumPy's."""
+    return (z if isinstance(z, Array) else np.asarray(z)).astype(complex)
