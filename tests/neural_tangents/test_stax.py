@@ -44,7 +44,7 @@ def joined(fan_in, *widths):
 HYPERPARAMETERS = {
     "weights": lambda v: (stax.Dense(1, W_std=v, b_std=0.3), stax.Relu()),
     "biases": lambda v: (stax.Dense(1, b_std=v), stax.Relu()),
-    "standard": lambda v: (stax.Dense(3, v, v, parameterization="standard"), stax.Sign()),
+    "standard": lambda v: (stax.Dense(3, v, v, parameterization="standard"), stax.Relu()),
     "rectifier": lambda v: (stax.Dense(1), stax.ABRelu(v, 1.0)),
     "erf": lambda v: (stax.Dense(1), stax.Erf(v, v, v)),
     "cosine": lambda v: (stax.Dense(1), stax.Cos(v, v, v)),
