@@ -71,7 +71,7 @@ def conditional_parts(x, values, penalty, noise):
     r"where the variance is $\sigma^2\gamma/(1-\gamma)$ for every $\Sigma$, and "
     r"$\gamma\sum w_kt_k/(t_k+\kappa)=1$ for $\gamma>1$. For a signal without preferred direction "
     r"$\lambda=\gamma\sigma^2/r^2$ is best whatever $\Sigma$ is, with risk $\sigma^2(\kappa/\lambda-1)$.",
-    needs="rows Σ^½z with independent entries of slightly more than four moments; γ away from one without ridge",
+    needs=r"rows $\Sigma^{1/2}z$, z independent with slightly more than four moments; γ away from one without ridge",
     full=dict(sizes=(60, 120, 240), trials=200),
 )
 def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 144, noise: Positive = 0.25):
