@@ -69,6 +69,16 @@ def test_best_ridge_by_numerical_minimisation(gamma):
     assert best.fun == pytest.approx(float(known), rel=1e-12)
 
 
+def test_alignment_is_the_share_of_each_eigenvector():
+    draw = np.random.default_rng(0)
+    root = draw.standard_normal((6, 6))
+    covariance, beta = root @ root.T, np.ones(6)
+    found = cr.population_of(covariance, beta)
+    for power in (0, 1, 2):  # moments of βᵀΣᵏβ tell the shares apart
+        moment = beta @ np.linalg.matrix_power(covariance, power) @ beta
+        assert np.sum(found.alignment * found.eigenvalues**power) * 6 == pytest.approx(moment, rel=1e-10)
+
+
 def test_seen_part_of_a_model():
     draw = np.random.default_rng(0)
     root = draw.standard_normal((7, 7))

@@ -101,7 +101,10 @@ def test_training_takes_the_steps_of_adam(key):
 def test_random_labels_are_fitted_and_training_stops_there(key):
     images, truth = small_digits(*range(10))
     labels = corrupt_labels(key, truth[:80], 1.0, classes=10)
-    network = fit_labels(initial_layers(key, (49, 96, 10)), images[:80], labels, loss=0.3, most=400)
+    start = initial_layers(key, (49, 96, 10))
+    network = fit_labels(start, images[:80], labels, loss=0.3, most=400)
+    further = fit_labels(start, images[:80], labels, loss=0.03, most=400)
+    assert float(further.loss) <= 0.03 < float(network.loss) and int(further.steps) < 399
     outputs = np.asarray(relu_network(network.layers, images[:80]))
     assert np.all(np.argmax(outputs, axis=1) == labels)
     assert float(network.loss) <= 0.3 and int(network.steps) < 399

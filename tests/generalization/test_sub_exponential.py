@@ -61,6 +61,17 @@ def test_variance_proxy_within_reach_of_an_exponential():
         variance_proxy(log_moment, variance=1.0, reach=0.0)
 
 
+@pytest.mark.parametrize("chance", [0.1, 0.9])
+def test_skew_to_either_side(chance):
+    """The worst rate has the sign of the longer tail; Kearns and Saul's constant for a coin."""
+
+    def log_moment(rate):
+        return np.logaddexp(np.log(chance) + rate * (1 - chance), np.log1p(-chance) - rate * chance)
+
+    expected = (1 - 2 * chance) / (2 * np.log((1 - chance) / chance))
+    assert variance_proxy(log_moment, variance=chance * (1 - chance)) == pytest.approx(expected, rel=1e-9)
+
+
 def test_bounded_variables_have_the_proxy_of_the_fair_coin():
     assert bounded_variance_proxy(-1.0, 1.0) == 1.0
     assert bounded_variance_proxy(-1.0, 2.0) == np.var([-1.0, 2.0])
