@@ -1,6 +1,7 @@
 """Stability: replacing one example, on runs that share their randomness (handbook 10)."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Annotated, Literal
 
 import jax
@@ -122,6 +123,8 @@ def _valley(w, z):
     return -w / jnp.sqrt(1 + w * w) + z
 
 
+FEW_DRAWS = ((2, 2), (3, 4), (2, 5))
+"""Steps and examples of which all draws are written down."""
 GRADIENTS = {"linear": _linear, "strongly convex": _bowl, "not convex": _valley}
 coupled = {name: jax.jit(lambda s, a, b, i, e, g=g: coupled_sgd(g, s, a, b, i, e)) for name, g in GRADIENTS.items()}
 
@@ -168,7 +171,7 @@ def without_two(evidence):
 
 @claim(
     items={
-        "H10.5": ("growth", "coupled", "bounded", "reached", "never drawn", "decaying"),
+        "H10.5": ("growth", "coupled", "bounded", "every draw", "reached", "never drawn", "decaying"),
         "H10.6": ("logits", "slope"),
     },
     says=r"Without convexity bounded gradients let coupled runs drift apart like $\eta T^2/n$, not $T/n$: on "
@@ -221,6 +224,10 @@ def nonconvex_sgd(key, *, trials: Trials = 2048):
             }
         ),
         "bounded": Inequality(np.mean(np.abs(losses[0] - losses[1])), bounded_loss_stability(1.0, T, n)),
+        "every draw": Identity(
+            [np.mean([0 in drawn for drawn in product(range(n), repeat=t)]) for t, n in FEW_DRAWS],
+            [bounded_loss_stability(1.0, t, n) for t, n in FEW_DRAWS],
+        ),
         "reached": Share(np.sum(differ), len(differ), bounded_loss_stability(1.0, T, few), resolution=0.1),
         "never drawn": Exact(
             np.concatenate([losses[0] != losses[1], differ])[~np.concatenate([shared == 0, often == 0]).any(axis=1)],
