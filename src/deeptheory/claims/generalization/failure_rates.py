@@ -336,7 +336,8 @@ def least_memorizing_bound(n, delta, divergence=lambda margin: np.log1p(margin**
         risk, budget = ndtr(-margin), divergence(margin) + np.log(2 * np.sqrt(n) / delta) / n
         return brentq(lambda p: rel_entr(risk, p) + rel_entr(1 - risk, 1 - p) - budget, risk, 1 - 1e-12, xtol=1e-14)
 
-    return minimize_scalar(bound, bounds=(0.01, 5.0), method="bounded", options={"xatol": 1e-9}).fun
+    found = minimize_scalar(bound, bounds=(0.01, 5.0), method="bounded", options={"xatol": 1e-9})
+    return found.fun  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @searched_posterior_fails_rarely.control("a posterior as wide as the prior", of="memorizing")
