@@ -17,12 +17,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     status, sentence = INTERRUPTED, ""
-    with Insistent() as interrupt:
-        try:
+    interrupt = Insistent()
+    try:
+        with interrupt:
             status, sentence = _answered(words)
-        except BaseException:
-            if not interrupt.asked:
-                raise
+    except BaseException:
+        interrupt.__exit__()  # it may have come before the block was entered
+        if not interrupt.asked:
+            raise
     if interrupt.asked:  # whatever it was turned into on its way
         status, sentence = INTERRUPTED, "stopped"
         if words[:1] and words[0] in RESUMED and "--again" not in words:

@@ -24,7 +24,7 @@ class Insistent:
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.asked = self._ready = False
         self._before: dict[signal.Signals, Any] = {}
         self._complain = sys.unraisablehook
 
@@ -32,6 +32,7 @@ class Insistent:
         if threading.current_thread() is threading.main_thread():  # no other may handle signals
             self._before = {each: signal.signal(each, self._interrupt) for each in (signal.SIGINT, signal.SIGALRM)}
             sys.unraisablehook = self._dropped
+        self._ready = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -43,10 +44,10 @@ class Insistent:
 
     def _interrupt(self, signum: int, frame: FrameType | None) -> None:
         self.asked = True
-        importing = _importing(frame)
-        signal.setitimer(signal.ITIMER_REAL, SOON if importing else AGAIN)
+        too_soon = not self._ready or _importing(frame)
+        signal.setitimer(signal.ITIMER_REAL, SOON if too_soon else AGAIN)
         heard = signum == signal.SIGALRM and isinstance(sys.exc_info()[1], KeyboardInterrupt)
-        if not importing and not heard:
+        if not too_soon and not heard:
             raise KeyboardInterrupt
 
     def _dropped(self, problem: Any) -> None:
