@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from deeptheory.kernels.block import Block, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import affine_deficit, affine_surplus
-from deeptheory.kernels.layer import Layer, Scalar, check_shape, known, normal, one_block, scaled, whole
+from deeptheory.kernels.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
 
 PARAMETERIZATIONS = ("ntk", "standard")
 
@@ -115,8 +115,7 @@ class Dense(Layer):
         return self.affine.scale(x @ weight, bias, x.shape[-1])
 
     def record(self, block):
-        biased = self.b_std is not None and not known(self.b_std, 0)
-        return variances(block) if isinstance(block, Block) and not block.spatial and biased else None
+        return variances(block) if isinstance(block, Block) and not block.spatial and biased(self) else None
 
     def kernel(self, block, left, right):
         block = one_block("Dense", block)

@@ -117,6 +117,12 @@ def known(value: Any, number: int) -> bool:
     return isinstance(value, int | float) and value == number
 
 
+def biased(layer: Any) -> bool:
+    """Say whether a layer adds random biases."""
+    scale = getattr(layer, "b_std", None)
+    return scale is not None and not known(scale, 0)
+
+
 def whole(what: str, value: Any, least: int = 1) -> int:
     """Return a count, refusing what is not a whole number of at least `least`."""
     try:

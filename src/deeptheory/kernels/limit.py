@@ -16,7 +16,7 @@ from jaxtyping import Array
 from deeptheory.kernels.activations import Activation, RectifiedMonomial, Rectifier, Sign
 from deeptheory.kernels.block import Block, input_block, static
 from deeptheory.kernels.close_pairs import any_close, as_vectors, image_deficit, input_deficit
-from deeptheory.kernels.layer import Demand, Layer, joined, known, parted
+from deeptheory.kernels.layer import Demand, Layer, biased, joined, parted
 from deeptheory.kernels.tiles import tile_corners
 
 FIELDS = ("nngp", "ntk", "cov1", "cov2")
@@ -115,7 +115,7 @@ def _checked(network: Layer, x: Any, name: str) -> Array:
 def _unbiased(layer: Any) -> bool | None:
     """Say whether the first weights have no biases; None for a layer without weights."""
     if hasattr(layer, "b_std"):
-        return layer.b_std is None or known(layer.b_std, 0)
+        return not biased(layer)
     found = [
         each
         for each in map(_unbiased, (*getattr(layer, "layers", ()), *getattr(layer, "branches", ())))
@@ -293,7 +293,7 @@ def _tiled(
             return through(block.replace(deficit=deficit, surplus=surplus))
 
         # A bias brings inputs together that were not. (Images would take four times as long.)
-        if not rank and _holds(network, _kinked) and _holds(network, _biased):
+        if not rank and _holds(network, _kinked) and _holds(network, biased):
             return careful()
         return lax.cond(any_close(one, two, covariance, same), careful, lambda: through(block))
 
@@ -338,11 +338,6 @@ def _kinked(layer: Any) -> bool:
 
 def _jumps(layer: Any) -> bool:
     return isinstance(layer, Sign | RectifiedMonomial)
-
-
-def _biased(layer: Any) -> bool:
-    bias = getattr(layer, "b_std", None)
-    return bias is not None and not known(bias, 0)
 
 
 def _put(whole: Array, piece: Array, row: Any, column: Any) -> Array:
