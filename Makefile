@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: tour test quick soak lint catalogue record lock bench clean
+.PHONY: tour test quick soak lint record lock bench clean
 
 tour: $(READY)  ## the flagship claims, three minutes, a page to look at
 	$(BIN)/deeptheory tour
@@ -24,10 +24,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-catalogue: $(READY)
-	$(BIN)/python -m deeptheory.lab.catalogue > /dev/null
-
-record: $(READY) catalogue  ## write the ledger anew: every claim, and the items that unit tests compare with an oracle
+record: $(READY)  ## write the ledger anew: every claim, and the items that unit tests compare with an oracle
 	$(BIN)/deeptheory check all --record
 	$(BIN)/pytest -n 2 --record-items -m item
 

@@ -66,12 +66,9 @@ def pytest_runtest_logreport(report):
 def pytest_sessionfinish(session):
     if not session.config.getoption("--record-items") or hasattr(session.config, "workerinput"):
         return
-    from dataclasses import replace
-
     from deeptheory.lab import ledger
 
-    tests = {each: sorted(files) for each, files in sorted(_compared.items())}
-    replace(ledger.read(), tests=tests).save()
+    ledger.record_tests(_compared, Path(__file__).resolve().parents[1])
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,7 +1,7 @@
 """The ledger and the status of items that follows from it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,29 +9,30 @@ import pytest
 
 from deeptheory import books
 from deeptheory.lab.catalogue import Catalogue, Entry, catalogue, load
-from deeptheory.lab.ledger import STATUSES, Ledger, Recorded, ledger, read, statuses
+from deeptheory.lab.ledger import STATUSES, Ledger, Recorded, ledger, read, record, record_tests, statuses
 
 
 @dataclass(frozen=True)
 class Erratum:
     kind: str
+    id: str = "Xa"
+    main: bool = True
 
 
 @dataclass(frozen=True)
 class Item:
     id: str
-    check: bool = True
-    same_as: str | None = None
+    points_to: tuple = ()
     errata: tuple = ()
     excluded: str = ""
 
 
 def entry(name, **items):
-    return Entry(name, "m", "s", "t", "says", "", "", items, {}, [], False, "hash", (1, 2))
+    return Entry(name, "m", "s", "t", "says", "", "", items, {}, [], False, [], "hash", (1, 2))
 
 
 def recorded(verdict="holds", errata=(), source="hash", **items):
-    return Recorded(verdict, items, "", None, {}, 0, source, 1.0, errata)
+    return Recorded(verdict, items, "", None, {}, 0, source, errata)
 
 
 CATALOGUE = Catalogue("", {"one": entry("one", X=[""], Y=[""]), "two": entry("two", Y=[""])})
@@ -42,7 +43,7 @@ CATALOGUE = Catalogue("", {"one": entry("one", X=[""], Y=[""]), "two": entry("tw
     [
         (Item("Z"), {}, {}, "open"),
         (Item("Z"), {}, {"Z": ["tests/test_z.py"]}, "computed"),
-        (Item("Z", same_as="X"), {}, {}, "same-as"),
+        (Item("Z", points_to=("X", "Y")), {}, {}, "same-as"),
         (Item("Z", excluded="it needs a thousand machines"), {}, {}, "excluded"),
         (Item("X"), {}, {}, "open"),
         (Item("X"), {"one": recorded(X="holds")}, {}, "holds"),
@@ -50,7 +51,11 @@ CATALOGUE = Catalogue("", {"one": entry("one", X=[""], Y=[""]), "two": entry("tw
         (Item("Y"), {"one": recorded(Y="holds")}, {}, "open"),
         (Item("Y"), {"one": recorded(Y="holds"), "two": recorded(Y="refuted")}, {}, "failing"),
         (Item("X", errata=(Erratum("false"),)), {"one": recorded(X="holds")}, {}, "open"),
-        (Item("X", errata=(Erratum("false"),)), {"one": recorded(errata=("X",), X="holds")}, {}, "refuted-as-printed"),
+        (Item("X", errata=(Erratum("false"),)), {"one": recorded(errata=("Xa",), X="holds")}, {}, "refuted-as-printed"),
+        (Item("X", errata=(Erratum("false", main=False),)), {"one": recorded(X="holds")}, {}, "open"),
+        (Item("X", errata=(Erratum("false", main=False),)), {"one": recorded(errata=("Xa",), X="holds")}, {}, "holds"),
+        (Item("X", errata=(Erratum("imprecise"),)), {"one": recorded(X="holds")}, {}, "holds"),
+        (Item("Z", errata=(Erratum("false", "Za"),)), {}, {"Z": ["tests/test_z.py"]}, "open"),
         (Item("X", errata=(Erratum("notation"),)), {"one": recorded(X="holds")}, {}, "holds"),
     ],
 )
@@ -71,10 +76,58 @@ def test_a_stale_record_says_so():
     assert "changed" in statuses([Item("X")], CATALOGUE, book)["X"].reason
 
 
+def test_an_item_that_points_elsewhere_names_all_its_targets():
+    assert statuses([Item("Z", points_to=("X", "Y"))], CATALOGUE, Ledger())["Z"].reason == "the same as X, Y"
+
+
+def test_an_item_says_what_fell_beside_its_statement():
+    remark = Item("X", errata=(Erratum("false", main=False),))
+    found = statuses([remark], CATALOGUE, Ledger({"one": recorded(errata=("Xa",), X="holds")}))["X"]
+    assert found.refuted == ("Xa",) and "Xa" in found.reason
+
+
 def test_the_ledger_survives_saving(tmp_path):
-    path = tmp_path / "ledger.json"
-    ledger().save(path)
-    assert read(path) == ledger()
+    ledger().save(tmp_path)
+    assert read(tmp_path) == ledger()
+
+
+@dataclass(frozen=True)
+class Ran:
+    claim: str
+    verdict: str = "holds"
+    items: dict = field(default_factory=dict)
+    strength: str = ""
+    resolution: float | None = None
+    controls: tuple = ()
+    seed: int = 0
+    source: str = "hash"
+
+
+def test_recording_merges_says_what_changed_and_touches_nothing_else(tmp_path):
+    known = Catalogue("", {"one": entry("one"), "two": replace(entry("two"), subject="other")})
+    assert str(record([Ran("one"), Ran("two")], known, tmp_path)) == "the ledger: 2 new (one, two)"
+    untouched = (tmp_path / "other.json").stat().st_mtime_ns
+    assert str(record([Ran("one", "refuted")], known, tmp_path)) == "the ledger: 1 changed (one)"
+    assert (tmp_path / "other.json").stat().st_mtime_ns == untouched
+    assert {name: line.verdict for name, line in read(tmp_path).claims.items()} == {"one": "refuted", "two": "holds"}
+    assert str(record([Ran("one", "refuted")], known, tmp_path)) == "the ledger: nothing changed"
+    gone = Catalogue("", {"two": known.claims["two"]})
+    assert str(record([], gone, tmp_path)) == "the ledger: 1 dropped (one)"
+    assert [path.name for path in tmp_path.iterdir()] == ["other.json"]
+
+
+def test_recording_one_test_file_keeps_the_others(tmp_path):
+    (tmp_path / "tests" / "room").mkdir(parents=True)
+    for name, item in (("test_a", "A1.1"), ("test_b", "A1.2")):
+        (tmp_path / "tests" / "room" / f"{name}.py").write_text(f'@pytest.mark.item("{item}")\n')
+    book = tmp_path / "ledger"
+    a, b = "tests/room/test_a.py", "tests/room/test_b.py"
+    record_tests({"A1.1": {a}, "A1.2": {b}}, tmp_path, book)
+    record_tests({"A1.1": {a}}, tmp_path, book)
+    assert read(book).tests == {"A1.1": [a], "A1.2": [b]}
+    (tmp_path / b).write_text("")
+    record_tests({}, tmp_path, book)
+    assert read(book).tests == {"A1.1": [a]}
 
 
 def test_the_ledger_lists_the_marked_tests():
@@ -102,13 +155,3 @@ def rationals(value):
     if isinstance(value, list):
         return [rationals(each) for each in value]
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-
-
-def test_the_source_hash_covers_what_decides_verdicts(monkeypatch):
-    from deeptheory.lab import catalogue as made
-
-    module = "deeptheory.claims.regularization.dropout"
-    assert {"_claim", "platform", "run", "search", "spaces"} <= set(made.DECIDING)
-    before = made.sources({module})
-    monkeypatch.setattr(made, "DECIDING", tuple(name for name in made.DECIDING if name != "spaces"))
-    assert made.sources({module}) != before

@@ -15,7 +15,7 @@ from latex2mathml.converter import convert
 from deeptheory import books
 
 ROOT = Path(__file__).resolve().parents[2]
-CLASSES = {"false", "missing-hypothesis", "undefined", "loose", "proof-only", "notation", "attribution"}
+CLASSES = {"false", "missing-hypothesis", "imprecise", "undefined", "loose", "proof-only", "notation", "attribution"}
 REFUTABLE = {"false", "missing-hypothesis"}
 KINDS = {
     "algorithm", "bound", "code", "construction", "counterexample", "dynamics", "exercise", "experiment", "figure",
@@ -80,7 +80,7 @@ def test_items_are_well_formed():
         assert item.kind in KINDS
         assert 2 < len(item.title) < 120 and "…" not in item.title and item.title == item.title.strip()
         assert item.where and len(set(item.where)) == len(item.where)
-        assert item.same_as == (item.points_to[0] if item.points_to else None)
+        assert re.fullmatch(r"[a-z_]+", item.room)
         for other in item.points_to:
             assert other != item.id and not books.item(other).points_to
 
@@ -103,6 +103,8 @@ def test_errata_are_well_formed():
     for item in books.items():
         assert all(erratum.printed != erratum.corrected for erratum in item.errata)
         assert len({(erratum.printed, erratum.corrected) for erratum in item.errata}) == len(item.errata)
+        assert len({erratum.id for erratum in item.errata}) == len(item.errata)
+        assert all(re.fullmatch(re.escape(item.id) + "[a-z]", erratum.id) and erratum.at for erratum in item.errata)
 
 
 def test_mathematics_renders():

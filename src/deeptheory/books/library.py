@@ -24,15 +24,20 @@ UNSAID = {"a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "of", "
 
 @dataclass(frozen=True)
 class Erratum:
-    """What is wrong with an item as printed, and how it should read.
+    """What is wrong with one sentence of an item as printed, and how it should read.
 
-    `kind` is the class of the defect: `false` (a computation refutes the printed statement), `missing-hypothesis`
-    (true only under a hypothesis that is not stated), `undefined` (a symbol or base case is not defined), `loose`
-    (weaker than what is proved), `proof-only` (the statement stands, a step of its proof does not), `notation`, or
-    `attribution`.
+    `id` is the item's with a letter ("A2.26a"), `at` where the sentence stands, and `main` says whether it is the
+    item's own statement, or a remark, a display or an example beside it. `kind` is the class of the defect: `false`
+    (a counterexample within the stated hypotheses), `missing-hypothesis` (true only under a hypothesis that is not
+    stated), `imprecise` (informal wording that a reader could take wrongly), `undefined` (a symbol or base case is not
+    defined), `loose` (weaker than what is proved), `proof-only` (the statement stands, a step of its proof does not),
+    `notation`, or `attribution`. Only the first two can be refuted.
     """
 
+    id: str
     kind: str
+    at: str
+    main: bool
     printed: str
     corrected: str
 
@@ -49,7 +54,8 @@ class Chapter:
 class Item:
     """One entry of a book: a model, theorem, bound, experiment, exercise…
 
-    `where` are the book's own numbers, the first the most telling; `check` says whether there is a statement to check;
+    `where` are the book's own numbers, the first the most telling; `room` is the part of the package where its
+    mathematics lives, or will; `check` says whether there is a statement to check;
     `points_to` are the items that one without content of its own points to; `excluded` says why no scale at which
     an item could be run would mean anything.
     """
@@ -59,16 +65,12 @@ class Item:
     chapter: int
     where: tuple[str, ...]
     kind: str
+    room: str
     title: str
     check: bool
     points_to: tuple[str, ...] = ()
     errata: tuple[Erratum, ...] = ()
     excluded: str = ""
-
-    @property
-    def same_as(self) -> str | None:
-        """The item that this one only points to (the first of them, where it points to several)."""
-        return self.points_to[0] if self.points_to else None
 
 
 @dataclass(frozen=True)
@@ -162,10 +164,14 @@ def _item(book: str, record: dict[str, Any]) -> Item:
         chapter=record["chapter"],
         where=tuple(record["where"]),
         kind=record["kind"],
+        room=record["room"],
         title=record["title"],
         check=record["check"],
         points_to=tuple(record.get("same_as", ())),
-        errata=tuple(Erratum(each["class"], each["printed"], each["corrected"]) for each in errata),
+        errata=tuple(
+            Erratum(each["id"], each["class"], each["at"], each["main"], each["printed"], each["corrected"])
+            for each in errata
+        ),
         excluded=record.get("excluded", ""),
     )
 

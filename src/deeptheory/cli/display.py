@@ -147,7 +147,7 @@ def show_claim(entry: Entry, last: dict[str, Any] | None) -> None:
         printed.add_row(name, printed_at([name]), Text(item.title), ", ".join(piece for piece in pieces if piece))
     out.print(printed)
     _errata(out, [books.item(name) for name in entry.items])
-    controls = table("control", "erratum of")
+    controls = table("control", "erratum")
     for control in entry.controls:
         controls.add_row(Text(str(control["name"])), control["erratum"] or "")
     out.print()
@@ -182,7 +182,9 @@ def show_item(item: books.Item, status: Any, serving: list[Entry]) -> None:
 def _errata(out: Console, items: Iterable[books.Item]) -> None:
     for item in items:
         for erratum in item.errata:
-            out.print(Text(f"erratum of {item.id} ({erratum.kind}): {erratum.printed} → {erratum.corrected}"))
+            out.print(
+                Text(f"erratum {erratum.id} ({erratum.kind}), {erratum.at}: {erratum.printed} → {erratum.corrected}")
+            )
 
 
 def show_coverage(items: Sequence[books.Item], status: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from deeptheory.lab import ledger as ledgers
 from deeptheory.lab._falsify import Falsification
-from deeptheory.lab.catalogue import Entry, load
+from deeptheory.lab.catalogue import Entry, catalogue, load
 from deeptheory.lab.checking import workers
 
 __all__ = ["Falsified", "falsified", "keep"]
@@ -48,7 +48,9 @@ def search(name: str, budget: float, seed: int, control: str | None) -> Falsific
 def keep(found: Falsified) -> None:
     """Write the counterexamples into the ledger."""
     book = ledgers.read()
-    book.counterexamples[found.claim.statement] = [_plain(each) for each in found.controls if each.found]
+    name = found.claim.statement
+    book.counterexamples[name] = [_plain(each) for each in found.controls if each.found]
+    book.rooms[name] = catalogue().claims[name].subject
     book.save()
 
 

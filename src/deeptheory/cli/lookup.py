@@ -140,8 +140,14 @@ def _claim_record(entry: Entry, last: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _item_record(item: books.Item, status: Any) -> dict[str, Any]:
-    errata = [{"class": e.kind, "printed": e.printed, "corrected": e.corrected} for e in item.errata]
+    errata = [
+        {
+            "id": e.id, "class": e.kind, "at": e.at, "main": e.main, "printed": e.printed, "corrected": e.corrected,
+            "refuted": e.id in status.refuted,
+        }
+        for e in item.errata
+    ]  # fmt: skip
     return {
-        "id": item.id, "book": item.book, "title": item.title, "status": status.status, "claims": list(status.claims),
+        "id": item.id, "book": item.book, "room": item.room, "title": item.title, "status": status.status, "claims": list(status.claims),
         "where": list(item.where), "erratum": errata, "reason": status.reason,
     }  # fmt: skip

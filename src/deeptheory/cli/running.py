@@ -80,7 +80,7 @@ def check(
     if record:
         if read or full or control:
             raise Refused("--record takes the claims as they are: without --set, --full or --control")
-        _writable(ledgers.FILE)
+        _writable(ledgers.FOLDER / "kept")
     if control is not None:
         if len(chosen) != 1:
             raise Refused("--control needs exactly one claim")
@@ -89,7 +89,7 @@ def check(
         chosen, seeds=(seed,), full=full, given=read, jobs=jobs, store=store, control=control, again=again
     )
     if record:
-        ledgers.record([run for _, run in done], set(catalogue().claims))
+        print(ledgers.record([run for _, run in done], catalogue()), file=sys.stderr)
     if json:
         emit([run.json() for _, run in done] + [_failure(task, problem) for task, problem in failed])
         _tell_failed(failed)
@@ -146,7 +146,7 @@ def falsify(
     if not chosen.searchable:
         raise Refused(f"{chosen.name} declares no instance space, so there is nothing to search")
     if record:
-        _writable(ledgers.FILE)
+        _writable(ledgers.FOLDER / "kept")
     from deeptheory.cli.falsifying import falsified, keep
 
     with progress(len(chosen.controls) + 1, "searching") as tell:
@@ -258,8 +258,6 @@ def _run(
             settings={name: value for name, value in (given or {}).items() if name in each.parameters},
         )
     ]  # fmt: skip
-    cost = ledger().claims
-    todo.sort(key=lambda task: -(cost[task.entry.name].seconds if task.entry.name in cost else 5.0))
     done: Done = []
     failed: Failed = []
     with (

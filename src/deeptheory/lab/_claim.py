@@ -74,7 +74,10 @@ class Claim:
 
     @property
     def subject(self) -> str:
+        """The room: the first folder below `claims`, whatever topics it is divided into."""
         parts = self.module.split(".")
+        if "claims" in parts[:-2]:
+            return parts[parts.index("claims") + 1]
         return parts[-2] if len(parts) > 1 else "scratch"
 
     @property
@@ -123,7 +126,7 @@ class Claim:
     ) -> Callable[[Callable], Callable]:
         """Add a rival. With settings or `over` the claim is run anew; as a decorator, evidence is re-read.
 
-        `erratum` names the item whose printed form this is; `of` the piece of evidence it concerns.
+        `erratum` names the erratum whose printed form this is ("A2.26a"); `of` the piece of evidence it concerns.
         """
         if any(existing.name == name for existing in self.controls):
             raise ValueError(f"{self.name} already has a control named {name!r}")

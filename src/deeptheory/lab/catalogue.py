@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.parameters import Parameter
+from deeptheory.lab.reach import Sources
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
@@ -20,15 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["Catalogue", "Entry", "catalogue", "load"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
-FILE = PACKAGE / "catalogue.json"
+SHIPPED = PACKAGE / "catalogue.json"
+"""Written when a wheel is built; a source tree has none."""
+
+FACES = ("books", "cli", "report")
+"""Packages that no claim imports: a change there leaves the catalogue as it is."""
 
 DECIDING = ("_claim", "platform", "run", "search", "spaces")
 """Modules of the laboratory that, beside the kinds of evidence, decide what is observed and how it is judged."""
 
+KEPT = 16
+"""How many catalogues of other source trees the user's cache keeps."""
+
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a claim without running it; `source` hashes the claim and all it imports in the package."""
+    """What is known of a claim without running it.
+
+    `source` is a fingerprint of the meaning of all that the claim reaches in the package (`deeptheory.lab.reach`), and
+    of what judges it; `uses` are the functions of the rooms that it names itself.
+    """
 
     name: str
     module: str
@@ -41,6 +53,7 @@ class Entry:
     parameters: dict[str, Parameter]
     controls: list[dict[str, str | None]]
     searchable: bool
+    uses: list[str]
     source: str
     lines: tuple[int, int]
 
@@ -70,26 +83,33 @@ class Catalogue:
 
 
 def digest() -> str:
-    """A fingerprint of the package's source, to see whether the catalogue is still true."""
+    """A fingerprint of all source that the catalogue is made from."""
     total = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
-        total.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes())
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in FACES:
+            total.update(str(place).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 
 
 @functools.cache
 def catalogue() -> Catalogue:
-    """The catalogue of this source tree; generated anew when the source has changed."""
-    record: dict[str, Any] = {}
-    if FILE.exists():
-        record = json.loads(FILE.read_text())
-    if record.get("digest") != digest():
-        command = [sys.executable, "-m", "deeptheory.lab.catalogue"]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
-        if done.returncode:
-            raise ImportError(f"the catalogue cannot be generated: {done.stderr.strip().splitlines()[-1]}")
-        record = json.loads(done.stdout)
-    return _read(record)
+    """The catalogue of this source tree: the one shipped with it, or the user's cached one, or else generated."""
+    wanted = digest()
+    for path in (SHIPPED, _cached(wanted)):
+        if path.exists() and (record := json.loads(path.read_text())).get("digest") == wanted:
+            return _read(record)
+    command = [sys.executable, "-m", "deeptheory.lab.catalogue"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    if done.returncode:
+        raise ImportError(f"the catalogue cannot be generated: {done.stderr.strip().splitlines()[-1]}")
+    return _read(json.loads(done.stdout))
+
+
+def _cached(digest: str) -> Path:
+    import platformdirs
+
+    return platformdirs.user_cache_path("deeptheory", appauthor=False) / "catalogues" / f"{digest}.json"
 
 
 def load(name: str) -> "Claim":
@@ -124,34 +144,24 @@ def claims_in(package: str = "deeptheory.claims") -> list["Claim"]:
     return list(found.values())
 
 
-def sources(modules: set[str]) -> dict[str, str]:
-    """Hash each module together with everything it imports inside the package, the judging of evidence included."""
-    import grimp
-
-    graph = grimp.build_graph("deeptheory", exclude_type_checking_imports=True, cache_dir=None)
-    judging = {m for m in graph.modules if m.startswith("deeptheory.lab.evidence")}
-    judging |= {f"deeptheory.lab.{name}" for name in DECIDING} | {"deeptheory.randomness"}
-
-    @functools.cache
-    def content(module: str) -> bytes:
-        path = PACKAGE.parent / Path(*module.split("."))
-        return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_bytes()
-
-    def hashed(module: str) -> str:
-        needed = {module} | judging | graph.find_upstream_modules(module)
-        needed = {name for name in needed if not name.startswith("deeptheory.lab") or name in judging}
-        total = hashlib.sha256()
-        for name in sorted(needed):
-            total.update(name.encode() + b"\0" + content(name))
-        return total.hexdigest()[:16]
-
-    return {module: hashed(module) for module in modules}
+def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
+    """For each claim the fingerprint of what it reaches and of what judges it, and the functions it names itself."""
+    rooms = Sources(PACKAGE, closed=("deeptheory.lab",))
+    evidence = [path.stem for path in (PACKAGE / "lab" / "evidence").glob("*.py") if path.stem != "__init__"]
+    judging = {f"deeptheory.lab.evidence.{name}" for name in evidence} | {f"deeptheory.lab.{name}" for name in DECIDING}
+    judged = Sources(PACKAGE).meaning_of_modules(judging)
+    found = {}
+    for claim in claims:
+        place = (claim.module, claim.name)
+        source = hashlib.sha256(f"{judged} {rooms.meaning(place)}".encode()).hexdigest()[:16]
+        found[claim.name] = source, [f"{module}.{name}" for module, name in rooms.named_by(place)]
+    return found
 
 
 def generate() -> dict[str, Any]:
     """The catalogue as JSON."""
     claims = claims_in()
-    hashes = sources({claim.module for claim in claims})
+    found = fingerprints(claims)
     fields = {}
     for claim in claims:
         start, end = _lines(claim, claims)
@@ -167,7 +177,8 @@ def generate() -> dict[str, Any]:
             parameters=claim.parameters,
             controls=[{"name": c.name, "erratum": c.erratum, "of": c.of} for c in claim.controls],
             searchable=claim.over is not None,
-            source=hashes[claim.module],
+            uses=found[claim.name][1],
+            source=found[claim.name][0],
             lines=(start, end),
         )
         fields[claim.name] = asdict(entry)
@@ -187,16 +198,22 @@ def _lines(claim: "Claim", claims: list["Claim"]) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Write the catalogue beside the source where that is allowed, and print it."""
-    text = json.dumps(generate(), ensure_ascii=False, indent=1)
-    try:
-        if not FILE.exists() or FILE.read_text() != text + "\n":
-            temporary = FILE.with_suffix(f".{os.getpid()}")
-            temporary.write_text(text + "\n")
-            temporary.replace(FILE)
-    except OSError:
-        pass  # a package folder that cannot be written to: the caller reads what is printed
+    """Print the catalogue; keep it in the user's cache, or in the file that is named."""
+    record = generate()
+    text = json.dumps(record, ensure_ascii=False, indent=1)
     print(text)
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else _cached(record["digest"])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text + "\n")
+        temporary.replace(path)
+        if len(sys.argv) == 1:
+            aged = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)
+            for old in aged[:-KEPT]:
+                old.unlink(missing_ok=True)
+    except OSError:
+        pass  # a cache that cannot be written to: the caller reads what is printed
 
 
 if __name__ == "__main__":

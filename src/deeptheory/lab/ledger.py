@@ -1,9 +1,10 @@
-"""The ledger: verdicts shipped with the package, and the status of every item that follows from them."""
+"""The ledger: verdicts shipped with the package, one file a room, and the status of every item that follows."""
 
 import functools
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,9 +13,9 @@ from deeptheory.lab.catalogue import PACKAGE, Catalogue
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
 
-__all__ = ["STATUSES", "Ledger", "Recorded", "Status", "ledger", "statuses"]
+__all__ = ["STATUSES", "Changes", "Ledger", "Recorded", "Status", "ledger", "statuses"]
 
-FILE = PACKAGE / "ledger.json"
+FOLDER = PACKAGE / "ledger"
 
 STATUSES = ("holds", "refuted-as-printed", "computed", "same-as", "excluded", "failing", "open")
 """Where an item can stand."""
@@ -25,7 +26,7 @@ REFUTABLE = ("false", "missing-hypothesis")
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the ledger says of one claim."""
+    """What the ledger says of one claim; `errata` are those whose printed form fell."""
 
     verdict: str
     items: dict[str, str]
@@ -34,36 +35,65 @@ class Recorded:
     controls: dict[str, str]
     seed: int
     source: str
-    seconds: float
     errata: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Recorded verdicts by claim, items that unit tests compare with an oracle, found counterexamples by claim."""
+    """Recorded verdicts by claim, items that unit tests compare with an oracle, found counterexamples by claim.
+
+    `rooms` says in which file a claim stands; a test belongs to the room that its folder is named after.
+    """
 
     claims: dict[str, Recorded] = field(default_factory=dict)
     tests: dict[str, list[str]] = field(default_factory=dict)
     counterexamples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    rooms: dict[str, str] = field(default_factory=dict)
 
-    def save(self, path: Path = FILE) -> None:
-        record = {
-            "claims": {name: vars(entry) for name, entry in sorted(self.claims.items())},
-            "tests": dict(sorted(self.tests.items())),
-            "counterexamples": dict(sorted(self.counterexamples.items())),
-        }
-        temporary = path.with_suffix(".writing")
-        temporary.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-        temporary.replace(path)
+    def save(self, folder: Path = FOLDER) -> None:
+        """Write the files that differ from what they hold; remove those of rooms that are gone."""
+        folder.mkdir(exist_ok=True)
+        pages: dict[str, dict[str, dict[str, Any]]] = {}
+
+        def page(room: str) -> dict[str, dict[str, Any]]:
+            return pages.setdefault(room, {"claims": {}, "counterexamples": {}, "tests": {}})
+
+        for name, entry in sorted(self.claims.items()):
+            page(self.rooms[name])["claims"][name] = asdict(entry)
+        for name, found in sorted(self.counterexamples.items()):
+            page(self.rooms[name])["counterexamples"][name] = found
+        for item, files in sorted(self.tests.items()):
+            for file in sorted(files):
+                page(_room(file))["tests"].setdefault(item, []).append(file)
+        for room, content in pages.items():
+            path, text = folder / f"{room}.json", json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+            if not path.exists() or path.read_text() != text:
+                temporary = path.with_suffix(".writing")
+                temporary.write_text(text)
+                temporary.replace(path)
+        for path in folder.glob("*.json"):
+            if path.stem not in pages:
+                path.unlink()
 
 
-def read(path: Path = FILE) -> Ledger:
-    """The ledger as it stands in a file; empty where there is none."""
-    if not path.exists():
-        return Ledger()
-    record = json.loads(path.read_text())
-    claims = {name: Recorded(**{**entry, "errata": tuple(entry["errata"])}) for name, entry in record["claims"].items()}
-    return Ledger(claims, record["tests"], record["counterexamples"])
+def _room(file: str) -> str:
+    """The room of a test file: its folder under tests, or the house as a whole."""
+    parts = Path(file).parts
+    return parts[1] if len(parts) > 2 else "house"
+
+
+def read(folder: Path = FOLDER) -> Ledger:
+    """The ledger as it stands in a folder; empty where there is none."""
+    found = Ledger()
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text())
+        for name, entry in content["claims"].items():
+            found.claims[name] = Recorded(**{**entry, "errata": tuple(entry["errata"])})
+        found.counterexamples.update(content["counterexamples"])
+        found.rooms.update(dict.fromkeys([*content["claims"], *content["counterexamples"]], path.stem))
+        for item, files in content["tests"].items():
+            found.tests.setdefault(item, []).extend(files)
+    return found
 
 
 @functools.cache
@@ -82,32 +112,75 @@ def recorded(run: "Run") -> Recorded:
         controls={control.name: control.verdict for control in run.controls},
         seed=run.seed,
         source=run.source,
-        seconds=round(run.seconds, 1),
         errata=tuple(sorted({c.erratum for c in run.controls if c.erratum and c.verdict == "refuted"})),
     )
 
 
-def record(runs: Iterable["Run"], known: set[str]) -> Ledger:
-    """Write these runs into the ledger, and drop claims that no longer exist."""
-    before = read()
-    claims = {name: entry for name, entry in before.claims.items() if name in known}
-    claims.update({run.claim: recorded(run) for run in runs})
-    after = Ledger(claims, before.tests, before.counterexamples)
-    after.save()
+@dataclass(frozen=True)
+class Changes:
+    """What recording changed."""
+
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+    def __str__(self) -> str:
+        said = [f"{len(names)} {what} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"
+                for what, names in (("new", self.new), ("changed", self.changed), ("dropped", self.dropped)) if names]  # fmt: skip
+        return "the ledger: " + (", ".join(said) if said else "nothing changed")
+
+
+def record(runs: Iterable["Run"], known: Catalogue, folder: Path = FOLDER) -> Changes:
+    """Write these runs into the ledger beside what it holds, and drop claims that no longer exist."""
+    before = read(folder)
+    lines = {run.claim: recorded(run) for run in runs}
+    kept = {name: entry for name, entry in before.claims.items() if name in known.claims}
+    rooms = {name: entry.subject for name, entry in known.claims.items()}
+    found = {name: each for name, each in before.counterexamples.items() if name in known.claims}
+    Ledger({**kept, **lines}, before.tests, found, rooms).save(folder)
     ledger.cache_clear()
-    return after
+    return Changes(
+        new=tuple(name for name in lines if name not in before.claims),
+        changed=tuple(name for name, line in lines.items() if before.claims.get(name, line) != line),
+        dropped=tuple(name for name in before.claims if name not in kept),
+    )
+
+
+def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path = FOLDER) -> None:
+    """Add items that passing tests have just compared with an oracle; drop marks that are no longer in their file."""
+    before = read(folder)
+    tests = {item: set(files) for item, files in before.tests.items()}
+    for item, files in compared.items():
+        tests.setdefault(item, set()).update(files)
+    marked = {file: _marks(root / file) for file in sorted({file for files in tests.values() for file in files})}
+    kept = {item: sorted(file for file in files if item in marked[file]) for item, files in tests.items()}
+    Ledger(before.claims, {i: f for i, f in kept.items() if f}, before.counterexamples, before.rooms).save(folder)
+    ledger.cache_clear()
+
+
+def _marks(path: Path) -> set[str]:
+    """The items that a test file says it compares."""
+    text = path.read_text() if path.exists() else ""
+    return {item for mark in re.findall(r"mark\.item\(([^)]*)\)", text) for item in re.findall(r'"(\w+\.\w+)"', mark)}
 
 
 # Status of items -----------------------------------------------------------------------------------------------------
+
+
+class _Erratum(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def main(self) -> bool: ...
 
 
 class _Item(Protocol):
     @property
     def id(self) -> str: ...
     @property
-    def check(self) -> bool: ...
-    @property
-    def same_as(self) -> str | None: ...
+    def points_to(self) -> tuple[str, ...]: ...
     @property
     def excluded(self) -> str: ...
     @property
@@ -116,45 +189,51 @@ class _Item(Protocol):
 
 @dataclass(frozen=True)
 class Status:
-    """Where an item stands: derived from the ledger, never written by hand."""
+    """Where an item stands, derived from the ledger, never written by hand; `refuted` are its errata that fell."""
 
     status: str
     claims: tuple[str, ...] = ()
     reason: str = ""
+    refuted: tuple[str, ...] = ()
 
 
 def statuses(items: Iterable[_Item], catalogue: Catalogue, book: Ledger) -> dict[str, Status]:
     """The status of every item.
 
-    holds, refuted-as-printed (the corrected statement holds and the printed one is a refuted control), computed (a
-    unit test against an oracle), same-as, excluded (no scale is meaningful; the books' data say why), failing, open.
+    holds, refuted-as-printed (the corrected statement holds, and the main statement as printed is a refuted control;
+    where only a remark, an example or a display falls, the item holds and says what fell), computed (a unit test
+    against an oracle), same-as, excluded (no scale is meaningful; the books' data say why), failing, open.
     """
-    return {item.id: _status(item, catalogue, book) for item in items}
+    fallen = {erratum for entry in book.claims.values() for erratum in entry.errata}
+    return {item.id: _status(item, catalogue, book, fallen) for item in items}
 
 
-def _status(item: _Item, catalogue: Catalogue, book: Ledger) -> Status:
+def _status(item: _Item, catalogue: Catalogue, book: Ledger, fallen: set[str]) -> Status:
     serving = tuple(entry.name for entry in catalogue.serving(item.id))
-    if not serving:
-        if item.same_as:
-            return Status("same-as", (), f"the same as {item.same_as}")
-        if item.excluded:
-            return Status("excluded", (), item.excluded)
-        if item.id in book.tests:
-            return Status("computed", (), f"compared with an oracle in {', '.join(book.tests[item.id])}")
-        return Status("open")
-    missing = [name for name in serving if name not in book.claims]
-    if missing:
-        return Status("open", serving, f"{missing[0]} is not recorded yet")
-    failing = [name for name in serving if book.claims[name].items.get(item.id) != "holds"]
-    if failing:
-        return Status("failing", serving, f"{failing[0]} is {book.claims[failing[0]].verdict}")
+    refutable: list[_Erratum] = [erratum for erratum in item.errata if erratum.kind in REFUTABLE]
+    refuted = tuple(erratum.id for erratum in refutable if erratum.id in fallen)
+    standing = [erratum.id for erratum in refutable if erratum.id not in fallen]
+    if not serving and item.points_to:
+        return Status("same-as", (), f"the same as {', '.join(item.points_to)}", refuted)
+    if not serving and item.excluded:
+        return Status("excluded", (), item.excluded, refuted)
+    if not serving and item.id not in book.tests:
+        return Status("open", (), "", refuted)
+    if missing := [name for name in serving if name not in book.claims]:
+        return Status("open", serving, f"{missing[0]} is not recorded yet", refuted)
+    if failing := [name for name in serving if book.claims[name].items.get(item.id) != "holds"]:
+        return Status("failing", serving, f"{failing[0]} is {book.claims[failing[0]].verdict}", refuted)
+    if standing:
+        return Status("open", serving, f"what is printed ({', '.join(standing)}) is not yet a refuted control", refuted)
     stale = [name for name in serving if book.claims[name].source != catalogue.claims[name].source]
     note = f"recorded before {stale[0]} changed" if stale else ""
-    if any(erratum.kind in REFUTABLE for erratum in item.errata):
-        if any(item.id in book.claims[name].errata for name in serving):
-            return Status("refuted-as-printed", serving, note)
-        return Status("open", serving, "the corrected statement holds; its printed form is not yet a refuted control")
-    return Status("holds", serving, note)
+    if any(erratum.main for erratum in refutable):
+        return Status("refuted-as-printed", serving, note, refuted)
+    if not serving:
+        return Status("computed", (), f"compared with an oracle in {', '.join(book.tests[item.id])}", refuted)
+    if refuted:
+        note = "; ".join(filter(None, [f"the statement holds; refuted beside it: {', '.join(refuted)}", note]))
+    return Status("holds", serving, note, refuted)
 
 
 def counts(found: Mapping[str, Status]) -> dict[str, int]:

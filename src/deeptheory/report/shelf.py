@@ -82,6 +82,12 @@ class Shelf:
             "chapter": item.chapter,
         }
 
+    def printed_at(self, erratum: str) -> str:
+        """Where the sentence stands that an erratum concerns: "Arora, Lemma 1.1.4"."""
+        item = self.items.get(erratum.rstrip("abcdefghijklmnopqrstuvwxyz"))
+        at = next((each.at for each in item.errata if each.id == erratum), "") if item else ""
+        return f"{item.book.capitalize()}, {at}" if item and at else erratum
+
     def status(self, id: str) -> dict[str, Any]:
         """Where an item stands, with the claims that serve it; those in this report have a page."""
         found = self.statuses.get(id)
@@ -97,6 +103,7 @@ class Shelf:
             "meaning": meaning,
             "reason": found.reason if found else "",
             "claims": claims,
+            "refuted": found.refuted if found else (),
         }
 
     def tally(self, items: Iterable["Item"]) -> list[dict[str, Any]]:
@@ -157,5 +164,5 @@ class Shelf:
         return entry is not None and stale(run, entry)
 
     def refuted_errata(self) -> set[str]:
-        """Items whose printed form a control of these runs refutes."""
+        """Errata whose printed form a control of these runs refutes."""
         return {erratum for run in self.runs.values() for erratum in self.line(run)["errata"]}

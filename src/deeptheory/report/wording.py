@@ -31,7 +31,7 @@ STATUSES = {
     "holds": ("holds", "every formula of the item is checked by a claim that holds"),
     "refuted-as-printed": (
         "refuted as printed",
-        "every formula of the item is checked: the corrected one holds, the printed one is refuted",
+        "every formula of the item is checked: the corrected one holds, its main statement as printed is refuted",
     ),
     "computed": ("computed", "code whose values are tested against an independent calculation"),
     "same-as": ("see elsewhere", "the item only points to another one"),
@@ -43,6 +43,7 @@ STATUSES = {
 ERRATA = {
     "false": "false as printed",
     "missing-hypothesis": "missing hypothesis",
+    "imprecise": "imprecise",
     "undefined": "undefined",
     "loose": "loose",
     "proof-only": "proof only",

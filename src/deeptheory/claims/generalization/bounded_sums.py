@@ -49,7 +49,7 @@ def hoeffding_bounds_binomial_tails(n, p, epsilon, delta):
     return Inequality(np.stack([coin, signs, missed], -1), np.stack(bounds, -1), log=True)
 
 
-@hoeffding_bounds_binomial_tails.control("averages of [−1, 1] values below exp(−ε²m), as printed", erratum="A1.12")
+@hoeffding_bounds_binomial_tails.control("averages of [−1, 1] values below exp(−ε²m), as printed", erratum="A1.12a")
 def printed_average(evidence, instances):
     bound = evidence.bound.copy()
     bound[:, 1] = -(instances["epsilon"] ** 2) * instances["n"]

@@ -332,7 +332,7 @@ def failures_enumerated(
 
 failures_enumerated.control("the moment not paid for: (KL + ln 1/δ)/n", of="failure", moment="not paid")
 failures_enumerated.control(
-    "a loss that is not confined to [0, 1], as printed", erratum="H11.2", of="failure", loss_range=5.0
+    "a loss that is not confined to [0, 1], as printed", erratum="H11.2a", of="failure", loss_range=5.0
 )
 
 

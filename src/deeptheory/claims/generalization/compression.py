@@ -259,12 +259,12 @@ def compression_keeps_twice_the_margin(outputs, change, gamma):
     return Inequality(before - after, 2 * size, scale=1.0)
 
 
-@compression_keeps_twice_the_margin.control("a margin γ, as printed", erratum="A5.19")
+@compression_keeps_twice_the_margin.control("a margin γ, as printed", erratum="A5.19a")
 def once_gamma(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@compression_keeps_twice_the_margin.control("no margin at all, as printed", erratum="A5.19")
+@compression_keeps_twice_the_margin.control("no margin at all, as printed", erratum="A5.19a")
 def no_margin(evidence):
     return replace(evidence, bound=0.0 * np.asarray(evidence.bound))
 
@@ -376,13 +376,13 @@ def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e
     }
 
 
-@norm_bounds_and_units.control("the first power of the input norm, as printed", erratum="A5.25", of="stable ranks")
+@norm_bounds_and_units.control("the first power of the input norm, as printed", erratum="A5.25a", of="stable ranks")
 def first_power(evidence):
     left = np.asarray(evidence.left).copy()
     left[1] /= np.sqrt(50.0)
     return replace(evidence, left=left)
 
 
-@norm_bounds_and_units.control("no input norm, as printed", erratum="H8.3", of="memorised")
+@norm_bounds_and_units.control("no input norm, as printed", erratum="H8.3a", of="memorised")
 def no_input_norm(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / np.array([1.0, 50.0, 2500.0]))

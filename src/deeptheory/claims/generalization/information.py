@@ -145,7 +145,7 @@ def information_and_gap(key, *, count: Count = 300, proxy: Literal["sub-Gaussian
 
 
 information_and_gap.control(
-    "the variance of the loss for its proxy", erratum="H11.5", of="rare losses", proxy="variance"
+    "the variance of the loss for its proxy", erratum="H11.5a", of="rare losses", proxy="variance"
 )
 
 

@@ -112,7 +112,7 @@ def interpolation_at_the_minimax_rate(
 
 
 interpolation_at_the_minimax_rate.control(
-    "a density that reaches zero, 0 ≤ p_min as printed", erratum="J5.6", of="d=1 β=1", vanishing=3.0, trials=400
+    "a density that reaches zero, 0 ≤ p_min as printed", erratum="J5.6a", of="d=1 β=1", vanishing=3.0, trials=400
 )
 interpolation_at_the_minimax_rate.control("a = 0.9 d, above half the dimension", of="d=1 β=1", steeper=3.6, trials=400)
 

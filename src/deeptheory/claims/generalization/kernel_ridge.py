@@ -121,7 +121,7 @@ def kernel_ridge(
     }
 
 
-@kernel_ridge.control("the inner product ∫ f g dx, as printed", erratum="L13.8", of="norm")
+@kernel_ridge.control("the inner product ∫ f g dx, as printed", erratum="L13.8a", of="norm")
 def integral_inner_product(evidence):
     return replace(evidence, left=evidence.along["integral"])
 

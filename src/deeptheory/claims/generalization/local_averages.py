@@ -195,7 +195,7 @@ def neighbour_average_splits(
 
 
 neighbour_average_splits.control(
-    "the average of the values f(x₍ₗ₎), as printed", erratum="J5.2", of="parts", averaged="values", trials=8
+    "the average of the values f(x₍ₗ₎), as printed", erratum="J5.2a", of="parts", averaged="values", trials=8
 )
 
 

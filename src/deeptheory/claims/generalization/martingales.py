@@ -71,7 +71,7 @@ def azuma_bounds_martingales(up, down, bounds, share, n, *, steps: Literal["fair
     return Inequality(np.stack([tail, tail, signs], -1), np.maximum(np.stack(limits, -1), NEVER), log=True)
 
 
-@azuma_bounds_martingales.control("the exponent −2t²/(2Σc²), as printed", erratum="J6.15")
+@azuma_bounds_martingales.control("the exponent −2t²/(2Σc²), as printed", erratum="J6.15a")
 def printed_exponent(evidence):
     first = (evidence.bound - np.log(2)) * np.asarray([2.0, 1.0, 2.0]) + np.log(2)
     return replace(evidence, bound=np.maximum(first, NEVER))
@@ -105,7 +105,7 @@ def azuma_constants():
     }
 
 
-@azuma_constants.control("the printed exponent, twice as large", erratum="J6.15", of="exponent")
+@azuma_constants.control("the printed exponent, twice as large", erratum="J6.15a", of="exponent")
 def twice(evidence):
     return replace(evidence, y=abs((evidence.y + 1) / 2 - 1))
 

@@ -364,7 +364,7 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
     }
 
 
-@kernel_complexity.control("the Gram matrix not inverted, as printed", erratum="A5.13", of="below")
+@kernel_complexity.control("the Gram matrix not inverted, as printed", erratum="A5.13a", of="below")
 def printed_form(evidence):
     # With the kernel c·G the complexity is the same and yᵀGy·tr G at most c²n³, whatever the labels: here c = 1/100.
     observed = np.asarray(evidence.links["corrected"][0])

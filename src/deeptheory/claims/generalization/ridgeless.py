@@ -138,12 +138,12 @@ def double_descent(
     }
 
 
-@double_descent.control("variance γ/(γ−1) below the threshold, as printed", erratum="J7.4", of="variance")
+@double_descent.control("variance γ/(γ−1) below the threshold, as printed", erratum="J7.4a", of="variance")
 def printed_variance(evidence):
     return replace(evidence, predicted=np.sign(evidence.along["gamma"] - 1) * evidence.predicted)
 
 
-@double_descent.control("bias r²(1 − 1/γ) also below, as the first display reads", erratum="J7.4", of="no bias")
+@double_descent.control("bias r²(1 − 1/γ) also below, as the first display reads", erratum="J7.4a", of="no bias")
 def bias_everywhere(evidence):
     return replace(evidence, right=(1 - 1 / evidence.along["gamma"])[:, None])
 
@@ -350,5 +350,5 @@ def limit_at_finite_size(evidence):
 
 
 least_squares_variance.control(
-    "more features than samples, with the pseudo-inverse", erratum="L13.4", of="formula", design="wide", trials=8
+    "more features than samples, with the pseudo-inverse", erratum="L13.4a", of="formula", design="wide", trials=8
 )

@@ -83,7 +83,7 @@ def dimension_for_test_error(m, delta, *, rule: Literal["Gaussian tail", "printe
     return Inequality(expected_test_error(int(m), int(np.ceil(m * per_sample))), delta)
 
 
-dimension_for_test_error.control("D = m√log(1/δ), as printed in (5.6)", erratum="A5.16", rule="printed")
+dimension_for_test_error.control("D = m√log(1/δ), as printed in (5.6)", erratum="A5.16a", rule="printed")
 dimension_for_test_error.control("D = m·log(1/δ), which the displayed condition asks", rule="displayed")
 dimension_for_test_error.control(
     "for a single point too", over=dict(m=Integers(1, 1), delta=Reals(1e-10, 1e-6, log=True))
@@ -120,12 +120,12 @@ def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials 
     }
 
 
-@flipped_noise_classifier.control("all of S is misclassified already at c = 1", erratum="A5.17", of="flipped")
+@flipped_noise_classifier.control("all of S is misclassified already at c = 1", erratum="A5.17a", of="flipped")
 def all_of_it(evidence):
     return replace(evidence, predicted=np.ones_like(evidence.predicted))
 
 
-@flipped_noise_classifier.control("the two answers differ by at least 2 everywhere", erratum="A5.17", of="difference")
+@flipped_noise_classifier.control("the two answers differ by at least 2 everywhere", erratum="A5.17a", of="difference")
 def at_least_two(evidence):
     return Inequality(2.0, evidence.observed[:, 0])
 

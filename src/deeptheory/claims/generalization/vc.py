@@ -196,7 +196,7 @@ def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short
 sauer_shelah.control("the power form below h", of="powers", short=True)
 
 
-@sauer_shelah.control("faster than exponential, as printed", erratum="L8.12", of="degree")
+@sauer_shelah.control("faster than exponential, as printed", erratum="L8.12a", of="degree")
 def faster_than_exponential(evidence):
     return Inequality(2.0 ** np.asarray(evidence.x), evidence.y)
 
@@ -255,7 +255,7 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
     }
 
 
-@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5", of="interpolation")
+@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="interpolation")
 def printed_capacity(evidence):
     m = np.array([2**k for k in range(4, 17)])
     return replace(evidence, bound=np.sqrt(8 * np.log(1 / 0.05) / m))  # V·log(n/V) is 0 whatever its constant
@@ -310,13 +310,13 @@ def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)
     }
 
 
-@networks_in_vc_bounds.control("inversely, as printed", erratum="L8.14", of="proportional")
+@networks_in_vc_bounds.control("inversely, as printed", erratum="L8.14a", of="proportional")
 def inversely(evidence):
     return replace(evidence, exponent=-1.0)
 
 
 @networks_in_vc_bounds.control(
-    "a complexity of the network alone, whatever bounds its outputs, as printed", erratum="H7.8", of="never infinite"
+    "a complexity of the network alone, whatever bounds its outputs, as printed", erratum="H7.8a", of="never infinite"
 )
 def no_bound(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))

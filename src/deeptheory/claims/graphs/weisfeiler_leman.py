@@ -109,12 +109,12 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
     }
 
 
-@colour_refinement_misses_bridges.control("injective sums find every bridge, as printed", erratum="H3.6", of="search")
+@colour_refinement_misses_bridges.control("injective sums find every bridge, as printed", erratum="H3.6a", of="search")
 def nothing_missed(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
 
 
-@colour_refinement_misses_bridges.control("plain sums tell multisets apart, as printed", erratum="H3.6", of="sums")
+@colour_refinement_misses_bridges.control("plain sums tell multisets apart, as printed", erratum="H3.6a", of="sums")
 def plain_sums(evidence):
     return replace(evidence, left=len({sum(each) for each in MULTISETS}))
 

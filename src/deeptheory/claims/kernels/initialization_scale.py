@@ -251,7 +251,7 @@ def spread_over_weights():
     return SQUARE - float(np.sum(np.square(means) * density) / np.sum(density))
 
 
-@gaussian_data_scalings.control("n/d^(3/2), as printed", erratum="J9.6", of="deviation in dimension")
+@gaussian_data_scalings.control("n/d^(3/2), as printed", erratum="J9.6a", of="deviation in dimension")
 def printed_dimension(evidence):
     return replace(evidence, exponent=-1.5)
 

@@ -127,7 +127,7 @@ def linearized_network(
     }
 
 
-linearized_network.control("flow with the sign as printed", erratum="J8.4", of="flow", direction="ascent")
+linearized_network.control("flow with the sign as printed", erratum="J8.4a", of="flow", direction="ascent")
 linearized_network.control("flow without 1/n, as printed", of="flow", averaged=False)
 linearized_network.control("the network's own kernel after training", of="constant", model="network")
 
@@ -182,7 +182,7 @@ def fan_in_scaling(
     }
 
 
-fan_in_scaling.control("scaled by the layer's own width, as printed", erratum="L7.13", of="third", scaling="fan-out")
+fan_in_scaling.control("scaled by the layer's own width, as printed", erratum="L7.13a", of="third", scaling="fan-out")
 
 
 @fan_in_scaling.control("the first layer divided by its fan-in too", of="first")
@@ -374,12 +374,12 @@ def wide_networks_are_lazy(
     }
 
 
-@wide_networks_are_lazy.control("kernel regression without f₀, as printed", erratum="H6.6", of="plain")
+@wide_networks_are_lazy.control("kernel regression without f₀, as printed", erratum="H6.6a", of="plain")
 def no_initial_function(evidence):
     return replace(evidence, exponent=-0.5)
 
 
-wide_networks_are_lazy.control("mean-field scaling 1/m", erratum="H6.4", of="drift", scaling="mean field")
+wide_networks_are_lazy.control("mean-field scaling 1/m", erratum="H6.4a", of="drift", scaling="mean field")
 
 
 @wide_networks_are_lazy.figure

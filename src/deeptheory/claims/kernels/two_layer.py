@@ -223,7 +223,7 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
     }
 
 
-@first_layer_kernel_at_initialization.control("without the factor x·x′, as printed", erratum="A9.5", of="mean")
+@first_layer_kernel_at_initialization.control("without the factor x·x′, as printed", erratum="A9.5a", of="mean")
 def without_product(evidence):
     return replace(evidence, predicted=evidence.predicted / evidence.along["cosine"])
 
@@ -411,7 +411,7 @@ def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), t
     }
 
 
-@training_follows_the_limit_kernel.control("outputs at the start left out, as printed", erratum="A9.2")
+@training_follows_the_limit_kernel.control("outputs at the start left out, as printed", erratum="A9.2a")
 def printed_predictor(pieces):
     return replace(pieces["predictor"], y=pieces["start left out"].y)
 

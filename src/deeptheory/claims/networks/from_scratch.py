@@ -85,7 +85,7 @@ def flat(layers):
     return np.concatenate([np.ravel(part) for layer in layers for part in layer])
 
 
-hand_written_gradient.control("the listing as printed", erratum="L2.15", of="gradient", as_printed=True)
+hand_written_gradient.control("the listing as printed", erratum="L2.15a", of="gradient", as_printed=True)
 
 
 @claim(
@@ -143,7 +143,7 @@ def training_towards_the_bayes_rule(
 
 
 training_towards_the_bayes_rule.control(
-    "divided by N twice, as printed", erratum="L2.15", of="reached", division="twice"
+    "divided by N twice, as printed", erratum="L2.15a", of="reached", division="twice"
 )
 
 

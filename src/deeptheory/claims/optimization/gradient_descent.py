@@ -241,17 +241,17 @@ def quadratic_modes(
     }
 
 
-@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9", of="decrease")
+@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9a", of="decrease")
 def printed_condition(evidence):
     return replace(evidence, right=evidence.along["product"] < 1)
 
 
-@quadratic_modes.control("best step within η ≤ 1/λ_max, as the printed condition wants", erratum="L5.9", of="best step")
+@quadratic_modes.control("best step within η ≤ 1/λ_max, as the printed condition wants", erratum="L5.9a", of="best step")
 def printed_range(evidence):
     return replace(evidence, right=int(np.flatnonzero(evidence.along["grid"] <= 1)[-1]))
 
 
-@quadratic_modes.control("the printed (1 − κ)² promises convergence", erratum="L5.9", of="bound")
+@quadratic_modes.control("the printed (1 − κ)² promises convergence", erratum="L5.9a", of="bound")
 def printed_bound(evidence):
     left, correct = evidence.links["below (1 − 1/κ)²"]
     printed = (1 - 1 / (1 - np.sqrt(correct))) ** 2
@@ -338,11 +338,11 @@ def polyak_lojasiewicz_rate(
 
 
 polyak_lojasiewicz_rate.control(
-    "step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17", step=0.5, factor="as printed"
+    "step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17a", step=0.5, factor="as printed"
 )
 polyak_lojasiewicz_rate.control(
     "a convex function with curvature μ at its minimum, as if convexity were more than the inequality",
-    erratum="L5.17",
+    erratum="L5.17a",
     over=dict(curvatures=Reals(0, 1, shape=(4,))),
     constant="at the minimum",
 )

@@ -257,7 +257,7 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
 
 
 @search_dominates_descent.control(
-    "descent in order N samples whatever the step, as printed", erratum="J11.16", of="descent"
+    "descent in order N samples whatever the step, as printed", erratum="J11.16a", of="descent"
 )
 def order_dimension(evidence):
     return replace(evidence, exponent=1.0)

@@ -209,7 +209,7 @@ def balanced_factors_can_be_equalized(left, right, *, pair: Literal["balanced", 
     return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size)
 
 
-balanced_factors_can_be_equalized.control("for any pair of factors, as printed", erratum="A11.10", pair="given")
+balanced_factors_can_be_equalized.control("for any pair of factors, as printed", erratum="A11.10a", pair="given")
 
 
 @balanced_factors_can_be_equalized.verify

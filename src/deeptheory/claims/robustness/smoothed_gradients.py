@@ -60,7 +60,7 @@ def smoothed_gradient_bound(key, *, trials: Trials = 160, bounded: Literal["both
     }
 
 
-smoothed_gradient_bound.control("bounded above only, as printed", erratum="A18.17", of="networks", bounded="above")
+smoothed_gradient_bound.control("bounded above only, as printed", erratum="A18.17a", of="networks", bounded="above")
 
 
 @smoothed_gradient_bound.control("a constant that grows with the dimension", of="steepest")

@@ -198,12 +198,12 @@ def sample_covariance_spectrum(
     }
 
 
-@sample_covariance_spectrum.control("moments of ratio α instead of 1/α, as printed", erratum="J6.5", of="moments")
+@sample_covariance_spectrum.control("moments of ratio α instead of 1/α, as printed", erratum="J6.5a", of="moments")
 def printed_ratio(evidence):
     return replace(evidence, predicted=np.asarray([[marchenko_pastur_moment(k, a) for k in ORDERS] for a, _ in CASES]))
 
 
-@sample_covariance_spectrum.control("edges (1 ± √α)², as printed", erratum="J6.5", of="edges")
+@sample_covariance_spectrum.control("edges (1 ± √α)², as printed", erratum="J6.5a", of="edges")
 def printed_edges(evidence):
     return replace(evidence, predicted=np.asarray([marchenko_pastur_edges(alpha) for alpha, _ in CASES]))
 

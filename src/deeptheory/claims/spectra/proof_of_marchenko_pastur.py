@@ -105,10 +105,10 @@ def rank_one_changes(
     }
 
 
-rank_one_changes.control("⟨v, Av⟩ in the denominator, as printed", erratum="J6.11", of="solution", form="⟨v, Av⟩")
+rank_one_changes.control("⟨v, Av⟩ in the denominator, as printed", erratum="J6.11a", of="solution", form="⟨v, Av⟩")
 
 
-@rank_one_changes.control("1/(vM) for one sample left out, as printed", erratum="J6.12", of="within")
+@rank_one_changes.control("1/(vM) for one sample left out, as printed", erratum="J6.12a", of="within")
 def over_the_samples(evidence):
     return replace(evidence, bound=evidence.bound * 20 / 2000)
 
@@ -165,7 +165,7 @@ def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Tr
 
 
 @transform_concentration.control(
-    "1/v in the exponent, as printed, the constant as at v = 1", erratum="J6.12", of="tail"
+    "1/v in the exponent, as printed, the constant as at v = 1", erratum="J6.12a", of="tail"
 )
 def printed_exponent(evidence):
     dimension, samples, height, distance = np.asarray(TAILS).T
@@ -173,7 +173,7 @@ def printed_exponent(evidence):
 
 
 @transform_concentration.control(
-    "fluctuations that fall as √v towards the line, as printed", erratum="J6.12", of="height"
+    "fluctuations that fall as √v towards the line, as printed", erratum="J6.12a", of="height"
 )
 def printed_heights(evidence):
     return replace(evidence, order=0.5)

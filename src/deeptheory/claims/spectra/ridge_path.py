@@ -201,7 +201,7 @@ def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 2
     }
 
 
-@smallest_eigenvalue.control("never below the edge for n large, as printed", erratum="J7.5", of="below")
+@smallest_eigenvalue.control("never below the edge for n large, as printed", erratum="J7.5a", of="below")
 def never_below(evidence):
     return replace(evidence, predicted=np.full(2, 1e-3))
 
