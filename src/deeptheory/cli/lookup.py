@@ -148,6 +148,6 @@ def _item_record(item: books.Item, status: Any) -> dict[str, Any]:
         for e in item.errata
     ]  # fmt: skip
     return {
-        "id": item.id, "book": item.book, "room": item.room, "title": item.title, "status": status.status, "claims": list(status.claims),
-        "where": list(item.where), "erratum": errata, "reason": status.reason,
+        "id": item.id, "book": item.book, "room": item.room, "title": item.title, "status": status.status,
+        "claims": list(status.claims), "where": list(item.where), "erratum": errata, "reason": status.reason,
     }  # fmt: skip

@@ -125,8 +125,10 @@ class Changes:
     dropped: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = [f"{len(names)} {what} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"
-                for what, names in (("new", self.new), ("changed", self.changed), ("dropped", self.dropped)) if names]  # fmt: skip
+        said = []
+        for what, names in (("new", self.new), ("changed", self.changed), ("dropped", self.dropped)):
+            if names:
+                said.append(f"{len(names)} {what} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})")
         return "the ledger: " + (", ".join(said) if said else "nothing changed")
 
 

@@ -7,7 +7,6 @@ counts with everything in it.
 """
 
 import ast
-import functools
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -57,6 +56,8 @@ class Sources:
 
     def __init__(self, folder: Path, *, closed: tuple[str, ...] = ()) -> None:
         self.root, self.package, self.closed = folder.parent, folder.name, closed
+        self._paths: dict[str, Path | None] = {}
+        self._modules: dict[str, _Module] = {}
 
     def reached(self, start: Place) -> list[Definition]:
         """Every definition that a name depends on, in order, itself included."""
@@ -130,26 +131,23 @@ class Sources:
 
     # Reading -------------------------------------------------------------------------------------------------------
 
-    @functools.cache
     def _path(self, module: str) -> Path | None:
-        path = self.root / Path(*module.split("."))
-        for candidate in (path / "__init__.py", path.with_suffix(".py")):
-            if candidate.exists():
-                return candidate
-        return None
+        if module not in self._paths:
+            path = self.root / Path(*module.split("."))
+            candidates = (path / "__init__.py", path.with_suffix(".py"))
+            self._paths[module] = next((each for each in candidates if each.exists()), None)
+        return self._paths[module]
 
-    @functools.cache
     def _module(self, name: str) -> _Module:
-        made = _Module()
-        path = self._path(name)
-        if path is None:
-            return made
-        tree = ast.parse(path.read_bytes())
-        for node in ast.walk(tree):
-            self._imports(node, made)
-        for node in tree.body:
-            self._statement(name, node, made)
-        return made
+        if name not in self._modules:
+            made = self._modules[name] = _Module()
+            path = self._path(name)
+            tree = ast.parse(path.read_bytes() if path else b"")
+            for node in ast.walk(tree):
+                self._imports(node, made)
+            for statement in tree.body:
+                self._statement(name, statement, made)
+        return self._modules[name]
 
     def _imports(self, node: ast.AST, made: _Module) -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == self.package and not node.level:

@@ -1,0 +1,238 @@
+"""Attack: does anything notice when the mathematics behind a claim is made wrong?
+
+The functions of the rooms that a claim enters are changed, one expression at a time (`deeptheory.lab.mutants`), and the
+claim is checked again. What it does not notice is tried on the unit tests that speak of that function. A mutant that
+neither notices survives: it is explained, or becomes a control.
+"""
+
+import functools
+import gc
+import importlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from deeptheory.lab.catalogue import FACES, PACKAGE, load
+from deeptheory.lab.mutants import Mutant, mutants
+
+__all__ = ["Attacked", "attacked", "equivalents", "ground"]
+
+PATIENCE = 10.0
+"""A mutant is noticed if its check takes so many times as long as the claim's own, and a minute."""
+
+NOT_MATHEMATICS = (*FACES, "claims", "lab")
+"""Packages whose functions are not attacked."""
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What became of one mutant: noticed by the claim, by unit tests, by nothing, or equivalent for a reason."""
+
+    claim: str
+    mutant: Mutant
+    noticed: str = ""
+    how: str = ""
+
+    @property
+    def survives(self) -> bool:
+        return not self.noticed
+
+    def record(self) -> dict[str, str]:
+        return {"claim": self.claim, "mutant": str(self.mutant), "noticed": self.noticed, "how": self.how}
+
+
+def attacked(
+    claims: Sequence[str],
+    pool: Executor,
+    *,
+    count: int,
+    seed: int = 0,
+    tests: Path | None = None,
+    known: Mapping[tuple[str, str, str], str] | None = None,
+) -> Iterator[Attacked]:
+    """Yield what becomes of `count` mutants, drawn evenly from the claims and then from what each enters.
+
+    `tests` is a folder of unit tests to try on what a claim does not notice; `known` are equivalent mutants with the
+    reason (`equivalents`).
+    """
+    draw = random.Random(seed)
+    grounds = {name: pool.submit(ground, name) for name in claims}
+    drawn: list[tuple[str, Mutant, float]] = []
+    for place in range(count):
+        name = claims[place % len(claims)] if count >= len(claims) else draw.choice(claims)
+        seconds, found = grounds[name].result()
+        if found:
+            drawn.append((name, draw.choice(found), seconds))
+    running = {}
+    for name, mutant, seconds in drawn:
+        if reason := (known or {}).get((f"{mutant.module}.{mutant.function}", mutant.before, mutant.after)):
+            yield Attacked(name, mutant, "equivalent", reason)
+        else:
+            running[pool.submit(tried, name, mutant, 60 + PATIENCE * seconds)] = Attacked(name, mutant)
+    for future, outcome in running.items():
+        problem = future.exception()
+        how = f"{type(problem).__name__}: {problem}" if problem else future.result()
+        if how:
+            yield replace(outcome, noticed="claim", how=how)
+        elif tests is not None and (failed := against_tests(outcome.mutant, tests)):
+            yield replace(outcome, noticed="tests", how=failed)
+        else:
+            yield outcome
+
+
+def equivalents(path: Path) -> dict[tuple[str, str, str], str]:
+    """Mutants that change no value, each with the reason, from a file."""
+    listed = json.loads(path.read_text()) if path.exists() else []
+    return {(each["where"], each["before"], each["after"]): each["reason"] for each in listed}
+
+
+# In a worker ---------------------------------------------------------------------------------------------------------
+
+
+def ground(name: str) -> tuple[float, list[Mutant]]:
+    """How long a check takes, and the mutants of all lines of the rooms that it runs."""
+    import time
+
+    claim = load(name)
+    lines: dict[str, set[int]] = {}
+    _forget()
+    with _watching(lines):
+        claim.check()
+    start = time.perf_counter()
+    claim.check()
+    seconds = time.perf_counter() - start
+    found = []
+    for path in sorted(lines):
+        module = ".".join(Path(path).relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+        found += mutants(module, Path(path).read_text(), lines[path])
+    return seconds, found
+
+
+def tried(name: str, mutant: Mutant, limit: float) -> str:
+    """How a claim notices a mutant; empty if it does not."""
+    claim = load(name)
+    watchdog = threading.Timer(limit, os._exit, (3,))  # a compiled loop that does not end cannot be interrupted
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        with mutated(mutant):
+            run = claim.check()
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    finally:
+        watchdog.cancel()
+    return "" if run.verdict == "holds" else f"{run.verdict}: {run.reason}"
+
+
+@contextmanager
+def mutated(mutant: Mutant) -> Iterator[None]:
+    """The mutant in the original's place, wherever the function is already held."""
+    path = importlib.import_module(mutant.module).__file__ or ""
+    code = compile(mutant.applied(Path(path).read_text()), path, "exec")
+    wrong = next(each for each in _codes(code) if each.co_qualname == mutant.function)
+    held = [
+        each
+        for each in gc.get_objects()
+        if isinstance(each, FunctionType)
+        and each.__code__.co_filename == path
+        and each.__code__.co_qualname == mutant.function
+    ]
+    right = [each.__code__ for each in held]
+    for each in held:
+        each.__code__ = wrong
+    _forget()
+    try:
+        yield
+    finally:
+        for each, original in zip(held, right, strict=True):
+            each.__code__ = original
+        _forget()
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def _forget() -> None:
+    """Drop compiled programs and remembered values, which still hold the other version."""
+    import jax
+
+    jax.clear_caches()
+    for each in gc.get_objects():
+        if isinstance(each, functools._lru_cache_wrapper) and (each.__module__ or "").startswith("deeptheory."):
+            if not each.__module__.startswith("deeptheory.lab"):
+                each.cache_clear()
+
+
+@contextmanager
+def _watching(lines: dict[str, set[int]]) -> Iterator[None]:
+    """Collect the lines of the rooms that run."""
+    passed = tuple(str(PACKAGE / folder) + os.sep for folder in NOT_MATHEMATICS)
+    root = str(PACKAGE) + os.sep
+
+    def enter(frame: FrameType, event: str, _: Any) -> Callable | None:
+        path = frame.f_code.co_filename
+        if not path.startswith(root) or path.startswith(passed):
+            return None
+        seen = lines.setdefault(path, set())
+
+        def step(frame: FrameType, event: str, _: Any) -> Callable:
+            seen.add(frame.f_lineno)
+            return step
+
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+# Unit tests ----------------------------------------------------------------------------------------------------------
+
+
+def against_tests(mutant: Mutant, folder: Path) -> str:
+    """The unit test that fails on a mutant, tried in a copy of the package; empty if none does."""
+    name = mutant.function.split(".")[0]
+    told = (name, mutant.module)
+    files = [path for path in sorted(folder.rglob("test_*.py")) if any(word in path.read_text() for word in told)]
+    if not files:
+        return ""
+    with tempfile.TemporaryDirectory() as place:
+        copied = Path(place) / PACKAGE.name
+        shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+        path = Path(importlib.import_module(mutant.module).__file__ or "")
+        (copied / path.relative_to(PACKAGE)).write_text(mutant.applied(path.read_text()))
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            *map(str, files),
+        ]
+        done = subprocess.run(
+            command, cwd=folder.parent, env={**os.environ, "PYTHONPATH": place}, capture_output=True, text=True
+        )
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return (failed or ["the tests do not end well"])[0] if done.returncode else ""
