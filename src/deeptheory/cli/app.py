@@ -51,6 +51,10 @@ def complete_subject(incomplete: str) -> list[str]:
     return begins(catalogue().subjects(), incomplete)
 
 
+def complete_room(incomplete: str) -> list[str]:
+    return begins(sorted({item.room for item in books.items()}), incomplete)
+
+
 def complete_control(ctx: typer.Context, incomplete: str) -> list[str]:
     return begins((str(control["name"]) for entry in _typed(ctx) for control in entry.controls), incomplete)
 

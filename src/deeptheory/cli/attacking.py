@@ -47,9 +47,9 @@ def attack(
         for each in counted:
             if each.survives:
                 print(f"{each.claim}\n  {each.mutant}")
-        also = "" if tests.is_dir() else f" (there are no unit tests in {tests})"
+        by_tests = f"{noticed - by_claim} by unit tests" if tests.is_dir() else f"there are no unit tests in {tests}"
         print(
-            f"{len(counted)} wrong versions: {by_claim} noticed by the claim, {noticed - by_claim} by unit tests{also}, "
+            f"{len(counted)} wrong versions: {by_claim} noticed by the claim, {by_tests}, "
             f"{len(counted) - noticed} by nothing; {len(done) - len(counted)} change no value"
         )
     enough = noticed >= NOTICED * len(counted) and by_claim >= BY_CLAIM * len(counted)

@@ -16,16 +16,21 @@ from deeptheory.cli.app import (
     book_names,
     complete,
     complete_book,
+    complete_room,
     complete_subject,
     emit,
     stored,
 )
 from deeptheory.lab.catalogue import Entry, catalogue
-from deeptheory.lab.ledger import counts, ledger, statuses
+from deeptheory.lab.ledger import STATUSES, counts, ledger, statuses
 from deeptheory.what import entries, plain
 
 Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
 Subject = Annotated[str | None, typer.Option(help="only this subject", autocompletion=complete_subject)]
+Room = Annotated[str | None, typer.Option(help="only this room", autocompletion=complete_room)]
+Kind = Annotated[str | None, typer.Option(help="only items of this kind: theorem, law, bound …")]
+Chapter = Annotated[int | None, typer.Option(help="only this chapter (of the handbook: week)")]
+StatusName = Annotated[str | None, typer.Option("--status", help="only this status: holds, open …")]
 
 
 def _known(kind: str, name: str | None, names: Sequence[str]) -> str | None:
@@ -36,10 +41,17 @@ def _known(kind: str, name: str | None, names: Sequence[str]) -> str | None:
 
 
 @app.command("list")
-def list_(book: Book = None, subject: Subject = None, json: Json = False) -> None:
-    """List the claims."""
-    book, subject = _known("book", book, book_names()), _known("subject", subject, list(catalogue().subjects()))
-    _list([entry for entry in entries([book or "all"]) if subject in (None, entry.subject)], json)
+def list_(
+    book: Book = None, subject: Subject = None, chapter: Chapter = None, kind: Kind = None, status: StatusName = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """List the claims; with a chapter, kind or status those that serve such an item."""
+    subject = _known("subject", subject, list(catalogue().subjects()))
+    chosen = catalogue().claims.values()
+    if any(value is not None for value in (book, chapter, kind, status)):
+        wanted = {item.id for item in _items(book, None, chapter, kind, status)}
+        chosen = [entry for entry in chosen if wanted & set(entry.items)]
+    _list([entry for entry in chosen if subject in (None, entry.subject)], json)
 
 
 def _list(chosen: Sequence[Entry], json: bool) -> None:
@@ -86,19 +98,39 @@ def show(
 
 @app.command()
 def coverage(
-    book: Book = None,
+    book: Book = None, chapter: Chapter = None, room: Room = None, kind: Kind = None, status: StatusName = None,
     json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Every item of the books and its status."""
-    book = _known("book", book, book_names())
-    chosen = [item for item in books.items() if book in (None, item.book)]
-    status = statuses(chosen, catalogue(), ledger())
+    chosen = _items(book, room, chapter, kind, status)
+    found = statuses(chosen, catalogue(), ledger())
     if json:
-        listed = {item.id: _item_record(item, status[item.id]) for item in chosen}
-        return emit({"total": len(chosen), "counts": counts(status), "items": listed})
+        listed = {item.id: _item_record(item, found[item.id]) for item in chosen}
+        return emit({"total": len(chosen), "counts": counts(found), "items": listed})
     from deeptheory.cli.display import show_coverage
 
-    show_coverage(chosen, status)
+    show_coverage(chosen, found)
+
+
+def _items(
+    book: str | None, room: str | None, chapter: int | None, kind: str | None, status: str | None
+) -> list[books.Item]:
+    """The items that fit every filter that is given."""
+    book = _known("book", book, book_names())
+    room = _known("room", room, sorted({item.room for item in books.items()}))
+    kind = _known("kind", kind, sorted({item.kind for item in books.items()}))
+    if status is not None and (status := status.strip().lower().replace(" ", "-")) not in STATUSES:
+        raise Refused(f"no status is called {status!r}; an item is one of {', '.join(STATUSES)}")
+    wanted = {"book": book, "room": room, "kind": kind, "chapter": chapter}
+    chosen = [
+        item
+        for item in books.items()
+        if all(value is None or getattr(item, name) == value for name, value in wanted.items())
+    ]
+    if chapter is not None and not chosen:
+        raise Refused(f"there are no items of chapter {chapter}" + (f" in {book}" if book else ""))
+    found = statuses(chosen, catalogue(), ledger())
+    return [item for item in chosen if status in (None, found[item.id].status)]
 
 
 @app.command()

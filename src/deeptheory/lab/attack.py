@@ -174,8 +174,9 @@ def _forget() -> None:
 
     jax.clear_caches()
     for each in gc.get_objects():
-        if isinstance(each, functools._lru_cache_wrapper) and (each.__module__ or "").startswith("deeptheory."):
-            if not each.__module__.startswith("deeptheory.lab"):
+        if isinstance(each, functools._lru_cache_wrapper):
+            module = each.__module__ or ""
+            if module.startswith("deeptheory.") and not module.startswith("deeptheory.lab"):
                 each.cache_clear()
 
 

@@ -103,7 +103,7 @@ def sums_become_normal(
 
 
 sums_become_normal.control(
-    "any independent terms, as printed: sizes that double", erratum="A1.6a", of="Lindeberg", terms="doubling"
+    "without Lindeberg's condition: sizes that double", of="Lindeberg", terms="doubling"
 )
 
 
@@ -130,7 +130,7 @@ def gaussian_mass_near_the_mean(sigma, ratio, any):
 
 
 gaussian_mass_near_the_mean.control(
-    "the lower limit for every t, as printed", erratum="A1.10a", over=dict(ratio=Reals(1e-4, 50.0, log=True))
+    "the lower limit with no condition on t, as printed", erratum="A1.10a", over=dict(ratio=Reals(1e-4, 50.0, log=True))
 )
 
 

@@ -127,7 +127,6 @@ relative_entropy.control("the two orders agree", of="quadrature", order="prior f
 
 @relative_entropy.control(
     "a Gaussian prior gives every vector positive probability, so the divergence stays finite",
-    erratum="A5.30a",
     of="not dominated",
 )
 def finite_after_all(evidence):

@@ -259,12 +259,12 @@ def compression_keeps_twice_the_margin(outputs, change, gamma):
     return Inequality(before - after, 2 * size, scale=1.0)
 
 
-@compression_keeps_twice_the_margin.control("a margin γ, as printed", erratum="A5.19a")
+@compression_keeps_twice_the_margin.control("margins move by γ at most")
 def once_gamma(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@compression_keeps_twice_the_margin.control("no margin at all, as printed", erratum="A5.19a")
+@compression_keeps_twice_the_margin.control("margins do not move")
 def no_margin(evidence):
     return replace(evidence, bound=0.0 * np.asarray(evidence.bound))
 

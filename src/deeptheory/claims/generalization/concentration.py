@@ -142,7 +142,9 @@ def chernoff_bounds_indicators(probabilities, copies, excess, large, *, alike: b
     return Inequality(np.stack([upper, far, lower], -1), np.stack(bounds, -1), log=True)
 
 
-chernoff_bounds_indicators.control("δ²μ/3 for every δ, as printed", erratum="A1.7a", over=dict(excess=Reals(1e-2, 20.0)))
+chernoff_bounds_indicators.control(
+    "δ²μ/3 for every δ, as printed", erratum="A1.7a", over=dict(excess=Reals(1e-2, 20.0))
+)
 
 
 chernoff_bounds_indicators.control("copies that are equal instead of independent", alike=True)

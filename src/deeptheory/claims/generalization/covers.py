@@ -95,7 +95,7 @@ def gap_between_neighbours(w, v, rare, y):
     return Inequality(gap(w) - gap(v), 2 * jnp.abs(w - v), scale=1.0)
 
 
-@gap_between_neighbours.control("one γ, as printed", erratum="A5.9a")
+@gap_between_neighbours.control("one γ between neighbours")
 def one_change(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
@@ -133,7 +133,7 @@ def cover_bound(key, *, trials: Trials = 400, samples: Annotated[int, Interval(g
     }
 
 
-@cover_bound.control("without a probability, as printed", erratum="A5.9a", of="confidence")
+@cover_bound.control("for every sample, whatever its probability", of="confidence")
 def without_confidence(evidence):
     return replace(evidence, bound=0.5 * 0.01 + 2 * np.sqrt(2 * np.log(2 / 0.01) / np.array([10, 100, 1000])))
 

@@ -53,7 +53,7 @@ def training_error_is_unbiased(*, samples: Annotated[int, Interval(ge=1, le=6)] 
     }
 
 
-@training_error_is_unbiased.control("the indicator of a right answer, as printed", erratum="L8.1a", of="unbiased")
+@training_error_is_unbiased.control("the indicator of a right answer", of="unbiased")
 def right_answers(evidence):
     return replace(evidence, right=np.array([misclassification_risk(ATOMS, 1 - row, np.zeros(4)) for row in WRONG]))
 

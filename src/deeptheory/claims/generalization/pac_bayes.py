@@ -104,7 +104,7 @@ binary_mnist_table.control("50,000 training images", of="bound", samples=50_000)
 binary_mnist_table.control("60,000 training images", of="bound", samples=60_000)
 
 
-@binary_mnist_table.control("the theorem displayed beside the table", erratum="L9.9b", of="bound")
+@binary_mnist_table.control("the theorem displayed beside the table", of="bound")
 def displayed_theorem(evidence):
     ours, rounding = with_rounding(displayed, 55_000, 0.025)
     return replace(evidence, ours=ours[FITTING], error=rounding[FITTING])
@@ -116,7 +116,7 @@ def six_columns(evidence):
     return Printed(ours[:RANDOM], PRINTED[:RANDOM], digits=3, error=rounding[:RANDOM])
 
 
-@binary_mnist_table.control("the random-label entry contains the training error", erratum="L9.9b", of="random labels")
+@binary_mnist_table.control("the random-label entry contains the training error", of="random labels")
 def whole_bound(evidence):
     return replace(evidence, ours=evidence.ours + ERRORS[RANDOM], error=evidence.error + HALF[0, 0])
 

@@ -293,7 +293,7 @@ def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
     }
 
 
-@excess_risk_splits.control("the variance alone, as the first line of the proof prints", erratum="L13.3", of="exact")
+@excess_risk_splits.control("the variance alone", of="exact")
 def variance_alone(evidence):
     bias, variance, _ = evidence.right.T
     return replace(evidence, right=np.stack([bias, variance, variance], axis=1))
@@ -350,5 +350,5 @@ def limit_at_finite_size(evidence):
 
 
 least_squares_variance.control(
-    "more features than samples, with the pseudo-inverse", erratum="L13.4a", of="formula", design="wide", trials=8
+    "no bias with more features than samples", of="formula", design="wide", trials=8
 )

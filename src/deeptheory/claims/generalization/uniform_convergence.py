@@ -120,12 +120,12 @@ def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials 
     }
 
 
-@flipped_noise_classifier.control("all of S is misclassified already at c = 1", erratum="A5.17a", of="flipped")
+@flipped_noise_classifier.control("all of S is misclassified already at c = 1", of="flipped")
 def all_of_it(evidence):
     return replace(evidence, predicted=np.ones_like(evidence.predicted))
 
 
-@flipped_noise_classifier.control("the two answers differ by at least 2 everywhere", erratum="A5.17a", of="difference")
+@flipped_noise_classifier.control("the two answers differ by at least 2 everywhere", of="difference")
 def at_least_two(evidence):
     return Inequality(2.0, evidence.observed[:, 0])
 

@@ -196,7 +196,7 @@ def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short
 sauer_shelah.control("the power form below h", of="powers", short=True)
 
 
-@sauer_shelah.control("faster than exponential, as printed", erratum="L8.12a", of="degree")
+@sauer_shelah.control("faster than exponential", of="degree")
 def faster_than_exponential(evidence):
     return Inequality(2.0 ** np.asarray(evidence.x), evidence.y)
 
@@ -310,7 +310,7 @@ def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)
     }
 
 
-@networks_in_vc_bounds.control("inversely, as printed", erratum="L8.14a", of="proportional")
+@networks_in_vc_bounds.control("inversely", of="proportional")
 def inversely(evidence):
     return replace(evidence, exponent=-1.0)
 

@@ -149,7 +149,7 @@ def logistic_loss_rewards_margin():
     }
 
 
-@logistic_loss_rewards_margin.control("1/(1 + exp(−m)), as printed", erratum="A1.3a", of="decreasing")
+@logistic_loss_rewards_margin.control("the probability of the right label in place of the loss", of="decreasing")
 def printed_loss(evidence):
     values = np.asarray(label_probability(np.linspace(-10, 10, 201)))
     return replace(evidence, quantity=values[1:], bound=values[:-1] * (1 - 1e-6))

@@ -194,7 +194,7 @@ def sampled_gram_matrix_concentrates(
     }
 
 
-@sampled_gram_matrix_concentrates.control("amplitudes left out, as printed", erratum="L8.27a", of="amplitudes")
+@sampled_gram_matrix_concentrates.control("amplitudes left out", of="amplitudes")
 def without_amplitudes(evidence):
     return replace(evidence, left=evidence.along["without"])
 

@@ -246,7 +246,7 @@ def kernel_flow(
 
 
 kernel_flow.control(
-    "$K_xK^{-1}(I-e^{-Kt})y$ from any start, as printed", erratum="L7.5a", of="any start", start="taken for zero"
+    "$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="any start", start="taken for zero"
 )
 
 

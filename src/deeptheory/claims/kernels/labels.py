@@ -304,7 +304,7 @@ def label_energy_bounds_the_risk(
     }
 
 
-@label_energy_bounds_the_risk.control("no confidence term, as printed", erratum="A9.13a", of="coverage")
+@label_energy_bounds_the_risk.control("without the confidence term", of="coverage")
 def printed_measure(evidence):
     return replace(evidence, failures=evidence.along["printed"])
 

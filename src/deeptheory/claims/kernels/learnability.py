@@ -84,7 +84,7 @@ def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600)
     }
 
 
-@kernel_series.control("the series without powers or denominators, as printed", erratum="A9.16a", of="arccos")
+@kernel_series.control("the series without powers or denominators", of="arccos")
 def printed_arccos(evidence):
     z = np.asarray(evidence.along["z"])
     ratios = np.cumprod(np.concatenate([[1.0], np.arange(1, 59, 2) / np.arange(2, 60, 2)]))
@@ -218,7 +218,7 @@ def cosine_teachers_have_bounded_energy(key, *, sets: Count = 60):
 
 
 @cosine_teachers_have_bounded_energy.control(
-    "the length squared under the sine, as printed", erratum="A9.18a", of="closed"
+    "the length squared under the sine", of="closed"
 )
 def squared_length(evidence):
     lengths, amplitudes = evidence.along["length"], evidence.along["amplitude"]

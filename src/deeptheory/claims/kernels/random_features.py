@@ -339,7 +339,7 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
     }  # fmt: skip
 
 
-@random_features_before_and_after.control("θ·φ without 1/√p, as printed", erratum="L7.10a", of="start")
+@random_features_before_and_after.control("θ·φ without 1/√p", of="start")
 def unnormalised(evidence):
     return replace(evidence, observed=evidence.observed * evidence.along["features"][0])
 

@@ -183,10 +183,10 @@ def kernels_of_unit_vectors(
     }
 
 
-kernels_of_unit_vectors.control("exp(+‖x − y‖), as printed", erratum="A3.8a", of="positive", sign="plus")
+kernels_of_unit_vectors.control("exp(+‖x − y‖)", of="positive", sign="plus")
 
 
-@kernels_of_unit_vectors.control("the radicand 1 − 2x·y, as printed", erratum="A3.8a", of="distance")
+@kernels_of_unit_vectors.control("the radicand 1 − 2x·y", of="distance")
 def printed_radicand(evidence):
     return replace(evidence, right=1 - 2 * evidence.along["product"])
 
@@ -315,7 +315,7 @@ def kernel_regression_is_least_norm(
 
 
 kernel_regression_is_least_norm.control(
-    "any minimizer of the unregularized loss, as printed", erratum="L7.3a", of="representer", minimizer="arbitrary"
+    "a minimizer of the unregularized loss that is not the shortest", of="representer", minimizer="arbitrary"
 )
 
 

@@ -223,12 +223,12 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
     }
 
 
-@first_layer_kernel_at_initialization.control("without the factor x·x′, as printed", erratum="A9.5a", of="mean")
+@first_layer_kernel_at_initialization.control("(9.8) without the factor x·x′, as printed", erratum="A9.5a", of="mean")
 def without_product(evidence):
     return replace(evidence, predicted=evidence.predicted / evidence.along["cosine"])
 
 
-@first_layer_kernel_at_initialization.control("both slopes at the same input, as printed", erratum="A9.4", of="mean")
+@first_layer_kernel_at_initialization.control("both slopes at the same input", of="mean")
 def same_input(evidence):
     return replace(evidence, predicted=np.stack([evidence.along["cosine"] / 2, evidence.predicted[1]]))
 
@@ -411,7 +411,7 @@ def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), t
     }
 
 
-@training_follows_the_limit_kernel.control("outputs at the start left out, as printed", erratum="A9.2a")
+@training_follows_the_limit_kernel.control("outputs at the start left out")
 def printed_predictor(pieces):
     return replace(pieces["predictor"], y=pieces["start left out"].y)
 

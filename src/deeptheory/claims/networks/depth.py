@@ -291,13 +291,13 @@ def depth_separation(
     }
 
 
-@depth_separation.control("2·2^L crossings in the displayed bound, as printed", erratum="L4.14", of="algebra")
+@depth_separation.control("2·2^L crossings in the bound", of="algebra")
 def printed_crossings(evidence):
     depths = evidence.along["depth"].tolist()
     return replace(evidence, left=np.array([Fraction(2 ** (L * L + 2) - 1 - 2 * 2**L, 2) for L in depths]))
 
 
-@depth_separation.control("the count of pieces for L = 1, as printed", erratum="L4.14", of="proof")
+@depth_separation.control("the count of pieces started at L = 1 as the proof starts it", of="proof")
 def one_layer(evidence):
     return Chain({"pieces of g": (float(network_piece_bound(2, 1)), 2.0)})
 

@@ -143,7 +143,7 @@ def training_towards_the_bayes_rule(
 
 
 training_towards_the_bayes_rule.control(
-    "divided by N twice, as printed", erratum="L2.15a", of="reached", division="twice"
+    "divided by N twice", of="reached", division="twice"
 )
 
 

@@ -92,7 +92,7 @@ descent_lemma.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2)))
 descent_lemma.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
 
 
-@descent_lemma.control("the proof's second line as printed, with η² inside the norm", erratum="A2.7")
+@descent_lemma.control("η² inside the norm of the second-order term")
 def printed_line(evidence, instance):
     step = np.reshape(instance["step"], np.shape(evidence.error))
     exact, drop = evidence.links["the whole decrease"]
@@ -246,12 +246,12 @@ def printed_condition(evidence):
     return replace(evidence, right=evidence.along["product"] < 1)
 
 
-@quadratic_modes.control("best step within η ≤ 1/λ_max, as the printed condition wants", erratum="L5.9a", of="best step")
+@quadratic_modes.control("best step within η ≤ 1/λ_max", of="best step")
 def printed_range(evidence):
     return replace(evidence, right=int(np.flatnonzero(evidence.along["grid"] <= 1)[-1]))
 
 
-@quadratic_modes.control("the printed (1 − κ)² promises convergence", erratum="L5.9a", of="bound")
+@quadratic_modes.control("(1 − κ)² is below one", of="bound")
 def printed_bound(evidence):
     left, correct = evidence.links["below (1 − 1/κ)²"]
     printed = (1 - 1 / (1 - np.sqrt(correct))) ** 2
@@ -341,8 +341,7 @@ polyak_lojasiewicz_rate.control(
     "step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17a", step=0.5, factor="as printed"
 )
 polyak_lojasiewicz_rate.control(
-    "a convex function with curvature μ at its minimum, as if convexity were more than the inequality",
-    erratum="L5.17a",
+    "a convex function with curvature μ at its minimum",
     over=dict(curvatures=Reals(0, 1, shape=(4,))),
     constant="at the minimum",
 )

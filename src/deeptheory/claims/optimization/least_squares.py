@@ -98,7 +98,7 @@ def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, l
 
 
 @solutions_form_an_affine_space.control(
-    "an arbitrary choice of coordinates, as printed", erratum="A3.1a", of="coordinates"
+    "an arbitrary choice of coordinates, as the footnote prints", erratum="A3.1a", of="coordinates"
 )
 def any_coordinates(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
@@ -185,7 +185,7 @@ def least_squares_descent(
     }
 
 
-@least_squares_descent.control("the matrix series sums to a pseudo-inverse, as printed", erratum="A3.3a", of="series")
+@least_squares_descent.control("the matrix series sums to a pseudo-inverse, null space and all", of="series")
 def series_converges(evidence):
     return replace(evidence, right=evidence.along["pseudo-inverse"])
 
@@ -257,7 +257,7 @@ def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 
 
 
 @penrose_identities.control(
-    "singular vectors of a symmetric matrix are equal, as printed", erratum="A3.4a", of="symmetric"
+    "left and right singular vectors of a symmetric matrix are equal, signs and all", of="symmetric"
 )
 def equal_sides(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
