@@ -102,9 +102,7 @@ def sums_become_normal(
     }
 
 
-sums_become_normal.control(
-    "without Lindeberg's condition: sizes that double", of="Lindeberg", terms="doubling"
-)
+sums_become_normal.control("without Lindeberg's condition: sizes that double", of="Lindeberg", terms="doubling")
 
 
 @sums_become_normal.control("the lattice step counted whole", of="constant")

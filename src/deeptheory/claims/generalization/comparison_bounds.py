@@ -121,9 +121,7 @@ def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=1e-3, le=0.5)]
     }
 
 
-@moments_of_comparisons.control(
-    "E exp(z²/(2+ε)) tends to √2", of="Gaussian"
-)
+@moments_of_comparisons.control("E exp(z²/(2+ε)) tends to √2", of="Gaussian")
 def printed_moment(evidence):
     return replace(evidence, right=np.full(4, np.sqrt(2)))
 

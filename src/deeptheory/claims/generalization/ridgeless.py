@@ -349,6 +349,4 @@ def limit_at_finite_size(evidence):
     return replace(evidence, predicted=evidence.predicted * (99 - features) / (100 - features))
 
 
-least_squares_variance.control(
-    "no bias with more features than samples", of="formula", design="wide", trials=8
-)
+least_squares_variance.control("no bias with more features than samples", of="formula", design="wide", trials=8)

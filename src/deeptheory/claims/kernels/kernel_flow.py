@@ -245,9 +245,7 @@ def kernel_flow(
     }
 
 
-kernel_flow.control(
-    "$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="any start", start="taken for zero"
-)
+kernel_flow.control("$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="any start", start="taken for zero")
 
 
 @kernel_flow.control("the factor −½, as printed", erratum="J8.6a", of="velocity")

@@ -217,9 +217,7 @@ def cosine_teachers_have_bounded_energy(key, *, sets: Count = 60):
     }
 
 
-@cosine_teachers_have_bounded_energy.control(
-    "the length squared under the sine", of="closed"
-)
+@cosine_teachers_have_bounded_energy.control("the length squared under the sine", of="closed")
 def squared_length(evidence):
     lengths, amplitudes = evidence.along["length"], evidence.along["amplitude"]
     printed = 3 * np.sum(np.abs(amplitudes) * lengths * np.sinh(lengths**2), axis=1)

@@ -142,9 +142,7 @@ def training_towards_the_bayes_rule(
     }
 
 
-training_towards_the_bayes_rule.control(
-    "divided by N twice", of="reached", division="twice"
-)
+training_towards_the_bayes_rule.control("divided by N twice", of="reached", division="twice")
 
 
 @training_towards_the_bayes_rule.control("one covariance for both classes costs nothing", of="cross entropy")

@@ -191,7 +191,7 @@ def balanced_factors_have_an_equalizing_rotation(
 
 
 balanced_factors_have_an_equalizing_rotation.control(
-    "the compact decomposition as printed, without zero columns", erratum="A11.9", of="columns", columns="compact"
+    "the compact decomposition, without zero columns", of="columns", columns="compact"
 )
 
 

@@ -99,7 +99,7 @@ def smoothing_stability(edges, shift, *, noise: Literal["gaussian", "ball"] = "g
 
 
 smoothing_stability.control("noise uniform on the ball of radius β√d, said to be very close", noise="ball")
-smoothing_stability.control("tightened a bit with nothing more known, as printed", erratum="A18.12a", saving=0.98)
+smoothing_stability.control("tightened a bit with nothing more known", saving=0.98)
 
 
 @claim(
@@ -155,7 +155,7 @@ def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Inte
     }
 
 
-@worst_case_profile.control("the profile is 1 from x on, not from minus infinity", erratum="A18.12a", of="threshold")
+@worst_case_profile.control("the profile is 1 from x on, not from minus infinity", of="threshold")
 def from_x_on(evidence):
     p, shift = np.asarray(evidence.along["p"]), np.asarray(evidence.along["shift"])
     return replace(evidence, right=ndtr(ndtri(p) - shift) - ndtr(-shift))
