@@ -182,7 +182,7 @@ def fan_in_scaling(
     }
 
 
-fan_in_scaling.control("scaled by the layer's own width, as printed", erratum="L7.13a", of="third", scaling="fan-out")
+fan_in_scaling.control("scaled by the layer's own width, as printed", erratum="L7.13a", of="first", scaling="fan-out")
 
 
 @fan_in_scaling.control("the first layer divided by its fan-in too", of="first")

@@ -225,7 +225,8 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
 
 @first_layer_kernel_at_initialization.control("(9.8) without the factor x·x′, as printed", erratum="A9.5a", of="mean")
 def without_product(evidence):
-    return replace(evidence, predicted=evidence.predicted / evidence.along["cosine"])
+    relu, softplus = evidence.predicted  # (9.8) is about ReLU
+    return replace(evidence, predicted=np.stack([relu / evidence.along["cosine"], softplus]))
 
 
 @first_layer_kernel_at_initialization.control("both slopes at the same input", of="mean")

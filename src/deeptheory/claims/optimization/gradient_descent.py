@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chain, Exact, Identity, Inequality, Reals, assume, claim
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, assume, claim
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
     gradient_descent,
@@ -345,3 +345,38 @@ polyak_lojasiewicz_rate.control(
     over=dict(curvatures=Reals(0, 1, shape=(4,))),
     constant="at the minimum",
 )
+
+
+@claim(
+    items={"L5.17": ("strongly convex", "convex")},
+    says=r"A function with curvature at least $\mu$ satisfies $\frac12|f'|^2\ge\mu(f-f^*)$, with equality for "
+    r"$\frac\mu2x^2$. Convexity alone gives no such $\mu$: for $x^4$ the ratio $\frac12|f'|^2/(f-f^*)$ is $8x^2$.",
+    needs="smooth functions of one variable with a minimum",
+)
+def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=100)] = 0.7):
+    x = np.array([0.01, 0.1, 0.5, 1.0, 2.0])
+
+    def ratio(function):
+        slope = np.asarray(jax.vmap(jax.grad(function))(x))
+        return slope**2 / 2 / np.asarray(function(x))  # both minima are 0
+
+    return {
+        "strongly convex": Chain(
+            {
+                "attained": (ratio(lambda x: curvature / 2 * x**2), curvature),
+                "and not missed": (curvature, ratio(lambda x: curvature / 2 * x**2 + x**4)),
+            }
+        ),
+        "convex": Rate(x, ratio(lambda x: x**4), exponent=2.0),
+    }
+
+
+@convexity_is_not_enough.control("some μ for every convex function, as printed", erratum="L5.17b", of="convex")
+def some_constant(evidence):
+    return replace(evidence, exponent=0.0)
+
+
+@convexity_is_not_enough.control("twice the curvature", of="strongly convex")
+def twice(evidence):
+    attained, curvature = evidence.links["attained"]
+    return replace(evidence, links={"not missed": (2 * curvature, attained)})
