@@ -209,9 +209,7 @@ def uniform_attention_climbs_half_the_energy(
     }
 
 
-@uniform_attention_climbs_half_the_energy.control(
-    "gradient ascent of E₀ itself, as printed", erratum="J14.9a", of="gradient"
-)
+@uniform_attention_climbs_half_the_energy.control("gradient ascent of E₀ itself", of="gradient")
 def printed_energy(evidence):
     return replace(evidence, right=2 * evidence.right)
 

@@ -194,9 +194,7 @@ def neighbour_average_splits(
     }
 
 
-neighbour_average_splits.control(
-    "the average of the values f(x₍ₗ₎), as printed", erratum="J5.2a", of="parts", averaged="values", trials=8
-)
+neighbour_average_splits.control("the average of the values f(x₍ₗ₎)", of="parts", averaged="values", trials=8)
 
 
 @neighbour_average_splits.control("variance σ²/k², that of a sum of k shares", of="resampled")

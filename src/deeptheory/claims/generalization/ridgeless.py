@@ -138,12 +138,12 @@ def double_descent(
     }
 
 
-@double_descent.control("variance γ/(γ−1) below the threshold, as printed", erratum="J7.4a", of="variance")
+@double_descent.control("variance γ/(γ−1) below the threshold", of="variance")
 def printed_variance(evidence):
     return replace(evidence, predicted=np.sign(evidence.along["gamma"] - 1) * evidence.predicted)
 
 
-@double_descent.control("bias r²(1 − 1/γ) also below, as the first display reads", erratum="J7.4a", of="no bias")
+@double_descent.control("bias r²(1 − 1/γ) also below the threshold", of="no bias")
 def bias_everywhere(evidence):
     return replace(evidence, right=(1 - 1 / evidence.along["gamma"])[:, None])
 

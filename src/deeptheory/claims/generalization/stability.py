@@ -247,7 +247,7 @@ def _softmax(logits):
 decaying_runs = jax.jit(lambda s, a, b, i, e: coupled_sgd(lambda w, z: 0.5 * jnp.sin(w - np.pi / 2) * z, s, a, b, i, e))
 
 
-@nonconvex_sgd.control("proportional to T, as printed", erratum="H10.5a", of="growth")
+@nonconvex_sgd.control("of order T/n, as printed", erratum="H10.5a", of="growth")
 def proportional(evidence):
     return replace(evidence, exponent=1.0)
 
@@ -257,7 +257,7 @@ def each_draw(evidence):
     return replace(evidence, predicted=100 / 200)
 
 
-@nonconvex_sgd.control("cross-entropy not Lipschitz, in the logits either, as printed", erratum="H10.6b", of="slope")
+@nonconvex_sgd.control("cross-entropy not Lipschitz, in the logits either", of="slope")
 def not_lipschitz(evidence):
     return replace(evidence, exponent=1.0)
 

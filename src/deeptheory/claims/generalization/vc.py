@@ -315,9 +315,7 @@ def inversely(evidence):
     return replace(evidence, exponent=-1.0)
 
 
-@networks_in_vc_bounds.control(
-    "a complexity of the network alone, whatever bounds its outputs, as printed", erratum="H7.8a", of="never infinite"
-)
+@networks_in_vc_bounds.control("a complexity of the network alone, whatever bounds its outputs", of="never infinite")
 def no_bound(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 

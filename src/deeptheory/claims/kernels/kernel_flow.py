@@ -248,12 +248,12 @@ def kernel_flow(
 kernel_flow.control("$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="any start", start="taken for zero")
 
 
-@kernel_flow.control("the factor −½, as printed", erratum="J8.6a", of="velocity")
+@kernel_flow.control("the factor −½", of="velocity")
 def minus_half(evidence):
     return replace(evidence, right=-0.5 * evidence.along["samples"] * evidence.right)
 
 
-@kernel_flow.control("the factor +½ of the line above it", erratum="J8.6a", of="velocity")
+@kernel_flow.control("the factor +½", of="velocity")
 def plus_half(evidence):
     return replace(evidence, right=0.5 * evidence.along["samples"] * evidence.right)
 

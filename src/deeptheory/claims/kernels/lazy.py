@@ -129,9 +129,7 @@ def linearized_training_is_least_squares(
     }
 
 
-linearized_training_is_least_squares.control(
-    "a minus before Df θ₀, as printed", erratum="J9.2a", of="risk", form="printed"
-)
+linearized_training_is_least_squares.control("a minus before Df θ₀", of="risk", form="printed")
 linearized_training_is_least_squares.control("the solution of least norm", of="limit", nearest_to="origin")
 
 

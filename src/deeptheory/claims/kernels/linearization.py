@@ -127,7 +127,7 @@ def linearized_network(
     }
 
 
-linearized_network.control("flow with the sign as printed", erratum="J8.4a", of="flow", direction="ascent")
+linearized_network.control("flow uphill", of="flow", direction="ascent")
 linearized_network.control("flow without 1/n, as printed", of="flow", averaged=False)
 linearized_network.control("the network's own kernel after training", of="constant", model="network")
 
@@ -374,12 +374,12 @@ def wide_networks_are_lazy(
     }
 
 
-@wide_networks_are_lazy.control("kernel regression without f₀, as printed", erratum="H6.6a", of="plain")
+@wide_networks_are_lazy.control("kernel regression without f₀", of="plain")
 def no_initial_function(evidence):
     return replace(evidence, exponent=-0.5)
 
 
-wide_networks_are_lazy.control("mean-field scaling 1/m", erratum="H6.4a", of="drift", scaling="mean field")
+wide_networks_are_lazy.control("mean-field scaling 1/m", of="drift", scaling="mean field")
 
 
 @wide_networks_are_lazy.figure

@@ -169,7 +169,7 @@ def limits_of(change):
     return np.array(rivals)
 
 
-@expected_kernels.control("pre-activations in the inductive step, as printed", erratum="J8.9", of="covariance")
+@expected_kernels.control("pre-activations in the inductive step", of="covariance")
 def without_activation(evidence):
     return replace(
         evidence,
@@ -199,7 +199,7 @@ def one_slope_more(evidence):
     return replace(evidence, predicted=limits_of(change))
 
 
-@expected_kernels.control("the prefactor 1/√p of the definition, as printed", erratum="J8.10a", of="tangent")
+@expected_kernels.control("the prefactor 1/√p", of="tangent")
 def with_prefactor(evidence):
     return replace(evidence, observed=evidence.observed / parameter_count((3, int(evidence.sizes[0]), 1)) ** 0.5)
 

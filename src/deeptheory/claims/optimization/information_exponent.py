@@ -256,8 +256,6 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     }
 
 
-@search_dominates_descent.control(
-    "descent in order N samples whatever the step, as printed", erratum="J11.16a", of="descent"
-)
+@search_dominates_descent.control("descent in order N samples whatever the step", of="descent")
 def order_dimension(evidence):
     return replace(evidence, exponent=1.0)

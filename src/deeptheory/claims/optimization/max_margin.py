@@ -136,7 +136,7 @@ def stable_step_lowers_the_loss(points, size, start, fraction, *, power: Annotat
     return Inequality(after, before, error=64 * jnp.finfo(before.dtype).eps * before, scale=step * slope @ slope)
 
 
-stable_step_lowers_the_loss.control("the square of the eigenvalue, as printed", erratum="J4.6a", power=2)
+stable_step_lowers_the_loss.control("the square of the eigenvalue", power=2)
 
 
 @claim(
@@ -186,7 +186,7 @@ def residual_limit_follows_from_the_duals(
     }
 
 
-@residual_limit_follows_from_the_duals.control("the sample size left out, as printed", erratum="J4.8a", of="limit")
+@residual_limit_follows_from_the_duals.control("the sample size left out", of="limit")
 def without_sample_size(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 

@@ -105,10 +105,10 @@ def rank_one_changes(
     }
 
 
-rank_one_changes.control("⟨v, Av⟩ in the denominator, as printed", erratum="J6.11a", of="solution", form="⟨v, Av⟩")
+rank_one_changes.control("⟨v, Av⟩ in the denominator", of="solution", form="⟨v, Av⟩")
 
 
-@rank_one_changes.control("1/(vM) for one sample left out, as printed", erratum="J6.12a", of="within")
+@rank_one_changes.control("1/(vM) for one sample left out", of="within")
 def over_the_samples(evidence):
     return replace(evidence, bound=evidence.bound * 20 / 2000)
 
@@ -164,17 +164,13 @@ def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Tr
     }
 
 
-@transform_concentration.control(
-    "1/v in the exponent, as printed, the constant as at v = 1", erratum="J6.12a", of="tail"
-)
+@transform_concentration.control("1/v in the exponent, the constant as at v = 1", of="tail")
 def printed_exponent(evidence):
     dimension, samples, height, distance = np.asarray(TAILS).T
     return replace(evidence, at_most=np.minimum(azuma_tail(distance, dimension, samples, height**-0.5), 1))
 
 
-@transform_concentration.control(
-    "fluctuations that fall as √v towards the line, as printed", erratum="J6.12a", of="height"
-)
+@transform_concentration.control("fluctuations that fall as √v towards the line", of="height")
 def printed_heights(evidence):
     return replace(evidence, order=0.5)
 
@@ -240,7 +236,7 @@ def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials =
     }
 
 
-@trace_lemma.control("Σ Aᵢⱼ² off the diagonal, as the proof prints", erratum="J6.13", of="off the diagonal")
+@trace_lemma.control("Σ Aᵢⱼ² off the diagonal", of="off the diagonal")
 def printed_square(evidence):
     return replace(evidence, right=evidence.right / 2)
 

@@ -301,9 +301,7 @@ ridge_path_to_the_ridgeless_bias.control(
 )
 
 
-@ridge_path_to_the_ridgeless_bias.control(
-    "1 + S/γ in the equation, as the sketch prints", erratum="J7.9", of="bilinear"
-)
+@ridge_path_to_the_ridgeless_bias.control("1 + S/γ in the equation", of="bilinear")
 def printed_denominator(evidence):
     rival = [marchenko_pastur_stieltjes(-RIDGES, 1 / gamma).real for gamma, _ in PATHS]
     return replace(evidence, predicted=np.asarray(rival))

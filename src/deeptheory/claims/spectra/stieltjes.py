@@ -109,12 +109,12 @@ def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] =
     }
 
 
-@functions_of_a_matrix.control("(A − z) in the contour integral, as printed", erratum="J6.6a", of="contour")
+@functions_of_a_matrix.control("(A − z) in the contour integral", of="contour")
 def printed_sign(evidence):
     return replace(evidence, left=-evidence.left)
 
 
-@functions_of_a_matrix.control("the trace without 1/N, as printed", erratum="J6.7a", of="transform")
+@functions_of_a_matrix.control("the trace without 1/N", of="transform")
 def printed_trace(evidence):
     return replace(evidence, left=evidence.left * evidence.size)
 
