@@ -17,7 +17,7 @@ from deeptheory.lab.evidence.asymptotic import Rate
 from deeptheory.lab.evidence.resolution import weakest
 from deeptheory.lab.evidence.saying import every, power
 from deeptheory.lab.parameters import SEED, control_named, written
-from deeptheory.lab.platform import described as platform
+from deeptheory.lab.platform import here as platform
 from deeptheory.lab.search import landscape, surveyed
 from deeptheory.randomness import generator
 
