@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
-from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode
+from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode, known
 from deeptheory.lab.evidence.asymptotic import Rate
 from deeptheory.lab.evidence.resolution import weakest
 from deeptheory.lab.evidence.saying import every, power
@@ -67,11 +67,18 @@ class Run:
     control: str | None = None
     made: float | None = field(default=None, compare=False)
     """When the store recorded it, in seconds since 1970; None for a run that comes from no store."""
+    unknown: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What a later version of this package recorded, kept as it was."""
 
     @property
     def evidence(self) -> Pieces:
         """The evidence by name, rebuilt from what was recorded."""
         return decode(self.described, self.blob)
+
+    @property
+    def thinned(self) -> list[str]:
+        """The pieces of evidence of which the record keeps only a part of the numbers that were judged."""
+        return [name for name, piece in self.described.items() if piece.get("thinned")]
 
     @property
     def as_expected(self) -> bool:
@@ -83,16 +90,20 @@ class Run:
 
     def record(self) -> dict[str, Any]:
         """Everything but the arrays, as JSON."""
-        plain = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self) if entry.name != "blob"}
+        apart = ("blob", "unknown")
+        own = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self) if entry.name not in apart}
+        plain = {**self.unknown, **own}
         plain["controls"] = [dataclasses.asdict(control) for control in self.controls]
         plain["judgements"] = {name: dataclasses.asdict(judged) for name, judged in self.judgements.items()}
         return plain
 
     @staticmethod
     def of_record(record: Mapping[str, Any], blob: bytes) -> "Run":
-        judgements = {name: Judgement(**judged) for name, judged in record["judgements"].items()}
-        controls = [ControlResult(**control) for control in record["controls"]]
-        return Run(**{**record, "judgements": judgements, "controls": controls}, blob=blob)
+        judgements = {name: Judgement(**known(Judgement, judged)) for name, judged in record["judgements"].items()}
+        controls = [ControlResult(**known(ControlResult, control)) for control in record["controls"]]
+        own = known(Run, record)
+        unknown = {name: value for name, value in record.items() if name not in own}
+        return Run(**{**own, "judgements": judgements, "controls": controls}, blob=blob, unknown=unknown)
 
     def json(self) -> dict[str, Any]:
         """The run as `check --json` prints it."""
@@ -101,7 +112,11 @@ class Run:
             "parameters",
         )
         judged = {
-            name or "evidence": {"kind": self.described[name]["kind"], **dataclasses.asdict(judgement)}
+            name or "evidence": {
+                "kind": self.described[name]["kind"],
+                "thinned": name in self.thinned,
+                **dataclasses.asdict(judgement),
+            }
             for name, judgement in self.judgements.items()
             if name in self.described  # a run that broke down has no evidence
         }
