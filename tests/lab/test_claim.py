@@ -11,7 +11,7 @@ from annotated_types import Interval, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeptheory.lab import Count, Law, Sizes, Trials, claim
+from deeptheory.lab import Count, Exact, Law, Sizes, Trials, claim
 from deeptheory.lab.parameters import Parameter, control_named
 from deeptheory.lab.run import Run, execute
 from deeptheory.randomness import generator
@@ -238,8 +238,28 @@ def test_sizes_increase_and_may_need_company():
 
 @pytest.mark.parametrize(
     ("grids", "sentence"),
-    [({"rate": []}, "the axis rate has no values"), ({"seeds": 0}, "seeds must be"), ({"seeds": 1.5}, "seeds must be")],
+    [
+        ({"rate": []}, "the axis rate has no values"),
+        ({"seeds": 0}, "seeds must be"),
+        ({"seeds": 1.5}, "seeds must be"),
+        ({"trials": range(10**8)}, "this asks for 100,000,000 runs; at most 100,000 are started at once"),
+        ({"trials": [9] * 1000, "rate": [1.0] * 1000, "seeds": 100}, "this asks for 100,000,000 runs"),
+    ],
 )
-def test_an_empty_sweep_is_refused(grids, sentence):
+def test_an_empty_or_endless_sweep_is_refused(grids, sentence):
     with pytest.raises(ValueError, match=sentence):
         example.exponential_mean.sweep(**grids)
+
+
+def test_a_point_at_which_a_claim_does_not_run_is_a_hole_in_its_sweep():
+    @claim(items={}, says="Nothing.")
+    def picky(*, columns: Count = 5):
+        return Exact(np.zeros(4 - columns, int), np.zeros(4 - columns, int))
+
+    with pytest.warns(UserWarning, match="picky does not run with columns=9: negative dimensions"):
+        swept = picky.sweep(columns=[2, 9])
+    assert swept["left"].sizes["columns"] == 2
+    assert np.isnan(swept["verdict"]).squeeze().values.tolist() == [False, True]
+    assert np.isnan(swept["left"]).all("left_0").squeeze().values.tolist() == [False, True]
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="not one point"):
+        picky.sweep(columns=[9])

@@ -19,7 +19,10 @@ from deeptheory.lab.workers import Workers
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
 
-__all__ = ["Task", "checked", "perform", "tasks", "workers"]
+__all__ = ["Task", "checked", "few_enough", "perform", "tasks", "workers"]
+
+MOST = 100_000
+"""Runs that one command or call starts."""
 
 LOOK = 0.5
 """Seconds between one look and the next at what another process is running."""
@@ -45,6 +48,12 @@ class Task:
     def parameters(self) -> dict[str, Any]:
         """All settings of the run."""
         return resolve(self.entry.parameters, self.settings, full=self.full)
+
+
+def few_enough(runs: int) -> None:
+    """Refuse, before anything is laid out, more runs than could ever be finished."""
+    if runs > MOST:
+        raise ValueError(f"this asks for {runs:,} runs; at most {MOST:,} are started at once")
 
 
 def tasks(
