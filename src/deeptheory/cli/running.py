@@ -122,12 +122,15 @@ def sweep(
     axes = dict(axis(text, chosen.parameters) for text in over)
     if out is not None:
         _writable(out)
-    result = _sweep(chosen, axes, seeds, jobs, store)
+    result, failed = _sweep(chosen, axes, seeds, jobs, store)
     if out is not None:
         _save(result, out)
     if json:
-        return emit(result.to_dict())
-    print(result)
+        emit(result.to_dict())
+    else:
+        print(result)
+    _tell_failed(failed)
+    raise typer.Exit(_status([], failed))
 
 
 @app.command()
@@ -177,7 +180,7 @@ def calibrate(
     within("--seeds", seeds, 1, 10_000)
     within("--jobs", jobs, 1, 256)
     done, failed = _run(entries(what or ["all"]), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
-    summary = calibrated(done)
+    summary = calibrated(done, [_failure(task, problem) for task, problem in failed])
     if json:
         emit(summary)
     else:
@@ -248,8 +251,9 @@ def _run(
 ) -> tuple[Done, Failed]:  # fmt: skip
     """Run claims on workers with a progress display; returns runs and failures in the order asked for."""
     from deeptheory.cli.display import progress
-    from deeptheory.lab.checking import checked, tasks, workers
+    from deeptheory.lab.checking import checked, few_enough, tasks, workers
 
+    few_enough(len(chosen) * len(seeds))
     todo = [
         task
         for each in chosen
@@ -278,13 +282,16 @@ def _run(
     return done, failed
 
 
-def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> Any:
+def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> tuple[Any, Failed]:
+    """Run a claim over a grid; returns what was found, and what failed and is nan there."""
     from deeptheory.cli.display import progress
-    from deeptheory.lab.checking import checked, tasks, workers
-    from deeptheory.lab.sweep import gathered, grid
+    from deeptheory.lab.checking import checked, few_enough, tasks, workers
+    from deeptheory.lab.sweep import gathered, grid, points
 
+    few_enough(points(axes) * seeds)
     todo = [task for point in grid(axes) for task in tasks([swept], seeds=range(seeds), settings=point)]
     found: dict[str, Any] = {}
+    failed: Failed = []
     with (
         Store(store) as opened,
         workers(min(jobs, len(todo))) as pool,
@@ -292,10 +299,14 @@ def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Pat
     ):
         for task, outcome, _ in checked(todo, pool, store=opened):
             if isinstance(outcome, Exception):
-                raise Refused(_sentence(task, outcome))
-            found[task.key] = outcome
-            tell(f"{written(task.settings)}: {outcome.verdict}")
-    return gathered(axes, seeds, [found[task.key] for task in todo])
+                failed.append((task, outcome))
+                tell(f"{written(task.settings)}: failed")
+            else:
+                found[task.key] = outcome
+                tell(f"{written(task.settings)}: {outcome.verdict}")
+    if not found:
+        raise Refused(_sentence(*failed[0]))
+    return gathered(axes, seeds, [found.get(task.key) for task in todo]), failed
 
 
 def _tell(done: Done, failed: Failed) -> None:

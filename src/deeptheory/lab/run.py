@@ -1,9 +1,10 @@
 """One execution of a claim: its evidence judged, its refutations repeated, its controls tried."""
 
 import dataclasses
+import functools
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +13,12 @@ import jax
 import numpy as np
 
 from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
-from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode
+from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode, known
 from deeptheory.lab.evidence.asymptotic import Rate
 from deeptheory.lab.evidence.resolution import weakest
 from deeptheory.lab.evidence.saying import every, power
 from deeptheory.lab.parameters import SEED, control_named, written
-from deeptheory.lab.platform import described as platform
+from deeptheory.lab.platform import here as platform
 from deeptheory.lab.search import landscape, surveyed
 from deeptheory.randomness import generator
 
@@ -67,11 +68,18 @@ class Run:
     control: str | None = None
     made: float | None = field(default=None, compare=False)
     """When the store recorded it, in seconds since 1970; None for a run that comes from no store."""
+    unknown: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What a later version of this package recorded, kept as it was."""
 
     @property
     def evidence(self) -> Pieces:
         """The evidence by name, rebuilt from what was recorded."""
         return decode(self.described, self.blob)
+
+    @property
+    def thinned(self) -> list[str]:
+        """The pieces of evidence of which the record keeps only a part of the numbers that were judged."""
+        return [name for name, piece in self.described.items() if piece.get("thinned")]
 
     @property
     def as_expected(self) -> bool:
@@ -83,16 +91,20 @@ class Run:
 
     def record(self) -> dict[str, Any]:
         """Everything but the arrays, as JSON."""
-        plain = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self) if entry.name != "blob"}
+        apart = ("blob", "unknown")
+        own = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self) if entry.name not in apart}
+        plain = {**self.unknown, **own}
         plain["controls"] = [dataclasses.asdict(control) for control in self.controls]
         plain["judgements"] = {name: dataclasses.asdict(judged) for name, judged in self.judgements.items()}
         return plain
 
     @staticmethod
     def of_record(record: Mapping[str, Any], blob: bytes) -> "Run":
-        judgements = {name: Judgement(**judged) for name, judged in record["judgements"].items()}
-        controls = [ControlResult(**control) for control in record["controls"]]
-        return Run(**{**record, "judgements": judgements, "controls": controls}, blob=blob)
+        judgements = {name: Judgement(**known(Judgement, judged)) for name, judged in record["judgements"].items()}
+        controls = [ControlResult(**known(ControlResult, control)) for control in record["controls"]]
+        own = known(Run, record)
+        unknown = {name: value for name, value in record.items() if name not in own}
+        return Run(**{**own, "judgements": judgements, "controls": controls}, blob=blob, unknown=unknown)
 
     def json(self) -> dict[str, Any]:
         """The run as `check --json` prints it."""
@@ -101,7 +113,11 @@ class Run:
             "parameters",
         )
         judged = {
-            name or "evidence": {"kind": self.described[name]["kind"], **dataclasses.asdict(judgement)}
+            name or "evidence": {
+                "kind": self.described[name]["kind"],
+                "thinned": name in self.thinned,
+                **dataclasses.asdict(judgement),
+            }
             for name, judgement in self.judgements.items()
             if name in self.described  # a run that broke down has no evidence
         }
@@ -158,10 +174,7 @@ def execute(
     with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, settings or {}):
         key = key_of(claim.name, seed)
         pieces, judgements = judged(claim, key, chosen, rival)
-        tried = []
-        if rival is None and pieces:
-            tried = [try_control(claim, each, key, chosen, pieces) for each in claim.controls]
-            tried += rivals(pieces)
+        tried = tried_controls(claim, key, chosen, pieces) if rival is None and pieces else []
     total = time.perf_counter() - start
     verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=rival is None)
     described, blob = encode(pieces)
@@ -318,35 +331,53 @@ def reread(pieces: Pieces, control: Control | None, claim: Claim) -> Pieces:
     return changed if isinstance(changed, dict) else {"": changed}
 
 
-def try_control(
-    claim: Claim, control: Control, key: jax.Array, settings: Mapping[str, Any], pieces: Pieces
-) -> ControlResult:
-    """Judge a rival, on the same observation where it only reads it otherwise."""
-    try:
+def tried_controls(claim: Claim, key: jax.Array, settings: Mapping[str, Any], pieces: Pieces) -> list[ControlResult]:
+    """Judge every rival, on the same observation where it only reads it otherwise.
+
+    A refutation by statistics must repeat on fresh randomness, with as many trials: there are several controls to a
+    claim, and one that falls by chance makes nothing hold that would not have held without it. Those that only read
+    the observation otherwise share its repetition.
+    """
+    another = jax.random.fold_in(key, 1)
+    fresh = functools.cache(lambda: observe(claim, another, settings))
+
+    def control_judged(control: Control, again: bool) -> dict[str, Judgement]:
         if control.transform is not None and claim.over is None:
-            judgements = verdicts(reread(pieces, control, claim))
+            judgements = verdicts(reread(fresh() if again else pieces, control, claim))
         else:
-            judgements = verdicts(observe(claim, key, settings, control))
-    except AssumptionNotMet as unmet:
-        return ControlResult(control.name, "inconclusive", f"an assumption is not met: {unmet}", control.erratum)
-    except FAILURES as failure:
-        return ControlResult(control.name, "inconclusive", f"the computation broke down: {failure}", control.erratum)
-    concerned = {control.of: judgements[control.of]} if control.of in judgements else judgements
-    worst = min(concerned.values(), key=lambda j: ("refuted", "inconclusive", "holds").index(j.verdict))
-    return ControlResult(control.name, worst.verdict, worst.reason, control.erratum)
+            judgements = verdicts(observe(claim, another if again else key, settings, control))
+        return {control.of: judgements[control.of]} if control.of in judgements else judgements
 
+    def exponent_judged(name: str, exponent: float, again: bool) -> dict[str, Judgement]:
+        rate: Any = (fresh() if again else pieces)[name]
+        return {name: dataclasses.replace(rate, exponent=exponent).judge(LEVEL)}
 
-def rivals(pieces: Pieces) -> list[ControlResult]:
-    """The exponents that a rate names as its rivals, each judged on the same numbers."""
     found = []
+    for control in claim.controls:
+        verdict, reason = settled(claim, functools.partial(control_judged, control))
+        found.append(ControlResult(control.name, verdict, reason, control.erratum))
     for name, piece in pieces.items():
-        if not isinstance(piece, Rate):
-            continue
-        for exponent in piece.rivals:
-            judgement = dataclasses.replace(piece, exponent=exponent).judge(LEVEL)
+        for exponent in piece.rivals if isinstance(piece, Rate) else ():
+            verdict, reason = settled(claim, functools.partial(exponent_judged, name, exponent))
             label = f"{name}: " if name else ""
-            found.append(ControlResult(f"{label}exponent {power(exponent)}", judgement.verdict, judgement.reason))
+            found.append(ControlResult(f"{label}exponent {power(exponent)}", verdict, reason))
     return found
+
+
+def settled(claim: Claim, judge: Callable[[bool], dict[str, Judgement]]) -> tuple[Verdict, str]:
+    """The verdict on a rival and its reason; `judge(True)` judges it on fresh randomness."""
+    try:
+        judgements = judge(False)
+        refuted = [judgement for judgement in judgements.values() if judgement.verdict == "refuted"]
+        if claim.takes_key and refuted and all(judgement.statistical for judgement in refuted):
+            judgements = repeated(judgements, judge(True))
+    except AssumptionNotMet as unmet:
+        return "inconclusive", f"an assumption is not met: {unmet}"
+    except FAILURES as failure:
+        return "inconclusive", f"the computation broke down: {failure}"
+    order = ("refuted", "inconclusive", "holds")
+    worst = min(judgements.values(), key=lambda judged: (order.index(judged.verdict), judged.statistical))
+    return worst.verdict, worst.reason
 
 
 @contextmanager
