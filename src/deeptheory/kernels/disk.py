@@ -1,4 +1,4 @@
-"""A kernel on disk, tile by tile: an interrupted computation goes on where it stopped, and what was damaged is redone."""
+"""A kernel on disk, tile by tile: an interrupted computation goes on where it stopped, and damage is mended."""
 
 import hashlib
 import json
