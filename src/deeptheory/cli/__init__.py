@@ -4,8 +4,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from deeptheory.characters import visible
 from deeptheory.cli.interrupts import Insistent
-from deeptheory.cli.terminal import visible
 
 __all__ = ["main"]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from deeptheory import books
-from deeptheory.cli.terminal import ESCAPED
+from deeptheory.characters import ESCAPED
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.parameters import SEED, plainly
 from deeptheory.lab.store import Store, home

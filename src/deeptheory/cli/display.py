@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deeptheory import books
-from deeptheory.cli.terminal import visible
+from deeptheory.characters import visible
 from deeptheory.lab.catalogue import Entry
 from deeptheory.lab.ledger import STATUSES
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deeptheory import books
+from deeptheory.characters import visible
 from deeptheory.cli.app import (
     JOBS,
     Jobs,
@@ -26,7 +27,6 @@ from deeptheory.cli.app import (
     stored,
     within,
 )
-from deeptheory.cli.terminal import visible
 from deeptheory.lab import ledger as ledgers
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import ledger, statuses
