@@ -1,8 +1,5 @@
 """The report in a real browser, from the file system: it draws, it fits a phone, it is readable in light and dark."""
 
-import os
-import shutil
-
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -23,27 +20,6 @@ LUMINANCE = """
   return (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
 }
 """
-
-
-def unavailable(reason):
-    pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        unavailable("playwright is not installed")
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        unavailable("no Chromium was found")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(params=SETTINGS, ids=lambda setting: f"{setting[1]}-{setting[0]}")

@@ -18,6 +18,7 @@ from deeptheory.report.wording import sentence, spoken
 
 from .conftest import entry
 from .hostile import COUNTEREXAMPLE, EVERY, PAYLOADS, hostile, hostile_league, hostile_run
+from .test_browser import draw_all
 
 SET = {"code", "sup", "sub", "span", "wbr"} | {
     "math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mstyle", "msup", "msub", "mover", "mfrac",
@@ -216,3 +217,101 @@ def test_no_character_among_its_labels_ends_the_process_that_draws(run, monkeypa
     described = {name: run.described[PAYLOADS[0]] for name in (*named, "other")}
     card = run_html(replace(run, described=described, judgements=named))
     assert "<svg" in card and "a␁␂" in card
+
+
+# In a browser --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched(browser):
+    """A page, and what came alive on it: dialogs, pages it opened, addresses it went to, complaints of its policy."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    opened, alive = context.new_page(), []
+    opened.on("dialog", lambda dialog: (alive.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    opened.on("popup", lambda popup: alive.append(f"popup {popup.url}"))
+    opened.on("console", lambda message: alive.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: alive.append(str(error)))
+    opened.on("requestfailed", lambda request: alive.append(f"asked for {request.url}"))
+    yield opened, alive
+    context.close()
+
+
+def poke(page):
+    """Do what a reader does: unfold, point at everything, press what is no link; links lead to files."""
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    for kind in ("mouseover", "mousemove", "focus", "pointerover", "auxclick", "toggle"):
+        page.evaluate(
+            """(kind) => { for (const each of document.querySelectorAll('main *, body > *')) {
+              const { left, top, width, height } = each.getBoundingClientRect();
+              const at = { bubbles: true, clientX: left + width / 2, clientY: top + height / 2 };
+              each.dispatchEvent(new MouseEvent(kind, at));
+            } }""",
+            kind,
+        )
+    page.evaluate(
+        """() => { for (const each of document.querySelectorAll('math *, code, .said *, td *, svg *')) {
+          if (!each.closest("a")) each.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+        } }"""
+    )
+    assert page.evaluate("Array.from(document.links).every((each) => each.protocol === 'file:')")
+    page.wait_for_timeout(200)
+
+
+@pytest.mark.browser
+def test_nothing_comes_alive_on_pages_and_figures_are_drawn(watched, hostile_site):
+    page, alive = watched
+    for name in ("index.html", "subjects/scratch.html", "claims/hostile.html", "books/jagannath.html", "errata.html"):
+        page.goto((hostile_site / name).as_uri())
+        charts = draw_all(page)
+        poke(page)
+        assert page.evaluate("window.pwned") is None, name
+        assert page.url == (hostile_site / name).as_uri()
+        assert alive == [], name
+        if name.startswith("claims/"):
+            assert charts.count() >= 3 and page.locator(".chart svg path").count() > 20
+            assert "window.pwned=1" in page.locator("main").inner_text()
+            shown = page.locator("#vg-tooltip-element")
+            for mark in page.locator(".chart svg g.mark-symbol.role-mark path").all()[:8]:
+                mark.hover(force=True)
+                page.wait_for_timeout(30)
+            assert shown.count() == 1 and shown.locator("script, [onerror], [onfocus], [onload]").count() == 0
+            assert page.evaluate("window.pwned") is None
+            alive.clear()  # a tooltip with a field called image asks for that address, and the policy says no
+
+
+@pytest.mark.browser
+def test_nothing_comes_alive_on_cards_which_have_no_policy(watched, cards, hostile_site, tmp_path):
+    page, alive = watched
+    for place, card in enumerate([*cards, (hostile_site.parent / "league.html").read_text("utf-8")]):
+        without = re.sub("<meta http-equiv[^>]*>", "", card)
+        (tmp_path / f"{place}.html").write_text(f'<!doctype html><meta charset="utf-8">{without}')
+        page.goto((tmp_path / f"{place}.html").as_uri())
+        poke(page)
+        assert page.evaluate("window.pwned") is None and alive == [], place
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["pages/claims/chances.html", "pages/index.html", "league.html"])
+def test_the_policy_stops_what_would_get_through(watched, runs, small, hostile_site, tmp_path, name):
+    """Markup put on the page from outside, as if the escaping had failed."""
+    write(tmp_path / "pages", [runs["chances"]], **small)
+    league_page(hostile_league(), tmp_path / "league.html")
+    (tmp_path / "evil.js").write_text("window.pwned = 1;")
+    page, alive = watched
+    path = tmp_path / name
+    text = path.read_text("utf-8")
+    evil = "<img src=x onerror=window.pwned=1><svg onload=window.pwned=1></svg><script>window.pwned=1</script>"
+    evil += f'<script src="{(tmp_path / "evil.js").as_uri()}"></script><script src="{"../" * name.count("/")}evil.js">'
+    evil += "</script><iframe srcdoc='<script>parent.pwned=1</script>'></iframe>"
+    evil += "<base href='/'><style>h1 { color: red }</style>"
+    evil += (
+        "<a id=link href='javascript:window.pwned=1'>press</a><form id=form action='javascript:window.pwned=1'></form>"
+    )
+    path.write_text(text.replace('<main id="main"', f'{evil}<main id="main"', 1))
+    page.goto(path.as_uri())
+    page.evaluate("document.getElementById('link').click(); document.getElementById('form').submit()")
+    page.evaluate("setTimeout('window.pwned=1')")
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.pwned") is None
+    assert len([each for each in alive if "Content Security Policy" in each]) >= 5
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") != "rgb(255, 0, 0)"
