@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.kernels.tiles import own_entries, tile_corners, tiled_kernel
+from deeptheory.kernels import Dense, Relu, limit_kernel, serial
+from deeptheory.kernels.disk import disk_kernel
+from deeptheory.kernels.tiles import own_entries, sharded_kernel, tile_corners, tiled_kernel
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +64,25 @@ def test_sizes_that_mean_nothing_are_refused():
         tiled_kernel(kernel, X, tile=4, pairs=2)
     with pytest.raises(ValueError, match="at least 1 input a side, got 0 and 0"):
         tiled_kernel(kernel, X[:0])
+
+
+@pytest.mark.parametrize("door", [tiled_kernel, sharded_kernel, disk_kernel])
+@pytest.mark.parametrize(("value", "said"), [(0.0, "is zero"), (np.nan, "NaN")])
+def test_an_input_that_the_kernel_function_refuses_is_refused_in_tiles_too(door, value, said, tmp_path):
+    network = serial(Dense(8), Relu(), Dense(1))
+    bad = np.where(np.arange(11)[:, None] == 7, value, X)
+    folder = (tmp_path / "k",) if door is disk_kernel else ()
+
+    def ntk(x, other):
+        return limit_kernel(network, x, other, want=("ntk",)).ntk
+
+    with pytest.raises(ValueError, match=f"row 7 of x is refused by the kernel function: .*{said}"):
+        door(*folder, ntk, bad)
+    with pytest.raises(ValueError, match=f"row 7 of other is refused by the kernel function: .*{said}"):
+        door(*folder, ntk, X, bad)
+    assert not list(tmp_path.iterdir())
+    allowed = door(*folder, lambda x, other: x @ x.T, bad[6:8])  # this one refuses nothing
+    np.testing.assert_allclose(allowed[0, 0], bad[6] @ bad[6], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("rows", "columns", "height", "width"), [(11, 11, 4, 4), (11, 6, 4, 5), (3, 8, 3, 3)])

@@ -20,6 +20,7 @@ from deeptheory.kernels.tiles import (
     own_entries,
     place_tile,
     tile_corners,
+    try_suspects,
 )
 
 MANIFEST, JOURNAL = "manifest.json", "done.txt"
@@ -53,6 +54,7 @@ def disk_kernel(
     right = x if other is None else other
     whole("pairs", pairs)
     corners = tile_corners(len(x), len(right), tile, symmetric=symmetric)
+    try_suspects(kernel, x=x, other=other)
     height, width = min(tile, len(x)), min(tile, len(right))
     leaves, structure = jax.tree.flatten_with_path(
         jax.eval_shape(kernel, x[:height], None if symmetric else right[:width])

@@ -42,6 +42,24 @@ def tile_corners(
     ]
 
 
+def try_suspects(kernel: KernelFunction, **sets: Any) -> None:
+    """Refuse what the kernel function refuses of the first zero and the first non-finite input of every set.
+
+    Compiled it cannot look at values, so it is called on those two before.
+    """
+    for name, inputs in sets.items():
+        if inputs is None:
+            continue
+        rows = np.asarray(inputs).reshape(len(inputs), -1)
+        for suspect in (~rows.any(1), ~np.isfinite(rows).all(1)):
+            for row in np.flatnonzero(suspect)[:1]:
+                one = inputs[row : row + 1]
+                try:
+                    kernel(one, one)
+                except ValueError as refusal:
+                    raise ValueError(f"row {row} of {name} is refused by the kernel function: {refusal}") from None
+
+
 def computed_tiles(
     kernel: KernelFunction,
     x: Inputs,
@@ -112,6 +130,7 @@ def tiled_kernel(
     counted("pairs", pairs)
     columns = len(x) if other is None else len(other)
     corners = tile_corners(len(x), columns, tile, symmetric=other is None)
+    try_suspects(kernel, x=x, other=other)
     whole: Any = None
     for done, ((i, j), piece) in enumerate(
         computed_tiles(kernel, x, other, tile=tile, corners=corners, devices=devices), 1
@@ -152,6 +171,7 @@ def sharded_kernel(
     from jax.sharding import Mesh, NamedSharding
     from jax.sharding import PartitionSpec as P
 
+    try_suspects(kernel, x=x, other=other)
     devices = jax.devices() if devices is None else list(devices)
     mesh = Mesh(np.array(devices), ("rows",))
     right = x if other is None else other
