@@ -43,7 +43,7 @@ def fits(page):
 
 
 def until(page, expression, seconds=60):
-    """Wait for an expression to become true. (Playwright's own way evaluates texts, which the pages' policy forbids.)"""
+    """Wait for an expression to become true. (Playwright's own way evaluates texts: the pages' policy forbids it.)"""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
         assert time.monotonic() < end, expression

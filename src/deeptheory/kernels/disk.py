@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -75,7 +76,7 @@ def disk_kernel(
         "inputs": [_digest(x), None if other is None else _digest(other)],
     }
 
-    def checksums(arrays: list[np.ndarray], corner: tuple[int, int]) -> list[str]:
+    def checksums(arrays: Sequence[np.ndarray], corner: tuple[int, int]) -> list[str]:
         """Of a tile in each array and, if it has one, of its mirror image turned back."""
         rows, columns = own_entries(corner, height, width)
         found = [checksum(array[rows, columns]) for array in arrays]

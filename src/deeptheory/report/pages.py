@@ -62,21 +62,22 @@ def write(
         books: the module `deeptheory.books`.
         statuses: where each item stands (`deeptheory.lab.ledger.statuses`).
         counterexamples: found counterexamples by claim, as the ledger keeps them.
-        tell: called with the name of each file as it is written.
+        tell: called with the name of each file as it is made.
         lament: called with a sentence for each run that cannot be shown, and is left out.
     """
     shelf = Shelf({run.claim: run for run in runs}, catalogue, books.books(), statuses, counterexamples or {})
     with replaced(Path(folder)) as filling:
-        contents = prepared(shelf, lament)
+        contents = prepared(shelf, tell, lament)
         for name, text in pages(shelf, contents):
             path = filling / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            tell(name)
+            if not name.startswith("claims/"):
+                tell(name)
     return Path(folder) / "index.html"
 
 
-def prepared(shelf: Shelf, lament: Callable[[str], None]) -> dict[str, dict[str, Any]]:
+def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], None]) -> dict[str, dict[str, Any]]:
     """What each claim's page shows. A damaged run leaves the shelf with a sentence, unless all are damaged."""
     contents: dict[str, dict[str, Any]] = {}
     problems: dict[str, Exception] = {}
@@ -88,6 +89,7 @@ def prepared(shelf: Shelf, lament: Callable[[str], None]) -> dict[str, dict[str,
             rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
         except Exception as problem:
             problems[name] = problem
+        tell(f"claims/{name}.html")
     if problems and len(problems) == len(shelf.runs):
         raise next(iter(problems.values()))
     for name, problem in problems.items():
