@@ -1,4 +1,3 @@
-import json
 import os
 import subprocess
 import sys
@@ -8,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from deeptheory.kernels import Dense, Relu, limit_kernel, serial
 from deeptheory.kernels.disk import disk_kernel
-from deeptheory.kernels.tiles import tile_corners, tiled_kernel
+from deeptheory.kernels.tiles import own_entries, sharded_kernel, tile_corners, tiled_kernel
 
 pytestmark = pytest.mark.slow
 
@@ -57,41 +57,40 @@ def test_corners_cover_everything_and_are_checked():
         tile_corners(3, 3, 0, symmetric=False)
 
 
-class Interrupted(Exception):
-    pass
+def test_sizes_that_mean_nothing_are_refused():
+    with pytest.raises(ValueError, match="pairs must be a whole number of at least 1, got 0"):
+        tiled_kernel(kernel, X, tile=4, pairs=0)
+    with pytest.raises(ValueError, match="pairs must be at most 1 for a kernel with 2 axes, got 2"):
+        tiled_kernel(kernel, X, tile=4, pairs=2)
+    with pytest.raises(ValueError, match="at least 1 input a side, got 0 and 0"):
+        tiled_kernel(kernel, X[:0])
 
 
-def test_an_interrupted_kernel_on_disk_resumes(tmp_path):
-    def stop(done, total):
-        if done == 3:
-            raise Interrupted
+@pytest.mark.parametrize("door", [tiled_kernel, sharded_kernel, disk_kernel])
+@pytest.mark.parametrize(("value", "said"), [(0.0, "is zero"), (np.nan, "NaN")])
+def test_an_input_that_the_kernel_function_refuses_is_refused_in_tiles_too(door, value, said, tmp_path):
+    network = serial(Dense(8), Relu(), Dense(1))
+    bad = np.where(np.arange(11)[:, None] == 7, value, X)
+    folder = (tmp_path / "k",) if door is disk_kernel else ()
 
-    with pytest.raises(Interrupted):
-        disk_kernel(tmp_path / "k", kernel, X, tile=4, progress=stop)
-    with (tmp_path / "k" / "done.txt").open("a") as journal:
-        journal.write("4 ")  # a line cut off
-    seen = []
-    result = disk_kernel(tmp_path / "k", kernel, X, tile=4, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(4, 6), (5, 6), (6, 6)]
-    np.testing.assert_allclose(result["tanh"], np.tanh(X @ X.T), rtol=1e-12)
-    np.testing.assert_array_equal(np.diag(result["diagonal"]), 1)
-    assert isinstance(result["tanh"], np.memmap)
-    again = disk_kernel(tmp_path / "k", kernel, X, tile=4, progress=lambda *_: pytest.fail("nothing was left to do"))
-    np.testing.assert_array_equal(again["tanh"], result["tanh"])
-    np.testing.assert_allclose(np.load(tmp_path / "k" / "tanh.npy"), np.tanh(X @ X.T))
-    assert json.loads((tmp_path / "k" / "manifest.json").read_text())["tile"] == 4
+    def ntk(x, other):
+        return limit_kernel(network, x, other, want=("ntk",)).ntk
+
+    with pytest.raises(ValueError, match=f"row 7 of x is refused by the kernel function: .*{said}"):
+        door(*folder, ntk, bad)
+    with pytest.raises(ValueError, match=f"row 7 of other is refused by the kernel function: .*{said}"):
+        door(*folder, ntk, X, bad)
+    assert not list(tmp_path.iterdir())
+    allowed = door(*folder, lambda x, other: x @ x.T, bad[6:8])  # this one refuses nothing
+    np.testing.assert_allclose(allowed[0, 0], bad[6] @ bad[6], rtol=1e-12)
 
 
-def test_another_kernel_is_not_mixed_in(tmp_path):
-    disk_kernel(tmp_path / "k", kernel, X, OTHER, tile=8)
-    with pytest.raises(ValueError, match="inputs differ"):
-        disk_kernel(tmp_path / "k", kernel, X + 1, OTHER, tile=8)
-    with pytest.raises(ValueError, match="name, tile differ"):
-        disk_kernel(tmp_path / "k", kernel, X, OTHER, tile=5, name="other")
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("")
-    with pytest.raises(ValueError, match="not empty"):
-        disk_kernel(tmp_path / "mine", kernel, X)
+@pytest.mark.parametrize(("rows", "columns", "height", "width"), [(11, 11, 4, 4), (11, 6, 4, 5), (3, 8, 3, 3)])
+def test_every_entry_belongs_to_one_tile(rows, columns, height, width):
+    owners = np.zeros((rows, columns), int)
+    for corner in tile_corners(rows, columns, height, width, symmetric=False):
+        owners[own_entries(corner, height, width)] += 1
+    np.testing.assert_array_equal(owners, 1)
 
 
 def test_several_devices():

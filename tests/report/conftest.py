@@ -1,5 +1,7 @@
 """Claims of every kind of evidence, small enough to run in a moment, and a report made from their runs."""
 
+import os
+import shutil
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -260,3 +262,25 @@ def site(runs, shelf, tmp_path_factory):
     """A report of all these runs; one of a claim that has left the catalogue is among them."""
     gone = replace(runs["sums_agree"], claim="no_longer_there")
     return write(tmp_path_factory.mktemp("report") / "pages", [*runs.values(), gone], **shelf).parent
+
+
+def unavailable(reason):
+    pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real browser."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        unavailable("playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        unavailable("no Chromium was found")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()

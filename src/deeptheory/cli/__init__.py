@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from deeptheory.characters import visible
 from deeptheory.cli.interrupts import Insistent
 
 __all__ = ["main"]
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif sentence:
         sentence = f"deeptheory: {sentence}"
     if sentence:
-        print(sentence, file=sys.stderr)
+        print(visible(sentence), file=sys.stderr)
     return status
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deeptheory import books
+from deeptheory.characters import visible
 from deeptheory.cli.app import (
     JOBS,
     Jobs,
@@ -128,7 +129,7 @@ def sweep(
     if json:
         emit(result.to_dict())
     else:
-        print(result)
+        print(visible(str(result)))
     _tell_failed(failed)
     raise typer.Exit(_status([], failed))
 
@@ -159,9 +160,9 @@ def falsify(
     if json:
         emit(found.record())
     else:
-        print(f"{chosen.name}: {found.claim.summary()}")
+        print(visible(f"{chosen.name}: {found.claim.summary()}"))
         for each in found.controls:
-            print(f"  control “{each.control}”: {each.summary()}")
+            print(visible(f"  control “{each.control}”: {each.summary()}"))
     raise typer.Exit(0 if found.as_expected else 1)
 
 
@@ -317,11 +318,9 @@ def _tell(done: Done, failed: Failed) -> None:
     for each, run in done:
         if run.control is not None:
             must = "as it must be" if run.as_expected else "and should be refuted"
-            out.print(
-                f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}", markup=False
-            )
+            out.print(f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}")
         elif not run.as_expected:
-            out.print(f"\n{each.name} is {run.verdict}: {run.reason}", markup=False)
+            out.print(f"\n{each.name} is {run.verdict}: {run.reason}")
     claims = [run for _, run in done if run.control is None]
     if claims or not done:
         out.print(f"\n{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
@@ -330,9 +329,9 @@ def _tell(done: Done, failed: Failed) -> None:
 
 def _tell_failed(failed: Failed) -> None:
     for task, problem in failed:
-        print(_sentence(task, problem), file=sys.stderr)
+        print(visible(_sentence(task, problem)), file=sys.stderr)
         if os.environ.get("DEEPTHEORY_DEBUG"):
-            print("\n".join(getattr(problem, "__notes__", [])), file=sys.stderr)
+            print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
 
 
 def _sentence(task: "Task", problem: Exception) -> str:
@@ -376,6 +375,7 @@ def _write_report(path: Path, found: list[Any]) -> Path:
                 statuses=status,
                 counterexamples=book.counterexamples,
                 tell=lambda name: tell(name) if name.startswith("claims/") else None,
+                lament=lambda sentence: print(visible(sentence), file=sys.stderr),
             )
     except (ValueError, OSError) as problem:
         raise Refused(f"the pages cannot be written: {problem}") from None

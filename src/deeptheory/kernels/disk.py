@@ -1,19 +1,31 @@
-"""A kernel on disk, tile by tile: an interrupted computation goes on where it stopped."""
+"""A kernel on disk, tile by tile: an interrupted computation goes on where it stopped, and damage is mended."""
 
 import hashlib
 import json
-import os
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.kernels.tiles import KernelFunction, Progress, computed_tiles, place_tile, tile_corners
+from deeptheory.kernels.disk_files import ArrayFile, Journal, checksum, refuse_full
+from deeptheory.kernels.layer import whole
+from deeptheory.kernels.tiles import (
+    KernelFunction,
+    Progress,
+    computed_tiles,
+    mirrored,
+    own_entries,
+    place_tile,
+    tile_corners,
+    try_suspects,
+)
 
 MANIFEST, JOURNAL = "manifest.json", "done.txt"
+DRAFT = "manifest.draft"
 
 
 def disk_kernel(
@@ -30,52 +42,82 @@ def disk_kernel(
 ) -> Any:
     """Return the kernel as memory-mapped arrays in a folder, computing only tiles that are not there yet.
 
-    The folder holds one npy file for each array of the kernel, a manifest (what was asked: `name`, shapes, types, tile,
-    digests of the inputs) and a journal of finished tiles, written after their data. Calling again after an interrupt
-    resumes; calling with other inputs, another tile or another name is refused. `name` stands for the kernel function,
-    which cannot be compared: change it when the function changes.
+    The folder holds one npy file for each array of the kernel, with room for all of it from the beginning, a manifest
+    (what was asked: `name`, shapes, types, tile, digests of the inputs) and a journal of finished tiles with their
+    checksums, written after their data. Calling again after an interrupt resumes; calling with other inputs, another
+    tile or another name is refused, and so is a second process while one is writing. `name` stands for the kernel
+    function, which cannot be compared: change it when the function changes.
+
+    Every call reads what is there once (about a gigabyte a second) and computes tiles anew whose numbers are not those
+    that were written. The arrays are read-only: copy what you want to change.
     """
-    folder = Path(folder)
-    columns = len(x) if other is None else len(other)
-    symmetric = other is None
-    corners = tile_corners(len(x), columns, tile, symmetric=symmetric)
+    folder, symmetric = Path(folder), other is None
     right = x if other is None else other
-    parts = (x[: min(tile, len(x))], None if symmetric else right[: min(tile, columns)])
-    shapes = jax.eval_shape(kernel, *parts)
-    leaves, structure = jax.tree.flatten_with_path(shapes)
-    names = [jax.tree_util.keystr(path, simple=True, separator="-") or "kernel" for path, _ in leaves]
+    whole("pairs", pairs)
+    corners = tile_corners(len(x), len(right), tile, symmetric=symmetric)
+    try_suspects(kernel, x=x, other=other)
+    height, width = min(tile, len(x)), min(tile, len(right))
+    leaves, structure = jax.tree.flatten_with_path(
+        jax.eval_shape(kernel, x[:height], None if symmetric else right[:width])
+    )
+    names = _names([path for path, _ in leaves])
+    files = [
+        ArrayFile(folder / f"{key}.npy", (len(x), len(right), *leaf.shape[2:]), leaf.dtype)
+        for key, (_, leaf) in zip(names, leaves, strict=True)
+    ]
     asked = {
         "name": name,
         "arrays": {
-            key: {"shape": [len(x), columns, *leaf.shape[2:]], "dtype": str(leaf.dtype)}
-            for key, (_, leaf) in zip(names, leaves, strict=True)
+            key: {"shape": list(file.shape), "dtype": str(file.dtype)} for key, file in zip(names, files, strict=True)
         },
         "tile": tile,
         "pairs": pairs,
         "symmetric": symmetric,
         "inputs": [_digest(x), None if other is None else _digest(other)],
     }
-    _claim(folder, asked)
-    arrays = {
-        key: _array(folder / f"{key}.npy", tuple(entry["shape"]), np.dtype(entry["dtype"]))
-        for key, entry in asked["arrays"].items()
-    }
-    done = _finished(folder / JOURNAL)
-    left = [corner for corner in corners if corner not in done]  # the rest of the same order, as tiles.py asks
-    count = len(corners) - len(left)
-    with (folder / JOURNAL).open("a") as journal:
-        for corner, piece in computed_tiles(kernel, x, other, tile=tile, corners=left, devices=devices):
-            write = partial(place_tile, corner=corner, symmetric=symmetric, pairs=pairs)
-            for key, part in zip(names, jax.tree.leaves(piece), strict=True):
-                write(arrays[key], part)
-                arrays[key].flush()
-            journal.write(f"{corner[0]} {corner[1]}\n")
-            journal.flush()
-            os.fsync(journal.fileno())
-            count += 1
-            if progress is not None:
-                progress(count, len(corners))
-    return jax.tree.unflatten(structure, [arrays[key] for key in names])
+
+    def checksums(arrays: Sequence[np.ndarray], corner: tuple[int, int]) -> list[str]:
+        """Of a tile in each array and, if it has one, of its mirror image turned back."""
+        rows, columns = own_entries(corner, height, width)
+        found = [checksum(array[rows, columns]) for array in arrays]
+        if symmetric and corner[0] != corner[1]:
+            found += [checksum(mirrored(array[columns, rows], pairs)) for array in arrays]
+        return found
+
+    _refuse_foreign(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with Journal(folder / JOURNAL) as journal:
+        new = not _claimed(folder, asked)
+        done: set[tuple[int, int]] = set()
+        if not new and all(file.intact() for file in files):
+            arrays, recorded = [file.opened("r") for file in files], journal.tiles()
+            done = {corner for corner in corners if recorded.get(corner) == checksums(arrays, corner)}
+        left = [corner for corner in corners if corner not in done]
+        if left:
+            journal.alone()
+            refuse_full(folder, files)
+            if new:
+                _claim(folder, asked)
+            for file in files:
+                file.reserve()
+            arrays = [file.opened("r+") for file in files]
+            for corner, piece in computed_tiles(kernel, x, other, tile=tile, corners=left, devices=devices):
+                for array, part in zip(arrays, jax.tree.leaves(piece), strict=True):
+                    place_tile(array, part, corner=corner, symmetric=symmetric, pairs=pairs)
+                    array.flush()
+                journal.add(corner, checksums(arrays, corner))
+                done.add(corner)
+                if progress is not None:
+                    progress(len(done), len(corners))
+    return jax.tree.unflatten(structure, [file.opened("r") for file in files])
+
+
+def _names(paths: list[Any]) -> list[str]:
+    """Name the arrays after their places in the kernel, so that each name is that of a file in the folder."""
+    names = [quote(jax.tree_util.keystr(path, simple=True, separator="-"), safe="") or "kernel" for path in paths]
+    if len({name.casefold() for name in names}) < len(names):  # some file systems do not tell a from A
+        raise ValueError(f"the arrays of a kernel on disk need names that differ as files, got {', '.join(names)}")
+    return names
 
 
 def _digest(x: Any) -> str:
@@ -83,35 +125,30 @@ def _digest(x: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(x).tobytes() + str((x.shape, x.dtype)).encode()).hexdigest()
 
 
-def _claim(folder: Path, asked: dict) -> None:
-    """Write the manifest of a new folder, or see that an old one asked for the same."""
-    path = folder / MANIFEST
-    if path.exists():
-        found = json.loads(path.read_text())
-        differing = [key for key in asked if found.get(key) != asked[key]]
-        if differing:
-            raise ValueError(f"{folder} holds another kernel: {', '.join(differing)} differ; choose another folder")
-        return
-    if folder.exists() and any(folder.iterdir()):
+def _refuse_foreign(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; a kernel needs a folder of its own")
+    found = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if MANIFEST not in found and found - {JOURNAL, DRAFT}:
         raise ValueError(f"{folder} is not empty and holds no kernel; choose another folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(asked, indent=1))
-    draft.rename(path)
 
 
-def _array(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> np.memmap:
-    if path.exists():
-        return np.lib.format.open_memmap(path, mode="r+")
-    return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-
-
-def _finished(path: Path) -> set[tuple[int, int]]:
-    """Read the journal; a line cut off by an interrupt does not count."""
+def _claimed(folder: Path, asked: dict) -> bool:
+    """Say whether the folder holds the kernel that is asked for, and refuse one that holds another."""
+    path = folder / MANIFEST
     if not path.exists():
-        return set()
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
-    return {(int(i), int(j)) for i, j in (line.split() for line in whole.splitlines())}
+        return False
+    try:
+        found = dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError):
+        raise ValueError(f"{path} is damaged; choose another folder, or remove this one") from None
+    differing = [key for key in asked if found.get(key) != asked[key]]
+    if differing:
+        raise ValueError(f"{folder} holds another kernel: {', '.join(differing)} differ; choose another folder")
+    return True
+
+
+def _claim(folder: Path, asked: dict) -> None:
+    draft = folder / DRAFT
+    draft.write_text(json.dumps(asked, indent=1))
+    draft.rename(folder / MANIFEST)

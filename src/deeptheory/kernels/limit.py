@@ -80,9 +80,9 @@ def limit_kernel(
         raise ValueError(f"a kernel has the fields {', '.join(FIELDS)}; {', '.join(sorted(unknown))} is none of them")
     if tile is not None and tile < 1:
         raise ValueError(f"a tile has at least 1 input a side, got {tile}")
-    x = _checked(network, x, "x")
+    x = checked_inputs(network, x, "x")
     if other is not None:
-        other = _checked(network, other, "other")
+        other = checked_inputs(network, other, "other")
         if x.shape[1:] != other.shape[1:]:
             raise ValueError(f"both sets need inputs of one shape, got {x.shape[1:]} and {other.shape[1:]}")
     variances = "cov1" in want or "cov2" in want
@@ -90,7 +90,8 @@ def limit_kernel(
     return _limit_kernel(*parted(network), x, other, _Plan(tuple(want), diagonal_spatial, tile, demand), pattern)
 
 
-def _checked(network: Layer, x: Any, name: str) -> Array:
+def checked_inputs(network: Layer, x: Any, name: str) -> Array:
+    """Return inputs as numbers that the network has kernels of, as far as their values are known."""
     if np.ndim(x) < 2:
         raise ValueError(f"{name} must have shape (batch, …, channels), got {np.shape(x)}")
     if 0 in np.shape(x):

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.kernels.layer import whole as counted
+
 KernelFunction = Callable[[Any, Any], Any]
 Progress = Callable[[int, int], None]
 Inputs = Float[Array | np.ndarray, "n ..."]
@@ -30,12 +32,32 @@ def tile_corners(
     """
     if height < 1:
         raise ValueError(f"a tile has at least 1 input a side, got {height}")
+    if rows < 1 or columns < 1:
+        raise ValueError(f"a kernel has at least 1 input a side, got {rows} and {columns}")
     height, width = min(height, rows), min(width or height, columns)
     return [
         (min(i, rows - height), min(j, columns - width))
         for i in range(0, rows, height)
         for j in range(i if symmetric else 0, columns, width)
     ]
+
+
+def try_suspects(kernel: KernelFunction, **sets: Any) -> None:
+    """Refuse what the kernel function refuses of the first zero and the first non-finite input of every set.
+
+    Compiled it cannot look at values, so it is called on those two before.
+    """
+    for name, inputs in sets.items():
+        if inputs is None:
+            continue
+        rows = np.asarray(inputs).reshape(len(inputs), -1)
+        for suspect in (~rows.any(1), ~np.isfinite(rows).all(1)):
+            for row in np.flatnonzero(suspect)[:1]:
+                one = inputs[row : row + 1]
+                try:
+                    kernel(one, one)
+                except ValueError as refusal:
+                    raise ValueError(f"row {row} of {name} is refused by the kernel function: {refusal}") from None
 
 
 def computed_tiles(
@@ -69,8 +91,19 @@ def computed_tiles(
         yield fetch()
 
 
+def own_entries(corner: tuple[int, int], height: int, width: int) -> tuple[slice, slice]:
+    """Return the rows and columns of the whole that belong to a tile: all but those that the tile before it has too.
+
+    The entries of all tiles together are the whole, each once, and the diagonal belongs to tiles on the diagonal.
+    """
+    i, j = corner  # a multiple of the side, but for a last tile that was moved back
+    return slice(i + -i % height, i + height), slice(j + -j % width, j + width)
+
+
 def mirrored(tile: np.ndarray, pairs: int) -> np.ndarray:
     """Exchange the two sides of a tile whose first axes are `pairs` pairs (n, m, h, h′, …)."""
+    if 2 * pairs > tile.ndim:
+        raise ValueError(f"pairs must be at most {tile.ndim // 2} for a kernel with {tile.ndim} axes, got {pairs}")
     order = list(range(tile.ndim))
     for pair in range(pairs):
         order[2 * pair], order[2 * pair + 1] = 2 * pair + 1, 2 * pair
@@ -94,8 +127,10 @@ def tiled_kernel(
     exchanged by symmetry: 1 for (n, m), 3 for images with both positions, (n, m, h, h′, w, w′).
     `progress(done, all)` is called after each tile.
     """
+    counted("pairs", pairs)
     columns = len(x) if other is None else len(other)
     corners = tile_corners(len(x), columns, tile, symmetric=other is None)
+    try_suspects(kernel, x=x, other=other)
     whole: Any = None
     for done, ((i, j), piece) in enumerate(
         computed_tiles(kernel, x, other, tile=tile, corners=corners, devices=devices), 1
@@ -111,12 +146,13 @@ def tiled_kernel(
 def place_tile(
     whole: np.ndarray, piece: np.ndarray, *, corner: tuple[int, int], symmetric: bool, pairs: int = 1
 ) -> None:
-    """Write a tile and, by symmetry, its mirror image."""
+    """Write the entries that belong to a tile and, by symmetry, their mirror image."""
     i, j = corner
+    rows, columns = own_entries(corner, *piece.shape[:2])
+    own = piece[rows.start - i :, columns.start - j :]
     if symmetric and i != j:
-        flipped = mirrored(piece, pairs)
-        whole[j : j + flipped.shape[0], i : i + flipped.shape[1]] = flipped
-    whole[i : i + piece.shape[0], j : j + piece.shape[1]] = piece
+        whole[columns, rows] = mirrored(own, pairs)
+    whole[rows, columns] = own
 
 
 def sharded_kernel(
@@ -135,6 +171,7 @@ def sharded_kernel(
     from jax.sharding import Mesh, NamedSharding
     from jax.sharding import PartitionSpec as P
 
+    try_suspects(kernel, x=x, other=other)
     devices = jax.devices() if devices is None else list(devices)
     mesh = Mesh(np.array(devices), ("rows",))
     right = x if other is None else other

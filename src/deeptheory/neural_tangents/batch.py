@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from deeptheory.kernels.layer import whole
-from deeptheory.kernels.limit import Kernel
+from deeptheory.kernels.limit import Kernel, checked_inputs
 from deeptheory.kernels.tiles import place_tile, tile_corners
 from deeptheory.neural_tangents.requests import is_array, on_device
 
@@ -37,6 +37,10 @@ def batch(
             raise ValueError("batches are cut from inputs: give arrays to a batched kernel function, not a Kernel")
         devices = jax.local_devices()
         devices = devices if device_count == -1 else devices[: max(device_count, 1)]
+        if (layer := getattr(kernel_fn, "layer", None)) is not None:  # compiled it cannot look at values
+            for name, inputs in (("x1", x1), ("x2", x2)):
+                if is_array(inputs):
+                    checked_inputs(layer, inputs, name)
         rows_all, columns_all = _length(x1), _length(x1 if x2 is None else x2)
         args, kwargs = on_device((args, kwargs))
         if not batch_size and len(devices) == 1:

@@ -2,10 +2,12 @@
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeptheory.characters import legible
 from deeptheory.lab.evidence import LEVEL, Evidence
 from deeptheory.report import drawings
 from deeptheory.report.drawings.canvas import THEME, Drawn, Spec
@@ -54,7 +56,7 @@ def composed(shown: dict[str, Drawn]) -> Spec:
     titled = []
     for name, each in shown.items():
         parts = each.spec.get("vconcat", [each.spec])
-        first = {**parts[0], "title": name} if name and len(shown) > 1 else parts[0]
+        first = {**parts[0], "title": legible(name)} if name and len(shown) > 1 else parts[0]
         titled.append({**each.spec, "vconcat": [first, *parts[1:]]} if "vconcat" in each.spec else first)
     whole = titled[0] if len(titled) == 1 else drawings.stacked(*titled)
     return {**whole, "config": configured(whole.get("config", {}))}
@@ -91,8 +93,11 @@ def drawn(run: "Run", drawing: Drawing | None = None) -> dict[str, Drawn]:
     if not pieces:
         return {}
     if drawing is not None:
-        return {"": Drawn(own(drawing(pieces).to_dict()), " ".join((drawing.__doc__ or run.reason).split()))}
-    return {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
+        spec, said = own(drawing(pieces).to_dict()), " ".join((drawing.__doc__ or run.reason).split())
+        return {"": Drawn(legible(spec), said)}
+    made = {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
+    # A control character among its labels would end the process that draws it.
+    return {name: replace(each, spec=legible(each.spec)) for name, each in made.items()}
 
 
 def names(run: "Run", name: str, piece: Evidence) -> Names:

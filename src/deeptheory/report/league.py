@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deeptheory.report.notebook import CARD, CELL, MUTED
+from deeptheory.report.policy import policy
 
 if TYPE_CHECKING:
     from deeptheory.generalization.league import Entry, League
@@ -121,6 +122,7 @@ def league_page(league: "League", path: Path) -> Path:
     references = "".join(f"<li>{html.escape(line)}</li>" for line in sources(league))
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(sheet=style)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{TITLE}</title>'
         f'<link rel="icon" href="data:,"><style>{style}</style></head><body>'
