@@ -40,7 +40,7 @@ WIDTHS = np.asarray([8.0, 16.0, 32.0, 64.0, 128.0])
 
 
 @claim(
-    items={"J7.4": ("risk", "finite"), "H13.2": "risk"},
+    items={"J7.4": ("risk", "finite"), "H13.2": "risk", "J6.5": "risk"},
     says=r"Ridgeless risk tends to $\sigma^2\gamma/(1-\gamma)$, and $\|\hat\beta\|_2 < \infty$ & so on.",
     needs=r"$p/n\to\gamma<1$; isotropic rows",
     scale="printed with n = 10,000; here n up to 100",
@@ -60,7 +60,7 @@ def ridgeless_risk(key, *, trials: Trials = 256):
     }
 
 
-@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J7.4", of="risk")
+@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J6.5a", of="risk")
 def printed_variance(evidence):
     return replace(evidence, predicted=-evidence.predicted)
 
@@ -221,6 +221,7 @@ def entry(each) -> Entry:
         parameters=each.parameters,
         controls=[{"name": c.name, "erratum": c.erratum, "of": c.of} for c in each.controls],
         searchable=each.over is not None,
+        uses=[],
         source="0123456789abcdef",
         lines=(1, 2),
     )

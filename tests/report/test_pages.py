@@ -88,7 +88,7 @@ def test_a_claim_page_says_everything(parsed):
     said = parsed[Path("claims/ridgeless_risk.html")].words
     for expected in (
         "Jagannath, Thm 7.4", "Handbook,", "Ridgeless risk", "Needs", "printed with n = 10,000", "holds", "holds to",
-        "Resolution", "variance γ/(γ−1) <as printed>", "as printed in Jagannath, Thm 7.4", "refuted", "As printed",
+        "Resolution", "variance γ/(γ−1) <as printed>", "as printed: Jagannath, ", "refuted", "As printed",
         "Corrected", "Seed 0", "quick", "compile", "trials 256", "jax", "0123456789abcdef",
         "deeptheory check ridgeless_risk", "def ridgeless_risk(key):",
     ):  # fmt: skip
