@@ -52,9 +52,8 @@ class Activation(Layer):
 
     def kernel(self, block, left, right):
         block = self.gaussian(block)
-        ends, same = (left_of(block, left), right_of(block, right)), coincident(block)
-        deficit = block.deficit if self.steep else None
-        known = {} if deficit is None else {"deficit": deficit}
+        ends, same, deficit = (left_of(block, left), right_of(block, right)), coincident(block), block.deficit
+        known = {"deficit": deficit} if self.steep and deficit is not None else {}
         mean, slope = self.integrals(block.covariance, *ends, same, **known)
         if deficit is not None:
             after = [self.integrals(each, each, each, True)[0] for each in ends]
@@ -85,6 +84,13 @@ class Rectifier(Activation):
         mean, slope, deficit = rectified_deficit(*known, below=self.below, above=self.above)
         tangent = None if block.tangent is None else block.tangent * slope
         return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
+
+    def approach(self, gap, left, right):
+        # The new gap is concave in the old one, so it is least at an end; the new 1 + cos θ exceeds the old one.
+        both = jnp.stack([gap, 2 - gap])
+        one = jnp.ones_like(both)
+        after = rectified_deficit(both, None, one, one, below=self.below, above=self.above)[2]
+        return jnp.min(after) / ((self.below**2 + self.above**2) / 2)
 
 
 def Relu() -> Rectifier:
@@ -125,6 +131,10 @@ class Sign(Activation):
         tangent = None if block.tangent is None else jnp.zeros_like(block.tangent)
         covariance = (surplus - deficit) / 2
         return block.replace(covariance=covariance, tangent=tangent, deficit=deficit, surplus=surplus, gaussian=False)
+
+
+    def approach(self, gap, left, right):
+        return gap  # it grows: 2θ/π ≥ 1 − cos θ up to a right angle
 
 
 @dataclass(frozen=True)
@@ -290,15 +300,15 @@ class RectifiedMonomial(Activation):
     def function(self, x):
         return jnp.where(x >= 0, x, 0) ** self.degree if self.degree else (x >= 0).astype(x.dtype)
 
-    def integrals(self, k, a, b, same):
-        return integrals.rectified_power(k, a, b, same, degree=self.degree)
+    def integrals(self, k, a, b, same, deficit=None):
+        return integrals.rectified_power(k, a, b, same, deficit, degree=self.degree)
 
     def kernel(self, block, left, right):
         block = self.gaussian(block)
         if self.degree == 1:
             return Relu().kernel(block, left, right)
         if block.deficit is None or self.degree:
-            return super().kernel(block.replace(deficit=None), left, right)
+            return super().kernel(block, left, right)
         a, b = left_of(block, left), right_of(block, right)
         some, both = (a > 0) | (b > 0), (a > 0) & (b > 0)
         deficit, mean = jump_deficit(block.deficit, block.surplus, a, b, height=1)
@@ -309,6 +319,12 @@ class RectifiedMonomial(Activation):
             tangent=tangent,
             gaussian=False,
         )
+
+
+    def approach(self, gap, left, right):
+        if self.degree == 1:
+            return Relu().approach(gap, left, right)
+        return 0.0 if self.degree else gap / 2  # θ/π
 
 
 @dataclass(frozen=True)

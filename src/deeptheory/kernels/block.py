@@ -39,9 +39,15 @@ class Block:
     is_input: bool = static(default=True)
 
     def replace(self, **changes: Any) -> "Block":
+        """Change fields: a new covariance voids the gaps that are not given with it; arrays keep their precision."""
         if "covariance" in changes:
             changes = {"deficit": None, "surplus": None} | changes
-        return replace(self, **changes)
+        arrays = {
+            name: changes[name].astype(self.covariance.dtype)  # the constants of a layer may be wider
+            for name in ("covariance", "tangent", "deficit", "surplus")
+            if changes.get(name) is not None
+        }
+        return replace(self, **changes | arrays)
 
     def map(self, change: Callable[[Array], Array], **changes: Any) -> "Block":
         """Apply the same linear map to K and Θ."""

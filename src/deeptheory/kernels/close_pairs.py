@@ -23,12 +23,12 @@ from deeptheory.kernels.layer import Scalar, known
 __all__ = [
     "affine_deficit",
     "affine_surplus",
-    "any_close",
     "as_vectors",
     "image_deficit",
     "input_deficit",
     "is_equal",
     "jump_deficit",
+    "least_gap",
     "mixed_deficit",
     "rectified_deficit",
     "subtracted_deficit",
@@ -43,12 +43,12 @@ def _cosines(left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: 
     return covariance * one[:, None] * two
 
 
-def any_close(
+def least_gap(
     left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"], same: Array | None
 ) -> Array:
-    """Say whether any two raw inputs, not counting one with itself, are nearly parallel or nearly opposite."""
+    """Return the smallest 1 − |cos θ| of two raw inputs, not counting one with itself."""
     cosine = jnp.abs(_cosines(left, right, covariance))
-    return ((cosine > 1 - CLOSE) & (jnp.ones((), bool) if same is None else ~same)).any()
+    return 1 - jnp.max(cosine if same is None else jnp.where(same, 0, cosine))
 
 
 @jax.custom_jvp

@@ -51,6 +51,11 @@ class Serial(Layer):
             block = layer.kernel(block, one, two)
         return block
 
+    def approach(self, gap, left, right):
+        for layer, one, two in zip(self.layers, left, right, strict=True):
+            gap = jnp.minimum(gap, layer.approach(gap, one, two))
+        return gap
+
     def demand(self, wanted):
         for layer in reversed(self.layers):
             wanted = layer.demand(wanted)
@@ -123,6 +128,9 @@ class Identity(Layer):
 
     def kernel(self, block, left, right):
         return block
+
+    def approach(self, gap, left, right):
+        return gap
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.kernels.arcs import root
 from deeptheory.kernels.block import Block, equal_positions, left_of, right_of, variances
-from deeptheory.kernels.close_pairs import affine_deficit, mixed_deficit
+from deeptheory.kernels.close_pairs import affine_deficit, affine_surplus, mixed_deficit
 from deeptheory.kernels.dense import Affine
 from deeptheory.kernels.layer import Layer, Scalar, check_shape, one_block, scaled, whole
 from deeptheory.kernels.windows import check_window, output_extent, window_sum, wrap
@@ -50,6 +51,11 @@ class Conv(Layer):
     @property
     def steps(self) -> tuple[int, ...]:
         return self.strides or (1,) * len(self.window)
+
+    @property
+    def places(self) -> list[tuple[int]]:
+        """Position axes of variances, which have no right side."""
+        return [(axis,) for axis in range(len(self.window))]
 
     def fan_in(self, channels: int) -> int:
         return channels * prod(self.window)
@@ -107,8 +113,8 @@ class Conv(Layer):
         moved = self.affine.move(self.averaged(block), self.fan_in(block.channels), channels=channels)
         if block.deficit is None:
             return moved
-        ends, places = (left_of(block, left), right_of(block, right)), [(axis,) for axis in range(len(self.window))]
-        after = left_of(moved, self.mean(left, places)), right_of(moved, self.mean(right, places))
+        ends = left_of(block, left), right_of(block, right)
+        after = left_of(moved, self.mean(left, self.places)), right_of(moved, self.mean(right, self.places))
 
         def mix(parts: list[Array]) -> Array:
             mixed = self.mean(parts[0], block.position_axes)
@@ -121,9 +127,14 @@ class Conv(Layer):
                 mixed = mixed + jnp.where(equal_positions(moved), 0, beyond)
             return mixed
 
-        mixed = mixed_deficit([(block.deficit, ends)], after, mix)
+        def followed(gap: Array) -> Array:
+            return mixed_deficit([(gap, ends)], after, mix)
+
         scales = dict(weight=self.W_std**2, bias=self.affine.shift)
-        return moved.replace(deficit=affine_deficit(mixed, *after, **scales))
+        deficit, surplus = affine_deficit(followed(block.deficit), *after, **scales), block.surplus
+        if surplus is not None:  # the deficit of one input and the opposite of the other
+            surplus = affine_surplus(followed(surplus), *after, **scales)
+        return moved.replace(deficit=deficit, surplus=surplus)
 
 
 @dataclass(frozen=True)
@@ -149,12 +160,15 @@ class ConvLocal(Conv):
         return self.affine.scale(product, bias, fan_in)
 
     def kernel(self, block, left, right):
-        block = one_block("ConvLocal", block)
-        fan_in, channels = self.fan_in(block.channels), self.affine.channels(self.width)
-        moved = self.affine.move(self.averaged(block), fan_in, channels=channels)
-        if not block.full:
+        moved = super().kernel(block, left, right)
+        if not moved.full:
             return moved
-        return moved.map(lambda array: jnp.where(equal_positions(moved), array, 0))
+        same, gaps = equal_positions(moved), {"deficit": moved.deficit, "surplus": moved.surplus}
+        if moved.deficit is not None:
+            ends = [scaled(self.mean(own, self.places), self.W_std**2) + self.affine.shift for own in (left, right)]
+            size = root(left_of(moved, ends[0])) * root(right_of(moved, ends[1]))
+            gaps = {name: None if gap is None else jnp.where(same, gap, size) for name, gap in gaps.items()}
+        return moved.map(lambda array: jnp.where(same, array, 0), **gaps)
 
 
 @dataclass(frozen=True)

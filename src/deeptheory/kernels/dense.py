@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from deeptheory.kernels.arcs import root
 from deeptheory.kernels.block import Block, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import affine_deficit, affine_surplus
 from deeptheory.kernels.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
@@ -116,6 +117,15 @@ class Dense(Layer):
 
     def record(self, block):
         return variances(block) if isinstance(block, Block) and not block.spatial and biased(self) else None
+
+    def approach(self, gap, left, right):
+        if not biased(self):
+            return gap
+        if left is None or right is None:
+            return 0.0
+        # √(ab) ∓ k grows by the factor σ_w² at least, √(ab) by that over these ratios at most.
+        one, two = (root(jnp.min(1 / (1 + self.affine.shift / (self.W_std**2 * own)))) for own in (left, right))
+        return gap * one * two
 
     def kernel(self, block, left, right):
         block = one_block("Dense", block)

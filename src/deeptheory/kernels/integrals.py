@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from deeptheory.kernels.arcs import angle_and_sine, elevation, inverse_root, root
+from deeptheory.kernels.arcs import angle_and_sine, angle_of_gap, elevation, inverse_root, root
 from deeptheory.kernels.layer import Scalar
 
 Pair = tuple[Array, Array]
@@ -126,11 +126,11 @@ def gelu(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None)
 
 def sine(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None, *, phase: Scalar) -> Pair:
     """φ(x) = sin(x + phase): (e₊ ∓ cos(2 phase) e₋)/2 with e± = exp(±k − (a + b)/2), by e₊ − e₋."""
-    module = np if isinstance(phase, int | float) else jnp
+    square = jnp.sin(phase) ** 2 if isinstance(phase, Array) else float(np.sin(phase) ** 2)
     k = own_variance(k, a, same)
     plus, minus = jnp.exp(-distance(k, a, b, same, deficit)), jnp.exp(-k - (a + b) / 2)
     half = excess(plus, minus, 2 * k) / 2
-    return half + module.sin(phase) ** 2 * minus, half + module.cos(phase) ** 2 * minus
+    return half + square * minus, half + (1 - square) * minus
 
 
 def exponential(k: Array, a: Array, b: Array, same: Same) -> Pair:
@@ -218,10 +218,13 @@ def _arc_cosine(cosine: Array, angle: Array, sine: Array, degree: int) -> Array:
     return (rest * sine + moment * (np.pi - angle)) / (2 * np.pi)
 
 
-def rectified_power(k: Array, a: Array, b: Array, same: Same, *, degree: int) -> Pair:
+def rectified_power(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None, *, degree: int) -> Pair:
     """φ(x) = xⁿ for x ≥ 0, else 0: the arc-cosine kernel of order n (Cho and Saul 2009)."""
     cosine, left, right = correlation(k, a, b, same)
-    angle, sine = turn(cosine, same)
+    if deficit is None:
+        angle, sine = turn(cosine, same)
+    else:
+        angle, sine = angle_of_gap(deficit * inverse_root(a) * inverse_root(b))
     whole = size(a, left, right, same)
     mean = whole**degree * _arc_cosine(cosine, angle, sine, degree)
     if degree == 0:

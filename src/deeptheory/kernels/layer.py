@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jaxtyping import Array
 
 from deeptheory.kernels.block import Block
@@ -54,6 +55,10 @@ class Layer:
         record = self.record(block)
         return self.kernel(block, record, record), record
 
+    def approach(self, gap: Any, left: Any, right: Any) -> Any:
+        """Return how near inputs can come that are no nearer than `gap`, which is a 1 − |cos θ|; 0 if unknown."""
+        return 0.0
+
     def demand(self, wanted: Demand) -> Demand:
         return wanted
 
@@ -69,10 +74,13 @@ def parted(network: Layer) -> tuple[Layer, list[Array]]:
     """Take the JAX values out of a network, so that the rest can be a static argument of a compiled function.
 
     Scales of weights and parameters of activations may be such values; then kernels can be differentiated by them.
+    Those of NumPy become Python's, which do not widen the arrays they meet.
     """
     values: list[Array] = []
 
-    def take(value: Any) -> Slot:
+    def take(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
         values.append(value)
         return Slot(len(values) - 1)
 
@@ -85,7 +93,7 @@ def joined(network: Layer, values: list[Array]) -> Layer:
 
 
 def _is_scalar(part: Any) -> bool:
-    return isinstance(part, jax.Array) and part.ndim == 0
+    return isinstance(part, np.generic) or (isinstance(part, jax.Array) and part.ndim == 0)
 
 
 def _is_slot(part: Any) -> bool:

@@ -15,7 +15,7 @@ from jaxtyping import Array
 
 from deeptheory.kernels.activations import Activation, RectifiedMonomial, Rectifier, Sign
 from deeptheory.kernels.block import Block, input_block, static
-from deeptheory.kernels.close_pairs import any_close, as_vectors, image_deficit, input_deficit
+from deeptheory.kernels.close_pairs import CLOSE, as_vectors, image_deficit, input_deficit, least_gap
 from deeptheory.kernels.layer import Demand, Layer, biased, joined, parted
 from deeptheory.kernels.tiles import tile_corners
 
@@ -279,7 +279,8 @@ def _tiled(
             return block.replace(rows=None, columns=None, deficit=None, surplus=None)
 
         # Double precision has digits to spare, except through two jumps: θ = 1e-8 between equal inputs becomes √θ.
-        exact = left.dtype != jnp.float32 and not _holds(network, _jumps)
+        jumps = _holds(network, _jumps)
+        exact = left.dtype != jnp.float32 and not jumps
         if exact or record_left is None or not _holds(network, _steep):
             return through(block)
         pair = part(left, row, height, rank), part(right, column, width, rank)
@@ -288,15 +289,19 @@ def _tiled(
         covariance = one @ two.T / one.shape[1] if rank else block.covariance
 
         def careful() -> Block:
-            if rank:
-                return through(block.replace(deficit=image_deficit(*pair, full=block.full)))
-            deficit, surplus = input_deficit(one, two, covariance, same)
+            if not rank:
+                deficit, surplus = input_deficit(one, two, covariance, same)
+            else:
+                deficit = image_deficit(*pair, full=block.full)
+                surplus = image_deficit(pair[0], -pair[1], full=block.full) if jumps else None
             return through(block.replace(deficit=deficit, surplus=surplus))
 
-        # A bias brings inputs together that were not. (Images would take four times as long.)
-        if not rank and _holds(network, _kinked) and _holds(network, biased):
+        if rank and jumps:  # positions are often parallel; to look for them in every network would cost too much
             return careful()
-        return lax.cond(any_close(one, two, covariance, same), careful, lambda: through(block))
+        gap = least_gap(one, two, covariance, same)
+        if not rank and _holds(network, _kinked) and _holds(network, biased):  # a bias brings inputs together
+            gap = network.approach(gap, *records)
+        return lax.cond(gap < CLOSE, careful, lambda: through(block))
 
     if height == count and width == other_count:
         return tile(0, 0)
@@ -334,11 +339,11 @@ def _steep(layer: Any) -> bool:
 
 
 def _kinked(layer: Any) -> bool:
-    return isinstance(layer, Rectifier) or _jumps(layer)
+    return isinstance(layer, Rectifier) or (isinstance(layer, RectifiedMonomial) and layer.degree < 2) or _jumps(layer)
 
 
 def _jumps(layer: Any) -> bool:
-    return isinstance(layer, Sign | RectifiedMonomial)
+    return isinstance(layer, Sign) or (isinstance(layer, RectifiedMonomial) and layer.degree == 0)
 
 
 def _put(whole: Array, piece: Array, row: Any, column: Any) -> Array:

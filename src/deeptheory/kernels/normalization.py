@@ -46,14 +46,17 @@ class LayerNorm(Layer):
         if not block.gaussian:
             raise ValueError("LayerNorm needs Gaussian inputs: put a Dense or convolutional layer right before it")
         factor_left, factor_right = left_of(block, left), right_of(block, right)
-        return block.map(lambda array: array * factor_left * factor_right)
+        gaps = {"deficit": block.deficit, "surplus": block.surplus}
+        gaps = {name: None if gap is None else gap * factor_left * factor_right for name, gap in gaps.items()}
+        return block.map(lambda array: array * factor_left * factor_right, **gaps)
 
 
 @dataclass(frozen=True)
 class Dropout(Layer):
     """Keep every unit with probability `keep` and scale it by 1/keep; nothing happens unless `train`.
 
-    Kernels are those of one shared draw: an input's covariance with itself grows by 1/keep, others stay.
+    Every pass of an input through the network draws its own mask. The diagonal of a kernel of one set is a pass with
+    itself, which grows by 1/keep; every other entry is of two passes, also of two equal inputs, and stays.
     """
 
     keep: Scalar
@@ -77,7 +80,5 @@ class Dropout(Layer):
         if block.is_input:
             raise ValueError("Dropout cannot be the first layer: inputs have no infinite width")
         same = coincident(block)
-        if same is None:
-            return block.replace(gaussian=False)
-        factor = jnp.where(same, 1 / self.keep, 1.0).astype(block.covariance.dtype)
-        return block.map(lambda array: array * factor, gaussian=False)
+        factor = 1.0 if same is None else jnp.where(same, 1 / self.keep, 1.0)
+        return block.map(lambda array: array * factor, gaussian=False)  # variances grow, so a deficit is void

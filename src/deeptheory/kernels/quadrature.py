@@ -1,6 +1,7 @@
 """Gaussian integrals of any activation by quadrature, with declared kinks split off."""
 
 from collections.abc import Callable
+from math import pi, sqrt
 
 import jax
 import jax.numpy as jnp
@@ -99,7 +100,7 @@ def kinked_integrals(function: Function, derivative: Function, kinks: tuple[floa
 
 
 def _density(z: Array) -> Array:
-    return jnp.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    return jnp.exp(-z * z / 2) / sqrt(2 * pi)
 
 
 def _safe_root(x: Array) -> Array:
@@ -107,7 +108,11 @@ def _safe_root(x: Array) -> Array:
 
 
 def _accumulate(step, like: Array, *nodes) -> tuple[Array, Array]:
-    """Sum over nodes in a loop, so that memory stays that of one node."""
+    """Sum over nodes in a loop, so that memory stays that of one node, in the precision of what came in."""
     nodes = tuple(jnp.asarray(each, like.dtype) for each in nodes)
     start = (jnp.zeros_like(like), jnp.zeros_like(like))
-    return jax.lax.scan(lambda total, node: (step(total, node), None), start, nodes)[0]
+
+    def advance(total: tuple[Array, Array], node: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
+        return tuple(each.astype(like.dtype) for each in step(total, node)), None
+
+    return jax.lax.scan(advance, start, nodes)[0]
