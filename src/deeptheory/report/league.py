@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deeptheory.report.notebook import CARD, CELL, MUTED
 
 if TYPE_CHECKING:
-    from deeptheory.generalization.league import Entry, League
+    from deeptheory.generalization.league.table import Entry, League
 
 __all__ = ["league_html", "league_page"]
 
