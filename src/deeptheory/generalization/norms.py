@@ -65,8 +65,10 @@ def absorbed_biases(
 
 
 def spectral_norm(matrix: Matrix) -> float:
-    """Largest singular value."""
-    return float(np.linalg.norm(np.asarray(matrix), 2))
+    """Largest singular value, from the smaller of the two Gram matrices."""
+    rows = np.asarray(matrix, float)
+    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return float(np.sqrt(max(np.linalg.eigvalsh(gram)[-1], 0.0)))
 
 
 def frobenius_norm(matrix: Matrix) -> float:

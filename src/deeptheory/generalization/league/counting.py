@@ -17,7 +17,10 @@ def held_out_row(errors: int, count: int, repeated: int, delta: float) -> Entry:
     """The exact binomial limit from examples that training has not seen."""
     unmet = (f"{repeated:,} of the test inputs are training inputs",) if repeated else ()
     value = float(clopper_pearson_upper(errors, count, delta))
-    return Entry("hold-out, exact binomial", "arora Ch. 1, exact tail", value, unmet, invariant=PREDICTIONS)
+    detail = (f"{errors:,} errors among {count:,}",)
+    return Entry(
+        "hold-out, exact binomial", "arora Ch. 1, exact tail", value, unmet, invariant=PREDICTIONS, detail=detail
+    )
 
 
 def one_function_row(error: float, n: int, delta: float) -> Entry:

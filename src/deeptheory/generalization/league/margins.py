@@ -28,15 +28,18 @@ DECILES = np.linspace(0.05, 0.95, 10)
 
 
 def margin_rows(
-    found: ModelLayers | None, inputs: Any, outputs: Any, labels: Any, delta: float, *, chained: bool
+    found: ModelLayers | None, chain: Any, inputs: Any, outputs: Any, labels: Any, delta: float
 ) -> list[Entry]:
-    """Margin bounds, each at the decile of the margins where it is smallest."""
-    flat = np.asarray(inputs, float).reshape(len(labels), -1)
-    chain = found.chain(inputs) if found is not None and chained else None
+    """Margin bounds, each at the decile of the margins where it is smallest; `chain` are the outputs of the layers.
+
+    It is None where they are not the model.
+    """
+    flat = np.asarray(inputs, np.result_type(inputs.dtype, np.float32)).reshape(len(labels), -1)
     layers = [] if found is None else found.matrices
     if found is not None and found.biased and found.in_order and not _lacking(found):
-        layers, flat = absorbed_biases(found.matrices, found.biases), np.column_stack([flat, np.ones(len(flat))])
-    size, radius = float(np.sqrt(np.mean(np.sum(flat**2, axis=1)))), float(np.max(np.linalg.norm(flat, axis=1)))
+        layers, flat = absorbed_biases(found.matrices, found.biases), np.column_stack([flat, np.ones_like(flat[:, :1])])
+    squares = np.sum(np.square(flat), axis=1, dtype=float)
+    size, radius = float(np.sqrt(np.mean(squares))), float(np.sqrt(np.max(squares)))
     # Where the layers are the model, their own margins are read: the bounds are then about them and nothing else.
     values = margins(outputs if chain is None else chain, labels)
     tried = [float(g) for g in np.quantile(values, DECILES) if g > 0]
@@ -52,8 +55,9 @@ def margin_rows(
         if lacking:
             return Entry(name, where, None, (lacking,), invariant=invariant)
         unmet = (ORDER,) * order + _unmet(found, chain)
-        value = min(margin_loss(values, g) + bound(g) for g in tried)
-        return Entry(name, where, float(value), unmet, invariant=invariant)
+        value, margin = min((margin_loss(values, g) + bound(g), g) for g in tried)
+        detail = f"margin {margin:.3g}, not reached by {margin_loss(values, margin):.1%} of the examples"
+        return Entry(name, where, float(value), unmet, invariant=invariant, detail=(detail,) * (not order))
 
     same = "" if not layers or np.any(deciding(layers)[-1]) else "all outputs are the same"
     rows = [

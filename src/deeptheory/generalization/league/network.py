@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
 __all__ = [
     "ModelLayers",
@@ -53,14 +53,18 @@ class ModelLayers:
         fit = all(after.shape[1] == before.shape[0] for before, after in pairwise(self.matrices))
         return fit and not self.convolutions
 
-    def chain(self, inputs: Float[Array | np.ndarray, "n ..."]) -> Float[np.ndarray, "n k"] | None:
+    def chain(self, inputs: Num[Array | np.ndarray, "n ..."]) -> Float[np.ndarray, "n k"] | None:
         """Outputs of these layers one after the other, ReLU between, in double precision; None if they do not fit."""
-        hidden = np.asarray(inputs, float).reshape(len(inputs), -1)
-        if not self.matrices or not self.in_order or self.matrices[0].shape[1] != hidden.shape[1]:
+        width = int(np.prod(np.shape(inputs)[1:]))
+        if not self.matrices or not self.in_order or self.matrices[0].shape[1] != width:
             return None
-        for place, (matrix, bias) in enumerate(zip(self.matrices, self.biases, strict=True)):
-            hidden = (np.maximum(hidden, 0) if place else hidden) @ matrix.T + (0 if bias is None else bias)
-        return hidden
+        parts = []
+        for at in range(0, len(inputs), AT_ONCE):
+            hidden = np.asarray(inputs[at : at + AT_ONCE], float).reshape(-1, width)
+            for place, (matrix, bias) in enumerate(zip(self.matrices, self.biases, strict=True)):
+                hidden = (np.maximum(hidden, 0) if place else hidden) @ matrix.T + (0 if bias is None else bias)
+            parts.append(hidden)
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -87,14 +91,14 @@ class Network:
         """Bits of the tree as it is stored."""
         return stored_bits(self.tree)
 
-    def outputs(self, tree: Any, inputs: Float[Array | np.ndarray, "n ..."]) -> np.ndarray:
+    def outputs(self, tree: Any, inputs: Num[Array | np.ndarray, "n ..."]) -> np.ndarray:
         """Outputs for all inputs, a bounded number of them at a time."""
         parts = [np.asarray(self.call(tree, inputs[at : at + AT_ONCE])) for at in range(0, len(inputs), AT_ONCE)]
         return np.concatenate(parts)
 
 
 @eqx.filter_jit
-def _mapped(model: Any, inputs: Float[Array | np.ndarray, "n ..."]) -> Any:
+def _mapped(model: Any, inputs: Num[Array | np.ndarray, "n ..."]) -> Any:
     return jax.vmap(model)(inputs)
 
 

@@ -26,7 +26,7 @@ ANSWERS = 100_000
 """Answers drawn to estimate the error of the network with noise, if they are cheap."""
 NUMBERS = 400_000_000
 """Random numbers that may be drawn to estimate it where every answer needs a whole network."""
-HELD = 4_000_000
+HELD = 1_000_000
 """Random numbers held at a time."""
 TRIED = 2000
 """Answers that suffice to choose a noise level."""
@@ -117,7 +117,7 @@ def tree_with_noise(
     trained = eqx.filter(network.tree, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(trained)
     ends = np.cumsum([leaf.size for leaf in leaves])
-    together = int(np.clip(HELD // ends[-1], 1, 250))
+    together = int(np.clip(HELD // ends[-1], 1, 5000))
 
     def errors(scales: np.ndarray, answers: int) -> float:
         total = 0
@@ -224,8 +224,9 @@ def noise_row(
     values = {form: float(np.asarray(value)) for form, value in forms.items()}
     noise = ", ".join(f"{SCALES[level]:.2g}" for level in levels)
     detail = (
-        f"noise {noise}; training error with it {error:.4f}, at most {risk:.4f} by {noisy.answers:,} answers",
+        f"noise {noise}" + (" on the layers in turn" if len(levels) > 1 else ""),
+        f"training error with it {error:.4f}, at most {risk:.4f} by {noisy.answers:,} answers",
         f"divergence {apart:,.0f} nats, {apart / n:.3f} an example",
-        ", ".join(f"{form} {value:.3f}" for form, value in values.items()),
+        "by form: " + ", ".join(f"{form} {value:.3f}" for form, value in values.items()),
     )
     return Entry(name, where, min(values.values()), of=of, invariant=invariant, detail=detail)

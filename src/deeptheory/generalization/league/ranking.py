@@ -59,15 +59,16 @@ def rank_bounds(
     if largest >= classes:
         raise ValueError(f"labels go up to {largest} but there are {classes} outputs")
     found = checked_layers(network, layers, int(np.prod(inputs.shape[1:])), classes)
-    chained = found is not None and same_outputs(found.chain(both), outputs)
-    network = _with_layers(network, layers, initial, found if chained else None)
+    chain = None if found is None else found.chain(both)
+    chain = chain if same_outputs(chain, outputs) else None
+    network = _with_layers(network, layers, initial, found if chain is not None else None)
     guesses = np.argmax(outputs, axis=1)
     errors, train_error = int(np.sum(guesses[n:] != held_labels)), float(np.mean(guesses[:n] != labels))
     entries = [
         held_out_row(errors, len(held_labels), repeated_inputs(inputs, held_inputs), delta),
         one_function_row(train_error, n, delta),
-        *counting_rows(network, found, train_error, n, classes, delta, chained=chained),
-        *margin_rows(found, inputs, outputs[:n], labels, delta, chained=chained),
+        *counting_rows(network, found, train_error, n, classes, delta, chained=chain is not None),
+        *margin_rows(found, None if chain is None else chain[:n], inputs, outputs[:n], labels, delta),
         compressed_row(network, inputs, labels, delta, progress),
         noise_row(network, inputs, labels, delta, key, progress),
         Entry(
