@@ -193,7 +193,7 @@ def test_two_layers_fit_coins_no_better_than_their_factor(points):
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_margins_of_linear_classes_fit_coins_no_better_than_their_factor(classes):
-    """The ramp of the margin, by ascent from many starts over matrices of norm B on all coins, beside 2√(k−1)·B·size/√n."""
+    """The ramp of the margin, the best of many matrices of norm B on all coins, beside 2√(k−1)·B·size/√n."""
     draw, n, norm = np.random.default_rng(classes), 5, 1.5
     inputs, labels = draw.standard_normal((n, 3)), np.arange(n) % classes
     starts = draw.standard_normal((400, classes, 3))

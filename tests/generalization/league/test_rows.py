@@ -222,7 +222,7 @@ def test_a_function_of_its_parameters_gets_what_it_stores():
     for name in ("Occam, bits as stored", "compression, truncated and rounded"):
         assert table[name].valid and table[name].value == pytest.approx(same[name].value)
     assert table["Frobenius product"].verdict() == "needs layers"
-    # One is drawn layer by layer and one by whole networks: the same law, 100,000 answers.
+    # One is drawn layer by layer and one by whole networks: the same law, 20,000 answers.
     assert table["PAC-Bayes"].value == pytest.approx(same["PAC-Bayes"].value, abs=0.02)
     plain = rank_bounds(lambda p, x: np.asarray(x) @ np.asarray(p["rows"]).T, *data, parameters={"rows": rows})
     assert plain["PAC-Bayes"].verdict() == "needs a function that JAX can trace"

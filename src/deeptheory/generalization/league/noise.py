@@ -23,9 +23,9 @@ SCALES = np.geomspace(1e-3, 3, 24)
 TEMPERATURES = np.geomspace(0.05, 10, 8)
 """Temperatures of Catoni's bound; all are paid for."""
 ANSWERS = 100_000
-"""Answers drawn to estimate the error of the network with noise, if they are cheap."""
-NUMBERS = 400_000_000
-"""Random numbers that may be drawn to estimate it where every answer needs a whole network."""
+"""Answers drawn, at least, to estimate the error of layers with noise."""
+WHOLE, NUMBERS = 20_000, 400_000_000
+"""Answers, and random numbers, drawn at most to estimate it where every answer needs a whole network."""
 HELD = 1_000_000
 """Random numbers held at a time."""
 TRIED = 2000
@@ -103,11 +103,13 @@ def chain_with_noise(
 def _wrong(call: Callable, tree: Any, noise: Any, inputs: Any, labels: Any) -> Any:
     trained, fixed = eqx.partition(tree, eqx.is_inexact_array)
 
-    def one(change, x, label):
+    def one(case):
+        change, x, label = case
         changed = eqx.combine(jax.tree.map(jnp.add, trained, change), fixed)
         return jnp.argmax(call(changed, x[None])[0]) != label
 
-    return jnp.sum(jax.vmap(one)(noise, inputs, labels))
+    # One after the other: convolutions with many kernels at once are slow, and nothing else is faster together.
+    return jnp.sum(jax.lax.map(one, (noise, inputs, labels)))
 
 
 def tree_with_noise(
@@ -117,7 +119,7 @@ def tree_with_noise(
     trained = eqx.filter(network.tree, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(trained)
     ends = np.cumsum([leaf.size for leaf in leaves])
-    together = int(np.clip(HELD // ends[-1], 1, 5000))
+    together = int(np.clip(HELD // ends[-1], 1, 1000))
 
     def errors(scales: np.ndarray, answers: int) -> float:
         total = 0
@@ -136,7 +138,7 @@ def tree_with_noise(
     before = jax.tree.leaves(eqx.filter(network.start, eqx.is_inexact_array)) or [0.0] * len(leaves)
     moved = sum(np.sum((np.asarray(a, float) - np.asarray(b, float)) ** 2) for a, b in zip(leaves, before, strict=True))
     # Multiples of what is drawn together.
-    batches = ceil(int(np.clip(NUMBERS // ends[-1], 200, ANSWERS)) / together)
+    batches = ceil(int(np.clip(NUMBERS // ends[-1], 200, WHOLE)) / together)
     tried = ceil(min(batches / 20, TRIED / together))
     return Noisy(np.array([float(moved)]), errors, batches * together, tried * together)
 
