@@ -1,9 +1,13 @@
-"""Compression: networks and classifiers replaced by ones with fewer parameters that say nearly the same (arora 5.5)."""
+"""Compression: networks and classifiers replaced by ones that take less to write down and say nearly the same.
+
+Reference: arora 5.5.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
+from scipy.special import gammaln
 
 from deeptheory.generalization.norms import lipschitz_bound
 from deeptheory.randomness import generator
@@ -12,6 +16,8 @@ __all__ = [
     "compressed_within",
     "degrees_of_freedom",
     "project",
+    "rounded",
+    "rounded_bits",
     "sparsify",
     "truncate",
     "truncate_network",
@@ -35,6 +41,36 @@ def truncated_factors(
     u, s, v = np.linalg.svd(np.asarray(matrix), full_matrices=False)
     rank = int(np.sum(s >= share * s[0]))
     return u[:, :rank] * s[:rank], v[:rank]
+
+
+def rounded(values: Float[Array | np.ndarray, "*shape"], levels: int) -> tuple[Int[np.ndarray, "*shape"], np.float32]:
+    """Whole numbers up to (levels − 1)/2 in size and a step: their product is near the values.
+
+    The step is the one of 18 for which the squared error is least; values beyond the last level are cut to it.
+    """
+    if levels < 3 or levels % 2 == 0:
+        raise ValueError(f"levels must be an odd number from 3 on, got {levels}")
+    values, most = np.asarray(values, float), (levels - 1) // 2
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest == 0:
+        return np.zeros(values.shape, int), np.float32(0)
+    steps = (largest / most * np.linspace(0.15, 1, 18)).astype(np.float32)
+    tried = [np.clip(np.rint(values / step), -most, most) for step in steps]
+    errors = [np.sum((values - codes * step) ** 2) for codes, step in zip(tried, steps, strict=True)]
+    best = int(np.argmin(errors))
+    return tried[best].astype(int), steps[best]
+
+
+def rounded_bits(codes: Int[np.ndarray, "..."], levels: int) -> float:
+    """Bits that give back `rounded` values of known shape: 32 for the step, then the shorter of two codes, and which.
+
+    One writes every number with log₂ levels bits. The other says how often each level occurs, one of
+    C(N + levels − 1, N) ways, and then which of the arrangements with these counts it is, N!/∏ countᵢ!.
+    """
+    count, counts = codes.size, np.unique(codes, return_counts=True)[1]
+    ways = gammaln(count + levels) - gammaln(count + 1) - gammaln(levels)
+    arrangements = gammaln(count + 1) - np.sum(gammaln(counts + 1))
+    return float(33 + min(count * np.log2(levels), (ways + arrangements) / np.log(2)))
 
 
 def truncate(matrix: Matrix, share: float) -> Float[np.ndarray, "_out _in"]:

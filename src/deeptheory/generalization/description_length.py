@@ -9,10 +9,20 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.generalization.comparison_bounds import comparison_bound, kl_comparison
 from deeptheory.generalization.concentration import hoeffding_radius
 from deeptheory.ranges import inside
 
-__all__ = ["DecisionList", "decision_lists", "decode", "encode", "kraft_sum", "occam_bound", "prefix_free"]
+__all__ = [
+    "DecisionList",
+    "decision_lists",
+    "decode",
+    "encode",
+    "kraft_sum",
+    "occam_bound",
+    "occam_risk",
+    "prefix_free",
+]
 
 Numbers = float | int | np.number | Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."]
 
@@ -25,6 +35,18 @@ def occam_bound(bits: Numbers, samples: Numbers, delta: Numbers) -> Numbers:
     """
     inside(0, np.inf, bits=bits)
     return hoeffding_radius(samples, delta, sides=1, log_means=bits * log(2))
+
+
+def occam_risk(errors: Numbers, bits: Numbers, samples: Numbers, delta: Numbers) -> Numbers:
+    """Largest risk r with m·kl(errors‖r) ≤ bits·ln 2 + ln(1/δ), `errors` the training error: `occam_bound` by Chernoff.
+
+    Chernoff for each hypothesis at its own share δ·2^(−bits): with probability 1 − δ no hypothesis of a prefix-free
+    code has a larger risk. Never above 1, and by Pinsker's inequality never above errors + `occam_bound`.
+    """
+    inside(0, np.inf, bits=bits)
+    inside(0, 1, "(]", delta=delta)
+    budget = (np.asarray(bits, float) * log(2) - np.log(delta)) / np.asarray(samples)
+    return comparison_bound(kl_comparison(), errors, budget)
 
 
 def kraft_sum(words: Sequence[str]) -> Fraction:

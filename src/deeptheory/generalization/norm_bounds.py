@@ -19,9 +19,10 @@ from deeptheory.generalization.norms import (
 from deeptheory.generalization.rademacher_bounds import empirical_complexity_deviation
 
 __all__ = [
+    "deciding",
     "frobenius_product_bound",
     "handbook_spectral_bound",
-    "linear_margin_bound",
+    "network_factor",
     "neyshabur_bound",
     "path_norm_bound",
     "peeled_deviation",
@@ -89,50 +90,70 @@ def neyshabur_bound(layers: Layers, *, radius: float, margin: float, samples: in
 
 
 def peeled_deviation(complexity: float, ratio: float, *, samples: int, delta: float) -> float:
-    """2c·2ᵏ + 3√(ln(2/δₖ)/(2n)) with 2ᵏ the first power of two from `ratio` on and δₖ = 2δ/(3(|k|+1)(|k|+2)).
+    """2c·qᵏ + 3√(ln(2/δₖ)/(2n)) with qᵏ the first power of q = 2^¼ from `ratio` on and δₖ = 2δ/(3(|k|+1)(|k|+2)).
 
     Above R − R̂_γ for all networks and all margins γ at once, where c·B is the empirical Rademacher complexity of those
     of norm at most B, and `ratio` is norm/γ: neither has to be fixed before the data, because a share δₖ of δ is
-    spent on each power of two and Σ δₖ = δ. Ramp loss of slope 1/γ; `empirical_complexity_deviation`.
+    spent on each power and Σ δₖ = δ. Ramp loss of slope 1/γ; `empirical_complexity_deviation`.
     """
     if not ratio > 0:
         raise ValueError(f"the ratio of norm and margin must be positive, got {ratio}")
-    power = int(np.ceil(np.log2(ratio)))
+    power = int(np.ceil(4 * np.log2(ratio)))
     share = 2 * delta / (3 * (abs(power) + 1) * (abs(power) + 2))
-    return float(empirical_complexity_deviation(complexity * 2.0**power, samples, share))
+    return float(empirical_complexity_deviation(complexity * 2 ** (power / 4), samples, share))
 
 
-def linear_margin_bound(weights: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
-    """`peeled_deviation` of linear classifiers x ↦ ⟨w, x⟩: c = size/√n, norm ‖w‖. Reference: lucchi Lemma 63."""
-    _one_output(weights)
-    ratio = frobenius_norm(weights[-1]) / margin
-    return peeled_deviation(size / np.sqrt(samples), ratio, samples=samples, delta=delta)
+def deciding(layers: Layers) -> list[Float[np.ndarray, "_out _in"]]:
+    """The layers with a last one of least norm among those with the same margins: all that k outputs decide by.
+
+    A row common to all outputs moves no margin. Of two outputs their difference is left, one row; of more the rows
+    around their mean, which is where the sum of their squares is smallest.
+    """
+    last = np.asarray(layers[-1], float)
+    rows = last[1:] - last[:1] if len(last) == 2 else last - last.mean(axis=0) if len(last) > 2 else last
+    return [*(np.asarray(layer, float) for layer in layers[:-1]), rows]
+
+
+def network_factor(depth: int, outputs: int) -> float:
+    """What `depth` layers with ReLU between and so many outputs cost: c of `peeled_deviation` is size/√n times this.
+
+    One output: E sup ‖Σ εᵢh(xᵢ)‖ over all last hidden layers h is peeled layer by layer. For g convex and increasing on
+    [0, ∞) each ReLU costs a factor 2 before g (Golowich et al. 2018, Lemma 1), the linear last layer nothing. With
+    g = z² that leaves 2^((L−1)/2) times the root of E‖Σ εᵢxᵢ‖² = n·size²; with g = exp(λz) it leaves √(2(L−1)ln 2) + 1
+    (their Thm 1, which counts the last layer too). The smaller is returned: at one layer 1, lucchi Lemma 63.
+
+    k > 1 outputs: the ramp of minⱼ(f_y − fⱼ) is Lipschitz in these k − 1 differences, so that by vector contraction
+    (Maurer 2016) the complexity is at most √2 times that with a sign for each difference. By Cauchy's inequality the
+    last layer of Frobenius norm M gives M·√(Σⱼ E sup ‖Σᵢ eᵢⱼh(xᵢ)‖²), eᵢⱼ the sum of the signs that meet output j: of
+    k − 1 for the label, of one for each other output, of 2(k − 1) together for an example. Hence 2√(k − 1) times the
+    root of a mean square, in which g = exp costs one more: the variance of the supremum is at most n·size² (Efron and
+    Stein).
+    """
+    squares, exponentials = 2 ** ((depth - 1) / 2), np.sqrt(2 * (depth - 1) * np.log(2)) + 1
+    if outputs == 1:
+        return float(min(squares, exponentials))
+    return float(2 * np.sqrt(outputs - 1) * min(squares, np.hypot(exponentials, 1)))
 
 
 def frobenius_product_bound(layers: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
-    """`peeled_deviation` of bias-free ReLU networks with L layers and one output: c = size·(√(2L·ln 2) + 1)/√n.
+    """`peeled_deviation` of bias-free ReLU networks by ∏‖Aᵢ‖_F, the last layer as `deciding` leaves it.
 
-    The norm is ∏‖Aᵢ‖_F. Of two outputs pass the difference of the last layer's rows. Reference: Golowich, Rakhlin and
-    Shamir 2018, Thm 1.
+    c = size/√n times `network_factor`. Reference: Golowich, Rakhlin and Shamir 2018, Thm 1; one layer: lucchi Lemma 63.
     """
-    _one_output(layers)
-    complexity = size * (np.sqrt(2 * len(layers) * np.log(2)) + 1) / np.sqrt(samples)
+    layers = deciding(layers)
+    complexity = size * network_factor(len(layers), len(layers[-1])) / np.sqrt(samples)
     ratio = float(np.prod([frobenius_norm(layer) for layer in layers])) / margin
     return peeled_deviation(complexity, ratio, samples=samples, delta=delta)
 
 
 def path_norm_bound(layers: Layers, *, size: float, margin: float, samples: int, delta: float) -> float:
-    """`peeled_deviation` of bias-free ReLU networks with one output by `path_norm`: c = size·∏ 2√hᵢ/√n.
+    """`peeled_deviation` of bias-free ReLU networks by `path_norm`, the last layer as `deciding` leaves it.
 
-    hᵢ are the widths of the hidden layers: with units scaled to incoming weights of norm 1 each hidden layer costs 2
-    for its ReLU and √hᵢ for choosing its units. Reference: Neyshabur, Tomioka and Srebro 2015, Thm 1 with p = 2.
+    c = size·∏√hᵢ/√n times `network_factor`, hᵢ the widths of the hidden layers: with units scaled to incoming weights
+    of norm 1 a layer is peeled as before, and √hᵢ pays for choosing its units. Reference: Neyshabur, Tomioka and Srebro
+    2015, Thm 1 with p = 2, where each ReLU costs 2.
     """
-    _one_output(layers)
+    layers = deciding(layers)
     widths = np.array([len(layer) for layer in layers[:-1]], float)
-    complexity = size * float(np.prod(2 * np.sqrt(widths))) / np.sqrt(samples)
-    return peeled_deviation(complexity, path_norm(layers) / margin, samples=samples, delta=delta)
-
-
-def _one_output(layers: Layers) -> None:
-    if len(layers[-1]) != 1:
-        raise ValueError(f"this bound is for one output, got {len(layers[-1])}: pass the difference of two rows")
+    chosen = network_factor(len(layers), len(layers[-1])) * float(np.prod(np.sqrt(widths)))
+    return peeled_deviation(size * chosen / np.sqrt(samples), path_norm(layers) / margin, samples=samples, delta=delta)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 __all__ = [
+    "absorbed_biases",
     "frobenius_norm",
     "lipschitz_bound",
     "margin_loss",
@@ -33,9 +34,41 @@ def relu_network(layers: Layers, inputs: Float[Array | np.ndarray, "n d"]) -> Fl
     return hidden @ jnp.asarray(layers[-1]).T
 
 
+def absorbed_biases(
+    layers: Layers, biases: Sequence[Float[Array | np.ndarray, " _out"] | None]
+) -> list[Float[np.ndarray, "_out _in"]]:
+    """Layers without biases that give the same outputs on inputs with a last entry 1: [[A, b], [0, 1]], last [A, b].
+
+    ReLU commutes with positive numbers, so that hidden layer i may carry any sᵢ > 0 in place of 1: it is then
+    [[A, b/sᵢ₋₁], [0, sᵢ/sᵢ₋₁]]. The logarithm of ∏‖·‖_F² is convex in the log sᵢ, and they are chosen to make it small,
+    one after the other: u = sᵢ² minimises (α/u + 1)(γu + κ) at √(ακ/γ). Two layers cost ‖[A₁, b₁]‖·‖A₂‖ + ‖b₂‖.
+    """
+    matrices = [np.asarray(layer, float) for layer in layers]
+    if all(bias is None for bias in biases):
+        return matrices
+    columns = [np.zeros(len(m)) if b is None else np.asarray(b, float) for m, b in zip(matrices, biases, strict=True)]
+    weights, shifts = ([float(np.sum(each**2)) for each in part] for part in (matrices, columns))
+    carried = np.ones(len(matrices) + 1)  # u₀ of the inputs first; of the outputs, where nothing is carried, last
+    for place in list(range(1, len(matrices))) * 50:
+        here = weights[place - 1] * carried[place - 1] + shifts[place - 1]
+        after = shifts[place] if place == len(matrices) - 1 else shifts[place] / carried[place + 1] + 1
+        slope = weights[place] / carried[place + 1]
+        # Without a bias behind it the best is nothing at all, which costs as much as a bit of it.
+        carried[place] = max(np.sqrt(here * after / slope), 1e-9 * here)
+    constants = np.sqrt(carried)
+    absorbed = []
+    for place, (matrix, column) in enumerate(zip(matrices, columns, strict=True)):
+        rows = np.column_stack([matrix, column / constants[place]])
+        carry = np.append(np.zeros(matrix.shape[1]), constants[place + 1] / constants[place])
+        absorbed.append(rows if place == len(matrices) - 1 else np.vstack([rows, carry]))
+    return absorbed
+
+
 def spectral_norm(matrix: Matrix) -> float:
-    """Largest singular value."""
-    return float(np.linalg.norm(np.asarray(matrix), 2))
+    """Largest singular value, from the smaller of the two Gram matrices."""
+    rows = np.asarray(matrix, float)
+    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return float(np.sqrt(max(np.linalg.eigvalsh(gram)[-1], 0.0)))
 
 
 def frobenius_norm(matrix: Matrix) -> float:

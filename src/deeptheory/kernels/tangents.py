@@ -23,6 +23,8 @@ def functional(module: Any, *, single: bool = False) -> tuple[Apply, Any]:
     import equinox as eqx
 
     parameters, rest = eqx.partition(module, eqx.is_inexact_array)
+    if not jax.tree.leaves(parameters):
+        raise ValueError(f"functional needs an Equinox module with parameters, got a {type(module).__name__}")
 
     def apply(values: Any, x: Any, **options: Any) -> Any:
         model = eqx.combine(values, rest)

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, rel_entr
 from scipy.stats import binom
 
-from deeptheory.generalization.league import rank_bounds
+from deeptheory.generalization.league.ranking import rank_bounds
 from deeptheory.generalization.memorization import corrupt_labels, fit_labels, initial_layers, small_digits
 from deeptheory.lab import Chance, Exact, Identity, Inequality, Trials, assume, claim
 from deeptheory.lab.evidence.intervals import binomial

@@ -12,7 +12,7 @@ __all__ = ["Entry", "League"]
 class Entry:
     """One bound on the risk of `of`: R ≤ value with probability 1 − δ if `unmet` is empty; `guessing` errs 1 − 1/k.
 
-    An entry without a value says in `unmet` what it would need.
+    An entry without a value says in `unmet` what it would need. `detail` says what the value is made of, line by line.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Entry:
     of: str = "the network"
     invariant: str = ""
     guessing: float = 1.0
+    detail: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -66,6 +67,7 @@ class League:
 
     @property
     def gap(self) -> float:
+        """Test error minus training error: an estimate of the true gap, which nobody knows."""
         return self.test_error - self.train_error
 
     def __getitem__(self, name: str) -> Entry:
@@ -91,7 +93,9 @@ class League:
         return [
             f"training error {self.train_error:.4f} on {self.samples:,} examples",
             f"test error {self.test_error:.4f} on {self.tested:,} examples, "
-            f"between {low:.4f} and {high:.4f} with confidence {1 - self.delta:g}; gap {self.gap:.4f}",
+            f"true error between {low:.4f} and {high:.4f} with confidence {1 - self.delta:g}",
+            f"gap {self.gap:.4f}, an estimate: the true one lies between {low - self.train_error:.4f} and "
+            f"{high - self.train_error:.4f} with the same confidence",
             f"each bound by itself holds with probability {1 - self.delta:g}",
         ]
 
@@ -103,7 +107,7 @@ class League:
                 names = [f"  {entry.name}"]
                 if entry.of != "the network" and entry.value is not None:
                     names.append(f"    of {entry.of}")
-                said = list(entry.unmet) or [entry.verdict()]
+                said = [*(entry.unmet or (entry.verdict(),)), *entry.detail]
                 values = [entry.shown()] if entry.value is not None else []
                 rows += zip_longest(names, values, said, fillvalue="")
         wide = [max(len(row[column]) for row in rows) for column in range(2)]
