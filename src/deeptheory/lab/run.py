@@ -216,9 +216,9 @@ def reread(pieces: Pieces, control: Control | None, claim: Claim) -> Pieces:
 def tried_controls(claim: Claim, key: jax.Array, settings: Mapping[str, Any], pieces: Pieces) -> list[ControlResult]:
     """Judge every rival, on the same observation where it only reads it otherwise.
 
-    A refutation by statistics must repeat on fresh randomness, with as many trials: there are several controls to a
-    claim, and one that falls by chance makes nothing hold that would not have held without it. Those that only read
-    the observation otherwise share its repetition.
+    A refutation by statistics must repeat on fresh randomness, but with as many trials and not with more: nearly every
+    control is refuted, so this is paid at every run. Those that only read the observation otherwise share its
+    repetition.
     """
     another = jax.random.fold_in(key, 1)
     fresh = functools.cache(lambda: observe(claim, another, settings))
