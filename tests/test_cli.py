@@ -255,6 +255,16 @@ def test_a_killed_check_loses_no_finished_run_and_resumes(run):
 
 
 @pytest.mark.slow
+def test_two_checks_at_once_run_each_claim_once(run):
+    command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    both = [subprocess.Popen(command, env=run.environment, **silent) for _ in range(2)]
+    assert [process.wait(300) for process in both] == [0, 0]
+    claims = [line["claim"] for line in json.loads(run("runs", "--json").stdout)]
+    assert len(claims) == len(set(claims)) > 2
+
+
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done(run):
     # All claims: more than can be finished between the first line and the signal, however busy the machine.
     command = [sys.executable, "-m", "deeptheory.cli", "check", "all", "--jobs", "1"]

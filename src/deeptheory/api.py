@@ -11,7 +11,7 @@ from deeptheory.what import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Runs", "check", "claim"]
 

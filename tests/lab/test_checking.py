@@ -15,7 +15,7 @@ from deeptheory.lab.catalogue import catalogue
 from deeptheory.lab.checking import Task, checked
 from deeptheory.lab.evidence import encode
 from deeptheory.lab.leases import Leases
-from deeptheory.lab.run import Run
+from deeptheory.lab.outcome import Run
 from deeptheory.lab.store import Store
 from deeptheory.lab.workers import Workers
 

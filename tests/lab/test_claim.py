@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter, control_named
-from deeptheory.lab.run import Run, execute
+from deeptheory.lab.run import execute
 from deeptheory.randomness import generator
 
 

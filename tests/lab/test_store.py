@@ -17,9 +17,9 @@ import pytest
 
 from deeptheory.lab import platform, rows
 from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter
 from deeptheory.lab.rows import Damaged
-from deeptheory.lab.run import Run
 from deeptheory.lab.store import Store, StoreError, run_key, stale
 
 ENTRY = Entry(
@@ -35,7 +35,7 @@ RUN = Run(
 
 WRITER = """
     import sys, dataclasses
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
     from deeptheory.lab.store import Store
     run = Run(claim=sys.argv[2], items={}, verdict="holds", reason="", strength="", resolution=None, controls=[],
               seconds=0.1, seed=0, parameters={}, judgements={}, described={}, blob=b"x" * 1000)

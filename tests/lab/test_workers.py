@@ -150,6 +150,7 @@ def test_a_script_without_a_main_guard_works(tmp_path):
     assert done.stdout == "7\n"
 
 
-def test_jobs_must_be_positive():
-    with pytest.raises(ValueError, match="at least 1"):
-        Workers(0)
+@pytest.mark.parametrize("jobs", [0, 257, 10**9])
+def test_the_number_of_jobs_has_its_range(jobs):
+    with pytest.raises(ValueError, match=f"jobs must be from 1 to 256, not {jobs}"):
+        Workers(jobs)

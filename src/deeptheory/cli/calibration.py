@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from deeptheory.lab.catalogue import Entry
-from deeptheory.lab.run import Run
+from deeptheory.lab.outcome import Run
 
 __all__ = ["calibrated"]
 

@@ -15,7 +15,7 @@ from deeptheory.lab.catalogue import Entry
 from deeptheory.lab.ledger import STATUSES
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["COLOURS", "console", "item_rows", "progress", "runs_table", "table"]
 

@@ -23,7 +23,7 @@ from deeptheory.cli.app import (
 )
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import STATUSES, counts, ledger, statuses
-from deeptheory.lab.store import Store
+from deeptheory.lab.store import Store, home
 from deeptheory.what import entries, plain
 
 Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
@@ -167,13 +167,14 @@ def runs(
 
 
 def _tidy(store: Path | None, repair: bool, prune: bool, json: bool) -> None:
-    with stored(store) as opened:  # only what is there is tidied
-        path = opened.path if opened else None
+    """Drop what is damaged or superseded, and say what; a file in which nothing can be found is rescued on opening."""
+    path = store or home() / "runs.sqlite"
+    if not path.exists():  # opening it would make it
+        raise Refused(f"the store {path} cannot be opened: there is no such file")
     dropped: list[dict[str, Any]] = []
-    if path is not None:
-        with Store(path) as writable:
-            dropped += writable.repair() if repair else []
-            dropped += writable.prune(catalogue().claims) if prune else []
+    with Store(path) as writable:
+        dropped += writable.repair() if repair else []
+        dropped += writable.prune(catalogue().claims) if prune else []
     if json:
         return emit(dropped)
     for row in dropped:

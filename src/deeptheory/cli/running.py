@@ -37,7 +37,7 @@ from deeptheory.what import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab.checking import Task
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 Done = list[tuple[Entry, "Run"]]
 Failed = list[tuple["Task", Exception]]

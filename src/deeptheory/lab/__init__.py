@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         Share,
         Trend,
     )
+    from deeptheory.lab.outcome import Run
     from deeptheory.lab.parameters import Count, Positive, Probability, Sizes, Trials
-    from deeptheory.lab.run import Run, execute
+    from deeptheory.lab.run import execute
     from deeptheory.lab.spaces import Integers, Reals
 
 # Looked up on first use, so that naming a parameter or reading the catalogue does not import JAX.
@@ -37,7 +38,8 @@ _WHERE = {
     ),
     "_falsify": ("Falsification", "falsify"),
     "parameters": ("Count", "Positive", "Probability", "Sizes", "Trials"),
-    "run": ("Run", "execute"),
+    "outcome": ("Run",),
+    "run": ("execute",),
     "spaces": ("Integers", "Reals"),
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names}

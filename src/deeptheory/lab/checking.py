@@ -17,7 +17,7 @@ from deeptheory.lab.store import Store, home, run_key
 from deeptheory.lab.workers import Workers
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Task", "checked", "few_enough", "perform", "tasks", "workers"]
 

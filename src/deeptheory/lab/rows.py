@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Damaged", "Newer", "Row", "values"]
 
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
     def run(self) -> "Run":
         """The whole run, with arrays that are seen to be sound."""
-        from deeptheory.lab.run import Run
+        from deeptheory.lab.outcome import Run
 
         record = self.record()
         if self.checksum is not None and self.checksum[:32] != _digest(self.blob):

@@ -18,7 +18,7 @@ from deeptheory.lab.rows import Newer, Row, values
 
 if TYPE_CHECKING:
     from deeptheory.lab.catalogue import Entry
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 Read = TypeVar("Read")
 
@@ -197,7 +197,8 @@ class Store:
             for row in self.connection.execute(f"SELECT {columns} FROM runs {where}", arguments):
                 yield Row(*row)
         except sqlite3.Error as problem:
-            raise StoreError(f"the store {self.path} cannot be read: {problem}") from None
+            remedy = "`deeptheory runs --repair` keeps what can be read"
+            raise StoreError(f"the store {self.path} cannot be read: {problem}; {remedy}") from None
 
     def _read(self, row: Row, read: Callable[[Row], Read]) -> Read | None:
         """What a row holds; of one that cannot be read, only its number is said, once."""

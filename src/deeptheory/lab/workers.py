@@ -20,6 +20,9 @@ from deeptheory.lab.platform import environment
 
 __all__ = ["WorkerDied", "Workers"]
 
+MOST = 256
+"""Processes of one set of workers."""
+
 ATTEMPTS = 2
 """How many workers may die over one task: what killed the first may have had nothing to do with it."""
 
@@ -36,8 +39,8 @@ class Workers(Executor):
     """
 
     def __init__(self, jobs: int, *, cache: Path | None = None) -> None:
-        if jobs < 1:
-            raise ValueError(f"jobs must be at least 1, not {jobs}")
+        if not 1 <= jobs <= MOST:
+            raise ValueError(f"jobs must be from 1 to {MOST}, not {jobs}")
         self.jobs = jobs
         self._tasks: queue.SimpleQueue[tuple[Future, tuple] | None] = queue.SimpleQueue()
         self._environment = {**environment(), "DEEPTHEORY_CACHE": str(cache) if cache else ""}

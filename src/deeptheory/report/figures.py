@@ -14,7 +14,7 @@ from deeptheory.report.drawings.canvas import THEME, Drawn, Spec
 from deeptheory.report.drawings.values import Names
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["drawing_of", "drawn", "figure"]
 

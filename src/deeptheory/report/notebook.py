@@ -11,7 +11,7 @@ from deeptheory.report.figures import composed, drawing_of, drawn
 from deeptheory.report.wording import VERDICTS, heading, seconds, spoken
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["run_html", "runs_html"]
 

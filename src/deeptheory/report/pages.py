@@ -30,7 +30,7 @@ from deeptheory.report.wording import (
 )
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["write"]
 

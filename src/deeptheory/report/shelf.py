@@ -13,7 +13,7 @@ from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable
 if TYPE_CHECKING:
     from deeptheory.books import Book, Item
     from deeptheory.lab.catalogue import Catalogue, Entry
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Shelf"]
 
