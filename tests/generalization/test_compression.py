@@ -8,6 +8,8 @@ from deeptheory.generalization.compression import (
     compressed_within,
     degrees_of_freedom,
     project,
+    rounded,
+    rounded_bits,
     sparsify,
     truncate,
     truncate_network,
@@ -60,3 +62,25 @@ def test_projection_has_the_stated_moments():
 
 def test_the_largest_change_of_an_output():
     assert compressed_within(np.array([[1.0, 2.0]]), np.array([[1.5, 1.9]])) == pytest.approx(0.5)
+
+
+def test_rounded_values_are_whole_multiples_of_the_best_step():
+    values = np.array([-0.9, -0.1, 0.0, 0.45, 1.0])
+    codes, step = rounded(values, 5)
+    assert set(codes) <= {-2, -1, 0, 1, 2}
+    error = np.sum((values - codes * step) ** 2)
+    for tried in np.linspace(0.15, 1, 18) / 2:
+        clipped = np.array([min(max(round(value / tried), -2), 2) for value in values])
+        assert error <= np.sum((values - tried * clipped) ** 2) + 1e-6
+    np.testing.assert_array_equal(rounded(np.zeros((2, 3)), 3)[0], np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="odd number from 3 on, got 4"):
+        rounded(values, 4)
+
+
+def test_bits_of_rounded_values_are_those_of_the_shorter_code():
+    # Nine zeros and a one: counts are one of C(12, 2) ways, the place of the one is one of ten.
+    codes = np.zeros(10, int)
+    codes[3] = 1
+    assert rounded_bits(codes, 3) == pytest.approx(33 + np.log2(66 * 10))
+    mixed = np.array([0, 1, -1, 1])
+    assert rounded_bits(mixed, 3) == pytest.approx(33 + 4 * np.log2(3))

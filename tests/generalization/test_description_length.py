@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from deeptheory.generalization import description_length as d
 from deeptheory.generalization.concentration import log_hoeffding
@@ -39,3 +40,21 @@ def test_the_bound_spends_each_share():
 def test_impossible_lists_are_refused():
     with pytest.raises(ValueError, match="at least 1"):
         d.decision_lists(0, 1)
+
+
+def test_risk_by_a_short_description_fails_as_rarely_as_it_says():
+    """Hypotheses of two and three bits, n examples: the chance that either is worse than its bound, by enumeration."""
+    n, delta = 20, 0.2
+    errors = np.arange(n + 1)
+    for risk in (0.05, 0.3, 0.5, 0.9):
+        law = binom.pmf(errors, n, risk)
+        for bits in (0, 2, 3):
+            failing = law[np.asarray(d.occam_risk(errors / n, bits, n, delta)) < risk].sum()
+            assert failing <= delta * 2.0**-bits
+
+
+def test_risk_by_a_short_description_by_hand():
+    # Without errors kl(0‖r) = −log(1 − r).
+    assert d.occam_risk(0.0, 3, 10, 0.5) == pytest.approx(1 - 2 ** (-4 / 10))
+    assert d.occam_risk(1.0, 3, 10, 0.5) == 1
+    assert np.all(d.occam_risk(np.array([0.1, 0.4]), 5, 50, 0.1) <= np.array([0.1, 0.4]) + d.occam_bound(5, 50, 0.1))

@@ -256,3 +256,14 @@ def test_bad_axes(odd):
         tangent_kernel(odd_network, parameters, x, trace_axes=(1,), diagonal_axes=(-1,))
     with pytest.raises(ValueError, match="degree"):
         taylor_expand(odd_network, parameters, -1)
+
+
+def test_a_module_without_parameters_is_refused():
+    class Torch:
+        """What JAX sees of a module of another library: one leaf that is no array."""
+
+        def __call__(self, x):
+            return x
+
+    with pytest.raises(ValueError, match="functional needs an Equinox module with parameters, got a Torch"):
+        functional(Torch())

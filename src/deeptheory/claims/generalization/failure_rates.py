@@ -15,7 +15,7 @@ from deeptheory.generalization.description_length import occam_bound
 from deeptheory.generalization.finite_classes import finite_class_deviation, union_deviation
 from deeptheory.generalization.gaussian_posteriors import monte_carlo_risk
 from deeptheory.generalization.linear_posteriors import best_linear_posterior
-from deeptheory.generalization.norm_bounds import frobenius_product_bound, linear_margin_bound, path_norm_bound
+from deeptheory.generalization.norm_bounds import frobenius_product_bound, path_norm_bound
 from deeptheory.generalization.pac_bayes import (
     langford_seeger_budget,
     maurer_budget,
@@ -140,12 +140,14 @@ def two_functions(n, delta, share):
     return [float(np.max(np.sum(law * (gap > each), axis=1))) for each in (expected, seen)]
 
 
-def memorizer(bound, samples, delta, share):
+def memorizer(bound, samples, delta, share, *, classes=2):
     """Whether a norm bound fails for a linear classifier of norm 1 that knows the axes it has seen, of ten a sample.
 
-    On the sample every margin is at least 1/√n; of the axes nine tenths at least were not seen, and are wrong.
+    On the sample every margin is at least 1/√n; of the axes nine tenths at least were not seen, and are wrong. Of three
+    classes each has a row with 1/√n at its own axes, and around their mean they are √(2/3) long together.
     """
-    layer = [np.ones((1, 1))]  # only its norm matters
+    # Only the norm matters, of what the rows have not in common.
+    layer = [np.ones((1, 1)) if classes == 2 else np.eye(3) / np.sqrt(3)]
     return float(share * bound(layer, size=1.0, margin=samples**-0.5, samples=samples, delta=delta) < 0.9)
 
 
@@ -180,12 +182,9 @@ def worst_failures(share=1.0, price=1.0):
         }
         # Thresholds on a line with labels 0: sup (R − R_S) is the one-sided Kolmogorov–Smirnov statistic.
         row |= {name: float(ksone.sf(min(share * float(reach), 1.0), many)) for name, reach in thresholds.items()}
-        norms = {
-            "Frobenius norms": frobenius_product_bound,
-            "path norm": path_norm_bound,
-            "linear margin": linear_margin_bound,
-        }
-        row |= {name: memorizer(bound, MEMORIZED[n], delta, share) for name, bound in norms.items()}
+        for classes, words in ((2, ""), (3, ", three classes")):
+            for name, bound in {"Frobenius norms": frobenius_product_bound, "path norm": path_norm_bound}.items():
+                row[name + words] = memorizer(bound, MEMORIZED[n], delta, share, classes=classes)
         for name, chance in row.items():
             found.setdefault(name, []).append(chance)
     return {name: np.array(chances) for name, chances in found.items()}
@@ -201,7 +200,8 @@ def stacked(failures, *names):
     r"with more than $\delta$ at a twentieth of its deviation; all samples are enumerated, the risks the worst. "
     r"Hypotheses with independent errors: Hoeffding, the union over five, the finite class, Occam, Rademacher "
     r"complexities, and any posterior on two of them in seven PAC-Bayes bounds. Thresholds on a line: four VC bounds. "
-    r"A linear classifier that memorizes: three norm bounds. The limit of a sampled risk fails with probability "
+    r"A linear classifier of two and of three classes that memorizes: two norm bounds. The limit of a sampled risk "
+    r"fails with probability "
     r"$\delta$ exactly, Catoni's bound, at a high temperature, $\delta-\delta^2/4$; Maurer's and "
     r"Langford–Seeger's fail most where no mistake is seen, $1-(1-q)^2$ with $q=\delta/4\sqrt n$ and "
     r"$(\delta/2n)^{n/(n-1)}$. The one-sided union bound spends 22 to 30 % of $\delta$.",

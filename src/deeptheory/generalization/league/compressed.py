@@ -13,12 +13,13 @@ from deeptheory.generalization.compression import rounded, rounded_bits
 from deeptheory.generalization.description_length import occam_risk
 from deeptheory.generalization.league.network import AT_ONCE, Network, changed_bits
 from deeptheory.generalization.league.table import Entry
+from deeptheory.generalization.pac_bayes import pac_bayes_kl
 
 __all__ = ["Shorter", "compressed_row", "described"]
 
-SHARES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6)
+SHARES = (0.0, 0.1, 0.2, 0.4, 0.6)
 """Cuts of singular values, as shares of the largest; the ranks they leave are paid for."""
-LEVELS = (3, 7, 15, 31, 255, 65535)
+LEVELS = (3, 7, 15, 31, 255)
 """Values that a rounded number may take; which of these is paid for."""
 LARGEST = 1024
 """Matrices with more rows and columns are rounded, not truncated: their singular values take too long."""
@@ -110,19 +111,21 @@ def compressed_row(
         return Entry(name, where, None, ("needs parameters or layers",), of=of, invariant=invariant)
     n = len(labels)
 
-    def mistakes(each: Shorter, at: Any) -> float:
-        return float(np.mean(np.argmax(network.outputs(each.tree, inputs[at]), axis=1) != labels[at]))
+    def mistakes(each: Shorter, inputs: Any, labels: Any) -> float:
+        return float(np.mean(np.argmax(network.outputs(each.tree, inputs), axis=1) != labels))
 
     # The choice is paid for however it is made: a part of a large sample serves.
-    few, least, best = np.unique(np.linspace(0, n - 1, AT_ONCE).astype(int)), np.inf, None
+    few = np.unique(np.linspace(0, n - 1, AT_ONCE).astype(int))
+    some, least, best = (inputs[few], labels[few]), np.inf, None
     for count, each in enumerate(shorter_networks(network.tree, network.start), 1):
         progress(f"compression: network {count}")
-        if occam_risk(0.0, each.bits, n, delta) >= least:
+        budget = (each.bits * np.log(2) - np.log(delta)) / n
+        if -np.expm1(-budget) >= least:
             continue  # not even without errors
-        value = float(occam_risk(mistakes(each, few), each.bits, n, delta))
+        value = float(pac_bayes_kl(mistakes(each, *some), budget))
         if value < least:
             least, best = value, each
     assert best is not None  # the first is below infinity
-    error = mistakes(best, slice(None))
+    error = mistakes(best, inputs, labels)
     value, detail = occam_risk(error, best.bits, n, delta), f"{best.bits:,.0f} bits, training error {error:.4f}"
     return Entry(name, where, float(value), of=of, invariant=invariant, detail=(best.about, detail))

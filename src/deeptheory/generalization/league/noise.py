@@ -207,7 +207,8 @@ def noise_row(
         return float(np.sum(noisy.squares / (2 * SCALES[list(levels)] ** 2)) + bits * np.log(2))
 
     try:
-        levels = chosen_levels(noisy, lambda levels: float(maurer_budget(divergence(levels), n, share)))
+        price = float(maurer_budget(0.0, n, share))
+        levels = chosen_levels(noisy, lambda levels: price + divergence(levels) / n)
         # Fresh answers: those that chose the level would flatter it.
         error = noisy.errors(SCALES[list(levels)], noisy.answers)
     except (TypeError, jax.errors.JAXTypeError):
