@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Share,
         Trend,
     )
+    from deeptheory.lab.numbers import parts, rounding
     from deeptheory.lab.outcome import Run
     from deeptheory.lab.parameters import Count, Positive, Probability, Sizes, Trials
     from deeptheory.lab.run import execute
@@ -37,6 +38,7 @@ _WHERE = {
         *("Inequality", "Judgement", "Law", "Limit", "Printed", "Rate", "Share", "Trend"),
     ),
     "_falsify": ("Falsification", "falsify"),
+    "numbers": ("parts", "rounding"),
     "parameters": ("Count", "Positive", "Probability", "Sizes", "Trials"),
     "outcome": ("Run",),
     "run": ("execute",),
@@ -48,6 +50,7 @@ __all__ = [
     "Bounded", "Chain", "Chance", "Claim", "Count", "Counterexample", "Distribution", "Evidence", "Exact",
     "Falsification", "Identity", "Inequality", "Integers", "Judgement", "Law", "Limit", "Positive", "Printed",
     "Probability", "Rate", "Reals", "Run", "Share", "Sizes", "Trend", "Trials", "assume", "claim", "execute", "falsify",
+    "parts", "rounding",
 ]  # fmt: skip
 
 

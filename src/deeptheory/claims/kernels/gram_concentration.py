@@ -25,12 +25,7 @@ from deeptheory.kernels.lazy_bounds import (
     width_for_least_eigenvalue,
 )
 from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Law, Reals, Trials, claim
-from deeptheory.randomness import generator
-
-
-def unit_inputs(draw, count, dimension):
-    x = draw.standard_normal((count, dimension))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+from deeptheory.randomness import generator, unit_vectors
 
 
 def unit_ball_complexity(matrices):
@@ -114,7 +109,7 @@ def sampled_gram_matrix_concentrates(
     trials: Trials = 1000,
 ):
     draw = generator(key)
-    x = unit_inputs(draw, 6, 4)
+    x = unit_vectors(draw, 6, 4)
     limit = np.asarray(first_layer_limit(x))
     drawn = draw.standard_normal((trials, width, 4))
     sampled = np.asarray(grams(drawn, x))
@@ -142,7 +137,7 @@ def sampled_gram_matrix_concentrates(
     flat = terms.reshape(50, 8, -1)
     complexity = np.array([unit_ball_complexity(each) for each in flat])
     # Neurons that see one input each have orthogonal terms; equal ones have equal norms.
-    alone = np.eye(6)[:, :, None] * unit_inputs(draw, 6, 4)
+    alone = np.eye(6)[:, :, None] * unit_vectors(draw, 6, 4)
     alone = (alone @ np.swapaxes(alone, 1, 2)).reshape(6, -1)
     exact = unit_ball_complexity(np.array([[largest]]))
     # Equal terms add up like a random walk, whose mean distance after eight steps is a binomial sum.
@@ -236,7 +231,7 @@ def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
     known = np.array(closeness(*pairs_of)[:3])
     sorts = np.abs(np.sort(a) - np.sort(b)).max(1)
     designed = np.array([sorts, np.abs(a - b).max(1), np.sqrt(np.sum((a - b) ** 2, axis=1))])
-    x = unit_inputs(draw, 6, 4)
+    x = unit_vectors(draw, 6, 4)
     limit = np.asarray(first_layer_limit(x))
     sampled = np.asarray(grams(draw.standard_normal((40, 50, 4)), x))
     moved = closeness(sampled, np.broadcast_to(limit, sampled.shape))
@@ -296,7 +291,7 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
     bounds, least = [], []
     for count, dimension in ((4, 3), (12, 6), (12, 20)):
         for _ in range(sets):
-            x = unit_inputs(draw, count, dimension)
+            x = unit_vectors(draw, count, dimension)
             cosine = float(np.abs(x @ x.T - np.eye(count)).max())
             bounds.append(least_eigenvalue_bound(cosine, count))
             least.append(np.linalg.eigvalsh(first_layer_limit(x))[0])
@@ -308,11 +303,11 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
     alone = np.linalg.eigvalsh(first_layer_limit(np.linalg.qr(draw.standard_normal((4, 4)))[0]))[0]
     cosines = draw.uniform(0, 0.95, 8)
     duos = [np.array([[1.0, 0.0], [c, np.sqrt(1 - c * c)]]) for c in cosines]
-    x = unit_inputs(draw, 4, 3)
+    x = unit_vectors(draw, 4, 3)
     repeated = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x[:3], x[:1]])))[0]
     ranks, spectra, halves, pairs = [], [], [], (1, 2, 3, 4, 5)
     for count in pairs:
-        x = unit_inputs(draw, count, 3)
+        x = unit_vectors(draw, count, 3)
         values = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x, -x])))
         product = np.clip(x @ x.T, -1, 1)
         np.fill_diagonal(product, 1.0)

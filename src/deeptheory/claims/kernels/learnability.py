@@ -23,14 +23,9 @@ from deeptheory.kernels.teachers import (
     power_teacher,
 )
 from deeptheory.lab import Chain, Count, Identity, Inequality, Rate, Sizes, Trials, claim
-from deeptheory.randomness import generator
+from deeptheory.randomness import generator, unit_vectors
 
 EVEN = (2, 4, 6, 8)
-
-
-def unit_inputs(draw, count, dimension):
-    x = draw.standard_normal((count, dimension))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
 def apart(matrix):
@@ -54,7 +49,7 @@ def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600)
 
     draw = generator(key)
     # Nearly parallel inputs would want thousands of terms: only ρ whose powers are below rounding by the last are kept.
-    x, most = unit_inputs(draw, 40, 3), np.finfo(float).eps ** (0.5 / terms)
+    x, most = unit_vectors(draw, 40, 3), np.finfo(float).eps ** (0.5 / terms)
     cosines = apart(x @ x.T)
     kept = np.abs(cosines) < most
     with mpmath.workdps(40):
@@ -114,7 +109,7 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
     least, inverse, linear, powers = [], [], [], []
     for count, dimension in ((6, 9), (40, 4)):
         for _ in range(sets):
-            x = unit_inputs(draw, count, dimension)
+            x = unit_vectors(draw, count, dimension)
             kernel, product = np.asarray(first_layer_limit(x)), x @ x.T
             least += [np.linalg.eigvalsh(kernel - first_layer_coefficient(p) * product**p)[0] for p in (1, *EVEN)]
             if count <= dimension:
@@ -134,7 +129,7 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
                 for p in EVEN
             ]
     complexity, sharp, printed = np.array(linear).T
-    x = unit_inputs(draw, 4, 4)
+    x = unit_vectors(draw, 4, 4)
     x, beta = np.concatenate([x, -x]), draw.standard_normal((1, 4))
     odd = power_teacher(x, one, beta, power=1)
     energy, whole = label_energy(first_layer_limit(x), odd), kernel_label_complexity(first_layer_limit(x), odd)
@@ -196,7 +191,7 @@ def cosine_teachers_have_bounded_energy(key, *, sets: Count = 60):
     links, closed, lengths = [], [], np.exp(draw.uniform(np.log(0.05), np.log(4), (sets, 2)))
     amplitudes = draw.standard_normal((sets, 2))
     for size, alpha in zip(lengths, amplitudes, strict=True):
-        x, beta = unit_inputs(draw, 30, 3), size[:, None] * unit_inputs(draw, 2, 3)
+        x, beta = unit_vectors(draw, 30, 3), size[:, None] * unit_vectors(draw, 2, 3)
         energy = label_energy(first_layer_limit(x), cosine_teacher(x, alpha, beta))
         links.append([energy**0.5, cosine_energy_limit(alpha, beta), cosine_energy_bound(alpha, beta)])
         powers = [power_energy_bound(alpha / factorial(2 * k), beta, power=2 * k) for k in range(1, 40)]
@@ -241,7 +236,7 @@ fits = jax.jit(
 )
 def odd_powers_are_not_learnable(key, *, sizes: Sizes = (40, 80, 160, 320), trials: Trials = 12):
     draw = generator(key)
-    x, one, beta = unit_inputs(draw, 9, 3), np.ones(1), 1.5 * unit_inputs(draw, 1, 3)
+    x, one, beta = unit_vectors(draw, 9, 3), np.ones(1), 1.5 * unit_vectors(draw, 1, 3)
     both = np.concatenate([x, -x])
     labels = np.array([power_teacher(both, one, beta, power=p) for p in (1, 2, 3, 4, 5)])
     linear = (both @ np.linalg.lstsq(both, labels.T, rcond=None)[0]).T
@@ -253,7 +248,7 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (40, 80, 160, 320), tria
         found, spread = [], []
         for _ in range(trials):
             # Which way the teacher looks matters more than which inputs were drawn: a mean over directions.
-            points, directions = unit_inputs(draw, count, 4), 1.5 * unit_inputs(draw, 16, 4)
+            points, directions = unit_vectors(draw, count, 4), 1.5 * unit_vectors(draw, 16, 4)
             teachers = [[power_teacher(points, one, each[None], power=p) for each in directions] for p in (1, 2, 4, 3)]
             kernel = np.asarray(first_layer_limit(points))
             found.append(kernel_label_complexity(kernel, np.array(teachers)).mean(1))

@@ -38,7 +38,7 @@ from deeptheory.kernels.predictions import (
 )
 from deeptheory.kernels.tangents import tangent_kernel
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.randomness import generator
+from deeptheory.randomness import generator, unit_vectors
 
 
 def softplus(z):
@@ -99,11 +99,6 @@ def normal_parameters(draw, network, shape):
     return jax.tree.map(lambda leaf: draw.standard_normal(leaf.shape), shapes)
 
 
-def unit_inputs(draw, count, dimension):
-    x = draw.standard_normal((count, dimension))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
 @claim(
     items={"A9.1": ("flow", "order", "semidefinite"), "A9.3": "gradient", "L7.21": ("gradient", "gram", "one step")},
     says=r"Under gradient flow on $\frac12\sum(u_i-y_i)^2$ the outputs of any network follow $\dot u=-H(u-y)$ with "
@@ -135,7 +130,7 @@ def outputs_follow_the_tangent_kernel(key, *, width: Annotated[int, Interval(ge=
         steps = size * (moved[5:] - moved[4]) / lengths[5:, None]
         errors.append(np.linalg.norm(steps - flows[-1], axis=1) / np.linalg.norm(flows[-1]))
     flows, scale = np.array(flows), np.linalg.norm(flows, axis=1, keepdims=True)
-    x, weights, signs = unit_inputs(draw, 5, 4), draw.standard_normal((width, 4)), draw.choice([-1.0, 1.0], width)
+    x, weights, signs = unit_vectors(draw, 5, 4), draw.standard_normal((width, 4)), draw.choice([-1.0, 1.0], width)
     y = draw.standard_normal(5)
     start, gradient, gram, jacobian = map(np.asarray, rectified(weights, signs, x, y))
     # So small a step that no w·x changes its sign: the network is then linear in its weights.
@@ -182,7 +177,7 @@ smooth_grams = jax.jit(
 )
 def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 256):
     draw = generator(key)
-    x = unit_inputs(draw, 5, 3)
+    x = unit_vectors(draw, 5, 3)
     product = x @ x.T
     above, root = np.triu_indices(5, 1), np.sqrt(np.clip(1 - product**2, 0, 1))
     # Given w·xᵢ = z > 0, the other product is positive with probability Φ(ρz/√(1 − ρ²)).
@@ -278,7 +273,7 @@ def extremal(step, small):
 )
 def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 96):
     draw = generator(key)
-    x, targets, step = unit_inputs(draw, 5, 3), draw.choice([-1.0, 1.0], 5), 0.5
+    x, targets, step = unit_vectors(draw, 5, 3), draw.choice([-1.0, 1.0], 5), 0.5
     links, rates = [], {"random": ([], []), "equal": ([], [])}
     for width in widths:
         for signs, (moves, drifts) in rates.items():
@@ -377,7 +372,7 @@ def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), t
     x = np.linalg.qr(draw.standard_normal((4, 4)))[0] + 0.1 * draw.standard_normal((4, 4))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     # Many other inputs: how far the predictor is off is a mean over them, with less scatter than at a few.
-    other, y, first = unit_inputs(draw, 16, 4), draw.choice([-1.0, 1.0], 4), draw.standard_normal(4)
+    other, y, first = unit_vectors(draw, 16, 4), draw.choice([-1.0, 1.0], 4), draw.standard_normal(4)
     times = np.array([0.0, 0.3, 2.0, 9.0])
     kernel, across, edge, flows, losses, steps = map(np.asarray, limits(x, other, y, first, times))
     exponentials = np.array([expm(-time * kernel) @ (first - y) for time in times])

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, assume, claim
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, assume, claim, rounding
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
     gradient_descent,
@@ -63,11 +63,6 @@ def curvature_along_steps(function, states):
     shares = jnp.linspace(0, 1, 9)
     per_step = jax.vmap(jax.vmap(curvature, (None, None, 0)), (0, 0, None))
     return per_step(states.position[:-1], states.position[1:], shares)
-
-
-def rounding(values):
-    """What is lost when values of this size are subtracted."""
-    return 64 * jnp.finfo(values.dtype).eps * jnp.abs(values).max()
 
 
 # One step ------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim
+from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
 from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
@@ -28,11 +28,6 @@ Z = 1 + 0.5j
 """Where the transforms are read: over the spectrum, half a unit above it."""
 LOW = 0.5 + 1j * np.asarray([0.1, 0.4, 1.0])
 """Where the bounds of the proof are attained: Re z is 1/α for the α = 2 of the proof."""
-
-
-def parts(values):
-    """Real and imaginary parts, on a last axis."""
-    return np.stack([np.real(values), np.imag(values)], axis=-1)
 
 
 @claim(

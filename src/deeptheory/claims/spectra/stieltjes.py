@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from annotated_types import Interval
 
-from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim, parts
 from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import (
@@ -40,11 +40,6 @@ PLACES = np.asarray([1 + 0.5j, 0.3 + 0.1j, -0.5 + 0.2j, 2.5 - 0.3j, 6 + 2j])
 """Points off the real line, in both half planes, over the spectrum and beside it."""
 ANGLES = (np.arange(4000) + 0.5) * np.pi / 4000
 VARIANCE = 1.7
-
-
-def parts(values):
-    """Real and imaginary parts, on a last axis."""
-    return np.stack([np.real(values), np.imag(values)], axis=-1)
 
 
 def integrated(function, ratio, variance=VARIANCE):

@@ -59,9 +59,9 @@ class Evidence:
                 return self.inconclusive(f"{name} is not finite")
             if value.size == 0:
                 return self.inconclusive(f"{name} is empty")
-        return self.verdict(level)
+        return self.judgement(level)
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         raise NotImplementedError
 
     def violation(self) -> Any:
