@@ -9,6 +9,7 @@ from typing import Any, Literal
 from deeptheory.lab.evidence import Evidence
 from deeptheory.lab.parameters import Parameter, parameters_of
 from deeptheory.lab.parameters import settings as resolve
+from deeptheory.lab.pictures import Picture
 from deeptheory.lab.spaces import Space
 
 __all__ = ["AssumptionNotMet", "Claim", "Control", "assume", "claim"]
@@ -55,14 +56,25 @@ class Claim:
     each: Literal["vmap", "loop", "array"] = "vmap"
     draws: int = 256
     generations: int = 12
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
+    notice: str = ""
+    explore: Mapping[str, tuple] = field(default_factory=dict)
     controls: list[Control] = field(default_factory=list)
-    drawing: Callable[..., Any] | None = None
+    drawing: Callable[..., Picture] | None = None
     exact: Callable[..., Any] | None = None
     parameters: dict[str, Parameter] = field(init=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function)
         self.parameters = parameters_of(self.function, skip=self.instance_names | {"key"}, full=self.full)
+        if unknown := set(self.explore) - set(self.parameters):
+            raise TypeError(f"{self.name}: explore= names {sorted(unknown)}, which are not parameters")
+        if len(self.explore) > 2 or any(len(values) < 2 for values in self.explore.values()):
+            raise TypeError(f"{self.name}: explore= takes one or two parameters with two or more values each")
+        self.explore = {
+            name: tuple(self.parameters[name].check(value) for value in values) for name, values in self.explore.items()
+        }
 
     @property
     def name(self) -> str:
@@ -143,8 +155,13 @@ class Claim:
 
         return register
 
-    def figure(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Replace the default figure: a function from the pieces of evidence (by name) to an Altair chart."""
+    def picture(self, function: Callable[..., Picture]) -> Callable[..., Picture]:
+        """Give the picture of a run: a function of the pieces of evidence by name, or of these and the settings.
+
+        Its docstring is the caption. What pictures are made of is in `deeptheory.lab.pictures`.
+        """
+        if not function.__doc__:
+            raise TypeError(f"{self.name}: a picture needs a docstring, which is its caption")
         self.drawing = function
         return function
 
@@ -185,6 +202,10 @@ def claim(
     each: Literal["vmap", "loop", "array"] = "vmap",
     draws: int = 256,
     generations: int = 12,
+    symbols: Mapping[str, str] | None = None,
+    why: str = "",
+    notice: str = "",
+    explore: Mapping[str, tuple] | None = None,
 ) -> Callable[[Callable[..., Any]], Claim]:
     """Declare a function as a claim.
 
@@ -199,10 +220,17 @@ def claim(
         each: how a batch of instances is evaluated: `vmap` (JAX, compiled once), `loop` (plain Python), or `array`
             (the function takes arrays with one entry an instance).
         draws, generations: how many instances are drawn, and how many generations of that size the search adds.
+        symbols: what each symbol of the statement stands for, LaTeX without dollar signs → words.
+        why: the idea of the proof in two to five sentences of our own.
+        notice: what there is to see in the picture.
+        explore: one or two parameters with the values worth moving them to.
     """
 
     def decorate(function: Callable[..., Any]) -> Claim:
         served = {item: (pieces,) if isinstance(pieces, str) else tuple(pieces) for item, pieces in items.items()}
-        return Claim(function, says, served, needs, scale, full or {}, over, each, draws=draws, generations=generations)
+        return Claim(
+            *(function, says, served, needs, scale, full or {}, over, each, draws, generations),
+            *(symbols or {}, why, notice, explore or {}),
+        )
 
     return decorate

@@ -53,6 +53,11 @@ class Entry:
     parameters: dict[str, Parameter]
     controls: list[dict[str, str | None]]
     searchable: bool
+    symbols: dict[str, str]
+    why: str
+    notice: str
+    explore: dict[str, list]
+    pictured: bool
     uses: list[str]
     source: str
     lines: tuple[int, int]
@@ -177,6 +182,11 @@ def generate() -> dict[str, Any]:
             parameters=claim.parameters,
             controls=[{"name": c.name, "erratum": c.erratum, "of": c.of} for c in claim.controls],
             searchable=claim.over is not None,
+            symbols=dict(claim.symbols),
+            why=claim.why,
+            notice=claim.notice,
+            explore={name: list(values) for name, values in claim.explore.items()},
+            pictured=claim.drawing is not None,
             uses=found[claim.name][1],
             source=found[claim.name][0],
             lines=(start, end),

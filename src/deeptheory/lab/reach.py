@@ -14,10 +14,10 @@ from pathlib import Path
 
 __all__ = ["Definition", "Sources"]
 
-PROSE = {"says", "needs", "scale", "symbols", "why", "notice"}
+PROSE = {"says", "needs", "scale", "symbols", "why", "notice", "explore"}
 """Arguments of a claim that are read by people and decide nothing."""
 
-DRAWINGS = {"figure", "picture"}
+DRAWINGS = {"picture"}
 """Decorators of functions that draw what has been judged."""
 
 Place = tuple[str, str]
@@ -230,13 +230,19 @@ def _definition(module: str, name: str, node: ast.stmt) -> Definition:
     )
 
 
+def _prose(call: ast.AST, argument: ast.keyword) -> bool:
+    """Whether an argument of a call only tells people about a claim."""
+    return argument.arg in PROSE and _chain(getattr(call, "func", call)) == ("claim",)
+
+
 def _names(node: ast.AST) -> Iterator[tuple[str, ...]]:
     """The dotted names that a statement reads, longest first."""
     if chain := _chain(node):
         yield chain
         return
     for child in ast.iter_child_nodes(node):
-        yield from _names(child)
+        if not (isinstance(child, ast.keyword) and _prose(node, child)):
+            yield from _names(child)
 
 
 def _meaning(node: ast.AST) -> Iterator[str]:
@@ -248,8 +254,8 @@ def _meaning(node: ast.AST) -> Iterator[str]:
             continue
         if name == "body" and value is body and isinstance(value, list):
             value = [each for each in value if not _passive(each) or isinstance(each, ast.Import | ast.ImportFrom)]
-        if name == "keywords" and _chain(getattr(node, "func", node)) == ("claim",):
-            value = [each for each in value if each.arg not in PROSE]
+        if name == "keywords":
+            value = [each for each in value if not _prose(node, each)]
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, ast.AST):
                 yield f"({name} "

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -74,11 +74,11 @@ def _evaluator(claim: Claim, settings: tuple[tuple[str, Any], ...]) -> Callable[
 
 def aligned(evidence: Evidence) -> Evidence:
     """Give all arrays the same number of axes (trailing ones of length 1): they then broadcast instance by instance."""
-    leaves, tree = jax.tree.flatten(evidence)
+    leaves, tree = jax.tree.flatten(replace(evidence, aside={}))
     arrays = [np.asarray(leaf) for leaf in leaves]
     axes = max((array.ndim for array in arrays), default=0)
     padded = [array.reshape(array.shape + (1,) * (axes - array.ndim)) if array.ndim else array for array in arrays]
-    return jax.tree.unflatten(tree, padded)
+    return replace(jax.tree.unflatten(tree, padded), aside=evidence.aside)
 
 
 def drawn(generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""Figures of runs: the claim's own drawing where it has one, else the default of each kind of evidence."""
+"""Figures of runs: the claim's own picture where it has one, and the default of each kind of evidence."""
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,18 @@ import numpy as np
 
 from deeptheory.characters import legible
 from deeptheory.lab.evidence import LEVEL, Evidence
+from deeptheory.lab.pictures import Picture
 from deeptheory.report import drawings
 from deeptheory.report.drawings.canvas import THEME, Drawn, Spec
 from deeptheory.report.drawings.values import Names
+from deeptheory.report.pictures import painted
 
 if TYPE_CHECKING:
     from deeptheory.lab.outcome import Run
 
 __all__ = ["drawing_of", "drawn", "figure"]
 
-Drawing = Callable[[Any], Any]
+Drawing = Callable[..., Picture]
 
 DEFAULTS: dict[str, Callable[[Any, float, Names], Drawn]] = {
     "Exact": drawings.exact,
@@ -44,11 +47,7 @@ def figure(run: "Run", drawing: Drawing | None = None):
     `drawing` stands in for the claim's own, which is looked up in the catalogue where none is given.
     """
     drawing = drawing if drawing is not None else drawing_of(run.claim)
-    if drawing is not None and run.described:
-        chart = drawing(run.evidence)
-        chart.config = configured(own(chart.to_dict()).get("config", {}))
-        return chart
-    return charted(composed(drawn(run) or {"": Drawn.said([run.reason], run.reason)}))
+    return charted(composed(drawn(run, drawing) or {"": Drawn.said([run.reason], run.reason)}))
 
 
 def composed(shown: dict[str, Drawn]) -> Spec:
@@ -59,43 +58,35 @@ def composed(shown: dict[str, Drawn]) -> Spec:
         first = {**parts[0], "title": legible(name)} if name and len(shown) > 1 else parts[0]
         titled.append({**each.spec, "vconcat": [first, *parts[1:]]} if "vconcat" in each.spec else first)
     whole = titled[0] if len(titled) == 1 else drawings.stacked(*titled)
-    return {**whole, "config": configured(whole.get("config", {}))}
+    return {**whole, "config": THEME}
 
 
 def charted(spec: Spec):
     """A specification made of our panels as an Altair chart. (`from_dict` would do, thirty times as slowly.)"""
     import altair as alt
 
-    rest = {
-        name: value for name, value in spec.items() if name not in ("vconcat", "layer", "data", "params", "encoding")
-    }
+    made = ("vconcat", "hconcat", "layer", "data", "params", "encoding")
+    rest = {name: value for name, value in spec.items() if name not in made}
     if "data" in spec:
         rest["data"] = alt.InlineData(values=spec["data"]["values"])
     if spec.get("params"):
         rest["params"] = [alt.TopLevelSelectionParameter(**param) for param in spec["params"]]
-    for kind, part in ((alt.VConcatChart, "vconcat"), (alt.LayerChart, "layer")):
+    for kind, part in ((alt.VConcatChart, "vconcat"), (alt.HConcatChart, "hconcat"), (alt.LayerChart, "layer")):
         if part in spec:
             return kind(**{part: [charted(each) for each in spec[part]]}, **rest)
     return alt.Chart(encoding=alt.FacetedEncoding(**spec["encoding"]), **rest)
 
 
-def configured(config: Spec) -> Spec:
-    """Our look, with what a drawing sets for itself."""
-    return THEME | {
-        name: {**THEME[name], **value} if isinstance(value, dict) and isinstance(THEME.get(name), dict) else value
-        for name, value in config.items()
-    }
-
-
 def drawn(run: "Run", drawing: Drawing | None = None) -> dict[str, Drawn]:
-    """The figures of a run by piece of evidence, each with a caption; a claim's own drawing is one figure named ""."""
+    """The figures of a run by piece of evidence, each with a caption; a claim's own picture is one figure named ""."""
     pieces = run.evidence
     if not pieces:
         return {}
     if drawing is not None:
-        spec, said = own(drawing(pieces).to_dict()), " ".join((drawing.__doc__ or run.reason).split())
-        return {"": Drawn(legible(spec), said)}
-    made = {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
+        given = (pieces, run.parameters)[: len(inspect.signature(drawing).parameters)]
+        made = {"": painted(drawing(*given), " ".join((drawing.__doc__ or run.reason).split()))}
+    else:
+        made = {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
     # A control character among its labels would end the process that draws it.
     return {name: replace(each, spec=legible(each.spec)) for name, each in made.items()}
 
@@ -112,21 +103,13 @@ def names(run: "Run", name: str, piece: Evidence) -> Names:
     return Names(name.replace("_", " ") or Names().value, x)
 
 
-def own(spec: Spec) -> Spec:
-    """A chart made with Altair without the defaults it writes into every chart, which would stand against ours."""
-    config = {name: value for name, value in spec.get("config", {}).items() if name != "view" or "stroke" in value}
-    return {name: value for name, value in spec.items() if name not in ("$schema", "config")} | (
-        {"config": config} if config else {}
-    )
-
-
 def default(piece: Evidence, level: float = LEVEL, names: Names = Names()) -> Drawn:  # noqa: B008 - a tuple of words
     """The default figure of a piece of evidence."""
     return DEFAULTS[type(piece).__name__](piece, level, names)
 
 
 def drawing_of(claim: str, known: Any = None) -> Drawing | None:
-    """The drawing a claim brings itself, or None; also None for a claim that is not (or no longer) in the catalogue."""
+    """What makes the picture of a claim, or None; also None for a claim that is not (or no longer) in the catalogue."""
     try:
         if known is None:
             from deeptheory.lab.catalogue import catalogue

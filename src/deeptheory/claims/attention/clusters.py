@@ -19,6 +19,7 @@ from deeptheory.attention.clusters import (
 )
 from deeptheory.attention.equiangular import equiangular_overlap, equiangular_tokens, equiangular_velocity
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.randomness import generator
 
 InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
@@ -107,22 +108,14 @@ orthonormal_tokens_obey_one_equation.control(
 )
 
 
-@orthonormal_tokens_obey_one_equation.figure
+@orthonormal_tokens_obey_one_equation.picture
 def overlap_curves(pieces):
     """The common overlap of orthonormal tokens: the exact equation (lines) and simulated tokens (points)."""
-    import altair as alt
-    import pandas as pd
-
-    along = pieces["overlap"].along
-    rows = [
-        {"t": t, "β": f"{beta:g}", "overlap": value, "what": what}
-        for what, values in (("exact", pieces["overlap"].right[0]), ("tokens", pieces["overlap"].left[0]))
-        for beta, line in zip(along["inverse temperature"], values, strict=True)
-        for t, value in zip(along["time"], line, strict=True)
-    ]
-    base = alt.Chart(pd.DataFrame(rows)).encode(x="t:Q", y="overlap:Q", color="β:N")
-    exact, tokens = (base.transform_filter(alt.datum.what == what) for what in ("exact", "tokens"))
-    return exact.mark_line() + tokens.mark_point(filled=True, size=40)
+    found = pieces["overlap"]
+    betas, time = found.along["inverse temperature"], found.along["time"]
+    exact = [Line(f"β = {beta:g}", time, line) for beta, line in zip(betas, found.right[0], strict=True)]
+    tokens = [Dots(f"β = {beta:g}", time, line) for beta, line in zip(betas, found.left[0], strict=True)]
+    return Curves([*exact, *tokens], x="time t", y="overlap of two tokens")
 
 
 @claim(

@@ -20,6 +20,7 @@ from deeptheory.generalization.ridgeless import (
     limiting_bias_variance,
 )
 from deeptheory.lab import Chain, Identity, Law, Positive, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries
 
@@ -179,31 +180,22 @@ def tuned_isotropic(evidence):
     return replace(evidence, predicted=np.array(rival, float))
 
 
-@correlated_ridge_risk.figure
+@correlated_ridge_risk.picture
 def correlated_descent(pieces):
     """Ridgeless risk along γ for a signal on the strong features, on the weak ones, and on isotropic features."""
-    import altair as alt
-
-    lines = []
     mean = float(WEIGHTS @ EIGENVALUES)
     people = {name: Population(EIGENVALUES, WEIGHTS, shares) for name, shares in SIGNALS.items()}
     people["isotropic"] = Population(np.array([mean]), np.ones(1), np.ones(1))
-    for gamma in np.geomspace(0.1, 8, 160):
-        if abs(gamma - 1) < 0.02:
-            continue
-        for name, each in people.items():
-            value = float(correlated_bias_variance(each, float(gamma), signal=1.0, noise=0.25).risk)
-            lines.append({"gamma": float(gamma), "risk": value, "signal": name, "side": str(gamma > 1)})
+    gammas = np.geomspace(0.1, 8, 160)
+
+    def risk(each, gamma):
+        far = abs(gamma - 1) > 0.02
+        return float(correlated_bias_variance(each, float(gamma), signal=1.0, noise=0.25).risk) if far else np.nan
+
+    marks: list[Any] = [Line(name, gammas, [risk(each, gamma) for gamma in gammas]) for name, each in people.items()]
     bias, variance = (pieces[f"ridgeless {part}"].observed[-1] for part in ("bias", "variance"))
-    dots = [
-        {"gamma": 2.0, "risk": float(np.mean(each) + np.mean(variance[1])), "signal": name}
-        for name, each in zip(SIGNALS, bias, strict=True)
-    ]
-    x = alt.X("gamma:Q", title="features per sample γ = p/n").scale(type="log")
-    y = alt.Y("risk:Q", title="excess risk").scale(type="log", domain=[0.02, 5], clamp=True)
-    color = alt.Color("signal:N", title="signal")
-    curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color, detail="side:N")
-    return curves + alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=60).encode(x, y, color)
+    marks += [Dots(name, 2.0, np.mean(each) + np.mean(variance[1])) for name, each in zip(SIGNALS, bias, strict=True)]
+    return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="xy", ys=(0.02, 5))
 
 
 @claim(

@@ -31,6 +31,7 @@ from deeptheory.generalization.vc_bounds import (
     vc_dimension_deviation,
 )
 from deeptheory.lab import Chain, Identity, Inequality, claim
+from deeptheory.lab.pictures import HeatMap
 
 CASES = list(product((10, 20), (0.05, 0.2)))
 DELTAS = np.array([delta for _, delta in CASES])
@@ -263,26 +264,13 @@ def without_two(evidence):
     return replace(evidence, right=right)
 
 
-@failure_rates.figure
-def shares_of_delta(evidence):
-    """The share of δ that each bound spends, on a logarithmic axis; below a millionth drawn there."""
-    import altair as alt
-
-    shares = np.asarray(evidence["failure"].quantity) / DELTAS
-    names = [str(name) for name in evidence["failure"].along["bound"]]
-    rows = [
-        {"bound": name, "share": max(float(share), 1e-6), "case": str(case)}
-        for name, each in zip(names, shares, strict=True)
-        for share, case in zip(each, LABELS, strict=True)
-    ]
-    order = [names[i] for i in np.argsort(-shares.max(axis=1), kind="stable")]
-    dots = alt.Chart(alt.Data(values=rows), width=380).mark_point(filled=True, size=45)
-    dots = dots.encode(
-        x=alt.X("share:Q", scale=alt.Scale(type="log"), title="worst probability of failure, in units of δ"),
-        y=alt.Y("bound:N", sort=order, title=None),
-        color=alt.Color("case:N", title=None),
-    )
-    return dots + alt.Chart(alt.Data(values=[{"share": 1.0}])).mark_rule(strokeDash=[4, 3]).encode(x="share:Q")
+@failure_rates.picture
+def shares_of_delta(pieces):
+    """The worst probability of failure of each bound in units of δ, largest first: above 1 it would be broken."""
+    shares = np.asarray(pieces["failure"].quantity) / DELTAS
+    order = np.argsort(-shares.max(axis=1), kind="stable")
+    names = [str(pieces["failure"].along["bound"][i]) for i in order]
+    return HeatMap(shares[order], names, LABELS, y="bound", value="share of δ that is spent")
 
 
 @cache

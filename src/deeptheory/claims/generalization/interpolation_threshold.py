@@ -4,7 +4,7 @@ lucchi 13.1 and 13.2, jagannath Ch. 7 Fig. 1.1.
 """
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.special
@@ -32,6 +32,7 @@ from deeptheory.lab import (
     Trials,
     claim,
 )
+from deeptheory.lab.pictures import Curves, Level, Line, seen
 from deeptheory.randomness import generator
 from deeptheory.spectra.edges import hard_edge_cdf
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
@@ -167,34 +168,22 @@ def limit_at_finite_size(evidence):
 bias_and_variance_across_the_threshold.control("with a ridge of 20", of="peak", ridge=20.0, trials=100)
 
 
-@bias_and_variance_across_the_threshold.figure
+@bias_and_variance_across_the_threshold.picture
 def dots_line_threshold(pieces):
     """Measured risk, bias and variance as dots, their exact means as lines, and the threshold."""
-    import altair as alt
-
-    grid = [p for p in range(2, COORDINATES + 1) if abs(p - SAMPLES) > 2]
     known = pieces["risk"].predicted[0], pieces["variance"].predicted[0], pieces["no bias"].right[0, 0]
     noise = float(known[0] - known[1] - known[2])
-    lines = []
-    for p in grid:
-        share = p / COORDINATES
-        found = gaussian_bias_variance(SAMPLES, p, signal=share, noise=1 - share + noise)
-        values = {"bias": 1 - share + float(found.bias), "variance": float(found.variance)}
-        values["risk"] = sum(values.values()) + noise
-        side = str(p > SAMPLES)
-        lines += [{"p": p, "value": value, "part": part, "side": side} for part, value in values.items()]
-    dots = [
-        {"p": int(p), "value": float(mean), "part": part}
-        for name, part in (("risk", "risk"), ("near", "risk"), ("variance", "variance"), ("bias", "bias"))
-        for p, mean in zip(pieces[name].along["features"], np.mean(pieces[name].observed, axis=-1), strict=True)
-    ]
-    x = alt.X("p:Q", title="features p")
-    y = alt.Y("value:Q", title="squared error").scale(type="log", domain=[0.05, 30], clamp=True)
-    color = alt.Color("part:N", title=None)
-    curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color, detail="side:N")
-    seen = alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=60).encode(x, y, color)
-    rule = alt.Chart(alt.Data(values=[{"p": SAMPLES}])).mark_rule(strokeDash=[4, 3]).encode(x)
-    return curves + seen + rule
+    grid = np.arange(2, COORDINATES + 1)
+    lines = np.full((3, len(grid)), np.nan)
+    for place in np.flatnonzero(abs(grid - SAMPLES) > 2):
+        share = grid[place] / COORDINATES
+        found = gaussian_bias_variance(SAMPLES, int(grid[place]), signal=share, noise=1 - share + noise)
+        lines[1:, place] = 1 - share + float(found.bias), float(found.variance)
+    lines[0] = lines[1] + lines[2] + noise
+    marks: list[Any] = [Line(part, grid, line) for part, line in zip(("risk", "bias", "variance"), lines, strict=True)]
+    for name, part in (("risk", "risk"), ("near", "risk"), ("variance", "variance"), ("bias", "bias")):
+        marks.append(seen(part, pieces[name].along["features"], pieces[name].observed))
+    return Curves([*marks, Level("p = n", x=SAMPLES)], x="features p", y="squared error", log="y", ys=(0.05, 30))
 
 
 def least_law(samples, at):

@@ -36,6 +36,7 @@ from deeptheory.generalization.vc_bounds import (
     vc_dimension_deviation,
 )
 from deeptheory.lab import Exact, Identity, Inequality, Law, Rate, Share, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
 from deeptheory.randomness import generator
 
 SHARES = (0.0, 1 / 3, 2 / 3, 1.0)
@@ -123,31 +124,21 @@ def sooner(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
-@random_labels_are_fitted.figure
-def fitting_against_corruption(evidence):
+@random_labels_are_fitted.picture
+def fitting_against_corruption(pieces):
     """Steps to fit, and training error, final and after twenty steps, against the share of random labels."""
-    import altair as alt
-
-    steps = np.mean(np.asarray(evidence["steps"].quantity), axis=1)
-    trials = np.asarray(evidence["training error"].left).shape[1]
-    final = np.sum(np.asarray(evidence["training error"].left), axis=1) / (100 * trials)
-    above = np.concatenate([[0.0], np.mean(np.asarray(evidence["early"].differences), axis=1)])
-    rows = [{"share": s, "error": float(e), "training error": "at the end"} for s, e in zip(SHARES, final, strict=True)]
-    rows += [
-        {"share": s, "error": float(e), "training error": "after 20 steps, above that with true labels"}
-        for s, e in zip(SHARES, above, strict=True)
-    ]
-    counts = [{"share": s, "steps": float(c)} for s, c in zip(SHARES, steps, strict=True)]
-    share = alt.X("share:Q", title="share of random labels")
-    left = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
-    left = left.encode(
-        x=share,
-        y=alt.Y("error:Q", title="training error"),
-        color=alt.Color("training error:N", legend=alt.Legend(orient="bottom", labelLimit=300)),
+    wrong = np.asarray(pieces["training error"].left)
+    final = np.sum(wrong, axis=1) / (100 * wrong.shape[1])
+    above = np.concatenate([[0.0], np.mean(np.asarray(pieces["early"].differences), axis=1)])
+    errors = {"at the end": final, "after 20 steps, above that with true labels": above}
+    marks = [kind(name, SHARES, each) for name, each in errors.items() for kind in (Line, Dots)]
+    steps = seen("steps", SHARES, pieces["steps"].quantity)
+    return Row(
+        [
+            Curves(marks, x="share of random labels", y="training error"),
+            Curves([steps], x="share of random labels", y="steps to cross-entropy 0.1"),
+        ]
     )
-    right = alt.Chart(alt.Data(values=counts)).mark_line(point=True)
-    right = right.encode(x=share, y=alt.Y("steps:Q", title="steps to cross-entropy 0.1"))
-    return left.properties(width=280, height=220) | right.properties(width=280, height=220)
 
 
 @claim(

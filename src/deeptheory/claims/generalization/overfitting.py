@@ -26,6 +26,7 @@ from deeptheory.generalization.smoothers import smoother_bias_variance
 from deeptheory.kernels.features import laplace_kernel
 from deeptheory.kernels.predictions import ridge_regression
 from deeptheory.lab import Identity, Law, Positive, Rate, Sizes, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.randomness import generator
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
@@ -151,39 +152,22 @@ def leading_order(evidence):
     return replace(evidence, predicted=1 / np.log(evidence.along["points"]))
 
 
-@overfitting_taxonomy.figure
+@overfitting_taxonomy.picture
 def three_interpolants(pieces):
     """The same 15 noisy labels through a singular kernel, a broken line and a polynomial."""
-    import altair as alt
-
     draw = generator(jax.random.key(3))
     x = np.linspace(-1, 1, 15) + draw.uniform(-0.03, 0.03, 15)
     labels = wave(x) + 0.4 * draw.standard_normal(15)
-    at = np.unique(np.concatenate([np.linspace(x[0], x[-1], 800), x]))
+    at = np.unique(np.concatenate([np.linspace(x[0], x[-1], 145), x]))
     columns = x[:, None], at[:, None]
     weights = {
         "benign: singular kernel": nadaraya_watson_weights(*columns, kernel=singular_kernel(1.0), bandwidth=2.0),
         "tempered: broken line": broken_line_weights(x, at),
         "catastrophic: polynomial": lagrange_weights(x, at),
     }
-    rows = [
-        {"x": float(place), "value": float(value), "through": name}
-        for name, each in weights.items()
-        for place, value in zip(at, each @ labels, strict=True)
-    ]
-    truth = [{"x": float(place), "value": float(wave(place))} for place in at]
-    points = [{"x": float(place), "value": float(label)} for place, label in zip(x, labels, strict=True)]
-    horizontal = alt.X("x:Q", title=None)
-    vertical = alt.Y("value:Q", title=None).scale(domain=[-2.5, 2.5], clamp=True)
-    panels = []
-    for name in weights:
-        own = [row for row in rows if row["through"] == name]
-        curve = (
-            alt.Chart(alt.Data(values=own), title=name, width=230, height=220).mark_line().encode(horizontal, vertical)
-        )
-        below = (
-            alt.Chart(alt.Data(values=truth)).mark_line(strokeDash=[4, 3], color="#8A8F98").encode(horizontal, vertical)
-        )
-        dots = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=40, color="#1D1F23")
-        panels.append(below + curve + dots.encode(horizontal, vertical))
-    return alt.hconcat(*panels)
+
+    def shown(name, each):
+        marks = [Line("truth", at, wave(at), dashed=True), Line("interpolant", at, each @ labels)]
+        return Curves([*marks, Dots("labels", x, labels)], title=name, ys=(-2.5, 2.5))
+
+    return Row([shown(name, each) for name, each in weights.items()])

@@ -1,7 +1,7 @@
 """What the published PAC-Bayes table of binary MNIST is, recomputed from its own columns."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -15,6 +15,7 @@ from deeptheory.generalization.pac_bayes import (
     pac_bayes_pinsker,
 )
 from deeptheory.lab import Chain, Printed, claim
+from deeptheory.lab.pictures import Table
 
 # Dziugaite and Roy 2017 as reprinted in lucchi, Table 1: stochastic training error, KL divergence, bound.
 TABLE = {
@@ -127,21 +128,11 @@ def inverse_there_too(evidence):
     return replace(evidence, ours=ours[RANDOM], error=rounding[RANDOM])
 
 
-@binary_mnist_table.figure
-def drawing(evidence):
-    """How far the inverted bound lies from the printed one, with the rounding of the table, for three sizes N."""
-    import altair as alt
-
-    rows = []
+@binary_mnist_table.picture
+def three_sizes(pieces):
+    """The bound by inversion of kl for three numbers of training images, beside the printed one, and the rounding."""
+    columns: dict[str, Any] = {"network": NETWORKS[:RANDOM], "printed": PRINTED[:RANDOM]}
     for samples in (50_000, 55_000, 60_000):
         ours, rounding = with_rounding(maurer, samples, 0.025)
-        for name, gap, reach in list(zip(NETWORKS, ours - PRINTED, rounding + HALF[2], strict=True))[:RANDOM]:
-            rows.append({"network": name, "N": samples, "gap": gap, "low": gap - reach, "high": gap + reach})
-    base = alt.Chart(alt.Data(values=rows), width=420).encode(
-        x=alt.X("network:N", sort=NETWORKS), xOffset="N:N", color=alt.Color("N:N", title="training images N")
-    )
-    bars = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
-        y=alt.Y("low:Q", title="inverse of kl − printed bound, with the rounding of the table"), y2="high:Q"
-    )
-    zero = alt.Chart(alt.Data(values=[{"gap": 0}])).mark_rule(strokeDash=[4, 3]).encode(y="gap:Q")
-    return bars + base.mark_point(filled=True).encode(y="gap:Q") + zero
+        columns[f"N = {samples:,}"] = ours[:RANDOM]
+    return Table(columns | {"rounding": (rounding + HALF[2])[:RANDOM]})

@@ -12,6 +12,7 @@ from deeptheory.generalization.random_feature_risk import (
 )
 from deeptheory.generalization.ridgeless import limiting_bias_variance
 from deeptheory.lab import Exact, Identity, Inequality, Law, Positive, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Line, seen
 from deeptheory.randomness import generator
 
 ACTIVATIONS = {
@@ -142,26 +143,15 @@ def inputs_alone(evidence):
     return replace(evidence, predicted=np.array(rival, float))
 
 
-@random_feature_regression.figure
+@random_feature_regression.picture
 def second_descent(pieces):
     """The limiting risk along the number of ReLU features with two samples an input, without ridge and with."""
-    import altair as alt
-
     widths = np.geomspace(0.1, 30, 120)
-    lines = [
-        {"features": wide / 2, "risk": risk, "ridge": f"λ = {ridge:g}", "side": str(wide > 2)}
-        for ridge in (0.0, 0.01, 0.1)
-        for wide, risk in zip(widths, limits([("relu", wide, 2.0, ridge) for wide in widths], 0.25), strict=True)
-        if abs(wide / 2 - 1) > 0.01
-    ]
-    dots = [
-        {"features": wide / many, "risk": float(np.mean(seen)), "ridge": f"λ = {ridge:g}"}
-        for piece, cases in (("risk", CASES), ("ridgeless", RIDGELESS))
-        for (name, wide, many, ridge), seen in zip(cases, pieces[piece].observed[-1], strict=True)
-        if name == "relu"
-    ]
-    x = alt.X("features:Q", title="features per sample N/n").scale(type="log")
-    y = alt.Y("risk:Q", title="excess risk").scale(type="log", domain=[0.2, 10], clamp=True)
-    color = alt.Color("ridge:N", title=None)
-    curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color, detail="side:N")
-    return curves + alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=60).encode(x, y, color)
+    marks = []
+    for ridge in (0.0, 0.01, 0.1):
+        risks = np.asarray(limits([("relu", wide, 2.0, ridge) for wide in widths], 0.25))
+        marks.append(Line(f"λ = {ridge:g}", widths / 2, np.where(abs(widths / 2 - 1) > 0.01, risks, np.nan)))
+    for piece, cases in (("risk", CASES), ("ridgeless", RIDGELESS)):
+        for (name, wide, many, ridge), risks in zip(cases, pieces[piece].observed[-1], strict=True):
+            marks += [seen(f"λ = {ridge:g}", wide / many, risks[None])] if name == "relu" else []
+    return Curves(marks, x="features per sample N/n", y="excess risk", log="xy", ys=(0.2, 10))

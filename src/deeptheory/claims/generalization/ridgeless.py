@@ -1,7 +1,7 @@
 """Least squares below and above the interpolation threshold: bias, variance, and double descent."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -19,6 +19,7 @@ from deeptheory.generalization.ridgeless import (
     overparameterized_minimum,
 )
 from deeptheory.lab import Identity, Law, Positive, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Level, Line, seen
 from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.filters import gradient_descent_filter, pseudo_inverse_filter, ridge_filter, spectral_operator
@@ -153,32 +154,16 @@ double_descent.control(
 )
 
 
-@double_descent.figure
-def descent_curve(pieces):
-    """Bias and variance along γ: the limiting curves, and what the largest designs gave."""
-    import altair as alt
-
-    grid = np.geomspace(0.1, 6, 400)
-    grid = grid[np.abs(grid - 1) > 0.02]
-    noise = pieces["variance"].predicted[0] * abs(1 / pieces["variance"].along["gamma"][0] - 1)
-    limit = limiting_bias_variance(grid, signal=1.0, noise=float(noise))
-    lines = [
-        {"gamma": float(gamma), "value": float(value), "part": part, "side": str(gamma > 1)}
-        for part, values in (("bias", limit.bias), ("variance", limit.variance), ("risk", limit.risk))
-        for gamma, value in zip(grid, np.asarray(values), strict=True)
-        if value > 0
-    ]
-    points = [
-        {"gamma": float(gamma), "value": float(mean), "part": part}
-        for part in ("bias", "variance")
-        for gamma, mean in zip(pieces[part].along["gamma"], pieces[part].observed[-1].mean(-1), strict=True)
-    ]
-    x = alt.X("gamma:Q", title="features per sample γ = p/n").scale(type="log")
-    y = alt.Y("value:Q", title="excess risk").scale(type="log", domain=[0.02, 10], clamp=True)
-    color = alt.Color("part:N", title=None)
-    curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color, detail="side:N")
-    seen = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=60)
-    return curves + seen.encode(x, y, color)
+@double_descent.picture
+def descent_curve(pieces, settings):
+    """Bias, variance and excess risk along γ: the limits as curves, and what the largest designs gave, ± 2 errors."""
+    grid = np.concatenate([np.geomspace(0.1, 0.98, 80), [1.0], np.geomspace(1.02, 6, 80)])
+    limit = limiting_bias_variance(np.where(grid == 1, np.nan, grid), signal=1.0, noise=settings["noise"])
+    marks: list[Any] = [Line(part, grid, getattr(limit, part)) for part in ("bias", "variance", "risk")]
+    marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
+    printed = np.where(grid < 1, settings["noise"] * grid / (grid - 1), np.nan)
+    marks += [Line("variance γ/(γ − 1)", grid, printed, rival="as printed below γ = 1"), Level("γ = 1", x=1.0)]
+    return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 4))
 
 
 @claim(

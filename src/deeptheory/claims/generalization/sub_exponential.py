@@ -26,6 +26,7 @@ from deeptheory.generalization.sub_exponential import (
     variance_proxy,
 )
 from deeptheory.lab import Chain, Count, Identity, Inequality, Limit, claim
+from deeptheory.lab.pictures import Curves, Level, Line
 from deeptheory.randomness import generator
 
 COPIES = np.array([1, 10, 100])
@@ -171,32 +172,20 @@ def whole_slope(evidence):
     return replace(evidence, bound=np.stack([-np.minimum(grid**2 / (2 * v), grid / b) for v, b in some]))
 
 
-@two_regimes_of_light_tails.figure
-def regimes(evidence):
+@two_regimes_of_light_tails.picture
+def regimes(pieces):
     """ln P(X ≥ t) of ten centred exponentials, the bound at b = 2, its common form, and the Gaussian part alone."""
-    import altair as alt
-
     one = pairs("exponential")[1]
     total, t = independent_sum(SubExponential(np.full(10, one.proxy), one.scale)), np.linspace(0.5, 40, 80)
     lines = {
         "exact": gamma_tail(t, 10),
-        "both regimes": np.asarray(log_light_tail(t, total)),
-        "e^(−min(t²/2ν², t/2b))": np.asarray(log_two_regime_tail(t, total)),
-        "Gaussian regime alone": np.asarray(log_light_tail(t, SubExponential(total.proxy))),
+        "both regimes": log_light_tail(t, total),
+        "e^(−min(t²/2ν², t/2b))": log_two_regime_tail(t, total),
+        "Gaussian regime alone": log_light_tail(t, SubExponential(total.proxy)),
     }
-    rows = [
-        {"t": float(at), "log": float(value), "tail": name}
-        for name, values in lines.items()
-        for at, value in zip(t, values, strict=True)
-        if value > -40
-    ]
-    chart = alt.Chart(alt.Data(values=rows), width=420, height=260).mark_line()
-    bend = alt.Chart(alt.Data(values=[{"t": float(total.proxy) / float(total.scale)}])).mark_rule(strokeDash=[4, 3])
-    return chart.encode(
-        x=alt.X("t:Q", title="t"),
-        y=alt.Y("log:Q", title="ln P(X ≥ t), ten centred exponentials; b = 2"),
-        color=alt.Color("tail:N", sort=list(lines), title=None),
-    ) + bend.encode(x="t:Q")
+    bend = Level("the regimes meet", x=float(total.proxy) / float(total.scale))
+    marks = [Line(name, t, values) for name, values in lines.items()]
+    return Curves([*marks, bend], x="t", y="ln P(X ≥ t), ten centred exponentials; b = 2", ys=(-40, 0))
 
 
 SHARES = np.array([1.0, 0.6, 0.3, 0.1])

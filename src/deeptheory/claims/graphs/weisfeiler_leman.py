@@ -23,6 +23,7 @@ from deeptheory.graphs.weisfeiler_leman import (
     shortest_path_distances,
 )
 from deeptheory.lab import Counterexample, Exact, claim
+from deeptheory.lab.pictures import Graph, Row
 
 DISTANCES = {"neighbours": None, "shortest paths": shortest_path_distances, "resistances": resistance_distances}
 Sight = Literal["neighbours", "shortest paths", "resistances"]
@@ -125,29 +126,25 @@ colour_refinement_misses_bridges.control(
 colour_refinement_misses_bridges.control("the pair ties for resistance distances too", of="tie", sees="resistances")
 
 
-@colour_refinement_misses_bridges.figure
+@colour_refinement_misses_bridges.picture
 def confused_pair(pieces):
-    """Two graphs that colour refinement cannot tell apart: one has a bridge, the other none."""
-    import altair as alt
-    import pandas as pd
-
-    charts = []
+    """Two graphs that colour refinement cannot tell apart, in its final colours: one has a bridge, the other none."""
+    shown = []
     for name, title in (("with", "two triangles and a bridge"), ("without", "a hexagon and a chord")):
         graph = nx.Graph()
+        graph.add_nodes_from(range(6))
         graph.add_edges_from(pieces["pair"].instance[name].tolist())
-        where = nx.kamada_kawai_layout(graph)
-        kinds = {True: "bridge", False: "other edge"}
-        cut = bridges(graph)
-        lines = [
-            {"x": where[u][0], "y": where[u][1], "x2": where[v][0], "y2": where[v][1], "what": kinds[{u, v} in cut]}
-            for u, v in graph.edges
-        ]
-        dots = [{"x": where[v][0], "y": where[v][1], "what": f"{graph.degree(v)} neighbours"} for v in graph]
-        shared = {"x": alt.X("x", axis=None), "y": alt.Y("y", axis=None), "color": alt.Color("what:N", title=None)}
-        edges = alt.Chart(pd.DataFrame(lines)).mark_rule(strokeWidth=3).encode(**shared, x2="x2", y2="y2")
-        nodes = alt.Chart(pd.DataFrame(dots)).mark_circle(size=400, opacity=1).encode(**shared)
-        charts.append((edges + nodes).properties(title=title, width=220, height=200))
-    return alt.hconcat(*charts)
+        where, cut = nx.kamada_kawai_layout(graph), bridges(graph)
+        shown.append(
+            Graph(
+                [where[v] for v in graph],
+                list(graph.edges),
+                kinds=[f"{graph.degree(v)} neighbours" for v in graph],
+                edge_kinds=["bridge" if {u, v} in cut else "other edge" for u, v in graph.edges],
+                title=title,
+            )
+        )
+    return Row(shown)
 
 
 def shuffled(graph):

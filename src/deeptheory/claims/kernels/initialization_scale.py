@@ -21,6 +21,7 @@ from deeptheory.kernels.signed_network import (
     signed_weights,
 )
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.optimization.information_exponent import hermite_coefficients
 from deeptheory.randomness import generator
 
@@ -310,23 +311,14 @@ def lazy_to_rich(
 lazy_to_rich.control("outputs of the start that grow with the scale", of="drift", outputs="kept")
 
 
-@lazy_to_rich.figure
+@lazy_to_rich.picture
 def distances(pieces):
     """How far training moves, how far it leaves the linearized path, and how far the kernel drifts, at each scale."""
-    import altair as alt
-
     along = pieces["towards small scales"].along
-    rows = [
-        {"scale": float(scale), "quantity": str(name), "value": float(value)}
-        for scale, values in zip(along["scales"], along["means"], strict=True)
-        for name, value in zip(
-            ("distance travelled", "distance from the linearized path", "drift of the kernel"), values, strict=True
-        )
+    names = ("distance travelled", "distance from the linearized path", "drift of the kernel")
+    marks = [
+        kind(name, along["scales"], values)
+        for name, values in zip(names, np.transpose(along["means"]), strict=True)
+        for kind in (Line, Dots)
     ]
-    log = alt.Scale(type="log")
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        alt.X("scale:Q", scale=log, title="scale of the outputs α"),
-        alt.Y("value:Q", scale=log, title="relative to the start, or in weights"),
-        alt.Color("quantity:N", title=None),
-    )
-    return (base.mark_line() + base.mark_point(filled=True, size=60)).properties(width=460, height=300)
+    return Curves(marks, x="scale of the outputs α", y="relative to the start, or in weights", log="xy")

@@ -30,6 +30,7 @@ from deeptheory.kernels.predictions import (
 )
 from deeptheory.kernels.training import train
 from deeptheory.lab import Exact, Identity, Rate, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.networks.mlp import init_mlp
 from deeptheory.randomness import generator
 
@@ -369,28 +370,14 @@ def without_half(evidence):
     return followed(evidence, 2 * evidence.along["kernel"])
 
 
-@networks_learn_along_eigendirections.figure
+@networks_learn_along_eigendirections.picture
 def eigendirections(pieces):
     """What is left of the residual along five eigendirections: e^{−λt} drawn, the network's own outputs dotted."""
-    import altair as alt
-
     along = pieces["network"].along
-    times, values, seen = along["time"], along["eigenvalue"], np.asarray(along["mode"])
+    times, values, modes = along["time"], along["eigenvalue"], np.asarray(along["mode"])
     # Directions in which the residual is too small at the start say nothing.
-    heard = [i for i in range(len(values)) if abs(seen[0, i]) > 0.1 * np.linalg.norm(seen[0])][::-1][:5]
-    fine = np.linspace(0, times[-1], 200)
-    lines = [
-        {"time": float(t), "left": float(np.exp(-values[i] * t)), "eigenvalue": f"{values[i]:.3g}"}
-        for i in heard
-        for t in fine
-    ]
-    dots = [
-        {"time": float(t), "left": float(value / seen[0, i]), "eigenvalue": f"{values[i]:.3g}"}
-        for i in heard
-        for t, value in zip(times, seen[:, i], strict=True)
-    ]
-    x = alt.X("time:Q", title="training time t = ηk")
-    y = alt.Y("left:Q", title="share of the residual left")
-    color = alt.Color("eigenvalue:N", title="eigenvalue λ", sort=[f"{values[i]:.3g}" for i in heard])
-    curves = alt.Chart(alt.Data(values=lines), width=520, height=300).mark_line().encode(x, y, color)
-    return curves + alt.Chart(alt.Data(values=dots)).mark_point(filled=True, size=36).encode(x, y, color)
+    heard = [i for i in range(len(values)) if abs(modes[0, i]) > 0.1 * np.linalg.norm(modes[0])][::-1][:5]
+    fine = np.linspace(0, times[-1], 160)
+    marks = [Line(f"λ = {values[i]:.3g}", fine, np.exp(-values[i] * fine)) for i in heard]
+    marks += [Dots(f"λ = {values[i]:.3g}", times, modes[:, i] / modes[0, i]) for i in heard]
+    return Curves(marks, x="training time t = ηk", y="share of the residual left")

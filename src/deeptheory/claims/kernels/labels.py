@@ -27,6 +27,7 @@ from deeptheory.kernels.teachers import (
     risk_bound,
 )
 from deeptheory.lab import Chain, Chance, Identity, Law, Limit, Rate, Sizes, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.randomness import generator
 
 CLASSES = (3, 8)
@@ -184,33 +185,20 @@ def as_fast(evidence):
     return Chain({"random before true": (random, true)})
 
 
-@aligned_labels_train_faster.figure
+@aligned_labels_train_faster.picture
 def alignment_curves(pieces):
     """Loss against time for true, random and last-eigenvector labels; and where each set lies in the spectrum."""
-    import altair as alt
-
     along = pieces["order"].along
     size = len(along["eigenvalue"])
-    rows = [
-        {"time": float(time), "loss": float(loss / (size / 2)), "labels": name}
-        for name in ("true", "random", "last")
-        for time, loss in zip(along["time"], along[name], strict=True)
-    ]
-    bars = [
-        {"rank": rank + 1, "energy": float(np.sum(along[f"{name} share"][: rank + 1])), "labels": name}
-        for name in ("true", "random")
-        for rank in range(size)
-    ]
-    color = alt.Color("labels:N", title=None)
-    left = alt.Chart(alt.Data(values=rows), width=300, height=240).mark_line()
-    left = left.encode(alt.X("time:Q", scale=alt.Scale(type="log")), alt.Y("loss:Q", title="share of the loss"), color)
-    right = alt.Chart(alt.Data(values=bars), width=300, height=240).mark_line()
-    right = right.encode(
-        alt.X("rank:Q", title="eigenvectors, from the top", scale=alt.Scale(type="log")),
-        alt.Y("energy:Q", title="energy up to there"),
-        color,
+    falls = [Line(name, along["time"], 2 * along[name] / size) for name in ("true", "random", "last")]
+    ranks = np.arange(1, size + 1)
+    lies = [Line(name, ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
+    return Row(
+        [
+            Curves(falls, x="time", y="share of the loss", log="x"),
+            Curves(lies, x="eigenvectors, from the top", y="energy up to there", log="x"),
+        ]
     )
-    return left | right
 
 
 @jax.jit
@@ -367,17 +355,10 @@ def linear_in_noise(evidence):
     return replace(evidence, predicted=(1 - noise) * clean + noise * random)
 
 
-@complexity_rises_with_label_noise.figure
+@complexity_rises_with_label_noise.picture
 def noise_curves(pieces):
     """The complexity, the absolute error and the share of mistakes against the share of random labels."""
-    import altair as alt
-
     along = pieces["rises"].along
-    rows = [
-        {"noise": float(level), "mean": float(mean), "quantity": str(name)}
-        for name, means in zip(along["measure"], along["means"], strict=True)
-        for level, mean in zip(along["levels"], means, strict=True)
-    ]
-    chart = alt.Chart(alt.Data(values=rows), width=420, height=260).mark_line(point=True)
-    x = alt.X("noise:Q", title="share of labels replaced by fair signs")
-    return chart.encode(x, alt.Y("mean:Q", title=None), alt.Color("quantity:N", title=None))
+    named = list(zip(along["measure"], along["means"], strict=True))
+    marks = [kind(str(name), along["levels"], means) for kind in (Line, Dots) for name, means in named]
+    return Curves(marks, x="share of labels replaced by fair signs", y="mean")

@@ -21,6 +21,7 @@ from deeptheory.kernels.linearization import doubled, fan_out, laziness, padded,
 from deeptheory.kernels.predictions import diagonalize, flow, interpolation, kernel_training, predicted, trained
 from deeptheory.kernels.tangents import functional, jacobian_kernel, linearize, tangent_kernel
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Line, seen
 from deeptheory.networks.mlp import MLP, init_mlp
 from deeptheory.randomness import generator
 
@@ -382,29 +383,19 @@ def no_initial_function(evidence):
 wide_networks_are_lazy.control("mean-field scaling 1/m", of="drift", scaling="mean field")
 
 
-@wide_networks_are_lazy.figure
+@wide_networks_are_lazy.picture
 def laziness_against_width(pieces):
-    """What moves and what does not, on logarithmic axes; the thin lines have the predicted slopes."""
-    import altair as alt
-
+    """What moves and what does not, on logarithmic axes; the lines have the predicted slopes."""
     names = {
         "gap": "largest distance from the linearized path",
         "drift": "change of the kernel",
         "displacement": "way of the parameters",
         "regression": "distance from the limit",
     }
-    points, lines = [], []
+    marks = []
     for piece, name in names.items():
         rate = pieces[piece]
         means = np.mean(rate.y, axis=1)
         centre = np.exp(np.mean(np.log(means)) - rate.exponent * np.mean(np.log(rate.x)))
-        for width, mean in zip(rate.x, means, strict=True):
-            points.append({"width": float(width), "value": float(mean), "what": name})
-            lines.append({"width": float(width), "value": float(centre * width**rate.exponent), "what": name})
-    x = alt.X("width:Q", title="width").scale(type="log")
-    y = alt.Y("value:Q", title="mean over networks").scale(type="log")
-    color = alt.Color("what:N", title=None)
-    seen = (
-        alt.Chart(alt.Data(values=points), width=420, height=280).mark_point(filled=True, size=60).encode(x, y, color)
-    )
-    return seen + alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=1).encode(x, y, color)
+        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, centre * np.asarray(rate.x) ** rate.exponent)]
+    return Curves(marks, x="width", y="mean over networks", log="xy")

@@ -30,6 +30,7 @@ from deeptheory.kernels.linearization import doubled, loss_curvature, padded
 from deeptheory.kernels.predictions import GaussianLaw, descent, diagonalize, predicted_ensemble
 from deeptheory.kernels.training import train
 from deeptheory.lab import Chain, Chance, Identity, Law, Rate, Share, Sizes, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.networks.mlp import init_mlp
 from deeptheory.randomness import generator
 
@@ -212,26 +213,14 @@ def all_layers(pieces):
     return {"last layer": replace(last, left=last.left + pieces["first layer"].left)}
 
 
-@trained_ensemble_band.figure
+@trained_ensemble_band.picture
 def band(pieces):
     """Thirty trained networks, the mean and the two standard deviations of the law they follow, and the data."""
-    import altair as alt
-
-    law, networks = pieces["mean"], pieces["ensemble"]
+    law, trained = pieces["mean"].left, np.asarray(pieces["ensemble"].observed)[-1]
     spread = 2 * np.sqrt(np.diag(pieces["variance"].left))
-    columns = zip(*(part.tolist() for part in (GRID, law.left, law.left - spread, law.left + spread)), strict=True)
-    rows = [dict(zip(("t", "mean", "low", "high"), each, strict=True)) for each in columns]
-    drawn = np.asarray(networks.observed)[-1]
-    shown = range(min(30, drawn.shape[1]))
-    paths = [{"t": float(t), "output": float(drawn[i, n]), "network": n} for i, t in enumerate(GRID) for n in shown]
-    known = [{"t": float(t), "y": float(y)} for t, y in zip(KNOWN, ANSWERS, strict=True)]
-    x = alt.X("t:Q", title="input")
-    limit = alt.Chart(alt.Data(values=rows), width=460, height=280)
-    area = limit.mark_area(opacity=0.25).encode(x, alt.Y("low:Q", title="output"), alt.Y2("high:Q"))
-    mean = limit.mark_line(strokeWidth=3).encode(x, alt.Y("mean:Q", title="output"))
-    each = alt.Chart(alt.Data(values=paths)).mark_line(strokeWidth=0.6, color="#8C6BB1", opacity=0.6)
-    data = alt.Chart(alt.Data(values=known)).mark_point(filled=True, size=90, color="#1D1F23", opacity=1)
-    return area + each.encode(x, alt.Y("output:Q"), detail="network:N") + mean + data.encode(x, alt.Y("y:Q"))
+    marks = [Line("trained networks", GRID, each, thin=True) for each in trained.T[:30]]
+    marks += [Line("law: mean ± 2 deviations", GRID, law, low=law - spread, high=law + spread)]
+    return Curves([*marks, Dots("data", KNOWN, ANSWERS)], x="input", y="output")
 
 
 DEEP: dict[str, Any] = dict(weight_scale=1.4, input_scale=1.0)

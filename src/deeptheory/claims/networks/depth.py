@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.lab import Chain, Exact, Inequality, Integers, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level
 from deeptheory.networks.pieces import (
     Layer,
     affine_combination,
@@ -307,21 +308,14 @@ def any_size(evidence):
     return replace(evidence, quantity=1 / 32, bound=distance_to_tent(6, tent_layers(6, units=2)))
 
 
-@depth_separation.figure
+@depth_separation.picture
 def attained_and_certified(pieces):
-    """Distances to the sawtooth: reached by a network of so many pieces, and certified for all; dashed, 1/32."""
-    import altair as alt
-
+    """Distances to the sawtooth: reached by a network of so many pieces, and certified for all of them."""
     found = pieces["certificate"]
-    rows = [
-        {"pieces": int(p), "distance": float(d), "what": what}
-        for what, numbers in (("reached by a network", found.bound), ("certified for all", found.quantity))
-        for p, d in zip(found.along["pieces"], numbers, strict=True)
+    count = found.along["pieces"]
+    marks = [
+        Dots("reached by a network", count, found.bound),
+        Dots("certified for all", count, found.quantity),
+        Level("1/32", y=1 / 32),
     ]
-    axes = alt.Chart(alt.Data(values=rows)).encode(
-        alt.X("pieces:Q", title="affine pieces of g on [0, 1]"),
-        alt.Y("distance:Q", title="∫|Δⁿ − g|"),
-        alt.Color("what:N", title=None),
-    )
-    floor = alt.Chart(alt.Data(values=[{"distance": 1 / 32}])).mark_rule(strokeDash=[4, 4]).encode(y="distance:Q")
-    return axes.mark_point(filled=True, size=60) + floor
+    return Curves(marks, x="affine pieces of g on [0, 1]", y="∫|Δⁿ − g|")

@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.lab import Chain, Count, Exact, claim
+from deeptheory.lab.pictures import Curves, Level, Line, Stack
 from deeptheory.optimization.landscapes import TanhNetworkLoss
 from deeptheory.optimization.sharpness import descent_with_sharpness, stability_phases
 from deeptheory.randomness import generator
@@ -80,10 +81,10 @@ def edge_of_stability(
         arrived = relative[place][first] >= 1 > relative[place][:first].max(initial=0)
         observed[:, *place] = phases.initial < 1, arrived, calm, wild, ended
     along = {"network": np.arange(networks), "step size": sizes}
-    traces = {"steps": np.arange(0, steps + 1, EVERY), "relative": relative[0], "losses": losses[0, :, ::EVERY]}
+    traces = {"steps": np.arange(0, steps + 1, EVERY), "sharpness": relative[0], "losses": losses[0, :, ::EVERY]}
     return {
         "sharpness": Chain({"at most 5 % above": (final, 1.05), "at most 5 % below": (0.95, final)}, along=along),
-        "phases": Exact(observed, np.ones_like(observed), along={"phase": PHASES, **along, **traces}),
+        "phases": Exact(observed, np.ones_like(observed), along={"phase": PHASES, **along}, aside=traces),
     }
 
 
@@ -96,19 +97,16 @@ def at_half(evidence):
     return Chain({"at most 5 % above": (2 * final, 1.05), "at most 5 % below": (0.95, 2 * final)})
 
 
-@edge_of_stability.figure
+@edge_of_stability.picture
 def traces(pieces):
-    """Sharpness in units of 2/η, and loss, along the training of the first network."""
-    import altair as alt
-
-    along = pieces["phases"].along
-    rows = [
-        {"step": int(step), "η": f"{size:g}", "sharpness": float(sharp), "loss": float(loss)}
-        for size, sharpness, losses in zip(along["step size"], along["relative"], along["losses"], strict=True)
-        for step, sharp, loss in zip(along["steps"], sharpness, losses, strict=True)
-    ]
-    base = alt.Chart(alt.Data(values=rows)).encode(alt.X("step:Q"), alt.Color("η:N")).properties(width=420, height=180)
-    edge = alt.Chart(alt.Data(values=[{"edge": 1}])).mark_rule(strokeDash=[4, 4]).encode(y="edge:Q")
-    upper = base.mark_line(strokeWidth=1.5).encode(alt.Y("sharpness:Q", title="sharpness · η/2"))
-    lower = base.mark_line(strokeWidth=1.5).encode(alt.Y("loss:Q", scale=alt.Scale(type="log")))
-    return alt.vconcat(upper + edge, lower)
+    """Sharpness in units of 2/η (above) and loss (below) along the training of the first network, for each step η."""
+    phases = pieces["phases"]
+    steps, sizes = phases.aside["steps"], phases.along["step size"]
+    sharp = [Line(f"η = {size:g}", steps, each) for size, each in zip(sizes, phases.aside["sharpness"], strict=True)]
+    losses = [Line(f"η = {size:g}", steps, each) for size, each in zip(sizes, phases.aside["losses"], strict=True)]
+    return Stack(
+        [
+            Curves([*sharp, Level("the edge, 2/η", y=1)], x="step", y="sharpness, in units of 2/η", title="Sharpness"),
+            Curves(losses, x="step", y="squared loss", log="y", title="Loss"),
+        ]
+    )

@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 from deeptheory.generalization.pac_bayes import binary_kl
 from deeptheory.lab import Chain, Inequality, Integers, Law, Limit, Reals, Trials, claim
+from deeptheory.lab.pictures import Curves, Line
 from deeptheory.skills.emergence import (
     change_of_measure_concentration,
     containing_share,
@@ -214,22 +215,14 @@ def no_choice(evidence):
     return replace(evidence, y=evidence.y + entr(0.1) + entr(0.9))
 
 
-@performance_curves.figure
-def drawing(evidence):
+@performance_curves.picture
+def edges_in_error(pieces):
     """The share of edges in error against the share of skills: the theorem, a change of measure, the exact curve."""
-    import altair as alt
-
     skills = np.linspace(0.05, 0.95, 91)
     curves = {
         "theorem": first_moment_concentration,
         "change of measure": change_of_measure_concentration,
         "exact": exact_concentration,
     }
-    rows = [
-        {"share of skills 1 − α": float(1 - alpha), "share of edges in error βθ": float(0.1 * beta), "curve": name}
-        for name, curve in curves.items()
-        for alpha, beta in zip(1 - skills, curve(1 - skills, 0.1, 8), strict=True)
-        if 0.1 * beta <= 1
-    ]
-    axes = dict(x="share of skills 1 − α:Q", y="share of edges in error βθ:Q")
-    return alt.Chart(alt.Data(values=rows)).mark_line().encode(**axes, color=alt.Color("curve:N", sort=list(curves)))
+    marks = [Line(name, skills, 0.1 * np.asarray(curve(1 - skills, 0.1, 8))) for name, curve in curves.items()]
+    return Curves(marks, x="share of skills 1 − α", y="share of edges in error βθ", ys=(0, 1))

@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
+from deeptheory.lab.pictures import Curves, Line, Stack
 from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
@@ -319,40 +320,21 @@ def over_all_samples(evidence):
     return replace(evidence, links={"one sample left out": (small, np.asarray(large) / 2)})
 
 
-@marchenko_pastur_proof.figure
+@marchenko_pastur_proof.picture
 def errors_beside_bounds(pieces):
-    """Each step's error and its bound (dashed), means over matrices, and the rounding of the two identities."""
-    import altair as alt
-
-    sizes = np.asarray(pieces["steps"].along["size"])
-    rows = []
-    for name, pair in pieces["steps"].links.items():
-        for kind, values in zip(("error", "its bound"), pair, strict=True):
-            for size, value in zip(sizes, np.asarray(values).mean(1), strict=True):
-                rows.append({"N": int(size), "value": float(value), "step": name, "curve": kind})
+    """Each step's error (solid) and its bound (dashed), means over matrices, and the rounding of the two identities."""
+    sizes = pieces["steps"].along["size"]
+    steps = [
+        Line(f"{name}{kind}", sizes, np.asarray(values).mean(1), dashed=bool(kind))
+        for name, pair in pieces["steps"].links.items()
+        for kind, values in zip(("", ": its bound"), pair, strict=True)
+    ]
+    ends = {"limit": "Sₙ − S in the end", "quadratic forms": "quadratic form, mean over samples"}
+    steps += [Line(label, sizes, np.asarray(pieces[name].y).mean(1)) for name, label in ends.items()]
     gaps = abs(np.asarray(pieces["identities"].left) - np.asarray(pieces["identities"].right)).max((1, 3))
-    for name, column in (("trace identity", 0), ("Sherman–Morrison", 1)):
-        for size, value in zip(sizes, gaps[:, column], strict=True):
-            rows.append({"N": int(size), "value": max(float(value), 1e-17), "step": name, "curve": "error"})
-    for name in ("limit", "quadratic forms"):
-        for size, value in zip(sizes, np.asarray(pieces[name].y).mean(1), strict=True):
-            label = {"limit": "Sₙ − S in the end", "quadratic forms": "quadratic form, mean over samples"}[name]
-            rows.append({"N": int(size), "value": float(value), "step": label, "curve": "error"})
-    exact, steps = ("trace identity", "Sherman–Morrison"), list(dict.fromkeys(row["step"] for row in rows))
-    dashes = alt.Scale(domain=["error", "its bound"], range=[[1, 0], [4, 3]])
-
-    def panel(kept, height, title):
-        return (
-            alt.Chart(alt.Data(values=[row for row in rows if (row["step"] in exact) == kept]), height=height)
-            .mark_line(point=True)
-            .encode(
-                x=alt.X("N:Q", scale=alt.Scale(type="log", nice=False), title="dimension N"),
-                y=alt.Y("value:Q", scale=alt.Scale(type="log"), title=title),
-                color=alt.Color("step:N", title="step of the proof", scale=alt.Scale(domain=steps)),
-                strokeDash=alt.StrokeDash("curve:N", scale=dashes, legend=None),
-            )
-        )
-
-    return alt.vconcat(
-        panel(False, 300, "error of a step, and its bound (dashed)"), panel(True, 80, "error of the two identities")
-    )
+    exact = [
+        Line(name, sizes, np.maximum(gaps[:, column], 1e-17))
+        for column, name in enumerate(("trace identity", "Sherman–Morrison"))
+    ]
+    above = Curves(steps, x="dimension N", y="error of a step, and its bound", log="xy")
+    return Stack([above, Curves(exact, x="dimension N", y="error of the two identities", log="xy")])

@@ -37,11 +37,17 @@ class Judgement:
         return dataclasses.replace(self, verdict="inconclusive", reason=reason)
 
 
+@dataclass(frozen=True, eq=False)
 class Evidence:
-    """Labelled numbers that know how they are to be judged. Each kind is a frozen dataclass and a JAX pytree."""
+    """Labelled numbers that know how they are to be judged. Each kind is a frozen dataclass and a JAX pytree.
 
+    `aside` holds further arrays, or lists of words, by name. They are stored but not judged: pictures show them, and
+    controls that re-read the evidence may put them in the place of what was judged.
+    """
+
+    aside: dict[str, Any] = dataclasses.field(default_factory=dict, kw_only=True)
     kinds: ClassVar[dict[str, type["Evidence"]]] = {}
-    strength = ""
+    strength: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         Evidence.kinds[cls.__name__] = cls
@@ -71,7 +77,7 @@ class Evidence:
     def thinned(self) -> "Evidence":
         """What the store keeps for figures, where there is too much: every k-th row of what is longest.
 
-        The judgement is made on everything before anything is stored.
+        The judgement is made on everything before anything is stored. What lies aside is kept as it is.
         """
         longest = max((array.shape[0] for array in numbers(self).values() if array.ndim), default=0)
         every = -(-sum(array.size for array in numbers(self).values()) // 2**15)
@@ -81,7 +87,7 @@ class Evidence:
         def kept(leaf: Any) -> Any:
             return leaf[::every] if np.ndim(leaf) and len(leaf) == longest else leaf
 
-        return jax.tree.map(kept, self)
+        return dataclasses.replace(jax.tree.map(kept, dataclasses.replace(self, aside={})), aside=self.aside)
 
     def inconclusive(self, reason: str) -> Judgement:
         return Judgement("inconclusive", reason, self.strength)
@@ -109,9 +115,9 @@ def namespace(*arrays: Any):
 
 
 def numbers(evidence: Evidence) -> dict[str, np.ndarray]:
-    """The numeric arrays of a piece of evidence by name."""
+    """The numeric arrays of a piece of evidence by name, without those that lie aside."""
     found = {}
-    for path, leaf in jax.tree_util.tree_leaves_with_path(evidence):
+    for path, leaf in jax.tree_util.tree_leaves_with_path(dataclasses.replace(evidence, aside={})):
         array = np.asarray(leaf)
         if array.dtype.kind in "fiub":
             found[jax.tree_util.keystr(path).lstrip(".")] = array

@@ -1,0 +1,69 @@
+"""Pictures of claims as Vega-Lite specifications: one function a kind of picture, grouped by what they share."""
+
+from collections.abc import Callable
+from typing import Any
+
+from deeptheory.lab import pictures as kinds
+from deeptheory.report.drawings.canvas import Drawn, Spec
+from deeptheory.report.pictures.panels import curves, field, histogram, plane, surface
+from deeptheory.report.pictures.placed import graph, images, network
+from deeptheory.report.pictures.tables import heat_map, table
+
+__all__ = ["painted"]
+
+Painted = tuple[Spec, int]
+"""A specification, and how many numbers could not be drawn."""
+
+PAINTERS: dict[type, Callable[[Any], Painted]] = {
+    kinds.Curves: curves,
+    kinds.Plane: plane,
+    kinds.Histogram: histogram,
+    kinds.Field: field,
+    kinds.Surface: surface,
+    kinds.HeatMap: heat_map,
+    kinds.Graph: graph,
+    kinds.Network: network,
+    kinds.Images: images,
+    kinds.Table: table,
+}
+
+
+def painted(picture: kinds.Picture, caption: str) -> Drawn:
+    """A picture as a figure. What was not finite is left out, and the caption says so."""
+    spec, lost = _painted(picture)
+    if lost:
+        caption += f" {lost:,} value{' is' if lost == 1 else 's are'} not finite and left out."
+    rivals = sorted(_rivals(spec))
+    return Drawn({**spec, **({"usermeta": {"rivals": rivals}} if rivals else {})}, caption)
+
+
+def _painted(picture: kinds.Picture) -> Painted:
+    if isinstance(picture, kinds.Row | kinds.Stack):
+        parts = [_painted(each) for each in picture.pictures]
+        return composed("hconcat" if isinstance(picture, kinds.Row) else "vconcat", [spec for spec, _ in parts]), sum(
+            lost for _, lost in parts
+        )
+    if type(picture) not in PAINTERS:
+        raise TypeError(f"a picture is made of the kinds in deeptheory.lab.pictures, not of {type(picture).__name__}")
+    return PAINTERS[type(picture)](picture)
+
+
+def composed(way: str, specs: list[Spec]) -> Spec:
+    """Specifications beside or below each other, each with its own scales; what moves them stands at the top."""
+    return {
+        way: [{name: value for name, value in spec.items() if name != "params"} for spec in specs],
+        "resolve": {"scale": dict.fromkeys(("color", "strokeDash", "opacity", "x", "y"), "independent")},
+        "params": [param for spec in specs for param in spec.get("params", [])],
+    }
+
+
+def _rivals(spec: Spec) -> set[str]:
+    """The names of what is shown in layers of rivals."""
+    found = {record["name"] for record in spec.get("data", {}).get("values", ()) if is_rival(spec)}
+    for part in ("vconcat", "hconcat", "layer"):
+        found |= {name for each in spec.get(part, ()) for name in _rivals(each)}
+    return found
+
+
+def is_rival(layer: Spec) -> bool:
+    return layer.get("name", "").startswith("rival_")

@@ -1,0 +1,75 @@
+"""Level sets of a function on a grid, as paths."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from deeptheory.report.drawings.values import Rows, finite, rows
+
+__all__ = ["level_sets", "short"]
+
+Point = tuple[float, float]
+
+
+def level_sets(x: np.ndarray, y: np.ndarray, z: np.ndarray, levels: int | Sequence[float]) -> Rows:
+    """The points of all level sets, path by path: every cell is two triangles, which a level crosses once or never."""
+    heights = finite(z)
+    if heights.size == 0:
+        return []
+    chosen = np.quantile(heights, np.linspace(0, 1, levels + 2)[1:-1]) if isinstance(levels, int) else levels
+    paths = [path for level in chosen for path in joined(crossings(x, y, z, float(level)))]
+    found: Rows = []
+    for number, path in enumerate(paths):
+        found += rows(**{name: short(part) for name, part in zip("xy", np.transpose(path), strict=True)},
+                      place=np.arange(len(path)), path=number)  # fmt: skip
+    return found
+
+
+def short(values: np.ndarray) -> np.ndarray:
+    """Numbers to a ten-thousandth of the largest, which is as fine as a picture is."""
+    return np.round(values, 4 - int(np.floor(np.log10(finite(np.abs(values)).max(initial=1e-300)))))
+
+
+def crossings(x: np.ndarray, y: np.ndarray, z: np.ndarray, level: float) -> list[tuple[Point, Point]]:
+    """Where a level crosses the sides of the triangles of a grid."""
+    columns, rows_ = np.meshgrid(x, y)
+    corners = np.stack([columns, rows_, z - level], axis=-1)
+    a, b, c, d = corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]
+    triangles = np.concatenate([np.stack(each, axis=2).reshape(-1, 3, 3) for each in ((a, b, c), (a, c, d))])
+    above = triangles[..., 2] > 0
+    crossed = triangles[np.isfinite(triangles[..., 2]).all(1) & above.any(1) & ~above.all(1)]
+    segments = []
+    for triangle in crossed:
+        ends = []
+        for one, other in ((0, 1), (1, 2), (2, 0)):
+            first, last = triangle[one], triangle[other]
+            if (first[2] > 0) != (last[2] > 0):
+                # Both triangles at a side must find the same point, to the bit: its ends in one order.
+                first, last = sorted((first, last), key=tuple)
+                share = first[2] / (first[2] - last[2])
+                ends.append(tuple(float(each) for each in first[:2] + share * (last[:2] - first[:2])))
+        segments.append((ends[0], ends[1]))
+    return segments
+
+
+def joined(segments: Sequence[tuple[Point, Point]]) -> list[list[Point]]:
+    """Segments as the paths that they make end to end."""
+    at = defaultdict(set)
+    for place, segment in enumerate(segments):
+        for end in segment:
+            at[end].add(place)
+    left, paths = set(range(len(segments))), []
+    # Open paths are begun at an end; what is then left is closed.
+    starts = [end for end, those in at.items() if len(those) == 1] + [segment[0] for segment in segments]
+    for start in starts:
+        path, here = [start], start
+        while near := at[here] & left:
+            place = min(near)
+            left.discard(place)
+            one, other = segments[place]
+            here = other if here == one else one
+            path.append(here)
+        if len(path) > 1:
+            paths.append(path)
+    return paths

@@ -1,0 +1,221 @@
+"""Lines, dots and levels as layers, in colours that their names decide."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field as default
+from typing import Any
+
+import numpy as np
+
+from deeptheory.lab.pictures import Dots, Level, Line, Mark
+from deeptheory.report.drawings.canvas import (
+    INK,
+    OBSERVED,
+    PREDICTED,
+    RIVAL,
+    SERIES,
+    Spec,
+    by_word,
+    mark,
+    number,
+    tips,
+    word,
+)
+from deeptheory.report.drawings.values import Rows, finite, rows, thin
+
+__all__ = ["Ink", "Placed", "called", "marked"]
+
+DASHES = ([6, 4], [2, 3], [9, 3, 2, 3])
+POINTS = 160
+"""How many points a line may have."""
+
+
+def called(mark: Line | Dots) -> str:
+    """The name of a mark in the legend; a rival's says whose it is."""
+    return f"{mark.name}, {mark.rival}" if mark.rival else mark.name
+
+
+@dataclass(frozen=True)
+class Ink:
+    """Which colour and which dashes each name of a panel has."""
+
+    colours: dict[str, str]
+    dashes: dict[str, list[int]]
+    lines: bool
+    """Whether there are only lines: the legend then shows strokes."""
+
+    @staticmethod
+    def of(marks: Sequence[Mark], names: Sequence[str] = ()) -> "Ink":
+        """One lone line is a prediction and one lone set of dots an observation; the rest have colours of series."""
+        lines = {called(each): None for each in marks if isinstance(each, Line) and not each.rival and each.name}
+        dots = {called(each): None for each in marks if isinstance(each, Dots) and not each.rival and each.name}
+        dots = dict.fromkeys(names) | dots
+        rivals = {called(each): None for each in marks if isinstance(each, Line | Dots) and each.rival}
+        colours, free = {}, iter(SERIES * (1 + len(marks) // len(SERIES)))
+        alone = [name for name in lines if name not in dots], [name for name in dots if name not in lines]
+        paired = not set(lines) & set(dots)
+        for name in {**lines, **dots}:
+            if paired and alone[0] == [name]:
+                colours[name] = PREDICTED
+            elif paired and alone[1] == [name]:
+                colours[name] = OBSERVED
+            else:
+                colours[name] = next(free)
+        colours |= dict.fromkeys(rivals, RIVAL)
+        dashed = {called(each) for each in marks if isinstance(each, Line) and each.dashed}
+        dashes = {name: DASHES[0] if name in dashed else [1, 0] for name in colours}
+        dashes |= {name: DASHES[place % len(DASHES)] for place, name in enumerate(rivals)}
+        return Ink(colours, dashes, not dots)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.colours)
+
+    def colour(self, *, titled: bool) -> Spec:
+        made = by_word("name", self.colours, titled=titled)
+        return {**made, "legend": {**made.get("legend", {}), "symbolType": "stroke" if self.lines else "circle"}}
+
+    def strokes(self, style: Spec, records: Rows, encoding: Spec) -> list[Spec]:
+        """Layers of lines. Where the legend shows circles dashes must not be encoded: they would cut those too."""
+        style = {"clip": True, **style}
+        if not records:
+            return []
+        if self.lines and self.names:
+            scale = {"domain": self.names, "range": list(self.dashes.values())}
+            return [mark("line", style, records, **encoding, strokeDash=word("name", scale=scale, title=None))]
+        alike: dict[tuple[int, ...], Rows] = {}
+        for record in records:
+            alike.setdefault(tuple(self.dashes.get(record["name"], ())), []).append(record)
+        return [mark("line", {**style, "strokeDash": list(dash)}, some, **encoding) for dash, some in alike.items()]
+
+
+@dataclass
+class Placed:
+    """The records of a panel's marks, by how they are drawn."""
+
+    tooltips: list[Spec]
+    bands: Rows = default(default_factory=list)
+    lines: Rows = default(default_factory=list)
+    threads: Rows = default(default_factory=list)
+    rivals: Rows = default(default_factory=list)
+    ends: Rows = default(default_factory=list)
+    dots: Rows = default(default_factory=list)
+    rival_dots: Rows = default(default_factory=list)
+    levels: list[Level] = default(default_factory=list)
+    covers: tuple[list[float], list[float]] = default(default_factory=lambda: ([], []))
+
+    def layers(self, axes: Spec, ink: Ink) -> list[Spec]:
+        """The layers from the lowest to the one that is pointed at."""
+        x, y, colour = axes["x"], axes["y"], axes.get("color", {"value": OBSERVED})
+        plain = {"x": x, "y": y, "color": colour}
+        way = {"detail": word("part"), "order": number("place")}
+        made = []
+        if self.bands:
+            low = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour, "detail": word("part")}
+            made.append(mark("area", {"opacity": 0.2, "clip": True}, self.bands, **low))
+        made += ink.strokes({"strokeWidth": 0.8, "opacity": 0.65}, self.threads, plain | way)
+        made += ink.strokes({"strokeWidth": 2.2}, self.lines, plain | way)
+        made += [rival(layer) for layer in ink.strokes({"strokeWidth": 2}, self.rivals, plain | way)]
+        made += [layer for level in self.levels for layer in levelled(level, x, y)]
+        if self.ends:
+            turned = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
+            head = {"shape": "triangle", "size": 60, "filled": True, "opacity": 1, "clip": True}
+            made.append(mark("point", head, self.ends, **plain, **turned))
+        hidden = {"size": 90, "opacity": 0, "filled": True, "clip": True}
+        for records, wrap in ((self.rivals, rival), (self.lines, lambda layer: layer)):
+            if pointed := [{name: each[name] for name in ("x", "y", "name")} for each in records[:: POINTS // 40]]:
+                made.append(wrap(mark("point", hidden, pointed, x=x, y=y, tooltip=self.tooltips)))
+        for records, wrap in ((self.rival_dots, rival), (self.dots, lambda layer: layer)):
+            bars = [each for each in records if "low" in each]
+            if bars:
+                ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}
+                made.append(wrap(mark("rule", {"strokeWidth": 1.6, "clip": True}, bars, **ends)))
+            if records:
+                few = {"size": 52 if len(records) < 200 else 16, "filled": True, "opacity": 1, "clip": True}
+                made.append(wrap(mark("point", few, records, **plain, tooltip=self.tooltips)))
+        # The last layer carries the view that is dragged: never one that a switch takes away.
+        if not made or made[-1].get("name"):
+            made.append(mark("point", hidden, [], x=x, y=y))
+        return made
+
+
+def marked(marks: Sequence[Mark], ink: Ink, *, log: str, axes: tuple[str, str]) -> tuple[Placed, int]:
+    """The records of these marks, and how many points were not finite."""
+    placed, lost = Placed(tips({"name:N": "what", "x": axes[0] or "x", "y": axes[1] or "y"})), 0
+    for place, each in enumerate(marks):
+        if isinstance(each, Level):
+            placed.levels.append(each)
+            for covered, value in zip(placed.covers, (each.x, each.y), strict=True):
+                covered += [] if value is None else [float(value)]
+            continue
+        x, y = np.broadcast_arrays(*(np.ravel(np.asarray(part, float)) for part in (each.x, each.y)))
+        x, y = (np.where(part > 0, part, np.nan) if name in log else part for name, part in (("x", x), ("y", y)))
+        placed.covers[0].extend(finite(x))
+        placed.covers[1].extend(finite(y))
+        if isinstance(each, Line):
+            lay(placed, each, place, x, y, log)
+        else:
+            lost += dot(placed, each, x, y, log)
+    return placed, lost
+
+
+def lay(placed: Placed, line: Line, place: int, x: np.ndarray, y: np.ndarray, log: str) -> None:
+    """Add a line in the parts between what is not finite."""
+    kept = thin(len(x), y, keep=POINTS)
+    broken = np.cumsum(~(np.isfinite(x) & np.isfinite(y)))
+    common = dict(name=called(line), place=np.arange(len(x)), part=[f"{place} {each}" for each in broken])
+    records = rows(**{name: np.asarray(column)[kept] if np.ndim(column) else column
+                      for name, column in dict(x=x, y=y, **common).items()})  # fmt: skip
+    (placed.rivals if line.rival else placed.threads if line.thin else placed.lines).extend(records)
+    if line.low is not None and line.high is not None:
+        low, high = (np.broadcast_to(np.ravel(np.asarray(end, float)), x.shape) for end in (line.low, line.high))
+        low = np.where(low > 0, low, np.nan) if "y" in log else low
+        placed.covers[1].extend([*finite(low), *finite(high)])
+        placed.bands.extend(rows(x=x, low=low, high=high, **common))
+    if line.arrow and len(records) > 1:
+        end, before = records[-1], records[-2]
+        turned = np.degrees(np.arctan2(end["x"] - before["x"], end["y"] - before["y"]))
+        placed.ends.append({"x": end["x"], "y": end["y"], "angle": float(turned), "name": end["name"]})
+
+
+def dot(placed: Placed, dots: Dots, x: np.ndarray, y: np.ndarray, log: str) -> int:
+    """Add dots; returns how many are not finite."""
+    columns: dict[str, Any] = dict(x=x, y=y, name=called(dots))
+    if dots.error is not None:
+        error = np.broadcast_to(np.ravel(np.asarray(dots.error, float)), x.shape)
+        error = np.where(np.isfinite(error), error, 0.0)
+        low = y - error
+        columns |= dict(low=np.where(low > 0, low, y) if "y" in log else low, high=y + error)
+        placed.covers[1].extend([*finite(columns["low"]), *finite(columns["high"])])
+    if dots.words is not None:
+        columns["words"] = np.asarray(dots.words)
+        placed.tooltips = [word("words", title="which"), *(tip for tip in placed.tooltips if tip["field"] != "words")]
+    records = rows(**columns)
+    (placed.rival_dots if dots.rival else placed.dots).extend(records)
+    return len(x) - len(records)
+
+
+def levelled(level: Level, x: Spec, y: Spec) -> list[Spec]:
+    """A line over the whole panel with its words."""
+    across, value = ("x", level.x) if level.x is not None else ("y", level.y)
+    here = {"x": x, "y": y}[across]
+    colour = RIVAL if level.rival else INK
+    style = {"color": colour, "strokeDash": [4, 3], "strokeWidth": 1.4, "clip": True}
+    said = ", ".join(part for part in (level.says, level.rival) if part)
+    text: Spec = {"color": colour, "fontSize": 12, "limit": 300}
+    if across == "x":
+        text |= {"align": "left", "dx": 5, "baseline": "top", "dy": 2}
+        there: Spec = {"x": here, "y": {"value": 0}}
+    else:
+        text |= {"align": "right", "dx": -4, "baseline": "bottom", "dy": -4}
+        there = {"y": here, "x": {"value": "width"}}
+    records = rows(**{across: float(value or 0.0)}, name=said)
+    made = [mark("rule", style, records, **{across: here}), mark("text", text, records, **there, text=word("name"))]
+    return [rival(layer) for layer in made] if level.rival else made
+
+
+def rival(layer: Spec) -> Spec:
+    """Name a layer so that a switch finds it."""
+    return {**layer, "name": f"rival_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}

@@ -1,0 +1,148 @@
+"""Pictures without axes: graphs, networks, rows of images."""
+
+import base64
+import struct
+import zlib
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from deeptheory.lab.pictures import Graph, Images, Network
+from deeptheory.report.drawings.canvas import (
+    BAND,
+    INK,
+    OBSERVED,
+    PREDICTED,
+    SERIES,
+    Spec,
+    by_word,
+    mark,
+    number,
+    panel,
+    word,
+)
+from deeptheory.report.drawings.values import rows
+
+SIDE = 300
+MOST = 12
+"""How many nodes a layer shows; of wider ones the first."""
+
+
+def graph(picture: Graph) -> tuple[Spec, int]:
+    x, y = np.asarray(picture.places, float).T
+    kinds = list(picture.kinds) or [""] * len(x)
+    between = list(picture.edge_kinds) or [""] * len(picture.edges)
+    # The most frequent kind of edge recedes.
+    edges = dict(zip((kind for kind, _ in Counter(between).most_common()), (BAND, PREDICTED, OBSERVED), strict=False))
+    colours = edges | dict(zip(dict.fromkeys(kinds), SERIES, strict=False))
+    start, end = (np.asarray([edge[side] for edge in picture.edges], int) for side in (0, 1))
+    lines = rows(x=x[start], y=y[start], x2=x[end], y2=y[end], name=between)
+    dots = rows(x=x, y=y, name=kinds, label=list(picture.labels) or [str(1 + place) for place in range(len(x))])
+    places = plain(x, y)
+    shown: Any = by_word("name", colours, legend=any(colours))
+    told = [word("label", title="node"), *([word("name", title="kind")] if any(kinds) else [])]
+    layers = [
+        mark("rule", {"strokeWidth": 3}, lines, **places, x2={"field": "x2"}, y2={"field": "y2"}, color=shown),
+        mark("point", {"size": 420, "filled": True, "opacity": 1}, dots, **places, color=shown, tooltip=told),
+    ]
+    if picture.labels:
+        layers.append(mark("text", {"color": "white", "fontWeight": 600}, dots, **places, text=word("label")))
+    return titled(panel([], *layers, height=240, movable=False) | {"width": SIDE}, picture.title), len(x) - len(dots)
+
+
+def network(picture: Network) -> tuple[Spec, int]:
+    weights = [np.asarray(each, float) for each in picture.weights]
+    sizes = [weights[0].shape[1], *(each.shape[0] for each in weights)]
+    names = list(picture.names) or ["inputs", *(f"layer {place}" for place in range(1, len(weights))), "outputs"]
+    heights = [np.linspace(0, 1, min(size, MOST) + 2)[1:-1][::-1] for size in sizes]
+    largest = max(float(np.nanmax(np.abs(each), initial=0)) for each in weights) or 1.0
+    lines, lost = [], 0
+    for place, each in enumerate(weights):
+        out, into = np.indices(each[:MOST, :MOST].shape).reshape(2, -1)
+        strength = each[out, into]
+        lost += int(np.sum(~np.isfinite(each)))
+        sign = np.where(strength < 0, "negative", "positive")
+        ends = dict(x=place, y=heights[place][into], x2=place + 1, y2=heights[place + 1][out])
+        lines += rows(**ends, weight=strength, size=np.abs(strength) / largest, name=sign)
+    dots = [
+        {"x": place, "y": float(height), "label": f"{names[place]}, node {i + 1} of {sizes[place]}"}
+        for place, layer in enumerate(heights)
+        for i, height in enumerate(layer)
+    ]
+    said = [
+        {"x": place, "y": 1.02, "label": name if sizes[place] <= MOST else f"{name}: {MOST} of {sizes[place]}"}
+        for place, name in enumerate(names)
+    ]
+    places = plain(np.asarray([-0.2, len(sizes) - 0.8]), np.asarray([0.0, 1.1]))
+    colour = by_word("name", {"positive": OBSERVED, "negative": PREDICTED})
+    wide = number("size", scale={"domain": [0, 1], "range": [0.2, 4]}, legend=None)
+    told = [number("weight", title="weight", format=".4~g")]
+    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}, "color": colour, "strokeWidth": wide, "tooltip": told}
+    layers = [
+        mark("rule", {"opacity": 0.75}, lines, **places, **ends),
+        mark("text", {"baseline": "bottom"}, said, **places, text=word("label")),
+        mark("point", {"size": 150, "filled": True, "opacity": 1, "color": INK}, dots, **places,
+             tooltip=[word("label", title="node")]),
+    ]  # fmt: skip
+    return titled(panel([], *layers, height=280, movable=False), picture.title), lost
+
+
+def images(picture: Images) -> tuple[Spec, int]:
+    grey = np.asarray(picture.images, float)
+    labels = list(picture.labels) or [""] * len(grey)
+    low, high = np.nanmin(grey, initial=np.inf), np.nanmax(grey, initial=-np.inf)
+    levels = np.nan_to_num((grey - low) / (high - low) if high > low else 0 * grey)
+    across = max(1, min(len(grey), 5 if len(grey) > 6 else len(grey)))
+    records = [
+        {"url": png(level), "column": place % across, "row": place // across, "label": label, "which": f"image {place}"}
+        for place, (level, label) in enumerate(zip(levels, labels, strict=True))
+    ]
+    down = -(-len(grey) // across)
+    grid = {
+        "x": unlabelled("column", [-0.5, across - 0.5]),
+        "y": unlabelled("row", [down - 0.42, -0.5]),
+    }
+    side = min(96, 560 // across)
+    layers = [
+        mark("image", {"width": side - 8, "height": side - 8}, records, **grid, url=word("url")),
+        mark("text", {"dy": side / 2 + 4}, records, **grid, text=word("label"), tooltip=[word("label", title="image")]),
+    ]
+    size = {"width": (side + 10) * across}
+    spec = panel([], *layers, height=(side + 24) * down, movable=False) | size
+    return titled(spec, picture.title), int(np.sum(~np.isfinite(grey)))
+
+
+def png(levels: np.ndarray) -> str:
+    """Grey levels in [0, 1] as an address that holds the image, in pixels large enough to stay sharp."""
+    times = max(1, 84 // max(levels.shape))
+    pixels = np.kron(np.round(255 * levels).astype(np.uint8), np.ones((times, times), np.uint8))
+    height, width = pixels.shape
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels], axis=1).tobytes()
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    made = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + made).decode()
+
+
+def plain(x: np.ndarray, y: np.ndarray) -> Spec:
+    """Positions without axes, with room for what is drawn at the ends."""
+
+    def placed(field: str, values: np.ndarray) -> Spec:
+        low, high = np.nanmin(values), np.nanmax(values)
+        room = 0.12 * (high - low) or 1.0
+        domain = [float(low - room), float(high + room)]
+        return unlabelled(field, domain)
+
+    return {"x": placed("x", x), "y": placed("y", y)}
+
+
+def unlabelled(field: str, domain: list[float]) -> Spec:
+    return {**number(field, scale={"domain": domain, "nice": False, "zero": False}), "axis": None}
+
+
+def titled(spec: Spec, title: str) -> Spec:
+    return {**spec, "title": title} if title else spec
