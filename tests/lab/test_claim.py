@@ -8,14 +8,13 @@ import lab_example as example
 import numpy as np
 import pytest
 from annotated_types import Interval, MinLen
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim
 from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter, control_named
 from deeptheory.lab.run import execute
-from deeptheory.randomness import generator
 
 
 def test_a_true_claim_holds_and_its_controls_fall():

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from deeptheory import kernels
+from deeptheory.foundations.randomness import generator
 from deeptheory.neural_tangents import stax
-from deeptheory.randomness import generator
 
 pytestmark = pytest.mark.slow
 

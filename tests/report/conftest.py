@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import deeptheory.books as books
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import (
     Bounded,
     Chain,
@@ -32,7 +33,6 @@ from deeptheory.lab import (
 )
 from deeptheory.lab.catalogue import Catalogue, Entry
 from deeptheory.lab.ledger import Ledger, recorded, statuses
-from deeptheory.randomness import generator
 from deeptheory.report import write
 
 GAMMAS = np.asarray([0.1, 0.3, 0.5, 0.8])

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Num, UInt32
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
 
 Tokens = Float[Array | np.ndarray, "n d"]
 Scalar = float | int | Num[Array | np.ndarray, ""]

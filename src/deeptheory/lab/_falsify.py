@@ -9,13 +9,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab._claim import Claim
 from deeptheory.lab.evidence import RESOLUTION, Counterexample
 from deeptheory.lab.parameters import SEED, Parameter
 from deeptheory.lab.run import key_of, named
 from deeptheory.lab.search import Landscape, evolve, landscape
 from deeptheory.lab.spaces import Space, values
-from deeptheory.randomness import generator
 
 __all__ = ["Falsification", "falsify"]
 

@@ -10,8 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import Entry, load
-from deeptheory.lab.parameters import SEED, control_named
-from deeptheory.lab.parameters import settings as resolve
+from deeptheory.lab.parameters import SEED, control_named, settings as resolve
 from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, home, run_key
 from deeptheory.lab.workers import Workers

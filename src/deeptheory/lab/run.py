@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
 from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, encode
 from deeptheory.lab.evidence.asymptotic import Rate
@@ -20,7 +21,6 @@ from deeptheory.lab.outcome import ControlResult, Run
 from deeptheory.lab.parameters import SEED, control_named, written
 from deeptheory.lab.platform import here as platform
 from deeptheory.lab.search import landscape, surveyed
-from deeptheory.randomness import generator
 
 __all__ = ["execute", "key_of"]
 

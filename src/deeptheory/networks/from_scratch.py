@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Key
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
 
 Points = Float[np.ndarray, "*ensemble n d"]
 Labels = Float[np.ndarray, "*ensemble n"]

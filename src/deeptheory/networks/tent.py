@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, Shaped
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.networks.pieces import (
     Layer,
     PiecewiseAffine,
@@ -18,7 +19,6 @@ from deeptheory.networks.pieces import (
     network_function,
     shallow_layers,
 )
-from deeptheory.randomness import generator
 
 
 def sawtooth(iterates: int, x: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:

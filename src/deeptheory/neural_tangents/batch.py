@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.kernels.layer import whole
-from deeptheory.kernels.limit import Kernel, checked_inputs
-from deeptheory.kernels.tiles import place_tile, tile_corners
+from deeptheory.kernels.layers.layer import whole
+from deeptheory.kernels.limits.recursion import Kernel, checked_inputs
+from deeptheory.kernels.regression.tiles import place_tile, tile_corners
 from deeptheory.neural_tangents.requests import is_array, on_device
 
 ROWS, COLUMNS = "cov1", "cov2"

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.kernels.function_space import FunctionPath, function_flow
-from deeptheory.kernels.tangents import Axes
+from deeptheory.kernels.finite.function_space import FunctionPath, function_flow
+from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.neural_tangents.shapes import Layout, matrix
 
 DOUBLINGS = 40

@@ -5,8 +5,8 @@ from typing import Any
 
 import jax
 
-from deeptheory.kernels.layer import whole
-from deeptheory.kernels.tangents import Axes
+from deeptheory.kernels.finite.tangents import Axes
+from deeptheory.kernels.layers.layer import whole
 from deeptheory.neural_tangents.batch import batch
 from deeptheory.neural_tangents.empirical import NtkImplementation, empirical_kernel_fn
 from deeptheory.neural_tangents.requests import Get

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from deeptheory import kernels
-from deeptheory.kernels.convolution import Conv as _Conv
-from deeptheory.kernels.layer import Scalar
+from deeptheory.kernels.layers.convolution import Conv as _Conv
+from deeptheory.kernels.layers.layer import Scalar
 from deeptheory.neural_tangents.triples import Triple, layer_of, only_default, triple
 
 __all__ = [

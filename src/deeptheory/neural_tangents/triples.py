@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from deeptheory.kernels.layer import Layer
-from deeptheory.kernels.limit import FIELDS, Kernel, continued_kernel, limit_kernel
+from deeptheory.kernels.layers.layer import Layer
+from deeptheory.kernels.limits.recursion import FIELDS, Kernel, continued_kernel, limit_kernel
 from deeptheory.neural_tangents.requests import answered, asked
 
 

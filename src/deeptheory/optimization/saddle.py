@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.optimization.gradient_descent import Method
-from deeptheory.randomness import generator
 
 __all__ = [
     "PerturbedState",

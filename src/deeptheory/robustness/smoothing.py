@@ -12,8 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from scipy.special import betaincinv, ndtr, ndtri
 from scipy.stats import binom
 
-from deeptheory.randomness import generator
-from deeptheory.ranges import inside, positive
+from deeptheory.foundations.guards import inside, positive
+from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "Certificate",

@@ -13,9 +13,9 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.special import entr, rel_entr
 from scipy.stats import binom
 
-from deeptheory.generalization.concentration import log_binomial_coefficient
-from deeptheory.randomness import generator
-from deeptheory.ranges import inside
+from deeptheory.foundations.concentration import log_binomial_coefficient
+from deeptheory.foundations.guards import inside
+from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "change_of_measure_concentration",

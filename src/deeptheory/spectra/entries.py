@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Array, Key, UInt32
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
 
 __all__ = ["ENTRY_LAWS", "draw_entries", "entry_moment", "expected_spectral_moment"]
 

@@ -9,7 +9,7 @@ import pytest
 from deeptheory.generalization.league.door import repeated_inputs
 from deeptheory.generalization.league.network import found_layers, given_layers, stored_bits
 from deeptheory.generalization.league.ranking import rank_bounds
-from deeptheory.generalization.norms import absorbed_biases, margins
+from deeptheory.generalization.networks.norms import absorbed_biases, margins
 
 DRAW = np.random.default_rng(0)
 X, HELD = (DRAW.standard_normal((60, 4)).astype(np.float32) for _ in range(2))

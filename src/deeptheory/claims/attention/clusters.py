@@ -18,9 +18,9 @@ from deeptheory.attention.clusters import (
     token_velocity,
 )
 from deeptheory.attention.equiangular import equiangular_overlap, equiangular_tokens, equiangular_velocity
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
-from deeptheory.randomness import generator
 
 InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
 

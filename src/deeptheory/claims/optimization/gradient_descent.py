@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, assume, claim, rounding
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
@@ -28,13 +29,7 @@ from deeptheory.optimization.gradient_descent import (
     worst_convex_gap,
     worst_stationarity,
 )
-from deeptheory.optimization.landscapes import (
-    CosineSum,
-    PiecewiseQuadratic,
-    Quadratic,
-    TanhNetworkLoss,
-)
-from deeptheory.randomness import generator
+from deeptheory.optimization.landscapes import CosineSum, PiecewiseQuadratic, Quadratic, TanhNetworkLoss
 
 PIECES = 10
 Steps = Annotated[int, Interval(ge=1, le=200)]

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
 from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
@@ -21,7 +22,6 @@ from deeptheory.optimization.saddle import (
     perturbed_gradient_descent,
     uniform_ball,
 )
-from deeptheory.randomness import generator
 
 PIECES = 10
 

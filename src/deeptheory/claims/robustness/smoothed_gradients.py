@@ -5,8 +5,8 @@ from dataclasses import replace
 import jax
 import numpy as np
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Inequality, Law, Rate, Trials, claim
-from deeptheory.randomness import generator
 from deeptheory.robustness.smoothing import gaussian_draws, gaussian_grid, smoothed_value_and_gradient
 
 DIMENSIONS = (1, 10, 100)

@@ -8,8 +8,8 @@ import numpy as np
 from annotated_types import Interval
 from scipy.special import ndtr, ndtri
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Reals, Share, Trend, Trials, claim
-from deeptheory.randomness import generator
 from deeptheory.robustness.gaussian_ball import ball_marginal_cdf
 from deeptheory.robustness.noise_training import certified_accuracy, fit_on_noisy_copies, two_moons
 from deeptheory.robustness.smoothing import (

@@ -7,8 +7,8 @@ from typing import Literal
 import jax
 import numpy as np
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim, parts
-from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.free_convolution import (
     free_additive_moments,

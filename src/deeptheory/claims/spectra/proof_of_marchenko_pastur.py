@@ -8,9 +8,9 @@ import jax
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
 from deeptheory.lab.pictures import Curves, Line, Stack
-from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
 from deeptheory.spectra.resolvent import (

@@ -8,18 +8,18 @@ import numpy as np
 import scipy.linalg
 from annotated_types import Interval
 
-from deeptheory.generalization.ridgeless import conditional_bias_variance
-from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Positive, Rate, Share, Sizes, Trials, claim
-from deeptheory.randomness import generator
-from deeptheory.spectra.edges import smallest_eigenvalue_scaling, tracy_widom_cdf
-from deeptheory.spectra.entries import draw_entries
-from deeptheory.spectra.filters import (
+from deeptheory.foundations.filters import (
     gradient_descent_filter,
     pseudo_inverse,
     pseudo_inverse_filter,
     ridge_filter,
     spectral_operator,
 )
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.interpolation.ridgeless import conditional_bias_variance
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Positive, Rate, Share, Sizes, Trials, claim
+from deeptheory.spectra.edges import smallest_eigenvalue_scaling, tracy_widom_cdf
+from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_pdf
 from deeptheory.spectra.ridge_path import (
     bilinear_resolvent,

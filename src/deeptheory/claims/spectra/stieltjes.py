@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim, parts
-from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import (
     marchenko_pastur_atom,

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from deeptheory.generalization.compression import rounded, rounded_bits
-from deeptheory.generalization.description_length import occam_risk
 from deeptheory.generalization.league.network import AT_ONCE, Network, changed_bits
 from deeptheory.generalization.league.table import Entry
-from deeptheory.generalization.pac_bayes import pac_bayes_kl
+from deeptheory.generalization.networks.compression import rounded, rounded_bits
+from deeptheory.generalization.pac_bayes.bounds import pac_bayes_kl
+from deeptheory.generalization.pac_bayes.description_length import occam_risk
 
 __all__ = ["Shorter", "compressed_row", "described"]
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.generalization.all_layer_margin import all_layer_margin_bound, least_all_layer_margins
 from deeptheory.generalization.league.network import ModelLayers
 from deeptheory.generalization.league.table import Entry
-from deeptheory.generalization.norm_bounds import (
+from deeptheory.generalization.networks.all_layer_margin import all_layer_margin_bound, least_all_layer_margins
+from deeptheory.generalization.networks.norm_bounds import (
     deciding,
     frobenius_product_bound,
     handbook_spectral_bound,
@@ -17,7 +17,7 @@ from deeptheory.generalization.norm_bounds import (
     spectrally_normalized_bound,
     stable_rank_bound,
 )
-from deeptheory.generalization.norms import absorbed_biases, margin_loss, margins, row_group_norm
+from deeptheory.generalization.networks.norms import absorbed_biases, margin_loss, margins, row_group_norm
 
 __all__ = ["margin_rows"]
 

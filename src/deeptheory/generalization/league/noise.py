@@ -10,11 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from deeptheory.generalization.comparison_bounds import catoni_bound, comparison_bound, kl_comparison
+from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.league.network import ModelLayers, Network, changed_bits
 from deeptheory.generalization.league.table import Entry
-from deeptheory.generalization.pac_bayes import langford_seeger_budget, maurer_budget, mcallester_bound, pac_bayes_kl
-from deeptheory.randomness import generator
+from deeptheory.generalization.pac_bayes.bounds import (
+    langford_seeger_budget,
+    maurer_budget,
+    mcallester_bound,
+    pac_bayes_kl,
+)
+from deeptheory.generalization.pac_bayes.comparison_bounds import catoni_bound, comparison_bound, kl_comparison
 
 __all__ = ["noise_row"]
 

@@ -4,16 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.lab.evidence.base import (
-    EPSILON,
-    RESOLUTION,
-    Evidence,
-    Judgement,
-    coordinates,
-    kind,
-    namespace,
-    static,
-)
+from deeptheory.lab.evidence.base import EPSILON, RESOLUTION, Evidence, Judgement, coordinates, kind, namespace, static
 from deeptheory.lab.evidence.saying import apart, counted, every, percent
 
 __all__ = ["NEVER", "Chain", "Counterexample", "Exact", "Identity", "Inequality", "Printed"]

@@ -1,0 +1,10 @@
+"""Foundations: what several rooms share. They know no room.
+
+- `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
+  are held against.
+- `filters`: estimators that act on the singular values of a design: filters, and the matrices they make.
+- `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the
+  range.
+- `randomness`: random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any
+  size.
+"""
