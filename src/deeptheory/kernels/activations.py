@@ -132,7 +132,6 @@ class Sign(Activation):
         covariance = (surplus - deficit) / 2
         return block.replace(covariance=covariance, tangent=tangent, deficit=deficit, surplus=surplus, gaussian=False)
 
-
     def approach(self, gap, left, right):
         return gap  # it grows: 2θ/π ≥ 1 − cos θ up to a right angle
 
@@ -319,7 +318,6 @@ class RectifiedMonomial(Activation):
             tangent=tangent,
             gaussian=False,
         )
-
 
     def approach(self, gap, left, right):
         if self.degree == 1:
