@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deeptheory import kernels as k
+from deeptheory.kernels import dense
 
 pytestmark = pytest.mark.slow
 WIDTH, DRAWS = 64, 128
@@ -19,7 +20,7 @@ ACTIVATIONS = (
     k.Gaussian(), k.Exp(0.6, 0.5), k.Polynomial((0.3, 1.0, 0.2)), k.RectifiedMonomial(0), k.RectifiedMonomial(1),
     k.RectifiedMonomial(2),
 )  # fmt: skip
-AFFINE = (k.Dense, k.Conv, k.Conv, k.ConvLocal, k.ConvTranspose)
+CONVOLUTIONS = (k.Conv, k.Conv, k.ConvLocal, k.ConvTranspose)
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 
 
@@ -33,13 +34,14 @@ def windowed(rng, positions):
     return extents, tuple(int(s) for s in rng.integers(1, 3, len(positions)))
 
 
-def affine(rng, positions, kinds=AFFINE, same=False):
+def affine(rng, positions, kinds=CONVOLUTIONS, same=False):
     """Return a layer with weights and the positions after it."""
     scales = float(rng.uniform(0.7, 1.6)), None if rng.random() < 0.5 else float(rng.uniform(0.1, 0.8))
-    kind = chosen(rng, kinds) if positions else k.Dense
-    if kind is not k.Dense:
+    if positions and rng.random() < 0.8:
         window, strides = windowed(rng, positions)
-        layer = kind(WIDTH, window, None if same else strides, "SAME" if same else chosen(rng, PADDINGS), *scales)
+        layer = chosen(rng, kinds)(
+            WIDTH, window, None if same else strides, "SAME" if same else chosen(rng, PADDINGS), *scales
+        )
         if max(layer.extents(positions)) <= 5:
             return layer, layer.extents(positions)
     return k.Dense(WIDTH, *scales), positions
@@ -56,7 +58,7 @@ def drawn(seed):
         if rng.random() < 0.2:
             layers.append(k.LayerNorm())
         if rng.random() < 0.25:
-            branch = k.serial(chosen(rng, ACTIVATIONS), affine(rng, positions, (k.Dense, k.Conv), same=True)[0])
+            branch = k.serial(chosen(rng, ACTIVATIONS), affine(rng, positions, (k.Conv,), same=True)[0])
             layers += [k.FanOut(2), k.parallel(branch, k.Identity()), k.FanInSum()]
         layers.append(chosen(rng, ACTIVATIONS))
         if positions and rng.random() < 0.35:
@@ -103,7 +105,7 @@ def test_the_mean_over_finite_networks(seed, monkeypatch):
     layers, x, y = drawn(seed)
     inputs = np.concatenate([x, y]).astype(np.float32)
     rng = np.random.default_rng(1000 + seed)
-    monkeypatch.setattr(k.dense, "normal", lambda _, shape: rng.standard_normal((DRAWS, *shape), dtype=np.float32))
+    monkeypatch.setattr(dense, "normal", lambda _, shape: rng.standard_normal((DRAWS, *shape), dtype=np.float32))
     body, whole = k.serial(*layers), k.serial(*layers, k.Dense(1))
 
     def one(draw):

@@ -10,7 +10,7 @@ VECTORS = np.random.default_rng(0).standard_normal((3, 5))
 IMAGES = np.random.default_rng(1).standard_normal((3, 4, 2))
 
 
-def deep(*middle, bias=0.3):
+def deep(*middle, bias: float | None = 0.3):
     return k.serial(k.Dense(1, 1.2, bias), *middle, k.Dense(1, 1.1, bias), k.Relu(), k.Dense(1, 1.0, bias))
 
 

@@ -112,7 +112,8 @@ def _accumulate(step, like: Array, *nodes) -> tuple[Array, Array]:
     nodes = tuple(jnp.asarray(each, like.dtype) for each in nodes)
     start = (jnp.zeros_like(like), jnp.zeros_like(like))
 
-    def advance(total: tuple[Array, Array], node: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
-        return tuple(each.astype(like.dtype) for each in step(total, node)), None
+    def advance(total: tuple[Array, Array], node: tuple[Array, ...]) -> tuple[tuple[Array, Array], None]:
+        mean, slope = (each.astype(like.dtype) for each in step(total, node))
+        return (mean, slope), None
 
     return jax.lax.scan(advance, start, nodes)[0]
