@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from deeptheory.foundations.binomial import clopper_pearson_upper
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, pac_bayes_kl
 from deeptheory.generalization.pac_bayes.gaussian_posteriors import (
     GaussianNetwork,
@@ -35,7 +36,6 @@ from deeptheory.generalization.pac_bayes.gaussian_posteriors import (
     softmax_error,
     train_posterior,
 )
-from deeptheory.robustness.smoothing import clopper_pearson_upper
 
 DELTA, SAMPLING, PASSES = 0.025, 0.01, 40
 TRIED = 64

@@ -8,14 +8,13 @@ from deeptheory.dynamics.information_exponent import (
     critical_ratio,
     descent_time,
     escape_rate,
-    hermite_coefficients,
-    hermite_link,
     information_exponent,
     mixture_series,
     overlap_velocity,
     principal_component_series,
     teacher_student_series,
 )
+from deeptheory.foundations.hermite import hermite_coefficients, hermite_link
 
 
 def normal_mean(function):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deeptheory.dynamics.information_exponent import descent_time, hermite_link
+from deeptheory.dynamics.information_exponent import descent_time
 from deeptheory.dynamics.spherical_sgd import (
     mean_hitting_time,
     overlap_chain,
@@ -13,6 +13,7 @@ from deeptheory.dynamics.spherical_sgd import (
     spherical_step,
     upper_half_overlap,
 )
+from deeptheory.foundations.hermite import hermite_link
 from deeptheory.foundations.randomness import generator
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,6 @@ The overlap m = ⟨x, v⟩ of a unit vector with the hidden direction decides th
 equator φ is flat to the order of its first Taylor coefficient, and that order sets the number of samples.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
 from math import factorial, sqrt
 
 import jax
@@ -13,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.hermite import Link, gaussian_panels, hermite_coefficients
+
 __all__ = [
     "critical_ratio",
     "descent_time",
     "escape_rate",
-    "hermite_coefficients",
-    "hermite_link",
     "information_exponent",
     "mixture_series",
     "overlap_velocity",
@@ -26,44 +24,6 @@ __all__ = [
     "squared_loss_slope",
     "teacher_student_series",
 ]
-
-Link = Callable[[Array], Array]
-
-
-@lru_cache
-def hermite_link(degree: int) -> Link:
-    """Return the Hermite polynomial of this degree, normalised to E h(z)² = 1, as a function JAX can differentiate."""
-    if degree < 0:
-        raise ValueError(f"degree must be at least 0, got {degree}")
-    coefficients = np.polynomial.hermite_e.herme2poly([0.0] * degree + [1.0]) / sqrt(factorial(degree))
-
-    def link(x: Array) -> Array:
-        value = jnp.zeros_like(x)
-        for coefficient in reversed(coefficients.tolist()):
-            value = value * x + coefficient
-        return value
-
-    return link
-
-
-@lru_cache
-def _gaussian_panels(reach: float = 12.0, nodes: int = 256) -> tuple[np.ndarray, np.ndarray]:
-    # Two Gauss–Legendre panels that meet at 0, where activations have their kinks; Gauss–Hermite would need thousands.
-    x, w = np.polynomial.legendre.leggauss(nodes)
-    x, w = (x + 1) * reach / 2, w * reach / 2
-    points = np.concatenate([-x[::-1], x])
-    return points, np.concatenate([w[::-1], w]) * np.exp(-(points**2) / 2) / np.sqrt(2 * np.pi)
-
-
-def hermite_coefficients(link: Link, degree: int) -> Float[np.ndarray, " powers"]:
-    """Return u_k = E f(z) h_k(z) for k = 0…degree, z standard normal and h_k the normalised Hermite polynomials.
-
-    Exact to rounding for smooth functions and for kinks at the origin. Reference: jagannath Sec. 11.2.3.
-    """
-    points, weights = _gaussian_panels()
-    values = np.broadcast_to(np.asarray(link(jnp.asarray(points))), points.shape)
-    basis = np.polynomial.hermite_e.hermevander(points, degree) / [sqrt(factorial(k)) for k in range(degree + 1)]
-    return (values * weights) @ basis
 
 
 def teacher_student_series(
@@ -75,7 +35,7 @@ def teacher_student_series(
     """
     student = teacher if student is None else student
     series = -2 * hermite_coefficients(teacher, degree) * hermite_coefficients(student, degree)
-    points, weights = _gaussian_panels()
+    points, weights = gaussian_panels()
     for link in (teacher, student):
         series[0] += weights @ np.asarray(link(jnp.asarray(points))) ** 2
     return series

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
+from deeptheory.foundations.binomial import clopper_pearson_upper
 from deeptheory.generalization.league.compressed import LEVELS, SHARES, compressed_row, described, shorter_networks
 from deeptheory.generalization.league.network import Network, equinox_network
-from deeptheory.robustness.smoothing import clopper_pearson_upper
 
 DRAW = np.random.default_rng(0)
 WEIGHT = DRAW.standard_normal((8, 1)) @ DRAW.standard_normal((1, 6)) + 1e-3 * DRAW.standard_normal((8, 6))

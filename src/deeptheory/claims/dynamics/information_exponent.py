@@ -16,7 +16,6 @@ from scipy import stats
 from deeptheory.dynamics.information_exponent import (
     descent_time,
     escape_rate,
-    hermite_link,
     information_exponent,
     mixture_series,
     overlap_velocity,
@@ -31,6 +30,7 @@ from deeptheory.dynamics.spherical_sgd import (
     spherical_sgd,
     spherical_step,
 )
+from deeptheory.foundations.hermite import hermite_link
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Rate, Sizes, Trials, assume, claim
 

@@ -1,11 +1,11 @@
 """Rows of the league that count: errors on held-out data, bits, dimension."""
 
+from deeptheory.foundations.binomial import clopper_pearson_upper
 from deeptheory.generalization.capacity.finite_classes import union_deviation
 from deeptheory.generalization.capacity.vc_bounds import piecewise_linear_dimension, sauer_deviation
 from deeptheory.generalization.league.network import ModelLayers, Network
 from deeptheory.generalization.league.table import Entry
 from deeptheory.generalization.pac_bayes.description_length import occam_bound
-from deeptheory.robustness.smoothing import clopper_pearson_upper
 
 __all__ = ["counting_rows", "held_out_row", "one_function_row"]
 

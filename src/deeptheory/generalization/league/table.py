@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from deeptheory.robustness.smoothing import clopper_pearson_lower, clopper_pearson_upper
+from deeptheory.foundations.binomial import clopper_pearson_lower, clopper_pearson_upper
 
 __all__ = ["Entry", "League"]
 

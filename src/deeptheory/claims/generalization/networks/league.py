@@ -10,12 +10,12 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, rel_entr
 from scipy.stats import binom
 
+from deeptheory.foundations.binomial import clopper_pearson_lower
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.league.ranking import rank_bounds
 from deeptheory.generalization.networks.memorization import corrupt_labels, fit_labels, initial_layers, small_digits
 from deeptheory.lab import Chance, Identity, Inequality, Trials, assume, claim
 from deeptheory.lab.evidence.intervals import binomial
-from deeptheory.robustness.smoothing import clopper_pearson_lower
 
 DELTA = 0.05
 HELD_OUT = "hold-out, exact binomial"

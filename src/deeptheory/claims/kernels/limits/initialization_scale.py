@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy.integrate import quad
 
-from deeptheory.dynamics.information_exponent import hermite_coefficients
+from deeptheory.foundations.hermite import hermite_coefficients
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.lazy.linear_models import linearized_path
 from deeptheory.kernels.lazy.signed_network import (
