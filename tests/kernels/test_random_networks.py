@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deeptheory import kernels as k
-from deeptheory.kernels import dense
+from deeptheory.kernels.layers import dense
 
 pytestmark = pytest.mark.slow
 WIDTH, DRAWS = 64, 128

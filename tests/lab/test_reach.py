@@ -45,7 +45,9 @@ from house import room
 from house.room import Box, doubled as twice
 from house.lab import claim
 
-@claim(says="one", needs="two", items={})
+WORDS = {"x": "a symbol"}
+
+@claim(says="one", needs="two", items={}, symbols=WORDS, explore={"trials": (1, 2)})
 def stated(key):
     return twice(1), room.slope(2)
 

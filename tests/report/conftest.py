@@ -5,9 +5,11 @@ import shutil
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import SimpleNamespace
+from typing import Annotated
 
 import numpy as np
 import pytest
+from annotated_types import Interval
 
 import deeptheory.books as books
 from deeptheory.foundations.randomness import generator
@@ -33,6 +35,7 @@ from deeptheory.lab import (
 )
 from deeptheory.lab.catalogue import Catalogue, Entry
 from deeptheory.lab.ledger import Ledger, recorded, statuses
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.report import write
 
 GAMMAS = np.asarray([0.1, 0.3, 0.5, 0.8])
@@ -168,9 +171,16 @@ def not_a_number(key, *, trials: Trials = 16):
     }
 
 
-@claim(items={"J4.6": ""}, says="A claim that draws for itself.")
-def draws_itself(key):
-    return {"only": Identity(WIDTHS, WIDTHS)}
+@claim(
+    items={"J4.6": ""},
+    says="A claim that draws for itself.",
+    symbols={r"\alpha": "a symbol, of which $\\alpha^2$ is the square"},
+    why="Because a square is a product.",
+    notice="The line bends.",
+    explore={"power": (1, 2, 3)},
+)
+def draws_itself(key, *, power: Annotated[int, Interval(ge=1, le=4)] = 2):
+    return {"only": Identity(WIDTHS, WIDTHS, aside={"powers": WIDTHS**power})}
 
 
 @draws_itself.control("one off")
@@ -178,13 +188,13 @@ def one_off(pieces):
     return {"only": replace(pieces["only"], right=WIDTHS + 1)}
 
 
-@draws_itself.figure
-def own_figure(pieces):
+@draws_itself.picture
+def own_picture(pieces, settings):
     """Squares of the widths."""
-    import altair as alt
-
-    records = [{"x": float(x), "y": float(x) ** 2} for x in pieces["only"].left]
-    return alt.Chart(alt.Data(values=records)).mark_line().encode(x="x:Q", y="y:Q")
+    powers = pieces["only"].aside["powers"]
+    truth = [Line("squares", WIDTHS, powers), Dots("seen", WIDTHS, powers, error=3.0)]
+    wrong = Line("squares", WIDTHS, 2 * powers, rival="as nobody printed")
+    return Curves([*truth, wrong], x="width", y=f"power {settings['power']}")
 
 
 CLAIMS = [
@@ -221,7 +231,12 @@ def entry(each) -> Entry:
         parameters=each.parameters,
         controls=[{"name": c.name, "erratum": c.erratum, "of": c.of} for c in each.controls],
         searchable=each.over is not None,
-        uses=[],
+        symbols=dict(each.symbols),
+        why=each.why,
+        notice=each.notice,
+        explore={name: list(values) for name, values in each.explore.items()},
+        pictured=each.drawing is not None,
+        uses=["deeptheory.spectra.entries.draw_entries"],
         source="0123456789abcdef",
         lines=(1, 2),
     )

@@ -16,7 +16,7 @@ from deeptheory.report import pages, run_html, write
 from deeptheory.report.folder import MARKER
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
-from deeptheory.report.wording import clipped, findable, heading, seconds, sentence, spoken
+from deeptheory.report.wording import clipped, findable, heading, seconds, sentence, spoken, stated
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 
@@ -88,7 +88,8 @@ def test_a_claim_page_says_everything(parsed):
     said = parsed[Path("claims/ridgeless_risk.html")].words
     for expected in (
         "Jagannath, Thm 7.4", "Handbook,", "Ridgeless risk", "Needs", "printed with n = 10,000", "holds", "holds to",
-        "Resolution", "variance γ/(γ−1) <as printed>", "as printed: Jagannath, ", "refuted", "As printed",
+        "would have been noticed", "variance γ/(γ−1) <as printed>", "as printed:", "refuted", "As printed",
+        "How it was judged", "from deeptheory.spectra.entries import draw_entries",
         "Corrected", "Seed 0", "quick", "compile", "trials 256", "jax", "0123456789abcdef",
         "deeptheory check ridgeless_risk", "def ridgeless_risk(key):",
     ):  # fmt: skip
@@ -113,7 +114,35 @@ def test_figures_are_embedded_as_json(parsed):
                 if text.strip():
                     json.loads(text)
     own = [json.loads(text) for text in parsed[Path("claims/draws_itself.html")].scripts if text.strip()]
-    assert any(spec.get("mark") == {"type": "line"} for spec in own)
+    assert any(spec.get("usermeta") == {"rivals": ["squares, as nobody printed"]} for spec in own)
+
+
+def test_a_page_teaches(parsed):
+    said = parsed[Path("claims/draws_itself.html")].words
+    first = [
+        "A claim that draws",
+        "every control",
+        "Picture",
+        "Symbols",
+        "Why it is true Because",
+        "What to notice The",
+    ]
+    places = [said.find(each) for each in (*first, "Controls Rival", "How it was judged", "as code")]
+    assert -1 not in places and places == sorted(places)
+
+
+def test_a_page_shows_its_figures_without_a_script(site):
+    for path in (site / "claims").glob("*.html"):
+        text = path.read_text()
+        assert text.count('class="chart"') == text.count("<svg"), path.name
+        assert "currentColor" not in text and "#0072B2" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
+
+
+def test_a_long_statement_is_cut_between_sentences():
+    first, second = "A sentence with $x. y$ inside. ", "Another one; and a third. "
+    assert stated(first + second) == (first + second, "")
+    assert stated(first + second * 20, most=70)[0] == (first + second).split("; ")[0]
+    assert stated("x" * 400) == ("x" * 400, "")
 
 
 def test_palette_has_a_colour_in_light_and_in_dark(site):

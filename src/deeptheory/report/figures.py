@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from deeptheory.characters import legible
@@ -58,7 +59,8 @@ def composed(shown: dict[str, Drawn]) -> Spec:
         first = {**parts[0], "title": legible(name)} if name and len(shown) > 1 else parts[0]
         titled.append({**each.spec, "vconcat": [first, *parts[1:]]} if "vconcat" in each.spec else first)
     whole = titled[0] if len(titled) == 1 else drawings.stacked(*titled)
-    return {**whole, "config": THEME}
+    side = {"continuousWidth": 580 // len(whole["hconcat"])} if "hconcat" in whole else {}
+    return {**whole, "config": THEME | {"view": THEME["view"] | side}}
 
 
 def charted(spec: Spec):
@@ -84,7 +86,9 @@ def drawn(run: "Run", drawing: Drawing | None = None) -> dict[str, Drawn]:
         return {}
     if drawing is not None:
         given = (pieces, run.parameters)[: len(inspect.signature(drawing).parameters)]
-        made = {"": painted(drawing(*given), " ".join((drawing.__doc__ or run.reason).split()))}
+        with jax.enable_x64(True):  # as where the numbers were made
+            picture = drawing(*given)
+        made = {"": painted(picture, " ".join((drawing.__doc__ or run.reason).split()))}
     else:
         made = {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
     # A control character among its labels would end the process that draws it.

@@ -132,16 +132,17 @@ def _broken(root: tree.Element) -> list[list[tree.Element]]:
     if _length(elements) <= SHORT:
         return [list(root)]
     pieces: list[list[tree.Element]] = [[]]
-    depth = 0
+    depth, normed = 0, False
     for place, element in enumerate(elements):
         text = (element.text or "") if element.tag == "mo" else ""
         core = element[0] if element.tag in _SCRIPTED and len(element) else element
         depth += (text in _OPENING and text != "") - (
             core.tag == "mo" and (core.text or "") in _CLOSING and bool(core.text)
         )
+        normed ^= core.tag == "mo" and core.text == "‖"
         pieces[-1].append(element)
         between = text in _BREAKS and text and element.get("form") != "prefix"
-        if between and place + 1 < len(elements) and _length(pieces[-1]) > (4 if depth <= 0 else SHORT):
+        if between and not normed and place + 1 < len(elements) and _length(pieces[-1]) > (4 if depth <= 0 else SHORT):
             # At the end of a piece it would count as standing after, not between.
             element.set("form", "infix")
             pieces.append([])

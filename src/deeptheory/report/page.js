@@ -104,7 +104,10 @@
     if (made.vconcat) made.vconcat = made.vconcat.map((each) => fitted(each, width));
     else if (made.hconcat) made.hconcat = made.hconcat.map((each) => fitted(each, width / made.hconcat.length - 30));
     else if (made.layer || made.mark) {
-      if (typeof made.width !== "object") made.width = width;
+      // A panel with a width of its own has proportions to keep.
+      const own = typeof made.width === "number" ? Math.min(made.width, width) : width;
+      if (typeof made.width === "number") made.height = Math.round((made.height * own) / made.width);
+      if (typeof made.width !== "object") made.width = own;
       if (made.layer) made.layer = made.layer.map((each) => words({ ...each, width: undefined }, width));
       else Object.assign(made, words(made, width));
     }
@@ -134,6 +137,21 @@
     return made;
   }
 
+  // What is wrong beside the truth, taken out of layers and legends.
+  function without(rivals, value) {
+    if (Array.isArray(value)) {
+      const kept = value.filter((each) => !(each && typeof each === "object" && /^rival_/.test(each.name || "")));
+      return kept.map((each) => without(rivals, each));
+    }
+    if (!value || typeof value !== "object") return value;
+    const made = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, key === "values" ? each : without(rivals, each)]));
+    if (Array.isArray(made.domain) && Array.isArray(made.range) && made.domain.length === made.range.length) {
+      made.range = made.range.filter((_, place) => !rivals.includes(made.domain[place]));
+      made.domain = made.domain.filter((each) => !rivals.includes(each));
+    }
+    return made;
+  }
+
   function merged(base, own) {
     const made = { ...base };
     for (const [name, value] of Object.entries(own)) {
@@ -157,6 +175,17 @@
       this.result = null;
       this.button = chart.parentElement.querySelector("button.save");
       if (this.button) this.button.addEventListener("click", () => this.save());
+      this.rivals = chart.parentElement.querySelector(".rivals");
+      if (this.rivals) {
+        this.rivals.hidden = false;
+        this.rivals.querySelector("input").addEventListener("change", () => draw(this));
+      }
+    }
+
+    // The specification with or without rivals.
+    get shown() {
+      const all = !this.rivals || this.rivals.querySelector("input").checked;
+      return all ? this.spec : without(this.spec.usermeta.rivals, this.spec);
     }
 
     async draw() {
@@ -167,13 +196,16 @@
       this.width = room;
       let width = Math.max(room - 60, 160);
       let columns = width < 420 ? 2 : width < 640 ? 3 : 5; // of legends in drawings that name no colours
+      let before = 0;
       // Labels take what they take: draw once, see, and draw again at the width that is left, or with a longer legend.
       for (let attempt = 0; attempt < 5; attempt += 1) {
         await this.embed(width, columns);
         const svg = this.chart.querySelector("svg");
         const over = svg ? svg.getBoundingClientRect().width - room : 0;
         const natural = svg ? Number(svg.getAttribute("width")) - room : 0;
-        if (Math.abs(Math.max(over, natural)) < 3) break;
+        // Narrower than the room and no wider than before: it has a width of its own.
+        if (Math.abs(Math.max(over, natural)) < 3 || (natural < 0 && natural === before)) break;
+        before = natural;
         if (natural > 40 && columns > 1) columns -= 1;
         else width = Math.max(width - Math.max(over, natural), 120);
       }
@@ -184,7 +216,7 @@
     async embed(width, columns) {
       const sized = { legend: { ...theme.legend, columns }, axis: { ...theme.axis, titleLimit: width + 44 } };
       const config = coloured(merged({ ...theme, ...sized }, this.spec.config || {}), properties);
-      const spec = { ...coloured(fitted(this.spec, width), properties), config };
+      const spec = { ...coloured(fitted(this.shown, width), properties), config };
       if (this.result) this.result.finalize();
       // Expressions are interpreted and styles are the page's own: its policy lets no text become a script or a sheet.
       const tooltip = { theme: "page", disableDefaultStyle: true, sanitize: escaped };

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.evidence.resolution import resolution
-from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, THEME
+from deeptheory.lab.evidence.resolution import resolution, weakest
+from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
 from deeptheory.report.policy import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
+from deeptheory.report.stills import PALETTE, still
 from deeptheory.report.wording import (
     ERRATA,
     STATUSES,
@@ -21,10 +22,12 @@ from deeptheory.report.wording import (
     embedded,
     findable,
     heading,
+    noticed,
     seconds,
     sentence,
     shown,
     spoken,
+    stated,
     versions,
     words,
 )
@@ -35,11 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 HERE = Path(__file__).parent
-
-PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "band", INK: "ink"} | {
-    colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)
-}
-"""Which custom property of the style sheet stands for each colour of a figure."""
 
 
 def write(
@@ -128,12 +126,16 @@ def rendered(shelf: Shelf, template: str, **values: Any) -> str:
 def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
-    own = own_drawing(run, shelf.catalogue)
+    statement, rest = stated(entry.says) if entry else ("", "")
     return {
         "entry": entry,
         "line": shelf.line(run),
-        "own": own,
+        "statement": statement,
+        "rest": rest,
+        "noticed": unseen(run),
+        "own": own_picture(run, shelf.catalogue),
         "figures": figures(run),
+        "imports": imports(entry.uses) if entry else "",
         "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
         "versions": versions(run.platform),
         "code": highlighted(entry.code()) if entry else "",
@@ -161,24 +163,50 @@ def figures(run: "Run") -> list[dict[str, Any]]:
                 "caption": "" if figure.caption in captions else figure.caption,
                 "lines": figure.lines,
                 "spec": embedded({**figure.spec, "description": label}),
+                "still": "" if figure.lines else still(figure.spec, f"{run.claim}-{len(found)}"),
             }
         )
         captions.add(figure.caption)
     return found
 
 
-def own_drawing(run: "Run", catalogue: Any) -> dict[str, str] | None:
-    """The figure a claim draws itself, as JSON, and what it shows; None where it has none."""
+def own_picture(run: "Run", catalogue: Any) -> dict[str, Any] | None:
+    """The picture a claim gives itself, as JSON and still, and what it shows; None where it has none."""
     drawing = drawing_of(run.claim, catalogue)
     if drawing is None or not run.described:
         return None
     try:
         figure = drawn(run, drawing)[""]
-        label = f"{figure.caption} {run.verdict}: {run.reason}."
-        return {"spec": embedded({**figure.spec, "description": label}), "caption": figure.caption, "label": label}
     except Exception:
-        # A run may be older than the drawing, and its evidence of another shape: the default figures serve any run.
+        # A run may be older than the picture, and its evidence of another shape: the default figures serve any run.
         return None
+    label = f"{figure.caption} {run.verdict}: {run.reason}."
+    return {
+        "spec": embedded({**figure.spec, "description": label}),
+        "still": still(figure.spec, run.claim),
+        "caption": figure.caption,
+        "label": label,
+        "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
+    }
+
+
+def unseen(run: "Run") -> str:
+    """What the piece of evidence on which the verdict rests would have noticed."""
+    kinds = {name: described["kind"] for name, described in run.described.items()}
+    judged = {name: each for name, each in run.judgements.items() if name in kinds and each.verdict == run.verdict}
+    if run.verdict != "holds" or not judged:
+        return ""
+    name = weakest(judged, kinds)
+    return noticed(kinds[name], judged[name])
+
+
+def imports(uses: Iterable[str]) -> str:
+    """The functions that a claim uses, as lines to paste."""
+    found: dict[str, list[str]] = {}
+    for each in uses:
+        module, _, name = each.rpartition(".")
+        found.setdefault(module, []).append(name)
+    return "\n".join(f"from {module} import {', '.join(names)}" for module, names in found.items())
 
 
 @functools.cache

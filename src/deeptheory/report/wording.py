@@ -3,9 +3,13 @@
 import json
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from deeptheory.lab.evidence.saying import percent
 from deeptheory.report.mathml import scripted, typeset
+
+if TYPE_CHECKING:
+    from deeptheory.lab.evidence import Judgement
 
 __all__ = [
     "ERRATA",
@@ -15,9 +19,11 @@ __all__ = [
     "day",
     "findable",
     "heading",
+    "noticed",
     "seconds",
     "sentence",
     "spoken",
+    "stated",
     "words",
 ]
 
@@ -81,6 +87,32 @@ def capitalised(text: str) -> str:
 def sentence(text: str) -> str:
     """A sentence from the lab as HTML, from its capital to its full stop."""
     return spoken(capitalised(text)) + "."
+
+
+def stated(says: str, most: int = 300) -> tuple[str, str]:
+    """A statement in about three lines, and the sentences that are left."""
+    ends = [found.end() for found in re.finditer(r"[.;] (?=\S)", says) if says.count("$", 0, found.start()) % 2 == 0]
+    cut = max((end for end in ends if end <= most), default=min(ends, default=0))
+    return (says, "") if len(says) <= most or not cut else (says[:cut].rstrip(" ;"), says[cut:])
+
+
+def noticed(kind: str, judged: "Judgement") -> str:
+    """What would not have gone unseen by a piece of evidence, as a sentence; empty where there is nothing to add."""
+    size = judged.resolution
+    if kind in ("Exact", "Counterexample", "Printed"):
+        return "The comparison is exact: any difference would have been noticed."
+    if kind in ("Inequality", "Chain"):
+        close = judged.tightness
+        return "" if close is None else f"The closest instance reaches {percent(close)} of its bound."
+    if size is None:
+        return ""
+    if kind in ("Rate", "Limit"):
+        return f"An exponent that differs by {size:.2g} would have been noticed."
+    if kind == "Chance":
+        return f"A chance {1 + size:.2g} times as large as promised would have been noticed."
+    if kind == "Distribution":
+        return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
+    return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
 
 
 def spoken(text: str) -> str:

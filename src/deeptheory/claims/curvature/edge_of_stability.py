@@ -49,6 +49,19 @@ def train(inputs, labels, starts, directions, sizes, *, hidden, steps):
     "wide enough, and trained long enough, to nearly fit its labels: narrow ones end up to 6 % off",
     scale="printed: a ResNet on 5,000 CIFAR-10 images; here: tanh networks 8-24-24-1 on 64 random labels, squared loss",
     full=dict(networks=8, steps=3000),
+    symbols={
+        r"\eta": "the step size of gradient descent",
+        r"L": "the training loss over all samples",
+        r"\lambda_{\max}(\nabla^2L)": "the sharpness: the largest curvature of the loss where training stands",
+    },
+    why=r"On a parabola of curvature $\lambda$ gradient descent multiplies the distance from the bottom by "
+    r"$1-\eta\lambda$, so it diverges as soon as $\lambda>2/\eta$. Training first moves where the loss grows sharper. "
+    r"Past $2/\eta$ it begins to oscillate along the sharpest direction; to third order, these oscillations push the "
+    r"weights towards smaller curvature, and so the sharpness is held where the two effects balance.",
+    notice=r"In units of $2/\eta$ all three runs end on the same line. The loss falls smoothly until its curve above "
+    r"crosses the line, and jags from then on, while it still falls in the long run. The smaller the step, the later "
+    r"the edge is reached and the sharper the minimum that is found.",
+    explore={"width": (16, 24, 32)},
 )
 def edge_of_stability(
     key,

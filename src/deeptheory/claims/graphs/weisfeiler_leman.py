@@ -58,6 +58,20 @@ def numbered(names):
     "neighbourhoods unroll to the same tree of depth k. Sums tell all multisets of up to five colours apart once "
     "colour c is written as $6^c$.",
     needs="nodes carry no features and see the multiset of their neighbours",
+    symbols={
+        r"k": "the number of rounds of refinement, or of layers of the network",
+        r"c": "a colour, as a whole number",
+        r"6^c": "the number that stands for colour $c$, so that no colour occurs as often as the next one weighs",
+    },
+    why="A node's colour after a round is decided by its own colour and the multiset of its neighbours' colours, so "
+    "after $k$ rounds it knows the tree into which its neighbourhood unrolls and nothing else. In both graphs a node "
+    "with three neighbours sees one like itself and two with two neighbours, and each of those sees one of either "
+    "kind. The trees are then equal to any depth, whatever the network adds up, although an edge that a tree cannot "
+    "tell from others separates one graph and not the other.",
+    notice="Each node has a twin of its own colour in the other graph, with neighbours of the same colours. Only the "
+    "left graph falls apart when the edge in the middle is cut. Let nodes see shortest-path or resistance distances "
+    "instead, and the twins get different colours.",
+    explore={"sees": ("neighbours", "shortest paths", "resistances")},
 )
 def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
     graphs = graphs_up_to(6)
@@ -127,19 +141,20 @@ colour_refinement_misses_bridges.control("the pair ties for resistance distances
 
 
 @colour_refinement_misses_bridges.picture
-def confused_pair(pieces):
-    """Two graphs that colour refinement cannot tell apart, in its final colours: one has a bridge, the other none."""
+def confused_pair(pieces, settings):
+    """Two triangles joined by a bridge, and a hexagon with a chord, in the colours that refinement ends with."""
+    pair = [nx.Graph(pieces["pair"].instance[name].tolist()) for name in ("with", "without")]
+    colours = colour_refinement(pair, distance=DISTANCES[settings["sees"]]).colours
+    order = {colour: place for place, colour in enumerate(sorted({c for each in colours for c in each.values()}), 1)}
     shown = []
-    for name, title in (("with", "two triangles and a bridge"), ("without", "a hexagon and a chord")):
-        graph = nx.Graph()
-        graph.add_nodes_from(range(6))
-        graph.add_edges_from(pieces["pair"].instance[name].tolist())
+    for graph, own, title in zip(pair, colours, ("two triangles and a bridge", "a hexagon and a chord"), strict=True):
         where, cut = nx.kamada_kawai_layout(graph), bridges(graph)
+        names = {v: place for place, v in enumerate(graph)}
         shown.append(
             Graph(
                 [where[v] for v in graph],
-                list(graph.edges),
-                kinds=[f"{graph.degree(v)} neighbours" for v in graph],
+                [(names[u], names[v]) for u, v in graph.edges],
+                kinds=[f"colour {order[own[v]]}" for v in graph],
                 edge_kinds=["bridge" if {u, v} in cut else "other edge" for u, v in graph.edges],
                 title=title,
             )

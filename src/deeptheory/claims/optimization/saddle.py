@@ -14,6 +14,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
+from deeptheory.lab.pictures import Line, Surface
 from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
 from deeptheory.optimization.saddle import (
@@ -88,6 +89,22 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     r"perturbations no run strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
     needs="η = 1/ℓ, r = ε, T = 4ℓ/√(ρε); the constants in front of r and T are ours",
     full=dict(trials=500, dimension=20, steps=500),
+    symbols={
+        r"\epsilon": "the tolerance: a gradient shorter than this counts as none",
+        r"\rho": "the Lipschitz constant of the Hessian; 1 here",
+        r"\ell": "the largest curvature of the loss; 1 here",
+        r"\eta": "the step size, $1/\\ell$",
+        r"\lambda_{\min}": "the least curvature at a point: negative where there is a way down",
+        r"T": "the patience: the number of steps before another perturbation",
+    },
+    why=r"Along the escaping direction gradient descent multiplies the distance from the saddle by "
+    r"$1+\eta|\lambda_{\min}|$ at every step, so all it needs is a distance to begin with. A point in a small ball "
+    r"has too little of it only if it lies in a thin slab around the stable manifold, which is a small share of the "
+    r"ball. From anywhere else the run is out after a number of steps that grows with the logarithm of the dimension.",
+    notice=r"Plain gradient descent comes straight down to the saddle and stays. The perturbed runs follow it, jump "
+    r"within the tolerance where the gradient vanishes, and then leave to either side, in most cases after the first "
+    r"jump. The smaller the tolerance, the longer they linger.",
+    explore={"tolerance": (0.005, 0.02, 0.08)},
 )
 def perturbed_descent_escapes(
     key,
@@ -116,7 +133,12 @@ def perturbed_descent_escapes(
     some, time = slice(None, None, 5), np.arange(steps + 1)
     error = 2 * time * np.asarray(rounding(states.value, -1))
     return {
-        "escape": Chance(int(np.sum(~settled.any(axis=1))), trials, 0.05),
+        "escape": Chance(
+            int(np.sum(~settled.any(axis=1))),
+            trials,
+            0.05,
+            aside={"perturbed": states.position[:8, :, :2], "plain": np.asarray(still.position)[:8, :, :2]},
+        ),
         "stays": Exact(
             np.stack([np.asarray(never).any(axis=1), np.any(still.position[..., 0] != 0, axis=1)]),
             np.zeros((2, trials), bool),
@@ -130,6 +152,23 @@ perturbed_descent_escapes.control("no perturbation: plain gradient descent", of=
 perturbed_descent_escapes.control(
     "perturbed along the stable manifold only", of="escape", perturbation="along the stable manifold"
 )
+
+
+@perturbed_descent_escapes.picture
+def runs_at_the_saddle(pieces, settings):
+    """Eight runs of plain and of perturbed gradient descent on the saddle, in the plane of two of its directions."""
+    saddle = CubicSaddle(1.01 * settings["tolerance"] ** 0.5, 1.0)
+    aside = pieces["escape"].aside
+    reach = 1.1 * max(float(np.abs(aside["perturbed"][..., 0]).max()), 0.2)
+    x, y = np.linspace(-reach, reach, 41), np.linspace(-1.3 * reach, 1.3 * reach, 41)
+    heights = jax.vmap(jax.vmap(saddle))(jnp.stack(jnp.meshgrid(jnp.asarray(x), jnp.asarray(y)), axis=-1))
+    marks = [
+        Line(name, *run[np.abs(run[:, 1]) < 1.3 * reach].T, arrow=True)
+        for name, runs in (("perturbed", aside["perturbed"]), ("plain", aside["plain"]))
+        for run in runs
+    ]
+    axes = dict(x="escaping direction", y="a stable direction", value="loss")
+    return Surface(marks, columns=x, rows=y, heights=np.asarray(heights), **axes)
 
 
 @claim(

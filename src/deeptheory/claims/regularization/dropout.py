@@ -13,6 +13,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Count, Identity, Inequality, Reals, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Stack
 from deeptheory.regularization.dropout import (
     balanced_factors,
     dropout_objective,
@@ -225,6 +226,22 @@ def no_rotation_equalizes(left, right):
     needs=r"Gaussian measurements; $\lambda=p/(1-p)$; "
     r"$\rho$ the last $j\le d_1$ with $s_j(d_1+\lambda j)>\lambda\sum_{i\le j}s_i$",
     full=dict(rates=(0.05, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), starts=8),
+    symbols={
+        r"s_i": "the singular values of the target, largest first; here 3, 2, 1 and 0.3",
+        r"d_1": "the width of the factorization: how many columns can be dropped",
+        r"p": "the dropout rate: the chance that a column is left out of a step",
+        r"\lambda": "the strength of the penalty, $p/(1-p)$",
+        r"\rho": "the rank of the optimum: how many singular values survive",
+    },
+    why=r"On average dropout adds $\lambda\sum_j\|u_j\|^2\|v_j\|^2$ to the loss. Among all factorizations of a matrix "
+    r"this sum is least when all $d_1$ columns carry equal weight, and is then the square of the nuclear norm over "
+    r"$d_1$. So dropout minimizes a convex function of the product: distance to the target plus $\lambda/d_1$ times "
+    r"the squared nuclear norm. Setting its derivative to zero lowers all singular values by one common amount, and "
+    r"those that would become negative are zero.",
+    notice=r"All singular values sink in parallel, since they share one threshold, and reach zero one after the other: "
+    r"the rank comes down a staircase as the rate goes up, though nothing in the loss mentions rank. The points, found "
+    r"by descent from random starts, lie on the lines. Widen the factorization and each step comes later.",
+    explore={"width": (4, 6, 10, 20)},
 )
 def dropout_rate_selects_the_rank(
     key,
@@ -273,6 +290,20 @@ def dropout_rate_selects_the_rank(
 def rank_for_width(evidence):
     strengths = np.asarray([dropout_strength(rate) for rate in evidence.along["rate"]])
     return replace(evidence, right=np.asarray(shrunk_values(len(SINGULAR), strengths))[:, None])
+
+
+@dropout_rate_selects_the_rank.picture
+def rank_staircase(pieces, settings):
+    """Singular values of the optimum (above) and its rank (below) against the dropout rate: predicted, and found."""
+    rates = np.linspace(0.0, 0.985, 400)
+    predicted = np.asarray(shrunk_values(settings["width"], np.asarray([dropout_strength(rate) for rate in rates])))
+    found = np.asarray(pieces["singular values"].left)
+    own = np.asarray(pieces["singular values"].along["rate"])
+    values = [Line(f"s = {s:g}", rates, line) for s, line in zip(SINGULAR, predicted.T, strict=True)]
+    values += [Dots(f"s = {s:g}", own, each) for s, each in zip(SINGULAR, found.mean(1).T, strict=True)]
+    ranks = [Line("predicted", rates, (predicted > 1e-9).sum(1)), Dots("found", own, (found > 1e-3).sum(-1).mean(1))]
+    rate = "dropout rate p"
+    return Stack([Curves(values, x=rate, y="singular value"), Curves(ranks, x=rate, y="rank", ys=(-0.2, 4.3))])
 
 
 @dropout_rate_selects_the_rank.control("a nuclear norm that is not squared", of="singular values")

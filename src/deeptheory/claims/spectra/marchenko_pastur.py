@@ -10,6 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Limit, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Histogram, Line, Row
 from deeptheory.spectra.entries import draw_entries, expected_spectral_moment
 from deeptheory.spectra.marchenko_pastur import (
     BLOCK,
@@ -122,6 +123,21 @@ def inverted_ratio(evidence):
     "the mean moments at finite size.",
     needs="independent entries of mean zero, variance one and finite fourth moment",
     full=dict(sizes=(60, 120, 240, 360), trials=256),
+    symbols={
+        r"N": "the dimension: how many coordinates a sample has",
+        r"M": "the number of samples",
+        r"\alpha": "samples a dimension, $M/N$",
+        r"1/\alpha": "the ratio of the Marchenko–Pastur law, which fixes its edges and its shape",
+    },
+    why=r"The sample covariance is a sum of $M$ independent matrices of rank one. Taking one of them out changes the "
+    r"resolvent by a formula of Sherman and Morrison, and a quadratic form in an independent sample is close to a "
+    r"trace. Together they say that the Stieltjes transform of the spectrum nearly solves a quadratic equation, whose "
+    r"solution is the transform of the law. Only the mean and the variance of the entries enter the limit.",
+    notice=r"The eigenvalues of a few dozen matrices already fill the curve, with sharp edges at "
+    r"$(1\pm\alpha^{-1/2})^2$ and hardly any eigenvalue outside; all would be 1 if samples were plentiful. With fewer "
+    r"samples than dimensions (left) the share $1-\alpha$ of eigenvalues is zero and not drawn. The law of ratio "
+    r"$\alpha$, as printed, lies elsewhere. Columns of a common random length break the law.",
+    explore={"columns": ("independent", "elliptical")},
 )
 def sample_covariance_spectrum(
     key,
@@ -135,7 +151,7 @@ def sample_covariance_spectrum(
     moments, edges = np.empty((*shape, len(ORDERS), trials)), np.empty((*shape, 2, trials))
     distances, first = np.empty((2, *shape, trials))
     zeros, missing = np.zeros((2, *shape, 8), int)
-    two_sided = np.empty((2, 0))
+    two_sided, aside = np.empty((2, 0)), {}
     for i, j in np.ndindex(shape):
         size, (alpha, entries) = sizes[i], CASES[j]
         samples = int(alpha * size)
@@ -144,6 +160,7 @@ def sample_covariance_spectrum(
         if columns == "elliptical":  # uncorrelated coordinates of variance one, but a common random length
             x *= np.sqrt(generator(jax.random.fold_in(branch, 1)).choice([0.5, 1.5], (trials, 1, samples)))
         values = sample_covariance_eigenvalues(x)
+        aside |= {f"{alpha:g}": values[:64].ravel()}  # at last those of the largest size
         # The mean of the first moment is one exactly: taking off its fluctuation keeps the mean and halves the spread.
         first[i, j] = values.mean(-1)
         excess = first[i, j] - 1
@@ -173,7 +190,7 @@ def sample_covariance_spectrum(
     ends = np.asarray([marchenko_pastur_edges(1 / alpha) for alpha, _ in CASES])
     drawn = np.asarray([entries != "rademacher" for _, entries in CASES])
     return {
-        "moments": Law(LIMITS, moments, along=along, sizes=sizes, order=1.0),
+        "moments": Law(LIMITS, moments, along=along, sizes=sizes, order=1.0, aside=aside),
         "finite": Law(finite_moments(sizes), moments, along={"size": np.asarray(sizes), **along}, exact=True),
         "small": Law(small, second, along={"entries": np.asarray(laws)}, exact=True),
         # The others take off the fluctuation of the first moment, and with it any error of scale.
@@ -211,3 +228,18 @@ def printed_edges(evidence):
 sample_covariance_spectrum.control(
     "uncorrelated coordinates that are not independent", of="distance", columns="elliptical", trials=32
 )
+
+
+@sample_covariance_spectrum.picture
+def eigenvalues_under_the_law(pieces):
+    """Eigenvalues of sample covariances of the largest dimension, and the density of the Marchenko–Pastur law."""
+
+    def shown(alpha):
+        values = pieces["moments"].aside[f"{alpha:g}"]
+        x = np.linspace(0.005, 6, 320)
+        printed = Line("law of ratio α", x, marchenko_pastur_pdf(x, alpha), rival="as printed")
+        marks = [Line("law of ratio 1/α", x, marchenko_pastur_pdf(x, 1 / alpha)), printed]
+        axes = dict(x="eigenvalue", y="density", title=f"α = {alpha:g} samples a dimension", xs=(0, 6), ys=(0, 1.2))
+        return Histogram(marks, samples=values[values > 1e-9], area=min(1.0, alpha), bins=60, **axes)
+
+    return Row([shown(0.5), shown(4.0)])

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from deeptheory.lab import pictures as kinds
 from deeptheory.report.drawings.canvas import Drawn, Spec
 from deeptheory.report.pictures.panels import curves, field, histogram, plane, surface
@@ -29,10 +31,12 @@ PAINTERS: dict[type, Callable[[Any], Painted]] = {
 
 
 def painted(picture: kinds.Picture, caption: str) -> Drawn:
-    """A picture as a figure. What was not finite is left out, and the caption says so."""
+    """A picture as a figure. What is not finite, or has no logarithm, is left out, and the caption says so."""
     spec, lost = _painted(picture)
     if lost:
-        caption += f" {lost:,} value{' is' if lost == 1 else 's are'} not finite and left out."
+        caption += (
+            f" {lost:,} {'value is' if lost == 1 else 'values are'} not drawn: not finite, or off a logarithmic axis."
+        )
     rivals = sorted(_rivals(spec))
     return Drawn({**spec, **({"usermeta": {"rivals": rivals}} if rivals else {})}, caption)
 
@@ -45,7 +49,8 @@ def _painted(picture: kinds.Picture) -> Painted:
         )
     if type(picture) not in PAINTERS:
         raise TypeError(f"a picture is made of the kinds in deeptheory.lab.pictures, not of {type(picture).__name__}")
-    return PAINTERS[type(picture)](picture)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return PAINTERS[type(picture)](picture)
 
 
 def composed(way: str, specs: list[Spec]) -> Spec:

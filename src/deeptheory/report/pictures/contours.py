@@ -18,11 +18,12 @@ def level_sets(x: np.ndarray, y: np.ndarray, z: np.ndarray, levels: int | Sequen
     if heights.size == 0:
         return []
     chosen = np.quantile(heights, np.linspace(0, 1, levels + 2)[1:-1]) if isinstance(levels, int) else levels
-    paths = [path for level in chosen for path in joined(crossings(x, y, z, float(level)))]
+    paths = [path for level in chosen for path in joined(crossings(z - float(level)))]
     found: Rows = []
     for number, path in enumerate(paths):
-        found += rows(**{name: short(part) for name, part in zip("xy", np.transpose(path), strict=True)},
-                      place=np.arange(len(path)), path=number)  # fmt: skip
+        column, row = np.transpose(path)
+        places = dict(x=np.interp(column, np.arange(len(x)), x), y=np.interp(row, np.arange(len(y)), y))
+        found += rows(**{name: short(part) for name, part in places.items()}, place=np.arange(len(path)), path=number)
     return found
 
 
@@ -31,10 +32,9 @@ def short(values: np.ndarray) -> np.ndarray:
     return np.round(values, 4 - int(np.floor(np.log10(finite(np.abs(values)).max(initial=1e-300)))))
 
 
-def crossings(x: np.ndarray, y: np.ndarray, z: np.ndarray, level: float) -> list[tuple[Point, Point]]:
-    """Where a level crosses the sides of the triangles of a grid."""
-    columns, rows_ = np.meshgrid(x, y)
-    corners = np.stack([columns, rows_, z - level], axis=-1)
+def crossings(z: np.ndarray) -> list[tuple[Point, Point]]:
+    """Where zero crosses the sides of the triangles of a grid, in steps of the grid."""
+    corners = np.stack([*np.meshgrid(*map(np.arange, z.shape[::-1])), z], axis=-1)
     a, b, c, d = corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]
     triangles = np.concatenate([np.stack(each, axis=2).reshape(-1, 3, 3) for each in ((a, b, c), (a, c, d))])
     above = triangles[..., 2] > 0
@@ -45,12 +45,11 @@ def crossings(x: np.ndarray, y: np.ndarray, z: np.ndarray, level: float) -> list
         for one, other in ((0, 1), (1, 2), (2, 0)):
             first, last = triangle[one], triangle[other]
             if (first[2] > 0) != (last[2] > 0):
-                # Both triangles at a side must find the same point, to the bit: its ends in one order.
-                first, last = sorted((first, last), key=tuple)
                 share = first[2] / (first[2] - last[2])
-                ends.append(tuple(float(each) for each in first[:2] + share * (last[:2] - first[:2])))
+                # Rounded, so that all triangles around a point find the same.
+                ends.append(tuple(np.round(first[:2] + share * (last[:2] - first[:2]), 9).tolist()))
         segments.append((ends[0], ends[1]))
-    return segments
+    return [segment for segment in segments if segment[0] != segment[1]]
 
 
 def joined(segments: Sequence[tuple[Point, Point]]) -> list[list[Point]]:

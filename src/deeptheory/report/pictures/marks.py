@@ -143,6 +143,7 @@ class Placed:
 def marked(marks: Sequence[Mark], ink: Ink, *, log: str, axes: tuple[str, str]) -> tuple[Placed, int]:
     """The records of these marks, and how many points were not finite."""
     placed, lost = Placed(tips({"name:N": "what", "x": axes[0] or "x", "y": axes[1] or "y"})), 0
+    points = max(POINTS // max(1, len(marks) // 4), 40)
     for place, each in enumerate(marks):
         if isinstance(each, Level):
             placed.levels.append(each)
@@ -154,15 +155,17 @@ def marked(marks: Sequence[Mark], ink: Ink, *, log: str, axes: tuple[str, str]) 
         placed.covers[0].extend(finite(x))
         placed.covers[1].extend(finite(y))
         if isinstance(each, Line):
-            lay(placed, each, place, x, y, log)
+            lay(placed, each, place, x, y, log, points)
         else:
             lost += dot(placed, each, x, y, log)
     return placed, lost
 
 
-def lay(placed: Placed, line: Line, place: int, x: np.ndarray, y: np.ndarray, log: str) -> None:
-    """Add a line in the parts between what is not finite."""
-    kept = thin(len(x), y, keep=POINTS)
+def lay(placed: Placed, line: Line, place: int, x: np.ndarray, y: np.ndarray, log: str, points: int) -> None:
+    """Add a line of so many points in the parts between what is not finite."""
+    if x.size == 0:
+        return
+    kept = thin(len(x), y, keep=points)
     broken = np.cumsum(~(np.isfinite(x) & np.isfinite(y)))
     common = dict(name=called(line), place=np.arange(len(x)), part=[f"{place} {each}" for each in broken])
     records = rows(**{name: np.asarray(column)[kept] if np.ndim(column) else column

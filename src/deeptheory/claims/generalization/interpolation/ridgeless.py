@@ -85,6 +85,22 @@ def averaged_bias(evidence):
     r"$\gamma>1$; for $r>\sigma$ the risk beyond the threshold is least at $\gamma=r/(r-\sigma)$.",
     needs="independent features of mean zero, variance one and slightly more than four moments; γ away from one",
     full=dict(sizes=(80, 120, 200), gammas=(0.2, 0.5, 0.8, 1.25, 2.0, 4.0), trials=256),
+    symbols={
+        r"n": "the number of samples",
+        r"p": "the number of features, all of which are fitted",
+        r"\gamma": "features per sample, $p/n$",
+        r"r": "the length of the true coefficient vector; 1 here",
+        r"\sigma^2": "the variance of the noise on the labels; 0.25 here",
+    },
+    why=r"The variance is $\sigma^2/n$ times the sum of $1/\lambda$ over the nonzero eigenvalues $\lambda$ of the "
+    r"sample covariance. Near $p=n$ the smallest of them goes to zero, so the variance explodes; on either side the "
+    r"Marchenko–Pastur law gives its value in closed form. With fewer features than samples everything can be learned "
+    r"and there is no bias; with more, only the projection of the truth onto the $n$ samples can be seen, and the "
+    r"share $1-n/p$ of its squared length is lost.",
+    notice=r"The risk peaks at $\gamma=1$ and falls again beyond it: with $r>\sigma$ there is a second valley at "
+    r"$\gamma=r/(r-\sigma)$. The points, means over designs of 120 samples, lie on the curves although these are "
+    r"limits. The printed variance is negative below the threshold, which no variance can be.",
+    explore={"noise": (0.05, 0.1, 0.25, 0.5, 1.0)},
 )
 def double_descent(
     key,
@@ -163,8 +179,9 @@ double_descent.control(
 def descent_curve(pieces, settings):
     """Bias, variance and excess risk along γ: the limits as curves, and what the largest designs gave, ± 2 errors."""
     grid = np.concatenate([np.geomspace(0.1, 0.98, 80), [1.0], np.geomspace(1.02, 6, 80)])
-    limit = limiting_bias_variance(np.where(grid == 1, np.nan, grid), signal=1.0, noise=settings["noise"])
-    marks: list[Any] = [Line(part, grid, getattr(limit, part)) for part in ("bias", "variance", "risk")]
+    limit = limiting_bias_variance(np.where(grid == 1, 2.0, grid), signal=1.0, noise=settings["noise"])
+    parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
+    marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]
     marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
     printed = np.where(grid < 1, settings["noise"] * grid / (grid - 1), np.nan)
     marks += [Line("variance γ/(γ − 1)", grid, printed, rival="as printed below γ = 1"), Level("γ = 1", x=1.0)]

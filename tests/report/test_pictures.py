@@ -1,0 +1,146 @@
+"""Every picture becomes valid Vega-Lite, whatever its numbers; rivals are told apart, level sets lie on their level."""
+
+import json
+
+import numpy as np
+import pytest
+import vl_convert
+
+from deeptheory.lab.pictures import (
+    Curves,
+    Dots,
+    Field,
+    Graph,
+    HeatMap,
+    Histogram,
+    Images,
+    Level,
+    Line,
+    Network,
+    Picture,
+    Plane,
+    Row,
+    Stack,
+    Surface,
+    Table,
+    seen,
+)
+from deeptheory.report.drawings import OBSERVED, PREDICTED, RIVAL
+from deeptheory.report.figures import charted, composed
+from deeptheory.report.pictures import PAINTERS, painted
+from deeptheory.report.pictures.contours import level_sets
+from deeptheory.report.pictures.marks import Ink
+
+X = np.linspace(-1, 1, 8)
+GRID = np.meshgrid(X, X)
+MARKS = [
+    Line("predicted", X, X**2, low=X**2 - 0.1, high=X**2 + 0.1),
+    Dots("observed", X, X**2, error=0.1, words=[f"at {x:g}" for x in X]),
+    Line("predicted", X, X, rival="as printed"),
+    Line("many", X, -X, thin=True, arrow=True),
+    Level("edge", x=0.5),
+    Level("floor", y=0.1, rival="as printed"),
+]
+PICTURES = {
+    "curves": Curves(MARKS, x="width", y="error", title="A title", log="y"),
+    "plane": Plane(MARKS, x="first", y="second"),
+    "histogram": Histogram([Line("density", X, X**2)], samples=X, x="value", y="density"),
+    "field": Field(MARKS[:1], at_x=GRID[0], at_y=GRID[1], u=-GRID[1], v=GRID[0]),
+    "surface": Surface(MARKS[:1], columns=X, rows=X, heights=GRID[0] ** 2 - GRID[1] ** 2, value="loss"),
+    "heat map": HeatMap(np.arange(6.0).reshape(2, 3), ["a", "b"], [1, 2, 3], x="x", y="y", middle=2.0),
+    "graph": Graph([(0, 0), (1, 0), (0, 1)], [(0, 1), (1, 2)], kinds=list("aab"), edge_kinds=["bridge", "other"]),
+    "network": Network([np.ones((20, 3)), -np.ones((1, 20))]),
+    "images": Images(np.arange(32.0).reshape(2, 4, 4), labels=["one", "two"]),
+    "table": Table({"case": ["a", "b"], "predicted": [1.0, 2.0], "observed": [1.01, 1.9]}, "predicted", "observed"),
+}
+
+
+def test_every_kind_is_tried():
+    assert {type(picture) for picture in PICTURES.values()} == set(PAINTERS)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_valid(name):
+    drawn = painted(PICTURES[name], "A caption.")
+    assert drawn.caption == "A caption." and len(json.dumps(drawn.spec, allow_nan=False)) < 100_000
+    chart = charted(composed({"": drawn})).to_dict()  # Altair validates it
+    assert "<path" in (svg := vl_convert.vegalite_to_svg(chart)) or "<text" in svg
+
+
+def test_pictures_beside_and_below_each_other():
+    drawn = painted(Stack([Row([PICTURES["curves"], PICTURES["graph"]]), PICTURES["plane"]]), "Several.")
+    assert "hconcat" in drawn.spec["vconcat"][0]
+    assert vl_convert.vegalite_to_svg(charted(composed({"": drawn})).to_dict()).count(">A title<") == 1
+
+
+BAD = np.array([np.nan, np.inf, -np.inf, 1.0])
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        Curves([Line("a", BAD, BAD, low=BAD, high=BAD), Dots("b", BAD, BAD, error=BAD), seen("c", 1.0, BAD)], log="xy"),
+        Curves([Line("a", [], [])]),
+        Histogram(samples=BAD),
+        Histogram(samples=[]),
+        Field(at_x=BAD, at_y=BAD, u=BAD, v=BAD),
+        Surface(columns=np.arange(4), rows=np.arange(4), heights=np.outer(BAD, BAD)),
+        HeatMap([BAD, BAD], rows=[1, 2], columns=list("abcd"), log=True),
+        Network([np.outer(BAD, BAD)]),
+        Images([np.outer(BAD, BAD)]),
+        Table({"a": BAD, "b": BAD}, "a", "b"),
+    ],
+    ids=lambda picture: type(picture).__name__,
+)
+def test_numbers_that_are_not_finite_break_nothing(picture):
+    drawn = painted(picture, "A caption.")
+    json.dumps(drawn.spec, allow_nan=False)
+    assert vl_convert.vegalite_to_svg(composed({"": drawn})).startswith("<svg")
+
+
+def test_what_is_left_out_is_counted():
+    assert painted(Curves([Dots("seen", [1, 2, 3], [1, np.nan, np.inf])]), "Dots.").caption == (
+        "Dots. 2 values are not drawn: not finite, or off a logarithmic axis."
+    )
+
+
+def test_a_line_is_broken_where_it_is_not_finite():
+    spec = painted(Curves([Line("pole", [1, 2, 3, 4, 5], [1, 2, np.nan, 4, 5])]), "A pole.").spec
+    parts = [record["part"] for record in spec["layer"][0]["data"]["values"]]
+    assert len(parts) == 4 and len(set(parts)) == 2 and parts[0] == parts[1] != parts[2] == parts[3]
+
+
+def test_rivals_are_marked_and_have_their_own_colour():
+    drawn = painted(PICTURES["curves"], "Rivals.")
+    rivals = [layer for layer in drawn.spec["layer"] if layer.get("name", "").startswith("rival_")]
+    assert drawn.spec["usermeta"]["rivals"] == ["floor, as printed", "predicted, as printed"]
+    assert {record["name"] for layer in rivals for record in layer["data"]["values"]} == set(
+        drawn.spec["usermeta"]["rivals"]
+    )
+    ink = Ink.of(MARKS)
+    assert ink.colours["predicted, as printed"] == RIVAL and ink.colours["observed"] == OBSERVED
+    assert Ink.of(MARKS[:3]).colours["predicted"] == PREDICTED
+
+
+def test_level_sets_lie_on_the_level():
+    x, y = np.linspace(-2, 2, 81), np.linspace(-2, 2, 61)
+    points = level_sets(x, y, np.add.outer(y**2, x**2), [1.0])
+    assert {point["path"] for point in points} == {0}  # one closed path
+    assert np.hypot([p["x"] for p in points], [p["y"] for p in points]) == pytest.approx(1.0, abs=2e-3)
+    assert (points[0]["x"], points[0]["y"]) == (points[-1]["x"], points[-1]["y"])
+
+
+def test_a_histogram_has_its_area():
+    samples = np.random.default_rng(0).standard_normal(500)
+    bars = painted(Histogram(samples=samples, area=0.25), "Area.").spec["layer"][0]["data"]["values"]
+    assert sum(bar["y"] * (bar["x2"] - bar["x"]) for bar in bars) == pytest.approx(0.25)
+
+
+def test_what_is_not_a_picture_is_refused():
+    with pytest.raises(TypeError, match="not of Picture"):
+        painted(Picture(), "Nothing.")
+
+
+def test_means_have_two_standard_errors():
+    dots = seen("observed", [1.0], [[1.0, 3.0]])
+    assert dots.y == [2.0] and dots.error == pytest.approx(2 * np.sqrt(2) / np.sqrt(2))
