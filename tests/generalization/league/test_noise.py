@@ -11,6 +11,8 @@ from scipy.special import ndtr, rel_entr
 from deeptheory.generalization.league.network import Network, equinox_network, found_layers
 from deeptheory.generalization.league.noise import SCALES, TEMPERATURES, chain_with_noise, noise_row, tree_with_noise
 
+pytestmark = pytest.mark.slow
+
 DRAW = np.random.default_rng(0)
 X = DRAW.standard_normal((50, 4)).astype(np.float32)
 LABELS = DRAW.integers(0, 3, 50)

@@ -11,6 +11,8 @@ from deeptheory.generalization.league.network import found_layers, given_layers,
 from deeptheory.generalization.league.ranking import rank_bounds
 from deeptheory.generalization.networks.norms import absorbed_biases, margins
 
+pytestmark = pytest.mark.slow
+
 DRAW = np.random.default_rng(0)
 X, HELD = (DRAW.standard_normal((60, 4)).astype(np.float32) for _ in range(2))
 COINS, HELD_COINS = (DRAW.integers(0, 2, 60) for _ in range(2))

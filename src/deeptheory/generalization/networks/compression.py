@@ -46,7 +46,7 @@ def truncated_factors(
 def rounded(values: Float[Array | np.ndarray, "*shape"], levels: int) -> tuple[Int[np.ndarray, "*shape"], np.float32]:
     """Whole numbers up to (levels − 1)/2 in size and a step: their product is near the values.
 
-    The step is the one of 18 for which the squared error is least; values beyond the last level are cut to it.
+    The step is the one of nine for which the squared error is least; values beyond the last level are cut to it.
     """
     if levels < 3 or levels % 2 == 0:
         raise ValueError(f"levels must be an odd number from 3 on, got {levels}")
@@ -54,7 +54,7 @@ def rounded(values: Float[Array | np.ndarray, "*shape"], levels: int) -> tuple[I
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest == 0:
         return np.zeros(values.shape, int), np.float32(0)
-    steps = (largest / most * np.linspace(0.15, 1, 18)).astype(np.float32)
+    steps = (largest / most * np.linspace(0.2, 1, 9)).astype(np.float32)
     tried = [np.clip(np.rint(values / step), -most, most) for step in steps]
     errors = [np.sum((values - codes * step) ** 2) for codes, step in zip(tried, steps, strict=True)]
     best = int(np.argmin(errors))

@@ -253,7 +253,7 @@ def coin_failures(key, trials, classes, count, names):
     scale="printed deep networks; here small ones, whose true error is known",
     full=dict(trials=256),
 )
-def valid_bounds_rarely_fail(key, *, trials: Trials = 24):
+def valid_bounds_rarely_fail(key, *, trials: Trials = 64):
     found = {}
     for classes, count, names in ((2, 64, LINEAR), (3, 16, BY_ITSELF)):
         *fails, one, again = coin_failures(jax.random.fold_in(key, classes), trials, classes, count, names)
