@@ -89,6 +89,7 @@ from deeptheory.kernels.inequalities import (
     random_normal_matrix,
     spectral_matching,
 )
+from deeptheory.kernels.kernel import Kernel, continued_kernel
 from deeptheory.kernels.layer import Layer
 from deeptheory.kernels.lazy import (
     LazyCertificate,
@@ -111,7 +112,7 @@ from deeptheory.kernels.lazy_bounds import (
     sampled_gram_deviation,
     width_for_least_eigenvalue,
 )
-from deeptheory.kernels.limit import Kernel, continued_kernel, limit_kernel
+from deeptheory.kernels.limit import limit_kernel
 from deeptheory.kernels.linearization import (
     Laziness,
     Rescaled,

@@ -45,7 +45,7 @@ class SelfAttention(Layer):
     b_std: Scalar | None = None
     mechanism: str = "SOFTMAX"
     embedding: str = "NONE"
-    embedding_power: float = 2.0
+    embedding_power: Scalar = 2.0
     embedding_decay: Callable[[Any], Any] | None = None
     embedding_width: int | None = None
     W_embedding_std: Scalar = 1.0
@@ -86,7 +86,9 @@ class SelfAttention(Layer):
         if self.embedding_decay is None:
             return jnp.eye(size, dtype=dtype)
         places = np.indices(spatial).reshape(len(spatial), -1)
-        distance = (np.abs(places[:, :, None] - places[:, None]).astype(float) ** self.embedding_power).sum(0)
+        gaps = np.abs(places[:, :, None] - places[:, None])
+        # 0 to any power is 0, also in derivatives by the power.
+        distance = jnp.where(gaps > 0, np.maximum(gaps, 1.0) ** self.embedding_power, 0).sum(0)
         return jnp.asarray(self.embedding_decay(jnp.asarray(distance, dtype)), dtype)
 
     def apply(self, parameters, x, *, key=None, **extra):

@@ -7,11 +7,12 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.kernels.kernel import Kernel
 from deeptheory.kernels.layer import whole
-from deeptheory.kernels.limit import Kernel
 from deeptheory.kernels.tiles import place_tile, tile_corners
 from deeptheory.neural_tangents.requests import is_array, on_device
 
@@ -26,7 +27,7 @@ def batch(
     `batch_size=0` shares the rows among the devices; `device_count=-1` takes all devices, 0 the default one. Sizes need
     not divide anything; inputs may be trees of arrays. With `x2=None` matrices are computed from their upper triangle.
     `store_on_device=False` returns NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the
-    inputs.
+    inputs. Tiles are put together on the host: inside a compiled function the kernel is computed in one piece.
     """
     whole("batch_size", batch_size, 0)
     whole("device_count (all devices: -1; the default one: 0)", device_count, -1)
@@ -37,10 +38,12 @@ def batch(
             raise ValueError("batches are cut from inputs: give arrays to a batched kernel function, not a Kernel")
         devices = jax.local_devices()
         devices = devices if device_count == -1 else devices[: max(device_count, 1)]
-        rows_all, columns_all = _length(x1), _length(x1 if x2 is None else x2)
         args, kwargs = on_device((args, kwargs))
+        if _traced((x1, x2, args, kwargs)):
+            return compiled(x1, x2, args, kwargs)
         if not batch_size and len(devices) == 1:
             return _stored(compiled(on_device(x1), on_device(x2), args, kwargs), store_on_device)
+        rows_all, columns_all = _length(x1), _length(x1 if x2 is None else x2)
         right = x1 if x2 is None else x2
         height = batch_size or -(-rows_all // len(devices))
         # One set of inputs is cut into squares, so that tiles on the diagonal know that they are.
@@ -60,6 +63,10 @@ def batch(
         return _stored(_assembled(tile, *sizes, x2 is None, devices, args, kwargs), store_on_device)
 
     return batched_kernel_fn
+
+
+def _traced(tree: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
 
 
 def _length(inputs: Any) -> int:

@@ -11,16 +11,19 @@ Get = str | tuple[str, ...] | list[str] | None
 
 
 def asked(get: Get, *, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that `get` stands for."""
+    """Return the names that `get` stands for, in small letters."""
     names = default if get is None else (get,) if isinstance(get, str) else tuple(get)
     if not names:
         raise ValueError(f"get is empty: ask for {', '.join(default)}, or some of them")
+    names = tuple(name.lower() for name in names)
+    if len(set(names)) < len(names):
+        raise ValueError(f"get names something twice: {', '.join(names)}")
     return names
 
 
 def answered(get: Get, name: str, values: dict[str, Any]) -> Any:
     """Return one value for one name, a namedtuple for several or for None."""
-    return values[get] if isinstance(get, str) else namedtuple(name, values)(**values)
+    return values[get.lower()] if isinstance(get, str) else namedtuple(name, values)(**values)
 
 
 def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -38,6 +41,11 @@ def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str
         else:
             first[name] = second[name] = value
     return first, second
+
+
+def tuples(tree: Any) -> Any:
+    """Turn lists, of inputs, shapes or kernels, into tuples."""
+    return tuple(map(tuples, tree)) if type(tree) in (list, tuple) else tree
 
 
 def is_array(value: Any) -> bool:
