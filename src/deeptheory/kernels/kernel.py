@@ -24,7 +24,7 @@ class Kernel:
     `nngp` is the covariance of outputs over random weights, `ntk` the tangent kernel (None if not asked for), `cov1`
     and `cov2` the covariance of every input with itself (cov2 is None when both sets are one). Outputs with positions
     (images that were neither pooled nor flattened) have shape (n, m, h, h, w, w), or (n, m, h, w) when
-    `diagonal_spatial`. `shape1`, `shape2` are shapes of the outputs.
+    `diagonal_spatial`, which others are not. `shape1`, `shape2` are shapes of the outputs.
     """
 
     nngp: Any
@@ -106,12 +106,18 @@ def _continued(static: Layer, values: list[Array], kernels: Any, pattern: Any, h
         (cross, own_left, own_right),
         want=FIELDS,
         x1_is_x2=symmetric,
-        diagonal_spatial=_flat(kernels)[0].diagonal_spatial,
+        diagonal_spatial=any(each.diagonal_spatial for each in _flat(kernels)),
     )
 
 
 def kernels_of(
-    network: Layer, shapes: Sequence[Any], blocks: Sequence[Any], *, want: Sequence[str], **same: Any
+    network: Layer,
+    shapes: Sequence[Any],
+    blocks: Sequence[Any],
+    *,
+    want: Sequence[str],
+    x1_is_x2: bool,
+    diagonal_spatial: bool,
 ) -> Any:
     """Put a kernel together for every output: from its block of pairs, and those of each set with itself."""
 
@@ -122,9 +128,10 @@ def kernels_of(
             cov1=_arranged(left, "covariance") if "cov1" in want else None,
             cov2=_arranged(right, "covariance") if "cov2" in want else None,
             is_gaussian=next((b.gaussian for b in (cross, left) if b is not None), False),
+            diagonal_spatial=diagonal_spatial and len(shape1) > 2,
             shape1=shape1,
             shape2=shape2,
-            **same,
+            x1_is_x2=x1_is_x2,
         )
 
     def each(*parts: Any) -> Any:

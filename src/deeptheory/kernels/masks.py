@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from deeptheory.kernels.activations import Activation
+from deeptheory.kernels.attention import SelfAttention
 from deeptheory.kernels.block import Block, left_of, right_of
 from deeptheory.kernels.combinators import FanInConcat, FanInProd, FanInSum, FanOut, Identity, Parallel, Serial
 from deeptheory.kernels.convolution import Conv, ConvLocal, ConvTranspose
@@ -25,7 +26,7 @@ from deeptheory.kernels.positions import Aggregate, LinearPositions
 from deeptheory.kernels.windows import margins, output_extent
 
 WINDOWS = (Conv, ConvLocal, Pool)
-POINTWISE = (Identity, Dense, Activation, LayerNorm, Dropout, Aggregate)
+POINTWISE = (Identity, Dense, Activation, LayerNorm, Dropout, Aggregate, SelfAttention)
 
 
 @jax.tree_util.register_dataclass
@@ -99,6 +100,10 @@ class Masked(Layer):
 
     layer: Layer
 
+    def __post_init__(self) -> None:
+        if isinstance(self.layer, SelfAttention) and self.layer.embedding != "NONE":
+            raise ValueError("SelfAttention with embeddings of positions has no rule for missing ones")
+
     @property
     def layers(self) -> tuple[Layer, ...]:
         return (self.layer,)
@@ -117,14 +122,15 @@ class Masked(Layer):
         if isinstance(self.layer, LayerNorm):
             result = _normalized(self.layer, values, x.mask)
         else:
-            result = self.layer.apply(parameters, values, key=key, **extra)
+            unseen = {"hidden": before} if isinstance(self.layer, SelfAttention) else {}
+            result = self.layer.apply(parameters, values, key=key, **unseen, **extra)
         weights = self._weights(before, after, result.dtype)
         return MaskedArray(result * weights[..., None], after[..., None])
 
     def follow(self, block):
         before = jax.tree.map(lambda each: each.hidden, block, is_leaf=_is_block)
         after = hidden_after(self.layer, before)
-        moved, record = self.layer.follow(block)
+        moved, record = self._attended(block, before) if self._attends else self.layer.follow(block)
         weights = jnp.moveaxis(self._weights(before, after, moved.covariance.dtype), 0, -1)
         if isinstance(self.layer, LayerNorm):  # its mean of variances ran over all positions
             there = jnp.moveaxis(1.0 - before, 0, -1)
@@ -133,6 +139,15 @@ class Masked(Layer):
 
     def kernel(self, block, left, right):
         return _weighted(self.layer.kernel(block, left[0], right[0]), left[1], right[1])
+
+    @property
+    def _attends(self) -> bool:
+        return isinstance(self.layer, SelfAttention) and self.layer.linear_scaling
+
+    def _attended(self, block: Block, hidden: Array) -> tuple[Block, Array]:
+        unseen = hidden.reshape(hidden.shape[0], -1).T  # (positions, inputs), as attention weights end
+        record = self.layer.visible(self.layer.record(block), unseen, 1)  # type: ignore[attr-defined]
+        return self.layer.kernel(block, record, record), record
 
     def _weights(self, before: Any, after: Array, dtype: Any) -> Array:
         """Return 0 where outputs are missing; what makes a mean run over the positions that are there; else 1."""

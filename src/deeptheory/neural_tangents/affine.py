@@ -61,7 +61,8 @@ def _convolution(kind: type[_Conv]) -> Callable[..., Triple]:
         # Positions come in the order of the inputs' letters, windows in that of the filters'.
         order = [own.index(letter) for letter in letters]
         window, steps = (each and tuple(each[i] for i in order) for each in (window, steps))
-        made = kernels.Serial((kind(out_chan, window, steps, *rest), Reordered(tuple(map(letters.index, ends)))))
+        made = kind(out_chan, window, steps, *rest)
+        made = made if ends == letters else kernels.Serial((made, Reordered(tuple(map(letters.index, ends)))))
         axes = Axes(after.index("N"), after.index("C"))
         return Placed(kind.__name__, before.index("N"), before.index("C"), lambda rank, found: (made, axes))
 

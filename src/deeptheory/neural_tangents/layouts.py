@@ -36,7 +36,7 @@ class Axes(NamedTuple):
         return (self.batch, *self.positions(rank), self.channel)
 
     def inward(self, x: Any) -> Any:
-        return jnp.transpose(x, self.order(x.ndim)) if self != usual(x.ndim) else x
+        return jnp.transpose(x, self.order(x.ndim)) if self != usual(x.ndim) else jnp.asarray(x)
 
     def outward(self, x: Any) -> Any:
         order = self.order(x.ndim)
