@@ -1,8 +1,8 @@
-"""`python -m benchmarks.neural_tangents_suite CHECKOUT [--cases N] [FILE…]`: the tests of neural-tangents, run on the facade.
+"""The tests of neural-tangents, run on the facade: `python -m benchmarks.neural_tangents_suite CHECKOUT [FILE…]`.
 
 CHECKOUT is a local copy of its repository, version 0.6.5. Its tests and examples are imported as they are, with
-`neural_tangents` standing for `deeptheory.neural_tangents`. Of every grid of parameters N cases are run, drawn as the suite
-itself draws them, the same in every run. A failure counts as a documented difference where a line of
+`neural_tangents` standing for `deeptheory.neural_tangents`. Of every grid of parameters some cases are run, drawn as
+the suite itself draws them, the same in every run. A failure counts as a documented difference where a line of
 docs/neural-tangents.md explains it, by what is raised or by which test it is; anything else makes the exit status 1.
 """
 
@@ -48,9 +48,9 @@ DIFFERENCES = {
     "`stax.requires`, `stax.Diagonal`, `stax.Bool`": [r"DiagonalClassTest", r"no attribute '(Bool|Diagonal|requires)'"],
     "**Inputs that are zero**": [r"is zero, and a first layer without biases"],
     "cannot be called inside `jit`": [r"gradient_descent integrates on the host"],
-    "masks in `stax.GlobalSelfAttention`": [r"SelfAttention has no rule for missing positions"],
+    "masks in `stax.GlobalSelfAttention` with embeddings": [r"SelfAttention with embeddings of positions has no rule"],
     "`stax.DotGeneral` over the batch": [r"DotGeneral acts on positions", r"kernel_fn has no argument batch_axis"],
-    "`stax.ImageResize` over the batch": [r"which are kept: their entries are -1"],
+    "`stax.ImageResize` over the batch or channels": [r"which are kept: their entries are -1"],
     "passing a `Kernel` to a function made by `nt.batch`": [r"batches are cut from inputs: give arrays"],
     "the inside of the batching": [r"module 'neural_tangents\._src\.batching' has no attribute"],
     "the inside of the Monte Carlo": [r"module 'neural_tangents\._src\.monte_carlo' has no attribute"],
@@ -114,7 +114,7 @@ def run(case: unittest.TestCase) -> tuple[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[1].strip().rstrip("."))
+    parser = argparse.ArgumentParser(description="Run the tests of neural-tangents on the facade.")
     parser.add_argument("checkout", type=Path, help="a local copy of the neural-tangents repository")
     parser.add_argument("files", nargs="*", default=FILES, help="test files, as stax.linear_test")
     parser.add_argument("--cases", type=int, default=2, help="cases drawn from every grid of parameters (2)")

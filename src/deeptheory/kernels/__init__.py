@@ -123,6 +123,7 @@ from deeptheory.kernels.linearization import (
     padded,
     parameter_norm,
 )
+from deeptheory.kernels.masks import MaskedArray, masked
 from deeptheory.kernels.mercer import (
     Eigenfunctions,
     brownian_eigenfunctions,
@@ -281,6 +282,7 @@ __all__ = [
     "LazyCertificate",
     "LeakyRelu",
     "LowRank",
+    "MaskedArray",
     "Monomial",
     "Numerical",
     "Parallel",
@@ -380,6 +382,7 @@ __all__ = [
     "loss_curvature",
     "loss_curve",
     "low_rank_preconditioner",
+    "masked",
     "matrix_product",
     "mean_loss_velocity",
     "mercer_kernel",
