@@ -68,7 +68,7 @@ def installed(checkout: Path, cases: int) -> None:
         ".batching": {
             "batch": facade.batch,
             "_serial": lambda kernel_fn, batch_size, **options: facade.batch(kernel_fn, batch_size, 0, **options),
-            "_parallel": lambda kernel_fn, device_count=-1: facade.batch(kernel_fn, 0, device_count),
+            "_parallel": lambda kernel_fn, use_serial=True, device_count=-1: facade.batch(kernel_fn, 0, device_count),
         },
         ".monte_carlo": {"monte_carlo_kernel_fn": facade.monte_carlo_kernel_fn},
         ".empirical": {"_DEFAULT_TESTING_NTK_IMPLEMENTATION": facade.NtkImplementation.JACOBIAN_CONTRACTION},

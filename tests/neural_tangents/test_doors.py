@@ -245,6 +245,20 @@ def test_without_a_graph_aggregation_does_nothing(key, images):
     np.testing.assert_allclose(halves(first, "nngp", pattern=(pattern, pattern)), kernel, rtol=1e-12)
 
 
+def test_batches_of_several_outputs_and_of_kernels(key):
+    rng = generator(key)
+    x, y = ((rng.standard_normal((n, 3)), rng.standard_normal((n, 2))) for n in (3, 5))
+    first = stax.parallel(stax.serial(stax.Dense(2), stax.Relu()), stax.Dense(2))[2]
+    last = stax.serial(stax.parallel(stax.Dense(1), stax.Erf()), stax.parallel(stax.Identity(), stax.Dense(1)))[2]
+    for other in (None, y):
+        before, whole = nt.batch(first, 2)(x, other), first(x, other)
+        for one, two in zip(before, whole, strict=True):
+            same(one, two)
+        for one, two in zip(nt.batch(last, 2)(before, None, ("ntk", "cov1")), last(whole), strict=True):
+            np.testing.assert_allclose(one.ntk, two.ntk, atol=1e-12)
+            np.testing.assert_allclose(one.cov1, two.cov1, atol=1e-12)
+
+
 def test_inside_compiled_functions(key):
     x = generator(key).standard_normal((4, 3))
     kernel_fn = stax.serial(stax.Dense(1), stax.Relu(), stax.Dense(1))[2]

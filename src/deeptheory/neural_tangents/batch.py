@@ -24,9 +24,10 @@ def batch(
     """Return `kernel_fn` computing tiles of `batch_size` inputs a side, spread over devices, and putting them together.
 
     `batch_size=0` shares the rows among the devices; `device_count=-1` takes all devices, 0 the default one. Sizes need
-    not divide anything; inputs may be trees of arrays, or kernels to go on with. With `x2=None` matrices are computed from their upper triangle.
-    `store_on_device=False` returns NumPy arrays. Keyword arguments that are pairs of arrays are cut along with the
-    inputs. Tiles are put together on the host: inside a compiled function the kernel is computed in one piece.
+    not divide anything; inputs may be trees of arrays, or kernels to go on with. With `x2=None` matrices are computed
+    from their upper triangle. `store_on_device=False` returns NumPy arrays. Keyword arguments that are pairs of arrays
+    are cut along with the inputs. Tiles are put together on the host: inside a compiled function the kernel is computed
+    in one piece.
     """
     whole("batch_size", batch_size, 0)
     whole("device_count (all devices: -1; the default one: 0)", device_count, -1)
@@ -86,10 +87,6 @@ def _is_kernel(tree: Any) -> bool:
     return isinstance(tree, Kernel)
 
 
-def _is_result(tree: Any) -> bool:
-    return _is_kernel(tree) or hasattr(tree, "_asdict")
-
-
 def _moved(tree: Any, device: Any) -> Any:
     return jax.tree.map(lambda a: jax.device_put(a, device) if is_array(a) else a, tree)
 
@@ -105,17 +102,17 @@ def _stored(kernel: Any, on_device: bool) -> Any:
     return jax.tree.map(convert, kernel)
 
 
-def _fields(result: Any, args: tuple) -> dict[tuple[int, str], Any]:
+def _fields(result: Any, args: tuple) -> dict[tuple[int, Any], Any]:
     """Return the arrays of a result by output and name, so that one-sided covariances are known."""
     found = {}
-    for i, kernel in enumerate(jax.tree.leaves(result, is_leaf=_is_result)):
-        if _is_kernel(kernel):
-            named = {name: getattr(kernel, name) for name in ("nngp", "ntk", ROWS, COLUMNS)}
-        elif hasattr(kernel, "_asdict"):
-            named = kernel._asdict()
+    for i, (path, part) in enumerate(jax.tree_util.tree_flatten_with_path(result, is_leaf=_is_kernel)[0]):
+        if _is_kernel(part):
+            own = {name: getattr(part, name) for name in ("nngp", "ntk", ROWS, COLUMNS)}
+            found |= {(i, name): value for name, value in own.items() if value is not None}
         else:
-            named = {args[0] if args and args[0] in (ROWS, COLUMNS) else "kernel": kernel}
-        found |= {(i, name): value for name, value in named.items() if value is not None}
+            names = [step.name for step in path if hasattr(step, "name")]  # of several fields that were asked for
+            names += [each.lower() for each in args[:1] if isinstance(each, str)]
+            found[i, names[0] if names else None] = part
     return found
 
 
@@ -132,7 +129,7 @@ def _assembled(
     tile: Callable, size: tuple[int, int], side: tuple[int, int], symmetric: bool, devices: list, args: Any, kwargs: Any
 ) -> Any:
     first = tile((0, 0), devices[0])
-    outputs, structure = jax.tree.flatten(first, is_leaf=_is_result)
+    outputs, structure = jax.tree.flatten(first, is_leaf=_is_kernel)
     named = _fields(first, args)
     pairs = {key: _pairs(outputs[key[0]], value) for key, value in named.items() if key[1] not in (ROWS, COLUMNS)}
     mirrored = symmetric and side[0] == side[1] and None not in pairs.values() and kwargs.get("rng") is None
@@ -163,10 +160,10 @@ def _assembled(
 
     def rebuilt(i: int, output: Any) -> Any:
         arrays = {name: value for (number, name), value in whole.items() if number == i}
-        if _is_kernel(output):
-            none = dict.fromkeys(name for name in ("nngp", "ntk", ROWS, COLUMNS, *MASKS) if hasattr(output, name))
-            shapes = {"shape1": (size[0], *output.shape1[1:]), "shape2": (size[1], *output.shape2[1:])}
-            return output.replace(**none | arrays, **shapes, x1_is_x2=symmetric)
-        return type(output)(**arrays) if hasattr(output, "_asdict") else next(iter(arrays.values()))
+        if not _is_kernel(output):
+            return next(iter(arrays.values()), None)
+        none = dict.fromkeys(name for name in ("nngp", "ntk", ROWS, COLUMNS, *MASKS) if hasattr(output, name))
+        shapes = {"shape1": (size[0], *output.shape1[1:]), "shape2": (size[1], *output.shape2[1:])}
+        return output.replace(**none | arrays, **shapes, x1_is_x2=symmetric)
 
     return jax.tree.unflatten(structure, [rebuilt(i, output) for i, output in enumerate(outputs)])
