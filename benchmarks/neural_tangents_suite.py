@@ -53,7 +53,7 @@ DIFFERENCES = {
     "`stax.requires`, `stax.Diagonal`, `stax.Bool`": [r"DiagonalClassTest", r"no attribute '(Bool|Diagonal|requires)'"],
     "**Inputs that are zero**": [r"is zero, and a first layer without biases"],
     "cannot be called inside `jit`": [r"gradient_descent integrates on the host"],
-    "masks in `stax.GlobalSelfAttention` with embeddings": [r"SelfAttention with embeddings of positions has no rule"],
+    "masks in `stax.GlobalSelfAttention` with embedded values": [r"embedded values has no rule for missing ones"],
     "`stax.DotGeneral` over the batch": [r"DotGeneral acts on positions", r"kernel_fn has no argument batch_axis"],
     "`stax.ImageResize` over the batch or channels": [r"which are kept: their entries are -1"],
     "**Draws** of finite networks": [r"test_nonlineariy\d* [^\n]*\n.*Relative ERROR"],  # 512 draws of a square, to 6 %

@@ -153,6 +153,7 @@ def test_several_outputs_come_as_several_kernels(images):
     for kernel, end in zip(split[2](*images), ends, strict=True):
         same(kernel, stax.serial(trunk, end)[2](*images))
     both = split[2](*images, ("NTK", "shape1"))
+    assert jax.tree.structure(both) == jax.tree.structure(split[2](*images, ("ntk", "shape1")))
     assert [b.shape1 for b in both] == [(3, 12), (3, 1)] and both[1].ntk.shape == (3, 2)
 
 

@@ -101,8 +101,10 @@ class Masked(Layer):
     layer: Layer
 
     def __post_init__(self) -> None:
-        if isinstance(self.layer, SelfAttention) and self.layer.embedding != "NONE":
-            raise ValueError("SelfAttention with embeddings of positions has no rule for missing ones")
+        # Weights that leave out missing positions leave out their embeddings, too; here there are no such weights.
+        own = self.layer
+        if isinstance(own, SelfAttention) and not own.linear_scaling and own.embed_values and own.embedding != "NONE":
+            raise ValueError("SelfAttention with square-root scaling and embedded values has no rule for missing ones")
 
     @property
     def layers(self) -> tuple[Layer, ...]:

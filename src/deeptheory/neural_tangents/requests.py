@@ -1,6 +1,7 @@
 """What callers may ask for and how it comes back: `get`, and arguments that belong to one of two sets of inputs."""
 
 from collections import namedtuple
+from functools import cache
 from typing import Any
 
 import jax
@@ -23,7 +24,12 @@ def asked(get: Get, *, default: tuple[str, ...]) -> tuple[str, ...]:
 
 def answered(get: Get, name: str, values: dict[str, Any]) -> Any:
     """Return one value for one name, a namedtuple for several or for None."""
-    return values[get.lower()] if isinstance(get, str) else namedtuple(name, values)(**values)
+    return values[get.lower()] if isinstance(get, str) else _record(name, tuple(values))(**values)
+
+
+@cache  # one type for one set of names, so that results can be compared leaf by leaf
+def _record(name: str, fields: tuple[str, ...]) -> Any:
+    return namedtuple(name, fields)
 
 
 def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str, Any], dict[str, Any]]:
