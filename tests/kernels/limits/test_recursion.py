@@ -202,7 +202,6 @@ def test_zero_inputs_need_a_bias(key):
         ("fields", lambda: k.limit_kernel(network(), np.ones((2, 3)), want=("ntk", "kernel"))),
         ("positions", lambda: k.limit_kernel(convolutions(k.Flatten()), np.ones((2, 3)))),
         ("Gaussian", lambda: k.limit_kernel(k.serial(k.Relu(), k.Dense(1)), np.ones((2, 3)))),
-        ("several branches", lambda: k.limit_kernel(k.FanOut(2), np.ones((2, 3)), want=("ntk",))),
         ("as many inputs", lambda: k.limit_kernel(k.parallel(k.Dense(1)), np.ones((2, 3)))),
         ("no known", lambda: k.limit_kernel(k.Layer(), np.ones((2, 3)))),
         ("does not fit", lambda: k.limit_kernel(k.Conv(1, (5,)), np.ones((2, 3, 1)))),

@@ -7,6 +7,7 @@
 - `dense`: random affine maps of channels: the layer that makes everything Gaussian.
 - `graphs`: graph networks for `limit_kernel`: what a node hears, and the network whose tangent kernel is the GNTK.
 - `layer`: what a layer is: a finite map and the law its covariances follow when channels grow without bound.
+- `masks`: inputs with missing positions: sentences of different lengths, images with holes.
 - `normalization`: layer normalization and dropout.
 - `pooling`: pooling and flattening: linear maps of positions, without weights.
 - `positions`: linear maps of positions that need no weights: contraction with a constant, resizing, indexing, graphs.

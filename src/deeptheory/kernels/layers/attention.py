@@ -45,7 +45,7 @@ class SelfAttention(Layer):
     b_std: Scalar | None = None
     mechanism: str = "SOFTMAX"
     embedding: str = "NONE"
-    embedding_power: float = 2.0
+    embedding_power: Scalar = 2.0
     embedding_decay: Callable[[Any], Any] | None = None
     embedding_width: int | None = None
     W_embedding_std: Scalar = 1.0
@@ -86,10 +86,20 @@ class SelfAttention(Layer):
         if self.embedding_decay is None:
             return jnp.eye(size, dtype=dtype)
         places = np.indices(spatial).reshape(len(spatial), -1)
-        distance = (np.abs(places[:, :, None] - places[:, None]).astype(float) ** self.embedding_power).sum(0)
+        gaps = np.abs(places[:, :, None] - places[:, None])
+        # 0 to any power is 0, also in derivatives by the power.
+        distance = jnp.where(gaps > 0, np.maximum(gaps, 1.0) ** self.embedding_power, 0).sum(0)
         return jnp.asarray(self.embedding_decay(jnp.asarray(distance, dtype)), dtype)
 
-    def apply(self, parameters, x, *, key=None, **extra):
+    def visible(self, weights: Array, hidden: Array, axis: int) -> Array:
+        """Leave hidden positions out of attention weights, which a softmax makes sum to 1 over the others."""
+        weights = jnp.where(hidden, 0, weights)
+        if self.mechanism != "SOFTMAX":
+            return weights
+        total = jnp.sum(weights, axis, keepdims=True)
+        return weights / jnp.where(total > 0, total, 1)
+
+    def apply(self, parameters, x, *, key=None, hidden=None, **extra):
         spatial, channels = x.shape[1:-1], x.shape[-1]
         x = x.reshape(x.shape[0], -1, channels)
         seen = x
@@ -106,6 +116,8 @@ class SelfAttention(Layer):
             self.W_key_std * self.W_query_std / (seen.shape[-1] * self.key_width ** (1 if self.linear_scaling else 0.5))
         )
         weights = MECHANISMS[self.mechanism](scale * queries @ jnp.swapaxes(keys, -1, -2), -1)
+        if hidden is not None:
+            weights = self.visible(weights, hidden.reshape(x.shape[0], 1, 1, -1), -1)
         values = jnp.einsum("npc,hcv->nhpv", valued, parameters["value"])
         output = jnp.einsum("nhpq,nhqv,hvo->npo", weights, values, parameters["out"])
         output = output * self.W_out_std * self.W_value_std

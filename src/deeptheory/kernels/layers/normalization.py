@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import jax
 import jax.core
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
 from deeptheory.kernels.limits.block import coincident, left_of, right_of, variances
@@ -12,34 +13,38 @@ from deeptheory.kernels.limits.block import coincident, left_of, right_of, varia
 
 @dataclass(frozen=True)
 class LayerNorm(Layer):
-    """(x − mean)/√(variance + eps) over channels and, if named, position axes; needs Gaussian inputs."""
+    """(x − mean)/√(variance + eps) over channels and, if named, positions and inputs; needs Gaussian inputs.
+
+    Over inputs, every set of inputs is normalized by itself.
+    """
 
     axes: tuple[int, ...] = (-1,)
     eps: float = 1e-12
 
-    def _axes(self, rank: int) -> tuple[int, ...]:
+    def over(self, rank: int) -> tuple[int, ...]:
+        """Return the axes of an array of this rank over which it is normalized."""
         axes = tuple(sorted({axis % rank for axis in self.axes}))
         if rank - 1 not in axes:
             raise ValueError(
                 f"LayerNorm must normalize over channels (axis {rank - 1}) to have a limit, got {self.axes}"
             )
-        if 0 in axes:
-            raise ValueError("LayerNorm over the batch axis mixes inputs and has no kernel here")
         return axes
 
     def apply(self, parameters, x, *, key=None, **extra):
-        axes = self._axes(x.ndim)
+        axes = self.over(x.ndim)
         mean, variance = jnp.mean(x, axes, keepdims=True), jnp.var(x, axes, keepdims=True)
         return (x - mean) / jnp.sqrt(self.eps + variance)
 
     def demand(self, wanted):
         return Demand(wanted.full, True, wanted.full_variances)
 
+    def averaged(self, values: Array) -> Array:
+        """Return the mean over what is normalized together of values over (positions…, inputs)."""
+        axes = tuple((axis - 1) % values.ndim for axis in self.over(values.ndim + 1)[:-1])
+        return jnp.broadcast_to(jnp.mean(values, axes, keepdims=True), values.shape) if axes else values
+
     def record(self, block):
-        own = variances(one_block("LayerNorm", block))
-        positions = tuple(axis - 1 for axis in self._axes(len(block.spatial) + 2)[:-1])
-        averaged = jnp.mean(own, positions, keepdims=True) if positions else own
-        return jnp.broadcast_to(jax.lax.rsqrt(self.eps + averaged), own.shape)
+        return jax.lax.rsqrt(self.eps + self.averaged(variances(one_block("LayerNorm", block))))
 
     def kernel(self, block, left, right):
         block = one_block("LayerNorm", block)

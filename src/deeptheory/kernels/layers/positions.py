@@ -75,7 +75,7 @@ class LinearPositions(Layer):
 
 @dataclass(frozen=True)
 class ImageResize(LinearPositions):
-    """Interpolation to other extents, as `jax.image.resize`."""
+    """Interpolation to other extents, as `jax.image.resize`; −1 keeps an extent."""
 
     extents: tuple[int, ...]
     method: str = "linear"
@@ -83,12 +83,14 @@ class ImageResize(LinearPositions):
 
     def __post_init__(self) -> None:
         for extent in self.extents:
-            whole("an extent of ImageResize", extent)
+            if extent != -1:
+                whole("an extent of ImageResize that is not -1", extent)
 
     def transform(self, x):
         if x.ndim != len(self.extents):
             raise ValueError(f"ImageResize to {self.extents} met inputs with positions {x.shape}")
-        return jax.image.resize(x, self.extents, self.method, antialias=self.antialias)
+        extents = [own if wanted == -1 else wanted for own, wanted in zip(x.shape, self.extents, strict=True)]
+        return jax.image.resize(x, extents, self.method, antialias=self.antialias)
 
 
 @dataclass(frozen=True)
@@ -145,12 +147,14 @@ class Aggregate(Layer):
 
     `axes` are the position axes the graph connects (0 is the first position axis); all of them if None. `listed` says
     that the pattern is a list of edges, `pattern[n, edge, axis, 0 or 1]` the coordinates of tail and head (a negative
-    head: no edge; the axis may be left out if there is one). `decode` is applied to the pattern before.
+    head: no edge; the axis may be left out if there is one). `decode` is applied to the pattern before. Where the graph
+    is `optional`, nothing happens without one.
     """
 
     axes: tuple[int, ...] | None = None
     listed: bool = False
     decode: Callable[[Any], Any] | None = None
+    optional: bool = False
 
     def _weights(self, pattern: Array, spatial: tuple[int, ...]) -> Array:
         """Return (inputs, new positions, old positions) over all positions."""
@@ -178,19 +182,26 @@ class Aggregate(Layer):
 
     def apply(self, parameters, x, *, key=None, pattern=None, **extra):
         if pattern is None:
-            raise ValueError("Aggregate needs the graph of every input: pass pattern=")
+            return self._absent(x)
         spatial = x.shape[1:-1]
         weights = self._weights(jnp.asarray(pattern), spatial)
         return (weights @ x.reshape(x.shape[0], -1, x.shape[-1])).reshape(x.shape)
+
+    def _absent(self, unchanged: Any) -> Any:
+        if not self.optional:
+            raise ValueError("Aggregate needs the graph of every input: pass pattern=")
+        return unchanged
 
     def demand(self, wanted):
         return Demand(True, True, True)
 
     def record(self, block):
         if block.graph is None:
-            raise ValueError("Aggregate needs the graph of every input: pass pattern=")
+            return self._absent(None)
         return jnp.moveaxis(self._weights(block.graph, block.spatial), 0, -1)
 
     def kernel(self, block, left, right):
         block = one_block("Aggregate", block)
+        if left is None:
+            return block
         return weighted(block, left, right, block.spatial)

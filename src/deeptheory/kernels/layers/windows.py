@@ -16,7 +16,7 @@ def check_window(name: str, window: Sequence[int], strides: Sequence[int], paddi
         raise ValueError(f"the padding of {name} must be one of {', '.join(PADDINGS)}, got {padding!r}")
     if len(window) != len(strides):
         raise ValueError(f"{name} needs as many strides as window extents, got {tuple(strides)} and {tuple(window)}")
-    if min(*window, *strides, 1) < 1:
+    if min((*window, *strides, 1)) < 1:
         raise ValueError(
             f"window extents and strides of {name} must be positive, got {tuple(window)}, {tuple(strides)}"
         )

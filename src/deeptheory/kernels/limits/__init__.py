@@ -11,6 +11,7 @@
 - `inequalities`: inequalities that the analysis of wide networks leans on: of perturbed spectra, of growth in time,
   of light tails.
 - `integrals`: gaussian integrals of activations: E[φ(u)φ(v)] and E[φ'(u)φ'(v)] for a centred Gaussian pair (u, v).
+- `kernel`: kernels of a network as its users get them, and how they go on through more layers.
 - `quadrature`: gaussian integrals of any activation by quadrature, with declared kinks split off.
 - `recursion`: exact kernels of an infinitely wide network, in tiles that use symmetry and stay in cache.
 - `series`: kernels of unit vectors as power series in their inner product, and the features that such a series gives.

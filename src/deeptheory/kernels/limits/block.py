@@ -30,6 +30,7 @@ class Block:
     deficit: Any = None  # √(ab) − K where it is known better than by subtraction; a layer that does not know drops it
     surplus: Any = None  # √(ab) + K likewise
     graph: Any = None  # weights between positions that came with the inputs, of a paired block
+    hidden: Any = None  # which positions of every input are missing, (inputs, positions…), of a paired block
     spatial: tuple[int, ...] = static(default=())
     channels: int = static(default=1)
     full: bool = static(default=False)
