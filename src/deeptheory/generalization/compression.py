@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.doors import doors
 from deeptheory.generalization.norms import lipschitz_bound
 from deeptheory.randomness import generator
 
@@ -87,3 +88,6 @@ def project(
     plane = np.array([[np.linalg.norm(first), 0.0], [first @ second / np.linalg.norm(first), np.linalg.norm(across)]])
     images = generator(key).standard_normal((draws, dimension, 2)) @ plane.T
     return np.sum(images[..., 0] * images[..., 1], axis=1) / dimension
+
+
+doors(__name__, dimension="[1, 1e6]", draws="[1, 1e7]", margin="(0, ∞)", radius="(0, ∞)", share="[0, 1]")

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.doors import doors
 from deeptheory.generalization.concentration import hoeffding_radius
-from deeptheory.ranges import inside
+from deeptheory.ranges import affordable, inside
 
 __all__ = ["DecisionList", "decision_lists", "decode", "encode", "kraft_sum", "occam_bound", "prefix_free"]
 
@@ -74,8 +75,7 @@ def decode(word: str, variables: int) -> DecisionList:
 
 def decision_lists(variables: int, rules: int) -> list[DecisionList]:
     """All decision lists on so many bits with at most so many rules, shortest first."""
-    if variables < 1 or rules < 0:
-        raise ValueError(f"variables must be at least 1 and rules at least 0, got {variables} and {rules}")
+    affordable(lists=(4 * variables,) * rules)
     single = list(product(range(2 * variables), range(2)))
     return [
         DecisionList(chosen, default)
@@ -83,3 +83,6 @@ def decision_lists(variables: int, rules: int) -> list[DecisionList]:
         for chosen in product(single, repeat=count)
         for default in range(2)
     ]
+
+
+doors(__name__, variables="[1, 50]", rules="[0, 6]", default="[0, 1]")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.doors import doors
 from deeptheory.generalization.concentration import log_binomial_coefficient, log_hoeffding
 from deeptheory.ranges import inside
 
@@ -177,3 +178,6 @@ def walk_until_one(
         np.concatenate([times, np.full_like(left, float(steps))]),
         np.concatenate([free(times, 1.0) / times, staying]),
     )
+
+
+doors(__name__, variables="[1, 30]", steps="[0, 5000]")

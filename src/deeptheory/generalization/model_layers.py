@@ -9,6 +9,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.doors import doors
+
 __all__ = ["ModelLayers", "found_layers", "given_layers", "stored_bits", "stored_numbers"]
 
 
@@ -102,3 +104,6 @@ def given_layers(matrices: Any) -> ModelLayers:
 
 def _named(value: Any) -> str:
     return "an empty list" if isinstance(value, list | tuple) else f"a {type(value).__name__}"
+
+
+doors(__name__)

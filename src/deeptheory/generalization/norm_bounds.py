@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.doors import doors
 from deeptheory.generalization.norms import (
     frobenius_norm,
     lipschitz_bound,
@@ -136,3 +137,6 @@ def path_norm_bound(layers: Layers, *, size: float, margin: float, samples: int,
 def _one_output(layers: Layers) -> None:
     if len(layers[-1]) != 1:
         raise ValueError(f"this bound is for one output, got {len(layers[-1])}: pass the difference of two rows")
+
+
+doors(__name__, size="(0, ∞)", margin="(0, ∞)", radius="(0, ∞)", samples="[1, ∞)", delta="(0, 1)")

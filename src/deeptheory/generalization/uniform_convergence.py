@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import ndtr
 
+from deeptheory.doors import doors
 from deeptheory.randomness import generator
 from deeptheory.ranges import inside, positive
 
@@ -160,3 +161,6 @@ def limiting_flipped_error(samples: int, dimension: int, *, noise: float = 1.0, 
     """Gaussian approximation of the flipped error: Φ((c − signal²)/(c·√((m+1)/D))), from the margin's two moments."""
     _check(samples, dimension, noise, signal)
     return float(ndtr((noise - signal**2) / (noise * np.sqrt((samples + 1) / dimension))))
+
+
+doors(__name__, noise="[0, ∞)", signal="[0, ∞)", dimension="[1, 1e7]", samples="[1, 1e7]")

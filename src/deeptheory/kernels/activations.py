@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.doors import doors
 from deeptheory.kernels import integrals, quadrature
 from deeptheory.kernels.block import Block, coincident, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import is_equal, jump_deficit, rectified_deficit, subtracted_deficit
@@ -366,3 +367,6 @@ def _degree(degree: int) -> int:
     if degree < 0:
         raise ValueError(f"a degree must not be negative, got {degree}")
     return degree
+
+
+doors(__name__, degree="[0, 200]", nodes="[1, 2000]", gamma="[0, ∞)")

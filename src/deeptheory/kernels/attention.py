@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.doors import doors
 from deeptheory.kernels.block import Block
 from deeptheory.kernels.layer import Demand, Layer, Scalar, check_shape, normal, one_block
 from deeptheory.kernels.positions import full_matrix, weighted
@@ -197,3 +198,6 @@ class SelfAttention(Layer):
             gaussian=True,
             is_input=False,
         )
+
+
+doors(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from deeptheory.doors import doors
 from deeptheory.kernels.block import Block, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import mixed_deficit
 from deeptheory.kernels.layer import Demand, Layer, whole
@@ -282,3 +283,6 @@ def _beside(blocks: tuple[Block, ...], dimension: int) -> Block:
         tangent=join([_tangent(b) for b in blocks]) if blocks[0].with_tangent else None,
         spatial=tuple(spatial),
     )
+
+
+doors(__name__, axis="[-64, 64]", count="[1, 1e5]")

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.doors import doors
 from deeptheory.kernels.block import Block, equal_positions, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import affine_deficit, mixed_deficit
 from deeptheory.kernels.dense import Affine
@@ -217,3 +218,6 @@ def _spread_sum(x: Array, axes: Sequence[int], window: int, stride: int, target:
     if result.shape[axes[0]] != target:
         raise ValueError(f"a transposed window of {window} and stride {stride} does not fit an axis of {extent}")
     return result
+
+
+doors(__name__)

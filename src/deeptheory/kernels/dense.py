@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from deeptheory.doors import doors
 from deeptheory.kernels.block import Block, left_of, right_of, variances
 from deeptheory.kernels.close_pairs import affine_deficit, affine_surplus
 from deeptheory.kernels.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
@@ -126,3 +127,6 @@ class Dense(Layer):
         scales = dict(weight=self.W_std**2, bias=self.affine.shift)
         surplus = None if block.surplus is None else affine_surplus(block.surplus, *ends, **scales)
         return moved.replace(deficit=affine_deficit(block.deficit, *ends, **scales), surplus=surplus)
+
+
+doors(__name__)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.doors import doors
 from deeptheory.kernels.activations import Activation, Relu
 from deeptheory.kernels.combinators import Serial, serial
 from deeptheory.kernels.dense import Dense
@@ -74,3 +75,6 @@ def conditional_covariance(network: MLP, x: Float[Array | np.ndarray, "n d"]) ->
     hidden = network.activation(before[-2]) if len(before) > 1 else jnp.asarray(x)
     features = network.scales()[-1] * hidden
     return features @ features.T + network.bias_scale**2
+
+
+doors(__name__)

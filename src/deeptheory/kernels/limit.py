@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.doors import doors
 from deeptheory.kernels.activations import Activation, RectifiedMonomial, Rectifier, Sign
 from deeptheory.kernels.block import Block, input_block, static
 from deeptheory.kernels.close_pairs import any_close, as_vectors, image_deficit, input_deficit
@@ -361,3 +362,6 @@ def _arranged(block: Block | None, field: str) -> Array | None:
     batch = array.ndim - len(block.spatial) * (2 if block.full else 1)
     order = [axis for pair in block.position_axes for axis in pair]
     return jnp.transpose(array, (*range(array.ndim - batch, array.ndim), *order))
+
+
+doors(__name__)

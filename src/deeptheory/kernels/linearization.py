@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.doors import doors
 from deeptheory.kernels.predictions import kernel_training
 from deeptheory.kernels.tangents import functional, relative_drift, tangent_kernel
 from deeptheory.kernels.training import train
@@ -169,3 +170,6 @@ def laziness(
         relative_drift(after, kernel[:count]),
         parameter_norm(trace.network, network),
     )
+
+
+doors(__name__, steps="[0, 1e7]", width="[1, 1e5]", step_size="[0, ∞)")

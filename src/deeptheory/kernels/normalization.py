@@ -6,6 +6,7 @@ import jax
 import jax.core
 import jax.numpy as jnp
 
+from deeptheory.doors import doors
 from deeptheory.kernels.block import coincident, left_of, right_of, variances
 from deeptheory.kernels.layer import Demand, Layer, Scalar, one_block
 
@@ -81,3 +82,6 @@ class Dropout(Layer):
             return block.replace(gaussian=False)
         factor = jnp.where(same, 1 / self.keep, 1.0).astype(block.covariance.dtype)
         return block.map(lambda array: array * factor, gaussian=False)
+
+
+doors(__name__)

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.doors import doors
 from deeptheory.kernels.block import Block
 from deeptheory.kernels.layer import Demand, Layer, check_shape, one_block, whole
 
@@ -194,3 +195,6 @@ class Aggregate(Layer):
     def kernel(self, block, left, right):
         block = one_block("Aggregate", block)
         return weighted(block, left, right, block.spatial)
+
+
+doors(__name__)

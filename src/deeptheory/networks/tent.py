@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, Shaped
 
+from deeptheory.doors import doors
 from deeptheory.networks.pieces import (
     Layer,
     PiecewiseAffine,
@@ -147,3 +148,6 @@ def _adam_on_absolute_error(parameters, points, targets, learning_rate, *, steps
     least = jnp.full(parameters[0][0].shape[0], jnp.inf)
     (_, _, _, best, least), _ = jax.lax.scan(step, (parameters, zeros, zeros, parameters, least), jnp.arange(steps))
     return best, least
+
+
+doors(__name__, iterates="[0, 20]", starts="[1, 1e5]", steps="[0, 1e6]", cells="[1, 1000]", units="[1, 1000]")

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.doors import doors
 from deeptheory.kernels.layer import whole
 from deeptheory.kernels.limit import Kernel
 from deeptheory.kernels.tiles import place_tile, tile_corners
@@ -143,3 +144,6 @@ def _assembled(
         shapes = {"shape1": (size[0], *first.shape1[1:]), "shape2": (size[1], *first.shape2[1:])}
         return replace(first, **empty | whole, **shapes, x1_is_x2=symmetric)
     return type(first)(**whole) if hasattr(first, "_asdict") else next(iter(whole.values()))
+
+
+doors(__name__)

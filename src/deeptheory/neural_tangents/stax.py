@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from deeptheory import kernels
+from deeptheory.doors import doors
 from deeptheory.kernels.convolution import Conv as _Conv
 from deeptheory.kernels.layer import Scalar
 from deeptheory.neural_tangents.triples import Triple, layer_of, only_default, triple
@@ -431,3 +432,6 @@ def Elementwise(
 def ElementwiseNumerical(fn: Callable[[Any], Any], deg: int, df: Callable[[Any], Any] | None = None) -> Triple:
     slope = None if df is None else jnp.vectorize(df)
     return triple(kernels.Numerical(jnp.vectorize(fn), deg, (), slope))
+
+
+doors(__name__)

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.doors import doors
+
 __all__ = [
     "critical_ratio",
     "descent_time",
@@ -167,3 +169,6 @@ def escape_rate(link: Link, *, step: float) -> float:
     small = 1e-4
     low, high = overlap_velocity(link, np.array([-small, small]), step=step)
     return float((high - low) / (2 * small))
+
+
+doors(__name__, exponent="[1, 1000]", nodes="[1, 1000]", degree="[0, 100]")

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from scipy.special import betaincinv, ndtr, ndtri
 from scipy.stats import binom
 
+from deeptheory.doors import doors
 from deeptheory.randomness import generator
 from deeptheory.ranges import inside, positive
 
@@ -210,3 +211,14 @@ def boundary_distance(region: Bool[np.ndarray, "nx ny"], spacing: float) -> Floa
 
     positive(spacing=spacing)
     return spacing * (np.asarray(distance_transform_edt(region)) + np.asarray(distance_transform_edt(~region)))
+
+
+doors(
+    __name__,
+    dimension="[1, 1e5]",
+    samples="[1, 1e8]",
+    order="[1, 1000]",
+    repeats="[1, 1e6]",
+    labels="[1, 1e5]",
+    trials="[1, 1e6]",
+)

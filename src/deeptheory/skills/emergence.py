@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.special import entr, rel_entr
 from scipy.stats import binom
 
+from deeptheory.doors import doors
 from deeptheory.generalization.concentration import log_binomial_coefficient
 from deeptheory.randomness import generator
 from deeptheory.ranges import inside
@@ -169,3 +170,6 @@ def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float,
     chosen = (skills, alpha * skills), (texts, theta * texts), (edges, hits)
     choices = sum(log_binomial_coefficient(n, m) for n, m in chosen)
     return float(np.log(skills * texts) + choices + hits * np.log(alpha) + (edges - hits) * np.log1p(-alpha))
+
+
+doors(__name__, starts="[1, 1e5]")
