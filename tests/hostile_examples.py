@@ -51,7 +51,8 @@ def array(kind: str, dimensions: str) -> np.ndarray:
 
 
 NAMED: dict[str, Any] = {
-    "delta": 0.1, "key": KEY, "samples": 9, "hypotheses": 3, "third": 1.5, "law": LAW, "z": 0.5 + 1j,
+    "delta": 0.1,
+    "fourth": 3.0, "key": KEY, "samples": 9, "hypotheses": 3, "third": 1.5, "law": LAW, "z": 0.5 + 1j,
     "outcome_law": LAW, "probabilities": LAW, "prior": LAW, "posterior": LAW[::-1], "order": 3,
 }  # fmt: skip
 """values that a name has everywhere, unless the table says otherwise"""
@@ -272,6 +273,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "spectra.general_moment": SPECTRUM,
     "spectra.general_pdf": SPECTRUM,
     "spectra.general_stieltjes": SPECTRUM,
+    "spectra.pseudo_inverse_filter": {"singular": np.array([0.5, 2.0])},
     "spectra.ridge_bias_slope_bound": {"smallest": 0.2, "largest": 2.0},
     "spectra.silverstein_inverse": SPECTRUM | {"v": -0.1},
     "spectra.smallest_eigenvalue_scaling": {"dimension": 3, "samples": 5},

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jax.core import Tracer
 
-__all__ = ["affordable", "ends", "inside", "positive", "probabilities", "symmetric"]
+__all__ = ["affordable", "ends", "inside", "positive", "symmetric"]
 
 ROUNDING = 1e-5
 """how far from symmetric and semidefinite a matrix may be that was computed in single precision"""
@@ -44,20 +44,12 @@ def inside(low: Any, high: Any, ends: str = "[]", /, **named: Any) -> None:
 
 def ends(interval: str) -> tuple[float, float, str]:
     """Read an interval like "(0, 1]" or "[1, 1e6]" as the first arguments of `inside`."""
-    low, high = (np.inf if end.strip() == "∞" else float(end.replace("∞", "inf")) for end in interval[1:-1].split(","))
-    return *(int(end) if end == end // 1 and abs(end) < 1e18 else end for end in (low, high)), interval[0] + interval[
-        -1
-    ]
+    low, high = (float(end.replace("∞", "inf")) for end in interval[1:-1].split(","))
+    return _whole(low), _whole(high), interval[0] + interval[-1]
 
 
-def probabilities(**named: Any) -> None:
-    """Refuse every named array whose last axis does not hold numbers from 0 to 1 that add up to one."""
-    for name, value in named.items():
-        if isinstance(value, Tracer):
-            continue
-        law = np.asarray(value)
-        if not ((law >= 0).all() and np.allclose(law.sum(-1), 1, atol=1e-6)):
-            raise ValueError(f"{name} must be probabilities that sum to 1, got a sum of {np.min(law.sum(-1)):g}")
+def _whole(number: float) -> float:
+    return int(number) if number.is_integer() else number
 
 
 def symmetric(**named: Any) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from numbers import Number
@@ -22,7 +22,9 @@ __all__ = ["Sizes", "Wish", "on_host", "wish"]
 LARGEST = 2**53
 """Whole numbers beyond this one are no longer exact as floats, and no size or count reaches it."""
 
-WORDS = {"f": "real numbers", "i": "whole numbers", "b": "True and False", "c": "complex numbers", "": "numbers"}
+WORDS = {"f": "real numbers", "i": "whole numbers", "b": "True and False", "c": "complex numbers"}
+ACCEPTED = {"f": "iuf", "i": "iu", "b": "b", "c": "iufc", "": "biufc", "O": "biufcO"}
+"""the kinds of arrays that serve where one is asked for; any kind may hold exact fractions"""
 ARRAYS = (np.ndarray, jax.Array)
 
 
@@ -80,7 +82,7 @@ class Wish:
             raise TypeError(f"{name} must be {self.words()}, got {_short(value)}")
         if kind in "fc":
             self._finite(name, value)
-        elif abs(value) > LARGEST:
+        elif abs(value) > LARGEST and Fraction not in self.classes:
             raise ValueError(f"{name} must be a whole number of at most 2**53 in size, got {_short(value)}")
         if self.interval:
             inside(*self.interval, **{name: value})
@@ -93,7 +95,9 @@ class Wish:
     def _array(self, name: str, value: Any, sizes: Sizes) -> Any:
         have = "f" if jnp.issubdtype(value.dtype, jnp.floating) else value.dtype.kind
         asked = [kind for kind, _ in self.shapes]
-        if not any(have in {"f": "iuf", "i": "iu", "b": "b", "c": "iufc", "": "biufc"}[kind] for kind in asked):
+        if not any(have in ACCEPTED[kind] for kind in asked) or (
+            have == "O" and not all(isinstance(each, Number) for each in np.asarray(value).flat)
+        ):
             raise TypeError(f"{name} must be {self.words()}, got {_short(value)}")
         if 0 in value.shape and not self.empty:
             raise ValueError(f"{name} must not be empty, got an array of shape {value.shape}")
@@ -109,7 +113,7 @@ class Wish:
             self._finite(name, value)
         if self.libraries and not isinstance(value, self.libraries):
             value = np.asarray(value) if np.ndarray in self.libraries else jnp.asarray(value)
-        if have in "iu" and not set(asked) & {"i", ""}:
+        if have in "iu" and not set(asked) & {"i", "", "O"}:
             value = value.astype(complex if "f" not in asked else float)
         elif have == "f" and set(asked) == {"c"}:
             value = value.astype(complex)
@@ -122,6 +126,10 @@ class Wish:
     def _sequence(self, name: str, value: Any, sizes: Sizes) -> Any:
         if isinstance(value, ARRAYS) and value.ndim:
             value = list(np.asarray(value))
+        if isinstance(value, self.classes):
+            if not isinstance(value, Collection):
+                return value
+            value = list(value)
         if not isinstance(value, Sequence):
             raise TypeError(f"{name} must be {self.words()}, got {_short(value)}")
         if isinstance(self.items, tuple):
@@ -136,7 +144,7 @@ class Wish:
             each and each.grant(f"{name}[{i}]", entry, sizes)
             for i, (each, entry) in enumerate(zip(wishes, value, strict=True))
         ]
-        return type(value)(found) if type(value) in (list, tuple) else value
+        return tuple(found) if type(value) is tuple else found if type(value) is list else value
 
     def _record(self, name: str, value: Any, sizes: Sizes) -> Any:
         """Look into a record of ours, a named tuple or a dataclass: its sizes and those of the arguments agree."""
@@ -171,7 +179,7 @@ class Wish:
             wanted.append("a whole number" if not real else "a number")
         for kind, dimensions in self.shapes:
             if dimensions or not self.scalars:
-                wanted.append(f"an array of {WORDS[kind]} of shape {said(dimensions, {})}")
+                wanted.append(f"an array of {WORDS.get(kind, 'numbers')} of shape {said(dimensions, {})}")
         if self.key:
             wanted.append("a key of jax.random")
         if self.function:
@@ -219,8 +227,9 @@ def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: b
                 else tuple(wish(one, interval=interval) for one in inner)
             )
             empty = True
-        elif origin in (Sequence, list):
+        elif origin in (Sequence, list, Iterable):
             items = wish(*get_args(each)) if get_args(each) else Wish(anything=True)
+            classes += [Iterable] * (origin is Iterable)
         elif isinstance(origin, type) and each not in (Any, inspect.Parameter.empty):
             classes.append(origin)
         else:
@@ -240,7 +249,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 def _kind(hint: Any) -> str:
     """Return the letter of the numbers an array holds: its own for Float, Int, Bool and Complex, none for Num."""
     name = hint.dtype.__name__
-    return "key" if name in ("Key", "UInt32") else {"F": "f", "I": "i", "B": "b", "C": "c"}.get(name[0], "")
+    return "key" if name in ("Key", "UInt32") else {"F": "f", "I": "i", "B": "b", "C": "c", "S": "O"}.get(name[0], "")
 
 
 def on_host(array: Any) -> bool:

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from deeptheory.doors import doors
 from deeptheory.randomness import generator
-from deeptheory.ranges import inside, positive
+from deeptheory.ranges import affordable, inside, positive
 
 __all__ = [
     "LinearClassifier",
@@ -76,6 +76,7 @@ def signal_noise_sample(
     _check(samples, dimension, noise, signal)
     rng = generator(key)
     labels = 2 * rng.integers(0, 2, (*batch, samples)) - 1
+    affordable(noise=(*batch, samples, dimension))
     parts = rng.standard_normal((*batch, samples, dimension))
     parts *= np.sqrt(noise / dimension)
     return SignalNoiseSample(labels, parts, signal)
@@ -163,4 +164,4 @@ def limiting_flipped_error(samples: int, dimension: int, *, noise: float = 1.0, 
     return float(ndtr((noise - signal**2) / (noise * np.sqrt((samples + 1) / dimension))))
 
 
-doors(__name__, noise="[0, ∞)", signal="[0, ∞)", dimension="[1, 1e7]", samples="[1, 1e7]")
+doors(__name__, noise="[0, ∞)", signal="[0, ∞)", samples="[1, ∞)", dimension="[1, ∞)")

@@ -88,6 +88,7 @@ def searched_concentration(
     A lower bound on the worst β, where enumerating the sets Z is out of reach.
     """
     inside(0, 1, "()", theta=theta)
+    inside(1, graph.shape[1], group=group)
     texts, skills = graph.shape
     size, rng, best = round(theta * texts), generator(key), 0
     for _ in range(starts):
