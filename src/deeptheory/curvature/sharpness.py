@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["SharpnessTrace", "StabilityPhases", "descent_with_sharpness", "sharpness", "stability_phases"]
 
 Function = Callable[[Float[Array, "p"]], Float[Array, ""]]
@@ -140,3 +142,6 @@ def stability_phases(
         initial=float(relative[0]),
         highest=float(relative.max()),
     )
+
+
+doors(__name__, steps="[1, 1e7]", every="[1, 1e7]", iterations="[1, 1e4]", step_size="[0, ∞)")

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.hermite import Link, gaussian_panels, hermite_coefficients
 
 __all__ = [
@@ -127,3 +128,6 @@ def escape_rate(link: Link, *, step: float) -> float:
     small = 1e-4
     low, high = overlap_velocity(link, np.array([-small, small]), step=step)
     return float((high - low) / (2 * small))
+
+
+doors(__name__, exponent="[1, 1000]", nodes="[1, 1000]", degree="[0, 100]")

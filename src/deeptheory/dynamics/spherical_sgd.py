@@ -11,6 +11,7 @@ from jax import lax
 from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.dynamics.information_exponent import Link, squared_loss_slope
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
 
@@ -101,7 +102,7 @@ def overlap_chain(
     References: jagannath Def. 11.1; the reduction is ours.
     """
     inside(3, np.inf, dimension=dimension)
-    positive(step=step, replicas=replicas, max_steps=max_steps)
+    positive(step=step, replicas=replicas, max_steps=max_steps, levels=len(levels))
     starting, driving = jax.random.split(key)
     random = generator(driving)
     m = upper_half_overlap(starting, dimension, replicas) if start is None else np.full(replicas, float(start))
@@ -235,3 +236,14 @@ def mean_hitting_time(
     points, point_weights = (points + 1) * reach / 2, point_weights * reach / 2
     density = 2 * np.exp((dimension - 3) / 2 * np.log1p(-(points**2)) - betaln(0.5, (dimension - 1) / 2))
     return float((point_weights * density) @ (interpolation(points) @ expected))
+
+
+doors(
+    __name__,
+    dimension="[2, 1e9]",
+    nodes="[2, 1000]",
+    quadrature="[1, 200]",
+    replicas="[1, 1e6]",
+    max_steps="[1, 1e12]",
+    step="[0, ∞)",
+)

@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import betaincinv
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = ["clopper_pearson_lower", "clopper_pearson_upper"]
@@ -25,3 +26,6 @@ def clopper_pearson_upper(
 ) -> float | Float[np.ndarray, "..."]:
     """One-sided exact upper confidence limit of a probability: it is below the truth with chance at most delta."""
     return 1 - clopper_pearson_lower(trials - successes, trials, delta)
+
+
+doors(__name__)

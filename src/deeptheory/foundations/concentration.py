@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import gammaln, ndtr, xlog1py, xlogy
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -283,3 +284,6 @@ def normal_distance(
     after = np.cumsum(probabilities)
     normal = ndtr(values)
     return float(max(np.max(np.abs(after - normal)), np.max(np.abs(after - probabilities - normal))))
+
+
+doors(__name__, sides="[1, 2]", width="(0, ∞)", log_means="[0, ∞)")

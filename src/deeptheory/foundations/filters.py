@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "gradient_descent_filter",
     "nonzero",
@@ -65,3 +67,6 @@ def pseudo_inverse(
     Zero as `spectral_operator` means it. NumPy in, NumPy out; JAX likewise. arora (3.7), jagannath Def. 7.2.
     """
     return spectral_operator(matrix, pseudo_inverse_filter, cutoff=cutoff)
+
+
+doors(__name__, penalty="[0, ∞)", rate="(0, ∞)", cutoff="[0, ∞)")

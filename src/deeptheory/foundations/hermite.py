@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["Link", "gaussian_panels", "hermite_coefficients", "hermite_link"]
 
 Link = Callable[[Array], Array]
@@ -50,3 +52,6 @@ def hermite_coefficients(link: Link, degree: int) -> Float[np.ndarray, " powers"
     values = np.broadcast_to(np.asarray(link(jnp.asarray(points))), points.shape)
     basis = np.polynomial.hermite_e.hermevander(points, degree) / [sqrt(factorial(k)) for k in range(degree + 1)]
     return (values * weights) @ basis
+
+
+doors(__name__, degree="[0, 100]", nodes="[1, 1000]")

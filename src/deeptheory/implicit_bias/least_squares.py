@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.filters import gradient_descent_filter, pseudo_inverse, spectral_operator
 
 __all__ = [
@@ -126,3 +127,6 @@ def symmetric_singular_vectors(matrix: Float[AnyArray, "n n"]) -> SymmetricSingu
 
 def _vector(design: Design, start: Float[AnyArray, " d"] | float) -> Float[AnyArray, " d"]:
     return start + design.__array_namespace__().zeros(design.shape[1], dtype=design.dtype)
+
+
+doors(__name__, terms="[0, 1e7]", steps="[0, ∞)", step_size="(0, ∞)")

@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -300,3 +301,6 @@ def margin_rates(
     direction = np.linalg.norm(rho - along * solution.vector) / size
     margin = (along - (points[solution.support] @ rho).min()) / size
     return MarginRates(float(direction), float(direction**2 / 2), float(margin), float(size**2))
+
+
+doors(__name__, count="[1, 1e5]", dimension="[1, 1e5]", step="(0, ∞)", tolerance="(0, ∞)", power="(0, ∞)")

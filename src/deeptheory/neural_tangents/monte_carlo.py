@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.kernels.layers.layer import whole
 from deeptheory.neural_tangents.batch import batch
@@ -62,3 +63,6 @@ def monte_carlo_kernel_fn(
         return next(found) if single else found
 
     return kernel_fn
+
+
+doors(__name__)

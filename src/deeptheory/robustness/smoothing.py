@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from deeptheory.foundations.binomial import clopper_pearson_lower
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
 
@@ -191,3 +192,14 @@ def boundary_distance(region: Bool[np.ndarray, "nx ny"], spacing: float) -> Floa
 
     positive(spacing=spacing)
     return spacing * (np.asarray(distance_transform_edt(region)) + np.asarray(distance_transform_edt(~region)))
+
+
+doors(
+    __name__,
+    dimension="[1, 1e5]",
+    samples="[1, 1e8]",
+    order="[1, 1000]",
+    repeats="[1, 1e6]",
+    labels="[1, 1e5]",
+    trials="[1, 1e6]",
+)

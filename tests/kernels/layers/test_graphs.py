@@ -59,7 +59,7 @@ def test_kernel_of_graphs_of_different_sizes(blocks, layers, average):
 
 
 def test_bad_graphs_are_refused():
-    with pytest.raises(ValueError, match="at least 1 block"):
+    with pytest.raises(ValueError, match=r"blocks must lie in \[1, 1000\], got 0"):
         graph_network(blocks=0)
     with pytest.raises(ValueError, match="adjacency"):
         padded_graphs([np.ones((2, 1))], [np.ones((3, 3))])

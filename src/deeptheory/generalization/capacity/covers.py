@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -123,3 +124,6 @@ def loss_change(
         return jnp.abs(loss(jax.lax.scan(step, start, None, length=steps)[0]) - loss(start))
 
     return jnp.maximum(ascend(1.0), ascend(-1.0))
+
+
+doors(__name__, steps="[1, 1e5]", radius="(0, ∞)")

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Num
 
 from deeptheory.foundations.concentration import hoeffding_radius, log_binomial_deviation, log_binomial_tail
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
 
@@ -95,3 +96,6 @@ def independent_sup_deviation(
         errors = np.where(rng.random((hypotheses, samples)) < risk, 1.0, 0.0)
         worst[t] = np.max(risk - empirical_risk(errors))
     return worst
+
+
+doors(__name__, sides="[1, 2]", trials="[1, 1e8]", hypotheses="[1, ∞)")

@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside
 
 __all__ = [
@@ -149,3 +150,6 @@ def sine_frequency(labels: Bool[np.ndarray, " n"]) -> int:
 def sine_signs(frequency: int, count: int) -> Bool[np.ndarray, " n"]:
     """Whether sin(πk·10⁻ⁱ) > 0 for i = 1 … n, in whole numbers: k modulo 2·10ⁱ lies strictly below 10ⁱ."""
     return np.array([0 < frequency % (2 * 10**i) < 10**i for i in range(1, count + 1)])
+
+
+doors(__name__, count="[1, 60]", frequency="[0, ∞)", dimension="[0, 1000]", points="[0, 1e6]")

@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -110,3 +111,6 @@ def two_sample_threshold_complexity(m: int) -> float:
     total = comb(2 * m, m)
     tails = [2 * sum((-1) ** (j + 1) * comb(2 * m, m - j * k) for j in range(1, m // k + 1)) for k in range(1, m + 1)]
     return sum(tails) / total / (2 * m)
+
+
+doors(__name__, n="[1, 1e5]", draws="[1, 1e7]", m="[1, 1e6]", symmetric=("gram",), radius="(0, ∞)")

@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.concentration import hoeffding_radius
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -89,3 +90,6 @@ def empirical_complexity_deviation(complexity: Numbers, samples: Numbers, delta:
     Reference: handbook 7.4.2; the exercise of lucchi Ch. 8 prints √2 times the last term.
     """
     return 2 * complexity + 3 * hoeffding_radius(samples, delta)
+
+
+doors(__name__, symmetric=("gram",))

@@ -1,5 +1,6 @@
 """What learning is about: losses, the risk on the distribution, on the sample, their gap, and who minimises which."""
 
+from math import comb
 from typing import NamedTuple
 
 import jax
@@ -8,7 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln, xlogy
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.filters import ridge_filter, spectral_operator
+from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.interpolation.ridgeless import excess_risk
 
@@ -101,6 +104,7 @@ def ridge_path(
 
 def all_counts(points: int, samples: int) -> Int[np.ndarray, "all points"]:
     """All ways in which `samples` draws fall on `points` points."""
+    affordable(counts=(points, comb(points + samples - 1, samples)))
     if points == 1:
         return np.asarray([[samples]])
     return np.concatenate(
@@ -135,3 +139,6 @@ def empirical_minimizers(
 ) -> Int[AnyArray, "*all"]:
     """The hypothesis of least empirical risk on each sample, the first of several."""
     return empirical_risks(losses, counts).argmin(-1)
+
+
+doors(__name__, points="[1, 1000]", samples="[1, 1000]", penalties="[0, ∞)")

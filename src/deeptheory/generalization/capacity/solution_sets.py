@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.networks.mlp import MLP
 
 __all__ = ["interpolate", "network_answers", "null_space", "weight_count"]
@@ -59,3 +60,6 @@ def null_space(jacobian: Float[AnyArray, "n k"], *, tolerance: float = 1e-9) -> 
     _, singular, rows = np.linalg.svd(np.asarray(jacobian))
     rank = int(np.sum(singular > tolerance * singular[0]))
     return rows[rank:]
+
+
+doors(__name__, steps="[1, 1e5]")

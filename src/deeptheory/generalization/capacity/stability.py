@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -158,3 +159,6 @@ def on_average_bound(training: float, moved: Numbers, smoothness: float, paramet
     inside(0, np.inf, training=training, moved=moved)
     positive(smoothness=smoothness, parameter=parameter)
     return smoothness / parameter * training + (smoothness + parameter) / 2 * moved
+
+
+doors(__name__, n="[1, 20]")

@@ -8,6 +8,9 @@ transform gives.
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable
+
 __all__ = [
     "expected_deviation",
     "expected_ghost_deviation",
@@ -26,6 +29,7 @@ def walk_law(
 ) -> tuple[Float[np.ndarray, "positions k"], Float[np.ndarray, " positions"]]:
     """Positions and probabilities of a sum of `count` independent steps with entries in {−1, 0, 1}."""
     size, dimension = 2 * count + 1, steps.shape[1]
+    affordable(positions=(size,) * dimension)
     one = np.zeros((size,) * dimension)
     np.add.at(one, tuple(steps.T), probabilities)
     law = np.fft.ifftn(np.fft.fftn(one) ** count).real
@@ -35,10 +39,8 @@ def walk_law(
     return positions.reshape(-1, dimension), law.ravel()
 
 
-def _checked(values: Values, law: Law, samples: int) -> tuple[np.ndarray, np.ndarray]:
+def _checked(values: Values, law: Law) -> tuple[np.ndarray, np.ndarray]:
     values, law = np.asarray(values, float), np.asarray(law, float)
-    if samples < 1:
-        raise ValueError(f"samples must be at least 1, got {samples}")
     if np.any(law < 0) or abs(law.sum() - 1) > 1e-9:
         raise ValueError(f"law must be probabilities that sum to one, got {law}")
     return values, law
@@ -51,14 +53,14 @@ def _mean_supremum(values, walk, samples, centre: float | np.ndarray = 0.0) -> f
 
 def expected_deviation(values: Values, law: Law, samples: int) -> float:
     """E_S sup_f (E f − Ê_S f), the expected largest deviation of a sample of m points. Reference: lucchi Thm 62."""
-    values, law = _checked(values, law, samples)
+    values, law = _checked(values, law)
     walk = walk_law(-np.eye(len(law), dtype=int), law, samples)
     return _mean_supremum(values, walk, samples, values @ law)
 
 
 def expected_ghost_deviation(values: Values, law: Law, samples: int) -> float:
     """E sup_f (Ê_S' f − Ê_S f) between two independent samples: no smaller than the deviation of one from the mean."""
-    values, law = _checked(values, law, samples)
+    values, law = _checked(values, law)
     points = np.eye(len(law), dtype=int)
     steps = (points[:, None] - points[None]).reshape(-1, len(law))
     return _mean_supremum(values, walk_law(steps, np.outer(law, law).ravel(), samples), samples)
@@ -66,7 +68,7 @@ def expected_ghost_deviation(values: Values, law: Law, samples: int) -> float:
 
 def expected_symmetrized_deviation(values: Values, law: Law, samples: int) -> float:
     """E sup_f (1/m) Σ σᵢ(f(z'ᵢ) − f(zᵢ)) with fair signs σᵢ: equal to the deviation between the two samples."""
-    values, law = _checked(values, law, samples)
+    values, law = _checked(values, law)
     points = np.eye(len(law), dtype=int)
     steps = (points[:, None] - points[None]).reshape(-1, len(law))
     chances = np.outer(law, law).ravel() / 2
@@ -76,7 +78,10 @@ def expected_symmetrized_deviation(values: Values, law: Law, samples: int) -> fl
 
 def rademacher_complexity(values: Values, law: Law, samples: int) -> float:
     """R_m = E sup_f (1/m) Σ σᵢ f(zᵢ) with fair signs, averaged over the sample. Reference: lucchi Thm 62."""
-    values, law = _checked(values, law, samples)
+    values, law = _checked(values, law)
     points = np.eye(len(law), dtype=int)
     walk = walk_law(np.concatenate([points, -points]), np.concatenate([law, law]) / 2, samples)
     return _mean_supremum(values, walk, samples)
+
+
+doors(__name__, samples="[1, 1000]", count="[0, 1000]")

@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import ndtr
 
-from deeptheory.foundations.guards import inside, positive
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable, inside, positive
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -75,6 +76,7 @@ def signal_noise_sample(
     _check(samples, dimension, noise, signal)
     rng = generator(key)
     labels = 2 * rng.integers(0, 2, (*batch, samples)) - 1
+    affordable(noise=(*batch, samples, dimension))
     parts = rng.standard_normal((*batch, samples, dimension))
     parts *= np.sqrt(noise / dimension)
     return SignalNoiseSample(labels, parts, signal)
@@ -160,3 +162,6 @@ def limiting_flipped_error(samples: int, dimension: int, *, noise: float = 1.0, 
     """Gaussian approximation of the flipped error: Φ((c − signal²)/(c·√((m+1)/D))), from the margin's two moments."""
     _check(samples, dimension, noise, signal)
     return float(ndtr((noise - signal**2) / (noise * np.sqrt((samples + 1) / dimension))))
+
+
+doors(__name__, noise="[0, ∞)", signal="[0, ∞)", samples="[1, ∞)", dimension="[1, ∞)")

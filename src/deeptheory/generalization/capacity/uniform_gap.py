@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy.special import stdtr
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["logistic_classifier", "noise_labels", "one_step_noise_gap", "uniform_gap"]
@@ -71,3 +72,6 @@ def one_step_noise_gap(samples: int | float, dimension: int | float) -> float:
     if samples < 2 or dimension < 1:
         raise ValueError(f"need at least 2 samples and 1 dimension, got {samples} and {dimension}")
     return float(stdtr(dimension, np.sqrt(dimension / (samples - 1))) - 0.5)
+
+
+doors(__name__, steps="[0, 1e5]")

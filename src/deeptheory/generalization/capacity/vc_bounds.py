@@ -6,6 +6,7 @@ Each is the deviation that R − R_S stays below for every classifier at once, w
 import numpy as np
 from jaxtyping import Num
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -94,3 +95,6 @@ def samples_for(gap: float, dimension: float | int, delta: float) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if sauer_deviation(middle, dimension, delta) > gap else (low, middle)
     return high
+
+
+doors(__name__)

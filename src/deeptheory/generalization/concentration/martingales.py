@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.concentration import log_binomial_coefficient, log_hoeffding
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside
 
 __all__ = [
@@ -177,3 +178,6 @@ def walk_until_one(
         np.concatenate([times, np.full_like(left, float(steps))]),
         np.concatenate([free(times, 1.0) / times, staying]),
     )
+
+
+doors(__name__, variables="[1, 30]", steps="[0, 5000]")

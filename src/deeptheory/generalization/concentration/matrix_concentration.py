@@ -8,6 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.concentration import log_bernstein
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable
 
 __all__ = [
     "SumOfMatrices",
@@ -76,4 +78,8 @@ def row_sampling(left: Float[AnyArray, "k n1"], right: Float[AnyArray, "k n2"], 
 
 def all_choices(summands: int, outcomes: int) -> Int[np.ndarray, "all m"]:
     """Every way to choose one outcome for each summand: all of them equally likely."""
+    affordable(choices=(outcomes,) * summands)
     return np.asarray(list(product(range(outcomes), repeat=summands)))
+
+
+doors(__name__, summands="[1, 20]", outcomes="[1, 1000]", draws="[1, 1e6]", shape="[1, ∞)")

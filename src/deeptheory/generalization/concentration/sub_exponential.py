@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.optimize import brentq, minimize_scalar
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -202,3 +203,6 @@ def sub_gamma_deviation(exponent: Numbers, law: SubGamma) -> Numbers:
     """√(2vx) + cx: what X exceeds with probability at most e^{−x}; the inverse of `log_sub_gamma_tail`."""
     inside(0, np.inf, exponent=exponent)
     return jnp.sqrt(2 * law.variance * exponent) + law.scale * exponent
+
+
+doors(__name__)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.interpolation.ridge_risk import optimal_ridge
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 from deeptheory.spectra.self_consistent import effective_ridge
@@ -106,3 +107,6 @@ def seen_model(covariance: Float[np.ndarray, "p p"], coefficients: Float[np.ndar
     carried = np.linalg.solve(seen, shared @ hidden)
     residual = float(hidden @ unseen @ hidden - (shared @ hidden) @ carried)
     return SeenModel(seen, coefficients[:used] + carried, max(residual, 0.0))
+
+
+doors(__name__, symmetric=("covariance",), gamma="(0, ∞)", signal="[0, ∞)", noise="[0, ∞)", ridge="[0, ∞)")

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.spatial.distance import cdist, pdist
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 
@@ -132,3 +133,14 @@ def limiting_pointwise_risk(
     rest = dimension - exponent
     scaled = kernel_square_integral(dimension, exponent) / (dimension * ball_volume(dimension)) ** 2
     return BiasVariance((rest / (rest + smoothness)) ** 2, noise * rest**2 * scaled / density)
+
+
+doors(
+    __name__,
+    bandwidth="(0, ∞)",
+    smoothness="(0, ∞)",
+    noise="[0, ∞)",
+    density="(0, ∞)",
+    samples="[1, ∞)",
+    dimension="[1, 1000]",
+)

@@ -7,6 +7,8 @@ from jaxtyping import Float
 from scipy.spatial import KDTree
 from scipy.special import gammaln
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["ball_volume", "expected_nearest_distance", "nearest_distances", "neighbour_weights"]
 
 
@@ -52,3 +54,6 @@ def expected_nearest_distance(samples: int, dimension: int) -> float:
     power = 1 / dimension
     ratio = math.exp(gammaln(samples) - gammaln(samples + power))
     return ball_volume(dimension) ** -power * math.gamma(1 + power) * ratio
+
+
+doors(__name__, neighbours="[1, 1e6]")

@@ -13,6 +13,8 @@ from jaxtyping import Float
 from scipy.integrate import quad
 from scipy.special import exp1
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "TEMPERED",
     "broken_line_weights",
@@ -108,3 +110,6 @@ def catastrophic_rate() -> float:
     Twice the difference of the logarithmic potential of the uniform law between an end and the middle.
     """
     return 2 * math.log(2)
+
+
+doors(__name__, count="[1, 1e6]", scale="(0, ∞)")

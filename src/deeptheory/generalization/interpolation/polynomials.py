@@ -3,17 +3,13 @@
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["legendre_features", "monomial_features", "monomials_in_legendre"]
-
-
-def _checked(degree: int) -> None:
-    if degree < 0:
-        raise ValueError(f"degree must be at least 0, got {degree}")
 
 
 def monomial_features(x: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n p"]:
     """Columns 1, x, …, x^N: the loss Σ(yᵢ − Σθⱼxᵢʲ)² is least squares in them. Reference: arora Sec. 5.1.2."""
-    _checked(degree)
     return np.vander(x, degree + 1, increasing=True)
 
 
@@ -22,7 +18,6 @@ def legendre_features(x: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarr
 
     The expected squared difference of two polynomials is the squared distance of their coefficients.
     """
-    _checked(degree)
     return np.polynomial.legendre.legvander(2 * x - 1, degree) * np.sqrt(2 * np.arange(degree + 1) + 1)
 
 
@@ -33,3 +28,6 @@ def monomials_in_legendre(coefficients: Float[np.ndarray, " p"]) -> Float[np.nda
     full = np.zeros(len(coefficients))
     full[: len(found)] = found
     return full / np.sqrt(2 * np.arange(len(full)) + 1)
+
+
+doors(__name__, degree="[0, 1e4]")

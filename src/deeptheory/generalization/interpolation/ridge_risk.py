@@ -7,6 +7,7 @@ variance s². The estimator minimises ‖y − Xw‖²/n + z‖w‖². Risks are
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance, gaussian_bias_variance
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
@@ -80,3 +81,15 @@ def gaussian_norm_square(samples: int, features: int, *, inside: float, outside:
     """
     fitted = gaussian_bias_variance(samples, features, signal=inside, noise=outside + noise)
     return inside - float(fitted.bias) + float(fitted.variance)
+
+
+doors(
+    __name__,
+    gamma="(0, ∞)",
+    ridge="[0, ∞)",
+    signal="[0, ∞)",
+    noise="[0, ∞)",
+    penalty="[0, ∞)",
+    inside="[0, ∞)",
+    outside="[0, ∞)",
+)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations import guards as ranges
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.filters import nonzero
 
 __all__ = [
@@ -163,3 +164,6 @@ def overparameterized_minimum(*, signal: Scalar, noise: Scalar) -> tuple[Scalar,
     if amplitude <= deviation:
         return np.inf, signal
     return amplitude / (amplitude - deviation), signal - (amplitude - deviation) ** 2
+
+
+doors(__name__, symmetric=("covariance",), signal="[0, ∞)", noise="[0, ∞)")

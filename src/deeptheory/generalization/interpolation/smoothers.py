@@ -7,6 +7,7 @@ decomposition into noise, bias and variance serves them all. `noise` is the vari
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.interpolation.polynomials import legendre_features
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 
@@ -54,3 +55,6 @@ def polynomial_smoother(
     if degree + 1 > len(set(points.tolist())):
         raise ValueError(f"a polynomial of degree {degree} needs {degree + 1} different points, not {len(points)}")
     return legendre_features(queries, degree) @ np.linalg.pinv(legendre_features(points, degree))
+
+
+doors(__name__, degree="[0, 1000]", noise="[0, ∞)")

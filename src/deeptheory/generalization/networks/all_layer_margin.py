@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.networks.norms import margins, relu_network, spectral_norm
 
 __all__ = [
@@ -168,3 +169,6 @@ def all_layer_margin_bound(values: Float[np.ndarray, " n"], *, capacity: float =
     if not np.all(values > 0):
         raise ValueError("the bound needs positive margins: every training example answered rightly")
     return float(capacity**2 * np.log(len(values)) ** 2 * np.mean(1 / values**2) / len(values))
+
+
+doors(__name__, steps="[1, 1e5]")

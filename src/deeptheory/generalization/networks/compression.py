@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.networks.norms import lipschitz_bound
 
@@ -123,3 +124,6 @@ def project(
     plane = np.array([[np.linalg.norm(first), 0.0], [first @ second / np.linalg.norm(first), np.linalg.norm(across)]])
     images = generator(key).standard_normal((draws, dimension, 2)) @ plane.T
     return np.sum(images[..., 0] * images[..., 1], axis=1) / dimension
+
+
+doors(__name__, dimension="[1, 1e6]", draws="[1, 1e7]", margin="(0, ∞)", radius="(0, ∞)", share="[0, 1]")

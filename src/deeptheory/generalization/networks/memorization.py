@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.linalg import solve_triangular
 
 from deeptheory.data import digits
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.networks.norms import relu_network
 
@@ -192,3 +193,6 @@ def fit_labels(
     trained, _, _, value, taken, errors = jax.lax.while_loop(going, advance, state)
     errors = jnp.where(jnp.arange(most) < taken, errors, errors[taken - 1])
     return FittedNetwork(trained, jnp.asarray(taken) - 1, value, errors)
+
+
+doors(__name__, most="[1, 1e7]")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation
 from deeptheory.generalization.networks.norms import (
     frobenius_norm,
@@ -157,3 +158,6 @@ def path_norm_bound(layers: Layers, *, size: float, margin: float, samples: int,
     widths = np.array([len(layer) for layer in layers[:-1]], float)
     chosen = network_factor(len(layers), len(layers[-1])) * float(np.prod(np.sqrt(widths)))
     return peeled_deviation(size * chosen / np.sqrt(samples), path_norm(layers) / margin, samples=samples, delta=delta)
+
+
+doors(__name__, size="(0, ∞)", margin="(0, ∞)", radius="(0, ∞)", samples="[1, ∞)", delta="(0, 1)")

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "absorbed_biases",
     "frobenius_norm",
@@ -127,3 +129,6 @@ def margin_loss(values: Float[np.ndarray, " n"], margin: float = 0.0) -> float:
 def normalized_margins(layers: Layers, inputs: Float[Array | np.ndarray, "n d"], labels) -> Float[np.ndarray, " n"]:
     """Margins divided by ∏‖Aᵢ‖₂: unchanged when layers are multiplied by positive numbers; handbook 8.3.2."""
     return margins(relu_network(layers, inputs), labels) / lipschitz_bound(layers)
+
+
+doors(__name__)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -236,3 +237,6 @@ def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: in
     inside(least, np.inf, samples=samples)
     inside(0, 1, "(]", delta=delta)
     return _as_floats(divergence, samples, delta)
+
+
+doors(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 from jax.scipy.special import logsumexp, xlogy
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -107,3 +108,8 @@ def flat_minimum_variances(curvatures: Numbers, prior_variance: float, weight: f
     positive(prior_variance=prior_variance)
     inside(0, np.inf, weight=weight)
     return 1 / (1 / prior_variance + weight * jnp.asarray(curvatures))
+
+
+doors(
+    __name__, variance="(0, ∞)", prior_variance="(0, ∞)", weight="[0, ∞)", symmetric=("covariance", "prior_covariance")
+)

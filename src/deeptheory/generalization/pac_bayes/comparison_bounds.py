@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, rel_entr, xlogy
 
 from deeptheory.foundations.concentration import binomial_log_probabilities, log_binomial_coefficient
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
@@ -193,3 +194,6 @@ def worst_excess(
             risk, seen = gibbs_risk(posterior, risks), gibbs_risk(posterior, empirical)
             best = np.maximum(best, samples * comparison.value(risk, seen) - divergence)
     return best
+
+
+doors(__name__, samples="[1, 1e6]", rounds="[1, 1e4]", points="[3, 1e5]")

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.concentration import hoeffding_radius
-from deeptheory.foundations.guards import inside
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable, inside
 from deeptheory.generalization.pac_bayes.comparison_bounds import comparison_bound, kl_comparison
 
 __all__ = [
@@ -96,8 +97,7 @@ def decode(word: str, variables: int) -> DecisionList:
 
 def decision_lists(variables: int, rules: int) -> list[DecisionList]:
     """All decision lists on so many bits with at most so many rules, shortest first."""
-    if variables < 1 or rules < 0:
-        raise ValueError(f"variables must be at least 1 and rules at least 0, got {variables} and {rules}")
+    affordable(lists=(4 * variables,) * rules)
     single = list(product(range(2 * variables), range(2)))
     return [
         DecisionList(chosen, default)
@@ -105,3 +105,6 @@ def decision_lists(variables: int, rules: int) -> list[DecisionList]:
         for chosen in product(single, repeat=count)
         for default in range(2)
     ]
+
+
+doors(__name__, variables="[1, 50]", rules="[0, 6]", default="[0, 1]")

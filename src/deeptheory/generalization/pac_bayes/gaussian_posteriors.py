@@ -15,6 +15,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.pac_bayes.bounds import binary_kl_upper_inverse, maurer_budget, pac_bayes_kl
@@ -222,3 +223,15 @@ def monte_carlo_risk(
     positive(draws=draws)
     inside(0, 1, "(]", delta=delta)
     return binary_kl_upper_inverse(errors / draws, np.log(1 / delta) / draws)
+
+
+doors(
+    __name__,
+    count="[1, 1e6]",
+    passes="[1, 1e6]",
+    batch="[1, 1e6]",
+    epochs="[1, 1e5]",
+    spread="(0, ∞)",
+    delta="(0, 1)",
+    rate="(0, ∞)",
+)

@@ -13,6 +13,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, pac_bayes_kl
 
 __all__ = [
@@ -81,3 +82,6 @@ def best_linear_posterior(
     found = minimize(objective, start, jac=True, method="L-BFGS-B").x
     (value, (risk, divergence)), _ = _slope(found, x, signs, delta, samples=len(x))
     return LinearPosterior(found, float(risk), float(divergence), float(value))
+
+
+doors(__name__, delta="(0, 1)")

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, Int
 from scipy.special import rel_entr
 from scipy.stats import binom
 
-from deeptheory.foundations.guards import inside
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable, inside
 
 __all__ = [
     "FiniteSamples",
@@ -41,6 +42,8 @@ def enumerate_samples(outcome_law: Float[AnyArray, " z"], samples: int) -> Finit
     outcome_law = np.asarray(outcome_law, float)
     if not (np.all(outcome_law >= 0) and np.isclose(outcome_law.sum(), 1, rtol=0, atol=1e-9)):
         raise ValueError(f"outcome_law must be probabilities that sum to 1, got {outcome_law}")
+    inside(1, 30, samples=samples)
+    affordable(outcomes=(len(outcome_law),) * samples)
     outcomes = np.stack(np.meshgrid(*[np.arange(len(outcome_law))] * samples, indexing="ij"), -1).reshape(-1, samples)
     return FiniteSamples(outcomes, np.prod(outcome_law[outcomes], axis=1))
 
@@ -137,3 +140,6 @@ def zero_loss_witness(probability: float, hypotheses: int) -> tuple[float, float
     none = (1 - probability) ** hypotheses
     information = np.sum(chances * (np.log(hypotheses) - np.log(counts)))
     return float(1 - probability - none), float(information)
+
+
+doors(__name__, spread="(0, ∞)", noise="(0, ∞)", information="[0, ∞)", proxy="[0, ∞)", probability="[0, 1]")

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.layers.activations import Activation
 from deeptheory.kernels.layers.combinators import serial
@@ -168,7 +169,8 @@ def train_features(
     def step(theta, _):
         return theta - step_size * (theta @ features.T - y) @ features, None
 
-    return jax.lax.scan(step, jnp.asarray(theta), None, length=steps)[0]
+    theta = jnp.asarray(theta, jnp.result_type(theta, features, y))
+    return jax.lax.scan(step, theta, None, length=steps)[0]
 
 
 def sample_gaussian_process(key: Key[Array, ""], law: GaussianLaw, *, count: int) -> Float[np.ndarray, "count n"]:
@@ -181,3 +183,14 @@ def sample_gaussian_process(key: Key[Array, ""], law: GaussianLaw, *, count: int
 def zero_crossing_rate(*, second_moment: float = 1.0) -> float:
     """Return the mean zeros per unit length of a smooth stationary process, √(λ₂)/π with λ₂ = −k″(0)/k(0) (Rice)."""
     return float(np.sqrt(second_moment) / np.pi)
+
+
+doors(
+    __name__,
+    inputs="[1, 1e6]",
+    count="[1, 1e7]",
+    steps="[0, 1e9]",
+    step_size="[0, ∞)",
+    scale="(0, ∞)",
+    second_moment="(0, ∞)",
+)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.layers.activations import Activation as Layer, Relu
 from deeptheory.kernels.limits.quadrature import slope_of
@@ -116,8 +117,6 @@ def first_layer_coefficient(degree: int) -> float:
 
     For even p it is ((p − 3)!!/(p − 2)!!)/(2π(p − 1)), with (−1)!! = 0!! = 1 (arora Ch. 9 Ex. 3a).
     """
-    if degree < 0:
-        raise ValueError(f"a degree is not negative, got {degree}")
     if degree == 1:
         return 0.25
     if degree % 2 or degree == 0:
@@ -169,3 +168,14 @@ def train_first_layer(
     trained, path = jax.lax.scan(step, start, None, length=steps)
     last = first_layer_outputs(trained, amplitudes, x, activation=activation)
     return FirstLayerTrace(jnp.concatenate([path, last[None]]), trained, jnp.linalg.norm(trained - start, axis=1))
+
+
+doors(
+    __name__,
+    degree="[0, 1e6]",
+    terms="[0, 1e5]",
+    width="[1, 1e7]",
+    inputs="[1, 1e6]",
+    steps="[0, 1e9]",
+    step_size="[0, ∞)",
+)

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 Outputs = Float[Array | np.ndarray, "n *output"]
 LossGradient = Callable[[Array], Array]
 
@@ -75,7 +77,7 @@ def function_flow(
     from scipy.integrate import solve_ivp
 
     times = np.asarray(times, float)
-    if times.ndim != 1 or not len(times) or times[0] < 0 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
+    if times.ndim != 1 or not len(times) or times[0] < 0 or (np.diff(times) <= 0).any() or not np.isfinite(times).all():
         raise ValueError(f"times must be finite, increasing and not negative, got {times}")
     if other_outputs is not None and other_kernel is None:
         raise ValueError("outputs at other inputs need other_kernel, the kernel of those with the training inputs")
@@ -120,3 +122,6 @@ def function_flow(
     speed = np.zeros_like(first) if other_velocity is None else np.asarray(other_velocity, float)
     other_place, other_motion = read(np.asarray(other_kernel, float), first, speed)
     return FunctionPath(place, other_place, motion, other_motion)
+
+
+doors(__name__, steps="[0, 1e7]", symmetric=("kernel",), friction="[0, ∞)", tolerance="(0, ∞)", step_size="[0, ∞)")

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.finite.tangents import functional, relative_drift, tangent_kernel
 from deeptheory.kernels.lazy.training import train
 from deeptheory.kernels.regression.predictions import kernel_training
@@ -169,3 +170,6 @@ def laziness(
         relative_drift(after, kernel[:count]),
         parameter_norm(trace.network, network),
     )
+
+
+doors(__name__, steps="[0, 1e7]", width="[1, 1e5]", step_size="[0, ∞)")

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 from jax.extend.core import Literal
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 
 @partial(jax.tree_util.register_dataclass, data_fields=("forward", "backward"), meta_fields=("layout",))
 @dataclass(frozen=True)
@@ -300,3 +302,6 @@ def _convolution(options: dict, arguments: list, at: int, weight: _Derived) -> _
 
     order = tuple(weight.axes[axis] for axis in numbers.rhs_spec)
     return _Site(weight.scale * forward.reshape(positions, -1), arranged, order)
+
+
+doors(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.finite.structure import Factors, factored_gradients
 
 Apply = Callable[..., Any]
@@ -313,3 +314,6 @@ def tangent_drift(apply: Apply, before: Any, after: Any, x: Any) -> Float[Array,
     """Return how far the full kernel on inputs x moves from θ₀ to θ_t: not at all in a linear model (lucchi Thm 58)."""
     first, last = (tangent_kernel(apply, values, x, trace_axes=()) for values in (before, after))
     return relative_drift(last, first)
+
+
+doors(__name__, degree="[0, 50]", symmetric=("kernel",))

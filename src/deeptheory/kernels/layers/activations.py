@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
 from deeptheory.kernels.limits import integrals, quadrature
 from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of, variances
@@ -380,3 +381,6 @@ def _degree(degree: int) -> int:
     if degree < 0:
         raise ValueError(f"a degree must not be negative, got {degree}")
     return degree
+
+
+doors(__name__, degree="[0, 200]", nodes="[1, 2000]", gamma="[0, ∞)")

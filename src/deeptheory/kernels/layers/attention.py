@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, normal, one_block
 from deeptheory.kernels.layers.positions import full_matrix, weighted
 from deeptheory.kernels.limits.block import Block
@@ -209,3 +210,6 @@ class SelfAttention(Layer):
             gaussian=True,
             is_input=False,
         )
+
+
+doors(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, whole
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import mixed_deficit
@@ -290,3 +291,6 @@ def _beside(blocks: tuple[Block, ...], dimension: int) -> Block:
         tangent=join([_tangent(b) for b in blocks]) if blocks[0].with_tangent else None,
         spatial=tuple(spatial),
     )
+
+
+doors(__name__, axis="[-64, 64]", count="[1, 1e5]")

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.dense import Affine
 from deeptheory.kernels.layers.layer import Layer, Scalar, check_shape, one_block, scaled, whole
 from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum, wrap
@@ -231,3 +232,6 @@ def _spread_sum(x: Array, axes: Sequence[int], window: int, stride: int, target:
     if result.shape[axes[0]] != target:
         raise ValueError(f"a transposed window of {window} and stride {stride} does not fit an axis of {extent}")
     return result
+
+
+doors(__name__)

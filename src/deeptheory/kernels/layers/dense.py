@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
 from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
@@ -136,3 +137,6 @@ class Dense(Layer):
         scales = dict(weight=self.W_std**2, bias=self.affine.shift)
         surplus = None if block.surplus is None else affine_surplus(block.surplus, *ends, **scales)
         return moved.replace(deficit=affine_deficit(block.deficit, *ends, **scales), surplus=surplus)
+
+
+doors(__name__)

@@ -6,6 +6,7 @@ from math import sqrt
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.activations import Activation, Relu
 from deeptheory.kernels.layers.combinators import Serial, serial
 from deeptheory.kernels.layers.dense import Dense
@@ -53,7 +54,8 @@ def graph_network(
     between all pairs of nodes: aggregation P takes both to PᵀKP, a layer takes K to c E[σσ′] and Θ to c Θ E[σ̇σ̇′]
     plus the new K; the kernel of two graphs is the sum over all pairs of nodes.
     """
-    if blocks < 1 or layers < 1:
-        raise ValueError(f"a graph network has at least 1 block of 1 layer, got {blocks} of {layers}")
     block = (Aggregate(), *(Dense(width, weight_scale), activation) * layers)
     return serial(*block * blocks, GlobalPool(False), Dense(1))
+
+
+doors(__name__, blocks="[1, 1000]", layers="[1, 1000]", width="[1, 1e7]")

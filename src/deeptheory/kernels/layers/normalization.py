@@ -7,6 +7,7 @@ import jax.core
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
 from deeptheory.kernels.limits.block import coincident, left_of, right_of, variances
 
@@ -87,3 +88,6 @@ class Dropout(Layer):
         same = coincident(block)
         factor = 1.0 if same is None else jnp.where(same, 1 / self.keep, 1.0)
         return block.map(lambda array: array * factor, gaussian=False)  # variances grow, so a deficit is void
+
+
+doors(__name__)

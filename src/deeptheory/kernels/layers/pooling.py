@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block
 from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum
 from deeptheory.kernels.limits.block import left_of, right_of, variances
@@ -157,3 +158,6 @@ class Flatten(Layer):
         after = left_of(flat, jnp.mean(left, places)), right_of(flat, jnp.mean(right, places))
         parts = [(block.deficit, (left_of(block, left), right_of(block, right)))]
         return flat.replace(deficit=mixed_deficit(parts, after, lambda mixed: average(mixed[0])))
+
+
+doors(__name__)

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block, whole
 from deeptheory.kernels.limits.block import Block
 
@@ -205,3 +206,6 @@ class Aggregate(Layer):
         if left is None:
             return block
         return weighted(block, left, right, block.spatial)
+
+
+doors(__name__)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.networks.mlp import MLP, init_mlp
 
@@ -169,3 +170,6 @@ def aligned_network(
         received = weight_scale / n**0.5 * slope * weights[-1] @ outputs
     biases.append(np.asarray(drawn.biases[-1]))
     return MLP(tuple(weights), tuple(biases), activation, *map(float, scales.values()))
+
+
+doors(__name__)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.concentration import hoeffding_radius
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.kernels.finite.first_layer import first_layer_coefficient
 
@@ -113,3 +114,6 @@ def least_eigenvalue_bound(cosine: float, samples: int) -> float:
     tail = 0.25 - others * cosine * np.arcsin(cosine) / (2 * np.pi)
     tail -= sum(first_layer_coefficient(p) * (1 - others * cosine**p) for p in range(2, first, 2))
     return float(tail + first_layer_coefficient(1) * max(1 - others * cosine, 0.0))
+
+
+doors(__name__, sides="[1, 2]")

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.regression.predictions import diagonalize, flow
 
 __all__ = [
@@ -160,3 +161,6 @@ def sharp_lazy_bounds(*, smallest: float, lipschitz: float, distance: float, cou
     root = sqrt(share)
     travel = 2 * distance / (smallest * (1 + root))  # (s/L)(1 − q) without the cancellation
     return SharpLazyBounds(rate=2 * smallest**2 * share / count, travel=travel)
+
+
+doors(__name__, infinite=("times",), lipschitz="[0, ∞)", tolerance="(0, ∞)")

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -205,3 +206,14 @@ def nonvanishing_degree(coefficients: Float[np.ndarray, " powers"], *, tolerance
     """
     vanishing = np.flatnonzero(np.abs(np.asarray(coefficients)) <= tolerance)
     return int(vanishing[0]) - 1 if len(vanishing) else len(coefficients) - 1
+
+
+doors(
+    __name__,
+    steps="[1, 1e6]",
+    width="[1, 1e6]",
+    starts="[1, 1e4]",
+    count="[1, 1e5]",
+    dimension="[1, 1e5]",
+    tolerance="[0, ∞)",
+)

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation, label_energy
 from deeptheory.kernels.finite.first_layer import first_layer_coefficient
@@ -90,3 +91,6 @@ def risk_bound(gram: Gram, y: Float[Array | np.ndarray, " n"], *, delta: float) 
     """
     radius = np.sqrt(label_energy(gram, y))
     return float(empirical_complexity_deviation(radius * kernel_rademacher_bound(gram), len(y), delta))
+
+
+doors(__name__, terms="[1, 1e4]", power="[1, 1000]", symmetric=("gram",), noise="[0, ∞)", delta="(0, 1]")

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.finite.tangents import relative_drift
 from deeptheory.kernels.limits.fully_connected import layerwise_ntk
 from deeptheory.networks.mlp import MLP
@@ -93,3 +94,6 @@ def train_with_kernel(
         jnp.concatenate([other_outputs.reshape(steps, -1), trained(other).T]),
         drift,
     )
+
+
+doors(__name__, steps="[1, 1e7]", parts="[1, 1e5]", step_size="[0, ∞)")

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["fixed_feature_floor", "single_index_spectrum"]
 
 
@@ -35,3 +37,6 @@ def single_index_spectrum(dimension: int, *, linear: float, quadratic: float) ->
         (quadratic / dimension, 1),
         (quadratic * (1 - 1 / dimension) / harmonics, harmonics),
     ]
+
+
+doors(__name__)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.activations import Activation, Relu
 from deeptheory.kernels.layers.combinators import Serial, serial
 from deeptheory.kernels.layers.dense import Dense
@@ -74,3 +75,6 @@ def conditional_covariance(network: MLP, x: Float[Array | np.ndarray, "n d"]) ->
     hidden = network.activation(before[-2]) if len(before) > 1 else jnp.asarray(x)
     features = network.scales()[-1] * hidden
     return features @ features.T + network.bias_scale**2
+
+
+doors(__name__)

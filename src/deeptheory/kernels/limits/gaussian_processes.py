@@ -5,6 +5,7 @@ import numpy as np
 from jax.scipy.special import erf
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.regression.predictions import GaussianLaw
 
 __all__ = ["band_coverage", "conditional_law"]
@@ -35,3 +36,6 @@ def conditional_law(
 def band_coverage(deviations: float | Float[Array | np.ndarray, "..."] = 2.0) -> Float[Array, "..."]:
     """Return the share of a Gaussian law within z standard deviations of its mean, erf(z/√2) (lucchi Fig. 7.3)."""
     return erf(jnp.asarray(deviations) / np.sqrt(2))
+
+
+doors(__name__)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Array, Complex, Float, Key
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -51,3 +52,6 @@ def gronwall_bound(
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
     pieces = (growth(middle[:, None] + half[:, None] * nodes) @ weights) * half
     return start * np.exp(np.cumsum(pieces))
+
+
+doors(__name__, size="[1, 1e4]")

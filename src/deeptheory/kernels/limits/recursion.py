@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.activations import Activation, RectifiedMonomial, Rectifier, Sign
 from deeptheory.kernels.layers.layer import Demand, Layer, biased, joined, parted
 from deeptheory.kernels.limits.block import Block, input_block
@@ -273,3 +274,6 @@ def _mirrored(block: Block) -> Block:
     axes = (*range(rank, 2 * rank), *range(rank)) if block.full else tuple(range(len(block.spatial)))
     count = len(axes)
     return jax.tree.map(lambda a: jnp.transpose(a, (*axes, count + 1, count)), block)
+
+
+doors(__name__)

@@ -10,6 +10,7 @@ from math import exp, factorial, sqrt
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.foundations.hermite import hermite_coefficients
 
 __all__ = ["gaussian_series", "hermite_series", "laplace_series", "series_kernel", "tensor_features"]
@@ -74,3 +75,6 @@ def _count(terms: int) -> int:
     if terms < 1:
         raise ValueError(f"terms must be at least 1, got {terms}")
     return terms
+
+
+doors(__name__, terms="[1, 1000]")

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.limits.fully_connected import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import diagonalize, shrinkage
@@ -87,3 +88,6 @@ def tangent_classifier(
         return lambda left, right: limit_kernel(network, left, None if left is right else right, want=("ntk",)).ntk
 
     return fit_classifier([of_depth(depth) for depth in depths], x, labels, ridges=ridges)
+
+
+doors(__name__, symmetric=("kernel",), ridge="[0, ∞)", ridges="[0, ∞)")

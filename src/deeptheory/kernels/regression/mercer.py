@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "Eigenfunctions",
     "brownian_eigenfunctions",
@@ -122,3 +124,6 @@ def minimum_norm_square(kernel: Square, y: Line) -> Scalar:
     From a start f₀ pass y − f₀(X): then it is ‖f_∞ − f₀‖² of kernel descent (arora (3.9), handbook 6.4.2).
     """
     return y @ kernel.__array_namespace__().linalg.solve(kernel, y)
+
+
+doors(__name__, count="[1, 1e4]", symmetric=("kernel",), scale="(0, ∞)", deviation="(0, ∞)")

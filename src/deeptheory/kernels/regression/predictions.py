@@ -12,6 +12,9 @@ import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import ROUNDING, inside
+
 Scalar = float | int | Float[Array | np.ndarray, ""]
 Square = Float[Array | np.ndarray, "n n"]
 Filter = Callable[[Float[Array, " n"]], Float[Array, " n"]]
@@ -42,6 +45,7 @@ class Eigenbasis(NamedTuple):
 def diagonalize(kernel: Square, *, ridge: Scalar = 0.0) -> Eigenbasis:
     """Return the eigenbasis of Θ + ρI, eigenvalues that rounding made negative set to zero."""
     values, vectors = jnp.linalg.eigh(jnp.asarray(kernel))
+    inside(-ROUNDING * jnp.abs(values).max(), np.inf, **{"the least eigenvalue of the kernel": values[..., 0]})
     return Eigenbasis(jnp.maximum(values, 0) + ridge, vectors)
 
 
@@ -217,3 +221,16 @@ def effective_dimension(kernel: Square, *, ridge: Scalar) -> Float[Array, ""]:
 def largest_step(kernel: Square, *, momentum: Scalar = 0.0) -> Float[Array, ""]:
     """Return the step size beyond which (heavy-ball) descent on ½‖f(X) − y‖² diverges, 2(1 + β)/λ_max(Θ)."""
     return 2 * (1 + momentum) / jnp.linalg.eigvalsh(jnp.asarray(kernel))[-1]
+
+
+doors(
+    __name__,
+    steps="[0, 1e7]",
+    symmetric=("kernel", "covariance", "other_covariance"),
+    ridge="[0, ∞)",
+    cutoff="[0, ∞)",
+    step_size="[0, ∞)",
+    momentum="[0, 1)",
+    time="[0, ∞]",
+    infinite=("time", "times"),
+)

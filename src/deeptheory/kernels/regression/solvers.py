@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
+
 Matrix = Float[Array | np.ndarray, "n k"]
 Product = Callable[[np.ndarray], Matrix]
 
@@ -182,3 +184,14 @@ def solve_kernel(
         tolerance=tolerance,
         max_iterations=max_iterations,
     )
+
+
+doors(
+    __name__,
+    max_iterations="[1, 1e7]",
+    tile="[1, 1e6]",
+    rows="[1, 1e6]",
+    rank="[0, 1e5]",
+    ridge="[0, ∞)",
+    tolerance="(0, ∞)",
+)
