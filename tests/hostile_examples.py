@@ -26,7 +26,7 @@ ELSEWHERE = (
     "kernels.tiled_kernel",
     "neural_tangents.NtkImplementation",
 )
-"""tried with nonsense in their own tests: they compute in pieces, or write files"""
+"""tried with nonsense in their own tests: they compute in pieces, write files, or take any model"""
 INNER = ("league_door", "league_entries", "league_posteriors", "league_rows")
 """modules of a room that only its others call"""
 SIZES = {"d": 3, "p": 3, "m": 5, "nx": 6, "ny": 6}

@@ -38,7 +38,7 @@ def inside(low: Any, high: Any, ends: str = "[]", /, **named: Any) -> None:
         above = number >= low if ends[0] == "[" else number > low
         below = number <= high if ends[1] == "]" else number < high
         if not np.all(above & below):
-            shown = value if number.size < 9 else number[~(above & below)][0]
+            shown = value if number.size < 9 and number.ndim < 2 else number[~(above & below)][0]
             raise ValueError(f"{name} must {_words(low, high, ends)}, got {shown}")
 
 

@@ -119,7 +119,7 @@ class Wish:
             value = value.astype(complex)
         if self.interval:
             inside(*self.interval, **{name: value})
-        if self.symmetric and on_host(value):
+        if self.symmetric and on_host(value) and value.ndim > 1 and any(_square(shape) for _, shape in self.shapes):
             symmetric(**{name: value})
         return value
 
@@ -257,6 +257,10 @@ def on_host(array: Any) -> bool:
     if not isinstance(array, jax.Array):
         return True
     return array.is_fully_addressable and all(device.platform == "cpu" for device in array.devices())
+
+
+def _square(dimensions: str) -> bool:
+    return dimensions.split()[-2:-1] == dimensions.split()[-1:]
 
 
 def _is_key(value: Any) -> bool:

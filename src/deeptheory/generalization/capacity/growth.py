@@ -152,4 +152,4 @@ def sine_signs(frequency: int, count: int) -> Bool[np.ndarray, " n"]:
     return np.array([0 < frequency % (2 * 10**i) < 10**i for i in range(1, count + 1)])
 
 
-doors(__name__, count="[1, 60]", frequency="[0, ∞)", dimension="[0, 1000]", points="[0, 1e6]")
+doors(__name__, count="[1, 60]", frequency="[0, ∞)", dimension="[0, 1000]")
