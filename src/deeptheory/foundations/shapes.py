@@ -1,5 +1,7 @@
 """Shapes as signatures write them, "n d" or "*batch n", compared with the shapes that came."""
 
+__all__ = ["fitting", "said"]
+
 Sizes = dict[str, tuple[int | tuple[int, ...], str]]
 """the size that a name stands for in this call, and the argument that fixed it"""
 

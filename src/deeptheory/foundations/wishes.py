@@ -19,8 +19,8 @@ from deeptheory.foundations.shapes import Sizes, fitting, said
 
 __all__ = ["Sizes", "Wish", "on_host", "wish"]
 
-LARGEST = 2**53
-"""Whole numbers beyond this one are no longer exact as floats, and no size or count reaches it."""
+LARGEST = 2**63
+"""Whole numbers beyond this one fit no machine integer, and no size or count reaches it."""
 
 WORDS = {"f": "real numbers", "i": "whole numbers", "b": "True and False", "c": "complex numbers"}
 ACCEPTED = {"f": "iuf", "i": "iu", "b": "b", "c": "iufc", "": "biufc", "O": "biufcO"}
@@ -83,7 +83,7 @@ class Wish:
         if kind in "fc":
             self._finite(name, value)
         elif abs(value) > LARGEST and Fraction not in self.classes:
-            raise ValueError(f"{name} must be a whole number of at most 2**53 in size, got {_short(value)}")
+            raise ValueError(f"{name} must be a whole number of at most 2**63 in size, got {_short(value)}")
         if self.interval:
             inside(*self.interval, **{name: value})
         if isinstance(value, tuple(self.scalars) + self.classes):

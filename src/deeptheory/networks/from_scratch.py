@@ -20,6 +20,20 @@ from scipy.special import expit, ndtr
 from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
+__all__ = [
+    "Affine",
+    "TwoGaussians",
+    "bayes_accuracy",
+    "bayes_cross_entropy",
+    "bayes_logits",
+    "crossed_gaussians",
+    "init_glorot",
+    "population_cross_entropy",
+    "printed_gradient",
+    "sample_classes",
+    "train_classifier",
+]
+
 Points = Float[np.ndarray, "*ensemble n d"]
 Labels = Float[np.ndarray, "*ensemble n"]
 

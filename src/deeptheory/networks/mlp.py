@@ -13,6 +13,8 @@ from jaxtyping import Array, Float, Key
 from deeptheory.foundations.doors import doors
 from deeptheory.foundations.randomness import generator
 
+__all__ = ["MLP", "backpropagate", "init_mlp", "parameter_count", "relu_excess_kurtosis"]
+
 Activation = Callable[[Float[Array, "..."]], Float[Array, "..."]]
 
 

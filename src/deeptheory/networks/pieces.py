@@ -18,6 +18,24 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.doors import doors
 
+__all__ = [
+    "Layer",
+    "PiecewiseAffine",
+    "affine_combination",
+    "integral",
+    "l1_distance",
+    "layers_from_arrays",
+    "minimal_shallow_units",
+    "network_function",
+    "network_piece_bound",
+    "node_piece_bound",
+    "pieces_on_a_grid",
+    "propagate",
+    "relu_nodes",
+    "shallow_layers",
+    "through_points",
+]
+
 Rational = int | float | np.integer | Fraction
 
 

@@ -22,6 +22,15 @@ from deeptheory.networks.pieces import (
     shallow_layers,
 )
 
+__all__ = [
+    "fit_sawtooth",
+    "follow_sawtooth",
+    "sawtooth",
+    "sawtooth_distance_bound",
+    "sharper_sawtooth_distance_bound",
+    "tent_layers",
+]
+
 
 def sawtooth(iterates: int, x: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
     """Return the n-th iterate of the tent map on [0,1] in closed form, Δⁿ(x) = 1 − |1 − 2·frac(2ⁿ⁻¹x)|.

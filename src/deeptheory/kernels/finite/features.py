@@ -18,6 +18,20 @@ from deeptheory.kernels.layers.dense import Dense
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import GaussianLaw, diagonalize, flow, interpolation, predicted_ensemble
 
+__all__ = [
+    "RandomFeatures",
+    "feature_limit_kernel",
+    "fourier",
+    "init_random_features",
+    "initial_law",
+    "quadratic_features",
+    "rbf_kernel",
+    "sample_gaussian_process",
+    "train_features",
+    "trained_law",
+    "zero_crossing_rate",
+]
+
 Inputs = Float[Array | np.ndarray, "n d"]
 Others = Float[Array | np.ndarray, "m d"]
 

@@ -10,6 +10,8 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.doors import doors
 
+__all__ = ["FunctionPath", "function_flow", "kernel_gradient_descent"]
+
 Outputs = Float[Array | np.ndarray, "n *output"]
 LossGradient = Callable[[Array], Array]
 

@@ -20,6 +20,8 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.doors import doors
 
+__all__ = ["Factors", "factored_gradients"]
+
 
 @partial(jax.tree_util.register_dataclass, data_fields=("forward", "backward"), meta_fields=("layout",))
 @dataclass(frozen=True)

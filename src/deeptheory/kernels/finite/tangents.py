@@ -12,6 +12,21 @@ from jaxtyping import Array, Float
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.finite.structure import Factors, factored_gradients
 
+__all__ = [
+    "KernelSpectrum",
+    "functional",
+    "jacobian_kernel",
+    "kernel_alignment",
+    "kernel_spectrum",
+    "linearize",
+    "output_kernel",
+    "relative_drift",
+    "tangent_drift",
+    "tangent_kernel",
+    "tangent_product",
+    "taylor_expand",
+]
+
 Apply = Callable[..., Any]
 Axes = int | tuple[int, ...] | list[int]
 

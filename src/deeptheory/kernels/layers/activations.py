@@ -18,6 +18,31 @@ from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of
 from deeptheory.kernels.limits.close_pairs import is_equal, jump_deficit, rectified_deficit, subtracted_deficit
 from deeptheory.kernels.limits.integrals import Pair, Same
 
+__all__ = [
+    "Abs",
+    "Activation",
+    "Cos",
+    "Elementwise",
+    "Erf",
+    "Exp",
+    "ExpNormalized",
+    "Gabor",
+    "Gaussian",
+    "Gelu",
+    "Hermite",
+    "LeakyRelu",
+    "Monomial",
+    "Numerical",
+    "Polynomial",
+    "Rbf",
+    "RectifiedMonomial",
+    "Rectifier",
+    "Relu",
+    "SigmoidLike",
+    "Sign",
+    "Sin",
+]
+
 
 @dataclass(frozen=True)
 class Activation(Layer):

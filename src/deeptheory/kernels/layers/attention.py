@@ -15,6 +15,8 @@ from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, 
 from deeptheory.kernels.layers.positions import full_matrix, weighted
 from deeptheory.kernels.limits.block import Block
 
+__all__ = ["SelfAttention"]
+
 MECHANISMS: dict[str, Callable[..., Array]] = {
     "SOFTMAX": lambda x, axis: jax.nn.softmax(x, axis),
     "IDENTITY": lambda x, axis: x,

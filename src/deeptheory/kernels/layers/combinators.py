@@ -11,6 +11,19 @@ from deeptheory.kernels.layers.layer import Demand, Layer, whole
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import mixed_deficit
 
+__all__ = [
+    "FanInConcat",
+    "FanInProd",
+    "FanInSum",
+    "FanOut",
+    "Identity",
+    "Parallel",
+    "Serial",
+    "parallel",
+    "repeat",
+    "serial",
+]
+
 
 def _keys(key: Any, count: int) -> list:
     return [None] * count if key is None else list(jax.random.split(key, count)) if count else []

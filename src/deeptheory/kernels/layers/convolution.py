@@ -16,6 +16,8 @@ from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, equal_positions, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import affine_deficit, affine_surplus, mixed_deficit
 
+__all__ = ["Conv", "ConvLocal", "ConvTranspose"]
+
 LETTERS = "XYZUVW"
 
 

@@ -14,6 +14,8 @@ from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import affine_deficit, affine_surplus
 
+__all__ = ["Dense"]
+
 PARAMETERIZATIONS = ("ntk", "standard")
 
 

@@ -12,6 +12,8 @@ from jaxtyping import Array
 
 from deeptheory.kernels.limits.block import Block
 
+__all__ = ["Layer"]
+
 Shape = tuple[int, ...]
 Scalar = float | int | Array
 

@@ -25,6 +25,8 @@ from deeptheory.kernels.layers.positions import Aggregate, LinearPositions
 from deeptheory.kernels.layers.windows import margins, output_extent
 from deeptheory.kernels.limits.block import Block, left_of, right_of
 
+__all__ = ["Masked", "MaskedArray", "hidden_after", "masked"]
+
 WINDOWS = (Conv, ConvLocal, Pool)
 POINTWISE = (Identity, Dense, Activation, LayerNorm, Dropout, Aggregate, SelfAttention)
 

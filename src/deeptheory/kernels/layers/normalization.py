@@ -11,6 +11,8 @@ from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
 from deeptheory.kernels.limits.block import coincident, left_of, right_of, variances
 
+__all__ = ["Dropout", "LayerNorm"]
+
 
 @dataclass(frozen=True)
 class LayerNorm(Layer):

@@ -13,6 +13,8 @@ from deeptheory.kernels.layers.windows import check_window, output_extent, windo
 from deeptheory.kernels.limits.block import left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import mixed_deficit
 
+__all__ = ["AvgPool", "Flatten", "GlobalAvgPool", "GlobalSumPool", "SumPool"]
+
 
 @dataclass(frozen=True)
 class Pool(Layer):

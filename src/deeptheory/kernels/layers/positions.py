@@ -15,6 +15,8 @@ from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block, whole
 from deeptheory.kernels.limits.block import Block
 
+__all__ = ["Aggregate", "Contraction", "ImageResize", "Index"]
+
 
 def full_matrix(block: Block, array: Array) -> Array:
     """Reshape a full block's array to (left positions, right positions, inputs…)."""

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
+__all__ = ["check_window", "margins", "output_extent", "window_sum", "wrap"]
+
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Array
 from numpy.polynomial import Chebyshev, Polynomial
 
+__all__ = ["angle_and_sine", "angle_of_gap", "elevation", "inverse_root", "root"]
+
 
 def _interpolate(function, degree: int) -> tuple[float, ...]:
     """Coefficients, highest first, of the polynomial that meets the function at Chebyshev points of [0, 1]."""

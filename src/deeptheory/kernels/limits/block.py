@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+__all__ = ["Block", "coincident", "equal_positions", "input_block", "left_of", "right_of", "variances"]
+
 static = partial(field, metadata={"static": True})
 
 

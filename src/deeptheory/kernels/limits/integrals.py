@@ -18,6 +18,28 @@ from jaxtyping import Array
 from deeptheory.kernels.layers.layer import Scalar
 from deeptheory.kernels.limits.arcs import angle_and_sine, angle_of_gap, elevation, inverse_root, root
 
+__all__ = [
+    "bell",
+    "by_price",
+    "correlation",
+    "determinant",
+    "distance",
+    "error_function",
+    "excess",
+    "exponential",
+    "gabor",
+    "gelu",
+    "normalized_exponential",
+    "own_variance",
+    "polynomial",
+    "rectified_power",
+    "rectifier",
+    "sign",
+    "sine",
+    "size",
+    "turn",
+]
+
 Pair = tuple[Array, Array]
 Same = Array | bool | None
 

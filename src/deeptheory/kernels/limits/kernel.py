@@ -13,6 +13,8 @@ from jaxtyping import Array
 from deeptheory.kernels.layers.layer import Demand, Layer, joined, parted
 from deeptheory.kernels.limits.block import Block, static
 
+__all__ = ["Kernel", "continued_kernel", "kernels_of"]
+
 FIELDS = ("nngp", "ntk", "cov1", "cov2")
 
 

@@ -10,6 +10,8 @@ from jaxtyping import Array
 
 from deeptheory.kernels.limits.integrals import Integrals, Same, correlation
 
+__all__ = ["kinked_integrals", "slope_of", "smooth_integrals"]
+
 Function = Callable[[Array], Array]
 REACH = 9.0
 """Standard deviations beyond which a Gaussian weight (1e-18) is left out."""

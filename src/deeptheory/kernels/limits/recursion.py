@@ -21,6 +21,8 @@ from deeptheory.kernels.limits.close_pairs import CLOSE, as_vectors, image_defic
 from deeptheory.kernels.limits.kernel import FIELDS, kernels_of
 from deeptheory.kernels.regression.tiles import tile_corners
 
+__all__ = ["limit_kernel"]
+
 TILE = {1: 384, 2: 4}
 """Entries of a tile along the batch: at most the first for vectors; at least the second for images."""
 TILE_ENTRIES = 2**20

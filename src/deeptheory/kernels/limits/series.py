@@ -77,4 +77,4 @@ def _count(terms: int) -> int:
     return terms
 
 
-doors(__name__, terms="[1, 1000]")
+doors(__name__, terms="[1, 1e6]")

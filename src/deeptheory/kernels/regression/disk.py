@@ -24,6 +24,8 @@ from deeptheory.kernels.regression.tiles import (
     try_suspects,
 )
 
+__all__ = ["disk_kernel"]
+
 MANIFEST, JOURNAL = "manifest.json", "done.txt"
 DRAFT = "manifest.draft"
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["ArrayFile", "Journal", "checksum", "refuse_full"]
+
 ZEROS = bytes(2**20)
 
 

@@ -15,6 +15,26 @@ from jaxtyping import Array, Float, Int
 from deeptheory.foundations.doors import doors
 from deeptheory.foundations.guards import ROUNDING, inside
 
+__all__ = [
+    "Eigenbasis",
+    "GaussianLaw",
+    "descent",
+    "diagonalize",
+    "effective_dimension",
+    "flow",
+    "interpolation",
+    "kernel_training",
+    "largest_step",
+    "loss_curve",
+    "predicted",
+    "predicted_ensemble",
+    "residual",
+    "ridge_regression",
+    "shrinkage",
+    "trained",
+    "trained_ensemble",
+]
+
 Scalar = float | int | Float[Array | np.ndarray, ""]
 Square = Float[Array | np.ndarray, "n n"]
 Filter = Callable[[Float[Array, " n"]], Float[Array, " n"]]

@@ -10,6 +10,17 @@ from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.doors import doors
 
+__all__ = [
+    "LowRank",
+    "Solution",
+    "conjugate_gradients",
+    "kernel_function_product",
+    "low_rank_preconditioner",
+    "matrix_product",
+    "pivoted_cholesky",
+    "solve_kernel",
+]
+
 Matrix = Float[Array | np.ndarray, "n k"]
 Product = Callable[[np.ndarray], Matrix]
 

@@ -16,6 +16,8 @@ from jaxtyping import Array, Float
 
 from deeptheory.kernels.layers.layer import whole as counted
 
+__all__ = ["sharded_kernel", "tiled_kernel"]
+
 KernelFunction = Callable[[Any, Any], Any]
 Progress = Callable[[int, int], None]
 Inputs = Float[Array | np.ndarray, "n ..."]
