@@ -29,13 +29,23 @@ ELSEWHERE = (
 )
 """tried with nonsense in their own tests: they compute in pieces, write files, or take any model"""
 INNER = (
-    tuple(f"foundations.{name}" for name in ("doors", "guards", "packages", "shapes", "wishes", "hermite.Link"))
-    + tuple(
-        f"kernels.{name}"
-        for name in ("limits.arcs", "limits.block", "limits.close_pairs", "limits.integrals", "limits.quadrature")
-        + ("layers.layer", "layers.masks", "layers.windows", "regression.disk_files")
-    )
-    + ("generalization.league", "neural_tangents.")
+    "foundations.doors",
+    "foundations.guards",
+    "foundations.packages",
+    "foundations.shapes",
+    "foundations.wishes",
+    "foundations.hermite.Link",
+    "generalization.league",
+    "kernels.limits.arcs",
+    "kernels.limits.block",
+    "kernels.limits.close_pairs",
+    "kernels.limits.integrals",
+    "kernels.limits.quadrature",
+    "kernels.layers.layer",
+    "kernels.layers.masks",
+    "kernels.layers.windows",
+    "kernels.regression.disk_files",
+    "neural_tangents.",
 )
 """modules that only others call, and those of the facade, which hands on what it is given"""
 SIZES = {"d": 3, "p": 3, "m": 5, "nx": 6, "ny": 6}

@@ -90,7 +90,7 @@ X, Y = np.ones((3, 2)), np.ones(3)
         ("weigh", dict(x=X, y=Y, steps=2.5), "steps must be a whole number, got 2.5"),
         ("weigh", dict(x=X, y=Y, steps=True), "steps must be a whole number, got True"),
         ("weigh", dict(x=X, y=Y, steps=10**6), r"steps must lie in \[1, 1000\], got 1000000"),
-        ("weigh", dict(x=X, y=Y, steps=10**400), r"steps must be a whole number of at most 2\*\*53 in size"),
+        ("weigh", dict(x=X, y=Y, steps=10**400), r"steps must be a whole number of at most 2\*\*63 in size"),
         ("weigh", dict(x=X), "weigh: missing a required argument: 'y'"),
         ("apply", dict(function=3, counts=[1]), "function must be a function, got 3"),
         ("apply", dict(function=len, counts=[]), r"counts must not be empty, got \[\]"),

@@ -46,7 +46,7 @@ class Wish:
     infinite: bool = False
     empty: bool = False
     symmetric: bool = False
-    interval: tuple[float, float, str] | None = None
+    interval: tuple[float | int, float | int, str] | None = None
 
     def grant(self, name: str, value: Any, sizes: Sizes) -> Any:
         """Return the value in the form asked for, or refuse it."""
