@@ -195,5 +195,5 @@ def test_clusters_are_counted():
 
 
 def test_steps_are_checked(key):
-    with pytest.raises(ValueError, match="substeps must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"substeps must .*, got 0"):
         token_flow(random_tokens(key, 2, 2), np.array([1.0]), 1.0, substeps=0)

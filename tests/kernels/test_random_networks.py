@@ -6,6 +6,7 @@ A few seeds by default; DEEPTHEORY_SOAK=200 draws as many (`make soak`).
 import os
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -103,7 +104,7 @@ def test_what_the_machine_must_not_change(seed):
 def test_the_mean_over_finite_networks(seed, monkeypatch):
     """Within five standard errors, besides what a width of 64 shifts the mean by."""
     layers, x, y = drawn(seed)
-    inputs = np.concatenate([x, y]).astype(np.float32)
+    inputs = jnp.asarray(np.concatenate([x, y]), jnp.float32)
     rng = np.random.default_rng(1000 + seed)
     monkeypatch.setattr(dense, "normal", lambda _, shape: rng.standard_normal((DRAWS, *shape), dtype=np.float32))
     body, whole = k.serial(*layers), k.serial(*layers, k.Dense(1))

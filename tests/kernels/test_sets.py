@@ -1,6 +1,7 @@
 """An entry of a kernel depends on its two inputs, in their own precision, not on the set they come in."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -83,8 +84,8 @@ def test_how_near_inputs_can_come(activation):
     gap, lengths = 0.2, np.array([0.5, 1.0, 3.0])
     cosines = np.linspace(-1 + gap, 1 - gap, 201)[:, None, None]
     a, b = lengths[:, None], lengths[None]
-    mean, _ = activation.integrals(cosines * np.sqrt(a * b), a, b, None)
-    left, right = (activation.integrals(each, each, each, True)[0] for each in (a, b))
+    mean, _ = activation.integrals(jnp.asarray(cosines * np.sqrt(a * b)), *map(jnp.asarray, (a, b)), None)
+    left, right = (activation.integrals(*(jnp.asarray(each),) * 3, True)[0] for each in (a, b))
     after = (1.5 * mean + 0.4) / np.sqrt((1.5 * left + 0.4) * (1.5 * right + 0.4))
     own = np.broadcast_to(np.ravel(left), 3)
     near = k.Dense(1, np.sqrt(1.5), np.sqrt(0.4)).approach(activation.approach(gap, None, None), own, own)

@@ -82,8 +82,8 @@ def test_kernels_are_functions_of_hyperparameters(make):
         ("one constant", lambda: stax.DotGeneral(lhs=1.0, rhs=2.0)),
         ("no argument diagonal_spatiall", lambda: stax.Dense(1)[2](np.ones((2, 2)), diagonal_spatiall=True)),
         ("needs as many inputs", lambda: stax.parallel(stax.Dense(1), stax.Dense(1))[2](np.ones((2, 2)))),
-        ("W_std must be a finite number", lambda: stax.Dense(2, float("nan"))),
-        ("branches of FanOut", lambda: stax.FanOut(0)),
+        ("W_std must be finite", lambda: stax.Dense(2, float("nan"))),
+        ("count must", lambda: stax.FanOut(0)),
         ("extent of ImageResize", lambda: stax.ImageResize((-1, 0, -1), "linear")[2](np.ones((2, 5, 3)))),
         ("entries are -1", lambda: stax.ImageResize((-1, 2, 2), "linear")[2](np.ones((2, 5, 3)))),
         (

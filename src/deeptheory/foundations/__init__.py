@@ -13,6 +13,5 @@
 - `randomness`: random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any
   size.
 - `shapes`: shapes as signatures write them, "n d" or "*batch n", compared with the shapes that came.
-- `wishes`: what an annotation asks of a value: its kind, its shape, and that it be finite; used by
-  `deeptheory.foundations.doors`.
+- `wishes`: what an annotation asks of a value: its kind, its shape, and that it be finite; used by `doors`.
 """

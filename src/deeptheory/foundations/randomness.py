@@ -14,6 +14,8 @@ def generator(key: Key[Array, ""] | UInt32[Array, "2"]) -> np.random.Generator:
     A threefry normal compiles for a second or two at every new shape; NumPy draws cost nothing to set up. The
     stream is Philox, counter based, seeded with the 64 bits of the key, so equal keys give equal data on any machine.
     """
+    if not hasattr(key, "dtype"):
+        raise TypeError(f"key must be a key of jax.random, got {key!r:.80}")
     typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
     words = np.asarray(jax.random.key_data(key) if typed else key, np.uint32)
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([int(word) for word in words.ravel()])))

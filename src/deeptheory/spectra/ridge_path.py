@@ -76,4 +76,4 @@ def ridge_bias_limit(ridge: Float[np.ndarray, " k"], gamma: Scalar, signal: Scal
     return np.asarray(signal) * np.where(ridge > 0, path, max(0.0, 1 - 1 / gamma))
 
 
-doors(__name__, gamma="(0, ∞)", signal="[0, ∞)", penalty="[0, ∞)", smallest="[0, ∞)", largest="[0, ∞)")
+doors(__name__, ridge="[0, ∞)", gamma="(0, ∞)", signal="[0, ∞)", penalty="[0, ∞)", smallest="[0, ∞)", largest="[0, ∞)")

@@ -35,7 +35,7 @@ def test_the_largest_gap_over_all_pairs():
         error=lambda vote, sample: float(np.mean(np.array(sample) != vote)),
     )
     assert gap == pytest.approx(0.7)
-    with pytest.raises(ValueError, match="both sides, got 1 and 0"):
+    with pytest.raises(ValueError, match="tested_on must not be empty"):
         uniform_gap(sum, [(1,)], [], risk=float, error=lambda *_: 0.0)
 
 

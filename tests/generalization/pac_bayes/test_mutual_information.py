@@ -111,5 +111,5 @@ def test_bad_input_is_refused():
         enumerate_samples(np.array([0.2, 0.2]), 2)
     with pytest.raises(ValueError, match="probability must lie"):
         bernoulli_proxy(1.0)
-    with pytest.raises(ValueError, match="noise must be at least 0"):
+    with pytest.raises(ValueError, match="noise must "):
         gaussian_mean_information(3, spread=1.0, noise=-1.0)

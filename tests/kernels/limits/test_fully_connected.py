@@ -95,5 +95,5 @@ def test_linear_network_and_doors():
     kernels = wide(x, hidden_layers=2, activation=Polynomial((0.0, 1.0)))
     np.testing.assert_allclose(kernels.ntk, 3 * x @ x.T, rtol=1e-10)
     np.testing.assert_allclose(wide(x, hidden_layers=0).ntk, x @ x.T, rtol=1e-12)
-    with pytest.raises(ValueError, match="not be negative"):
+    with pytest.raises(ValueError, match=r"hidden_layers must .*, got -1"):
         fully_connected(2, hidden_layers=-1)

@@ -196,7 +196,7 @@ def test_zero_inputs_need_a_bias(key):
     ("message", "make"),
     [
         ("shape", lambda: k.limit_kernel(network(), np.ones(3))),
-        ("NaN", lambda: k.limit_kernel(network(), np.array([[1.0, np.nan]]))),
+        ("finite", lambda: k.limit_kernel(network(), np.array([[1.0, np.nan]]))),
         ("empty", lambda: k.limit_kernel(network(), np.ones((0, 3)))),
         ("one shape", lambda: k.limit_kernel(network(), np.ones((2, 3)), np.ones((2, 4)))),
         ("fields", lambda: k.limit_kernel(network(), np.ones((2, 3)), want=("ntk", "kernel"))),
@@ -211,7 +211,7 @@ def test_zero_inputs_need_a_bias(key):
         ("padding", lambda: k.Conv(1, (3,), padding="FULL")),
         ("channels", lambda: k.Dense(2).apply(k.Dense(2).init(jax.random.key(0), (1, 3))[1], jnp.ones((1, 4)))),
         ("(0, 1]", lambda: k.Dropout(0.0)),
-        ("negative", lambda: k.Monomial(-1)),
+        ("degree must lie", lambda: k.Monomial(-1)),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(message, make):

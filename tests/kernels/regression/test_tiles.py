@@ -70,7 +70,7 @@ def test_sizes_that_mean_nothing_are_refused():
 
 
 @pytest.mark.parametrize("door", [tiled_kernel, sharded_kernel, disk_kernel])
-@pytest.mark.parametrize(("value", "said"), [(0.0, "is zero"), (np.nan, "NaN")])
+@pytest.mark.parametrize(("value", "said"), [(0.0, "is zero"), (np.nan, "finite")])
 def test_an_input_that_the_kernel_function_refuses_is_refused_in_tiles_too(door, value, said, tmp_path):
     network = serial(Dense(8), Relu(), Dense(1))
     bad = np.where(np.arange(11)[:, None] == 7, value, X)
@@ -104,7 +104,7 @@ def test_several_devices():
         import numpy as np
         import jax.numpy as jnp
         import deeptheory.neural_tangents as nt
-        from deeptheory.kernels.tiles import sharded_kernel, tiled_kernel
+        from deeptheory.kernels.regression.tiles import sharded_kernel, tiled_kernel
 
         assert len(jax.devices()) == 4
         x = np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)

@@ -84,4 +84,4 @@ def rademacher_complexity(values: Values, law: Law, samples: int) -> float:
     return _mean_supremum(values, walk, samples)
 
 
-doors(__name__, samples="[1, 1000]", count="[0, 1000]")
+doors(__name__, samples="[1, 1000]", count="[1, 1000]")

@@ -74,4 +74,4 @@ def one_step_noise_gap(samples: int | float, dimension: int | float) -> float:
     return float(stdtr(dimension, np.sqrt(dimension / (samples - 1))) - 0.5)
 
 
-doors(__name__, steps="[0, 1e5]")
+doors(__name__, steps="[0, 1e5]", dimension="[1, 1e6]")

@@ -30,6 +30,8 @@ def neighbour_weights(
     if not 1 <= neighbours <= len(points):
         raise ValueError(f"neighbours must be between 1 and the number of points {len(points)}, not {neighbours}")
     nearest = np.asarray(KDTree(points).query(queries, k=neighbours)[1]).reshape(len(queries), neighbours)
+    if (nearest == len(points)).any():  # what the tree answers where a distance overflows
+        raise ValueError("queries must be less than about 1e150 away from the points")
     weights = np.zeros((len(queries), len(points)))
     np.put_along_axis(weights, nearest, 1 / neighbours, axis=1)
     return weights

@@ -124,7 +124,7 @@ def _replaced(part: Any, chosen: Callable[[Any], bool], change: Callable[[Any], 
 
 def known(value: Any, number: int) -> bool:
     """Say whether a hyperparameter is this very number; a traced one never is."""
-    return isinstance(value, int | float) and value == number
+    return isinstance(value, int | float) and bool(value == number)
 
 
 def biased(layer: Any) -> bool:

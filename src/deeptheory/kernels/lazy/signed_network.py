@@ -167,7 +167,7 @@ def flow_to(
         fourth = velocity(present + size * third)
         return present + size / 6 * (first + 2 * second + 2 * third + fourth)
 
-    return jax.lax.fori_loop(0, steps, step, jnp.asarray(weights))
+    return jax.lax.fori_loop(0, steps, step, jnp.asarray(weights, jnp.result_type(weights, x, float)))
 
 
 def jacobian_lipschitz_bound(network: SignedNetwork, x: Float[Array | np.ndarray, "n d"], *, width: int) -> float:

@@ -65,9 +65,11 @@ def any_of(n, reach, *, sides=1):
     jumps = (empirical[:, None] + np.concatenate([reach, -reach])).ravel()
     risks = np.unique(np.concatenate([jumps - STEP, jumps + STEP]))
     risks = risks[(risks > 0) & (risks < 1)]
+    if not risks.size:  # the reach is more than everything
+        return 0.0
     gap = risks[:, None, None] - empirical[:, None]
     broken = np.sum(binomials(n, risks)[:, :, None] * ((gap if sides == 1 else np.abs(gap)) > reach), axis=1)
-    return float(np.max(1 - np.prod(1 - broken, axis=1), initial=0.0))
+    return float(np.max(1 - np.prod(1 - broken, axis=1)))
 
 
 def beyond(levels, chances):
