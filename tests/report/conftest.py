@@ -61,7 +61,7 @@ def ridgeless_risk(key, *, trials: Trials = 256):
     }
 
 
-@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J7.4", of="risk")
+@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J7.4a", of="risk")
 def printed_variance(evidence):
     return replace(evidence, predicted=-evidence.predicted)
 

@@ -93,7 +93,7 @@ def stated(says: str, most: int = 300) -> tuple[str, str]:
     """A statement in about three lines, and the sentences that are left."""
     ends = [found.end() for found in re.finditer(r"[.;] (?=\S)", says) if says.count("$", 0, found.start()) % 2 == 0]
     cut = max((end for end in ends if end <= most), default=min(ends, default=0))
-    return (says, "") if len(says) <= most or not cut else (says[:cut].rstrip(" ;"), says[cut:])
+    return (says, "") if len(says) <= most or not cut else (re.sub(";$", "; …", says[:cut].strip()), says[cut:])
 
 
 def noticed(kind: str, judged: "Judgement") -> str:
