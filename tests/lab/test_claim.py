@@ -11,7 +11,7 @@ from annotated_types import Interval, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeptheory.lab import Count, Law, Sizes, Trials, claim
+from deeptheory.lab import Count, Exact, Law, Sizes, Trials, claim
 from deeptheory.lab.parameters import Parameter, control_named
 from deeptheory.lab.run import Run, execute
 from deeptheory.randomness import generator
@@ -243,3 +243,28 @@ def test_sizes_increase_and_may_need_company():
 def test_an_empty_sweep_is_refused(grids, sentence):
     with pytest.raises(ValueError, match=sentence):
         example.exponential_mean.sweep(**grids)
+
+
+@pytest.mark.parametrize(
+    ("explore", "sentence"),
+    [
+        ({"depth": (1, 2)}, "explore= names \\['depth'\\], which are not parameters"),
+        ({"width": (1,)}, "one or two parameters with two or more values each"),
+        ({"width": (1, 10**9)}, "width must be"),
+    ],
+)
+def test_what_cannot_be_explored_is_an_authors_mistake(explore, sentence):
+    def width_is_width(*, width: Count = 3):
+        return Exact(width, width)
+
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        claim(items={}, says="", explore=explore)(width_is_width)
+
+
+def test_a_picture_without_a_caption_is_an_authors_mistake():
+    @claim(items={}, says="")
+    def plain():
+        return Exact(1, 1)
+
+    with pytest.raises(TypeError, match="a picture needs a docstring"):
+        plain.picture(lambda pieces: None)

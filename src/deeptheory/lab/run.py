@@ -145,11 +145,13 @@ def execute(
     full: bool = False,
     settings: Mapping[str, Any] | None = None,
     control: str | None = None,
+    alone: bool = False,
     source: str = "",
 ) -> Run:
     """Run a claim at a seed: observe, judge, repeat what was refuted, try the controls.
 
-    With `control` named, that rival is run in the claim's place, and its verdict is the run's.
+    With `control` named, that rival is run in the claim's place, and its verdict is the run's. `alone` leaves the
+    controls out.
     """
     chosen = claim.settings(settings or {}, full=full)
     seed = SEED.check(seed)
@@ -159,11 +161,12 @@ def execute(
         key = key_of(claim.name, seed)
         pieces, judgements = judged(claim, key, chosen, rival)
         tried = []
-        if rival is None and pieces:
+        if rival is None and pieces and not alone:
             tried = [try_control(claim, each, key, chosen, pieces) for each in claim.controls]
             tried += rivals(pieces)
     total = time.perf_counter() - start
-    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=rival is None)
+    expected = rival is None and not alone
+    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=expected)
     described, blob = encode(pieces)
     return Run(
         claim=claim.name,

@@ -109,7 +109,7 @@ def noticed(kind: str, judged: "Judgement") -> str:
     if kind in ("Rate", "Limit"):
         return f"An exponent that differs by {size:.2g} would have been noticed."
     if kind == "Chance":
-        return f"A chance {1 + size:.2g} times as large as promised would have been noticed."
+        return ""  # its reason says which rate is excluded
     if kind == "Distribution":
         return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
     return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
