@@ -14,9 +14,11 @@ quick: $(READY)  ## the inner loop: unit tests without the slow ones
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not browser"
 
-soak: $(READY)  ## twenty seeds, then full size
+soak: $(READY)  ## random networks, twenty seeds, full size, wrong versions of the mathematics
+	DEEPTHEORY_SOAK=200 $(BIN)/pytest tests/kernels/test_random_networks.py
 	$(BIN)/deeptheory calibrate all --seeds 20
 	$(BIN)/deeptheory check all --full
+	$(BIN)/deeptheory attack all --mutants 1000
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks

@@ -24,7 +24,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from deeptheory.generalization.gaussian_posteriors import (
+from deeptheory.foundations.binomial import clopper_pearson_upper
+from deeptheory.generalization.pac_bayes.bounds import maurer_budget, pac_bayes_kl
+from deeptheory.generalization.pac_bayes.gaussian_posteriors import (
     GaussianNetwork,
     gaussian_network,
     monte_carlo_errors,
@@ -34,8 +36,6 @@ from deeptheory.generalization.gaussian_posteriors import (
     softmax_error,
     train_posterior,
 )
-from deeptheory.generalization.pac_bayes import maurer_budget, pac_bayes_kl
-from deeptheory.robustness.smoothing import clopper_pearson_upper
 
 DELTA, SAMPLING, PASSES = 0.025, 0.01, 40
 TRIED = 64

@@ -5,11 +5,7 @@ import mpmath
 import numpy as np
 
 from benchmarks.harness import Contender, Peer, compare, timed
-from deeptheory.spectra.marchenko_pastur import (
-    marchenko_pastur_cdf,
-    marchenko_pastur_pdf,
-    marchenko_pastur_quantile,
-)
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_cdf, marchenko_pastur_pdf, marchenko_pastur_quantile
 
 RATIO, SHOWN, QUANTILES = 0.5, 64, 200
 """Quantiles of the peer are found one at a time by a root search: so many are run, and the rest would be the same."""

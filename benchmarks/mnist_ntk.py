@@ -16,10 +16,10 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 
-from deeptheory.kernels.activations import Relu  # noqa: E402
-from deeptheory.kernels.combinators import serial  # noqa: E402
-from deeptheory.kernels.dense import Dense  # noqa: E402
-from deeptheory.kernels.limit import limit_kernel  # noqa: E402
+from deeptheory.kernels.layers.activations import Relu  # noqa: E402
+from deeptheory.kernels.layers.combinators import serial  # noqa: E402
+from deeptheory.kernels.layers.dense import Dense  # noqa: E402
+from deeptheory.kernels.limits.recursion import limit_kernel  # noqa: E402
 
 TILE, HIDDEN, RIDGE = 4000, 3, 1e-6
 

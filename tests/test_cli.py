@@ -77,7 +77,13 @@ BAD = [
     (("sweep", QUICK, "--over", "width"), "--over takes name=values"),
     (("sweep", "double_descent", "--over", "trials=16", "--out", "."), ". cannot be written: it is a folder"),
     (("sweep", "double_descent", "--over", "trials=16", "--out", "no/such.nc"), "there is no writable folder no"),
+    (
+        ("sweep", "double_descent", "--over", "trials=16:9016:1", "--seeds", "100"),
+        "at most 100,000 are started at once",
+    ),
+    (("calibrate", "all", "--seeds", "10000"), "at most 100,000 are started at once"),
     (("report",), "holds no runs yet"),
+    (("runs", "--repair", "--store", "typo"), "typo cannot be opened: there is no such file"),
     (("report", "--store", "typo"), "typo cannot be opened: there is no such file"),
     (("runs", "--store", "typo"), "typo cannot be opened: there is no such file"),
     (("show", QUICK, "--store", "typo"), "typo cannot be opened: there is no such file"),
@@ -249,6 +255,16 @@ def test_a_killed_check_loses_no_finished_run_and_resumes(run):
 
 
 @pytest.mark.slow
+def test_two_checks_at_once_run_each_claim_once(run):
+    command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    both = [subprocess.Popen(command, env=run.environment, **silent) for _ in range(2)]
+    assert [process.wait(300) for process in both] == [0, 0]
+    claims = [line["claim"] for line in json.loads(run("runs", "--json").stdout)]
+    assert len(claims) == len(set(claims)) > 2
+
+
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done(run):
     # All claims: more than can be finished between the first line and the signal, however busy the machine.
     command = [sys.executable, "-m", "deeptheory.cli", "check", "all", "--jobs", "1"]
@@ -303,12 +319,13 @@ def test_an_interrupt_that_is_dropped_is_repeated():
             signal.raise_signal(signal.SIGINT)
             time.sleep(0.01)
 
+    before = signal.getsignal(signal.SIGINT)  # a shell starts what runs in its background with the interrupt ignored
     with Insistent() as interrupt:
         Deaf()
         assert interrupt.asked
         with pytest.raises(KeyboardInterrupt):
             time.sleep(30)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.slow
@@ -319,6 +336,49 @@ def test_falsify_finds_the_two_by_two_counterexample_by_itself(run):
     assert control["found"]
     assert control["counterexample"]["violated"]
     assert len(control["instance"]["left"]) == len(control["instance"]["right"]) == 2
+
+
+@pytest.mark.parametrize("typed", [("check", QUICK), ("runs", "--repair"), ("report",)], ids=" ".join)
+def test_a_file_that_is_no_store_is_refused_and_stays(run, tmp_path, typed):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("my notes" * 1000)
+    done = run(*typed, "--store", "notes.txt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "deeptheory: the store notes.txt cannot be opened: file is not a database\n"
+    assert notes.read_text() == "my notes" * 1000
+    assert [path for path in tmp_path.iterdir() if path.is_file()] == [notes]
+
+
+@pytest.mark.slow
+def test_one_damaged_run_stops_nothing_and_the_store_is_tidied_on_request(run, tmp_path):
+    assert run("check", "regularization").returncode == 0
+    listed = json.loads(run("runs", "--json").stdout)
+    with sqlite3.connect(run.home / "runs.sqlite") as store:
+        store.execute("UPDATE runs SET verdict = 'refuted' WHERE id = 1")
+        store.execute(
+            "INSERT INTO runs SELECT 99, key, claim, verdict, created, record, blob, checksum FROM runs WHERE id = 2"
+        )
+    store.close()
+    done = run("report", "pages")
+    assert done.returncode == 0, done.stderr
+    assert f"run 1 in {run.home / 'runs.sqlite'} cannot be read: its checksum does not match" in done.stderr
+    assert len(list((tmp_path / "pages" / "claims").iterdir())) >= len(listed) - 1
+    done = run("runs", "--repair", "--prune")
+    assert "dropped run 1 of" in done.stdout
+    assert "dropped run 2 of" in done.stdout
+    assert "2 runs dropped" in done.stdout
+    assert json.loads(run("runs", "--repair", "--prune", "--json").stdout) == []
+    done = run("check", "regularization")
+    assert done.stderr.count("(stored)") == len(listed) - 1
+
+
+def test_calibration_names_what_failed_in_its_lines():
+    from deeptheory.cli.calibration import calibrated
+
+    (line,) = calibrated([], [{"claim": QUICK, "seed": 3, "reason": "it broke", "verdict": "inconclusive"}])
+    assert line["failed"] == [{"seed": 3, "reason": "it broke"}]
+    assert (line["claim"], line["runs"], line["holds"], line["controls"]) == (QUICK, 0, 0, {})
+    assert json.loads(json.dumps(line)) == line
 
 
 def test_an_unwritable_store_is_one_sentence(run, tmp_path):
@@ -339,7 +399,9 @@ def test_the_report_refuses_a_folder_that_is_not_its_own(run, tmp_path):
     assert [entry.name for entry in precious.iterdir()] == ["chapter1.tex"]
     assert "by an earlier version" not in run("show", QUICK).stdout
     with sqlite3.connect(run.home / "runs.sqlite") as store:
-        store.execute("UPDATE runs SET record = json_set(record, '$.source', 'yesterday')")
+        store.execute(
+            "UPDATE runs SET checksum = NULL, record = json_remove(json_set(record, '$.source', 'older'), '$.version')"
+        )
     store.close()
     assert "last run by an earlier version of this claim: holds" in run("show", QUICK).stdout
     done = run("report", str(tmp_path / "pages"))

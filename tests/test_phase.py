@@ -30,11 +30,20 @@ def test_the_grid_is_evaluated_point_by_point():
         ({"key": [1.0]}, 1, "an axis may not be called key"),
         ({"rate": [1.0]}, 2.5, "seeds must be a whole number from 1, not 2.5"),
         ({"rate": [1.0]}, 0, "seeds must be a whole number from 1, not 0"),
+        ({"rate": range(10**8)}, 1, "the grid has 100,000,000 points; a diagram takes at most 10,000,000"),
+        ({"rate": np.zeros(10**4), "n": np.zeros(10**4)}, 1, "the grid has 100,000,000 points"),
+        ({"rate": [1.0]}, 10**12, "the grid has 1,000,000,000,000 points"),
+        ({"rate": range(10**5)}, 1, "the settings rate have 100,000 combinations, each of which is compiled by itself"),
     ],
 )
 def test_a_grid_that_is_none_is_refused(over, seeds, sentence):
     with pytest.raises(ValueError, match=sentence):
         dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
+
+
+def test_results_beyond_the_memory_of_the_machine_are_refused_before_they_are_begun():
+    with pytest.raises(ValueError, match=r"these points take [\d,]+ GB at once; this machine has \d+ GB"):
+        everywhere(lambda x: jnp.full((10**6,), x), np.zeros(10**7, np.float32), batch=1)
 
 
 def test_the_cores_are_counted_on_systems_that_do_not_deal_them(monkeypatch):

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deeptheory.api import Runs, check, claim
+    from deeptheory.network_bounds import league
     from deeptheory.phase import phase_diagram
-    from deeptheory.ranking import league
 
 __all__ = ["Runs", "check", "claim", "league", "phase_diagram"]
 __version__ = "0.1.0"
@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
 
         return phase_diagram
     if name == "league":
-        from deeptheory.ranking import league
+        from deeptheory.network_bounds import league
 
         return league
     if name in __all__:

@@ -1,6 +1,7 @@
 """The Python face: check claims by any of their names, as the command line does."""
 
 import functools
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from deeptheory.what import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Runs", "check", "claim"]
 
@@ -25,7 +26,8 @@ class Runs(list):
 
 
 @functools.cache
-def _pool(jobs: int) -> Workers:
+def _pool(jobs: int, process: int) -> Workers:
+    """The workers of a process: one that was forked off needs its own."""
     from deeptheory.lab.checking import workers
 
     return workers(jobs)
@@ -48,7 +50,7 @@ def check(*what: str, seed: int = 0, full: bool = False, jobs: int = 1, **settin
         for task in tasks([each], seeds=(seed,), full=full, settings=_own(each, settings, chosen))
     ]
     found = {}
-    for task, outcome, _ in checked(todo, _pool(min(jobs, len(todo)))):
+    for task, outcome, _ in checked(todo, _pool(min(jobs, len(todo)), os.getpid())):
         if isinstance(outcome, Exception):
             raise outcome
         found[task.entry.name] = outcome

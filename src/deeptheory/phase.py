@@ -1,6 +1,7 @@
 """Phase diagrams of any JAX function: a grid of settings and seeds, in as few compiled calls as shapes allow."""
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,11 @@ __all__ = ["everywhere", "phase_diagram"]
 
 CACHE = 2**15
 """Bytes near a core: points are taken together only as long as their largest array stays within."""
+
+MOST = 10_000_000
+"""Points of a diagram."""
+PROGRAMS = 10_000
+"""Combinations of settings that are compiled one by one."""
 
 
 def phase_diagram(
@@ -47,8 +53,15 @@ def phase_diagram(
             raise ValueError(f"the axis {name} must be a list of values, not {values!r}")
         if len(values) == 0:
             raise ValueError(f"the axis {name} has no values")
+    if (total := math.prod(len(values) for values in over.values()) * int(seeds)) > MOST:
+        raise ValueError(f"the grid has {total:,} points; a diagram takes at most {MOST:,}")
     traced = {n: np.asarray(v, float) for n, v in over.items() if all(isinstance(e, (float, np.floating)) for e in v)}
     looped = {name: list(values) for name, values in over.items() if name not in traced}
+    if (programs := math.prod(map(len, looped.values()))) > PROGRAMS:
+        raise ValueError(
+            f"the settings {', '.join(looped)} have {programs:,} combinations, each of which is compiled by itself; at "
+            f"most {PROGRAMS:,} are (floats share a program)"
+        )
     keys = jax.random.split(jax.random.key(seed), seeds)
     mesh = np.meshgrid(*traced.values(), np.arange(seeds), indexing="ij")
     points = {name: jnp.asarray(axis.ravel()) for name, axis in zip(traced, mesh, strict=False)}
@@ -106,9 +119,24 @@ def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: i
     leaves, structure = jax.tree.flatten(shapes)
     wide = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
     program = _program(function, batch, tuple(leaves), structure, wide)
+    _fits(program, lanes)
     with ThreadPoolExecutor(lanes) as pool:
         parts = list(pool.map(lambda mine: jax.tree.map(np.asarray, program(mine, *shared)), shares))
     return jax.tree.map(lambda *pieces: np.concatenate(pieces)[:count], *parts)
+
+
+def _fits(program: Any, lanes: int) -> None:
+    """Refuse what would fill the memory of this machine before it is begun."""
+    needs = program.memory_analysis()
+    if needs is None or not hasattr(os, "sysconf"):
+        return
+    # Twice: the shares are put together at the end.
+    bytes_needed = lanes * max(2 * needs.output_size_in_bytes, needs.output_size_in_bytes + needs.temp_size_in_bytes)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if bytes_needed > memory:
+        raise ValueError(
+            f"these points take {bytes_needed / 1e9:,.0f} GB at once; this machine has {memory / 1e9:,.0f} GB"
+        )
 
 
 def _cores() -> int:

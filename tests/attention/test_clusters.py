@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from deeptheory.attention import (
+from deeptheory.attention.clusters import (
     attention_matrix,
     cluster_count,
     consensus_time,
-    equiangular_time,
-    equiangular_tokens,
     interaction_energy,
     kuramoto_velocity,
     pair_overlaps,
@@ -19,6 +17,7 @@ from deeptheory.attention import (
     token_flow,
     token_velocity,
 )
+from deeptheory.attention.equiangular import equiangular_time, equiangular_tokens
 
 pytestmark = pytest.mark.slow
 

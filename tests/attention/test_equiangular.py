@@ -5,14 +5,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from deeptheory.attention import (
+from deeptheory.attention.clusters import pair_overlaps, token_flow, token_velocity
+from deeptheory.attention.equiangular import (
     equiangular_overlap,
     equiangular_time,
     equiangular_tokens,
     equiangular_velocity,
-    pair_overlaps,
-    token_flow,
-    token_velocity,
 )
 
 

@@ -60,16 +60,23 @@ def test_items_and_kinds_are_those_of_the_index(index):
     assert {item.id: item.kind for item in books.items()} == kinds
 
 
-def test_every_erratum_of_the_index_is_written_out(index):
+# Complaints of the index that a second reading of the printed page did not bear out.
+WITHDRAWN = {"A12.29", "A2.4", "A8.29", "H5.2", "H7.8", "L1.19", "L10.36", "L10.40", "L11.11", "L6.7", "L8.24"}
+
+
+def test_every_erratum_of_the_index_is_written_out_or_withdrawn(index):
     wrong = {id for id, row in index.items() if row["erratum"]}
-    assert wrong == {item.id for item in books.items() if item.errata}
+    assert wrong - {item.id for item in books.items() if item.errata} == WITHDRAWN
+    assert {item.id for item in books.items() if item.errata} <= wrong
 
 
 def test_checkable_items_are_those_of_the_index_and_those_with_a_refutable_erratum(index):
     listed = {id for id, row in index.items() if row["check"]}
     refutable = {item.id for item in books.items() if any(erratum.kind in REFUTABLE for erratum in item.errata)}
-    # L6.19 is a bound whose exact value is known, though the index lists no check for it.
-    assert {item.id for item in books.items() if item.check} == listed | refutable | {"L6.19"}
+    checked = {item.id for item in books.items() if item.check}
+    assert listed | refutable <= checked
+    # Formulas that can be checked although the index lists no check for them.
+    assert checked - listed - refutable == {"A8.34", "J11.5", "J13.2", "L4.17", "L6.1", "L6.19"}
 
 
 def test_items_are_well_formed():
@@ -98,7 +105,7 @@ def test_errata_are_well_formed():
     counts = Counter(erratum.kind for item in books.items() for erratum in item.errata)
     assert set(counts) == CLASSES
     for id, text in texts():
-        assert len(text) >= 3 and text == text.strip() and text[-1] in ".?", id
+        assert len(text) >= 3 and text == text.strip() and text.rstrip(")")[-1] in ".?", id
         assert text.count("$") % 2 == 0, id
     for item in books.items():
         assert all(erratum.printed != erratum.corrected for erratum in item.errata)
@@ -189,7 +196,7 @@ def test_nearest_names():
 def test_unknown_items_name_the_nearest():
     with pytest.raises(ValueError, match=r"no item is called 'A11\.100'; the nearest are A11\.10"):
         books.item("A11.100")
-    assert books.item("j7.4").errata[0].kind == "false"
+    assert books.item("j6.5").errata[0].kind == "false"
 
 
 # How quickly ----------------------------------------------------------------------------------------------------------

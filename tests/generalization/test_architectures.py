@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.kernels.activations import Erf
-from deeptheory.kernels.combinators import FanInConcat, FanInSum, FanOut, Identity, parallel, serial
-from deeptheory.kernels.convolution import Conv
-from deeptheory.kernels.dense import Dense
-from deeptheory.kernels.pooling import AvgPool, Flatten
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
+from deeptheory.kernels.layers.activations import Erf
+from deeptheory.kernels.layers.combinators import FanInConcat, FanInSum, FanOut, Identity, parallel, serial
+from deeptheory.kernels.layers.convolution import Conv
+from deeptheory.kernels.layers.dense import Dense
+from deeptheory.kernels.layers.pooling import AvgPool, Flatten
 
 
 def conv(channels):

@@ -3,23 +3,14 @@
 import numpy as np
 import pytest
 
-from deeptheory.generalization import comparison_bounds as compared
-from deeptheory.generalization import concentration as sums
-from deeptheory.generalization import (
-    covers,
-    growth,
-    martingales,
-    mutual_information,
-    pac_bayes,
-    ridge_risk,
-    ridgeless,
-    stability,
-    vc_bounds,
-)
-from deeptheory.generalization import rademacher_bounds as rademacher
-from deeptheory.generalization.description_length import occam_bound
-from deeptheory.generalization.finite_classes import finite_class_deviation, log_union_tail, union_deviation
-from deeptheory.kernels import lazy_bounds
+from deeptheory.foundations import concentration as sums
+from deeptheory.generalization.capacity import covers, growth, rademacher_bounds as rademacher, stability, vc_bounds
+from deeptheory.generalization.capacity.finite_classes import finite_class_deviation, log_union_tail, union_deviation
+from deeptheory.generalization.concentration import martingales
+from deeptheory.generalization.interpolation import ridge_risk, ridgeless
+from deeptheory.generalization.pac_bayes import bounds as pac_bayes, comparison_bounds as compared, mutual_information
+from deeptheory.generalization.pac_bayes.description_length import occam_bound
+from deeptheory.kernels.lazy import lazy_bounds
 from deeptheory.robustness import smoothing
 
 ONES = np.ones(3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from deeptheory.graphs import (
+from deeptheory.graphs.weisfeiler_leman import (
     block_counts,
     bridges,
     colour_refinement,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from deeptheory.generalization.rademacher_bounds import kernel_label_complexity
-from deeptheory.kernels.first_layer import first_layer_limit, first_layer_series
+from deeptheory.generalization.capacity.rademacher_bounds import kernel_label_complexity
+from deeptheory.kernels.finite.first_layer import first_layer_limit, first_layer_series
 
 
 def sphere(count, dimension, seed):

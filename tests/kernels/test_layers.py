@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deeptheory import kernels as k
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
 
 pytestmark = pytest.mark.slow
 WIDTH, DRAWS = 64, 128

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import jax.numpy as jnp
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Inequality, Integers, Law, Rate, Reals, Sizes, Trials, assume, claim
-from deeptheory.randomness import generator
 
 
 @claim(items={"A1.1": "mean", "A1.2": "square"}, says=r"Exponential draws have mean $1$.", full={"trials": 200_000})

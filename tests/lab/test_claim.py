@@ -8,13 +8,13 @@ import lab_example as example
 import numpy as np
 import pytest
 from annotated_types import Interval, MinLen
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from deeptheory.lab import Count, Exact, Law, Sizes, Trials, claim
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter, control_named
-from deeptheory.lab.run import Run, execute
-from deeptheory.randomness import generator
+from deeptheory.lab.run import execute
 
 
 def test_a_true_claim_holds_and_its_controls_fall():
@@ -76,6 +76,60 @@ def test_a_refutation_that_does_not_repeat_is_inconclusive():
     run = flickering.check()
     assert (run.verdict, calls[:2]) == ("inconclusive", [1000, 4000])
     assert "did not repeat" in run.reason
+
+
+@pytest.mark.parametrize("lucky", [True, False])
+def test_a_control_that_falls_only_once_has_not_fallen(lucky):
+    """Two controls that read the observation otherwise share its repetition; one with settings has its own."""
+    calls = []
+
+    @claim(items={"A1.1": ""}, says="x")
+    def mean(key, *, trials: Trials = 20_000, shift: Positive = 0.01):
+        calls.append((trials, shift))
+        chance = 0.3 if lucky and calls.count((trials, shift)) == 1 else 0.0
+        draws = generator(key).exponential(size=trials)
+        return {
+            "mean": Law(predicted=1.0, observed=draws + (chance if shift > 1 else 0.0), exact=True),
+            "other": Law(predicted=1.0 + chance, observed=draws + chance, exact=True),
+        }
+
+    mean.control("run anew", of="mean", shift=2.0)
+
+    @mean.control("read otherwise", of="other")
+    def otherwise(evidence):
+        return replace(evidence, predicted=1.0)
+
+    @mean.control("plainly false", of="other")
+    def plainly(evidence):
+        return replace(evidence, predicted=2.0)
+
+    found = {control.name: (control.verdict, control.reason) for control in mean.check().controls}
+    assert found["plainly false"][0] == "refuted"
+    assert calls.count((20_000, 0.01)) == 2
+    if lucky:
+        for name in ("run anew", "read otherwise"):
+            assert found[name][0] == "inconclusive"
+            assert "did not repeat on fresh randomness" in found[name][1]
+        assert calls.count((20_000, 2.0)) == 2
+    else:
+        assert {found[name][0] for name in ("run anew", "read otherwise")} == {"holds"}
+        assert calls.count((20_000, 2.0)) == 1
+
+
+def test_a_rival_exponent_that_falls_only_once_has_not_fallen():
+    calls = []
+
+    @claim(items={"A1.1": ""}, says="x")
+    def rate(key, *, trials: Trials = 64):
+        calls.append(trials)
+        exponent = 1.0 if len(calls) == 1 else 2.0
+        sizes = np.asarray([2.0, 4.0, 8.0, 16.0])
+        noise = generator(key).normal(1.0, 1e-4, size=(4, trials))
+        return Rate(sizes, sizes[:, None] ** exponent * noise, exponent=1.0, rivals=(2.0, 3.0))
+
+    found = {control.name: control.verdict for control in rate.check().controls}
+    assert found == {"exponent 2": "inconclusive", "exponent 3": "refuted"}
+    assert calls == [64, 64]
 
 
 def test_an_unmet_assumption_is_inconclusive_with_its_reason():
@@ -238,9 +292,15 @@ def test_sizes_increase_and_may_need_company():
 
 @pytest.mark.parametrize(
     ("grids", "sentence"),
-    [({"rate": []}, "the axis rate has no values"), ({"seeds": 0}, "seeds must be"), ({"seeds": 1.5}, "seeds must be")],
+    [
+        ({"rate": []}, "the axis rate has no values"),
+        ({"seeds": 0}, "seeds must be"),
+        ({"seeds": 1.5}, "seeds must be"),
+        ({"trials": range(10**8)}, "this asks for 100,000,000 runs; at most 100,000 are started at once"),
+        ({"trials": [9] * 1000, "rate": [1.0] * 1000, "seeds": 100}, "this asks for 100,000,000 runs"),
+    ],
 )
-def test_an_empty_sweep_is_refused(grids, sentence):
+def test_an_empty_or_endless_sweep_is_refused(grids, sentence):
     with pytest.raises(ValueError, match=sentence):
         example.exponential_mean.sweep(**grids)
 
@@ -268,3 +328,17 @@ def test_a_picture_without_a_caption_is_an_authors_mistake():
 
     with pytest.raises(TypeError, match="a picture needs a docstring"):
         plain.picture(lambda pieces: None)
+
+
+def test_a_point_at_which_a_claim_does_not_run_is_a_hole_in_its_sweep():
+    @claim(items={}, says="Nothing.")
+    def picky(*, columns: Count = 5):
+        return Exact(np.zeros(4 - columns, int), np.zeros(4 - columns, int))
+
+    with pytest.warns(UserWarning, match="picky does not run with columns=9: negative dimensions"):
+        swept = picky.sweep(columns=[2, 9])
+    assert swept["left"].sizes["columns"] == 2
+    assert np.isnan(swept["verdict"]).squeeze().values.tolist() == [False, True]
+    assert np.isnan(swept["left"]).all("left_0").squeeze().values.tolist() == [False, True]
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="not one point"):
+        picky.sweep(columns=[9])

@@ -53,3 +53,9 @@ def test_what_cannot_be_evaluated_is_not_a_violation():
 def test_the_same_seed_searches_the_same():
     one, two = (means_inequality.falsify(budget=60.0, control="for all real numbers", seed=5) for _ in range(2))
     assert one.instance == two.instance
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), 1e9, "long"])
+def test_a_search_ends(budget):
+    with pytest.raises(ValueError, match=r"budget must be a number from 0.1 to 86400, not"):
+        means_inequality.falsify(budget=budget)

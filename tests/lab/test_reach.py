@@ -104,7 +104,7 @@ def test_helpers_constants_classes_controls_and_rules_are_reached(house):
         ("room", "return SCALE * x", "return (SCALE  *  x)", True),
         ("room", "def unused(x):\n    return x", "def unused(x):\n    return -x", True),
         ("claims", 'says="one"', 'says="uno"', True),
-        ("claims", "a drawing", "a picture", True),
+        ("claims", "a drawing", "a sketch", True),
         ("claims", "return 0", "return 1", True),
         ("room", "SCALE = 2.0", "SCALE = 2.1", False),
         ("room", "x * x", "x + x", False),

@@ -7,7 +7,8 @@ from deeptheory.lab import Chance, Exact, Identity, Inequality, Law, Limit, Prin
 from deeptheory.lab.evidence import Chain, Judgement
 from deeptheory.lab.evidence.resolution import resolution, weakest
 from deeptheory.lab.evidence.saying import apart, counted, every, measured, percent, power
-from deeptheory.lab.run import ControlResult, combined
+from deeptheory.lab.outcome import ControlResult
+from deeptheory.lab.run import combined
 
 REFUTED = [ControlResult("a rival", "refuted", "")]
 WIDTHS = np.asarray([8.0, 16.0, 32.0, 64.0])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -14,16 +15,17 @@ from concurrent.futures import ThreadPoolExecutor
 import lab_example
 import pytest
 
-from deeptheory.lab import platform
+from deeptheory.lab import platform, rows
 from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter
-from deeptheory.lab.run import Run
+from deeptheory.lab.rows import Damaged
 from deeptheory.lab.store import Store, StoreError, run_key, stale
 
 ENTRY = Entry(
     name="example", module="m", subject="s", theme="t", says="", needs="", scale="", items={},
     parameters={"sizes": Parameter("sizes", "ints", (2, 4), full=(4, 8), low=1, high=99)}, controls=[],
-    searchable=False, source="today", lines=(1, 2),
+    searchable=False, uses=[], source="today", lines=(1, 2),
 )  # fmt: skip
 
 RUN = Run(
@@ -33,7 +35,7 @@ RUN = Run(
 
 WRITER = """
     import sys, dataclasses
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
     from deeptheory.lab.store import Store
     run = Run(claim=sys.argv[2], items={}, verdict="holds", reason="", strength="", resolution=None, controls=[],
               seconds=0.1, seed=0, parameters={}, judgements={}, described={}, blob=b"x" * 1000)
@@ -95,7 +97,7 @@ def test_a_control_is_no_run_of_its_claim_and_old_records_are(tmp_path):
         assert store.listing()[0]["control"] == "a rival"
         record = {name: value for name, value in RUN.record().items() if name != "control"}
         row = ("old", "example", "holds", 0.0, json.dumps(record), RUN.blob)
-        store.connection.execute("INSERT INTO runs VALUES (7, ?, ?, ?, ?, ?, ?)", row)
+        store.connection.execute("INSERT INTO runs VALUES (7, ?, ?, ?, ?, ?, ?, NULL)", row)
         assert store.latest({"example": ENTRY}) == {"example": RUN}
 
 
@@ -121,31 +123,144 @@ def test_reading_needs_a_store_and_changes_nothing(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["runs.sqlite", "thesis.tex"]
 
 
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        ("ALTER TABLE runs DROP COLUMN blob", "cannot be opened: no such column: blob"),
-        ("UPDATE runs SET record = '{'", "run 1 in .*runs.sqlite cannot be read"),
-        ("UPDATE runs SET record = '{}'", "run 1 in .*runs.sqlite cannot be read: it has no claim"),
-    ],
-)
-def test_a_damaged_store_is_named_with_its_run(tmp_path, damage, sentence):
+def test_a_store_of_another_form_is_refused(tmp_path):
     path = tmp_path / "runs.sqlite"
     with Store(path) as store:
-        store.add(RUN, "key")
+        store.connection.execute("ALTER TABLE runs DROP COLUMN blob")
+    with pytest.raises(StoreError, match=r"cannot be opened: no such column: blob"):
+        Store(path, existing=True)
+
+
+DAMAGE = {
+    "UPDATE runs SET record = '{' WHERE id = 2": "its checksum does not match",
+    "UPDATE runs SET verdict = 'refuted' WHERE id = 2": "its checksum does not match",
+    "UPDATE runs SET blob = CAST('torn' AS BLOB) WHERE id = 2": "the checksum of its arrays does not match",
+    "UPDATE runs SET checksum = NULL WHERE id = 2": "its checksum is missing",
+    "UPDATE runs SET checksum = NULL, record = '{}' WHERE id = 2": "it has no claim, full",
+    "UPDATE runs SET checksum = NULL, record = '[1]' WHERE id = 2": "its record is none",
+    "UPDATE runs SET claim = CAST(x'ff65' AS TEXT) WHERE id = 2": "its checksum does not match",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_run_is_named_left_out_and_dropped_on_request(tmp_path, capsys, damage):
+    path = tmp_path / "runs.sqlite"
+    with Store(path) as store:
+        for seed in range(3):
+            store.add(dataclasses.replace(RUN, seed=seed), f"key {seed}")
         store.connection.execute(damage)
-    with pytest.raises(StoreError, match=sentence):
-        Store(path, existing=True).listing()
+    with Store(path, existing=True) as store:
+        listed = [line["seed"] for line in store.listing()]
+        assert listed == ([2, 1, 0] if "blob" in damage else [2, 0])  # a list does not read the arrays
+        assert store.find("key 1") is None
+        assert store.find("key 2").seed == 2
+        assert store.latest({"example": ENTRY})["example"].seed == 0
+    told = capsys.readouterr().err
+    assert told.count(f"run 2 in {path} cannot be read: {DAMAGE[damage]}") == 1
+    with Store(path) as store:
+        (dropped,) = store.repair()
+        assert (dropped["run"], DAMAGE[damage] in dropped["why"]) == (2, True)
+        assert store.repair() == []
+        assert len(store.listing()) == 2
 
 
-def test_damaged_arrays_are_named_with_their_run(tmp_path):
+def test_no_flipped_bit_of_a_run_goes_unseen(tmp_path):
+    """Every byte of every column, one bit each."""
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.add(RUN, "key")
+        (whole,) = store._rows("")
+        flips = 0
+        for field in ("key", "claim", "verdict", "text", "checksum", "blob"):
+            value = getattr(whole, field)
+            raw = value if field == "blob" else value.encode()
+            for place in range(len(raw)):
+                flipped = bytearray(raw)
+                flipped[place] ^= 1 << place % 8
+                changed = bytes(flipped) if field == "blob" else flipped.decode(errors="replace")
+                with pytest.raises(ValueError):
+                    whole._replace(**{field: changed}).run()
+                flips += 1
+        with pytest.raises(Damaged):
+            whole._replace(created=whole.created + 1e-6).run()
+        assert flips > 1000
+        assert whole.run() == RUN
+
+
+def test_damaged_arrays_are_named_with_their_run(tmp_path, capsys):
     whole = lab_example.square_exponent.check()
     with Store(tmp_path / "runs.sqlite") as store:
         store.add(whole, "whole")
         assert store.find("whole").blob == whole.blob
         store.add(dataclasses.replace(whole, blob=whole.blob[:100]), "torn")
-        with pytest.raises(StoreError, match=r"run 2 in .*runs.sqlite cannot be read"):
-            store.find("torn")
+        assert store.find("torn") is None
+        assert re.search(r"run 2 in .*runs.sqlite cannot be read", capsys.readouterr().err)
+        assert [row["run"] for row in store.repair()] == [2]
+
+
+OLD = """
+    CREATE TABLE runs (id INTEGER PRIMARY KEY, key TEXT NOT NULL, claim TEXT NOT NULL, verdict TEXT NOT NULL,
+                       created REAL NOT NULL, record TEXT NOT NULL, blob BLOB NOT NULL);
+    CREATE INDEX runs_by_key ON runs (key);
+    CREATE INDEX runs_by_claim ON runs (claim, id);
+    PRAGMA application_id = 0x64747279;
+    PRAGMA journal_mode = WAL;
+"""
+
+
+def test_a_store_from_before_there_were_checksums_is_read_and_brought_up_to_date(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    with sqlite3.connect(path) as old:
+        old.executescript(OLD)
+        row = ("key", "example", "holds", 0.0, json.dumps(RUN.record()), RUN.blob)
+        old.execute("INSERT INTO runs (key, claim, verdict, created, record, blob) VALUES (?, ?, ?, ?, ?, ?)", row)
+    old.close()
+    with Store(path, existing=True) as store:
+        assert store.find("key") == RUN
+    with Store(path) as store:
+        store.add(RUN, "new")
+        assert store.repair() == []
+        assert store.find("key") == store.find("new") == RUN
+
+
+def test_what_a_later_version_records_is_kept_and_never_dropped(tmp_path, capsys, monkeypatch):
+    later = dataclasses.replace(RUN, unknown={"colour": "blue", "controls": []})
+    judged = {**dataclasses.asdict(lab_example.square_exponent.check().judgements[""]), "mood": "good"}
+    with Store(tmp_path / "runs.sqlite") as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(rows, "VERSION", 99)
+            store.add(later, "later")
+            store.add(dataclasses.replace(RUN, described={"": {"kind": "Oracle"}}), "strange")
+        assert store.find("later").unknown == {"colour": "blue"}
+        assert store.find("later").record()["colour"] == "blue"
+        assert store.find("strange") is None
+        assert "run 2" in capsys.readouterr().err
+        assert store.repair() == []
+        assert len(store.listing()) == 2
+    assert Run.of_record({**RUN.record(), "judgements": {"": judged}}, b"").judgements[""].verdict == "holds"
+
+
+def test_pruning_drops_what_is_gone_changed_or_superseded(tmp_path):
+    rival = {"name": "a rival", "erratum": None, "of": None}
+    entries = {"example": dataclasses.replace(ENTRY, controls=[rival])}
+    made = {
+        1: (RUN, "key"),
+        2: (RUN, "key"),
+        3: (dataclasses.replace(RUN, claim="gone"), "2"),
+        4: (dataclasses.replace(RUN, source="yesterday"), "3"),
+        5: (dataclasses.replace(RUN, control="a rival"), "4"),
+        6: (dataclasses.replace(RUN, control="no rival"), "5"),
+        7: (dataclasses.replace(RUN, source="", seed=3), "6"),
+    }
+    with Store(tmp_path / "runs.sqlite") as store:
+        for run, key in made.values():
+            store.add(run, key)
+        said = {row["run"]: row["why"] for row in store.prune(entries)}
+        assert said == {
+            1: "there is a newer run of the same", 3: "its claim is gone", 4: "its claim has changed since",
+            6: "its control is gone",
+        }  # fmt: skip
+        assert sorted(line["run"] for line in store.listing()) == [2, 5, 7]
+        assert store.prune(entries) == []
 
 
 @pytest.mark.slow
@@ -189,40 +304,71 @@ def test_a_killed_writer_loses_no_finished_run(tmp_path):
         store.add(RUN, "after")
 
 
-@pytest.mark.parametrize("kind", ["text", "truncated", "foreign database"])
-def test_a_damaged_or_foreign_file_is_named_and_set_aside(tmp_path, capsys, kind):
+@pytest.mark.parametrize("kind", ["text", "foreign database"])
+def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_is(tmp_path, kind):
     path = tmp_path / "runs.sqlite"
     if kind == "text":
         path.write_text("my thesis" * 1000)
-    elif kind == "truncated":
-        with Store(path) as store:
-            for number in range(200):
-                store.add(RUN, str(number))
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2 + 7])
     else:
         with sqlite3.connect(path) as other:
             other.execute("CREATE TABLE recipes (name TEXT)")
         other.close()
     before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"cannot be opened: (file is not a database|it belongs to another program)"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def filled(path, count=200):
     with Store(path) as store:
-        assert store.listing() == []
+        for number in range(count):
+            store.add(dataclasses.replace(RUN, seed=number), str(number))
+        pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
+    return path.read_bytes(), pages
+
+
+def test_a_damaged_store_is_set_aside_and_what_can_be_read_is_taken_over(tmp_path, capsys):
+    path = tmp_path / "runs.sqlite"
+    whole, _ = filled(path)
+    before = whole[: len(whole) // 2 + 7]
+    path.write_bytes(before)
+    with Store(path) as store:
+        kept = {line["seed"] for line in store.listing()}
+        assert len(kept) > 50
+        assert store.find(str(min(kept))).seed == min(kept)
         store.add(RUN, "key")
     aside = tmp_path / "runs.sqlite.set-aside-1"
     assert aside.read_bytes() == before
     told = capsys.readouterr().err
-    assert str(path) in told
-    assert aside.name in told
+    assert f"{path} is damaged" in told
+    assert f"set aside as {aside.name}, and the {len(kept)} runs that can be read were taken over" in told
+    with Store(path) as store:
+        assert len(store.listing()) == len(kept) + 1
+
+
+def test_a_damaged_page_hides_only_what_it_holds(tmp_path, capsys):
+    path = tmp_path / "runs.sqlite"
+    whole, pages = filled(path)
+    size = len(whole) // pages
+    ruined = bytearray(whole)
+    for page in (pages // 3, 2 * pages // 3):
+        ruined[page * size : page * size + size] = b"\xff" * size
+    path.write_bytes(ruined)
+    with Store(path) as store:
+        assert 180 < len(store.listing()) < 200
+        assert store.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_second_damaged_file_does_not_overwrite_the_first(tmp_path):
     path = tmp_path / "runs.sqlite"
-    for text in ("first", "second"):
-        path.write_text(text * 500)
+    whole, _ = filled(path, 20)
+    for _ in range(2):
+        path.write_bytes(whole[: len(whole) // 2 + 7])
         Store(path).close()
-        path.unlink()
     aside = {entry.name for entry in tmp_path.glob("*.set-aside-*")}
     assert aside >= {"runs.sqlite.set-aside-1", "runs.sqlite.set-aside-2"}
+    assert not list(tmp_path.glob("*.leases"))
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.networks.pieces import (
     Layer,
     PiecewiseAffine,
@@ -24,7 +25,6 @@ from deeptheory.networks.pieces import (
     shallow_layers,
     through_points,
 )
-from deeptheory.randomness import generator
 
 
 def random_network(rng, widths):

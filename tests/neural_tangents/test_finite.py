@@ -125,3 +125,14 @@ def test_bad_batches(network):
         nt.batch(network[2], device_count=-3)
     with pytest.raises(ValueError, match="neither"):
         nt.empirical_kernel_fn(network[1])(X1, None, "cov1", network[3])
+
+
+@pytest.mark.parametrize("batch_size", [0, 2])
+def test_a_batch_refuses_the_inputs_that_its_network_refuses(batch_size):
+    _, _, kernel_fn = nt.stax.serial(nt.stax.Dense(1), nt.stax.Relu(), nt.stax.Dense(1))
+    zero = X1 * (np.arange(len(X1)) != 1)[:, None]
+    for name, inputs in {"x1": (zero, None), "x2": (X1, zero)}.items():
+        with pytest.raises(ValueError, match=f"row 1 of {name} is zero"):
+            nt.batch(kernel_fn, batch_size=batch_size)(*inputs)
+    with pytest.raises(ValueError, match="x1 contains NaN"):
+        nt.batch(kernel_fn, batch_size=batch_size)(np.where(zero == 0, np.nan, X1))

@@ -88,9 +88,11 @@ SIGNATURES = {
     "stax.Sign": "",
     "stax.Sin": "a=1.0, b=1.0, c=0.0",
     "stax.SumPool": "window_shape, strides=None, padding='VALID', batch_axis=0, channel_axis=-1",
+    "stax.layer": "layer_fn",
     "stax.parallel": "*layers",
     "stax.repeat": "layer, n",
     "stax.serial": "*layers",
+    "stax.unmask_fn": "fn",
     "nt.predict.Gaussian": "mean, covariance",
     "nt.predict.ODEState": "fx_train=None, fx_test=None, qx_train=None, qx_test=None",
     "nt.predict.gp_inference": (

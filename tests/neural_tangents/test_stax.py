@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from deeptheory import kernels
+from deeptheory.foundations.randomness import generator
 from deeptheory.neural_tangents import stax
-from deeptheory.randomness import generator
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +41,10 @@ def joined(fan_in, *widths):
     return stax.serial(stax.FanOut(len(widths)), stax.parallel(*map(stax.Dense, widths)), fan_in)
 
 
+def contracted_batch():
+    return stax.DotGeneral(rhs=np.ones(2), dimension_numbers=(((0,), (0,)), ((), ())))
+
+
 HYPERPARAMETERS = {
     "weights": lambda v: (stax.Dense(1, W_std=v, b_std=0.3), stax.Relu()),
     "biases": lambda v: (stax.Dense(1, b_std=v), stax.Relu()),
@@ -70,21 +74,24 @@ def test_kernels_are_functions_of_hyperparameters(make):
 @pytest.mark.parametrize(
     ("message", "make"),
     [
-        ("transpose", lambda: stax.Dense(1, channel_axis=1)),
-        ("transpose", lambda: stax.Conv(1, (3, 3), dimension_numbers=("NCHW", "OIHW", "NCHW"))),
-        ("hand-made", lambda: stax.serial((lambda: 0, lambda: 0, lambda: 0))),
-        ("mask", lambda: stax.Dense(1)[2](np.ones((2, 2)), mask_constant=0.0)),
+        ("one letter each", lambda: stax.Conv(1, (3, 3), dimension_numbers=("NCHW", "OIH", "NCHW"))),
+        ("triple of functions", lambda: stax.serial((1, 2, 3))),
+        ("is none of them", lambda: stax.Dense(1)[2](np.ones((2, 2)), None, "ntkk")),
+        ("twice", lambda: stax.Dense(1)[2](np.ones((2, 2)), None, ("ntk", "NTK"))),
         ("train", lambda: stax.Dropout(0.5, "training")),
-        ("batch", lambda: stax.Index(stax.Slice[0, :])),
         ("one constant", lambda: stax.DotGeneral(lhs=1.0, rhs=2.0)),
         ("no argument diagonal_spatiall", lambda: stax.Dense(1)[2](np.ones((2, 2)), diagonal_spatiall=True)),
-        ("every input with itself", lambda: stax.Dense(1)[2](np.ones((2, 2)), diagonal_batch=False)),
-        ("not several", lambda: stax.parallel(stax.Dense(1), stax.Dense(1))[2]((np.ones((2, 2)), np.ones((2, 2))))),
+        ("needs as many inputs", lambda: stax.parallel(stax.Dense(1), stax.Dense(1))[2](np.ones((2, 2)))),
         ("W_std must be a finite number", lambda: stax.Dense(2, float("nan"))),
         ("branches of FanOut", lambda: stax.FanOut(0)),
-        ("extent of ImageResize", lambda: stax.ImageResize((-1, -1, 8, -1), "linear")),
+        ("extent of ImageResize", lambda: stax.ImageResize((-1, 0, -1), "linear")[2](np.ones((2, 5, 3)))),
+        ("entries are -1", lambda: stax.ImageResize((-1, 2, 2), "linear")[2](np.ones((2, 5, 3)))),
+        (
+            "not on the batch",
+            lambda: stax.DotGeneral(rhs=np.ones(2), dimension_numbers=(((0,), (0,)), ((), ())))[2](np.ones((2, 3))),
+        ),
         ("out of bounds", lambda: stax.Index(stax.Slice[:, 9])[2](np.ones((2, 5, 3)))),
-        ("equal width", lambda: joined(stax.FanInProd(), 2, 3)[2](np.ones((2, 5)))),
+        ("of one shape", lambda: joined(stax.FanInProd(), 2, 3)[2](np.ones((2, 5)))),
         ("of one shape", lambda: joined(stax.FanInProd(), 2, 3)[0](jax.random.key(0), (2, 5))),
         ("no axis 7", lambda: joined(stax.FanInConcat(7), 2, 3)[2](np.ones((2, 5)))),
         (
@@ -163,7 +170,7 @@ def test_contraction_with_a_constant_for_each_position(key):
     rng = generator(key)
     x, table = rng.standard_normal((2, 3, 4, 5)), rng.standard_normal((3, 4, 2))
     layer = stax.DotGeneral(rhs=table, dimension_numbers=(((2,), (1,)), ((1,), (0,))))
-    np.testing.assert_allclose(layer[1]((), x), np.einsum("nhwc,hwo->nhoc", x, table), rtol=1e-12)
+    np.testing.assert_allclose(layer[1]((), x), np.einsum("nhwc,hwo->hnco", x, table), rtol=1e-12)
     mapped = np.einsum("nhwc,hwo->nhoc", x, table)
     np.testing.assert_allclose(
         layer[2](x, None, "nngp"), np.einsum("nhoc,mijc->nmhioj", mapped, mapped) / 5, rtol=1e-10

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.optimization import landscapes as land
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
@@ -21,7 +22,6 @@ from deeptheory.optimization.gradient_descent import (
     worst_convex_gap,
     worst_stationarity,
 )
-from deeptheory.randomness import generator
 
 pytestmark = pytest.mark.slow
 

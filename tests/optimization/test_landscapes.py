@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.optimization import landscapes as land
-from deeptheory.randomness import generator
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
 from deeptheory.regularization import dropout
 
 pytestmark = pytest.mark.slow

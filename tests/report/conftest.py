@@ -1,5 +1,7 @@
 """Claims of every kind of evidence, small enough to run in a moment, and a report made from their runs."""
 
+import os
+import shutil
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -10,6 +12,7 @@ import pytest
 from annotated_types import Interval
 
 import deeptheory.books as books
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import (
     Bounded,
     Chain,
@@ -33,7 +36,6 @@ from deeptheory.lab import (
 from deeptheory.lab.catalogue import Catalogue, Entry
 from deeptheory.lab.ledger import Ledger, recorded, statuses
 from deeptheory.lab.pictures import Curves, Dots, Line
-from deeptheory.randomness import generator
 from deeptheory.report import write
 
 GAMMAS = np.asarray([0.1, 0.3, 0.5, 0.8])
@@ -41,7 +43,7 @@ WIDTHS = np.asarray([8.0, 16.0, 32.0, 64.0, 128.0])
 
 
 @claim(
-    items={"J7.4": ("risk", "finite"), "H13.2": "risk"},
+    items={"J7.4": ("risk", "finite"), "H13.2": "risk", "J6.5": "risk"},
     says=r"Ridgeless risk tends to $\sigma^2\gamma/(1-\gamma)$, and $\|\hat\beta\|_2 < \infty$ & so on.",
     needs=r"$p/n\to\gamma<1$; isotropic rows",
     scale="printed with n = 10,000; here n up to 100",
@@ -61,7 +63,7 @@ def ridgeless_risk(key, *, trials: Trials = 256):
     }
 
 
-@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J7.4a", of="risk")
+@ridgeless_risk.control("variance γ/(γ−1) <as printed>", erratum="J6.5a", of="risk")
 def printed_variance(evidence):
     return replace(evidence, predicted=-evidence.predicted)
 
@@ -279,3 +281,25 @@ def site(runs, shelf, tmp_path_factory):
     explored = {"draws_itself": {"power": sorted(moved, key=lambda stop: stop[0])}}
     shown = [*runs.values(), gone]
     return write(tmp_path_factory.mktemp("report") / "pages", shown, explored=explored, **shelf).parent
+
+
+def unavailable(reason):
+    pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A real browser."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        unavailable("playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        unavailable("no Chromium was found")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield opened
+        opened.close()

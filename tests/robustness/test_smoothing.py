@@ -8,13 +8,12 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom, norm
 
+from deeptheory.foundations.binomial import clopper_pearson_lower, clopper_pearson_upper
 from deeptheory.robustness.smoothing import (
     boundary_distance,
     certificate_failure_probability,
     certified_radius,
     certify,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
     gaussian_draws,
     gaussian_grid,
     halfspace_probability,

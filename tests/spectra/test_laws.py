@@ -9,8 +9,8 @@ import pytest
 import scipy.integrate
 import scipy.optimize
 
+from deeptheory.foundations.filters import pseudo_inverse
 from deeptheory.spectra import edges, free_convolution, ridge_path, self_consistent, semicircle, spiked
-from deeptheory.spectra.filters import pseudo_inverse
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_moment, marchenko_pastur_pdf
 from deeptheory.spectra.spectral_measure import sample_covariance_eigenvalues
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes, stieltjes_transform

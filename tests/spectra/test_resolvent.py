@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from deeptheory.spectra import proof_steps as proof
-from deeptheory.spectra import resolvent as rs
-from deeptheory.spectra import ridge_path as ridge
-from deeptheory.spectra import spectral_measure as measure
+from deeptheory.spectra import proof_steps as proof, resolvent as rs, ridge_path as ridge, spectral_measure as measure
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Num, UInt32
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.randomness import generator
 
 Tokens = Float[Array | np.ndarray, "n d"]
 Scalar = float | int | Num[Array | np.ndarray, ""]
@@ -35,6 +37,9 @@ __all__ = [
 
 def random_tokens(key: Key[Array, ""] | UInt32[Array, "2"], *shape: int) -> Float[np.ndarray, "..."]:
     """Independent uniform points on the sphere, which lies along the last axis of the given shape."""
+    if not shape:
+        raise ValueError("shape must have an axis of coordinates, got ()")
+    affordable(shape=shape)
     points = generator(key).standard_normal(shape)
     return points / np.linalg.norm(points, axis=-1, keepdims=True)
 
@@ -158,3 +163,6 @@ def cluster_count(tokens: Tokens, tolerance: float = 1e-3) -> int:
 
     tokens = np.asarray(tokens)
     return int(connected_components(tokens @ tokens.T > 1 - tolerance, directed=False)[0])
+
+
+doors(__name__, substeps="[1, 1e5]", shape="[1, 1e9]", tolerance="(0, ∞)", step="(0, ∞)")

@@ -5,6 +5,8 @@ from jaxtyping import Float
 from scipy.optimize import root_scalar
 from scipy.special import exp1, expi
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["equiangular_overlap", "equiangular_time", "equiangular_tokens", "equiangular_velocity"]
 
 
@@ -87,3 +89,6 @@ def equiangular_overlap(
         return 1 - count / (np.exp(u) + others)
 
     return np.array([overlap_at(float(time)) for time in times])
+
+
+doors(__name__, count="[1, 1e4]")

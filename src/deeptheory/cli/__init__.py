@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from deeptheory.characters import visible
 from deeptheory.cli.interrupts import Insistent
 
 __all__ = ["main"]
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif sentence:
         sentence = f"deeptheory: {sentence}"
     if sentence:
-        print(sentence, file=sys.stderr)
+        print(visible(sentence), file=sys.stderr)
     return status
 
 
@@ -42,6 +43,7 @@ def _answered(words: list[str]) -> tuple[int, str]:
     from deeptheory.cli import attacking, authoring, lookup, running  # noqa: F401  (they add their commands)
     from deeptheory.cli.app import Refused, app
     from deeptheory.lab.store import StoreError
+    from deeptheory.lab.workers import WorkerDied
 
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
@@ -51,7 +53,7 @@ def _answered(words: list[str]) -> tuple[int, str]:
         status = app(args=words, standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0, ""
-    except (Refused, StoreError, ValueError, ImportError) as refusal:
+    except (Refused, StoreError, WorkerDied, ValueError, ImportError) as refusal:
         return 2, str(refusal)
     except MemoryError:
         return 2, "out of memory"

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from deeptheory import books
+from deeptheory.characters import ESCAPED
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.parameters import SEED, plainly
 from deeptheory.lab.store import Store, home
@@ -117,7 +118,8 @@ def within(name: str, value: float, low: float, high: float) -> None:
 
 def emit(value: Any) -> None:
     """Print JSON; what is not a finite number is null there."""
-    print(jsonlib.dumps(_finite(value), ensure_ascii=False, indent=1, default=str, allow_nan=False))
+    text = jsonlib.dumps(_finite(value), ensure_ascii=False, indent=1, default=str, allow_nan=False)
+    print(text.translate(ESCAPED))
 
 
 def _finite(value: Any) -> Any:

@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from deeptheory import books
+from deeptheory.characters import visible
 from deeptheory.lab.catalogue import Entry
 from deeptheory.lab.ledger import STATUSES
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["COLOURS", "console", "item_rows", "progress", "runs_table", "table"]
 
@@ -35,10 +36,33 @@ ANSI = {
 }
 
 
+class Screen(Console):
+    """A console that shows texts as they are: no markup, and a picture for every control character."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*(plainly(each) for each in objects), **options)
+
+
+class Rows(Table):
+    """A table whose cells are texts as they are."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        super().add_row(*(plainly(cell) for cell in cells), **options)
+
+
+def plainly(shown: Any) -> Any:
+    """A text, with its colours if it has any, without what a terminal would obey."""
+    if isinstance(shown, str):
+        return Text(visible(shown))
+    if isinstance(shown, Text):
+        shown.plain = visible(shown.plain)  # of one length, so that colours stay where they are
+    return shown
+
+
 def console(*, error: bool = False) -> Console:
     """A console as wide as the terminal; 140 columns where output goes to a file."""
     stream = sys.stderr if error else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else 140, highlight=False)
+    return Screen(file=stream, width=None if stream.isatty() else 140, highlight=False)
 
 
 def coloured(word: str) -> Text:
@@ -47,7 +71,7 @@ def coloured(word: str) -> Text:
 
 def table(*columns: str, title: str | None = None) -> Table:
     """A table with thin rules."""
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    made = Rows(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
         made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
     return made
@@ -56,6 +80,7 @@ def table(*columns: str, title: str | None = None) -> Table:
 def many_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Hundreds of rows, one line each, verdicts in colour: a rich table would take a second to lay out."""
     out = console()
+    rows = [[visible(word) for word in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)][:-1]
     left = out.width - sum(width + 2 for width in widths)
 
@@ -109,11 +134,11 @@ def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("[dim]{task.fields[last]}"),
+        TextColumn("{task.fields[last]}", style="dim", markup=False),
     )
     with Progress(*columns, console=console(error=True), transient=True) as bar:
         task = bar.add_task(what, total=total, last="")
-        yield lambda name: bar.update(task, advance=1, last=name)
+        yield lambda name: bar.update(task, advance=1, last=visible(name))
 
 
 def _lines(total: int) -> Callable[[str], None]:
@@ -123,7 +148,7 @@ def _lines(total: int) -> Callable[[str], None]:
     def tell(name: str) -> None:
         nonlocal done
         done += 1
-        print(f"[{done}/{total}] {name}", file=sys.stderr, flush=True)
+        print(f"[{done}/{total}] {visible(name)}", file=sys.stderr, flush=True)
 
     return tell
 
@@ -134,7 +159,7 @@ def _lines(total: int) -> Callable[[str], None]:
 def show_claim(entry: Entry, last: dict[str, Any] | None) -> None:
     """A claim on one screen."""
     out = console()
-    out.print(f"[bold]{entry.name}[/bold]  [dim]{entry.subject} · {entry.theme}[/dim]")
+    out.print(Text.assemble((entry.name, "bold"), "  ", (f"{entry.subject} · {entry.theme}", "dim")))
     out.print(Text(entry.says))
     if entry.needs:
         out.print(Text(f"needs: {entry.needs}"))
@@ -170,7 +195,7 @@ def show_claim(entry: Entry, last: dict[str, Any] | None) -> None:
 def show_item(item: books.Item, status: Any, serving: list[Entry]) -> None:
     """An item on one screen."""
     out = console()
-    out.print(f"[bold]{item.id}[/bold]  {printed_at([item.id])}  [dim]{item.kind}[/dim]")
+    out.print(Text.assemble((item.id, "bold"), f"  {printed_at([item.id])}  ", (item.kind, "dim")))
     out.print(Text(item.title))
     out.print("status: ", coloured(status.status), f"  {status.reason}" if status.reason else "", sep="")
     _errata(out, [item])

@@ -1,4 +1,4 @@
-"""Commands that look things up; none of them imports JAX."""
+"""Commands that look things up; none of them imports JAX, unless to repair."""
 
 import time
 from collections.abc import Sequence
@@ -23,6 +23,7 @@ from deeptheory.cli.app import (
 )
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import STATUSES, counts, ledger, statuses
+from deeptheory.lab.store import Store, home
 from deeptheory.what import entries, plain
 
 Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
@@ -134,8 +135,17 @@ def _items(
 
 
 @app.command()
-def runs(store: StorePath = None, json: Json = False) -> None:
+def runs(
+    store: StorePath = None,
+    repair: Annotated[bool, typer.Option("--repair", help="drop damaged runs, and say which")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="drop runs that are superseded, or whose claim is gone or has changed")
+    ] = False,
+    json: Json = False,
+) -> None:
     """What the store holds."""
+    if repair or prune:
+        return _tidy(store, repair, prune, json)
     with stored(store) as opened:
         listed = opened.listing() if opened else []
     if json:
@@ -154,6 +164,22 @@ def runs(store: StorePath = None, json: Json = False) -> None:
         rows.add_row(str(line["run"]), Text(of), coloured(line["verdict"]), str(line["seed"]), seconds, when)
     console().print(rows)
     console().print(f"{len(listed)} runs in {opened.path}")
+
+
+def _tidy(store: Path | None, repair: bool, prune: bool, json: bool) -> None:
+    """Drop what is damaged or superseded, and say what; a file in which nothing can be found is rescued on opening."""
+    path = store or home() / "runs.sqlite"
+    if not path.exists():  # opening it would make it
+        raise Refused(f"the store {path} cannot be opened: there is no such file")
+    dropped: list[dict[str, Any]] = []
+    with Store(path) as writable:
+        dropped += writable.repair() if repair else []
+        dropped += writable.prune(catalogue().claims) if prune else []
+    if json:
+        return emit(dropped)
+    for row in dropped:
+        print(f"dropped run {row['run']} of {row['claim']}: {row['why']}")
+    print(f"{len(dropped) or 'no'} runs dropped")
 
 
 def _last_run(entry: Entry, store: Path | None) -> dict[str, Any] | None:

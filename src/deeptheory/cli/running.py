@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deeptheory import books
+from deeptheory.characters import visible
 from deeptheory.cli.app import (
     JOBS,
     Jobs,
@@ -36,7 +37,7 @@ from deeptheory.what import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab.checking import Task
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 Done = list[tuple[Entry, "Run"]]
 Failed = list[tuple["Task", Exception]]
@@ -126,12 +127,15 @@ def sweep(
     axes = dict(axis(text, chosen.parameters) for text in over)
     if out is not None:
         _writable(out)
-    result = _sweep(chosen, axes, seeds, jobs, store)
+    result, failed = _sweep(chosen, axes, seeds, jobs, store)
     if out is not None:
         _save(result, out)
     if json:
-        return emit(result.to_dict())
-    print(result)
+        emit(result.to_dict())
+    else:
+        print(visible(str(result)))
+    _tell_failed(failed)
+    raise typer.Exit(_status([], failed))
 
 
 @app.command()
@@ -160,9 +164,9 @@ def falsify(
     if json:
         emit(found.record())
     else:
-        print(f"{chosen.name}: {found.claim.summary()}")
+        print(visible(f"{chosen.name}: {found.claim.summary()}"))
         for each in found.controls:
-            print(f"  control “{each.control}”: {each.summary()}")
+            print(visible(f"  control “{each.control}”: {each.summary()}"))
     raise typer.Exit(0 if found.as_expected else 1)
 
 
@@ -181,7 +185,7 @@ def calibrate(
     within("--seeds", seeds, 1, 10_000)
     within("--jobs", jobs, 1, 256)
     done, failed = _run(entries(what or ["all"]), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
-    summary = calibrated(done)
+    summary = calibrated(done, [_failure(task, problem) for task, problem in failed])
     if json:
         emit(summary)
     else:
@@ -257,8 +261,9 @@ def _run(
 ) -> tuple[Done, Failed]:  # fmt: skip
     """Run claims on workers with a progress display; returns runs and failures in the order asked for."""
     from deeptheory.cli.display import progress
-    from deeptheory.lab.checking import checked, tasks, workers
+    from deeptheory.lab.checking import checked, few_enough, tasks, workers
 
+    few_enough(len(chosen) * len(seeds))
     todo = [
         task
         for each in chosen
@@ -287,13 +292,16 @@ def _run(
     return done, failed
 
 
-def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> Any:
+def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> tuple[Any, Failed]:
+    """Run a claim over a grid; returns what was found, and what failed and is nan there."""
     from deeptheory.cli.display import progress
-    from deeptheory.lab.checking import checked, tasks, workers
-    from deeptheory.lab.sweep import gathered, grid
+    from deeptheory.lab.checking import checked, few_enough, tasks, workers
+    from deeptheory.lab.sweep import gathered, grid, points
 
+    few_enough(points(axes) * seeds)
     todo = [task for point in grid(axes) for task in tasks([swept], seeds=range(seeds), settings=point)]
     found: dict[str, Any] = {}
+    failed: Failed = []
     with (
         Store(store) as opened,
         workers(min(jobs, len(todo))) as pool,
@@ -301,10 +309,14 @@ def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Pat
     ):
         for task, outcome, _ in checked(todo, pool, store=opened):
             if isinstance(outcome, Exception):
-                raise Refused(_sentence(task, outcome))
-            found[task.key] = outcome
-            tell(f"{written(task.settings)}: {outcome.verdict}")
-    return gathered(axes, seeds, [found[task.key] for task in todo])
+                failed.append((task, outcome))
+                tell(f"{written(task.settings)}: failed")
+            else:
+                found[task.key] = outcome
+                tell(f"{written(task.settings)}: {outcome.verdict}")
+    if not found:
+        raise Refused(_sentence(*failed[0]))
+    return gathered(axes, seeds, [found.get(task.key) for task in todo]), failed
 
 
 def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) -> dict[str, Any]:
@@ -333,11 +345,9 @@ def _tell(done: Done, failed: Failed) -> None:
     for each, run in done:
         if run.control is not None:
             must = "as it must be" if run.as_expected else "and should be refuted"
-            out.print(
-                f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}", markup=False
-            )
+            out.print(f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}")
         elif not run.as_expected:
-            out.print(f"\n{each.name} is {run.verdict}: {run.reason}", markup=False)
+            out.print(f"\n{each.name} is {run.verdict}: {run.reason}")
     claims = [run for _, run in done if run.control is None]
     if claims or not done:
         out.print(f"\n{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
@@ -346,9 +356,9 @@ def _tell(done: Done, failed: Failed) -> None:
 
 def _tell_failed(failed: Failed) -> None:
     for task, problem in failed:
-        print(_sentence(task, problem), file=sys.stderr)
+        print(visible(_sentence(task, problem)), file=sys.stderr)
         if os.environ.get("DEEPTHEORY_DEBUG"):
-            print("\n".join(getattr(problem, "__notes__", [])), file=sys.stderr)
+            print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
 
 
 def _sentence(task: "Task", problem: Exception) -> str:
@@ -393,6 +403,7 @@ def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> Pat
                 counterexamples=book.counterexamples,
                 explored=explored,
                 tell=lambda name: tell(name) if name.startswith("claims/") else None,
+                lament=lambda sentence: print(visible(sentence), file=sys.stderr),
             )
     except (ValueError, OSError) as problem:
         raise Refused(f"the pages cannot be written: {problem}") from None

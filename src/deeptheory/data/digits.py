@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["Digits", "digits"]
 
 
@@ -29,3 +31,6 @@ def digits(train: int = 3000, test: int = 1000) -> Digits:
         images = {part: kept[f"{part}_images"].reshape(-1, 196) / 255.0 for part in ("train", "test")}
         labels = {part: kept[f"{part}_labels"].astype(np.int64) for part in ("train", "test")}
     return Digits(images["train"][:train], labels["train"][:train], images["test"][:test], labels["test"][:test])
+
+
+doors(__name__)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["TorusOracle", "committee_loss", "committee_machine", "double_well", "weak_error_on_torus"]
 
 
@@ -128,3 +130,6 @@ def weak_error_on_torus(
             u = transition @ u
         errors.append(np.sqrt(np.mean((u - limit) ** 2)))
     return np.array(errors)
+
+
+doors(__name__, dimension="[1, 2]", nodes="[1, 200]")

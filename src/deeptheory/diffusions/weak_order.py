@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "LinearOracle",
     "NoiseLaw",
@@ -143,3 +145,6 @@ def weak_error(
     discrete = sgd_moments(oracle, step, steps, degree=degree, start=start)
     continuous = diffusion_moments(diffusion or oracle, step, steps, degree=degree, start=start)
     return float(np.abs((discrete - continuous) @ polynomial).max())
+
+
+doors(__name__, steps="[0, 1e7]", degree="[0, 60]")

@@ -1,14 +1,13 @@
-"""Generalization: bounds, exact risks, and what they say about a network. One module a subject; import those.
+"""Generalization: bounds, exact risks, and what they say about a network.
 
-- Chance: `concentration`, `sub_exponential`, `martingales`, `matrix_concentration`, `symmetrization`.
-- Capacity: `risks`, `finite_classes`, `description_length`, `covers`, `growth`, `vc_bounds`, `rademacher`,
-  `rademacher_bounds`, `solution_sets`.
-- Norms and compression: `norms`, `norm_bounds`, `all_layer_margin`, `compression`, `model_layers`.
-- PAC-Bayes and information: `pac_bayes`, `comparison_bounds`, `change_of_measure`, `gaussian_posteriors`,
-  `linear_posteriors`, `mutual_information`.
-- Stability and memory: `stability`, `memorization`, `uniform_convergence`.
-- Interpolation: `ridgeless`, `ridge_risk`, `correlated_risk`, `random_feature_risk`, `polynomials`, `smoothers`,
-  `nearest_neighbours`, `nadaraya_watson`, `overfitting`.
-- All bounds on one network: `league`, the computation behind `deeptheory.league`; what it accepts `league_door`, its
-  rows `league_rows` and `league_posteriors`, its table `league_entries`.
+- `capacity`: capacity of a class: how much it can do on a sample, and what that bounds.
+- `concentration`: concentration beyond sums of bounded variables.
+- `interpolation`: interpolation: exact risks of methods that fit every point.
+- `league`: all bounds on one network, the computation behind `deeptheory.league`.
+- `networks`: bounds that read a network: its norms, margins and compressions, and what it memorizes.
+- `pac_bayes`: PAC-Bayes, description length and information: what a learner may know of its sample.
 """
+
+from deeptheory.foundations.packages import submodules
+
+__getattr__ = submodules(__name__)

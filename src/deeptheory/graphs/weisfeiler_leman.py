@@ -14,6 +14,8 @@ from typing import NamedTuple, TypeVar
 
 import networkx as nx
 
+from deeptheory.foundations.doors import doors
+
 Bearer = TypeVar("Bearer", bound=Hashable)
 Colour = TypeVar("Colour", bound=Hashable)
 Label = TypeVar("Label", bound=Hashable)
@@ -187,3 +189,6 @@ def computation_tree(graph: nx.Graph, node: Hashable, depth: int) -> tuple:
     if depth == 0:
         return ()
     return tuple(sorted(computation_tree(graph, u, depth - 1) for u in graph[node]))
+
+
+doors(__name__, rounds="[0, 1e6]", depth="[0, 20]", nodes="[1, 7]")

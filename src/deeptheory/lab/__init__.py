@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         Share,
         Trend,
     )
+    from deeptheory.lab.numbers import parts, rounding
+    from deeptheory.lab.outcome import Run
     from deeptheory.lab.parameters import Count, Positive, Probability, Sizes, Trials
-    from deeptheory.lab.run import Run, execute
+    from deeptheory.lab.run import execute
     from deeptheory.lab.spaces import Integers, Reals
 
 # Looked up on first use, so that naming a parameter or reading the catalogue does not import JAX.
@@ -36,8 +38,10 @@ _WHERE = {
         *("Inequality", "Judgement", "Law", "Limit", "Printed", "Rate", "Share", "Trend"),
     ),
     "_falsify": ("Falsification", "falsify"),
+    "numbers": ("parts", "rounding"),
     "parameters": ("Count", "Positive", "Probability", "Sizes", "Trials"),
-    "run": ("Run", "execute"),
+    "outcome": ("Run",),
+    "run": ("execute",),
     "spaces": ("Integers", "Reals"),
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names}
@@ -46,6 +50,7 @@ __all__ = [
     "Bounded", "Chain", "Chance", "Claim", "Count", "Counterexample", "Distribution", "Evidence", "Exact",
     "Falsification", "Identity", "Inequality", "Integers", "Judgement", "Law", "Limit", "Positive", "Printed",
     "Probability", "Rate", "Reals", "Run", "Share", "Sizes", "Trend", "Trials", "assume", "claim", "execute", "falsify",
+    "parts", "rounding",
 ]  # fmt: skip
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deeptheory.lab.evidence import Evidence
-from deeptheory.lab.parameters import Parameter, parameters_of
-from deeptheory.lab.parameters import settings as resolve
+from deeptheory.lab.parameters import Parameter, parameters_of, settings as resolve
 from deeptheory.lab.pictures import Picture
 from deeptheory.lab.spaces import Space
 

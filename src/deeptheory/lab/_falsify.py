@@ -9,17 +9,18 @@ from typing import Any
 import jax
 import numpy as np
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab._claim import Claim
 from deeptheory.lab.evidence import RESOLUTION, Counterexample
-from deeptheory.lab.parameters import SEED
+from deeptheory.lab.parameters import SEED, Parameter
 from deeptheory.lab.run import key_of, named
 from deeptheory.lab.search import Landscape, evolve, landscape
 from deeptheory.lab.spaces import Space, values
-from deeptheory.randomness import generator
 
 __all__ = ["Falsification", "falsify"]
 
 GENERATIONS = 40
+BUDGET = Parameter("budget", "float", 10.0, low=0.1, high=86_400)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def falsify(
     goes to independent starts that must rediscover a violation planted at the tightest instance, to within the
     resolution.
     """
-    seed = SEED.check(seed)
+    seed, budget = SEED.check(seed), BUDGET.check(budget)
     rival = None if control is None else named(claim, control)
     chosen = claim.settings(settings or {})
     begin = time.perf_counter()

@@ -30,6 +30,9 @@ FACES = ("books", "cli", "report")
 DECIDING = ("_claim", "platform", "run", "search", "spaces")
 """Modules of the laboratory that, beside the kinds of evidence, decide what is observed and how it is judged."""
 
+GUARDS = tuple(f"deeptheory.foundations.{name}" for name in ("doors", "guards", "packages", "shapes", "wishes"))
+"""Modules that refuse bad input or open packages: a verdict does not depend on them."""
+
 KEPT = 16
 """How many catalogues of other source trees the user's cache keeps."""
 
@@ -151,7 +154,7 @@ def claims_in(package: str = "deeptheory.claims") -> list["Claim"]:
 
 def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
     """For each claim the fingerprint of what it reaches and of what judges it, and the functions it names itself."""
-    rooms = Sources(PACKAGE, closed=("deeptheory.lab",))
+    rooms = Sources(PACKAGE, closed=("deeptheory.lab", *GUARDS))
     evidence = [path.stem for path in (PACKAGE / "lab" / "evidence").glob("*.py") if path.stem != "__init__"]
     judging = {f"deeptheory.lab.evidence.{name}" for name in evidence} | {f"deeptheory.lab.{name}" for name in DECIDING}
     judged = Sources(PACKAGE).meaning_of_modules(judging)

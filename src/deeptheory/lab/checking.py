@@ -1,23 +1,30 @@
 """Checking many claims: spread over workers, recorded one by one as they finish, resumed where they were."""
 
+import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import Entry, load
-from deeptheory.lab.parameters import SEED, control_named
-from deeptheory.lab.parameters import settings as resolve
+from deeptheory.lab.parameters import SEED, control_named, settings as resolve
 from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, home, run_key
 from deeptheory.lab.workers import Workers
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
-__all__ = ["Task", "checked", "perform", "tasks", "workers"]
+__all__ = ["Task", "checked", "few_enough", "perform", "tasks", "workers"]
+
+MOST = 100_000
+"""Runs that one command or call starts."""
+
+LOOK = 0.5
+"""Seconds between one look and the next at what another process is running."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,12 @@ class Task:
     def parameters(self) -> dict[str, Any]:
         """All settings of the run."""
         return resolve(self.entry.parameters, self.settings, full=self.full)
+
+
+def few_enough(runs: int) -> None:
+    """Refuse, before anything is laid out, more runs than could ever be finished."""
+    if runs > MOST:
+        raise ValueError(f"this asks for {runs:,} runs; at most {MOST:,} are started at once")
 
 
 def tasks(
@@ -95,29 +108,48 @@ def checked(
     """Yield each task with its run as it finishes, and whether it came from the store.
 
     A run is recorded before it is yielded, so an interrupt loses only what was under way; what the store already
-    holds under the same key is not run again, unless `again`. A claim that fails to run yields its exception.
+    holds under the same key is not run again, unless `again`, and what another process is running is waited for. A
+    claim that fails to run yields its exception.
     """
-    waiting: dict[Future, Task] = {}
+    ahead = executor.jobs + 1 if isinstance(executor, Workers) else 4
+    pending, waiting = deque(todo), dict[Future, Task]()
     # Not concurrent.futures.wait: an interrupt while it locks the futures leaves them locked, and their workers hang.
     finished: SimpleQueue[Future] = SimpleQueue()
-    for task in todo:
-        known = None if store is None or again else store.find(task.key)
-        if known is not None:
-            yield task, known, True
-        else:
-            future = executor.submit(perform, task)
-            waiting[future] = task
-            future.add_done_callback(finished.put)
-    while waiting:
-        future = finished.get()
-        task = waiting.pop(future)
-        problem = future.exception()
-        if problem is not None:
-            if not isinstance(problem, Exception):
+    shared = None if again else store
+    told = False
+    try:
+        while pending or waiting:
+            elsewhere = []
+            while pending and len(waiting) < ahead:
+                task = pending.popleft()
+                if shared is not None and not shared.leases.take(task.key):
+                    elsewhere.append(task)
+                elif shared is not None and (known := shared.find(task.key)) is not None:
+                    shared.leases.release(task.key)
+                    yield task, known, True
+                else:
+                    future = executor.submit(perform, task)
+                    waiting[future] = task
+                    future.add_done_callback(finished.put)
+            if not waiting and not elsewhere:
+                break
+            if not waiting and not told:
+                print(f"another process is running {elsewhere[0].entry.name}; waiting for it", file=sys.stderr)
+                told = True
+            pending.extend(elsewhere)
+            try:
+                future = finished.get(timeout=LOOK if elsewhere else None)
+            except Empty:
+                continue
+            task = waiting.pop(future)
+            problem = future.exception()
+            if problem is not None and not isinstance(problem, Exception):
                 raise problem
-            yield task, problem, False
-            continue
-        run = future.result()
-        if store is not None:
-            store.add(run, task.key)
-        yield task, run, False
+            if problem is None and store is not None:
+                store.add(future.result(), task.key)
+            if shared is not None:
+                shared.leases.release(task.key)
+            yield task, problem or future.result(), False
+    finally:
+        if shared is not None:
+            shared.leases.close()

@@ -7,7 +7,7 @@ from deeptheory.lab.checking import Task
 
 if TYPE_CHECKING:
     from deeptheory.lab.catalogue import Entry
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
     from deeptheory.lab.store import Store
 
 __all__ = ["Explored", "affordable", "gathered", "stops"]

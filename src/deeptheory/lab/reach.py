@@ -52,7 +52,7 @@ class _Module:
 
 
 class Sources:
-    """The modules of a package below a folder, parsed when first asked for; `closed` packages are not entered."""
+    """The modules of a package below a folder, parsed when first asked for; `closed` ones are not entered."""
 
     def __init__(self, folder: Path, *, closed: tuple[str, ...] = ()) -> None:
         self.root, self.package, self.closed = folder.parent, folder.name, closed
@@ -169,6 +169,8 @@ class Sources:
         elif not _defined(node) and not _passive(node):
             called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else node
             chain = _chain(called) or ("",)
+            if made.imported.get(chain[0], ("", ""))[0].startswith(self.closed or "\0"):
+                return
             statement = _definition(module, f"line of {chain[0]}", node)
             if chain[0] in made.definitions:
                 made.owned.setdefault(chain[0], []).append(statement)

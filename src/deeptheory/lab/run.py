@@ -1,136 +1,34 @@
 """One execution of a claim: its evidence judged, its refutations repeated, its controls tried."""
 
 import dataclasses
+import functools
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import numpy as np
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
-from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, decode, encode
+from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, encode
 from deeptheory.lab.evidence.asymptotic import Rate
 from deeptheory.lab.evidence.resolution import weakest
 from deeptheory.lab.evidence.saying import every, power
+from deeptheory.lab.outcome import ControlResult, Run
 from deeptheory.lab.parameters import SEED, control_named, written
-from deeptheory.lab.platform import described as platform
+from deeptheory.lab.platform import here as platform
 from deeptheory.lab.search import landscape, surveyed
-from deeptheory.randomness import generator
 
-__all__ = ["ControlResult", "Run", "execute", "key_of"]
+__all__ = ["execute", "key_of"]
 
 REPEAT = 4
 """A refutation by statistics counts only if it repeats on a fresh seed with this many times the trials."""
 
 FAILURES = (ArithmeticError, np.linalg.LinAlgError)
 """What a computation that overflows, divides by zero or meets a singular matrix raises: nothing can be said then."""
-
-
-@dataclass(frozen=True)
-class ControlResult:
-    """What became of one rival."""
-
-    name: str
-    verdict: Verdict
-    reason: str
-    erratum: str | None = None
-
-
-@dataclass(frozen=True)
-class Run:
-    """A recorded execution: verdict, reason, strength, resolution, controls, and the evidence behind them.
-
-    Where `control` names one, that rival was run in the claim's place, and the verdict is on the rival.
-    """
-
-    claim: str
-    items: dict[str, str]
-    verdict: Verdict
-    reason: str
-    strength: str
-    resolution: float | None
-    controls: list[ControlResult]
-    seconds: float
-    seed: int
-    parameters: dict[str, Any]
-    judgements: dict[str, Judgement]
-    described: dict[str, Any] = field(repr=False)
-    blob: bytes = field(repr=False)
-    source: str = ""
-    platform: str = ""
-    timing: dict[str, float] = field(default_factory=dict)
-    full: bool = False
-    control: str | None = None
-    made: float | None = field(default=None, compare=False)
-    """When the store recorded it, in seconds since 1970; None for a run that comes from no store."""
-
-    @property
-    def evidence(self) -> Pieces:
-        """The evidence by name, rebuilt from what was recorded."""
-        return decode(self.described, self.blob)
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether the claim holds; controls that are not refuted have already made it inconclusive.
-
-        A control run in the claim's place must be refuted.
-        """
-        return self.verdict == ("holds" if self.control is None else "refuted")
-
-    def record(self) -> dict[str, Any]:
-        """Everything but the arrays, as JSON."""
-        plain = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self) if entry.name != "blob"}
-        plain["controls"] = [dataclasses.asdict(control) for control in self.controls]
-        plain["judgements"] = {name: dataclasses.asdict(judged) for name, judged in self.judgements.items()}
-        return plain
-
-    @staticmethod
-    def of_record(record: Mapping[str, Any], blob: bytes) -> "Run":
-        judgements = {name: Judgement(**judged) for name, judged in record["judgements"].items()}
-        controls = [ControlResult(**control) for control in record["controls"]]
-        return Run(**{**record, "judgements": judgements, "controls": controls}, blob=blob)
-
-    def json(self) -> dict[str, Any]:
-        """The run as `check --json` prints it."""
-        names = (
-            *("claim", "control", "items", "verdict", "reason", "strength", "resolution", "seconds", "seed"),
-            "parameters",
-        )
-        judged = {
-            name or "evidence": {"kind": self.described[name]["kind"], **dataclasses.asdict(judgement)}
-            for name, judgement in self.judgements.items()
-            if name in self.described  # a run that broke down has no evidence
-        }
-        return {
-            **{name: getattr(self, name) for name in names},
-            "controls": [dataclasses.asdict(control) for control in self.controls],
-            "evidence": judged,
-            "source": self.source,
-            "platform": self.platform,
-            "timing": self.timing,
-        }
-
-    def figure(self):
-        """The figure of this run: prediction, observation, uncertainty."""
-        from deeptheory.report.figures import figure
-
-        return figure(self)
-
-    def dataset(self, piece: str | None = None):
-        """The evidence (of one piece) as an xarray Dataset."""
-        from deeptheory.lab.sweep import dataset
-
-        chosen = next(iter(self.evidence)) if piece is None else piece
-        return dataset(self.evidence[chosen])
-
-    def _repr_html_(self) -> str:
-        from deeptheory.report.notebook import run_html
-
-        return run_html(self)
 
 
 def key_of(claim: str, seed: int) -> jax.Array:
@@ -160,13 +58,10 @@ def execute(
     with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, settings or {}):
         key = key_of(claim.name, seed)
         pieces, judgements = judged(claim, key, chosen, rival)
-        tried = []
-        if rival is None and pieces and not alone:
-            tried = [try_control(claim, each, key, chosen, pieces) for each in claim.controls]
-            tried += rivals(pieces)
+        wanted = rival is None and not alone
+        tried = tried_controls(claim, key, chosen, pieces) if wanted and pieces else []
     total = time.perf_counter() - start
-    expected = rival is None and not alone
-    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=expected)
+    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=wanted)
     described, blob = encode(pieces)
     return Run(
         claim=claim.name,
@@ -321,35 +216,53 @@ def reread(pieces: Pieces, control: Control | None, claim: Claim) -> Pieces:
     return changed if isinstance(changed, dict) else {"": changed}
 
 
-def try_control(
-    claim: Claim, control: Control, key: jax.Array, settings: Mapping[str, Any], pieces: Pieces
-) -> ControlResult:
-    """Judge a rival, on the same observation where it only reads it otherwise."""
-    try:
+def tried_controls(claim: Claim, key: jax.Array, settings: Mapping[str, Any], pieces: Pieces) -> list[ControlResult]:
+    """Judge every rival, on the same observation where it only reads it otherwise.
+
+    A refutation by statistics must repeat on fresh randomness, but with as many trials and not with more: nearly every
+    control is refuted, so this is paid at every run. Those that only read the observation otherwise share its
+    repetition.
+    """
+    another = jax.random.fold_in(key, 1)
+    fresh = functools.cache(lambda: observe(claim, another, settings))
+
+    def control_judged(control: Control, again: bool) -> dict[str, Judgement]:
         if control.transform is not None and claim.over is None:
-            judgements = verdicts(reread(pieces, control, claim))
+            judgements = verdicts(reread(fresh() if again else pieces, control, claim))
         else:
-            judgements = verdicts(observe(claim, key, settings, control))
-    except AssumptionNotMet as unmet:
-        return ControlResult(control.name, "inconclusive", f"an assumption is not met: {unmet}", control.erratum)
-    except FAILURES as failure:
-        return ControlResult(control.name, "inconclusive", f"the computation broke down: {failure}", control.erratum)
-    concerned = {control.of: judgements[control.of]} if control.of in judgements else judgements
-    worst = min(concerned.values(), key=lambda j: ("refuted", "inconclusive", "holds").index(j.verdict))
-    return ControlResult(control.name, worst.verdict, worst.reason, control.erratum)
+            judgements = verdicts(observe(claim, another if again else key, settings, control))
+        return {control.of: judgements[control.of]} if control.of in judgements else judgements
 
+    def exponent_judged(name: str, exponent: float, again: bool) -> dict[str, Judgement]:
+        rate: Any = (fresh() if again else pieces)[name]
+        return {name: dataclasses.replace(rate, exponent=exponent).judge(LEVEL)}
 
-def rivals(pieces: Pieces) -> list[ControlResult]:
-    """The exponents that a rate names as its rivals, each judged on the same numbers."""
     found = []
+    for control in claim.controls:
+        verdict, reason = settled(claim, functools.partial(control_judged, control))
+        found.append(ControlResult(control.name, verdict, reason, control.erratum))
     for name, piece in pieces.items():
-        if not isinstance(piece, Rate):
-            continue
-        for exponent in piece.rivals:
-            judgement = dataclasses.replace(piece, exponent=exponent).judge(LEVEL)
+        for exponent in piece.rivals if isinstance(piece, Rate) else ():
+            verdict, reason = settled(claim, functools.partial(exponent_judged, name, exponent))
             label = f"{name}: " if name else ""
-            found.append(ControlResult(f"{label}exponent {power(exponent)}", judgement.verdict, judgement.reason))
+            found.append(ControlResult(f"{label}exponent {power(exponent)}", verdict, reason))
     return found
+
+
+def settled(claim: Claim, judge: Callable[[bool], dict[str, Judgement]]) -> tuple[Verdict, str]:
+    """The verdict on a rival and its reason; `judge(True)` judges it on fresh randomness."""
+    try:
+        judgements = judge(False)
+        refuted = [judgement for judgement in judgements.values() if judgement.verdict == "refuted"]
+        if claim.takes_key and refuted and all(judgement.statistical for judgement in refuted):
+            judgements = repeated(judgements, judge(True))
+    except AssumptionNotMet as unmet:
+        return "inconclusive", f"an assumption is not met: {unmet}"
+    except FAILURES as failure:
+        return "inconclusive", f"the computation broke down: {failure}"
+    order = ("refuted", "inconclusive", "holds")
+    worst = min(judgements.values(), key=lambda judged: (order.index(judged.verdict), judged.statistical))
+    return worst.verdict, worst.reason
 
 
 @contextmanager

@@ -6,37 +6,23 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from deeptheory.lab.database import has_checksums, opened_for_reading, opened_for_writing, transaction
+from deeptheory.lab.leases import Leases
 from deeptheory.lab.parameters import settings
+from deeptheory.lab.rows import Newer, Row, values
 
 if TYPE_CHECKING:
     from deeptheory.lab.catalogue import Entry
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
+
+Read = TypeVar("Read")
 
 __all__ = ["Store", "StoreError", "home", "run_key", "stale"]
-
-APPLICATION = 0x64747279  # "dtry": what marks a file as ours
-LARGEST = 2**20
-
-COLUMNS = "id, key, claim, verdict, created, record, blob"
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id INTEGER PRIMARY KEY,
-    key TEXT NOT NULL,
-    claim TEXT NOT NULL,
-    verdict TEXT NOT NULL,
-    created REAL NOT NULL,
-    record TEXT NOT NULL,
-    blob BLOB NOT NULL
-);
-CREATE INDEX IF NOT EXISTS runs_by_key ON runs (key);
-CREATE INDEX IF NOT EXISTS runs_by_claim ON runs (claim, id);
-"""
 
 
 class StoreError(Exception):
@@ -69,129 +55,45 @@ def typical(record: Mapping[str, Any], entry: "Entry") -> bool:
 
 
 class Store:
-    """The runs of a machine. With `existing`, what is there is read, and nothing is made, changed or set aside."""
+    """The runs of a machine. With `existing`, what is there is read, and nothing is made, changed or set aside.
+
+    A row that cannot be read is named on standard error and left out; all others are as they were.
+    """
 
     def __init__(self, path: Path | None = None, *, existing: bool = False) -> None:
         self.path = Path(path) if path is not None else home() / "runs.sqlite"
         if self.path.is_dir():
             self.path = self.path / "runs.sqlite"
         try:
-            if existing:
-                self.connection = self._read()
-            else:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self.connection = self._open()
+            self.connection = (opened_for_reading if existing else opened_for_writing)(self.path)
+            self._checksum = "checksum" if has_checksums(self.connection) else "NULL"
         except (OSError, sqlite3.Error) as problem:
             raise StoreError(f"the store {self.path} cannot be opened: {problem}") from None
-
-    def _read(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            raise FileNotFoundError("there is no such file")
-        try:
-            return self._reader("mode=rw")  # SQLite tidies up after this mode, and changes nothing that is recorded
-        except sqlite3.OperationalError:
-            return self._reader("immutable=1")  # where nothing may be written beside the file either
-
-    def _reader(self, mode: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?{mode}", uri=True, timeout=60)
-        try:
-            connection.execute("PRAGMA query_only = 1")
-            self._tables(connection, "BEGIN")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            return self._connect()
-        except sqlite3.DatabaseError as problem:
-            if isinstance(problem, sqlite3.OperationalError):
-                raise  # locked, unwritable, disk full: the file itself may be fine
-            self._set_aside(str(problem))
-            return self._connect()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-        try:
-            tables = self._tables(connection, "BEGIN")
-            if tables and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise sqlite3.DatabaseError(found)
-            self._write_ahead(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            if not tables:
-                self._tables(connection, "BEGIN IMMEDIATE", create=True)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    @staticmethod
-    def _write_ahead(connection: sqlite3.Connection, patience: float = 60) -> None:
-        """Readers do not wait for writers. SQLite refuses this switch at once when another process is switching too."""
-        until = time.monotonic() + patience
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as problem:
-                if "locked" not in str(problem) or time.monotonic() > until:
-                    raise
-                time.sleep(0.02)
-
-    @staticmethod
-    def _tables(connection: sqlite3.Connection, begin: str, *, create: bool = False) -> int:
-        """How many tables there are, and that they are ours, in one transaction: others may be creating them."""
-        connection.execute(begin)
-        try:
-            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if tables and connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-                raise sqlite3.DatabaseError("it belongs to another program")
-            if tables:
-                connection.execute(f"SELECT {COLUMNS} FROM runs LIMIT 0")
-            if create and not tables:
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                for statement in SCHEMA.split(";")[:-1]:
-                    connection.execute(statement)
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
-        return tables
-
-    def _set_aside(self, problem: str) -> None:
-        """Rename what stands where the store should be; nothing is ever overwritten."""
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.set-aside-{number}")).exists():
-            number += 1
-        self.path.rename(aside)
-        for ending in ("-wal", "-shm"):
-            beside = self.path.with_name(self.path.name + ending)
-            if beside.exists():
-                beside.rename(aside.with_name(aside.name + ending))
-        print(f"{self.path} is not a store of runs ({problem}); it was set aside as {aside.name}", file=sys.stderr)
+        self.leases = Leases(self.path.with_name(f"{self.path.name}.leases"))
+        self._named: set[int] = set()
 
     def add(self, run: "Run", key: str) -> None:
         """Record a run, whole or not at all."""
-        if len(run.blob) > LARGEST:
-            raise StoreError(f"the evidence of {run.claim} takes {len(run.blob):,} bytes; a run may take {LARGEST:,}")
-        row = (key, run.claim, run.verdict, time.time(), json.dumps(run.record()), run.blob)
+        row = values(run, key, time.time())
         try:
-            self.connection.execute(
-                "INSERT INTO runs (key, claim, verdict, created, record, blob) VALUES (?, ?, ?, ?, ?, ?)", row
-            )
+            names, places = ", ".join(row), ", ".join(f":{name}" for name in row)
+            self.connection.execute(f"INSERT INTO runs ({names}) VALUES ({places})", row)
         except sqlite3.Error as problem:
             raise StoreError(f"the run of {run.claim} could not be recorded in {self.path}: {problem}") from None
 
     def find(self, key: str) -> "Run | None":
         """The newest run with this key."""
-        return next(self._runs("WHERE key = ? ORDER BY id DESC LIMIT 1", key), None)
+        return next(self._runs("WHERE key = ? ORDER BY id DESC", key), None)
 
     def latest(self, entries: Mapping[str, "Entry"]) -> dict[str, "Run"]:
         """The run of each claim to show: see `record_of`."""
-        numbers = [best[0] for entry in entries.values() if (best := self._best(entry))]
-        chosen = ", ".join(map(str, numbers))
-        return {run.claim: run for run in self._runs(f"WHERE id IN ({chosen}) ORDER BY claim")}
+        found = {}
+        for name in sorted(entries):
+            numbers = (number for number, _ in self._ranked(entries[name]))
+            readable = (run for number in numbers for run in self._runs("WHERE id = ?", number))
+            if run := next(readable, None):
+                found[name] = run
+        return found
 
     def record_of(self, entry: "Entry") -> dict[str, Any] | None:
         """The run of a claim to show, without its arrays; this does not import JAX.
@@ -200,68 +102,117 @@ class Store:
         version, its own settings before others, seed 0 before others, a newer run before an older one: a sweep, a
         calibration or a trial of other settings changes nothing that is shown.
         """
-        best = self._best(entry)
-        return best[1] if best else None
+        return next((record for _, record in self._ranked(entry)), None)
 
     def listing(self) -> list[dict[str, Any]]:
         """One line a run, newest first."""
         return [
             {
-                "run": number,
+                "run": row.id,
                 "claim": record["claim"],
                 "control": record.get("control"),
                 "verdict": record["verdict"],
-                "created": created,
+                "created": row.created,
                 "seed": record["seed"],
                 "full": record["full"],
                 "seconds": record["seconds"],
                 "parameters": record["parameters"],
                 "source": record["source"],
             }
-            for number, record, created in self._records("ORDER BY id DESC")
+            for row, record in self._records("ORDER BY id DESC")
         ]
 
-    def _best(self, entry: "Entry") -> tuple[int, dict[str, Any]] | None:
-        def rank(found: tuple[int, dict[str, Any], float]) -> tuple[bool, bool, bool, int]:
-            number, record, _ = found
+    def repair(self) -> list[dict[str, Any]]:
+        """Drop the rows that are damaged, and return them: number, claim, and what is wrong."""
+        dropped = []
+        for row in self._rows("ORDER BY id"):
+            try:
+                row.run()
+            except Newer:
+                continue
+            except Exception as problem:
+                dropped.append({"run": row.id, "claim": row.claim, "why": str(problem)})
+        self._drop(dropped)
+        return dropped
+
+    def prune(self, entries: Mapping[str, "Entry"]) -> list[dict[str, Any]]:
+        """Drop the runs of claims and controls that are gone or have changed, and all but the newest of equal key.
+
+        Returns what was dropped: number, claim, and why.
+        """
+        dropped, keys = [], set()
+        for row, record in self._records("ORDER BY id DESC"):
+            entry = entries.get(record["claim"])
+            why = ""
+            if entry is None:
+                why = "its claim is gone"
+            elif record.get("control") not in (None, *(control["name"] for control in entry.controls)):
+                why = "its control is gone"
+            elif record["source"] not in ("", entry.source):
+                why = "its claim has changed since"
+            elif row.key in keys:
+                why = "there is a newer run of the same"
+            if why:
+                dropped.append({"run": row.id, "claim": row.claim, "why": why})
+            keys.add(row.key)
+        self._drop(dropped)
+        return dropped
+
+    def _drop(self, rows: list[dict[str, Any]]) -> None:
+        try:
+            with transaction(self.connection):
+                self.connection.executemany("DELETE FROM runs WHERE id = ?", [(row["run"],) for row in rows])
+            with suppress(sqlite3.OperationalError):  # others are at work: the room is used again without
+                self.connection.execute("VACUUM")
+        except sqlite3.Error as problem:
+            raise StoreError(f"the store {self.path} cannot be changed: {problem}") from None
+
+    # Reading -------------------------------------------------------------------------------------------------------
+
+    def _ranked(self, entry: "Entry") -> list[tuple[int, dict[str, Any]]]:
+        """The runs of a claim that may be shown, the best first."""
+
+        def rank(found: tuple[int, dict[str, Any]]) -> tuple[bool, bool, bool, int]:
+            number, record = found
             return record["source"] == entry.source, typical(record, entry), record["seed"] == 0, number
 
-        own = [found for found in self._records("WHERE claim = ?", entry.name) if found[1].get("control") is None]
-        return max(own, key=rank)[:2] if own else None
+        rows = self._records("WHERE claim = ?", entry.name)
+        return sorted(
+            ((row.id, record) for row, record in rows if record.get("control") is None), key=rank, reverse=True
+        )
 
-    def _records(self, where: str, *arguments: Any) -> Iterator[tuple[int, dict[str, Any], float]]:
-        for number, text, created in self._rows("id, record, created", where, arguments):
-            with self._reading(number):
-                record = json.loads(text)
-                missing = {"claim", "verdict", "seed", "full", "seconds", "parameters", "source"} - set(record)
-                if missing:
-                    raise ValueError(f"it has no {', '.join(sorted(missing))}")
-            yield number, record, created
+    def _records(self, where: str, *arguments: Any) -> Iterator[tuple[Row, dict[str, Any]]]:
+        for row in self._rows(where, *arguments, arrays=False):
+            if (record := self._read(row, Row.record)) is not None:
+                yield row, record
 
     def _runs(self, where: str, *arguments: Any) -> Iterator["Run"]:
-        for number, text, blob, made in self._rows("id, record, blob, created", where, arguments):
-            from deeptheory.lab.run import Run  # where there is nothing to read, JAX is not imported
+        for row in self._rows(where, *arguments):
+            if (run := self._read(row, Row.run)) is not None:
+                yield run
 
-            with self._reading(number):
-                run = Run.of_record({**json.loads(text), "made": made}, blob)
-                if run.described:
-                    _ = run.evidence  # damaged arrays are found here, where the run can be named
-            yield run
-
-    def _rows(self, columns: str, where: str, arguments: Sequence[Any]) -> Iterator[tuple]:
+    def _rows(self, where: str, *arguments: Any, arrays: bool = True) -> Iterator[Row]:
+        columns = f"id, key, claim, verdict, created, record, {self._checksum}" + ", blob" * arrays
         try:
-            yield from self.connection.execute(f"SELECT {columns} FROM runs {where}", arguments)
+            for row in self.connection.execute(f"SELECT {columns} FROM runs {where}", arguments):
+                yield Row(*row)
         except sqlite3.Error as problem:
-            raise StoreError(f"the store {self.path} cannot be read: {problem}") from None
+            remedy = "`deeptheory runs --repair` keeps what can be read"
+            raise StoreError(f"the store {self.path} cannot be read: {problem}; {remedy}") from None
 
-    @contextmanager
-    def _reading(self, number: int) -> Iterator[None]:
+    def _read(self, row: Row, read: Callable[[Row], Read]) -> Read | None:
+        """What a row holds; of one that cannot be read, only its number is said, once."""
         try:
-            yield
+            return read(row)
         except Exception as problem:
-            raise StoreError(f"run {number} in {self.path} cannot be read: {problem}") from None
+            if row.id not in self._named:
+                self._named.add(row.id)
+                remedy = "" if isinstance(problem, Newer) else "; `deeptheory runs --repair` drops it"
+                print(f"run {row.id} in {self.path} cannot be read: {problem}{remedy}", file=sys.stderr)
+            return None
 
     def close(self) -> None:
+        self.leases.close()
         self.connection.close()
 
     def __enter__(self) -> "Store":

@@ -1,11 +1,14 @@
 """Sweeps: one claim over a grid of settings and seeds, as labelled arrays."""
 
 import itertools
+import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeptheory.lab.checking import few_enough
 from deeptheory.lab.evidence import Evidence
 from deeptheory.lab.evidence.base import numbers
 from deeptheory.lab.parameters import Parameter
@@ -15,14 +18,23 @@ if TYPE_CHECKING:
 
     from deeptheory.lab._claim import Claim
 
-__all__ = ["dataset", "gathered", "grid", "sweep"]
+__all__ = ["dataset", "gathered", "grid", "points", "sweep"]
 
 SEEDS = Parameter("seeds", "int", 1, low=1, high=10_000)
 
 
+SEVERAL = (list, range, np.ndarray)
+"""What holds the values of an axis; anything else is one value."""
+
+
 def listed(over: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Every axis as a list; a single value stands for itself."""
-    return {name: list(v) if isinstance(v, (list, range, np.ndarray)) else [v] for name, v in over.items()}
+    return {name: list(values) if isinstance(values, SEVERAL) else [values] for name, values in over.items()}
+
+
+def points(over: Mapping[str, Any]) -> int:
+    """How many combinations the listed settings have; nothing is laid out to count them."""
+    return math.prod(len(values) if isinstance(values, SEVERAL) else 1 for values in over.values())
 
 
 def grid(over: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -36,52 +48,59 @@ def sweep(claim: "Claim", over: Mapping[str, Any], *, seeds: int = 1, progress: 
 
     Each value of `over` is a list of settings (a single value stands for itself; a tuple is one setting).
     Variables of the result: `verdict` (1 holds, 0 inconclusive, -1 refuted), `resolution`, `seconds`, and every number
-    of the evidence, trials averaged, that has the same shape everywhere.
+    of the evidence, trials averaged, that has the same shape wherever there is one. A point at which the claim does not
+    run is warned of and nan.
     """
     seeds = SEEDS.check(seeds)
+    few_enough(points(over) * seeds)
     if empty := [name for name, values in listed(over).items() if not values]:
         raise ValueError(f"the axis {empty[0]} has no values")
-    points = grid(over)
-    for point in points:
+    combinations = grid(over)
+    for point in combinations:
         claim.settings(point)
-    show = _progress(len(points) * seeds) if progress else lambda: None
+    show = _progress(len(combinations) * seeds) if progress else lambda: None
     runs = []
-    for point in points:
+    for point in combinations:
         for seed in range(seeds):
-            runs.append(claim.check(seed=seed, **point))
+            try:
+                runs.append(claim.check(seed=seed, **point))
+            except ValueError as problem:
+                warnings.warn(str(problem), stacklevel=3)
+                runs.append(None)
             show()
     return gathered(over, seeds, runs)
 
 
 def gathered(over: Mapping[str, Any], seeds: int, runs: Sequence[Any]) -> "xarray.Dataset":
-    """Arrange runs, in the order of `grid` and then seeds, into a labelled dataset."""
+    """Arrange runs, in the order of `grid` and then seeds, into a labelled dataset; what is missing (None) is nan."""
     import xarray
 
+    made = [run for run in runs if run is not None]
+    if not made:
+        raise ValueError("not one point of the sweep could be run")
     axes = listed(over)
     lengths = [len(values) for values in axes.values()] + [seeds]
     names = [*axes, "seed"]
     signs = {"holds": 1, "inconclusive": 0, "refuted": -1}
 
-    def arranged(values: list[Any]) -> np.ndarray:
-        array = np.asarray(values)
-        return array.reshape(*lengths, *array.shape[1:])
-
-    def resolution(run: Any) -> float:
-        return np.nan if run.resolution is None else run.resolution
+    def arranged(values: list[Any], shape: tuple[int, ...] = ()) -> np.ndarray:
+        array = np.asarray([np.full(shape, np.nan) if value is None else value for value in values])
+        return array.reshape(*lengths, *shape)
 
     variables: dict[str, Any] = {
-        "verdict": (names, arranged([signs[run.verdict] for run in runs])),
-        "resolution": (names, arranged([resolution(run) for run in runs])),
-        "seconds": (names, arranged([run.seconds for run in runs])),
+        "verdict": (names, arranged([run and signs[run.verdict] for run in runs])),
+        "resolution": (names, arranged([run and run.resolution for run in runs])),
+        "seconds": (names, arranged([run and run.seconds for run in runs])),
     }
-    tables = [summary(run.evidence) for run in runs]
-    for name in tables[0]:
+    tables = [summary(run.evidence) if run else {} for run in runs]
+    for name in dict.fromkeys(name for table in tables for name in table):
         shapes = {table[name].shape for table in tables if name in table}
-        if len(shapes) == 1 and all(name in table for table in tables):
-            inner = [f"{name}_{axis}" for axis in range(len(next(iter(shapes))))]
-            variables[name] = ([*names, *inner], arranged([table[name] for table in tables]))
+        if len(shapes) == 1:
+            (shape,) = shapes
+            inner = [f"{name}_{axis}" for axis in range(len(shape))]
+            variables[name] = ([*names, *inner], arranged([table.get(name) for table in tables], shape))
     labels = {name: [str(v) if isinstance(v, (tuple, bool)) else v for v in values] for name, values in axes.items()}
-    return xarray.Dataset(variables, coords={**labels, "seed": np.arange(seeds)}, attrs={"claim": runs[0].claim})
+    return xarray.Dataset(variables, coords={**labels, "seed": np.arange(seeds)}, attrs={"claim": made[0].claim})
 
 
 def summary(pieces: Mapping[str, Evidence]) -> dict[str, np.ndarray]:

@@ -1,81 +1,14 @@
-"""Networks: what they compute, how they are differentiated, and how many pieces they have."""
+"""Networks: what they compute, how they are differentiated, and how many pieces they have.
 
-from deeptheory.networks.from_scratch import (
-    Affine,
-    TwoGaussians,
-    bayes_accuracy,
-    bayes_cross_entropy,
-    bayes_logits,
-    crossed_gaussians,
-    init_glorot,
-    population_cross_entropy,
-    printed_gradient,
-    sample_classes,
-    train_classifier,
-)
-from deeptheory.networks.mlp import MLP, backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
-from deeptheory.networks.pieces import (
-    Layer,
-    PiecewiseAffine,
-    affine_combination,
-    integral,
-    l1_distance,
-    layers_from_arrays,
-    minimal_shallow_units,
-    network_function,
-    network_piece_bound,
-    node_piece_bound,
-    pieces_on_a_grid,
-    propagate,
-    relu_nodes,
-    shallow_layers,
-    through_points,
-)
-from deeptheory.networks.tent import (
-    fit_sawtooth,
-    follow_sawtooth,
-    sawtooth,
-    sawtooth_distance_bound,
-    sharper_sawtooth_distance_bound,
-    tent_layers,
-)
+- `from_scratch`: A ReLU classifier written out in NumPy, with its gradient by hand, and the best rule for two
+  Gaussian classes.
+- `mlp`: fully connected network in tangent-kernel parametrisation: standard normal weights, scales in the forward
+  pass.
+- `pieces`: affine pieces of one-input ReLU networks, counted exactly: breakpoints are propagated as rational numbers.
+- `tent`: the tent map and its iterates: few nodes in depth, exponentially many pieces, far from every shallow
+  network.
+"""
 
-__all__ = [
-    "MLP",
-    "Affine",
-    "Layer",
-    "PiecewiseAffine",
-    "TwoGaussians",
-    "affine_combination",
-    "backpropagate",
-    "bayes_accuracy",
-    "bayes_cross_entropy",
-    "bayes_logits",
-    "crossed_gaussians",
-    "fit_sawtooth",
-    "follow_sawtooth",
-    "init_glorot",
-    "init_mlp",
-    "integral",
-    "l1_distance",
-    "layers_from_arrays",
-    "minimal_shallow_units",
-    "network_function",
-    "network_piece_bound",
-    "node_piece_bound",
-    "parameter_count",
-    "pieces_on_a_grid",
-    "population_cross_entropy",
-    "printed_gradient",
-    "propagate",
-    "relu_excess_kurtosis",
-    "relu_nodes",
-    "sample_classes",
-    "sawtooth",
-    "sawtooth_distance_bound",
-    "shallow_layers",
-    "sharper_sawtooth_distance_bound",
-    "tent_layers",
-    "through_points",
-    "train_classifier",
-]
+from deeptheory.foundations.packages import submodules
+
+__getattr__ = submodules(__name__)

@@ -17,7 +17,8 @@ from jaxtyping import Array, Float, Key
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.randomness import generator
 
 Points = Float[np.ndarray, "*ensemble n d"]
 Labels = Float[np.ndarray, "*ensemble n"]
@@ -213,3 +214,6 @@ def _share_right(classes: TwoGaussians, label: int) -> float:
         return 1 - between if a > 0 else between
 
     return quad(lambda t: np.exp(-t * t / 2) / np.sqrt(2 * np.pi) * along(t), -9, 9, limit=400, epsabs=1e-11)[0]
+
+
+doors(__name__, nodes="[1, 1000]", per_class="[1, 1e7]", steps="[0, 1e7]")

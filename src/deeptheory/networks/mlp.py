@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.randomness import generator
 
 Activation = Callable[[Float[Array, "..."]], Float[Array, "..."]]
 
@@ -103,3 +104,6 @@ def relu_excess_kurtosis(hidden_widths: Sequence[int]) -> float:
     order 15 Σ 1/n_h: outputs become Gaussian like 1/width (arora 9.4, lucchi Thm 57, jagannath Thm 8.4).
     """
     return 3 * float(np.prod([1 + 5 / n for n in hidden_widths]) - 1)
+
+
+doors(__name__)

@@ -16,6 +16,8 @@ from math import prod
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 Rational = int | float | np.integer | Fraction
 
 
@@ -269,3 +271,6 @@ def network_piece_bound(nodes: int, layers: int) -> Fraction:
     if nodes < layers or layers < 1:
         raise ValueError(f"need nodes ≥ layers ≥ 1, got nodes={nodes} and layers={layers}")
     return Fraction(2 * nodes, layers) ** layers
+
+
+doors(__name__, layer="[0, 1e4]", layers="[1, 1e4]", cells="[1, 1e6]")

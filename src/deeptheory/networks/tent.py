@@ -10,6 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, Shaped
 
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import inside
+from deeptheory.foundations.randomness import generator
 from deeptheory.networks.pieces import (
     Layer,
     PiecewiseAffine,
@@ -18,7 +21,6 @@ from deeptheory.networks.pieces import (
     network_function,
     shallow_layers,
 )
-from deeptheory.randomness import generator
 
 
 def sawtooth(iterates: int, x: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " n"]:
@@ -79,6 +81,7 @@ def follow_sawtooth(iterates: int, units: int) -> list[Layer]:
     With N units it follows N − 3/2 of the 2ⁿ pieces and misses the rest by ¼ on average: a plain upper bound
     ¼(1 − (N − 3/2)/2ⁿ) on the distance that N units can reach.
     """
+    inside(1, 20, iterates=iterates)
     if not 2 <= units <= 2**iterates:
         raise ValueError(f"units must lie between 2 and {2**iterates}, got {units}")
     f = network_function(tent_layers(iterates))
@@ -103,6 +106,7 @@ def fit_sawtooth(
     bound, not a proof of the minimum. Hinges of the first layer start uniformly in [0,1], the output at ½.
     """
     rng = generator(key)
+    inside(1, 20, iterates=iterates)
     points = (np.arange(cells * 2**iterates) + 0.5) / (cells * 2**iterates)
     sizes = (1, *widths, 1)
     weights = [rng.standard_normal((starts, m, n)) * np.sqrt(2 / n) for n, m in pairwise(sizes)]
@@ -147,3 +151,6 @@ def _adam_on_absolute_error(parameters, points, targets, learning_rate, *, steps
     least = jnp.full(parameters[0][0].shape[0], jnp.inf)
     (_, _, _, best, least), _ = jax.lax.scan(step, (parameters, zeros, zeros, parameters, least), jnp.arange(steps))
     return best, least
+
+
+doors(__name__, starts="[1, 1e5]", steps="[0, 1e6]", cells="[1, 1000]", units="[1, 1000]", iterates="[0, 1000]")

@@ -11,9 +11,11 @@ from deeptheory.neural_tangents.empirical import (
     linearize,
     taylor_expand,
 )
+from deeptheory.neural_tangents.kernel import Kernel
 from deeptheory.neural_tangents.monte_carlo import monte_carlo_kernel_fn
 
 __all__ = [
+    "Kernel",
     "NtkImplementation",
     "batch",
     "empirical_kernel_fn",

@@ -8,8 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from deeptheory.kernels import tangents
-from deeptheory.kernels.tangents import Axes, contract_outputs, jacobian_kernel, tangent_kernel, tangent_product
+from deeptheory.foundations.doors import doors
+from deeptheory.kernels.finite import tangents
+from deeptheory.kernels.finite.tangents import Axes, contract_outputs, jacobian_kernel, tangent_kernel, tangent_product
 from deeptheory.neural_tangents.requests import Get, answered, asked, is_array, on_device, split_arguments
 
 __all__ = [
@@ -180,3 +181,6 @@ def linearize(f: Callable[..., Any], params: Any) -> Callable[..., Any]:
 def taylor_expand(f: Callable[..., Any], params: Any, degree: int) -> Callable[..., Any]:
     """Return `f_poly(p, *args, **kwargs)`, the Taylor polynomial of f in its parameters."""
     return tangents.taylor_expand(f, params, degree)
+
+
+doors(__name__)

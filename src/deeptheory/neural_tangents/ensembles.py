@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from deeptheory.kernels.predictions import Eigenbasis, flow, predicted, predicted_ensemble, trained, trained_ensemble
-from deeptheory.kernels.tangents import Axes
+from deeptheory.kernels.finite.tangents import Axes
+from deeptheory.kernels.regression.predictions import (
+    Eigenbasis,
+    flow,
+    predicted,
+    predicted_ensemble,
+    trained,
+    trained_ensemble,
+)
 from deeptheory.neural_tangents.requests import Get, answered, asked, is_array
 from deeptheory.neural_tangents.shapes import Layout, matrix, paired
 from deeptheory.neural_tangents.squared_loss import over_times, regularized_basis, regularized_solver

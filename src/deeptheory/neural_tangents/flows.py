@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.kernels.function_space import FunctionPath, function_flow
-from deeptheory.kernels.tangents import Axes
+from deeptheory.kernels.finite.function_space import FunctionPath, function_flow
+from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.neural_tangents.shapes import Layout, matrix
 
 DOUBLINGS = 40
@@ -71,6 +72,8 @@ def gradient_descent(
     def predict_fn(
         t: Any = None, fx_train_or_state_0: Any = 0.0, fx_test_0: Any = None, k_test_train: Any = None
     ) -> Any:
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((t, fx_train_or_state_0, fx_test_0))):
+            raise ValueError("gradient_descent integrates on the host: call its predict_fn outside jit, vmap and grad")
         given = isinstance(fx_train_or_state_0, ODEState)
         state = fx_train_or_state_0 if given else ODEState(fx_train_or_state_0, fx_test_0)
         if given and fx_test_0 is not None:

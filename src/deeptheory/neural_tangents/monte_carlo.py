@@ -5,8 +5,9 @@ from typing import Any
 
 import jax
 
-from deeptheory.kernels.layer import whole
-from deeptheory.kernels.tangents import Axes
+from deeptheory.foundations.doors import doors
+from deeptheory.kernels.finite.tangents import Axes
+from deeptheory.kernels.layers.layer import whole
 from deeptheory.neural_tangents.batch import batch
 from deeptheory.neural_tangents.empirical import NtkImplementation, empirical_kernel_fn
 from deeptheory.neural_tangents.requests import Get
@@ -62,3 +63,6 @@ def monte_carlo_kernel_fn(
         return next(found) if single else found
 
     return kernel_fn
+
+
+doors(__name__)

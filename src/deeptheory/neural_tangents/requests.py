@@ -1,6 +1,7 @@
 """What callers may ask for and how it comes back: `get`, and arguments that belong to one of two sets of inputs."""
 
 from collections import namedtuple
+from functools import cache
 from typing import Any
 
 import jax
@@ -11,16 +12,24 @@ Get = str | tuple[str, ...] | list[str] | None
 
 
 def asked(get: Get, *, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that `get` stands for."""
+    """Return the names that `get` stands for, in small letters."""
     names = default if get is None else (get,) if isinstance(get, str) else tuple(get)
     if not names:
         raise ValueError(f"get is empty: ask for {', '.join(default)}, or some of them")
+    names = tuple(name.lower() for name in names)
+    if len(set(names)) < len(names):
+        raise ValueError(f"get names something twice: {', '.join(names)}")
     return names
 
 
 def answered(get: Get, name: str, values: dict[str, Any]) -> Any:
     """Return one value for one name, a namedtuple for several or for None."""
-    return values[get] if isinstance(get, str) else namedtuple(name, values)(**values)
+    return values[get.lower()] if isinstance(get, str) else _record(name, tuple(values))(**values)
+
+
+@cache  # one type for one set of names, so that results can be compared leaf by leaf
+def _record(name: str, fields: tuple[str, ...]) -> Any:
+    return namedtuple(name, fields)
 
 
 def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -38,6 +47,11 @@ def split_arguments(kwargs: dict[str, Any], same_inputs: bool) -> tuple[dict[str
         else:
             first[name] = second[name] = value
     return first, second
+
+
+def tuples(tree: Any) -> Any:
+    """Turn lists, of inputs, shapes or kernels, into tuples."""
+    return tuple(map(tuples, tree)) if type(tree) in (list, tuple) else tree
 
 
 def is_array(value: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from deeptheory.kernels.tangents import Axes, canonical
+from deeptheory.kernels.finite.tangents import Axes, canonical
 
 
 def matrix(kernel: Any) -> Any:

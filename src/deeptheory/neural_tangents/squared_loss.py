@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
 
-from deeptheory.kernels.predictions import Eigenbasis, diagonalize, flow, predicted, trained
-from deeptheory.kernels.tangents import Axes
+from deeptheory.kernels.finite.tangents import Axes
+from deeptheory.kernels.regression.predictions import Eigenbasis, diagonalize, flow, predicted, trained
 from deeptheory.neural_tangents.shapes import Layout, matrix
 
 

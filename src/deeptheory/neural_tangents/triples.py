@@ -1,12 +1,21 @@
 """A layer as three functions: `init_fn`, `apply_fn`, `kernel_fn`."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec
 
-from deeptheory.kernels.layer import Layer
-from deeptheory.kernels.limit import FIELDS, Kernel, continued_kernel, limit_kernel
-from deeptheory.neural_tangents.requests import answered, asked
+import jax
+import jax.numpy as jnp
+
+from deeptheory.kernels.layers.layer import Layer
+from deeptheory.kernels.layers.masks import masked
+from deeptheory.neural_tangents.analytic import analytic_kernel, continued, hide, is_kernel, is_masked
+from deeptheory.neural_tangents.kernel import NAMES
+from deeptheory.neural_tangents.layouts import Axes, each, entrance, settled
+from deeptheory.neural_tangents.requests import Get, answered, asked, tuples
+from deeptheory.neural_tangents.wholes import HandMade
+
+Arguments = ParamSpec("Arguments")
 
 
 class Triple(NamedTuple):
@@ -17,79 +26,86 @@ class Triple(NamedTuple):
     kernel_fn: Callable[..., Any]
 
 
-def triple(layer: Layer) -> Triple:
+def named(make: Callable[Arguments, Layer]) -> Callable[Arguments, Triple]:
+    """Turn what makes a layer into what makes its three functions, which bear its name."""
+
+    @wraps(make)
+    def made(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Triple:
+        return triple(make(*args, **kwargs), make.__name__)
+
+    return made
+
+
+def triple(layer: Layer, name: str) -> Triple:
     """Return the three functions of a layer."""
 
     def init_fn(rng: Any, input_shape: Any, **kwargs: Any) -> tuple[Any, Any]:
-        return layer.init(rng, _tuples(input_shape))
+        shape = tuples(input_shape)
+        axes = entrance(layer, shape)
+        inner = each(Axes.shape_inward, shape, axes)
+        network, _, after = settled(layer, inner, axes)
+        found, parameters = network.init(rng, inner)
+        return each(Axes.shape_outward, found, after), parameters
 
-    def apply_fn(params: Any, inputs: Any, *, rng: Any = None, pattern: Any = None, **kwargs: Any) -> Any:
-        _no_masks(kwargs)
-        extra = {} if pattern is None else {"pattern": pattern}
-        return layer.apply(params, inputs, key=rng, **extra)
+    def apply_fn(
+        params: Any, inputs: Any, *, rng: Any = None, mask_constant: Any = None, pattern: Any = None, **kwargs: Any
+    ) -> Any:
+        inputs = tuples(inputs)
+        axes = entrance(layer, jax.tree.map(_shape, inputs, is_leaf=is_masked))
+        inputs = each(lambda own, x: jax.tree.map(own.inward, hide(x, mask_constant, own)), inputs, axes)
+        network, _, after = settled(layer, jax.tree.map(_shape, inputs, is_leaf=is_masked), axes)
+        if any(map(is_masked, jax.tree.leaves(inputs, is_leaf=is_masked))):
+            network = masked(network)
+        outputs = network.apply(params, inputs, key=rng, **({} if pattern is None else {"pattern": pattern}))
+        return each(lambda own, y: jax.tree.map(own.outward, y), outputs, after)
 
     def kernel_fn(
         x1: Any,
         x2: Any = None,
-        get: str | tuple[str, ...] | None = None,
+        get: Get = None,
         *,
         pattern: Any = None,
+        mask_constant: Any = None,
+        diagonal_batch: bool | None = None,
         diagonal_spatial: bool | None = None,
+        rng: Any = None,
         **kwargs: Any,
     ) -> Any:
-        _no_masks(kwargs)
-        if isinstance(x1, list | tuple) or isinstance(x2, list):
-            raise ValueError("a network starts from one array of inputs, not several: fan out after a first layer")
-        unknown = set(kwargs) - {"rng", "mask_constant", "mask", "diagonal_batch"}
-        if unknown:
-            raise ValueError(f"kernel_fn has no argument {', '.join(sorted(unknown))}")
-        if kwargs.get("diagonal_batch") is False:
-            raise ValueError("cov1 and cov2 hold every input with itself alone; for all pairs take nngp of x1 or of x2")
-        if isinstance(x1, Kernel):
-            kernel = continued_kernel(layer, x1)
-            get = x2 if get is None and (isinstance(x2, (str, tuple))) else get  # kernel_fn(kernel, "ntk")
+        if kwargs:
+            raise ValueError(f"kernel_fn has no argument {', '.join(sorted(kwargs))}")
+        x1, x2 = tuples(x1), tuples(x2)
+        graphs = (None, None) if pattern is None else tuple(pattern)
+        if all(map(is_kernel, jax.tree.leaves(x1, is_leaf=is_kernel))):
+            get = x2 if get is None and x2 is not None else get  # kernel_fn(kernel, "ntk")
+            found = continued(layer, x1, graphs)
         else:
-            kernel = limit_kernel(
-                layer,
-                x1,
-                None if x2 is x1 else x2,
-                want=asked(get, default=FIELDS),
-                diagonal_spatial=bool(diagonal_spatial),
-                pattern=(None, None) if pattern is None else tuple(pattern),
-            )
-        if x2 is x1 and kernel.cov2 is None:
-            kernel = replace(kernel, cov2=kernel.cov1)
+            names = asked(get, default=NAMES)
+            options = {"diagonal_batch": diagonal_batch is not False, "diagonal_spatial": bool(diagonal_spatial)}
+            found = analytic_kernel(layer, x1, x2, names, pattern=graphs, mask_constant=mask_constant, **options)
         if get is None:
-            return kernel
-        return answered(get, "AnalyticKernel", {name: getattr(kernel, name) for name in asked(get, default=FIELDS)})
+            return found
+        wanted = asked(get, default=NAMES)
+        unknown = set(wanted) - set(NAMES)
+        if unknown:
+            raise ValueError(f"a kernel has {', '.join(NAMES)}; {', '.join(sorted(unknown))} is none of them")
 
+        def answer(kernel: Any) -> Any:
+            return answered(get, "AnalyticKernel", {name: getattr(kernel, name) for name in wanted})
+
+        return jax.tree.map(answer, found, is_leaf=is_kernel)
+
+    for function in (init_fn, apply_fn, kernel_fn):
+        function.__name__ = name
     kernel_fn.layer = layer  # type: ignore[attr-defined]
     return Triple(init_fn, apply_fn, kernel_fn)
 
 
 def layer_of(given: Any) -> Layer:
-    """Return the layer behind a triple."""
-    layer = getattr(given[2], "layer", None) if isinstance(given, tuple) and len(given) == 3 else None
-    if layer is None:
-        raise ValueError(f"expected a layer made by stax, got {given!r}: hand-made triples have no kernel here")
-    return layer
+    """Return the layer behind a triple, which may be one made by hand."""
+    if not isinstance(given, tuple) or len(given) != 3 or not all(map(callable, given)):
+        raise ValueError(f"a layer is a triple of functions (init_fn, apply_fn, kernel_fn), got {given!r}")
+    return getattr(given[2], "layer", None) or HandMade(*given)
 
 
-def only_default(name: str, **arguments: tuple[Any, Any]) -> None:
-    """Refuse an argument that this facade accepts by name and default alone."""
-    for argument, (value, default) in arguments.items():
-        if value != default and value is not None:
-            raise ValueError(
-                f"{name}({argument}={value!r}) is not supported: transpose inputs to (batch, positions…, channels)"
-            )
-
-
-def _tuples(shape: Any) -> Any:
-    if isinstance(shape, (list, tuple)):
-        return tuple(_tuples(each) for each in shape)
-    return int(shape)
-
-
-def _no_masks(kwargs: dict[str, Any]) -> None:
-    if kwargs.get("mask_constant") is not None or kwargs.get("mask") is not None:
-        raise ValueError("masked inputs are not supported: drop or pad the masked positions before")
+def _shape(x: Any) -> tuple[int, ...]:
+    return jnp.shape(x.masked_value if is_masked(x) else x)

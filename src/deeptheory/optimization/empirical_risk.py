@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "Regime",
     "RiskRate",
@@ -124,3 +126,6 @@ def training_regimes(*, width: int, inputs: int, samples: int, scaling: float) -
         Regime("high-dimensional dynamics", inputs >= 10 and samples >= inputs, "inputs and samples together"),
         Regime("sample complexity", samples >= 10, "samples"),
     )
+
+
+doors(__name__)

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "DescentState",
     "Method",
@@ -158,3 +160,19 @@ def optimal_quadratic_step(smallest: Number, largest: Number) -> tuple[Number, N
     bound as (1−κ)², above one for κ > 2).
     """
     return 2 / (largest + smallest), ((largest - smallest) / (largest + smallest)) ** 2
+
+
+doors(
+    __name__,
+    steps="[0, 1e8]",
+    step_size="[0, ∞)",
+    smoothness="[0, ∞)",
+    strong_convexity="[0, ∞)",
+    constant="[0, ∞)",
+    distance_square="[0, ∞)",
+    gradient_square="[0, ∞)",
+    smallest="[0, ∞)",
+    largest="[0, ∞)",
+    gap="[0, ∞)",
+    drop="[0, ∞)",
+)

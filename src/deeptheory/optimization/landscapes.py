@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "CosineSum",
@@ -292,3 +293,6 @@ def polyak_lojasiewicz_constant(
     gap = values - minimum
     ratio = jnp.sum(gradients**2, axis=1) / jnp.where(gap > 0, 2 * gap, 1.0)
     return jnp.where(gap > 0, ratio, jnp.inf).min()
+
+
+doors(__name__, dimension="[1, 1e4]")

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.randomness import generator
 from deeptheory.optimization.gradient_descent import Method
-from deeptheory.randomness import generator
 
 __all__ = [
     "PerturbedState",
@@ -30,6 +32,9 @@ def uniform_ball(
 
     A Gaussian direction times r·U^{1/d}: P(‖ξ‖ ≤ s) = (s/r)^d and E‖ξ‖² = r² d/(d+2).
     """
+    if not shape:
+        raise ValueError("shape must have an axis of coordinates, got ()")
+    affordable(shape=shape)
     random = generator(key)
     direction = random.standard_normal(shape)
     distance = radius * random.uniform(size=(*shape[:-1], 1)) ** (1 / shape[-1])
@@ -116,3 +121,6 @@ def is_second_order_stationary(
     flat = jnp.linalg.norm(jax.grad(function)(position)) <= tolerance
     lowest = jnp.linalg.eigvalsh(jax.hessian(function)(position))[0]
     return flat & (lowest >= -jnp.sqrt(hessian_lipschitz * tolerance))
+
+
+doors(__name__, step_size="[0, ∞)", radius="[0, ∞)", tolerance="[0, ∞)", hessian_lipschitz="[0, ∞)")

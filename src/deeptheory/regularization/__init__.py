@@ -1,39 +1,9 @@
-"""Regularization, explicit and implicit: what a way of training penalises."""
+"""Regularization, explicit and implicit: what a way of training penalises.
 
-from deeptheory.regularization.dropout import (
-    balanced_factors,
-    dropout_masks,
-    dropout_objective,
-    dropout_optimum,
-    dropout_regularizer,
-    dropout_shrinkage,
-    dropout_strength,
-    equalization_defect,
-    equalize,
-    equalized_factors,
-    expected_dropout_regularizer,
-    induced_regularizer,
-    nuclear_norm,
-    nuclear_norm_chain,
-    sensing_loss,
-    unequalizable_residual,
-)
+- `dropout`: dropout in matrix sensing: what it penalises, the factors that make the penalty least, the optimum it
+  selects.
+"""
 
-__all__ = [
-    "balanced_factors",
-    "dropout_masks",
-    "dropout_objective",
-    "dropout_optimum",
-    "dropout_regularizer",
-    "dropout_shrinkage",
-    "dropout_strength",
-    "equalization_defect",
-    "equalize",
-    "equalized_factors",
-    "expected_dropout_regularizer",
-    "induced_regularizer",
-    "nuclear_norm",
-    "nuclear_norm_chain",
-    "sensing_loss",
-    "unequalizable_residual",
-]
+from deeptheory.foundations.packages import submodules
+
+__getattr__ = submodules(__name__)

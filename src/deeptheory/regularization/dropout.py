@@ -14,6 +14,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "balanced_factors",
     "dropout_masks",
@@ -280,3 +282,6 @@ def equalization_defect(left: Rationals, right: Rationals) -> Fraction:
     # a y = −b x: every direction meets the first equation, and (x·e)(y·e) takes all values from −(b/a)|x|² to 0.
     lowest = -(b / a) * (x[0] ** 2 + x[1] ** 2) if a else Fraction(0)
     return min(Fraction(0), wanted - lowest) if wanted < 0 else wanted
+
+
+doors(__name__, width="[1, 1e4]", angles="[1, 1e4]", refinements="[0, 1000]", strength="[0, ∞)", symmetric=("gram",))

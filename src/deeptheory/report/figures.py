@@ -3,11 +3,13 @@
 import importlib
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
+from deeptheory.characters import legible
 from deeptheory.lab.evidence import LEVEL, Evidence
 from deeptheory.lab.pictures import Picture
 from deeptheory.report import drawings
@@ -16,7 +18,7 @@ from deeptheory.report.drawings.values import Names
 from deeptheory.report.pictures import painted
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["drawing_of", "drawn", "figure"]
 
@@ -54,7 +56,7 @@ def composed(shown: dict[str, Drawn]) -> Spec:
     titled = []
     for name, each in shown.items():
         parts = each.spec.get("vconcat", [each.spec])
-        first = {**parts[0], "title": name} if name and len(shown) > 1 else parts[0]
+        first = {**parts[0], "title": legible(name)} if name and len(shown) > 1 else parts[0]
         titled.append({**each.spec, "vconcat": [first, *parts[1:]]} if "vconcat" in each.spec else first)
     whole = titled[0] if len(titled) == 1 else drawings.stacked(*titled)
     side = {"continuousWidth": 580 // len(whole["hconcat"])} if "hconcat" in whole else {}
@@ -86,8 +88,11 @@ def drawn(run: "Run", drawing: Drawing | None = None) -> dict[str, Drawn]:
         given = (pieces, run.parameters)[: len(inspect.signature(drawing).parameters)]
         with jax.enable_x64(True):  # as where the numbers were made
             picture = drawing(*given)
-        return {"": painted(picture, " ".join((drawing.__doc__ or run.reason).split()))}
-    return {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
+        made = {"": painted(picture, " ".join((drawing.__doc__ or run.reason).split()))}
+    else:
+        made = {name: default(piece, LEVEL / len(pieces), names(run, name, piece)) for name, piece in pieces.items()}
+    # A control character among its labels would end the process that draws it.
+    return {name: replace(each, spec=legible(each.spec)) for name, each in made.items()}
 
 
 def names(run: "Run", name: str, piece: Evidence) -> Names:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deeptheory.report.notebook import CARD, CELL, MUTED
+from deeptheory.report.policy import policy
 
 if TYPE_CHECKING:
-    from deeptheory.generalization.league import Entry, League
+    from deeptheory.generalization.league.table import Entry, League
 
 __all__ = ["league_html", "league_page"]
 
@@ -16,13 +17,13 @@ __all__ = ["league_html", "league_page"]
 GOOD, UNSURE = "var(--good, #1b8f6a)", "var(--unsure, #b58900)"
 COLOURS = {"says something": GOOD, "worse than guessing": UNSURE, "vacuous": UNSURE}
 TITLE = "What theory says about this network"
-HEADINGS = ("bound", "risk at most", "worth", "assumption not met", "does not change with")
+HEADINGS = ("bound", "risk at most", "worth", "made of, or not met", "does not change with")
 PAPERS = {
     "Bartlett et al. 2017": "P. Bartlett, D. Foster, M. Telgarsky, Spectrally-normalized margin bounds",
     "Catoni 2007": "O. Catoni, PAC-Bayesian supervised classification",
-    "Dziugaite and Roy 2017": "G. K. Dziugaite, D. Roy, Computing nonvacuous generalization bounds",
     "Golowich et al. 2018": "N. Golowich, A. Rakhlin, O. Shamir, Size-independent sample complexity",
     "Maurer 2004": "A. Maurer, A note on the PAC-Bayesian theorem",
+    "Maurer 2016": "A. Maurer, A vector-contraction inequality for Rademacher complexities",
     "Neyshabur et al. 2015": "B. Neyshabur, R. Tomioka, N. Srebro, Norm-based capacity control",
     "Neyshabur et al. 2018": "B. Neyshabur, S. Bhojanapalli, N. Srebro, A PAC-Bayesian approach to margin bounds",
     "Wei and Ma 2019": "C. Wei, T. Ma, Improved sample complexities via all-layer margin",
@@ -71,18 +72,18 @@ def table(league: "League", *, inline: bool) -> str:
 
 
 def row(entry: "Entry", league: "League", cell: str, muted: str) -> str:
-    of = f"of {entry.of}; {entry.where}" if entry.of != "the network" else entry.where
+    about = [f"of {entry.of}", entry.where] if entry.of != "the network" else [entry.where]
     small = f' style="{MUTED}"' if muted else ""
     shown = html.escape(entry.shown()) + bar(entry, league)
     worth = "" if entry.unmet else html.escape(entry.verdict())
     colour = COLOURS.get(worth, "inherit")
-    unmet = "".join(f"<div>{html.escape(text)}</div>" for text in entry.unmet)
+    said = "".join(f"<div>{html.escape(text)}</div>" for text in (*entry.unmet, *entry.detail))
     cells = [f'<td class="what"{cell}><b class="name">{html.escape(entry.name)}</b>']
-    cells[0] += f'<div class="meta"{small}>{html.escape(of)}</div></td>'
+    cells[0] += "".join(f'<div class="meta"{small}>{html.escape(text)}</div>' for text in about) + "</td>"
     for text, heading, kind, style in (
         (shown if entry.value is not None else "", HEADINGS[1], ' class="r"', cell),
         (worth and f'<span style="white-space:nowrap;color:{colour}">{worth}</span>', HEADINGS[2], "", cell),
-        (unmet, HEADINGS[3], "", cell),
+        (said, HEADINGS[3], "", cell),
         (html.escape(entry.invariant), HEADINGS[4], "", muted),
     ):
         label = f' data-label="{heading}"' if text else ""
@@ -121,6 +122,7 @@ def league_page(league: "League", path: Path) -> Path:
     references = "".join(f"<li>{html.escape(line)}</li>" for line in sources(league))
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(sheet=style)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{TITLE}</title>'
         f'<link rel="icon" href="data:,"><style>{style}</style></head><body>'

@@ -1,7 +1,8 @@
 """Text with mathematics between dollar signs, as HTML with MathML that today's browsers draw by themselves.
 
 The converter writes MathML 3; browsers draw MathML Core, and space it by what follows what. So its elements are
-looked through once more: letters of other styles, names of functions, signs that are not between two operands.
+looked through once more: letters of other styles, names of functions, signs that are not between two operands. The
+texts may come from anywhere: only elements and attributes that draw are let through, and none that acts.
 """
 
 import functools
@@ -17,6 +18,16 @@ _RAISED = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-
 _LOWERED = re.compile(r"(?<!\w)([^\W\d_])_([A-Za-z0-9]+)")
 _PUNCTUATION = re.compile(r"[,.;:!?)\]’”]+")
 _SPACE = "http://www.w3.org/1998/Math/MathML"
+_DRAWN = """
+math mrow mi mn mo mtext mspace mfrac msqrt mroot mstyle msub msup msubsup munder mover munderover mtable mtr mtd
+mpadded mphantom
+"""
+_LOOKS = """
+accent accentunder columnalign depth display displaystyle fence form height largeop linethickness lspace mathbackground
+mathcolor mathvariant maxsize minsize movablelimits rowspacing rspace scriptlevel separator stretchy symmetric voffset
+width
+"""
+_ELEMENTS, _ATTRIBUTES = set(_DRAWN.split()), set(_LOOKS.split())
 
 # What the converter does not know, in terms of what it does.
 _REWRITTEN = {
@@ -79,7 +90,7 @@ def scripted(text: str) -> str:
 @functools.lru_cache(maxsize=16384)
 def formula(latex: str, *, display: bool = False) -> str:
     """One formula as MathML; LaTeX that cannot be converted is shown as it is."""
-    from latex2mathml.converter import convert
+    from latex2mathml.converter import convert_to_element
 
     as_written = f"<code>{html.escape(latex.strip(), quote=False)}</code>"
     if latex.count("{") != latex.count("}"):
@@ -87,14 +98,17 @@ def formula(latex: str, *, display: bool = False) -> str:
     known = _UPRIGHT.sub(r"\\mathrm{\g<0>}", latex)
     known = re.sub(r"\\[A-Za-z]+", lambda found: _REWRITTEN.get(found[0], found[0]), known)
     try:
-        converted = convert(known.strip(), display="block" if display else "inline")
-        root = tree.fromstring(converted.replace("<mi>&</mi>", "<mi>&amp;</mi>"))
+        # The element, not its text, in which the converter leaves < and & as they are.
+        root = convert_to_element(known.strip(), display="block" if display else "inline")
     except Exception:  # the converter raises whatever its parser trips over
-        return as_written
-    if any("\\" in (element.text or "") for element in root.iter()):  # a command it let through
         return as_written
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SPACE}}}")
+        element.text = html.unescape(element.text) if element.text else element.text  # it writes signs as &#x…;
+        if element.tag not in _ELEMENTS or "\\" in (element.text or ""):  # a command it let through
+            return as_written
+        for name in set(element.attrib) - _ATTRIBUTES:  # href, style, class, id
+            del element.attrib[name]
         _names(element)
     _spaced(root)
     return "<wbr>".join(_written(part, display) for part in ([list(root)] if display else _broken(root)))

@@ -11,7 +11,7 @@ from deeptheory.report.figures import composed, drawing_of, drawn
 from deeptheory.report.wording import VERDICTS, heading, seconds, spoken
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["run_html", "runs_html"]
 
@@ -33,7 +33,7 @@ def run_html(run: "Run") -> str:
     table = (
         f'<div style="{MUTED};margin-top:10px">Controls</div><table style="border:0;margin:2px 0 0">{controls}</table>'
     )
-    facts = f"{spoken(run.strength)} · resolution {spoken(overall(run))} · seed {run.seed} · "
+    facts = f"{spoken(run.strength)} · resolution {spoken(overall(run))} · seed {html.escape(str(run.seed))} · "
     return (
         f'<div style="{CARD}">'
         f'<div style="font-size:1.15em;font-weight:600">{html.escape(heading(run.claim))}</div>'

@@ -161,6 +161,11 @@
     return made;
   }
 
+  // Quotes too: a tooltip with a field called image becomes an element with that address.
+  function escaped(value) {
+    return String(value).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  }
+
   class Figure {
     constructor(chart) {
       this.chart = chart;
@@ -235,7 +240,10 @@
       const config = coloured(merged({ ...theme, ...sized }, this.spec.config || {}), properties);
       const spec = { ...coloured(fitted(this.shown, width), properties), config };
       if (this.result) this.result.finalize();
-      this.result = await window.vegaEmbed(this.chart, spec, { mode: "vega-lite", renderer: "svg", actions: false, tooltip: { theme: "page" } });
+      // Expressions are interpreted and styles are the page's own: its policy lets no text become a script or a sheet.
+      const tooltip = { theme: "page", disableDefaultStyle: true, sanitize: escaped };
+      const plainly = { ast: true, defaultStyle: false, actions: false };
+      this.result = await window.vegaEmbed(this.chart, spec, { mode: "vega-lite", renderer: "svg", tooltip, ...plainly });
     }
 
     async save() {

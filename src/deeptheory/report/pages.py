@@ -1,6 +1,7 @@
 """A self-contained folder of pages, made from runs: it opens from the file system, without a server or a network."""
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
+from deeptheory.report.policy import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
 from deeptheory.report.stills import PALETTE, still
 from deeptheory.report.wording import (
@@ -32,7 +34,7 @@ from deeptheory.report.wording import (
 
 if TYPE_CHECKING:
     from deeptheory.lab.exploring import Explored
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["write"]
 
@@ -49,6 +51,7 @@ def write(
     counterexamples: Mapping[str, Any] | None = None,
     explored: "Mapping[str, Explored] | None" = None,
     tell: Callable[[str], None] = lambda name: None,
+    lament: Callable[[str], None] = warnings.warn,
 ) -> Path:
     """Write the pages of these runs into a folder and return its index.
 
@@ -60,20 +63,44 @@ def write(
         statuses: where each item stands (`deeptheory.lab.ledger.statuses`).
         counterexamples: found counterexamples by claim, as the ledger keeps them.
         explored: by claim, the parameters that were moved, with the run at each value.
-        tell: called with the name of each file as it is written.
+        tell: called with the name of each file as it is made.
+        lament: called with a sentence for each run that cannot be shown, and is left out.
     """
     found = {run.claim: run for run in runs}
     shelf = Shelf(found, catalogue, books.books(), statuses, counterexamples or {}, explored or {})
     with replaced(Path(folder)) as filling:
-        for name, text in pages(shelf):
+        contents = prepared(shelf, tell, lament)
+        for name, text in pages(shelf, contents):
             path = filling / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            tell(name)
+            if not name.startswith("claims/"):
+                tell(name)
     return Path(folder) / "index.html"
 
 
-def pages(shelf: Shelf) -> Iterable[tuple[str, str]]:
+def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], None]) -> dict[str, dict[str, Any]]:
+    """What each claim's page shows. A damaged run leaves the shelf with a sentence, unless all are damaged."""
+    contents: dict[str, dict[str, Any]] = {}
+    problems: dict[str, Exception] = {}
+    for name, run in shelf.runs.items():
+        try:
+            if not name.isidentifier():  # it becomes the name of a file
+                raise ValueError("claims are named like functions")
+            contents[name] = claim_page(shelf, run)
+            rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
+        except Exception as problem:
+            problems[name] = problem
+        tell(f"claims/{name}.html")
+    if problems and len(problems) == len(shelf.runs):
+        raise next(iter(problems.values()))
+    for name, problem in problems.items():
+        shelf.runs.pop(name)
+        lament(f"the run of {name!r} cannot be shown and is left out: {type(problem).__name__}: {problem}")
+    return contents
+
+
+def pages(shelf: Shelf, contents: Mapping[str, dict[str, Any]]) -> Iterable[tuple[str, str]]:
     """Every file of a report: its name in the folder and its text."""
     yield "style.css", (HERE / "style.css").read_text("utf-8")
     yield "page.js", (HERE / "page.js").read_text("utf-8")
@@ -90,13 +117,14 @@ def pages(shelf: Shelf) -> Iterable[tuple[str, str]]:
                 "before": group[place - 1] if place else None,
                 "after": group[place + 1] if place + 1 < len(group) else None,
             }
-            yield f"claims/{run.claim}.html", page("claim", run=run, near=near, **claim_page(shelf, run))
+            yield f"claims/{run.claim}.html", page("claim", run=run, near=near, **contents[run.claim])
 
 
 def rendered(shelf: Shelf, template: str, **values: Any) -> str:
     """One page from its template; `root` leads from it to the folder's root."""
     root = "" if template in ("index", "errata") else "../"
-    return environment().get_template(f"{template}.html").render(shelf=shelf, root=root, page=template, **values)
+    common = {"shelf": shelf, "root": root, "page": template, "policy": policy(PLACE), "nonce": PLACE}
+    return sealed(environment().get_template(f"{template}.html").render(**common, **values))
 
 
 def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
@@ -228,7 +256,7 @@ def environment():
         "findable": findable,
         "kind_of_erratum": lambda kind: ERRATA.get(kind, kind),
         "raw": Markup,
-        "breakable": lambda name: Markup(name.replace("_", "_<wbr>")),
+        "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
         "heading": heading,
         "words": words,
         "seconds": seconds,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deeptheory.books import Book, Item
     from deeptheory.lab.catalogue import Catalogue, Entry
     from deeptheory.lab.exploring import Explored
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Shelf"]
 

@@ -1,51 +1,13 @@
-"""Robustness: what a classifier keeps when its input is moved, and how that can be certified."""
+"""Robustness: what a classifier keeps when its input is moved, and how that can be certified.
 
-from deeptheory.robustness.gaussian_ball import (
-    ball_marginal_cdf,
-    ball_marginal_total_variation,
-    ball_total_variation,
-    gaussian_length_moments,
-)
-from deeptheory.robustness.noise_training import certified_accuracy, fit_on_noisy_copies, two_moons
-from deeptheory.robustness.smoothing import (
-    Certificate,
-    boundary_distance,
-    certificate_failure_probability,
-    certified_radius,
-    certify,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-    gaussian_draws,
-    gaussian_grid,
-    halfspace_probability,
-    smoothed_field,
-    smoothed_probability_bound,
-    smoothed_value_and_gradient,
-    votes,
-    worst_profile,
-)
+- `gaussian_ball`: in what sense a Gaussian in d dimensions is a ball of radius β√d: its length and its coordinates,
+  not its law.
+- `noise_training`: training on noisy copies, so that the base classifier of a smoothing answers well around each
+  point.
+- `smoothing`: randomized smoothing: what Gaussian votes certify, how well a finite number of votes certifies it, and
+  its limits.
+"""
 
-__all__ = [
-    "Certificate",
-    "ball_marginal_cdf",
-    "ball_marginal_total_variation",
-    "ball_total_variation",
-    "boundary_distance",
-    "certificate_failure_probability",
-    "certified_accuracy",
-    "certified_radius",
-    "certify",
-    "clopper_pearson_lower",
-    "clopper_pearson_upper",
-    "fit_on_noisy_copies",
-    "gaussian_draws",
-    "gaussian_grid",
-    "gaussian_length_moments",
-    "halfspace_probability",
-    "smoothed_field",
-    "smoothed_probability_bound",
-    "smoothed_value_and_gradient",
-    "two_moons",
-    "votes",
-    "worst_profile",
-]
+from deeptheory.foundations.packages import submodules
+
+__getattr__ = submodules(__name__)

@@ -5,7 +5,8 @@ from jaxtyping import Float
 from scipy.special import betainc, betaln, gammaln
 from scipy.stats import chi2
 
-from deeptheory.ranges import inside
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import inside
 
 __all__ = ["ball_marginal_cdf", "ball_marginal_total_variation", "ball_total_variation", "gaussian_length_moments"]
 
@@ -53,3 +54,6 @@ def ball_marginal_total_variation(dimension: int, *, points: int = 40001) -> flo
     gauss = np.exp(-t * t / 2) / np.sqrt(2 * np.pi)
     within = np.trapezoid(np.abs(ball - gauss) * radius * np.cos(angle), angle)
     return float(0.5 * (within + chi2.sf(dimension, 1)))
+
+
+doors(__name__, points="[2, 1e7]")

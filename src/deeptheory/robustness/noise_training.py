@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.randomness import generator
 
 __all__ = ["certified_accuracy", "fit_on_noisy_copies", "two_moons"]
 
@@ -60,3 +61,6 @@ def certified_accuracy(
 ) -> Float[np.ndarray, " r"]:
     """Share of points that are answered correctly with a radius of at least `at`."""
     return np.mean((radii[None] >= at[:, None]) & (np.asarray(correct)[None] > 0), axis=1)
+
+
+doors(__name__, copies="[1, 1e5]", features="[1, 1e4]", samples="[1, 1e7]")

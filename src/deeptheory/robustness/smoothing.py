@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from deeptheory.randomness import generator
-from deeptheory.ranges import inside, positive
+from deeptheory.foundations.binomial import clopper_pearson_lower
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import inside, positive
+from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "Certificate",
@@ -21,8 +23,6 @@ __all__ = [
     "certificate_failure_probability",
     "certified_radius",
     "certify",
-    "clopper_pearson_lower",
-    "clopper_pearson_upper",
     "gaussian_draws",
     "gaussian_grid",
     "halfspace_probability",
@@ -79,24 +79,6 @@ def votes(
     copies = point + beta * generator(key).standard_normal((repeats * samples, point.size))
     cells = np.asarray(classifier(copies)) + labels * np.repeat(np.arange(repeats), samples)
     return np.bincount(cells, minlength=repeats * labels).reshape(repeats, labels)
-
-
-def clopper_pearson_lower(
-    successes: int | Int[np.ndarray, "..."], trials: int | Int[np.ndarray, "..."], delta: float
-) -> float | Float[np.ndarray, "..."]:
-    """One-sided exact lower confidence limit of a probability: it exceeds the truth with chance at most delta."""
-    positive(trials=trials)
-    inside(0, 1, delta=delta)
-    inside(0, trials, successes=successes)
-    count = np.asarray(successes)
-    return np.where(count > 0, betaincinv(np.maximum(count, 1), trials - count + 1.0, delta), 0.0)[()]
-
-
-def clopper_pearson_upper(
-    successes: int | Int[np.ndarray, "..."], trials: int | Int[np.ndarray, "..."], delta: float
-) -> float | Float[np.ndarray, "..."]:
-    """One-sided exact upper confidence limit of a probability: it is below the truth with chance at most delta."""
-    return 1 - clopper_pearson_lower(trials - successes, trials, delta)
 
 
 class Certificate(NamedTuple):
@@ -210,3 +192,14 @@ def boundary_distance(region: Bool[np.ndarray, "nx ny"], spacing: float) -> Floa
 
     positive(spacing=spacing)
     return spacing * (np.asarray(distance_transform_edt(region)) + np.asarray(distance_transform_edt(~region)))
+
+
+doors(
+    __name__,
+    dimension="[1, 1e5]",
+    samples="[1, 1e8]",
+    order="[1, 1000]",
+    repeats="[1, 1e6]",
+    labels="[1, 1e5]",
+    trials="[1, 1e6]",
+)

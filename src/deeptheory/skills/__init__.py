@@ -1,25 +1,9 @@
-"""Skills: how falling loss turns into competence on skills and tuples of skills."""
+"""Skills: how falling loss turns into competence on skills and tuples of skills.
 
-from deeptheory.skills.emergence import (
-    change_of_measure_concentration,
-    containing_share,
-    emergence_margin,
-    exact_concentration,
-    first_moment_concentration,
-    log_first_moment,
-    searched_concentration,
-    skill_graph,
-    worst_concentration,
-)
+- `emergence`: emergence of skills on a random skill graph: how many of a skill's text pieces can lie in one small
+  error set.
+"""
 
-__all__ = [
-    "change_of_measure_concentration",
-    "containing_share",
-    "emergence_margin",
-    "exact_concentration",
-    "first_moment_concentration",
-    "log_first_moment",
-    "searched_concentration",
-    "skill_graph",
-    "worst_concentration",
-]
+from deeptheory.foundations.packages import submodules
+
+__getattr__ = submodules(__name__)

@@ -13,9 +13,10 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.special import entr, rel_entr
 from scipy.stats import binom
 
-from deeptheory.generalization.concentration import log_binomial_coefficient
-from deeptheory.randomness import generator
-from deeptheory.ranges import inside
+from deeptheory.foundations.concentration import log_binomial_coefficient
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import inside
+from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "change_of_measure_concentration",
@@ -87,6 +88,7 @@ def searched_concentration(
     A lower bound on the worst β, where enumerating the sets Z is out of reach.
     """
     inside(0, 1, "()", theta=theta)
+    inside(1, graph.shape[1], group=group)
     texts, skills = graph.shape
     size, rng, best = round(theta * texts), generator(key), 0
     for _ in range(starts):
@@ -169,3 +171,6 @@ def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float,
     chosen = (skills, alpha * skills), (texts, theta * texts), (edges, hits)
     choices = sum(log_binomial_coefficient(n, m) for n, m in chosen)
     return float(np.log(skills * texts) + choices + hits * np.log(alpha) + (edges - hits) * np.log1p(-alpha))
+
+
+doors(__name__, starts="[1, 1e5]")

@@ -1,186 +1,64 @@
-"""Spectra of random matrices."""
+"""Spectra of random matrices: their limiting laws, outliers, transforms, and the proofs step by step.
 
-from deeptheory.spectra.edges import hard_edge_cdf, smallest_eigenvalue_scaling, tracy_widom_cdf
-from deeptheory.spectra.entries import ENTRY_LAWS, draw_entries, entry_moment, expected_spectral_moment
-from deeptheory.spectra.filters import (
-    gradient_descent_filter,
-    nonzero,
-    pseudo_inverse,
-    pseudo_inverse_filter,
-    ridge_filter,
-    spectral_operator,
-)
+- `arguments`: what the laws of this room take for a number: scalars, lists, whole numbers, NumPy and JAX arrays
+  alike.
+- `edges`: the laws of extreme eigenvalues: Tracy–Widom, by Fredholm determinants, and the hard edge of square
+  matrices.
+- `entries`: matrices with independent entries of a named law, and the exact mean moments of their sample covariances.
+- `free_convolution`: free convolutions: the spectrum of a sum or a product of large matrices in general position to
+  each other.
+- `marchenko_pastur`: the Marchenko–Pastur law: the spectrum of a sample covariance whose dimension grows with the
+  number of samples.
+- `proof_steps`: the proof of the Marchenko–Pastur law on one matrix: what every step replaces, by how much, and what
+  bounds it.
+- `resolvent`: resolvents of symmetric matrices: functional calculus, rank-one changes, quadratic forms,
+  concentration.
+- `ridge_path`: ridge resolvents of a sample covariance in one direction: the path to the ridgeless bias, and its
+  limit.
+- `self_consistent`: sample covariances of a general population: Silverstein's equation, its density and the edges of
+  its support.
+- `semicircle`: the semicircle law of symmetric random matrices and the circular law of matrices without symmetry.
+- `spectral_measure`: the empirical spectral measure of a matrix, 1/N at each eigenvalue: shares, linear statistics,
+  and how far from I.
+- `spiked`: spiked models: when a planted direction shows in the spectrum, where its eigenvalue lies, how much it is
+  overlapped.
+- `stieltjes`: stieltjes transforms of measures on the line, and the way back from a transform to its measure.
+"""
+
+from deeptheory.foundations.packages import submodules
+from deeptheory.spectra.edges import tracy_widom_cdf as tracy_widom_cdf
 from deeptheory.spectra.free_convolution import (
-    free_additive_moments,
-    free_additive_stieltjes,
-    free_cumulants,
-    free_multiplicative_moments,
-    free_multiplicative_stieltjes,
-    moments_of_free_cumulants,
+    free_additive_stieltjes as free_additive_stieltjes,
+    free_multiplicative_stieltjes as free_multiplicative_stieltjes,
 )
 from deeptheory.spectra.marchenko_pastur import (
-    marchenko_pastur_atom,
-    marchenko_pastur_cdf,
-    marchenko_pastur_edges,
-    marchenko_pastur_moment,
-    marchenko_pastur_nodes,
-    marchenko_pastur_pdf,
-    marchenko_pastur_quantile,
-    spectral_distance,
-)
-from deeptheory.spectra.proof_steps import (
-    ProofSteps,
-    quadratic_form_bound,
-    replacement_slope,
-    stability_factor,
-)
-from deeptheory.spectra.resolvent import (
-    azuma_tail,
-    contour_function,
-    contour_weight,
-    leave_one_out_transforms,
-    quadratic_form_variance,
-    rank_one_solve,
-    rank_one_trace_change,
-    spectral_function,
-    transform_variance_bound,
-)
-from deeptheory.spectra.ridge_path import (
-    bilinear_resolvent,
-    ridge_bias,
-    ridge_bias_limit,
-    ridge_bias_slope,
-    ridge_bias_slope_bound,
-    ridge_inverse,
+    marchenko_pastur_atom as marchenko_pastur_atom,
+    marchenko_pastur_cdf as marchenko_pastur_cdf,
+    marchenko_pastur_edges as marchenko_pastur_edges,
+    marchenko_pastur_moment as marchenko_pastur_moment,
+    marchenko_pastur_pdf as marchenko_pastur_pdf,
+    marchenko_pastur_quantile as marchenko_pastur_quantile,
 )
 from deeptheory.spectra.self_consistent import (
-    EffectiveRidge,
-    effective_ridge,
-    general_edges,
-    general_moment,
-    general_pdf,
-    general_stieltjes,
-    silverstein_inverse,
+    effective_ridge as effective_ridge,
+    general_pdf as general_pdf,
+    general_stieltjes as general_stieltjes,
 )
 from deeptheory.spectra.semicircle import (
-    circular_radius_cdf,
-    ginibre_radial_moment,
-    semicircle_cdf,
-    semicircle_moment,
-    semicircle_pdf,
-    semicircle_stieltjes,
-    square_matrix,
-    wigner_matrix,
-)
-from deeptheory.spectra.spectral_measure import (
-    covariance_error,
-    covariance_error_limit,
-    empirical_cdf,
-    escaping_mass,
-    linear_statistic,
-    sample_covariance_eigenvalues,
+    semicircle_cdf as semicircle_cdf,
+    semicircle_pdf as semicircle_pdf,
+    semicircle_stieltjes as semicircle_stieltjes,
+    wigner_matrix as wigner_matrix,
 )
 from deeptheory.spectra.spiked import (
-    spiked_covariance_data,
-    spiked_covariance_eigenvalue,
-    spiked_covariance_overlap,
-    spiked_covariance_threshold,
-    spiked_wigner_eigenvalue,
-    spiked_wigner_matrix,
-    spiked_wigner_overlap,
+    spiked_covariance_eigenvalue as spiked_covariance_eigenvalue,
+    spiked_covariance_overlap as spiked_covariance_overlap,
+    spiked_wigner_eigenvalue as spiked_wigner_eigenvalue,
+    spiked_wigner_overlap as spiked_wigner_overlap,
 )
 from deeptheory.spectra.stieltjes import (
-    inverted_density,
-    inverted_mass,
-    marchenko_pastur_equation,
-    marchenko_pastur_iteration,
-    marchenko_pastur_stieltjes,
-    stieltjes_difference_bound,
-    stieltjes_transform,
-    total_mass,
+    marchenko_pastur_stieltjes as marchenko_pastur_stieltjes,
+    stieltjes_transform as stieltjes_transform,
 )
 
-__all__ = [
-    "ENTRY_LAWS",
-    "EffectiveRidge",
-    "ProofSteps",
-    "azuma_tail",
-    "bilinear_resolvent",
-    "circular_radius_cdf",
-    "contour_function",
-    "contour_weight",
-    "covariance_error",
-    "covariance_error_limit",
-    "draw_entries",
-    "effective_ridge",
-    "empirical_cdf",
-    "entry_moment",
-    "escaping_mass",
-    "expected_spectral_moment",
-    "free_additive_moments",
-    "free_additive_stieltjes",
-    "free_cumulants",
-    "free_multiplicative_moments",
-    "free_multiplicative_stieltjes",
-    "general_edges",
-    "general_moment",
-    "general_pdf",
-    "general_stieltjes",
-    "ginibre_radial_moment",
-    "gradient_descent_filter",
-    "hard_edge_cdf",
-    "inverted_density",
-    "inverted_mass",
-    "leave_one_out_transforms",
-    "linear_statistic",
-    "marchenko_pastur_atom",
-    "marchenko_pastur_cdf",
-    "marchenko_pastur_edges",
-    "marchenko_pastur_equation",
-    "marchenko_pastur_iteration",
-    "marchenko_pastur_moment",
-    "marchenko_pastur_nodes",
-    "marchenko_pastur_pdf",
-    "marchenko_pastur_quantile",
-    "marchenko_pastur_stieltjes",
-    "moments_of_free_cumulants",
-    "nonzero",
-    "pseudo_inverse",
-    "pseudo_inverse_filter",
-    "quadratic_form_bound",
-    "quadratic_form_variance",
-    "rank_one_solve",
-    "rank_one_trace_change",
-    "replacement_slope",
-    "ridge_bias",
-    "ridge_bias_limit",
-    "ridge_bias_slope",
-    "ridge_bias_slope_bound",
-    "ridge_filter",
-    "ridge_inverse",
-    "sample_covariance_eigenvalues",
-    "semicircle_cdf",
-    "semicircle_moment",
-    "semicircle_pdf",
-    "semicircle_stieltjes",
-    "silverstein_inverse",
-    "smallest_eigenvalue_scaling",
-    "spectral_distance",
-    "spectral_function",
-    "spectral_operator",
-    "spiked_covariance_data",
-    "spiked_covariance_eigenvalue",
-    "spiked_covariance_overlap",
-    "spiked_covariance_threshold",
-    "spiked_wigner_eigenvalue",
-    "spiked_wigner_matrix",
-    "spiked_wigner_overlap",
-    "square_matrix",
-    "stability_factor",
-    "stieltjes_difference_bound",
-    "stieltjes_transform",
-    "total_mass",
-    "tracy_widom_cdf",
-    "transform_variance_bound",
-    "wigner_matrix",
-]
+__getattr__ = submodules(__name__)

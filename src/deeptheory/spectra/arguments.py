@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Num
 
+from deeptheory.foundations.doors import doors
+
 __all__ = ["Numbers", "complexes", "floating"]
 
 AnyArray = Array | np.ndarray
@@ -21,3 +23,6 @@ def floating(x: Numbers) -> AnyArray:
 def complexes(z: Numbers) -> AnyArray:
     """Return an array of complex numbers: a JAX array stays one, everything else becomes NumPy's."""
     return (z if isinstance(z, Array) else np.asarray(z)).astype(complex)
+
+
+doors(__name__)

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.arguments import Numbers
 
 __all__ = ["hard_edge_cdf", "smallest_eigenvalue_scaling", "tracy_widom_cdf"]
@@ -17,7 +18,8 @@ def tracy_widom_cdf(x: Numbers, *, symmetry: int = 1, nodes: int = 40) -> Float[
     """
     if symmetry not in (1, 2):
         raise ValueError(f"symmetry must be 1 (real) or 2 (complex), not {symmetry}")
-    x = np.asarray(x, float)
+    # Beyond these ends the law is 0 and 1 to the last digit.
+    x = np.clip(np.asarray(x, float), -40.0, 20.0)
     legendre, weights = np.polynomial.legendre.leggauss(nodes)
     # The Airy function is below 1e-20 beyond 16.
     length = 16 + np.maximum(0.0, -x)[..., None]
@@ -49,3 +51,6 @@ def hard_edge_cdf(x: Numbers) -> Float[np.ndarray, "*shape"] | np.floating:
     """
     x = np.maximum(np.asarray(x, float), 0.0)
     return -np.expm1(-x / 2 - np.sqrt(x))
+
+
+doors(__name__, nodes="[1, 500]", infinite=("x",))

@@ -9,7 +9,9 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Array, Key, UInt32
 
-from deeptheory.randomness import generator
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.randomness import generator
 
 __all__ = ["ENTRY_LAWS", "draw_entries", "entry_moment", "expected_spectral_moment"]
 
@@ -46,6 +48,7 @@ def draw_entries(
 ) -> np.ndarray:
     """Draw independent entries of mean zero and variance one from a named law."""
     entry_moment(entries, 1)
+    affordable(shape=shape)
     draw = generator(key)
     match entries:
         case "gaussian":
@@ -104,3 +107,6 @@ def expected_spectral_moment(order: int, dimension: int, samples: int, entries: 
         for (rows, columns), weight in _trace_coefficients(order, entries).items()
     )
     return total / (dimension * Fraction(samples) ** order)
+
+
+doors(__name__, order="[0, 1000]")

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Complex
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "free_additive_moments",
     "free_additive_stieltjes",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 Transform = Callable[[Any], Any]
+Exact = int | float | np.floating | Fraction
 
 
 def _powers(series: Sequence[Any], highest: int) -> list[list[Any]]:
@@ -31,7 +34,7 @@ def _powers(series: Sequence[Any], highest: int) -> list[list[Any]]:
     return found
 
 
-def free_cumulants(moments: Sequence[Any]) -> list[Any]:
+def free_cumulants(moments: Sequence[Exact]) -> list[Any]:
     """Return the free cumulants κ₁, κ₂, … of the moments m₁, m₂, …: M(x) = 1 + Σ κₙ xⁿ M(x)ⁿ.
 
     They are the coefficients of the R-transform, R(x) = Σ κₙ xⁿ⁻¹.
@@ -43,7 +46,7 @@ def free_cumulants(moments: Sequence[Any]) -> list[Any]:
     return found
 
 
-def moments_of_free_cumulants(cumulants: Sequence[Any]) -> list[Any]:
+def moments_of_free_cumulants(cumulants: Sequence[Exact]) -> list[Any]:
     """Return the moments that belong to free cumulants: the inverse of `free_cumulants`."""
     moments: list[Any] = []
     for n in range(1, len(cumulants) + 1):
@@ -52,12 +55,12 @@ def moments_of_free_cumulants(cumulants: Sequence[Any]) -> list[Any]:
     return moments
 
 
-def _same_length(first: Sequence[Any], second: Sequence[Any]) -> None:
+def _same_length(first: Sequence[Exact], second: Sequence[Exact]) -> None:
     if len(first) != len(second):
         raise ValueError(f"both measures need the same number of moments, not {len(first)} and {len(second)}")
 
 
-def free_additive_moments(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+def free_additive_moments(first: Sequence[Exact], second: Sequence[Exact]) -> list[Any]:
     """Return the moments of the free additive convolution: free cumulants add."""
     _same_length(first, second)
     return moments_of_free_cumulants(
@@ -78,7 +81,7 @@ def _s_series(moments: Sequence[Any]) -> list[Any]:
     return [shifted[i] + (shifted[i - 1] if i else 0) for i in range(count)]
 
 
-def free_multiplicative_moments(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+def free_multiplicative_moments(first: Sequence[Exact], second: Sequence[Exact]) -> list[Any]:
     """Return the moments of the free multiplicative convolution: S-transforms multiply, where means are not zero."""
     _same_length(first, second)
     if first[0] == 0 or second[0] == 0:
@@ -148,3 +151,6 @@ def _fixed_point(step: Transform, start: np.ndarray, steps: int, tolerance: floa
         if np.max(abs(value - before)) <= tolerance * np.max(abs(value)):
             return value
     raise ArithmeticError(f"no fixed point after {steps} steps; take z farther from the real axis")
+
+
+doors(__name__, steps="[1, 1e6]")

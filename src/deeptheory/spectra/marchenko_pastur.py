@@ -14,6 +14,7 @@ import scipy.linalg
 from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.arguments import Numbers, floating
 
 __all__ = [
@@ -279,3 +280,6 @@ def spectral_distance(
     above = np.where(zero, zero.sum(-1, keepdims=True), np.arange(1, count + 1)) / count
     below = np.where(zero, 0, np.arange(count)) / count
     return np.maximum(np.abs(above - law), np.abs(np.where(zero, 0, law) - below)).max(-1)
+
+
+doors(__name__, order="[0, 1000]", count="[1, 2000]", probability="[0, 1]", infinite=("x",))

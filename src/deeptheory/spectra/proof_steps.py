@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.resolvent import quadratic_form_variance, resolvent
 from deeptheory.spectra.stieltjes import marchenko_pastur_equation, marchenko_pastur_stieltjes
 
@@ -61,6 +62,7 @@ def proof_steps(x: Float[np.ndarray, "n m"], z: complex, *, fourth: float = 3.0)
 
 def quadratic_form_bound(dimension: int, z: complex, fourth: float) -> float:
     """Bound the mean of |qₖ − s⁽ᵏ⁾| by √(max(2, κ − 1)/N)/|Im z|. jagannath Lemma 6.18 with ‖R‖ ≤ 1/|Im z|."""
+    _off_the_axis(z)
     return (max(2.0, fourth - 1) / dimension) ** 0.5 / abs(z.imag)
 
 
@@ -70,7 +72,13 @@ def replacement_slope(z: complex) -> float:
     There Im(zs) ≥ 0, so |z||1 + s/α| ≥ Im(z + zs/α) ≥ Im z, and f(s) − f(t) = (s − t)/((1 + s/α)(1 + t/α)). The same
     holds for the quadratic forms, which are transforms of measures too.
     """
+    _off_the_axis(z)
     return (abs(z) / z.imag) ** 2
+
+
+def _off_the_axis(z: complex) -> None:
+    if not z.imag:
+        raise ValueError(f"z must lie off the real axis, got {z}")
 
 
 def stability_factor(transform: complex, limit: complex, z: complex, alpha: float) -> complex:
@@ -79,3 +87,6 @@ def stability_factor(transform: complex, limit: complex, z: complex, alpha: floa
     1/(z − 1/((1 + S_N/α)(1 + S/α))): the difference of the two equations, divided by S_N − S.
     """
     return 1 / (z - 1 / ((1 + transform / alpha) * (1 + limit / alpha)))
+
+
+doors(__name__, dimension="[1, ∞)", alpha="(0, ∞)", fourth="[1, ∞)")

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Complex, Float, Num
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "azuma_tail",
     "contour_function",
@@ -126,3 +128,15 @@ def azuma_tail(distance: Any, dimension: Any, samples: Any, height: Any) -> Any:
 def transform_variance_bound(dimension: Any, samples: Any, height: Any) -> Any:
     """Bound E|S_N − E S_N|² by M/(N v)², the sum of the squares of the martingale differences. jagannath Lemma 6.16."""
     return samples / (dimension * height) ** 2
+
+
+doors(
+    __name__,
+    nodes="[1, 1e5]",
+    radius="(0, ∞)",
+    height="(0, ∞)",
+    samples="(0, ∞)",
+    dimension="(0, ∞)",
+    distance="[0, ∞)",
+    fourth="[1, ∞)",
+)

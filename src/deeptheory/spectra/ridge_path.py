@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes
 
 __all__ = [
@@ -73,3 +74,6 @@ def ridge_bias_limit(ridge: Float[np.ndarray, " k"], gamma: Scalar, signal: Scal
     positive = np.where(ridge > 0, ridge, 1.0)
     path = positive * marchenko_pastur_stieltjes(-positive, gamma).real
     return np.asarray(signal) * np.where(ridge > 0, path, max(0.0, 1 - 1 / gamma))
+
+
+doors(__name__, gamma="(0, ∞)", signal="[0, ∞)", penalty="[0, ∞)", smallest="[0, ∞)", largest="[0, ∞)")

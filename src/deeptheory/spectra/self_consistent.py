@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.arguments import Numbers
 
 __all__ = [
@@ -173,3 +174,6 @@ def general_moment(order: int, population: Numbers, weights: Numbers, ratio: Sca
             return float(third + 3 * ratio * first * second + ratio**2 * first**3)
         case _:
             raise ValueError(f"order must be 1, 2 or 3, not {order}")
+
+
+doors(__name__, order="[0, 100]")

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Array, Float, Key, Num, UInt32
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.arguments import Numbers, complexes, floating
 from deeptheory.spectra.entries import draw_entries
 
@@ -96,3 +97,6 @@ def ginibre_radial_moment(order: int, size: int) -> float:
     if order < 0 or size < 1:
         raise ValueError(f"order must be 0 or more and size positive, not {order} and {size}")
     return float(scipy.special.poch(np.arange(1, size + 1), order).mean() / size**order)
+
+
+doors(__name__, order="[0, 1000]", size="[1, 1e4]", trials="[1, 1e6]", infinite=("x", "radius"))

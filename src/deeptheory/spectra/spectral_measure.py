@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
+
 __all__ = [
     "covariance_error",
     "covariance_error_limit",
@@ -65,3 +67,6 @@ def escaping_mass(distance: Scalar, share: Scalar) -> tuple[Float[np.ndarray, "2
     if not 0 <= share <= 1:
         raise ValueError(f"share must lie in [0, 1], not {share}")
     return np.asarray([0.0, float(distance)]), np.asarray([1.0 - share, float(share)])
+
+
+doors(__name__, infinite=("x",))

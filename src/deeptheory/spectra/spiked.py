@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
+from deeptheory.foundations.doors import doors
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.semicircle import wigner_matrix
 
@@ -78,3 +79,6 @@ def spiked_wigner_matrix(
 ) -> Float[np.ndarray, "t n n"]:
     """Draw θ uuᵀ plus a symmetric noise matrix of spectral variance one, u the flat unit vector."""
     return wigner_matrix(key, size, trials, entries=entries) + strength / size
+
+
+doors(__name__, dimension="[1, 1e5]", samples="[1, 1e6]", trials="[1, 1e6]", size="[1, 1e4]", ratio="(0, ∞)")

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.spectra.arguments import Numbers, complexes, floating
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
 
@@ -38,6 +40,7 @@ def stieltjes_transform(
     For the eigenvalues of W it is tr (W − z)⁻¹/N. jagannath Def. 6.11, which leaves out the 1/N.
     """
     points, z = floating(points), complexes(z)
+    points = points.reshape(points.shape or (1,))
     shape = (*points.shape, *(1,) * z.ndim)
     shares = 1 / points.shape[-1] if weights is None else floating(weights).reshape(-1, *(1,) * z.ndim)
     return (shares / (points.reshape(shape) - z)).sum(points.ndim - 1)
@@ -101,6 +104,7 @@ def inverted_mass(transform: Transform, low: Scalar, high: Scalar, epsilon: Scal
         raise ValueError(f"low must not exceed high, not {low} and {high}")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be positive, not {epsilon}")
+    inside(0, 1e6, panels=(high - low) / epsilon)
     panels = math.ceil((high - low) / epsilon) + 1
     nodes, weights = np.polynomial.legendre.leggauss(order)
     edges = np.linspace(low, high, panels + 1)
@@ -120,3 +124,15 @@ def stieltjes_difference_bound(distance: Any, height: Any) -> Any:
     half masses far out on either side comes as near as one likes. The constant is ours; jagannath Thm 6.14 has no rate.
     """
     return 2 * distance / height
+
+
+doors(
+    __name__,
+    order="[1, 500]",
+    steps="[1, 1e5]",
+    height="(0, ∞)",
+    distance="[0, ∞)",
+    epsilon="(0, ∞)",
+    ratio="(0, ∞)",
+    variance="(0, ∞)",
+)

@@ -18,9 +18,9 @@ from deeptheory.attention.clusters import (
     token_velocity,
 )
 from deeptheory.attention.equiangular import equiangular_overlap, equiangular_tokens, equiangular_velocity
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
-from deeptheory.randomness import generator
 
 InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
 
@@ -202,9 +202,7 @@ def uniform_attention_climbs_half_the_energy(
     }
 
 
-@uniform_attention_climbs_half_the_energy.control(
-    "gradient ascent of E₀ itself, as printed", erratum="J14.9a", of="gradient"
-)
+@uniform_attention_climbs_half_the_energy.control("gradient ascent of E₀ itself", of="gradient")
 def printed_energy(evidence):
     return replace(evidence, right=2 * evidence.right)
 

@@ -21,8 +21,8 @@ from deeptheory.diffusions.weak_order import (
     two_point_noise,
     weak_error,
 )
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Limit, Printed, Rate, claim
-from deeptheory.randomness import generator
 
 Halvings = Annotated[int, Interval(ge=3, le=12)]
 TESTS = [np.eye(5)[2], np.eye(5)[3], np.eye(5)[4], np.array([1.0, -2.0, 0.3, 0.2, 0.1])]

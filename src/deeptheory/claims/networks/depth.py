@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Inequality, Integers, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level
 from deeptheory.networks.pieces import (
@@ -35,7 +36,6 @@ from deeptheory.networks.tent import (
     sharper_sawtooth_distance_bound,
     tent_layers,
 )
-from deeptheory.randomness import generator
 
 Depths = Annotated[tuple[int, ...], Interval(ge=1, le=12)]
 

@@ -9,6 +9,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.claims.optimization.gradient_descent import Steps, descend, rounding
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Identity, Inequality, claim
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
@@ -29,7 +30,6 @@ from deeptheory.optimization.landscapes import (
     chain_quadratic,
     polyak_lojasiewicz_constant,
 )
-from deeptheory.randomness import generator
 
 
 @jax.jit

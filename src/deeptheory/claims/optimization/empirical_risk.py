@@ -13,6 +13,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy.integrate import solve_ivp
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.optimization.empirical_risk import (
     autoencoder_saddle,
@@ -22,7 +23,6 @@ from deeptheory.optimization.empirical_risk import (
     risk_rate,
 )
 from deeptheory.optimization.landscapes import TanhNetworkLoss
-from deeptheory.randomness import generator
 
 STENCIL = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12
 """Weights of the derivative from five values a unit apart, exact to fourth order."""

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chain, Exact, Identity, Inequality, Reals, assume, claim
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, assume, claim, rounding
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
     gradient_descent,
@@ -28,13 +29,7 @@ from deeptheory.optimization.gradient_descent import (
     worst_convex_gap,
     worst_stationarity,
 )
-from deeptheory.optimization.landscapes import (
-    CosineSum,
-    PiecewiseQuadratic,
-    Quadratic,
-    TanhNetworkLoss,
-)
-from deeptheory.randomness import generator
+from deeptheory.optimization.landscapes import CosineSum, PiecewiseQuadratic, Quadratic, TanhNetworkLoss
 
 PIECES = 10
 Steps = Annotated[int, Interval(ge=1, le=200)]
@@ -63,11 +58,6 @@ def curvature_along_steps(function, states):
     shares = jnp.linspace(0, 1, 9)
     per_step = jax.vmap(jax.vmap(curvature, (None, None, 0)), (0, 0, None))
     return per_step(states.position[:-1], states.position[1:], shares)
-
-
-def rounding(values):
-    """What is lost when values of this size are subtracted."""
-    return 64 * jnp.finfo(values.dtype).eps * jnp.abs(values).max()
 
 
 # One step ------------------------------------------------------------------------------------------------------------
@@ -345,3 +335,38 @@ polyak_lojasiewicz_rate.control(
     over=dict(curvatures=Reals(0, 1, shape=(4,))),
     constant="at the minimum",
 )
+
+
+@claim(
+    items={"L5.17": ("strongly convex", "convex")},
+    says=r"A function with curvature at least $\mu$ satisfies $\frac12|f'|^2\ge\mu(f-f^*)$, with equality for "
+    r"$\frac\mu2x^2$. Convexity alone gives no such $\mu$: for $x^4$ the ratio $\frac12|f'|^2/(f-f^*)$ is $8x^2$.",
+    needs="smooth functions of one variable with a minimum",
+)
+def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=100)] = 0.7):
+    x = np.array([0.01, 0.1, 0.5, 1.0, 2.0])
+
+    def ratio(function):
+        slope = np.asarray(jax.vmap(jax.grad(function))(x))
+        return slope**2 / 2 / np.asarray(function(x))  # both minima are 0
+
+    return {
+        "strongly convex": Chain(
+            {
+                "attained": (ratio(lambda x: curvature / 2 * x**2), curvature),
+                "and not missed": (curvature, ratio(lambda x: curvature / 2 * x**2 + x**4)),
+            }
+        ),
+        "convex": Rate(x, ratio(lambda x: x**4), exponent=2.0),
+    }
+
+
+@convexity_is_not_enough.control("some μ for every convex function, as printed", erratum="L5.17b", of="convex")
+def some_constant(evidence):
+    return replace(evidence, exponent=0.0)
+
+
+@convexity_is_not_enough.control("twice the curvature", of="strongly convex")
+def twice(evidence):
+    attained, curvature = evidence.links["attained"]
+    return replace(evidence, links={"not missed": (2 * curvature, attained)})

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Line, Stack, Surface
 from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
@@ -22,14 +23,8 @@ from deeptheory.optimization.saddle import (
     perturbed_gradient_descent,
     uniform_ball,
 )
-from deeptheory.randomness import generator
 
 PIECES = 10
-
-
-def rounding(values):
-    """What is lost when values of this size are subtracted."""
-    return 64 * jnp.finfo(values.dtype).eps * jnp.abs(values).max(-1, keepdims=True)
 
 
 @claim(
@@ -137,7 +132,7 @@ def perturbed_descent_escapes(
 
     gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.perturbed]
     some, time = slice(None, None, 5), np.arange(steps + 1)
-    error = 2 * time * np.asarray(rounding(states.value))
+    error = 2 * time * np.asarray(rounding(states.value, -1))
     return {
         "escape": Chance(
             int(np.sum(~settled.any(axis=1))),
@@ -191,7 +186,7 @@ def improve_or_localize_everywhere(curvatures, start, step, *, steps: Annotated[
     states = trajectory(gradient_descent(function, step_size=step), start[None], steps=steps)
     farthest, allowed = improve_or_localize(states.position, states.value, step_size=step)
     # Squares: the root would magnify the rounding of a small decrease.
-    error = 2 * step * jnp.arange(1, steps + 1) * rounding(states.value)
+    error = 2 * step * jnp.arange(1, steps + 1) * rounding(states.value, -1)
     return Inequality(farthest[1:] ** 2, allowed[1:] ** 2, error=error)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.optimize
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Count, Identity, Inequality, Reals, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Stack
-from deeptheory.randomness import generator
 from deeptheory.regularization.dropout import (
     balanced_factors,
     dropout_objective,

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import chi
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Distribution, Identity, Law, Limit, Sizes, Trials, claim
-from deeptheory.randomness import generator
 from deeptheory.robustness.gaussian_ball import (
     ball_marginal_cdf,
     ball_marginal_total_variation,

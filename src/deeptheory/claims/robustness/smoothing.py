@@ -8,8 +8,9 @@ import numpy as np
 from annotated_types import Interval
 from scipy.special import ndtr, ndtri
 
+from deeptheory.foundations.binomial import clopper_pearson_lower, clopper_pearson_upper
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Reals, Share, Trend, Trials, claim
-from deeptheory.randomness import generator
 from deeptheory.robustness.gaussian_ball import ball_marginal_cdf
 from deeptheory.robustness.noise_training import certified_accuracy, fit_on_noisy_copies, two_moons
 from deeptheory.robustness.smoothing import (
@@ -17,8 +18,6 @@ from deeptheory.robustness.smoothing import (
     certificate_failure_probability,
     certified_radius,
     certify,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
     halfspace_probability,
     smoothed_field,
     smoothed_probability_bound,

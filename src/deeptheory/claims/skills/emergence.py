@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import entr, gammaln
 from scipy.stats import binom
 
-from deeptheory.generalization.pac_bayes import binary_kl
+from deeptheory.generalization.pac_bayes.bounds import binary_kl
 from deeptheory.lab import Chain, Inequality, Integers, Law, Limit, Reals, Trials, claim
 from deeptheory.lab.pictures import Curves, Line
 from deeptheory.skills.emergence import (

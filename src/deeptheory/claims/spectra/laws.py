@@ -7,8 +7,8 @@ from typing import Literal
 import jax
 import numpy as np
 
-from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim, parts
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.free_convolution import (
     free_additive_moments,
@@ -44,11 +44,6 @@ from deeptheory.spectra.stieltjes import inverted_density, marchenko_pastur_stie
 
 COVARIANCES = ((0.25, "gaussian"), (0.25, "rademacher"), (1.0, "uniform"), (3.0, "student"))
 """Dimension over samples, with a law of the entries."""
-
-
-def parts(values):
-    """Real and imaginary parts, on a last axis."""
-    return np.stack([np.real(values), np.imag(values)], axis=-1)
 
 
 def standing(values, law):

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.stats
 from annotated_types import Interval
 
+from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Limit, Sizes, Trials, assume, claim
 from deeptheory.lab.pictures import Histogram, Line, Row
-from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries, expected_spectral_moment
 from deeptheory.spectra.marchenko_pastur import (
     BLOCK,

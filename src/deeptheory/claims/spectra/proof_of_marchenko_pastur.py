@@ -8,9 +8,9 @@ import jax
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
 from deeptheory.lab.pictures import Curves, Line, Stack
-from deeptheory.randomness import generator
 from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
 from deeptheory.spectra.resolvent import (
@@ -29,11 +29,6 @@ Z = 1 + 0.5j
 """Where the transforms are read: over the spectrum, half a unit above it."""
 LOW = 0.5 + 1j * np.asarray([0.1, 0.4, 1.0])
 """Where the bounds of the proof are attained: Re z is 1/α for the α = 2 of the proof."""
-
-
-def parts(values):
-    """Real and imaginary parts, on a last axis."""
-    return np.stack([np.real(values), np.imag(values)], axis=-1)
 
 
 @claim(
@@ -106,10 +101,10 @@ def rank_one_changes(
     }
 
 
-rank_one_changes.control("⟨v, Av⟩ in the denominator, as printed", erratum="J6.11a", of="solution", form="⟨v, Av⟩")
+rank_one_changes.control("⟨v, Av⟩ in the denominator", of="solution", form="⟨v, Av⟩")
 
 
-@rank_one_changes.control("1/(vM) for one sample left out, as printed", erratum="J6.12a", of="within")
+@rank_one_changes.control("1/(vM) for one sample left out", of="within")
 def over_the_samples(evidence):
     return replace(evidence, bound=evidence.bound * 20 / 2000)
 
@@ -165,17 +160,13 @@ def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Tr
     }
 
 
-@transform_concentration.control(
-    "1/v in the exponent, as printed, the constant as at v = 1", erratum="J6.12a", of="tail"
-)
+@transform_concentration.control("1/v in the exponent, the constant as at v = 1", of="tail")
 def printed_exponent(evidence):
     dimension, samples, height, distance = np.asarray(TAILS).T
     return replace(evidence, at_most=np.minimum(azuma_tail(distance, dimension, samples, height**-0.5), 1))
 
 
-@transform_concentration.control(
-    "fluctuations that fall as √v towards the line, as printed", erratum="J6.12a", of="height"
-)
+@transform_concentration.control("fluctuations that fall as √v towards the line", of="height")
 def printed_heights(evidence):
     return replace(evidence, order=0.5)
 
@@ -241,7 +232,7 @@ def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials =
     }
 
 
-@trace_lemma.control("Σ Aᵢⱼ² off the diagonal, as the proof prints", erratum="J6.13", of="off the diagonal")
+@trace_lemma.control("Σ Aᵢⱼ² off the diagonal", of="off the diagonal")
 def printed_square(evidence):
     return replace(evidence, right=evidence.right / 2)
 

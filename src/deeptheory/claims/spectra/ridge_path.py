@@ -8,18 +8,18 @@ import numpy as np
 import scipy.linalg
 from annotated_types import Interval
 
-from deeptheory.generalization.ridgeless import conditional_bias_variance
-from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Positive, Rate, Share, Sizes, Trials, claim
-from deeptheory.randomness import generator
-from deeptheory.spectra.edges import smallest_eigenvalue_scaling, tracy_widom_cdf
-from deeptheory.spectra.entries import draw_entries
-from deeptheory.spectra.filters import (
+from deeptheory.foundations.filters import (
     gradient_descent_filter,
     pseudo_inverse,
     pseudo_inverse_filter,
     ridge_filter,
     spectral_operator,
 )
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.interpolation.ridgeless import conditional_bias_variance
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Positive, Rate, Share, Sizes, Trials, claim
+from deeptheory.spectra.edges import smallest_eigenvalue_scaling, tracy_widom_cdf
+from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_pdf
 from deeptheory.spectra.ridge_path import (
     bilinear_resolvent,
@@ -301,9 +301,7 @@ ridge_path_to_the_ridgeless_bias.control(
 )
 
 
-@ridge_path_to_the_ridgeless_bias.control(
-    "1 + S/γ in the equation, as the sketch prints", erratum="J7.9", of="bilinear"
-)
+@ridge_path_to_the_ridgeless_bias.control("1 + S/γ in the equation", of="bilinear")
 def printed_denominator(evidence):
     rival = [marchenko_pastur_stieltjes(-RIDGES, 1 / gamma).real for gamma, _ in PATHS]
     return replace(evidence, predicted=np.asarray(rival))

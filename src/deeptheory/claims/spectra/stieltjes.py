@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 from annotated_types import Interval
 
-from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim
-from deeptheory.randomness import generator
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim, parts
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import (
     marchenko_pastur_atom,
@@ -40,11 +40,6 @@ PLACES = np.asarray([1 + 0.5j, 0.3 + 0.1j, -0.5 + 0.2j, 2.5 - 0.3j, 6 + 2j])
 """Points off the real line, in both half planes, over the spectrum and beside it."""
 ANGLES = (np.arange(4000) + 0.5) * np.pi / 4000
 VARIANCE = 1.7
-
-
-def parts(values):
-    """Real and imaginary parts, on a last axis."""
-    return np.stack([np.real(values), np.imag(values)], axis=-1)
 
 
 def integrated(function, ratio, variance=VARIANCE):
@@ -109,12 +104,12 @@ def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] =
     }
 
 
-@functions_of_a_matrix.control("(A − z) in the contour integral, as printed", erratum="J6.6a", of="contour")
+@functions_of_a_matrix.control("(A − z) in the contour integral", of="contour")
 def printed_sign(evidence):
     return replace(evidence, left=-evidence.left)
 
 
-@functions_of_a_matrix.control("the trace without 1/N, as printed", erratum="J6.7a", of="transform")
+@functions_of_a_matrix.control("the trace without 1/N", of="transform")
 def printed_trace(evidence):
     return replace(evidence, left=evidence.left * evidence.size)
 

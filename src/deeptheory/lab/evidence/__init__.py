@@ -1,8 +1,9 @@
 """Evidence: what running a claim returns, of a kind that says how it is judged."""
 
 from deeptheory.lab.evidence.asymptotic import Bounded, Limit, Rate
-from deeptheory.lab.evidence.base import LEVEL, RESOLUTION, Evidence, Judgement, Verdict, decode, encode
+from deeptheory.lab.evidence.base import LEVEL, RESOLUTION, Evidence, Judgement, Verdict
 from deeptheory.lab.evidence.deterministic import NEVER, Chain, Counterexample, Exact, Identity, Inequality, Printed
+from deeptheory.lab.evidence.record import decode, encode, known
 from deeptheory.lab.evidence.statistical import Chance, Distribution, Law, Share, Trend
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "Verdict",
     "decode",
     "encode",
+    "known",
 ]

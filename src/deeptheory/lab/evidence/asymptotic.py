@@ -87,7 +87,7 @@ class Rate(_Exponents):
     resolution: float = static(EXPONENT)
     rivals: tuple[float, ...] = static(())
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         if (problem := self.problem()) is not None:
             return self.inconclusive(problem)
         slope, width, slopes = measured_exponent(self.x, self.y, level)
@@ -119,7 +119,7 @@ class Limit(_Exponents):
     order: float = static(0.5)
     resolution: float = static(EXPONENT)
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         if (problem := self.problem()) is not None:
             return self.inconclusive(problem)
         slope, width, slopes = measured_exponent(self.x, self.y, level)
@@ -149,7 +149,7 @@ class Bounded(Evidence):
     resolution: float = static(0.05)
     strength = "statistical"
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         x, y = np.asarray(self.x, float), np.asarray(self.y, float)
         if len(x) < 4:
             return self.inconclusive("boundedness needs at least four points")

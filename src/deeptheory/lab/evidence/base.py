@@ -1,11 +1,8 @@
-"""What all evidence shares: a kind, a judgement, a violation to search for, and a way into and out of the store."""
+"""What all evidence shares: a kind, a judgement, a violation to search for, and what the record keeps of it."""
 
 import dataclasses
-import io
-import json
 from collections import OrderedDict
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import jax
@@ -22,9 +19,6 @@ RESOLUTION = 0.05
 """Relative deviation that statistical evidence must be able to see before a statement may hold."""
 
 EPSILON = float(np.finfo(np.float64).eps)
-
-ASIDE = 2**18
-"""How many entries a piece of evidence may carry aside."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +65,9 @@ class Evidence:
                 return self.inconclusive(f"{name} is not finite")
             if value.size == 0:
                 return self.inconclusive(f"{name} is empty")
-        return self.verdict(level)
+        return self.judgement(level)
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         raise NotImplementedError
 
     def violation(self) -> Any:
@@ -128,66 +122,6 @@ def numbers(evidence: Evidence) -> dict[str, np.ndarray]:
         if array.dtype.kind in "fiub":
             found[jax.tree_util.keystr(path).lstrip(".")] = array
     return found
-
-
-# Into and out of the store -------------------------------------------------------------------------------------------
-
-
-def encode(pieces: dict[str, Evidence]) -> tuple[dict[str, Any], bytes]:
-    """Split named evidence into a JSON description and one compressed archive of its arrays."""
-    arrays: dict[str, np.ndarray] = {}
-    for name, piece in pieces.items():
-        if (size := sum(np.size(leaf) for leaf in piece.aside.values())) > ASIDE:
-            raise ValueError(f"the evidence {name!r} carries {size:,} entries aside, at most {ASIDE:,} are stored")
-
-    def leaf(value: Any, where: str) -> Any:
-        if isinstance(value, dict):
-            return {key: leaf(entry, f"{where}/{key}") for key, entry in value.items()}
-        if isinstance(value, (bool, int, float, str)) or value is None:
-            return value
-        if isinstance(value, Fraction):
-            return {"": str(value)}
-        if isinstance(value, tuple) and any(isinstance(entry, (jax.Array, np.ndarray)) for entry in value):
-            return {"(": [leaf(entry, f"{where}/{i}") for i, entry in enumerate(value)]}
-        array = np.asarray(value)
-        if array.dtype == object:
-            array = np.asarray([str(entry) for entry in array.ravel()]).reshape(array.shape)
-        arrays[where] = array
-        return {"@": where}
-
-    described = {
-        name: {"kind": type(piece).__name__}
-        | {
-            field.name: leaf(getattr(piece, field.name), f"{name}/{field.name}")
-            for field in dataclasses.fields(piece)  # type: ignore[arg-type]
-        }
-        for name, piece in ((name, piece.thinned()) for name, piece in pieces.items())
-    }
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
-    return json.loads(json.dumps(described)), buffer.getvalue()
-
-
-def decode(described: dict[str, Any], blob: bytes) -> dict[str, Evidence]:
-    """Rebuild named evidence from what `encode` returned."""
-    with np.load(io.BytesIO(blob), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-
-    def leaf(value: Any) -> Any:
-        if not isinstance(value, dict):
-            return tuple(value) if isinstance(value, list) else value
-        if "@" in value:
-            return arrays[value["@"]]
-        if "(" in value:
-            return tuple(leaf(entry) for entry in value["("])
-        if "" in value:
-            return Fraction(value[""])
-        return {key: leaf(entry) for key, entry in value.items()}
-
-    return {
-        name: Evidence.kinds[entry["kind"]](**{key: leaf(value) for key, value in entry.items() if key != "kind"})
-        for name, entry in described.items()
-    }
 
 
 def grouped(trials: np.ndarray, most: int = 2**14) -> np.ndarray:

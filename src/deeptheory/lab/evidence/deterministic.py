@@ -4,16 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.lab.evidence.base import (
-    EPSILON,
-    RESOLUTION,
-    Evidence,
-    Judgement,
-    coordinates,
-    kind,
-    namespace,
-    static,
-)
+from deeptheory.lab.evidence.base import EPSILON, RESOLUTION, Evidence, Judgement, coordinates, kind, namespace, static
 from deeptheory.lab.evidence.saying import apart, counted, every, percent
 
 __all__ = ["NEVER", "Chain", "Counterexample", "Exact", "Identity", "Inequality", "Printed"]
@@ -33,7 +24,7 @@ class Exact(Evidence):
     along: dict[str, Any] = coordinates()
     strength = "enumerated"
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         left, right = np.asarray(self.left), np.asarray(self.right)
         if "f" in left.dtype.kind + right.dtype.kind:
             raise TypeError("Exact compares integers, words or Fractions; for floating point use Identity")
@@ -79,7 +70,7 @@ class Identity(Evidence):
     def allowed(self) -> Any:
         return ROUNDING * np.sqrt(self.size) * self.measure() * self.condition + self.error
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         left, right = np.broadcast_arrays(np.asarray(self.left, float), np.asarray(self.right, float))
         # Numbers far below the largest scale among their fellows are compared on that scale's rounding.
         measure = np.maximum(np.asarray(self.measure(), float), EPSILON * np.max(np.abs(left), initial=0.0))
@@ -141,7 +132,7 @@ class Inequality(Evidence):
         """How far beyond its bound a quantity may be by rounding, and by the error of a solver."""
         return ROUNDING * np.asarray(self.measure(), float) + np.asarray(self.error, float)
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         quantity, bound = np.broadcast_arrays(np.asarray(self.quantity, float), np.asarray(self.bound, float))
         beyond = quantity - bound - self.allowed()
         tightness = self.tightness()
@@ -174,7 +165,7 @@ class Chain(Evidence):
     def inequalities(self) -> dict[str, Inequality]:
         return {name: Inequality(small, large, error=self.error) for name, (small, large) in self.links.items()}
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         judged = {name: link.judge(level) for name, link in self.inequalities().items()}
         for name, judgement in judged.items():
             if judgement.verdict != "holds":
@@ -210,7 +201,7 @@ class Printed(Evidence):
     along: dict[str, Any] = coordinates()
     strength = "to the digit"
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         ours, printed = np.broadcast_arrays(np.asarray(self.ours, float), np.asarray(self.printed, float))
         half = 0.5 * 10.0**-self.digits
         beyond = np.abs(ours - printed) - half * (1 + 1e-9) - np.asarray(self.error, float)
@@ -237,7 +228,7 @@ class Counterexample(Evidence):
     seconds: float = static(0.0)
     strength = "exact"
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         relation = "exceeds" if self.violated else "does not exceed"
         reason = f"{self.quantity} {relation} {self.bound} ({self.how})"
         return Judgement("holds" if self.violated else "refuted", reason, self.strength, 0.0)

@@ -7,7 +7,7 @@ from deeptheory.lab.evidence.base import Judgement
 from deeptheory.lab.evidence.saying import percent
 
 if TYPE_CHECKING:
-    from deeptheory.lab.run import Run
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["overall", "resolution", "weakest"]
 

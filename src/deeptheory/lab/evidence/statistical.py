@@ -47,7 +47,7 @@ class Law(Evidence):
         fit = intervals.line(sizes ** -float(self.order or 0), middle, error, level=level / cells, freedom=freedom)
         return fit.intercept, fit.intercept_width, float(np.min(fit.misfit) * cells)
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         observed = np.asarray(self.observed, float)
         if observed.ndim == 0 or observed.shape[-1] < 8:
             return self.inconclusive("a mean needs at least 8 independent trials")
@@ -95,7 +95,7 @@ class Chance(Evidence):
     along: dict[str, Any] = coordinates()
     strength = "statistical"
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         failures, at_most = np.broadcast_arrays(np.asarray(self.failures, float), np.asarray(self.at_most, float))
         low, high = intervals.binomial(failures, np.asarray(self.trials), level / failures.size)
         reach = float(np.max(high / at_most))  # the largest share of the promise that the trials leave possible
@@ -126,7 +126,7 @@ class Share(Evidence):
     along: dict[str, Any] = coordinates()
     strength = "statistical"
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         count, predicted = np.broadcast_arrays(np.asarray(self.count, float), np.asarray(self.predicted, float))
         low, high = intervals.binomial(count, np.asarray(self.trials), level / count.size)
         scale = 1 - predicted if self.of_failures else predicted
@@ -166,7 +166,7 @@ class Distribution(Evidence):
         steps = np.arange(len(ranks) + 1) / len(ranks)
         return float(max(np.max(steps[1:] - ranks), np.max(ranks - steps[:-1])))
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         distance = self.distance()
         band = float(np.sqrt(np.log(2 / level) / (2 * np.size(self.ranks))))
         reason = f"Kolmogorov–Smirnov distance {distance:.4g}, band {band:.2g}"
@@ -189,7 +189,7 @@ class Trend(Evidence):
     def thinned(self) -> "Trend":
         return replace(self, differences=grouped(self.differences))
 
-    def verdict(self, level: float) -> Judgement:
+    def judgement(self, level: float) -> Judgement:
         differences = np.asarray(self.differences, float)
         if np.any(np.ptp(differences, axis=-1) == 0):
             return self.inconclusive("the differences do not vary at all")

@@ -3,8 +3,7 @@
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field as default
+from dataclasses import dataclass, field as default
 from typing import Any
 
 import numpy as np

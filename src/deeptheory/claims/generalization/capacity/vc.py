@@ -1,0 +1,328 @@
+"""Dichotomies counted, growth functions, VC dimensions, and the bounds they give."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.capacity.growth import (
+    cover_count,
+    half_space_dichotomies,
+    interval_dichotomies,
+    linearly_separable,
+    radon_labels,
+    rectangle_dichotomies,
+    sauer_power,
+    sauer_sum,
+    shatters,
+    sine_frequency,
+    sine_signs,
+    threshold_dichotomies,
+    vc_dimension,
+)
+from deeptheory.generalization.capacity.vc_bounds import (
+    growth_deviation,
+    log_growth_tail,
+    log_sauer,
+    piecewise_linear_dimension,
+    samples_for,
+    sauer_deviation,
+    vc_deviation,
+    vc_dimension_deviation,
+)
+from deeptheory.lab import Chain, Chance, Exact, Identity, Inequality, Rate, Trials, claim
+
+CORNERS = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+"""Four points that rectangles shatter."""
+
+
+def simplex(dimension):
+    return np.vstack([np.zeros(dimension), np.eye(dimension)])
+
+
+@claim(
+    items={"L8.7": ("half-spaces", "line"), "L8.8": "planes", "H7.3": "half-spaces"},
+    says=r"Of n points in general position half-spaces of $\mathbb R^d$ cut out $2\sum_{i\le d}\binom{n-1}i$ subsets, "
+    r"each labeling tried by a linear program; in the plane 2, 4, 8, 14, 22, 32, so the doubling stops at four points. "
+    r"Thresholds cut out n+1, intervals n(n+1)/2+1.",
+    needs="points in general position; in the plane also points on a line, where there are fewer",
+)
+def growth_functions(
+    key, *, most: Annotated[int, Interval(ge=3, le=7)] = 5, position: Literal["general", "line"] = "general"
+):
+    draw = generator(key)
+    counts, formulas = [], []
+    for d in (1, 2, 3):
+        for n in range(1, most + 1):
+            points = draw.standard_normal((n, d))
+            if position == "line":
+                points = np.outer(draw.standard_normal(n), np.ones(d))
+            counts.append(len(half_space_dichotomies(points)))
+            formulas.append(cover_count(n, d))
+    line = [draw.standard_normal((n, 1)) for n in range(1, 13)]
+    sizes = np.arange(1, 13)
+    observed = [[len(c(x)) for x in line] for c in (threshold_dichotomies, interval_dichotomies)]
+    return {
+        "half-spaces": Exact(np.array(counts), np.array(formulas)),
+        "line": Exact(np.array(observed), np.array([sizes + 1, sizes * (sizes + 1) // 2 + 1])),
+        "planes": Exact(
+            np.array([len(half_space_dichotomies(draw.standard_normal((n, 2)))) for n in range(1, 7)]),
+            np.array([2, 4, 8, 14, 22, 32]),
+        ),
+    }
+
+
+growth_functions.control("all points on one line", of="half-spaces", position="line")
+
+
+@growth_functions.control("doubling up to four points", of="planes")
+def doubling(evidence):
+    return replace(evidence, right=np.where(np.asarray(evidence.right) == 14, 16, evidence.right))
+
+
+@growth_functions.control("intervals without the empty set", of="line")
+def without_empty(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) - np.array([[0], [1]]))
+
+
+@claim(
+    items={
+        "L8.10": ("shattered", "not shattered", "sine"),
+        "L8.11": ("shattered", "radon"),
+        "H7.4": ("shattered", "not shattered", "radon", "sine"),
+    },
+    says=r"Affine classifiers of $\mathbb R^d$ shatter $0,e_1,\dots,e_d$ and never both sides of a Radon partition "
+    r"of d+2 points, so their dimension is d+1 (3 in the plane). Thresholds shatter 1 point, intervals 2, rectangles 4 "
+    r"and none more; $\operatorname{sign}\sin(\omega x)$ shatters any number of the points $10^{-i}$.",
+    needs="points in general position: three on a line are not shattered",
+)
+def vc_dimensions(
+    key, *, most: Annotated[int, Interval(ge=2, le=7)] = 5, extra: Annotated[int, Interval(ge=0, le=1)] = 0
+):
+    draw = generator(key)
+    shattered, radon = [], []
+    for d in range(1, most + 1):
+        # One point more than the dimension allows: the centre of the simplex, when asked for.
+        points = np.vstack([simplex(d), np.full((extra, d), 1 / (d + 2))])
+        shattered.append(shatters(half_space_dichotomies, points) if len(points) < 6 else _every_labeling(points))
+        more = draw.standard_normal((d + 2, d))
+        labels = radon_labels(more)
+        radon.append(_possible(more, labels))
+    small = [
+        shatters(threshold_dichotomies, np.array([[0.0]])),
+        shatters(interval_dichotomies, np.array([[0.0], [1.0]])),
+        shatters(rectangle_dichotomies, CORNERS),
+    ]
+    larger = [
+        any(shatters(threshold_dichotomies, draw.standard_normal((2, 1))) for _ in range(20)),
+        any(shatters(interval_dichotomies, draw.standard_normal((3, 1))) for _ in range(20)),
+        any(shatters(rectangle_dichotomies, draw.standard_normal((5, 2))) for _ in range(20)),
+        shatters(half_space_dichotomies, np.outer(np.arange(3.0), np.ones(2))),
+    ]
+    labels = np.array(list(product((False, True), repeat=6)))
+    signs = np.array([sine_signs(sine_frequency(row), 6) for row in labels])
+    return {
+        "shattered": Exact(np.array([*shattered, *small]), np.ones(most + 3, bool)),
+        "not shattered": Exact(np.array(larger), np.zeros(4, bool)),
+        "radon": Exact(np.array(radon), np.zeros(most, bool)),
+        "sine": Exact(signs, labels),
+    }
+
+
+def _possible(points, labels):
+    return linearly_separable(points, np.where(labels, 1.0, -1.0))
+
+
+def _every_labeling(points):
+    """Shattering with an early exit: one labeling that fails settles it."""
+    return all(_possible(points, np.array([True, *rest])) for rest in product((False, True), repeat=len(points) - 1))
+
+
+vc_dimensions.control("one point more", of="shattered", extra=1)
+
+
+@vc_dimensions.control("one point against the others instead of Radon's parts", of="radon")
+def one_against_the_others(evidence):
+    draw, dimensions = np.random.default_rng(0), range(1, len(np.asarray(evidence.left)) + 1)
+    return replace(
+        evidence,
+        left=np.array([_possible(draw.standard_normal((d + 2, d)), np.arange(d + 2) == 0) for d in dimensions]),
+    )
+
+
+@vc_dimensions.control("the frequency without its leading one", of="sine")
+def without_leading_one(evidence):
+    labels = np.asarray(evidence.right)
+    return replace(evidence, left=np.array([sine_signs(sine_frequency(row) - 1, 6) for row in labels]))
+
+
+@claim(
+    items={"L8.12": ("class", "powers", "attained", "degree")},
+    says=r"A class of VC dimension h has at most $\sum_{i\le h}\binom ni$ dichotomies, with equality for the subsets "
+    r"of at most h elements; for $n\ge h$ the sum is at most $(en/h)^h$. It is $2^n$ up to h, then a polynomial.",
+    needs="n ≥ h for the second bound",
+)
+def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short: bool = False):
+    draw = generator(key)
+    sizes, bounds = [], []
+    for count in (3, 6, 12, 24, 48, 96):
+        members = np.unique(draw.random((count, domain)) < 0.5, axis=0)
+        sizes.append(len(members))
+        bounds.append(sauer_sum(domain, vc_dimension(members)))
+    small = [
+        np.array([row for row in product((False, True), repeat=domain) if sum(row) <= h]) for h in range(domain + 1)
+    ]
+    pairs = [(n, h) for h in range(1, 9) for n in (range(1, h) if short else range(h, 40))]
+    growth = np.array([sauer_sum(2**k, 3) for k in range(3, 10)], float)
+    return {
+        "class": Inequality(np.array(sizes, float), np.array(bounds, float)),
+        "attained": Exact(
+            np.array([[len(members), vc_dimension(members)] for members in small]),
+            np.array([[sauer_sum(domain, h), h] for h in range(domain + 1)]),
+        ),
+        "powers": Inequality(
+            np.log([sauer_sum(n, h) for n, h in pairs]),
+            # Below h the function refuses; its form there, for the control.
+            np.array([np.log(sauer_power(max(n, h), h)) + h * np.log(min(n / h, 1)) for n, h in pairs]),
+            log=True,
+        ),
+        "degree": Rate(2.0 ** np.arange(3, 10), growth, exponent=3.0, rivals=(2.0, 4.0)),
+    }
+
+
+sauer_shelah.control("the power form below h", of="powers", short=True)
+
+
+@sauer_shelah.control("faster than exponential", of="degree")
+def faster_than_exponential(evidence):
+    return Inequality(2.0 ** np.asarray(evidence.x), evidence.y)
+
+
+@sauer_shelah.control("one binomial fewer", of="attained")
+def one_fewer(evidence):
+    right = np.asarray(evidence.right).copy()
+    right[1:, 0] = right[:-1, 0]
+    return replace(evidence, right=right)
+
+
+@claim(
+    items={
+        "L8.9": ("thresholds", "half-planes", "inverse"),
+        "L8.13": ("order", "smallest"),
+        "H7.5": ("explicit", "tail", "interpolation"),
+    },
+    says=r"With probability $1-\delta$ every classifier of a class with growth function S has $R-R_S\le2\sqrt{2(\log "
+    r"S(2n)+\log\frac2\delta)/n}$: for thresholds by the exact Kolmogorov–Smirnov law, for half-planes through the "
+    r"origin by draws. Dimension forms follow in order, $h(\log\frac{2n}h+1)$ below $h(\log2n+1)$, and "
+    r"$\sqrt{\frac8n(V\ln\frac{2en}V+\ln\frac4\delta)}$ for $n\ge V$, even where the class fits random labels. For "
+    r"$h=3$ and $\delta=0.05$ the second falls below 1 at 197 samples.",
+    needs="independent samples; natural logarithms",
+)
+def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge=0.01, le=0.3)] = 0.05):
+    from scipy.stats import ksone
+
+    draw, n = generator(key), np.array([20, 100, 500, 2000])
+    thresholds = growth_deviation(n, np.log(2 * n + 1), delta)
+    # Labels 0, h_t(x) = 1{x ≤ t}: sup (R − R_S) is the one-sided Kolmogorov–Smirnov statistic.
+    largest = np.array([ksone.isf(delta, k) for k in n])
+    # Half-planes turned by t·π from the one that labels: wrong where the angle of x, in units of π, lies below t.
+    angles, turns = draw.random((trials, 100)), np.arange(100) / 100
+    half_planes = np.max([turn - np.mean(angles < turn, axis=1) for turn in turns], axis=0)
+    smallest = next(k for k in range(2, 1000) if vc_dimension_deviation(k, 3, 0.05) < 1)
+    h = np.array([1, 3, 10])[:, None]
+    # As many points as the dimension: any labels are fitted, so with random labels the gap is 1/2.
+    m = np.array([2**k for k in range(4, 17)])
+    return {
+        "thresholds": Inequality(largest, thresholds),
+        "half-planes": Chance(np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)), trials, delta),
+        "inverse": Identity(log_growth_tail(thresholds, n, np.log(2 * n + 1)), np.full(4, np.log(delta)), error=1e-12),
+        "order": Chain(
+            {
+                "exact growth below Sauer": (thresholds, sauer_deviation(n, 1, delta)),
+                "Sauer below the printed form": (sauer_deviation(n, h, delta), vc_dimension_deviation(n, h, delta)),
+            }
+        ),
+        "smallest": Exact(smallest, 197),
+        "explicit": Inequality(largest, vc_deviation(n, 1, delta)),
+        # 4·(2en/V)^V·exp(−nε²/8) = δ at this deviation.
+        "tail": Identity(
+            np.log(4.0) + log_sauer(2 * n, h) - n * vc_deviation(n, h, delta) ** 2 / 8, np.log(delta), scale=100.0
+        ),
+        "interpolation": Inequality(0.5 + 0.0 * m, vc_deviation(m, m, delta)),
+    }
+
+
+@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="interpolation")
+def printed_capacity(evidence):
+    m = np.array([2**k for k in range(4, 17)])
+    return replace(evidence, bound=np.sqrt(8 * np.log(1 / 0.05) / m))  # V·log(n/V) is 0 whatever its constant
+
+
+@vc_bounds.control("the growth of one dichotomy, for thresholds that may be chosen", of="inverse")
+def no_growth(evidence):
+    return replace(evidence, left=np.asarray(evidence.left) - np.log(2 * np.array([20, 100, 500, 2000]) + 1))
+
+
+@vc_bounds.control("a logarithm of n/h without the one", of="order")
+def without_the_one(evidence):
+    n = np.array([20, 100, 500, 2000])
+    links = dict(evidence.links)
+    links["exact growth below Sauer"] = (
+        np.asarray(links["exact growth below Sauer"][0]),
+        growth_deviation(n, np.log(2 * n), 0.05),
+    )
+    return replace(evidence, links=links)
+
+
+WEIGHTS = np.array([471e3, 943e3, 326e3, 832e3, 2384e3, 1193e3])
+LAYERS = np.array([2, 2, 3, 3, 3, 4])
+DIMENSIONS = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
+"""Parameters, layers and VC row of the published binary MNIST table (lucchi Table 1, true labels)."""
+
+
+@claim(
+    items={"L8.14": ("proportional", "table"), "H7.8": ("vacuous", "never infinite")},
+    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it; the published "
+    r"VC figures of six networks are 1.2 to 1.5 times this order (limits of ours). For networks with ten times more "
+    r"weights than samples the bound exceeds 1. All functions bounded by B have Rademacher complexity B: infinite only "
+    r"where nothing bounds them.",
+    needs="the unknown constant of the order taken as 1",
+)
+def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)] = 10.0):
+    weights = 10.0 ** np.arange(3, 8)
+    dimension = np.asarray(piecewise_linear_dimension(weights, 3))
+    samples = np.array([samples_for(0.1, float(d), 0.05) for d in dimension], float)
+    order = piecewise_linear_dimension(WEIGHTS, LAYERS)
+    n, depth = np.array([1e3, 6e4, 1e7]), np.array([2, 3, 8])[:, None]
+    reach, signs = np.array([0.1, 1.0, 1e6]), np.array(list(product((-1.0, 1.0), repeat=8)))
+    return {
+        "proportional": Rate(dimension, samples, exponent=1.0, rivals=(0.5, 2.0)),
+        "table": Chain({"at least": (1.2 * order, DIMENSIONS), "at most": (DIMENSIONS, 1.5 * order)}),
+        "vacuous": Inequality(
+            1.0, sauer_deviation(n, piecewise_linear_dimension(np.maximum(heavier * n, 2.0), depth), 0.05)
+        ),
+        "never infinite": Identity(
+            np.array([np.mean(np.max(signs @ (b * signs).T, axis=1)) / 8 for b in reach]), reach, along={"B": reach}
+        ),
+    }
+
+
+@networks_in_vc_bounds.control("inversely", of="proportional")
+def inversely(evidence):
+    return replace(evidence, exponent=-1.0)
+
+
+@networks_in_vc_bounds.control("a complexity of the network alone, whatever bounds its outputs", of="never infinite")
+def no_bound(evidence):
+    return replace(evidence, right=np.ones_like(evidence.right))
+
+
+networks_in_vc_bounds.control("ten weights for a hundred thousand samples", of="vacuous", heavier=1e-4)
+
+
+@networks_in_vc_bounds.control("without the logarithm", of="table")
+def without_the_logarithm(evidence):
+    return Chain({"at most": (DIMENSIONS, 1.5 * WEIGHTS * LAYERS)})

@@ -1,0 +1,166 @@
+"""The central limit theorem with its rate, and how little mass a Gaussian has near its mean."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+import scipy.interpolate
+import scipy.optimize
+import scipy.special
+import scipy.stats
+from annotated_types import Interval
+
+from deeptheory.foundations.concentration import (
+    berry_esseen_bound,
+    berry_esseen_limit,
+    gaussian_small_ball,
+    normal_distance,
+)
+from deeptheory.lab import Chain, Identity, Inequality, Limit, Printed, Rate, Reals, claim
+
+
+def sum_distance(terms: int, law: str) -> float:
+    """Kolmogorov distance of a standardized sum of `terms` independent variables from the normal law, exactly."""
+    if law == "signs of sizes 2^i":  # every value −(2ⁿ−1), …, 2ⁿ−1 in steps of two, equally likely
+        count = 2 ** min(terms, 16)
+        return normal_distance(np.arange(count) - (count - 1) / 2, np.full(count, 1 / count))
+    if law == "exponential":
+        x = np.linspace(-4, 4, 40_001)
+        return float(np.max(np.abs(scipy.stats.gamma.cdf(terms + x * terms**0.5, terms) - scipy.stats.norm.cdf(x))))
+    if law == "uniform":
+        # The density of a sum of uniforms is a B-spline, its distribution function a finite sum; 24 terms stay exact.
+        x = np.linspace(-4, 4, 4001)
+        spline = scipy.interpolate.BSpline.basis_element(np.arange(terms + 1.0), extrapolate=False).antiderivative()
+        at = np.clip(terms / 2 + x * (terms / 12) ** 0.5, 0, terms)
+        return float(np.max(np.abs(spline(at) - spline(0.0) - scipy.stats.norm.cdf(x))))
+    chance = {"coin": 0.5, "biased": 0.2, "mirrored": 0.8}[law]
+    counts = np.arange(terms + 1.0)
+    return normal_distance(counts, scipy.stats.binom.pmf(counts, terms, chance))
+
+
+@claim(
+    items={"A1.6": ("rate", "continuous", "uniform", "Lindeberg", "constant", "mirror", "Berry–Esseen")},
+    says=r"The standardized sum of $n$ equal independent terms comes within $0.469\,\mathbb E|X|^3/(\sigma^3\sqrt n)$ "
+    r"of the normal law, and its distance times $\sqrt n$ tends to $(|\gamma|/6+s/2)/\sqrt{2\pi}$, skewness $\gamma$, "
+    r"lattice step $s\sigma$: order $n^{-1/2}$ for coins and exponentials, $n^{-1}$ for uniform terms, where both "
+    r"vanish; a law and its mirror image are equally far. Over $\mathbb E|X|^3/\sigma^3$, the largest limit of "
+    r"two-point terms is Esseen's $(3+\sqrt{10})/(6\sqrt{2\pi})$.",
+    needs="no term dominates (Lindeberg): the distance need not fall for terms whose sizes double",
+    full=dict(largest=14),
+)
+def sums_become_normal(
+    *,
+    largest: Annotated[int, Interval(ge=6, le=16)] = 10,
+    terms: Literal["equal", "doubling"] = "equal",
+):
+    sizes = 2 ** np.arange(2, largest + 1)
+    law = "coin" if terms == "equal" else "signs of sizes 2^i"
+    lindeberg = np.asarray([sum_distance(int(n) if terms == "equal" else 2 + i, law) for i, n in enumerate(sizes)])
+    distance = {
+        law: np.asarray([sum_distance(int(n), law) for n in sizes]) for law in ("coin", "biased", "exponential")
+    }
+    few = np.asarray([3, 6, 12, 24])
+    uniform = np.asarray([sum_distance(int(n), "uniform") for n in few])
+    skew = {"coin": 0.0, "biased": 0.6 / 0.16**0.5, "exponential": 2.0}
+    step = {"coin": 2.0, "biased": 1 / 0.16**0.5, "exponential": 0.0}
+    third = {"coin": 1.0, "biased": 0.16 * 0.68 / 0.16**1.5, "exponential": 12 / np.e - 2}
+    limits = {law: berry_esseen_limit(skew[law], step[law]) for law in distance}
+    # Near the mean the terms of order 1/n vanish: what is left of √n·distance falls like 1/n. The mean of
+    # the biased coins is kept a whole number, so that the lattice always lies alike about it.
+    phased = np.asarray([sum_distance(5 * int(n), "biased") for n in sizes]) * (5 * sizes) ** 0.5
+    scaled = np.stack([distance["coin"] * sizes**0.5, phased, distance["exponential"] * sizes**0.5])
+    away = np.abs(scaled - np.asarray([[limits[law]] for law in ("coin", "biased", "exponential")])).max(0)
+    worst = 2 - 10**0.5 / 2
+    p = np.linspace(0.01, 0.99, 9801)
+    spread = (p * (1 - p)) ** 0.5
+    ratio = berry_esseen_limit((1 - 2 * p) / spread, 1 / spread) / ((p**2 + (1 - p) ** 2) / spread)
+    return {
+        "rate": Rate(sizes, distance["coin"], exponent=-0.5, resolution=0.05, rivals=(-1.0,)),
+        "continuous": Rate(sizes, distance["exponential"], exponent=-0.5, resolution=0.05),
+        "uniform": Rate(few, uniform, exponent=-1.0, resolution=0.1, rivals=(-0.5,)),
+        "Lindeberg": Limit(sizes, lindeberg, order=0.5),
+        "constant": Limit(sizes, away, order=1.0),
+        # One of the two is farthest from the normal law just before a jump, the other just after it.
+        "mirror": Identity(
+            distance["biased"], [sum_distance(int(n), "mirrored") for n in sizes], scale=1.0, size=float(sizes[-1])
+        ),
+        "Berry–Esseen": Chain(
+            {
+                "distance below the bound": (
+                    np.stack(list(distance.values())),
+                    np.stack([berry_esseen_bound(third[law], sizes) for law in distance]),
+                ),
+                "no law on two points does worse than Esseen's": (ratio, (3 + 10**0.5) / (6 * (2 * np.pi) ** 0.5)),
+                "which is reached": (
+                    (3 + 10**0.5) / (6 * (2 * np.pi) ** 0.5) * (1 - 1e-6),
+                    ratio[np.argmin(abs(p - worst))],
+                ),
+                "the constant is above the least": (max(ratio), berry_esseen_bound(1.0, 1.0)),
+                "and within 15 % of it": (berry_esseen_bound(1.0, 1.0), 1.15 * max(ratio)),
+            }
+        ),
+    }
+
+
+sums_become_normal.control("without Lindeberg's condition: sizes that double", of="Lindeberg", terms="doubling")
+
+
+@sums_become_normal.control("the lattice step counted whole", of="constant")
+def whole_step(evidence):
+    return replace(evidence, y=evidence.y + 0.5 * 2.0 / (2 * np.pi) ** 0.5)
+
+
+@claim(
+    items={"A1.10": ""},
+    says=r"A centred Gaussian has $\frac23\frac t\sigma<P[|X|\le t]<\frac45\frac t\sigma$ for $t\le\sigma$, the upper "
+    "limit for every $t$.",
+    needs=r"the lower limit: $t\le1.0794\,\sigma$",
+    over=dict(sigma=Reals(1e-3, 1e3, log=True), ratio=Reals(1e-4, 1.0793, log=True), any=Reals(1e-4, 1e3, log=True)),
+    each="array",
+)
+def gaussian_mass_near_the_mean(sigma, ratio, any):
+    inside, everywhere = (scipy.special.erf(value / 2**0.5) for value in (ratio, any))
+    lower, upper = gaussian_small_ball(np.minimum(ratio, 1) * sigma, sigma)
+    beyond = np.maximum(ratio, 1)  # the forms are straight lines, here continued
+    far = gaussian_small_ball(np.minimum(any, 1) * sigma, sigma)[1] * np.maximum(any, 1)
+    bounds = np.stack([inside, upper * beyond, far], -1)
+    return Inequality(np.stack([lower * beyond, inside, everywhere], -1), bounds)
+
+
+gaussian_mass_near_the_mean.control(
+    "the lower limit with no condition on t, as printed", erratum="A1.10a", over=dict(ratio=Reals(1e-4, 50.0, log=True))
+)
+
+
+@gaussian_mass_near_the_mean.control("the limits exchanged for √(2/π), the density at the mean, below")
+def density_below(evidence):
+    return replace(evidence, quantity=evidence.quantity * np.asarray([1.5 * (2 / np.pi) ** 0.5, 1.0, 1.0]))
+
+
+@claim(
+    items={"A1.10": ("crossing", "upper constant")},
+    says=r"$P[|X|\le t]=\frac23\frac t\sigma$ at $t=1.0794\,\sigma$; the best upper constant is $\sqrt{2/\pi}$, and "
+    r"$\frac45$ is above it by 0.27 %.",
+)
+def gaussian_mass_constants():
+    def gap(ratio):
+        return ratio * float(gaussian_small_ball(2.0, 2.0)[0]) - scipy.special.erf(ratio / 2**0.5)
+
+    ratios = 1 / 2.0 ** np.arange(1, 8)
+    best = scipy.special.erf(ratios / 2**0.5) / ratios
+    return {
+        "crossing": Printed(scipy.optimize.brentq(gap, 0.5, 3.0), 1.0794, digits=4),
+        "upper constant": Chain(
+            {
+                "the density at the mean is the best constant": (best, (2 / np.pi) ** 0.5),
+                "and is approached": ((2 / np.pi) ** 0.5 * (1 - 1e-4), best[-1]),
+                "4/5 is above it": ((2 / np.pi) ** 0.5, gaussian_small_ball(3.0, 3.0)[1]),
+                "by less than 0.27 %": (gaussian_small_ball(3.0, 3.0)[1], 1.0027 * (2 / np.pi) ** 0.5),
+            }
+        ),
+    }
+
+
+@gaussian_mass_constants.control("the crossing at t = σ, the usual hypothesis", of="crossing")
+def crossing_at_sigma(evidence):
+    return replace(evidence, printed=1.0)

@@ -1,0 +1,270 @@
+"""Ridge and ridgeless regression on correlated and on unseen features: limits that a general covariance has."""
+
+import itertools
+from dataclasses import replace
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.interpolation.correlated_risk import (
+    Population,
+    correlated_bias_variance,
+    correlated_optimal_risk,
+    population_of,
+    seen_model,
+)
+from deeptheory.generalization.interpolation.ridge_risk import (
+    limiting_ridge_bias_variance,
+    optimal_ridge,
+    optimal_ridge_risk,
+)
+from deeptheory.generalization.interpolation.ridgeless import gaussian_bias_variance, limiting_bias_variance
+from deeptheory.lab import Chain, Identity, Law, Positive, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.spectra.entries import draw_entries
+
+EIGENVALUES, WEIGHTS = np.array([0.25, 1.0, 4.0]), np.array([0.5, 0.25, 0.25])
+SIGNALS = {
+    "strong": np.array([0.1, 0.2, 0.7]),
+    "weak": np.array([0.8, 0.15, 0.05]),
+    "anywhere": WEIGHTS,
+}
+"""Shares of ‖β‖² in the three eigenspaces: along the strong features, along the weak ones, or without preference."""
+CASES = ((0.5, 0.5, "rademacher"), (0.5, 2.0, "uniform"), (2.0, 0.1, "gaussian"), (2.0, 1.0, "gaussian"))
+"""Features per sample γ, ridge λ, and the law of the entries of the rows before they are correlated."""
+PARTLY_SEEN = ((0.3, 0.0), (0.3, 0.3), (1.5, 0.3), (2.5, 0.0))
+"""Seen features per sample and ridge."""
+ISOTROPIC = Population(np.ones(1), np.ones(1), np.ones(1))
+
+
+def designs(key, samples, gamma, trials, entries):
+    """Designs with the three eigenvalues on consecutive coordinates, and these eigenvalues."""
+    values = np.repeat(EIGENVALUES, np.round(WEIGHTS * gamma * samples).astype(int))
+    return draw_entries(key, (trials, samples, len(values)), entries) * values**0.5, values
+
+
+def label_operator(x, penalty):
+    """The matrix from labels to the minimiser of ‖y − Xw‖² + c‖w‖², by the smaller of the two normal equations."""
+    flipped = np.swapaxes(x, 1, 2)
+    if x.shape[1] < x.shape[2]:
+        return flipped @ np.linalg.inv(x @ flipped + penalty * np.eye(x.shape[1]))
+    return np.linalg.solve(flipped @ x + penalty * np.eye(x.shape[2]), flipped)
+
+
+def conditional_parts(x, values, penalty, noise):
+    """Bias for the three signals and variance given the design, the mean over the signs of β's coordinates taken."""
+    operator = label_operator(x, penalty)
+    left = np.eye(len(values)) - operator @ x
+    spread = (left**2 * values[:, None]).sum(-2)
+    bias = [np.mean(spread[:, values == t], axis=1) for t in EIGENVALUES]
+    variance = noise * (operator**2 * values[:, None]).sum((-1, -2))
+    return np.stack([shares @ np.asarray(bias) for shares in SIGNALS.values()]), variance
+
+
+@claim(
+    items={},
+    says=r"On features of covariance $\Sigma$ with eigenvalues $t_k$ of shares $w_k$, and shares $g_k$ of "
+    r"$\|\beta\|^2=r^2$ in their eigenspaces, ridge regression has in the limit $p/n\to\gamma$ the bias "
+    r"$r^2\kappa'\kappa^2\sum g_kt_k/(t_k+\kappa)^2$ and the variance $\sigma^2(\kappa'-1)$, where "
+    r"$\lambda=\kappa(1-\gamma\sum w_kt_k/(t_k+\kappa))$ and "
+    r"$\kappa'=d\kappa/d\lambda=1/(1-\gamma\sum w_kt_k^2/(t_k+\kappa)^2)$. Without ridge $\kappa=0$ for $\gamma<1$, "
+    r"where the variance is $\sigma^2\gamma/(1-\gamma)$ for every $\Sigma$, and "
+    r"$\gamma\sum w_kt_k/(t_k+\kappa)=1$ for $\gamma>1$. For a signal without preferred direction "
+    r"$\lambda=\gamma\sigma^2/r^2$ is best whatever $\Sigma$ is, with risk $\sigma^2(\kappa/\lambda-1)$.",
+    needs=r"rows $\Sigma^{1/2}z$, z independent with slightly more than four moments; γ away from one without ridge",
+    full=dict(sizes=(60, 120, 240), trials=200),
+)
+def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 144, noise: Positive = 0.25):
+    assume(all(n % 12 == 0 and n >= 24 for n in sizes), "sizes of 24 or more that 12 divides, so that shares are exact")
+    gammas = (1 / 3, 2.0)
+    bias, plain = np.empty((len(sizes), 4, 3, trials)), np.empty((len(sizes), 2, 3, trials))
+    variance, bare = np.empty((len(sizes), 4, trials)), np.empty((len(sizes), 2, trials))
+    tuned = np.empty((len(sizes), 2, trials))
+    for i, samples in enumerate(sizes):
+        for j, (gamma, ridge, entries) in enumerate(CASES):
+            x, values = designs(jax.random.fold_in(key, 10 * i + j), samples, gamma, trials, entries)
+            parts, variance[i, j] = conditional_parts(x, values, samples * ridge, noise)
+            bias[i, j] = parts
+        for j, gamma in enumerate(gammas):
+            x, values = designs(jax.random.fold_in(key, 10 * i + 4 + j), samples, gamma, trials, "gaussian")
+            plain[i, j], bare[i, j] = conditional_parts(x, values, 0.0, noise)
+            best = samples * float(optimal_ridge(gamma, signal=1.0, noise=noise))
+            parts, rest = conditional_parts(x, values, best, noise)
+            tuned[i, j] = parts[list(SIGNALS).index("anywhere")] + rest
+    people = [Population(EIGENVALUES, WEIGHTS, shares) for shares in SIGNALS.values()]
+    limits = [[correlated_bias_variance(each, g, z, signal=1.0, noise=noise) for each in people] for g, z, _ in CASES]
+    ends = [[correlated_bias_variance(each, g, signal=1.0, noise=noise) for each in people] for g in gammas]
+    best = [correlated_optimal_risk(EIGENVALUES, WEIGHTS, g, signal=1.0, noise=noise) for g in gammas]
+    # What the closed forms for isotropic features say, on both sides of the threshold.
+    ratios, grid = np.array([0.2, 0.9, 1.1, 4.0]), np.geomspace(1e-2, 10, 7)
+    one, known = [], []
+    for gamma in ratios:
+        one += [*correlated_bias_variance(ISOTROPIC, gamma, grid, signal=2.0, noise=noise)]
+        known += [*limiting_ridge_bias_variance(float(gamma), grid, signal=2.0, noise=noise)]
+        ridgeless = correlated_bias_variance(ISOTROPIC, gamma, signal=2.0, noise=noise)
+        one.append(
+            np.append(np.asarray(ridgeless), correlated_optimal_risk(*ISOTROPIC[:2], gamma, signal=2.0, noise=noise))
+        )
+        closed = limiting_bias_variance(float(gamma), signal=2.0, noise=noise)
+        known.append(np.append(np.asarray(closed), optimal_ridge_risk(float(gamma), signal=2.0, noise=noise)))
+    factors = np.geomspace(0.05, 20, 121)
+    around = [correlated_bias_variance(people[2], g, factors * g * noise, signal=1.0, noise=noise).risk for g in gammas]
+    case, signal = np.asarray([f"γ={g:g}, λ={z:g}" for g, z, _ in CASES]), np.asarray(list(SIGNALS))
+    shared: dict[str, Any] = dict(sizes=sizes, order=1.0)
+    return {
+        "bias": Law(
+            np.array([[each.bias for each in row] for row in limits]),
+            bias,
+            along={"case": case, "signal": signal},
+            **shared,
+        ),
+        "variance": Law(np.array([row[0].variance for row in limits]), variance, along={"case": case}, **shared),
+        # Below the threshold there is none.
+        "ridgeless bias": Law(
+            np.array([each.bias for each in ends[1]]), plain[:, 1], along={"signal": signal}, **shared
+        ),
+        "ridgeless variance": Law(
+            np.array([row[0].variance for row in ends]), bare, along={"gamma": np.asarray(gammas)}, **shared
+        ),
+        "no bias": Identity(plain[:, 0], 0.0, scale=1.0, condition=1e3),
+        "tuned": Law(np.array(best), tuned, along={"gamma": np.asarray(gammas)}, **shared),
+        "least": Chain(
+            {
+                "below all others": (np.array(best)[:, None], np.array(around) * (1 + 1e-14)),
+                # The middle of the grid is the stated ridge.
+                "and reached there": (np.array(around)[:, 60], np.array(best) * (1 + 1e-12)),
+            }
+        ),
+        "isotropic": Identity(np.concatenate(one), np.concatenate(known), scale=2.0, condition=100.0),
+    }
+
+
+@correlated_ridge_risk.control("isotropic features of the same trace", of="variance")
+def same_trace(evidence):
+    mean = float(WEIGHTS @ EIGENVALUES)
+    people = Population(np.array([mean]), np.ones(1), np.ones(1))
+    rival = [correlated_bias_variance(people, g, z, signal=1.0, noise=0.25).variance for g, z, _ in CASES]
+    return replace(evidence, predicted=np.array(rival, float))
+
+
+@correlated_ridge_risk.control("degrees of freedom over n, without κ'", of="variance")
+def no_slope(evidence):
+    share = evidence.predicted / 0.25
+    return replace(evidence, predicted=0.25 * share / (1 + share))
+
+
+@correlated_ridge_risk.control("the signal anywhere", of="bias")
+def no_alignment(evidence):
+    return replace(evidence, predicted=np.broadcast_to(evidence.predicted[:, 2:], evidence.predicted.shape))
+
+
+@correlated_ridge_risk.control("(1 − 1/γ) βᵀΣβ, as if the unseen directions did not depend on Σ", of="ridgeless bias")
+def projected_signal(evidence):
+    power = np.array([shares @ EIGENVALUES for shares in SIGNALS.values()])
+    return replace(evidence, predicted=power / 2)
+
+
+@correlated_ridge_risk.control("variance σ²/(γ−1) above the threshold, whatever Σ", of="ridgeless variance")
+def isotropic_above(evidence):
+    gamma = evidence.along["gamma"]
+    return replace(evidence, predicted=np.where(gamma < 1, evidence.predicted, 0.25 / (gamma - 1)))
+
+
+@correlated_ridge_risk.control("the tuned risk of isotropic features of the same trace", of="tuned")
+def tuned_isotropic(evidence):
+    mean = np.array([float(WEIGHTS @ EIGENVALUES)])
+    rival = [
+        correlated_optimal_risk(mean, np.ones(1), float(g), signal=1.0, noise=0.25) for g in evidence.along["gamma"]
+    ]
+    return replace(evidence, predicted=np.array(rival, float))
+
+
+@correlated_ridge_risk.picture
+def correlated_descent(pieces):
+    """Ridgeless risk along γ for a signal on the strong features, on the weak ones, and on isotropic features."""
+    mean = float(WEIGHTS @ EIGENVALUES)
+    people = {name: Population(EIGENVALUES, WEIGHTS, shares) for name, shares in SIGNALS.items()}
+    people["isotropic"] = Population(np.array([mean]), np.ones(1), np.ones(1))
+    gammas = np.geomspace(0.1, 8, 160)
+
+    def risk(each, gamma):
+        far = abs(gamma - 1) > 0.02
+        return float(correlated_bias_variance(each, float(gamma), signal=1.0, noise=0.25).risk) if far else np.nan
+
+    marks: list[Any] = [Line(name, gammas, [risk(each, gamma) for gamma in gammas]) for name, each in people.items()]
+    bias, variance = (pieces[f"ridgeless {part}"].observed[-1] for part in ("bias", "variance"))
+    marks += [Dots(name, 2.0, np.mean(each) + np.mean(variance[1])) for name, each in zip(SIGNALS, bias, strict=True)]
+    return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="xy", ys=(0.02, 5))
+
+
+@claim(
+    items={"H13.2": ("least squares", "limit")},
+    says=r"If only $k$ of $p$ correlated Gaussian features are seen, the labels are those of a linear model with "
+    r"coefficients $\beta_1+\Sigma_{11}^{-1}\Sigma_{12}\beta_2$ and a noise larger by "
+    r"$\tau=\beta_2^\top(\Sigma_{22}-\Sigma_{21}\Sigma_{11}^{-1}\Sigma_{12})\beta_2$, which is missed and fitted "
+    r"besides: least squares on $n\ge k+2$ samples has the excess risk $\tau+(\sigma^2+\tau)\frac k{n-k-1}$ at every "
+    r"size, and ridge and minimum-norm regression have in the limit that of the seen features with noise "
+    r"$\sigma^2+\tau$, plus $\tau$.",
+    needs="Gaussian features; a mean of least squares needs k ≤ n − 2",
+    full=dict(sizes=(60, 120, 240), trials=300),
+)
+def unseen_correlated_features(
+    key,
+    *,
+    sizes: Sizes = (30, 60, 120),
+    trials: Trials = 240,
+    noise: Positive = 0.25,
+    unseen: Literal["regressed", "independent"] = "regressed",
+):
+    assume(min(sizes) >= 20, "sizes of 20 or more: below, least squares has too few moments")
+    draw = generator(key)
+    risks, limits = np.empty((len(sizes), 4, trials)), np.empty((len(sizes), 4))
+    exact = np.empty(len(sizes))
+    for (i, samples), (j, (gamma, ridge)) in itertools.product(enumerate(sizes), enumerate(PARTLY_SEEN)):
+        used = round(gamma * samples)
+        total = 4 * used // 3
+        # Neighbours are correlated, and every fourth feature, of twice the coefficient, is unseen.
+        order = np.argsort(np.arange(total) % 4 == 3, kind="stable")
+        covariance = 0.6 ** abs(order[:, None] - order)
+        # Several β a design take most of the labels' own fluctuation out.
+        beta = draw.choice([-1.0, 1.0], (16, total)) * total**-0.5 * (1.0 + (np.arange(total) >= used))
+        x = draw.standard_normal((trials, samples, total)) @ np.linalg.cholesky(covariance).T
+        operator = label_operator(x[..., :used], samples * ridge)
+        # The risk by its definition, against all features, the noise of the labels integrated out.
+        mean = np.pad(np.swapaxes(operator @ (x @ beta.T), 1, 2), ((0, 0), (0, 0), (0, total - used)))
+        spread = noise * ((covariance[:used, :used] @ operator) * operator).sum((-1, -2))
+        risks[i, j] = (((mean - beta) @ covariance) * (mean - beta)).sum(-1).mean(-1) + spread
+        known, closed = [], []
+        for each in beta:
+            seen, coefficients, surplus = seen_model(covariance, each, used)
+            if unseen == "independent":
+                coefficients, surplus = each[:used], each[used:] @ covariance[used:, used:] @ each[used:]
+            full: dict[str, float] = dict(signal=float(coefficients @ coefficients), noise=float(noise + surplus))
+            people = population_of(seen, coefficients)
+            known.append(surplus + correlated_bias_variance(people, used / samples, ridge, **full).risk)
+            closed.append(surplus + gaussian_bias_variance(samples, used, **full).risk)
+        limits[i, j] = np.mean(known)
+        if j == 0:
+            exact[i] = np.mean(closed)
+    case = np.asarray([f"k/n={g:g}, λ={z:g}" for g, z in PARTLY_SEEN])
+    return {
+        "least squares": Law(exact, risks[:, 0], along={"samples": np.asarray(sizes)}, exact=True),
+        # Each observation over the limit's formula at its own size: the covariance is another one for each.
+        "limit": Law(np.ones(4), risks / limits[..., None], along={"case": case}, sizes=sizes, order=1.0),
+    }
+
+
+unseen_correlated_features.control(
+    "unseen features as independent noise", of="limit", unseen="independent", sizes=(30, 60), trials=40
+)
+
+
+@unseen_correlated_features.control("unseen features missed, not fitted as noise", of="least squares")
+def missed_only(evidence):
+    # τ + (σ² + τ) k/(n − k − 1) less the share of it that τ is fitted for.
+    counts = [int(n) for n in evidence.along["samples"]]
+    factor = np.array([gaussian_bias_variance(n, round(0.3 * n), noise=1.0).variance for n in counts])
+    surplus = (evidence.predicted - 0.25 * factor) / (1 + factor)
+    return replace(evidence, predicted=evidence.predicted - surplus * factor)

@@ -1,0 +1,237 @@
+"""Interpolation at the minimax rate: the theorem for kernel averages with a singular kernel, and its proof.
+
+jagannath Thm 5.3, after Belkin, Rakhlin and Tsybakov 2019.
+"""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+import scipy.stats
+from annotated_types import Interval
+from scipy.integrate import quad
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.interpolation.nadaraya_watson import (
+    averaging_weights,
+    holder_seminorm,
+    kernel_square_integral,
+    limiting_pointwise_risk,
+    log_void_probability,
+    minimax_bandwidth,
+    nadaraya_watson_weights,
+    second_moment_bound,
+    singular_kernel,
+)
+from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
+from deeptheory.generalization.interpolation.smoothers import smoother_bias_variance
+from deeptheory.lab import Chain, Identity, Inequality, Law, Rate, Share, Sizes, Trials, claim
+
+SMOOTHINGS = ((1, 1.0, 0.25), (2, 1.0, 0.5), (2, 0.5, 0.9), (3, 1.0, 1.0))
+"""Dimension d, smoothness β and exponent a of the singular kernels whose rate is measured."""
+
+
+def averaged_risks(draw, sizes, trials, exponent, noise):
+    """Squared error of the average at 50 places of the square [−1, 1]², for f = ‖x‖, the noise integrated out."""
+    risks = np.empty((len(sizes), trials))
+    for (i, n), trial in itertools.product(enumerate(sizes), range(trials)):
+        x, at = draw.uniform(-1, 1, (n, 2)), draw.uniform(-1, 1, (50, 2))
+        kernel, h = singular_kernel(exponent), float(minimax_bandwidth(n, 2, 1.0))
+        weights = nadaraya_watson_weights(x, at, kernel=kernel, bandwidth=h)
+        found = smoother_bias_variance(weights, np.linalg.norm(x, axis=1), np.linalg.norm(at, axis=1), noise)
+        risks[i, trial] = np.mean(found.risk)
+    return risks
+
+
+@claim(
+    items={
+        "J5.6": ("d=1 β=1", "d=2 β=1", "d=2 β=½", "d=3 β=1", "line", "plane", "averaged", "bandwidth", "integrals"),
+    },
+    says=r"With $h=n^{-1/(d+2\beta)}$, where $h^{2\beta}=1/nh^d$, and $a<d/2$ the interpolating average has mean "
+    r"squared error of order $n^{-2\beta/(2\beta+d)}$, at a point and averaged over the cube; at the tip of "
+    r"$f(0)+\|x\|^\beta$ the error times $n^{2\beta/(2\beta+d)}$ tends to "
+    r"$\left(\frac{d-a}{d-a+\beta}\right)^2+\frac{\sigma^2(d-a)^2}{(d-2a)\,d\,v_d\,p(0)}$.",
+    needs="a density bounded away from zero where it is not zero (here uniform); labels of bounded variance; β ≤ 1",
+    full=dict(trials=4000),
+)
+def interpolation_at_the_minimax_rate(
+    key,
+    *,
+    sizes: Sizes = (250, 1000, 4000, 16000),
+    trials: Trials = 1000,
+    noise: Annotated[float, Interval(ge=0.1, le=10.0)] = 0.25,  # with less the bias lasts until far larger samples
+    vanishing: Annotated[float, Interval(ge=0.0, le=10.0)] = 0.0,
+    steeper: Annotated[float, Interval(ge=1.0, le=4.0)] = 1.0,
+):
+    draw = generator(key)
+    risks = np.empty((len(SMOOTHINGS), len(sizes), trials))
+    for (i, (dimension, smoothness, exponent)), (j, n) in itertools.product(enumerate(SMOOTHINGS), enumerate(sizes)):
+        # Only samples within h of the origin matter: their number is binomial, their distances independent.
+        h = minimax_bandwidth(n, dimension, smoothness)
+        mass = ball_volume(dimension) * (h / 2) ** dimension * h**vanishing
+        count = draw.binomial(n, mass, trials)
+        lengths = draw.uniform(size=(trials, max(int(count.max()), 1))) ** (1 / (dimension + vanishing))
+        near = np.arange(lengths.shape[1]) < count[:, None]
+        weights = averaging_weights(np.where(near, singular_kernel(exponent * steeper)(lengths), 0.0))
+        # f = 1 + ‖x‖^β, so that an empty neighbourhood, where the average is 0, costs 1; the noise is integrated out.
+        bias = np.where(count > 0, (weights * (h * lengths) ** smoothness).sum(1), 1.0)
+        risks[i, j] = bias**2 + noise * (weights**2).sum(1)
+    rates = np.array([2 * b / (2 * b + d) for d, b, _ in SMOOTHINGS])
+    scaled = risks * (np.array(sizes) ** rates[:, None])[..., None]
+    limits = [limiting_pointwise_risk(d, a, b, density=0.5**d, noise=noise).risk for d, b, a in SMOOTHINGS]
+    # The constants again, as integrals over the ball by quadrature: ∫K, ∫K² and ∫K‖u‖^β.
+    integrated = np.empty((2, len(SMOOTHINGS)))
+    for i, (d, b, a) in enumerate(SMOOTHINGS):
+        kernel, area = singular_kernel(a), 2 * np.pi ** (d / 2) / math.gamma(d / 2)
+        mass, square, moment = (
+            area * quad(lambda r, f=f, d=d: f(r) * r ** (d - 1), 0, 1, epsabs=0, epsrel=1e-11)[0]
+            for f in (kernel, lambda r, kernel=kernel: kernel(r) ** 2, lambda r, kernel=kernel, b=b: kernel(r) * r**b)
+        )
+        integrated[:, i] = (moment / mass) ** 2, noise * square / (mass**2 * 0.5**d)
+    parts = [limiting_pointwise_risk(d, a, b, density=0.5**d, noise=noise) for d, b, a in SMOOTHINGS]
+    widths = np.array([[minimax_bandwidth(n, d, b) for n in sizes] for d, b, _ in SMOOTHINGS])
+    shapes = np.array([[d, 2 * b] for d, b, _ in SMOOTHINGS])
+    return {
+        f"d={d} β={'½' if b < 1 else 1}": Rate(sizes, risks[i], exponent=-rates[i], resolution=0.1)
+        for i, (d, b, _) in enumerate(SMOOTHINGS)
+    } | {
+        # The width at which h^{2β} and 1/(n hᵈ) are equal.
+        "bandwidth": Identity(widths ** shapes[:, 1:], 1 / (np.array(sizes) * widths ** shapes[:, :1]), condition=10.0),
+        "integrals": Identity(np.transpose(np.asarray(parts)), integrated, error=1e-8),
+        "line": Law(limits[0], scaled[0], sizes=sizes, order=float(rates[0])),
+        "plane": Law(limits[1], scaled[1], sizes=sizes, order=float(rates[1])),
+        "averaged": Rate(
+            sizes[:3],
+            averaged_risks(draw, sizes[:3], max(trials // 20, 16), 0.5 * steeper, noise),
+            exponent=-0.5,
+            resolution=0.15,
+        ),
+    }
+
+
+interpolation_at_the_minimax_rate.control(
+    "a density that reaches zero, 0 ≤ p_min as printed", erratum="J5.6a", of="d=1 β=1", vanishing=3.0, trials=400
+)
+interpolation_at_the_minimax_rate.control("a = 0.9 d, above half the dimension", of="d=1 β=1", steeper=3.6, trials=400)
+
+
+@interpolation_at_the_minimax_rate.control("the rate n^(−β/(2β+d)), that of the error itself", of="d=3 β=1")
+def unsquared_rate(evidence):
+    return replace(evidence, exponent=evidence.exponent / 2)
+
+
+@interpolation_at_the_minimax_rate.control("the volume of the ball in place of the area of the sphere", of="plane")
+def volume_for_area(evidence):
+    bias, variance = limiting_pointwise_risk(2, 0.5, 1.0, density=0.25, noise=0.25)
+    return replace(evidence, predicted=bias + 2 * variance)
+
+
+@claim(
+    items={
+        "J5.5": ("tip", "growing", "never above", "sine"),
+        "J5.7": ("void", "void bound", "bias", "sphere", "integral", "variance", "order"),
+    },
+    says=r"On a sample $|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for "
+    r"$\|x\|^\beta$. Within the minimax proof: no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; on "
+    r"every other draw the squared bias is at most $L^2h^{2\beta}$, with equality for points at distance $h$ from a "
+    r"tip; $\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$, $d\,v_d$ the area of the sphere; $E[w_1^2;N>n\bar "
+    r"p/2]\le\frac4{(n\bar p)^2}h^dp_{max}\int K^2$, of order $1/(n^2h^d)$, and $E[w_1^2;N\le n\bar p/2]\le P(N\le "
+    r"n\bar p/2)$, $N$ the number of samples within $h$.",
+    needs="a density between p_min > 0 and p_max around the point; a < d/2; β ≤ 1",
+)
+def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Interval(ge=1.0, le=2.0)] = 1.0):
+    draw = generator(key)
+    # Seminorms: nested samples of ‖x‖^β, with and without the tip; the exponent of the quotient may be too large.
+    powers = np.array([0.3, 0.5, 0.8])
+    x = draw.uniform(-1, 1, (400, 2))
+    sizes = (10, 30, 100, 400)
+    growing, tips = np.empty((3, 4)), np.empty(3)
+    for i, beta in enumerate(powers):
+        values = np.linalg.norm(x, axis=1) ** beta
+        growing[i] = [holder_seminorm(x[:n], values[:n], smoothness=float(beta * excess)) for n in sizes]
+        with_tip = np.concatenate([np.zeros((1, 2)), x]), np.append(0.0, values)
+        tips[i] = holder_seminorm(*with_tip, smoothness=float(beta))
+    line = np.linspace(0, 1, 1001)[:, None]
+    sine = holder_seminorm(line, np.sin(3 * line[:, 0]), smoothness=1.0)
+    # Empty neighbourhoods of the middle of the square.
+    counts, radii = np.array([2, 5, 20]), np.array([0.6, 0.3, 0.15])
+    masses = np.pi * radii**2 / 4
+    empty = [
+        np.sum(np.all((draw.uniform(-1, 1, (2 * trials, n, 2)) ** 2).sum(2) > radius**2, 1))
+        for n, radius in zip(counts, radii, strict=True)
+    ]
+    void = np.array([log_void_probability(float(p), int(n)) for p, n in zip(masses, counts, strict=True)])
+    grid = np.geomspace(1e-4, 0.5, 30)
+    # Bias of L-Hölder functions on many draws: the largest of three tips of slope L = 2, turned up and down.
+    h, beta, a = 0.4, 0.5, 0.7
+    centres, signs = draw.uniform(-0.3, 0.3, (500, 3, 2)), draw.choice([-1.0, 1.0], 500)
+    centres[::2, 0] = 0.0
+    near = draw.uniform(-1, 1, (500, 40, 2)) * h
+
+    def holder(places):
+        return (
+            2 * signs[:, None] * np.max(np.linalg.norm(places[:, :, None] - centres[:, None], axis=3) ** beta, axis=2)
+        )
+
+    weights = averaging_weights(singular_kernel(a)(np.linalg.norm(near, axis=2) / h))
+    biases = (weights * (holder(near) - holder(np.zeros((500, 1, 2))))).sum(1) ** 2
+    angle = draw.uniform(0, 2 * np.pi, 30)
+    ring = 0.999999999 * h * np.stack([np.cos(angle), np.sin(angle)], 1)
+    on_ring = nadaraya_watson_weights(ring, np.zeros((1, 2)), kernel=singular_kernel(a), bandwidth=h)
+    at_distance = (on_ring @ (2 * np.linalg.norm(ring, axis=1) ** beta))[0] ** 2
+    # The two terms of the variance, for 60 points of which a ball of radius h catches about 7.5.
+    mass = float(np.pi * h**2 / 4)
+    lengths = np.linalg.norm(draw.uniform(-1, 1, (trials, 60, 2)), axis=2)
+    first = averaging_weights(singular_kernel(a)(lengths / h))[:, 0] ** 2
+    many = np.sum(lengths <= h, axis=1) > 60 * mass / 2
+    bound = second_moment_bound(60, 2, a, bandwidth=h, mass=mass, highest=0.25)
+    few = scipy.stats.binom.cdf(np.floor(60 * mass / 2), 60, mass)
+    grown = 10.0 ** np.arange(2, 7)
+    bandwidths = np.asarray(minimax_bandwidth(grown, 2, 1.0))
+    terms = [
+        second_moment_bound(int(n), 2, a, bandwidth=float(h), mass=float(np.pi * h**2 / 4), highest=0.25)
+        for n, h in zip(grown, bandwidths, strict=True)
+    ]
+    cases = ((1, 0.25), (1, 0.45), (2, 0.5), (2, 0.9), (3, 1.0), (3, 1.4))
+    areas = {1: 2.0, 2: 2 * np.pi, 3: 4 * np.pi}
+    shells = [
+        areas[d] * quad(lambda r, d=d, a=a: r ** (d - 1 - 2 * a), 0, 1, epsabs=0, epsrel=1e-12)[0] for d, a in cases
+    ]
+    return {
+        "tip": Identity(tips, 1.0, along={"beta": powers}),
+        "growing": Inequality(growing[:, :-1], growing[:, 1:]),
+        "never above": Inequality(growing, 1.0, error=1e-12, along={"beta": powers, "points": np.array(sizes)}),
+        "sine": Chain({"below": (sine, 3.0), "reached": (3.0 * (1 - 1e-5), sine)}),
+        "void": Share(np.array(empty), 2 * trials, np.exp(void)),
+        "void bound": Inequality(
+            np.array([log_void_probability(grid, int(n)) for n in counts]), -counts[:, None] * grid, log=True
+        ),
+        "bias": Inequality(biases, 4 * h ** (2 * beta)),
+        "sphere": Identity(at_distance, 4 * h ** (2 * beta), error=1e-8),
+        "integral": Identity(
+            np.array(shells),
+            np.array([kernel_square_integral(d, a) for d, a in cases]),
+            error=1e-9,
+            along={"area": np.array([areas[d] for d, _ in cases])},
+        ),
+        "variance": Chain(
+            {"where half are near": (np.mean(first * many), bound), "where few are near": (np.mean(first * ~many), few)}
+        ),
+        "order": Identity(np.array(terms) * grown**2 * bandwidths**2 * np.pi / 4, 4 * 2 / (2 - 2 * a), size=4.0),
+    }
+
+
+minimax_proof.control("an exponent above β, twice of it", of="never above", excess=1.25, trials=400)
+
+
+@minimax_proof.control("the integral without the area of the sphere, as the proof prints it", of="integral")
+def without_area(evidence):
+    return replace(evidence, right=evidence.right / evidence.along["area"])
+
+
+@minimax_proof.control("1 − n p̄, the first order of the void probability", of="void")
+def linear_void(evidence):
+    counts, radii = np.array([2, 5, 20]), np.array([0.6, 0.3, 0.15])
+    return replace(evidence, predicted=1 - counts * np.pi * radii**2 / 4)

@@ -1,0 +1,254 @@
+"""Around the interpolation threshold: planted linear models, bias and variance across it, and what makes the peak.
+
+lucchi 13.1 and 13.2, jagannath Ch. 7 Fig. 1.1.
+"""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import scipy.special
+import scipy.stats
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.interpolation.polynomials import legendre_features
+from deeptheory.generalization.interpolation.ridgeless import (
+    excess_risk,
+    gaussian_bias_variance,
+    gaussian_prediction_risk,
+    limiting_bias_variance,
+)
+from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Positive, Rate, Share, Sizes, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Level, Line, seen
+from deeptheory.spectra.edges import hard_edge_cdf
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
+
+SAMPLES, COORDINATES = 32, 128
+"""The setting of lucchi Fig. 13.2."""
+CHECKED = (8, 16, 24, 44, 64, 128)
+"""Numbers of features at which risks are compared with their exact means."""
+PEAK = (16, 24, 28, 30, 31, 32, 33, 34, 36, 40, 64)
+"""Numbers of features among which the variance should be largest at the number of samples."""
+
+
+@claim(
+    items={"L13.2": ("planted", "others", "fitted")},
+    says=r"With labels $w_*\cdot\phi(x)+\epsilon$ the risk of $w_*$ is $\sigma^2$ and that of any other $w$ larger by "
+    r"$\|w-w_*\|_\Sigma^2$; the empirical risk of the least-squares weights is $\sigma^2(1-p/n)$ on average.",
+    needs="noise of mean zero and variance σ² given x",
+    full=dict(trials=1_000_000),
+)
+def planted_risk(
+    key, *, trials: Trials = 150_000, noise: Positive = 0.3, tilt: Annotated[float, Interval(ge=0, le=1)] = 0.0
+):
+    draw = generator(key)
+    planted = draw.standard_normal(6)
+    weights = planted + np.concatenate([np.zeros((1, 6)), draw.standard_normal((3, 6)) / 2])
+    x = draw.uniform(size=trials)
+    features = legendre_features(x, 5)
+    # `tilt` gives the noise a mean that depends on x, which is then part of the signal.
+    labels = features @ planted + noise**0.5 * draw.standard_normal(trials) + tilt * features[:, 1]
+    losses = (labels - weights @ features.T) ** 2
+    predicted = noise + np.asarray(excess_risk(weights, planted, np.eye(6)))
+    rows = legendre_features(draw.uniform(size=20 * (trials // 20)), 5).reshape(-1, 20, 6)
+    answers = rows @ planted + noise**0.5 * draw.standard_normal(rows.shape[:2])
+    fitted = (np.linalg.pinv(rows) @ answers[..., None])[..., 0]
+    residual = ((answers - (rows @ fitted[..., None])[..., 0]) ** 2).mean(1)
+    return {
+        "planted": Law(predicted[:1], losses[:1], exact=True),
+        "others": Law(predicted[1:], losses[1:], exact=True),
+        "fitted": Law(np.array(noise * (1 - 6 / 20)), residual, exact=True),
+    }
+
+
+planted_risk.control("noise whose mean depends on x", of="planted", tilt=0.4, trials=20_000)
+
+
+@planted_risk.control("the empirical risk of the fitted weights taken for σ²", of="fitted")
+def unbiased_training(evidence):
+    return replace(evidence, predicted=evidence.predicted / (1 - 6 / 20))
+
+
+def weights_from_labels(x):
+    """The matrix of minimum-norm least squares, from the smaller of the two Gram matrices."""
+    flipped = np.swapaxes(x, -1, -2)
+    if x.shape[-1] <= x.shape[-2]:
+        return np.linalg.solve(flipped @ x, flipped)
+    return np.swapaxes(np.linalg.solve(x @ flipped, x), -1, -2)
+
+
+@claim(
+    items={"L13.5": ("risk", "near", "bias", "no bias", "variance", "peak"), "J7.10": ("peak", "noise", "ablations")},
+    says=r"Minimum-norm least squares on the first $p$ of 128 Gaussian features and 32 samples has most variance at "
+    r"$p=n$, and the exact mean risk $(\|w_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ below and "
+    r"$\|w_{in}\|^2(1-\frac np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above, each a bias and a variance. "
+    r"At $p=n$ nothing is left of the excess risk without noise, and less than a fifth, in the mean of its logarithm, "
+    r"when singular values below $\sqrt n/4$ are cut off, or when test inputs have no share along them.",
+    needs=r"independent standard normal features; $|p-n|\ge2$ for a finite mean; $\|w\|=1$ and noise of variance ¼ "
+    r"for the peak and the cut",
+    full=dict(trials=4000),
+)
+def bias_and_variance_across_the_threshold(
+    key, *, trials: Trials = 1800, noise: Positive = 0.25, ridge: Annotated[float, Interval(ge=0, le=100)] = 0.0
+):
+    draw = generator(key)
+    x = draw.standard_normal((trials, SAMPLES, COORDINATES))
+    weights = draw.choice([-1.0, 1.0], COORDINATES) / COORDINATES**0.5
+    features = np.array(CHECKED)
+    parts, exact = np.empty((2, len(features), trials)), np.empty((2, len(features)))
+    for i, p in enumerate(features):
+        inverse, share = weights_from_labels(x[..., :p]), p / COORDINATES
+        # The features left out stay what they are, part of the labels; the label noise is integrated out.
+        fitted = ((inverse @ (x[..., p:] @ weights[p:])[..., None]) ** 2).sum((1, 2)) + noise * (inverse**2).sum((1, 2))
+        missed = weights[:p] - (inverse @ (x[..., :p] @ weights[:p])[..., None])[..., 0]
+        parts[:, i] = 1 - share + (missed**2).sum(1), fitted
+        found = gaussian_bias_variance(SAMPLES, int(p), signal=share, noise=1 - share + noise)
+        exact[:, i] = 1 - share + float(found.bias), float(found.variance)
+    peaks = []
+    for p in PEAK:
+        singular = np.linalg.svd(x[:100, :, :p], compute_uv=False)
+        peaks.append(np.median(((singular / (singular**2 + ridge)) ** 2).sum(1)))
+    # A well-specified model at p = n: what the noise does along each singular direction, and three ways to stop it.
+    left, singular, right = np.linalg.svd(x[..., :SAMPLES])
+    shares = (np.swapaxes(left, 1, 2) @ draw.standard_normal((trials, SAMPLES, 1)))[..., 0] * noise**0.5 / singular
+    signal = (right @ weights[:SAMPLES, None])[..., 0]
+    small = singular < SAMPLES**0.5 / 4
+    whole = (shares**2).sum(1)
+    cut = (np.where(small, signal, shares) ** 2).sum(1)
+    apart = (np.where(small, 0.0, shares) ** 2).sum(1)
+    noiseless = (np.linalg.solve(x[:50, :, :SAMPLES], (x[:50, :, :SAMPLES] @ weights[:SAMPLES])[..., None]))[..., 0]
+    far, near = np.abs(features - SAMPLES) >= 16, np.abs(features - SAMPLES) < 16
+    above = features > SAMPLES
+    risk = np.array(
+        [gaussian_prediction_risk(32, int(p), inside=p / 128, outside=1 - p / 128, noise=noise) for p in features]
+    )
+    total, along = parts.sum(0) + noise, {"features": features}
+    return {
+        "risk": Law(risk[far], total[far], along={"features": features[far]}, exact=True),
+        # Eight to twelve features from the threshold risks are heavy-tailed: a fifth is what a quick run resolves.
+        "near": Law(risk[near], total[near], along={"features": features[near]}, exact=True, resolution=0.2),
+        "bias": Law(exact[0, above], parts[0, above], along={"features": features[above]}, exact=True),
+        "no bias": Identity(parts[0, ~above], exact[0, ~above, None], scale=1.0, condition=1e6),
+        "variance": Law(exact[1], parts[1], along=along, exact=True, resolution=0.2),
+        "peak": Exact(np.array([PEAK[int(np.argmax(peaks))]]), np.array([SAMPLES])),
+        "noise": Identity(noiseless, np.broadcast_to(weights[:SAMPLES], noiseless.shape), scale=1.0, condition=1e6),
+        "ablations": Trend(
+            np.log(whole / 5) - np.log([cut, apart]), along={"without": np.array(["values", "overlap"])}
+        ),
+    }
+
+
+@bias_and_variance_across_the_threshold.control("unused features missed but not fitted as noise", of="variance")
+def only_label_noise(evidence):
+    share = evidence.along["features"] / COORDINATES
+    return replace(evidence, predicted=evidence.predicted * 0.25 / (1 - share + 0.25))
+
+
+@bias_and_variance_across_the_threshold.control("p/(n − p) in place of p/(n − p − 1)", of="near")
+def limit_at_finite_size(evidence):
+    p = evidence.along["features"]
+    limits = [limiting_bias_variance(q / 32, signal=q / 128, noise=1 - q / 128 + 0.25).risk for q in p]
+    return replace(evidence, predicted=np.array(limits, float) + 1 - p / 128 + 0.25)
+
+
+bias_and_variance_across_the_threshold.control("with a ridge of 20", of="peak", ridge=20.0, trials=100)
+
+
+@bias_and_variance_across_the_threshold.picture
+def dots_line_threshold(pieces):
+    """Measured risk, bias and variance as dots, their exact means as lines, and the threshold."""
+    known = pieces["risk"].predicted[0], pieces["variance"].predicted[0], pieces["no bias"].right[0, 0]
+    noise = float(known[0] - known[1] - known[2])
+    grid = np.arange(2, COORDINATES + 1)
+    lines = np.full((3, len(grid)), np.nan)
+    for place in np.flatnonzero(abs(grid - SAMPLES) > 2):
+        share = grid[place] / COORDINATES
+        found = gaussian_bias_variance(SAMPLES, int(grid[place]), signal=share, noise=1 - share + noise)
+        lines[1:, place] = 1 - share + float(found.bias), float(found.variance)
+    lines[0] = lines[1] + lines[2] + noise
+    marks: list[Any] = [Line(part, grid, line) for part, line in zip(("risk", "bias", "variance"), lines, strict=True)]
+    for name, part in (("risk", "risk"), ("near", "risk"), ("variance", "variance"), ("bias", "bias")):
+        marks.append(seen(part, pieces[name].along["features"], pieces[name].observed))
+    return Curves([*marks, Level("p = n", x=SAMPLES)], x="features p", y="squared error", log="y", ys=(0.05, 30))
+
+
+def least_law(samples, at):
+    """P[n² λ_min ≤ x] for a square Gaussian matrix of n rows: Edelman's density, by Gauss's rule in √λ."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    ends = np.sqrt(at / samples)[:, None]
+    root = (nodes + 1) / 2 * ends
+    scale = samples / np.sqrt(2 * np.pi) * scipy.special.gamma((samples + 1) / 2)
+    tricomi = scipy.special.hyperu((samples - 1) / 2, -0.5, root**2 / 2)
+    return (2 * scale * np.exp(-samples * root**2 / 2) * tricomi * ends) @ weights / 2
+
+
+@claim(
+    items={"L13.6": ("edge", "edge above", "hard edge", "finite sizes", "order", "inverse", "infinite")},
+    says=r"The least nonzero eigenvalue of $\bar\Sigma$ tends to $(1-\sqrt\gamma)^2$ on both sides of the threshold. "
+    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$ up to $O(1/n)$. The "
+    r"inverse exists there, but an entry of the diagonal of $(\Phi^\top\Phi)^{-1}$ is one over $\chi^2_{n-p+1}$, no "
+    r"mean for $p\ge n-1$.",
+    needs="Gaussian features",
+    full=dict(trials=64_000),
+)
+def conditioning_at_the_threshold(
+    key, *, trials: Trials = 18_000, sizes: Sizes = (100, 200, 400), columns: Literal["square", "two less"] = "square"
+):
+    draw = generator(key)
+    edges, few = {}, max(trials // 60, 8)
+    for name, gamma in (("edge", 0.16), ("edge above", 6.25)):
+        least = np.empty((len(sizes), few))
+        for i, larger in enumerate(sizes):
+            n = larger if gamma < 1 else round(larger / gamma)
+            designs = draw.standard_normal((few, min(n, round(gamma * n)), larger))
+            # Nonzero eigenvalues of the two Gram matrices are the same; the smaller one has no others.
+            least[i] = np.linalg.eigvalsh(designs @ np.swapaxes(designs, 1, 2))[:, 0] / n
+        edges[name] = Law(marchenko_pastur_edges(gamma)[0], least, sizes=sizes, order=2 / 3, resolution=0.1)
+    squares = draw.standard_normal((trials, 20, 20 if columns == "square" else 18))
+    least = np.linalg.svd(squares, compute_uv=False)[:, -1] ** 2 / 20
+    grown = np.array([4, 12, 36])
+    orders = [np.linalg.svd(draw.standard_normal((trials // 6, n, n)), compute_uv=False)[:, -1] ** 2 / n for n in grown]
+    # Ranks of 1/((ΦᵀΦ)⁻¹)₁₁ in its law; at p = n that of χ²₁, whose inverse has no mean.
+    inverses = np.linalg.inv(np.swapaxes(squares, 1, 2) @ squares)[:, 0, 0]
+    tall = draw.standard_normal((trials, 12, 8))
+    entries = np.linalg.inv(np.swapaxes(tall, 1, 2) @ tall)[:, 0, 0]
+    # P(1/χ²₁ > t) = erf(1/√(2t)) falls like t^{−1/2}: too slowly for a mean.
+    beyond = np.array([10.0, 40.0])
+    many, at = 2 ** np.arange(2, 9), np.linspace(0.02, 12, 60)
+    return edges | {
+        "hard edge": Distribution(hard_edge_cdf(400 * least)),
+        "finite sizes": Limit(
+            many, [np.max(np.abs(least_law(int(n), at) - hard_edge_cdf(at))) for n in many], order=1.0
+        ),
+        "order": Rate(grown, np.array(orders), exponent=-2.0),
+        "inverse": Distribution(scipy.stats.chi2.cdf(1 / entries, 12 - 8 + 1)),
+        "infinite": Share(
+            np.array([np.sum(inverses > t) for t in beyond]),
+            trials,
+            scipy.stats.chi2.cdf(1 / beyond, 1),
+            resolution=0.2,  # a tail of one in eight
+            along={"beyond": beyond},
+        ),
+    }
+
+
+conditioning_at_the_threshold.control(
+    "two features fewer than samples", of="hard edge", columns="two less", trials=2000
+)
+
+
+@conditioning_at_the_threshold.control("λ_min of order 1/n, as s_min ~ n^(−1/2) of the matrix itself", of="order")
+def singular_value_order(evidence):
+    return replace(evidence, exponent=-1.0)
+
+
+@conditioning_at_the_threshold.control("n − p degrees of freedom", of="inverse")
+def one_degree_less(evidence):
+    inverted = scipy.stats.chi2.ppf(evidence.ranks, 5)
+    return replace(evidence, ranks=scipy.stats.chi2.cdf(inverted, 4))
+
+
+@conditioning_at_the_threshold.control("the edge 1 − √γ, not squared", of="edge")
+def unsquared_edge(evidence):
+    return replace(evidence, predicted=evidence.predicted**0.5)

@@ -1,0 +1,360 @@
+"""Least squares below and above the interpolation threshold: bias, variance, and double descent."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.foundations.filters import (
+    gradient_descent_filter,
+    pseudo_inverse_filter,
+    ridge_filter,
+    spectral_operator,
+)
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.interpolation.ridgeless import (
+    bias_variance_of_estimates,
+    bias_variance_of_operator,
+    conditional_bias_variance,
+    excess_risk,
+    gaussian_bias_variance,
+    gaussian_prediction_risk,
+    limiting_bias_variance,
+    ols_variance,
+    overparameterized_minimum,
+)
+from deeptheory.lab import Identity, Law, Positive, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Level, Line, seen
+from deeptheory.spectra.entries import draw_entries
+
+SHAPES = ((40, 10), (40, 30), (30, 40), (10, 40))
+"""Samples × features of the designs on which the conditional risk is checked, on both sides of the threshold."""
+OTHERS = ((1.6, "rademacher"), (0.5, "uniform"))
+"""Ratios and laws of features at which the double-descent curve is checked beside the Gaussian ones."""
+SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
+"""The setting of the misspecified model: β has 200 coordinates of equal size and norm one."""
+
+
+def unit_noise(samples):
+    """2n noise vectors ±√n eᵢ: their mean is zero and their covariance the identity, exactly and without drawing."""
+    return samples**0.5 * np.concatenate([np.eye(samples), -np.eye(samples)])
+
+
+@claim(
+    items={"J7.3": ("bias", "variance", "risk")},
+    says=r"Given the design, minimum-norm least squares has squared bias $\beta^\top\Pi\beta$, with $\Pi$ the "
+    r"projection on the kernel of $X$, and variance $\frac{\sigma^2}n\operatorname{tr}\hat\Sigma^+$; they add up to "
+    r"the mean of $\|\hat\beta-\beta\|^2$ over the noise.",
+    needs="noise of mean zero and covariance σ²I, independent of the design; isotropic test inputs",
+)
+def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Interval(ge=1, le=1000)] = 8):
+    draw = generator(key)
+    observed, predicted, condition = np.empty((3, 4, designs)), np.empty((3, 4, designs)), np.empty((4, designs))
+    for i, j in np.ndindex(4, designs):
+        samples, features = SHAPES[i]
+        beta = draw.standard_normal(features)
+        beta /= np.linalg.norm(beta)
+        design = draw.standard_normal((samples, features))
+        labels = design @ beta + noise**0.5 * unit_noise(samples)
+        estimates = np.linalg.lstsq(design, labels.T)[0].T
+        centre = estimates.mean(0)
+        observed[0, i, j] = ((centre - beta) ** 2).sum()
+        observed[1, i, j] = ((estimates - centre) ** 2).sum(1).mean()
+        observed[2, i, j] = ((estimates - beta) ** 2).sum(1).mean()
+        found = conditional_bias_variance(design, beta, noise)
+        predicted[:, i, j] = found.bias, found.variance, found.risk
+        condition[i, j] = np.linalg.cond(design) ** 2
+    along = {"design": np.asarray([f"{samples}×{features}" for samples, features in SHAPES])}
+    shared = dict(scale=observed[2], condition=condition, size=40.0, along=along)
+    names = ("bias", "variance", "risk")
+    return {name: Identity(observed[part], predicted[part], **shared) for part, name in enumerate(names)}
+
+
+@conditional_risk.control("the bias averaged over directions, r²(1 − n/p), for the one direction at hand", of="bias")
+def averaged_bias(evidence):
+    mean = np.asarray([max(0.0, 1 - samples / features) for samples, features in SHAPES])
+    return replace(evidence, right=np.broadcast_to(mean[:, None], np.shape(evidence.left)))
+
+
+@claim(
+    items={"J7.4": ("variance", "bias", "no bias", "other features", "minimum")},
+    says=r"As $p/n\to\gamma$, ridgeless least squares on isotropic features has bias 0 and variance "
+    r"$\sigma^2\gamma/(1-\gamma)$ for $\gamma<1$, bias $r^2(1-1/\gamma)$ and variance $\sigma^2/(\gamma-1)$ for "
+    r"$\gamma>1$; for $r>\sigma$ the risk beyond the threshold is least at $\gamma=r/(r-\sigma)$.",
+    needs="independent features of mean zero, variance one and slightly more than four moments; γ away from one",
+    full=dict(sizes=(80, 120, 200), gammas=(0.2, 0.5, 0.8, 1.25, 2.0, 4.0), trials=256),
+    symbols={
+        r"n": "the number of samples",
+        r"p": "the number of features, all of which are fitted",
+        r"\gamma": "features per sample, $p/n$",
+        r"r": "the length of the true coefficient vector; 1 here",
+        r"\sigma^2": "the variance of the noise on the labels; 0.25 here",
+    },
+    why=r"The variance is $\sigma^2/n$ times the sum of $1/\lambda$ over the nonzero eigenvalues $\lambda$ of the "
+    r"sample covariance. Near $p=n$ the smallest of them goes to zero, so the variance explodes; on either side the "
+    r"Marchenko–Pastur law gives its value in closed form. With fewer features than samples everything can be learned "
+    r"and there is no bias; with more, only the projection of the truth onto the $n$ samples can be seen, and the "
+    r"share $1-n/p$ of its squared length is lost.",
+    notice=r"The risk peaks at $\gamma=1$ and falls again beyond it: with $r>\sigma$ there is a second valley at "
+    r"$\gamma=r/(r-\sigma)$. The points, means over designs of 120 samples, lie on the curves although these are "
+    r"limits. The printed variance is negative below the threshold, which no variance can be.",
+    explore={"noise": (0.05, 0.1, 0.25, 0.5, 1.0)},
+)
+def double_descent(
+    key,
+    *,
+    sizes: Sizes = (30, 60, 120),
+    gammas: Annotated[tuple[float, ...], Interval(ge=0.05, le=20.0)] = (0.2, 0.5, 1.6, 3.0),
+    trials: Trials = 128,
+    noise: Positive = 0.25,
+    design: Literal["isotropic", "correlated"] = "isotropic",
+):
+    assume(
+        all(n * abs(1 - gamma) >= 15 for n in sizes for gamma in gammas),
+        "n |1 − γ| of at least 15: nearer the threshold the risk has tails too heavy for a mean",
+    )
+    assume(min(gammas) < 1 < max(gammas), "ratios on both sides of the threshold")
+    cases = [*((gamma, "gaussian") for gamma in gammas), *OTHERS]
+    limits = [limiting_bias_variance(gamma, signal=1.0, noise=noise) for gamma, _ in cases]
+    bias, variance = np.empty((2, len(sizes), len(cases), trials))
+    for i, j in np.ndindex(len(sizes), len(cases)):
+        samples, (gamma, entries) = sizes[i], cases[j]
+        branch = jax.random.fold_in(key, len(cases) * i + j)
+        x = draw_entries(branch, (trials, samples, round(gamma * samples)), entries)
+        if design == "correlated":  # neighbours share half of their variance, and each keeps variance one
+            x = (x + np.roll(x, 1, axis=2)) / 2**0.5
+        # The law is for every β: the mean over many directions a design has little of the bias's fluctuation left.
+        beta = generator(jax.random.fold_in(branch, 1)).standard_normal((48, x.shape[2]))
+        found = conditional_bias_variance(x, beta / np.linalg.norm(beta, axis=-1, keepdims=True), noise)
+        bias[i, j] = np.mean(found.bias, axis=1)
+        # The mean square of the design is one on average: its fluctuation is taken off, to first order.
+        variance[i, j] = found.variance + float(limits[j].variance) * ((x**2).mean((1, 2)) - 1)
+    ratios = np.asarray(gammas)
+    below, above = np.flatnonzero(ratios < 1), np.flatnonzero(ratios > 1)
+    predicted = np.asarray(limits)
+    grid = np.linspace(1.1, 20, 189_001)
+    curve = np.asarray(limiting_bias_variance(grid, signal=1.0, noise=0.25).risk)
+    count = len(gammas)
+    return {
+        "variance": Law(predicted[:count, 1], variance[:, :count], along={"gamma": ratios}, sizes=sizes, order=1.0),
+        "bias": Law(predicted[above, 0], bias[:, above], along={"gamma": ratios[above]}, sizes=sizes, order=1.0),
+        "no bias": Identity(
+            bias[:, below], 0.0, scale=1.0, condition=100.0, along={"size": np.asarray(sizes), "gamma": ratios[below]}
+        ),
+        "other features": Law(
+            predicted[count:].sum(1),
+            (bias + variance)[:, count:],
+            along={"features": np.asarray([entries for _, entries in OTHERS])},
+            sizes=sizes,
+            order=1.0,
+        ),
+        # The grid's step, 1e-4, is left in the place of the minimum and its square in the value.
+        "minimum": Identity(
+            np.asarray([grid[np.argmin(curve)], np.min(curve)]),
+            np.asarray(overparameterized_minimum(signal=1.0, noise=0.25)),
+            error=np.asarray([1e-4, 1e-8]),
+            along={"of": np.asarray(["place", "value"])},
+        ),
+    }
+
+
+@double_descent.control("variance γ/(γ−1) below the threshold", of="variance")
+def printed_variance(evidence):
+    return replace(evidence, predicted=np.sign(evidence.along["gamma"] - 1) * evidence.predicted)
+
+
+@double_descent.control("bias r²(1 − 1/γ) also below the threshold", of="no bias")
+def bias_everywhere(evidence):
+    return replace(evidence, right=(1 - 1 / evidence.along["gamma"])[:, None])
+
+
+double_descent.control(
+    "correlated features", of="variance", design="correlated", sizes=(30, 60), gammas=(0.2, 3.0), trials=32
+)
+
+
+@double_descent.picture
+def descent_curve(pieces, settings):
+    """Bias, variance and excess risk along γ: the limits as curves, and what the largest designs gave, ± 2 errors."""
+    grid = np.concatenate([np.geomspace(0.1, 0.98, 80), [1.0], np.geomspace(1.02, 6, 80)])
+    limit = limiting_bias_variance(np.where(grid == 1, 2.0, grid), signal=1.0, noise=settings["noise"])
+    parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
+    marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]
+    marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
+    below = grid[grid < 1]
+    printed = settings["noise"] * below / (below - 1)
+    marks += [Line("variance γ/(γ − 1)", below, printed, rival="as printed below γ = 1"), Level("γ = 1", x=1.0)]
+    return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 4))
+
+
+@claim(
+    items={"H13.2": ("risk", "near")},
+    says=r"Minimum-norm least squares on the first $p$ of $D$ Gaussian coordinates has expected squared error "
+    r"$(\|\beta_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ for $p\le n-2$ and $\|\beta_{in}\|^2(1-\frac np)+"
+    r"(\|\beta_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ for $p\ge n+2$, at every finite $n$.",
+    needs=r"independent standard normal coordinates; $|p-n|\ge2$, or the mean is infinite",
+    full=dict(trials=4000),
+)
+def misspecified_double_descent(
+    key,
+    *,
+    features: Annotated[tuple[int, ...], Interval(ge=1, le=200)] = (5, 10, 20, 60, 100, 200),
+    near: Annotated[tuple[int, ...], Interval(ge=1, le=200)] = (30, 50),
+    trials: Trials = 500,
+):
+    assume(all(abs(p - SAMPLES) > 8 for p in features + near), "|p − n| above 8, where the risk has four moments")
+    draw = generator(key)
+    x = draw.standard_normal((trials, SAMPLES, COORDINATES))
+    # Many β a design, all with the same share of signal inside, take most of the labels' own fluctuation out.
+    beta = draw.choice([-1.0, 1.0], (COORDINATES, 32)) / COORDINATES**0.5
+    signal = x @ beta
+    risks, exact = np.empty((len(features + near), trials)), np.empty(len(features + near))
+    for i, p in enumerate(features + near):
+        inverse = np.linalg.pinv(x[..., :p])
+        share = p / COORDINATES
+        # The label noise is integrated out; the unused coordinates stay what they are, part of the labels.
+        misses = ((inverse @ signal - beta[:p]) ** 2).sum(1).mean(1)
+        risks[i] = misses + NOISE * (inverse**2).sum((1, 2)) + 1 - share + NOISE
+        exact[i] = gaussian_prediction_risk(SAMPLES, p, inside=share, outside=1 - share, noise=NOISE)
+    far = len(features)
+    return {
+        "risk": Law(exact[:far], risks[:far], along={"features": np.asarray(features)}, exact=True),
+        # Ten features from the threshold the risk is heavy-tailed: a tenth is what a quick run can resolve.
+        "near": Law(exact[far:], risks[far:], along={"features": np.asarray(near)}, exact=True, resolution=0.1),
+    }
+
+
+@misspecified_double_descent.control("unused coordinates only missed, not fitted as noise", of="risk")
+def missed_only(evidence):
+    rival = [
+        1 - p / COORDINATES + NOISE + gaussian_bias_variance(SAMPLES, int(p), signal=p / COORDINATES, noise=NOISE).risk
+        for p in evidence.along["features"]
+    ]
+    return replace(evidence, predicted=np.asarray(rival))
+
+
+def penalized(design, labels):
+    """The minimiser of ‖y − Xw‖² + 5‖w‖², from its normal equations."""
+    return np.linalg.solve(design.T @ design + 5.0 * np.eye(design.shape[1]), design.T @ labels)
+
+
+def descended(design, labels):
+    """Forty gradient steps of size 0.002 on ½‖y − Xw‖², from zero."""
+    weights = np.zeros((design.shape[1], labels.shape[1]))
+    for _ in range(40):
+        weights -= 0.002 * design.T @ (design @ weights - labels)
+    return weights
+
+
+ESTIMATORS = {
+    "least squares": ((30, 8), pseudo_inverse_filter, lambda design, labels: np.linalg.lstsq(design, labels)[0]),
+    "minimum norm": ((6, 8), pseudo_inverse_filter, lambda design, labels: np.linalg.lstsq(design, labels)[0]),
+    "ridge": ((30, 8), ridge_filter(5.0), penalized),
+    "gradient descent": ((30, 8), gradient_descent_filter(0.002, 40), descended),
+}
+"""The shape of a design, the estimator as a filter of its singular values, and the same estimator as it is defined."""
+
+
+@claim(
+    items={"L13.3": ("exact", "sample", "fresh", "estimators")},
+    says=r"The risk of a linear predictor is $\sigma^2+\|w-w_*\|_\Sigma^2$; for a random $w$ the excess splits into "
+    r"$\|\mathbb Ew-w_*\|_\Sigma^2$ and $\mathbb E\|w-\mathbb Ew\|_\Sigma^2$, for least squares, ridge, minimum norm "
+    "and early stopped gradient descent alike.",
+    needs="labels w*·φ + noise of mean zero that is independent of φ",
+    full=dict(trials=1_000_000),
+)
+def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
+    draw = generator(key)
+    root = draw.standard_normal((8, 8)) / 8**0.5
+    covariance, target = root @ root.T, draw.standard_normal(8)
+    exact, sampled, losses, risks = np.empty((2, 4, 3)), np.empty((2, 4)), np.empty((4, trials)), np.empty(4)
+    fresh = draw.standard_normal((trials, 8)) @ root.T
+    labels = fresh @ target + noise**0.5 * draw.standard_normal(trials)
+    estimators = np.empty((2, 4, 8))
+    for i, ((samples, features), filter, solve) in enumerate(ESTIMATORS.values()):
+        design = draw.standard_normal((samples, features)) @ root.T
+        operator = spectral_operator(design, filter)
+        answers = design @ target + noise**0.5 * unit_noise(samples)
+        known = answers @ operator.T
+        estimators[:, i] = known[0], solve(design, answers[:1].T)[:, 0]
+        parts = bias_variance_of_estimates(known, target, covariance)
+        exact[0, i] = *parts, excess_risk(known, target, covariance).mean()
+        found = bias_variance_of_operator(operator, design, target, covariance, noise)
+        exact[1, i] = *found, found.risk
+        drawn = (design @ target + noise**0.5 * draw.standard_normal((200, samples))) @ operator.T
+        sampled[0, i] = excess_risk(drawn, target, covariance).mean()
+        sampled[1, i] = bias_variance_of_estimates(drawn, target, covariance).risk
+        losses[i] = (fresh @ drawn[0] - labels) ** 2
+        risks[i] = noise + excess_risk(drawn[0], target, covariance)
+    along = {"estimator": np.asarray(list(ESTIMATORS))}
+    parts = np.asarray(["bias", "variance", "excess"])
+    size = np.linalg.norm(estimators[0], axis=1)[:, None]
+    # Designs are 30×8 or 6×8, and rounding in their inverses is what their condition numbers, some tens, allow.
+    shared = dict(condition=1e4, size=60.0)
+    return {
+        "exact": Identity(*exact, scale=exact[0, :, 2:], along={**along, "part": parts}, **shared),
+        "sample": Identity(*sampled, along=along, **shared),
+        "fresh": Law(risks, losses, along=along, exact=True),
+        "estimators": Identity(*estimators, scale=size, along=along, **shared),
+    }
+
+
+@excess_risk_splits.control("the variance alone", of="exact")
+def variance_alone(evidence):
+    bias, variance, _ = evidence.right.T
+    return replace(evidence, right=np.stack([bias, variance, variance], axis=1))
+
+
+@claim(
+    items={"L13.4": ("formula", "fixed", "gaussian")},
+    says=r"Ordinary least squares has no bias and variance "
+    r"$\frac{\sigma^2}n\mathbb E\operatorname{tr}(\Sigma\bar\Sigma^{-1})$: "
+    r"$\sigma^2p/n$ for a fixed design, $\sigma^2p/(n-p-1)$ for Gaussian rows of any covariance.",
+    needs=r"an invertible $\bar\Sigma$, so $p\le n$; a finite mean needs $p\le n-2$ for Gaussian rows",
+    full=dict(trials=6000),
+)
+def least_squares_variance(
+    key,
+    *,
+    trials: Trials = 1200,
+    features: Annotated[tuple[int, ...], Interval(ge=1, le=94)] = (10, 30, 50, 70, 90),
+    samples: Annotated[int, Interval(ge=32, le=1000)] = 40,
+    noise: Positive = 0.5,
+    design: Literal["tall", "wide"] = "tall",
+):
+    draw = generator(key)
+    samples = samples if design == "tall" else 20
+    root = draw.standard_normal((30, 30)) / 30**0.5 + np.eye(30)
+    covariance, target = root @ root.T, draw.standard_normal(30)
+    designs = draw.standard_normal((8, samples, 30)) @ root.T
+    inverses = np.linalg.pinv(designs)
+    formula = noise * np.trace(covariance @ inverses @ np.swapaxes(inverses, 1, 2), axis1=1, axis2=2)
+    labels = (designs @ target)[:, None] + noise**0.5 * unit_noise(samples)
+    estimates = np.stack([np.linalg.lstsq(x, y.T)[0].T for x, y in zip(designs, labels, strict=True)])
+    total = excess_risk(estimates, target, covariance).mean(1)
+    variances = np.empty((len(features), trials))
+    for i, p in enumerate(features):
+        # The value does not depend on Σ, so each p gets rows whose coordinates differ a hundredfold in variance.
+        scales = np.geomspace(1, 100, p)
+        rows = draw.standard_normal((trials, 100, p)) * scales**0.5
+        variances[i] = ols_variance(rows, np.diag(scales), noise)
+    tall = draw.standard_normal((8, 40, 30))
+    fixed = ols_variance(tall, np.swapaxes(tall, 1, 2) @ tall / 40, noise)
+    condition = np.linalg.cond(designs) ** 2 * np.linalg.cond(covariance)
+    exact = [gaussian_bias_variance(100, p, noise=noise).variance for p in features]
+    return {
+        "formula": Identity(total, formula, condition=condition, size=40.0),
+        "fixed": Identity(fixed, noise * 30 / 40, condition=np.linalg.cond(tall) ** 2, size=40.0),
+        "gaussian": Law(np.asarray(exact), variances, along={"features": np.asarray(features)}, exact=True),
+    }
+
+
+@least_squares_variance.control("the limit γ/(1−γ) at finite n", of="gaussian")
+def limit_at_finite_size(evidence):
+    features = evidence.along["features"]
+    return replace(evidence, predicted=evidence.predicted * (99 - features) / (100 - features))
+
+
+least_squares_variance.control("no bias with more features than samples", of="formula", design="wide", trials=8)

@@ -1,0 +1,274 @@
+"""The league of bounds for trained networks (arora Ch. 5): which hold, which say something."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Literal
+
+import jax
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, rel_entr
+from scipy.stats import binom
+
+from deeptheory.foundations.binomial import clopper_pearson_lower
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.league.ranking import rank_bounds
+from deeptheory.generalization.networks.memorization import corrupt_labels, fit_labels, initial_layers, small_digits
+from deeptheory.lab import Chance, Identity, Inequality, Trials, assume, claim
+from deeptheory.lab.evidence.intervals import binomial
+
+DELTA = 0.05
+HELD_OUT = "hold-out, exact binomial"
+RANDOMISED = "PAC-Bayes"
+COUNTED = "Occam, bits as stored"
+SHORTER = "compression, truncated and rounded"
+fitted = jax.jit(fit_labels, static_argnames=("most", "rate"))
+
+
+def as_model(layers):
+    """The two layers as an Equinox network without biases."""
+    import equinox as eqx
+    import jax.numpy as jnp
+
+    width, inputs = np.shape(layers[0])
+    blank = eqx.filter_eval_shape(
+        eqx.nn.MLP, inputs, 2, width, 1, use_bias=False, use_final_bias=False, key=jax.random.key(0)
+    )
+    weights = [jnp.asarray(layer, jnp.float32) for layer in layers]
+    return eqx.tree_at(lambda model: [layer.weight for layer in model.layers], blank, weights)
+
+
+@cache
+def blank_layer(outputs, inputs):
+    """An Equinox layer without bias whose weights are yet to come."""
+    import equinox as eqx
+
+    return eqx.filter_eval_shape(eqx.nn.Linear, inputs, outputs, use_bias=False, key=jax.random.key(0))
+
+
+def as_linear(weights):
+    """A matrix as an Equinox layer without bias."""
+    import equinox as eqx
+
+    return eqx.tree_at(lambda layer: layer.weight, blank_layer(*np.shape(weights)), weights)
+
+
+def kl_limit(share, budget) -> float:
+    """The largest q with kl(share‖q) at most the budget, by a root finder."""
+
+    def over(q):
+        return rel_entr(share, q) + rel_entr(1 - share, 1 - q) - budget
+
+    return brentq(over, share, 1 - 1e-15)  # type: ignore[return-value]
+
+
+def linear_network(key, *, count=64, weight=1.5, moved=0.25):
+    """The league's PAC-Bayes entry for a linear network on unit vectors, and what it must be.
+
+    The two outputs differ by w and two noises of variance s², so an error has probability Φ(−w/√2s), independently.
+    Returns the entry, its value by root finding, how far six standard errors of the estimate move that, and the value
+    were the estimate the error itself.
+    """
+
+    def model(value):
+        return as_linear(np.stack([np.full(count, value), np.zeros(count)]).astype(np.float32))
+
+    data = (np.eye(count, dtype=np.float32), np.zeros(count, int))
+    league = rank_bounds(model(weight), data, data, initial=model(weight - moved), delta=DELTA, key=key)
+    scales, draws = np.geomspace(1e-3, 3, 24), count * np.ceil(100_000 / count)
+    # Less noise is so far from the start that the limit is 1.
+    scales = scales[scales > moved / 4]
+    chances, apart = ndtr(-weight / (np.sqrt(2) * scales)), moved**2 / (2 * scales**2)
+
+    def inverted(risk, apart):
+        return kl_limit(risk, apart + np.log(192 * np.sqrt(count) / DELTA) / count)
+
+    def smaller(risk, apart):
+        c = np.geomspace(0.05, 10, 8)
+        catoni = (1 - np.exp(-c * risk - apart - np.log(768 / DELTA) / count)) / (1 - np.exp(-c))
+        return min(inverted(risk, apart), *catoni)
+
+    _, chance, apart = min((inverted(p, d), p, d) for p, d in zip(chances, apart, strict=True))
+    error = np.sqrt(chance * (1 - chance) / draws)
+    low, middle, high = (
+        smaller(kl_limit(estimate, np.log(2 / DELTA) / draws), apart)
+        for estimate in (max(chance - 6 * error, 0.0), chance, chance + 6 * error)
+    )
+    return league[RANDOMISED].value, middle, max(high - middle, middle - low), smaller(chance, apart)
+
+
+@claim(
+    items={
+        "A5.35": (
+            "above the error",
+            "above the coin",
+            "others",
+            "linear network",
+            "counting",
+            "VC",
+            "hold-out",
+        )
+    },
+    says=r"Networks trained on 200 digits, narrow and wide, with true and with random labels: every bound of the "
+    r"league whose assumptions are met lies above the true error. Of those from the training data alone PAC-Bayes "
+    r"around the start and a shorter network are the smallest: those by stored bits, dimension and norms exceed 1, "
+    r"which the inverse of kl never does. For random labels none is below 1/2, the error of guessing. Counting "
+    r"parameters at 32 bits gives "
+    r"$\sqrt{(32W\ln 2+\ln\frac1\delta)/2n}$, the VC dimension $WL\log_2W>2n$ the bound "
+    r"$2\sqrt{2(2n\ln2+\ln\frac2\delta)/n}$ of all labelings, and the held-out "
+    r"digits the exact binomial limit. On $n$ unit vectors a linear network of weights $w$, from $w_0$, errs "
+    r"with $p=\Phi(-w/\sqrt2s)$ under noise $s$, and PAC-Bayes gives the $q$ with "
+    r"$n\,\mathrm{kl}(p'\|q)=n(w-w_0)^2/2s^2+\ln(192\sqrt n/\delta)$ at the best of 24 $s$, or Catoni's bound there "
+    r"at the best of eight temperatures with $\ln(768/\delta)$, whichever is smaller, where "
+    r"$m\,\mathrm{kl}(p\|p')=\ln(2/\delta)$ pays for $m$ answers drawn.",
+    needs="two classes; bounds whose constants are unknown or hypotheses not met are not compared; true error "
+    "by its binomial limit at one in a million, exactly 1/2 for random labels",
+    scale="printed deep networks; here 7×7 pixels of two digits, one hidden layer of 32 or 64 units",
+    full=dict(networks="all four"),
+)
+def league_of_bounds(key, *, networks: Literal["two", "all four"] = "two"):
+    images, truth = small_digits(3, 8)
+    order = generator(key).permutation(len(truth))
+    sample, fresh = order[:200], order[200:]
+    coins = corrupt_labels(jax.random.fold_in(key, 1), truth, 1.0, classes=2)
+    chosen = [(32, truth), (64, coins)] + ([(64, truth), (32, coins)] if networks == "all four" else [])
+    errors, values, by_data, others, one, counted, tails, capacity = ([] for _ in range(8))
+    for width, labels in chosen:
+        start = initial_layers(jax.random.fold_in(key, width), (49, width, 2))
+        # Units without weights stay so: both widths share one compiled program.
+        padded = [np.pad(start[0], ((0, 64 - width), (0, 0))), np.pad(start[1], ((0, 0), (0, 64 - width)))]
+        network = fitted(padded, images[sample], labels[sample], loss=0.003, rate=0.02, most=5000)
+        first, second = (np.asarray(layer) for layer in network.layers)
+        assume(float(network.errors[-1]) == 0, "training leaves no error")
+        league = rank_bounds(
+            as_model([first[:width], second[:, :width]]),
+            (images[sample], labels[sample]),
+            (images[fresh], labels[fresh]),
+            initial=as_model(start),
+            delta=DELTA,
+            key=jax.random.fold_in(key, 2),
+        )
+        valid = [entry for entry in league.entries if entry.valid]
+        wrong = round(league.test_error * len(fresh))
+        errors += [float(binomial(wrong, len(fresh), 2e-6)[0])] * len(valid)
+        values += [entry.value for entry in valid]
+        trained = {e.name: e.value for e in valid if e.name != HELD_OUT and e.value is not None}
+        by_data.append(list(trained.values()))
+        others += [value for name, value in trained.items() if name not in (RANDOMISED, SHORTER)]
+        one.append(league["Hoeffding, one function"].value)
+        counted.append((51 * width, league[COUNTED].value))
+        capacity.append(league["VC dimension"].value)
+        tails.append(binom.cdf(wrong, len(fresh), league[HELD_OUT].value))
+    weights, occam = np.array(counted).T
+    # With mistakes, and with weights so large that noise makes none: there the price of the draws is all that shows.
+    cases = [
+        linear_network(jax.random.fold_in(key, 3 + case), weight=weight) for case, weight in enumerate((1.5, 40.0))
+    ]
+    entry, expected, chance, unpaid = np.array(cases).T
+    return {
+        "above the error": Inequality(np.array(errors), np.array(values)),
+        "above the coin": Inequality(0.5, np.array(by_data[1]), along={"bound": np.array(list(trained))}),
+        "others": Inequality(1.0, np.array(others)),
+        "counting": Identity(occam, np.sqrt((32 * weights * np.log(2) + np.log(1 / DELTA)) / 400)),
+        "VC": Identity(np.array(capacity), 2 * np.sqrt(2 * (400 * np.log(2) + np.log(2 / DELTA)) / 200)),
+        "linear network": Identity(entry, expected, error=chance, along={"unpaid": unpaid}),
+        "hold-out": Identity(np.array(tails), DELTA, condition=200.0),
+        "one function": Inequality(np.array(one), 1.0),
+    }
+
+
+@league_of_bounds.control("Hoeffding for one function, though the data chose it", of="one function")
+def chosen_by_the_data(evidence):
+    return Inequality(0.5, np.asarray(evidence.quantity)[1:2])
+
+
+@league_of_bounds.control("bits as stored, dimension and norms say something", of="others")
+def others_say_something(evidence):
+    return replace(evidence, quantity=np.asarray(evidence.bound), bound=1.0)
+
+
+@league_of_bounds.control("a deviation without the half in the exponent", of="counting")
+def without_half(evidence):
+    return replace(evidence, right=np.sqrt(2) * np.asarray(evidence.right))
+
+
+@league_of_bounds.control("the Monte Carlo estimate taken for the error itself", of="linear network")
+def not_paid(evidence):
+    return replace(evidence, right=evidence.along["unpaid"])
+
+
+FAILING = 0.3
+BY_ITSELF = (HELD_OUT, COUNTED, SHORTER, "Frobenius product", "path norm", RANDOMISED)
+LINEAR = (*BY_ITSELF, "VC dimension")
+
+
+def majority_network(inputs, labels, classes, draw):
+    """A network that takes the majority of the labels seen at each unit vector; more than two classes: with biases."""
+    votes = np.eye(classes, dtype=np.float32)[labels].T @ inputs
+    most = (votes == votes.max(axis=0)) - votes.min(axis=0).clip(0, 1)
+    if classes == 2:
+        return as_linear(0.3 * (most - most[::-1]).astype(np.float16))
+    import equinox as eqx
+
+    count, kind = inputs.shape[1], np.float32
+    blank = eqx.filter_eval_shape(eqx.nn.MLP, count, classes, count, 1, key=jax.random.key(0))
+    numbers = [np.eye(count, dtype=kind), most.astype(kind)]
+    biases = [0.1 * draw.standard_normal(count).astype(kind), 0.1 * draw.standard_normal(classes).astype(kind)]
+    model = eqx.tree_at(lambda each: [layer.weight for layer in each.layers], blank, numbers)
+    return eqx.tree_at(lambda each: [layer.bias for layer in each.layers], model, biases)
+
+
+def coin_failures(key, trials, classes, count, names):
+    """How often each bound is below 1 − 1/k, the error of everything where labels are fair coins of k sides.
+
+    Also counted: Hoeffding's bound for one function, and the training data taken as held out.
+    """
+    draw, fails = generator(key), np.zeros((trials, len(names) + 2), bool)
+    for trial in range(trials):
+        places, coins = draw.integers(0, count, 70), draw.integers(0, classes, 70)
+        inputs = np.eye(count, dtype=np.float32)[places]
+        league = rank_bounds(
+            majority_network(inputs[:64], coins[:64], classes, draw),
+            (inputs[:64], coins[:64]),
+            (inputs[64:], coins[64:]),
+            delta=FAILING,
+            key=jax.random.fold_in(key, trial),
+        )
+        entries = [league[name] for name in names]
+        assume(all(entry.valid for entry in entries), "the league calls all of them valid")
+        right = 64 - round(64 * league.train_error)
+        rivals = [league["Hoeffding, one function"].value, 1 - clopper_pearson_lower(right, 64, FAILING)]
+        fails[trial] = np.array([entry.value for entry in entries] + rivals, float) < 1 - 1 / classes
+    return fails.sum(axis=0)
+
+
+@claim(
+    items={"A5.35": ("two classes", "three classes")},
+    says=r"Labels are fair coins of $k$ sides, so every classifier, with noise, rounded or not, errs with probability "
+    r"exactly $1-1/k$. Networks on unit vectors take the majority of the labels seen at each: linear ones of two "
+    r"classes on 64, and ones with a hidden layer and biases of three classes on 16. Each bound that the league calls "
+    r"valid (held-out data, bits, a shorter network, two norms, PAC-Bayes, of linear ones VC dimension) is below "
+    r"$1-1/k$ for at most a share $\delta$ of the samples of 64.",
+    needs="the failures of each bound by itself, at δ = 0.3; 6 held-out coins",
+    scale="printed deep networks; here small ones, whose true error is known",
+    full=dict(trials=256),
+)
+def valid_bounds_rarely_fail(key, *, trials: Trials = 64):
+    found = {}
+    for classes, count, names in ((2, 64, LINEAR), (3, 16, BY_ITSELF)):
+        *fails, one, again = coin_failures(jax.random.fold_in(key, classes), trials, classes, count, names)
+        along = {"bound": np.array(names), "one function": np.array([one]), "training data": np.array([again])}
+        found["two classes" if classes == 2 else "three classes"] = Chance(
+            np.array(fails), trials, FAILING, along=along
+        )
+    return found
+
+
+@valid_bounds_rarely_fail.control("Hoeffding for one function, though the data chose it", of="two classes")
+def as_if_chosen_before(evidence):
+    return Chance(evidence.along["one function"], evidence.trials, FAILING)
+
+
+@valid_bounds_rarely_fail.control("the training data as if they were held out", of="three classes")
+def trained_on(evidence):
+    return Chance(evidence.along["training data"], evidence.trials, FAILING)

@@ -1,0 +1,312 @@
+"""All-layer margins, and what norms and margins of trained networks say about their labels and widths (handbook 8)."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import jax
+import numpy as np
+import scipy.optimize
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.networks.all_layer_margin import (
+    all_layer_margin_bound,
+    all_layer_margins,
+    last_layer_margins,
+    least_all_layer_margins,
+    linear_layer_margins,
+    perturbed_outputs,
+)
+from deeptheory.generalization.networks.memorization import corrupt_labels, fit_labels, initial_layers, small_digits
+from deeptheory.generalization.networks.norm_bounds import (
+    handbook_spectral_bound,
+    spectral_complexity,
+    spectrally_normalized_bound,
+    stable_rank_bound,
+)
+from deeptheory.generalization.networks.norms import (
+    frobenius_norm,
+    lipschitz_bound,
+    margins,
+    normalized_margins,
+    relu_network,
+    stable_rank,
+)
+from deeptheory.lab import Chain, Identity, Inequality, Positive, Trend, Trials, assume, claim
+
+fitted = jax.jit(fit_labels, static_argnames=("most", "rate"))
+
+
+def nearest_change(layer, x, label, rival):
+    """The least perturbation of one layer that brings two outputs together, a quadratic program.
+
+    The lead is affine in the perturbation δ, so that it is known from 0 and the unit vectors. The least ‖δ‖ with
+    −slope·δ ≥ lead is found by non-negative least squares, as in Lawson and Hanson's least distance programming: no
+    starting point, no line search that may stop early.
+    """
+    size = len(layer)
+    changes = np.concatenate([np.zeros((1, size)), np.eye(size)])
+    outputs = perturbed_outputs([layer], np.repeat(x[None], size + 1, axis=0), [changes])
+    lead = outputs[:, label] - outputs[:, rival]
+    system, target = np.append(lead[0] - lead[1:], lead[0])[:, None], np.append(np.zeros(size), 1.0)
+    residual = system @ scipy.optimize.nnls(system, target)[0] - target
+    return np.linalg.norm(residual[:-1]) / np.abs(residual[-1])
+
+
+@claim(
+    items={
+        "H8.5": (
+            "one layer",
+            "quadratic program",
+            "chain of units",
+            "one hidden layer",
+            "order",
+            "tight for one layer",
+            "last layer",
+            "shape",
+        )
+    },
+    says=r"The all-layer margin of one linear layer is margin$/(\sqrt2\,\|x\|)$, that of a chain of single units "
+    r"with positive weights the least of them, the last, which feeds one of two outputs, divided by $\sqrt2$. With "
+    r"one hidden layer it is the least over rivals of $|a\cdot c|/(s+\sqrt{s^2-2(a\cdot c)^2})^{1/2}$, "
+    r"$s=\|a\|^2+\|c\|^2/2$, where $a=h_1/\|x\|$ and $c$ is the difference of the two rows at the outputs. In "
+    r"general it lies between the $m$ with $\|x\|(\prod(\|A_i\|_2+m)-\prod\|A_i\|_2)=$ margin$/\sqrt2$ and the least "
+    r"perturbation of any single layer, the last of which is margin$/(\sqrt2\,\|h_{L-1}\|)$. For one layer the "
+    r"bound's $(\log n)^2\,\mathrm{mean}(1/m^2)/n$ is $2(\log n)^2\,\mathrm{mean}(\|x\|^2/\mathrm{margin}^2)/n$.",
+    needs="no biases; inputs that reach the outputs; perturbations times the norm of a layer's input, behind its ReLU",
+)
+def all_layer_margin_of_networks(key):
+    draw = generator(key)
+    layer, x = draw.standard_normal((4, 6)), draw.standard_normal((80, 6))
+    x *= np.exp(draw.standard_normal((80, 1)) / 2)
+    network = [draw.standard_normal(shape) / np.sqrt(shape[1]) for shape in ((12, 6), (10, 12), (4, 10))]
+    # Inputs at which all hidden units are silent have no largest output and margin 0.
+    x = x[np.any(np.asarray(relu_network(network, x)) != 0, axis=1)][:40]
+    assume(len(x) == 40, "most inputs reach the outputs")
+    labels = np.argmax(x @ layer.T, axis=1)
+    closed = linear_layer_margins(layer, x, labels)
+    searched = all_layer_margins([layer], x, labels)
+    program = np.array(
+        [
+            min(nearest_change(layer, one, own, c) for c in range(4) if c != own)
+            for one, own in zip(x, labels, strict=True)
+        ]
+    )
+    weights = np.exp(draw.standard_normal((4, 3)) / 2)
+    weights[0], weights[1] = (
+        np.sort(weights[0])[::-1],
+        np.sort(weights[1]),
+    )  # the last is the least once, the first once
+    chains = [[np.array([[a]]), np.array([[b]]), np.array([[c], [0.0]])] for a, b, c in weights]
+    units = np.array([all_layer_margins(chain, np.array([[1.7]]), np.array([0]))[0] for chain in chains])
+    shallow = [network[0], draw.standard_normal((3, 12))]
+    few, active = x[:6], np.maximum(x[:6] @ network[0].T, 0) / np.linalg.norm(x[:6], axis=1, keepdims=True)
+    best = np.argmax(active @ shallow[1].T, axis=1)
+    both = all_layer_margins(shallow, few, best)
+    # Turning the hidden vector by θ: the least of A·sin²(θ − φ) + B·cos²θ, for each rival output.
+    away = np.stack([[shallow[1][own] - shallow[1][c] for c in range(3) if c != own] for own in best])
+    lead, first, second = np.einsum("nrh,nh->nr", away, active), np.sum(active**2, axis=1), np.sum(away**2, axis=2) / 2
+    total = first[:, None] + second
+    turned = np.min(lead / np.sqrt(total + np.sqrt(total**2 - 2 * lead**2)), axis=1)
+    singly = np.min(lead / np.sqrt(2 * np.maximum(first[:, None], second)), axis=1)
+    answers = np.argmax(np.asarray(relu_network(network, x)), axis=1)
+    hidden = np.maximum(np.maximum(x @ network[0].T, 0) @ network[1].T, 0)
+    together = all_layer_margins(network, x, answers)
+    alone = all_layer_margins(network, x, answers, together=False)
+    gaps = margins(x @ layer.T, labels) / np.linalg.norm(x, axis=1)
+    outputs = hidden @ network[-1].T
+    # Margins are differences of outputs.
+    lost = np.max(np.abs(x @ layer.T), axis=1) / margins(x @ layer.T, labels)
+    lost_last = np.max(np.abs(hidden) @ np.abs(network[-1].T), axis=1) / margins(outputs, answers)
+    return {
+        "one layer": Identity(searched, closed, condition=lost, along={"length": np.linalg.norm(x, axis=1)}),
+        # The last residual of the program is 1/(1 + m²), a difference from 1.
+        "quadratic program": Identity(program, closed, condition=lost * (1 + closed**2)),
+        "chain of units": Identity(
+            units, np.min(weights / [1, 1, np.sqrt(2)], axis=1), error=1e-9, along={"least": weights.min(axis=1)}
+        ),
+        "one hidden layer": Identity(both, turned, error=1e-9, along={"singly": singly}),
+        "order": Chain(
+            {
+                "lower bound": (least_all_layer_margins(network, x, answers), together),
+                "below every single layer": (together, alone),
+                "below the last": (alone, last_layer_margins(network, x, answers) * (1 + 1e-12)),
+            }
+        ),
+        "tight for one layer": Identity(least_all_layer_margins([layer], x, labels), closed, error=1e-9 * closed),
+        "last layer": Identity(
+            last_layer_margins(network, x, answers),
+            all_layer_margins([network[-1]], hidden, answers),
+            condition=lost_last,
+        ),
+        "shape": Identity(all_layer_margin_bound(closed), 2 * np.log(40) ** 2 * np.mean(1 / gaps**2) / 40),
+    }
+
+
+@all_layer_margin_of_networks.control("not divided by the length of the input", of="one layer")
+def not_divided(evidence):
+    return replace(evidence, right=evidence.right * evidence.along["length"])
+
+
+@all_layer_margin_of_networks.control("one output moves alone: no √2", of="quadratic program")
+def one_output(evidence):
+    return replace(evidence, right=np.sqrt(2) * evidence.right)
+
+
+@all_layer_margin_of_networks.control("the least weight, also at the outputs", of="chain of units")
+def least_weight(evidence):
+    return replace(evidence, right=evidence.along["least"])
+
+
+@all_layer_margin_of_networks.control("the better of the two layers alone", of="one hidden layer")
+def better_layer(evidence):
+    return replace(evidence, right=evidence.along["singly"])
+
+
+def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, weights=None):
+    """A network of this width among units that stay zero, so that all widths share one compiled program."""
+    start = initial_layers(jax.random.fold_in(draw, 1), (49, width, 2))
+    start = [np.pad(start[0], ((0, widest - width), (0, 0))), np.pad(start[1], ((0, 0), (0, widest - width)))]
+    network = fitted(start, images[sample], labels, loss=loss, most=3000, weights=weights)
+    assume(float(network.errors[-1]) == 0, "training leaves no error")
+    layers = [np.asarray(layer, float) for layer in network.layers]
+    first, second = start
+    return [layers[0][:width], layers[1][:, :width]], [first[:width], second[:, :width]]
+
+
+@claim(
+    items={
+        "H8.6": ("complexity", "margins", "all layers", "gap"),
+        "H8.3": ("handbook bound", "gap"),
+        "A5.25": ("stable-rank bound", "gap"),
+        "A5.24": "stable rank",
+    },
+    says=r"Trained to the same loss on 200 digits, networks with random labels have a larger spectral complexity, a "
+    r"larger inverse of the median normalised margin and of the square of the median all-layer margin than with true "
+    r"labels, larger norm bounds at the median margin, and a larger gap between test and training error, which is 0 "
+    r"for both. Training on true labels lowers the stable rank of the first layer.",
+    needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
+    scale="printed no scale; here 7×7 pixels of two digits, one hidden layer of 64 units, cross-entropy 0.05",
+)
+def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
+    images, truth = small_digits(3, 8)
+    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound", "gap")
+    found, ranks = np.empty((6, 2, trials)), np.empty((2, trials))
+    for t in range(trials):
+        draw = jax.random.fold_in(key, t)
+        order = generator(draw).permutation(len(truth))
+        sample, fresh = order[:200], order[200:]
+        shuffled = corrupt_labels(jax.random.fold_in(draw, 2), truth[sample], 1.0, classes=2)
+        for i, labels in enumerate((truth[sample], shuffled)):
+            layers, start = trained(draw, images, labels, sample)
+            x = images[sample].astype(float)
+            values = normalized_margins(layers, x, labels)
+            every = all_layer_margins(layers, x[:9], labels[:9], steps=8)
+            wrong = np.argmax(np.asarray(relu_network(layers, images[fresh])), axis=1) != truth[fresh]
+            sizes = [spectral_complexity(layers), 1 / np.median(values), 1 / np.median(every) ** 2]
+            typical = float(np.median(margins(relu_network(layers, x), labels)))
+            sizes.append(handbook_spectral_bound(layers, size=1.0, margin=typical, samples=200))
+            sizes.append(stable_rank_bound(layers, radius=1.0, margin=typical, samples=200))
+            found[:, i, t] = *np.log(sizes), np.mean(wrong)
+            if i == 0:
+                ranks[:, t] = stable_rank(start[0]), stable_rank(layers[0])
+    rises = {name: Trend(rise) for name, rise in zip(names, found[:, 1] - found[:, 0], strict=True)}
+    return rises | {"stable rank": Trend(ranks[0] - ranks[1])}
+
+
+@random_labels_cost_norms_and_margins.control("equal architectures have equal complexity, or less", of="complexity")
+def no_more_complex(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@random_labels_cost_norms_and_margins.control("training leaves the stable rank or raises it", of="stable rank")
+def no_lower_rank(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@random_labels_cost_norms_and_margins.control("the test error of random labels is no larger", of="gap")
+def no_larger(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@claim(
+    items={
+        "H8.7": (
+            "spectral",
+            "Frobenius",
+            "spectral, on average",
+            "complexity",
+            "more samples",
+            "more samples, smallest margin",
+            "orthogonal layers",
+        )
+    },
+    says=r"From 16 to 128 hidden units, at the same loss on the same 100 digits, the median margin over the product "
+    r"of spectral norms stays within a factor 2, and 1.25 in the mean over samples; over the product of Frobenius "
+    r"norms it falls, and the spectral complexity over the margin, which the bound charges, grows. From 25 to 200 "
+    r"samples that bound falls at the median margin and rises at the smallest one. For $L$ layers $s_i$ times "
+    r"orthogonal $k\times k$ matrices the product of spectral norms is $\prod s_i$ and the complexity "
+    r"$kL^{3/2}\prod s_i$.",
+    needs="equal data and loss; starts with variance 2/fan-in; changes are observed at this scale, no theorem is meant",
+    scale="printed no scale; here 7×7 pixels of two digits, one hidden layer, cross-entropy 0.05",
+)
+def wider_networks_and_margins(
+    key, *, trials: Trials = 20, widest: Annotated[int, Interval(ge=64, le=512)] = 128, loss: Positive = 0.05
+):
+    images, truth = small_digits(3, 8)
+    settings = ((16, 100), (widest, 100), (widest, 25), (widest, 200))  # hidden units, samples
+    found = np.empty((5, len(settings), trials))
+    for t in range(trials):
+        draw = jax.random.fold_in(key, t)
+        sample = generator(draw).permutation(len(truth))[:200]
+        for i, (width, n) in enumerate(settings):
+            weights = (np.arange(200) < n).astype(np.float32)
+            layers, _ = trained(
+                draw, images, truth[sample], sample, width=width, widest=widest, loss=loss, weights=weights
+            )
+            values = margins(relu_network(layers, images[sample[:n]].astype(float)), truth[sample[:n]])
+            typical = float(np.median(values))
+            found[:, i, t] = (
+                typical / lipschitz_bound(layers),
+                np.prod([frobenius_norm(layer) for layer in layers]) / typical,
+                spectral_complexity(layers) / typical,
+                1 / spectrally_normalized_bound(layers, size=1.0, margin=typical, samples=n, delta=0.05),
+                spectrally_normalized_bound(layers, size=1.0, margin=float(values.min()), samples=n, delta=0.05),
+            )
+    changes = np.log(found[:3, 1] / found[:3, 0]), np.log(found[3:4, 3] / found[3:4, 2])
+    # A smallest margin may be as small as chance has it: the part of the bound that is new, at most 1, has no tail.
+    grown = 1 - found[4:, 2] / found[4:, 3]
+    names = ("spectral", "Frobenius", "complexity", "more samples", "more samples, smallest margin")
+    spectral, *others = np.concatenate([*changes, grown])
+    draw = generator(jax.random.fold_in(key, trials))
+    factors, k = np.exp(draw.standard_normal(3)), 6
+    layers = [s * np.linalg.qr(draw.standard_normal((k, k)))[0] for s in factors]
+    product = float(np.prod(factors))
+    bound = spectrally_normalized_bound(layers, size=2.0, margin=0.3, samples=50, delta=0.05)
+    charged = 2 * k * 3**1.5 * product * np.log(k) / (0.3 * np.sqrt(50)) + np.sqrt(np.log(20) / 50)
+    return {
+        # Its change is a few per cent, less than twenty pairs can give a sign to.
+        "spectral": Inequality(np.abs(spectral), np.log(2)),
+        "spectral, on average": Inequality(np.mean(np.abs(spectral)), np.log(1.25)),
+        "orthogonal layers": Identity(
+            [lipschitz_bound(layers), spectral_complexity(layers), bound],
+            [product, k * 3**1.5 * product, charged],
+        ),
+    } | {name: Trend(change) for name, change in zip(names[1:], others, strict=True)}
+
+
+@wider_networks_and_margins.control("smaller Frobenius norms for the margin in wider networks", of="Frobenius")
+def smaller_norms(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@wider_networks_and_margins.control("a smaller bound in wider networks", of="complexity")
+def smaller_bound(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@wider_networks_and_margins.control(
+    "more samples, a smaller bound, at the smallest margin", of="more samples, smallest margin"
+)
+def smaller_with_samples(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))

@@ -1,0 +1,269 @@
+"""Least squares with more unknowns than equations: the solutions, the path of gradient descent, and where it ends.
+
+arora 3.1.
+"""
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.linalg
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.least_squares import (
+    descent_iterate,
+    descent_residual,
+    descent_series,
+    nearest_solution,
+    pseudo_inverse,
+    supported_solution,
+    symmetric_singular_vectors,
+    unseen_projection,
+)
+from deeptheory.lab import Exact, Identity, assume, claim
+
+Rows = Annotated[int, Interval(ge=2, le=100)]
+Columns = Annotated[int, Interval(ge=3, le=200)]
+CHECKPOINTS = (0, 1, 2, 3, 10, 100)
+RANKS = ((6, 9, 4), (9, 6, 3), (7, 7, 5), (5, 8, 5), (7, 7, 7))
+"""Rows, columns and rank of the matrices that are inverted: wide and tall, deficient and of full rank."""
+
+
+def descended(design, labels, start, step, counts):
+    """Plain gradient descent on ½‖Xw − y‖²: the weights after each of the given numbers of steps."""
+    weights, path = np.array(start), []
+    for step_index in range(max(counts) + 1):
+        if step_index in counts:
+            path.append(weights)
+        weights = weights - step * design.T @ (design @ weights - labels)
+    return np.array(path)
+
+
+def orthogonal_solution(matrix, labels):
+    """The least-squares solution of least norm by a complete orthogonal factorization, without singular values."""
+    # LAPACK's own idea of rank is one unit of rounding; ours are separated from zero by ten digits.
+    return scipy.linalg.lstsq(matrix, labels, cond=1e-10, lapack_driver="gelsy")[0]  # pyright: ignore[reportOptionalSubscript]
+
+
+@claim(
+    items={"A3.1": ("solutions", "dimension", "coordinates", "sparse")},
+    says=r"The solutions of $Xw=y$ with linearly independent rows are $X^+y+(I-X^+X)z$, an affine space of dimension "
+    r"$d-n$; one that vanishes outside $n$ given coordinates exists, for labels in general position, exactly when "
+    r"those $n$ columns are linearly independent.",
+    needs="linearly independent rows, n < d",
+)
+def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, le=4)] = 3):
+    draw = generator(key)
+    columns = rows + 4
+    design, labels = draw.standard_normal((rows, columns)), draw.standard_normal(rows)
+    # Two columns that are multiples of one another: every block that holds both is singular.
+    design[:, 4] = -1.5 * design[:, 1]
+    # All solutions without the pseudo-inverse: in an orthonormal basis that starts with the rows, n coordinates are
+    # decided by a triangular system and the others are free.
+    orthogonal, triangular = np.linalg.qr(design.T, mode="complete")
+    inside = np.linalg.solve(triangular[:rows].T, labels)
+    free = draw.standard_normal((64, columns))
+    solutions = np.column_stack([np.broadcast_to(inside, (64, rows)), free @ orthogonal[:, rows:]]) @ orthogonal.T
+    found = np.array([nearest_solution(design, labels, each) for each in free])
+    subsets = list(combinations(range(columns), rows))
+    solvable, independent = [], []
+    for subset in subsets:
+        best = np.linalg.lstsq(design[:, subset], labels)[0]
+        solvable.append(bool(np.linalg.norm(design[:, subset] @ best - labels) < 1e-9 * np.linalg.norm(labels)))
+        try:
+            supported_solution(design, labels, subset)
+            independent.append(True)
+        except ValueError:
+            independent.append(False)
+    chosen = [subset for subset, well in zip(subsets, independent, strict=True) if well]
+    blocks = np.array([np.linalg.cond(design[:, subset]) for subset in chosen])
+    sparse = np.array([supported_solution(design, labels, subset) for subset in chosen])
+    solved = np.array([np.delete(w, subset) for w, subset in zip(sparse, chosen, strict=True)])
+    zeros = np.column_stack([sparse @ design.T - labels, solved])
+    size = np.linalg.norm(sparse, axis=1, keepdims=True) * np.linalg.norm(design)
+    condition = np.linalg.cond(design)
+    return {
+        "solutions": Identity(
+            found, solutions, scale=np.linalg.norm(solutions, axis=1)[:, None], condition=condition, size=columns
+        ),
+        "dimension": Exact(
+            np.array([np.linalg.matrix_rank(unseen_projection(design), tol=1e-8)]),
+            np.array([columns - rows]),
+        ),
+        "coordinates": Exact(np.array(solvable), np.array(independent)),
+        "sparse": Identity(zeros, 0.0, scale=size, condition=blocks[:, None], size=columns),
+    }
+
+
+@solutions_form_an_affine_space.control(
+    "an arbitrary choice of coordinates, as the footnote prints", erratum="A3.1a", of="coordinates"
+)
+def any_coordinates(evidence):
+    return replace(evidence, right=np.ones_like(evidence.right))
+
+
+@solutions_form_an_affine_space.control("the solution is unique", of="solutions")
+def unique_solution(evidence):
+    return replace(evidence, right=np.broadcast_to(evidence.right.mean(0), evidence.right.shape))
+
+
+@claim(
+    items={"A3.2": ("iterates", "residuals", "series"), "A3.3": ("limit", "printed limit", "least", "series", "step")},
+    says=r"Gradient descent on $\frac12\|Xw-y\|^2$ is at $w_0+\sum_i\frac{1-(1-\eta\sigma_i^2)^t}{\sigma_i}v_iu_i^\top"
+    r"(y-Xw_0)$ after $t$ steps, with residual $(I-\eta XX^\top)^t(y-Xw_0)$; for $\eta<2/\lambda_{\max}(X^\top X)$, "
+    r"and no larger one, it converges to $X^+y+(I-X^+X)w_0$, the solution nearest to $w_0$, and from 0 to the one of "
+    r"least norm, $X^\top(XX^\top)^{-1}y=(X^\top X)^+X^\top y$; "
+    r"$\sum_{j<t}(I-\eta X^\top X)^j=(I-(I-\eta X^\top X)^t)(\eta X^\top X)^++t(I-X^+X)$.",
+    needs="linearly independent rows, n < d",
+    full=dict(rows=20, columns=60, steps=20_000),
+)
+def least_squares_descent(
+    key, *, rows: Rows = 10, columns: Columns = 25, steps: Annotated[int, Interval(ge=200, le=100_000)] = 6000
+):
+    assume(rows < columns, "more columns than rows")
+    draw = generator(key)
+    design, labels = draw.standard_normal((rows, columns)), draw.standard_normal(rows)
+    starts = np.stack([np.zeros(columns), draw.standard_normal(columns)])
+    largest = np.linalg.norm(design, 2) ** 2
+    condition = np.linalg.cond(design)
+    assume(steps > 40 * condition**2, "enough steps for the slowest direction to arrive")
+    iterates, predicted, rest, rests = [], [], [], []
+    for start in starts:
+        for share in (0.9, 1.9):
+            iterates.append(descended(design, labels, start, share / largest, CHECKPOINTS))
+            setting: dict[str, Any] = dict(step_size=share / largest, start=start)
+            predicted.append([descent_iterate(design, labels, steps=t, **setting) for t in CHECKPOINTS])
+            rest.append([descent_residual(design, labels, steps=t, **setting) for t in CHECKPOINTS])
+            rests.append(labels - iterates[-1] @ design.T)
+    ends = np.array([descended(design, labels, start, 1.0 / largest, (steps,))[0] for start in starts])
+    # The optimality conditions of min ‖w − w₀‖ subject to Xw = y, solved as they stand.
+    system = np.block([[np.eye(columns), design.T], [design, np.zeros((rows, rows))]])
+    right = np.column_stack([starts, np.broadcast_to(labels, (2, rows))])
+    nearest = np.linalg.solve(system, right.T).T[:, :columns]
+    found = np.array([nearest_solution(design, labels, start) for start in starts])
+    null = scipy.linalg.null_space(design)
+    aside = draw.standard_normal((1000, columns - rows)) * np.exp(draw.uniform(-8, 1, (1000, 1)))
+    others = nearest[0] + aside @ null.T
+    least = np.linalg.norm(found[0])
+    shares = np.array([0.5, 0.99, 1.01, 1.5, 1.99, 2.01, 2.5])
+    # The mode of the largest eigenvalue, after 800 steps beside its start: 0.99⁸⁰⁰ at a share of 1.99, 1.01⁸⁰⁰ at 2.01.
+    mode = np.linalg.svd(design)[0][:, 0]
+    tops = [
+        abs(mode @ (design @ descended(design, labels, starts[0], share / largest, (800,))[0] - labels))
+        / abs(mode @ labels)
+        for share in shares
+    ]
+    # Partial sums by doubling, S₂ₜ = Sₜ + AᵗSₜ: 4,096 terms in twelve products.
+    step, total = float(1.0 / largest), np.eye(columns)
+    power = np.eye(columns) - step * design.T @ design
+    for _ in range(12):
+        total, power = total + power @ total, power @ power
+    size = max(np.linalg.norm(found[1]), np.linalg.norm(starts[1]))
+    close = dict(condition=condition**2, size=columns)
+    return {
+        "iterates": Identity(np.array(iterates), np.array(predicted), scale=size, **close),
+        "residuals": Identity(np.array(rests), np.array(rest), scale=size * largest**0.5, **close),
+        "limit": Identity(np.stack([ends, nearest]), found, scale=size, **close, along={"by": np.array(["GD", "KKT"])}),
+        "printed limit": Identity(
+            np.stack([pseudo_inverse(design.T @ design) @ design.T @ labels, found[0]]),
+            design.T @ np.linalg.solve(design @ design.T, labels),
+            scale=size,
+            condition=condition**4,  # the first inverts XᵀX, the condition squared once more
+            size=columns,
+        ),
+        "least": Identity(np.sum(others**2, 1), least**2 + np.sum(aside**2, 1), scale=np.sum(others**2, 1), **close),
+        "series": Identity(
+            total,
+            descent_series(design, step_size=step, terms=4096),
+            scale=4096 * condition**2,
+            size=columns,
+            along={"pseudo-inverse": pseudo_inverse(step * design.T @ design)},
+        ),
+        "step": Exact(np.array(tops) < 1, shares < 2, along={"step times largest eigenvalue": shares}),
+    }
+
+
+@least_squares_descent.control("the matrix series sums to a pseudo-inverse, null space and all", of="series")
+def series_converges(evidence):
+    return replace(evidence, right=evidence.along["pseudo-inverse"])
+
+
+@least_squares_descent.control("only steps below 1/λ_max converge", of="step")
+def half_the_steps(evidence):
+    return replace(evidence, right=evidence.along["step times largest eigenvalue"] < 1)
+
+
+@least_squares_descent.control("one step less", of="iterates")
+def one_step_less(evidence):
+    return replace(evidence, right=np.roll(evidence.right, 1, axis=1))
+
+
+@least_squares_descent.control("the solution of least norm from any start", of="limit")
+def forgets_the_start(evidence):
+    return replace(evidence, right=np.broadcast_to(evidence.right[:1], evidence.right.shape))
+
+
+@claim(
+    items={
+        "A3.4": ("library", "expansion", "rank", "spectral", "symmetric"),
+        "A3.5": ("M M⁺ M", "M⁺ M M⁺", "symmetric products"),
+    },
+    says=r"$M^+=\sum_i\sigma_i^{-1}v_iu_i^\top$ over the nonzero singular values satisfies $MM^+M=M$ and "
+    r"$M^+MM^+=M^+$, $MM^+$ and $M^+M$ are symmetric, and $M^+y$ is the least-squares solution of "
+    r"least norm; the trace of both products is the rank; a symmetric matrix has "
+    r"$v_i=\operatorname{sign}(\lambda_i)u_i$.",
+    needs="any real matrix, also rank-deficient; nonzero singular values well above rounding",
+)
+def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 4):
+    draw = generator(key)
+    observed: dict[str, list] = {}
+    expected: dict[str, list] = {}
+    for rows, columns, rank in RANKS * draws:
+        left, right = (np.linalg.qr(draw.standard_normal((size, rank)))[0] for size in (rows, columns))
+        singular = np.exp(draw.uniform(-2, 2, rank))
+        matrix = left * singular @ right.T
+        inverse = pseudo_inverse(matrix)
+        labels = draw.standard_normal(rows)
+        seen, mapped = matrix @ inverse, inverse @ matrix
+        pairs = {
+            "library": (inverse @ labels, orthogonal_solution(matrix, labels)),
+            "expansion": (inverse, right / singular @ left.T),
+            "M M⁺ M": (seen @ matrix, matrix),
+            "M⁺ M M⁺": (mapped @ inverse, inverse),
+            "symmetric products": (np.append(seen, mapped), np.append(seen.T, mapped.T)),
+            "rank": (np.array([np.trace(seen), np.trace(mapped)]), np.array([rank, rank])),
+        }
+        for name, (found, true) in pairs.items():
+            observed.setdefault(name, []).append(np.ravel(found))
+            expected.setdefault(name, []).append(np.ravel(true))
+    # Singular values from e⁻² to e²: products are of size e², inverses too, the condition e⁴.
+    close: dict[str, Any] = dict(scale=np.e**2, condition=np.e**4, size=81.0)
+    pieces = {
+        name: Identity(np.concatenate(observed[name]), np.concatenate(expected[name]), **close) for name in observed
+    }
+    symmetric = draw.standard_normal((draws, 6, 6))
+    symmetric = symmetric + np.swapaxes(symmetric, 1, 2)
+    own = [symmetric_singular_vectors(matrix) for matrix in symmetric]
+    again = np.array([left * values @ right.T for left, values, right in own])
+    overlaps = np.array([np.sum(left * right, 0) for left, _, right in own])
+    library = np.array([np.sum(u * vt.T, 0) for u, _, vt in map(np.linalg.svd, symmetric)])
+    return pieces | {
+        "spectral": Identity(again, symmetric, scale=np.linalg.norm(symmetric, axis=(1, 2), keepdims=True)),
+        # Vectors whose singular values lie close together are found with fewer digits: room for a gap of 1e-4.
+        "symmetric": Identity(library, overlaps, scale=1.0, condition=1e4),
+    }
+
+
+@penrose_identities.control(
+    "left and right singular vectors of a symmetric matrix are equal, signs and all", of="symmetric"
+)
+def equal_sides(evidence):
+    return replace(evidence, right=np.ones_like(evidence.right))
+
+
+@penrose_identities.control("the inverse of a matrix of full rank", of="rank")
+def full_rank(evidence):
+    full = np.repeat([min(rows, columns) for rows, columns, _ in RANKS], 2)
+    return replace(evidence, right=np.tile(full, len(evidence.right) // len(full)))

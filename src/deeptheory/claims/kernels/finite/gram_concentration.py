@@ -1,0 +1,344 @@
+"""The sampled Gram matrix of the first layer: how near to its mean, how its eigenvalues move, when it is invertible."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+from scipy.stats import binom
+
+from deeptheory.foundations.randomness import generator, unit_vectors
+from deeptheory.generalization.capacity.rademacher import ball_supremum, exact_complexity
+from deeptheory.kernels.finite.first_layer import (
+    first_layer_coefficient,
+    first_layer_gram,
+    first_layer_limit,
+    first_layer_outputs,
+)
+from deeptheory.kernels.lazy.lazy_bounds import (
+    closeness,
+    concentration_tolerance,
+    concentration_width,
+    entry_tolerance,
+    least_eigenvalue_bound,
+    sampled_gram_deviation,
+    width_for_least_eigenvalue,
+)
+from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Law, Reals, Trials, claim
+
+
+def unit_ball_complexity(matrices):
+    """Rademacher complexity of the maps ⟨·, V⟩ over ‖V‖_F ≤ 1 on matrices given as rows, over all signs."""
+    return exact_complexity(ball_supremum(matrices), len(matrices))
+
+
+@claim(
+    items={"A9.6": ""},
+    says=r"Each of m neurons is active on both of two inputs at angle $\vartheta$ with probability "
+    r"$(\pi-\vartheta)/2\pi$. The share that is, times $x_i\cdot x_j$, the entry of H(0), leaves "
+    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$, for all widths, angles, n "
+    r"and $\delta\le1$: half the printed $\sqrt{(2/m)\log(2n^2/\delta)}$, whose terms are taken to fill [-1, 1].",
+    needs="unit inputs; ReLU; standard normal weights",
+    over=dict(
+        width=Integers(1, 2000, log=True),
+        angle=Reals(0, np.pi),
+        samples=Integers(1, 100, log=True),
+        failure=Reals(1e-3, 1, log=True),
+    ),
+    each="array",
+)
+def entries_of_the_gram_matrix_concentrate(
+    width,
+    angle,
+    samples,
+    failure,
+    *,
+    spread: Annotated[float, Interval(ge=0.1, le=2)] = 1.0,
+    sides: Literal["two", "one"] = "two",
+    entries: Literal["of the matrix", "of a row"] = "of the matrix",
+):
+    count = samples if entries == "of the matrix" else np.sqrt(samples)
+    tolerance = entry_tolerance(width, count, failure, spread=spread, sides=2 if sides == "two" else 1)
+    allowed = np.asarray(tolerance)
+    allowed = allowed / np.maximum(np.abs(np.cos(angle)), 1e-12)
+    share = (np.pi - angle) / (2 * np.pi)
+    # The number of neurons active on both inputs is binomial; its two tails, exactly.
+    above = binom.sf(np.ceil(width * (share + allowed) - 1e-9) - 1, width, share)
+    below = binom.cdf(np.floor(width * (share - allowed) + 1e-9), width, share)
+    return Inequality(np.log(np.clip(above + below, 1e-300, 1.0)), np.log(failure / samples**2), log=True)
+
+
+entries_of_the_gram_matrix_concentrate.control("half of that tolerance again", spread=0.5)
+entries_of_the_gram_matrix_concentrate.control("the exponent of one side for both", sides="one")
+entries_of_the_gram_matrix_concentrate.control("δ shared among n entries", entries="of a row")
+
+
+grams = jax.jit(jax.vmap(lambda weights, x: first_layer_gram(weights, x), in_axes=(0, None)))
+single_grams = jax.jit(jax.vmap(lambda weight, x: first_layer_gram(weight[None], x), in_axes=(0, None)))
+
+
+@jax.jit
+def with_amplitudes(weights, amplitudes, x):
+    """The kernel of a network with any amplitudes, from its formula and from its Jacobian."""
+    jacobian = jax.jacrev(lambda w: first_layer_outputs(w, amplitudes, x))(weights).reshape(len(x), -1)
+    return first_layer_gram(weights, x, amplitudes=amplitudes), jacobian @ jacobian.T, first_layer_gram(weights, x)
+
+
+@claim(
+    items={
+        "A9.6": ("entries", "mean", "sharp", "tolerances", "at one half", "widths", "coverage"),
+        "L8.27": ("norms", "equal norms", "complexity", "attained", "theorem", "coverage", "amplitudes"),
+        "L8.28": ("coverage", "widths"),
+    },
+    says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$, of mean G, have $\|H_k\|_F\le B^2\|X\|_F^2$ and Rademacher "
+    r"complexity at most $B^2\|X\|_F^2/\sqrt m$; equal ones $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$. So with "
+    r"probability $1-\delta$ $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, likewise "
+    r"$\le4n\sqrt{\log(n/\delta)/m}$, and the extreme eigenvalues move by no more. The second is at least 2n times the "
+    r"printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=1/2$: half of it would do. The "
+    r"mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
+    r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than ±1 enter by their squares.",
+    needs=r"$|\sigma'|\le B$; ReLU, unit inputs and $n\ge2$, $\delta\le1/2$ for the second bound",
+    full=dict(trials=10_000),
+)
+def sampled_gram_matrix_concentrates(
+    key,
+    *,
+    width: Annotated[int, Interval(ge=8, le=4096)] = 50,
+    failure: Annotated[float, Interval(ge=0.02, le=0.5)] = 0.1,
+    trials: Trials = 1000,
+):
+    draw = generator(key)
+    x = unit_vectors(draw, 6, 4)
+    limit = np.asarray(first_layer_limit(x))
+    drawn = draw.standard_normal((trials, width, 4))
+    sampled = np.asarray(grams(drawn, x))
+    # Neurons active on both inputs, counted in the first ten networks; an entry is their share times a product.
+    active = drawn[:10] @ x.T > 0
+    shares = np.mean(active[..., None] & active[:, :, None], axis=1)
+    upper = np.triu_indices(6)
+    apart = closeness(sampled, np.broadcast_to(limit, sampled.shape)).spectral
+    values, mean = np.linalg.eigvalsh(sampled), np.linalg.eigvalsh(limit)
+    star, printed = (
+        float(sampled_gram_deviation(width, 6.0, failure)),
+        float(concentration_tolerance(width, 6, failure)),
+    )
+    bounds = np.array(["8.28", "9.2.2", "λ_min", "λ_max"])
+    outside = [apart > star, apart > printed, values[:, 0] < mean[0] - star, values[:, -1] > mean[-1] + star]
+    # Inputs of any length, with slopes from −B to B as matrices D X Xᵀ D; then all parallel with slopes ±B.
+    inputs, slopes = draw.standard_normal((50, 5, 3)), draw.uniform(-1.5, 1.5, (50, 8, 5))
+    weighted = slopes[..., None] * inputs[:, None]
+    terms = weighted @ np.swapaxes(weighted, -1, -2)
+    size = 1.5**2 * np.sum(inputs**2, axis=(1, 2))
+    parallel = np.outer(draw.standard_normal(5), draw.standard_normal(3))
+    signed = 1.5 * draw.choice([-1.0, 1.0], 5)[:, None] * parallel
+    largest = 1.5**2 * np.sum(parallel**2)
+    norms = np.linalg.norm(terms, axis=(2, 3))
+    flat = terms.reshape(50, 8, -1)
+    complexity = np.array([unit_ball_complexity(each) for each in flat])
+    # Neurons that see one input each have orthogonal terms; equal ones have equal norms.
+    alone = np.eye(6)[:, :, None] * unit_vectors(draw, 6, 4)
+    alone = (alone @ np.swapaxes(alone, 1, 2)).reshape(6, -1)
+    exact = unit_ball_complexity(np.array([[largest]]))
+    # Equal terms add up like a random walk, whose mean distance after eight steps is a binomial sum.
+    walk = np.abs(2 * np.arange(9) - 8) @ binom.pmf(np.arange(9), 8, 0.5)
+    n, delta = np.meshgrid([2, 3, 10, 1000], [0.5, 0.1, 1e-3, 1e-9])
+    weights, amplitudes = draw.standard_normal((30, 4)), draw.uniform(-1, 1, 30)
+    formula, jacobian, without = map(np.asarray, with_amplitudes(weights, amplitudes, x))
+    least = float(mean[0])
+    # Ten million coins, 1 or 0 and then 1 or −1, with δ/n² = 10⁻²⁵⁰ from a large n.
+    leaving = np.array([entry_tolerance(1e7, 1e60, 1e-130, spread=1.0), entry_tolerance(1e7, 1e60, 1e-130) / 2])
+    rare = np.log(2) + binom.logsf(np.ceil(1e7 * (0.5 + leaving)) - 1, 1e7, 0.5)
+    return {
+        "norms": Inequality(norms, size[:, None]),
+        "equal norms": Identity(np.linalg.norm(signed @ signed.T), largest, size=5.0),
+        "complexity": Chain(
+            {
+                "Jensen": (complexity, np.sqrt(np.sum(norms**2, axis=1)) / 8),
+                "each norm": (np.sqrt(np.sum(norms**2, axis=1)) / 8, size / np.sqrt(8)),
+            }
+        ),
+        "attained": Identity(
+            np.array([unit_ball_complexity(alone), exact, unit_ball_complexity(np.full((8, 1), largest))]),
+            np.array([1 / np.sqrt(6), largest, largest * walk / 8]),
+            size=8.0,
+        ),
+        # One neuron: 2R + 3(b − a)√(log(2/δ)/2m) with values of ⟨H, V⟩ from −‖H‖ to ‖H‖; then four times the width.
+        "theorem": Identity(
+            np.array([sampled_gram_deviation(m, np.sum(parallel**2), failure, slope=1.5) for m in (1, 4)]),
+            (2 * exact + 3 * (2 * largest) * np.sqrt(np.log(2 / failure) / 2)) / np.array([1.0, 2.0]),
+        ),
+        "entries": Identity(sampled[:10], (x @ x.T) * shares, scale=1.0, size=float(width)),
+        "mean": Law(limit[upper], sampled[:, *upper].T, exact=True, scale=0.5),
+        # Hoeffding's 2e^{−t²/2} is √(2π)t times the two tails beyond t standard deviations. With 10⁷ coins those of the
+        # binomial law are less than the normal ones by t⁴/12m = 0.011 in the logarithm, and Mills' ratio by 1/t².
+        "sharp": Identity(rare, -250 * np.log(10) - np.log(4 * np.pi * np.log(2e250)) / 2, error=0.03),
+        "tolerances": Inequality(2 * entry_tolerance(width, n, delta), concentration_tolerance(width, n, delta) / n),
+        "at one half": Identity(2 * n * entry_tolerance(width, n, 0.5), concentration_tolerance(width, n, 0.5)),
+        "widths": Identity(
+            np.array(
+                [
+                    concentration_tolerance(concentration_width(6, 0.3, failure), 6, failure),
+                    sampled_gram_deviation(width_for_least_eigenvalue(least, 6.0, failure), 6.0, failure),
+                ]
+            ),
+            np.array([0.3, least / 2]),
+        ),
+        "coverage": Chance(np.sum(outside, axis=1), trials, failure, along={"bound": bounds}),
+        "amplitudes": Identity(formula, jacobian, scale=1.0, size=30.0, along={"without": without}),
+    }
+
+
+@sampled_gram_matrix_concentrates.control("amplitudes left out", of="amplitudes")
+def without_amplitudes(evidence):
+    return replace(evidence, left=evidence.along["without"])
+
+
+@sampled_gram_matrix_concentrates.control("a complexity of the mean norm over m", of="attained")
+def over_the_width(evidence):
+    return replace(evidence, right=evidence.right / np.array([np.sqrt(6), 1.0, np.sqrt(8)]))
+
+
+@sampled_gram_matrix_concentrates.control("the root of the mean square for the mean of equal terms", of="attained")
+def mean_square(evidence):
+    left, right = np.array(evidence.left), np.array(evidence.right)
+    return replace(evidence, left=left[2], right=right[1] / np.sqrt(8))
+
+
+@claim(
+    items={"A9.9": ("closeness", "all equal", "known"), "L8.28": ("Weyl", "tight", "kernels")},
+    says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$, all "
+    r"four equal when $A-B$ is constant; for shared eigenvectors the first three are $\max|a_i-b_i|$ of the sorted "
+    r"eigenvalues, $\max|a_i-b_i|$ and $\sqrt{\sum(a_i-b_i)^2}$ of the paired ones. "
+    r"$\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$ and "
+    r"$\lambda_{\min}(A+B)\ge\lambda_{\min}(A)+\lambda_{\min}(B)$, equal for shared eigenvectors. So "
+    r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
+    needs="symmetric matrices",
+    full=dict(pairs=10_000),
+)
+def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
+    draw = generator(key)
+    one, two = draw.standard_normal((2, pairs, 5, 5)) * np.exp(draw.uniform(-3, 3, (2, pairs, 1, 1)))
+    one, two = one + np.swapaxes(one, 1, 2), two + np.swapaxes(two, 1, 2)
+    apart = closeness(one, two)
+    values = [np.linalg.eigvalsh(each) for each in (one, two, one + two)]
+    constant = closeness(3 * np.eye(5) + 0.7, 3 * np.eye(5))
+    frame, powers = np.linalg.qr(draw.standard_normal((5, 5)))[0], np.sort(draw.standard_normal((2, 5)))
+    shared = np.linalg.eigvalsh(sum((frame * each) @ frame.T for each in powers))
+    # The same eigenvectors in any order: all distances but that of the entries are known from the eigenvalues.
+    a, b = draw.standard_normal((2, 50, 5))
+    pairs_of = [np.einsum("ij,pj,kj->pik", frame, each, frame) for each in (a, b)]
+    known = np.array(closeness(*pairs_of)[:3])
+    sorts = np.abs(np.sort(a) - np.sort(b)).max(1)
+    designed = np.array([sorts, np.abs(a - b).max(1), np.sqrt(np.sum((a - b) ** 2, axis=1))])
+    x = unit_vectors(draw, 6, 4)
+    limit = np.asarray(first_layer_limit(x))
+    sampled = np.asarray(grams(draw.standard_normal((40, 50, 4)), x))
+    moved = closeness(sampled, np.broadcast_to(limit, sampled.shape))
+    return {
+        "closeness": Chain(
+            {
+                "Weyl": (apart.eigenvalues, apart.spectral),
+                "Frobenius": (apart.spectral, apart.frobenius),
+                "entries": (apart.frobenius, apart.entries),
+            }
+        ),
+        "all equal": Identity(np.array(constant), 3.5, size=5.0),
+        "known": Identity(known, designed, scale=5.0, size=5.0),
+        "Weyl": Chain(
+            {
+                "largest": (values[2][:, -1], values[0][:, -1] + values[1][:, -1]),
+                "smallest": (values[0][:, 0] + values[1][:, 0], values[2][:, 0]),
+            }
+        ),
+        "tight": Identity(shared[[0, -1]], powers.sum(0)[[0, -1]], scale=5.0, size=5.0),
+        "kernels": Chain(
+            {
+                "least eigenvalue": (np.linalg.eigvalsh(limit)[0] - moved.spectral, np.linalg.eigvalsh(sampled)[:, 0]),
+                "eigenvalues": (moved.eigenvalues, moved.spectral),
+            }
+        ),
+    }
+
+
+@eigenvalues_move_less_than_the_matrix.control("entries times √n in place of n", of="all equal")
+def root_of_size(evidence):
+    return replace(evidence, left=evidence.left * np.array([1, 1, 1, 5**-0.5]))
+
+
+@eigenvalues_move_less_than_the_matrix.control("the eigenvalues move as far as the matrix", of="known")
+def as_far(evidence):
+    return replace(evidence, right=evidence.right[[1, 1, 2]])
+
+
+@eigenvalues_move_less_than_the_matrix.control("the smallest eigenvalue below the sum too", of="Weyl")
+def smallest_below(evidence):
+    small, large = evidence.links["smallest"]
+    return Chain({"smallest": (large, small)})
+
+
+@claim(
+    items={"A9.12": ("lower bound", "series", "orthonormal", "two inputs", "repeated", "antipodes", "rank")},
+    says=r"The ReLU kernel of the first layer has $\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$ for unit inputs "
+    r"with all $|x_i\cdot x_j|\le\rho<1$, attained by orthonormal ones and by two at an acute angle, and is singular "
+    r"when an input is repeated. On $\pm x_1,\dots,\pm x_k$ its eigenvalues are those of $K/2$ and of "
+    r"$K\circ\arcsin(K)/\pi$: rank $k+\min(k,d)$, so antipodes do harm only when there are more than d pairs.",
+    needs="unit inputs; ReLU; no biases; directions in general position for the rank",
+    full=dict(sets=200),
+)
+def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 30):
+    draw = generator(key)
+    bounds, least = [], []
+    for count, dimension in ((4, 3), (12, 6), (12, 20)):
+        for _ in range(sets):
+            x = unit_vectors(draw, count, dimension)
+            cosine = float(np.abs(x @ x.T - np.eye(count)).max())
+            bounds.append(least_eigenvalue_bound(cosine, count))
+            least.append(np.linalg.eigvalsh(first_layer_limit(x))[0])
+    # The sum as it stands: beyond p = 200 the cosines are spent, and the coefficients of even powers sum to 1/4.
+    degrees = np.arange(1, 201)
+    coefficients = np.array([first_layer_coefficient(int(p)) for p in degrees])
+    grid = [(n, r) for n in (3, 12, 100) for r in (0.1, 0.45, 0.8)]
+    summed = [coefficients @ np.maximum(1 - (n - 1) * r**degrees, 0) + 0.5 - coefficients.sum() for n, r in grid]
+    alone = np.linalg.eigvalsh(first_layer_limit(np.linalg.qr(draw.standard_normal((4, 4)))[0]))[0]
+    cosines = draw.uniform(0, 0.95, 8)
+    duos = [np.array([[1.0, 0.0], [c, np.sqrt(1 - c * c)]]) for c in cosines]
+    x = unit_vectors(draw, 4, 3)
+    repeated = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x[:3], x[:1]])))[0]
+    ranks, spectra, halves, pairs = [], [], [], (1, 2, 3, 4, 5)
+    for count in pairs:
+        x = unit_vectors(draw, count, 3)
+        values = np.linalg.eigvalsh(first_layer_limit(np.concatenate([x, -x])))
+        product = np.clip(x @ x.T, -1, 1)
+        np.fill_diagonal(product, 1.0)
+        even = np.linalg.eigvalsh(product * np.arcsin(product) / np.pi)
+        spectra.append(values)
+        halves.append(np.sort(np.concatenate([np.linalg.eigvalsh(product) / 2, even])))
+        ranks.append(int(np.sum(values > 1e-7)))
+    return {
+        "lower bound": Chain(
+            {"positive": (np.finfo(float).tiny, np.array(bounds)), "below": (np.array(bounds), np.array(least))}
+        ),
+        "series": Identity([least_eigenvalue_bound(r, int(n)) for n, r in grid], summed, scale=0.5, size=100.0),
+        "orthonormal": Identity(alone, least_eigenvalue_bound(0.0, 4), size=4.0),
+        "two inputs": Identity(
+            [np.linalg.eigvalsh(first_layer_limit(duo))[0] for duo in duos],
+            [least_eigenvalue_bound(float(c), 2) for c in cosines],
+            scale=0.5,
+            size=8.0,
+        ),
+        "repeated": Identity(repeated, 0.0, scale=0.5, error=1e-8),
+        # The angle of x and −x is π only up to the root of rounding.
+        "antipodes": Identity(np.concatenate(spectra), np.concatenate(halves), scale=0.5, error=2e-8),
+        "rank": Exact(np.array(ranks), np.array([k + min(k, 3) for k in pairs]), along={"pairs": np.array(pairs)}),
+    }
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.control("antipodes are as bad as repetitions", of="rank")
+def one_per_pair(evidence):
+    return replace(evidence, right=evidence.along["pairs"])
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.control("the linear part K/4 alone", of="orthonormal")
+def linear_part(evidence):
+    return replace(evidence, right=0.25)

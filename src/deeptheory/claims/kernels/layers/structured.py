@@ -1,0 +1,245 @@
+"""Tangent kernels of networks with structure: on graphs and on images (arora 9.5)."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.kernels.finite.tangents import tangent_kernel
+from deeptheory.kernels.layers.activations import Relu
+from deeptheory.kernels.layers.combinators import serial
+from deeptheory.kernels.layers.convolution import Conv
+from deeptheory.kernels.layers.dense import Dense
+from deeptheory.kernels.layers.graphs import closed_neighbourhoods, graph_network, padded_graphs
+from deeptheory.kernels.layers.pooling import AvgPool, Flatten, GlobalAvgPool
+from deeptheory.kernels.limits.fully_connected import fully_connected
+from deeptheory.kernels.limits.recursion import limit_kernel
+from deeptheory.lab import Identity, Law, Trials, claim
+
+
+def sampled_kernels(key, apply, shapes, inputs, trials):
+    """Tangent kernels of random finite networks, (trials, n, n): `apply(weights, inputs)`, weights standard normal."""
+    rng = generator(key)
+    draws = [rng.standard_normal((trials, *shape)) for shape in shapes]
+    return np.asarray(jax.jit(jax.vmap(lambda weights: tangent_kernel(apply, weights, inputs)))(draws))
+
+
+def finite_graphs(weights, inputs):
+    """A graph network: hear the neighbours, multiply, rectify; sum over nodes; read out."""
+    nodes, hearing = inputs
+    for weight in weights[:-1]:
+        nodes = jax.nn.relu(hearing @ nodes @ (weight * (2 / weight.shape[0]) ** 0.5))
+    return nodes.sum(axis=1) @ weights[-1] / weights[-1].shape[0] ** 0.5
+
+
+def finite_images(weights, images, *, pooled):
+    """A convolutional network with 3×3 windows and zeros outside, each convolution a product with the patches."""
+    side = images.shape[1]
+    for weight in weights[:-1]:
+        wide = jnp.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        patches = [wide[:, i : i + side, j : j + side] for i in range(3) for j in range(3)]
+        images = jax.nn.relu(jnp.concatenate(patches, axis=-1) @ (weight * (2 / weight.shape[0]) ** 0.5))
+    features = images.mean(axis=(1, 2)) if pooled else images.reshape(images.shape[0], -1)
+    return features @ weights[-1] / features.shape[1] ** 0.5
+
+
+def upper(kernels):
+    """The entries on and above the diagonal, trials last."""
+    return np.asarray(kernels)[..., *np.triu_indices(np.shape(kernels)[-1])].swapaxes(0, -1)
+
+
+def relu_layer(covariance, tangent):
+    """One dense layer with weights √2 and a ReLU on matrices over all pairs: the arc-cosine formulas, in NumPy."""
+    covariance = 2 * covariance
+    tangent = covariance + 2 * tangent
+    root = np.sqrt(np.diagonal(covariance))
+    sizes = np.outer(root, root)
+    angle = np.arccos(np.clip(np.divide(covariance, sizes, where=sizes > 0, out=np.zeros_like(sizes)), -1, 1))
+    np.fill_diagonal(angle, 0.0)
+    slope = (np.pi - angle) / (2 * np.pi)
+    return sizes * (np.sin(angle) / (2 * np.pi) + slope * np.cos(angle)), tangent * slope
+
+
+def recursion(x, *, layers, mixed, read, every=1):
+    """The dynamic programme over all pairs of positions of all inputs: `mixed` what a layer hears, `read` the readout.
+
+    `mixed` takes a matrix over pairs of positions to the next, before the first of `every` so many layers; `read` is
+    the matrix (inputs, positions) of readouts.
+    """
+    rows = x.reshape(-1, x.shape[-1])
+    covariance = rows @ rows.T / x.shape[-1]
+    tangent = np.zeros_like(covariance)
+    for layer in range(layers):
+        if layer % every == 0:
+            covariance, tangent = mixed(covariance), mixed(tangent)
+        covariance, tangent = relu_layer(covariance, tangent)
+    return read @ (covariance + tangent) @ read.T
+
+
+def path(size):
+    """The adjacency matrix of a path."""
+    return np.eye(size, k=1) + np.eye(size, k=-1)
+
+
+def cycle(size):
+    """The adjacency matrix of a cycle."""
+    return path(size) + np.eye(size, k=size - 1) + np.eye(size, k=1 - size)
+
+
+STAR = np.zeros((4, 4))
+STAR[0, 1:] = STAR[1:, 0] = 1.0
+ADJACENCIES = (path(2), path(3), STAR, cycle(4))
+FEATURES = tuple(
+    np.array([[1.0, 0.2], [0.3, -0.7], [-0.5, 0.9], [0.8, 0.6]])[: len(each)] * (1 + 0.2 * index)
+    for index, each in enumerate(ADJACENCIES)
+)
+
+
+def graph_kernel(inputs, **settings):
+    x, pattern = inputs
+    return np.asarray(limit_kernel(graph_network(**settings), x, want=("ntk",), pattern=(pattern, None)).ntk)
+
+
+@claim(
+    items={"A9.26": ("one block", "recursion", "indistinguishable")},
+    says=r"The graph tangent kernel, sums over all pairs of nodes of a recursion that aggregates $K$ and $\Theta$ over "
+    r"closed neighbourhoods once a block and applies the ReLU step $\Theta\mapsto\Theta\dot\Sigma+\Sigma$ at each "
+    r"layer, is with one hidden layer exactly the mean tangent kernel of finite graph networks. It cannot tell the "
+    r"hexagon from two triangles.",
+    needs="ReLU, no biases, standard normal weights",
+    scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes, networks of 8 neurons",
+    full=dict(trials=131_072),
+)
+def graph_tangent_kernel(
+    key,
+    *,
+    trials: Trials = 12_288,
+    hears: Literal["itself too", "its neighbours alone"] = "itself too",
+):
+    features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
+    pattern = closed_neighbourhoods(adjacency)
+    known = adjacency if hears == "its neighbours alone" else pattern
+    inputs = (features, adjacency + np.eye(adjacency.shape[1]))
+    one = sampled_kernels(key, finite_graphs, ((2, 8), (8, 1)), inputs, trials)
+    graphs, size = adjacency.shape[:2]
+    whole = np.zeros((graphs, size, graphs, size))
+    whole[np.arange(graphs), :, np.arange(graphs)] = adjacency + np.eye(size)
+    whole = whole.reshape(graphs * size, -1)
+    readout = np.kron(np.eye(graphs), np.ones(size))
+    stepwise = [
+        recursion(features, layers=layers, mixed=lambda pairs: whole @ pairs @ whole.T, read=readout, every=every)
+        for layers, every in ((2, 1), (4, 2))
+    ]
+    alike = np.stack([cycle(6), np.kron(np.eye(2), cycle(3))])
+    kernel = graph_kernel((np.ones((2, 6, 1)), closed_neighbourhoods(alike)), blocks=2, layers=2)
+    limit = [graph_kernel((features, known), blocks=2, layers=layers) for layers in (1, 2)]
+    return {
+        # With 8 neurons a kernel swings by its own size: 12,288 networks resolve the mean to 4 %.
+        "one block": Law(upper(graph_kernel((features, known), blocks=1)), upper(one), exact=True),
+        # Nodes that hear the same have the angle zero, which rounding of the cosine turns into its root.
+        "recursion": Identity(np.array(limit), np.array(stepwise), error=1e-6),
+        "indistinguishable": Identity(kernel, kernel[0, 0], error=1e-6 * kernel[0, 0]),
+    }
+
+
+graph_tangent_kernel.control("a node that does not hear itself", of="one block", hears="its neighbours alone")
+
+
+@graph_tangent_kernel.control("one block fewer", of="recursion")
+def one_block_fewer(evidence):
+    features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
+    fewer = graph_kernel((features, closed_neighbourhoods(adjacency)), blocks=1)
+    return replace(evidence, left=np.array([fewer, evidence.left[1]]))
+
+
+@graph_tangent_kernel.control("the covariance in place of the tangent kernel", of="one block")
+def graph_covariance(evidence):
+    features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
+    pattern = closed_neighbourhoods(adjacency)
+    kernel = limit_kernel(graph_network(blocks=1), features, want=("nngp",), pattern=(pattern, None))
+    return replace(evidence, predicted=upper(np.asarray(kernel.nngp)))
+
+
+ENDS = {"pooled": (GlobalAvgPool(),), "flat": (Flatten(),), "windows": (AvgPool((2, 2), (2, 2)), Flatten())}
+
+
+def image_network(*, layers, end="pooled", padding="SAME"):
+    """Convolutions with ReLU, then the mean over pixels, all of them or means over windows, and a linear readout."""
+    return serial(*(Conv(1, (3, 3), None, padding, 2**0.5), Relu()) * layers, *ENDS[end], Dense(1))
+
+
+def image_kernel(x, **settings):
+    return np.asarray(limit_kernel(image_network(**settings), x, want=("ntk",)).ntk)
+
+
+def window_mean(images, side, *, wraps=False):
+    """The mean over the 3×3 offsets of both positions of a pair at once, zero outside, on matrices over all pixels."""
+    shifts = [np.roll(np.eye(side), offset, 1) if wraps else np.eye(side, k=offset) for offset in (-1, 0, 1)]
+    moves = [np.kron(np.eye(images), np.kron(down, right)) for down in shifts for right in shifts]
+    return lambda pairs: sum(move @ pairs @ move.T for move in moves) / 9
+
+
+FLAT = dict(layers=1, end="flat")
+IMAGES = np.array(np.random.default_rng(7).standard_normal((3, 4, 4, 2)))
+IMAGES[1] = 0.8 * IMAGES[0] + 0.6 * IMAGES[1]
+PIXELS = np.random.default_rng(8).standard_normal((5, 1, 1, 3))
+
+
+@claim(
+    items={"A9.27": ("pooled", "flat", "recursion", "one pixel")},
+    says=r"The convolutional tangent kernel, with covariances of pixel pairs averaged over the window and ReLU steps "
+    r"at each pair, is with one hidden layer exactly the mean tangent kernel of finite convolutional networks, with "
+    r"and without global pooling; without it, or after pooling of windows, only pairs of equal positions count. On "
+    r"images of one pixel, the window closed around it, it is the fully connected kernel.",
+    needs="ReLU, no biases, standard normal weights divided by the root of window size times channels",
+    scale="printed: CIFAR-10; here images of 4×4 pixels in two colours, networks of 8 channels",
+    full=dict(trials=32_768),
+)
+def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
+    first, second = jax.random.split(key)
+    pooled = sampled_kernels(first, partial(finite_images, pooled=True), ((18, 8), (8, 1)), IMAGES, trials)
+    flat = sampled_kernels(second, partial(finite_images, pooled=False), ((18, 8), (128, 1)), IMAGES, trials)
+    settings = dict(layers=1), FLAT, dict(layers=2), dict(layers=1, end="windows")
+    one, apart, two, blurred = (image_kernel(IMAGES, **each) for each in settings)
+    mixed = window_mean(3, 4)
+    stepwise = recursion(IMAGES, layers=2, mixed=mixed, read=np.kron(np.eye(3), np.full(16, 1 / 16)))
+    # Without pooling only pairs of equal pixels count: one readout for each pixel, and the mean of their kernels.
+    halves = np.kron(np.eye(2), np.full((1, 2), 0.5))
+    reads = np.eye(48), np.kron(np.eye(3), np.kron(halves, halves))
+    pairs = (recursion(IMAGES, layers=1, mixed=mixed, read=read).reshape(3, -1, 3, len(read) // 3) for read in reads)
+    separate, windows = (np.einsum("ipjp->ij", each) / each.shape[1] for each in pairs)
+    dense = fully_connected(3, hidden_layers=1, weight_scale=2**0.5, input_scale=(2 / 3) ** 0.5)
+    plain = np.asarray(limit_kernel(dense, PIXELS[:, 0, 0], want=("ntk",)).ntk) / 2
+    wrapped = image_kernel(PIXELS, layers=1, padding="CIRCULAR")  # every pixel of the window is the one there is
+    return {
+        "pooled": Law(upper(one), upper(pooled), exact=True),
+        "flat": Law(upper(apart), upper(flat), exact=True),
+        "recursion": Identity(np.array([two, apart, blurred]), np.array([stepwise, separate, windows]), size=1000),
+        "one pixel": Identity(wrapped, plain, size=1000),
+    }
+
+
+@convolutional_tangent_kernel.control("edges that wrap around", of="recursion")
+def wrapped_edges(evidence):
+    read = np.kron(np.eye(3), np.full(16, 1 / 16))
+    around = recursion(IMAGES, layers=2, mixed=window_mean(3, 4, wraps=True), read=read)
+    return replace(evidence, right=np.array([around, *evidence.right[1:]]))
+
+
+@convolutional_tangent_kernel.control("one pixel among zeros, with the whole window counted", of="one pixel")
+def among_zeros(evidence):
+    return replace(evidence, right=recursion(PIXELS, layers=1, mixed=window_mean(5, 1), read=np.eye(5)))
+
+
+@convolutional_tangent_kernel.control("the kernel without pooling", of="pooled")
+def not_pooled(evidence):
+    return replace(evidence, predicted=upper(image_kernel(IMAGES, **FLAT)))
+
+
+@convolutional_tangent_kernel.control("one layer fewer", of="recursion")
+def one_layer_fewer(evidence):
+    return replace(evidence, left=np.array([image_kernel(IMAGES, layers=1), *evidence.left[1:]]))

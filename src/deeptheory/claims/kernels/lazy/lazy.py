@@ -1,0 +1,238 @@
+"""Lazy training: what gradient flow does to outputs and parameters when the data are fitted close to the start."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+from scipy.linalg import lstsq, null_space
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.kernels.finite.tangents import linearize
+from deeptheory.kernels.lazy.linear_models import gradient_flow, least_squares_form, linearized_path
+from deeptheory.kernels.lazy.signed_network import (
+    TANH,
+    SignedNetwork,
+    jacobian_lipschitz_bound,
+    jacobian_lipschitz_constant,
+    signed_problem,
+)
+from deeptheory.lab import Chain, Exact, Identity, Inequality, assume, claim
+
+Width = Annotated[int, Interval(ge=4, le=4096)]
+Draws = Annotated[int, Interval(ge=1, le=64)]
+SHAPE: dict[str, Any] = dict(count=4, dimension=6)
+STENCIL = np.array([-2, -1, 0, 1, 2])
+SOLVER = 1e-6
+"""Error of a derivative taken from the flow by five points, relative to its size; at most 3e-8 over 40 networks."""
+
+
+def slope(values, step):
+    """Derivatives in time from groups of five neighbouring times."""
+    grouped = values.reshape(-1, 5, *values.shape[1:])
+    return np.tensordot(grouped, np.array([1, -8, 0, 8, -1]) / (12 * step), ((1,), (0,)))
+
+
+@claim(
+    items={"J9.1": ("outputs", "loss"), "J9.7": "difference"},
+    says=r"Along gradient flow of $\|y-f\|^2/2n$ the outputs obey $\dot y_t=-K_t(y_t-y)/n$ with the tangent kernel "
+    r"$K_t=Df\,Df^\top$ of that moment, so $\frac{d}{dt}\|y_t-y\|^2=-\frac2n\langle r,K_tr\rangle$, and their "
+    r"difference $d_t$ from the linearized outputs obeys $\dot d_t=-\frac1nK_td_t-\frac1n(K_t-K_0)(\bar y_t-y)$.",
+    needs="a differentiable model",
+)
+def residuals_follow_the_tangent_kernel(
+    key, *, width: Width = 20, kernel: Literal["present", "frozen"] = "present", divided: bool = True
+):
+    network, start, x, y = signed_problem(key, width=width, scale=2.0, **SHAPE)
+    count = len(y)
+    before = np.asarray(network.jacobian(start, x))
+    clock = count / np.linalg.norm(before, 2) ** 2
+    step = 0.01 * clock
+    times = (np.linspace(0.1, 8, 8)[:, None] * clock + STENCIL * step).ravel()
+    path = gradient_flow(network.flat(x), start.ravel(), y, times)
+    outputs = np.asarray(jax.vmap(network.flat(x))(jnp.asarray(path)))
+    # The linearized outputs by their matrix exponential, the present ones from the parameters.
+    values, vectors = np.linalg.eigh(before @ before.T)
+    first = vectors.T @ (np.asarray(network.outputs(start, x)) - y)
+    linear = (np.exp(-times[:, None] * values / count) * first) @ vectors.T + y
+    grams = []
+    for theta in path[2::5] if kernel == "present" else [start] * 8:
+        jacobian = np.asarray(network.jacobian(theta.reshape(start.shape), x))
+        grams.append(jacobian @ jacobian.T)
+    grams = np.array(grams) / (count if divided else 1)
+    residual, away = (outputs - y)[2::5], (outputs - linear)[2::5]
+    moved = grams - before @ before.T / count
+    driven = np.einsum("tij,tj->ti", grams, away) + np.einsum("tij,tj->ti", moved, (linear - y)[2::5])
+    force = np.einsum("tij,tj->ti", grams, residual)
+    scale, energy = np.abs(force).max(), np.sum(residual * force, axis=1)
+    return {
+        "outputs": Identity(slope(outputs, step), -force, scale=scale, error=SOLVER * scale),
+        "loss": Identity(
+            slope(np.sum((outputs - y) ** 2, axis=1), step), -2 * energy, error=SOLVER * np.abs(energy).max()
+        ),
+        "difference": Identity(slope(outputs - linear, step), -driven, scale=scale, error=SOLVER * scale),
+    }
+
+
+residuals_follow_the_tangent_kernel.control("the kernel of the start at all times", of="outputs", kernel="frozen")
+residuals_follow_the_tangent_kernel.control("without the mean over the data", of="outputs", divided=False)
+
+
+@residuals_follow_the_tangent_kernel.control("half the decay of the squared distance", of="loss")
+def without_two(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+residuals_follow_the_tangent_kernel.control("a difference driven by no drift", of="difference", kernel="frozen")
+
+
+@claim(
+    items={"J9.2": ("risk", "solutions", "limit", "path")},
+    says=r"The linearized risk is $\|\tilde y-\tilde X\theta\|^2/2n$ with $\tilde X=Df(\theta_0)$ and "
+    r"$\tilde y=y-f(\theta_0)+Df(\theta_0)\theta_0$; its minimizers are an affine space of dimension $p-n$, and its "
+    r"flow $\bar\theta_t$ ends in the one nearest to the start, $\theta_0+Df(\theta_0)^+(y-f(\theta_0))$.",
+    needs="a Jacobian of full row rank",
+)
+def linearized_training_is_least_squares(
+    key,
+    *,
+    width: Width = 12,
+    form: Literal["corrected", "printed"] = "corrected",
+    nearest_to: Literal["start", "origin"] = "start",
+):
+    network, start, x, y = signed_problem(key, width=width, **SHAPE)
+    theta, count = start.ravel(), len(y)
+    linear = linearize(lambda values, inputs: network.flat(inputs)(values), theta)
+    outputs, jacobian = np.asarray(network.outputs(start, x)), np.asarray(network.jacobian(start, x))
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    assume(values[-1] > 1e-6 * values[0], "the Jacobian has full row rank")
+    features, targets = (np.asarray(part) for part in least_squares_form(jacobian, outputs, theta, y))
+    if form == "printed":
+        targets = y - outputs - jacobian @ theta
+    places = theta + generator(key).standard_normal((5, theta.size))
+    risks = np.array([float(jnp.mean((linear(place, x) - y) ** 2) / 2) for place in places])
+    # Until the slowest mode is down by e⁻³⁰; the fastest is what the explicit solver's steps must follow.
+    times = count / values[-1] ** 2 * np.array([0.1, 1.0, 30.0])
+    flowed = gradient_flow(lambda values: linear(values, x), theta, y, times) - theta
+    path = np.asarray(linearized_path(jacobian, y - outputs, np.append(times, np.inf)))
+    # LAPACK's solution of least norm for the displacement from `centre`: the fitting parameters nearest to it.
+    centre = theta if nearest_to == "start" else 0 * theta
+    nearest = centre - theta + lstsq(jacobian, y - outputs + jacobian @ (theta - centre))[0]  # pyright: ignore[reportOptionalSubscript]
+    size, condition = np.abs(nearest).max(), (values[0] / values[-1]) ** 2
+    return {
+        "risk": Identity(risks, np.mean((features @ places.T - targets[:, None]) ** 2, axis=0) / 2, size=theta.size),
+        "solutions": Exact(null_space(features).shape[1], theta.size - count),
+        "limit": Identity(theta + path[-1], theta + nearest, scale=size, condition=condition, size=theta.size),
+        "path": Identity(flowed, path[:-1], error=1e-9 * size * condition),
+    }
+
+
+linearized_training_is_least_squares.control("a minus before Df θ₀", of="risk", form="printed")
+linearized_training_is_least_squares.control("the solution of least norm", of="limit", nearest_to="origin")
+
+
+BENT = float(np.arctanh(3**-0.5))
+"""Where tanh is bent most: |tanh″| = 4/(3√3) at tanh u = ±1/√3."""
+
+
+def bent_most(x, direction, *, width, scale, step=1e-4):
+    """‖Df(θ) − Df(θ′)‖/‖θ − θ′‖ for one neuron between two places that see every input at the bend of tanh."""
+    network, weights = SignedNetwork(TANH, scale), np.zeros((width, x.shape[1]))
+    weights[0] = lstsq(x, np.full(len(x), BENT))[0]  # pyright: ignore[reportOptionalSubscript]
+    change = np.zeros_like(weights)
+    change[0] = step * direction / np.linalg.norm(direction)
+    jacobians = [np.asarray(network.jacobian(weights + sign * change, x)) for sign in (1, -1)]
+    return (jacobians[0] - jacobians[1]) / (2 * step)
+
+
+@claim(
+    items={"J9.3": ("bound", "attained", "curvature"), "J9.8": ("bound", "singular values")},
+    says=r"For a two-layer network with fixed signs $Df$ is Lipschitz in the operator norm with the constant "
+    r"$\frac{\alpha}{\sqrt m}\sup|\sigma''|\max_{\|v\|=1}(\sum_i\langle x_i,v\rangle^4)^{1/2}\le"
+    r"\frac{\alpha}{\sqrt m}\sup|\sigma''|\,\|X\|_{op}\max_i\|x_i\|$. The constant is attained; it equals its "
+    r"bound for orthogonal and for repeated inputs and is smaller for two that enclose 60 degrees. "
+    r"By Weyl the least singular value of $Df$ moves by no more than that times the distance.",
+    needs="linearly independent inputs for the first constant",
+    full=dict(draws=64),
+)
+def jacobian_is_lipschitz(key, *, draws: Draws = 12, width: Width = 8):
+    ratios, shifts, constants, bounds = [], [], [], []
+    for draw in jax.random.split(key, draws):
+        network, start, x, _ = signed_problem(draw, width=width, scale=1.7, **SHAPE)
+        rng = generator(draw)
+        x[1] = 0.9 * x[0] + 0.3 * x[1]  # close pairs make the operator norm of X larger than its longest row
+        constants.append(jacobian_lipschitz_constant(network, x, width=width))
+        bounds.append(jacobian_lipschitz_bound(network, x, width=width))
+        # Far pairs, near pairs, and pairs around the point where one neuron is bent most at all inputs.
+        other = start + rng.standard_normal(start.shape) * rng.choice([1.0, 0.1, 0.01])
+        jacobians = [np.asarray(network.jacobian(weights, x)) for weights in (start, other)]
+        distance = np.linalg.norm(start - other)
+        least = [np.linalg.svd(jacobian, compute_uv=False)[-1] for jacobian in jacobians]
+        directions = [*x, x[0] + x[1]]
+        near = [np.linalg.norm(bent_most(x, v, width=width, scale=1.7), 2) for v in directions]
+        ratios.append([np.linalg.norm(jacobians[0] - jacobians[1], 2) / distance, *near])
+        shifts.append([abs(least[0] - least[1]), constants[-1] * distance])
+    constants, bounds, shifts = np.array(constants), np.array(bounds), np.array(shifts)
+    orthogonal = np.diag([1.0, 1.6, 0.7, 1.3, 0.2, 0.9])[:4]
+    repeated = np.tile([[0.6, 0.8, 0.3, 0, 0, 0]], (4, 1))
+    # Two inputs of length one at 60°: of all directions the one between them has most, 9/8 against 17/16 along either.
+    acute = np.array([[1.0, 0, 0], [0.5, 0.75**0.5, 0]])
+    extremal = ((orthogonal, orthogonal[1]), (repeated, repeated[0]), (acute, acute.sum(0)))
+    attained = [np.linalg.norm(bent_most(x, v, width=width, scale=1.7), 2) for x, v in extremal]
+    network = SignedNetwork(TANH, 1.7)
+    # One input and one neuron that is not saturated: the only singular value moves at the full speed.
+    one = repeated[:1]
+    saturated = np.tile(40 * one, (width, 1))
+    saturated[0] = BENT * one / np.sum(one**2)
+    moved = saturated + 1e-4 * np.eye(width)[:, :1] * one
+    sizes = [float(np.linalg.norm(network.jacobian(weights, one))) for weights in (saturated, moved)]
+    bound = jacobian_lipschitz_bound(network, one, width=width) * np.linalg.norm(moved - saturated)
+    shifts = np.append(shifts, [[abs(sizes[0] - sizes[1]), bound]], axis=0)
+    grid = np.linspace(-3, 3, 6001)
+    bends = jax.vmap(jax.grad(jax.grad(lambda u: jnp.tanh(u))))(grid)
+    return {
+        # Differences over 2·10⁻⁴ are off by a relative 10⁻⁸.
+        "bound": Chain(
+            {
+                "drawn": (np.array(ratios).max(axis=1), constants),
+                "by the longest input": (constants, bounds),
+            },
+            error=1e-7,
+        ),
+        "attained": Identity(
+            np.array([*attained, *attained[:2]]),
+            np.array(
+                [jacobian_lipschitz_constant(network, x, width=width) for x, _ in extremal]
+                + [jacobian_lipschitz_bound(network, x, width=width) for x in (orthogonal, repeated)]
+            ),
+            error=1e-7,
+        ),
+        "curvature": Identity(float(np.abs(bends).max()), TANH.curvature, error=1e-6),
+        "singular values": Inequality(shifts[:, 0], shifts[:, 1]),
+    }
+
+
+@jacobian_is_lipschitz.control("the longest input squared", of="attained")
+def longest_squared(evidence):
+    return replace(evidence, right=evidence.right / np.array([1.0, 1.0, 1.0, 1.0, 2.0]))
+
+
+@jacobian_is_lipschitz.control("the square of the operator norm of the data", of="attained")
+def norm_squared(evidence):
+    return replace(evidence, right=evidence.right * np.array([1.0, 1.0, 1.0, 1.0, 2.0]))
+
+
+@jacobian_is_lipschitz.control("the bound as the constant of any inputs", of="attained")
+def always_the_bound(evidence):
+    # For two unit inputs at 60° the operator norm of X is √(3/2), the root of the sum of fourth powers √(9/8).
+    return replace(evidence, right=evidence.right * np.array([1.0, 1.0, (4 / 3) ** 0.5, 1.0, 1.0]))
+
+
+@jacobian_is_lipschitz.control("the Frobenius norm within the operator norm's constant", of="bound")
+def frobenius(evidence):
+    x = np.array([[1.0, 1, 0], [1, 0, 1]])
+    change = bent_most(x, np.array([2.0, 1, 1]), width=8, scale=1.0)
+    constant = jacobian_lipschitz_constant(SignedNetwork(TANH, 1.0), x, width=8)
+    return Chain({"Frobenius": (np.array([np.linalg.norm(change)]), np.array([constant]))}, error=1e-7)

@@ -1,0 +1,271 @@
+"""What the kernel of a trained first layer can learn: its power series, and teachers of small and of growing energy."""
+
+from dataclasses import replace
+from math import comb, factorial
+from typing import Annotated
+
+import jax
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator, unit_vectors
+from deeptheory.generalization.capacity.rademacher_bounds import kernel_label_complexity, label_energy
+from deeptheory.kernels.finite.first_layer import first_layer_coefficient, first_layer_limit, first_layer_series
+from deeptheory.kernels.lazy.teachers import (
+    cosine_energy_bound,
+    cosine_energy_limit,
+    cosine_teacher,
+    power_energy_bound,
+    power_teacher,
+)
+from deeptheory.kernels.regression.predictions import diagonalize, interpolation, trained
+from deeptheory.lab import Chain, Count, Identity, Inequality, Rate, Sizes, Trials, claim
+
+EVEN = (2, 4, 6, 8)
+
+
+def apart(matrix):
+    """Entries above the diagonal."""
+    return np.asarray(matrix)[np.triu_indices(len(matrix), 1)]
+
+
+@claim(
+    items={
+        "A9.16": ("coefficients", "forms", "sum", "arccos", "slow", "constant"),
+        "L7.23": ("coefficients", "forms", "sum", "slow", "constant"),
+    },
+    says=r"$\rho(\pi-\arccos\rho)/2\pi=\frac\rho4+\frac1{2\pi}\sum_{l\ge0}\frac{(2l)!}{4^l(l!)^2}"
+    r"\frac{\rho^{2l+2}}{2l+1}$: besides $\rho/4$ only even powers, with $c_p=\frac{(p-3)!!}{(p-2)!!}/2\pi(p-1)$. Off "
+    r"the diagonal the series gives the kernel matrix; at $\rho=1$ what L terms of the sum leave is "
+    r"$\frac1{2\pi^{3/2}\sqrt L}(1+\frac1{24L}+O(L^{-2}))$.",
+    needs="unit inputs; ReLU",
+)
+def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600):
+    import mpmath
+
+    draw = generator(key)
+    # Nearly parallel inputs would want thousands of terms: only ρ whose powers are below rounding by the last are kept.
+    x, most = unit_vectors(draw, 40, 3), np.finfo(float).eps ** (0.5 / terms)
+    cosines = apart(x @ x.T)
+    kept = np.abs(cosines) < most
+    with mpmath.workdps(40):
+        taylor = mpmath.taylor(lambda z: z * (mpmath.pi - mpmath.acos(z)) / (2 * mpmath.pi), 0, 12)
+    orders = np.arange(40)
+    exact = [factorial(2 * n) / (4**n * factorial(n) ** 2) / (2 * np.pi * (2 * n + 1)) for n in orders.tolist()]
+    z = min(0.9, most) * np.linspace(-1, 1, 19)[np.arange(19) != 9]
+    lengths = np.array([100, 200, 400, 800])
+    left = 0.5 - np.array([float(first_layer_series(np.array(1.0), terms=int(length))) for length in lengths])
+    return {
+        "coefficients": Identity(
+            [first_layer_coefficient(degree) for degree in range(13)], np.array([float(c) for c in taylor]), scale=0.25
+        ),
+        "forms": Identity([first_layer_coefficient(2 * n + 2) for n in orders.tolist()], exact, size=40.0),
+        "sum": Identity(
+            first_layer_series(cosines[kept], terms=terms), apart(first_layer_limit(x))[kept], scale=0.5, size=terms
+        ),
+        # The kernel is ρ(π − arccos ρ)/2π: its series is one of the arccosine.
+        "arccos": Identity(
+            np.pi - 2 * np.pi * first_layer_series(z, terms=terms) / z, np.arccos(z), size=terms, along={"z": z}
+        ),
+        "slow": Rate(lengths, left, exponent=-0.5, rivals=(-1.0, -1.5)),
+        # A term more or less would count 1/2L; half a unit of L⁻² is left for what follows.
+        "constant": Identity(
+            left * np.sqrt(lengths), 0.5 * np.pi**-1.5 * (1 + 1 / (24 * lengths)), error=0.05 / lengths**2
+        ),
+    }
+
+
+@kernel_series.control("the series without powers or denominators", of="arccos")
+def printed_arccos(evidence):
+    z = np.asarray(evidence.along["z"])
+    ratios = np.cumprod(np.concatenate([[1.0], np.arange(1, 59, 2) / np.arange(2, 60, 2)]))
+    return replace(evidence, left=np.pi / 2 - z - z * np.sum(ratios))
+
+
+@kernel_series.control("the half of the diagonal as coefficient of ρ", of="coefficients")
+def half_linear(evidence):
+    return replace(evidence, left=np.array(evidence.left) + 0.25 * (np.arange(13) == 1))
+
+
+@claim(
+    items={
+        "A9.15": ("order", "inverse", "linear", "symmetric"),
+        "L7.24": ("inverse", "linear", "symmetric"),
+        "A9.17": ("order", "powers", "single power", "constant"),
+    },
+    says=r"Since $H^*\succeq c_pK^{\circ p}$, labels $\sum\alpha_j(\beta_j\cdot x)^p$ with p = 1 or even have "
+    r"$\sqrt{y^\top H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$; the kernel "
+    r"$c_pK^{\circ p}$ alone attains it. For linear labels, $H^{*-1}\preceq4K^{-1}$, the complexity is at most "
+    r"$2\|\beta\|/\sqrt n$, attained on inputs that come with their antipodes; no inverse of K is needed for $n>d$.",
+    needs="unit inputs; ReLU; first layer trained",
+    full=dict(sets=200),
+)
+def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 12):
+    draw = generator(key)
+    least, inverse, linear, powers = [], [], [], []
+    for count, dimension in ((6, 9), (40, 4)):
+        for _ in range(sets):
+            x = unit_vectors(draw, count, dimension)
+            kernel, product = np.asarray(first_layer_limit(x)), x @ x.T
+            least += [np.linalg.eigvalsh(kernel - first_layer_coefficient(p) * product**p)[0] for p in (1, *EVEN)]
+            if count <= dimension:
+                inverse.append(np.linalg.eigvalsh(4 * np.linalg.inv(product) - np.linalg.inv(kernel))[0])
+            beta = draw.standard_normal((3, dimension)) * draw.uniform(0.3, 1, (3, 1))
+            alpha, one = draw.standard_normal(3), np.ones(1)
+            labels = power_teacher(x, one, beta[:1], power=1)
+            bound = power_energy_bound(one, beta[:1], power=1) / count**0.5
+            linear.append(
+                [kernel_label_complexity(kernel, labels), bound, 2 * 2**0.5 * np.linalg.norm(beta[0]) / count**0.5]
+            )
+            powers += [
+                [
+                    label_energy(kernel, power_teacher(x, alpha, beta, power=p)) ** 0.5,
+                    power_energy_bound(alpha, beta, power=p),
+                ]
+                for p in EVEN
+            ]
+    complexity, sharp, printed = np.array(linear).T
+    x = unit_vectors(draw, 4, 4)
+    x, beta = np.concatenate([x, -x]), draw.standard_normal((1, 4))
+    odd = power_teacher(x, one, beta, power=1)
+    energy, whole = label_energy(first_layer_limit(x), odd), kernel_label_complexity(first_layer_limit(x), odd)
+    # The cosine −1 of x and −x is off by a few ε, hence their angle by √(8ε) and the kernel by √(8ε)/2π; that changes
+    # yᵀH⁻¹y by as many times ‖H⁻¹y‖², and H⁻¹y = ±2X⁻ᵀβ here, since the kernel halves to XXᵀ/2 on odd labels.
+    doubt = (8 * np.finfo(float).eps) ** 0.5 / (2 * np.pi) * 2 * np.sum((2 * np.linalg.solve(x[:4].T, beta[0])) ** 2)
+    # Twelve points of the circle see all monomials of degree p: the fit is then the teacher itself.
+    ring = np.linspace(0, np.pi, 12, endpoint=False)
+    ring, ray = np.stack([np.cos(ring), np.sin(ring)], axis=1), draw.standard_normal((1, 2))
+    alone = [
+        label_energy(first_layer_coefficient(p) * (ring @ ring.T) ** p, power_teacher(ring, one, ray, power=p)) ** 0.5
+        for p in EVEN
+    ]
+    degrees = range(2, 400, 2)
+    return {
+        "order": Inequality(-np.array(least), 0.0, scale=0.5, error=1e-13),
+        "inverse": Inequality(-np.array(inverse), 0.0, scale=1.0, error=1e-9),
+        "linear": Chain({"2‖β‖/√n": (complexity, sharp), "printed": (sharp, printed)}),
+        # Energy, and complexity times √n: the trace of the kernel is n/2.
+        "symmetric": Identity(
+            np.array([energy**0.5, whole * len(x) ** 0.5]),
+            power_energy_bound(one, beta, power=1),
+            error=doubt / (2 * energy**0.5),
+        ),
+        "powers": Inequality(*np.array(powers).T),
+        # cosᵖ has Fourier coefficients between 1 and C(p, p/2), in units of the least: that is its condition.
+        "single power": Identity(
+            np.array(alone),
+            np.array([power_energy_bound(one, ray, power=p) for p in EVEN]),
+            condition=np.array([comb(p, p // 2) for p in EVEN]),
+            size=len(ring),
+        ),
+        "constant": Inequality(
+            np.array([power_energy_bound(one, np.eye(1), power=p) for p in degrees]), 3.0 * np.array(degrees)
+        ),
+    }
+
+
+@linear_and_even_teachers_have_bounded_energy.control("‖β‖ in place of 2‖β‖", of="symmetric")
+def once_the_length(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+@linear_and_even_teachers_have_bounded_energy.control("1/√c_p at most p", of="constant")
+def at_most_the_power(evidence):
+    return replace(evidence, bound=evidence.bound / 3)
+
+
+@claim(
+    items={"A9.18": ("labels", "energy", "summed", "closed")},
+    says=r"Labels $\sum\alpha_j(\cos(\beta_j\cdot x)-1)$ have $\sqrt{y^\top H^{*-1}y}\le\sum_j|\alpha_j|\sum_k"
+    r"\frac{\|\beta_j\|^{2k}}{(2k)!\sqrt{c_{2k}}}\le3\sum_j|\alpha_j|\|\beta_j\|\sinh\|\beta_j\|$, for short and long "
+    r"$\beta_j$ alike: the sine hyperbolic of the length, not of its square.",
+    needs="unit inputs; ReLU; first layer trained",
+    full=dict(sets=1000),
+)
+def cosine_teachers_have_bounded_energy(key, *, sets: Count = 60):
+    draw = generator(key)
+    links, closed, lengths = [], [], np.exp(draw.uniform(np.log(0.05), np.log(4), (sets, 2)))
+    amplitudes = draw.standard_normal((sets, 2))
+    for size, alpha in zip(lengths, amplitudes, strict=True):
+        x, beta = unit_vectors(draw, 30, 3), size[:, None] * unit_vectors(draw, 2, 3)
+        energy = label_energy(first_layer_limit(x), cosine_teacher(x, alpha, beta))
+        links.append([energy**0.5, cosine_energy_limit(alpha, beta), cosine_energy_bound(alpha, beta)])
+        powers = [power_energy_bound(alpha / factorial(2 * k), beta, power=2 * k) for k in range(1, 40)]
+        rounded = [3 * 2 * k * np.abs(alpha) @ size ** (2 * k) / factorial(2 * k) for k in range(1, 40)]
+        closed.append([sum(powers), sum(rounded)])
+    energy, summed, bound = np.array(links).T
+    terms = [(-1) ** k / factorial(2 * k) * power_teacher(x, alpha, beta, power=2 * k) for k in range(1, 30)]
+    return {
+        "labels": Identity(cosine_teacher(x, alpha, beta), np.sum(terms, axis=0), scale=np.abs(terms).max(), size=30.0),
+        "energy": Chain({"term by term": (energy, summed), "1/√c_p ≤ 3p": (summed, bound)}),
+        "summed": Identity(summed, np.array(closed)[:, 0], size=40.0),
+        "closed": Identity(
+            bound,
+            np.array(closed)[:, 1],
+            size=40.0,
+            along={"length": lengths, "amplitude": amplitudes, "energy": energy},
+        ),
+    }
+
+
+@cosine_teachers_have_bounded_energy.control("the length squared under the sine", of="closed")
+def squared_length(evidence):
+    lengths, amplitudes = evidence.along["length"], evidence.along["amplitude"]
+    printed = 3 * np.sum(np.abs(amplitudes) * lengths * np.sinh(lengths**2), axis=1)
+    return Inequality(evidence.along["energy"], printed)
+
+
+fits = jax.jit(
+    jax.vmap(lambda kernel, y: trained(diagonalize(kernel), interpolation(cutoff=1e-6), y), in_axes=(None, 0))
+)
+
+
+@claim(
+    items={"A9.19": ("projection", "growth", "noise", "complexity")},
+    says=r"Odd labels that are not linear are out of reach without biases: on inputs with their antipodes training "
+    r"ends at the linear least-squares fit of an odd teacher, while linear and even ones are fitted. On random inputs "
+    r"in four dimensions the odd harmonics of a cubic are noise of their variance $v$ to a kernel that but for its "
+    r"linear part is even: $\sqrt{y^\top H^{*-1}y}$ goes like $\sqrt{v\,\mathrm{tr}H^{*-1}}$ and grows like "
+    r"$n^{d/2(d-1)}=n^{2/3}$, so its complexity does not fall, where that of powers 1, 2 and 4 falls like $n^{-1/2}$.",
+    needs="unit inputs; ReLU without biases; first layer trained",
+    full=dict(sizes=(50, 100, 200, 400, 800), trials=24),
+)
+def odd_powers_are_not_learnable(key, *, sizes: Sizes = (40, 80, 160, 320), trials: Trials = 12):
+    draw = generator(key)
+    x, one, beta = unit_vectors(draw, 9, 3), np.ones(1), 1.5 * unit_vectors(draw, 1, 3)
+    both = np.concatenate([x, -x])
+    labels = np.array([power_teacher(both, one, beta, power=p) for p in (1, 2, 3, 4, 5)])
+    linear = (both @ np.linalg.lstsq(both, labels.T, rcond=None)[0]).T
+    expected = np.where(np.array([True, False, True, False, True])[:, None], linear, labels)
+    growth, noise, complexity = [], [], []
+    # The mean square over the sphere of (β·x)³ less its linear part, 6(d − 1)‖β‖⁶/d(d + 2)²(d + 4).
+    harmonic = 1.5**6 * 6 * 3 / (4 * 6**2 * 8)
+    for count in sizes:
+        found, spread = [], []
+        for _ in range(trials):
+            # Which way the teacher looks matters more than which inputs were drawn: a mean over directions.
+            points, directions = unit_vectors(draw, count, 4), 1.5 * unit_vectors(draw, 16, 4)
+            teachers = [[power_teacher(points, one, each[None], power=p) for each in directions] for p in (1, 2, 4, 3)]
+            kernel = np.asarray(first_layer_limit(points))
+            found.append(kernel_label_complexity(kernel, np.array(teachers)).mean(1))
+            spread.append(np.trace(np.linalg.inv(kernel)))
+        found = np.array(found)
+        complexity.append(found[:, :3].mean(1))
+        growth.append(found[:, 3] * count**0.5)
+        noise.append(growth[-1] / np.sqrt(harmonic * np.array(spread)))
+    return {
+        # Rounding of the angle π leaves 1e-8 where an eigenvalue is zero, below the cutoff of the fit.
+        "projection": Identity(fits(first_layer_limit(both), labels), expected, scale=np.abs(labels).max(), error=1e-5),
+        # H* bends like the distance where inputs or their antipodes meet: its least eigenvalues are of the order of the
+        # distance n^{−1/(d−1)} between neighbours, and the trace of its inverse of order n·n^{1/(d−1)}.
+        "growth": Rate(np.array(sizes), np.array(growth), exponent=2 / 3, rivals=(0.0, 0.5, 1.0), resolution=0.15),
+        "noise": Rate(np.array(sizes), np.array(noise), exponent=0.0, rivals=(-0.5, 0.5)),
+        "complexity": Rate(np.array(sizes), np.array(complexity), exponent=-0.5, rivals=(0.0,)),
+    }
+
+
+@odd_powers_are_not_learnable.control("a cubic is fitted like any labels", of="projection")
+def everything_fitted(evidence):
+    cubic = np.array(evidence.right)
+    cubic[2] = (cubic[0]) ** 3
+    return replace(evidence, right=cubic)

@@ -1,0 +1,373 @@
+"""Random features and Gaussian processes: one kernel is the law at the start, drives training, and gives the end."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+from jax.scipy.special import erf
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+from scipy.special import ndtr
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.kernels.finite.features import (
+    RandomFeatures,
+    feature_limit_kernel,
+    fourier,
+    init_random_features,
+    initial_law,
+    rbf_kernel,
+    sample_gaussian_process,
+    trained_law,
+    zero_crossing_rate,
+)
+from deeptheory.kernels.layers.activations import Erf, Relu
+from deeptheory.kernels.limits.gaussian_processes import conditional_law
+from deeptheory.kernels.regression.predictions import (
+    GaussianLaw,
+    diagonalize,
+    flow,
+    interpolation,
+    loss_curve,
+    predicted,
+    trained,
+)
+from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, assume, claim
+
+Features = Annotated[int, Interval(ge=20, le=10_000)]
+
+rbf = jax.jit(rbf_kernel)
+LIMITS = {
+    "ReLU": (jax.nn.relu, lambda x: feature_limit_kernel(x, activation=Relu())),
+    "erf": (erf, lambda x: feature_limit_kernel(x, activation=Erf())),
+    "cosine": (fourier, rbf),
+}
+kernels_of = {
+    name: jax.jit(jax.vmap(lambda w, c, x, act=act: RandomFeatures(w, c, act).kernel(x), in_axes=(0, 0, None)))
+    for name, (act, _) in LIMITS.items()
+}
+WATCHED = np.triu_indices(4)
+"""Pairs of the first four inputs, whose means are compared one by one."""
+
+
+@claim(
+    items={"L7.6": ("mean", "distance")},
+    says=r"The kernel $K_p(x,x')=\frac1p\langle\phi(x),\phi(x')\rangle$ of random features has the limit kernel as its "
+    r"mean at every $p$ (arc-cosine for ReLU, arcsine for erf, RBF for $\sqrt2\cos(w\cdot x+c)$ with random phase) and "
+    r"differs from it by order $p^{-1/2}$.",
+    needs="standard normal directions; phases uniform on the circle for the cosine",
+    scale="printed: infinitely many features; here: 64 to 1,024",
+    full=dict(counts=(100, 1000, 10_000, 100_000)),
+)
+def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trials = 256, phases: bool = True):
+    x = generator(jax.random.fold_in(key, 99)).standard_normal((12, 3)) / 3**0.5
+    assume(all(count % counts[0] == 0 for count in counts), "every count is a multiple of the first")
+    means, distances, limits, sizes = [], [], [], []
+    for place, (name, (activation, limit)) in enumerate(LIMITS.items()):
+        target = np.asarray(limit(x))
+        limits.append(target[:4, :4][WATCHED])
+        sizes.append(np.sqrt(np.outer(np.diag(target), np.diag(target)))[:4, :4][WATCHED])
+        for step, count in enumerate(counts):
+            draw = jax.random.fold_in(jax.random.fold_in(key, place), step)
+            model = init_random_features(
+                draw, inputs=3, count=trials * count, activation=activation, random_phases=phases and name == "cosine"
+            )
+            # The kernel of many features is the mean of those of their parts: one compiled shape for all counts.
+            parts = (
+                np.reshape(model.directions, (-1, trials, counts[0], 3)),
+                np.reshape(model.phases, (-1, trials, counts[0])),
+            )
+            found = np.mean([kernels_of[name](*part, x) for part in zip(*parts, strict=True)], axis=0)
+            distances.append(np.linalg.norm(found - target, axis=(1, 2)) / np.linalg.norm(target))
+        means.append(found[:, :4, :4][:, *WATCHED].T)
+    distances = np.reshape(distances, (len(LIMITS), len(counts), trials))
+    along = {"activation": np.asarray(list(LIMITS)), "pair": np.arange(len(WATCHED[0]))}
+    return {
+        "mean": Law(np.asarray(limits), np.asarray(means), exact=True, along=along, scale=np.asarray(sizes)),
+        # The three activations together: each trial is one draw of all of them.
+        "distance": Rate(np.asarray(counts), distances.mean(0), exponent=-0.5, rivals=(-1.0, 0.0)),
+    }
+
+
+random_feature_kernel.control("cosines without random phases", of="mean", phases=False)
+
+
+@random_feature_kernel.control("rectified products without the half that is switched off", of="mean")
+def twice_for_relu(evidence):
+    return replace(evidence, predicted=evidence.predicted * np.array([2.0, 1.0, 1.0])[:, None])
+
+
+TIMES = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+slopes = jax.jit(
+    jax.grad(
+        lambda theta, directions, x, y: 0.5 * jnp.sum((RandomFeatures(directions, 0.0, erf).outputs(theta, x) - y) ** 2)
+    )
+)
+
+
+@jax.jit
+def followed(kernel, y, here, there):
+    """Predicted outputs on training and other inputs at all times, other outputs at the end, and the loss."""
+    count = len(y)
+    basis, cross = diagonalize(kernel[:count, :count]), kernel[count:, :count]
+    start = dict(outputs=here, other_outputs=there)
+    inside = jax.vmap(lambda t: trained(basis, flow(t), y, outputs=here))(TIMES)
+    outside = jax.vmap(lambda t: predicted(basis, flow(t), y, cross, **start))(TIMES)
+    return inside, outside, predicted(basis, interpolation(), y, cross, **start), loss_curve(basis, y - here, TIMES)
+
+
+@claim(
+    items={"L7.7": ("velocity", "training", "test", "end", "loss")},
+    says=r"Under gradient flow on $\frac12\|f(X)-y\|^2$ the random-feature model moves as $\dot f(x)=K(x,X)(y-f(X))$: "
+    r"$f_t(X)=y+e^{-Kt}(f_0(X)-y)$, $f_t(x)=f_0(x)+K(x,X)K^{-1}(e^{-Kt}-I)(f_0(X)-y)$ with $K=K(X,X)$ in the "
+    r"exponent, $f_\infty(x)=f_0(x)+K(x,X)K^{-1}(y-f_0(X))$, and the loss is "
+    r"$\frac12\sum_i e^{-2\lambda_it}(u_i\cdot(f_0-y))^2$.",
+    needs="K(X, X) invertible, so at least as many features as points; any start",
+)
+def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le=60)] = 15, features: Features = 200):
+    rng = generator(jax.random.fold_in(key, 1))
+    x, y = rng.standard_normal((points + 5, 10)) * 0.7, rng.standard_normal(points)
+    model = init_random_features(key, inputs=10, count=features, activation=erf)
+    phi = np.asarray(model.features(x), float)
+    start, (inside, outside) = rng.standard_normal(features), np.split(phi, [points])
+    solution = solve_ivp(
+        lambda t, theta: -inside.T @ (inside @ theta - y), (0, TIMES[-1]), start, "DOP853", t_eval=TIMES,
+        rtol=1e-11, atol=1e-11,
+    )  # fmt: skip
+    kernel = np.asarray(model.kernel(x), float)
+    before = phi @ start
+    here, there = before[:points], before[points:]
+    ahead, elsewhere, end, losses = followed(kernel, y, here, there)
+    reached = phi @ solution.y
+    moved = -phi @ np.asarray(slopes(solution.y[:, 1], model.directions, x[:points], y))
+    # The flow ends at the interpolant nearest to its start: found here by a singular value decomposition.
+    nearest = start + np.linalg.lstsq(inside, y - here, rcond=None)[0]
+    condition = float(np.linalg.cond(kernel[:points, :points]))
+    size = float(np.linalg.norm(y - here))
+    solver: dict[str, Any] = dict(scale=size, error=1e-8 * size, size=features)
+    return {
+        "velocity": Identity(moved, kernel[:, :points] @ (y - reached[:points, 1]), scale=size * 10, size=features),
+        "training": Identity(np.asarray(ahead).T, reached[:points], **solver),
+        "test": Identity(np.asarray(elsewhere).T, reached[points:], **solver),
+        "end": Identity(np.asarray(end), outside @ nearest, scale=size, size=features, condition=condition),
+        "loss": Identity(
+            np.asarray(losses),
+            0.5 * np.sum((reached[:points] - y[:, None]) ** 2, axis=0),
+            scale=size**2,
+            error=1e-8 * size**2,
+            size=features,
+        ),
+    }
+
+
+@random_features_in_training.control("from zero: the initial function left out", of="test")
+def from_zero(evidence):
+    return replace(evidence, left=evidence.left - evidence.left[:, :1])
+
+
+@random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss")
+def half_the_rate(evidence):
+    # Times double, so half the rate is the prediction for the time before.
+    return replace(evidence, left=evidence.left[:-1], right=evidence.right[1:])
+
+
+SPOTS = np.array([0.0, 0.2, 0.8, 1.2, 1.8, 3.0])
+DRIFT = 0.5 + 0.3 * SPOTS
+SCALES = np.array([0.5, 1.0, 1.6])
+GIVEN, ASKED = np.array([0, 2, 4]), np.array([1, 3, 5])
+"""Which spots are known and which are asked for, in the conditional law."""
+STEPS = np.arange(161) / 10
+conditioned = jax.jit(lambda covariance, values: conditional_law(GaussianLaw(DRIFT, covariance), GIVEN, values))
+
+
+@claim(
+    items={"L7.8": ("covariance", "mean", "normal", "joint", "conditional"), "L7.9": ("correlation", "crossings")},
+    says=r"Paths of a Gaussian process with mean $\mu$ and covariance $\Sigma$ have Gaussian marginals and sums with "
+    r"these moments; given some values the rest has mean $\mu+\Sigma_{tX}\Sigma_{XX}^{-1}(f_X-\mu_X)$ and the Schur "
+    r"complement as covariance. For the RBF kernel of scale $s$ the correlation at distance $h$ "
+    r"is $e^{-h^2/2s^2}$, and a centred "
+    r"path has $1/(\pi s)$ zeros a unit of length.",
+    needs="crossings: mean zero, and a grid much finer than the scale",
+    full=dict(trials=500_000),
+)
+def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gaussian", "mixture"] = "gaussian"):
+    found, rates = [], []
+    for draw, scale in zip(jax.random.split(key, len(SCALES)), SCALES, strict=True):
+        law = GaussianLaw(DRIFT, rbf(SPOTS[:, None], scale=float(scale)))
+        drawn = sample_gaussian_process(draw, law, count=trials)
+        if paths == "mixture":  # a size of its own for each path, with mean square one: the same covariance
+            drawn = DRIFT + (drawn - DRIFT) * np.sqrt(generator(draw).exponential(size=(trials, 1)))
+        found.append(drawn)
+        grid = scale * STEPS  # a step of a tenth of the scale misses one crossing in 1,200
+        law = GaussianLaw(np.zeros(len(grid)), rbf(grid[:, None], scale=float(scale)))
+        drawn = sample_gaussian_process(jax.random.fold_in(draw, 1), law, count=max(trials // 24, 8))
+        rates.append(np.sum(drawn[:, 1:] * drawn[:, :-1] < 0, axis=1) / grid[-1])
+    centred = np.asarray(found) - DRIFT
+    one = centred[1]
+    known = np.asarray(rbf(SPOTS[:, None]))
+    pairs, weights = np.triu_indices(len(SPOTS)), np.array([1.0, -2.0, 1.5, 0.5, -1.0, 1.0])
+    mean, schur = conditioned(known, found[1][:, GIVEN])
+    left = found[1][:, ASKED] - np.asarray(mean)
+    # What is left over has the covariance of the Schur complement and ignores what was given.
+    some = np.triu_indices(len(ASKED))
+    leftover = np.concatenate([left[:, some[0]] * left[:, some[1]], left[:, 2:] * one[:, GIVEN]], axis=1).T
+    schur, size = np.asarray(schur), np.sqrt(np.diag(schur))
+    spots = {"spot": SPOTS}
+    return {
+        "mean": Law(DRIFT, found[1].T, exact=True, scale=1.0, along=spots),
+        "covariance": Law(known[pairs], (one[:, pairs[0]] * one[:, pairs[1]]).T, exact=True, scale=1.0),
+        "normal": Distribution(ndtr(centred[0, :, 3])),
+        "joint": Distribution(ndtr(one @ weights / np.sqrt(weights @ known @ weights))),
+        "conditional": Law(
+            np.append(schur[some], np.zeros(3)), leftover, exact=True,
+            scale=np.append(np.outer(size, size)[some], [size[2]] * 3),
+        ),
+        "correlation": Law(
+            np.exp(-((SPOTS[1:] / SCALES[:, None]) ** 2) / 2),
+            (centred[:, :, :1] * centred[:, :, 1:]).transpose(0, 2, 1),
+            exact=True, along={"scale": SCALES, "distance": SPOTS[1:]}, scale=1.0,
+        ),
+        "crossings": Law(
+            np.array([zero_crossing_rate(second_moment=float(scale) ** -2) for scale in SCALES]), np.asarray(rates),
+            exact=True, along={"scale": SCALES},
+        ),
+    }  # fmt: skip
+
+
+gaussian_process_paths.control(
+    "paths of random size with the same covariance", of="normal", paths="mixture", trials=20_000
+)
+
+
+@gaussian_process_paths.control("only the crossings upward", of="crossings")
+def upward(evidence):
+    return replace(evidence, predicted=evidence.predicted / 2)
+
+
+@gaussian_process_paths.control("correlation $e^{-h^2/s^2}$", of="correlation")
+def without_half(evidence):
+    return replace(evidence, predicted=evidence.predicted**2)
+
+
+@gaussian_process_paths.control("given values leave the variance alone", of="conditional")
+def unconditional(evidence):
+    prior = np.asarray(rbf(SPOTS[ASKED, None]))[np.triu_indices(3)]
+    return replace(evidence, predicted=np.append(prior, np.zeros(3)))
+
+
+@gaussian_process_paths.control("values given up to noise of variance 1/10", of="conditional")
+def with_ridge(evidence):
+    known = np.asarray(rbf(SPOTS[:, None]))
+    cross = known[np.ix_(ASKED, GIVEN)]
+    noisy = known[np.ix_(GIVEN, GIVEN)] + 0.1 * np.eye(3)
+    rival = known[np.ix_(ASKED, ASKED)] - cross @ np.linalg.solve(noisy, cross.T)
+    return replace(evidence, predicted=np.append(rival[np.triu_indices(3)], np.zeros(3)))
+
+
+MIDDLE = 2.0
+PLACES = np.array([[0.0, 0.3], [1.0, -0.5], [-0.8, 0.9], [0.5, 1.2], [-1.1, -0.6], [0.4, 0.2], [-0.5, 0.3], [1.2, 1.0]])
+"""Five points to train on and three to watch."""
+LABELS = np.array([1.0, -0.5, 0.8, -1.2, 0.4])
+laws = jax.jit(
+    lambda directions: (
+        initial_law(RandomFeatures(directions, 0.0, erf), PLACES),
+        trained_law(RandomFeatures(directions, 0.0, erf), PLACES[:5], LABELS, PLACES[5:]),
+        trained_law(RandomFeatures(directions, 0.0, erf), PLACES[:5], LABELS, PLACES[5:], time=MIDDLE),
+        trained_law(RandomFeatures(directions, 0.0, erf), PLACES[:5], LABELS, PLACES[:5]),
+        RandomFeatures(directions, 0.0, erf).features(PLACES),
+    )
+)
+
+
+@claim(
+    items={
+        "L7.10": ("start", "normal"),
+        "L7.11": ("end mean", "end covariance", "end normal", "training points", "posterior"),
+        "L7.16": ("start", "end covariance", "posterior"),
+    },
+    says=r"With $\theta_0\sim N(0,I)$ and given features, $f_0=\theta_0^\top\phi/\sqrt p$ is Gaussian with covariance "
+    r"$K_p$ at every $p$; trained for a time $t$ it stays Gaussian, and at the end has mean $K(x,X)K^{-1}y$ and "
+    r"covariance $K(x,x')-K(x,X)K^{-1}K(X,x')$, the posterior of that process given $y$, with $f_\infty(X)=y$.",
+    needs="gradient flow on squared loss; K(X, X) invertible; the same kernel at the start and in training",
+    full=dict(trials=400_000),
+)
+def random_features_before_and_after(key, *, features: Features = 60, trials: Trials = 90_000):
+    directions = init_random_features(key, inputs=2, count=features, activation=erf).directions * 1.5
+    before, after, between, inside, phi = jax.tree.map(lambda part: np.asarray(part, float), laws(directions))
+    starts = generator(jax.random.fold_in(key, 1)).standard_normal((trials, features))
+    # Each start goes to the interpolant nearest to it, and on the way there as e^{−tΦᵀΦ} says.
+    nearest = starts + (LABELS - starts @ phi[:5].T) @ np.linalg.pinv(phi[:5]).T
+    halfway = nearest + (starts - nearest) @ expm(-MIDDLE * phi[:5].T @ phi[:5])
+    first, last, half = starts @ phi.T, nearest @ phi[5:].T, halfway @ phi[5:].T
+    pairs, some = np.triu_indices(8), np.triu_indices(3)
+    size = np.sqrt(np.diag(before.covariance))
+    spread = [np.sqrt(np.diag(law.covariance)) for law in (after, between)]
+    products = [
+        ((paths - law.mean)[:, some[0]] * (paths - law.mean)[:, some[1]]).T
+        for paths, law in ((last, after), (half, between))
+    ]
+    # An independent route to the posterior: from the inverse of the joint covariance.
+    precision = np.linalg.inv(before.covariance)[5:]
+    posterior = np.linalg.inv(precision[:, 5:])
+    shift = -posterior @ precision[:, :5] @ LABELS
+    condition = float(np.linalg.cond(before.covariance))
+    times = {"time": np.array(["end", "middle"])}
+    return {
+        "start": Law(
+            before.covariance[pairs], (first[:, pairs[0]] * first[:, pairs[1]]).T, exact=True,
+            scale=np.outer(size, size)[pairs], along={"features": np.full(len(pairs[0]), features)},
+        ),
+        "normal": Distribution(ndtr(first[:, 0] / size[0])),
+        "end mean": Law(
+            np.array([after.mean, between.mean]), np.array([last.T, half.T]), exact=True, along=times, scale=1.0
+        ),
+        "end covariance": Law(
+            np.array([after.covariance[some], between.covariance[some]]), np.array(products), exact=True, along=times,
+            scale=np.array([np.outer(s, s)[some] for s in spread]),
+        ),
+        "end normal": Distribution(ndtr((last[:, 2] - after.mean[2]) / spread[0][2])),
+        "training points": Identity(
+            np.array([inside.mean, *inside.covariance]), np.array([LABELS, *np.zeros((5, 5))]), scale=1.0,
+            condition=condition,
+        ),
+        "posterior": Identity(
+            np.array([after.mean, *after.covariance]), np.array([shift, *posterior]), scale=1.0, condition=condition
+        ),
+    }  # fmt: skip
+
+
+@random_features_before_and_after.control("θ·φ without 1/√p", of="start")
+def unnormalised(evidence):
+    return replace(evidence, observed=evidence.observed * evidence.along["features"][0])
+
+
+@random_features_before_and_after.control("the shift of the training block printed as zero", of="training points")
+def no_shift(evidence):
+    return replace(evidence, right=np.zeros((6, 5)))
+
+
+def ending(pieces, change):
+    """The covariance at the end by another rule, from the prior and the posterior at the three watched points."""
+    prior = np.zeros((8, 8))
+    prior[np.triu_indices(8)] = pieces["start"].predicted
+    law, some = pieces["end covariance"], np.triu_indices(3)
+    rival = change(prior[5:, 5:][some], law.predicted[0])
+    return {"end covariance": replace(law, predicted=np.array([rival, law.predicted[1]]))}
+
+
+@random_features_before_and_after.control("the initial function kept to the end")
+def initial_function_kept(pieces):
+    return ending(pieces, lambda prior, posterior: prior)
+
+
+@random_features_before_and_after.control("as if f₀(x) and f₀(X) were independent")
+def independent_starts(pieces):
+    return ending(pieces, lambda prior, posterior: 2 * prior - posterior)
+
+
+@random_features_before_and_after.control("no spread left at the end")
+def interpolant_alone(pieces):
+    return ending(pieces, lambda prior, posterior: 0 * prior)

@@ -1,0 +1,18 @@
+"""Foundations: what several rooms share. They know no room.
+
+- `binomial`: exact confidence limits of a probability from counts (Clopper and Pearson 1934).
+- `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
+  are held against.
+- `doors`: doors: a public function gets what its signature says, or refuses it in one sentence with name, value and
+  wish.
+- `filters`: estimators that act on the singular values of a design: filters, and the matrices they make.
+- `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the
+  range.
+- `hermite`: hermite polynomials: the basis of functions of a standard normal.
+- `packages`: packages that open as one walks in: a module or topic of a room is imported when it is first named.
+- `randomness`: random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any
+  size.
+- `shapes`: shapes as signatures write them, "n d" or "*batch n", compared with the shapes that came.
+- `wishes`: what an annotation asks of a value: its kind, its shape, and that it be finite; used by
+  `deeptheory.foundations.doors`.
+"""

@@ -1,0 +1,127 @@
+"""Doors: a public function gets what its signature says, or refuses it in one sentence with name, value and wish.
+
+`doors(__name__)`, the last line of a module, puts one before every public function and dataclass in it. The signature
+already states kinds and shapes, so this one place can enforce them and no function grows longer; what a signature
+cannot say (a range, symmetry, probabilities) stays a line of `guards` at the top of the function.
+
+- Numbers and arrays must be finite, whole numbers whole and not negative, arrays not empty; sizes of one name agree.
+- Lists become arrays and whole numbers floats where the signature asks for that, so that lists of numbers work.
+- An answer that is not a number is refused too: values so large or small that floating point fails give no nan.
+- Values under `jit`, `vmap` or `grad` are not known yet and pass. A call made inside another door is the library's
+  own and pays one look-up. Finiteness is one sum over an array, where the array lives; only if that is not finite are
+  the entries looked at. Nothing is copied, one number is waited for, and answers on an accelerator are not looked at.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import is_dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from deeptheory.foundations.wishes import Sizes, Wish, on_host, wish
+
+__all__ = ["doors"]
+
+_within: ContextVar[bool] = ContextVar("_within", default=False)
+
+FAILURES = (MemoryError, OverflowError, ZeroDivisionError, np.linalg.LinAlgError)
+
+
+def doors(
+    module: str,
+    *,
+    infinite: tuple[str, ...] = (),
+    empty: tuple[str, ...] = (),
+    nan: tuple[str, ...] = (),
+    symmetric: tuple[str, ...] = (),
+    **ranges: str,
+) -> None:
+    """Put a door before every public function and dataclass of a module.
+
+    `infinite` names the arguments for which ±∞ has a meaning (the end of a distribution, the limit of long times),
+    `empty` those that may have no entries, `nan` the functions whose answer may be nan; `symmetric` names the matrices
+    that are covariances or kernels. Every other keyword is an argument with its interval, wherever in the module it
+    occurs: ratio="(0, ∞)", order="[0, 100]". A whole number is a count, not negative, unless its interval says
+    otherwise; one that costs memory or time needs a largest value.
+    """
+    space = vars(sys.modules[module])
+    for name in space.get("__all__") or [name for name in space if not name.startswith("_")]:
+        thing = space[name]
+        if getattr(thing, "__module__", None) != module:
+            continue
+        kind = thing.__init__ if inspect.isclass(thing) else thing
+        if not callable(thing) or (inspect.isclass(thing) and not is_dataclass(thing)) or not hasattr(kind, "__name__"):
+            continue
+        wishes = {}
+        for each, parameter in inspect.signature(kind).parameters.items():
+            if each != "self":
+                usual = "[0, ∞)" if parameter.annotation in (int, int | None) else ""
+                flags = {"infinite": each in infinite, "empty": each in empty, "symmetric": each in symmetric}
+                wishes[each] = wish(parameter.annotation, **flags, interval=ranges.get(each, usual))
+        door = _door(kind, name, wishes, name in nan)
+        if inspect.isclass(thing):
+            type.__setattr__(thing, "__init__", door)
+        else:
+            space[name] = door
+
+
+def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) -> Callable:
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def entered(*args: Any, **keywords: Any) -> Any:
+        if _within.get():
+            return function(*args, **keywords)
+        try:
+            bound = signature.bind(*args, **keywords)
+        except TypeError as error:
+            raise TypeError(f"{title}: {error}") from None
+        sizes: Sizes = {}
+        for name, value in bound.arguments.items():
+            if name in wishes and not isinstance(value, Tracer):
+                bound.arguments[name] = _granted(signature.parameters[name], wishes[name], value, sizes)
+        token = _within.set(True)
+        try:
+            answer = function(*bound.args, **bound.kwargs)
+        except FAILURES as error:
+            raise ValueError(f"{title} has no answer for these values: {str(error)[:150]}") from error
+        finally:
+            _within.reset(token)
+        if not nan and answer is not None and _has_nan(answer):
+            raise ValueError(f"{title} has no answer for these values: it comes out as nan")
+        return answer
+
+    return entered
+
+
+def _granted(parameter: inspect.Parameter, wanted: Wish, value: Any, sizes: Sizes) -> Any:
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return tuple(wanted.grant(parameter.name, each, sizes) for each in value)
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return {name: wanted.grant(name, each, sizes) for name, each in value.items()}
+    if value is parameter.default:
+        return value
+    return wanted.grant(parameter.name, value, sizes)
+
+
+def _has_nan(answer: Any) -> bool:
+    """Look for nan in what was computed on the host: ∞ − ∞ in the sum of an array is looked at entry by entry."""
+    for leaf in jax.tree.leaves(answer):
+        if isinstance(leaf, float | complex | np.inexact):
+            if leaf != leaf:
+                return True
+        elif isinstance(leaf, np.ndarray | jax.Array) and not isinstance(leaf, Tracer) and leaf.dtype.kind in "fc":
+            if not on_host(leaf):
+                continue
+            known = np.asarray(leaf)
+            with np.errstate(all="ignore"):
+                total = known.sum()
+            if total != total and np.isnan(known).any():
+                return True
+    return False

@@ -1,0 +1,25 @@
+"""Random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any size."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, UInt32
+
+__all__ = ["generator", "unit_vectors"]
+
+
+def generator(key: Key[Array, ""] | UInt32[Array, "2"]) -> np.random.Generator:
+    """Return the NumPy generator that belongs to a JAX key.
+
+    A threefry normal compiles for a second or two at every new shape; NumPy draws cost nothing to set up. The
+    stream is Philox, counter based, seeded with the 64 bits of the key, so equal keys give equal data on any machine.
+    """
+    typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    words = np.asarray(jax.random.key_data(key) if typed else key, np.uint32)
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([int(word) for word in words.ravel()])))
+
+
+def unit_vectors(draw: np.random.Generator, count: int, dimension: int) -> Float[np.ndarray, "count dimension"]:
+    """Return points drawn evenly from the unit sphere, one a row."""
+    x = draw.standard_normal((count, dimension))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)

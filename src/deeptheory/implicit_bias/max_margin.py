@@ -1,0 +1,306 @@
+"""Where gradient descent goes on linearly separable data: the max-margin vector, slowly.
+
+All functions take the signed points x̄ᵢ = yᵢ xᵢ, so that a vector w classifies everything correctly iff X̄ w > 0, and
+the loss is L(w) = weight · Σᵢ ℓ(⟨w, x̄ᵢ⟩) with weight 1/n unless told otherwise.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+
+from deeptheory.foundations.doors import doors
+from deeptheory.foundations.randomness import generator
+
+__all__ = [
+    "EXPONENTIAL",
+    "HALF_QUADRATIC",
+    "LOGISTIC",
+    "MarginLoss",
+    "MarginRates",
+    "MaxMargin",
+    "ResidualForces",
+    "gradient_descent_on_margins",
+    "logarithmic_flow",
+    "margin_rates",
+    "max_margin",
+    "polynomial_tail",
+    "residual_decay",
+    "residual_forces",
+    "residual_limit",
+    "separable_points",
+    "stable_step",
+]
+
+
+class MarginLoss(NamedTuple):
+    """A decreasing loss of the margin: its value, log(−ℓ′) and the smoothness constant β = sup ℓ″."""
+
+    value: Callable[[Any], Any]
+    log_slope: Callable[[Any], Any]
+    smoothness: float
+
+
+def _positive(u: Any) -> Any:
+    return u.__array_namespace__().where(u > 0, u, 0.0)
+
+
+EXPONENTIAL = MarginLoss(
+    value=lambda u: u.__array_namespace__().exp(-u),
+    log_slope=lambda u: -u,
+    smoothness=np.inf,
+)
+LOGISTIC = MarginLoss(
+    value=lambda u: u.__array_namespace__().logaddexp(0.0 * u, -u),
+    log_slope=lambda u: -u.__array_namespace__().logaddexp(0.0 * u, u),
+    smoothness=0.25,
+)
+# Exponential for correct answers, quadratic for wrong ones: smooth, decreasing and exponential-tailed as the theorem
+# asks, but unlike the logistic loss its gradient grows with the error, so steps that are too long blow up.
+HALF_QUADRATIC = MarginLoss(
+    value=lambda u: u.__array_namespace__().exp(-_positive(u)) + _positive(-u) + _positive(-u) ** 2 / 2,
+    log_slope=lambda u: u.__array_namespace__().log1p(_positive(-u)) - _positive(u),
+    smoothness=1.0,
+)
+
+
+def polynomial_tail(power: float) -> MarginLoss:
+    """Return the loss (1+u)^(−p)/p for u ≥ 0, continued by its tangent below: the tail the theorem excludes."""
+    if power <= 0:
+        raise ValueError(f"power must be positive, got {power}")
+    return MarginLoss(
+        value=lambda u: (1 + _positive(u)) ** (-power) / power + _positive(-u),
+        log_slope=lambda u: -(power + 1) * u.__array_namespace__().log1p(_positive(u)),
+        smoothness=power + 1,
+    )
+
+
+def separable_points(
+    key: Key[Array, ""] | UInt32[Array, "2"], *, count: int, dimension: int
+) -> Float[np.ndarray, "count dimension"]:
+    """Draw Gaussian points, labelled by a random direction and already multiplied by their labels."""
+    random = generator(key)
+    points = random.standard_normal((count, dimension))
+    return points * np.sign(points @ random.standard_normal(dimension))[:, None]
+
+
+class MaxMargin(NamedTuple):
+    """The hard-margin solution: ŵ, its dual weights α with ŵ = Σ αᵢ x̄ᵢ, and the points whose margin is exactly 1."""
+
+    vector: Float[np.ndarray, " d"]
+    duals: Float[np.ndarray, " n"]
+    support: Bool[np.ndarray, " n"]
+
+    @property
+    def margin(self) -> float:
+        """The width γ = 1/|ŵ| of the widest separating slab's half."""
+        return float(1 / np.linalg.norm(self.vector))
+
+
+def max_margin(signed_points: Float[Array | np.ndarray, "n d"]) -> MaxMargin:
+    """Solve the hard-margin problem min |w| subject to X̄ w ≥ 1, with its dual weights.
+
+    Lawson and Hanson's least-distance programme turns it into non-negative least squares: if u ≥ 0 minimises
+    |X̄ᵀu|² + (1ᵀu − 1)², then α = u/(1 − 1ᵀu). The active set is exact; a linear solve on it restores full precision.
+    No bias term. References: jagannath Def. 4.4, lucchi (11.12).
+    """
+    from scipy.optimize import nnls
+
+    points = np.asarray(signed_points, np.float64)
+    count, dimension = points.shape
+    stacked = np.vstack([points.T, np.ones(count)])
+    raw, _ = nnls(stacked, np.append(np.zeros(dimension), 1.0), maxiter=30 * (count + dimension))
+    remainder = 1 - raw.sum()
+    if remainder < 1e-12:
+        raise ValueError("the points are not linearly separable through the origin: no w has all y⟨w, x⟩ > 0")
+    active = raw > 0
+    duals = np.zeros(count)
+    duals[active] = np.linalg.solve(points[active] @ points[active].T, np.ones(active.sum()))
+    vector = points.T @ duals
+    return MaxMargin(vector, duals, np.abs(points @ vector - 1) < 1e-8)
+
+
+def residual_limit(
+    signed_points: Float[Array | np.ndarray, "n d"], solution: MaxMargin, *, weight: float | None = None
+) -> Float[np.ndarray, " d"]:
+    """Return w̃, the limit of w(t) − ŵ log t within the span of the support vectors.
+
+    It solves weight · exp(−⟨w̃, x̄ᵢ⟩) = αᵢ on the support (smallest norm); the component orthogonal to that span depends
+    on the start and is not determined by the data. The printed construction leaves the weight 1/n out, which shifts
+    w̃ by ŵ log n. References: proof of jagannath Thm 4.7, lucchi (11.15) with η = 1.
+    """
+    points = np.asarray(signed_points, np.float64)
+    weight = 1 / len(points) if weight is None else weight
+    rows, duals = points[solution.support], solution.duals[solution.support]
+    if np.any(duals <= 0):
+        raise ValueError("a support vector has dual weight 0: the residual then grows like log log t and has no limit")
+    target = -np.log(duals / weight)
+    limit = np.linalg.lstsq(rows, target, rcond=None)[0]
+    if not np.allclose(rows @ limit, target, atol=1e-8):
+        raise ValueError("the support vectors are linearly dependent: the dual weights alone do not fix the residual")
+    return limit
+
+
+def residual_decay(signed_points: Float[Array | np.ndarray, "n d"], solution: MaxMargin) -> tuple[float, float]:
+    """Return the two exponents that compete in |w(t) − ŵ log t − w̃| ≈ t^(−min).
+
+    The first is the smallest eigenvalue of Σ αᵢ x̄ᵢ x̄ᵢᵀ on the span of the support (never above 1, since ŵ itself is an
+    eigenvector of eigenvalue 1), the second the slack θ − 1 of the nearest point that is not a support vector
+    (infinite if there is none). Reference: lucchi (11.17)–(11.20), linearised.
+    """
+    points = np.asarray(signed_points, np.float64)
+    basis = np.linalg.svd(points[solution.support], full_matrices=False)[2]
+    curvature = (points.T * solution.duals) @ points
+    outside = (points @ solution.vector)[~solution.support]
+    slack = outside.min() - 1 if outside.size else np.inf
+    return float(np.linalg.eigvalsh(basis @ curvature @ basis.T)[0]), float(slack)
+
+
+class ResidualForces(NamedTuple):
+    """What changes ½|r|² per unit of log time: the support vectors, and the others as a share of their bound."""
+
+    support: Float[np.ndarray, " times"]
+    share: Float[np.ndarray, " times"]
+    log_bound: Float[np.ndarray, " times"]
+
+
+def residual_forces(
+    signed_points: Float[Array | np.ndarray, "n d"],
+    solution: MaxMargin,
+    log_times: Float[Array | np.ndarray, " times"],
+    error: Float[Array | np.ndarray, "times d"],
+    *,
+    weight: float | None = None,
+) -> ResidualForces:
+    """Split d(½|r|²)/ds for r = w − ŵs − w̃ under the exponential loss, s = log t, as the proof of the theorem does.
+
+    Support vectors contribute Σ αᵢ zᵢ(e^(−zᵢ) − 1) ≤ 0 with zᵢ = ⟨r, x̄ᵢ⟩; the others at most
+    e^(−(θ−1)s) · weight · Σ e^(−⟨w̃, x̄ᵢ⟩), because z e^(−z) ≤ 1 (in fact ≤ 1/e). That bound overflows when the margin is
+    small, hence its logarithm. Reference: lucchi (11.17)–(11.20).
+    """
+    from scipy.special import logsumexp
+
+    points, log_times = np.asarray(signed_points, np.float64), np.asarray(log_times, np.float64)
+    weight = 1 / len(points) if weight is None else weight
+    limit, outside = residual_limit(points, solution, weight=weight), ~solution.support
+    if not outside.any():
+        raise ValueError("every point is a support vector: there are no others to push")
+    z = np.asarray(error, np.float64) @ points.T
+    support = (solution.duals * z * np.expm1(-z)).sum(1)
+    slack, first = points[outside] @ solution.vector - 1, np.log(weight) - points[outside] @ limit
+    log_bound = logsumexp(first) - slack.min() * log_times
+    share = np.exp(first - np.outer(log_times, slack) - z[:, outside] - log_bound[:, None]) * z[:, outside]
+    return ResidualForces(support, share.sum(1), log_bound)
+
+
+def stable_step(
+    signed_points: Float[Array | np.ndarray, "n d"], loss: MarginLoss, *, weight: float | None = None
+) -> float | Float[Array, ""]:
+    """Return 2/(β λ_max(weight · X̄ᵀX̄)), below which every gradient step lowers the loss.
+
+    The first power of λ_max is what smoothness and units require; jagannath Thm 4.7 prints the second. No longer step
+    will do: beyond it points that stay misclassified by a quadratic loss can be thrown further off. Traceable.
+    """
+    weight = 1 / len(signed_points) if weight is None else weight
+    linalg = signed_points.__array_namespace__().linalg
+    return 2 / (loss.smoothness * weight * linalg.eigvalsh(signed_points.T @ signed_points)[-1])
+
+
+def logarithmic_flow(
+    signed_points: Float[Array | np.ndarray, "n d"],
+    log_times: Float[Array | np.ndarray, " times"],
+    *,
+    start: Float[Array | np.ndarray, " d"] | None = None,
+    loss: MarginLoss = EXPONENTIAL,
+    weight: float | None = None,
+    tolerance: float = 1e-10,
+) -> Float[np.ndarray, "times d"]:
+    """Follow the gradient flow ẇ = −∇L in the variable s = log t, as far as t = e^1000 and beyond.
+
+    dw/ds = eˢ · weight · Σ x̄ᵢ (−ℓ′(⟨w, x̄ᵢ⟩)), where eˢ and ℓ′ are multiplied as logarithms so that neither overflows.
+    The equation turns stiff (rate 1 per unit of s, a drift that never ends); LSODA is fifteen times as fast as Radau.
+    The flow starts from `start` (zero by default) at the first of the log times, i.e. at a time t₀ > 0.
+    """
+    from scipy.integrate import solve_ivp
+
+    points = np.asarray(signed_points, np.float64)
+    log_weight = -np.log(len(points)) if weight is None else np.log(weight)
+    begin = np.zeros(points.shape[1]) if start is None else np.asarray(start, np.float64)
+    log_times = np.asarray(log_times, np.float64)
+
+    def velocity(s, w):
+        return points.T @ np.exp(s + log_weight + loss.log_slope(points @ w))
+
+    # A trial step that is going to be rejected may overflow; the solver then shortens it.
+    with np.errstate(over="ignore", invalid="ignore"):
+        path = solve_ivp(
+            velocity, log_times[[0, -1]], begin, "LSODA", t_eval=log_times, rtol=tolerance, atol=tolerance / 100
+        )
+    if not path.success:
+        raise RuntimeError(f"the stiff integrator stopped at log t = {path.t[-1] if path.t.size else log_times[0]:.3g}")
+    return path.y.T
+
+
+@partial(jax.jit, static_argnames="loss")
+def _descend(points, start, counts, step, weight, loss):
+    def once(_, w):
+        return w + step * weight * (jnp.exp(loss.log_slope(points @ w)) @ points)
+
+    def to_next(w, count):
+        w = lax.fori_loop(0, count, once, w)
+        return w, w
+
+    return lax.scan(to_next, start, counts)[1]
+
+
+def gradient_descent_on_margins(
+    signed_points: Float[Array | np.ndarray, "n d"],
+    checkpoints: Int[Array | np.ndarray, " times"],
+    *,
+    step: float | Float[Array, ""],
+    start: Float[Array | np.ndarray, " d"] | None = None,
+    loss: MarginLoss = LOGISTIC,
+    weight: float | None = None,
+) -> Float[Array, "times d"]:
+    """Run gradient descent with a constant step and return the iterates at the given (increasing) step counts.
+
+    After k steps the time of the corresponding flow is t = step · k; a microsecond or so a step once compiled.
+    """
+    points = jnp.asarray(signed_points)
+    begin = jnp.zeros(points.shape[1], points.dtype) if start is None else jnp.asarray(start, points.dtype)
+    counts = jnp.diff(jnp.asarray(checkpoints), prepend=0)
+    return _descend(points, begin, counts, step, 1 / len(points) if weight is None else weight, loss)
+
+
+class MarginRates(NamedTuple):
+    """What is left of the direction, the cosine, the margin and the loss, multiplied by the time scale of each."""
+
+    direction: float  # |w/|w| − ŵ/|ŵ|| · log t
+    cosine: float  # (1 − cos ∠(w, ŵ)) · log² t
+    margin: float  # (γ − min ⟨w, x̄ᵢ⟩/|w|) · log t
+    loss: float  # L(w) · t
+
+
+def margin_rates(
+    signed_points: Float[Array | np.ndarray, "n d"], solution: MaxMargin, residual: Float[Array | np.ndarray, " d"]
+) -> MarginRates:
+    """Return the limits of the rescaled errors when w(t) = ŵ log t + residual + o(1).
+
+    With ρ the limiting residual and P the projection orthogonal to ŵ: direction |Pρ|/|ŵ|, cosine half its square,
+    margin (⟨ŵ, ρ⟩/|ŵ|² − min over the support of ⟨ρ, x̄ᵢ⟩)/|ŵ|, and loss Σ αᵢ = |ŵ|² = 1/γ² for any exponential-tailed
+    loss and any weight. References: jagannath Rem. 4.8, lucchi Thm 72 (end of proof), handbook 12.3.
+    """
+    points, rho = np.asarray(signed_points, np.float64), np.asarray(residual, np.float64)
+    size = np.linalg.norm(solution.vector)
+    along = solution.vector @ rho / size**2
+    direction = np.linalg.norm(rho - along * solution.vector) / size
+    margin = (along - (points[solution.support] @ rho).min()) / size
+    return MarginRates(float(direction), float(direction**2 / 2), float(margin), float(size**2))
+
+
+doors(__name__, count="[1, 1e5]", dimension="[1, 1e5]", step="(0, ∞)", tolerance="(0, ∞)", power="(0, ∞)")

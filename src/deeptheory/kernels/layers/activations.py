@@ -1,0 +1,386 @@
+"""Activations: elementwise functions, and covariances through their Gaussian integrals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import factorial, pi, sqrt
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from deeptheory.foundations.doors import doors
+from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
+from deeptheory.kernels.limits import integrals, quadrature
+from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of, variances
+from deeptheory.kernels.limits.close_pairs import is_equal, jump_deficit, rectified_deficit, subtracted_deficit
+from deeptheory.kernels.limits.integrals import Pair, Same
+
+
+@dataclass(frozen=True)
+class Activation(Layer):
+    """An elementwise φ, given by `function`, with its Gaussian `integrals`.
+
+    Those of a `steep` one take the deficit of nearly parallel inputs: rounding of their covariance would show.
+    """
+
+    steep: ClassVar[bool] = False
+
+    def function(self, x: Array) -> Array:
+        raise NotImplementedError
+
+    def integrals(self, k: Array, a: Array, b: Array, same: Same) -> Pair:
+        raise NotImplementedError
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        return self.function(x)
+
+    def record(self, block):
+        return variances(one_block(type(self).__name__, block))
+
+    def demand(self, wanted):
+        return Demand(wanted.full, True, wanted.full_variances)
+
+    def gaussian(self, block: Any) -> Block:
+        block = one_block(type(self).__name__, block)
+        if not block.gaussian:
+            raise ValueError(
+                f"{type(self).__name__} needs Gaussian inputs: put a Dense or convolutional layer right before it"
+            )
+        return block
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        ends, same, deficit = (left_of(block, left), right_of(block, right)), coincident(block), block.deficit
+        known = {"deficit": deficit} if self.steep and deficit is not None else {}
+        mean, slope = self.integrals(block.covariance, *ends, same, **known)
+        if deficit is not None:
+            after = [self.integrals(each, each, each, True)[0] for each in ends]
+            deficit = subtracted_deficit(mean, *after, equal=is_equal(deficit, *ends))
+        tangent = None if block.tangent is None else block.tangent * slope
+        return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
+
+
+@dataclass(frozen=True)
+class Rectifier(Activation):
+    """below·min(x, 0) + above·max(x, 0): ReLU (0, 1), leaky ReLU (α, 1), absolute value (−1, 1)."""
+
+    below: Scalar = 0.0
+    above: Scalar = 1.0
+    steep = True
+
+    def function(self, x):
+        return self.below * jnp.minimum(x, 0) + self.above * jnp.maximum(x, 0)
+
+    def integrals(self, k, a, b, same):
+        return integrals.rectifier(k, a, b, same, below=self.below, above=self.above)
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        if block.deficit is None:
+            return super().kernel(block, left, right)
+        known = block.deficit, block.surplus, left_of(block, left), right_of(block, right)
+        mean, slope, deficit = rectified_deficit(*known, below=self.below, above=self.above)
+        tangent = None if block.tangent is None else block.tangent * slope
+        return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
+
+    def approach(self, gap, left, right):
+        # The new gap is concave in the old one, so it is least at an end; the new 1 + cos θ exceeds the old one.
+        both = jnp.stack([gap, 2 - gap])
+        one = jnp.ones_like(both)
+        after = rectified_deficit(both, None, one, one, below=self.below, above=self.above)[2]
+        return jnp.min(after) / ((self.below**2 + self.above**2) / 2)
+
+
+def Relu() -> Rectifier:
+    """max(x, 0)."""
+    return Rectifier(0.0, 1.0)
+
+
+def LeakyRelu(alpha: Scalar) -> Rectifier:
+    """max(x, 0) + α min(x, 0)."""
+    return Rectifier(alpha, 1.0)
+
+
+def Abs() -> Rectifier:
+    """|x|."""
+    return Rectifier(-1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Sign(Activation):
+    """sign x; its tangent kernel is 0, the derivative being 0 almost everywhere."""
+
+    steep = True
+
+    def function(self, x):
+        return jnp.sign(x)
+
+    def integrals(self, k, a, b, same):
+        return integrals.sign(k, a, b, same)
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        if block.deficit is None:
+            return super().kernel(block, left, right)
+        a, b = left_of(block, left), right_of(block, right)
+        deficit, surplus = (
+            jnp.where((a > 0) & (b > 0), gap, 0) for gap in jump_deficit(block.deficit, block.surplus, a, b, height=2)
+        )
+        tangent = None if block.tangent is None else jnp.zeros_like(block.tangent)
+        covariance = (surplus - deficit) / 2
+        return block.replace(covariance=covariance, tangent=tangent, deficit=deficit, surplus=surplus, gaussian=False)
+
+    def approach(self, gap, left, right):
+        return gap  # it grows: 2θ/π ≥ 1 − cos θ up to a right angle
+
+
+@dataclass(frozen=True)
+class Erf(Activation):
+    """output·erf(inner·x) + shift."""
+
+    output: Scalar = 1.0
+    inner: Scalar = 1.0
+    shift: Scalar = 0.0
+    steep = True
+
+    def function(self, x):
+        return self.output * jax.scipy.special.erf(self.inner * x) + self.shift
+
+    def integrals(self, k, a, b, same, deficit=None):
+        square = self.inner**2
+        deficit = None if deficit is None else square * deficit
+        mean, slope = integrals.error_function(square * k, square * a, square * b, same, deficit)
+        return self.output**2 * mean + self.shift**2, (self.output**2 * square) * slope
+
+
+def SigmoidLike() -> Erf:
+    """½ erf(x/2.402…) + ½, the nearest such function to the sigmoid on [−5, 5]."""
+    return Erf(0.5, 1 / 2.4020563531719796, 0.5)
+
+
+@dataclass(frozen=True)
+class Gelu(Activation):
+    """xΦ(x); `approximate` replaces Φ by a tanh in the finite network alone."""
+
+    approximate: bool = False
+    steep = True
+
+    def function(self, x):
+        return jax.nn.gelu(x, approximate=self.approximate)
+
+    def integrals(self, k, a, b, same, deficit=None):
+        return integrals.gelu(k, a, b, same, deficit)
+
+
+@dataclass(frozen=True)
+class Sin(Activation):
+    """output·sin(inner·x + phase)."""
+
+    output: Scalar = 1.0
+    inner: Scalar = 1.0
+    phase: Scalar = 0.0
+    steep = True
+
+    def function(self, x):
+        return self.output * jnp.sin(self.inner * x + self.phase)
+
+    def integrals(self, k, a, b, same, deficit=None):
+        square = self.inner**2
+        deficit = None if deficit is None else square * deficit
+        mean, slope = integrals.sine(square * k, square * a, square * b, same, deficit, phase=self.phase)
+        return self.output**2 * mean, (self.output**2 * square) * slope
+
+
+def Cos(output: Scalar = 1.0, inner: Scalar = 1.0, phase: Scalar = 0.0) -> Sin:
+    """output·cos(inner·x + phase)."""
+    return Sin(output, inner, phase + pi / 2)
+
+
+def Rbf(gamma: Scalar = 1.0) -> Sin:
+    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²)."""
+    return Sin(sqrt(2), (2 * gamma) ** 0.5, pi / 4)
+
+
+@dataclass(frozen=True)
+class Exp(Activation):
+    """output·exp(inner·x)."""
+
+    output: Scalar = 1.0
+    inner: Scalar = 1.0
+
+    def function(self, x):
+        return self.output * jnp.exp(self.inner * x)
+
+    def integrals(self, k, a, b, same):
+        square = self.inner**2
+        mean, slope = integrals.exponential(square * k, square * a, square * b, same)
+        return self.output**2 * mean, (self.output**2 * square) * slope
+
+
+@dataclass(frozen=True)
+class Gaussian(Activation):
+    """output·exp(rate·x²)."""
+
+    output: Scalar = 1.0
+    rate: Scalar = -1.0
+    steep = True
+
+    def function(self, x):
+        return self.output * jnp.exp(self.rate * x**2)
+
+    def integrals(self, k, a, b, same, deficit=None):
+        mean, slope = integrals.bell(k, a, b, same, deficit, rate=self.rate)
+        return self.output**2 * mean, self.output**2 * slope
+
+
+@dataclass(frozen=True)
+class Gabor(Activation):
+    """exp(−x²) sin x."""
+
+    steep = True
+
+    def function(self, x):
+        return jnp.exp(-(x**2)) * jnp.sin(x)
+
+    def integrals(self, k, a, b, same, deficit=None):
+        return integrals.gabor(k, a, b, same, deficit)
+
+
+@dataclass(frozen=True)
+class ExpNormalized(Activation):
+    """The law √(ab) exp(γ(ρ + shift)) of covariances; no finite network has it."""
+
+    gamma: Scalar = 1.0
+    shift: Scalar = -1.0
+
+    def function(self, x):
+        raise ValueError("ExpNormalized is a law of covariances: no finite network has it")
+
+    def integrals(self, k, a, b, same):
+        return integrals.normalized_exponential(k, a, b, same, gamma=self.gamma, shift=self.shift)
+
+
+@dataclass(frozen=True)
+class Polynomial(Activation):
+    """Σ cₙxⁿ, lowest power first."""
+
+    coefficients: tuple[Scalar, ...]
+
+    def function(self, x):
+        return jnp.polyval(jnp.asarray(self.coefficients[::-1], x.dtype), x)
+
+    def integrals(self, k, a, b, same):
+        return integrals.polynomial(k, a, b, same, coefficients=self.coefficients)
+
+
+def Monomial(degree: int) -> Polynomial:
+    """xⁿ."""
+    return Polynomial((*(0.0,) * _degree(degree), 1.0))
+
+
+def Hermite(degree: int) -> Polynomial:
+    """The normalized Hermite polynomial: covariance kⁿ for inputs of variance 1 (exact for any variance here)."""
+    powers = np.polynomial.hermite_e.herme2poly([0] * _degree(degree) + [1])
+    return Polynomial(tuple(float(c) / sqrt(factorial(degree)) for c in powers))
+
+
+@dataclass(frozen=True)
+class RectifiedMonomial(Activation):
+    """xⁿ for x ≥ 0, 0 elsewhere."""
+
+    degree: int
+    steep = True
+
+    def __post_init__(self) -> None:
+        _degree(self.degree)
+
+    def function(self, x):
+        return jnp.where(x >= 0, x, 0) ** self.degree if self.degree else (x >= 0).astype(x.dtype)
+
+    def integrals(self, k, a, b, same, deficit=None):
+        return integrals.rectified_power(k, a, b, same, deficit, degree=self.degree)
+
+    def kernel(self, block, left, right):
+        block = self.gaussian(block)
+        if self.degree == 1:
+            return Relu().kernel(block, left, right)
+        if block.deficit is None or self.degree:
+            return super().kernel(block, left, right)
+        a, b = left_of(block, left), right_of(block, right)
+        some, both = (a > 0) | (b > 0), (a > 0) & (b > 0)
+        deficit, mean = jump_deficit(block.deficit, block.surplus, a, b, height=1)
+        tangent = None if block.tangent is None else jnp.zeros_like(block.tangent)
+        return block.replace(
+            covariance=jnp.where(both, mean, jnp.where(some, 0.5, 1.0)),
+            deficit=jnp.where(both, deficit, jnp.where(some, 0.5**0.5 - 0.5, 0.0)),
+            tangent=tangent,
+            gaussian=False,
+        )
+
+    def approach(self, gap, left, right):
+        if self.degree == 1:
+            return Relu().approach(gap, left, right)
+        return 0.0 if self.degree else gap / 2  # θ/π
+
+
+@dataclass(frozen=True)
+class Elementwise(Activation):
+    """Any activation whose E[φ(u)φ(v)] = mean(k, a, b) is known; `slope`, E[φ'φ'], is ∂mean/∂k unless given."""
+
+    call: Callable[[Any], Any] | None = None
+    mean: Callable[[Any, Any, Any], Any] | None = None
+    slope: Callable[[Any, Any, Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.call is None and self.mean is None:
+            raise ValueError("Elementwise needs a function for finite networks, a mean for infinite ones, or both")
+
+    def function(self, x):
+        if self.call is None:
+            raise ValueError("this Elementwise layer was given no function, so it has no finite network")
+        return self.call(x)
+
+    def integrals(self, k, a, b, same):
+        if self.mean is None:
+            raise ValueError("this Elementwise layer was given no Gaussian integral: use Numerical instead")
+        if self.slope is None:
+            return integrals.by_price(self.mean)(k, a, b, same)
+        return self.mean(k, a, b), self.slope(k, a, b)
+
+
+@dataclass(frozen=True)
+class Numerical(Activation):
+    """Any activation, by quadrature with `nodes` points a direction.
+
+    Smooth: the trapezoidal rule, exponentially accurate. With `kinks`, the places where the function or one of its
+    derivatives jumps, the plane is cut there and the same accuracy is kept (at about ten times the cost).
+    """
+
+    call: Callable[[Any], Any]
+    nodes: int = 32
+    kinks: tuple[float, ...] = ()
+    derivative: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise ValueError(f"a quadrature needs at least 1 node, got {self.nodes}")
+
+    def function(self, x):
+        return self.call(x)
+
+    def integrals(self, k, a, b, same):
+        slope = self.derivative or quadrature.slope_of(self.call)
+        rule = partial(quadrature.kinked_integrals, kinks=self.kinks) if self.kinks else quadrature.smooth_integrals
+        return rule(self.call, slope, nodes=self.nodes)(k, a, b, same)
+
+
+def _degree(degree: int) -> int:
+    if degree < 0:
+        raise ValueError(f"a degree must not be negative, got {degree}")
+    return degree
+
+
+doors(__name__, degree="[0, 200]", nodes="[1, 2000]", gamma="[0, ∞)")

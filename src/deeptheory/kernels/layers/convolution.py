@@ -1,0 +1,237 @@
+"""Convolutions: weights shared between positions, one set a position, and transposed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array
+
+from deeptheory.foundations.doors import doors
+from deeptheory.kernels.layers.dense import Affine
+from deeptheory.kernels.layers.layer import Layer, Scalar, check_shape, one_block, scaled, whole
+from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum, wrap
+from deeptheory.kernels.limits.arcs import root
+from deeptheory.kernels.limits.block import Block, equal_positions, left_of, right_of, variances
+from deeptheory.kernels.limits.close_pairs import affine_deficit, affine_surplus, mixed_deficit
+
+LETTERS = "XYZUVW"
+
+
+def _numbers(rank: int) -> tuple[str, str, str]:
+    letters = LETTERS[:rank]
+    return f"N{letters}C", f"{letters}IO", f"N{letters}C"
+
+
+@dataclass(frozen=True)
+class Conv(Layer):
+    """A convolution with any window, strides and SAME, VALID or CIRCULAR padding.
+
+    Covariances of positions p, q after it are σ_w² times the mean over window offsets δ of those of sp + δ, sq + δ.
+    """
+
+    width: int
+    window: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    padding: str = "VALID"
+    W_std: Scalar = 1.0
+    b_std: Scalar | None = None
+    parameterization: str = "ntk"
+    s: tuple[int, int] = (1, 1)
+
+    def __post_init__(self) -> None:
+        whole(f"the width of a {type(self).__name__} layer", self.width)
+        check_window(type(self).__name__, self.window, self.steps, self.padding)
+        _ = self.affine
+
+    @property
+    def affine(self) -> Affine:
+        return Affine(self.W_std, self.b_std, self.parameterization, self.s)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return self.strides or (1,) * len(self.window)
+
+    @property
+    def places(self) -> list[tuple[int]]:
+        """Position axes of variances, which have no right side."""
+        return [(axis,) for axis in range(len(self.window))]
+
+    def fan_in(self, channels: int) -> int:
+        return channels * prod(self.window)
+
+    def extents(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
+        found = tuple(
+            output_extent(n, w, s, self.padding) for n, w, s in zip(spatial, self.window, self.steps, strict=True)
+        )
+        if min(found, default=1) < 1:
+            raise ValueError(f"a window of {self.window} does not fit positions {spatial} with VALID padding")
+        return found
+
+    def init(self, key, shape):
+        check_shape(type(self).__name__, shape, len(self.window))
+        width, channels = self.affine.channels(self.width), shape[-1]
+        biases = (*(1,) * (len(shape) - 1), width)
+        weights = self.affine.draw(key, (*self.window, channels, width), biases, self.fan_in(channels))
+        return (shape[0], *self.extents(tuple(shape[1:-1])), width), weights
+
+    def padded(self, x: Array) -> tuple[Array, str]:
+        if self.padding != "CIRCULAR":
+            return x, self.padding
+        for axis, (window, stride) in enumerate(zip(self.window, self.steps, strict=True)):
+            x = wrap(x, (axis + 1,), window, stride)
+        return x, "VALID"
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape(type(self).__name__, x.shape, len(self.window))
+        weight, bias = parameters
+        fan_in = self.fan_in(x.shape[-1])
+        x, padding = self.padded(x)
+        numbers = _numbers(len(self.window))
+        product = lax.conv_general_dilated(x, weight, self.steps, padding, dimension_numbers=numbers)
+        return self.affine.scale(product, bias, fan_in)
+
+    def averaged(self, block: Block) -> Block:
+        """Take the mean over window offsets, one dimension after the other."""
+        if len(block.spatial) != len(self.window):
+            raise ValueError(
+                f"{type(self).__name__} with window {self.window} met inputs with positions {block.spatial}"
+            )
+        return block.map(lambda array: self.mean(array, block.position_axes), spatial=self.extents(block.spatial))
+
+    def mean(self, array: Array, positions: Sequence[Sequence[int]]) -> Array:
+        for axes, window, stride in reversed(list(zip(positions, self.window, self.steps, strict=True))):
+            array = window_sum(array, axes, window, stride, self.padding)
+        return scaled(array, 1 / prod(self.window))
+
+    def record(self, block):
+        return variances(one_block(type(self).__name__, block))
+
+    def kernel(self, block, left, right):
+        block = one_block(type(self).__name__, block)
+        channels = self.affine.channels(self.width)
+        moved = self.affine.move(self.averaged(block), self.fan_in(block.channels), channels=channels)
+        if block.deficit is None:
+            return moved
+        ends = left_of(block, left), right_of(block, right)
+        after = left_of(moved, self.mean(left, self.places)), right_of(moved, self.mean(right, self.places))
+
+        def mix(parts: list[Array]) -> Array:
+            mixed = self.mean(parts[0], block.position_axes)
+            if not block.full:
+                return mixed
+            # A window may reach beyond the border at one of two positions; the other's variance counts all the same.
+            for own, total in zip(ends, after, strict=True):
+                whole = jnp.broadcast_to(own, (*block.spatial, *block.spatial, *own.shape[-2:]))
+                beyond = (total - self.mean(whole, block.position_axes)) / 2
+                mixed = mixed + jnp.where(equal_positions(moved), 0, beyond)
+            return mixed
+
+        def followed(gap: Array) -> Array:
+            return mixed_deficit([(gap, ends)], after, mix)
+
+        scales = dict(weight=self.W_std**2, bias=self.affine.shift)
+        deficit, surplus = affine_deficit(followed(block.deficit), *after, **scales), block.surplus
+        if surplus is not None:  # the deficit of one input and the opposite of the other
+            surplus = affine_surplus(followed(surplus), *after, **scales)
+        return moved.replace(deficit=deficit, surplus=surplus)
+
+
+@dataclass(frozen=True)
+class ConvLocal(Conv):
+    """A convolution with its own weights at every position: different positions become independent."""
+
+    def init(self, key, shape):
+        check_shape("ConvLocal", shape, len(self.window))
+        channels, spatial = shape[-1], self.extents(tuple(shape[1:-1]))
+        width = self.affine.channels(self.width)
+        weights = (*spatial, self.fan_in(channels), width)
+        return (shape[0], *spatial, width), self.affine.draw(key, weights, (1, *spatial, width), self.fan_in(channels))
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape("ConvLocal", x.shape, len(self.window))
+        weight, bias = parameters
+        fan_in = self.fan_in(x.shape[-1])
+        x, padding = self.padded(x)
+        numbers = _numbers(len(self.window))
+        product = lax.conv_general_dilated_local(
+            x, weight, self.steps, padding, filter_shape=self.window, dimension_numbers=numbers
+        )
+        return self.affine.scale(product, bias, fan_in)
+
+    def kernel(self, block, left, right):
+        moved = super().kernel(block, left, right)
+        if not moved.full:
+            return moved
+        same, gaps = equal_positions(moved), {"deficit": moved.deficit, "surplus": moved.surplus}
+        if moved.deficit is not None:
+            ends = [scaled(self.mean(own, self.places), self.W_std**2) + self.affine.shift for own in (left, right)]
+            size = root(left_of(moved, ends[0])) * root(right_of(moved, ends[1]))
+            gaps = {name: None if gap is None else jnp.where(same, gap, size) for name, gap in gaps.items()}
+        return moved.map(lambda array: jnp.where(same, array, 0), **gaps)
+
+
+@dataclass(frozen=True)
+class ConvTranspose(Conv):
+    """A transposed (fractionally strided) convolution; CIRCULAR padding folds what overhangs back in."""
+
+    def extents(self, spatial):
+        extent = {"VALID": lambda n, w, s: n * s + max(w - s, 0)}.get(self.padding, lambda n, w, s: n * s)
+        return tuple(extent(n, w, s) for n, w, s in zip(spatial, self.window, self.steps, strict=True))
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape("ConvTranspose", x.shape, len(self.window))
+        weight, bias = parameters
+        numbers, circular = _numbers(len(self.window)), self.padding == "CIRCULAR"
+        product = lax.conv_transpose(
+            x, weight, self.steps, "VALID" if circular else self.padding, dimension_numbers=numbers
+        )
+        if circular:
+            for axis, extent in enumerate(self.extents(x.shape[1:-1]), 1):
+                product = _fold(product, axis, extent)
+        return self.affine.scale(product, bias, self.fan_in(x.shape[-1]))
+
+    def mean(self, array, positions):
+        targets = self.extents(tuple(array.shape[axes[0]] for axes in positions))
+        for axes, window, stride, target in zip(positions, self.window, self.steps, targets, strict=True):
+            if self.padding == "CIRCULAR":
+                overhung = stride * array.shape[axes[0]] + max(window - stride, 0)
+                array = _spread_sum(array, axes, window, stride, overhung, "VALID")
+                # Positions a period apart never share a weight, so without cross terms this holds on diagonals too.
+                for axis in axes:
+                    array = _fold(array, axis, target)
+            else:
+                array = _spread_sum(array, axes, window, stride, target, self.padding)
+        return scaled(array, 1 / prod(self.window))
+
+
+def _fold(x: Array, axis: int, extent: int) -> Array:
+    """Sum entries a period apart; what overhangs is cut off evenly at both ends, one more at the far end."""
+    before = (x.shape[axis] - extent) // 2
+    lead = -before % extent
+    pads = [(0, 0)] * x.ndim
+    pads[axis] = (lead, -(lead + x.shape[axis]) % extent)
+    x = jnp.pad(x, pads)
+    return x.reshape(*x.shape[:axis], -1, extent, *x.shape[axis + 1 :]).sum(axis)
+
+
+def _spread_sum(x: Array, axes: Sequence[int], window: int, stride: int, target: int, padding: str) -> Array:
+    """Dilate by the stride, pad, and sum over the window: a transposed convolution with weights 1."""
+    extent = x.shape[axes[0]]
+    if padding == "SAME":
+        total = window + stride - 2
+        before = window - 1 if stride > window - 1 else -(-total // 2)
+    else:
+        total, before = window + stride - 2 + max(window - stride, 0), window - 1
+    config = [(0, 0, 0)] * x.ndim
+    for axis in axes:
+        config[axis] = (before, total - before, stride - 1)
+    dilated = lax.pad(x, jnp.zeros((), x.dtype), config)
+    result = window_sum(dilated, axes, window, 1, "VALID")
+    if result.shape[axes[0]] != target:
+        raise ValueError(f"a transposed window of {window} and stride {stride} does not fit an axis of {extent}")
+    return result
+
+
+doors(__name__)

@@ -1,0 +1,163 @@
+"""Pooling and flattening: linear maps of positions, without weights."""
+
+from dataclasses import dataclass
+from math import prod
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from deeptheory.foundations.doors import doors
+from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block
+from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum
+from deeptheory.kernels.limits.block import left_of, right_of, variances
+from deeptheory.kernels.limits.close_pairs import mixed_deficit
+
+
+@dataclass(frozen=True)
+class Pool(Layer):
+    """Sums over windows; if `average` divided by the window's size, or by its part inside if `normalize_edges`."""
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    padding: str = "VALID"
+    average: bool = True
+    normalize_edges: bool = False
+
+    def __post_init__(self) -> None:
+        check_window("Pool", self.window, self.steps, self.padding)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return self.strides or (1,) * len(self.window)
+
+    def init(self, key, shape):
+        check_shape("Pool", shape, len(self.window))
+        spatial = [
+            output_extent(n, w, s, self.padding) for n, w, s in zip(shape[1:-1], self.window, self.steps, strict=True)
+        ]
+        return (shape[0], *spatial, shape[-1]), ()
+
+    def _pooled(self, x: Array, dimension: int, axis: int) -> Array:
+        """Pool along one axis."""
+        window, stride = self.window[dimension], self.steps[dimension]
+        inside = None
+        if self.average and self.normalize_edges and self.padding == "SAME":
+            shape = [x.shape[axis] if each == axis else 1 for each in range(x.ndim)]
+            inside = window_sum(jnp.ones(shape, x.dtype), (axis,), window, stride, self.padding)
+        total = window_sum(x, (axis,), window, stride, self.padding)
+        return total / (inside if inside is not None else window) if self.average else total
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        check_shape("Pool", x.shape, len(self.window))
+        for dimension in range(len(self.window)):
+            x = self._pooled(x, dimension, dimension + 1)
+        return x
+
+    def demand(self, wanted):
+        return Demand(True, wanted.variances, wanted.variances)
+
+    def kernel(self, block, left, right):
+        block = one_block("Pool", block)
+        if len(block.spatial) != len(self.window):
+            raise ValueError(f"a pool with window {self.window} met inputs with positions {block.spatial}")
+        axes = block.position_axes
+
+        def pool(array: Array) -> Array:
+            for dimension, pair in enumerate(axes):
+                for axis in pair:
+                    array = self._pooled(array, dimension, axis)
+            return array
+
+        spatial = self.init(None, (1, *block.spatial, 1))[0][1:-1]
+        return block.map(pool, spatial=tuple(spatial))
+
+
+def AvgPool(
+    window: tuple[int, ...],
+    strides: tuple[int, ...] | None = None,
+    padding: str = "VALID",
+    *,
+    normalize_edges: bool = False,
+) -> Pool:
+    """Means over windows."""
+    return Pool(window, strides, padding, True, normalize_edges)
+
+
+def SumPool(window: tuple[int, ...], strides: tuple[int, ...] | None = None, padding: str = "VALID") -> Pool:
+    """Sums over windows."""
+    return Pool(window, strides, padding, False)
+
+
+@dataclass(frozen=True)
+class GlobalPool(Layer):
+    """The mean, or sum, over all positions."""
+
+    average: bool = True
+
+    def init(self, key, shape):
+        check_shape("GlobalPool", shape)
+        return (shape[0], shape[-1]), ()
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        axes = tuple(range(1, x.ndim - 1))
+        return jnp.mean(x, axes) if self.average else jnp.sum(x, axes)
+
+    def demand(self, wanted):
+        return Demand(True, wanted.variances, wanted.variances)
+
+    def kernel(self, block, left, right):
+        block = one_block("GlobalPool", block)
+        axes = tuple(axis for pair in block.position_axes for axis in pair)
+        pool = jnp.mean if self.average else jnp.sum
+        return block.map(lambda array: pool(array, axes), spatial=(), full=False)
+
+
+def GlobalAvgPool() -> GlobalPool:
+    """The mean over all positions."""
+    return GlobalPool(True)
+
+
+def GlobalSumPool() -> GlobalPool:
+    """The sum over all positions."""
+    return GlobalPool(False)
+
+
+@dataclass(frozen=True)
+class Flatten(Layer):
+    """Positions and channels become channels: covariances of equal positions are averaged, others do not matter."""
+
+    def init(self, key, shape):
+        check_shape("Flatten", shape)
+        return (shape[0], prod(shape[1:])), ()
+
+    def apply(self, parameters, x, *, key=None, **extra):
+        return x.reshape(x.shape[0], -1)
+
+    def demand(self, wanted):
+        return Demand(False, wanted.variances, False)
+
+    def record(self, block):
+        return variances(one_block("Flatten", block))
+
+    def kernel(self, block, left, right):
+        block = one_block("Flatten", block)
+        rank, channels = len(block.spatial), block.channels * prod(block.spatial)
+
+        def average(array: Array) -> Array:
+            if block.full:
+                size = prod(block.spatial)
+                array = array.reshape(size, size, *array.shape[2 * rank :])[np.arange(size), np.arange(size)]
+                return jnp.mean(array, 0)
+            return jnp.mean(array, tuple(range(rank)))
+
+        flat = block.map(average, spatial=(), full=False, channels=channels, gaussian=False)
+        if block.deficit is None:
+            return flat
+        places = tuple(range(rank))
+        after = left_of(flat, jnp.mean(left, places)), right_of(flat, jnp.mean(right, places))
+        parts = [(block.deficit, (left_of(block, left), right_of(block, right)))]
+        return flat.replace(deficit=mixed_deficit(parts, after, lambda mixed: average(mixed[0])))
+
+
+doors(__name__)

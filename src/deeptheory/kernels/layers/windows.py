@@ -1,0 +1,73 @@
+"""Sliding windows: paddings, and sums over windows of covariances."""
+
+import operator
+from collections.abc import Sequence
+from functools import reduce
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array
+
+PADDINGS = ("SAME", "VALID", "CIRCULAR")
+
+
+def check_window(name: str, window: Sequence[int], strides: Sequence[int], padding: str) -> None:
+    if padding not in PADDINGS:
+        raise ValueError(f"the padding of {name} must be one of {', '.join(PADDINGS)}, got {padding!r}")
+    if len(window) != len(strides):
+        raise ValueError(f"{name} needs as many strides as window extents, got {tuple(strides)} and {tuple(window)}")
+    if min((*window, *strides, 1)) < 1:
+        raise ValueError(
+            f"window extents and strides of {name} must be positive, got {tuple(window)}, {tuple(strides)}"
+        )
+
+
+def margins(extent: int, window: int, stride: int, padding: str) -> tuple[int, int]:
+    """Return how many places a padding adds before and after an axis."""
+    if padding == "VALID":
+        return 0, 0
+    total = max((-(-extent // stride) - 1) * stride + window - extent, 0)
+    return total // 2, total - total // 2
+
+
+def output_extent(extent: int, window: int, stride: int, padding: str) -> int:
+    before, after = margins(extent, window, stride, padding)
+    return (extent + before + after - window) // stride + 1
+
+
+def wrap(x: Array, axes: Sequence[int], window: int, stride: int) -> Array:
+    """Extend axes periodically, so that a VALID window afterwards is a CIRCULAR one."""
+    for axis in axes:
+        before, after = margins(x.shape[axis], window, stride, "SAME")
+        pads = [(0, 0)] * x.ndim
+        pads[axis] = (before, after)
+        x = jnp.pad(x, pads, mode="wrap")
+    return x
+
+
+def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> Array:
+    """Return Σ_δ x[…, s·i + δ − p, …], the axes (of one length) moving together.
+
+    Two axes are the positions of both ends of a covariance: convolution weights tie them to one offset δ. Padded once,
+    then shifted parts are added; a general convolution would cost the window squared.
+    """
+    extent = x.shape[axes[0]]
+    result = output_extent(extent, window, stride, padding)
+    if result < 1:
+        raise ValueError(f"a window of {window} does not fit an axis of {extent}")
+    if padding == "CIRCULAR":
+        x = wrap(x, axes, window, stride)
+    else:
+        ends = (*margins(extent, window, stride, padding), 0)
+        x = lax.pad(x, jnp.zeros((), x.dtype), [ends if axis in axes else (0, 0, 0) for axis in range(x.ndim)])
+    # Without the barrier every part would be computed anew, with a condition at every entry: eight times slower. Adding
+    # the parts in place instead is not safe: XLA on CPUs reads entries of a fused product that it has overwritten.
+    x = lax.optimization_barrier(x)
+
+    def part(offset: int) -> Array:
+        piece = x
+        for axis in axes:
+            piece = lax.slice_in_dim(piece, offset, offset + (result - 1) * stride + 1, stride, axis)
+        return piece
+
+    return reduce(operator.add, map(part, range(window)))

@@ -1,0 +1,93 @@
+"""The tangent-kernel classifier: kernel ridge regression on class indicators, ridge and depth chosen by leaving out."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from deeptheory.foundations.doors import doors
+from deeptheory.kernels.limits.fully_connected import fully_connected
+from deeptheory.kernels.limits.recursion import limit_kernel
+from deeptheory.kernels.regression.predictions import diagonalize, shrinkage
+
+__all__ = ["KernelClassifier", "fit_classifier", "leave_one_out", "tangent_classifier"]
+
+KernelFunction = Callable[[Any, Any], Any]
+
+
+def leave_one_out(
+    kernel: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "n *k"], *, ridge: float
+) -> Float[Array, "n *k"]:
+    """Return each target as ridge regression on all others predicts it: y_i − α_i/((K + ρ)⁻¹)_ii, α = (K + ρ)⁻¹y."""
+    basis = diagonalize(kernel)
+    dual = basis.transform(shrinkage(ridge), y)
+    own = jnp.sum(basis.vectors**2 * shrinkage(ridge)(basis.values), axis=1)
+    return jnp.asarray(y) - dual / own.reshape(-1, *(1,) * (dual.ndim - 1))
+
+
+class KernelClassifier(NamedTuple):
+    """A fitted classifier: its kernel, inputs, dual weights for each class, and what leaving out chose and promised."""
+
+    kernel: KernelFunction
+    x: Float[np.ndarray, "n d"]
+    dual: Float[np.ndarray, "n k"]
+    classes: Int[np.ndarray, " k"]
+    choice: int
+    ridge: float
+    left_out_error: float
+
+    def predict(self, x: Float[Array | np.ndarray, "m d"]) -> Int[np.ndarray, " m"]:
+        """Return the class whose regression is largest at each input."""
+        return self.classes[np.argmax(np.asarray(self.kernel(x, self.x)) @ self.dual, axis=1)]
+
+
+def fit_classifier(
+    kernels: Sequence[KernelFunction],
+    x: Float[np.ndarray, "n d"],
+    labels: Int[np.ndarray, " n"],
+    *,
+    ridges: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1),
+) -> KernelClassifier:
+    """Fit the kernel and ridge with the fewest mistakes on inputs left out, one at a time (arora 9.5).
+
+    Ridges are relative to the mean of the kernel's diagonal. Targets are 1 for the class and 0 otherwise, less their
+    mean 1/k, so that nothing is said far from all data.
+    """
+    classes, places = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"a classifier needs at least 2 classes, got {classes}")
+    targets = np.eye(len(classes))[places] - 1 / len(classes)
+    best: KernelClassifier | None = None
+    for choice, function in enumerate(kernels):
+        kernel = np.asarray(function(x, x), float)
+        for relative in ridges:
+            ridge = float(relative * np.trace(kernel) / len(x))
+            guesses = np.argmax(np.asarray(leave_one_out(kernel, targets, ridge=ridge)), axis=1)
+            error = float(np.mean(guesses != places))
+            if best is None or error < best.left_out_error:
+                dual = np.asarray(diagonalize(kernel).transform(shrinkage(ridge), targets))
+                best = KernelClassifier(function, x, dual, classes, choice, ridge, error)
+    if best is None:
+        raise ValueError("at least one kernel and one ridge are needed")
+    return best
+
+
+def tangent_classifier(
+    x: Float[np.ndarray, "n d"],
+    labels: Int[np.ndarray, " n"],
+    *,
+    depths: Sequence[int] = (1, 2, 3),
+    ridges: Sequence[float] = (1e-4, 1e-3, 1e-2, 1e-1),
+) -> KernelClassifier:
+    """Fit with the tangent kernels of ReLU networks of these numbers of hidden layers; `choice` indexes the depths."""
+
+    def of_depth(depth: int) -> KernelFunction:
+        network = fully_connected(x.shape[1], hidden_layers=depth, weight_scale=2**0.5)
+        return lambda left, right: limit_kernel(network, left, None if left is right else right, want=("ntk",)).ntk
+
+    return fit_classifier([of_depth(depth) for depth in depths], x, labels, ridges=ridges)
+
+
+doors(__name__, symmetric=("kernel",), ridge="[0, ∞)", ridges="[0, ∞)")

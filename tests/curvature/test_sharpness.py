@@ -1,0 +1,85 @@
+"""Sharpness against dense Hessians, and training traces against a plain loop."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory.curvature.sharpness import descent_with_sharpness, sharpness, stability_phases
+from deeptheory.foundations.randomness import generator
+from deeptheory.optimization.landscapes import Quadratic, TanhNetworkLoss
+
+pytestmark = pytest.mark.slow
+
+
+def network(key, n=20, hidden=(8, 8)):
+    random = generator(key)
+    inputs, labels = random.standard_normal((n, 3)), np.sign(random.standard_normal(n))
+    loss = TanhNetworkLoss(jnp.asarray(inputs), jnp.asarray(labels), hidden)
+    start = loss.initial(key)
+    return loss, start, jnp.asarray(random.standard_normal(start.size))
+
+
+def test_sharpness_against_the_dense_hessian(key):
+    loss, start, direction = network(key)
+    dense = np.linalg.eigh(jax.jit(lambda w: jax.hessian(loss)(w))(start))
+    value, vector = jax.jit(lambda w: sharpness(loss, w, direction, iterations=40))(start)
+    assert float(value) == pytest.approx(dense.eigenvalues[-1], rel=1e-10)
+    assert abs(float(vector @ dense.eigenvectors[:, -1])) == pytest.approx(1, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        [3.0, -3.0, 1.0, 0.0],  # a tie in modulus, on which the power method does not converge
+        [2.0, 2.0, 2.0, 2.0],  # the Krylov space ends at once
+        [-1.0, -2.0, -2.0, -5.0],  # no positive curvature: an exhausted space must not report 0
+        [0.0, 0.0, 0.0, 0.0],
+    ],
+)
+def test_sharpness_on_awkward_spectra(spectrum):
+    basis, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))
+    function = Quadratic(jnp.asarray(basis * np.array(spectrum) @ basis.T), jnp.zeros(4))
+    value, vector = sharpness(function, jnp.ones(4), jnp.array([1.0, 0.4, -0.3, 0.2]), iterations=50)
+    assert float(value) == pytest.approx(max(spectrum), abs=1e-12)
+    np.testing.assert_allclose(function.matrix @ vector, max(spectrum) * vector, atol=1e-7)
+
+
+def test_trace_against_a_plain_loop(key):
+    loss, start, direction = network(key, hidden=(6,))
+    trace = jax.jit(lambda w: descent_with_sharpness(loss, w, direction, step_size=0.3, steps=30, every=10))(start)
+    hessian, gradient = jax.jit(lambda w: jax.hessian(loss)(w)), jax.jit(lambda w: jax.grad(loss)(w))
+    value, position, trace = jax.jit(lambda w: loss(w)), start, jax.tree.map(np.asarray, trace)
+    for step in range(31):
+        assert float(trace.losses[step]) == pytest.approx(float(value(position)), rel=1e-12)
+        if step % 10 == 0:
+            dense = np.linalg.eigvalsh(hessian(position))[-1]
+            assert float(trace.sharpness[step // 10]) == pytest.approx(dense, rel=1e-6)
+        if step < 30:
+            position = position - 0.3 * gradient(position)
+    np.testing.assert_allclose(trace.position, position, rtol=1e-10)
+    with pytest.raises(ValueError, match="positive multiple of every, got steps=25 and every=10"):
+        descent_with_sharpness(loss, start, direction, step_size=0.3, steps=25, every=10)
+
+
+def test_phases_of_a_written_run():
+    losses = np.array([5.0, 4.0, 3.0, 3.5, 2.0, 2.1, 1.0])
+    phases = stability_phases(losses, np.array([1.0, 4.4, 3.6, 4.0]), step_size=0.5, every=2)
+    assert phases == (2, 0, 2, 1.0, 0.25, 1.1)
+    # Halfway to 2/η is not the edge.
+    passing = stability_phases(np.append(6.0, losses), np.array([1.0, 3.9, 4.1, 3.6]), step_size=0.5, every=2)
+    assert passing[:3] == (4, 1, 1)
+    quiet = stability_phases(losses[:3], np.array([1.0, 2.0]), step_size=0.5, every=2)
+    assert quiet.entered == -1 and quiet.rises_before == 0 and np.isnan(quiet.plateau)
+
+
+@pytest.mark.item("A2.34", "A0.4")
+def test_dense_sharpness_of_a_trained_network_is_at_the_edge(key):
+    loss, start, direction = network(key, n=48, hidden=(16, 16))
+    trace = jax.jit(lambda w: descent_with_sharpness(loss, w, direction, step_size=0.3, steps=1500, every=10))(start)
+    phases = stability_phases(trace.losses, trace.sharpness, step_size=0.3, every=10)
+    dense = np.linalg.eigvalsh(jax.jit(lambda w: jax.hessian(loss)(w))(trace.position))[-1]
+    assert float(trace.sharpness[-1]) == pytest.approx(dense, rel=1e-3)
+    assert dense * 0.3 / 2 == pytest.approx(1, abs=0.1)
+    assert phases.rises_before == 0 and phases.rises_after > 10
+    assert float(trace.losses[-1]) < 0.2 * float(trace.losses[0])

@@ -1,0 +1,52 @@
+"""The tangent-kernel classifier against refitting without each input, and against other classifiers on digits."""
+
+import numpy as np
+import pytest
+
+from deeptheory.data import digits
+from deeptheory.kernels.finite.features import rbf_kernel
+from deeptheory.kernels.regression.classifier import fit_classifier, leave_one_out, tangent_classifier
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.item("A9.25")
+def test_leaving_out_is_refitting_without_each_input():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((9, 4)), rng.standard_normal((9, 2))
+    kernel = x @ x.T + 0.5 * np.exp(x @ x.T / 8)
+    found = leave_one_out(kernel, y, ridge=0.3)
+    for i in range(9):
+        others = np.delete(np.arange(9), i)
+        dual = np.linalg.solve(kernel[np.ix_(others, others)] + 0.3 * np.eye(8), y[others])
+        np.testing.assert_allclose(found[i], kernel[i, others] @ dual, rtol=1e-9)
+
+
+@pytest.mark.item("A9.25")
+def test_digits_against_ridge_by_hand_and_against_other_classifiers():
+    kept = digits(train=400, test=400)
+    x, test = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (kept.train_images, kept.test_images))
+    fitted = tangent_classifier(x, kept.train_labels, depths=(1, 3))
+    wrong = np.mean(fitted.predict(test) != kept.test_labels)
+    # By hand: the recursion of the chosen depth in NumPy, one linear system.
+    both = np.concatenate([x, test])
+    covariance = tangent = np.clip(both @ both.T, -1, 1)
+    for _ in range((1, 3)[fitted.choice]):
+        angle = np.arccos(np.clip(covariance, -1, 1))
+        covariance, slope = (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi, (np.pi - angle) / np.pi
+        tangent = covariance + tangent * slope
+    targets = np.eye(10)[kept.train_labels] - 0.1
+    scores = tangent[400:, :400] @ np.linalg.solve(tangent[:400, :400] + fitted.ridge * np.eye(400), targets)
+    assert np.mean(np.argmax(scores, axis=1) != fitted.predict(test)) < 0.005
+    nearest = kept.train_labels[np.argmax(test @ x.T, axis=1)]
+    linear = fit_classifier([lambda a, b: np.asarray(a) @ np.asarray(b).T], x, kept.train_labels).predict(test)
+    assert wrong < np.mean(nearest != kept.test_labels) + 0.02
+    assert wrong < np.mean(linear != kept.test_labels)
+    assert abs(wrong - fitted.left_out_error) < 0.06
+    gaussian = fit_classifier([lambda a, b: rbf_kernel(a, b, scale=0.7)], x, kept.train_labels).predict(test)
+    assert wrong < np.mean(gaussian != kept.test_labels) + 0.03
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        tangent_classifier(np.eye(3), np.zeros(3, int))
