@@ -5,7 +5,7 @@ arora 7.2 and 7.3.
 
 import functools
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -168,7 +168,7 @@ def runs_at_the_saddle(pieces, settings):
         for name, runs in (("perturbed", aside["perturbed"]), ("plain", aside["plain"]))
         for run in runs
     ]
-    axes = dict(x="escaping direction", y="a stable direction", value="loss")
+    axes: dict[str, Any] = dict(x="escaping direction", y="a stable direction", value="loss")
     away = [Line("perturbed", np.arange(run.shape[0]), np.abs(run[:, 0])) for run in aside["perturbed"]]
     landscape = Surface(marks, columns=x, rows=y, heights=np.asarray(heights), **axes)
     return Stack([landscape, Curves(away, x="step", y="distance from the saddle along the way out", log="y")])
