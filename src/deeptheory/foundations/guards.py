@@ -42,13 +42,13 @@ def inside(low: Any, high: Any, ends: str = "[]", /, **named: Any) -> None:
             raise ValueError(f"{name} must {_words(low, high, ends)}, got {shown}")
 
 
-def ends(interval: str) -> tuple[float, float, str]:
+def ends(interval: str) -> tuple[int | float, int | float, str]:
     """Read an interval like "(0, 1]" or "[1, 1e6]" as the first arguments of `inside`."""
     low, high = (float(end.replace("∞", "inf")) for end in interval[1:-1].split(","))
     return _whole(low), _whole(high), interval[0] + interval[-1]
 
 
-def _whole(number: float) -> float:
+def _whole(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
