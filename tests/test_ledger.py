@@ -28,7 +28,11 @@ class Item:
 
 
 def entry(name, **items):
-    return Entry(name, "m", "s", "t", "says", "", "", items, {}, [], False, [], "hash", (1, 2))
+    return Entry(
+        name=name, module="m", subject="s", theme="t", says="says", needs="", scale="", items=items, parameters={},
+        controls=[], searchable=False, symbols={}, why="", notice="", explore={}, pictured=False, uses=[],
+        source="hash", lines=(1, 2),
+    )  # fmt: skip
 
 
 def recorded(verdict="holds", errata=(), source="hash", **items):

@@ -305,6 +305,31 @@ def test_an_empty_or_endless_sweep_is_refused(grids, sentence):
         example.exponential_mean.sweep(**grids)
 
 
+@pytest.mark.parametrize(
+    ("explore", "sentence"),
+    [
+        ({"depth": (1, 2)}, "explore= names \\['depth'\\], which are not parameters"),
+        ({"width": (1,)}, "one or two parameters with two or more values each"),
+        ({"width": (1, 10**9)}, "width must be"),
+    ],
+)
+def test_what_cannot_be_explored_is_an_authors_mistake(explore, sentence):
+    def width_is_width(*, width: Count = 3):
+        return Exact(width, width)
+
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        claim(items={}, says="", explore=explore)(width_is_width)
+
+
+def test_a_picture_without_a_caption_is_an_authors_mistake():
+    @claim(items={}, says="")
+    def plain():
+        return Exact(1, 1)
+
+    with pytest.raises(TypeError, match="a picture needs a docstring"):
+        plain.picture(lambda pieces: None)
+
+
 def test_a_point_at_which_a_claim_does_not_run_is_a_hole_in_its_sweep():
     @claim(items={}, says="Nothing.")
     def picky(*, columns: Count = 5):

@@ -1,5 +1,6 @@
 """Each kind of evidence: what makes it hold, what refutes it, what it refuses to judge; and its way into the store."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -176,3 +177,18 @@ def test_what_is_stored_is_bounded_and_keeps_the_mean():
     assert np.allclose(back["law"].observed.mean(-1), heavy["law"].observed.mean(-1), rtol=1e-3)
     assert back["law of samples"].distance() == pytest.approx(heavy["law of samples"].distance(), abs=5e-4)
     assert len(back["inequality"].quantity) == len(back["inequality"].bound) < 40_000
+
+
+def test_what_lies_aside_is_kept_whole_and_not_judged():
+    aside = {"path": np.full((40_000, 2), np.nan), "names": ["first", "second"]}
+    evidence = Identity(np.ones(2**17), np.ones(2**17), aside=aside)
+    assert evidence.judge().verdict == "holds"
+    back = decode(*encode({"": evidence}))[""]
+    assert len(back.left) < 2**17 and back.aside["path"].shape == (40_000, 2)
+    assert back.aside["names"].tolist() == ["first", "second"]
+    assert replace(evidence, right=evidence.right + 1).aside is evidence.aside
+
+
+def test_too_much_aside_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="'law' carries 1,000,000 entries aside, at most 262,144 are stored"):
+        encode({"law": Identity(1.0, 1.0, aside={"all": np.zeros(1_000_000)})})

@@ -277,7 +277,10 @@ def small(shelf):
 def site(runs, shelf, tmp_path_factory):
     """A report of all these runs; one of a claim that has left the catalogue is among them."""
     gone = replace(runs["sums_agree"], claim="no_longer_there")
-    return write(tmp_path_factory.mktemp("report") / "pages", [*runs.values(), gone], **shelf).parent
+    moved = [(2, runs["draws_itself"]), *((power, draws_itself.check(power=power)) for power in (1, 3))]
+    explored = {"draws_itself": {"power": sorted(moved, key=lambda stop: stop[0])}}
+    shown = [*runs.values(), gone]
+    return write(tmp_path_factory.mktemp("report") / "pages", shown, explored=explored, **shelf).parent
 
 
 def unavailable(reason):

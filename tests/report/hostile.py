@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from deeptheory.generalization.league_entries import Entry, League
 
+from deeptheory.generalization.league.table import Entry, League
 from deeptheory.lab import Chain, Counterexample, Exact, Inequality, Law, Printed, claim
 from deeptheory.lab.run import ControlResult
 

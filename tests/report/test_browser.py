@@ -168,6 +168,42 @@ def test_finding_and_saving(plain, site):
     assert "var(--" not in saved.value.path().read_text()  # colours a page without our style sheet has
 
 
+def test_rivals_are_switched_and_sliders_move(plain, site):
+    complaints = []
+    plain.on("console", lambda message: complaints.append(message.text))
+    plain.on("pageerror", lambda error: complaints.append(str(error)))
+    plain.on("request", lambda asked: complaints.extend([asked.url][: not asked.url.startswith(("file:", "data:"))]))
+    plain.goto((site / "claims/draws_itself.html").as_uri())
+    draw_all(plain)
+    picture = plain.locator(".picture .chart")
+    legend = "document.querySelector('.picture .chart').textContent"
+    assert "as nobody printed" in plain.evaluate(legend)
+    plain.get_by_label("Show what is wrong").uncheck()
+    plain.wait_for_function(f"!{legend}.includes('as nobody printed')")
+    slider = plain.get_by_role("slider", name="power")
+    assert slider.input_value() == "1" and plain.locator(".slider output").inner_text() == "2"
+    slider.focus()
+    plain.keyboard.press("ArrowRight")
+    plain.wait_for_function(f"{legend}.includes('power 3')")
+    assert plain.locator(".slider output").inner_text() == "3"
+    assert plain.locator(".slider .stop:visible").get_attribute("data-value") == "3"
+    assert "as nobody printed" not in plain.evaluate(legend)  # the switch stays where it is
+    picture.locator("svg g.mark-symbol.role-mark").last.locator("path").first.hover(force=True)
+    plain.wait_for_selector("#vg-tooltip-element.visible")
+    assert "width" in plain.locator("#vg-tooltip-element").inner_text()
+    assert complaints == []
+
+
+def test_figures_are_there_without_a_script(browser, site):
+    context = browser.new_context(viewport={"width": 390, "height": 900}, java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((site / "claims/draws_itself.html").as_uri())
+    box = page.locator(".picture .chart svg").bounding_box()
+    assert 300 < box["width"] <= 390 and box["height"] > 100
+    assert not page.locator(".slider").is_visible() and not page.locator(".rivals").is_visible()
+    context.close()
+
+
 def test_figures_keep_what_they_are_and_print_unfolded_on_white(browser, site):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark", offline=True)
     page = context.new_page()

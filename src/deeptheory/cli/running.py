@@ -41,21 +41,25 @@ if TYPE_CHECKING:
 
 Done = list[tuple[Entry, "Run"]]
 Failed = list[tuple["Task", Exception]]
+Explore = Annotated[float, typer.Option(help="seconds for the sliders of the pages, where runs are not stored yet")]
 
 
 @app.command()
 def tour(
     out: Annotated[Path, typer.Option(help="the folder of pages to write")] = Path("deeptheory-tour"),
     jobs: Jobs = JOBS,
+    explore: Explore = 30,
     store: StorePath = None,
 ) -> None:
     """The flagship claims, three minutes, a page to look at."""
     from deeptheory.claims import TOUR
 
     within("--jobs", jobs, 1, 256)
+    within("--explore", explore, 0, 86_400)
     done, failed = _run([catalogue().claims[name] for name in TOUR], jobs=jobs, store=store)
     _tell(done, failed)
-    print(f"\nThe pages: {_write_report(out, [run for _, run in done])}")
+    runs = [run for _, run in done]
+    print(f"\nThe pages: {_write_report(out, runs, _explored(runs, explore, jobs, store))}")
     raise typer.Exit(_status(done, failed))
 
 
@@ -195,9 +199,13 @@ def calibrate(
 @app.command()
 def report(
     path: Annotated[Path, typer.Argument(help="the folder to write")] = Path("deeptheory-report"),
+    jobs: Jobs = JOBS,
+    explore: Explore = 30,
     store: StorePath = None,
 ) -> None:
     """Write a self-contained folder of pages from the runs in the store."""
+    within("--jobs", jobs, 1, 256)
+    within("--explore", explore, 0, 86_400)
     claims = catalogue().claims
     with stored(store) as opened:
         latest = opened.latest(claims) if opened else {}
@@ -208,7 +216,8 @@ def report(
         print(
             f"{older} of {len(latest)} runs are older than their claim; `deeptheory check` renews them", file=sys.stderr
         )
-    print(_write_report(path, list(latest.values())))
+    runs = list(latest.values())
+    print(_write_report(path, runs, _explored(runs, explore, jobs, store)))
 
 
 # What they share -----------------------------------------------------------------------------------------------------
@@ -310,6 +319,24 @@ def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Pat
     return gathered(axes, seeds, [found.get(task.key) for task in todo]), failed
 
 
+def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) -> dict[str, Any]:
+    """Move the parameters of these claims as far as the budget goes, for the sliders of their pages."""
+    from deeptheory.cli.display import progress
+    from deeptheory.lab.checking import checked, workers
+    from deeptheory.lab.exploring import affordable, gathered
+
+    claims, found = catalogue().claims, {}
+    with Store(store) as opened:
+        todo = affordable(runs, claims, opened, seconds * jobs)
+        if todo:
+            with workers(min(jobs, len(todo))) as pool, progress(len(todo), "exploring") as tell:
+                for task, outcome, _ in checked(todo, pool, store=opened):
+                    if not isinstance(outcome, Exception):  # a slider that is not whole is not shown
+                        found[task.key] = outcome
+                    tell(f"{task.entry.name}: {written(task.settings)}")
+    return gathered(runs, claims, found)
+
+
 def _tell(done: Done, failed: Failed) -> None:
     from deeptheory.cli.display import console, runs_table
 
@@ -359,7 +386,7 @@ def _status(done: Done, failed: Failed) -> int:
     return 0 if not failed and all(run.as_expected for _, run in done) else 1
 
 
-def _write_report(path: Path, found: list[Any]) -> Path:
+def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> Path:
     from deeptheory.cli.display import progress
     from deeptheory.report.pages import write
 
@@ -374,6 +401,7 @@ def _write_report(path: Path, found: list[Any]) -> Path:
                 books=books,
                 statuses=status,
                 counterexamples=book.counterexamples,
+                explored=explored,
                 tell=lambda name: tell(name) if name.startswith("claims/") else None,
                 lament=lambda sentence: print(visible(sentence), file=sys.stderr),
             )

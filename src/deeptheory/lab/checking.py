@@ -29,18 +29,23 @@ LOOK = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """One run to be made: which claim, with what settings, at which seed; in place of the claim, maybe a control."""
+    """One run to be made: which claim, with what settings, at which seed; in place of the claim, maybe a control.
+
+    `alone` is without its controls: to see the claim move, not to judge it.
+    """
 
     entry: Entry
     seed: int = 0
     full: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     control: str | None = None
+    alone: bool = False
 
     @property
     def key(self) -> str:
         """What the run depends on; a control is another statement."""
         name = self.entry.name if self.control is None else f"{self.entry.name}/{self.control}"
+        name += " alone" if self.alone else ""
         return run_key(name, self.parameters, self.seed, self.entry.source, platform())
 
     @property
@@ -82,6 +87,7 @@ def perform(task: Task) -> "Run":
         full=task.full,
         settings=task.settings,
         control=task.control,
+        alone=task.alone,
         source=task.entry.source,
     )
     return replace(run, timing={"import": round(imported, 3), **run.timing})

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 __all__ = ["Definition", "Sources"]
 
@@ -230,7 +231,7 @@ def _definition(module: str, name: str, node: ast.stmt) -> Definition:
     )
 
 
-def _prose(call: ast.AST, argument: ast.keyword) -> bool:
+def _prose(call: ast.AST, argument: Any) -> bool:
     """Whether an argument of a call only tells people about a claim."""
     return argument.arg in PROSE and _chain(getattr(call, "func", call)) == ("claim",)
 

@@ -43,11 +43,13 @@ def execute(
     full: bool = False,
     settings: Mapping[str, Any] | None = None,
     control: str | None = None,
+    alone: bool = False,
     source: str = "",
 ) -> Run:
     """Run a claim at a seed: observe, judge, repeat what was refuted, try the controls.
 
-    With `control` named, that rival is run in the claim's place, and its verdict is the run's.
+    With `control` named, that rival is run in the claim's place, and its verdict is the run's. `alone` leaves the
+    controls out.
     """
     chosen = claim.settings(settings or {}, full=full)
     seed = SEED.check(seed)
@@ -56,9 +58,10 @@ def execute(
     with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, settings or {}):
         key = key_of(claim.name, seed)
         pieces, judgements = judged(claim, key, chosen, rival)
-        tried = tried_controls(claim, key, chosen, pieces) if rival is None and pieces else []
+        wanted = rival is None and not alone
+        tried = tried_controls(claim, key, chosen, pieces) if wanted and pieces else []
     total = time.perf_counter() - start
-    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=rival is None)
+    verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=wanted)
     described, blob = encode(pieces)
     return Run(
         claim=claim.name,

@@ -180,12 +180,32 @@
         this.rivals.hidden = false;
         this.rivals.querySelector("input").addEventListener("change", () => draw(this));
       }
+      const sliders = Array.from(chart.parentElement.querySelectorAll(".slider"));
+      for (const each of sliders) {
+        each.hidden = false;
+        each.querySelector("input").addEventListener("input", () => this.slide(sliders, each));
+      }
+    }
+
+    // A slider moves the picture and says the verdict there; others go back to where the run stands.
+    slide(sliders, moved) {
+      for (const each of sliders) {
+        const input = each.querySelector("input");
+        if (each !== moved) input.value = input.defaultValue;
+        const place = Number(input.value);
+        const stops = Array.from(each.querySelectorAll(".stop"));
+        stops.forEach((stop, at) => { stop.hidden = at !== place; });
+        each.querySelector("output").textContent = stops[place].dataset.value;
+        input.setAttribute("aria-valuetext", stops[place].dataset.value);
+        if (each === moved) this.spec = JSON.parse(each.querySelector("script.stops").textContent)[place] || this.spec;
+      }
+      draw(this);
     }
 
     // The specification with or without rivals.
     get shown() {
       const all = !this.rivals || this.rivals.querySelector("input").checked;
-      return all ? this.spec : without(this.spec.usermeta.rivals, this.spec);
+      return all || !this.spec.usermeta ? this.spec : without(this.spec.usermeta.rivals, this.spec);
     }
 
     async draw() {
@@ -194,6 +214,7 @@
       const room = this.chart.clientWidth || this.chart.closest("section").clientWidth;
       if (!room) return;
       this.width = room;
+      this.chart.style.minHeight = `${this.chart.clientHeight}px`; // the page does not jump while it is drawn again
       let width = Math.max(room - 60, 160);
       let columns = width < 420 ? 2 : width < 640 ? 3 : 5; // of legends in drawings that name no colours
       let before = 0;
@@ -210,6 +231,7 @@
         else width = Math.max(width - Math.max(over, natural), 120);
       }
       this.chart.dataset.drawn = "true";
+      this.chart.style.minHeight = "";
       if (this.button) this.button.hidden = false;
     }
 
@@ -237,7 +259,12 @@
   const figures = new Map(Array.from(document.querySelectorAll(".chart")).map((chart) => [chart, new Figure(chart)]));
   let queue = Promise.resolve();
   const draw = (figure) => {
-    queue = queue.then(() => figure.draw()).catch((problem) => console.error(problem));
+    if (figure.queued) return; // it will be drawn as it then stands
+    figure.queued = true;
+    queue = queue.then(() => {
+      figure.queued = false;
+      return figure.draw();
+    }).catch((problem) => console.error(problem));
   };
 
   const near = new IntersectionObserver((entries) => {

@@ -33,6 +33,7 @@ from deeptheory.report.wording import (
 )
 
 if TYPE_CHECKING:
+    from deeptheory.lab.exploring import Explored
     from deeptheory.lab.outcome import Run
 
 __all__ = ["write"]
@@ -48,6 +49,7 @@ def write(
     books: Any,
     statuses: Mapping[str, Any],
     counterexamples: Mapping[str, Any] | None = None,
+    explored: "Mapping[str, Explored] | None" = None,
     tell: Callable[[str], None] = lambda name: None,
     lament: Callable[[str], None] = warnings.warn,
 ) -> Path:
@@ -60,10 +62,12 @@ def write(
         books: the module `deeptheory.books`.
         statuses: where each item stands (`deeptheory.lab.ledger.statuses`).
         counterexamples: found counterexamples by claim, as the ledger keeps them.
+        explored: by claim, the parameters that were moved, with the run at each value.
         tell: called with the name of each file as it is made.
         lament: called with a sentence for each run that cannot be shown, and is left out.
     """
-    shelf = Shelf({run.claim: run for run in runs}, catalogue, books.books(), statuses, counterexamples or {})
+    found = {run.claim: run for run in runs}
+    shelf = Shelf(found, catalogue, books.books(), statuses, counterexamples or {}, explored or {})
     with replaced(Path(folder)) as filling:
         contents = prepared(shelf, tell, lament)
         for name, text in pages(shelf, contents):
@@ -127,13 +131,15 @@ def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
     statement, rest = stated(entry.says) if entry else ("", "")
+    own = own_picture(run, shelf.catalogue)
     return {
         "entry": entry,
         "line": shelf.line(run),
         "statement": statement,
         "rest": rest,
         "noticed": unseen(run),
-        "own": own_picture(run, shelf.catalogue),
+        "own": own,
+        "sliders": sliders(run, shelf) if own else [],
         "figures": figures(run),
         "imports": imports(entry.uses) if entry else "",
         "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
@@ -188,6 +194,27 @@ def own_picture(run: "Run", catalogue: Any) -> dict[str, Any] | None:
         "label": label,
         "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
     }
+
+
+def sliders(run: "Run", shelf: Shelf) -> list[dict[str, Any]]:
+    """For each parameter that was moved: its values, and at each of them the picture and the verdict."""
+    found = []
+    for name, stops in shelf.explored.get(run.claim, {}).items():
+        made = [(shown(value), each, own_picture(each, shelf.catalogue)) for value, each in stops]
+        if all(picture is not None or not each.described for _, each, picture in made):
+            found.append(
+                {
+                    "name": words(name),
+                    "at": next((place for place, (_, each, _) in enumerate(made) if each is run), 0),
+                    "stops": [
+                        {"value": value, "verdict": each.verdict, "reason": each.reason, "noticed": unseen(each)}
+                        for value, each, _ in made
+                    ],
+                    # Where an assumption is not met there is nothing to draw: the sentence says why.
+                    "specs": f"[{','.join(picture['spec'] if picture else 'null' for _, _, picture in made)}]",
+                }
+            )
+    return found
 
 
 def unseen(run: "Run") -> str:

@@ -13,6 +13,7 @@ from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable
 if TYPE_CHECKING:
     from deeptheory.books import Book, Item
     from deeptheory.lab.catalogue import Catalogue, Entry
+    from deeptheory.lab.exploring import Explored
     from deeptheory.lab.outcome import Run
 
 __all__ = ["Shelf"]
@@ -27,6 +28,7 @@ class Shelf:
     books: tuple["Book", ...]
     statuses: Mapping[str, Any]
     counterexamples: Mapping[str, Any] = field(default_factory=dict)
+    explored: "Mapping[str, Explored]" = field(default_factory=dict)
 
     @cached_property
     def items(self) -> dict[str, "Item"]:

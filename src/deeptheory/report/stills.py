@@ -23,6 +23,8 @@ def still(spec: Spec, name: str) -> str:
 
     text = json.dumps(composed({"": Drawn(spec, "")}))
     svg = vl_convert.vegalite_to_svg(COLOUR.sub(lambda found: f"var(--{PALETTE[found[0]]})", text))
-    svg = re.sub(r"(\bid=\"|url\(#|href=\"#)", rf"\g<1>{name}-", svg)
+    # Vega counts its parts through all the figures of a process: equal figures shall be equal.
+    parts = {part: f"{name}-{place}" for place, part in enumerate(dict.fromkeys(re.findall(r"\bid=\"([^\"]+)\"", svg)))}
+    svg = re.sub(r"(\bid=\"|url\(#|href=\"#)([\w-]+)", lambda found: found[1] + parts.get(found[2], found[2]), svg)
     # A page is read without it: what a reader hears is the label of the figure.
     return re.sub(r" aria-[a-z]+=\"[^\"]*\"| role=\"[^\"]*\"", "", svg)

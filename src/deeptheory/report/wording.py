@@ -93,7 +93,7 @@ def stated(says: str, most: int = 300) -> tuple[str, str]:
     """A statement in about three lines, and the sentences that are left."""
     ends = [found.end() for found in re.finditer(r"[.;] (?=\S)", says) if says.count("$", 0, found.start()) % 2 == 0]
     cut = max((end for end in ends if end <= most), default=min(ends, default=0))
-    return (says, "") if len(says) <= most or not cut else (says[:cut].rstrip(" ;"), says[cut:])
+    return (says, "") if len(says) <= most or not cut else (re.sub(";$", "; …", says[:cut].strip()), says[cut:])
 
 
 def noticed(kind: str, judged: "Judgement") -> str:
@@ -109,7 +109,7 @@ def noticed(kind: str, judged: "Judgement") -> str:
     if kind in ("Rate", "Limit"):
         return f"An exponent that differs by {size:.2g} would have been noticed."
     if kind == "Chance":
-        return f"A chance {1 + size:.2g} times as large as promised would have been noticed."
+        return ""  # its reason says which rate is excluded
     if kind == "Distribution":
         return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
     return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""

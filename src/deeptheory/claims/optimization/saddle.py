@@ -5,7 +5,7 @@ arora 7.2 and 7.3.
 
 import functools
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
-from deeptheory.lab.pictures import Line, Surface
+from deeptheory.lab.pictures import Curves, Line, Stack, Surface
 from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
 from deeptheory.optimization.saddle import (
@@ -102,8 +102,9 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     r"has too little of it only if it lies in a thin slab around the stable manifold, which is a small share of the "
     r"ball. From anywhere else the run is out after a number of steps that grows with the logarithm of the dimension.",
     notice=r"Plain gradient descent comes straight down to the saddle and stays. The perturbed runs follow it, jump "
-    r"within the tolerance where the gradient vanishes, and then leave to either side, in most cases after the first "
-    r"jump. The smaller the tolerance, the longer they linger.",
+    r"within the tolerance where the gradient vanishes, and leave to either side. On the logarithmic axis below they "
+    r"rise along parallel lines: whatever the jump, all escape at one rate, and a small jump costs little time. The "
+    r"smaller the tolerance, the longer they linger.",
     explore={"tolerance": (0.005, 0.02, 0.08)},
 )
 def perturbed_descent_escapes(
@@ -156,19 +157,21 @@ perturbed_descent_escapes.control(
 
 @perturbed_descent_escapes.picture
 def runs_at_the_saddle(pieces, settings):
-    """Eight runs of plain and of perturbed gradient descent on the saddle, in the plane of two of its directions."""
+    """Eight runs of plain and of perturbed gradient descent on the saddle, and how far each is along the way out."""
     saddle = CubicSaddle(1.01 * settings["tolerance"] ** 0.5, 1.0)
     aside = pieces["escape"].aside
-    reach = 1.1 * max(float(np.abs(aside["perturbed"][..., 0]).max()), 0.2)
-    x, y = np.linspace(-reach, reach, 41), np.linspace(-1.3 * reach, 1.3 * reach, 41)
+    reach = 1.1 * max(float(np.abs(aside["perturbed"][..., 0]).max()), 0.1)
+    x, y = np.linspace(-reach, reach, 41), np.linspace(-0.6 * reach, 0.6 * reach, 41)
     heights = jax.vmap(jax.vmap(saddle))(jnp.stack(jnp.meshgrid(jnp.asarray(x), jnp.asarray(y)), axis=-1))
     marks = [
-        Line(name, *run[np.abs(run[:, 1]) < 1.3 * reach].T, arrow=True)
+        Line(name, *run[np.abs(run[:, 1]) < 0.6 * reach].T, arrow=True)
         for name, runs in (("perturbed", aside["perturbed"]), ("plain", aside["plain"]))
         for run in runs
     ]
-    axes = dict(x="escaping direction", y="a stable direction", value="loss")
-    return Surface(marks, columns=x, rows=y, heights=np.asarray(heights), **axes)
+    axes: dict[str, Any] = dict(x="escaping direction", y="a stable direction", value="loss")
+    away = [Line("perturbed", np.arange(run.shape[0]), np.abs(run[:, 0])) for run in aside["perturbed"]]
+    landscape = Surface(marks, columns=x, rows=y, heights=np.asarray(heights), **axes)
+    return Stack([landscape, Curves(away, x="step", y="distance from the saddle along the way out", log="y")])
 
 
 @claim(

@@ -1,7 +1,7 @@
 """The Marchenko–Pastur law and the convergence of sample covariance spectra to it."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -239,7 +239,9 @@ def eigenvalues_under_the_law(pieces):
         x = np.linspace(0.005, 6, 320)
         printed = Line("law of ratio α", x, marchenko_pastur_pdf(x, alpha), rival="as printed")
         marks = [Line("law of ratio 1/α", x, marchenko_pastur_pdf(x, 1 / alpha)), printed]
-        axes = dict(x="eigenvalue", y="density", title=f"α = {alpha:g} samples a dimension", xs=(0, 6), ys=(0, 1.2))
+        axes: dict[str, Any] = dict(
+            x="eigenvalue", y="density", title=f"α = {alpha:g} samples a dimension", xs=(0, 6), ys=(0, 1.2)
+        )
         return Histogram(marks, samples=values[values > 1e-9], area=min(1.0, alpha), bins=60, **axes)
 
     return Row([shown(0.5), shown(4.0)])

@@ -21,11 +21,18 @@ FEWEST = 8
 """Entries that every axis keeps."""
 
 
+ASIDE = 2**18
+"""How many entries a piece of evidence may carry aside."""
+
+
 def encode(pieces: dict[str, Evidence]) -> tuple[dict[str, Any], bytes]:
     """Split named evidence into a JSON description and one compressed archive of its arrays.
 
     Where there is too much, the record keeps a part, and the description of the piece says `thinned`.
     """
+    for name, piece in pieces.items():
+        if (size := sum(np.size(leaf) for leaf in piece.aside.values())) > ASIDE:
+            raise ValueError(f"the evidence {name!r} carries {size:,} entries aside, at most {ASIDE:,} are stored")
     kept = {name: piece.thinned() for name, piece in pieces.items()}
     arrays: dict[str, dict[str, np.ndarray]] = {name: {} for name in pieces}
 

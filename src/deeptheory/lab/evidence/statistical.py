@@ -100,13 +100,15 @@ class Chance(Evidence):
         low, high = intervals.binomial(failures, np.asarray(self.trials), level / failures.size)
         reach = float(np.max(high / at_most))  # the largest share of the promise that the trials leave possible
         worst = np.unravel_index(np.argmax(failures / at_most), failures.shape) if failures.ndim else ()
-        reason = f"failure rate in [{low[worst]:.3g}, {high[worst]:.3g}], at most {at_most[worst]:.3g} promised"
+        failed = f"{failures[worst]:,.0f} of {np.broadcast_to(self.trials, failures.shape)[worst]:,.0f} failed"
+        reason = f"{failed}, a rate of at least {low[worst]:.3g} where at most {at_most[worst]:.3g} is promised"
         judged = Judgement("refuted", reason, self.strength, max(reach - 1, 0.0), reach, statistical=True)
         if np.any(low > at_most):
             return judged
         if np.any(high > self.factor * at_most):
-            return judged.doubted(f"too few trials: {reason}")
-        return replace(judged, verdict="holds")
+            return judged.doubted(f"too few trials: {failed}, and a rate of {high[worst]:.3g} is not excluded")
+        said = f"{failed} where a share of {at_most[worst]:.3g} may; a rate above {high[worst]:.3g} is excluded"
+        return replace(judged, verdict="holds", reason=said)
 
 
 @kind

@@ -183,8 +183,9 @@ def descent_curve(pieces, settings):
     parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
     marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]
     marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
-    printed = np.where(grid < 1, settings["noise"] * grid / (grid - 1), np.nan)
-    marks += [Line("variance γ/(γ − 1)", grid, printed, rival="as printed below γ = 1"), Level("γ = 1", x=1.0)]
+    below = grid[grid < 1]
+    printed = settings["noise"] * below / (below - 1)
+    marks += [Line("variance γ/(γ − 1)", below, printed, rival="as printed below γ = 1"), Level("γ = 1", x=1.0)]
     return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 4))
 
 
