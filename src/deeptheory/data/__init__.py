@@ -4,10 +4,7 @@
   14×14.
 """
 
-from deeptheory.data.digits import (
-    Digits as Digits,
-    digits as digits,
-)
+from deeptheory.data.digits import Digits as Digits, digits as digits
 from deeptheory.foundations.packages import submodules
 
 __getattr__ = submodules(__name__)

@@ -41,9 +41,7 @@ from deeptheory.kernels.layers.activations import (
     Sign as Sign,
     Sin as Sin,
 )
-from deeptheory.kernels.layers.attention import (
-    SelfAttention as SelfAttention,
-)
+from deeptheory.kernels.layers.attention import SelfAttention as SelfAttention
 from deeptheory.kernels.layers.combinators import (
     FanInConcat as FanInConcat,
     FanInProd as FanInProd,
@@ -56,28 +54,12 @@ from deeptheory.kernels.layers.combinators import (
     repeat as repeat,
     serial as serial,
 )
-from deeptheory.kernels.layers.convolution import (
-    Conv as Conv,
-    ConvLocal as ConvLocal,
-    ConvTranspose as ConvTranspose,
-)
-from deeptheory.kernels.layers.dense import (
-    Dense as Dense,
-)
-from deeptheory.kernels.layers.graphs import (
-    graph_network as graph_network,
-)
-from deeptheory.kernels.layers.layer import (
-    Layer as Layer,
-)
-from deeptheory.kernels.layers.masks import (
-    MaskedArray as MaskedArray,
-    masked as masked,
-)
-from deeptheory.kernels.layers.normalization import (
-    Dropout as Dropout,
-    LayerNorm as LayerNorm,
-)
+from deeptheory.kernels.layers.convolution import Conv as Conv, ConvLocal as ConvLocal, ConvTranspose as ConvTranspose
+from deeptheory.kernels.layers.dense import Dense as Dense
+from deeptheory.kernels.layers.graphs import graph_network as graph_network
+from deeptheory.kernels.layers.layer import Layer as Layer
+from deeptheory.kernels.layers.masks import MaskedArray as MaskedArray, masked as masked
+from deeptheory.kernels.layers.normalization import Dropout as Dropout, LayerNorm as LayerNorm
 from deeptheory.kernels.layers.pooling import (
     AvgPool as AvgPool,
     Flatten as Flatten,
@@ -91,19 +73,10 @@ from deeptheory.kernels.layers.positions import (
     ImageResize as ImageResize,
     Index as Index,
 )
-from deeptheory.kernels.limits.kernel import (
-    Kernel as Kernel,
-    continued_kernel as continued_kernel,
-)
-from deeptheory.kernels.limits.recursion import (
-    limit_kernel as limit_kernel,
-)
-from deeptheory.kernels.regression.classifier import (
-    tangent_classifier as tangent_classifier,
-)
-from deeptheory.kernels.regression.disk import (
-    disk_kernel as disk_kernel,
-)
+from deeptheory.kernels.limits.kernel import Kernel as Kernel, continued_kernel as continued_kernel
+from deeptheory.kernels.limits.recursion import limit_kernel as limit_kernel
+from deeptheory.kernels.regression.classifier import tangent_classifier as tangent_classifier
+from deeptheory.kernels.regression.disk import disk_kernel as disk_kernel
 from deeptheory.kernels.regression.predictions import (
     descent as descent,
     diagonalize as diagonalize,
@@ -116,12 +89,7 @@ from deeptheory.kernels.regression.predictions import (
     trained as trained,
     trained_ensemble as trained_ensemble,
 )
-from deeptheory.kernels.regression.solvers import (
-    solve_kernel as solve_kernel,
-)
-from deeptheory.kernels.regression.tiles import (
-    sharded_kernel as sharded_kernel,
-    tiled_kernel as tiled_kernel,
-)
+from deeptheory.kernels.regression.solvers import solve_kernel as solve_kernel
+from deeptheory.kernels.regression.tiles import sharded_kernel as sharded_kernel, tiled_kernel as tiled_kernel
 
 __getattr__ = submodules(__name__)

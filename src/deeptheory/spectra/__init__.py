@@ -26,9 +26,7 @@
 """
 
 from deeptheory.foundations.packages import submodules
-from deeptheory.spectra.edges import (
-    tracy_widom_cdf as tracy_widom_cdf,
-)
+from deeptheory.spectra.edges import tracy_widom_cdf as tracy_widom_cdf
 from deeptheory.spectra.free_convolution import (
     free_additive_stieltjes as free_additive_stieltjes,
     free_multiplicative_stieltjes as free_multiplicative_stieltjes,
