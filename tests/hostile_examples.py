@@ -22,6 +22,10 @@ ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundation
 ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "optimization", "regularization", "robustness"]
 ROOMS += ["skills", "spectra"]
 ELSEWHERE = (
+    "foundations.randomness.unit_vectors",
+    "kernels.limits.kernel.continued_kernel",
+    "kernels.limits.recursion.limit_kernel",
+    "curvature.sharpness.stability_phases",
     "foundations.randomness.generator",
     "kernels.finite.tangents.functional",
     "kernels.limits.kernel.Kernel",
@@ -176,6 +180,7 @@ AFFINE = of("networks.from_scratch").init_glorot(KEY, (3, 4, 1))
 TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "generalization.capacity.risks.multinomial_chances": {"counts": np.array([[1, 0, 2, 1], [0, 0, 1, 0]]), "law": LAW},
     "curvature.sharpness.sharpness": {"function": square},
     "generalization.capacity.finite_classes.empirical_risk": {"losses": array("Float", "m n")},
     "generalization.capacity.rademacher.sampled_complexity": {"supremum": lambda signs: np.abs(signs).sum(1)},
@@ -185,7 +190,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "generalization.interpolation.nadaraya_watson.nadaraya_watson_weights":
         {"kernel": of("generalization.interpolation.nadaraya_watson").box_kernel, "bandwidth": 0.5},
     "generalization.networks.norms.absorbed_biases": {"layers": LAYERS, "biases": [np.ones(4), np.ones(2)]},
-    "kernels.limits.recursion.limit_kernel": {"x": array("Float", "n d")},
     "attention.clusters.random_tokens": {"shape": (4, 3)},
     "diffusions.weak_order.weak_error": {"step": 0.25},
     "diffusions.torus_semigroups.weak_error_on_torus": {"steps": np.array([0.25]), "test": lambda x: np.cos(x[:, 0])},

@@ -21,7 +21,7 @@ def many_draws_at_once(monkeypatch, key):
     def normal(_, shape):
         return rng.standard_normal((DRAWS, *shape), dtype=np.float32)
 
-    for module in (k.dense, k.attention):
+    for module in (k.layers.dense, k.layers.attention):
         monkeypatch.setattr(module, "normal", normal)
 
 

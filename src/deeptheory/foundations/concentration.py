@@ -218,7 +218,7 @@ def binomial_log_probabilities(samples: Numbers, probability: Numbers) -> Float[
 
     The law of n times an empirical 0–1 risk (lucchi 9.3).
     """
-    inside(1, np.inf, samples=samples)
+    inside(1, 1e8, samples=samples)
     inside(0, 1, probability=probability)
     n, p = np.asarray(samples, float)[..., None], np.asarray(probability, float)[..., None]
     counts = np.arange(float(np.max(n)) + 1)

@@ -241,8 +241,10 @@ def logarithmic_flow(
         path = solve_ivp(
             velocity, log_times[[0, -1]], begin, "LSODA", t_eval=log_times, rtol=tolerance, atol=tolerance / 100
         )
-    if not (path.success and path.t.size == log_times.size):
-        raise RuntimeError(f"the stiff integrator stopped at log t = {path.t[-1] if path.t.size else log_times[0]:.3g}")
+    if not (path.success and np.size(path.t) == log_times.size):
+        raise RuntimeError(
+            f"the stiff integrator stopped at log t = {(path.t[-1] if len(path.t) else log_times[0]):.3g}"
+        )
     return path.y.T
 
 

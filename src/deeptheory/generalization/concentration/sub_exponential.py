@@ -205,4 +205,4 @@ def sub_gamma_deviation(exponent: Numbers, law: SubGamma) -> Numbers:
     return jnp.sqrt(2 * law.variance * exponent) + law.scale * exponent
 
 
-doors(__name__)
+doors(__name__, proxy="[0, ∞)")
