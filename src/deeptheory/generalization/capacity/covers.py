@@ -82,7 +82,7 @@ def normed_class_deviation(change: float, radius: float, dimension: int, samples
 
 
 def log_normed_class_failure(radius: float, dimension: int) -> float:
-    """k·log((1 + 4/ρ)(ρ/2)⁸) ≤ k·log(5/256): the chance that `normed_class_deviation` fails, by the union over cells."""
+    """k·log((1 + 4/ρ)(ρ/2)⁸) ≤ k·log(5/256): how often `normed_class_deviation` may fail, by the union over cells."""
     inside(0, 1, "(]", radius=radius)
     inside(1, np.inf, dimension=dimension)
     return dimension * (np.log1p(4 / radius) + 8 * np.log(radius / 2))

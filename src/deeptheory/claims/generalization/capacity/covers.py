@@ -52,9 +52,9 @@ def ball_grid(dimension, step):
         r"k": "the dimension of the ball",
     },
     why=r"Balls of radius $\rho/2$ around points that are $\rho$ apart do not overlap and lie in the ball of radius "
-    r"$1+\rho/2$; the ratio of the volumes is $(1+2/\rho)^k$. The greedy choice takes a point farther than $\rho$ from "
-    r"all before it until there is none, so it is such a packing, and a cover when it ends. Balls of radius $\rho$ that "
-    r"cover the unit ball must have its volume together: $\rho^{-k}$ of them at least.",
+    r"$1+\rho/2$; the ratio of the volumes is $(1+2/\rho)^k$. The greedy choice takes a point farther than $\rho$ "
+    r"from all before it until there is none, so it is such a packing, and a cover when it ends. Balls of radius "
+    r"$\rho$ that cover the unit ball must have its volume together: $\rho^{-k}$ of them at least.",
     notice=r"Around the centres of a greedy cover of the disc the small discs, of radius $\rho/2$, do not touch, and "
     r"the large ones, of radius $\rho$, leave nothing out: packing and cover at once.",
 )
@@ -103,7 +103,7 @@ def announced_steps(evidence):
 
 @covers_of_the_ball.picture
 def packed_and_covered(pieces):
-    """A greedy cover of the unit disc with ρ = ½: around each centre the discs of radius ρ, and dashed of radius ρ/2."""
+    """A greedy cover of the unit disc, ρ = ½: around each centre a disc of radius ρ and, dashed, one of radius ρ/2."""
     centres, turn = pieces["sizes"].aside["centres"], np.linspace(0, 2 * np.pi, 60)
     circle = np.stack([np.cos(turn), np.sin(turn)])
     rings = [
@@ -116,8 +116,9 @@ def packed_and_covered(pieces):
 
 @claim(
     items={},
-    says=r"Between two parameters at distance $\rho$ the gap $R-R_S$ of a 1-Lipschitz loss may move by $2\rho$. Yet with "
-    r"the smaller of their two losses at every point, $\ell$, each gap is at most $\rho+(\mathbb E-\mathbb E_S)\ell$.",
+    says=r"Between two parameters at distance $\rho$ the gap $R-R_S$ of a 1-Lipschitz loss may move by $2\rho$. Yet "
+    r"with the smaller of their two losses at every point, $\ell$, each gap is at most $\rho+(\mathbb E-\mathbb "
+    r"E_S)\ell$.",
     needs="one parameter, |w·x − y| on two atoms of the population, of which the sample contains only the first",
     over=dict(w=Reals(-1, 1), v=Reals(-1, 1), rare=Reals(0, 1), y=Reals(-1, 1)),
     symbols={
@@ -152,9 +153,9 @@ def half_a_change(evidence):
 
 @claim(
     items={"A5.9": ("cells", "failure", "reached", "confidence")},
-    says=r"If losses in $[0,1]$ of parameters within $\rho\le1$ of each other differ by at most $\gamma$ on every point, "
-    r"all of the unit ball of $\mathbb R^k$ has $R-R_S\le\gamma+2\sqrt{k\log(2/\rho)/m}$ with probability at least "
-    r"$1-(5/256)^k$. For large $m$ the bound, $\gamma$, is reached.",
+    says=r"If losses in $[0,1]$ of parameters within $\rho\le1$ of each other differ by at most $\gamma$ on every "
+    r"point, all of the unit ball of $\mathbb R^k$ has $R-R_S\le\gamma+2\sqrt{k\log(2/\rho)/m}$ with probability at "
+    r"least $1-(5/256)^k$. For large $m$ the bound, $\gamma$, is reached.",
     needs="independent samples; the confidence is not printed, and is what the constants give",
     symbols={
         r"\rho": "a distance in parameter space",
@@ -163,10 +164,11 @@ def half_a_change(evidence):
         r"R,\ R_S": "the mean loss on the population and on the sample",
         r"m": "the size of the sample",
     },
-    why=r"Cut the ball into at most $(1+4/\rho)^k$ cells of diameter $\rho$ and take in each cell the smallest loss at "
-    r"every point. A member's test loss is at most $\gamma$ above it, and its training loss is nowhere below: so one "
-    r"$\gamma$ is paid, not two. What is left is Hoeffding's bound for as many functions as there are cells. Going from "
-    r"a cover's centre to its neighbours instead, both losses may move, and the same argument gives $2\gamma$.",
+    why=r"Cut the ball into at most $(1+4/\rho)^k$ cells of diameter $\rho$ and take in each cell the smallest loss "
+    r"at every point. A member's test loss is at most $\gamma$ above it, and its training loss is nowhere below: so "
+    r"one $\gamma$ is paid, not two. What is left is Hoeffding's bound for as many functions as there are cells. "
+    r"Going from a cover's centre to its neighbours instead, both losses may move, and the same argument gives "
+    r"$2\gamma$.",
     notice=r"A class of one parameter that fits every sample with losses 0 and $\gamma$ has a gap that comes to "
     r"$\gamma$ from below, the bound from above. Twice $\gamma$ is true as well, but nothing comes near it.",
     explore={"change": (0.1, 0.3, 0.8)},

@@ -134,10 +134,10 @@ SMOOTH = ("relu", "tanh", "absolute value", "clip", "shifted")
     needs="any six functions on seven points; complexity without an absolute value",
     over=dict(values=Reals(-2, 2, shape=(6, 7)), shift=Reals(0, 3)),
     symbols={r"L": "the most by which the composed function stretches the distance of two values"},
-    why=r"Remove the function at one point after another. Average over the sign there: what is left is a supremum over "
-    r"pairs of functions of $\varphi(f(x))-\varphi(g(x))$ plus terms that are symmetric in the pair, and this is at most "
-    r"$L|f(x)-g(x)|$ plus the same terms. The pair may be exchanged, so the absolute value goes, and a sign before "
-    r"$Lf(x)$ comes back. A constant drops out of every difference: nothing needs to vanish at 0.",
+    why=r"Remove the function at one point after another. Average over the sign there: what is left is a supremum "
+    r"over pairs of functions of $\varphi(f(x))-\varphi(g(x))$ plus terms that are symmetric in the pair, and this is "
+    r"at most $L|f(x)-g(x)|$ plus the same terms. The pair may be exchanged, so the absolute value goes, and a sign "
+    r"before $Lf(x)$ comes back. A constant drops out of every difference: nothing needs to vanish at 0.",
     notice=r"Each dot is a class of six functions: its complexity before and after the composition that makes it "
     r"largest. All lie on or below the diagonal, and many on it: where all values are positive the rectifier "
     r"changes nothing.",
@@ -263,10 +263,10 @@ def half_for_all_inputs(evidence):
         r"\hat R": "the Rademacher complexity on the sample at hand",
         r"n": "the size of the sample",
     },
-    why=r"Replacing one of $n$ points moves the largest gap by at most $1/n$, so it stays near its mean, by McDiarmid's "
-    r"inequality; and its mean is at most $2R$, by comparison with a second sample and random signs. The complexity of "
-    r"the sample is such a function too, so it may stand for its mean at twice the price of the same root. Clipping is "
-    r"1-Lipschitz and adds nothing to the complexity.",
+    why=r"Replacing one of $n$ points moves the largest gap by at most $1/n$, so it stays near its mean, by "
+    r"McDiarmid's inequality; and its mean is at most $2R$, by comparison with a second sample and random signs. The "
+    r"complexity of the sample is such a function too, so it may stand for its mean at twice the price of the same "
+    r"root. Clipping is 1-Lipschitz and adds nothing to the complexity.",
     notice=r"All functions from many atoms to $\{0,1\}$ fit every sample: complexity $\frac12$, gap near 1. The bound "
     r"comes down to it as the sample grows; with the complexity taken once it would soon lie below what is seen. For "
     r"eight functions on twelve atoms no gap comes near the bound.",
@@ -352,7 +352,7 @@ def memorizing_class(pieces):
             Dots("eight functions, largest of all gaps", [small["samples"]], [small["largest"]]),
             Line("bound", piece.x, aside["bound"] - aside["complexity"], rival="with R̂ in place of 2R̂"),
         ],
-        x="samples n", y="generalization gap", log="x", ys=(0, 3),
+        x="samples n", y="generalization gap", log="x", ys=(0, 2),
     )  # fmt: skip
 
 
@@ -373,7 +373,6 @@ def memorizing_class(pieces):
     r"less it, so a large difference is a small error on labels that are half wrong: fitting noise.",
     notice=r"The distance of two samples follows its exact law, and comes to the limit like $1/\sqrt m$; one sample "
     r"against the truth would be $\sqrt2$ times nearer.",
-    explore={"m": (10, 50, 200)},
 )
 def two_sample_complexity(key, *, trials: Trials = 8192, m: Annotated[int, Interval(ge=5, le=200)] = 50):
     draw = generator(key)
@@ -457,10 +456,10 @@ def distances_of_samples(pieces):
         r"G": "the Gram matrix, the kernel at all pairs of inputs",
         r"n": "the number of inputs",
     },
-    why=r"The interpolant of least norm has $\|f\|^2=y^\top G^{-1}y$. On a ball of radius $B$ the supremum over the ball "
-    r"is $B\sqrt{\sigma^\top G\sigma}$ for signs $\sigma$, and its mean is at most $B\sqrt{\operatorname{tr}G}$. "
-    r"Multiplying the kernel by $c$ divides $B^2$ by $c$ and multiplies the trace by it. Labels along large eigenvalues "
-    r"of $G$ are cheap.",
+    why=r"The interpolant of least norm has $\|f\|^2=y^\top G^{-1}y$. On a ball of radius $B$ the supremum over the "
+    r"ball is $B\sqrt{\sigma^\top G\sigma}$ for signs $\sigma$, and its mean is at most $B\sqrt{\operatorname{tr}G}$. "
+    r"Multiplying the kernel by $c$ divides $B^2$ by $c$ and multiplies the trace by it. Labels along large "
+    r"eigenvalues of $G$ are cheap.",
     notice=r"The complexity and its bound do not depend on the scale of the kernel. The form with $G$ in place of its "
     r"inverse is proportional to it, and falls below the complexity for small kernels.",
 )
