@@ -98,7 +98,7 @@ def union_bound_on_the_largest_deviation():
     sizes = 2 ** np.arange(8, 17)
     slow = sizes**-0.25
     ratio = independent_log_tail(slow, sizes, 100, 0.5) / log_union_tail(slow, sizes, 100)
-    shape = exact.shape
+    shape = np.shape(exact)
     aside = {
         "hypotheses": np.broadcast_to(hypotheses, shape),
         "samples": np.broadcast_to(n, shape),

@@ -99,11 +99,10 @@ def labelings_counted(pieces):
     """Labelings of n points by half-spaces of ℝᵈ: counted by linear programs, the formula, and all 2ⁿ."""
     counted = np.asarray(pieces["half-spaces"].left)
     grid = np.arange(1, 13)
-    marks = [Line("all labelings, 2ⁿ", grid, 2.0**grid, dashed=True)]
-    for d, row in zip(DIMENSIONS, counted, strict=True):
-        marks.append(Line(f"d = {d}, formula", grid, [cover_count(int(n), d) for n in grid]))
-        marks.append(Dots("counted", np.arange(1, len(row) + 1), row))
-    return Curves(marks, x="points n", y="labelings", log="y")
+    formulas = [Line(f"d = {d}, formula", grid, [cover_count(int(n), d) for n in grid]) for d in DIMENSIONS]
+    dots = [Dots("counted", np.arange(1, len(row) + 1), row) for row in counted]
+    everything = Line("all labelings, 2ⁿ", grid, 2.0**grid, dashed=True)
+    return Curves([everything, *formulas, *dots], x="points n", y="labelings", log="y")
 
 
 @claim(
