@@ -42,9 +42,9 @@ SIGNS = all_signs(7)
 @claim(
     items={
         "L8.15": ("by hand", "draws"),
-        "H7.6": ("by hand", "draws", "linear", "absolute", "finite", "shattering"),
+        "H7.6": ("by hand", "draws", "linear"),
         "L8.19": ("linear", "orthogonal"),
-        "A5.12": ("linear", "orthogonal", "many dimensions"),
+        "A5.12": ("linear", "orthogonal"),
     },
     says=r"Over all $2^n$ signs: all labelings have complexity 1, one function 0; the linear ball has "
     r"$\frac Bn\mathbb E\|\sum\sigma_ix_i\|$, between $1/\sqrt2$ times and once $\frac Bn\sqrt{\sum\|x_i\|^2}\le "
