@@ -67,6 +67,11 @@ DOORS = [
         dict(lipschitz=-1, radius=0, dimension=0, samples=0, delta=2),
     ),
     (
+        covers.normed_class_deviation,
+        dict(change=0.1, radius=0.1, dimension=2, samples=9),
+        dict(change=-1, radius=2, dimension=0, samples=0),
+    ),
+    (
         stability.convex_sgd_stability,
         dict(lipschitz=1.0, step_sizes=ONES, samples=9),
         dict(lipschitz=0, step_sizes=-ONES, samples=0),

@@ -11,7 +11,9 @@ from deeptheory.generalization.capacity.covers import (
     cover_size,
     greedy_cover,
     interval_cover_size,
+    log_normed_class_failure,
     loss_change,
+    normed_class_deviation,
     squared_loss_lipschitz,
     two_layer_gradient_norm,
 )
@@ -39,6 +41,22 @@ def test_intervals():
     assert all(interval_cover_size(1 / n) == n for n in range(1, 400))
     assert [interval_cover_size(r) for r in (1.0, 0.9, 0.5, 0.34, 0.25)] == [1, 2, 2, 3, 4]
     assert cover_size(0.5, 2) == 25
+
+
+def test_deviations_by_hand():
+    # ρ = 1: five cells a dimension; C = 2 and m = 8 make 2 + √((2 ln 5 + ln 4)/16) = 2 + √(ln 100/16).
+    assert cover_deviation(2.0, 1.0, 2, 8, 0.25) == pytest.approx(2 + np.sqrt(np.log(100) / 16))
+    assert normed_class_deviation(0.3, 0.5, 4, 9) == pytest.approx(0.3 + 4 / 3 * np.sqrt(np.log(4)))
+    assert log_normed_class_failure(1.0, 3) == pytest.approx(3 * np.log(5 / 256))
+    with pytest.raises(ValueError, match="radius"):
+        normed_class_deviation(0.3, 1.5, 4, 9)
+
+
+@pytest.mark.parametrize("radius", [1.0, 0.3, 0.05])
+def test_the_failure_is_what_the_union_over_cells_leaves(radius):
+    cells, root = (1 + 4 / radius) ** 3, normed_class_deviation(0.0, radius, 3, 50)
+    assert log_normed_class_failure(radius, 3) == pytest.approx(np.log(cells) - 2 * 50 * root**2)
+    assert cover_deviation(0.0, radius, 3, 50, np.exp(log_normed_class_failure(radius, 3))) == pytest.approx(root)
 
 
 def test_the_best_radius_is_a_minimum():

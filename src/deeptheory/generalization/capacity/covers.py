@@ -16,7 +16,9 @@ __all__ = [
     "cover_size",
     "greedy_cover",
     "interval_cover_size",
+    "log_normed_class_failure",
     "loss_change",
+    "normed_class_deviation",
     "squared_loss_lipschitz",
     "two_layer_gradient_norm",
 ]
@@ -54,17 +56,37 @@ def interval_cover_size(radius: float) -> int:
 
 
 def cover_deviation(lipschitz: float, radius: float, dimension: int, samples: int, delta: float) -> float:
-    """2γ + 2√((k·log(1 + 2/ρ) + log(1/δ))/m) with γ = Cρ, for losses in [0, 1] that are C-Lipschitz in k parameters.
+    """γ + √((k·log(1 + 4/ρ) + log(1/δ))/2m) with γ = Cρ, for losses in [0, 1] that are C-Lipschitz in k parameters.
 
-    From a point of the cover to its neighbours the training loss and the test loss may each move by γ. Reference: arora
-    Thm 5.2.7 corrected (printed with one γ, log(2/ρ) and no δ).
+    Balls of radius ρ/2 cut the unit ball into at most (1 + 4/ρ)^k cells of diameter ρ. Of a cell take the pointwise
+    smallest loss: every member's test loss is at most γ above it and its training loss nowhere below, so γ enters once,
+    beside Hoeffding's bound for so many functions. Reference: arora Thm 5.2.7.
     """
     positive(radius=radius)
     inside(0, np.inf, lipschitz=lipschitz)
     inside(1, np.inf, dimension=dimension, samples=samples)
     inside(0, 1, "(]", delta=delta)
-    capacity = dimension * np.log1p(2 / radius) + np.log(1 / delta)
-    return 2 * lipschitz * radius + 2 * np.sqrt(capacity / samples)
+    capacity = dimension * np.log1p(4 / radius) + np.log(1 / delta)
+    return lipschitz * radius + np.sqrt(capacity / (2 * samples))
+
+
+def normed_class_deviation(change: float, radius: float, dimension: int, samples: int) -> float:
+    """γ + 2√(k·log(2/ρ)/m): what R − R_S stays below for all hypotheses of the unit ball of ℝᵏ, with high probability.
+
+    Losses lie in [0, 1], and those of hypotheses within ρ ≤ 1 of each other differ by at most γ = `change` on every
+    point. It fails with a probability of at most exp(`log_normed_class_failure`). Reference: arora Thm 5.2.7.
+    """
+    inside(0, 1, "(]", radius=radius)
+    inside(0, np.inf, change=change)
+    inside(1, np.inf, dimension=dimension, samples=samples)
+    return change + 2 * np.sqrt(dimension * np.log(2 / radius) / samples)
+
+
+def log_normed_class_failure(radius: float, dimension: int) -> float:
+    """k·log((1 + 4/ρ)(ρ/2)⁸) ≤ k·log(5/256): how often `normed_class_deviation` may fail, by the union over cells."""
+    inside(0, 1, "(]", radius=radius)
+    inside(1, np.inf, dimension=dimension)
+    return dimension * (np.log1p(4 / radius) + 8 * np.log(radius / 2))
 
 
 def best_cover_deviation(lipschitz: float, dimension: int, samples: int, delta: float) -> tuple[float, float]:

@@ -8,26 +8,29 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.concentration import log_binomial_deviation
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.covers import (
-    best_cover_deviation,
     cover_deviation,
     cover_size,
     greedy_cover,
     interval_cover_size,
+    log_normed_class_failure,
     loss_change,
+    normed_class_deviation,
     squared_loss_lipschitz,
     two_layer_gradient_norm,
 )
-from deeptheory.generalization.capacity.finite_classes import finite_class_deviation
-from deeptheory.lab import Chain, Chance, Identity, Inequality, Reals, Trials, assume, claim
+from deeptheory.lab import Chain, Identity, Inequality, Limit, Reals, Trials, assume, claim
+from deeptheory.lab.evidence import NEVER
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane
 
 RADII = (0.9, 0.5, 0.25)
 
 squared_slopes = jax.jit(jax.vmap(jax.grad(lambda w, x, y: (w @ x - y) ** 2), (0, None, None)))
 network_slopes = jax.jit(jax.grad(lambda p, x, y: (p[1] @ jax.nn.relu(p[0] @ x) - y) ** 2))
 squared_changes = jax.jit(
-    jax.vmap(lambda x, y, start, r: loss_change(lambda w: (w @ x - y) ** 2, start, r), (None, None, None, 0))
+    jax.vmap(lambda x, y, start, r: loss_change(lambda w: (w @ x - y) ** 2, start, r), (None, None, 0, 0))
 )
 
 
@@ -44,9 +47,20 @@ def ball_grid(dimension, step):
     r"for $k=1$ when $2/\rho$ is whole; so a greedy $\rho$-cover, whose points are farther apart, has fewer, and any "
     r"cover has at least $\rho^{-k}$.",
     needs="0 < ρ ≤ 1; the ball is represented by a fine grid, whose spacing enters the lower bound",
+    symbols={
+        r"\rho": "the distance within which every point of the ball has a point of the cover",
+        r"k": "the dimension of the ball",
+    },
+    why=r"Balls of radius $\rho/2$ around points that are $\rho$ apart do not overlap and lie in the ball of radius "
+    r"$1+\rho/2$; the ratio of the volumes is $(1+2/\rho)^k$. The greedy choice takes a point farther than $\rho$ "
+    r"from all before it until there is none, so it is such a packing, and a cover when it ends. Balls of radius "
+    r"$\rho$ that cover the unit ball must have its volume together: $\rho^{-k}$ of them at least.",
+    notice=r"Around the centres of a greedy cover of the disc the small discs, of radius $\rho/2$, do not touch, and "
+    r"the large ones, of radius $\rho$, leave nothing out: packing and cover at once.",
 )
 def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, le=3)] = (1, 2, 3)):
     sizes, least, most = [], [], []
+    centres = greedy_cover(ball_grid(2, 0.02), RADII[1])
     for k in dimensions:
         # Every point of the ball has a grid point of the ball within step·√k, so these balls, enlarged, cover it.
         step = (0.002, 0.02, 0.07)[k - 1]
@@ -60,7 +74,8 @@ def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, 
     packings = [len(greedy_cover(ball_grid(1, whole[-1] / 2), radius * (1 - 1e-9))) for radius in whole]
     return {
         "sizes": Chain(
-            {"volume": (np.array(least), np.array(sizes, float)), "fewer": (np.array(sizes) + 1.0, np.ceil(most))}
+            {"volume": (np.array(least), np.array(sizes, float)), "fewer": (np.array(sizes) + 1.0, np.ceil(most))},
+            aside={"dimension": np.repeat(dimensions, len(RADII)), "centres": centres},
         ),
         "interval": Identity(np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])),
         "needed": Inequality(
@@ -75,82 +90,206 @@ def printed_size(evidence):
     return replace(evidence, bound=np.array([(2 + radius) / (2 * radius) for radius in RADII]))
 
 
+@covers_of_the_ball.control("at least (2/ρ)^k, as if the balls of a cover were no larger than a packing's", of="sizes")
+def packing_for_cover(evidence):
+    least, sizes = evidence.links["volume"]
+    return replace(evidence, links={"volume": (least * 2.0 ** evidence.aside["dimension"], sizes)})
+
+
 @covers_of_the_ball.control("the announced number of steps", of="interval")
 def announced_steps(evidence):
     return replace(evidence, right=np.asarray(evidence.right) - 1)
 
 
+@covers_of_the_ball.picture
+def packed_and_covered(pieces):
+    """A greedy cover of the unit disc, ρ = ½: around each centre a disc of radius ρ and, dashed, one of radius ρ/2."""
+    centres, turn = pieces["sizes"].aside["centres"], np.linspace(0, 2 * np.pi, 60)
+    circle = np.stack([np.cos(turn), np.sin(turn)])
+    rings = [
+        Line(name, *(centre[:, None] + radius * circle), thin=True, dashed=dashed)
+        for name, radius, dashed in (("radius ρ", RADII[1], False), ("radius ρ/2", RADII[1] / 2, True))
+        for centre in centres
+    ]
+    return Plane([*rings, Line("unit disc", *circle), Dots("centres", *centres.T)])
+
+
 @claim(
-    items={"A5.9": ""},
-    says=r"Between two parameters at distance $\rho$ the gap $R-R_S$ of a C-Lipschitz loss moves by at most $2C\rho$: "
-    r"the training and the test loss may each move by $C\rho$, and in opposite directions.",
+    items={},
+    says=r"Between two parameters at distance $\rho$ the gap $R-R_S$ of a 1-Lipschitz loss may move by $2\rho$. Yet "
+    r"with the smaller of their two losses at every point, $\ell$, each gap is at most $\rho+(\mathbb E-\mathbb "
+    r"E_S)\ell$.",
     needs="one parameter, |w·x − y| on two atoms of the population, of which the sample contains only the first",
     over=dict(w=Reals(-1, 1), v=Reals(-1, 1), rare=Reals(0, 1), y=Reals(-1, 1)),
+    symbols={
+        r"\rho": "the distance of the two parameters",
+        r"R,\ R_S": "the mean loss on the population and the sample",
+    },
+    why=r"Training and test loss may each move by $\rho$, in opposite directions. But a loss is at most $\rho$ above "
+    r"the smaller of the two and nowhere below it, so measured from there only the test loss moves.",
 )
 def gap_between_neighbours(w, v, rare, y):
-    def gap(parameter):
-        seen, unseen = jnp.abs(parameter - y), jnp.abs(-parameter - y)
-        return (1 - rare) * seen + rare * unseen - seen
+    def losses(parameter):
+        return jnp.stack([jnp.abs(parameter - y), jnp.abs(-parameter - y)])
 
-    return Inequality(gap(w) - gap(v), 2 * jnp.abs(w - v), scale=1.0)
+    def gap(values):
+        return (1 - rare) * values[0] + rare * values[1] - values[0]
+
+    distance, smaller = jnp.abs(w - v), jnp.minimum(losses(w), losses(v))
+    moved = gap(losses(w)) - gap(losses(v))
+    above = gap(losses(w)) - gap(smaller)
+    return Inequality(jnp.stack([moved, above]), jnp.stack([2 * distance, distance]), scale=1.0)
 
 
 @gap_between_neighbours.control("one γ between neighbours")
 def one_change(evidence):
-    return replace(evidence, bound=evidence.bound / 2)
+    return replace(evidence, bound=evidence.bound * np.asarray([0.5, 1.0]))
+
+
+@gap_between_neighbours.control("half a γ above the smaller of two losses")
+def half_a_change(evidence):
+    return replace(evidence, bound=evidence.bound * np.asarray([1.0, 0.5]))
 
 
 @claim(
-    items={"A5.9": ("corrected", "formula", "radius", "confidence")},
-    says=r"With probability $1-\delta$ every linear predictor in the unit ball of $\mathbb R^k$, with absolute loss, "
-    r"has $R-R_S\le2C\rho+2\sqrt{(k\log(1+2/\rho)+\log\frac1\delta)/m}$: twice the Lipschitz step and the finite-class "
-    r"bound over the cover. The confidence term is needed: of two atoms one alone may be drawn m times.",
-    needs="k = 2, sixteen atoms in the ball, losses in [0, 1]",
+    items={"A5.9": ("cells", "failure", "reached", "confidence")},
+    says=r"If losses in $[0,1]$ of parameters within $\rho\le1$ of each other differ by at most $\gamma$ on every "
+    r"point, all of the unit ball of $\mathbb R^k$ has $R-R_S\le\gamma+2\sqrt{k\log(2/\rho)/m}$ with probability at "
+    r"least $1-(5/256)^k$. For large $m$ the bound, $\gamma$, is reached.",
+    needs="independent samples; the confidence is not printed, and is what the constants give",
+    symbols={
+        r"\rho": "a distance in parameter space",
+        r"\gamma": "the most by which losses of two parameters so near each other differ, on any point",
+        r"k": "the number of parameters",
+        r"R,\ R_S": "the mean loss on the population and on the sample",
+        r"m": "the size of the sample",
+    },
+    why=r"Cut the ball into at most $(1+4/\rho)^k$ cells of diameter $\rho$ and take in each cell the smallest loss "
+    r"at every point. A member's test loss is at most $\gamma$ above it, and its training loss is nowhere below: so "
+    r"one $\gamma$ is paid, not two. What is left is Hoeffding's bound for as many functions as there are cells. "
+    r"Going from a cover's centre to its neighbours instead, both losses may move, and the same argument gives "
+    r"$2\gamma$.",
+    notice=r"A class of one parameter that fits every sample with losses 0 and $\gamma$ has a gap that comes to "
+    r"$\gamma$ from below, the bound from above. Twice $\gamma$ is true as well, but nothing comes near it.",
+    explore={"change": (0.1, 0.3, 0.8)},
 )
-def cover_bound(key, *, trials: Trials = 400, samples: Annotated[int, Interval(ge=10, le=10_000)] = 200):
-    draw, delta = generator(key), 0.05
-    x = draw.standard_normal((16, 2))
+def cover_bound(
+    key,
+    *,
+    trials: Trials = 100,
+    samples: Annotated[int, Interval(ge=10, le=10_000)] = 200,
+    change: Annotated[float, Interval(ge=0.01, le=1)] = 0.3,
+):
+    draw = generator(key)
+    x, y = draw.standard_normal((16, 2)), draw.uniform(-0.5, 0.5, 16)
     x /= 2 * np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1)
-    y = draw.uniform(-0.5, 0.5, 16)
-    losses = np.abs(ball_grid(2, 0.1) @ x.T - y)
+    grid = ball_grid(2, 0.1)
+    losses = np.abs(grid @ x.T - y)
     assume(losses.max() <= 1, "the losses lie in [0, 1]")
-    counts = draw.multinomial(samples, np.full(16, 1 / 16), trials)
-    gaps = np.max(losses.mean(1)[:, None] - losses @ counts.T / samples, axis=0)
-    smallest = best_cover_deviation(0.5, 2, samples, delta)[1]
-    radii = np.array([0.01, 0.1, 0.5])
-    bounds = np.array([cover_deviation(0.5, r, 2, samples, delta) for r in radii])
-    over_cover = np.array([finite_class_deviation(samples, cover_size(r, 2), delta) for r in radii])
-    # Atoms (x, y) = (½e₁, ±½), only the first drawn: w = e₁ is right on all of the sample, wrong by 1 on the other.
-    m = np.array([10, 100, 1000])
-    unlucky = np.abs(np.array([[1.0, 0.0]]) @ np.array([[0.5, 0.5], [0.0, 0.0]]) - np.array([0.5, -0.5]))[0]
+    share = draw.multinomial(samples, np.full(16, 1 / 16), trials).T / samples
+
+    def deviations(values):
+        return np.max(values.mean(1)[:, None] - values @ share, axis=0)
+
+    radii = np.array([0.2, 0.5, 1.0])
+    cells = np.stack([deviations(smallest_in_cells(grid, losses, radius)) for radius in radii])
+    once = np.linalg.norm(x, axis=1).max() * radii[:, None]
+    # One parameter, losses (1 ± h)/2 on two atoms: the largest gap is the deviation of a binomial share.
+    m, radius, p = np.meshgrid([20, 100, 500], [1.0, 0.3, 0.1, 0.01], [0.5, 0.2], indexing="ij")
+    root = np.vectorize(normed_class_deviation)(0.0, radius, 1, m)
+    # One parameter that picks any labels on m² atoms, losses 0 and γ: 0 on the sample, γ on what was not drawn.
+    grown = 4 ** np.arange(2, 8)
+    unseen = np.array([1 - len(np.unique(draw.integers(0, n * n, n))) / n**2 for n in grown])
+    bound = np.array([normed_class_deviation(change, 1.0, 1, int(n)) for n in grown])
+    few = np.array([10, 100, 1000])
     return {
-        "corrected": Chance(np.sum(gaps > smallest), trials, delta),
-        "formula": Identity(bounds, 2 * 0.5 * radii + over_cover),
-        "radius": Inequality(smallest, bounds),
+        "cells": Inequality(np.broadcast_to(deviations(losses), cells.shape), once + cells, aside={"once": once}),
+        "failure": Inequality(
+            log_two_atoms(m, p, radius / 2 + root),
+            np.vectorize(log_normed_class_failure)(radius, 1),
+            log=True,
+            aside={"samples": m, "share": p, "change": radius / 2, "root": root},
+        ),
+        "reached": Limit(
+            grown, bound - change * unseen, order=0.5, aside={"bound": bound, "gap": change * unseen, "change": change}
+        ),
+        # Of two equally likely atoms one alone is drawn with probability 2^−m; the gap is then ½.
         "confidence": Inequality(
-            unlucky.mean() - unlucky[0], np.array([cover_deviation(0.5, 0.01, 2, k, 0.5**k) for k in m.tolist()])
+            0.5,
+            np.array([cover_deviation(0.5, 0.01, 1, n, 0.5**n) for n in few.tolist()]),
+            aside={"printed": np.array([normed_class_deviation(0.005, 0.01, 1, n) for n in few.tolist()])},
         ),
     }
 
 
+def smallest_in_cells(points, losses, diameter):
+    """The pointwise smallest loss of each cell: the points nearest to one centre of a cover of half the diameter."""
+    centres = greedy_cover(points, diameter / 2)
+    nearest = np.argmin(np.linalg.norm(points[:, None] - centres, axis=2), axis=1)
+    return np.stack([losses[nearest == cell].min(axis=0) for cell in range(len(centres))])
+
+
+def log_two_atoms(samples, share, deviation):
+    return np.maximum(log_binomial_deviation(samples, share, samples * deviation), NEVER)
+
+
+@cover_bound.control("the cells' smallest losses alone, without γ", of="cells")
+def without_change(evidence):
+    return replace(evidence, bound=evidence.bound - evidence.aside["once"])
+
+
+@cover_bound.control("the root without its factor two", of="failure")
+def without_two(evidence):
+    aside = evidence.aside
+    half = aside["change"] + aside["root"] / 2
+    return replace(evidence, quantity=log_two_atoms(aside["samples"], aside["share"], half))
+
+
+@cover_bound.control("twice γ is reached, what a cover and its neighbours give", of="reached")
+def twice_the_change(evidence):
+    return replace(evidence, y=np.asarray(evidence.y) + evidence.aside["change"])
+
+
 @cover_bound.control("for every sample, whatever its probability", of="confidence")
-def without_confidence(evidence):
-    return replace(evidence, bound=0.5 * 0.01 + 2 * np.sqrt(2 * np.log(2 / 0.01) / np.array([10, 100, 1000])))
+def for_every_sample(evidence):
+    return replace(evidence, bound=evidence.aside["printed"])
 
 
-@cover_bound.control("the logarithm of 2/ρ", of="formula")
-def printed_logarithm(evidence):
-    radii = np.array([0.01, 0.1, 0.5])
-    return replace(evidence, right=radii + np.array([finite_class_deviation(200, (2 / r) ** 2, 0.05) for r in radii]))
+@cover_bound.picture
+def once_and_twice(pieces):
+    """The gap of a class of one parameter that fits every sample, under the bound, as the sample grows."""
+    piece = pieces["reached"]
+    change = float(piece.aside["change"])
+    return Curves(
+        [
+            Line("bound", piece.x, piece.aside["bound"]),
+            Dots("gap observed", piece.x, piece.aside["gap"]),
+            Line("bound", piece.x, piece.aside["bound"] + change, rival="with 2γ, from a cover and its neighbours"),
+            Level("γ", y=change),
+        ],
+        x="samples m", y="generalization gap R − R_S", log="x",
+    )  # fmt: skip
 
 
 @claim(
-    items={"A5.5": ("profile", "below", "largest"), "A5.6": ("reached", "everywhere"), "A5.7": "two layers"},
-    says=r"On the unit ball $(w\cdot x-y)^2$ changes by at most $2(\|x\|+|y|)\|x\|$ per unit of w, reached at "
-    r"$w=-\operatorname{sign}(y)x/\|x\|$; for a two-layer ReLU net the slope is "
-    r"$2|f-y|(\sum_j\sigma(w_j\cdot x)^2+\|x\|^2\sum_ja_j^2\mathbf 1[w_j\cdot x>0])^{1/2}$. The local change "
-    r"$\gamma(\rho)$ grows with $\rho$ and stays below the constant.",
-    needs="finite differences and automatic differentiation as the other route",
+    items={"A5.5": ("below", "largest", "edge"), "A5.6": ("reached", "everywhere"), "A5.7": "two layers"},
+    says=r"On the unit ball $(w\cdot x-y)^2$ changes by at most $C=2(\|x\|+|y|)\|x\|$ per unit of $w$, reached at "
+    r"$-\operatorname{sign}(y)x/\|x\|$. For a two-layer ReLU net the slope is "
+    r"$2|f-y|(\sum_j\sigma(w_j\cdot x)^2+\|x\|^2\sum_ja_j^2\mathbf 1[w_j\cdot x>0])^{1/2}$.",
+    needs="finite changes and automatic differentiation as the other route",
+    symbols={
+        r"w": "the parameters of a linear predictor, of length at most 1",
+        r"x,\ y": "an input and its label",
+        r"C": "the Lipschitz constant of the loss in its parameters",
+        r"f": r"the network $\sum_ja_j\sigma(w_j\cdot x)$",
+        r"\sigma": "the rectifier",
+    },
+    why=r"The gradient of the squared loss is $2(w\cdot x-y)x$, and $|w\cdot x-y|$ is largest where $w$ is as long as "
+    r"it may be and points away from the label. Within $\rho$ of $w$ the loss changes most along $x$, by "
+    r"$2|w\cdot x-y|\|x\|\rho+\|x\|^2\rho^2$; at the edge of the ball, inside it, this per unit is $C-\rho\|x\|^2$.",
+    notice=r"The local constant $\gamma(\rho)/\rho$ grows with the radius and stays below $C$ in the middle of the "
+    r"ball; measured up to the edge it falls short of $C$ by $\rho\|x\|^2$ only. The slope at one point misses what "
+    r"the curvature adds.",
 )
 def parameter_lipschitz_constants(
     key,
@@ -175,24 +314,55 @@ def parameter_lipschitz_constants(
         nets.append(np.sqrt(sum(np.sum(np.square(g)) for g in slopes_of_net)))
         formulas.append(two_layer_gradient_norm(*layers, x, y))
     x, y, start = draw.standard_normal(3), 1.0, np.array([0.3, -0.2, 0.1])
+    size, residual, constant = np.linalg.norm(x), start @ x - y, squared_loss_lipschitz(x, y)
     radii = np.array([0.05, 0.1, 0.2, 0.4])
-    profile = np.asarray(squared_changes(x, y, start, radii))
+    middle = np.asarray(squared_changes(x, y, np.tile(start, (4, 1)), radii))
+    # As far from the edge as the loss may be changed over: the farthest point is the one of the steepest slope.
+    edge = np.asarray(squared_changes(x, y, -np.outer(1 - radii, np.sign(y) * x / size), radii))
+    curved, along = radii * size**2, {"radius": radii}
     return {
         "reached": Identity(np.array(reached), np.array(constants)),
         "everywhere": Inequality(np.array(slopes), np.array(constants)),
         "two layers": Identity(np.array(nets), np.array(formulas), size=15),
-        "profile": Inequality(profile[:-1], profile[1:]),
-        "below": Inequality(profile / radii, squared_loss_lipschitz(x, y)),
-        # The largest change of a square within ρ of w is at one of two ends, along x.
-        "largest": Identity(profile, _largest_change(x, y, start, radii), error=1e-9),
+        "below": Inequality(
+            np.stack([middle, edge]) / radii, constant, aside={"no label": squared_loss_lipschitz(x, 0.0)}
+        ),
+        # The largest change of a square within ρ of w is at the end of a step along x, away from the label.
+        "largest": Identity(
+            middle / radii, 2 * abs(residual) * size + curved, error=1e-8, along=along, aside={"curved": curved}
+        ),
+        "edge": Identity(edge / radii, constant - curved, error=1e-8, along=along, aside={"curved": curved}),
     }
-
-
-def _largest_change(x, y, start, radii):
-    residual, reach = start @ x - y, radii * np.linalg.norm(x)
-    return np.maximum(np.abs((residual + reach) ** 2 - residual**2), np.abs((residual - reach) ** 2 - residual**2))
 
 
 parameter_lipschitz_constants.control("beyond the ball", of="everywhere", reach=30.0)
 parameter_lipschitz_constants.control("only the first layer", of="two layers", trained="first layer")
 parameter_lipschitz_constants.control("at the other end of the ball", of="reached", end="near")
+
+
+@parameter_lipschitz_constants.control("the slope at the point itself, without the curvature", of="largest")
+def slope_alone(evidence):
+    return replace(evidence, right=evidence.right - evidence.aside["curved"])
+
+
+@parameter_lipschitz_constants.control("the constant of the label 0, whatever the label", of="below")
+def label_left_out(evidence):
+    return replace(evidence, bound=evidence.aside["no label"])
+
+
+@parameter_lipschitz_constants.picture
+def local_constants(pieces):
+    """Largest change of the loss per unit within ρ of a point, in the middle of the ball and up to its edge."""
+    middle, edge = pieces["largest"], pieces["edge"]
+    radii, constant = middle.along["radius"], float(np.max(pieces["below"].bound))
+    return Curves(
+        [
+            Line("predicted in the middle", radii, middle.right),
+            Dots("found in the middle", radii, middle.left),
+            Line("predicted up to the edge", radii, edge.right),
+            Dots("found up to the edge", radii, edge.left),
+            Line("slope", radii, middle.right - middle.aside["curved"], rival="the slope at the point alone"),
+            Level("C", y=constant),
+        ],
+        x="radius ρ", y="change of the loss per unit",
+    )  # fmt: skip

@@ -276,7 +276,7 @@ def shares_of_delta(pieces):
     shares = np.asarray(pieces["failure"].quantity) / DELTAS
     order = np.argsort(-shares.max(axis=1), kind="stable")
     names = [str(pieces["failure"].along["bound"][i]) for i in order]
-    return HeatMap(shares[order], names, LABELS, y="bound", value="share of δ that is spent")
+    return HeatMap(shares[order], names, list(LABELS), y="bound", value="share of δ that is spent")
 
 
 @cache

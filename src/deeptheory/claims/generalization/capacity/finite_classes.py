@@ -19,6 +19,7 @@ from deeptheory.generalization.capacity.finite_classes import (
     union_deviation,
 )
 from deeptheory.lab import Chance, Identity, Inequality, Integers, Limit, Reals, Share, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 Confidence = Annotated[float, Interval(ge=0.05, le=0.5)]
 ATOMS = np.array([0.1, 0.2, 0.3, 0.4])
@@ -58,6 +59,11 @@ def right_answers(evidence):
     return replace(evidence, right=np.array([misclassification_risk(ATOMS, 1 - row, np.zeros(4)) for row in WRONG]))
 
 
+@training_error_is_unbiased.control("twice Hoeffding's exponent", of="tail")
+def twice_hoeffding(evidence):
+    return replace(evidence, bound=2 * np.asarray(evidence.bound) - np.log(2))
+
+
 @training_error_is_unbiased.control("the classifier that looks worst on the sample", of="unbiased")
 def chosen_afterwards(evidence):
     risks = WRONG @ ATOMS
@@ -71,6 +77,18 @@ def chosen_afterwards(evidence):
     says=r"The chance that some of N hypotheses has $R-R_S\ge\epsilon$ is at most $Ne^{-2n\epsilon^2}$, against the "
     r"exact law for independent errors; at risk 1/2 and $\epsilon=n^{-1/4}$ the exponent 2 is reached in the limit.",
     needs="losses in [0, 1], independent samples, hypotheses fixed beforehand",
+    symbols={
+        r"N": "the number of hypotheses",
+        r"R,\ R_S": "the error of a hypothesis on the population and on the sample",
+        r"\epsilon": "the deviation",
+        r"n": "the size of the sample",
+    },
+    why=r"For one hypothesis Hoeffding gives $e^{-2n\epsilon^2}$. The event that some of $N$ deviates is the union of "
+    r"$N$ events, and its probability at most the sum of theirs. Nothing is lost to leading order when errors are "
+    r"independent: then the union has probability $1-(1-q)^N\approx Nq$.",
+    notice=r"Exact probabilities for hypotheses with independent errors lie below the bound, by a factor that depends "
+    r"on the risk; those of risk $\frac12$ come nearest. The bound of a single hypothesis is broken by the worst of "
+    r"many.",
 )
 def union_bound_on_the_largest_deviation():
     n, hypotheses = np.array([10, 50, 250])[:, None, None, None], np.array([1, 10, 1000])[:, None, None]
@@ -80,8 +98,14 @@ def union_bound_on_the_largest_deviation():
     sizes = 2 ** np.arange(8, 17)
     slow = sizes**-0.25
     ratio = independent_log_tail(slow, sizes, 100, 0.5) / log_union_tail(slow, sizes, 100)
+    shape = np.shape(exact)
+    aside = {
+        "hypotheses": np.broadcast_to(hypotheses, shape),
+        "samples": np.broadcast_to(n, shape),
+        "deviation": np.broadcast_to(deviation, shape),
+    }
     return {
-        "tail": Inequality(exact, log_union_tail(deviation, n, hypotheses) + 0 * exact, log=True),
+        "tail": Inequality(exact, log_union_tail(deviation, n, hypotheses) + 0 * exact, log=True, aside=aside),
         # −log P is 2√n plus logarithms, so the ratio comes to 1 like log(n)/√n.
         "rate": Limit(sizes, np.abs(ratio - 1), order=0.4),
     }
@@ -89,19 +113,32 @@ def union_bound_on_the_largest_deviation():
 
 @union_bound_on_the_largest_deviation.control("the bound of one hypothesis for the worst of N", of="tail")
 def without_the_union(evidence):
-    bound = np.asarray(evidence.bound)
-    return replace(evidence, bound=bound - np.log(np.array([1, 10, 1000]))[:, None, None])
+    return replace(evidence, bound=evidence.bound - np.log(evidence.aside["hypotheses"]))
 
 
 @union_bound_on_the_largest_deviation.control("twice the exponent", of="tail")
 def twice_the_exponent(evidence):
-    hypotheses = np.log(np.array([1, 10, 1000]))[:, None, None]
+    hypotheses = np.log(evidence.aside["hypotheses"])
     return replace(evidence, bound=2 * (np.asarray(evidence.bound) - hypotheses) + hypotheses)
 
 
 @union_bound_on_the_largest_deviation.control("half the exponent", of="rate")
 def half_the_exponent(evidence):
     return replace(evidence, y=np.abs(2 * (1 + np.asarray(evidence.y)) - 1))
+
+
+@union_bound_on_the_largest_deviation.picture
+def one_and_many(pieces):
+    """Exact probability that one of N hypotheses deviates by ε, along 2nε² (as logarithms), with the bounds."""
+    aside = pieces["tail"].aside
+    reach, count = 2 * aside["samples"] * aside["deviation"] ** 2, aside["hypotheses"]
+    exact, marks = np.asarray(pieces["tail"].quantity), []
+    ends = np.array([0.0, 20.0])
+    for hypotheses in (1, 1000):
+        chosen = (count == hypotheses) & (reach <= 20)
+        marks.append(Line(f"bound, N = {hypotheses}", ends, np.log(hypotheses) - ends))
+        marks.append(Dots(f"exact, N = {hypotheses}", reach[chosen], exact[chosen]))
+    return Curves(marks, x="2nε²", y="logarithm of the probability", ys=(-30, 8))
 
 
 @claim(
@@ -112,12 +149,24 @@ def half_the_exponent(evidence):
         "L8.6": ("chosen afterwards", "two-sided"),
         "H7.2": ("two-sided", "inverse", "thresholds"),
     },
-    says=r"With probability $1-\delta$ all of N hypotheses have $R-R_S\le\sqrt{(\log N+\log\frac1\delta)/2n}$, and "
-    r"$|R-R_S|\le\sqrt{(\log N+\log\frac2\delta)/2n}$, by the exact law for independent errors and by draws for N "
-    r"thresholds; the printed $2\sqrt{(\log N+\log\frac1\delta)/m}$ is $\sqrt8$ times as wide. Choosing the hypothesis "
-    r"after seeing the sample breaks the bound for one: among 1,000 coins it fails almost surely.",
-    needs="losses in [0, 1], independent samples, hypotheses fixed beforehand",
+    says=r"With probability $1-\delta$ all of $N$ hypotheses have $R-R_S\le\sqrt{(\log N+\log\frac1\delta)/2n}$, and "
+    r"$|R-R_S|\le\sqrt{(\log N+\log\frac2\delta)/2n}$. The bound for one hypothesis does not hold for one chosen among "
+    r"many: with 1,000 coins it fails almost surely.",
+    needs="losses in [0, 1], independent samples, hypotheses fixed beforehand; "
+    "arora's 2√((log N + log 1/δ)/m) is √8 times as wide",
     full=dict(trials=20_000),
+    symbols={
+        r"\delta": "the probability with which the bound may fail",
+        r"N": "the number of hypotheses",
+        r"R,\ R_S": "the error of a hypothesis on the population and on the sample",
+        r"n": "the size of the sample",
+    },
+    why=r"By Hoeffding one hypothesis deviates by $\epsilon$ with probability at most $e^{-2n\epsilon^2}$, and some "
+    r"of $N$ with at most $N$ times that. Set this equal to $\delta$ and solve for $\epsilon$. Only the logarithm of "
+    r"$N$ enters, but it must: the best of many useless hypotheses looks good by luck.",
+    notice=r"The probability that some hypothesis breaks the bound stays below $\delta$ however many there are. With "
+    r"the bound of a single hypothesis it comes to 1.",
+    explore={"delta": (0.05, 0.1, 0.3)},
 )
 def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     key, errors = jax.random.split(key)
@@ -133,10 +182,18 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     sups = independent_sup_deviation(errors, 50, 200, 0.5, trials)
     grid, points = np.arange(1, 101) / 101, draw.random((trials, 100))
     below = np.stack([np.mean(points <= t, axis=1) for t in grid])
-    coins = union_deviation(50, 1, delta)
+    coins, many = union_deviation(50, 1, delta), 4 ** np.arange(8)
+    paid = independent_log_tail(union_deviation(50, many, delta), 50, many, 0.5, sides=2)
+    unpaid = independent_log_tail(coins, 50, many, 0.5, sides=2)
+    aside = {"hypotheses": many, "paid": np.exp(paid), "unpaid": np.exp(unpaid), "delta": delta}
+    once = independent_log_tail(union_deviation(n, 1, delta, sides=1), n, hypotheses, risk)
     return {
-        "never wrong": Inequality(np.exp(independent_log_tail(one_sided, n, hypotheses, risk)), delta),
-        "two-sided": Inequality(np.exp(independent_log_tail(two_sided, n, hypotheses, risk, sides=2)), delta),
+        "never wrong": Inequality(
+            np.exp(independent_log_tail(one_sided, n, hypotheses, risk)), delta, aside={"unpaid": np.exp(once)}
+        ),
+        "two-sided": Inequality(
+            np.exp(independent_log_tail(two_sided, n, hypotheses, risk, sides=2)), delta, aside=aside
+        ),
         "constants": Identity(finite_class_deviation(n, hypotheses, delta), np.sqrt(8) * one_sided),
         "inverse": Identity(
             np.stack([log_union_tail(one_sided, n, hypotheses), log_union_tail(two_sided, n, hypotheses, sides=2)]),
@@ -151,21 +208,51 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
         "thresholds": Chance(
             np.sum(np.max(np.abs(below - grid[:, None]), axis=0) > union_deviation(100, 100, delta)), trials, delta
         ),
-        "chosen afterwards": Inequality(0.99, np.exp(independent_log_tail(coins, 50, 1000, 0.5, sides=2))),
+        "chosen afterwards": Inequality(
+            0.99,
+            np.exp(independent_log_tail(coins, 50, 1000, 0.5, sides=2)),
+            aside={"beforehand": np.exp(independent_log_tail(coins, 50, 1, 0.5, sides=2))},
+        ),
     }
 
 
-finite_classes.control("the bound of a single hypothesis, used after choosing", of="two-sided")(
-    lambda evidence: replace(
-        evidence, quantity=np.exp(independent_log_tail(union_deviation(50, 1, 0.1), 50, 1000, 0.5))
-    )
-)
-finite_classes.control("an exact law for N dependent copies", of="simulated")(
-    lambda evidence: replace(evidence, predicted=np.exp(independent_log_tail(0.2, 50, 1, 0.5)))
-)
-finite_classes.control("no factor two in the width", of="constants")(
-    lambda evidence: replace(evidence, right=np.asarray(evidence.right) / 2)
-)
+@finite_classes.control("the bound of a single hypothesis, for the worst of N", of="never wrong")
+def union_not_paid(evidence):
+    return replace(evidence, quantity=evidence.aside["unpaid"])
+
+
+@finite_classes.control("the bound of a single hypothesis, used after choosing", of="two-sided")
+def used_after_choosing(evidence):
+    return replace(evidence, quantity=evidence.aside["unpaid"])
+
+
+@finite_classes.control("a coin named beforehand", of="chosen afterwards")
+def named_beforehand(evidence):
+    return replace(evidence, bound=evidence.aside["beforehand"])
+
+
+@finite_classes.control("an exact law for N dependent copies", of="simulated")
+def dependent_copies(evidence):
+    return replace(evidence, predicted=np.exp(independent_log_tail(0.2, 50, 1, 0.5)))
+
+
+@finite_classes.control("no factor two in the width", of="constants")
+def half_the_width(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) / 2)
+
+
+@finite_classes.picture
+def chosen_among_many(pieces):
+    """Probability that some of N coins, tossed 50 times, looks less fair than the bound allows."""
+    aside = pieces["two-sided"].aside
+    return Curves(
+        [
+            Line("bound for N hypotheses", aside["hypotheses"], aside["paid"]),
+            Line("bound", aside["hypotheses"], aside["unpaid"], rival="of a single hypothesis"),
+            Level("δ", y=float(aside["delta"])),
+        ],
+        x="hypotheses N", y="probability that the bound fails", log="x", ys=(0, 1),
+    )  # fmt: skip
 
 
 @claim(
@@ -175,6 +262,14 @@ finite_classes.control("no factor two in the width", of="constants")(
     needs="finitely many hypotheses; R and R_S any numbers in [0, 1]",
     over=dict(risk=Reals(0, 1, shape=(5,)), noise=Reals(-0.4, 0.4, shape=(5,)), tied=Integers(0, 1)),
     each="loop",
+    symbols={
+        r"f_S,\ f^*": "the hypothesis of least error on the sample, and in truth",
+        r"R,\ R_S": "the error on the population and on the sample",
+    },
+    why=r"Go from the chosen one's true error down to its error on the sample, from there to that of the best, which "
+    r"is no smaller, and up to the best one's true error: two deviations, each at most the largest.",
+    notice=r"Each dot is a class of five hypotheses. None lies above the line of slope 2, and those on it are pairs of "
+    r"which the better looks too bad by half their difference and the worse too good by as much.",
 )
 def excess_of_the_empirical_minimiser(risk, noise, tied):
     if tied:  # the extremal pair among the five: risks a apart, each observed half-way
@@ -190,3 +285,19 @@ def excess_of_the_empirical_minimiser(risk, noise, tied):
 @excess_of_the_empirical_minimiser.control("once the largest deviation")
 def once(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
+
+
+@excess_of_the_empirical_minimiser.picture
+def excess_and_deviation(pieces):
+    """Excess risk of the empirical minimiser against the largest deviation, on the classes searched."""
+    (piece,) = pieces.values()
+    deviation = np.ravel(piece.bound) / 2
+    ends = np.array([0.0, deviation.max()])
+    return Curves(
+        [
+            Line("twice the largest deviation", ends, 2 * ends),
+            Line("deviation", ends, ends, rival="once the largest deviation"),
+            Dots("classes", deviation, np.ravel(piece.quantity)),
+        ],
+        x="largest deviation sup |R − R_S|", y="excess risk of the minimiser",
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from deeptheory.generalization.capacity.symmetrization import (
     rademacher_complexity,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Integers, Limit, Reals, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 
 @claim(
@@ -27,6 +28,19 @@ from deeptheory.lab import Chain, Identity, Inequality, Integers, Limit, Reals, 
     each="loop",
     draws=32,
     generations=4,
+    symbols={
+        r"\mathbb Ef,\ \hat{\mathbb E}_Sf": "the mean of a function on the population and on the sample",
+        r"S'": "a second sample, independent of the first",
+        r"\sigma_i": "fair independent signs",
+        r"m": "the size of the sample",
+        r"R_m": r"the Rademacher complexity $\mathbb E\sup_f\frac1m\sum\sigma_if(z_i)$",
+    },
+    why=r"The mean of a second sample is the truth in expectation, and a supremum of means is at most the mean of "
+    r"suprema. The $i$-th points of the two samples may be exchanged without changing any law, so a random sign may "
+    r"stand before their difference. The supremum of a difference is at most the sum of two suprema, and each of these "
+    r"is a complexity.",
+    notice=r"Each dot is a class of four functions. The deviation from a second sample lies between the deviation from "
+    r"the truth and twice the complexity; once the complexity is too little for many.",
 )
 def symmetrization_chain(values, weights, m, *, factor: Literal["two", "one"] = "two"):
     law = finite_law(weights)
@@ -42,12 +56,44 @@ def symmetrization_chain(values, weights, m, *, factor: Literal["two", "one"] = 
 symmetrization_chain.control("R in place of 2R", factor="one")
 
 
+@symmetrization_chain.picture
+def deviations_and_complexity(pieces):
+    """Largest mean deviations of classes of four functions, from the truth and from a second sample, against 2R."""
+    (piece,) = pieces.values()
+    twice = np.asarray(piece.bound)[:, 3]
+    deviation, ghost = np.asarray(piece.quantity)[:, :2].T
+    ends = np.array([0.0, twice.max()])
+    return Curves(
+        [
+            Line("2R", ends, ends),
+            Line("complexity", ends, ends / 2, rival="R in place of 2R"),
+            Dots("from a second sample", twice, ghost),
+            Dots("from the truth", twice, deviation),
+        ],
+        x="twice the Rademacher complexity", y="mean largest deviation",
+    )  # fmt: skip
+
+
 @claim(
     items={"L8.18": ("chain", "rare", "brute force")},
     says=r"The same chain at $m=10$ and $20$; for a rare event every link is reached: with $f=\pm1_A$ and $m=5$ "
     r"the three deviations and $2R_m$ are all $2P(A)$ up to a relative error of order $P(A)$. Averages over all "
     r"samples and signs at $m=3$ give the same numbers.",
     full=dict(sizes=(10, 20, 50), classes=2),
+    symbols={
+        r"\mathbb Ef,\ \hat{\mathbb E}_Sf": "the mean of a function on the population and on the sample",
+        r"S'": "a second sample, independent of the first",
+        r"\sigma_i": "fair independent signs",
+        r"m": "the size of the sample",
+        r"A,\ P(A)": "an event, and its probability",
+        r"R_m": r"the Rademacher complexity $\mathbb E\sup_f\frac1m\sum\sigma_if(z_i)$",
+    },
+    why=r"The mean of a second sample is the truth in expectation, and a supremum of means is at most the mean of "
+    r"suprema. The $i$-th points of the two samples may be exchanged without changing any law, so a random sign may "
+    r"stand before their difference. The supremum of a difference is at most the sum of two suprema, and each of these "
+    r"is a complexity. When points of $A$ are rare a sample has one or none, and no step loses anything.",
+    notice=r"Over the probability of the event, all four quantities come to 2 as the event becomes rarer. Were the "
+    r"complexity enough once, its curve would end at 1.",
 )
 def symmetrization_is_sharp(
     key,
@@ -83,19 +129,35 @@ def symmetrization_is_sharp(
                 "triangle": (found[..., 2], 2 * found[..., 3]),
             },
             error=1e-13,
+            aside={"sizes": np.asarray(sizes)},
         ),
-        "rare": Limit(1 / chances, abs(rare - 2).max(1), order=1.0),
+        "rare": Limit(1 / chances, abs(rare - 2).max(1), order=1.0, aside={"chances": chances, "parts": rare}),
         "brute force": Identity(np.asarray(brute), [part(values, law, 3) for part in four], error=1e-13),
     }
 
 
-@symmetrization_is_sharp.control("signs without the factor 1/m, as printed", of="chain")
+@symmetrization_is_sharp.control("signs without the factor 1/m", of="chain")
 def no_average(evidence):
     links = dict(evidence.links)
-    links["triangle"] = (10 * links["triangle"][0], links["triangle"][1])
+    links["triangle"] = (evidence.aside["sizes"] * links["triangle"][0], links["triangle"][1])
     return replace(evidence, links=links)
 
 
 @symmetrization_is_sharp.control("R in place of 2R for a rare event", of="rare")
 def once(evidence):
     return replace(evidence, y=evidence.y + 1)
+
+
+@symmetrization_is_sharp.picture
+def a_rare_event(pieces):
+    """Three deviations and 2R for plus or minus the indicator of an event, each over its probability."""
+    aside = pieces["rare"].aside
+    chances, parts = aside["chances"], aside["parts"]
+    names = ("from the truth", "from a second sample", "with random signs", "2R")
+    return Curves(
+        [
+            *(Line(name, chances, part) for name, part in zip(names, parts.T, strict=True)),
+            Line("complexity", chances, parts[:, 3] / 2, rival="R in place of 2R"),
+        ],
+        x="probability of the event", y="over the probability", log="x", ys=(0.9, 2.1),
+    )  # fmt: skip

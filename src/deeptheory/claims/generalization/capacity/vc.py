@@ -25,16 +25,16 @@ from deeptheory.generalization.capacity.growth import (
 )
 from deeptheory.generalization.capacity.vc_bounds import (
     growth_deviation,
-    log_growth_tail,
-    log_sauer,
     piecewise_linear_dimension,
     samples_for,
     sauer_deviation,
     vc_deviation,
     vc_dimension_deviation,
 )
-from deeptheory.lab import Chain, Chance, Exact, Identity, Inequality, Rate, Trials, claim
+from deeptheory.lab import Bounded, Chain, Chance, Exact, Identity, Inequality, Rate, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row
 
+DIMENSIONS = (1, 2, 3)
 CORNERS = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
 """Four points that rectangles shatter."""
 
@@ -49,13 +49,19 @@ def simplex(dimension):
     r"each labeling tried by a linear program; in the plane 2, 4, 8, 14, 22, 32, so the doubling stops at four points. "
     r"Thresholds cut out n+1, intervals n(n+1)/2+1.",
     needs="points in general position; in the plane also points on a line, where there are fewer",
+    symbols={r"n": "the number of points", r"d": "the dimension of the space"},
+    why=r"Add one point. A labeling of the others is continued in both ways if some hyperplane that cuts it out can be "
+    r"moved through the new point, and in one way otherwise. Hyperplanes through a given point are those of a space of "
+    r"one dimension less, so $C(n+1,d)=C(n,d)+C(n,d-1)$: Pascal's rule, with the sum of binomials as its solution.",
+    notice=r"As long as $n\le d+1$ the counts double with every point and all labelings are possible. Beyond, the "
+    r"curves bend away from $2^n$, the earlier the smaller $d$ is, and grow only like $n^d$.",
 )
 def growth_functions(
     key, *, most: Annotated[int, Interval(ge=3, le=7)] = 5, position: Literal["general", "line"] = "general"
 ):
     draw = generator(key)
     counts, formulas = [], []
-    for d in (1, 2, 3):
+    for d in DIMENSIONS:
         for n in range(1, most + 1):
             points = draw.standard_normal((n, d))
             if position == "line":
@@ -66,7 +72,7 @@ def growth_functions(
     sizes = np.arange(1, 13)
     observed = [[len(c(x)) for x in line] for c in (threshold_dichotomies, interval_dichotomies)]
     return {
-        "half-spaces": Exact(np.array(counts), np.array(formulas)),
+        "half-spaces": Exact(np.reshape(counts, (3, most)), np.reshape(formulas, (3, most))),
         "line": Exact(np.array(observed), np.array([sizes + 1, sizes * (sizes + 1) // 2 + 1])),
         "planes": Exact(
             np.array([len(half_space_dichotomies(draw.standard_normal((n, 2)))) for n in range(1, 7)]),
@@ -88,6 +94,17 @@ def without_empty(evidence):
     return replace(evidence, right=np.asarray(evidence.right) - np.array([[0], [1]]))
 
 
+@growth_functions.picture
+def labelings_counted(pieces):
+    """Labelings of n points by half-spaces of ℝᵈ: counted by linear programs, the formula, and all 2ⁿ."""
+    counted = np.asarray(pieces["half-spaces"].left)
+    grid = np.arange(1, 13)
+    formulas = [Line(f"d = {d}, formula", grid, [cover_count(int(n), d) for n in grid]) for d in DIMENSIONS]
+    dots = [Dots("counted", np.arange(1, len(row) + 1), row) for row in counted]
+    everything = Line("all labelings, 2ⁿ", grid, 2.0**grid, dashed=True)
+    return Curves([everything, *formulas, *dots], x="points n", y="labelings", log="y")
+
+
 @claim(
     items={
         "L8.10": ("shattered", "not shattered", "sine"),
@@ -98,6 +115,18 @@ def without_empty(evidence):
     r"of d+2 points, so their dimension is d+1 (3 in the plane). Thresholds shatter 1 point, intervals 2, rectangles 4 "
     r"and none more; $\operatorname{sign}\sin(\omega x)$ shatters any number of the points $10^{-i}$.",
     needs="points in general position: three on a line are not shattered",
+    symbols={
+        r"d": "the dimension of the space",
+        r"e_1,\dots,e_d": "the unit vectors",
+        r"\omega": "the frequency, the only parameter",
+    },
+    why=r"With $w_i=\pm1$ and a bias any labels of the corners of a simplex can be written down. Among $d+2$ points "
+    r"there is always an affine dependence; its positive and its negative part have a common point in their convex "
+    r"hulls, so no half-space separates the two. One parameter can shatter any number of points: the digits of "
+    r"$\omega$ are a list of labels.",
+    notice=r"Left, four points in the plane with the labels of Radon's partition: the segment of the one pair crosses "
+    r"that of the other, or a point lies in the triangle of the others, and no line parts them. Right, the sine of one "
+    r"frequency gives the wanted signs at six points.",
 )
 def vc_dimensions(
     key, *, most: Annotated[int, Interval(ge=2, le=7)] = 5, extra: Annotated[int, Interval(ge=0, le=1)] = 0
@@ -111,6 +140,7 @@ def vc_dimensions(
         more = draw.standard_normal((d + 2, d))
         labels = radon_labels(more)
         radon.append(_possible(more, labels))
+    four = draw.standard_normal((4, 2))
     small = [
         shatters(threshold_dichotomies, np.array([[0.0]])),
         shatters(interval_dichotomies, np.array([[0.0], [1.0]])),
@@ -127,7 +157,7 @@ def vc_dimensions(
     return {
         "shattered": Exact(np.array([*shattered, *small]), np.ones(most + 3, bool)),
         "not shattered": Exact(np.array(larger), np.zeros(4, bool)),
-        "radon": Exact(np.array(radon), np.zeros(most, bool)),
+        "radon": Exact(np.array(radon), np.zeros(most, bool), aside={"points": four, "labels": radon_labels(four)}),
         "sine": Exact(signs, labels),
     }
 
@@ -157,6 +187,28 @@ def one_against_the_others(evidence):
 def without_leading_one(evidence):
     labels = np.asarray(evidence.right)
     return replace(evidence, left=np.array([sine_signs(sine_frequency(row) - 1, 6) for row in labels]))
+
+
+@vc_dimensions.picture
+def radon_and_sine(pieces):
+    """A Radon partition of four points in the plane, and a sine that labels six points + − + + − −."""
+    aside = pieces["radon"].aside
+    points, labels = aside["points"], np.asarray(aside["labels"], bool)
+    sides = [(name, points[chosen]) for name, chosen in (("one part", labels), ("the other", ~labels))]
+    hulls = [Line(f"hull of {name}", *np.vstack([part, part[:1]]).T) for name, part in sides if len(part) > 1]
+    wanted = np.array([True, False, True, True, False, False])
+    frequency = sine_frequency(wanted)
+    places = 10.0 ** -np.arange(1, 7)
+    signs = np.where(sine_signs(frequency, 6), 1.0, -1.0)
+    return Row(
+        [
+            Plane([*hulls, *(Dots(name, *part.T) for name, part in sides)], title="Radon's partition"),
+            Curves(
+                [Line("wanted", places, np.where(wanted, 1.0, -1.0)), Dots("sign of the sine", places, signs)],
+                x="x = 10⁻ⁱ", y="label", log="x", title="sign sin(ωx), one parameter",
+            ),
+        ]
+    )  # fmt: skip
 
 
 @claim(
@@ -210,16 +262,30 @@ def one_fewer(evidence):
 
 @claim(
     items={
-        "L8.9": ("thresholds", "half-planes", "inverse"),
+        "L8.9": ("half-planes", "inverse"),
         "L8.13": ("order", "smallest"),
-        "H7.5": ("explicit", "tail", "interpolation"),
+        "H7.5": ("tail", "random labels", "n = V"),
     },
-    says=r"With probability $1-\delta$ every classifier of a class with growth function S has $R-R_S\le2\sqrt{2(\log "
-    r"S(2n)+\log\frac2\delta)/n}$: for thresholds by the exact Kolmogorov–Smirnov law, for half-planes through the "
-    r"origin by draws. Dimension forms follow in order, $h(\log\frac{2n}h+1)$ below $h(\log2n+1)$, and "
-    r"$\sqrt{\frac8n(V\ln\frac{2en}V+\ln\frac4\delta)}$ for $n\ge V$, even where the class fits random labels. For "
-    r"$h=3$ and $\delta=0.05$ the second falls below 1 at 197 samples.",
-    needs="independent samples; natural logarithms",
+    says=r"With probability $1-\delta$ all classifiers of a class with growth function $S$ have "
+    r"$R-R_S\le2\sqrt{2(\log S(2n)+\log\frac2\delta)/n}$. In the VC dimension $V$ this is at most the same with "
+    r"$V(\log\frac{2n}V+1)$, or $V(\log2n+1)$, for $\log S$; and $\sqrt{\frac8n(V\ln\frac{2en}V+\ln\frac4\delta)}$ "
+    r"holds for all $n\ge V$.",
+    needs=r"independent samples; natural logarithms; half-planes through the origin by draws, thresholds by their "
+    r"exact law",
+    symbols={
+        r"\delta": "the probability with which the bound may fail",
+        r"S(n)": "the largest number of labelings of $n$ points by the class",
+        r"R,\ R_S": "the error on the population and on the sample",
+        r"n": "the size of the sample",
+        r"V": "the VC dimension: the largest number of points all of whose labelings occur",
+    },
+    why=r"Compare the sample with a second one of its size: the errors on the two differ little for each labeling of "
+    r"the $2n$ points, and the class has only $S(2n)$ of those, so a union over them is enough. By Sauer's lemma "
+    r"their number is a polynomial of degree $V$ once $2n$ exceeds $V$. At $n=V$ all labelings of the sample still "
+    r"occur: random labels are fitted, and a bound that vanishes there cannot be true.",
+    notice=r"At $n=V$ a class fits random labels: training error 0, true error $\frac12$, whatever the size. The "
+    r"explicit form stays above. The form with $\log(n/V)$ is left with its confidence term, which falls like "
+    r"$V^{-1/2}$, and comes below the gap sooner or later whatever its constant.",
 )
 def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge=0.01, le=0.3)] = 0.05):
     from scipy.stats import ksone
@@ -233,53 +299,80 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
     half_planes = np.max([turn - np.mean(angles < turn, axis=1) for turn in turns], axis=0)
     smallest = next(k for k in range(2, 1000) if vc_dimension_deviation(k, 3, 0.05) < 1)
     h = np.array([1, 3, 10])[:, None]
-    # As many points as the dimension: any labels are fitted, so with random labels the gap is 1/2.
-    m = np.array([2**k for k in range(4, 17)])
+    # As many points as the dimension: affine classifiers take any labels, so with random ones the gap is 1/2.
+    m = 2 ** np.arange(2, 9)
+    wrong = []
+    for count in m.tolist():
+        points, labels = (
+            np.column_stack([draw.standard_normal((count, count - 1)), np.ones(count)]),
+            draw.choice([-1.0, 1.0], count),
+        )
+        wrong.append(np.sum(np.sign(points @ np.linalg.solve(points, labels)) != labels))
+    aside = {"samples": n, "delta": delta}
     return {
         "thresholds": Inequality(largest, thresholds),
         "half-planes": Chance(np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)), trials, delta),
-        "inverse": Identity(log_growth_tail(thresholds, n, np.log(2 * n + 1)), np.full(4, np.log(delta)), error=1e-12),
+        # 2·S(2n)·exp(−nε²/8) = δ at this deviation.
+        "inverse": Identity(
+            np.log(2) + np.log(2 * n + 1) - n * thresholds**2 / 8, np.full(4, np.log(delta)), error=1e-12, aside=aside
+        ),
         "order": Chain(
             {
                 "exact growth below Sauer": (thresholds, sauer_deviation(n, 1, delta)),
                 "Sauer below the printed form": (sauer_deviation(n, h, delta), vc_dimension_deviation(n, h, delta)),
-            }
+            },
+            aside=aside,
         ),
         "smallest": Exact(smallest, 197),
         "explicit": Inequality(largest, vc_deviation(n, 1, delta)),
         # 4·(2en/V)^V·exp(−nε²/8) = δ at this deviation.
         "tail": Identity(
-            np.log(4.0) + log_sauer(2 * n, h) - n * vc_deviation(n, h, delta) ** 2 / 8, np.log(delta), scale=100.0
+            np.log(4.0) + h * np.log(2 * np.e * n / h) - n * vc_deviation(n, h, delta) ** 2 / 8,
+            np.log(delta),
+            scale=100.0,
         ),
-        "interpolation": Inequality(0.5 + 0.0 * m, vc_deviation(m, m, delta)),
+        "random labels": Exact(np.array(wrong), np.zeros(len(m), int), along={"V": m}),
+        "n = V": Inequality(np.full(len(m), 0.5), vc_deviation(m, m, delta), along={"V": m}, aside={"delta": delta}),
     }
 
 
-@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="interpolation")
+@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="n = V")
 def printed_capacity(evidence):
-    m = np.array([2**k for k in range(4, 17)])
-    return replace(evidence, bound=np.sqrt(8 * np.log(1 / 0.05) / m))  # V·log(n/V) is 0 whatever its constant
+    # V·log(n/V) is 0 whatever C₁; a gap below √(C₂·log(1/δ)/V) stays bounded when multiplied by √V, whatever C₂.
+    dimension = evidence.along["V"]
+    return Bounded(dimension, np.sqrt(dimension) * evidence.quantity)
 
 
 @vc_bounds.control("the growth of one dichotomy, for thresholds that may be chosen", of="inverse")
 def no_growth(evidence):
-    return replace(evidence, left=np.asarray(evidence.left) - np.log(2 * np.array([20, 100, 500, 2000]) + 1))
+    return replace(evidence, left=np.asarray(evidence.left) - np.log(2 * evidence.aside["samples"] + 1))
 
 
 @vc_bounds.control("a logarithm of n/h without the one", of="order")
 def without_the_one(evidence):
-    n = np.array([20, 100, 500, 2000])
-    links = dict(evidence.links)
-    links["exact growth below Sauer"] = (
-        np.asarray(links["exact growth below Sauer"][0]),
-        growth_deviation(n, np.log(2 * n), 0.05),
-    )
-    return replace(evidence, links=links)
+    n, delta = evidence.aside["samples"], float(evidence.aside["delta"])
+    exact = evidence.links["exact growth below Sauer"][0]
+    return replace(evidence, links={"without the one": (exact, growth_deviation(n, np.log(2 * n), delta))})
+
+
+@vc_bounds.picture
+def at_the_dimension(pieces):
+    """As many samples as the dimension: the gap of a class that fits random labels, the explicit and printed bounds."""
+    piece = pieces["n = V"]
+    dimension, delta = piece.along["V"], float(piece.aside["delta"])
+    printed = [
+        Line("bound", dimension, np.sqrt(c * np.log(1 / delta) / dimension), rival=f"as printed in 7.3.2, C₂ = {c}")
+        for c in (1, 8)
+    ]
+    return Curves(
+        [Line("explicit bound", dimension, piece.bound), Dots("gap", dimension, piece.quantity), *printed],
+        x="dimension V = samples n", y="generalization gap", log="xy",
+    )  # fmt: skip
 
 
 WEIGHTS = np.array([471e3, 943e3, 326e3, 832e3, 2384e3, 1193e3])
 LAYERS = np.array([2, 2, 3, 3, 3, 4])
-DIMENSIONS = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
+PUBLISHED = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
 """Parameters, layers and VC row of the published binary MNIST table (lucchi Table 1, true labels)."""
 
 
@@ -290,6 +383,17 @@ DIMENSIONS = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
     r"weights than samples the bound exceeds 1. All functions bounded by B have Rademacher complexity B: infinite only "
     r"where nothing bounds them.",
     needs="the unknown constant of the order taken as 1",
+    symbols={
+        r"W": "the number of weights",
+        r"L": "the number of layers",
+        r"B": "the largest output of a function",
+    },
+    why=r"A network whose activations are piecewise linear is a polynomial of its weights on each of finitely many "
+    r"pieces of weight space; counting the pieces layer by layer bounds the labelings of $n$ points, and with them "
+    r"the dimension. The bound asks for samples in proportion, so with fewer samples than weights it says nothing. A "
+    r"Rademacher complexity in turn is at most the largest output.",
+    notice=r"The published figures of six networks lie between 1.2 and 1.5 times $WL\log_2W$. Without the logarithm "
+    r"the order would be some twenty times too small.",
 )
 def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)] = 10.0):
     weights = 10.0 ** np.arange(3, 8)
@@ -300,7 +404,7 @@ def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)
     reach, signs = np.array([0.1, 1.0, 1e6]), np.array(list(product((-1.0, 1.0), repeat=8)))
     return {
         "proportional": Rate(dimension, samples, exponent=1.0, rivals=(0.5, 2.0)),
-        "table": Chain({"at least": (1.2 * order, DIMENSIONS), "at most": (DIMENSIONS, 1.5 * order)}),
+        "table": Chain({"at least": (1.2 * order, PUBLISHED), "at most": (PUBLISHED, 1.5 * order)}),
         "vacuous": Inequality(
             1.0, sauer_deviation(n, piecewise_linear_dimension(np.maximum(heavier * n, 2.0), depth), 0.05)
         ),
@@ -323,6 +427,22 @@ def no_bound(evidence):
 networks_in_vc_bounds.control("ten weights for a hundred thousand samples", of="vacuous", heavier=1e-4)
 
 
+@networks_in_vc_bounds.picture
+def published_figures(pieces):
+    """VC figures of six networks as published, against the order W·L·log₂W."""
+    order = np.asarray(pieces["table"].links["at least"][0]) / 1.2
+    ends = np.array([order.min() / 1.5, 1.5 * order.max()])
+    return Curves(
+        [
+            Line("1.2 and 1.5 times the order", ends, 1.2 * ends),
+            Line("1.2 and 1.5 times the order", ends, 1.5 * ends),
+            Dots("published", order, PUBLISHED),
+            Dots("W·L", order, WEIGHTS * LAYERS, rival="without the logarithm"),
+        ],
+        x="W·L·log₂W", y="VC dimension", log="xy",
+    )  # fmt: skip
+
+
 @networks_in_vc_bounds.control("without the logarithm", of="table")
 def without_the_logarithm(evidence):
-    return Chain({"at most": (DIMENSIONS, 1.5 * WEIGHTS * LAYERS)})
+    return Chain({"at most": (PUBLISHED, 1.5 * WEIGHTS * LAYERS)})

@@ -31,6 +31,7 @@ from deeptheory.generalization.interpolation.polynomials import (
 )
 from deeptheory.generalization.interpolation.ridgeless import bias_variance_of_operator
 from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 
 @claim(
@@ -53,7 +54,7 @@ def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Tri
             found[i, part] = problem.sample_risk(weights, x, y)
     risk, along = float(problem.risk(weights)), {"n": np.asarray(sizes)}
     return {
-        "mean": Law(np.full(len(sizes), risk), found, along=along, exact=True),
+        "mean": Law(np.full(len(sizes), risk), found, along=along, exact=True, aside={"noise": noise}),
         "rate": Rate(np.asarray(sizes), (found - risk) ** 2, exponent=-1.0, resolution=0.1, rivals=(-0.5,)),
         # Squares have heavy tails: four thousand of them give their mean to an eighth, at this level.
         "spread": Law(2 * risk**2 / along["n"], (found - risk) ** 2, along=along, exact=True, resolution=0.2),
@@ -62,7 +63,7 @@ def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Tri
 
 @sample_risk_tends_to_risk.control("the distance alone, without the noise of the labels", of="mean")
 def without_noise(evidence):
-    return replace(evidence, predicted=evidence.predicted - 0.5)
+    return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
 
 
 @claim(
@@ -165,14 +166,25 @@ TRUTH = np.asarray([1.0, 0.8, 0.6, 0.7])
 
 @claim(
     items={"A5.3": ("truth", "ridge", "basis", "variance", "valley", "flattened")},
-    says=r"Thirty points of a cubic with noise $\sigma^2$: the truth has expected loss $n\sigma^2$; least squares of "
-    r"degree $N\le25$ has its least test error at $N=3$, rising with every degree beyond, its variance "
-    r"$\sigma^2\operatorname{tr}(\Phi^\top\Phi)^{-1}$ in the polynomials that are orthonormal on $[0,1]$; the best "
-    r"ridge penalty keeps degree 25 below the error of the zero polynomial, and below a tenth of that of least "
-    r"squares.",
+    says=r"Thirty points of a cubic with noise $\sigma^2$: the truth has expected loss $n\sigma^2$. Least squares of "
+    r"degree $N\le25$ has its least test error at $N=3$, and variance "
+    r"$\sigma^2\operatorname{tr}(\Phi^\top\Phi)^{-1}$; the best ridge penalty keeps degree 25 below a tenth of the "
+    r"error of least squares.",
     needs="uniform points on [0, 1]; a cubic whose leading coefficient is far above its noise; ridge on the "
     "coefficients of the orthonormal polynomials",
     full=dict(designs=20),
+    symbols={
+        r"n": "the number of points, 30",
+        r"\sigma^2": "the variance of the noise",
+        r"N": "the degree of the fitted polynomial",
+        r"\Phi": "the polynomials up to that degree, orthonormal on $[0,1]$, at the points",
+    },
+    why=r"Below degree 3 the cubic cannot be written down, whatever the data. Beyond it every degree fits one more "
+    r"direction of the noise, and where points are few the new polynomial is hardly seen by the sample but large "
+    r"between its points: the smallest eigenvalue of $\Phi^\top\Phi$ falls, and the noise is divided by it. A penalty "
+    r"keeps such directions small.",
+    notice=r"A valley at the true degree, then an error that grows by powers of ten towards degree 25, on every design "
+    r"drawn. The best ridge penalty keeps degree 25 below the error of the zero polynomial.",
 )
 def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=100)] = 4, trials: Trials = 8000):
     draw = generator(key)
@@ -207,18 +219,20 @@ def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=1
         bases.append((monomials_in_legendre(monomial), legendre))
     (varied, traced), (ridge, stacked), (moved, legendre) = (np.swapaxes(a, 0, 1) for a in (variance, ridges, bases))
     size = np.linalg.norm(stacked, axis=1, keepdims=True)
+    setting = {"noise": noise, "samples": n}
     return {
-        "truth": Law(n * noise, losses, exact=True),
+        "truth": Law(n * noise, losses, exact=True, aside=setting),
         "ridge": Identity(ridge, stacked, scale=size, condition=1e4),
         # Monomials to the fourth power have a condition number of some thousands on a random sample.
         "basis": Identity(moved, legendre, scale=np.linalg.norm(legendre, axis=1, keepdims=True), condition=1e5),
-        "variance": Identity(varied, traced, condition=1e3),
+        "variance": Identity(varied, traced, condition=1e3, aside=setting),
         "valley": Chain(
-            {
+            aside={"risks": risks, "ridge": np.asarray(best)},
+            links={
                 "too few degrees miss the cubic": (np.full(designs, 0.3), risks[:, :3].min(1)),
                 "the right degree is best": (risks[:, 3:4], np.delete(risks, 3, axis=1)),
                 "every further degree costs": (risks[:, 3:-1], risks[:, 4:]),
-            }
+            },
         ),
         "flattened": Chain(
             {
@@ -231,9 +245,37 @@ def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=1
 
 @polynomial_interpolation.control("n − 4 degrees of freedom, as if the truth had been fitted", of="truth")
 def fitted_truth(evidence):
-    return replace(evidence, predicted=26 * 0.25)
+    return replace(evidence, predicted=(evidence.aside["samples"] - 4) * evidence.aside["noise"])
 
 
 @polynomial_interpolation.control("the error on the sample's own points, σ²(N + 1)/n", of="variance")
 def own_points(evidence):
-    return replace(evidence, right=np.full_like(evidence.right, 0.25 * 7 / 30))
+    return replace(
+        evidence, right=np.full_like(evidence.right, evidence.aside["noise"] * 7 / evidence.aside["samples"])
+    )
+
+
+@polynomial_interpolation.control("no degree too many: every further one helps", of="valley")
+def every_degree_helps(evidence):
+    return replace(evidence, links={"helps": evidence.links["every further degree costs"][::-1]})
+
+
+@polynomial_interpolation.control("no better than least squares of the same degree", of="flattened")
+def no_better(evidence):
+    return replace(evidence, links={"no better": evidence.links["a tenth of least squares"][::-1]})
+
+
+@polynomial_interpolation.picture
+def valley_of_degrees(pieces):
+    """Test error of least squares along the degree, a line a design, and of the best ridge of degree 25."""
+    risks, ridge = (pieces["valley"].aside[name] for name in ("risks", "ridge"))
+    degrees = np.arange(risks.shape[1])
+    return Curves(
+        [
+            *(Line("least squares", degrees, row, thin=True) for row in risks),
+            Line("median of the designs", degrees, np.median(risks, axis=0)),
+            Dots("best ridge, degree 25", np.full(len(ridge), degrees[-1]), ridge),
+            Level("the true degree", x=3.0),
+        ],
+        x="degree N", y="test error", log="y",
+    )  # fmt: skip

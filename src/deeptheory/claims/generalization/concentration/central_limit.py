@@ -17,6 +17,7 @@ from deeptheory.foundations.concentration import (
     normal_distance,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Limit, Printed, Rate, Reals, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 
 def sum_distance(terms: int, law: str) -> float:
@@ -41,12 +42,23 @@ def sum_distance(terms: int, law: str) -> float:
 @claim(
     items={"A1.6": ("rate", "continuous", "uniform", "Lindeberg", "constant", "mirror", "Berry–Esseen")},
     says=r"The standardized sum of $n$ equal independent terms comes within $0.469\,\mathbb E|X|^3/(\sigma^3\sqrt n)$ "
-    r"of the normal law, and its distance times $\sqrt n$ tends to $(|\gamma|/6+s/2)/\sqrt{2\pi}$, skewness $\gamma$, "
-    r"lattice step $s\sigma$: order $n^{-1/2}$ for coins and exponentials, $n^{-1}$ for uniform terms, where both "
-    r"vanish; a law and its mirror image are equally far. Over $\mathbb E|X|^3/\sigma^3$, the largest limit of "
-    r"two-point terms is Esseen's $(3+\sqrt{10})/(6\sqrt{2\pi})$.",
+    r"of the normal law; its distance times $\sqrt n$ tends to $(|\gamma|/6+s/2)/\sqrt{2\pi}$. The least constant for "
+    r"terms of two values is Esseen's $(3+\sqrt{10})/(6\sqrt{2\pi})$.",
     needs="no term dominates (Lindeberg): the distance need not fall for terms whose sizes double",
     full=dict(largest=14),
+    symbols={
+        r"n": "the number of terms",
+        r"X,\ \sigma": "a centred term and its standard deviation",
+        r"\gamma": r"its skewness, $\mathbb EX^3/\sigma^3$",
+        r"s": r"the step of the lattice its values lie on, over $\sigma$; 0 if there is none",
+    },
+    why=r"To second order the logarithm of the characteristic function of a sum is that of a Gaussian; the third "
+    r"order, of size $\gamma/\sqrt n$, tilts the law. A lattice adds jumps of height near $s/\sqrt{2\pi n}$, of which "
+    r"the continuous limit misses half. Where both vanish, as for uniform terms, the next order $1/n$ remains. If one "
+    r"term dominates, the sum keeps its shape.",
+    notice=r"Coins and exponentials follow lines of slope $-\frac12$, at the height that skewness and lattice "
+    r"predict; sums of uniform variables are much nearer the normal law, and their line has slope $-1$. Berry and "
+    r"Esseen's bound for coins lies above by a small factor.",
 )
 def sums_become_normal(
     *,
@@ -75,8 +87,12 @@ def sums_become_normal(
     spread = (p * (1 - p)) ** 0.5
     ratio = berry_esseen_limit((1 - 2 * p) / spread, 1 / spread) / ((p**2 + (1 - p) ** 2) / spread)
     return {
-        "rate": Rate(sizes, distance["coin"], exponent=-0.5, resolution=0.05, rivals=(-1.0,)),
-        "continuous": Rate(sizes, distance["exponential"], exponent=-0.5, resolution=0.05),
+        "rate": Rate(
+            sizes, distance["coin"], exponent=-0.5, resolution=0.05, rivals=(-1.0,), aside={"limit": limits["coin"]}
+        ),
+        "continuous": Rate(
+            sizes, distance["exponential"], exponent=-0.5, resolution=0.05, aside={"limit": limits["exponential"]}
+        ),
         "uniform": Rate(few, uniform, exponent=-1.0, resolution=0.1, rivals=(-0.5,)),
         "Lindeberg": Limit(sizes, lindeberg, order=0.5),
         "constant": Limit(sizes, away, order=1.0),
@@ -108,6 +124,26 @@ sums_become_normal.control("without Lindeberg's condition: sizes that double", o
 @sums_become_normal.control("the lattice step counted whole", of="constant")
 def whole_step(evidence):
     return replace(evidence, y=evidence.y + 0.5 * 2.0 / (2 * np.pi) ** 0.5)
+
+
+@sums_become_normal.control("half of Berry and Esseen's bound", of="Berry–Esseen")
+def half_the_constant(evidence):
+    distance, bound = evidence.links["distance below the bound"]
+    return replace(evidence, links={"half of the bound": (distance, np.asarray(bound) / 2)})
+
+
+@sums_become_normal.picture
+def distances_from_normal(pieces):
+    """Largest difference between the law of a standardized sum and the normal law, along the number of terms."""
+    marks = []
+    for name, piece in (("coins", pieces["rate"]), ("exponentials", pieces["continuous"])):
+        marks.append(Line(f"{name}, predicted", piece.x, float(piece.aside["limit"]) / np.sqrt(piece.x)))
+        marks.append(Dots(name, piece.x, piece.y))
+    uniform = pieces["uniform"]
+    bound = np.asarray(pieces["Berry–Esseen"].links["distance below the bound"][1])[0]
+    marks.append(Dots("uniform terms", uniform.x, uniform.y))
+    marks.append(Line("Berry–Esseen bound for coins", pieces["rate"].x, bound, dashed=True))
+    return Curves(marks, x="terms n", y="distance from the normal law", log="xy")
 
 
 @claim(

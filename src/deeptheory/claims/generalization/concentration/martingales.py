@@ -24,6 +24,7 @@ from deeptheory.generalization.concentration.martingales import (
 )
 from deeptheory.lab import Bounded, Chain, Identity, Inequality, Integers, Limit, Printed, Reals, claim
 from deeptheory.lab.evidence import NEVER
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 
 def log_tail(law, away, threshold):
@@ -89,6 +90,17 @@ azuma_bounds_martingales.control(
     says=r"At $n=100$ fair signs, $P[|S|\ge20]=0.0569$ and $P[|S|\ge30]=0.0035$, within Azuma's bound. Its exponent is "
     r"the best: that of fair signs tends to $t^2/2n$ for small $t/n$. With ranges $w_k=2c_k$ both forms agree, and "
     r"McDiarmid's bound for a sum is Hoeffding's.",
+    symbols={
+        r"n": "the number of signs",
+        r"S": "their sum",
+        r"t": "the deviation",
+        r"w_k,\ c_k": "the width of the interval of the $k$-th difference, and the bound on its size",
+    },
+    why=r"By Cramér's theorem the sum of $n$ fair signs exceeds $xn$ with a probability whose logarithm, over $n$, "
+    r"tends to minus the relative entropy of coins with chances $\frac{1\pm x}2$ and fair ones. This is "
+    r"$x^2/2+x^4/12+\dots$, and Azuma's exponent is its first term: a larger one would be false for small $x$.",
+    notice=r"The exact rate of fair signs touches Azuma's exponent from above as the deviation becomes small; an "
+    r"exponent twice as large lies above the rate, so such a bound would lie below the probability.",
 )
 def azuma_constants():
     share = 1 / 2.0 ** np.arange(2, 9)
@@ -99,7 +111,9 @@ def azuma_constants():
         "reference": Printed(
             np.exp(log_binomial_deviation(100, 0.5, np.asarray([10.0, 15.0]))), [0.0569, 0.0035], digits=4
         ),
-        "exponent": Limit(1 / share, abs(np.asarray(rates) / azuma - 1), order=2.0),
+        "exponent": Limit(
+            1 / share, abs(np.asarray(rates) / azuma - 1), order=2.0, aside={"rate": np.asarray(rates), "azuma": azuma}
+        ),
         "ranges": Identity(log_azuma_ranges(t, 2 * bounds), log_azuma(t, bounds)),
         "sum": Identity(log_mcdiarmid(t, bounds), log_hoeffding(t, bounds)),
     }
@@ -108,6 +122,21 @@ def azuma_constants():
 @azuma_constants.control("the printed exponent, twice as large", erratum="J6.15a", of="exponent")
 def twice(evidence):
     return replace(evidence, y=abs((evidence.y + 1) / 2 - 1))
+
+
+@azuma_constants.picture
+def exponents(pieces):
+    """Exact exponential rate at which a share x of fair signs is exceeded, over x², beside Azuma's exponent."""
+    piece = pieces["exponent"]
+    x, rate, azuma = 1 / np.asarray(piece.x), piece.aside["rate"], piece.aside["azuma"]
+    return Curves(
+        [
+            Dots("fair signs, exact", x, rate / x**2),
+            Line("Azuma", x, azuma / x**2),
+            Line("exponent", x, 2 * azuma / x**2, rival="as printed, twice as large"),
+        ],
+        x="deviation per sign x = t/n", y="exponent over nx²", log="x", ys=(0.4, 1.1),
+    )  # fmt: skip
 
 
 @claim(
@@ -120,6 +149,17 @@ def twice(evidence):
     each="array",
     draws=96,
     generations=8,
+    symbols={
+        r"g(X)": "a function of independent bits",
+        r"\epsilon": "the deviation from its mean",
+        r"c_i": "the most by which the $i$-th bit alone can change it",
+    },
+    why=r"Reveal the bits one after another and follow the mean of $g$ given what is known: a martingale, whose $i$-th "
+    r"step lies in an interval of width $c_i$, because the bits that are still hidden do not know the one just seen. "
+    r"Azuma's inequality with ranges is the rest.",
+    notice=r"Each dot is a function of six bits with a threshold: the exact probability lies below the bound, by a "
+    r"factor that grows into the tail. For bits that are copies of one the martingale has a single large step, and "
+    r"the bound is broken.",
 )
 def mcdiarmid_bounds_functions_of_bits(
     table, p, mixed, share, *, bits: Literal["independent", "equal"] = "independent"
@@ -140,18 +180,36 @@ def mcdiarmid_bounds_functions_of_bits(
 mcdiarmid_bounds_functions_of_bits.control("bits that are copies of one", bits="equal")
 
 
+@mcdiarmid_bounds_functions_of_bits.picture
+def functions_searched(pieces):
+    """Exact tails of functions of six bits against McDiarmid's bound, both as logarithms, on the instances searched."""
+    (piece,) = pieces.values()
+    bound, tail = np.ravel(piece.bound), np.ravel(piece.quantity)
+    ends = np.array([-8.0, np.log(2)])
+    return Curves(
+        [Line("bound", ends, ends), Dots("functions", bound, tail)],
+        x="logarithm of the bound", y="logarithm of the probability", xs=(-5, 0.7), ys=(-12, 0.7),
+    )  # fmt: skip
+
+
 @claim(
     items={"L8.17": ("largest deviation", "median", "tails")},
     says=r"The largest deviation $\sup_f|\frac1n\sum f(X_i)-\mathbb Ef|$ over functions with values in $[0,1]$ has "
     r"differences at most $1/n$, however many functions; the median of values in $[0,1]$ has differences up to 1. "
     r"Exact tails of both obey McDiarmid's bound.",
     full=dict(draws=40),
+    symbols={r"X_1,\dots,X_n": "independent points, seven here", r"f": "a function of a class"},
+    why=r"One of $n$ points moves every mean by at most $1/n$, and the largest of many numbers moves by no more than "
+    r"each of them: so a class of any size has the differences of a single mean. The median can jump from one end to "
+    r"the other when the point in the middle is replaced, and McDiarmid's bound says nothing about it.",
+    notice=r"For the largest deviation bound and exact tails fall together. For the median the bound hardly falls, as "
+    r"if a single point decided all.",
 )
 def mcdiarmid_statistics(key, *, draws: Annotated[int, Interval(ge=1, le=200)] = 6):
     draw = generator(key)
     n, points = 7, 3
     samples = np.stack(np.meshgrid(*(np.arange(points),) * n, indexing="ij"), -1).reshape(-1, n)
-    largest, middle, tails, bounds = [], [], [], []
+    largest, middle, tails, bounds, thresholds = [], [], [], [], []
     for _ in range(draws):
         law, functions = draw.dirichlet(np.ones(points)), draw.uniform(0, 1, (5, points))
         functions[0] = np.arange(points) == 0  # an indicator moves by the whole range
@@ -166,18 +224,45 @@ def mcdiarmid_statistics(key, *, draws: Annotated[int, Interval(ge=1, le=200)] =
             away = np.abs(statistic - chances @ statistic)
             at = np.quantile(away, [0.3, 0.6, 0.9, 1.0], method="inverted_cdf")
             at = np.maximum(at, 1e-9)
+            thresholds.append(at)
             tails.append([np.log(chances @ (away >= t * (1 - 1e-12)) + 1e-300) for t in at])
             bounds.append([both_sides(log_mcdiarmid(t, differences)) for t in at])
     return {
         "largest deviation": Inequality(np.asarray(largest), 1 / n),
         "median": Identity(np.asarray(middle), 1.0),
-        "tails": Inequality(np.asarray(tails), np.asarray(bounds), log=True),
+        "tails": Inequality(
+            np.asarray(tails), np.asarray(bounds), log=True, aside={"thresholds": np.asarray(thresholds)}
+        ),
     }
 
 
 @mcdiarmid_statistics.control("the median moves by 1/n at most, like a mean", of="median")
 def median_like_a_mean(evidence):
-    return Inequality(evidence.left, 1 / 7)
+    return Inequality(evidence.left, 1 / np.shape(evidence.left)[-1])
+
+
+@mcdiarmid_statistics.control("differences half as large", of="largest deviation")
+def half_the_difference(evidence):
+    return replace(evidence, bound=np.asarray(evidence.bound) / 2)
+
+
+@mcdiarmid_statistics.control("four times the exponent, as from differences half as large", of="tails")
+def four_times_the_exponent(evidence):
+    return replace(evidence, bound=np.log(2) + 4 * (np.asarray(evidence.bound) - np.log(2)))
+
+
+@mcdiarmid_statistics.picture
+def tails_of_statistics(pieces):
+    """Exact tails of the largest deviation and of the median, and McDiarmid's bounds, along the threshold."""
+    piece = pieces["tails"]
+    at, tail, bound = piece.aside["thresholds"], np.asarray(piece.quantity), np.asarray(piece.bound)
+    panels = []
+    for start, title in ((0, "largest deviation of five means"), (1, "median")):
+        x, exact, above = (np.ravel(each[start::2]) for each in (at, tail, bound))
+        order = np.argsort(x)
+        marks = [Line("bound", x[order], np.exp(above[order])), Dots("exact", x, np.exp(exact))]
+        panels.append(Curves(marks, x="deviation from the mean", y="probability", title=title, log="y"))
+    return Row(panels)
 
 
 POWERS = (1.5, 3.0, 4.0)
