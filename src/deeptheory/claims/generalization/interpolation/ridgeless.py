@@ -79,7 +79,10 @@ def averaged_bias(evidence):
 
 
 @claim(
-    items={"J7.4": ("variance", "bias", "no bias", "other features", "minimum")},
+    items={
+        "J7.4": ("variance", "bias", "no bias", "other features", "minimum"),
+        "J5.11": ("variance", "bias", "no bias"),
+    },
     says=r"As $p/n\to\gamma$, ridgeless least squares on isotropic features has bias 0 and variance "
     r"$\sigma^2\gamma/(1-\gamma)$ for $\gamma<1$, bias $r^2(1-1/\gamma)$ and variance $\sigma^2/(\gamma-1)$ for "
     r"$\gamma>1$; for $r>\sigma$ the risk beyond the threshold is least at $\gamma=r/(r-\sigma)$.",

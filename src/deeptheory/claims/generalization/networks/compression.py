@@ -218,8 +218,8 @@ def kept_and_moved(pieces):
     r"independently their variances add. With probabilities proportional to $c_i^2$ each term is at most "
     r"$\gamma^2u_i^2/8$, so that by Chebyshev the answer is off by $\gamma$ with probability at most 1/8. A coordinate "
     r"with $8c_i^2>\gamma^2$ is simply kept: it adds no variance, and there are at most $8/\gamma^2$ of them.",
-    notice=r"The errors are normal with the predicted variance, and ten times rarer beyond $\gamma$ than Chebyshev "
-    r"allows. Undivided, the sparse vector would answer with a fraction of $c\cdot u$.",
+    notice=r"The errors are normal with the predicted variance, and beyond $\gamma$ a hundred times rarer than "
+    r"Chebyshev allows. Undivided, the sparse vector would answer with a fraction of $c\cdot u$.",
 )
 def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
     key, first, second, third = jax.random.split(key, 4)

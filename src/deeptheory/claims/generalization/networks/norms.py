@@ -111,7 +111,7 @@ def stretches(pieces):
         bins=30,
         x="largest slope of the network at an input",
         y="density over inputs",
-        xs=(0.0, 1.05 * float(slopes.bound)),
+        xs=(0.0, 1.35 * float(slopes.bound)),
     )
 
 
