@@ -118,6 +118,7 @@ def random_features_descend_twice(
         "peak": Exact(widths[[int(np.argmax(middle[0])), int(np.argmax(middle[1]))]], np.array([60, 60])),
         "interpolates": Chain(
             {"fits": (train[above], 1e-10), "does not fit below": (1e-4, train[widths < 50])},
+            aside={"at 52": train[WIDTHS.index(52)]},
         ),
         "rise": Trend(
             np.log(test)[WIDTHS.index(60)] - best - np.log(2),
@@ -133,8 +134,12 @@ def random_features_descend_twice(
 
 
 random_features_descend_twice.control("with a ridge", of="peak", ridge=3.0, trials=8)
-random_features_descend_twice.control("labels fitted in spite of a ridge", of="interpolates", ridge=3.0, trials=8)
 random_features_descend_twice.control("a rise at p = n in spite of a ridge", of="rise", ridge=3.0, trials=16)
+
+
+@random_features_descend_twice.control("labels fitted with 52 features for 60 samples", of="interpolates")
+def fitted_before(evidence):
+    return replace(evidence, links={"fits": (evidence.aside["at 52"], 1e-10)})
 
 
 @random_features_descend_twice.control("a risk that stays above the best with p < n", of="second descent")
@@ -370,7 +375,9 @@ def tuned_ridge_has_no_peak(
         "along n": Inequality(by_rows[1:], by_rows[:-1], aside={"rows": rows, "tuned": by_rows, "plain": plain}),
         "samples": Law(exact, plain[smooth], along={"samples": rows[smooth]}, exact=True, resolution=0.1),
         "peak": Exact(rows[np.argmax(np.median(plain, axis=1))], 50),
-        "noiseless": Identity(np.array(silent), np.maximum(0.0, 1 - rows / 50), scale=1.0, condition=1e3, aside={"rows": rows}),
+        "noiseless": Identity(
+            np.array(silent), np.maximum(0.0, 1 - rows / 50), scale=1.0, condition=1e3, aside={"rows": rows}
+        ),
     }
 
 
