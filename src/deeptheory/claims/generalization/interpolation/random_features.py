@@ -182,7 +182,7 @@ def inputs_alone(evidence):
 def second_descent(pieces, settings):
     """The limiting risk along the number of ReLU features with two samples an input, without ridge and with; and
     regressions with little noise along the same widths."""
-    widths = np.geomspace(0.1, 30, 120)
+    widths = np.geomspace(0.1, 70, 140)
     marks = []
     for ridge in (0.0, 0.01, 0.1):
         risks = np.asarray(limits([("relu", wide, 2.0, ridge) for wide in widths], settings["noise"]))

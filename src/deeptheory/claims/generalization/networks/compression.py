@@ -72,7 +72,7 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
         u, v = (np.linalg.qr(draw.standard_normal((30, 30)))[0] for _ in range(2))
         matrices.append((u * spectrum) @ v)
     # One large value and many just large enough to be kept: there both powers of δ count.
-    many = np.diag(np.append(1.0, np.full(round(10 / share**2), 1.001 * share)))
+    many = np.diag(np.append(1.0, np.full(min(round(10 / share**2), 300), 1.001 * share)))
     ranks = np.array([stable_rank(a) for a in [*matrices, many]])
     kept = [truncate(a, share) for a in [*matrices, many]]
     u, v = draw.standard_normal((6, 2)), draw.standard_normal((5, 2))

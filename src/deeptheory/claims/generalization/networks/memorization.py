@@ -42,7 +42,7 @@ from deeptheory.generalization.networks.memorization import (
 )
 from deeptheory.generalization.networks.norms import frobenius_norm, relu_network
 from deeptheory.lab import Exact, Identity, Inequality, Law, Rate, Share, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, Table, seen
 
 SHARES = (0.0, 1 / 3, 2 / 3, 1.0)
 MOST = 300
@@ -263,12 +263,22 @@ def through_every_label(pieces):
 
 
 @claim(
-    items={"L8.23": ("training error", "test error", "fit of signs", "dimension", "bounds", "by how much", "gap")},
+    items={"L8.23": ("training error", "test error", "fit of signs", "dimension", "gap")},
     says=r"A network with 1,000 hidden units fits 200 points in 20 dimensions with labels of a half-space and with "
     r"fair coins alike, without an error; on the coins its test error is 1/2. The signs of trained networks so reach "
     r"the largest empirical Rademacher average, 1, and the bounds by the VC dimension, $WL\log_2W$, and by "
     r"$(2B)^L/\sqrt n$ exceed 1 for both, the first 400 and the second 10,000.",
     needs="width well above n/d; VC dimension with constant 1; B the larger Frobenius norm for inputs of length 1",
+    symbols={
+        r"W,\ L": "the numbers of weights and of layers",
+        r"B": "a bound on the Frobenius norm of each layer, for inputs of length 1",
+        r"n": "the number of samples, 200 here",
+    },
+    why=r"A bound that holds for all functions of a class must hold for the one that has memorised coin flips, whose "
+    r"gap is 1/2. The same class, with the same number of weights and much the same norms, contains the network that "
+    r"learned the half-space, so the bound cannot be smaller there.",
+    notice=r"Both columns of bounds are far above one, where they say nothing, and those for the half-space are no "
+    r"smaller in kind than those for coins: they do not see which labels were learned.",
 )
 def random_labels_make_bounds_vacuous(key, *, labels: Literal["all drawn", "of a half-space"] = "all drawn"):
     draw, n, delta = generator(key), 200, 0.05
@@ -309,6 +319,14 @@ def random_labels_make_bounds_vacuous(key, *, labels: Literal["all drawn", "of a
 random_labels_make_bounds_vacuous.control(
     "labels of a half-space in place of the coins", of="test error", labels="of a half-space"
 )
+
+
+@random_labels_make_bounds_vacuous.picture
+def bounds_above_one(pieces):
+    """Bounds on the gap by VC dimension and by norms, for the network of the half-space and three of coins."""
+    bounds = np.asarray(pieces["gap"].bound).reshape(-1, 2)
+    names = ["half-space", *(f"coins {i}" for i in range(1, len(bounds)))]
+    return Table({"labels": names, "by the VC dimension": bounds[:, 0], "by norms": bounds[:, 1]})
 
 
 @random_labels_make_bounds_vacuous.control("the capacity of one function alone", of="gap")
