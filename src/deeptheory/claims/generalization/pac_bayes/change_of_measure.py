@@ -310,7 +310,8 @@ def tilted_priors(pieces):
     marks: list[Any] = [Level("Gibbs law", x=1.0), Level("prior", x=0.0)]
     for i, (prior, score) in enumerate(zip(aside["prior"], aside["score"], strict=True)):
         laws = np.stack([np.asarray(gibbs_posterior(prior, t * score)) for t in tilts])
-        missing = np.asarray(change_of_measure_gap(laws, np.broadcast_to(prior, laws.shape), score[None]))
+        same = np.broadcast_to(prior, laws.shape), np.broadcast_to(score, laws.shape)
+        missing = np.asarray(change_of_measure_gap(laws, *same))
         marks.append(Line(f"prior {i + 1}", tilts, missing / missing[np.argmin(np.abs(tilts))]))
     return Curves(marks, x="tilt t of the prior towards φ", y="what is missing, in that of the prior", ys=(-0.1, 4))
 
