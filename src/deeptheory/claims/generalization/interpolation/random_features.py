@@ -197,7 +197,7 @@ def second_descent(pieces, settings):
         Dots("median of regressions", beside["widths"] / 20, np.median(beside["risks"], axis=1)),
         Level("as many as inputs", x=0.5, rival="the peak at N = d"),
     ]
-    shared = dict(x="features per sample N/n", y="excess risk", log="xy")
+    shared: dict[str, Any] = dict(x="features per sample N/n", y="excess risk", log="xy")
     return Row(
         [
             Curves(marks, title="with noise", ys=(0.2, 10), **shared),

@@ -191,7 +191,8 @@ def networks_that_memorize(
         slope = (rise / gap - place * slope) / (1 - place)
         slopes.append(slope)
     # The network along its direction, which is all that it looks at.
-    between = np.linspace(*(x[order] @ network.direction)[[0, 11]], 400)
+    along = x[order] @ network.direction
+    between = np.linspace(along[0], along[11], 400)
     ray = network.direction / np.sum(network.direction**2)
     swings = np.asarray(network(between[:, None] * ray))
     images = digits(train=300).train_images
@@ -326,7 +327,7 @@ def bounds_above_one(pieces):
     """Bounds on the gap by VC dimension and by norms, for the network of the half-space and three of coins."""
     bounds = np.asarray(pieces["gap"].bound).reshape(-1, 2)
     names = ["half-space", *(f"coins {i}" for i in range(1, len(bounds)))]
-    return Table({"labels": names, "by the VC dimension": bounds[:, 0], "by norms": bounds[:, 1]})
+    return Table({"labels": names, "by the VC dimension": list(bounds[:, 0]), "by norms": list(bounds[:, 1])})
 
 
 @random_labels_make_bounds_vacuous.control("the capacity of one function alone", of="gap")

@@ -1,7 +1,7 @@
 """Norms, margins and the bounds made of them, for networks without biases (arora 5.5, handbook 8)."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -70,7 +70,7 @@ def lipschitz_constant(key):
         vector /= np.linalg.norm(vector)
     # The typical stretch of a layer is the root mean square over directions, ‖A‖_F/√inputs.
     typical = np.prod([frobenius_norm(layer) / np.sqrt(layer.shape[1]) for layer in network])
-    shared = dict(bound=lipschitz_bound(network), aside={"typical": typical})
+    shared: dict[str, Any] = dict(bound=lipschitz_bound(network), aside={"typical": typical})
     return {
         "slopes": Inequality(slopes[:, 0], **shared),
         "steps": Inequality(steps, **shared),
@@ -271,7 +271,7 @@ def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e
         columns = np.array([np.sum(np.linalg.norm(layer, axis=0)) for layer in layers])
         confidence = np.sqrt(np.log(1 / delta) / n)
         capacity = radius**2 * depth**2 * width * np.log(depth * width) * product**2 * ranks
-        shared = dict(margin=gamma, samples=n)
+        shared: dict[str, Any] = dict(margin=gamma, samples=n)
         found[:, i] = (
             stable_rank_bound(layers, radius=radius, **shared),
             handbook_spectral_bound(layers, size=size, **shared),
@@ -311,7 +311,7 @@ def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e
     other = [3 * network[0], network[1] / 6, 2 * network[2]]
 
     def values(layers, c=1.0):
-        shared = dict(margin=0.1 * c, samples=500)
+        shared: dict[str, Any] = dict(margin=0.1 * c, samples=500)
         return np.array(
             [
                 stable_rank_bound(layers, radius=c, **shared),
