@@ -88,10 +88,11 @@ def truncation_rank(stable_rank: float, share: float) -> float:
 def truncate_network(
     layers: Sequence[Matrix], *, margin: float, radius: float
 ) -> tuple[list[Float[np.ndarray, "_out _in"]], float]:
-    """Truncate every layer at δ = γ/(3d·‖x‖·∏‖Aⱼ‖₂): outputs move by less than γ/2 on inputs up to this radius.
+    """Truncate every layer at δ = γ/(3d·‖x‖·∏‖Aⱼ‖₂): outputs move by little more than γ/3d on inputs up to this radius.
 
-    Returns the layers and δ. Each layer alone moves outputs by at most γ/(3d); all together by at most
-    ‖x‖·∏‖Aⱼ‖₂·((1+δ)^d − 1) ≤ (e^{1/3} − 1)γ ≈ 0.396γ when γ ≤ ‖x‖·∏‖Aⱼ‖₂. Reference: arora Prob. 5.5.8.
+    Returns the layers and δ. Each layer alone moves outputs by at most γ/(3d), and all together by hardly more,
+    ‖x‖·∏‖Aⱼ‖₂·δ/√(1 − δ²): a layer keeps and drops in orthogonal directions, and of ‖h‖² what is dropped is missing
+    from what goes on. For any other changes of size δ‖Aⱼ‖₂ it would be (1+δ)^d − 1. Reference: arora Prob. 5.5.8.
     """
     share = margin / (3 * len(layers) * radius * lipschitz_bound(layers))
     return [truncate(layer, share) for layer in layers], share

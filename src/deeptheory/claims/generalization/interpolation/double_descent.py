@@ -4,7 +4,7 @@ lucchi Fig. 13.1 and 13.2, handbook 13.1.2.
 """
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Interval
@@ -25,6 +25,7 @@ from deeptheory.generalization.interpolation.ridgeless import (
 )
 from deeptheory.implicit_bias.least_squares import descent_iterate, nearest_solution
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Positive, Sizes, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 WIDTHS = (3, 6, 12, 24, 40, 52, 60, 70, 90, 150, 400, 1500)
 """Numbers of random features, with sixty samples among them."""
@@ -52,16 +53,24 @@ def singular_values(designs):
         "L13.1": ("peak", "interpolates", "second descent", "rise"),
         "H13.3": ("peak", "nested", "norm", "near"),
     },
-    says=r"Minimum-norm least squares on $p$ random ReLU features of ten Gaussian inputs, 60 samples of a random "
-    r"linear function with noise of variance 0.04 where the signal has 1, has the largest median test risk and norm "
-    r"at $p=n$; it fits the labels from there on, and with 1500 features the logarithm of its risk is on average "
-    r"below that of the best model with $p<n$. The least norm of an interpolant never grows when features are added. "
-    r"On $p$ Gaussian coordinates the mean of $\|w\|^2$ is $\|\beta_{in}\|^2+\frac{p\,\sigma_{out}^2}{n-p-1}$ for "
-    r"$p\le n-2$ and $\|\beta_{in}\|^2\frac np+\frac{n\,\sigma_{out}^2}{p-n-1}$ for $p\ge n+2$, with "
-    r"$\sigma_{out}^2=\sigma^2+\|\beta_{out}\|^2$.",
+    says=r"Minimum-norm least squares on $p$ random ReLU features has its largest risk and norm at $p=n$, fits the "
+    r"labels from there on, and with many features beats the best with $p<n$. Adding features never raises the least "
+    r"norm of an interpolant; on Gaussian coordinates its mean is $\|\beta_{in}\|^2\frac np+"
+    r"\frac{n\,\sigma_{out}^2}{p-n-1}$ for $p\ge n+2$.",
     needs="a signal stronger than the noise for the second descent; features added to those there are",
     scale="printed: networks on images; here: random features of Gaussian inputs",
     full=dict(trials=200),
+    symbols={
+        r"p": "the number of features",
+        r"n": "the number of samples, 60 here",
+        r"\beta_{in},\ \beta_{out}": "the true coefficients on the coordinates that are used, and on the others",
+        r"\sigma_{out}^2": r"the noise and what the other coordinates add to it, $\sigma^2+\|\beta_{out}\|^2$",
+    },
+    why=r"With $p<n$ more features first help and then fit noise. At $p=n$ exactly one function of the class goes "
+    r"through all labels, and to do so it needs huge weights. Beyond, many do, and the one of least norm is chosen: "
+    r"weights on the old features alone are still allowed, so the least norm can only fall as features are added.",
+    notice=r"Test risk and norm peak together at $p=n$, where the training error becomes zero. Far to the right the "
+    r"risk is below the valley on the left.",
 )
 def random_features_descend_twice(
     key,
@@ -109,8 +118,12 @@ def random_features_descend_twice(
         "peak": Exact(widths[[int(np.argmax(middle[0])), int(np.argmax(middle[1]))]], np.array([60, 60])),
         "interpolates": Chain(
             {"fits": (train[above], 1e-10), "does not fit below": (1e-4, train[widths < 50])},
+            aside={"at 52": train[WIDTHS.index(52)]},
         ),
-        "rise": Trend(np.log(test)[WIDTHS.index(60)] - best - np.log(2)),
+        "rise": Trend(
+            np.log(test)[WIDTHS.index(60)] - best - np.log(2),
+            aside={"widths": widths, "test": test, "train": train, "norm": norm},
+        ),
         "second descent": Trend(best - np.log(test)[-1]),
         # The first norms are large and ill-conditioned: rounding is relative to them.
         "nested": Inequality(least[1:], least[:-1], error=1e-9 * least[:-1]),
@@ -121,6 +134,33 @@ def random_features_descend_twice(
 
 
 random_features_descend_twice.control("with a ridge", of="peak", ridge=3.0, trials=8)
+random_features_descend_twice.control("a rise at p = n in spite of a ridge", of="rise", ridge=3.0, trials=16)
+
+
+@random_features_descend_twice.control("labels fitted with 52 features for 60 samples", of="interpolates")
+def fitted_before(evidence):
+    return replace(evidence, links={"fits": (evidence.aside["at 52"], 1e-10)})
+
+
+@random_features_descend_twice.control("a risk that stays above the best with p < n", of="second descent")
+def classical_curve(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@random_features_descend_twice.picture
+def peak_of_risk_and_norm(pieces):
+    """Median test risk, training error and squared norm of minimum-norm fits against the number of features."""
+    aside = pieces["rise"].aside
+    train = np.median(aside["train"], axis=1)
+    curves = {
+        "test risk": np.median(aside["test"], axis=1),
+        "training error": np.where(train > 1e-6, train, np.nan),
+        "squared norm of the weights": np.median(aside["norm"], axis=1),
+    }
+    marks: list[Any] = [kind(name, aside["widths"], values) for name, values in curves.items() for kind in (Line, Dots)]
+    return Curves([*marks, Level("p = n", x=60.0)], x="features p", y="median over draws", log="xy")
+
+
 random_features_descend_twice.control("new features for every width", of="nested", features="fresh", trials=8)
 
 
@@ -139,6 +179,18 @@ def noise_alone(evidence):
     r"after 10 there is no peak.",
     needs=r"$\eta\le1/s_{max}^2$; full rank; labels with noise for the peak",
     full=dict(trials=400),
+    symbols={
+        r"w_t": "the weights after $t$ steps from zero",
+        r"\Phi": "the matrix of features, one row for each sample",
+        r"\Phi^+y": "the least-squares solution of least norm",
+        r"\eta": "the step size",
+        r"s_{min}": "the smallest nonzero singular value of $\\Phi$",
+    },
+    why=r"Steps from zero stay in the span of the samples, so descent can end only at the solution of least norm, and "
+    r"along each singular direction the distance to it shrinks by $1-\eta s^2$ a step. At $p=n$ the smallest singular "
+    r"value is close to zero: the part of the weights that makes the risk peak is also the part that is learned last.",
+    notice=r"After ten steps the risk shows no peak; with every tenfold of the steps more of it appears at $p=n$; "
+    r"far from the threshold nothing changes any more.",
 )
 def descent_reaches_the_peak(
     key,
@@ -189,7 +241,11 @@ def descent_reaches_the_peak(
         # Away from the threshold ten thousand steps are enough.
         "risk": Identity(risks[-1, [0, 1, 5, 6]], final[[0, 1, 5, 6]], error=1e-3),
         "grows": Trend(np.diff(np.log(risks[:, at]), axis=0)),
-        "later": Exact(widths[np.argmax(np.median(risks[-1], axis=1))], 30),
+        "later": Exact(
+            widths[np.argmax(np.median(risks[-1], axis=1))],
+            30,
+            aside={"widths": widths, "risks": np.median(risks, axis=2), "least norm": np.median(final, axis=1)},
+        ),
         # No peak: the risk after the fewest steps grows with p all along.
         "stopped early": Trend(np.diff(np.log(risks[0, [1, 3, 5, 6]]), axis=0)),
     }
@@ -209,18 +265,45 @@ def rate_of_the_loss(evidence):
 descent_reaches_the_peak.control("the peak is there after ten steps too", of="later", steps=(2, 5, 10), trials=16)
 
 
+@descent_reaches_the_peak.control("the risk at p = n falls with more steps", of="grows")
+def falls_with_steps(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@descent_reaches_the_peak.picture
+def peak_in_time(pieces, settings):
+    """Median risk against the number of features after several numbers of steps, and of the least-norm solution."""
+    aside = pieces["later"].aside
+    marks: list[Any] = [
+        kind(f"{steps:,} steps", aside["widths"], risks)
+        for steps, risks in zip(settings["steps"], aside["risks"], strict=True)
+        for kind in (Line, Dots)
+    ]
+    end = Line("solution of least norm", aside["widths"], aside["least norm"], dashed=True)
+    return Curves([*marks, end, Level("p = n", x=30.0)], x="features p", y="median risk", log="xy")
+
+
 @claim(
     items={
         "H13.4": ("tuned", "formula", "least", "along γ", "along p", "along n", "samples", "peak", "noiseless"),
     },
     says=r"Ridge with $z=\gamma\sigma^2/r^2$ has the least limiting risk of all, $\frac12(c+\sqrt{c^2+4r^2\sigma^2})$ "
-    r"with $c=r^2(1-\frac1\gamma)-\sigma^2$, finite and without a peak at $\gamma=1$; for a design its mean risk over "
-    r"directions is $\sigma^2\operatorname{tr}(X^\top X+p\sigma^2/r^2)^{-1}$, which more rows at fixed $p$ never "
-    r"raise; with 40 rows and a signal spread over 200 coordinates the tuned risk falls on average with each increase "
-    r"of the number used. Without ridge the risk at fixed $p$ peaks at $n=p$, so that more data hurt; without noise "
-    r"it is $r^2(1-n/p)$ and then zero.",
+    r"with $c=r^2(1-\frac1\gamma)-\sigma^2$, without a peak; for a design its mean over directions is "
+    r"$\sigma^2\operatorname{tr}(X^\top X+p\sigma^2/r^2)^{-1}$, which more rows never raise. Without ridge the risk "
+    r"peaks at $n=p$.",
     needs="a signal without preferred direction; for the noiseless case a well-specified model",
     full=dict(trials=400),
+    symbols={
+        r"\gamma": "features per sample, $p/n$",
+        r"z": "the ridge, per sample",
+        r"r^2,\ \sigma^2": "the squared length of the coefficients and the variance of the noise",
+        r"X": "the design, $n$ samples of $p$ features",
+    },
+    why=r"For coefficients without preferred direction, ridge with this $z$ is the mean of their posterior, and no "
+    r"estimator has a smaller mean risk. More rows can then only help, since the posterior may ignore them. Without "
+    r"ridge nothing limits the weights where the smallest singular value comes close to zero, at $n=p$.",
+    notice=r"With 50 features and no ridge more data hurt as their number comes up to 50. The tuned ridge falls all "
+    r"along, through the place of the peak.",
 )
 def tuned_ridge_has_no_peak(
     key, *, trials: Trials = 160, sizes: Sizes = (20, 40, 80), noise: Positive = 0.25, tuning: Positive = 1.0
@@ -271,7 +354,7 @@ def tuned_ridge_has_no_peak(
     silent = [np.mean(conditional_bias_variance(data[0, :n], np.eye(50), 0.0).bias) for n in rows]
     grid = np.geomspace(0.05, 20, 60)
     return {
-        "tuned": Law(limits, tuned, along={"gamma": gammas}, sizes=sizes, order=1.0),
+        "tuned": Law(limits, tuned, along={"gamma": gammas}, sizes=sizes, order=1.0, aside={"noise": noise}),
         "formula": Identity(np.array(traces), np.array(solved)[:, None], size=12.0, condition=10.0),
         "least": Chain(
             {
@@ -289,10 +372,12 @@ def tuned_ridge_has_no_peak(
             }
         ),
         "along p": Trend(nested[:-1] - nested[1:], along={"features": counts[:-1]}),
-        "along n": Inequality(by_rows[1:], by_rows[:-1]),
+        "along n": Inequality(by_rows[1:], by_rows[:-1], aside={"rows": rows, "tuned": by_rows, "plain": plain}),
         "samples": Law(exact, plain[smooth], along={"samples": rows[smooth]}, exact=True, resolution=0.1),
         "peak": Exact(rows[np.argmax(np.median(plain, axis=1))], 50),
-        "noiseless": Identity(np.array(silent), np.maximum(0.0, 1 - rows / 50), scale=1.0, condition=1e3),
+        "noiseless": Identity(
+            np.array(silent), np.maximum(0.0, 1 - rows / 50), scale=1.0, condition=1e3, aside={"rows": rows}
+        ),
     }
 
 
@@ -304,8 +389,9 @@ tuned_ridge_has_no_peak.control(
 
 @tuned_ridge_has_no_peak.control("the same with a quarter of the ridge", of="tuned")
 def quarter_of_the_ridge(evidence):
+    noise = float(evidence.aside["noise"])
     rival = [
-        limiting_ridge_bias_variance(float(g), float(g) * 0.25 / 4, signal=1.0, noise=0.25).risk
+        limiting_ridge_bias_variance(float(g), float(g) * noise / 4, signal=1.0, noise=noise).risk
         for g in evidence.along["gamma"]
     ]
     return replace(evidence, predicted=np.array(rival, float))
@@ -313,5 +399,28 @@ def quarter_of_the_ridge(evidence):
 
 @tuned_ridge_has_no_peak.control("r²(1 − p/n) left without noise", of="noiseless")
 def ratio_upside_down(evidence):
-    rows = np.array([10, 25, 40, 46, 50, 54, 60, 100, 200])
-    return replace(evidence, right=np.maximum(0.0, 1 - 50 / rows))
+    return replace(evidence, right=np.maximum(0.0, 1 - 50 / evidence.aside["rows"]))
+
+
+@tuned_ridge_has_no_peak.control("a limit below the least", of="least")
+def below_the_least(evidence):
+    smaller, larger = evidence.links["and reached"]
+    return replace(evidence, links={"and reached": (smaller, larger - 1e-3)})
+
+
+@tuned_ridge_has_no_peak.control("falling along γ", of="along γ")
+def falling(evidence):
+    smaller, larger = evidence.links["it only rises"]
+    return replace(evidence, links={"it only falls": (larger, smaller)})
+
+
+@tuned_ridge_has_no_peak.picture
+def more_data(pieces):
+    """Median risk with 50 features against the number of samples, without ridge and with the tuned one."""
+    aside = pieces["along n"].aside
+    marks: list[Any] = [
+        kind(name, aside["rows"], np.median(aside[key], axis=1))
+        for name, key in (("tuned ridge", "tuned"), ("no ridge", "plain"))
+        for kind in (Line, Dots)
+    ]
+    return Curves([*marks, Level("n = p", x=50.0)], x="samples n, with 50 features", y="median risk", log="xy")

@@ -6,7 +6,7 @@ jagannath Thm 5.3, after Belkin, Rakhlin and Tsybakov 2019.
 import itertools
 import math
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.stats
@@ -28,9 +28,28 @@ from deeptheory.generalization.interpolation.nadaraya_watson import (
 from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
 from deeptheory.generalization.interpolation.smoothers import smoother_bias_variance
 from deeptheory.lab import Chain, Identity, Inequality, Law, Rate, Share, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Line, seen
 
 SMOOTHINGS = ((1, 1.0, 0.25), (2, 1.0, 0.5), (2, 0.5, 0.9), (3, 1.0, 1.0))
 """Dimension d, smoothness β and exponent a of the singular kernels whose rate is measured."""
+
+
+def near_the_middle(draw, n, h, dimension, trials):
+    """Distances over h of uniform samples of the cube [−1, 1]ᵈ from its middle, and which of them there are.
+
+    Only samples within h matter: their number is binomial, their distances independent.
+    """
+    count = draw.binomial(n, ball_volume(dimension) * (h / 2) ** dimension, trials)
+    lengths = draw.uniform(size=(trials, max(int(count.max()), 1))) ** (1 / dimension)
+    return lengths, np.arange(lengths.shape[1]) < count[:, None]
+
+
+def near_a_cusp(draw, n, h, trials):
+    """The same for the uniform law on {0 ≤ x ≤ 1, |y| ≤ x⁵} and its point 0: density 3 there, mass h⁶ below x = h."""
+    count = draw.binomial(n, h**6, trials)
+    x = h * draw.uniform(size=(trials, max(int(count.max()), 1))) ** (1 / 6)
+    lengths = np.hypot(x, draw.uniform(-1, 1, x.shape) * x**5) / h
+    return lengths, (np.arange(x.shape[1]) < count[:, None]) & (lengths <= 1)
 
 
 def averaged_risks(draw, sizes, trials, exponent, noise):
@@ -49,12 +68,27 @@ def averaged_risks(draw, sizes, trials, exponent, noise):
     items={
         "J5.6": ("d=1 β=1", "d=2 β=1", "d=2 β=½", "d=3 β=1", "line", "plane", "averaged", "bandwidth", "integrals"),
     },
-    says=r"With $h=n^{-1/(d+2\beta)}$, where $h^{2\beta}=1/nh^d$, and $a<d/2$ the interpolating average has mean "
-    r"squared error of order $n^{-2\beta/(2\beta+d)}$, at a point and averaged over the cube; at the tip of "
-    r"$f(0)+\|x\|^\beta$ the error times $n^{2\beta/(2\beta+d)}$ tends to "
+    says=r"With $h=n^{-1/(d+2\beta)}$ and $a<d/2$ the interpolating average has mean squared error of order "
+    r"$n^{-2\beta/(2\beta+d)}$; at the tip of $f(0)+\|x\|^\beta$ this power of $n$ times the error tends to "
     r"$\left(\frac{d-a}{d-a+\beta}\right)^2+\frac{\sigma^2(d-a)^2}{(d-2a)\,d\,v_d\,p(0)}$.",
-    needs="a density bounded away from zero where it is not zero (here uniform); labels of bounded variance; β ≤ 1",
+    needs="balls of radius h around the point have a mass of order hᵈ; labels of bounded variance; β ≤ 1",
     full=dict(trials=4000),
+    symbols={
+        r"h": "the bandwidth: samples within $h$ count",
+        r"d": "the dimension of the inputs",
+        r"\beta": r"the smoothness: values differ by at most the distance to the power $\beta$",
+        r"a": r"the exponent of the kernel $\|u\|^{-a}$, infinite at 0, so that the average takes the value of a label",
+        r"\sigma^2": "the variance of the labels around $f$; 0.25 here",
+        r"v_d": "the volume of the unit ball",
+        r"p(0)": "the density of the inputs at the tip",
+    },
+    why=r"Averaging over a ball of radius $h$ costs a squared bias of $h^{2\beta}$ and a variance of "
+    r"$1/nh^d$, one over the number of samples in it; $h$ makes the two equal. The kernel is infinite at a sample, so "
+    r"the average interpolates, yet it is square integrable for $a<d/2$ and spreads its weight over many samples "
+    r"elsewhere. Where the support narrows to a point a ball holds far less than $nh^d$ samples, mostly none.",
+    notice=r"Smoother functions and fewer dimensions learn faster, although the estimator fits all noisy labels. The "
+    r"lines are the limits with their constants, not fits; for $\beta=\frac12$, where $a=0.9$ is close to $d/2$, the "
+    r"constant is approached slowly, from below.",
 )
 def interpolation_at_the_minimax_rate(
     key,
@@ -62,18 +96,16 @@ def interpolation_at_the_minimax_rate(
     sizes: Sizes = (250, 1000, 4000, 16000),
     trials: Trials = 1000,
     noise: Annotated[float, Interval(ge=0.1, le=10.0)] = 0.25,  # with less the bias lasts until far larger samples
-    vanishing: Annotated[float, Interval(ge=0.0, le=10.0)] = 0.0,
+    support: Literal["cube", "cusp"] = "cube",
     steeper: Annotated[float, Interval(ge=1.0, le=4.0)] = 1.0,
 ):
     draw = generator(key)
     risks = np.empty((len(SMOOTHINGS), len(sizes), trials))
     for (i, (dimension, smoothness, exponent)), (j, n) in itertools.product(enumerate(SMOOTHINGS), enumerate(sizes)):
-        # Only samples within h of the origin matter: their number is binomial, their distances independent.
-        h = minimax_bandwidth(n, dimension, smoothness)
-        mass = ball_volume(dimension) * (h / 2) ** dimension * h**vanishing
-        count = draw.binomial(n, mass, trials)
-        lengths = draw.uniform(size=(trials, max(int(count.max()), 1))) ** (1 / (dimension + vanishing))
-        near = np.arange(lengths.shape[1]) < count[:, None]
+        h = float(minimax_bandwidth(n, dimension, smoothness))
+        narrow = support == "cusp" and dimension == 2
+        lengths, near = near_a_cusp(draw, n, h, trials) if narrow else near_the_middle(draw, n, h, dimension, trials)
+        count = near.sum(1)
         weights = averaging_weights(np.where(near, singular_kernel(exponent * steeper)(lengths), 0.0))
         # f = 1 + ‖x‖^β, so that an empty neighbourhood, where the average is 0, costs 1; the noise is integrated out.
         bias = np.where(count > 0, (weights * (h * lengths) ** smoothness).sum(1), 1.0)
@@ -101,7 +133,13 @@ def interpolation_at_the_minimax_rate(
         "bandwidth": Identity(widths ** shapes[:, 1:], 1 / (np.array(sizes) * widths ** shapes[:, :1]), condition=10.0),
         "integrals": Identity(np.transpose(np.asarray(parts)), integrated, error=1e-8),
         "line": Law(limits[0], scaled[0], sizes=sizes, order=float(rates[0])),
-        "plane": Law(limits[1], scaled[1], sizes=sizes, order=float(rates[1])),
+        "plane": Law(
+            limits[1],
+            scaled[1],
+            sizes=sizes,
+            order=float(rates[1]),
+            aside={"parts": np.asarray(parts[1], float), "limits": np.array(limits, float)},
+        ),
         "averaged": Rate(
             sizes[:3],
             averaged_risks(draw, sizes[:3], max(trials // 20, 16), 0.5 * steeper, noise),
@@ -112,7 +150,11 @@ def interpolation_at_the_minimax_rate(
 
 
 interpolation_at_the_minimax_rate.control(
-    "a density that reaches zero, 0 ≤ p_min as printed", erratum="J5.6a", of="d=1 β=1", vanishing=3.0, trials=400
+    "a support that narrows to a point, which the theorem admits",
+    erratum="J5.6a",
+    of="d=2 β=1",
+    support="cusp",
+    trials=400,
 )
 interpolation_at_the_minimax_rate.control("a = 0.9 d, above half the dimension", of="d=1 β=1", steeper=3.6, trials=400)
 
@@ -124,8 +166,19 @@ def unsquared_rate(evidence):
 
 @interpolation_at_the_minimax_rate.control("the volume of the ball in place of the area of the sphere", of="plane")
 def volume_for_area(evidence):
-    bias, variance = limiting_pointwise_risk(2, 0.5, 1.0, density=0.25, noise=0.25)
+    bias, variance = evidence.aside["parts"]
     return replace(evidence, predicted=bias + 2 * variance)
+
+
+@interpolation_at_the_minimax_rate.picture
+def rates_of_interpolation(pieces):
+    """Mean squared error at the tip against the number of samples, for four settings, with the limits as lines."""
+    marks: list[Any] = []
+    for (d, b, _), limit in zip(SMOOTHINGS, pieces["plane"].aside["limits"], strict=True):
+        name = f"d={d} β={'½' if b < 1 else 1}"
+        sizes = np.asarray(pieces[name].x, float)
+        marks += [Line(name, sizes, limit * sizes ** (-2 * b / (2 * b + d))), seen(name, sizes, pieces[name].y)]
+    return Curves(marks, x="samples n", y="mean squared error", log="xy")
 
 
 @claim(

@@ -17,16 +17,39 @@ from deeptheory.kernels.regression.classifier import leave_one_out
 from deeptheory.kernels.regression.mercer import rkhs_norm_square
 from deeptheory.kernels.regression.predictions import ridge_regression
 from deeptheory.lab import Identity, Limit, Positive, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 
 @claim(
-    items={"L13.8": ("features", "least", "norm", "feature norm", "posterior", "left out", "interpolant", "split")},
+    items={
+        "L13.8": (
+            "features",
+            "least",
+            "norm",
+            "feature norm",
+            "minimum",
+            "posterior",
+            "left out",
+            "interpolant",
+            "split",
+        )
+    },
     says=r"$\frac1n\sum_i(y_i-f(x_i))^2+\lambda\|f\|_{\mathcal H}^2$ is least at $f=\sum_iw_ik(\cdot,x_i)$, "
-    r"$w=(K+n\lambda I)^{-1}y$: ridge regression on explicit features, with the same bias and variance, the posterior "
-    r"mean for noise of variance $n\lambda$. Its norm is $w^\top Kw$, the length of the feature weights, and for the "
-    r"Gaussian kernel $\frac1{2\pi}\int|\hat f|^2/\hat k$; left-out residuals are $w_i/(K+n\lambda)^{-1}_{ii}$; "
-    r"as $\lambda\to0$ it interpolates, with an error of order $\lambda$.",
+    r"$w=(K+n\lambda I)^{-1}y$: ridge regression on features, a posterior mean, and an interpolant as $\lambda\to0$. "
+    r"The norm is $w^\top Kw$; with $\int f^2$ in its place another $w$ is better.",
     needs="a positive definite kernel; λ > 0; an invertible kernel matrix for the limit",
+    symbols={
+        r"k,\ K": "the kernel, and the matrix of its values at the $n$ points",
+        r"\mathcal H": r"the space of functions in which $\langle f,k(\cdot,x)\rangle=f(x)$",
+        r"\lambda": "the weight of the penalty",
+        r"w": "one weight for each point",
+    },
+    why=r"What is orthogonal to all $k(\cdot,x_i)$ vanishes at the points and only costs norm, so the minimiser is a "
+    r"combination of them, with squared norm $w^\top Kw$. Setting the derivative in $w$ to zero gives "
+    r"$K\,((K+n\lambda I)w-y)=0$. With $\int f^2$ the middle matrix is another one and this step fails.",
+    notice=r"The stated function and the one that is least for the printed objective are different "
+    r"curves, the more so the larger $\lambda$. As $\lambda\to0$ the first goes through the points.",
+    explore={"penalty": (0.01, 0.02, 0.1, 0.5, 2.0)},
 )
 def kernel_ridge(
     key,
@@ -85,6 +108,17 @@ def kernel_ridge(
     integral = np.trapezoid((gaussian[6:] @ weights) ** 2, places)
     # Towards the function through six points, at places between them.
     ridges, target = 10.0 ** -np.arange(4.0, 9.0), draw.standard_normal(6)
+    stated = np.linalg.solve(gram + 6 * penalty * np.eye(6), target)
+    integrals = np.trapezoid(gaussian[6:, :, None] * gaussian[6:, None], places, axis=0)
+
+    def at_and_least(squares):
+        """mean (y − Kw)² + λ wᵀSw at the stated weights and at its minimum, by stacked least squares; and where."""
+        rows = np.concatenate([gram / 6**0.5, penalty**0.5 * np.linalg.cholesky(squares).T])
+        sought = np.append(target / 6**0.5, np.zeros(6))
+        best = np.linalg.lstsq(rows, sought)[0]
+        return [np.sum((rows @ each - sought) ** 2) for each in (stated, best)], best
+
+    (reached, minimum), (printed, least_weights) = at_and_least(gram)[0], at_and_least(integrals)
     through = between @ np.linalg.solve(gram, target)
     errors = [np.linalg.norm(np.asarray(ridge_regression(gram, target, between, ridge=r)) - through) for r in ridges]
     # Bias and variance at the other places, from kernel weights and from feature weights.
@@ -102,6 +136,16 @@ def kernel_ridge(
             np.array([by_fourier]),
             error=1e-9,
             along={"integral": np.array([integral])},
+        ),
+        "minimum": Identity(
+            reached,
+            minimum,
+            condition=np.linalg.cond(gram),
+            aside={
+                "printed": np.array(printed),
+                "points": np.stack([line, target]),
+                "curves": np.stack([places, gaussian[6:] @ stated, gaussian[6:] @ least_weights])[:, 1400:2601:10],
+            },
         ),
         "feature norm": Identity(np.array([rkhs_norm_square(kernel, dual)]), np.array([theta @ theta]), **shared),
         "posterior": Identity(fitted, posterior, scale=np.max(np.abs(fitted)), **shared),
@@ -121,10 +165,37 @@ def kernel_ridge(
     }
 
 
-@kernel_ridge.control("the inner product ∫ f g dx, as printed", erratum="L13.8a", of="norm")
+@kernel_ridge.control("the objective with the printed ∫ f² dx is least there", erratum="L13.8a", of="minimum")
+def printed_objective(evidence):
+    at, least = evidence.aside["printed"]
+    return replace(evidence, left=at, right=least)
+
+
+@kernel_ridge.control("the inner product ∫ f g dx", of="norm")
 def integral_inner_product(evidence):
     return replace(evidence, left=evidence.along["integral"])
 
 
+@kernel_ridge.control("an error of order λ²", of="interpolant")
+def second_order(evidence):
+    return replace(evidence, order=2.0)
+
+
 kernel_ridge.control("w = (K + λI)⁻¹y, without the number of points", of="least", scaled=False)
 kernel_ridge.control("ridge λ on the features, without the number of points", of="features", scaled=False)
+
+
+@kernel_ridge.picture
+def two_penalties(pieces):
+    """Six points on the line, kernel ridge regression, and the function that is least with ∫ f² for the norm."""
+    minimum = pieces["minimum"]
+    at, stated, other = minimum.aside["curves"]
+    return Curves(
+        [
+            Line("least with the norm of the kernel's space", at, stated),
+            Dots("points", *minimum.aside["points"]),
+            Line("least with ∫ f²", at, other, rival="the printed inner product"),
+        ],
+        x="x",
+        y="f(x)",
+    )

@@ -12,8 +12,8 @@ from deeptheory.generalization.interpolation.random_feature_risk import (
     random_feature_risk,
 )
 from deeptheory.generalization.interpolation.ridgeless import limiting_bias_variance
-from deeptheory.lab import Exact, Identity, Inequality, Law, Positive, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab import Exact, Identity, Law, Positive, Sizes, Trend, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 ACTIVATIONS = {
     "relu": lambda z: np.maximum(z, 0),
@@ -64,16 +64,28 @@ def risk_of_a_draw(draw, activation, mean, inputs, features, samples, ridge, noi
 
 
 @claim(
-    items={"H13.3": ("ridgeless", "peak", "second descent")},
-    says=r"Ridge regression of $y=x^\top\beta+\varepsilon$ on $N$ random features $\phi(Wx)$ has in the limit "
-    r"$N/d,\,n/d\to$ constants the risk of the equivalent Gaussian features $\mu_1w^\top x+\mu_\star\xi$, with "
-    r"$\mu_1=\mathbb Ez\phi(z)$ and $\mu_\star^2=\mathbb E\phi^2-(\mathbb E\phi)^2-\mu_1^2$: they have the population "
-    r"$\mu_1^2s+\mu_\star^2$, $s$ of the Marchenko–Pastur law of ratio $N/d$, and the share "
-    r"$1-\frac Nd\mathbb E\frac{\mu_1^2s}{\mu_1^2s+\mu_\star^2}$ of $\|\beta\|^2$ is missed, and fitted as noise "
-    r"besides. Without ridge it is largest at $N=n$ and beyond falls below its least value before.",
+    items={"H13.3": ("risk", "ridgeless", "peak", "second descent")},
+    says=r"Ridge regression of $y=x^\top\beta+\varepsilon$ on $N$ random features $\phi(Wx)$ has in the limit the risk "
+    r"of Gaussian features $\mu_1w^\top x+\mu_\star\xi$, with $\mu_1=\mathbb Ez\phi(z)$ and "
+    r"$\mu_\star^2=\mathrm{Var}\,\phi(z)-\mu_1^2$. Without ridge it peaks at $N=n$ and beyond falls below its least "
+    r"value before.",
     needs="inputs and rows of W uniform on spheres, the mean of the activation taken off; N away from n without ridge",
     scale="printed: networks on images; here: random features of inputs on a sphere",
     full=dict(sizes=(40, 80, 160), trials=100),
+    symbols={
+        r"N": "the number of random features",
+        r"n": "the number of samples",
+        r"\phi(Wx)": "the activation of random weights times the input",
+        r"\mu_1": "how much of the activation is linear",
+        r"\mu_\star": "the size of the rest, which acts like noise",
+        r"\xi": "standard normal noise, independent for every feature and input",
+    },
+    why=r"In high dimension what is nonlinear in a feature is uncorrelated with the inputs and the other features "
+    r"and works like independent noise. Gaussian features have a covariance that random-matrix theory knows, and the "
+    r"share of the target that they cannot express is fitted as label noise besides. With as many features as samples "
+    r"the smallest eigenvalue goes to zero and noise is amplified without limit; with more features it is spread out.",
+    notice=r"Without ridge the risk peaks at as many features as samples; far beyond it is lower than anywhere "
+    r"before. A little ridge takes the peak away. Dots are regressions on ReLU features, lines the limits.",
 )
 def random_feature_regression(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 64, noise: Positive = 0.25):
     assume(min(sizes) >= 10, "ten inputs or more")
@@ -98,60 +110,97 @@ def random_feature_regression(key, *, sizes: Sizes = (16, 32, 64), trials: Trial
     # Features for every ten inputs, with twenty samples.
     widths = np.array([2, 5, 10, 15, 19, 20, 21, 30, 60, 200, 600])
     curve = limits([("relu", wide / 10, 2.0, 0.0) for wide in widths], 0.05)
+    # Regressions along the same curve with forty inputs and eighty samples.
+    tried = np.array([5, 10, 15, 20, 40, 600])
+    along_widths = np.array(
+        [
+            [
+                risk_of_a_draw(draw, ACTIVATIONS["relu"], known["relu"].mean, 40, 4 * wide, 80, 0.0, 0.05)
+                for _ in range(trials)
+            ]
+            for wide in tried
+        ]
+    )
+    logs = dict(zip(tried.tolist(), np.log(along_widths), strict=True))
+    before = np.min([logs[wide] for wide in (5, 10, 15)], axis=0)
     with_ridge, without = (
         np.asarray([f"{name}, N/d={n:g}, n/d={m:g}" for name, n, m, *_ in each]) for each in (CASES, RIDGELESS)
     )
     shared: dict[str, Any] = dict(sizes=sizes, order=1.0)
     return {
-        "risk": Law(limits(CASES, noise), risks, along={"case": with_ridge}, **shared),
-        "ridgeless": Law(limits(RIDGELESS, noise), plain, along={"case": without}, **shared),
+        "risk": Law(limits(CASES, noise), risks, along={"case": with_ridge}, aside={"noise": noise}, **shared),
+        "ridgeless": Law(limits(RIDGELESS, noise), plain, along={"case": without}, aside={"noise": noise}, **shared),
         # One matrix of side 400: its linear statistics are within a hundredth of their limits.
         "shares": Identity(np.array(dense), np.array(shares), error=0.01),
-        "peak": Exact(widths[np.argmax(curve)], 20),
-        "second descent": Inequality(curve[-1], np.min(curve[widths < 20])),
+        "peak": Trend(
+            np.stack([logs[20] - logs[15], logs[20] - logs[40]]),
+            aside={"at the inputs": np.stack([logs[10] - logs[5], logs[10] - logs[20]])},
+        ),
+        "second descent": Trend(before - logs[600], aside={"widths": tried, "risks": along_widths}),
+        "peak of the limit": Exact(widths[np.argmax(curve)], 20),
     }
 
 
 @random_feature_regression.control("linear features, without the noise μ⋆ξ", of="risk")
 def no_rest(evidence):
-    return replace(evidence, predicted=limits(CASES, 0.25, lambda linear, rest: 0.0))
+    return replace(evidence, predicted=limits(CASES, float(evidence.aside["noise"]), lambda linear, rest: 0.0))
 
 
 @random_feature_regression.control("μ⋆² the whole variance of the activation", of="risk")
 def whole_variance(evidence):
-    return replace(evidence, predicted=limits(CASES, 0.25, np.hypot))
+    return replace(evidence, predicted=limits(CASES, float(evidence.aside["noise"]), np.hypot))
 
 
 @random_feature_regression.control("what is missed not fitted as noise", of="ridgeless")
 def missed_only(evidence):
-    found = []
+    found, noise = [], float(evidence.aside["noise"])
     for name, wide, many, _ in RIDGELESS:
         equivalent = gaussian_equivalent(ACTIVATIONS[name])
-        parts = random_feature_risk(equivalent, inputs=1.0, features=wide, samples=many, signal=1.0, noise=0.25)
-        found.append(parts.missed + parts.bias + parts.variance * 0.25 / (0.25 + parts.missed))
+        parts = random_feature_risk(equivalent, inputs=1.0, features=wide, samples=many, signal=1.0, noise=noise)
+        found.append(parts.missed + parts.bias + parts.variance * noise / (noise + parts.missed))
     return replace(evidence, predicted=np.array(found, float))
 
 
 @random_feature_regression.control("the peak at as many features as inputs", of="peak")
 def peak_at_the_inputs(evidence):
-    return replace(evidence, right=10)
+    return replace(evidence, differences=evidence.aside["at the inputs"])
+
+
+@random_feature_regression.control("a risk that stays above the best before the peak", of="second descent")
+def classical_curve(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
 @random_feature_regression.control("minimum-norm regression on the inputs themselves", of="ridgeless")
 def inputs_alone(evidence):
-    rival = [limiting_bias_variance(1 / many, signal=1.0, noise=0.25).risk for _, _, many, _ in RIDGELESS]
+    noise = float(evidence.aside["noise"])
+    rival = [limiting_bias_variance(1 / many, signal=1.0, noise=noise).risk for _, _, many, _ in RIDGELESS]
     return replace(evidence, predicted=np.array(rival, float))
 
 
 @random_feature_regression.picture
-def second_descent(pieces):
-    """The limiting risk along the number of ReLU features with two samples an input, without ridge and with."""
-    widths = np.geomspace(0.1, 30, 120)
+def second_descent(pieces, settings):
+    """The limiting risk along the number of ReLU features with two samples an input, without ridge and with; and
+    regressions with little noise along the same widths."""
+    widths = np.geomspace(0.1, 70, 140)
     marks = []
     for ridge in (0.0, 0.01, 0.1):
-        risks = np.asarray(limits([("relu", wide, 2.0, ridge) for wide in widths], 0.25))
+        risks = np.asarray(limits([("relu", wide, 2.0, ridge) for wide in widths], settings["noise"]))
         marks.append(Line(f"λ = {ridge:g}", widths / 2, np.where(abs(widths / 2 - 1) > 0.01, risks, np.nan)))
     for piece, cases in (("risk", CASES), ("ridgeless", RIDGELESS)):
         for (name, wide, many, ridge), risks in zip(cases, pieces[piece].observed[-1], strict=True):
             marks += [seen(f"λ = {ridge:g}", wide / many, risks[None])] if name == "relu" else []
-    return Curves(marks, x="features per sample N/n", y="excess risk", log="xy", ys=(0.2, 10))
+    little = limits([("relu", wide, 2.0, 0.0) for wide in widths], 0.05)
+    beside = pieces["second descent"].aside
+    calm: list[Any] = [
+        Line("limit", widths / 2, np.where(abs(widths / 2 - 1) > 0.01, little, np.nan)),
+        Dots("median of regressions", beside["widths"] / 20, np.median(beside["risks"], axis=1)),
+        Level("as many as inputs", x=0.5, rival="the peak at N = d"),
+    ]
+    shared: dict[str, Any] = dict(x="features per sample N/n", y="excess risk", log="xy")
+    return Row(
+        [
+            Curves(marks, title="with noise", ys=(0.2, 10), **shared),
+            Curves(calm, title="noise 0.05, no ridge", ys=(0.05, 10), **shared),
+        ]
+    )

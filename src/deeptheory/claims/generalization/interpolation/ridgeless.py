@@ -26,7 +26,7 @@ from deeptheory.generalization.interpolation.ridgeless import (
     overparameterized_minimum,
 )
 from deeptheory.lab import Identity, Law, Positive, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Level, Line, seen
+from deeptheory.lab.pictures import Curves, Level, Line, Table, seen
 from deeptheory.spectra.entries import draw_entries
 
 SHAPES = ((40, 10), (40, 30), (30, 40), (10, 40))
@@ -79,7 +79,10 @@ def averaged_bias(evidence):
 
 
 @claim(
-    items={"J7.4": ("variance", "bias", "no bias", "other features", "minimum")},
+    items={
+        "J7.4": ("variance", "bias", "no bias", "other features", "minimum"),
+        "J5.11": ("variance", "bias", "no bias"),
+    },
     says=r"As $p/n\to\gamma$, ridgeless least squares on isotropic features has bias 0 and variance "
     r"$\sigma^2\gamma/(1-\gamma)$ for $\gamma<1$, bias $r^2(1-1/\gamma)$ and variance $\sigma^2/(\gamma-1)$ for "
     r"$\gamma>1$; for $r>\sigma$ the risk beyond the threshold is least at $\gamma=r/(r-\sigma)$.",
@@ -196,6 +199,18 @@ def descent_curve(pieces, settings):
     r"(\|\beta_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ for $p\ge n+2$, at every finite $n$.",
     needs=r"independent standard normal coordinates; $|p-n|\ge2$, or the mean is infinite",
     full=dict(trials=4000),
+    symbols={
+        r"p,\ D": "the number of coordinates that are used, of $D=200$",
+        r"n": "the number of samples, 40 here",
+        r"\beta_{in},\ \beta_{out}": "the coefficients of the coordinates that are used, and of the others",
+        r"\sigma^2": "the variance of the noise, 0.09 here",
+    },
+    why=r"Unused coordinates are independent of those that are used, so their part of the labels is noise like any "
+    r"other. What fitting costs is then the trace of an inverse Wishart matrix, which is known for every $n$: "
+    r"$p/(n-p-1)$, or $n/(p-n-1)$ on the other side. Beyond $n$ the share $1-n/p$ of the signal is not seen.",
+    notice=r"With the signal spread evenly, each coordinate up to $p=n$ costs more variance than it explains, and the "
+    r"risk rises from the start to the peak. Beyond it falls, in the end below where it began. The dots are means over "
+    r"designs; the formula is exact for every $n$, not a limit.",
 )
 def misspecified_double_descent(
     key,
@@ -224,6 +239,29 @@ def misspecified_double_descent(
         # Ten features from the threshold the risk is heavy-tailed: a tenth is what a quick run can resolve.
         "near": Law(exact[far:], risks[far:], along={"features": np.asarray(near)}, exact=True, resolution=0.1),
     }
+
+
+@misspecified_double_descent.control("n − p for n − p − 1", of="risk")
+def no_one_taken_off(evidence):
+    p = np.asarray(evidence.along["features"], float)
+    share, less = p / COORDINATES, np.minimum(p, SAMPLES)
+    lost = share * np.where(p > SAMPLES, 1 - SAMPLES / p, 0.0)
+    return replace(evidence, predicted=lost + (1 - share + NOISE) * (1 + less / np.abs(SAMPLES - p)))
+
+
+@misspecified_double_descent.picture
+def descent_with_more_coordinates(pieces):
+    """Prediction error against the number of coordinates used: the exact formula and the means of designs."""
+    marks: list[Any] = [Level("p = n", x=float(SAMPLES))]
+    for counts in (np.arange(1, SAMPLES - 1), np.arange(SAMPLES + 2, COORDINATES + 1)):
+        shares = counts / COORDINATES
+        exact = [
+            gaussian_prediction_risk(SAMPLES, int(p), inside=share, outside=1 - share, noise=NOISE)
+            for p, share in zip(counts, shares, strict=True)
+        ]
+        marks.append(Line("exact", counts, np.asarray(exact, float)))
+    marks += [seen("observed", pieces[name].along["features"], pieces[name].observed) for name in ("risk", "near")]
+    return Curves(marks, x="coordinates used p", y="squared error on fresh labels", ys=(0, 8))
 
 
 @misspecified_double_descent.control("unused coordinates only missed, not fitted as noise", of="risk")
@@ -264,6 +302,15 @@ ESTIMATORS = {
     "and early stopped gradient descent alike.",
     needs="labels w*·φ + noise of mean zero that is independent of φ",
     full=dict(trials=1_000_000),
+    symbols={
+        r"w,\ w_*": "the estimate, and the true coefficients",
+        r"\sigma^2": "the variance of the noise, 0.5 here",
+        r"\|v\|_\Sigma^2": r"$v^\top\Sigma v$: the mean of $(v\cdot\phi)^2$ over features of covariance $\Sigma$",
+    },
+    why=r"A fresh label differs from the prediction by its noise and by $(w-w_*)\cdot\phi$, uncorrelated. For "
+    r"a random $w$, write $w-w_*$ as what it is on average and the rest: the cross term has mean zero.",
+    notice=r"The four estimators trade the two parts differently: least squares has no bias, ridge and early stopping "
+    r"buy less variance with some. Bias and variance add up to the excess risk for every one.",
 )
 def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
     draw = generator(key)
@@ -296,9 +343,32 @@ def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
     return {
         "exact": Identity(*exact, scale=exact[0, :, 2:], along={**along, "part": parts}, **shared),
         "sample": Identity(*sampled, along=along, **shared),
-        "fresh": Law(risks, losses, along=along, exact=True),
+        "fresh": Law(risks, losses, along=along, exact=True, aside={"noise": noise}),
         "estimators": Identity(*estimators, scale=size, along=along, **shared),
     }
+
+
+@excess_risk_splits.control("no noise in the labels that are predicted", of="fresh")
+def noiseless_labels(evidence):
+    return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
+
+
+@excess_risk_splits.picture
+def two_parts(pieces):
+    """Bias, variance and their sum beside the excess risk averaged over noise, for four estimators."""
+    exact = pieces["exact"]
+    excess, (bias, variance, _) = exact.left[:, 2], exact.right.T
+    return Table(
+        {
+            "estimator": [str(name) for name in exact.along["estimator"]],
+            "bias": bias,
+            "variance": variance,
+            "bias + variance": bias + variance,
+            "excess risk, averaged": excess,
+        },
+        prediction="bias + variance",
+        observation="excess risk, averaged",
+    )
 
 
 @excess_risk_splits.control("the variance alone", of="exact")
@@ -314,6 +384,17 @@ def variance_alone(evidence):
     r"$\sigma^2p/n$ for a fixed design, $\sigma^2p/(n-p-1)$ for Gaussian rows of any covariance.",
     needs=r"an invertible $\bar\Sigma$, so $p\le n$; a finite mean needs $p\le n-2$ for Gaussian rows",
     full=dict(trials=6000),
+    symbols={
+        r"\sigma^2": "the variance of the noise, 0.5 here",
+        r"\Sigma,\ \bar\Sigma": "the covariance of the features, and that of the sample",
+        r"p,\ n": "the numbers of features and of samples; $n=100$ in the picture",
+    },
+    why=r"The estimate is the truth plus the pseudo-inverse times the noise, so it is right on average and its error "
+    r"has covariance $\frac{\sigma^2}n\bar\Sigma^{-1}$. For a fixed design test and training covariance agree and the "
+    r"trace is $p$. For Gaussian rows $\Sigma$ drops out, and the mean of an inverse Wishart matrix is $n/(n-p-1)$ "
+    r"times the identity.",
+    notice=r"The cost of estimating grows slowly at first, as $\sigma^2p/n$, and without limit as $p$ comes close to "
+    r"$n$. The limit $\gamma/(1-\gamma)$ is too small by a tenth at $p=90$, where the one in $n-p-1$ counts.",
 )
 def least_squares_variance(
     key,
@@ -355,6 +436,24 @@ def least_squares_variance(
 def limit_at_finite_size(evidence):
     features = evidence.along["features"]
     return replace(evidence, predicted=evidence.predicted * (99 - features) / (100 - features))
+
+
+@least_squares_variance.picture
+def variance_along_features(pieces, settings):
+    """Excess risk of least squares against the number of features, 100 Gaussian samples: exact, limit, observed."""
+    gaussian, noise = pieces["gaussian"], settings["noise"]
+    p = np.arange(2, 95)
+    return Curves(
+        [
+            Line("Gaussian rows", p, noise * p / (99 - p)),
+            Line("fixed design", p, noise * p / 100),
+            seen("observed, Gaussian rows", gaussian.along["features"], gaussian.observed),
+            Line("σ²γ/(1 − γ)", p, noise * p / (100 - p), rival="the limit at finite n"),
+        ],
+        x="features p, with 100 samples",
+        y="excess risk",
+        log="y",
+    )
 
 
 least_squares_variance.control("no bias with more features than samples", of="formula", design="wide", trials=8)

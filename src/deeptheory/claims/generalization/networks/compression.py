@@ -1,7 +1,7 @@
-"""Norms, margins and compression of networks (arora 5.5, handbook 8)."""
+"""Compression of classifiers and networks: what they lose, and what their short description is worth (arora 5.5)."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import jax
 import numpy as np
@@ -18,106 +18,25 @@ from deeptheory.generalization.networks.compression import (
     truncate_network,
     truncation_rank,
 )
-from deeptheory.generalization.networks.norm_bounds import (
-    handbook_spectral_bound,
-    neyshabur_bound,
-    spectrally_normalized_bound,
-    stable_rank_bound,
-)
 from deeptheory.generalization.networks.norms import (
-    frobenius_norm,
     lipschitz_bound,
     margin_loss,
     margins,
-    normalized_margins,
-    path_norm,
     relu_network,
     spectral_norm,
     stable_rank,
 )
 from deeptheory.generalization.pac_bayes.description_length import occam_bound
-from deeptheory.lab import Chain, Chance, Exact, Identity, Inequality, Law, Reals, Trials, assume, claim
-
-SHAPES = ((20, 12), (20, 20), (4, 20))
-jacobians = jax.jit(jax.vmap(jax.jacobian(lambda x, layers: relu_network(layers, x[None])[0]), (0, None)))
+from deeptheory.lab import Chain, Chance, Exact, Identity, Inequality, Law, Reals, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row
 
 
-def random_network(draw, shapes=SHAPES):
-    return [draw.standard_normal(shape) / np.sqrt(shape[1]) for shape in shapes]
-
-
-@claim(
-    items={"A5.26": ("slopes", "steps", "aligned"), "H8.2": ("slopes", "steps", "aligned", "power")},
-    says=r"A ReLU network is Lipschitz with constant $\prod\|A_i\|_2$, and no better when the layers are aligned, of "
-    r"rank one and non-negative.",
-    needs="no biases, or any; Euclidean norms",
-)
-def lipschitz_constant(key, *, stretch: Literal["largest", "typical"] = "largest"):
-    draw = generator(key)
-    network = random_network(draw)
-    x, y = draw.standard_normal((2, 200, 12))
-    slopes = np.linalg.norm(np.asarray(jacobians(x, network)), 2, axis=(1, 2))
-    steps = np.linalg.norm(relu_network(network, x) - relu_network(network, y), axis=1) / np.linalg.norm(x - y, axis=1)
-    units = [np.abs(draw.standard_normal(n)) for n in (5, 6, 4)]
-    units = [u / np.linalg.norm(u) for u in units]
-    aligned = [2 * np.outer(units[1], units[0]), 0.7 * np.outer(units[2], units[1])]
-    output = np.asarray(relu_network(aligned, units[0][None]))
-    vector = draw.standard_normal(12)
-    for _ in range(2000):
-        vector = network[0].T @ (network[0] @ vector)
-        vector /= np.linalg.norm(vector)
-    # The typical stretch of a layer is the root mean square over directions, ‖A‖_F/√inputs.
-    typical = np.prod([frobenius_norm(layer) / np.sqrt(layer.shape[1]) for layer in network])
-    bound = lipschitz_bound(network) if stretch == "largest" else typical
-    return {
-        "slopes": Inequality(slopes, bound),
-        "steps": Inequality(steps, bound),
-        "aligned": Identity(np.linalg.norm(output), lipschitz_bound(aligned)),
-        "power": Identity(np.linalg.norm(network[0] @ vector), spectral_norm(network[0]), error=1e-6),
-    }
-
-
-lipschitz_constant.control("the typical stretch of every layer", of="slopes", stretch="typical")
-
-
-@lipschitz_constant.control("the sum of the norms", of="aligned")
-def sum_of_norms(evidence):
-    return replace(evidence, right=2 + 0.7)
-
-
-@claim(
-    items={"A5.20": ("monotone", "error"), "H8.1": ("error", "homogeneous", "normalized")},
-    says=r"The margin loss grows with the margin and is the 0–1 error at margin 0; multiplying L layers by c "
-    r"multiplies margins by $c^L$ and leaves those divided by $\prod\|A_i\|_2$ as they were.",
-    needs="no biases; c > 0",
-)
-def margin_distributions(key, *, scale: Annotated[float, Interval(ge=0.1, le=10)] = 1.7, bias: bool = False):
-    draw = generator(key)
-    network, x, labels = random_network(draw), draw.standard_normal((300, 12)), draw.integers(0, 4, 300)
-    outputs = np.asarray(relu_network(network, x))
-    larger = [scale * layer for layer in network]
-    shift = np.array([3.0, 0, 0, 0]) if bias else 0.0  # biases of the last layer, which are not multiplied
-    losses = np.array([margin_loss(margins(outputs, labels), g) for g in np.linspace(-1, 1, 21)])
-    return {
-        "monotone": Inequality(losses[:-1], losses[1:]),
-        "error": Identity(margin_loss(margins(outputs, labels)), np.mean(np.argmax(outputs, axis=1) != labels)),
-        "homogeneous": Identity(
-            margins(np.asarray(relu_network(larger, x)) + shift, labels),
-            scale**3 * margins(outputs + shift, labels),
-            scale=10.0 * max(1.0, scale**3),
-        ),
-        "normalized": Identity(
-            normalized_margins(larger, x, labels), normalized_margins(network, x, labels), scale=1.0
-        ),
-    }
-
-
-margin_distributions.control("with biases", of="homogeneous", bias=True)
-
-
-@margin_distributions.control("divided by one norm instead of the product", of="normalized")
-def divided_by_one(evidence):
-    return replace(evidence, left=1.7**2 * np.asarray(evidence.left))
+def aligned_networks(share, scales):
+    """Networks s₁D₁, s₂D₂, …: one layer passes one coordinate with a gain just below `share`, all else with gain 1."""
+    for i in range(len(scales)):
+        layers = [scale * np.eye(4) for scale in scales]
+        layers[i] = scales[i] * np.diag([1, 1, 1, 0.999 * share])
+        yield layers
 
 
 @claim(
@@ -126,129 +45,273 @@ def divided_by_one(evidence):
         "A5.27": ("change", "kept", "attained"),
         "A5.28": ("layers", "together"),
     },
-    says=r"The stable rank lies between 1 and the rank; matrices of rank r have $r(h+w-r)$ degrees of freedom. "
-    r"Dropping singular values below $\delta\|A\|_2$ changes A by less than that and keeps at most "
-    r"$\operatorname{srank}/\delta^2$ (attained when all are equal, at $\delta=1$); done in every layer at "
-    r"$\delta=\gamma/(3d\|x\|\prod\|A_j\|_2)$ it moves outputs by at most $0.396\,\gamma$, one layer alone by "
-    r"$\gamma/3d$.",
-    needs="γ at most ‖x‖∏‖A‖",
+    says=r"Dropping singular values below $\delta\|A\|_2$ changes $A$ by less than that and keeps at most "
+    r"$\mathrm{srank}(A)/\delta^2$ of them. In every layer at $\delta=\gamma/(3d\|x\|\prod\|A_j\|_2)$ it moves outputs "
+    r"by at most $\gamma/3d$ for one layer, and $\gamma/(3d\sqrt{1-\delta^2})$ for all together.",
+    needs="no biases; inputs of length at most ‖x‖",
+    symbols={
+        r"\delta": "the share of the largest singular value below which others are dropped",
+        r"\|A\|_2": "the largest singular value",
+        r"\mathrm{srank}(A)": r"the stable rank $\|A\|_F^2/\|A\|_2^2$, between 1 and the rank",
+        r"\gamma": "the margin that the outputs have to spare",
+        r"d": "the number of layers",
+    },
+    why=r"Each value that is kept has a square of at least $\delta^2\|A\|_2^2$, and the squares add up to $\|A\|_F^2$: "
+    r"so there are few. A change by $\delta\|A_i\|_2$ in one layer is carried to the outputs by the other norms. For "
+    r"all layers the changes do not add up: a layer sends what it keeps and what it drops in orthogonal directions, "
+    r"and what of a vector is dropped is missing from what goes on.",
+    notice=r"Left: the values kept lie below the curve $\mathrm{srank}/\delta^2$, and one matrix almost reaches it. "
+    r"Right: random networks lose far less than is allowed; networks made for it, with the input along the dropped "
+    r"direction, lose $\gamma/3d$ to a thousandth.",
 )
 def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
     draw = generator(key)
     matrices = []
     spectra = [np.arange(1, 31.0) ** -power for power in (0.3, 0.7, 1.0, 1.5, 2.5)]
-    # One large value and many just large enough to be kept: there both powers of δ count.
     for spectrum in [*spectra, np.append(1.0, np.full(29, 1.001 * share))]:
         u, v = (np.linalg.qr(draw.standard_normal((30, 30)))[0] for _ in range(2))
         matrices.append((u * spectrum) @ v)
-    ranks = np.array([stable_rank(a) for a in matrices])
-    kept = [truncate(a, share) for a in matrices]
+    # One large value and many just large enough to be kept: there both powers of δ count.
+    many = np.diag(np.append(1.0, np.full(min(round(10 / share**2), 300), 1.001 * share)))
+    ranks = np.array([stable_rank(a) for a in [*matrices, many]])
+    kept = [truncate(a, share) for a in [*matrices, many]]
     u, v = draw.standard_normal((6, 2)), draw.standard_normal((5, 2))
     tangent = [np.outer(e, v[:, r]).ravel() for e in np.eye(6) for r in range(2)]
     tangent += [np.outer(u[:, r], e).ravel() for e in np.eye(5) for r in range(2)]
     equal = np.eye(9)[draw.permutation(9)][:, :4]  # all singular values equal, without rounding
+    line = np.outer(draw.standard_normal(7), draw.standard_normal(5))
     network = [matrices[1], matrices[2], matrices[3][:8]]
     x = draw.standard_normal((200, 30))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    margin = 0.9 * lipschitz_bound(network)  # as large as allowed: the cut is then coarse enough to be felt
-    smaller, cut = truncate_network(network, margin=margin, radius=1.0)
-    outputs = np.asarray(relu_network(network, x))
-    alone = [np.asarray(relu_network([*network[:i], smaller[i], *network[i + 1 :]], x)) for i in range(3)]
-    change = np.linalg.norm(np.asarray(relu_network(smaller, x)) - outputs, axis=1)
+    scales = (2.0, 0.7, 1.5)
+    tight = list(aligned_networks(0.1, scales))
+    alone, together, margin, cut = [], [], [], []
+    for layers, inputs in [(network, x), *((each, np.eye(4)[3:]) for each in tight)]:
+        margin.append(0.9 * lipschitz_bound(layers))  # so large that the cut is felt
+        smaller, size = truncate_network(layers, margin=margin[-1], radius=1.0)
+        cut.append(size)
+        outputs = np.asarray(relu_network(layers, inputs))
+        changed = [[*layers[:i], smaller[i], *layers[i + 1 :]] for i in range(3)] + [smaller]
+        moves = [np.linalg.norm(np.asarray(relu_network(each, inputs)) - outputs, axis=1) for each in changed]
+        alone.append(np.max(moves[:3]))
+        together.append(np.max(moves[3]))
+    margin, cut = np.array(margin), np.array(cut)
+    allowed = margin / 9
+    aside = {"one layer more": margin / 12}
     return {
-        "ranks": Chain({"at least one": (1.0, ranks), "at most the rank": (ranks, 30.0)}),
+        "ranks": Chain(
+            {
+                "at least one": (1.0, np.array([*ranks, stable_rank(line) + 1e-12])),
+                "at most the rank": (np.array([*ranks[:-1], stable_rank(equal)]), np.array([30.0] * 6 + [4.0])),
+            }
+        ),
         "dimension": Exact(int(np.linalg.matrix_rank(np.array(tangent))), degrees_of_freedom(6, 5, 2)),
         "change": Inequality(
-            np.array([spectral_norm(a - b) for a, b in zip(matrices, kept, strict=True)]),
+            np.array([spectral_norm(a - b) for a, b in zip(matrices, kept[:6], strict=True)]),
             share * np.array([spectral_norm(a) for a in matrices]),
+            aside={"share": share},
         ),
         "kept": Inequality(
-            np.array([np.linalg.matrix_rank(b) for b in kept], float), truncation_rank(1.0, share) * ranks
+            np.array([np.linalg.matrix_rank(b) for b in kept], float),
+            truncation_rank(1.0, share) * ranks,
+            aside={"share": share, "stable rank": ranks},
         ),
         "attained": Identity(
             truncation_rank(stable_rank(equal), 1.0), float(np.linalg.matrix_rank(truncate(equal, 1.0)))
         ),
-        "layers": Inequality(
-            np.array([np.linalg.norm(o - outputs, axis=1).max() for o in alone]), margin / 9 + 0 * np.ones(3)
-        ),
+        "layers": Inequality(np.array(alone), allowed, aside=aside),
         "together": Chain(
             {
-                "layer by layer": (change, lipschitz_bound(network) * ((1 + cut) ** 3 - 1)),
-                "below the margin": (lipschitz_bound(network) * ((1 + cut) ** 3 - 1), np.expm1(1 / 3) * margin),
-            }
+                "what is dropped is orthogonal to what is kept": (np.array(together), allowed / np.sqrt(1 - cut**2)),
+                "well within the margin": (allowed / np.sqrt(1 - cut**2), margin / 3),
+            },
+            aside=aside,
         ),
     }
 
 
 @truncation.control("one power of the share", of="kept")
 def one_power(evidence):
-    return replace(evidence, bound=0.2 * np.asarray(evidence.bound))
+    return replace(evidence, bound=evidence.aside["share"] * np.asarray(evidence.bound))
 
 
-@truncation.control("entries 2hr for the dimension", of="dimension")
+@truncation.control("the square of the share", of="change")
+def squared_share(evidence):
+    return replace(evidence, bound=evidence.aside["share"] * np.asarray(evidence.bound))
+
+
+@truncation.control("all r(h + w) entries of two factors for the dimension", of="dimension")
 def entries(evidence):
-    return replace(evidence, right=22)
+    return replace(evidence, right=2 * (6 + 5))
+
+
+@truncation.control("stable ranks below the rank", of="ranks")
+def below_the_rank(evidence):
+    stable, rank = evidence.links["at most the rank"]
+    return replace(evidence, links={"below the rank": (stable, rank - 0.5)})
+
+
+@truncation.control("γ/3(d + 1), one layer more", of="layers")
+def one_layer_more(evidence):
+    return replace(evidence, bound=evidence.aside["one layer more"])
+
+
+@truncation.control("γ/3(d + 1), one layer more, for all together", of="together")
+def one_more_together(evidence):
+    moved, _ = evidence.links["what is dropped is orthogonal to what is kept"]
+    return replace(evidence, links={"one layer more": (moved, evidence.aside["one layer more"])})
+
+
+@truncation.picture
+def kept_and_moved(pieces):
+    """Singular values kept against the stable rank, with the bound; and how far outputs move, of what is allowed."""
+    kept, layers, together = pieces["kept"], pieces["layers"], pieces["together"]
+    ranks, share = kept.aside["stable rank"], kept.aside["share"]
+    grid = np.geomspace(1, 1.2 * ranks.max(), 40)
+    moved = together.links["what is dropped is orthogonal to what is kept"][0]
+    cases = np.arange(len(layers.quantity))
+    return Row(
+        [
+            Curves(
+                [
+                    Line("bound", grid, truncation_rank(1.0, share) * grid),
+                    Dots("kept", ranks, kept.quantity),
+                    Line("srank/δ", grid, grid / share, rival="one power of δ"),
+                ],
+                x="stable rank",
+                y="singular values kept",
+                log="xy",
+            ),
+            Curves(
+                [
+                    Dots("one layer truncated", cases, np.asarray(layers.quantity) / layers.bound),
+                    Dots("all truncated", cases + 0.15, np.asarray(moved) / layers.bound),
+                    Level("γ/3d", y=1.0),
+                ],
+                x="network: 0 random, 1–3 aligned",
+                y="change of the outputs, in γ/3d",
+                ys=(0, 1.2),
+            ),
+        ]
+    )
 
 
 @claim(
     items={
         "A5.21": ("kept", "variance", "spread", "failure"),
-        "A5.22": ("kept", "heavy"),
+        "A5.22": ("kept", "few large"),
         "A5.23": ("projection mean", "projection variance"),
     },
-    says=r"Keeping coordinate i with probability $p_i=\min(1,8c_i^2/\gamma^2)$ and dividing by it keeps $8/\gamma^2$ "
-    r"coordinates in mean (fewer when some are large), with variance $\sum(1/p_i-1)c_i^2u_i^2$ and failure probability "
-    r"at most 1/8. A Gaussian map to k dimensions has $\langle Mc,Mu\rangle$ of variance $(1+\langle c,u\rangle^2)/k$.",
+    says=r"Keeping coordinate $i$ of $c$ with probability $p_i=\min(1,8c_i^2/\gamma^2)$ and dividing by it keeps "
+    r"$\sum p_i\le8/\gamma^2$ in mean, with variance $\sum(1/p_i-1)c_i^2u_i^2$ along $u$. A Gaussian map to $k$ "
+    r"dimensions has $\langle Mc,Mu\rangle$ of variance $(1+\langle c,u\rangle^2)/k$.",
     needs="unit vectors",
     full=dict(trials=20_000),
+    symbols={
+        r"c": "the classifier, a unit vector",
+        r"u": "an input, a unit vector that $c$ classifies with margin $\\gamma$",
+        r"p_i": "the probability with which coordinate $i$ is kept",
+        r"k": "the number of dimensions projected to, 200 here",
+        r"M": "a matrix with independent Gaussian entries of variance $1/k$",
+    },
+    why=r"Dividing by the probability makes the sparse vector right on average, and since coordinates are kept "
+    r"independently their variances add. With probabilities proportional to $c_i^2$ each term is at most "
+    r"$\gamma^2u_i^2/8$, so that by Chebyshev the answer is off by $\gamma$ with probability at most 1/8. A coordinate "
+    r"with $8c_i^2>\gamma^2$ is simply kept: it adds no variance, and there are at most $8/\gamma^2$ of them.",
+    notice=r"The errors are normal with the predicted variance, and beyond $\gamma$ a hundred times rarer than "
+    r"Chebyshev allows. Undivided, the sparse vector would answer with a fraction of $c\cdot u$.",
 )
 def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
-    key, first, second = jax.random.split(key, 3)
-    draw, margin, d = generator(key), 0.3, 400
+    key, first, second, third = jax.random.split(key, 4)
+    draw, margin, d, rows = generator(key), 0.3, 400, 200
     # No coordinate near 0: kept once in a thousand times and then huge, it would spoil the mean of squares.
     c, u = draw.choice([-1, 1], d) * draw.uniform(0.5, 1.5, d), draw.standard_normal(d)
     heavy = draw.standard_normal(d) ** 3
     c, u, heavy = c / np.linalg.norm(c), u / np.linalg.norm(u), heavy / np.linalg.norm(heavy)
-    kept = np.minimum(1, 8 * c**2 / margin**2)
-    # Few coordinates: c·u nearly as far from ĉ·u as the variance allows, drawn in a batch.
-    sparse = sparsify(first, c, margin, trials)
+    kept, kept_heavy = (np.minimum(1, 8 * each**2 / margin**2) for each in (c, heavy))
+    sparse, sparse_heavy = sparsify(first, c, margin, trials), sparsify(third, heavy, margin, trials)
     errors = sparse @ u - c @ u if divided else (sparse * kept) @ u - c @ u
     variance = np.sum((1 / kept - 1) * c**2 * u**2)
     tilted = 0.6 * c + 0.8 * (u - (c @ u) * c) / np.linalg.norm(u - (c @ u) * c)
-    products = project(second, c, tilted, 200, trials)
+    products = project(second, c, tilted, rows, trials)
+    # Sixty-four equal coordinates at γ² = 1/8, where 8c_i²/γ² is 1 for each of them.
+    squares, levels = (heavy**2, np.full(64, 1 / 64)), (margin**2, 1 / 8)
     return {
-        "kept": Law(kept.sum(), np.sum(sparse != 0, axis=1).astype(float), exact=True),
-        "heavy": Inequality(
-            np.array([kept.sum(), np.minimum(1, 8 * heavy**2 / margin**2).sum(), np.sum(heavy**2 > margin**2 / 8)]),
-            8 / margin**2,
+        "kept": Law(
+            np.array([kept.sum(), kept_heavy.sum()]),
+            np.stack([np.sum(each != 0, axis=1).astype(float) for each in (sparse, sparse_heavy)]),
+            along={"classifier": np.array(["even", "with large coordinates"])},
+            exact=True,
+            aside={"all small": 8 / margin**2},
+        ),
+        "few large": Inequality(
+            [float(np.sum(each >= level / 8)) for each, level in zip(squares, levels, strict=True)],
+            np.array([8 / level for level in levels]),
         ),
         "variance": Chain({"Chebyshev": (variance, margin**2 / 8)}),
         # Squares of nearly normal errors: 6,000 resolve their mean to an eighth.
-        "spread": Law(variance, errors**2, exact=True, resolution=0.2),
+        "spread": Law(variance, errors**2, exact=True, resolution=0.2, aside={"errors": errors, "margin": margin}),
         "failure": Chance(np.sum(np.abs(errors) >= margin), trials, 1 / 8),
         "projection mean": Law(c @ tilted, products, exact=True),
-        "projection variance": Law((1 + 0.6**2) / 200, (products - 0.6) ** 2, exact=True, resolution=0.2),
+        "projection variance": Law(
+            (1 + 0.6**2) / rows, (products - 0.6) ** 2, exact=True, resolution=0.2, aside={"orthogonal": 1 / rows}
+        ),
     }
 
 
 sparsified_classifiers.control("not divided by the probability", of="spread", divided=False)
 
 
-@sparsified_classifiers.control("the variance with the printed factor two", of="spread")
-def printed_factor(evidence):
+@sparsified_classifiers.control("8/γ² coordinates kept, though some are large", of="kept")
+def none_large(evidence):
+    return replace(evidence, predicted=np.full(2, evidence.aside["all small"]))
+
+
+@sparsified_classifiers.control("fewer than 8/γ² large coordinates, by one", of="few large")
+def one_fewer(evidence):
+    return replace(evidence, bound=np.asarray(evidence.bound) - 1)
+
+
+@sparsified_classifiers.control("a variance of at most γ²/16", of="variance")
+def half_the_variance(evidence):
+    variance, bound = evidence.links["Chebyshev"]
+    return replace(evidence, links={"Chebyshev": (variance, bound / 2)})
+
+
+@sparsified_classifiers.control("twice the variance", of="spread")
+def twice_the_variance(evidence):
     return replace(evidence, predicted=2 * np.asarray(evidence.predicted))
 
 
 @sparsified_classifiers.control("the variance for orthogonal vectors", of="projection variance")
 def orthogonal_vectors(evidence):
-    return replace(evidence, predicted=1 / 200)
+    return replace(evidence, predicted=evidence.aside["orthogonal"])
+
+
+@sparsified_classifiers.picture
+def errors_of_sparse_classifiers(pieces):
+    """By how much the sparse classifier's answer is off, over draws, under the normal density of the same variance."""
+    spread = pieces["spread"]
+    sigma, margin = float(spread.predicted) ** 0.5, float(spread.aside["margin"])
+    grid = np.linspace(-1.2 * margin, 1.2 * margin, 200)
+    density = np.exp(-(grid**2) / (2 * sigma**2)) / (sigma * np.sqrt(2 * np.pi))
+    return Histogram(
+        [Line("normal, predicted variance", grid, density), Level("−γ", x=-margin), Level("γ", x=margin)],
+        samples=spread.aside["errors"],
+        x="answer of the sparse classifier minus the true one",
+        y="density over draws",
+    )
 
 
 @claim(
-    items={"A5.18": "", "A5.19": ""},
+    items={"A5.18": ""},
     says=r"If a compression moves every output by at most $\gamma$, margins move by at most $2\gamma$, and this "
     r"happens: an example with margin above $2\gamma$ stays right.",
     needs="any three outputs, any change of them up to γ",
+    symbols={r"\gamma": "the largest change of an output on the sample"},
+    why=r"A margin is the difference of two outputs, and each may move by $\gamma$: one down, the other up.",
+    notice=r"Changes of the margin fill the whole range up to twice the largest change of an output; once $\gamma$ is "
+    r"exceeded by many of them.",
     over=dict(outputs=Reals(-2, 2, shape=(3,)), change=Reals(-1, 1, shape=(3,)), gamma=Reals(0.01, 1)),
     each="loop",
 )
@@ -264,9 +327,21 @@ def once_gamma(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@compression_keeps_twice_the_margin.control("margins do not move")
-def no_margin(evidence):
-    return replace(evidence, bound=0.0 * np.asarray(evidence.bound))
+@compression_keeps_twice_the_margin.picture
+def margin_changes(pieces):
+    """How much the margin falls against the largest change of an output, for random outputs and changes."""
+    evidence = next(iter(pieces.values()))
+    size = np.ravel(evidence.bound) / 2
+    grid = np.linspace(0, 1, 2)
+    return Curves(
+        [
+            Dots("instances", size, np.ravel(evidence.quantity)),
+            Line("2γ", grid, 2 * grid),
+            Line("γ", grid, grid, rival="margins move by γ"),
+        ],
+        x="largest change γ of an output",
+        y="fall of the margin",
+    )
 
 
 def chance_of_a_word(width, samples, words):
@@ -275,11 +350,25 @@ def chance_of_a_word(width, samples, words):
 
 
 @claim(
-    items={"A5.19": ("codewords", "implication", "coverage"), "A5.18": "coverage"},
-    says=r"With probability $1-\delta$ a function from a code of $r^q$ words has risk at most its training error plus "
-    r"$\sqrt{(q\ln r+\ln\frac1\delta)/2m}$; so a classifier rounded to that code, on the margin loss at $2\gamma$ of "
-    r"the original.",
+    items={"A5.19": ("codewords", "implication", "coverage", "two logits"), "A5.18": ("implication", "within")},
+    says=r"With probability $1-\delta$ a classifier $f$ that a code of $r^q$ words meets within $\gamma$ has a word of "
+    r"risk at most $\hat L_{2\gamma}(f)+\sqrt{(q\ln r+\ln\frac1\delta)/2m}$. With $\hat L_\gamma(f)$ this fails for "
+    r"every $m$ and every constant.",
     needs="the code fixed before the data; here linear classifiers of the plane rounded to r angles",
+    symbols={
+        r"q,\ r": "a word has $q$ parameters of $r$ values each; here one of 64 angles",
+        r"\gamma": "the largest change of an output on the sample",
+        r"\hat L_{2\gamma}(f)": r"the share of the sample on which $f$ has a margin of at most $2\gamma$",
+        r"m": "the number of samples",
+        r"\delta": "the chance allowed for failure, 0.1 here",
+    },
+    why=r"The words are fixed beforehand and few, so Hoeffding's inequality holds for all of them at once, at the "
+    r"price of the logarithm of their number. The word near $f$ errs only where $f$ has a margin of at most "
+    r"$2\gamma$: each of two outputs may have moved by $\gamma$. With $f=(\frac34\gamma,-\frac34\gamma)$ and every "
+    r"word $(-\frac14\gamma,\frac14\gamma)$ all margins exceed $\gamma$ and every word errs always.",
+    notice=r"Left: every sample's risk lies below the bound; some lie above the diagonal, so a width is needed. Right: "
+    r"the two-logit example errs always; the right side with $\hat L_{2\gamma}$ allows it, the printed one, even with "
+    r"a constant of 1,000, goes to zero.",
 )
 def compression_bounds(key, *, trials: Trials = 600, samples: Annotated[int, Interval(ge=20, le=2000)] = 100):
     draw, delta, words = generator(key), 0.1, 64
@@ -291,98 +380,88 @@ def compression_bounds(key, *, trials: Trials = 600, samples: Annotated[int, Int
     w /= np.linalg.norm(w, axis=1, keepdims=True)
     nearest = code[:, np.argmax(w @ code, axis=1)].T
     outputs, rounded = np.einsum("tnk,tk->tn", x, w), np.einsum("tnk,tk->tn", x, nearest)
-    gamma = np.max(np.abs(outputs - rounded), axis=1, keepdims=True)  # the two logits are ± half of this
-    loose = np.mean(labels * outputs <= gamma, axis=1)
+    # Two logits, ± half of the output: the margin is the output, and each logit moves by half of its change.
+    gamma = np.max(np.abs(outputs - rounded), axis=1, keepdims=True) / 2
+    close, closer = (labels * outputs <= factor * gamma for factor in (2, 1))
+    loose = np.mean(close, axis=1)
     turned = np.arccos(np.clip(nearest[:, 0], -1, 1)) / np.pi
     risk = 0.1 + 0.8 * turned
     width = occam_bound(np.log2(words), samples, delta)
+    # One classifier, and a code in which every word is the same function; the first label is always the right one.
+    scale = 0.3
+    f, g, first = scale * np.array([[0.75, -0.75]]), scale * np.array([[-0.25, 0.25]]), np.array([0])
+    at_twice, at_once = (margin_loss(margins(f, first), factor * scale) for factor in (2, 1))
+    sizes = 10.0 ** np.arange(2, 15, 2)
+    widths = np.sqrt(np.log(words) / sizes)
     return {
-        "codewords": Identity(chance_of_a_word(width, samples, words), delta, condition=64.0),
-        "implication": Inequality(np.mean(labels * rounded <= 0, axis=1), loose),
-        "coverage": Chance(np.sum(risk > loose + width), trials, delta),
+        "codewords": Identity(
+            chance_of_a_word(width, samples, words),
+            delta,
+            condition=64.0,
+            aside={"free": chance_of_a_word(occam_bound(0, samples, delta), samples, words)},
+        ),
+        "implication": Inequality((labels * rounded <= 0).astype(float), close.astype(float), aside={"once": closer}),
+        "coverage": Chance(
+            np.sum(risk > loose + width), trials, delta, aside={"risk": risk, "loose": loose, "width": width}
+        ),
+        "within": Identity(compressed_within(f, g), scale),
+        "two logits": Inequality(
+            np.full(len(sizes), margin_loss(margins(g, first))),
+            at_twice + widths,
+            along={"m": sizes},
+            aside={"printed": at_once + 1000 * widths},
+        ),
     }
 
 
 @compression_bounds.control("the number of words not paid for", of="codewords")
 def words_for_free(evidence):
-    return replace(evidence, left=chance_of_a_word(occam_bound(0, 100, 0.1), 100, 64))
+    return replace(evidence, left=evidence.aside["free"])
 
 
-@claim(
-    items={
-        "A5.25": ("stable ranks", "arithmetic"),
-        "H8.3": ("handbook", "memorised"),
-        "H8.4": ("spectral", "neyshabur", "units", "identity"),
-    },
-    says=r"Margin bounds do not change when a layer is multiplied by c and another divided, nor when inputs and margin "
-    r"change their unit; the confidence term of the PAC-Bayes form alone does. None but the path norm ignores rescaled "
-    r"single units, and inserted identity layers make all larger. For a network that has memorised random labels, "
-    r"whose gap is 1/2, bounds with the input norm stay true however long the inputs.",
-    needs="no biases; orders taken with constant 1",
-)
-def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e3)] = 50.0):
-    draw = generator(key)
-    network = random_network(draw)
-    other = [3 * network[0], network[1] / 6, 2 * network[2]]
-    # Coin-flip labels fitted exactly by a last layer on random features: training error 0, risk one half.
-    x, coins = draw.standard_normal((40, 12)), draw.integers(0, 2, 40)
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    hidden = draw.standard_normal((80, 12))
-    readout = np.linalg.lstsq(np.maximum(x @ hidden.T, 0), 2.0 * coins - 1, rcond=None)[0]
-    memory = [hidden, np.stack([-readout, readout])]
-    reach = float(margins(relu_network(memory, x), coins).min())
-    assume(reach > 1, "the network has memorised its coin flips")
-    single = np.ones(20)
-    single[0] = 40.0
-    units = [network[0] * single[:, None], network[1] / single, network[2]]
-    deeper = [np.eye(20) @ network[0], np.eye(20), *network[1:]]
-
-    def stable(layers, c=1.0):
-        return stable_rank_bound(layers, radius=c, margin=0.1 * c, samples=500)
-
-    def handbook(layers, c=1.0, margin=0.1):
-        return handbook_spectral_bound(layers, size=c, margin=margin * c, samples=len(x))
-
-    def spectral(layers, c=1.0):
-        return spectrally_normalized_bound(layers, size=c, margin=0.1 * c, samples=500, delta=0.05)
-
-    def neyshabur(layers, c=1.0):
-        return neyshabur_bound(layers, radius=c, margin=0.1 * c, samples=500, delta=0.05)
-
-    # The rank that survives truncation, written out, gives the square of max‖x‖.
-    share = 0.1 / (3 * 3 * lipschitz_bound(network))
-    ranks = sum(truncation_rank(stable_rank(layer), share) for layer in network)
-    return {
-        "stable ranks": Identity(np.array([stable(other), stable(network, unit)]), stable(network)),
-        "arithmetic": Identity(np.sqrt(20 * ranks / 500) / 3, stable(network)),
-        "handbook": Identity(np.array([handbook(other), handbook(network, unit)]), handbook(network)),
-        "spectral": Identity(np.array([spectral(other), spectral(network, unit)]), spectral(network)),
-        "neyshabur": Chain(
-            {
-                "layers": (abs(neyshabur(other) / neyshabur(network) - 1), 1e-12),
-                "units": (1e-9, abs(neyshabur(network, unit) / neyshabur(network) - 1)),
-            }
-        ),
-        "units": Chain(
-            {
-                "path norm": (abs(path_norm(units) / path_norm(network) - 1), 1e-12),
-                "products": (1.5, np.array([b(units) / b(network) for b in (stable, handbook, spectral, neyshabur)])),
-            }
-        ),
-        "identity": Inequality(
-            1.0, np.array([b(deeper) / b(network) for b in (stable, handbook, spectral, neyshabur)])
-        ),
-        "memorised": Inequality(0.5, np.array([handbook(memory, c, reach) for c in (1.0, unit, unit**2)])),
-    }
+@compression_bounds.control("margins of at most γ, half of what is needed", of="implication")
+def half_the_margin(evidence):
+    return replace(evidence, bound=evidence.aside["once"].astype(float))
 
 
-@norm_bounds_and_units.control("the first power of the input norm, as printed", erratum="A5.25a", of="stable ranks")
-def first_power(evidence):
-    left = np.asarray(evidence.left).copy()
-    left[1] /= np.sqrt(50.0)
-    return replace(evidence, left=left)
+@compression_bounds.control("the margin loss alone, without a width", of="coverage")
+def no_width(evidence):
+    return replace(evidence, failures=np.sum(evidence.aside["risk"] > evidence.aside["loose"]))
 
 
-@norm_bounds_and_units.control("no input norm, as printed", erratum="H8.3a", of="memorised")
-def no_input_norm(evidence):
-    return replace(evidence, bound=np.asarray(evidence.bound) / np.array([1.0, 50.0, 2500.0]))
+@compression_bounds.control("the margin loss at γ, with a constant of 1,000", erratum="A5.19b", of="two logits")
+def margin_loss_at_gamma(evidence):
+    return replace(evidence, bound=evidence.aside["printed"])
+
+
+@compression_bounds.picture
+def rounded_and_shifted(pieces):
+    """Risk of the rounded classifier against the margin loss of the original; and the two-logit example along m."""
+    coverage, example = pieces["coverage"], pieces["two logits"]
+    risk, loose, width = (coverage.aside[name] for name in ("risk", "loose", "width"))
+    ends = np.array([0.0, max(float(loose.max()), float(risk.max()))])
+    sizes = example.along["m"]
+    return Row(
+        [
+            Curves(
+                [
+                    Dots("samples", loose, risk),
+                    Line("bound", ends, ends + float(width)),
+                    Line("without a width", ends, ends, rival="the margin loss alone"),
+                ],
+                x="margin loss at 2γ on the sample",
+                y="risk of the rounded classifier",
+                ys=(0.08, 0.3),
+            ),
+            Curves(
+                [
+                    Dots("risk of every word", sizes, example.quantity),
+                    Line("with L̂ at 2γ", sizes, example.bound),
+                    Line("1,000 times the width", sizes, example.aside["printed"], rival="as printed in Thm 5.5.3"),
+                ],
+                x="samples m",
+                y="risk",
+                log="xy",
+            ),
+        ]
+    )

@@ -33,6 +33,7 @@ from deeptheory.generalization.networks.norms import (
     stable_rank,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Positive, Trend, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Table
 
 fitted = jax.jit(fit_labels, static_argnames=("most", "rate"))
 
@@ -181,11 +182,21 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
         "A5.25": ("stable-rank bound", "gap"),
         "A5.24": "stable rank",
     },
-    says=r"Trained to the same loss on 200 digits, networks with random labels have a larger spectral complexity, a "
-    r"larger inverse of the median normalised margin and of the square of the median all-layer margin than with true "
-    r"labels, larger norm bounds at the median margin, and a larger gap between test and training error, which is 0 "
-    r"for both. Training on true labels lowers the stable rank of the first layer.",
+    says=r"Trained to the same loss on 200 digits, networks with random labels have a larger spectral complexity, "
+    r"smaller normalised and all-layer margins, larger norm bounds and a larger test error than with true labels. "
+    r"Training on true labels lowers the stable rank of the first layer.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
+    symbols={
+        r"\text{spectral complexity}": r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$",
+        r"\text{normalised margin}": "the margin over the product of the spectral norms",
+        r"\text{all-layer margin}": "the least change of all layers together that alters the answer",
+        r"\text{stable rank}": r"$\|A\|_F^2/\|A\|_2^2$",
+    },
+    why=r"Random labels of images that look alike differ, so the network has to tell them apart by steep changes: "
+    r"large weights, and small margins for their size. True labels need one gentle change between the classes. What "
+    r"norms and margins charge is thus larger where less is learned, as a measure of generalization should be.",
+    notice=r"Every measure is larger with random labels, on the same images, from the same start and at the same loss. "
+    r"They order the two cases rightly; their values as bounds are far above one.",
     scale="printed no scale; here 7×7 pixels of two digits, one hidden layer of 64 units, cross-entropy 0.05",
 )
 def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
@@ -219,6 +230,28 @@ def no_more_complex(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
+@random_labels_cost_norms_and_margins.picture
+def costs_of_random_labels(pieces):
+    """How many times larger each measure is with random labels than with true ones: geometric mean and two errors."""
+    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound")
+    logs = np.array([np.asarray(pieces[name].differences) for name in names])
+    middle, error = logs.mean(1), 2 * logs.std(1, ddof=1) / np.sqrt(logs.shape[1])
+    return Table(
+        {
+            "measure": [
+                "spectral complexity",
+                "1 / normalised margin",
+                "1 / all-layer margin²",
+                "handbook bound",
+                "stable-rank bound",
+            ],
+            "times larger": np.exp(middle),
+            "at least": np.exp(middle - error),
+            "at most": np.exp(middle + error),
+        }
+    )
+
+
 @random_labels_cost_norms_and_margins.control("training leaves the stable rank or raises it", of="stable rank")
 def no_lower_rank(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
@@ -241,13 +274,22 @@ def no_larger(evidence):
             "orthogonal layers",
         )
     },
-    says=r"From 16 to 128 hidden units, at the same loss on the same 100 digits, the median margin over the product "
-    r"of spectral norms stays within a factor 2, and 1.25 in the mean over samples; over the product of Frobenius "
-    r"norms it falls, and the spectral complexity over the margin, which the bound charges, grows. From 25 to 200 "
-    r"samples that bound falls at the median margin and rises at the smallest one. For $L$ layers $s_i$ times "
-    r"orthogonal $k\times k$ matrices the product of spectral norms is $\prod s_i$ and the complexity "
+    says=r"From 16 to 128 hidden units, at equal loss, the median margin over the product of spectral norms hardly "
+    r"changes; over Frobenius norms it falls, and the complexity that the bound charges grows. With more samples the "
+    r"bound rises at the smallest margin. $L$ layers $s_i$ times orthogonal $k\times k$ matrices have complexity "
     r"$kL^{3/2}\prod s_i$.",
     needs="equal data and loss; starts with variance 2/fan-in; changes are observed at this scale, no theorem is meant",
+    symbols={
+        r"L": "the number of layers",
+        r"s_i": "the scale of layer $i$, a multiple of an orthogonal matrix",
+        r"k": "the side of these matrices",
+    },
+    why=r"A wider layer has more, smaller weights: its largest singular value grows little, while its Frobenius norm, "
+    r"a sum over all weights, grows with the width. A bound that contains more than spectral norms therefore charges a "
+    r"wider network more for the same function. The smallest margin is set by the one example on which training was "
+    r"hardest, and with more examples there is a harder one.",
+    notice=r"From 16 to 128 units the normalised margin changes by a fifth at most, up or down; the Frobenius norms "
+    r"for the same margin grow on every sample, and the complexity, which the bound charges, threefold.",
     scale="printed no scale; here 7×7 pixels of two digits, one hidden layer, cross-entropy 0.05",
 )
 def wider_networks_and_margins(
@@ -293,6 +335,29 @@ def wider_networks_and_margins(
             [product, k * 3**1.5 * product, charged],
         ),
     } | {name: Trend(change) for name, change in zip(names[1:], others, strict=True)}
+
+
+@wider_networks_and_margins.control("unchanged to a hundredth on average", of="spectral, on average")
+def unchanged(evidence):
+    return replace(evidence, bound=np.log(1.01))
+
+
+@wider_networks_and_margins.control("unchanged to a twentieth for every sample", of="spectral")
+def hardly_changed(evidence):
+    return replace(evidence, bound=np.log(1.05))
+
+
+@wider_networks_and_margins.picture
+def changes_with_width(pieces):
+    """Changes from the narrow to the wide network for each sample of digits, as factors."""
+    logs = {
+        "normalised margin, up or down": np.asarray(pieces["spectral"].quantity),
+        "Frobenius norms over margin": np.asarray(pieces["Frobenius"].differences),
+        "complexity over margin": np.asarray(pieces["complexity"].differences),
+    }
+    samples = np.arange(1, len(logs["normalised margin, up or down"]) + 1)
+    marks = [Dots(name, samples, np.exp(values)) for name, values in logs.items()]
+    return Curves([*marks, Level("no change", y=1.0)], x="sample of digits", y="wide over narrow", log="y")
 
 
 @wider_networks_and_margins.control("smaller Frobenius norms for the margin in wider networks", of="Frobenius")

@@ -42,7 +42,7 @@ from deeptheory.generalization.networks.memorization import (
 )
 from deeptheory.generalization.networks.norms import frobenius_norm, relu_network
 from deeptheory.lab import Exact, Identity, Inequality, Law, Rate, Share, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, Table, seen
 
 SHARES = (0.0, 1 / 3, 2 / 3, 1.0)
 MOST = 300
@@ -55,13 +55,18 @@ def answers(layers, inputs):
 
 @claim(
     items={"H9.1": ("training error", "loss", "changed", "classes", "chance", "falls", "slower", "early")},
-    says=r"One architecture and one optimizer fit 100 digits with shares 0, 1/3, 2/3 and 1 of their labels drawn at "
-    r"random, uniformly from $k$ classes so that a share $1-1/k$ of these change, without a single error and to a "
-    r"cross-entropy of 0.1. Meanwhile the test error rises with the share, to $1-1/k$ when all are random; after "
-    r"twenty steps the training error is larger than with the true labels; and reaching 0.1 takes longer.",
+    says=r"One architecture and one optimizer fit 100 digits without an error whether a share 0, 1/3, 2/3 or 1 of the "
+    r"labels is drawn at random from $k$ classes. The test error rises with the share, to $1-1/k$ when all are random, "
+    r"and fitting takes longer.",
     needs="enough hidden units; no two images nearly alike; initial weights of all outputs drawn alike",
     scale="printed CIFAR-10 with Inception; here 100 digits of 7×7 pixels and one hidden layer of 128 units",
     full=dict(trials=48),
+    symbols={r"k": "the number of classes, 10 here"},
+    why=r"The network has many more weights than examples, and gradient descent finds a fit to whatever labels it is "
+    r"given. True labels agree on images that look alike, so one change of the weights serves many of them at once; "
+    r"random labels have to be learned one by one, which takes longer and says nothing about other images.",
+    notice=r"Left: at the end the training error is zero for every share, and early it grows with the share. Right: a "
+    r"larger share of random labels takes more steps. Nothing about the final fit tells the cases apart.",
 )
 def random_labels_are_fitted(key, *, trials: Trials = 20, width: Annotated[int, Interval(ge=1, le=1024)] = 128):
     images, truth = small_digits(*range(10))
@@ -153,6 +158,21 @@ def fitting_against_corruption(pieces):
     r"into its gap the slopes obey $s' = (\Delta y/\Delta z - t s)/(1-t)$. The signs of such networks have empirical "
     r"Rademacher complexity 1.",
     needs="a direction on which no two points project alike; n hidden units",
+    symbols={
+        r"a": "a direction on which the points project to different numbers",
+        r"b_j,\ w_j": "threshold and weight of hidden unit $j$",
+        r"n,\ d": "the numbers of points and of inputs",
+        r"s,\ s'": "the slope of the network up to a threshold, and after it",
+        r"\Delta y/\Delta z": "the rise of the value over the gap between two neighbouring projections",
+        r"t": "where in its gap a threshold stands, 0.4 here",
+    },
+    why=r"Sorted along the direction, each point lies behind exactly one threshold more than the one before. So the "
+    r"first weight is chosen to fit the first point, the second to fit the next, and so on: a triangular system with a "
+    r"positive diagonal. Signs are values like any other, so every pattern of signs is fitted and the Rademacher "
+    r"average is as large as it can be.",
+    notice=r"The line goes through every label, bending once in every gap; between the points it swings far beyond the "
+    r"labels, since each bend has to correct the one before.",
+    explore={"place": (0.05, 0.2, 0.4, 0.5, 0.6)},
 )
 def networks_that_memorize(
     key, *, units: Literal["n", "n − 1"] = "n", place: Annotated[float, Interval(ge=0.05, le=0.6)] = 0.4
@@ -170,6 +190,11 @@ def networks_that_memorize(
     for rise, gap in zip(np.diff(y[order], prepend=0.0), [first, *gaps], strict=True):
         slope = (rise / gap - place * slope) / (1 - place)
         slopes.append(slope)
+    # The network along its direction, which is all that it looks at.
+    along = x[order] @ network.direction
+    between = np.linspace(along[0], along[11], 400)
+    ray = network.direction / np.sum(network.direction**2)
+    swings = np.asarray(network(between[:, None] * ray))
     images = digits(train=300).train_images
     classes = draw.integers(0, 10, 300).astype(float)
     large = memorizing_network(images, classes, draw.standard_normal(196), place=place)
@@ -181,7 +206,13 @@ def networks_that_memorize(
 
     return {
         # Forward substitution is backward stable: residuals are rounding in the sum of the absolute terms.
-        "fit": Identity(hidden @ weights, y[order], scale=hidden @ np.abs(weights), size=50),
+        "fit": Identity(
+            hidden @ weights,
+            y[order],
+            scale=hidden @ np.abs(weights),
+            size=50,
+            aside={"projection": x[order] @ network.direction, "between": between, "values": swings},
+        ),
         "digits": Identity(large(images), classes, scale=large.hidden(images) @ np.abs(large.weights), size=300),
         "count": Exact([network.parameters, large.parameters], [2 * 50 + 10, 2 * 300 + 196]),
         # A gap is known as well as the projections are, so relative to the least gap their rounding counts.
@@ -190,6 +221,7 @@ def networks_that_memorize(
             np.array(slopes),
             scale=np.cumsum(np.abs(network.weights)),
             condition=np.max(np.abs(x @ network.direction)) / np.min(gaps),
+            aside={"place": place},
         ),
         "complexity": Identity(exact_complexity(supremum, 8), 1.0),
     }
@@ -206,17 +238,48 @@ def fewer_weights(evidence):
 @networks_that_memorize.control("slopes of the straight lines from point to point", of="slopes")
 def straight_lines(evidence):
     # What s′ = Δy/Δz would be, read back from consecutive slopes of the network itself.
-    slopes = np.asarray(evidence.right)
-    return replace(evidence, right=0.6 * slopes + 0.4 * np.concatenate([[0.0], slopes[:-1]]))
+    slopes, place = np.asarray(evidence.right), evidence.aside["place"]
+    return replace(evidence, right=(1 - place) * slopes + place * np.concatenate([[0.0], slopes[:-1]]))
+
+
+@networks_that_memorize.control("one pattern of signs in 256 is missed", of="complexity")
+def one_pattern_missed(evidence):
+    # Eight signs: the best other pattern differs in one of them and so has correlation 6/8.
+    return replace(evidence, right=1 - 2 / 8 / 256)
+
+
+@networks_that_memorize.picture
+def through_every_label(pieces):
+    """The memorizing network along its direction, through the first twelve of fifty labels drawn at random."""
+    fit = pieces["fit"]
+    return Curves(
+        [
+            Line("network", fit.aside["between"], fit.aside["values"]),
+            Dots("labels", np.asarray(fit.aside["projection"])[:12], np.asarray(fit.right)[:12]),
+        ],
+        x="projection of the input on the direction",
+        y="output",
+        ys=(-6, 6),
+    )
 
 
 @claim(
-    items={"L8.23": ("training error", "test error", "fit of signs", "dimension", "bounds", "by how much", "gap")},
+    items={"L8.23": ("training error", "test error", "fit of signs", "dimension", "gap")},
     says=r"A network with 1,000 hidden units fits 200 points in 20 dimensions with labels of a half-space and with "
     r"fair coins alike, without an error; on the coins its test error is 1/2. The signs of trained networks so reach "
     r"the largest empirical Rademacher average, 1, and the bounds by the VC dimension, $WL\log_2W$, and by "
     r"$(2B)^L/\sqrt n$ exceed 1 for both, the first 400 and the second 10,000.",
     needs="width well above n/d; VC dimension with constant 1; B the larger Frobenius norm for inputs of length 1",
+    symbols={
+        r"W,\ L": "the numbers of weights and of layers",
+        r"B": "a bound on the Frobenius norm of each layer, for inputs of length 1",
+        r"n": "the number of samples, 200 here",
+    },
+    why=r"A bound that holds for all functions of a class must hold for the one that has memorised coin flips, whose "
+    r"gap is 1/2. The same class, with the same number of weights and much the same norms, contains the network that "
+    r"learned the half-space, so the bound cannot be smaller there.",
+    notice=r"Both columns of bounds are far above one, where they say nothing, and those for the half-space are no "
+    r"smaller in kind than those for coins: they do not see which labels were learned.",
 )
 def random_labels_make_bounds_vacuous(key, *, labels: Literal["all drawn", "of a half-space"] = "all drawn"):
     draw, n, delta = generator(key), 200, 0.05
@@ -259,6 +322,14 @@ random_labels_make_bounds_vacuous.control(
 )
 
 
+@random_labels_make_bounds_vacuous.picture
+def bounds_above_one(pieces):
+    """Bounds on the gap by VC dimension and by norms, for the network of the half-space and three of coins."""
+    bounds = np.asarray(pieces["gap"].bound).reshape(-1, 2)
+    names = ["half-space", *(f"coins {i}" for i in range(1, len(bounds)))]
+    return Table({"labels": names, "by the VC dimension": list(bounds[:, 0]), "by norms": list(bounds[:, 1])})
+
+
 @random_labels_make_bounds_vacuous.control("the capacity of one function alone", of="gap")
 def one_function(evidence):
     return replace(evidence, bound=complexity_deviation(0.0, 200, 0.05))
@@ -271,6 +342,12 @@ def one_function(evidence):
     r"errs on at least three quarters. So over zero-error functions the gap between true and training error reaches "
     r"at least 0.75.",
     needs="no two images nearly alike, as some ones are; true errors by their binomial limits at one in a million",
+    symbols={r"S": "the sample of 40 digits on which both networks make no error"},
+    why=r"A wide network can fit 440 labels as well as 40. Asked to fit the sample and, besides, many digits with "
+    r"labels turned round, it learns the opposite of the rule and keeps the sample as exceptions. Both networks are "
+    r"in the class and perfect on the sample, so no bound that holds for all such functions can be below their gap.",
+    notice=r"On the sample the two cannot be told apart: no error. On fresh digits one errs rarely, the other nearly "
+    r"always; bars are the binomial limits.",
     scale="printed any overparametrized network; here 7×7 pixels and one hidden layer of 128 units",
 )
 def good_and_bad_interpolators(
@@ -296,7 +373,7 @@ def good_and_bad_interpolators(
             low[i, t] = beta.ppf(1e-6, wrong, right + 1) if wrong else 0.0
             high[i, t] = beta.ppf(1 - 1e-6, wrong + 1, right) if right else 1.0
     return {
-        "errors on S": Exact(on_sample, np.zeros((2, pairs), int)),
+        "errors on S": Exact(on_sample, np.zeros((2, pairs), int), aside={"low": low, "high": high}),
         "good": Inequality(high[0], 0.2),
         "bad": Inequality(0.75, low[1]),
         "gap": Inequality(0.75, np.max(low - on_sample / 40, axis=0)),
@@ -304,6 +381,27 @@ def good_and_bad_interpolators(
 
 
 good_and_bad_interpolators.control("without the wrongly labelled digits", of="bad", poisoned=0)
+
+
+@good_and_bad_interpolators.picture
+def two_interpolators(pieces):
+    """Errors of the two networks of each pair: on the sample none, on fresh digits between these limits."""
+    on_sample = pieces["errors on S"]
+    low, high = np.asarray(on_sample.aside["low"]), np.asarray(on_sample.aside["high"])
+    pairs = np.arange(1, low.shape[1] + 1)
+    marks = [
+        Dots(f"{name}, fresh digits", pairs, (low[i] + high[i]) / 2, (high[i] - low[i]) / 2)
+        for i, name in enumerate(("plain training", "with wrong labels besides"))
+    ]
+    both = Dots("both, on the sample", pairs, np.max(np.asarray(on_sample.left), axis=0) / 40)
+    return Curves([*marks, both], x="pair of networks", y="share of errors", ys=(-0.05, 1.05))
+
+
+@good_and_bad_interpolators.control("an error of at most a hundredth", of="good")
+def hardly_any(evidence):
+    return replace(evidence, bound=0.01)
+
+
 good_and_bad_interpolators.control("as many wrongly labelled digits as right ones", of="gap", poisoned=40)
 
 

@@ -1,7 +1,7 @@
 """Relative entropies in closed form, and the inequality that trades a posterior for a prior."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from deeptheory.generalization.pac_bayes.change_of_measure import (
     isotropic_gaussian_kl,
 )
 from deeptheory.lab import Chain, Count, Exact, Identity, Inequality, Law, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 
 def covariance(draw, size):
@@ -39,14 +40,24 @@ def covariance(draw, size):
         "L9.7": "diagonal",
         "A5.30": ("not dominated", "infinite"),
     },
-    says=r"$KL(Q\|P)=\mathbb E_Q\ln(dQ/dP)$. On a finite set it is $\sum Q\ln(Q/P)$, and $\ln 1/P(h)$ for a point "
-    r"mass at $h$; for Gaussians $\frac12[\mathrm{tr}\,\Sigma_P^{-1}\Sigma_Q+(m_Q-m_P)^\top\Sigma_P^{-1}(m_Q-m_P)-k+"
-    r"\ln\frac{\det\Sigma_P}{\det\Sigma_Q}]$, which for $N(\theta_0,\lambda I)$ and variances $\sigma_i$ is "
-    r"$\frac12[\sum\sigma_i/\lambda+|\theta-\theta_0|^2/\lambda-p+p\ln\lambda-\sum\ln\sigma_i]$, and "
-    r"$\|w\|^2/2\sigma^2$ for a shift alone. It is at least twice the squared total variation, so zero only for equal "
-    r"laws, and it is not symmetric. A law on finitely many numbers is not dominated by a Gaussian: seen through "
-    r"cells of equal prior probability its divergence grows by $\ln 2$ with each halving of the cells.",
+    says=r"$KL(Q\|P)=\mathbb E_Q\ln(dQ/dP)$ is for Gaussians $\frac12[\mathrm{tr}\,\Sigma_P^{-1}\Sigma_Q+"
+    r"(m_Q-m_P)^\top\Sigma_P^{-1}(m_Q-m_P)-k+\ln\frac{\det\Sigma_P}{\det\Sigma_Q}]$, and $\ln 1/P(h)$ for a point "
+    r"mass. It is at least twice the squared total variation, not symmetric, and infinite where $P$ does not "
+    r"dominate $Q$.",
     needs="Q dominated by P; covariances of full rank",
+    symbols={
+        r"Q,\ P": "two laws: the posterior and the prior",
+        r"m_Q,\ \Sigma_Q": "mean and covariance of a Gaussian $Q$; those of $P$ likewise",
+        r"k": "the dimension",
+        r"h": "one hypothesis",
+    },
+    why=r"The logarithm of a ratio of Gaussian densities is a quadratic form, whose mean under $Q$ needs only two "
+    r"moments. The lower bound is Pinsker's inequality. A law on finitely many numbers has no density: seen "
+    r"through $2^j$ cells of equal prior probability its divergence is that of a few cells, and grows by $\ln2$ each "
+    r"time the cells are halved.",
+    notice=r"Left: closed form and numerical integration agree for Gaussians on the line; in the other order the value "
+    r"is another one. Right: the divergence of two points from a Gaussian grows with every halving of the cells, "
+    r"without end.",
     full=dict(trials=500_000),
 )
 def relative_entropy(
@@ -62,7 +73,9 @@ def relative_entropy(
     draw = generator(key)
     laws = draw.dirichlet(np.full(6, 0.5), (2, 50)) + 1e-12
     laws /= laws.sum(-1, keepdims=True)
-    q, p = laws
+    # A law that is slightly larger on one half of the set and smaller on the other all but reaches Pinsker's bound.
+    tilted = (1 + 0.1 * np.array([1, 1, 1, -1, -1, -1])) / 6
+    q, p = np.concatenate([laws, [[tilted], [np.full(6, 1 / 6)]]], axis=1)
     # Gaussians on the line, by integrating q·log(q/p) numerically in units of q.
     m, n = draw.standard_normal((2, 12))
     s, t = np.exp(draw.uniform(-1, 1, (2, 12)))
@@ -70,6 +83,7 @@ def relative_entropy(
         lambda z: norm.pdf(z) * (norm.logpdf(z) - np.log(s) - norm.logpdf((m + s * z - n) / t) + np.log(t)), -12, 12
     )
     closed = [divergence(m[[i]], s[[i], None] ** 2, n[[i]], t[[i], None] ** 2) for i in range(12)]
+    turned = [divergence(n[[i]], t[[i], None] ** 2, m[[i]], s[[i], None] ** 2) for i in range(12)]
     mean, prior_mean = draw.standard_normal((2, size))
     sigma, prior_sigma = covariance(draw, size), covariance(draw, size)
     points = mean + draw.standard_normal((trials, size)) @ np.linalg.cholesky(sigma).T
@@ -87,10 +101,12 @@ def relative_entropy(
         edges = ndtri(np.linspace(0, 1, 2 ** (k + 1) + 1))
         posterior_cells[k, : len(edges) - 1] = np.histogram([0.3, 1.1], bins=edges)[0] / 2
         prior_cells[k, : len(edges) - 1] = np.diff(norm.cdf(edges))
-    seen = np.asarray(finite_kl(posterior_cells, prior_cells))
+    through_cells = np.asarray(finite_kl(posterior_cells, prior_cells))
     return {
         "finite": Identity(finite_kl(q, p), rel_entr(q, p).sum(-1), scale=np.abs(q * np.log(q / p)).sum(-1), size=6.0),
-        "quadrature": Identity(closed, on_the_line, scale=1 + np.abs(on_the_line), error=1e-9 + slip),
+        "quadrature": Identity(
+            closed, on_the_line, scale=1 + np.abs(on_the_line), error=1e-9 + slip, aside={"turned": np.array(turned)}
+        ),
         "sampled": Law(divergence(mean, sigma, prior_mean, prior_sigma), ratios, exact=True),
         "common axes": Identity(divergence(mean, sigma, prior_mean, prior_sigma), along_axes, condition=100.0),
         "isotropic": Identity(
@@ -102,6 +118,7 @@ def relative_entropy(
             diagonal_gaussian_kl(mean, np.log(variances), prior_mean, np.full(size, np.log(prior_variance))),
             gaussian_kl(mean, np.diag(variances), prior_mean, level),
             condition=10.0,
+            aside={"without": gaussian_kl(mean, np.diag(np.log(variances) ** 2), prior_mean, level)},
         ),
         "point mass": Identity(finite_kl(np.eye(6), p[:1]), np.log(1 / p[0])),
         "not negative": Chain(
@@ -116,13 +133,59 @@ def relative_entropy(
             [diagonal_gaussian_kl(0.0, 1.0, 0.0, 0.0), diagonal_gaussian_kl(0.0, 0.0, 0.0, 1.0)],
             [np.e / 2 - 1, 0.5 / np.e],
         ),
-        "not dominated": Identity(np.diff(seen)[2:], np.full(7, np.log(2)), error=1e-9),
+        "not dominated": Identity(
+            np.diff(through_cells)[2:], np.full(7, np.log(2)), error=1e-9, aside={"cells": through_cells}
+        ),
         "infinite": Exact(np.isinf([finite_kl(np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]), [True]),
     }
 
 
 relative_entropy.control("the divergence in the other order", of="sampled", order="prior first")
-relative_entropy.control("the two orders agree", of="quadrature", order="prior first")
+
+
+@relative_entropy.control("the two orders agree", of="quadrature")
+def orders_agree(evidence):
+    return replace(evidence, left=evidence.aside["turned"])
+
+
+@relative_entropy.control("a hundredth more than twice the squared total variation", of="not negative")
+def more_than_pinsker(evidence):
+    smaller, larger = evidence.links["Pinsker"]
+    return replace(evidence, links={"Pinsker": (1.01 * smaller, larger)})
+
+
+@relative_entropy.control("variances for their logarithms", of="diagonal")
+def without_logarithm(evidence):
+    return replace(evidence, right=evidence.aside["without"])
+
+
+@relative_entropy.picture
+def divergences(pieces):
+    """Closed form against numerical integration for Gaussians on the line; and the divergence of two points from a
+    Gaussian, seen through ever finer cells."""
+    line, cells = pieces["quadrature"], np.asarray(pieces["not dominated"].aside["cells"])
+    count = 2.0 ** np.arange(1, len(cells) + 1)
+    ends = np.array([np.min(line.right), np.max(line.right)])
+    return Row(
+        [
+            Curves(
+                [
+                    Line("equal", ends, ends),
+                    Dots("closed form", line.right, line.left),
+                    Dots("in the other order", line.right, line.aside["turned"], rival="KL(P‖Q)"),
+                ],
+                x="KL(Q‖P) by integration",
+                y="closed form",
+                log="xy",
+            ),
+            Curves(
+                [Dots("two points, a Gaussian prior", count, cells), Line("ln(cells/2)", count, np.log(count / 2))],
+                x="cells of equal prior probability",
+                y="divergence",
+                log="x",
+            ),
+        ]
+    )
 
 
 @relative_entropy.control(
@@ -136,10 +199,25 @@ def finite_after_all(evidence):
 @claim(
     items={"L9.3": ("inequality", "gap", "equality"), "A5.33": ("on a sample", "one sign")},
     says=r"$\mathbb E_Q\varphi\le KL(Q\|P)+\ln\mathbb E_Pe^\varphi$ for every $Q$ dominated by $P$; what is missing is "
-    r"$KL(Q\|G)$ with $G\propto Pe^\varphi$, so equality holds at $G$ and only there. Hence for every sample and $Q$ "
+    r"$KL(Q\|G)$ with $G\propto Pe^\varphi$. Hence for every sample "
     r"$\frac m2(\mathbb E_Q\Delta)^2-KL(Q\|P)\le\ln\mathbb E_Pe^{\frac m2\Delta^2}$, with equality where all "
-    r"$\Delta$ are equal and $Q=P$; with the mean square of $\Delta$ in place of the squared mean, at the Gibbs law.",
+    r"$\Delta$ are equal and $Q=P$.",
     needs="Q dominated by P",
+    symbols={
+        r"P": "the prior over hypotheses, fixed before the data",
+        r"Q": "any posterior, which may depend on the data",
+        r"\varphi": "any function of a hypothesis",
+        r"KL(Q\|P)": r"the relative entropy $\mathbb E_Q\ln(dQ/dP)$",
+        r"G": "the Gibbs law, the prior reweighted by $e^\\varphi$",
+        r"\Delta": "true risk minus training error of a hypothesis",
+        r"m": "the number of examples, 50 here",
+    },
+    why=r"Write out $KL(Q\|G)$: its logarithm is $\ln(Q/P)-\varphi+\ln\mathbb E_Pe^\varphi$, so that "
+    r"$KL(Q\|G)=KL(Q\|P)-\mathbb E_Q\varphi+\ln\mathbb E_Pe^\varphi$, and a relative entropy is never negative. "
+    r"The right side no longer contains $Q$: a posterior chosen after the data is paid for by its distance from the "
+    r"prior. With $\varphi=\frac m2\Delta^2$ and $(\mathbb E_Q\Delta)^2\le\mathbb E_Q\Delta^2$ the second follows.",
+    notice=r"Each curve tilts one prior towards its $\varphi$, as $Q_t\propto Pe^{t\varphi}$. What is missing in the "
+    r"inequality falls from $t=0$, the prior, to exactly zero at $t=1$, the Gibbs law, and grows again beyond.",
     full=dict(count=10_000),
 )
 def change_of_measure(
@@ -169,10 +247,16 @@ def change_of_measure(
     risks = draw.uniform(0.05, 0.95, (count, 6))
     gaps = risks - draw.binomial(m, risks) / m
     level = np.abs(gaps[:, :1])
+    # Any posterior on the sample; and, where the inequality is reached, the prior itself with all gaps equal.
+    squares = np.stack([(q * gaps).sum(-1) ** 2, level[:, 0] ** 2])
+    paid = np.stack([divergence, np.zeros(count)])
     log_mean = np.asarray(logsumexp(m / 2 * gaps**2, b=p, axis=-1))
+    log_fewer = np.asarray(logsumexp((m - 1) / 2 * gaps**2, b=p, axis=-1))
     at_gibbs = np.asarray(gibbs_posterior(p, m / 2 * gaps**2)) if support == "dominated" else q
     return {
-        "inequality": Inequality((q * score).sum(-1), divergence + log_moment, error=error),
+        "inequality": Inequality(
+            (q * score).sum(-1), divergence + log_moment, error=error, aside={"prior": p[:3], "score": score[:3]}
+        ),
         "gap": Identity(
             change_of_measure_gap(q, p, score),
             rel_entr(q, gibbs).sum(-1),
@@ -182,7 +266,12 @@ def change_of_measure(
         "equality": Identity(
             change_of_measure_gap(gibbs_posterior(p, score), p, score), 0.0, scale=1 + np.abs(score).max(-1), size=36.0
         ),
-        "on a sample": Inequality(m / 2 * (q * gaps).sum(-1) ** 2 - divergence, log_mean, error=1e-13 * m),
+        "on a sample": Inequality(
+            m / 2 * squares - paid,
+            np.stack([log_mean, m / 2 * level[:, 0] ** 2]),
+            error=1e-13 * m,
+            aside={"one more": (m + 1) / 2 * squares - paid},
+        ),
         "one sign": Identity(
             np.stack(
                 [
@@ -192,6 +281,7 @@ def change_of_measure(
             ),
             np.stack([m / 2 * level[:, 0] ** 2, log_mean]),
             scale=float(m),
+            aside={"one fewer": np.stack([(m - 1) / 2 * level[:, 0] ** 2, log_fewer])},
         ),
     }
 
@@ -200,6 +290,30 @@ change_of_measure.control("Q not dominated by P, the sum over the common support
 
 
 change_of_measure.control("the mean of φ under P for the logarithm of a mean", of="inequality", moment="of the score")
+
+
+@change_of_measure.control("m + 1 in front of the squared mean", of="on a sample")
+def one_example_more(evidence):
+    return replace(evidence, quantity=evidence.aside["one more"])
+
+
+@change_of_measure.control("m − 1 in the exponent", of="one sign")
+def one_example_fewer(evidence):
+    return replace(evidence, right=evidence.aside["one fewer"])
+
+
+@change_of_measure.picture
+def tilted_priors(pieces):
+    """What is missing in the inequality along laws tilted from the prior through the Gibbs law, for three priors."""
+    aside = pieces["inequality"].aside
+    tilts = np.linspace(-1, 3, 161)
+    marks: list[Any] = [Level("Gibbs law", x=1.0), Level("prior", x=0.0)]
+    for i, (prior, score) in enumerate(zip(aside["prior"], aside["score"], strict=True)):
+        laws = np.stack([np.asarray(gibbs_posterior(prior, t * score)) for t in tilts])
+        same = np.broadcast_to(prior, laws.shape), np.broadcast_to(score, laws.shape)
+        missing = np.asarray(change_of_measure_gap(laws, *same))
+        marks.append(Line(f"prior {i + 1}", tilts, missing / missing[np.argmin(np.abs(tilts))]))
+    return Curves(marks, x="tilt t of the prior towards φ", y="what is missing, in that of the prior", ys=(-0.1, 4))
 
 
 @change_of_measure.control("an equality for every Q", of="gap")
@@ -213,6 +327,18 @@ def no_gap(evidence):
     r"\sigma_i$ to a quadratic loss, exactly, and the posterior that minimises $c\cdot$loss $+KL(Q\|N(\theta_0,\lambda "
     r"I))$ has $\sigma_i=1/(1/\lambda+ch_i)$: flat directions keep the width of the prior, curved ones pay.",
     needs="a loss that is quadratic around the minimum; diagonal Q",
+    symbols={
+        r"h_i": "the curvature of the loss along weight $i$",
+        r"\sigma_i": "the variance of the posterior along weight $i$",
+        r"c": "the weight of the loss against the divergence, 40 here",
+        r"N(\theta_0,\lambda I)": r"the prior, of variance $\lambda$ in every direction; 0.5 here",
+    },
+    why=r"Noise of variance $\sigma_i$ adds $\frac12h_i\sigma_i$ to a quadratic loss, and the divergence of a Gaussian "
+    r"is $\frac12(\sigma_i/\lambda-\ln\sigma_i)$ and what does not depend on it. The derivative in $\sigma_i$ vanishes "
+    r"where $1/\sigma_i=1/\lambda+ch_i$: precisions of the prior and of the loss add up.",
+    notice=r"Left: flat directions keep the prior's variance; from a curvature of about $1/c\lambda$ on the posterior "
+    r"narrows like $1/ch$. Right: the loss rises in proportion to the variance of the noise.",
+    explore={"weight": (4.0, 12.0, 40.0, 120.0, 400.0), "prior_variance": (0.05, 0.2, 0.5, 2.0)},
     full=dict(trials=40_000),
 )
 def flat_minima(
@@ -247,7 +373,12 @@ def flat_minima(
         residual = (best + noise * np.sqrt(scale * predicted)) @ design.T - labels
         losses[i] = 0.5 * np.mean(residual**2, axis=1) - at_best
     return {
-        "variances": Identity(np.exp(found.x), predicted, error=1e-9 * predicted),
+        "variances": Identity(
+            np.exp(found.x),
+            predicted,
+            error=1e-9 * predicted,
+            aside={"curvature": curvatures, "without prior": 1 / (weight * curvatures)},
+        ),
         "mean loss": Law(
             0.5 * scales * (curvatures @ predicted),
             losses,
@@ -268,9 +399,44 @@ def standard_deviation(evidence):
 
 @flat_minima.control("curvature alone, without the prior's own precision", of="variances")
 def curvature_alone(evidence):
-    return replace(evidence, right=1 / (1 / np.asarray(evidence.right) - 2.0))
+    return replace(evidence, right=evidence.aside["without prior"])
+
+
+@flat_minima.control("the smaller of the two variances, halved", of="trade-off")
+def halved(evidence):
+    return replace(evidence, bound=np.asarray(evidence.bound) / 2)
+
+
+@flat_minima.picture
+def widths_and_curvatures(pieces, settings):
+    """Posterior variance against curvature: formula and minimiser; and the loss added by noise of several sizes."""
+    variances, loss = pieces["variances"], pieces["mean loss"]
+    curvature = np.asarray(variances.aside["curvature"])
+    grid = np.geomspace(curvature.min() / 2, 2 * curvature.max(), 80)
+    scales = loss.along["variance scale"]
+    return Row(
+        [
+            Curves(
+                [
+                    Line("formula", grid, flat_minimum_variances(grid, settings["prior_variance"], settings["weight"])),
+                    Dots("minimiser", curvature, variances.left),
+                    Line("1/ch", grid, 1 / (settings["weight"] * grid), rival="curvature alone"),
+                    Level("the prior's", y=settings["prior_variance"]),
+                ],
+                x="curvature h of the loss along a weight",
+                y="variance of the posterior",
+                log="xy",
+                ys=(float(np.min(variances.left)) / 2, 4 * settings["prior_variance"]),
+            ),
+            Curves(
+                [Line("½ Σ hσ", scales, loss.predicted), seen("observed", scales, loss.observed)],
+                x="variance of the noise, in that of the posterior",
+                y="loss added",
+            ),
+        ]
+    )
 
 
 @flat_minima.control("the loss grows with the width, not with its square", of="mean loss")
 def linear_growth(evidence):
-    return replace(evidence, predicted=evidence.predicted / np.sqrt([0.5, 1.0, 2.0]))
+    return replace(evidence, predicted=evidence.predicted / np.sqrt(evidence.along["variance scale"]))
