@@ -292,3 +292,16 @@ def test_ridge_path_by_dense_solves():
     np.testing.assert_allclose(ridge_path.ridge_bias_limit(np.asarray([0.0, 1e-10]), 4.0, 2.0), 1.5, rtol=1e-6)
     # At γ = 1/2 and z = 1: (−3/2 + √(9/4 + 2))/1.
     assert ridge_path.ridge_bias_limit(np.ones(1), 0.5)[0] == pytest.approx(-1.5 + 4.25**0.5)
+
+
+def test_pivots_find_the_smallest_eigenvalue():
+    # One dimension: a chi-square variable. Two: P(λ_min < c) by integrating over the trace and determinant is no closed
+    # form, so the matrices themselves are drawn, many times.
+    below = edges.wishart_eigenvalue_below(jax.random.key(0), 1, 5, 0.8, 40_000)
+    assert below.mean() == pytest.approx(scipy.stats.chi2.cdf(4.0, 5), abs=0.01)
+    x = draw_entries(jax.random.key(1), (40_000, 3, 7))
+    direct = (np.linalg.eigvalsh(x @ np.swapaxes(x, 1, 2) / 7)[:, 0] < 0.15).mean()
+    assert edges.wishart_eigenvalue_below(jax.random.key(2), 3, 7, 0.15, 40_000).mean() == pytest.approx(direct, abs=0.015)
+    assert not edges.wishart_eigenvalue_below(jax.random.key(3), 4, 4, -0.1, 100).any()
+    with pytest.raises(ValueError, match="dimension ≤ samples, not 6 and 5"):
+        edges.wishart_eigenvalue_below(jax.random.key(0), 6, 5, 0.1, 3)
