@@ -301,7 +301,9 @@ def test_pivots_find_the_smallest_eigenvalue():
     assert below.mean() == pytest.approx(scipy.stats.chi2.cdf(4.0, 5), abs=0.01)
     x = draw_entries(jax.random.key(1), (40_000, 3, 7))
     direct = (np.linalg.eigvalsh(x @ np.swapaxes(x, 1, 2) / 7)[:, 0] < 0.15).mean()
-    assert edges.wishart_eigenvalue_below(jax.random.key(2), 3, 7, 0.15, 40_000).mean() == pytest.approx(direct, abs=0.015)
+    assert edges.wishart_eigenvalue_below(jax.random.key(2), 3, 7, 0.15, 40_000).mean() == pytest.approx(
+        direct, abs=0.015
+    )
     assert not edges.wishart_eigenvalue_below(jax.random.key(3), 4, 4, -0.1, 100).any()
     with pytest.raises(ValueError, match="dimension ≤ samples, not 6 and 5"):
         edges.wishart_eigenvalue_below(jax.random.key(0), 6, 5, 0.1, 3)

@@ -49,8 +49,9 @@ def wishart_eigenvalue_below(
     """Say of each of many real Wishart matrices XXᵀ/M, N ≤ M, whether its smallest eigenvalue lies below a level.
 
     The matrix is never made. Reflections turn X into a bidiagonal B of independent chi variables, with M, M − 1, …
-    degrees of freedom on the diagonal and N − 1, N − 2, … below it (Dumitriu and Edelman 2002); an eigenvalue lies below the
-    level just if a pivot of the tridiagonal BBᵀ/M − level is negative (Sturm). O(N) a trial, so N may be thousands.
+    degrees of freedom on the diagonal and N − 1, N − 2, … below it (Dumitriu and Edelman 2002); an eigenvalue lies
+    below the level just if a pivot of the tridiagonal BBᵀ/M − level is negative (Sturm). O(N) a trial, so that N may
+    be thousands.
     """
     if not 1 <= dimension <= samples:
         raise ValueError(f"needs 1 ≤ dimension ≤ samples, not {dimension} and {samples}")

@@ -50,8 +50,8 @@ def penrose_sides(matrix, inverse):
         "J7.1": ("estimators", "descent", "least norm"),
     },
     says=r"$A^+=VD^+U^\top$ satisfies Penrose's four identities, and $A^+A$ projects on the row space. "
-    r"$(AA^\top+\delta)^{-1}A$ is $\delta/(\sigma(\sigma^2+\delta))$ away from $(AA^\top)^+A$, $\sigma$ the least nonzero "
-    r"singular value. Minimum-norm least squares is $(XX^\top)^+Xy$; gradient descent from zero finds it.",
+    r"$(AA^\top+\delta)^{-1}A$ is $\delta/(\sigma(\sigma^2+\delta))$ away from $(AA^\top)^+A$, $\sigma$ the least "
+    r"nonzero singular value. Minimum-norm least squares is $(XX^\top)^+Xy$; gradient descent from zero finds it.",
     needs="gradient descent starts from zero with a step below 2/σ₁²",
     symbols={
         r"A^+": "the pseudo-inverse of $A$",
@@ -63,10 +63,11 @@ def penrose_sides(matrix, inverse):
     },
     why=r"In the bases of singular vectors a matrix is a list of numbers, and all of this is said of one number: "
     r"$\sigma\cdot\sigma^{-1}\cdot\sigma=\sigma$, and $0$ is left at $0$. A ridge replaces $1/\sigma$ by "
-    r"$\sigma/(\sigma^2+\delta)$, which differs most where $\sigma$ is least. Gradients of the squared loss lie in the span "
-    r"of the samples, so descent from zero never leaves it, and the one solution in that span is the shortest.",
-    notice=r"The error of the ridge falls in proportion to $\delta$ once $\delta$ is below $\sigma^2$: the dots, one for each "
-    r"matrix and ridge, lie on the formula, drawn for $\sigma=1$, $1.5$ and $2$.",
+    r"$\sigma/(\sigma^2+\delta)$, which differs most where $\sigma$ is least. Gradients of the squared loss lie in "
+    "the span of the samples, so descent from zero never leaves it, and the one solution in that span is the "
+    "shortest.",
+    notice=r"The error of the ridge falls in proportion to $\delta$ once $\delta$ is below $\sigma^2$: the dots, "
+    r"matrices whose $\sigma$ lies mostly between 1 and 2, run along the formula drawn for $\sigma=1$, $1.5$ and $2$.",
 )
 def pseudo_inverses(
     key, *, matrices: Annotated[int, Interval(ge=1, le=200)] = 12, start: Literal["zero", "random"] = "zero"
@@ -120,7 +121,9 @@ def pseudo_inverses(
     least = np.asarray(least)
     return {
         **{name: Identity(*found[name], **close) for name in plain},
-        "penrose": Identity(*found["penrose"], aside=dict(zip(("left", "right"), found["rival"], strict=True)), **close),
+        "penrose": Identity(
+            *found["penrose"], aside=dict(zip(("left", "right"), found["rival"], strict=True)), **close
+        ),
         # |σ/(σ² + c) − 1/σ| ≤ c for σ ≥ 1, and labels are of length ten at most.
         "estimators": Identity(*found["estimators"], error=1e-9, **close),
         # Reciprocals up to a million, of numbers known to 1e-16 beside the largest.
@@ -179,12 +182,12 @@ def ridge_error(pieces):
         r"\hat\Sigma": r"the sample covariance $XX^\top/n$",
         r"\lambda_i": "eigenvalues, in ascending order",
     },
-    why=r"If $BAv=\lambda v$ with $\lambda\ne0$, then $Av$ is an eigenvector of $AB$ for the same $\lambda$: the nonzero "
-    r"eigenvalues are common, and the determinants of $I+AB$ and $I+BA$ are products over them. So the variance of a fit "
-    r"with more features than samples can be read off the small matrix $X^\top X$, whose limiting spectrum is that of the "
-    r"problem with features and samples exchanged.",
-    notice=r"The covariance of 40 features from 15 samples has 25 eigenvalues zero, and its other 15 lie on those of the "
-    r"matrix of inner products of the samples.",
+    why=r"If $BAv=\lambda v$ with $\lambda\ne0$, then $Av$ is an eigenvector of $AB$ for the same $\lambda$: the "
+    "nonzero eigenvalues are common, and the determinants of $I+AB$ and $I+BA$ are products over them. So the "
+    r"variance of a fit with more features than samples can be read off the small matrix $X^\top X$, whose limiting "
+    "spectrum is that of the problem with features and samples exchanged.",
+    notice=r"The covariance of 40 features from 15 samples has 25 eigenvalues zero, and its other 15 lie on those of "
+    "the matrix of inner products of the samples.",
 )
 def shared_spectrum(key, *, matrices: Annotated[int, Interval(ge=1, le=1000)] = 16, noise: Positive = 0.4):
     draw = generator(key)
@@ -206,7 +209,9 @@ def shared_spectrum(key, *, matrices: Annotated[int, Interval(ge=1, le=1000)] = 
         "determinant": Exact(*np.asarray(determinants).T[:2], aside={"negative": np.asarray(determinants)[:, 2]}),
         "spectrum": Identity(*np.swapaxes(values, 0, 1), scale=10.0, size=40.0),
         "zeros": Exact(*np.asarray(zeros).T),
-        "variance": Identity(chain[:, :2], chain[:, 2:], condition=100.0, size=40.0, aside={"samples per feature": 15 / 40}),
+        "variance": Identity(
+            chain[:, :2], chain[:, 2:], condition=100.0, size=40.0, aside={"samples per feature": 15 / 40}
+        ),
     }
 
 
@@ -252,8 +257,9 @@ GROWING = 80, 640, 5120
 @claim(
     items={"J7.5": ("edge", "distance", "below", "width")},
     says=r"The smallest nonzero eigenvalue of a sample covariance tends to $(1-\sqrt\gamma)^2$ on both sides of "
-    r"$\gamma=1$, at distances of order $n^{-2/3}$ and from both sides: for Gaussian entries the share of draws below the "
-    r"edge tends to $1-F_1(0)=0.168$, and the width is $(\pi cp)^{-2/3}$ where the density rises as $c\sqrt{x-\lambda_-}$.",
+    r"$\gamma=1$, at distances of order $n^{-2/3}$ and from both sides: for Gaussian entries the share of draws below "
+    r"the edge tends to $1-F_1(0)=0.168$, and the width is $(\pi cp)^{-2/3}$ where the density rises as "
+    r"$c\sqrt{x-\lambda_-}$.",
     needs="independent entries of mean 0, variance 1, finite fourth moment; γ ≠ 1",
     full=dict(sizes=(50, 100, 200, 400), trials=400),
     symbols={
@@ -264,12 +270,13 @@ GROWING = 80, 640, 5120
         r"c": "how steeply the limiting density leaves its lower edge",
         r"\lambda_-": r"the lower edge $(1-\sqrt\gamma)^2$ of the Marchenko–Pastur law",
     },
-    why=r"Beside its edge the limiting density is $c\sqrt{x-\lambda_-}$, so $p$ eigenvalues leave the first of them room of "
-    r"order $p^{-2/3}$: that is where one eigenvalue is expected. In this unit the smallest eigenvalue keeps fluctuating "
-    r"as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of the edge. An event whose probability stays at "
-    r"0.17 does not stop happening.",
-    notice=r"The share of matrices with an eigenvalue below the edge does not fall with $n$; it rises to the sixth that the "
-    r"Tracy–Widom law gives. Had the eigenvalue stayed above the edge for all large $n$, the share would fall to zero.",
+    why=r"Beside its edge the limiting density is $c\sqrt{x-\lambda_-}$, so $p$ eigenvalues leave the first of them "
+    "room of order $p^{-2/3}$: that is where one eigenvalue is expected. In this unit the smallest eigenvalue keeps "
+    "fluctuating as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of the edge. An event whose "
+    "probability stays at 0.17 does not stop happening.",
+    notice=r"The share of matrices with an eigenvalue below the edge does not fall with $n$; it rises to the sixth "
+    "that the Tracy–Widom law gives. Had the eigenvalue stayed above the edge for all large $n$, the share would "
+    "fall to zero.",
 )
 def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 256):
     least = np.empty((len(sizes), len(EDGE_CASES), trials))
@@ -352,7 +359,7 @@ def without_the_root(evidence):
 
 @smallest_eigenvalue.picture
 def shares_below_the_edge(pieces):
-    """The share of Gaussian covariances whose smallest eigenvalue lies below the edge, against the number of samples."""
+    """The share of Gaussian covariances whose smallest eigenvalue lies below the edge, against the samples."""
     below = pieces["below"]
     return Curves(
         [
@@ -378,9 +385,9 @@ PATHS = ((0.5, "rademacher"), (2.0, "exponential"))
         "J7.9": ("bilinear", "spread directions"),
     },
     says=r"$f_n(z)=z\langle\beta,(\hat\Sigma+z)^{-1}\beta\rangle$ has slope "
-    r"$\langle\beta,(\hat\Sigma+z)^{-2}\hat\Sigma\beta\rangle$, is at most $r^2$, and "
-    r"$|f_n'|\le r^2\lambda_{\max}/(\lambda_{\min}^++z)^2$. It ends in the bias of ridgeless least squares at $z=0$, and "
-    r"tends to $r^2zS_\gamma(-z)$ uniformly on $[0,2]$, which at zero is $r^2\max(0,1-1/\gamma)$.",
+    r"$\langle\beta,(\hat\Sigma+z)^{-2}\hat\Sigma\beta\rangle$, is at most $r^2$, and $|f_n'|\le "
+    r"r^2\lambda_{\max}/(\lambda_{\min}^++z)^2$. It ends in the bias of ridgeless least squares at $z=0$, and tends "
+    r"to $r^2zS_\gamma(-z)$ uniformly on $[0,2]$, which at zero is $r^2\max(0,1-1/\gamma)$.",
     needs="β fixed before the samples; independent entries of mean 0, variance 1 and a little over four moments",
     full=dict(sizes=(40, 80, 160, 320), trials=400),
     symbols={
@@ -391,13 +398,13 @@ PATHS = ((0.5, "rademacher"), (2.0, "exponential"))
         r"\lambda_{\max},\lambda_{\min}^+": "its largest and its least nonzero eigenvalue",
         r"S_\gamma": r"the Stieltjes transform of the Marchenko–Pastur law of ratio $\gamma=p/n$",
     },
-    why=r"The bias of ridgeless regression is the value at $z=0$ of a smooth path. For every $z>0$ the path has a limit: "
-    r"$\langle\beta,(\hat\Sigma+z)^{-1}\beta\rangle$ sees the spectrum through a fixed direction, which is as good as the "
-    r"average over all directions, the Stieltjes transform. Its slopes are bounded by the eigenvalues next to zero, which "
-    r"stay away from it, so the limits in $n$ and in $z\to0$ may be exchanged.",
-    notice=r"With fewer features than samples the path comes down to zero, with twice as many to one half: the share of "
-    r"the signal that the samples never see. A single draw of moderate size already follows the limit; a direction chosen "
-    r"after the samples would not.",
+    why=r"The bias of ridgeless regression is the value at $z=0$ of a smooth path. For every $z>0$ the path has a "
+    r"limit: $\langle\beta,(\hat\Sigma+z)^{-1}\beta\rangle$ sees the spectrum through a fixed direction, which is as "
+    "good as the average over all directions, the Stieltjes transform. Its slopes are bounded by the eigenvalues "
+    r"next to zero, which stay away from it, so the limits in $n$ and in $z\to0$ may be exchanged.",
+    notice=r"With fewer features than samples the path comes down to zero, with twice as many to one half: the share "
+    "of the signal that the samples never see. Draws of moderate size already lie about the limit; a direction "
+    "chosen after the samples would not.",
 )
 def ridge_path_to_the_ridgeless_bias(
     key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 200, direction: Literal["fixed", "top eigenvector"] = "fixed"
@@ -416,7 +423,7 @@ def ridge_path_to_the_ridgeless_bias(
         one = vectors[:, :several] if direction == "fixed" else np.eye(size)[None, -1:] * np.ones((trials, 1, 1))
         paths = ridge_bias(values[:, None] * np.ones((1, one.shape[1], 1)), one, GRID)
         distance[i, j] = abs(paths - ridge_bias_limit(GRID, gamma)).max(-1).mean(-1)
-        drawn[f"{gamma:g}"] = paths[:6, 0]  # at last those of the largest size
+        drawn[f"{gamma:g}"] = paths[:6].mean(1)  # at last those of the largest size
         many = values[:, None] * np.ones((1, several, 1))
         axes[i, j] = bilinear_resolvent(many, vectors[:, :several], RIDGES).mean(1).T
         spread[i, j] = bilinear_resolvent(many, 3 * signs @ vectors, RIDGES).mean(1).T
@@ -491,7 +498,7 @@ def largest_for_least(evidence):
 
 @ridge_path_to_the_ridgeless_bias.picture
 def paths_to_zero(pieces):
-    """The bias along the ridge for six draws of the largest size and one fixed coordinate, and the limiting path."""
+    """The bias along the ridge, mean over eight fixed directions, for six draws of the largest size; and its limit."""
 
     def panel(gamma):
         z, drawn = np.linspace(0, 2, 200), np.asarray(pieces["curve"].aside[f"{gamma:g}"])
