@@ -265,7 +265,7 @@ def energies(pieces):
     """The energy E₀ of twelve sets of 16 tokens along the flow."""
     aside = pieces["ascent"].aside
     marks = [Line("sets of tokens", aside["times"], each, thin=True) for each in aside["energy"]]
-    return Curves([*marks, Level("all tokens agree", y=16.0)], x="time t", y="energy E₀")
+    return Curves([*marks, Level("all tokens agree", y=16.0)], x="time t", y="energy E₀", ys=(0, 17.5))
 
 
 @uniform_attention_climbs_half_the_energy.control("gradient ascent of E₀ itself", of="gradient")

@@ -318,12 +318,14 @@ def nothing_is_found_below_the_threshold(
     sizes: Sizes = (64, 256, 1024),
     trials: Trials = 96,
     factor: Annotated[float, Interval(ge=0.1, le=100.0)] = 1.0,
+    excess: Annotated[float, Interval(ge=0.0, le=0.5)] = 0.0,
 ):
     keys = jax.random.split(key, (3, len(sizes)))
     problems = {
-        "exponent 1": (LINEAR, lambda n: factor * n**-0.5, lambda alpha: 1.0),
+        # `excess` is a power of N; one half brings exponents 1 and 3 to their thresholds.
+        "exponent 1": (LINEAR, lambda n: factor * n ** (excess - 0.5), lambda alpha: 1.0),
         "exponent 2": (jnp.cos, lambda n: factor * np.sqrt(np.log(n)), lambda alpha: 0.9),
-        "exponent 3": (CUBIC, lambda n: factor * n**0.5, lambda alpha: alpha**-0.5),
+        "exponent 3": (CUBIC, lambda n: factor * n ** (excess + 0.5), lambda alpha: alpha**-0.5),
     }
     pieces = {}
     for row, (name, (link, ratio, step)) in zip(keys, problems.items(), strict=True):
@@ -338,6 +340,12 @@ def nothing_is_found_below_the_threshold(
     return pieces
 
 
+nothing_is_found_below_the_threshold.control(
+    "N samples for exponent 1", of="exponent 1", excess=0.5, sizes=(32, 64, 128)
+)
+nothing_is_found_below_the_threshold.control(
+    "N² samples for exponent 3", of="exponent 3", excess=0.5, sizes=(32, 64, 128)
+)
 nothing_is_found_below_the_threshold.control(
     "a multiple of N log N samples for exponent 2", of="exponent 2", factor=8.0, sizes=(64, 128, 256)
 )

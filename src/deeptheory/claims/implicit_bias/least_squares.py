@@ -218,7 +218,11 @@ def to_the_nearest_solution(pieces):
             Dots("from zero", *from_zero.T),
             Line("from elsewhere", *from_elsewhere.T, arrow=True),
             Dots("from elsewhere", *from_elsewhere.T),
-            Dots("the shortest solution", [shortest], [0.0], rival="as if the start were forgotten"),
+            Line(
+                "to the shortest",
+                *np.stack([from_elsewhere[0], [shortest, 0.0]], 1),
+                rival="as if the start were forgotten",
+            ),
         ],
         x="along the shortest solution",
         y="along what the data cannot see",

@@ -82,8 +82,8 @@ def approach(points, **prediction):
     "points of least margin still count. So the gradient is a combination of support vectors with positive weights, "
     r"which is how the max-margin vector is built too. With $w=\hat w\log t+\rho$ their terms are "
     r"$e^{-\langle\rho,\bar x_i\rangle}/t$, just what is needed to make $\hat w\log t$ grow: the rest settles.",
-    notice=r"The weights grow like $\log t$, hundreds of times over the range shown, while the residual stays where "
-    "it is. Time runs to $e^{1000}$, far beyond any number of steps.",
+    notice=r"The weights grow in proportion to $\log t$ while the residual stays where it is. Time runs to "
+    "$e^{1000}$, far beyond any number of steps.",
 )
 def separable_residual_is_bounded(
     key,

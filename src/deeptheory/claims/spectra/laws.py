@@ -72,8 +72,9 @@ def standing(values, law):
     "mean is close to 1. In $N$ dimensions there are exponentially many in $N$, against fluctuations that are "
     "exponentially rare in $M$: with both of one order, some direction is off by a fixed amount. The spectrum fills "
     r"$[(1-\sqrt\gamma)^2,(1+\sqrt\gamma)^2]$, and its upper end is the farther from 1.",
-    notice=r"The distance depends on the ratio alone: the dots of signs, Gaussian, uniform and Student entries lie on "
-    r"one curve. The first order $2\sqrt\gamma$ is not enough even at a quarter as many dimensions as samples.",
+    notice=r"The distance depends on the ratio alone: the dots of signs, Gaussian, uniform and Student entries lie "
+    r"along one curve, a little below it at these sizes. The first order $2\sqrt\gamma$ is not enough even at a "
+    "quarter as many dimensions as samples.",
 )
 def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 128):
     counts = np.asarray([100, 400, 1600, 6400])

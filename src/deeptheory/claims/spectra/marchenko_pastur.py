@@ -119,12 +119,12 @@ def densities_and_distributions(pieces):
     densities, distributions = [], []
     for i, ratio in enumerate(ratios):
         low, high = map(float, marchenko_pastur_edges(ratio, variance))
-        x, name = np.linspace(low, high, 300)[1:-1], f"a = {ratio:g}"
+        x, name = (high + low) / 2 - (high - low) / 2 * np.cos(np.linspace(0, np.pi, 300)), f"a = {ratio:g}"
         densities.append(Line(name, x, marchenko_pastur_pdf(x, ratio, variance)))
         distributions.append(Line(name, x, marchenko_pastur_cdf(x, ratio, variance)))
         distributions.append(Dots(name, pieces["quantiles"].right[i], pieces["distribution"].right[i]))
-    ends = dict(x="x", xs=(0, 16))
-    return Row([Curves(densities, y="density", ys=(0, 0.6), **ends), Curves(distributions, y="mass up to x", **ends)])
+    axis = dict(x="x", log="x", xs=(0.004, 20.0))
+    return Row([Curves(densities, y="density", ys=(0, 1.5), **axis), Curves(distributions, y="mass up to x", **axis)])
 
 
 @marchenko_pastur_is_a_law.control("without the atom above ratio one", of="mass")

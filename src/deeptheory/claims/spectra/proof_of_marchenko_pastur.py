@@ -50,8 +50,8 @@ LOW = 0.5 + 1j * np.asarray([0.1, 0.4, 1.0])
     r"between the old. The points $1/(x-z)$ lie on a circle of diameter $1/|\operatorname{Im}z|$, on which their "
     "moves are disjoint arcs, all in one sense: in no direction do they get farther than a diameter. One number "
     r"moved from $\operatorname{Re}z-\operatorname{Im}z$ to $\operatorname{Re}z+\operatorname{Im}z$ attains it.",
-    notice=r"The changes of the trace, in units of $1/\operatorname{Im}z$, stay inside the unit circle. Many come "
-    "near it when $z$ is close to the line and an eigenvalue jumps across; high above the line changes are small.",
+    notice=r"The changes of the trace, in units of $1/\operatorname{Im}z$, stay inside the unit circle, and some come "
+    "close to it. Next to the line most are small: only where an eigenvalue lies beside $z$ is much moved.",
 )
 def rank_one_changes(
     key,
@@ -138,7 +138,7 @@ def half_the_modulus(evidence):
 
 @rank_one_changes.picture
 def changes_of_the_trace(pieces):
-    """Changes of the trace of the resolvent in the complex plane, times Im z, for each z; they fill the unit disc."""
+    """Changes of the trace of the resolvent, complex numbers, times Im z; they stay in the unit disc."""
     found, height = np.asarray(pieces["trace"].left), 1 / np.asarray(pieces["attained"].right)
     turn = np.linspace(0, 2 * np.pi, 200)
     marks = [Line("bound", np.cos(turn), np.sin(turn))]
