@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize
+import scipy.special
 
 from deeptheory.foundations.filters import pseudo_inverse
 from deeptheory.spectra import edges, free_convolution, ridge_path, self_consistent, semicircle, spiked
@@ -294,16 +295,15 @@ def test_ridge_path_by_dense_solves():
     assert ridge_path.ridge_bias_limit(np.ones(1), 0.5)[0] == pytest.approx(-1.5 + 4.25**0.5)
 
 
-def test_pivots_find_the_smallest_eigenvalue():
-    # One dimension: a chi-square variable. Two: P(λ_min < c) by integrating over the trace and determinant is no closed
-    # form, so the matrices themselves are drawn, many times.
-    below = edges.wishart_eigenvalue_below(jax.random.key(0), 1, 5, 0.8, 40_000)
-    assert below.mean() == pytest.approx(scipy.stats.chi2.cdf(4.0, 5), abs=0.01)
-    x = draw_entries(jax.random.key(1), (40_000, 3, 7))
+def test_pivots_find_the_smallest_eigenvalue(key):
+    # In one dimension the matrix is a chi-square variable; in three, matrices themselves are drawn beside the pivots.
+    count = 20_000
+    below = edges.wishart_eigenvalue_below(key, 1, 5, 0.8, count)
+    assert below.mean() == pytest.approx(scipy.special.gammainc(2.5, 2.0), abs=5 * 0.5 / count**0.5)
+    x = np.random.default_rng(0).standard_normal((count, 3, 7))
     direct = (np.linalg.eigvalsh(x @ np.swapaxes(x, 1, 2) / 7)[:, 0] < 0.15).mean()
-    assert edges.wishart_eigenvalue_below(jax.random.key(2), 3, 7, 0.15, 40_000).mean() == pytest.approx(
-        direct, abs=0.015
-    )
-    assert not edges.wishart_eigenvalue_below(jax.random.key(3), 4, 4, -0.1, 100).any()
+    found = edges.wishart_eigenvalue_below(key, 3, 7, 0.15, count).mean()
+    assert found == pytest.approx(direct, abs=5 * (2 * direct * (1 - direct) / count) ** 0.5)
+    assert not edges.wishart_eigenvalue_below(key, 4, 4, -0.1, 100).any()
     with pytest.raises(ValueError, match="dimension ≤ samples, not 6 and 5"):
-        edges.wishart_eigenvalue_below(jax.random.key(0), 6, 5, 0.1, 3)
+        edges.wishart_eigenvalue_below(key, 6, 5, 0.1, 3)

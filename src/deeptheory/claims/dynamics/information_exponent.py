@@ -346,7 +346,6 @@ nothing_is_found_below_the_threshold.control(
 nothing_is_found_below_the_threshold.control(
     "60 N² samples for exponent 3", of="exponent 3", factor=60.0, excess=0.5, sizes=(16, 24, 32), trials=16
 )
-)
 nothing_is_found_below_the_threshold.control(
     "a multiple of N log N samples for exponent 2", of="exponent 2", factor=8.0, sizes=(64, 128, 256)
 )
