@@ -115,7 +115,7 @@ def pseudo_inverses(
             compare("descent", weights, spectral_operator(design, gradient_descent_filter(rate, 100)) @ labels)
         added = other - pseudo_inverse(design) @ (design @ other)
         norms.append([np.sum((solution + added) ** 2), np.sum(solution**2) + np.sum(added**2)])
-    found = {name: tuple(np.concatenate(side) for side in pair) for name, pair in sides.items()}
+    found = {name: (np.concatenate(one), np.concatenate(other)) for name, (one, other) in sides.items()}
     close: dict[str, Any] = dict(scale=3.0, condition=10.0, size=81.0)
     plain = ("projection", "estimator", "descent")
     least = np.asarray(least)
@@ -502,9 +502,12 @@ def paths_to_zero(pieces):
 
     def panel(gamma):
         z, drawn = np.linspace(0, 2, 200), np.asarray(pieces["curve"].aside[f"{gamma:g}"])
-        marks = [Line("draws", GRID, each, thin=True) for each in drawn]
-        marks.append(Line("limit", z, ridge_bias_limit(z, gamma)))
-        marks.append(Level(f"ridgeless bias {max(0.0, 1 - 1 / gamma):g}", y=max(0.0, 1 - 1 / gamma)))
+        end = max(0.0, 1 - 1 / gamma)
+        marks = [
+            *(Line("draws", GRID, each, thin=True) for each in drawn),
+            Line("limit", z, ridge_bias_limit(z, gamma)),
+            Level(f"ridgeless bias {end:g}", y=end),
+        ]
         return Curves(marks, x="ridge z", y="bias f(z), in units of r²", title=f"γ = {gamma:g}", ys=(-0.02, 1))
 
     return Row([panel(gamma) for gamma, _ in PATHS])
