@@ -344,7 +344,7 @@ nothing_is_found_below_the_threshold.control(
     "N samples for exponent 1", of="exponent 1", excess=0.5, sizes=(32, 64, 128)
 )
 nothing_is_found_below_the_threshold.control(
-    "60 N² samples for exponent 3", of="exponent 3", factor=60.0, excess=0.5, sizes=(16, 24, 32), trials=16
+    "30 N² samples for exponent 3", of="exponent 3", factor=30.0, excess=0.5, sizes=(16, 24, 32), trials=48
 )
 nothing_is_found_below_the_threshold.control(
     "a multiple of N log N samples for exponent 2", of="exponent 2", factor=8.0, sizes=(64, 128, 256)
