@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize
+import scipy.special
 
 from deeptheory.foundations.filters import pseudo_inverse
 from deeptheory.spectra import edges, free_convolution, ridge_path, self_consistent, semicircle, spiked
@@ -292,3 +293,17 @@ def test_ridge_path_by_dense_solves():
     np.testing.assert_allclose(ridge_path.ridge_bias_limit(np.asarray([0.0, 1e-10]), 4.0, 2.0), 1.5, rtol=1e-6)
     # At γ = 1/2 and z = 1: (−3/2 + √(9/4 + 2))/1.
     assert ridge_path.ridge_bias_limit(np.ones(1), 0.5)[0] == pytest.approx(-1.5 + 4.25**0.5)
+
+
+def test_pivots_find_the_smallest_eigenvalue(key):
+    # In one dimension the matrix is a chi-square variable; in three, matrices themselves are drawn beside the pivots.
+    count = 20_000
+    below = edges.wishart_eigenvalue_below(key, 1, 5, 0.8, count)
+    assert below.mean() == pytest.approx(scipy.special.gammainc(2.5, 2.0), abs=5 * 0.5 / count**0.5)
+    x = np.random.default_rng(0).standard_normal((count, 3, 7))
+    direct = (np.linalg.eigvalsh(x @ np.swapaxes(x, 1, 2) / 7)[:, 0] < 0.15).mean()
+    found = edges.wishart_eigenvalue_below(key, 3, 7, 0.15, count).mean()
+    assert found == pytest.approx(direct, abs=5 * (2 * direct * (1 - direct) / count) ** 0.5)
+    assert not edges.wishart_eigenvalue_below(key, 4, 4, -0.1, 100).any()
+    with pytest.raises(ValueError, match="dimension ≤ samples, not 6 and 5"):
+        edges.wishart_eigenvalue_below(key, 6, 5, 0.1, 3)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import scipy.special
-from jaxtyping import Float
+from jaxtyping import Array, Bool, Float, Key, UInt32
 
 from deeptheory.foundations.doors import doors
+from deeptheory.foundations.randomness import generator
 from deeptheory.spectra.arguments import Numbers
 
-__all__ = ["hard_edge_cdf", "smallest_eigenvalue_scaling", "tracy_widom_cdf"]
+__all__ = ["hard_edge_cdf", "smallest_eigenvalue_scaling", "tracy_widom_cdf", "wishart_eigenvalue_below"]
 
 
 def tracy_widom_cdf(x: Numbers, *, symmetry: int = 1, nodes: int = 40) -> Float[np.ndarray, "*shape"] | np.floating:
@@ -42,6 +43,30 @@ def smallest_eigenvalue_scaling(dimension: int, samples: int) -> tuple[float, fl
     wide, narrow = (samples - 0.5) ** 0.5, (dimension - 0.5) ** 0.5
     scale = (wide - narrow) * (1 / narrow - 1 / wide) ** (1 / 3) / (wide - narrow) ** 2
     return 2 * np.log(wide - narrow) - np.log(samples) + scale**2 / 8, scale
+
+
+def wishart_eigenvalue_below(
+    key: Key[Array, ""] | UInt32[Array, "2"], dimension: int, samples: int, level: float, trials: int
+) -> Bool[np.ndarray, " trials"]:
+    """Say of each of many real Wishart matrices XXᵀ/M, N ≤ M, whether its smallest eigenvalue lies below a level.
+
+    The matrix is never made. Reflections turn X into a bidiagonal B of independent chi variables, with M, M − 1, …
+    degrees of freedom on the diagonal and N − 1, N − 2, … below it (Dumitriu and Edelman 2002); an eigenvalue lies
+    below the level just if a pivot of the tridiagonal BBᵀ/M − level is negative (Sturm). O(N) a trial, so that N may
+    be thousands.
+    """
+    if not 1 <= dimension <= samples:
+        raise ValueError(f"needs 1 ≤ dimension ≤ samples, not {dimension} and {samples}")
+    random, below = generator(key), np.zeros(trials, bool)
+    pivot, diagonal = np.ones(trials), np.zeros(trials)
+    for i in range(dimension):
+        # Squares of the entry under the last diagonal one and of the diagonal one beside it.
+        under = random.chisquare(dimension - i, trials) / samples if i else np.zeros(trials)
+        coupling = diagonal * under
+        diagonal = random.chisquare(samples - i, trials) / samples
+        pivot = diagonal + under - level - coupling / pivot
+        below |= pivot < 0
+    return below
 
 
 def hard_edge_cdf(x: Numbers) -> Float[np.ndarray, "*shape"] | np.floating:

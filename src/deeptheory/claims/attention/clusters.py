@@ -20,7 +20,7 @@ from deeptheory.attention.clusters import (
 from deeptheory.attention.equiangular import equiangular_overlap, equiangular_tokens, equiangular_velocity
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
 
@@ -40,6 +40,22 @@ def climb(tokens, betas):
     r"$1-\langle x_i,x_j\rangle$ vanish like $e^{-2t}$, whatever $\beta$.",
     needs="at least as many dimensions as tokens; for the rate, a start near consensus",
     full=dict(count=32, dimension=128, betas=(0.0, 0.5, 1.0, 2.0, 4.0, 6.0)),
+    symbols={
+        r"Q,K,V": "the query, key and value matrices",
+        r"x_i": "token $i$, a unit vector",
+        r"\beta": "the inverse temperature: large means that a token attends to its nearest only",
+        r"g": "the overlap of two tokens, the cosine of their angle",
+        r"n": "the number of tokens",
+        r"t": "time, that is depth in layers",
+    },
+    why=r"The flow treats all tokens alike and commutes with rotations, so tokens at equal angles stay at equal "
+    r"angles: one number $g$ describes them all. Each token attends to itself with weight proportional to $e^\beta$ "
+    r"and to each other with $e^{\beta g}$, which gives the equation. Near consensus all weights are nearly $1/n$, "
+    "every token moves to the mean at rate one, and squared distances therefore shrink at rate two.",
+    notice=r"Simulated tokens lie on the solution of one ordinary differential equation. The colder the attention, "
+    "the longer the tokens stay near orthogonal; once they come together they do so at the same rate at every "
+    "temperature.",
+    explore={"count": (4, 8, 16, 32)},
 )
 def orthonormal_tokens_obey_one_equation(
     key,
@@ -69,14 +85,14 @@ def orthonormal_tokens_obey_one_equation(
     moving = np.append(common, near_pole[None], axis=0)
     velocity = jax.jit(jax.vmap(jax.vmap(token_velocity, (0, None)), (None, 0)))(moving, np.asarray(betas))
     speeds = 2 * (velocity[:, :-1] @ common.swapaxes(1, 2))[..., *np.triu_indices(count, 1)]
-    law = np.stack([equiangular_velocity(levels, count, beta) for beta in betas])
+    law, more = (np.stack([equiangular_velocity(levels, n, beta) for beta in betas]) for n in (count, count + 1))
     pull, cooled = np.asarray(jax.jit(climb)(near_pole, np.asarray(betas))), np.reshape(betas, (-1, 1, 1))
     climbed = pull - np.sum(pull * near_pole, -1, keepdims=True) * near_pole
     hot, cold = int(np.argmin(betas)), int(np.argmax(betas))
     clock, slow = np.exp(times[-5:]), -2 * float(np.exp(-betas[cold]))
     return {
         "velocity": Identity(cooled * velocity[:, -1], climbed, scale=1 + cooled, size=count),
-        "speed": Identity(speeds, law[..., None], scale=1.0, size=count),
+        "speed": Identity(speeds, law[..., None], scale=1.0, size=count, aside={"one token more": more[..., None]}),
         "overlap": Identity(
             np.stack([overlaps.min(-1), overlaps.max(-1)]),
             exact[None],
@@ -93,6 +109,11 @@ def orthonormal_tokens_obey_one_equation(
             clock, gaps[cold], exponent=-2.0, resolution=0.02, rivals=(-1.0, slow) if slow > -1.9 else (-1.0,)
         ),
     }
+
+
+@orthonormal_tokens_obey_one_equation.control("n for n − 1 in the equation", of="speed")
+def counting_itself(evidence):
+    return replace(evidence, right=evidence.aside["one token more"])
 
 
 @orthonormal_tokens_obey_one_equation.control(
@@ -125,6 +146,16 @@ def overlap_curves(pieces):
     r"$\propto_je^{\beta\cos(\theta_j-\theta_i)}$ in place of $\frac1n$ at other $\beta$.",
     needs="starts drawn from a density on the sphere: saddles, such as two antipodal groups, stay where they are",
     full=dict(trials=1000, share=0.01),
+    symbols={
+        r"\beta": "the inverse temperature; at 0 every token attends to all alike",
+        r"\theta_i": "the angle of token $i$ on the circle",
+        r"n": "the number of tokens",
+    },
+    why=r"Every token is pulled towards the same vector, the mean, along the sphere. The length of the mean can only "
+    "grow, so the flow comes to rest; where it rests, every token is parallel or opposite to the mean, or the mean "
+    "is zero. All but consensus are unstable, and the starts that lead to them are a set of measure zero.",
+    notice=r"From random angles all tokens gather at one. Those that start opposite to the mean hesitate, and the "
+    "nearer they are to exactly opposite the longer; they come in all the same.",
 )
 def uniform_attention_ends_in_one_cluster(
     key,
@@ -148,13 +179,28 @@ def uniform_attention_ends_in_one_cluster(
     circle, tangent = (
         np.stack([f(angles), g(angles)], -1) for f, g in ((np.cos, np.sin), (lambda a: -np.sin(a), np.cos))
     )
+    shown = np.linspace(0.0, 12.0, 61)
+    paths = np.asarray(token_flow(circle[0], shown, 0.0, substeps=8))
     velocity = np.stack([jax.vmap(token_velocity, (0, None))(circle, beta) for beta in (0.0, 2.0)])
     kuramoto = np.stack([jax.vmap(kuramoto_velocity, (0, None))(angles, beta) for beta in (0.0, 2.0)])
     return {
         # The theorem says never; a share is what finitely many starts can exclude.
         "consensus": Chance(failures, trials, share, along={"tokens, dimension": [f"{n}, {d}" for n, d in shapes]}),
-        "circle": Identity(np.sum(velocity * tangent, -1), kuramoto, scale=1.0, size=32),
+        "circle": Identity(
+            np.sum(velocity * tangent, -1), kuramoto, scale=1.0, size=32, aside={"times": shown, "paths": paths}
+        ),
     }
+
+
+@uniform_attention_ends_in_one_cluster.picture
+def angles_meet(pieces):
+    """The angles of 32 tokens on the circle, from where they meet in the end, along the flow of uniform attention."""
+    times, paths = pieces["circle"].aside["times"], np.asarray(pieces["circle"].aside["paths"])
+    heading = paths[..., 0] + 1j * paths[..., 1]
+    angles = np.angle(heading / heading[-1].mean())
+    return Curves(
+        [Line("tokens", times, each, thin=True) for each in angles.T], x="time t", y="angle from the meeting point"
+    )
 
 
 uniform_attention_ends_in_one_cluster.control(
@@ -175,6 +221,18 @@ def double_coupling(evidence):
     r"$\frac2n\dot x_i\sum_je^{\beta\langle x_i,x_j\rangle}$.",
     needs="uniform attention: a cold enough flow may lower E₀",
     full=dict(trials=256),
+    symbols={
+        r"\beta": "the inverse temperature; at 0 every token attends to all alike",
+        r"n": "the number of tokens",
+        r"x_i": "token $i$, a unit vector",
+        r"E_0,E_\beta": "energies of interaction; they are largest when all tokens agree",
+    },
+    why=r"In the sum over ordered pairs every pair occurs twice, so the derivative of $E_0$ in $x_i$ is twice the "
+    r"mean of the tokens, and the flow follows the mean itself, half of that. Hence $\dot E_0=2\sum_i|\dot x_i|^2$. At "
+    r"other $\beta$ the weights are divided by a sum that differs from token to token, and the flow is a gradient "
+    "only after each token's speed is multiplied by that sum.",
+    notice=r"The energy of each set of tokens climbs to its largest value, the number of tokens, where all agree, and "
+    "never steps back.",
 )
 def uniform_attention_climbs_half_the_energy(
     key, *, trials: Trials = 32, beta: Annotated[float, Interval(ge=0.0, le=20.0)] = 0.0
@@ -197,9 +255,17 @@ def uniform_attention_climbs_half_the_energy(
     return {
         "gradient": Identity(velocities(starts, beta), gradient / 2, scale=1.0, size=16),
         "climb": Identity(energy[:, -1] - energy[:, 0], worked, scale=16.0, error=2 * error),
-        "ascent": Inequality(energy[:, :-1], energy[:, 1:]),
+        "ascent": Inequality(energy[:, :-1], energy[:, 1:], aside={"times": times, "energy": energy[:12]}),
         "other energy": Identity(other, 2 / 16 * partition * velocities(starts, 2.0), scale=np.exp(2.0), size=16),
     }
+
+
+@uniform_attention_climbs_half_the_energy.picture
+def energies(pieces):
+    """The energy E₀ of twelve sets of 16 tokens along the flow."""
+    aside = pieces["ascent"].aside
+    marks = [Line("sets of tokens", aside["times"], each, thin=True) for each in aside["energy"]]
+    return Curves([*marks, Level("all tokens agree", y=16.0)], x="time t", y="energy E₀", ys=(0, 17.5))
 
 
 @uniform_attention_climbs_half_the_energy.control("gradient ascent of E₀ itself", of="gradient")

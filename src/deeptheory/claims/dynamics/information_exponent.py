@@ -5,6 +5,7 @@ come from a small linear system and carry no sampling noise; simulation confirms
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import jax
@@ -33,6 +34,7 @@ from deeptheory.dynamics.spherical_sgd import (
 from deeptheory.foundations.hermite import hermite_link
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Rate, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, seen
 
 LINEAR, CUBIC = hermite_link(1), hermite_link(3)
 COLLOCATION = 0.01
@@ -52,6 +54,18 @@ def both_slopes(student, teacher):
     return jax.vmap(slope)(student, teacher), squared_loss_slope(CUBIC, student, teacher)
 
 
+@partial(jax.jit, static_argnames="link")
+def printed_steps(link, x, a, rate):
+    """One step as the definition has it, by differentiation: with the spherical gradient and with the plain one."""
+
+    def stepped(x, a):
+        slope = jax.grad(lambda y: (link(a @ y) - link(a[0])) ** 2)(x)
+        moved = x - rate * (slope - (slope @ x) * x), x - rate * slope
+        return tuple(each / jnp.linalg.norm(each) for each in moved)
+
+    return jax.vmap(stepped)(x, a)
+
+
 def limiting_velocity(settings):
     """The limiting velocity v of the overlap, taken apart by its powers of the step δ.
 
@@ -69,42 +83,101 @@ def limiting_velocity(settings):
 
 
 @claim(
-    items={"J11.8": ("slope", "step", "other", "rest", "whole", "chain")},
+    items={"J11.8": ("slope", "printed step", "step", "whole")},
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
     r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
     r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
     needs="Gaussian inputs, a loss of ⟨a, x⟩ and ⟨a, v⟩ alone",
     full=dict(trials=8192, dimension=100),
+    symbols={
+        r"m": "the overlap: the cosine of the angle between the iterate and the hidden direction",
+        r"x": "the iterate, a unit vector",
+        r"v": "the hidden direction, a unit vector",
+        r"a": r"the sample's field $\langle a,x\rangle$",
+        r"w": "the sample's component along the part of $v$ that is orthogonal to $x$",
+        r"q": "the squared length of the sample in the remaining $N-2$ directions",
+        r"\delta": "the step, divided by the dimension $N$",
+        r"c": "the derivative of the loss in the field",
+    },
+    why=r"A step moves $x$ along the sample, less its part along $x$, and then puts it back on the sphere. The loss "
+    "sees the sample through two numbers, its components in the plane of $x$ and $v$; the other $N-2$ coordinates "
+    "enter the new overlap only by their squared length, through the normalisation. A Gaussian sample has the same "
+    "law in every orthonormal basis, so the three numbers are independent of each other and of the past.",
+    notice=r"The share of runs that have not yet reached overlap one half: whole vectors and the chain of three "
+    "numbers a step have one distribution, though the chain costs the same in any dimension.",
 )
-def overlap_is_a_markov_chain(
-    key, *, trials: Trials = 5120, dimension: Dimension = 32, step: Step = 0.3, remainder: bool = True
-):
+def overlap_is_a_markov_chain(key, *, trials: Trials = 5120, dimension: Dimension = 32, step: Step = 0.3):
     first, second, third = jax.random.split(key, 3)
-    x, a = generator(first).standard_normal((2, 8 * 1024, dimension))
+    draw = generator(first)
+    x, a = draw.standard_normal((2, 8 * 1024, dimension))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     m, field = x[:, 0], np.sum(a * x, axis=1)
     other = (a[:, 0] - m * field) / np.sqrt(1 - m**2)
     rest = np.sum(a * a, axis=1) - field**2 - other**2
-    kept = rest if remainder else 0 * rest
     slopes = both_slopes(field, a[:, 0])
-    rate = 0.02  # long enough a step for its normalisation to matter
-    left = whole_step(CUBIC, x, a, rate)[:, 0]
-    right = chain_step(CUBIC, m, field, other, kept, rate)
+    # Steps long enough for their normalisation to matter, links with and without a gradient at zero.
+    settings = [(CUBIC, 0.02), (CUBIC, 0.005), (jnp.cos, 0.4), (jnp.tanh, 0.1)]
+    some, few = slice(1024), slice(128)
+    known = m[some], field[some], other[some]
+    left = np.stack([whole_step(link, x[some], a[some], rate)[:, 0] for link, rate in settings])
+    right = np.stack([chain_step(link, *known, rest[some], rate) for link, rate in settings])
+    forgotten = np.stack([chain_step(link, *known, 0 * rest[some], rate) for link, rate in settings])
+    printed = [printed_steps(link, x[few], a[few], rate) for link, rate in settings]
+    stepped = np.stack([whole_step(link, x[few], a[few], rate) for link, rate in settings])
     expected = mean_hitting_time(LINEAR, dimension=dimension, step=step)
     paths = spherical_sgd(second, LINEAR, dimension=dimension, step=step, steps=int(5 * expected), replicas=trials)
     passed = np.where((paths > 0.5).any(0), (paths > 0.5).argmax(0) + 1.0, np.inf)
     times = overlap_chain(third, LINEAR, dimension=dimension, step=step, replicas=trials).times[0]
     return {
         "slope": Identity(*slopes, scale=jnp.abs(slopes[0]).max()),
-        "step": Identity(left, right, scale=1.0, condition=np.sqrt(dimension)),
+        "printed step": Identity(
+            stepped,
+            np.stack([along for along, _ in printed]),
+            scale=1.0,
+            condition=np.sqrt(dimension),
+            aside={"unprojected": np.stack([plain for _, plain in printed])},
+        ),
+        "step": Identity(left, right, scale=1.0, condition=np.sqrt(dimension), aside={"forgotten": forgotten}),
         "other": Distribution(stats.norm.cdf(other)),
-        "rest": Distribution(stats.chi2.cdf(rest, dimension - 2)),
+        "rest": Distribution(stats.chi2.cdf(rest, dimension - 2), aside={"lengths": rest, "dimension": dimension}),
         "whole": Law(expected, passed, exact=True),
         "chain": Law(expected, times, exact=True),
     }
 
 
-overlap_is_a_markov_chain.control("the remaining N − 2 directions forgotten", of="step", remainder=False, trials=64)
+@overlap_is_a_markov_chain.control("the remaining N − 2 directions forgotten", of="step")
+def forgotten_directions(evidence):
+    return replace(evidence, right=evidence.aside["forgotten"])
+
+
+@overlap_is_a_markov_chain.control("the gradient not projected on the sphere", of="printed step")
+def unprojected_gradient(evidence):
+    return replace(evidence, right=evidence.aside["unprojected"])
+
+
+@overlap_is_a_markov_chain.control("N − 1 remaining directions", of="rest")
+def one_direction_more(evidence):
+    return replace(evidence, ranks=stats.chi2.cdf(evidence.aside["lengths"], evidence.aside["dimension"] - 1))
+
+
+@overlap_is_a_markov_chain.picture
+def hitting_times(pieces):
+    """The share of runs that have not yet reached overlap ½, against samples: whole vectors and the chain."""
+
+    def survival(name, times):
+        times = np.sort(np.asarray(times)[np.isfinite(times)])
+        places = np.linspace(0, len(times) - 1, 60).astype(int)
+        return times[places], 1 - places / np.size(pieces[name].observed)
+
+    return Curves(
+        [
+            Line("whole vectors", *survival("whole", pieces["whole"].observed)),
+            Dots("chain", *survival("chain", pieces["chain"].observed)),
+            Level("mean, by a linear system", x=float(pieces["chain"].predicted)),
+        ],
+        x="samples",
+        y="share still below overlap ½",
+    )
 
 
 @claim(
@@ -147,6 +220,22 @@ def order_at_zero(evidence):
     r"$\varphi$ the population loss.",
     needs="uniform start on the upper half sphere; δ of order one for k ≤ 2, of order N^(−1/2) for k = 3",
     full=dict(sizes=(32, 64, 128, 256, 512), trials=32768),
+    symbols={
+        r"N": "the dimension",
+        r"\lambda": "the rate at which small overlaps grow when the exponent is 2",
+        r"\delta": r"the step; a sample moves the iterate by $\delta/N$ times the gradient",
+        r"\alpha_c": "samples a dimension that are needed",
+        r"k": "the information exponent: the order of the first term of the population loss in the overlap",
+        r"m": "the overlap with the hidden direction",
+        r"t": "samples used",
+        r"\varphi": "the population loss as a function of the overlap",
+    },
+    why=r"A random start has overlap of order $N^{-1/2}$, and the drift there is proportional to $m^{k-1}$. For $k=1$ "
+    "the pull is of order one from the beginning, and order $N$ samples are enough. For $k=2$ the overlap grows "
+    "exponentially from $N^{-1/2}$, which takes a logarithm. For $k=3$ it starts almost without force, and small "
+    "steps are needed for the noise not to drown it.",
+    notice=r"The three kinds of problem take samples in proportion to $N$, to $N\log N$ and to $N^2$: the lines have "
+    "these shapes and pass through the largest size. The information exponent alone decides which.",
 )
 def recovery_time_follows_the_information_exponent(
     key,
@@ -174,7 +263,9 @@ def recovery_time_follows_the_information_exponent(
         "exponent 1": Rate(numbers, linear, exponent=1.0, rivals=(0.5, 2.0)),
         "constant": Limit(numbers, np.abs(linear / numbers - descent_time(LINEAR, 0.0, 0.5, step=0.1)), order=0.5),
         "exponent 2": Rate(numbers, np.exp(rate * cosine / numbers), exponent=0.5, rivals=(0.0, 1.0)),
-        "exponent 3": Rate(numbers, cubic, exponent=2.0, rivals=(1.0, 1.5, 3.0)),
+        "exponent 3": Rate(
+            numbers, cubic, exponent=2.0, rivals=(1.0, 1.5, 3.0), aside={"linear": linear, "cosine": cosine}
+        ),
         "strong": Limit(numbers, 1 - np.array(strong), order=0.5),
         "simulated": Law(cosine[0], run.times[0], exact=True),
     }
@@ -185,12 +276,41 @@ recovery_time_follows_the_information_exponent.control(
 )
 
 
+@recovery_time_follows_the_information_exponent.picture
+def samples_to_overlap_one_half(pieces):
+    """Mean number of samples until the overlap is one half, by dimension, for information exponents 1, 2, 3."""
+    last = pieces["exponent 3"]
+    sizes, grid = np.asarray(last.x), np.geomspace(min(last.x), max(last.x), 60)
+    shapes = {
+        "exponent 1": (last.aside["linear"], lambda n: n),
+        "exponent 2": (last.aside["cosine"], lambda n: n * np.log(n)),
+        "exponent 3": (last.y, lambda n: n**2),
+    }
+    marks = []
+    for name, (times, shape) in shapes.items():
+        times = np.asarray(times)
+        marks += [Dots(name, sizes, times), Line(name, grid, times[-1] * shape(grid) / shape(sizes[-1]))]
+    return Curves(marks, x="dimension N", y="samples until overlap ½", log="xy")
+
+
 @claim(
     items={"J11.15": ("exponent 1", "exponent 2", "exponent 3")},
     says=r"With far fewer than $N\alpha_c$ samples nothing is found: $\sup_{t\le\alpha N}|m_t|\to0$ for "
     r"$\alpha\ll\alpha_c$, here $\alpha=N^{-1/2},\sqrt{\log N},\sqrt N$ for information exponents 1, 2, 3.",
     needs="δ = O(1) for k ≤ 2, δ = O(α^(−1/2)) for k = 3",
     full=dict(sizes=(64, 256, 1024, 4096)),
+    symbols={
+        r"N": "the dimension",
+        r"\alpha_c": r"samples a dimension that are needed: $1,\log N,N^{k-2}$ for exponents $k=1$, 2 and above",
+        r"m_t": "the overlap after $t$ samples",
+        r"\alpha": "samples a dimension that are used",
+    },
+    why=r"The drift of the overlap is at most of order $m^{k-1}/N$ a sample. As long as the overlap is small it "
+    r"therefore gains little, and the noise, a martingale of variance $\delta^2/N^2$ a sample, adds at most of order "
+    r"$\delta\sqrt{\alpha/N}$ in $\alpha N$ samples. Well below $\alpha_c$ neither of them brings the overlap to "
+    "order one.",
+    notice=r"The largest overlap of a whole run falls as the dimension grows, although the number of samples grows "
+    "too: for exponent 3 even much faster than the dimension.",
 )
 def nothing_is_found_below_the_threshold(
     key,
@@ -198,12 +318,14 @@ def nothing_is_found_below_the_threshold(
     sizes: Sizes = (64, 256, 1024),
     trials: Trials = 96,
     factor: Annotated[float, Interval(ge=0.1, le=100.0)] = 1.0,
+    excess: Annotated[float, Interval(ge=0.0, le=0.5)] = 0.0,
 ):
     keys = jax.random.split(key, (3, len(sizes)))
     problems = {
-        "exponent 1": (LINEAR, lambda n: factor * n**-0.5, lambda alpha: 1.0),
+        # `excess` is a power of N; one half brings exponents 1 and 3 to their thresholds.
+        "exponent 1": (LINEAR, lambda n: factor * n ** (excess - 0.5), lambda alpha: 1.0),
         "exponent 2": (jnp.cos, lambda n: factor * np.sqrt(np.log(n)), lambda alpha: 0.9),
-        "exponent 3": (CUBIC, lambda n: factor * n**0.5, lambda alpha: alpha**-0.5),
+        "exponent 3": (CUBIC, lambda n: factor * n ** (excess + 0.5), lambda alpha: alpha**-0.5),
     }
     pieces = {}
     for row, (name, (link, ratio, step)) in zip(keys, problems.items(), strict=True):
@@ -219,8 +341,21 @@ def nothing_is_found_below_the_threshold(
 
 
 nothing_is_found_below_the_threshold.control(
+    "N samples for exponent 1", of="exponent 1", excess=0.5, sizes=(32, 64, 128)
+)
+nothing_is_found_below_the_threshold.control(
+    "30 N² samples for exponent 3", of="exponent 3", factor=30.0, excess=0.5, sizes=(16, 24, 32), trials=48
+)
+nothing_is_found_below_the_threshold.control(
     "a multiple of N log N samples for exponent 2", of="exponent 2", factor=8.0, sizes=(64, 128, 256)
 )
+
+
+@nothing_is_found_below_the_threshold.picture
+def largest_overlaps(pieces):
+    """The largest overlap seen in runs with fewer samples than the threshold, mean over runs."""
+    marks = [seen(name, piece.x, piece.y) for name, piece in pieces.items()]
+    return Curves(marks, x="dimension N", y="largest overlap of a run", log="xy")
 
 
 @claim(
@@ -230,6 +365,16 @@ nothing_is_found_below_the_threshold.control(
     r"$N^{-1/2}$ for $k=3$, while it stays of order one for $k=1$.",
     needs="δ of order one for k ≤ 2, of order N^(−1/2) for k = 3",
     full=dict(sizes=(32, 64, 128, 256, 512)),
+    symbols={
+        r"k": "the information exponent",
+        r"N": "the dimension",
+        r"\delta": r"the step; a sample moves the iterate by $\delta/N$ times the gradient",
+    },
+    why=r"Once the overlap is of order one, so is the drift, and it runs along its differential equation in a time "
+    r"$N/\delta$ that no longer asks how the start was. To get there from $N^{-1/2}$ takes a factor $\log N$ more for "
+    "$k=2$ and a factor $N^{1/2}$ more for $k=3$, where the drift vanishes at zero overlap.",
+    notice=r"The share of the descent stays level for exponent 1 and falls for the others, fastest for 3: in high "
+    "dimension almost all samples are spent near the equator, where nothing seems to happen.",
 )
 def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     numbers = np.array(sizes, float)
@@ -252,10 +397,20 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
         "dynamics": Identity(descents[:, -1] / limits[:, -1], 1.0, error=COLLOCATION),
         "ratio 1": Limit(numbers, np.abs(share[0] - limits[0] / numbers / search_limit), order=0.5),
         "ratio 2": Rate(numbers, np.exp(per_descent / share[1]), exponent=0.5, rivals=(0.0,)),
-        "ratio 3": Rate(numbers, share[2], exponent=-0.5, rivals=(0.0, -1.0)),
+        "ratio 3": Rate(numbers, share[2], exponent=-0.5, rivals=(0.0, -1.0), aside={"shares": share}),
     }
 
 
 @search_dominates_descent.control("descent in order N samples whatever the step", of="descent")
 def order_dimension(evidence):
     return replace(evidence, exponent=1.0)
+
+
+@search_dominates_descent.picture
+def shares_of_the_descent(pieces):
+    """Samples from overlap 0.5 to 0.9 over those up to 0.5, by dimension, for information exponents 1, 2, 3."""
+    found = pieces["ratio 3"]
+    marks = []
+    for exponent, share in enumerate(found.aside["shares"], start=1):
+        marks += [Line(f"exponent {exponent}", found.x, share), Dots(f"exponent {exponent}", found.x, share)]
+    return Curves(marks, x="dimension N", y="descent over search, in samples", log="xy")

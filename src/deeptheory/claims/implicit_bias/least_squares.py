@@ -23,6 +23,7 @@ from deeptheory.implicit_bias.least_squares import (
     unseen_projection,
 )
 from deeptheory.lab import Exact, Identity, assume, claim
+from deeptheory.lab.pictures import Dots, Line, Plane
 
 Rows = Annotated[int, Interval(ge=2, le=100)]
 Columns = Annotated[int, Interval(ge=3, le=200)]
@@ -111,13 +112,30 @@ def unique_solution(evidence):
 
 @claim(
     items={"A3.2": ("iterates", "residuals", "series"), "A3.3": ("limit", "printed limit", "least", "series", "step")},
-    says=r"Gradient descent on $\frac12\|Xw-y\|^2$ is at $w_0+\sum_i\frac{1-(1-\eta\sigma_i^2)^t}{\sigma_i}v_iu_i^\top"
-    r"(y-Xw_0)$ after $t$ steps, with residual $(I-\eta XX^\top)^t(y-Xw_0)$; for $\eta<2/\lambda_{\max}(X^\top X)$, "
-    r"and no larger one, it converges to $X^+y+(I-X^+X)w_0$, the solution nearest to $w_0$, and from 0 to the one of "
-    r"least norm, $X^\top(XX^\top)^{-1}y=(X^\top X)^+X^\top y$; "
-    r"$\sum_{j<t}(I-\eta X^\top X)^j=(I-(I-\eta X^\top X)^t)(\eta X^\top X)^++t(I-X^+X)$.",
+    says=r"Gradient descent on $\frac12\|Xw-y\|^2$ is at "
+    r"$w_0+\sum_i\frac{1-(1-\eta\sigma_i^2)^t}{\sigma_i}v_iu_i^\top(y-Xw_0)$ after $t$ steps. For "
+    r"$\eta<2/\lambda_{\max}(X^\top X)$, and no larger one, it converges to the solution nearest to $w_0$, "
+    r"$X^+y+(I-X^+X)w_0$: from 0 to the one of least norm, $X^\top(XX^\top)^{-1}y$.",
     needs="linearly independent rows, n < d",
     full=dict(rows=20, columns=60, steps=20_000),
+    symbols={
+        r"X": "the data, one row a sample; fewer rows than columns",
+        r"w": "the weights",
+        r"y": "the labels",
+        r"w_0": "where descent starts",
+        r"\eta": "the step size",
+        r"t": "the number of steps",
+        r"\sigma_i,u_i,v_i": "the singular values of $X$ and their left and right vectors",
+        r"\lambda_{\max}": "the largest eigenvalue",
+        r"X^+": "the pseudo-inverse",
+    },
+    why=r"Every gradient $X^\top(Xw-y)$ is a combination of rows of $X$, so descent moves only in their span and "
+    "keeps forever whatever part of $w_0$ is orthogonal to them. Within the span each singular direction is a "
+    r"problem of its own, whose error is multiplied by $1-\eta\sigma_i^2$ a step; hence also $\sum_{j<t}(I-\eta "
+    r"X^\top X)^j=(I-(I-\eta X^\top X)^t)(\eta X^\top X)^++t(I-X^+X)$, which does not converge. Among all solutions "
+    "the one that differs from $w_0$ by a combination of rows is the nearest.",
+    notice=r"Both runs end on the line of solutions at the foot of a perpendicular: each keeps its height, the part "
+    "of the start that the data cannot see. From zero that is the shortest solution; from elsewhere it is not.",
 )
 def least_squares_descent(
     key, *, rows: Rows = 10, columns: Columns = 25, steps: Annotated[int, Interval(ge=200, le=100_000)] = 6000
@@ -183,6 +201,32 @@ def least_squares_descent(
         ),
         "step": Exact(np.array(tops) < 1, shares < 2, along={"step times largest eigenvalue": shares}),
     }
+
+
+@least_squares_descent.picture
+def to_the_nearest_solution(pieces):
+    """Two runs in the plane of the shortest solution and of the unseen part of the second start, and all solutions."""
+    ends = np.asarray(pieces["limit"].right)
+    shortest, unseen = np.linalg.norm(ends[0]), np.linalg.norm(ends[1] - ends[0])
+    frame = np.stack([ends[0] / shortest, (ends[1] - ends[0]) / unseen], 1)
+    from_zero, from_elsewhere = np.asarray(pieces["iterates"].left)[[0, 2]] @ frame
+    wall = np.asarray([-0.3, 1.3]) * unseen
+    return Plane(
+        [
+            Line("solutions", [shortest, shortest], wall, dashed=True),
+            Line("from zero", *from_zero.T, arrow=True),
+            Dots("from zero", *from_zero.T),
+            Line("from elsewhere", *from_elsewhere.T, arrow=True),
+            Dots("from elsewhere", *from_elsewhere.T),
+            Line(
+                "to the shortest",
+                *np.stack([from_elsewhere[0], [shortest, 0.0]], 1),
+                rival="as if the start were forgotten",
+            ),
+        ],
+        x="along the shortest solution",
+        y="along what the data cannot see",
+    )
 
 
 @least_squares_descent.control("the matrix series sums to a pseudo-inverse, null space and all", of="series")

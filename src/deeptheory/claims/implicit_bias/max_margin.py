@@ -29,6 +29,7 @@ from deeptheory.implicit_bias.max_margin import (
     stable_step,
 )
 from deeptheory.lab import Bounded, Chain, Identity, Inequality, Limit, Rate, Reals, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 LOSSES = {"exponential": EXPONENTIAL, "logistic": LOGISTIC, "polynomial": polynomial_tail(2.0)}
 TOY = np.array([[1.5, 0.5], [0.5, 1.5], [2.0, 2.0], [3.0, 1.0], [1.0, 3.0], [2.5, 2.0]])
@@ -72,6 +73,17 @@ def approach(points, **prediction):
     r"$w(t)=\hat w\log t+\rho(t)$ with $\hat w$ the max-margin vector and $\rho$ bounded, from any start.",
     needs="linearly separable; every support vector has a positive dual weight; exponential tail",
     full=dict(datasets=40),
+    symbols={
+        r"w(t)": "the weights at time $t$ of the gradient flow",
+        r"\hat w": r"the max-margin vector: the shortest with $\langle\hat w,\bar x_i\rangle\ge1$ for all $i$",
+        r"\rho(t)": "the residual, what is left when the growth is taken off",
+    },
+    why=r"Once all points are on the right side the loss is a sum of $e^{-\langle w,\bar x_i\rangle}$, and only the "
+    "points of least margin still count. So the gradient is a combination of support vectors with positive weights, "
+    r"which is how the max-margin vector is built too. With $w=\hat w\log t+\rho$ their terms are "
+    r"$e^{-\langle\rho,\bar x_i\rangle}/t$, just what is needed to make $\hat w\log t$ grow: the rest settles.",
+    notice=r"The weights grow in proportion to $\log t$ while the residual stays where it is. Time runs to "
+    "$e^{1000}$, far beyond any number of steps.",
 )
 def separable_residual_is_bounded(
     key,
@@ -85,7 +97,7 @@ def separable_residual_is_bounded(
 ):
     sets = drawn(key, datasets, count, dimension) if data == "generic" else [DEGENERATE]
     halvings = 2.0 ** -np.arange(6, -1, -1)
-    random, sizes, slopes, apart = generator(jax.random.fold_in(key, 1)), [], [], []
+    random, sizes, lengths, slopes, norms, apart = generator(jax.random.fold_in(key, 1)), [], [], [], [], []
     for points in sets:
         solution = max_margin(points)
         end = settled(points, solution, horizon) if data == "generic" and loss != "polynomial" else horizon
@@ -94,19 +106,41 @@ def separable_residual_is_bounded(
         one, other = (logarithmic_flow(points, times, start=start, loss=LOSSES[loss])[1:] for start in starts)
         residual = one - np.outer(times[1:], solution.vector)
         sizes.append(np.linalg.norm(residual, axis=1))
+        lengths.append(np.linalg.norm(one, axis=1))
         along = one @ solution.vector * solution.margin**2
         slopes.append((along[-1] - along[-2]) / (times[-1] - times[-2]))
+        norms.append(1 / solution.margin)
         apart.append((other[-1] - one[-1]) @ points[solution.support].T)
     return {
         # Six decimals: the rest is noise of the solver, whose differences mean nothing.
-        "residual": Bounded(horizon * halvings, np.round(np.mean(sizes, axis=0), 6)),
-        "slope": Identity(np.array(slopes), 1.0, error=SOLVER),
+        "residual": Bounded(
+            horizon * halvings, np.round(np.mean(sizes, axis=0), 6), aside={"lengths": np.mean(lengths, axis=0)}
+        ),
+        "slope": Identity(np.array(slopes), 1.0, error=SOLVER, aside={"lengths": np.asarray(norms)}),
         "starts": Identity(np.concatenate(apart), 0.0, scale=1.0, error=SOLVER),
     }
 
 
 separable_residual_is_bounded.control("a support vector of dual weight 0", of="residual", data="degenerate")
 separable_residual_is_bounded.control("a polynomial tail", of="residual", loss="polynomial", horizon=40.0, datasets=1)
+
+
+@separable_residual_is_bounded.control("a slope of 1/γ, the margin taken for its square", of="slope")
+def margin_for_its_square(evidence):
+    return replace(evidence, right=evidence.aside["lengths"])
+
+
+@separable_residual_is_bounded.picture
+def growth_and_residual(pieces):
+    """Length of the weights and of the residual w − ŵ log t against log t, means over data sets."""
+    found = pieces["residual"]
+    marks = [
+        Line("weights", found.x, found.aside["lengths"]),
+        Dots("weights", found.x, found.aside["lengths"]),
+        Line("residual", found.x, found.y),
+        Dots("residual", found.x, found.y),
+    ]
+    return Curves(marks, x="log t", y="length", log="xy")
 
 
 @claim(
@@ -123,6 +157,18 @@ separable_residual_is_bounded.control("a polynomial tail", of="residual", loss="
     ),
     draws=512,
     generations=80,  # what is left to steps only a little too long is a small corner of the space
+    symbols={
+        r"\beta": "the smoothness of the loss: the largest slope of its derivative",
+        r"\lambda_{\max}": "the largest eigenvalue",
+        r"X": "the data, one signed point a row",
+        r"n": "the number of points",
+    },
+    why=r"Along any direction the mean loss bends at most as much as a parabola of curvature "
+    r"$\beta\lambda_{\max}(\frac1nX^\top X)$. On that parabola a step of $\eta$ changes the loss by "
+    r"$-\eta(1-\eta\beta\lambda_{\max}/2)$ times the squared gradient, which is negative for $\eta$ below 2 over the "
+    "curvature; the loss itself lies below it.",
+    notice=r"Every dot, a data set with a start and a step of at least nine tenths of the limit, lies below the "
+    "diagonal, and some lie close to it.",
 )
 def stable_step_lowers_the_loss(points, size, start, fraction, *, power: Annotated[int, Interval(ge=1, le=2)] = 1):
     points, start = size * points, start / size
@@ -139,6 +185,16 @@ def stable_step_lowers_the_loss(points, size, start, fraction, *, power: Annotat
 stable_step_lowers_the_loss.control("the square of the eigenvalue", power=2)
 
 
+@stable_step_lowers_the_loss.picture
+def before_and_after(pieces):
+    """The loss after one step against the loss before it, for drawn data, starts and steps."""
+    before, after = np.asarray(pieces[""].bound), np.asarray(pieces[""].quantity)
+    kept = (before > 1e-6) & (after > 1e-6)
+    ends = np.asarray([before[kept].min(), before[kept].max()])
+    marks = [Line("no change", ends, ends, dashed=True), Dots("instances", before[kept], after[kept])]
+    return Curves(marks, x="loss before the step", y="loss after it", log="xy")
+
+
 @claim(
     items={"J4.8": "limit", "L11.9": ("limit", "curvature", "slack", "proof")},
     says=r"Along the support vectors the residual has the limit $\tilde w$ with "
@@ -147,6 +203,20 @@ stable_step_lowers_the_loss.control("the square of the eigenvalue", power=2)
     r"and the slack $\theta-1$ of the next point.",
     needs="mean exponential loss; linearly independent support vectors",
     full=dict(datasets=40),
+    symbols={
+        r"\tilde w": "the limit of the residual along the support vectors",
+        r"\bar x_i": "a point times its label",
+        r"n": "the number of points",
+        r"\alpha_i": r"the dual weights: $\hat w=\sum_i\alpha_i\bar x_i$",
+        r"\kappa": "the rate at which the residual comes to its limit",
+        r"\theta": "the least margin among the points that are not support vectors, in units where those have 1",
+    },
+    why=r"In the time $s=\log t$ the residual obeys $\dot\rho=\frac1n\sum_ie^{-\langle\rho,\bar x_i\rangle}\bar "
+    r"x_i-\hat w$ over the support vectors, up to terms $e^{-(\theta-1)s}$ of the other points. It rests where the "
+    "weights of the points are the dual weights. Linearised there, its modes decay with the eigenvalues of "
+    r"$\sum_i\alpha_i\bar x_i\bar x_i^\top$; the slower of these and of the disturbance decides.",
+    notice=r"Two data sets on straight lines whose slopes are known beforehand: one held back by the curvature, at "
+    r"$t^{-1/4}$, the other by a point just beyond the margin, at $t^{-0.3}$.",
 )
 def residual_limit_follows_from_the_duals(
     key,
@@ -186,6 +256,17 @@ def residual_limit_follows_from_the_duals(
     }
 
 
+@residual_limit_follows_from_the_duals.picture
+def approaches(pieces):
+    """Distance of the residual to its limit along the support vectors, against time, for two data sets."""
+    marks = []
+    for name, exponent in (("curvature", -0.25), ("slack", -0.3)):
+        time, error = np.asarray(pieces[name].x), np.asarray(pieces[name].y)
+        label = f"{name} decides: t^({exponent:g})"
+        marks += [Dots(label, time, error), Line(label, time, error[0] * (time / time[0]) ** exponent)]
+    return Curves(marks, x="time t", y="distance to the limit", log="xy")
+
+
 @residual_limit_follows_from_the_duals.control("the sample size left out", of="limit")
 def without_sample_size(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
@@ -206,6 +287,18 @@ def with_step_size(evidence):
     r"the angle's cosine like $1/\log^2t$, and $t\,L(w(t))\to1/\gamma^2$; descent with a fixed step follows the flow.",
     needs="separable, generic data; exponential tail, −ℓ′(u) ∼ e^(−u)",
     full=dict(datasets=40, steps=1_000_000),
+    symbols={
+        r"t": "time, of the flow or the step size times the number of steps",
+        r"L(w)": "the mean loss",
+        r"\gamma": "the margin: the largest distance that all points can have from the boundary",
+    },
+    why=r"Since $w=\hat w\log t+\rho$ with $\rho$ bounded, the direction of $w$ differs from that of $\hat w$ by the "
+    r"part of $\rho$ orthogonal to it, over $|\hat w|\log t$; the margin likewise, and the cosine by half the square. "
+    r"The loss is a sum of $e^{-\langle\rho,\bar x_i\rangle}/t$ over the support vectors, which are the dual weights, "
+    r"and these sum to $|\hat w|^2=1/\gamma^2$.",
+    notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
+    "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
+    "predicted.",
 )
 def separable_descent_rates(
     key,
@@ -255,6 +348,17 @@ def separable_descent_rates(
         "tail": Identity(np.append(slopes, slopes[:, -1:], axis=1), tails, condition=40.0),
         "descent": Limit(0.5 * checkpoints, np.linalg.norm(stepped - flowed, axis=1), order=1.0),
     }
+
+
+@separable_descent_rates.picture
+def slow_rates(pieces):
+    """Errors of direction, margin and cosine in units of their predicted constants, against log t."""
+    marks, grid = [], np.geomspace(1, 32, 40)
+    for name in ("direction", "margin", "cosine"):
+        marks.append(Dots(name, pieces[name].x, pieces[name].y))
+    for power in (1, 2):
+        marks.append(Line(f"predicted, 1/log{'²' if power == 2 else ''} t", grid, grid**-power))
+    return Curves(marks, x="log t, in units of its first value", y="error over its constant", log="xy")
 
 
 @separable_descent_rates.control("t L(w) → 1/γ instead of 1/γ²", of="loss")

@@ -13,7 +13,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Count, Identity, Inequality, Reals, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Stack
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Stack
 from deeptheory.regularization.dropout import (
     balanced_factors,
     dropout_objective,
@@ -38,6 +38,7 @@ SINGULAR = (3.0, 2.0, 1.0, 0.3)
 chains = jax.jit(jax.vmap(nuclear_norm_chain))
 all_balanced = jax.jit(jax.vmap(balanced_factors, (0, None)), static_argnums=1)
 all_induced = jax.jit(jax.vmap(induced_regularizer, (0, None)))
+all_shrunk = jax.jit(jax.vmap(dropout_shrinkage))
 all_optima = jax.jit(jax.vmap(dropout_optimum, (None, None, 0)), static_argnums=1)
 
 
@@ -93,6 +94,18 @@ def penalty_of_change(change, left, right):
     ),
     draws=128,
     generations=6,
+    symbols={
+        r"p": "the dropout rate",
+        r"u_j,v_j": "the columns of the two factors; column $j$ of both is dropped together",
+        r"A_i": "the measurements",
+        r"n": "their number",
+    },
+    why=r"A mask that keeps a column with probability $1-p$ and then scales it by $1/(1-p)$ has mean one and variance "
+    "$p/(1-p)$. So the prediction is right on average, and its mean squared error is the squared error of the mean "
+    "plus its variance. The columns are dropped independently: their variances add, each $p/(1-p)$ times the squared "
+    r"contribution $(u_j^\top A_iv_j)^2$.",
+    notice=r"The objective averaged over all masks, one by one, lies on the diagonal against loss plus penalty, over "
+    "several orders of magnitude.",
 )
 def dropout_is_a_penalty(left, right, measurements, labels, rate):
     enumerated = dropout_objective(left, right, measurements, labels, rate)
@@ -116,12 +129,32 @@ def unscaled_mask(evidence, instances):
     return replace(evidence, right=np.asarray(objective_with_unscaled_mask(**instances)))
 
 
+@dropout_is_a_penalty.picture
+def masks_against_penalty(pieces):
+    """The mean over all masks against loss plus penalty, one dot for each drawn problem; equal on the line."""
+    masks, formula = np.asarray(pieces[""].left), np.asarray(pieces[""].right)
+    ends = np.asarray([masks.min(), masks.max()])
+    marks = [Line("equal", ends, ends, dashed=True), Dots("problems", formula, masks)]
+    return Curves(marks, x="loss plus penalty", y="loss averaged over all masks", log="xy")
+
+
 @claim(
     items={"A11.8": ("chain", "attained", "descent")},
     says=r"Under Gaussian measurements the least dropout penalty over all factors of $M$ is $\|M\|_*^2/d_1$: every "
     "pair lies above it, link by link of the proof; equalized balanced factors reach it, and so does descent.",
     needs=r"Gaussian measurements; width $d_1\ge\operatorname{rank}M$",
     full=dict(pairs=10_000, matrices=64, width=9),
+    symbols={
+        r"M": r"the product $UV^\top$ of the factors",
+        r"\|M\|_*": "its nuclear norm, the sum of the singular values",
+        r"d_1": "the width: how many columns the factors have",
+    },
+    why=r"For Gaussian measurements the penalty is $\sum_j\|u_j\|^2\|v_j\|^2$. By Cauchy–Schwarz it is at least "
+    r"$\frac1{d_1}(\sum_j\|u_j\|\|v_j\|)^2$, with equality if all products are equal; and since $u_jv_j^\top$ has "
+    r"nuclear norm $\|u_j\|\|v_j\|$, the triangle inequality bounds their sum below by $\|M\|_*$. Balanced factors, "
+    "turned until all columns are equally long, attain both.",
+    notice=r"Random factors pay several times the least penalty. Descent over all factors of a given matrix ends on "
+    "the line, and never below.",
 )
 def dropout_is_the_squared_nuclear_norm(
     key,
@@ -149,11 +182,34 @@ def dropout_is_the_squared_nuclear_norm(
     equalized = [expected_dropout_regularizer(*equalized_factors(matrix, width)) for matrix in targets]
     least = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / width
     return {
-        "chain": Chain(steps),
+        "chain": Chain(steps, aside={"width": width}),
         "attained": Identity(np.asarray(equalized), np.asarray(all_induced(targets, width)), size=width),
         # Descent is stopped where the penalty no longer moves in its tenth digit or so.
         "descent": Identity(np.asarray(found), least, error=1e-6 * least),
     }
+
+
+@dropout_is_the_squared_nuclear_norm.control("the width left out of Cauchy–Schwarz", of="chain")
+def without_the_width(evidence):
+    chained, regularizer = evidence.links["Cauchy–Schwarz"]
+    return replace(evidence, links={"Cauchy–Schwarz": (evidence.aside["width"] * chained, regularizer)})
+
+
+@dropout_is_the_squared_nuclear_norm.picture
+def penalties_over_the_least(pieces):
+    """The dropout penalty against the squared nuclear norm over the width: random factors, and where descent ends."""
+    steps = pieces["chain"].links
+    random, least = (
+        np.asarray(steps[name][side]) for name, side in (("Cauchy–Schwarz", 1), ("triangle inequality", 0))
+    )
+    ended, norms = np.asarray(pieces["descent"].left), np.asarray(pieces["descent"].right)
+    ends = np.asarray([min(least.min(), norms.min()), max(least.max(), norms.max())])
+    marks = [
+        Dots("random factors", least[:300], random[:300]),
+        Dots("descent ends", norms, ended),
+        Line("the least", ends, ends),
+    ]
+    return Curves(marks, x="squared nuclear norm over the width", y="dropout penalty", log="xy")
 
 
 @dropout_is_the_squared_nuclear_norm.control("divided by the rank instead of the width", of="attained")
@@ -202,12 +258,31 @@ balanced_factors_have_an_equalizing_rotation.control(
     r"$\|u_i\|\|v_i\|=\|M\|_*/2$: its balanced ones. An arbitrary pair of factors need not be among them.",
     needs="the factors are balanced, UᵀU = VᵀV",
     over=dict(left=Reals(-3, 3, shape=(2, 2)), right=Reals(-3, 3, shape=(2, 2))),
+    symbols={
+        r"u_i,v_i": "the columns of the two factors",
+        r"M": "the product of the factors",
+        r"\|M\|_*": "its nuclear norm, the sum of the singular values",
+    },
+    why=r"Turning both factors by the same rotation leaves the product alone. For balanced factors $u_i$ and $v_i$ "
+    "are equally long at every angle, and a quarter turn exchanges the two lengths, so somewhere between they are "
+    r"equal; the squared lengths sum to $\|M\|_*$. For an arbitrary pair one angle would have to meet two conditions, "
+    "equal products of the right size.",
+    notice=r"For every drawn matrix some rotation of the balanced factors leaves no defect beyond rounding. The "
+    "search for a violation finds one at once if the factors are those that were drawn.",
 )
 def balanced_factors_can_be_equalized(left, right, *, pair: Literal["balanced", "given"] = "balanced"):
     factors = balanced_factors(left @ right.T, 2) if pair == "balanced" else (left, right)
     size = jnp.maximum(jnp.linalg.norm(left) * jnp.linalg.norm(right), 1e-9)
     # The search over angles ends within 1e-8 of the best one.
     return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size)
+
+
+@balanced_factors_can_be_equalized.picture
+def defects(pieces):
+    """The defect that is left at the best rotation, over the size of the factors, for drawn matrices in order."""
+    found = np.sort(np.asarray(pieces[""].quantity / pieces[""].scale))
+    marks = [Dots("balanced factors", np.arange(1, len(found) + 1), np.maximum(found, 1e-18)), Level("allowed", y=1e-6)]
+    return Curves(marks, x="matrix, in order of its defect", y="defect over size", log="y")
 
 
 balanced_factors_can_be_equalized.control("for any pair of factors, as printed", erratum="A11.10a", pair="given")
@@ -219,7 +294,7 @@ def no_rotation_equalizes(left, right):
 
 
 @claim(
-    items={"A11.11": ("value", "singular values", "narrow", "certificate")},
+    items={"A11.11": ("value", "singular values", "narrow", "other spectra")},
     says=r"The population optimum of dropout matrix sensing lowers the singular values of the target by "
     r"$\lambda\sum_{i\le\rho}s_i/(d_1+\lambda\rho)$ and drops those below, and all beyond the width: the dropout rate "
     r"selects the rank.",
@@ -272,11 +347,27 @@ def dropout_rate_selects_the_rank(
     # What descent may leave of the objective. It is strongly convex in the product, so the product is off by its root.
     left_over = 1e-10 * values[1]
     residual = target - optimum
+    # Spectra, widths and strengths of all kinds: in singular values alone the problem is least squares over m ≥ 0, with
+    # one row more for the penalty, which an active-set solver answers without the formula.
+    spectra = -np.sort(-np.exp(draw.uniform(-2, 1.5, (100, 5))), axis=1)
+    widths, powers = draw.integers(5, 30, 100), np.exp(draw.uniform(-2, 4, 100))
+    lowered, thresholds = map(np.asarray, all_shrunk(spectra, widths, powers))
+    solved = [
+        scipy.optimize.nnls(np.vstack([np.eye(5), np.full(5, (strength / count) ** 0.5)]), np.append(spectrum, 0.0))[0]
+        for spectrum, count, strength in zip(spectra, widths, powers, strict=True)
+    ]
     close: dict[str, Any] = dict(scale=SINGULAR[0], error=left_over[..., None] ** 0.5, along={"rate": rates})
     return {
         "value": Identity(values[0], values[1], error=left_over, along={"rate": rates}),
         "singular values": Identity(singular, shrunk[:, None], size=width, **close),
         "narrow": Identity(narrow, np.asarray(shrunk_values(2, strengths))[:, None], **close),
+        "other spectra": Identity(
+            lowered,
+            np.asarray(solved),
+            scale=spectra[:, :1],
+            condition=1e3,
+            aside={"spectra": spectra, "thresholds": thresholds, "widths": widths, "strengths": powers},
+        ),
         # The residual is the subgradient λ/d₁ ‖M‖_* of a unit ball's element: the condition for the convex optimum.
         "certificate": Identity(
             np.stack([np.linalg.norm(residual, 2, axis=(1, 2)) * nuclear, np.sum(residual * optimum, axis=(1, 2))]),
@@ -284,6 +375,14 @@ def dropout_rate_selects_the_rank(
             scale=10 * SINGULAR[0] ** 2,
         ),
     }
+
+
+@dropout_rate_selects_the_rank.control("ρ − 1 for ρ in the threshold", of="other spectra")
+def one_rank_less(evidence):
+    spectra, widths, strengths = (evidence.aside[name] for name in ("spectra", "widths", "strengths"))
+    rank = (np.asarray(evidence.left) > 0).sum(1)
+    threshold = evidence.aside["thresholds"] * (widths + strengths * rank) / (widths + strengths * (rank - 1))
+    return replace(evidence, left=np.maximum(spectra - threshold[:, None], 0))
 
 
 @dropout_rate_selects_the_rank.control("the number of singular values in place of the width", of="singular values")

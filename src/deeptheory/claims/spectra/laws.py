@@ -9,6 +9,7 @@ import numpy as np
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim, parts
+from deeptheory.lab.pictures import Curves, Line, seen
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.free_convolution import (
     free_additive_moments,
@@ -56,13 +57,24 @@ def standing(values, law):
 @claim(
     items={"J6.1": ("fixed dimension", "proportional", "edge less one"), "J6.2": ("bulk", "edges")},
     says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$; with "
-    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, the upper edge of the "
-    "limiting spectrum less one, for Gaussian, sign, uniform and Student entries alike. At the proportions of "
-    "CIFAR-10, one dimension for fifty samples, the eigenvalues fill [0.737, 1.303], and [0.566, 1.557] with 3,072 of "
-    "them.",
+    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, whatever the law of the "
+    "entries. At 50,000 samples the eigenvalues fill [0.737, 1.303] in 1,000 dimensions, [0.566, 1.557] in 3,072.",
     needs="independent entries of mean 0, variance 1 and finite fourth moment",
     scale="printed 50,000 samples of dimension 1,000; here up to 3,200 of dimension 64 at the same ratio",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
+    symbols={
+        r"M": "the number of samples",
+        r"N": "the dimension: how many coordinates a sample has",
+        r"\gamma": "the limit of dimension over samples, $N/M$",
+    },
+    why=r"An eigenvalue of the sample covariance is the mean of $\langle v,x\rangle^2$ over the samples, for a "
+    "direction $v$ that the samples themselves have chosen. In fixed dimension there are few directions and every "
+    "mean is close to 1. In $N$ dimensions there are exponentially many in $N$, against fluctuations that are "
+    "exponentially rare in $M$: with both of one order, some direction is off by a fixed amount. The spectrum fills "
+    r"$[(1-\sqrt\gamma)^2,(1+\sqrt\gamma)^2]$, and its upper end is the farther from 1.",
+    notice=r"The distance depends on the ratio alone: the dots of signs, Gaussian, uniform and Student entries lie "
+    r"along one curve, a little below it at these sizes. The first order $2\sqrt\gamma$ is not enough even at a "
+    "quarter as many dimensions as samples.",
 )
 def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 128):
     counts = np.asarray([100, 400, 1600, 6400])
@@ -95,9 +107,12 @@ def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: T
             sizes=sizes,
             order=2 / 3,
             resolution=0.1,
+            aside={"gamma": np.asarray([gamma for gamma, _ in COVARIANCES])},
         ),
         "edge less one": Identity(farthest, [covariance_error_limit(ratio) for ratio in ratios], condition=1e3),
-        "bulk": Printed(bulk, [[0.737, 1.303], [0.566, 1.557]], digits=3),
+        "bulk": Printed(
+            bulk, [[0.737, 1.303], [0.566, 1.557]], digits=3, aside={"ratio": np.asarray([1 / 50, 3072 / 50_000])}
+        ),
         "edges": Law(
             bulk[0], ends, along={"edge": np.asarray(["lower", "upper"])}, sizes=np.asarray(sizes) // 2, order=2 / 3
         ),
@@ -106,12 +121,42 @@ def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: T
 
 @covariance_of_isotropic_data.control("2√γ, the first order alone", of="proportional")
 def first_order(evidence):
-    return replace(evidence, predicted=np.asarray([2 * gamma**0.5 for gamma, _ in COVARIANCES]))
+    return replace(evidence, predicted=2 * evidence.aside["gamma"] ** 0.5)
 
 
 @covariance_of_isotropic_data.control("the distance of the lower edge", of="proportional")
 def lower_edge(evidence):
-    return replace(evidence, predicted=np.asarray([abs(1 - (1 - gamma**0.5) ** 2) for gamma, _ in COVARIANCES]))
+    return replace(evidence, predicted=abs(1 - (1 - evidence.aside["gamma"] ** 0.5) ** 2))
+
+
+@covariance_of_isotropic_data.control("1 ± 2√γ for the ends, the first order alone", of="bulk")
+def first_order_ends(evidence):
+    width = 2 * evidence.aside["ratio"][:, None] ** 0.5
+    return replace(evidence, ours=1 + width * np.asarray([-1.0, 1.0]))
+
+
+@covariance_of_isotropic_data.control("fifty samples a dimension are plenty: all eigenvalues at one", of="edges")
+def plenty_of_samples(evidence):
+    return replace(evidence, predicted=np.ones(2))
+
+
+@covariance_of_isotropic_data.picture
+def distances_to_the_identity(pieces):
+    """Distance of the sample covariance to the identity against dimensions per sample, at the largest size."""
+    found, grid = pieces["proportional"], np.linspace(0.005, 3.3, 200)
+    gammas = np.asarray(found.aside["gamma"])
+    return Curves(
+        [
+            Line("γ + 2√γ", grid, [covariance_error_limit(g) for g in grid]),
+            Line("2√γ", grid, 2 * grid**0.5, rival="the first order alone"),
+            *(
+                seen(str(case).split(", ")[1], gammas[[j]], found.observed[-1][[j]])
+                for j, case in enumerate(found.along["case"])
+            ),
+        ],
+        x="dimensions per sample γ = N/M",
+        y="distance to the identity",
+    )
 
 
 @claim(

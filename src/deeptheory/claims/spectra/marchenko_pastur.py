@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Limit, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Histogram, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row
 from deeptheory.spectra.entries import draw_entries, expected_spectral_moment
 from deeptheory.spectra.marchenko_pastur import (
     BLOCK,
@@ -50,6 +50,19 @@ def finite_moments(sizes):
     r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. The closed form of its distribution "
     "function is the integral of that density, down to the lower edge, and the quantiles invert it.",
     needs="ratio and variance positive",
+    symbols={
+        r"a": "the ratio of the law: dimensions per sample",
+        r"k": "the order of a moment",
+        r"s^2": "the variance of the entries, which scales the law",
+    },
+    why=r"With $x$ in the middle of the support plus its radius times a cosine, the root in the density becomes a "
+    "sine, and all integrals are those of smooth periodic functions. The mass that is missing above ratio one is "
+    "that of the eigenvalues that vanish because there are fewer samples than dimensions. The moments count "
+    r"non-crossing partitions, $\frac1{r+1}\binom kr\binom{k-1}r$ of $k$ points into $r+1$ blocks, one factor $a$ for "
+    "each block but one.",
+    notice=r"For few dimensions a sample the law is a narrow hump about the variance; it widens with the ratio, leans "
+    "on zero as the ratio passes one, and leaves it again with an atom behind: the distribution functions of ratios "
+    "above one start at $1-1/a$. The dots are integrals of the density.",
 )
 def marchenko_pastur_is_a_law(
     *,
@@ -97,6 +110,21 @@ def marchenko_pastur_is_a_law(
         "distribution": Identity(*np.swapaxes(distribution, 0, 1), condition=lost * close, size=200, along=angles),
         "quantiles": Identity(quantile, point, condition=lost * inverted, size=200, along=angles),
     }
+
+
+@marchenko_pastur_is_a_law.picture
+def densities_and_distributions(pieces):
+    """Densities (left) and distribution functions (right) at each ratio; dots are integrals of the density."""
+    ratios, variance = pieces["moments"].along["ratio"], float(np.asarray(pieces["moments"].right)[0, 0])
+    densities, distributions = [], []
+    for i, ratio in enumerate(ratios):
+        low, high = map(float, marchenko_pastur_edges(ratio, variance))
+        x, name = (high + low) / 2 - (high - low) / 2 * np.cos(np.linspace(0, np.pi, 300)), f"a = {ratio:g}"
+        densities.append(Line(name, x, marchenko_pastur_pdf(x, ratio, variance)))
+        distributions.append(Line(name, x, marchenko_pastur_cdf(x, ratio, variance)))
+        distributions.append(Dots(name, pieces["quantiles"].right[i], pieces["distribution"].right[i]))
+    axis = dict(x="x", log="x", xs=(0.004, 20.0))
+    return Row([Curves(densities, y="density", ys=(0, 1.5), **axis), Curves(distributions, y="mass up to x", **axis)])
 
 
 @marchenko_pastur_is_a_law.control("without the atom above ratio one", of="mass")

@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
-from deeptheory.lab.pictures import Curves, Line, Stack
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Stack
 from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
 from deeptheory.spectra.resolvent import (
@@ -34,17 +34,30 @@ LOW = 0.5 + 1j * np.asarray([0.1, 0.4, 1.0])
 @claim(
     items={"J6.11": ("solution", "resolvent"), "J6.12": ("trace", "modulus", "attained", "left out", "within")},
     says=r"$(A+tvv^\top)^{-1}v=A^{-1}v/(1+t\langle v,A^{-1}v\rangle)$. A change $c\,vv^\top$ moves the trace of a "
-    r"resolvent by $-c\langle v,R^2v\rangle/(1+c\langle v,Rv\rangle)$, at most $1/|\operatorname{Im}z|$ in modulus, "
-    r"which a number moved from $\operatorname{Re}z-\operatorname{Im}z$ to $\operatorname{Re}z+\operatorname{Im}z$ "
-    r"attains; so leaving one of $M$ samples out moves $S_N$ by at most $1/(N\operatorname{Im}z)$.",
+    r"resolvent by $-c\langle v,R^2v\rangle/(1+c\langle v,Rv\rangle)$, at most $1/|\operatorname{Im}z|$ in modulus; "
+    r"so leaving one sample out moves $S_N$ by at most $1/(N\operatorname{Im}z)$.",
     needs="A and A + t v vᵀ invertible; for the trace, A symmetric",
+    symbols={
+        r"A": "a matrix",
+        r"v": r"a vector, and $vv^\top$ the matrix of rank one that is added",
+        r"t,c": "how much of it is added",
+        r"R": "the resolvent $(A-z)^{-1}$",
+        r"z": "a point off the real line",
+        r"S_N": r"the Stieltjes transform of a sample covariance in $N$ dimensions, the mean of $1/(\lambda-z)$",
+    },
+    why=r"$A+tvv^\top$ maps $A^{-1}v$ to $v$ times $1+t\langle v,A^{-1}v\rangle$, and that is the first formula. "
+    "Adding a matrix of rank one moves the eigenvalues past one another by at most one place: the new ones lie "
+    r"between the old. The points $1/(x-z)$ lie on a circle of diameter $1/|\operatorname{Im}z|$, on which their "
+    "moves are disjoint arcs, all in one sense: in no direction do they get farther than a diameter. One number "
+    r"moved from $\operatorname{Re}z-\operatorname{Im}z$ to $\operatorname{Re}z+\operatorname{Im}z$ attains it.",
+    notice=r"The changes of the trace, in units of $1/\operatorname{Im}z$, stay inside the unit circle, and some come "
+    "close to it. Next to the line most are small: only where an eigenvalue lies beside $z$ is much moved.",
 )
 def rank_one_changes(
     key,
     *,
     size: Annotated[int, Interval(ge=2, le=100)] = 12,
     matrices: Trials = 64,
-    form: Literal["⟨v, A⁻¹v⟩", "⟨v, Av⟩"] = "⟨v, A⁻¹v⟩",
 ):
     draw = generator(key)
     square, vector = draw.standard_normal((matrices, size, size)), draw.standard_normal((matrices, size))
@@ -52,11 +65,8 @@ def rank_one_changes(
     changed = square + factor[:, None, None] * vector[:, :, None] * vector[:, None]
     solved = np.linalg.solve(changed, vector[..., None])[..., 0]
     formula = rank_one_solve(square, vector, factor)
-    if form == "⟨v, Av⟩":
-        ratio = (1 + factor * (vector * np.linalg.solve(square, vector[..., None])[..., 0]).sum(1)) / (
-            1 + factor * np.einsum("ki,kij,kj->k", vector, square, vector)
-        )
-        formula = formula * ratio[:, None]
+    plain = np.linalg.solve(square, vector[..., None])[..., 0]
+    rival = plain / (1 + factor * np.einsum("ki,kij,kj->k", vector, square, vector))[:, None]
     condition = (np.linalg.cond(square) * np.linalg.cond(changed))[:, None]
     symmetric = (square + np.swapaxes(square, 1, 2)) / 2
     moved = symmetric + factor[:, None, None] * vector[:, :, None] * vector[:, None]
@@ -77,7 +87,14 @@ def rank_one_changes(
     left_out = stieltjes_transform(without, low)
     size_of = 1 / places.imag[:, None]
     return {
-        "solution": Identity(solved, formula, scale=abs(solved).max(1, keepdims=True), condition=condition, size=size),
+        "solution": Identity(
+            solved,
+            formula,
+            scale=abs(solved).max(1, keepdims=True),
+            condition=condition,
+            size=size,
+            aside={"rival": rival},
+        ),
         "resolvent": Identity(
             parts(before),
             parts(behind),
@@ -96,17 +113,37 @@ def rank_one_changes(
             size=few,
         ),
         "within": Inequality(
-            abs(left_out - whole), np.full(len(chosen), 1 / (few * low.imag)), along={"sample": chosen}
+            abs(left_out - whole),
+            np.full(len(chosen), 1 / (few * low.imag)),
+            along={"sample": chosen},
+            aside={"dimensions per sample": few / many},
         ),
     }
 
 
-rank_one_changes.control("⟨v, Av⟩ in the denominator", of="solution", form="⟨v, Av⟩")
+@rank_one_changes.control("⟨v, Av⟩ in the denominator", of="solution")
+def without_the_inverse(evidence):
+    return replace(evidence, right=evidence.aside["rival"])
 
 
 @rank_one_changes.control("1/(vM) for one sample left out", of="within")
 def over_the_samples(evidence):
-    return replace(evidence, bound=evidence.bound * 20 / 2000)
+    return replace(evidence, bound=evidence.bound * evidence.aside["dimensions per sample"])
+
+
+@rank_one_changes.control("half of 1/|Im z| for drawn matrices", of="modulus")
+def half_the_modulus(evidence):
+    return replace(evidence, bound=evidence.bound / 2)
+
+
+@rank_one_changes.picture
+def changes_of_the_trace(pieces):
+    """Changes of the trace of the resolvent, complex numbers, times Im z; they stay in the unit disc."""
+    found, height = np.asarray(pieces["trace"].left), 1 / np.asarray(pieces["attained"].right)
+    turn = np.linspace(0, 2 * np.pi, 200)
+    marks = [Line("bound", np.cos(turn), np.sin(turn))]
+    marks += [Dots(f"Im z = {v:.2g}", *(v * each).T) for v, each in zip(height, found, strict=True)]
+    return Plane(marks, x="real part, times Im z", y="imaginary part, times Im z")
 
 
 @rank_one_changes.control("half of 1/|Im z|: points on the circle are at most a radius apart", of="attained")

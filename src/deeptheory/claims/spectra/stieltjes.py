@@ -1,7 +1,7 @@
 """Resolvents, Stieltjes transforms, the way back from them, and the equation of the Marchenko–Pastur law."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import jax
 import numpy as np
@@ -10,6 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Probability, Rate, Sizes, Trials, claim, parts
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.marchenko_pastur import (
     marchenko_pastur_atom,
@@ -190,13 +191,25 @@ def half_as_much(evidence):
         "J6.17": ("vague limit", "test functions", "mass kept", "mass of the limit"),
     },
     says=r"Transforms of measures whose distribution functions are $D$ apart differ by at most $2D/v$ at height $v$, "
-    r"and no constant below 2 will do; conversely their masses on $[a,b]$ after a Cauchy variable of scale $v$ is "
-    r"added differ by at most $\frac{b-a}\pi\sup_{a\le x\le b}|S(x+iv)-S'(x+iv)|$. Both distances of a sample "
-    "covariance to the Marchenko–Pastur law vanish together. Transforms see the vague limit alone: those of "
-    r"$(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$, as $1/n$, though every one of the measures has mass "
-    "one and its weak limit does not exist.",
+    "and no constant below 2 will do; conversely transforms bound the masses of intervals. For sample covariances "
+    r"both distances vanish together. Transforms see the vague limit alone: those of $(1-p)\delta_0+p\,\delta_n$ tend "
+    r"to that of $(1-p)\delta_0$, as $1/n$.",
     needs="convergence of transforms at every z off the line gives weak convergence only to a limit of mass one",
     full=dict(sizes=(50, 100, 200, 400)),
+    symbols={
+        r"D": "the largest distance between two distribution functions",
+        r"v": r"the height $\operatorname{Im}z$ at which the transforms are read",
+        r"p": "the share of the mass that runs away",
+        r"\delta_x": "the measure with all its mass at $x$",
+        r"n": "where the runaway mass stands",
+    },
+    why=r"As $x$ runs over the line, $1/(x-z)$ runs once round a circle of diameter $1/v$: out and back in any one "
+    "direction, a variation of $2/v$, by which a difference of distribution functions can be multiplied at most. "
+    r"Backwards, $\frac1\pi\operatorname{Im}S$ at height $v$ is the density of the measure blurred by a Cauchy "
+    r"variable, so the blurred masses of $[a,b]$ differ by at most $\frac{b-a}\pi\sup|S-S'|$ over it. Since $1/(x-z)$ "
+    "vanishes at infinity, no transform sees mass that is far away.",
+    notice=r"Left, both distances to the Marchenko–Pastur law fall with the dimension. Right, a share of the mass "
+    "runs off to $n$: the transforms come to a limit, though the limit has lost that share.",
 )
 def stieltjes_continuity(
     key,
@@ -259,6 +272,24 @@ def limit_keeps_the_mass(evidence):
     return replace(evidence, right=1.0)
 
 
+@stieltjes_continuity.picture
+def two_kinds_of_convergence(pieces):
+    """Distances to the limit of transforms and of distribution functions; and transforms whose mass escapes."""
+    sizes = np.asarray(pieces["transform"].x)
+    counting = np.asarray(pieces["distribution"].y) * np.log(sizes)[:, None]
+    near = [seen("transforms", sizes, pieces["transform"].y), seen("distribution functions", sizes, counting)]
+    away, missing = np.asarray(pieces["vague limit"].x), np.asarray(pieces["vague limit"].y)
+    far = [Dots("transforms", away, missing), Line("1/n", away, missing[-1] * away[-1] / away, dashed=True)]
+    return Row(
+        [
+            Curves(near, x="dimension N", y="distance to the law", log="xy", title="Sample covariances"),
+            Curves(
+                far, x="place n of the mass that escapes", y="distance to the limit", log="xy", title="Escaping mass"
+            ),
+        ]
+    )
+
+
 @stieltjes_continuity.control("D/v, half the bound", of="sharp")
 def half_the_bound(evidence):
     return replace(evidence, right=evidence.right / 2)
@@ -271,18 +302,32 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
 @claim(
     items={
         "J6.10": ("equation", "quadrature", "iteration", "residual"),
-        "J7.6": ("negative axis", "origin", "matrices"),
+        "J7.6": ("printed form", "origin", "matrices"),
     },
-    says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $a=1/\alpha$ solves "
-    r"$1+zS=s^2S/(1+s^2S/\alpha)$; the quadratic formula, fixed-point iteration and the integral of the density agree. "
-    r"The transform of a sample covariance solves it up to order $1/N$. At $-z$ it is "
-    r"$[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
-    r"$\frac1p\operatorname{tr}(\hat\Sigma+z)^{-1}$, with $S(0^+)=1/(1-\gamma)$ below one and $zS(-z)\to1-1/\gamma$ "
-    "above.",
+    says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $1/\alpha$ solves "
+    r"$1+zS=s^2S/(1+s^2S/\alpha)$; that of a sample covariance does up to order $1/N$. At $-z$, for $s=1$ and "
+    r"$\gamma=1/\alpha$, it is $[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
+    r"$\frac1p\operatorname{tr}(\hat\Sigma+z)^{-1}$.",
     needs=r"$\operatorname{Im}S>0$ where $\operatorname{Im}z>0$ selects the root",
     full=dict(sizes=(50, 100, 200, 400), trials=128),
+    symbols={
+        r"S": r"the Stieltjes transform $S(z)=\int(x-z)^{-1}d\mu(x)$",
+        r"\alpha": "samples a dimension",
+        r"z": "where the transform is read; at $-z$ below zero it is a ridge",
+        r"s^2": "the variance of the entries",
+        r"N, p": "the dimension",
+        r"\gamma": "dimension over samples",
+        r"\hat\Sigma": "the sample covariance",
+    },
+    why=r"The resolvent of a sum of samples is its own mean field: take one sample out, and the rest is independent "
+    "of it, so the quadratic form that its return brings in is nearly a trace, the very transform one wants. What "
+    "comes out is a quadratic equation for $S$. Of its two roots the transform is the one that is small at infinity "
+    r"and positive below the spectrum. As $z\to0$ that root tends to $1/(1-\gamma)$ for $\gamma<1$; for $\gamma>1$ it "
+    r"grows like $(1-1/\gamma)/z$, since so large a share of the eigenvalues is zero.",
+    notice=r"Traces of inverses of matrices, means over draws of the largest size, lie on the formula. With more "
+    "samples than dimensions the curve levels off as the ridge is taken away, with fewer it diverges.",
 )
-def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 128, put: Literal["1/α", "α"] = "1/α"):
+def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 128):
     ratios = np.asarray([0.3, 0.8, 2.5])
     closed = np.asarray([marchenko_pastur_stieltjes(PLACES, a, VARIANCE) for a in ratios])
     defect = marchenko_pastur_equation(closed, PLACES, ratios[:, None], VARIANCE)
@@ -293,7 +338,7 @@ def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 
     tiny = 1e-10
     start = [marchenko_pastur_stieltjes(-tiny, a).real * (tiny if a > 1 else 1) for a in ratios]
     z, cases = PLACES[0], ((0.5, "rademacher"), (2.0, "student"))
-    traces, residual = np.empty((len(sizes), len(cases), len(NEGATIVE), trials)), np.empty((len(sizes), trials))
+    traces, found = np.empty((len(sizes), len(cases), len(NEGATIVE), trials)), np.empty((len(sizes), trials), complex)
     limits = np.asarray([marchenko_pastur_stieltjes(-NEGATIVE, gamma).real for gamma, _ in cases])
     for i, j in np.ndindex(len(sizes), len(cases)):
         size, (gamma, entries) = sizes[i], cases[j]
@@ -304,35 +349,76 @@ def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 
         slope = (ends[1] - ends[0]) / 0.02
         traces[i, j] = (np.real(stieltjes_transform(values, -NEGATIVE)) - slope * (values.mean(1) - 1)[:, None]).T
         if j == 0:
-            transform = stieltjes_transform(values, z)
-            residual[i] = abs(marchenko_pastur_equation(transform, z, gamma if put == "1/α" else 1 / gamma))
+            found[i] = stieltjes_transform(values, z)
+    residual, exchanged = (abs(marchenko_pastur_equation(found, z, a)) for a in (cases[0][0], 1 / cases[0][0]))
+    # The formula of the book, letter by letter, beside an integral over the density.
+    gammas = ratios[:, None]
+    printed = -(1 - gammas + NEGATIVE) + np.sqrt((1 - gammas + NEGATIVE) ** 2 + 4 * gammas * NEGATIVE)
+    unit = np.asarray([integrated(lambda x: 1 / (x + NEGATIVE[:, None]), a, 1.0) for a in ratios])
     return {
         "equation": Identity(parts(1 + PLACES * closed), parts(1 + PLACES * closed - defect), scale=10.0),
-        "quadrature": Identity(parts(closed), parts(exact), scale=10.0, size=4000.0),
+        "quadrature": Identity(parts(closed), parts(exact), scale=10.0, size=4000.0, along={"ratio": ratios}),
         "iteration": Identity(parts(closed), parts(iterated), scale=10.0, error=1e-11),
-        "residual": Rate(np.asarray(sizes), residual, exponent=-1.0, rivals=(-0.5,)),
+        "residual": Rate(np.asarray(sizes), residual, exponent=-1.0, rivals=(-0.5,), aside={"exchanged": exchanged}),
         "negative axis": Identity(parts(below), parts(direct), scale=10.0, size=4000.0),
-        "origin": Identity(np.asarray(start), [1 / 0.7, 1 / 0.2, 0.6], error=1e-7),
+        "printed form": Identity(
+            printed / (2 * gammas * NEGATIVE), unit, scale=10.0, size=4000.0, along={"gamma": ratios, "z": NEGATIVE}
+        ),
+        "origin": Identity(np.asarray(start), [1 / 0.7, 1 / 0.2, 0.6], error=1e-7, along={"gamma": ratios}),
         "matrices": Law(
             limits,
             traces,
             along={"case": np.asarray([f"γ = {g:g}, {law}" for g, law in cases]), "z": NEGATIVE},
             sizes=sizes,
             order=1.0,
+            aside={"gamma": np.asarray([g for g, _ in cases])},
         ),
     }
 
 
-self_consistency.control("α for 1/α in the equation", of="residual", put="α", trials=16)
+@self_consistency.control("α for 1/α in the equation", of="residual")
+def exchanged_ratio(evidence):
+    return replace(evidence, y=evidence.aside["exchanged"])
+
+
+def of_inner_products(transform, gamma, z):
+    """The transform at −z of the n × n matrix XᵀX/n, which shares the nonzero eigenvalues of the p × p covariance."""
+    return gamma * transform + (1 - gamma) / z
+
+
+@self_consistency.control("the trace over the n × n matrix of inner products", of="printed form")
+def companion_form(evidence):
+    gamma, z = evidence.along["gamma"][:, None], evidence.along["z"]
+    return replace(evidence, left=of_inner_products(evidence.left, gamma, z))
+
+
+@self_consistency.control("for matrices too, the trace over the n × n one", of="matrices")
+def companion_of_matrices(evidence):
+    gamma, z = evidence.aside["gamma"][:, None], evidence.along["z"]
+    return replace(evidence, predicted=of_inner_products(evidence.predicted, gamma, z))
+
+
+@self_consistency.picture
+def traces_along_the_ridge(pieces):
+    """The normalised trace of (Σ̂ + z)⁻¹ against the ridge z: the formula, and matrices of the largest size."""
+    found, z = pieces["matrices"], np.geomspace(0.02, 4, 160)
+    marks = []
+    for j, gamma in enumerate(found.aside["gamma"]):
+        curve = np.real(marchenko_pastur_stieltjes(-z, gamma))
+        marks += [
+            Line(f"γ = {gamma:g}", z, curve),
+            seen(f"γ = {gamma:g}", found.along["z"], found.observed[-1][j]),
+        ]
+    return Curves(marks, x="ridge z", y="trace of (Σ̂ + z)⁻¹ over p", log="xy")
 
 
 @self_consistency.control("the other root of the quadratic", of="quadrature")
 def other_root(evidence):
     first = evidence.left[..., 0] + 1j * evidence.left[..., 1]
-    second = 1 / (np.asarray([0.3, 0.8, 2.5])[:, None] * VARIANCE * PLACES * first)
+    second = 1 / (evidence.along["ratio"][:, None] * VARIANCE * PLACES * first)
     return replace(evidence, left=parts(second))
 
 
 @self_consistency.control("below one, 1 − 1/γ for the limit of S at the origin", of="origin")
 def exchanged_origins(evidence):
-    return replace(evidence, right=np.asarray([1 - 1 / 0.3, 1 - 1 / 0.8, 0.6]))
+    return replace(evidence, right=1 - 1 / evidence.along["gamma"])
