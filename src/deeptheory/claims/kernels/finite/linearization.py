@@ -167,8 +167,8 @@ def off_the_tangent(pieces):
     return Curves(
         [
             Dots("network", rate.x, rate.y),
-            Line("second order", rate.x, line),
-            Line("second order", rate.x, line * rate.x / rate.x[-1], rival="third order"),
+            Line("predicted", rate.x, line),
+            Line("predicted", rate.x, line * rate.x / rate.x[-1], rival="third order"),
         ],
         x="way of the parameters",
         y="distance from the linearization",

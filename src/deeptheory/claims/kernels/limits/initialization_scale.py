@@ -317,9 +317,9 @@ def apart_from_the_linearized(pieces):
     ways = [first * (grid / rate.x[0]) ** exponent for exponent in (rate.exponent, -1.0)]
     return Curves(
         [
-            Line("order $d^{-1/4}$", grid, ways[0]),
+            Line("predicted: d^(−1/4)", grid, ways[0]),
             seen("trained networks", rate.x, rate.y),
-            Line("order $d^{-1/4}$", grid, ways[1], rival="n/d^(3/2), as printed in Thm 9.2"),
+            Line("predicted: d^(−1/4)", grid, ways[1], rival="n/d^(3/2), as printed in Thm 9.2"),
         ],
         x="dimension d = n²",
         y="distance from the linearized weights",
