@@ -69,7 +69,7 @@ def taught(key, trials, *, teacher, student, steps=200):
     r"doubles another, has no way back. With more neurons there is a candidate near every one of the teacher's from "
     r"the start, and the output weights "
     r"choose. No theorem stands behind the numbers: this is an observation.",
-    notice=r"The share of students that learn their teacher of three neurons rises from a minority to nearly all as "
+    notice=r"The share of students that learn their teacher of three neurons rises from about half to nearly all as "
     r"they grow from 3 to 12 neurons.",
 )
 def students_wider_than_their_teacher(key, *, trials: Trials = 384, teacher: Literal["narrow", "as wide"] = "narrow"):

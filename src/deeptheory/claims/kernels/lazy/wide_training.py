@@ -430,7 +430,7 @@ def fitted(network, x, y, fresh, step):
     r"and, from zero, ends at the solution of least norm. A short solution is a smooth function, which is why an exact "
     r"fit of slightly noisy labels need not "
     r"be a bad one.",
-    notice=r"Training losses lie many orders of magnitude below the threshold, at every width.",
+    notice=r"Of the widest networks nearly all reach losses many orders of magnitude below the threshold.",
 )
 def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Trials = 224):
     rng = generator(jax.random.fold_in(key, 1))
