@@ -26,6 +26,7 @@ from deeptheory.kernels.lazy.lazy_bounds import (
     width_for_least_eigenvalue,
 )
 from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Law, Reals, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 
 def unit_ball_complexity(matrices):
@@ -143,6 +144,7 @@ def sampled_gram_matrix_concentrates(
     # Equal terms add up like a random walk, whose mean distance after eight steps is a binomial sum.
     walk = np.abs(2 * np.arange(9) - 8) @ binom.pmf(np.arange(9), 8, 0.5)
     n, delta = np.meshgrid([2, 3, 10, 1000], [0.5, 0.1, 1e-3, 1e-9])
+    enough = width_for_least_eigenvalue(float(mean[0]), 6.0, failure)
     weights, amplitudes = draw.standard_normal((30, 4)), draw.uniform(-1, 1, 30)
     formula, jacobian, without = map(np.asarray, with_amplitudes(weights, amplitudes, x))
     least = float(mean[0])
@@ -183,8 +185,16 @@ def sampled_gram_matrix_concentrates(
                 ]
             ),
             np.array([0.3, least / 2]),
+            # (8.28) written out with log(1/δ), at the width for log(2/δ).
+            aside={"one side": (12 + 36 * np.sqrt(-np.log(failure) / 2)) / np.sqrt(enough)},
         ),
-        "coverage": Chance(np.sum(outside, axis=1), trials, failure, along={"bound": bounds}),
+        "coverage": Chance(
+            np.sum(outside, axis=1),
+            trials,
+            failure,
+            along={"bound": bounds},
+            aside={"beyond 1/√m": np.array([np.sum(apart > width**-0.5)])},
+        ),
         "amplitudes": Identity(formula, jacobian, scale=1.0, size=30.0, along={"without": without}),
     }
 
@@ -192,6 +202,16 @@ def sampled_gram_matrix_concentrates(
 @sampled_gram_matrix_concentrates.control("amplitudes left out", of="amplitudes")
 def without_amplitudes(evidence):
     return replace(evidence, left=evidence.along["without"])
+
+
+@sampled_gram_matrix_concentrates.control("the width for log(2/δ) with log(1/δ) in the bound", of="widths")
+def one_sided(evidence):
+    return replace(evidence, left=np.array([evidence.left[0], evidence.aside["one side"]]))
+
+
+@sampled_gram_matrix_concentrates.control("‖Ĝ − G‖ at most 1/√m, whatever n and δ", of="coverage")
+def without_the_size(evidence):
+    return replace(evidence, failures=evidence.aside["beyond 1/√m"], along={})
 
 
 @sampled_gram_matrix_concentrates.control("a complexity of the mean norm over m", of="attained")
@@ -285,15 +305,31 @@ def smallest_below(evidence):
     r"$K\circ\arcsin(K)/\pi$: rank $k+\min(k,d)$, so antipodes do harm only when there are more than d pairs.",
     needs="unit inputs; ReLU; no biases; directions in general position for the rank",
     full=dict(sets=200),
+    symbols={
+        "H^*": "the first-layer kernel in the limit of infinite width, on $n$ unit inputs $x_i$",
+        r"\rho": "the largest cosine between two of them, in size",
+        "c_p": r"the coefficient of $\rho^p$ in $\rho(\pi-\arccos\rho)/2\pi$",
+        "K": "the matrix of inner products of $x_1,\\dots,x_k$, in $d$ dimensions",
+    },
+    why=r"The kernel is a power series in the cosines with coefficients that are not negative, so its matrix is a sum "
+    r"of entrywise powers of a Gram matrix, each "
+    r"positive semidefinite. High powers of cosines below one die away and leave nearly $c_p$ times the identity: by "
+    r"Gershgorin at least "
+    r"$c_p(1-(n-1)\rho^p)$. On pairs $\pm x$ even and odd labels decouple, and the odd half sees $K/2$ alone, whose "
+    r"rank is at most $d$.",
+    notice=r"The least eigenvalue of random inputs lies above the bound, and of two inputs at an acute angle on it. It "
+    r"goes to zero only as two inputs become parallel.",
 )
 def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 30):
     draw = generator(key)
-    bounds, least = [], []
-    for count, dimension in ((4, 3), (12, 6), (12, 20)):
+    bounds, least, largest, fewer = [], [], [], []
+    for count, dimension in ((2, 2), (4, 3), (12, 6), (12, 20)):
         for _ in range(sets):
             x = unit_vectors(draw, count, dimension)
             cosine = float(np.abs(x @ x.T - np.eye(count)).max())
+            largest.append(cosine)
             bounds.append(least_eigenvalue_bound(cosine, count))
+            fewer.append(least_eigenvalue_bound(cosine, count - 1))
             least.append(np.linalg.eigvalsh(first_layer_limit(x))[0])
     # The sum as it stands: beyond p = 200 the cosines are spent, and the coefficients of even powers sum to 1/4.
     degrees = np.arange(1, 201)
@@ -317,7 +353,9 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
         ranks.append(int(np.sum(values > 1e-7)))
     return {
         "lower bound": Chain(
-            {"positive": (np.finfo(float).tiny, np.array(bounds)), "below": (np.array(bounds), np.array(least))}
+            {"positive": (np.finfo(float).tiny, np.array(bounds)), "below": (np.array(bounds), np.array(least))},
+            error=1e-13,
+            aside={"largest cosine": np.array(largest), "one input fewer": np.array(fewer)},
         ),
         "series": Identity([least_eigenvalue_bound(r, int(n)) for n, r in grid], summed, scale=0.5, size=100.0),
         "orthonormal": Identity(alone, least_eigenvalue_bound(0.0, 4), size=4.0),
@@ -326,6 +364,7 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
             [least_eigenvalue_bound(float(c), 2) for c in cosines],
             scale=0.5,
             size=8.0,
+            aside={"cosine": cosines},
         ),
         "repeated": Identity(repeated, 0.0, scale=0.5, error=1e-8),
         # The angle of x and −x is π only up to the root of rounding.
@@ -337,6 +376,32 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
 @kernel_is_positive_definite_unless_inputs_repeat.control("antipodes are as bad as repetitions", of="rank")
 def one_per_pair(evidence):
     return replace(evidence, right=evidence.along["pairs"])
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.control("n cosines in a row in place of n − 1", of="two inputs")
+def one_cosine_more(evidence):
+    return replace(evidence, right=[least_eigenvalue_bound(float(c), 3) for c in evidence.aside["cosine"]])
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.control("n − 2 cosines in a row", of="lower bound")
+def one_input_fewer(evidence):
+    return replace(evidence, links={"below": (evidence.aside["one input fewer"], evidence.links["below"][1])})
+
+
+@kernel_is_positive_definite_unless_inputs_repeat.picture
+def least_eigenvalues(pieces):
+    """The least eigenvalue of the kernel matrix against the largest cosine between two of the inputs."""
+    grid, duo, drawn = np.linspace(0, 0.999, 200), pieces["two inputs"], pieces["lower bound"]
+    return Curves(
+        [
+            Line("bound for two inputs", grid, [least_eigenvalue_bound(float(c), 2) for c in grid]),
+            Dots("two inputs", duo.aside["cosine"], duo.left),
+            Line("bound for twelve", grid, [least_eigenvalue_bound(float(c), 12) for c in grid]),
+            Dots("two to twelve random inputs", drawn.aside["largest cosine"], drawn.links["below"][1]),
+        ],
+        x="largest cosine",
+        y="least eigenvalue",
+    )
 
 
 @kernel_is_positive_definite_unless_inputs_repeat.control("the linear part K/4 alone", of="orthonormal")

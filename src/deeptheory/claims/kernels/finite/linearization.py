@@ -29,7 +29,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, seen
 from deeptheory.networks.mlp import MLP, init_mlp
 
 Width = Annotated[int, Interval(ge=2, le=512)]
@@ -92,13 +92,27 @@ def foretold(kernel, outputs):
         "H6.1": "remainder",
         "H6.2": ("gram", "positive"),
     },
-    says=r"The linearization $f_{lin}(\theta)=f(\theta_0)+\partial f(\theta_0)(\theta-\theta_0)$ misses $f$ by order "
-    r"$\|\theta-\theta_0\|^2$, its tangent kernel is $\hat\Theta_0=\partial f\,\partial "
-    r"f^\top$, positive semidefinite, "
-    r"before and after training, and under $\dot\theta=\frac1nDf_0^\top(y-f_{lin})$ its outputs are "
-    r"$y+e^{-\hat\Theta_0t/n}(f_0-y)$ on the training points and "
-    r"$f_0(x)+\hat\Theta_0(x,X)\hat\Theta_0^{-1}(I-e^{-\hat\Theta_0t/n})(y-f_0)$ elsewhere; gradient descent likewise.",
+    says=r"The linearization $f_{lin}=f_0+\partial f_0(\theta-\theta_0)$ misses $f$ by order $\|\theta-\theta_0\|^2$, "
+    r"its tangent "
+    r"kernel is $\hat\Theta_0=\partial f_0\,\partial f_0^\top\succeq0$ before and after training, and by gradient flow "
+    r"on the mean loss its "
+    r"outputs are $f_0(x)+\hat\Theta_0(x,X)\hat\Theta_0^{-1}(I-e^{-\hat\Theta_0t/n})(y-f_0(X))$; descent likewise.",
     needs="an activation with two derivatives; distinct training points",
+    symbols={
+        r"f_0,\partial f_0": r"the network and its derivative by the parameters at the start $\theta_0$",
+        r"\hat\Theta_0": "the tangent kernel of this network at the start",
+        "X,y": "$n$ training inputs and their targets",
+        "t": "the time of the flow",
+    },
+    why=r"A model linear in its parameters has the same gradients everywhere, hence one kernel for all times, and the "
+    r"flow of its outputs is a linear "
+    r"equation that the exponential solves. Other inputs are carried along through the kernel between them and the "
+    r"training inputs. The network itself "
+    r"leaves its tangent plane by the second term of its Taylor series.",
+    notice=r"On logarithmic axes the largest distance between network and linearization falls on a line of slope two: "
+    r"halve the way, and a quarter "
+    r"of the distance is left.",
+    explore={"width": (4, 16, 64)},
 )
 def linearized_network(
     key,
@@ -143,6 +157,23 @@ linearized_network.control("the network's own kernel after training", of="consta
 @linearized_network.control("the second gradient at x, as the display reads", of="gram")
 def one_input_twice(evidence):
     return replace(evidence, right=np.broadcast_to(np.diag(evidence.right)[:, None], evidence.right.shape))
+
+
+@linearized_network.picture
+def off_the_tangent(pieces):
+    """How far the network is from its linearization after a way in a random direction, over all inputs the farthest."""
+    rate = pieces["remainder"]
+    line = rate.y[-1] * (np.asarray(rate.x) / rate.x[-1]) ** rate.exponent
+    return Curves(
+        [
+            Dots("network", rate.x, rate.y),
+            Line("predicted", rate.x, line),
+            Line("predicted", rate.x, line * rate.x / rate.x[-1], rival="third order"),
+        ],
+        x="way of the parameters",
+        y="distance from the linearization",
+        log="xy",
+    )
 
 
 squares = jax.jit(
@@ -214,6 +245,20 @@ first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network
     needs="no biases; unit inputs",
     scale="printed: width to infinity; here: ten inputs, widths 100 to 1,600",
     full=dict(widths=(100, 400, 1600, 6400)),
+    symbols={
+        "m": "the number of neurons",
+        "a_r,w_r": "output and input weights of neuron $r$, standard normal",
+        r"\vartheta": "the angle between two unit inputs",
+    },
+    why=r"The gradient by $a_r$ is the neuron's output and that by $w_r$ its slope times $a_rx$, so the kernel is a "
+    r"mean over neurons of "
+    r"$\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on a wedge of angle "
+    r"$\pi-\vartheta$; the product "
+    r"of the rectified outputs integrates to the second term. A mean over $m$ independent neurons is exact in "
+    r"expectation and off by $m^{-1/2}$.",
+    notice=r"The entries of kernels of single networks scatter about the curve of the angle; their mean follows it. "
+    r"The share of the first layer alone "
+    r"vanishes for orthogonal inputs, that of the output weights does not.",
 )
 def two_layer_relu_kernel(key, *, widths: Sizes = (100, 400, 1600), trials: Trials = 96):
     x = generator(jax.random.fold_in(key, 7)).standard_normal((10, 4))
@@ -233,7 +278,7 @@ def two_layer_relu_kernel(key, *, widths: Sizes = (100, 400, 1600), trials: Tria
     return {
         # The angle of nearly parallel inputs is known to about the root of rounding.
         "closed form": Identity(np.array([limit, first_layer_limit(x)]), np.array([closed, slope]), error=1e-10),
-        "mean": Law(limit[pairs], found[:, *pairs].T, exact=True, scale=1.0),
+        "mean": Law(limit[pairs], found[:, *pairs].T, exact=True, scale=1.0, aside={"angle": angle[pairs]}),
         "first layer": Law(np.asarray(first_layer_limit(x))[pairs], grams[:, *pairs].T, exact=True, scale=0.5),
         "distance": Rate(np.asarray(widths), np.asarray(distances), exponent=-0.5, rivals=(-1.0, 0.0)),
     }
@@ -249,6 +294,25 @@ def covariance_alone(pieces):
 @two_layer_relu_kernel.control("first layer with the share (π − ϑ)/π of active neurons", of="first layer")
 def twice_the_share(evidence):
     return replace(evidence, predicted=2 * evidence.predicted)
+
+
+@two_layer_relu_kernel.picture
+def kernel_of_the_angle(pieces):
+    """The tangent kernel of unit inputs against their angle, with the share of the first layer, and means over "
+    "networks."""
+    grid, mean, first = np.linspace(0, np.pi, 120), pieces["mean"], pieces["first layer"]
+    slope = np.cos(grid) * (np.pi - grid) / (2 * np.pi)
+    whole = slope + (np.sin(grid) + (np.pi - grid) * np.cos(grid)) / (2 * np.pi)
+    return Curves(
+        [
+            Line("both layers", grid, whole),
+            seen("both layers", mean.aside["angle"], mean.observed),
+            Line("first layer", grid, slope),
+            seen("first layer", mean.aside["angle"], first.observed),
+        ],
+        x="angle between the inputs",
+        y="tangent kernel",
+    )
 
 
 CORNERS = np.eye(8)
@@ -288,20 +352,26 @@ def slopes_by_hand(inner, outer, x):
 
 
 def lazy_by_hand(inner, outer, biases, step):
-    """Gap, drift, way of the parameters and their size at the start, from θ ← θ − ηJᵀ(f − y) for f and for f_lin."""
+    """Gap, drift, way of the parameters and their size at the start, from θ ← θ − ηJᵀ(f − y) for f and for f_lin.
+
+    Last the gap to the model that is linearized in the output weights alone, and trains no others.
+    """
     x, start, width = np.concatenate([CORNERS, BETWEEN]), np.concatenate([outer, inner.ravel()]), len(outer)
     outputs, jacobian = slopes_by_hand(inner, outer, x)
-    first, theta, line, gap, present = outputs, start, start, 0.0, jacobian
+    slopes = [jacobian, jacobian[:, :width]]
+    first, theta, lines, gaps, present = outputs, start, [np.zeros(each.shape[1]) for each in slopes], [0, 0], jacobian
     for _ in range(LAZY_STEPS):
-        linear = first + jacobian @ (line - start)
-        line = line - step * jacobian[:8].T @ (linear[:8] - SIGNS)
         theta = theta - step * present[:8].T @ (outputs[:8] - SIGNS)
         outputs, present = slopes_by_hand(theta[width:].reshape(width, 8), theta[:width], x)
-        gap = max(gap, np.max(np.abs(outputs - first - jacobian @ (line - start))[8:]))
+        for model, slope in enumerate(slopes):
+            left = (first + slope @ lines[model])[:8] - SIGNS
+            lines[model] = lines[model] - step * slope[:8].T @ left
+            gaps[model] = max(gaps[model], np.max(np.abs(outputs - first - slope @ lines[model])[8:]))
     kernel, after = jacobian[:8] @ jacobian[:8].T, present[:8] @ present[:8].T
     size = np.linalg.norm(np.concatenate([start, biases]))
     drift = np.linalg.norm(after - kernel) / np.linalg.norm(kernel)
-    return gap / np.mean((first[:8] - SIGNS) ** 2), drift, np.linalg.norm(theta - start), size
+    gaps = np.array(gaps) / np.mean((first[:8] - SIGNS) ** 2)
+    return gaps[0], drift, np.linalg.norm(theta - start), size, gaps[1]
 
 
 def limit_by_quadrature(x):
@@ -325,17 +395,34 @@ def limit_by_quadrature(x):
         "H6.4": ("drift", "displacement", "size", "by hand"),
         "H6.6": ("limit", "regression", "same kernel", "doubled", "plain"),
     },
-    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization "
-    r"at all times and inputs (in units of the mean squared residual at the start), and its tangent kernel moves by "
-    r"order $1/m$; the parameters move by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. It ends at "
-    r"$f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$ with the limit kernel "
-    r"$\Theta=\sigma_w^2\mathbb E[\varphi(u)\varphi(u')+x\cdot x'\varphi'(u)\varphi'(u')]$, $u=w\cdot x$, up to order "
-    r"$m^{-1/2}$; a network doubled to start from zero, which keeps its tangent kernel, ends at "
-    r"$\Theta(x,X)\Theta^{-1}y$, and any other misses that by order 1 at every width.",
+    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization, "
+    r"its "
+    r"tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. Up to "
+    r"order "
+    r"$m^{-1/2}$ it ends at $f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$, doubled to start from zero at "
+    r"$\Theta(x,X)\Theta^{-1}y$.",
     needs="one hidden layer in tangent scaling, smooth activation, stable steps, targets of fixed size",
     scale="printed: width to infinity; here: 32 to 288, eight orthonormal training inputs, on which the limit kernel "
     "is a multiple of the identity, 9 steps to convergence",
     full=dict(widths=(64, 256, 1024), trials=512),
+    symbols={
+        "m": "the number of neurons in the hidden layer",
+        r"\theta_0": "all parameters at the start",
+        "f_0": "the function of the network at the start",
+        r"\Theta": r"the limit kernel $\sigma_w^2\mathbb E[\varphi(u)\varphi(u')+x\cdot x'\varphi'(u)\varphi'(u')]$ "
+        r"with $u=w\cdot x$",
+        "X,y": "training inputs and targets",
+    },
+    why=r"Each output is a sum of $m$ terms of size $m^{-1/2}$, so an order-one change needs a change of order "
+    r"$m^{-1/2}$ in each of $m$ neurons: a "
+    r"way of order 1 in a space where the start is $\sqrt m$ away from the origin. Second derivatives act within one "
+    r"neuron; their effects, of "
+    r"order $m^{-1/2}\cdot m^{-1}$ each and of random sign, add up to $1/m$. The kernel of one network differs from "
+    r"its mean by "
+    r"$m^{-1/2}$, which is why the limit is met more slowly than the network's own linearization.",
+    notice=r"The distance from the linearized path and the change of the kernel fall twice as fast as the distance "
+    r"from the limit, while "
+    r"the way of the parameters does not shrink at all: many small steps.",
 )
 def wide_networks_are_lazy(
     key,
@@ -355,9 +442,9 @@ def wide_networks_are_lazy(
         for part in range(4 if scaling == "tangent" else 2):  # halves of both ensembles, all of one shape
             size = width if part < 2 else width // 2
             each = init_mlp(jax.random.fold_in(draw, part), (8, size, 1), ensemble=(trials // 2,), **LAZY)
-            if not written:
+            if part == 0:
                 parts = each.weights[0][:12], each.weights[1][:12, 0], np.concatenate(each.biases, axis=1)[:12]
-                written = [lazy_by_hand(*single, step) for single in zip(*parts, strict=True)]
+                written.append([lazy_by_hand(*single, step) for single in zip(*parts, strict=True)])
             each = padded(each if part < 2 else doubled(each), max(widths), output_factor=factor)
             runs.append(np.asarray(lazy(each, step * speed, limit)).T)
         found.append(np.concatenate(runs[:2], axis=1))
@@ -366,13 +453,20 @@ def wide_networks_are_lazy(
     half = init_mlp(jax.random.fold_in(key, 7), (8, 5, 1), ensemble=(6,), **LAZY)
     both = [slopes_by_hand(each.weights[0], each.weights[1][:, 0], everything)[1] for each in (half, doubled(half))]
     kernels = [jacobian @ np.swapaxes(jacobian, 1, 2) for jacobian in both]
-    x = np.asarray(widths)
+    x, written = np.asarray(widths), np.array(written)
+    rival = {"readout alone": written[..., 4]}
     return {
-        "by hand": Identity(found[0][:4, :12].T, np.array(written), scale=10.0, size=8.0 * widths[0]),
+        "by hand": Identity(
+            np.array([each[:4, :12].T for each in found]),
+            written[..., :4],
+            scale=10.0,
+            size=8.0 * widths[-1],
+            aside=rival,
+        ),
         # Sixty nodes a direction integrate these functions to about 1e-10.
         "limit": Identity(limit, limit_by_quadrature(everything), scale=1.0, error=1e-9),
         "same kernel": Identity(kernels[1], kernels[0], scale=10.0, size=90.0),
-        "gap": Rate(x, gap, exponent=-1.0, rivals=(-0.5, -1.5)),
+        "gap": Rate(x, gap, exponent=-1.0, rivals=(-0.5, -1.5), aside=rival),
         "drift": Rate(x, drift, exponent=-1.0, rivals=(-0.5, 0.0)),
         "displacement": Rate(x, moved, exponent=0.0, rivals=(0.5, -0.5)),
         "size": Rate(x, size, exponent=0.5),
@@ -388,6 +482,18 @@ def no_initial_function(evidence):
 
 
 wide_networks_are_lazy.control("mean-field scaling 1/m", of="drift", scaling="mean field")
+
+
+@wide_networks_are_lazy.control("the network stays near the model linear in its output weights", of="gap")
+def near_random_features(evidence):
+    return replace(evidence, y=evidence.aside["readout alone"])
+
+
+@wide_networks_are_lazy.control("linearized in the output weights alone", of="by hand")
+def readout_alone(evidence):
+    right = np.array(evidence.right)
+    right[..., 0] = evidence.aside["readout alone"]
+    return replace(evidence, right=right)
 
 
 @wide_networks_are_lazy.picture

@@ -17,6 +17,7 @@ from deeptheory.kernels.limits.fully_connected import conditional_covariance, fu
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import kernel_training
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, seen
 from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
 
 Width = Annotated[int, Interval(ge=2, le=8192)]
@@ -119,20 +120,39 @@ def gaussian_outputs(evidence):
 
 @claim(
     items={
-        "L7.17": ("covariance", "normal", "closed form"),
-        "J8.9": ("covariance", "normal", "closed form"),
-        "A9.22": ("covariance", "normal"),
-        "L7.18": "tangent",
+        "L7.17": ("covariance", "normal", "closed form", "covariances, layer by layer"),
+        "J8.9": ("covariance", "normal", "closed form", "covariances, layer by layer"),
+        "A9.22": ("covariance", "normal", "covariances, layer by layer"),
+        "L7.18": ("tangent", "tangent kernels, layer by layer"),
         "J8.10": "tangent",
-        "J8.11": "tangent",
-        "A9.23": "tangent",
+        "J8.11": ("tangent", "tangent kernels, layer by layer"),
+        "A9.23": ("tangent", "tangent kernels, layer by layer"),
     },
     says=r"With one hidden layer of finite width the output has covariance "
     r"$\Sigma^{(2)}=\sigma_w^2\mathbb E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is "
-    r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor.",
+    r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor. With two and "
+    r"three hidden layers the "
+    r"limits are the same steps again.",
     needs="standard normal weights and biases, scaled by the fan-in",
-    scale="printed: width to infinity; here: exact means at width 64, the same at any, being means over neurons",
+    scale="printed: width to infinity; here: exact means at width 64, the same at any, being means over neurons; the "
+    "deeper recursions as formulas",
     full=dict(trials=65_536),
+    symbols={
+        r"\Sigma^{(h)}": r"the covariance of the pre-activations of layer $h$; $\dot\Sigma^{(h)}=\sigma_w^2\mathbb "
+        r"E\,\phi'\phi'$",
+        r"\phi": "the activation, ReLU and erf, at Gaussian pre-activations of the layer below",
+        r"\sigma_w,\sigma_b": "the scales of weights and biases",
+    },
+    why=r"Given the layer below, a pre-activation is a sum of independent Gaussian weights, so its covariance is "
+    r"$\sigma_w^2$ times the mean of "
+    r"$\phi\phi'$ over neurons plus $\sigma_b^2$. The tangent kernel adds the gradients of the last layer, which again "
+    r"give this covariance, to those of the "
+    r"layers below, which reach the output through a slope $\sigma_w^2\phi'\phi'$. With one hidden layer the neurons "
+    r"are independent, and the means exact "
+    r"at every width; deeper, they are so in the limit.",
+    notice=r"The dots are means over networks with 64 neurons for six pairs of inputs, ReLU and erf. Without its base "
+    r"case, started at zero, "
+    r"the recursion loses the share of the first layer.",
 )
 def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
     covariances, tangents, limits = [], [], []
@@ -142,6 +162,12 @@ def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
         covariances.append(np.asarray(covariance)[:, *PAIRS].T)
         tangents.append(np.asarray(tangent)[:, *PAIRS].T)
         limits.append(wide_limit(INPUTS, hidden_layers=1, activation=layer, **SCALES))
+    kernels = [
+        [wide_limit(INPUTS, hidden_layers=h, activation=layer, **SCALES) for h in (1, 2, 3)]
+        for _, layer in ACTIVATIONS.values()
+    ]
+    deep = [np.array([[getattr(k, kind) for k in each] for each in kernels]) for kind in ("nngp", "ntk")]
+    written = np.moveaxis(np.array([recursion_by_hand(name) for name in ACTIVATIONS]), 2, 0)
     first = wide_limit(INPUTS, hidden_layers=0, **SCALES).nngp
     generic, closed = generic_and_closed(first, jnp.diag(first))
     along = {"activation": np.array(list(ACTIVATIONS)), "pair": np.arange(6)}
@@ -156,7 +182,37 @@ def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
         ),
         "normal": Distribution(ndtr(np.asarray(outputs) / np.sqrt(float(limits[-1].nngp[0, 0])))),
         "closed form": Identity(np.array(generic), np.array(closed), error=1e-8),
+        "covariances, layer by layer": Identity(deep[0], written[0], scale=10.0, size=30.0),
+        "tangent kernels, layer by layer": Identity(
+            deep[1], written[1], scale=10.0, size=30.0, aside={"covariances": written[0]}
+        ),
     }
+
+
+def layer_by_hand(name, covariance):
+    """E φφ′ and E φ̇φ̇′ for Gaussian pre-activations: the arc-cosine formulas for ReLU, the arcsine for erf."""
+    own = np.diag(covariance)
+    if name == "ReLU":
+        sizes = np.sqrt(np.outer(own, own))
+        angle = np.arccos(np.clip(covariance / sizes, -1, 1))
+        np.fill_diagonal(angle, 0.0)
+        slope = (np.pi - angle) / (2 * np.pi)
+        return sizes * (np.sin(angle) / (2 * np.pi) + slope * np.cos(angle)), slope
+    sizes = np.outer(1 + 2 * own, 1 + 2 * own)
+    return 2 / np.pi * np.arcsin(2 * covariance / np.sqrt(sizes)), 4 / np.pi / np.sqrt(sizes - 4 * covariance**2)
+
+
+def recursion_by_hand(name):
+    """Σ and Θ of networks with one to three hidden layers: Θ ← Θ Σ̇ + Σ, from Θ = Σ in the first."""
+    weight, bias = SCALES["weight_scale"] ** 2, SCALES["bias_scale"] ** 2
+    covariance = tangent = SCALES["input_scale"] ** 2 * INPUTS @ INPUTS.T + bias
+    found = []
+    for _ in range(3):
+        values, slopes = layer_by_hand(name, covariance)
+        covariance = weight * values + bias
+        tangent = covariance + weight * slopes * tangent
+        found.append([covariance, tangent])
+    return found
 
 
 def limits_of(change):
@@ -198,6 +254,30 @@ def one_slope_more(evidence):
     return replace(evidence, predicted=limits_of(change))
 
 
+@expected_kernels.control("one layer fewer", of="covariances, layer by layer")
+def one_layer_fewer(evidence):
+    return replace(evidence, right=np.roll(evidence.right, 1, axis=1))
+
+
+@expected_kernels.control("Θ + Σ without the slopes Σ̇", of="tangent kernels, layer by layer")
+def without_slopes(evidence):
+    shift = SCALES["input_scale"] ** 2 * INPUTS @ INPUTS.T + SCALES["bias_scale"] ** 2
+    return replace(evidence, right=shift + np.cumsum(evidence.aside["covariances"], axis=1))
+
+
+@expected_kernels.picture
+def means_and_limits(pieces):
+    """Means over networks of one hidden layer against the kernels of the limit; on the diagonal they agree."""
+    marks, ends = [], [0.0, 1.05 * float(np.max(pieces["tangent"].predicted))]
+    for piece, name in (("covariance", "covariance of the output"), ("tangent", "tangent kernel")):
+        evidence = pieces[piece]
+        marks.append(seen(name, np.ravel(evidence.predicted), np.reshape(evidence.observed, (12, -1))))
+    rival = limits_of(lambda first, second, layer: second.nngp)
+    lost = np.mean(pieces["tangent"].observed, axis=-1)
+    marks.append(Dots("tangent kernel", np.ravel(rival), np.ravel(lost), rival="recursion started at zero"))
+    return Curves([Line("equal", ends, ends), *marks], x="limit", y="mean over networks")
+
+
 @expected_kernels.control("the prefactor 1/√p", of="tangent")
 def with_prefactor(evidence):
     return replace(evidence, observed=evidence.observed / parameter_count((3, int(evidence.sizes[0]), 1)) ** 0.5)
@@ -218,6 +298,18 @@ def with_prefactor(evidence):
     r"$\mathrm{width}^{-1/2}$, and only by order 1/width on average.",
     needs="no biases; standard normal weights; hidden layers of equal width",
     full=dict(widths=(64, 128, 256)),
+    symbols={
+        r"\Theta": "the tangent kernel of the network",
+        r"\Sigma^{(h)},\Theta^{(h)}": "covariance and tangent kernel after $h$ layers, in the limit of infinite width",
+        "x": "an input",
+    },
+    why=r"Layer by layer an inner product of hidden vectors is a mean over neurons, and for wide layers close to its "
+    r"expectation given the layer "
+    r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
+    r"remain, of order 1/width. On the "
+    r"diagonal a ReLU with $c_\sigma=2$ keeps the squared norm exactly in the mean, and each of three layers adds "
+    r"$\|x\|^2$.",
+    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
 )
 def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 2048):
     kernel = wide_limit(INPUTS, hidden_layers=2, **HE)
@@ -256,6 +348,22 @@ def two_layers(evidence):
     return replace(evidence, predicted=2.0)
 
 
+@kernels_of_deep_networks.picture
+def towards_the_limit(pieces):
+    """Relative distance of the kernels of single networks from their limits, with lines of slope −½."""
+    return falling({"covariance distance": "covariance", "tangent distance": "tangent kernel"}, pieces)
+
+
+def falling(names, pieces, y="relative distance"):
+    """Means over networks against the width, each with a line of its predicted slope through the first."""
+    marks = []
+    for piece, name in names.items():
+        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
+        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
+        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
+    return Curves(marks, x="width", y=y, log="xy")
+
+
 two_routes = jax.jit(
     lambda network, weights: (
         layerwise_ntk(network, INPUTS, backward_weights=weights),
@@ -282,7 +390,13 @@ def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
     scale = np.max(np.abs(by_layer))
     return {
         "layers": Identity(layers, by_layer, scale=scale, size=width**2),
-        "gram": Identity(np.sum(layers, axis=0), np.sum(by_layer, axis=0), scale=scale, size=width**2),
+        "gram": Identity(
+            np.sum(layers, axis=0),
+            np.sum(by_layer, axis=0),
+            scale=scale,
+            size=width**2,
+            aside={"biases": np.sum(grams[3:], axis=0)},
+        ),
         "count": Exact(
             np.array([parameter_count(sizes), parameter_count((5, 1024, 1024, 1))]),
             np.array([sum(leaf.shape[2] for leaf in flat), 1_056_769]),
@@ -291,6 +405,11 @@ def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
 
 
 backpropagation_factorises.control("an independent copy of the weights on the way back", of="layers", fresh=True)
+
+
+@backpropagation_factorises.control("without the share of the biases", of="gram")
+def without_biases(evidence):
+    return replace(evidence, right=evidence.right - evidence.aside["biases"])
 
 
 @backpropagation_factorises.control("parameters of a layer k = L too", of="count")
@@ -312,6 +431,15 @@ tangent_with = jax.jit(
     r"$\mathrm{width}^{-1/2}$ only, so the limit may be computed as if forward and backward pass were independent.",
     needs="output weights of mean zero, independent of the rest",
     full=dict(widths=(64, 128, 256, 512)),
+    symbols={"\\mathrm{width}": "the number of neurons in each of two hidden layers"},
+    why=r"Forward and backward pass share the weight matrices, so they are not independent. What is shared enters the "
+    r"backward vectors only through "
+    r"projections on the few forward vectors, a handful of directions out of as many as there are neurons; output "
+    r"weights of mean zero see nothing of "
+    r"them on average. With output weights all equal the backward vector has a mean, which meets the forward vectors "
+    r"again.",
+    notice=r"Both the change by fresh weights and the distance of the kernel so computed from the limit fall like "
+    r"$\mathrm{width}^{-1/2}$.",
 )
 def fresh_weights_on_the_way_back(
     key, *, widths: Sizes = (32, 64, 128, 256), trials: Trials = 160, readout: Literal["normal", "ones"] = "normal"
@@ -338,6 +466,12 @@ def fresh_weights_on_the_way_back(
 
 
 fresh_weights_on_the_way_back.control("output weights all equal to one", of="difference", readout="ones")
+
+
+@fresh_weights_on_the_way_back.picture
+def fresh_or_not(pieces):
+    """What an independent copy of the weights on the way back changes, and how far that kernel is from the limit."""
+    return falling({"difference": "change by fresh weights", "limit": "distance from the limit"}, pieces)
 
 
 watched = jax.jit(
@@ -405,6 +539,18 @@ def trained_by_hand(network, y, step):
     needs="targets of fixed size, so that the integrated residual stays bounded; a fixed number of steps",
     scale="printed: widths to infinity; here: one hidden layer of 64 to 512, six points, 40 steps",
     full=dict(widths=(128, 256, 512, 1024, 2048)),
+    symbols={
+        "f,y": "the outputs of the network and their targets",
+        r"\Theta": "the tangent kernel in the limit of infinite width",
+        r"\mathrm{width}": "the number of neurons in the hidden layer",
+    },
+    why=r"The kernel is a mean over neurons, each of which moves by order $\mathrm{width}^{-1/2}$ with a sign of its "
+    r"own; over all of them the "
+    r"changes cancel to order 1/width. As long as the residual stays integrable in time nothing accumulates. The "
+    r"outputs then see a frozen kernel, "
+    r"and their distance from the limit is that of the kernel at the start, $\mathrm{width}^{-1/2}$.",
+    notice=r"The kernel moves by 1/width of its size, twice as steep as the outputs approach the path of the limit "
+    r"kernel.",
 )
 def kernel_stays_put_in_training(
     key,
@@ -446,3 +592,10 @@ kernel_stays_put_in_training.control("targets that grow like √width", targets=
 @kernel_stays_put_in_training.control("the output covariance as the kernel of training", of="integral")
 def covariance_trains(evidence):
     return replace(evidence, predicted=frozen_integrals(training_limits()[0].nngp, TARGETS)[0])
+
+
+@kernel_stays_put_in_training.picture
+def frozen_kernel(pieces):
+    """The drift of the kernel in training and the distance of the outputs from the frozen limit, against the width."""
+    names = {"drift": "drift of the kernel", "outputs": "outputs from the frozen limit"}
+    return falling(names, pieces, y="relative drift, distance of outputs")

@@ -39,6 +39,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, seen
 
 
 def softplus(z):
@@ -100,12 +101,31 @@ def normal_parameters(draw, network, shape):
 
 
 @claim(
-    items={"A9.1": ("flow", "order", "semidefinite"), "A9.3": "gradient", "L7.21": ("gradient", "gram", "one step")},
+    items={
+        "A9.1": ("flow", "order", "semidefinite"),
+        "A9.3": ("model", "gradient"),
+        "L7.21": ("model", "gradient", "gram", "one step"),
+    },
     says=r"Under gradient flow on $\frac12\sum(u_i-y_i)^2$ the outputs of any network follow $\dot u=-H(u-y)$ with "
     r"$H_{ij}=\langle\partial f(x_i),\partial f(x_j)\rangle\succeq0$, up to $O(\eta)$ for one step of size $\eta$. A "
     r"two-layer ReLU network has $\partial f(x)/\partial w_r=m^{-1/2}a_rx1\{w_r\cdot x>0\}$ and obeys it exactly "
     "while no neuron switches.",
     needs="outputs differentiable in the parameters; one output",
+    symbols={
+        "u_i,y_i": "output and target of sample $i$",
+        "H": "the tangent kernel: inner products of the gradients of the outputs by all parameters",
+        r"\eta": "the size of a step",
+        "w_r,a_r": "weight vector and fixed sign of neuron $r$, of $m$",
+    },
+    why=r"The parameters move by $\dot\theta=-\sum_j(u_j-y_j)\,\partial f(x_j)$, and by the chain rule the output at "
+    r"$x_i$ changes at the "
+    r"rate $\langle\partial f(x_i),\dot\theta\rangle=-\sum_jH_{ij}(u_j-y_j)$. Nothing about the network enters but its "
+    r"gradients. One step "
+    r"adds a remainder of second order in $\eta$, and none where the network is linear in its weights, as a ReLU "
+    r"network is between switches.",
+    notice=r"Relative to the flow the change of the outputs in one step of length $s$ is off by a share proportional "
+    r"to $s$, for a perceptron, "
+    r"a convolution and a network that is quadratic in its parameters alike.",
 )
 def outputs_follow_the_tangent_kernel(key, *, width: Annotated[int, Interval(ge=2, le=4096)] = 50):
     draw = generator(key)
@@ -136,11 +156,28 @@ def outputs_follow_the_tangent_kernel(key, *, width: Annotated[int, Interval(ge=
     # So small a step that no w·x changes its sign: the network is then linear in its weights.
     step = 0.5 * np.abs(x @ weights.T).min() / np.linalg.norm(gradient, axis=1).max()
     after = np.asarray(rectified(weights - step * gradient, signs, x, y)[0])
+    # The model and its derivative by w_r as they are printed, in NumPy.
+    before = x @ weights.T
+    written = np.maximum(before, 0) @ signs / width**0.5
+    slopes = (signs * (before > 0) / width**0.5)[..., None] * x[:, None]
     return {
         "flow": Identity(found, flows, scale=scale, error=1e-8 * scale),
-        "order": Rate(lengths[5:], np.sum(errors, axis=0), exponent=1.0, rivals=(0.0, 2.0)),
+        "order": Rate(
+            lengths[5:],
+            np.sum(errors, axis=0),
+            exponent=1.0,
+            rivals=(0.0, 2.0),
+            aside={"of each": np.array(errors), "networks": list(PROBES)},
+        ),
         "semidefinite": Inequality(-np.array(least), 0.0, scale=np.array(largest), error=1e-12 * np.array(largest)),
-        "gradient": Identity(gradient, np.tensordot(start - y, jacobian, 1), scale=1.0, size=width),
+        "model": Identity(start, written, scale=1.0, size=width),
+        "gradient": Identity(
+            gradient,
+            np.tensordot(start - y, slopes, 1),
+            scale=1.0,
+            size=width,
+            aside={"all active": np.tensordot(start - y, np.abs(signs / width**0.5)[:, None] * x[:, None], 1)},
+        ),
         "gram": Identity(gram, np.einsum("imd,jmd->ij", jacobian, jacobian), scale=1.0, size=width),
         "one step": Identity(after - start, step * gram @ (y - start), scale=np.abs(start).max(), size=width),
     }
@@ -154,6 +191,28 @@ def without_half(evidence):
 @outputs_follow_the_tangent_kernel.control("a mean over the samples in place of the sum", of="one step")
 def mean_loss(evidence):
     return replace(evidence, right=evidence.right / np.size(evidence.right))
+
+
+@outputs_follow_the_tangent_kernel.control("a mean over the neurons, 1/m for 1/√m", of="model")
+def mean_of_neurons(evidence):
+    return replace(evidence, right=evidence.right / evidence.size**0.5)
+
+
+@outputs_follow_the_tangent_kernel.control("the gradient without the signs of the neurons", of="gradient")
+def without_signs(evidence):
+    return replace(evidence, right=np.abs(evidence.right) * np.sign(evidence.aside["all active"]))
+
+
+@outputs_follow_the_tangent_kernel.picture
+def single_steps(pieces):
+    """How far the change of the outputs in one step is from the flow's, relative to it, for three networks."""
+    order = pieces["order"]
+    marks = [
+        kind(name, order.x, errors)
+        for name, errors in zip(order.aside["networks"], order.aside["of each"], strict=True)
+        for kind in (Line, Dots)
+    ]
+    return Curves(marks, x="length of the step in the parameters", y="relative error of the outputs' change", log="xy")
 
 
 grams = jax.jit(jax.vmap(lambda weights, x: first_layer_gram(weights, x), in_axes=(0, None)))
@@ -365,6 +424,22 @@ def frozen(kernel, across, y, start, test_start, step):
     r"$f_0=0$, by order $m^{-1/2}$ too.",
     needs="unit inputs; ReLU; H* invertible",
     full=dict(widths=(64, 256, 1024, 4096), trials=256),
+    symbols={
+        r"\lambda_i,v_i": "eigenvalues, the first the largest, and eigenvectors of the kernel on the inputs",
+        "u": "the outputs on the training inputs, $u(0)$ at the start, with targets $y$",
+        r"\eta": "the size of a step",
+        "H^*": "the first-layer kernel in the limit of infinite width, $k(x,X)$ between another input and these",
+        "f_0": "the function of the network before training",
+        "m": "the number of neurons",
+    },
+    why=r"With a kernel that does not move $\dot u=-H(u-y)$ is linear, and each eigendirection decays by itself. In a "
+    r"wide network the "
+    r"kernel starts within order $m^{-1/2}$ of $H^*$ and drifts by no more, so its path stays as near. The function it "
+    r"ends in is that of the "
+    r"start plus kernel regression on what the start left over; only $f_0=0$ makes this plain kernel regression.",
+    notice=r"Three distances fall like $m^{-1/2}$: of the path on the training inputs, of the predictor with the "
+    r"outputs at the start, and "
+    r"of the one from a mirrored start. The predictor without $f_0$ stays off by order one at every width.",
 )
 def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 240):
     draw = generator(key)
@@ -415,3 +490,20 @@ def printed_predictor(pieces):
 @training_follows_the_limit_kernel.control("the loss falls like $e^{-\\lambda t}$", of="loss")
 def half_the_rate(evidence):
     return replace(evidence, left=np.sqrt(evidence.left * evidence.left[0]))
+
+
+@training_follows_the_limit_kernel.picture
+def nearer_with_the_width(pieces):
+    """Distances of trained networks from what the limit kernel says, against the width; lines of slope −½ and 0."""
+    names = {
+        "network": "outputs along training",
+        "predictor": "predictor with f₀",
+        "from zero": "predictor from a mirrored start",
+        "start left out": "predictor without f₀",
+    }
+    marks = []
+    for piece, name in names.items():
+        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
+        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
+        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
+    return Curves(marks, x="width m", y="distance from the limit", log="xy")

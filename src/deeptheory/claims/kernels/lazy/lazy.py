@@ -20,6 +20,7 @@ from deeptheory.kernels.lazy.signed_network import (
     signed_problem,
 )
 from deeptheory.lab import Chain, Exact, Identity, Inequality, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane
 
 Width = Annotated[int, Interval(ge=4, le=4096)]
 Draws = Annotated[int, Interval(ge=1, le=64)]
@@ -41,6 +42,19 @@ def slope(values, step):
     r"$K_t=Df\,Df^\top$ of that moment, so $\frac{d}{dt}\|y_t-y\|^2=-\frac2n\langle r,K_tr\rangle$, and their "
     r"difference $d_t$ from the linearized outputs obeys $\dot d_t=-\frac1nK_td_t-\frac1n(K_t-K_0)(\bar y_t-y)$.",
     needs="a differentiable model",
+    symbols={
+        "y_t,y": "the outputs of the $n$ samples at time $t$, and their targets; $r=y_t-y$",
+        "f,Df": "the model and its derivative by the parameters",
+        "K_t": "the tangent kernel at that time",
+        r"d_t,\bar y_t": "the difference from the linearized outputs, and these",
+    },
+    why=r"Gradient flow moves the parameters by $-\frac1nDf^\top r$, so by the chain rule the outputs move by "
+    r"$-\frac1nDf\,Df^\top r$. The linearized outputs obey "
+    r"the same equation with $K_0$; subtracted, what remains is a linear equation for $d_t$ that is driven by "
+    r"$K_t-K_0$ alone. Nothing is approximated, so a bound on "
+    r"the drift of the kernel is a bound on the whole difference.",
+    notice=r"Velocities of all outputs at eight times against what the present kernel says: on the diagonal. With the "
+    r"kernel of the start they leave it.",
 )
 def residuals_follow_the_tangent_kernel(
     key, *, width: Width = 20, kernel: Literal["present", "frozen"] = "present", divided: bool = True
@@ -68,7 +82,13 @@ def residuals_follow_the_tangent_kernel(
     force = np.einsum("tij,tj->ti", grams, residual)
     scale, energy = np.abs(force).max(), np.sum(residual * force, axis=1)
     return {
-        "outputs": Identity(slope(outputs, step), -force, scale=scale, error=SOLVER * scale),
+        "outputs": Identity(
+            slope(outputs, step),
+            -force,
+            scale=scale,
+            error=SOLVER * scale,
+            aside={"kernel of the start": -residual @ before @ before.T / count},
+        ),
         "loss": Identity(
             slope(np.sum((outputs - y) ** 2, axis=1), step), -2 * energy, error=SOLVER * np.abs(energy).max()
         ),
@@ -78,6 +98,23 @@ def residuals_follow_the_tangent_kernel(
 
 residuals_follow_the_tangent_kernel.control("the kernel of the start at all times", of="outputs", kernel="frozen")
 residuals_follow_the_tangent_kernel.control("without the mean over the data", of="outputs", divided=False)
+
+
+@residuals_follow_the_tangent_kernel.picture
+def velocities(pieces):
+    """How fast the outputs move along training, against what the tangent kernel of that moment says."""
+    outputs = pieces["outputs"]
+    said, frozen = np.ravel(outputs.right), np.ravel(outputs.aside["kernel of the start"])
+    ends = np.array([said.min(), said.max()])
+    return Curves(
+        [
+            Line("equal", ends, ends),
+            Dots("kernel of the moment", said, np.ravel(outputs.left)),
+            Dots("kernel of the moment", frozen, np.ravel(outputs.left), rival="the kernel of the start"),
+        ],
+        x="velocity by the kernel",
+        y="velocity of the outputs",
+    )
 
 
 @residuals_follow_the_tangent_kernel.control("half the decay of the squared distance", of="loss")
@@ -94,6 +131,19 @@ residuals_follow_the_tangent_kernel.control("a difference driven by no drift", o
     r"$\tilde y=y-f(\theta_0)+Df(\theta_0)\theta_0$; its minimizers are an affine space of dimension $p-n$, and its "
     r"flow $\bar\theta_t$ ends in the one nearest to the start, $\theta_0+Df(\theta_0)^+(y-f(\theta_0))$.",
     needs="a Jacobian of full row rank",
+    symbols={
+        r"\tilde X,\tilde y": "features and targets of the least-squares problem",
+        r"f,\theta_0": "the model and the parameters at the start; $p$ of them",
+        r"\bar\theta_t": "the parameters of the linearized model under gradient flow",
+        "n": "the number of samples",
+    },
+    why=r"$f(\theta_0)+Df(\theta_0)(\theta-\theta_0)$ is affine in $\theta$, so its squared loss is least squares with "
+    r"$Df(\theta_0)$ as the design. Gradients lie in the "
+    r"row space of the design: the flow never moves orthogonally to it, and ends at the one solution that differs from "
+    r"the start within the row space, which is "
+    r"the nearest.",
+    notice=r"The flow ends at a distance from the start, on the affine space of solutions; the solution of least norm "
+    r"is another point of that space, nearest to the origin.",
 )
 def linearized_training_is_least_squares(
     key,
@@ -124,13 +174,46 @@ def linearized_training_is_least_squares(
     return {
         "risk": Identity(risks, np.mean((features @ places.T - targets[:, None]) ** 2, axis=0) / 2, size=theta.size),
         "solutions": Exact(null_space(features).shape[1], theta.size - count),
-        "limit": Identity(theta + path[-1], theta + nearest, scale=size, condition=condition, size=theta.size),
+        "limit": Identity(
+            theta + path[-1],
+            theta + nearest,
+            scale=size,
+            condition=condition,
+            size=theta.size,
+            aside={
+                "start": theta,
+                "least norm": lstsq(jacobian, y - outputs + jacobian @ theta)[0],
+                "path": theta + flowed,
+            },  # pyright: ignore[reportOptionalSubscript]
+        ),
         "path": Identity(flowed, path[:-1], error=1e-9 * size * condition),
     }
 
 
 linearized_training_is_least_squares.control("a minus before Df θ₀", of="risk", form="printed")
 linearized_training_is_least_squares.control("the solution of least norm", of="limit", nearest_to="origin")
+
+
+@linearized_training_is_least_squares.picture
+def nearest_solution(pieces):
+    """The flow in the plane through the start, its end and the solution of least norm; solutions lie on the line."""
+    limit = pieces["limit"]
+    start, shortest, end = limit.aside["start"], limit.aside["least norm"], limit.left
+    across, along = start - end, shortest - end
+    across, along = across / np.linalg.norm(across), along / np.linalg.norm(along)
+    length = np.linalg.norm(shortest - end)
+    path = np.concatenate([start[None], limit.aside["path"], end[None]]) - end
+    return Plane(
+        [
+            Line("solutions", [-0.2 * length, 1.2 * length], [0, 0]),
+            Line("flow", path @ along, path @ across, arrow=True),
+            Dots("start", [(start - end) @ along], [(start - end) @ across]),
+            Dots("end of the flow", [0.0], [0.0]),
+            Dots("end of the flow", [length], [0.0], rival="the solution of least norm"),
+        ],
+        x="along the solutions",
+        y="towards the start",
+    )
 
 
 BENT = float(np.arctanh(3**-0.5))

@@ -19,6 +19,7 @@ from deeptheory.kernels.lazy.linear_models import (
 )
 from deeptheory.kernels.lazy.signed_network import jacobian_lipschitz_bound, signed_problem
 from deeptheory.lab import Chain, Identity, Inequality, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 Width = Annotated[int, Interval(ge=4, le=4096)]
 Draws = Annotated[int, Interval(ge=1, le=64)]
@@ -70,15 +71,27 @@ def followed(model, start, y, *, lipschitz, span):
 
 
 @claim(
-    items={"J9.4": ("loss", "travel", "deviation", "constants"), "J9.7": "invariants", "J9.3": "travel"},
-    says=r"If $L\|y-f(\theta_0)\|<s_{min}^2/4$ then at all times $R(\theta_t)\le R(\theta_0)e^{-\lambda_0t}$ "
-    r"with $\lambda_0=s_{min}^2/2n$, $\|\theta_t-\theta_0\|\le\frac2{s_{min}}\|y-f(\theta_0)\|$ and, with constants "
-    r"that are ours, $\|\theta_t-\bar\theta_t\|\le\min\{\frac3{s_{min}}\|y-f(\theta_0)\|,"
-    r"28\frac{Ls_{max}^2}{s_{min}^5}\|y-f(\theta_0)\|^2\}$; on the way "
-    r"$\|y_t-y\|+\frac{s_{min}}2\|\theta_t-\theta_0\|$ "
-    r"never grows, $s_{min}(Df(\theta_t))\ge s_{min}/2$, and the ball of radius $s_{min}/2L$ is never left.",
+    items={"J9.4": ("loss", "travel", "deviation", "constants"), "J9.7": "invariants"},
+    says=r"If $LE<s^2/4$, $E=\|y-f(\theta_0)\|$, then at all times $R(\theta_t)\le R(\theta_0)e^{-s^2t/2n}$, "
+    r"$\|\theta_t-\theta_0\|\le2E/s$ and, with constants that are ours, "
+    r"$\|\theta_t-\bar\theta_t\|\le\min\{3E/s,28LS^2E^2/s^5\}$.",
     needs="L bounds the Lipschitz constant of Df in the operator norm; the inequality at the start",
     full=dict(draws=12, width=400),
+    symbols={
+        "L": "a Lipschitz constant of the derivative $Df$ of the $n$ outputs",
+        "E": "the distance of the outputs from the targets at the start",
+        "s,S": r"the least and the largest singular value of $Df(\theta_0)$",
+        "R": r"the risk $\|y-f(\theta)\|^2/2n$",
+        r"\bar\theta_t": "the path of the model linearized at the start",
+    },
+    why=r"Within distance $s/2L$ of the start $Df$ keeps half its least singular value $s$. There $\|y_t-y\|$ falls at "
+    r"least $s/2$ times as fast as "
+    r"the parameters move, so $\|y_t-y\|+\frac s2\|\theta_t-\theta_0\|$ never grows: the way is at most $2E/s$, which "
+    r"by the condition is inside "
+    r"the ball. So the ball is never left, and the risk falls at the rate $2(s/2)^2/n$ or faster.",
+    notice=r"The sum of the distance still to go and $s/2$ times the way never grows, on networks and on the parabola "
+    r"that is the worst case. With "
+    r"the whole $s$ in place of its half it grows on the parabola, for there the slope falls on the way.",
 )
 def lazy_training(key, *, draws: Draws = 2, width: Width = 60, margin: Margin = 0.98):
     runs = []
@@ -95,6 +108,7 @@ def lazy_training(key, *, draws: Draws = 2, width: Width = 60, margin: Margin = 
     for share in (0.02, margin):
         runs.append(followed(model, np.zeros(2), np.array([share * 1.4**2 / (4 * 0.6), 0]), lipschitz=0.6, span=8))
     falls, travels, deviations, sums, least = [], [], [], [], []
+    whole = np.array([run.distance + run.smallest * run.travel for run in runs])
     for run in runs:
         promised = run.certificate
         assume(margin > 1 or promised.applies, "four times L times the distance is below the squared singular value")
@@ -116,6 +130,11 @@ def lazy_training(key, *, draws: Draws = 2, width: Width = 60, margin: Margin = 
                 "the ball is not left": (travels[:, 0], travels[:, 2]),
             },
             error=1e-10,
+            aside={
+                "with the whole s": whole,
+                "least": -np.array(least),
+                "start": np.array([run.distance[0] for run in runs]),
+            },
         ),
         "constants": constants_at_the_edge(),
     }
@@ -164,9 +183,9 @@ def constants_at_the_edge():
     )
 
 
-@lazy_training.control("four times the rate", of="loss")
-def four_times(evidence):
-    return replace(evidence, bound=4 * np.asarray(evidence.bound))
+@lazy_training.control("three times the rate", of="loss")
+def three_times(evidence):
+    return replace(evidence, bound=3 * np.asarray(evidence.bound))
 
 
 @lazy_training.control("half the travel", of="travel")
@@ -184,21 +203,71 @@ def small_deviation(evidence):
 lazy_training.control("targets five times too far", of="invariants", margin=5.0, draws=1)
 
 
+@lazy_training.control("the sum with the whole s never grows", of="invariants")
+def whole_singular_value(evidence):
+    sums = evidence.aside["with the whole s"]
+    return replace(evidence, links={"the sum with the whole s never grows": (sums[:, 1:], sums[:, :-1])})
+
+
+@lazy_training.control("the Jacobian keeps three quarters of its least singular value", of="invariants")
+def three_quarters(evidence):
+    return replace(evidence, links={"three quarters": (-evidence.aside["least"], -0.75)})
+
+
+@lazy_training.control("half the least singular value at the end of the margin is all of it", of="constants")
+def all_of_it(evidence):
+    return replace(evidence, right=evidence.right * np.where(np.arange(len(evidence.right)) == 2, 2.0, 1.0))
+
+
+@lazy_training.picture
+def never_grows(pieces):
+    """What the proof watches along training, in units of its start: solid a network and the parabola, dashed the "
+    "rival."""
+    chain = pieces["invariants"]
+    start, whole = chain.aside["start"][:, None], chain.aside["with the whole s"]
+    later, before = chain.links["the sum never grows"]
+    sums = np.concatenate([before[:, :1], later], axis=1)
+    share = np.linspace(0, 1, sums.shape[1])
+    marks = [Line(name, share, (sums / start)[run]) for name, run in (("network", 0), ("parabola", -1))]
+    rival = Line("parabola", share, (whole / start)[-1], rival="with the whole s")
+    return Curves(
+        [*marks, rival], x="share of the training time", y="‖y_t − y‖ + s‖θ_t − θ_0‖/2, relative to the start"
+    )
+
+
 SMALLEST, LIPSCHITZ = 1.4, 0.6
 ATTAINED = ((0.1, (1.9, 1.6)), (0.245, (2.5,)), (0.45, ()))
 """LE/s² of the worst cases, and the singular values of the outputs beside the parabola."""
 
 
 @claim(
-    items={"J9.4": ("travel", "rate", "threshold", "networks"), "J9.7": ("travel", "networks")},
-    says=r"The best constants of lazy training: as long as $2LE<s_{min}^2$, $E=\|y-f(\theta_0)\|$, with "
-    r"$q^2=1-2LE/s_{min}^2$, the risk is at most $R(\theta_0)e^{-2s_{min}^2q^2t/n}$ and "
-    r"$\|\theta_t-\theta_0\|\le\frac{s_{min}}L(1-q)$. The model "
-    r"$(s\theta_1-L\theta_1^2/2,S_2\theta_2,\dots,S_n\theta_n)$ with all $S_j\ge s$ attains rate and travel, if only "
-    r"its first output has to move, and beyond $2LE=s^2$ it keeps the distance $E-s^2/2L$ for ever.",
-    needs="L bounds the Lipschitz constant of Df in the operator norm",
+    items={"J9.4": ("travel", "rate", "threshold", "every model")},
+    says=r"The best constants of lazy training: as long as $2LE<s^2$, with $q^2=1-2LE/s^2$, the risk is at most "
+    r"$R(\theta_0)e^{-2s^2q^2t/n}$ and $\|\theta_t-\theta_0\|\le\frac sL(1-q)$. The model "
+    r"$(s\theta_1-L\theta_1^2/2,S_2\theta_2,\dots,S_n\theta_n)$ attains both, and beyond $2LE=s^2$ it keeps the "
+    r"distance "
+    r"$E-s^2/2L$ for ever.",
+    needs="L bounds the Lipschitz constant of Df in the operator norm; all S_j at least s, and only the first output "
+    "of the "
+    "worst model has to move",
     scale="attained: n from 1 to 3; networks: n = 4, at 0.98 of the condition",
     full=dict(draws=12),
+    symbols={
+        "L": "a Lipschitz constant of the derivative $Df$ of the $n$ outputs",
+        "E": "the distance of the outputs from the targets at the start",
+        "s": r"the least singular value of $Df(\theta_0)$; $S_j$ those of further outputs",
+        "q": "the share of $s$ that is left at the end of the way",
+        "R": r"the risk $\|y-f(\theta)\|^2/2n$",
+    },
+    why=r"At distance $a$ from the start the least singular value is at least $s-La$, so the distance to the targets "
+    r"falls by at least $s-La$ for "
+    r"each unit of way. Integrated, $E$ is used up when $sa-La^2/2=E$, that is at $a=\frac sL(1-q)$, with $sq$ left of "
+    r"the slope. The parabola "
+    r"$s\theta-L\theta^2/2$ has exactly this slope, so nothing better holds; its top is at $s^2/2L$, and farther "
+    r"targets are never reached.",
+    notice=r"The way of the worst model meets the curve $\frac sL(1-q)$, below the theorem's $2E/s$, and the curve "
+    r"goes on to twice the theorem's "
+    r"margin. Beyond it the targets lie above the parabola's top.",
 )
 def sharp_lazy_training(key, *, draws: Draws = 2, width: Width = 40):
     ends, rates, bounds = [], [], []
@@ -220,7 +289,8 @@ def sharp_lazy_training(key, *, draws: Draws = 2, width: Width = 40):
         target - float(one(gradient_flow(one, np.zeros(1), np.array([target]), np.array([150.0]))[0])[0])
         for target in beyond
     ]
-    travels, falls = [], []
+    shares = [share for share, _ in ATTAINED]
+    travels, falls = [[end, bound.travel] for end, bound in zip(ends, bounds, strict=True)], []
     for draw in jax.random.split(key, draws):
         network, start, x, y = signed_problem(draw, width=width, scale=1.5, **SHAPE)
         constant = jacobian_lipschitz_bound(network, x, width=width)
@@ -232,6 +302,7 @@ def sharp_lazy_training(key, *, draws: Draws = 2, width: Width = 40):
         path = gradient_flow(model, start.ravel(), y, times)
         bound = sharp_lazy_bounds(smallest=values[-1], lipschitz=constant, distance=distance, count=len(y))
         left_over = np.linalg.norm(np.asarray(jax.vmap(model)(jnp.asarray(path))) - y, axis=1)
+        shares.append(0.49)
         travels.append([np.linalg.norm(path - start.ravel(), axis=1).max(), bound.travel])
         falls.append([2 * np.log(left_over / distance), -bound.rate * times])
     travels, falls = np.array(travels), np.array(falls)
@@ -240,10 +311,40 @@ def sharp_lazy_training(key, *, draws: Draws = 2, width: Width = 40):
         # At e⁻¹² the slope still differs from its limit by a few parts in a hundred thousand.
         "rate": Identity(np.array(rates), np.array([bound.rate for bound in bounds]), error=2e-4),
         "threshold": Identity(np.array(left), beyond - SMALLEST**2 / (2 * LIPSCHITZ), error=1e-8),
-        "networks": Chain(
-            {"travel": (travels[:, 0], travels[:, 1]), "logarithm of the risk": (falls[:, 0], falls[:, 1])}
+        # The worst models, which attain their bounds up to the solver's error, and networks.
+        "every model": Chain(
+            {"travel": (travels[:, 0], travels[:, 1]), "logarithm of the risk": (falls[:, 0], falls[:, 1])},
+            error=1e-8,
+            aside={"LE/s²": np.array(shares)},
         ),
     }
+
+
+@sharp_lazy_training.control("q² = 1 − LE/s², with LE for 2LE", of="every model")
+def without_the_two(evidence):
+    travel, bound = evidence.links["travel"]
+    share = evidence.aside["LE/s²"]
+    return replace(
+        evidence, links={"travel": (travel, bound * (1 - np.sqrt(1 - share)) / (1 - np.sqrt(1 - 2 * share)))}
+    )
+
+
+@sharp_lazy_training.picture
+def way_to_the_targets(pieces):
+    """How far the parameters of the worst models travel, in units of s/L, against how far the targets are."""
+    share = np.linspace(0, 0.5, 100)
+    shares, count = pieces["every model"].aside["LE/s²"], len(ATTAINED)
+    return Curves(
+        [
+            Line("best constant: 1 − q", share, 1 - np.sqrt(1 - 2 * share)),
+            Dots("worst models", shares[:count], pieces["travel"].left * LIPSCHITZ / SMALLEST),
+            Line("the theorem: 2E/s", share[share <= 0.25], 2 * share[share <= 0.25]),
+            Level("margin of the theorem", x=0.25),
+            Level("nothing beyond is reached", x=0.5),
+        ],
+        x="LE/s²",
+        y="way of the parameters times L/s",
+    )
 
 
 @sharp_lazy_training.control("the printed travel 2E/s attained", of="travel")

@@ -31,7 +31,7 @@ from deeptheory.kernels.limits.gaussian_processes import band_coverage
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import GaussianLaw, descent, diagonalize, predicted_ensemble
 from deeptheory.lab import Chain, Chance, Identity, Law, Rate, Share, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, seen
 from deeptheory.networks.mlp import init_mlp
 
 Starts = Annotated[int, Interval(ge=1000, le=1_000_000)]
@@ -108,20 +108,31 @@ layers_alone = jax.jit(lambda network, x: (layerwise_ntk(network, x)[..., 0, 0],
         "L7.16": ("mean", "variance", "trained", "last layer", "first layer"),
         "H6.6": ("trained", "variance", "convex", "mixed derivatives"),
     },
-    says=r"An ensemble of wide networks starts as a Gaussian process with the NNGP kernel $\Sigma$ and is trained by "
-    r"the tangent kernel $\Theta$: after $k$ steps its mean is $A y$ and its covariance "
-    r"$\Sigma_{xx}-A\Sigma_{Xx}-\Sigma_{xX}A^\top+A\Sigma_{XX}A^\top$ with "
-    r"$A=\Theta_{xX}\Theta^{-1}(I-(I-\eta\Theta)^k)$; a trained network is within order $\mathrm{width}^{-1/2}$ of "
-    r"what this makes of its own start, trained networks have that mean up to order 1/width, and two standard "
-    r"deviations hold 95.4 % of the law and, to a tenth, of the networks. The Hessian of the loss differs from that of "
-    r"the linearized network, which is convex, by $\sum_ir_i\partial^2f(x_i)$, $\sigma_wsm^{-1/2}\sum_ir_i\varphi'"
-    r"(u_r)x_i$ between $a_r$ and $w_r$; its most negative eigenvalue is of order $\sqrt{\log(\mathrm{width})/"
-    r"\mathrm{width}}$ times the residual. The last layer's share of the tangent kernel is the conditional NNGP "
-    r"kernel, exactly at any width; the first layer adds "
-    r"$s^2x\cdot x'\frac{\sigma_w^2}m\sum_ra_r^2\varphi'(u_r)\varphi'(u_r')$.",
+    says=r"Wide networks that start as a Gaussian process with kernel $\Sigma$ and are trained by the tangent kernel "
+    r"$\Theta$ have after $k$ "
+    r"steps the mean $Ay$ and the covariance $\Sigma_{xx}-A\Sigma_{Xx}-\Sigma_{xX}A^\top+A\Sigma_{XX}A^\top$, "
+    r"$A=\Theta_{xX}\Theta^{-1}(I-(I-\eta\Theta)^k)$; one network is within order $\mathrm{width}^{-1/2}$ of what this "
+    r"makes of its start.",
     needs="one wide hidden layer in tangent scaling, random start, squared loss, stable steps",
     scale="printed: infinitely wide networks; here: trained networks of width 48 to 432, three points on a line",
     full=dict(trials=1024, widths=(144, 432, 1296)),
+    symbols={
+        r"\Sigma": "the covariance of the outputs at the start (the NNGP kernel)",
+        r"\Theta": "the tangent kernel in the limit of infinite width",
+        "k": r"the number of steps of size $\eta$",
+        "y": "the targets at the training inputs $X$",
+        "A": "what training carries from the training inputs to another input $x$",
+    },
+    why=r"Training is an affine map of the start: it adds $Ay$ and takes off $A$ times the outputs at the training "
+    r"inputs. An affine image of a "
+    r"Gaussian process is Gaussian with this mean and covariance, in which both kernels appear, so it is no posterior "
+    r"of either. The last layer's share of "
+    r"the tangent kernel is the covariance given the hidden layer; the first layer's is what the slopes add. The loss "
+    r"itself is convex but for "
+    r"second derivatives of order $\sqrt{\log(\mathrm{width})/\mathrm{width}}$.",
+    notice=r"Trained networks pass through the data and spread between and beyond them; 95.4 % of the law lies in the "
+    r"band of two standard "
+    r"deviations, and about as many of the networks.",
 )
 def trained_ensemble_band(key, *, widths: Sizes = (48, 144, 432), trials: Trials = 240, starts: Starts = 20_000):
     nngp, ntk, step = line_limits()
@@ -292,6 +303,21 @@ def activity_by_hand(network, start, x):
     "the rates; targets counted from the initial outputs for the exponents",
     scale="printed: width to infinity, one layer after the other; here: both layers 32 to 128 together",
     full=dict(widths=(64, 128, 256), trials=96),
+    symbols={
+        "n": "the width of both hidden layers",
+        r"W^{(\ell)}": "the weight matrix that enters layer $\\ell$; $op$ is its largest singular value",
+        "A(t)": "the sum of all monitors: sizes and drifts of weights and hidden activations",
+        "P": "a polynomial with explicit coefficients",
+        r"p^{in}": "the law of the inputs; $y-f$ what is still to learn",
+    },
+    why=r"One training step changes a weight matrix by a sum of a few outer products of vectors with $n$ entries of "
+    r"order one, divided by $\sqrt n$: a matrix "
+    r"of low rank and Frobenius norm of order one. Against the matrix at the start, whose operator norm is of order "
+    r"$\sqrt n$, this is a share $n^{-1/2}$. Each "
+    r"monitor's rate is bounded by products of the others, which gives the polynomial and, by comparison, "
+    r"$A(t)-A(0)=O(n^{-1/2})$.",
+    notice=r"Relative to $\sqrt n$ the weights and the sum of monitors move less and less, on lines of slope "
+    r"$-\frac12$, while the outputs go all the way at every width.",
 )
 def weights_barely_move(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 48):
     found = []
@@ -360,6 +386,23 @@ def first_power(evidence):
     return replace(evidence, right=evidence.right + LINEAR**2 * sigma**3 * (LEVELS**2 - LEVELS**3))
 
 
+@weights_barely_move.picture
+def motion_against_width(pieces):
+    """What moves by order one and what hardly moves, against the width; lines of the predicted slopes."""
+    names = {
+        "outputs": "outputs",
+        "frobenius": "hidden weights, Frobenius norm",
+        "weights": "weights, operator norm over √n",
+        "growth": "sum of monitors",
+    }
+    marks = []
+    for piece, name in names.items():
+        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
+        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
+        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
+    return Curves(marks, x="width n", y="change in training", log="xy")
+
+
 FIT: dict[str, Any] = dict(weight_scale=1.0, input_scale=1.5)
 
 
@@ -379,6 +422,15 @@ def fitted(network, x, y, fresh, step):
     r"error stays below that of the zero function at every width.",
     needs="tangent scaling, doubled to start from zero, stable steps, inputs that are not nearly parallel",
     scale="printed: millions of parameters for thousands of images; here: 624 to 936 weights for 8 samples",
+    symbols={
+        "f_0": "the function of the network at the start, zero because the network is held twice with opposite signs"
+    },
+    why=r"In tangent scaling a wide network trains like its linearization, a least-squares problem with more unknowns "
+    r"than equations: descent fits it exactly "
+    r"and, from zero, ends at the solution of least norm. A short solution is a smooth function, which is why an exact "
+    r"fit of slightly noisy labels need not "
+    r"be a bad one.",
+    notice=r"Of the widest networks nearly all reach losses many orders of magnitude below the threshold.",
 )
 def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Trials = 224):
     rng = generator(jax.random.fold_in(key, 1))
@@ -394,10 +446,26 @@ def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Tria
         errors.append(np.mean(12 * fresh[..., 0] ** 2, axis=1) - np.asarray(error))
     along = {"width": np.asarray(widths)}
     return {
-        "fits": Chance(np.sum(np.asarray(losses) > 1e-8, axis=1), trials, at_most=0.05, along=along),
+        "fits": Chance(
+            np.sum(np.asarray(losses) > 1e-8, axis=1), trials, at_most=0.05, along=along, aside={"losses": losses[-1]}
+        ),
         "generalises": Trend(np.asarray(errors), along=along),
         "zero at the start": Identity(np.asarray(starts), 0.0, scale=1.0, size=72),
     }
 
 
 overparametrised_networks.control("fewer parameters than samples", of="fits", widths=(2,))
+
+
+@overparametrised_networks.control("the error of the zero function is smaller", of="generalises")
+def zero_is_better(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@overparametrised_networks.picture
+def losses_at_the_end(pieces):
+    """Training losses of the widest networks after training, as powers of ten, and the threshold of the claim."""
+    reached = np.log10(np.maximum(pieces["fits"].aside["losses"], 1e-40))
+    return Histogram(
+        [Level("threshold", x=-8.0)], samples=reached, bins=30, x="training loss, power of ten", y="density"
+    )

@@ -23,7 +23,7 @@ from deeptheory.kernels.lazy.signed_network import (
     signed_weights,
 )
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Line, seen
 
 Width = Annotated[int, Interval(ge=4, le=256)]
 Scales = Annotated[tuple[float, ...], Interval(ge=0.01, le=1000.0)]
@@ -67,13 +67,13 @@ def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
     first, second = jax.random.split(key)
     weights = signed_weights(first, width, dimension, ensemble=(trials,))
     outputs = np.asarray(jax.jit(jax.vmap(lambda w: network.outputs(w, x)))(weights))
-    variances = []
+    moments = []
     for length in np.linalg.norm(x, axis=1):
-        moments = [
+        mass, *sums = [
             quad(lambda u, p=p, r=length: smooth(r * u) ** p * (1 - u**2) ** ((dimension - 3) / 2), -1, 1)[0]
             for p in (0, 1, 2)
         ]
-        variances.append(moments[2] / moments[0] - (moments[1] / moments[0]) ** 2)
+        moments.append(np.array(sums) / mass)
     twins = signed_weights(second, width, dimension, doubled=True)
     found = {name: hermite_coefficients(function, 8) for name, (function, _) in ACTIVATIONS.items()}
     known = [
@@ -82,7 +82,13 @@ def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
     ]
     return {
         "doubled": Identity(np.asarray(network.outputs(twins, x)), 0.0, scale=1.0),
-        "variance": Law(1.7**2 * np.array(variances), outputs.T**2, exact=True, along={"input": np.arange(2)}),
+        "variance": Law(
+            network.scale**2 * np.array([square - mean**2 for mean, square in moments]),
+            outputs.T**2,
+            exact=True,
+            along={"input": np.arange(2)},
+            aside={"second moments": network.scale**2 * np.array(moments)[:, 1], "outputs": outputs[:4096, 0]},
+        ),
         "degrees": Exact(
             np.array([nonvanishing_degree(each) for each in found.values()]),
             np.array([degree for _, degree in ACTIVATIONS.values()]),
@@ -100,9 +106,7 @@ def hermite(degree, z):
 
 @fixed_signs.control("independent random signs, so the second moment", of="variance")
 def second_moment(evidence):
-    lengths = np.linalg.norm([[1.5, -0.4, 0.8, 0.2, 1.1], [0.3, 0.5, -0.2, 0.4, 0.1]], axis=1)
-    moments = [[quad(lambda u, p=p, r=r: smooth(r * u) ** p * (1 - u**2), -1, 1)[0] for p in (0, 2)] for r in lengths]
-    return replace(evidence, predicted=1.7**2 * np.array([square / one for one, square in moments]))
+    return replace(evidence, predicted=evidence.aside["second moments"])
 
 
 @fixed_signs.control("every activation that is no polynomial qualifies", of="degrees")
@@ -141,22 +145,22 @@ def finished(weights, x, y, scale, zeros, *, activation):
     return jax.vmap(one)(weights, x, y)
 
 
-def ensemble(key, trials, *, width, dimension, scale, samples=COUNT, outputs="taken off"):
-    """What training does to as many networks on up to four Gaussian inputs, in the basis that their span needs.
+def ensemble(key, trials, *, width, dimension, scale, samples=COUNT, room=COUNT, outputs="taken off"):
+    """What training does to as many networks on so many Gaussian inputs, in the basis that their span needs.
 
     The residuals at the start are random signs if the `outputs` there are taken off, else signs less those outputs.
-    Inputs beyond the `samples` are put to 0, so that all cases share their shapes and compile once.
+    There is room for more inputs than the `samples`, put to 0, so that cases share their shapes and compile once.
     """
     first, second = jax.random.split(key)
     rng = generator(first)
-    x = rng.standard_normal((trials, COUNT, dimension))
-    weights = signed_weights(second, width, dimension, ensemble=(trials,), coordinates=COUNT)
+    x = rng.standard_normal((trials, room, dimension))
+    weights = signed_weights(second, width, dimension, ensemble=(trials,), coordinates=room)
     x = compressed(np.zeros((trials, 1, dimension)), x)[1]
-    y = rng.choice([-1.0, 1.0], (trials, COUNT))
+    y = rng.choice([-1.0, 1.0], (trials, room))
     x[:, samples:], y[:, samples:] = 0.0, 0.0
     if outputs == "taken off":
         y = y + scale * smooth(x @ weights.swapaxes(1, 2)) @ np.repeat([1.0, -1.0], width // 2) / np.sqrt(width)
-    return [np.asarray(part) for part in finished(weights, x, y, scale, COUNT - samples, activation=SHIFTED_TANH)]
+    return [np.asarray(part) for part in finished(weights, x, y, scale, room - samples, activation=SHIFTED_TANH)]
 
 
 def extreme_singular_values(key, trials, *, width, count, dimension):
@@ -188,19 +192,41 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
             "travel in samples",
             "deviation in width",
             "deviation in dimension",
+            "deviation for √d samples",
         )
     },
-    says=r"For Gaussian data $\mathbb E\|y-f(\theta_0)\|^2=n(1+\alpha^2\mathrm{Var}\,\sigma)$. With $n$ fixed both "
-    r"extreme singular values of $Df(\theta_0)$ approach $\alpha\sqrt{d\,\mathbb E\sigma'^2}$, and $L$ approaches "
-    r"$\frac\alpha{\sqrt m}\sup|\sigma''|\max_i\|x_i\|^2$, which grows like $d$; with $d$ fixed the largest singular "
-    r"value grows like $\sqrt n$. The weights travel a distance of order $n^{1/2}$ in the samples and $d^{-1/2}$ in "
-    r"the dimension, and end apart from the linearized ones by order $m^{-1/2}$ in the width and $d^{-1/2}$ in the "
-    r"dimension.",
+    says=r"For Gaussian data both extreme singular values of $Df(\theta_0)$ approach $\alpha\sqrt{d\,\mathbb "
+    r"E\sigma'^2}$ "
+    r"at fixed $n$, and $L$ approaches $\frac\alpha{\sqrt m}\sup|\sigma''|\max_i\|x_i\|^2$. Trained weights travel "
+    r"$\sqrt{n/d}$ and end apart from the linearized ones by order $\sqrt{n/md}$, so that with $n=\sqrt d$ the "
+    r"distance falls like $d^{-1/4}$.",
     needs="md well above n log n; an activation whose first Hermite coefficients do not vanish; α of order one; for "
-    "travel and deviation residuals ±1 at the start",
-    scale="printed: n, d, m to infinity together; here one of them at a time, training with n up to 4, d up to 1280, "
-    "m up to 256",
-    full=dict(trials=512),
+    "travel and for deviation at fixed n residuals ±1 at the start, for n = √d labels ±1",
+    scale="printed: n, d, m to infinity together; here one of them at a time with n up to 4, d up to 1280 and m up to "
+    "256; and n = √d up to 32 at m = 32, where n²/md = 1/32",
+    full=dict(trials=256),
+    symbols={
+        "d": "the dimension of the inputs, which are standard normal",
+        "n": "the number of samples",
+        "m": "the number of neurons",
+        r"\alpha": "the scale of the outputs",
+        r"Df(\theta_0)": "the derivative of the $n$ outputs by all weights at the start",
+        r"\sigma": r"the activation, here $\tanh(z+\frac12)$; $\mathbb E\sigma'^2$ is over a standard normal $z$",
+        "L": "the Lipschitz constant of $Df$",
+    },
+    why=r"Inputs of length $\sqrt d$ are nearly orthogonal while $n$ is small against $d$, so $Df\,Df^\top$ is nearly "
+    r"$\alpha^2d\,\mathbb E\sigma'^2$ times the identity and every sample is fitted on its own. To move one output by "
+    r"order one "
+    r"each neuron moves its pre-activation there by order $m^{-1/2}$, a distance of $(md)^{-1/2}$ in its weights; over "
+    r"$m$ neurons and $n$ "
+    r"samples this makes $\sqrt{n/d}$. The bend of $\sigma$ changes each neuron's slope by a share $m^{-1/2}$, and so "
+    r"the way by as much: "
+    r"$\sqrt{n/md}$.",
+    notice=r"With $n=\sqrt d$ samples at a fixed width the distance between the trained and the linearized weights "
+    r"falls like "
+    r"$d^{-1/4}$. The printed $n/d^{3/2}=d^{-1}$, drawn through the first point and so with the constant that suits it "
+    r"best there, "
+    r"falls far below: no constant repairs it.",
 )
 def gaussian_data_scalings(
     key,
@@ -208,14 +234,20 @@ def gaussian_data_scalings(
     trials: Trials = 64,
     dimensions: Annotated[Sizes, Interval(ge=40, le=100_000)] = (80, 320, 1280),
     widths: Sizes = (16, 64, 256),
+    counts: Annotated[Sizes, Interval(ge=4, le=64)] = (8, 16, 32),
 ):
-    keys = jax.random.split(key, 6)
+    keys = jax.random.split(key, 7)
     sizes, samples, rng = np.array(dimensions), (64, 256, 1024), generator(keys[0])
     by_dimension = [ensemble(keys[1], trials, width=64, dimension=d, scale=1.3) for d in dimensions]
     by_width = [ensemble(keys[2], trials, width=m, dimension=80, scale=1.3) for m in widths]
     # The width grows along: at a fixed one the diagonal of the kernel keeps swings of order width^(-1/2).
     values = [extreme_singular_values(keys[3], 16, width=4 * d, count=COUNT, dimension=d) for d in dimensions]
     largest = [extreme_singular_values(keys[4], 8, width=32, count=n, dimension=4)[1] for n in samples]
+    # In the words of the theorem: labels ±1, α = 1, outputs as they are at the start.
+    rooted = [
+        ensemble(each, trials // 2, width=32, dimension=n * n, scale=1.0, samples=n, room=max(counts), outputs="kept")
+        for each, n in zip(jax.random.split(keys[6], len(counts)), counts, strict=True)
+    ]
     by_samples = [ensemble(keys[1], trials, width=64, dimension=320, scale=1.3, samples=n)[0] for n in (1, 2, 4)]
     inputs = [rng.standard_normal((8, COUNT, d)) for d in dimensions]
     constants = np.array(
@@ -241,6 +273,9 @@ def gaussian_data_scalings(
         "deviation in dimension": Rate(
             sizes, np.array([parts[1] for parts in by_dimension]), exponent=-0.5, rivals=(0.0,)
         ),
+        "deviation for √d samples": Rate(
+            np.array(counts) ** 2, np.array([parts[1] for parts in rooted]), exponent=-0.25
+        ),
     }
 
 
@@ -252,9 +287,9 @@ def spread_over_weights():
     return SQUARE - float(np.sum(np.square(means) * density) / np.sum(density))
 
 
-@gaussian_data_scalings.control("n/d^(3/2), as printed", erratum="J9.6a", of="deviation in dimension")
+@gaussian_data_scalings.control("n/d^(3/2) for n = √d, as printed", erratum="J9.6a", of="deviation for √d samples")
 def printed_dimension(evidence):
-    return replace(evidence, exponent=-1.5)
+    return replace(evidence, exponent=-1.0)
 
 
 @gaussian_data_scalings.control("a deviation that does not fall with the width", of="deviation in width")
@@ -272,6 +307,26 @@ def only_linear(evidence):
     return replace(evidence, predicted=gaussian_mean(lambda z: 1 - smooth(z) ** 2))
 
 
+@gaussian_data_scalings.picture
+def apart_from_the_linearized(pieces):
+    """How far trained weights end from the linearized ones, n = √d samples at one width; lines through the first "
+    "dot."""
+    rate = pieces["deviation for √d samples"]
+    first = np.mean(rate.y[0])
+    grid = np.geomspace(rate.x[0], rate.x[-1], 30)
+    ways = [first * (grid / rate.x[0]) ** exponent for exponent in (rate.exponent, -1.0)]
+    return Curves(
+        [
+            Line("predicted: d^(−1/4)", grid, ways[0]),
+            seen("trained networks", rate.x, rate.y),
+            Line("predicted: d^(−1/4)", grid, ways[1], rival="n/d^(3/2), as printed in Thm 9.2"),
+        ],
+        x="dimension d = n²",
+        y="distance from the linearized weights",
+        log="xy",
+    )
+
+
 @claim(
     items={"A9.30": ("drift", "travel", "deviation", "towards small scales")},
     says=r"With the residual at the start kept fixed, a larger output scale $\alpha$ makes training lazy: the weights "
@@ -280,6 +335,17 @@ def only_linear(evidence):
     needs="a smooth activation; the residual at the start does not grow with the scale",
     scale="printed: one sentence on initial variance; here two layers of 64 neurons, 4 points, scales from ½ to 64",
     full=dict(trials=256),
+    symbols={
+        r"\alpha": "the number by which the outputs of the network are multiplied",
+    },
+    why=r"The derivative of the outputs by the weights has a factor $\alpha$, so a given change of the outputs needs a "
+    r"move of "
+    r"order $1/\alpha$. Over such a way the derivative, which is smooth, changes by a share $1/\alpha$ of itself: that "
+    r"is the drift of the "
+    r"kernel. The two paths differ by this share of the way, $\alpha^{-1}\cdot\alpha^{-1}$.",
+    notice=r"All three fall on straight lines for large $\alpha$, the distance from the linearized path twice as "
+    r"steeply. Towards small "
+    r"$\alpha$ the lines bend: the kernel drifts by as much as its own size, and the network learns features.",
 )
 def lazy_to_rich(
     key,

@@ -100,6 +100,21 @@ network_kernels = jax.jit(
     r"the features; the residual is $(I-\eta G)^ty$, so that the direction of eigenvalue $\lambda$ shrinks by "
     r"$1-\eta\lambda$ a step, and for $\eta<2/\lambda_{\max}(G)$, and no larger one, $\alpha\to G^{-1}y$.",
     needs="G invertible for the limit; start at zero",
+    symbols={
+        r"\alpha": "one weight for each sample, of the function $\\sum_i\\alpha_iK(\\cdot,x_i)$",
+        "G": "the matrix of inner products of the samples' features",
+        r"\eta,t": "size and number of steps",
+        r"\lambda": "an eigenvalue of $G$",
+    },
+    why=r"From zero, gradient descent on the weights $\theta$ of features never leaves the span of the samples: "
+    r"$\theta=\Phi^\top\alpha$. Put into the "
+    r"step this gives $\alpha\leftarrow\alpha-\eta(G\alpha-y)$, in which features appear through inner products alone. "
+    r"In the eigenbasis of $G$ each "
+    r"direction is multiplied by $1-\eta\lambda$, which is a contraction for all of them exactly when "
+    r"$\eta<2/\lambda_{\max}$.",
+    notice=r"The fastest directions overshoot and change sign at every step, since here $\eta\lambda_{\max}=1.5$, the "
+    r"slow ones creep; the steps taken "
+    r"in feature space lie on the powers $(1-\eta\lambda)^t$, not on the exponentials of the flow.",
 )
 def kernel_descent_needs_no_features(key, *, points: Points = 10, features: Features = 40):
     draw = generator(key)
@@ -163,6 +178,20 @@ def continuous_modes(evidence):
     return replace(evidence, right=np.exp(-evidence.along["step"][:, None] * evidence.along["speed"]))
 
 
+@kernel_descent_needs_no_features.picture
+def modes_shrink(pieces):
+    """What is left of the residual along three eigendirections, step by step; dots from descent on the features."""
+    modes = pieces["modes"]
+    steps, speeds = modes.along["step"][:13], modes.along["speed"]
+    marks = []
+    for index in (-1, len(speeds) // 2, 0):
+        name = f"ηλ = {speeds[index]:.2g}"
+        marks += [Line(name, steps, modes.right[:13, index]), Dots(name, steps, modes.left[:13, index])]
+    fine = np.linspace(0, steps[-1], 100)
+    marks.append(Line("flow", fine, np.exp(-speeds[-1] * fine), rival="the flow in place of the steps"))
+    return Curves(marks, x="step", y="share of the residual left")
+
+
 @kernel_descent_needs_no_features.control(r"only steps below $1/\lambda_{\max}$ converge", of="step")
 def half_the_steps(evidence):
     return replace(evidence, right=evidence.along["step times λ_max"] < 1)
@@ -182,11 +211,25 @@ def integrated(here, y, theta):
         "J8.6": ("velocity", "kernel", "parameters", "flow"),
     },
     says=r"Gradient flow on $\frac12\|f(X)-y\|^2$ in a model linear in its parameters gives $f_t(x)=f_0(x)+"
-    r"K_xK^{-1}(I-e^{-Kt})(y-f_0(X))$, from zero $K_xK^{-1}(I-e^{-Kt})y$, with limit $K_xK^{-1}y$; descent with step "
-    r"$\eta$ differs by order $\eta$. For $f=m^{-1/2}\sum\theta_i\phi_i$ and the risk $\frac1{2n}\sum(y-f)^2$ the "
-    r"tangent kernel is $\frac1m\sum\phi_i\phi_i$ at every $\theta$ and $\dot f(x)=+\frac1nK(x,X)(y-f)$, the same in "
-    r"parameters and in function space.",
+    r"K_xK^{-1}(I-e^{-Kt})(y-f_0(X))$; descent with step $\eta$ differs by order $\eta$. For the mean risk of "
+    r"$f=m^{-1/2}\sum\theta_i\phi_i$, $\dot f(x)=+\frac1nK(x,X)(y-f)$ with $K=\frac1m\sum\phi_i\phi_i$ at every "
+    r"$\theta$.",
     needs="a model linear in its parameters; K invertible",
+    symbols={
+        "f_t": "the function at time $t$ of the flow, $f_0$ at the start",
+        "K,K_x": "the kernel between the training inputs $X$, and between $x$ and these",
+        "y": "the targets of the $n$ training inputs",
+        r"\phi_i,\theta_i": "the $m$ features and their weights",
+    },
+    why=r"The outputs obey the linear equation $\dot f=K(y-f)$, solved by the matrix exponential; what happens at $x$ "
+    r"is what $K_xK^{-1}$ makes of "
+    r"the motion at the training inputs, for both come from the same motion of the parameters. The kernel does not "
+    r"depend on $\theta$, since the gradient of "
+    r"a linear model does not. From zero the limit is $K_xK^{-1}y$; Euler's method with step $\eta$ is off by order "
+    r"$\eta$.",
+    notice=r"Outputs at inputs that were not trained on start where the random start puts them and settle as the data "
+    r"are fitted; the formula that takes the start "
+    r"for zero is off all the way.",
 )
 def kernel_flow(
     key, *, points: Points = 10, features: Features = 40, start: Literal["known", "taken for zero"] = "known"
@@ -249,6 +292,18 @@ def kernel_flow(
 kernel_flow.control("$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="any start", start="taken for zero")
 
 
+@kernel_flow.picture
+def outputs_in_time(pieces):
+    """Outputs at three other inputs along the flow: dots by integrating the parameters, lines by the formula."""
+    from_zero, start = pieces["from zero"], pieces["any start"]
+    times, marks = start.along["time"], []
+    for index in range(3):
+        name = f"input {index + 1}"
+        marks += [Line(name, times, start.right[:, index]), Dots(name, times, start.left[:, index])]
+    marks.append(Line("input 1", times, from_zero.right[:, 0], rival="the start taken for zero"))
+    return Curves(marks, x="time", y="output")
+
+
 @kernel_flow.control("the factor −½", of="velocity")
 def minus_half(evidence):
     return replace(evidence, right=-0.5 * evidence.along["samples"] * evidence.right)
@@ -270,14 +325,27 @@ def small_digits(draw, count):
 @claim(
     items={"H6.5": ("network", "flow", "steps", "explosion", "catapult"), "H6.7": "moved"},
     says=r"In function space gradient flow is $f_t=y+e^{-\Theta t}(f_0-y)$ and descent leaves "
-    r"$(I-\eta\Theta)^k(f_0-y)$: a network of width 4096 learns 20 digits along the eigendirections of its tangent "
-    r"kernel at these speeds, up to 0.25 % of the residual, and moves its parameters by the norm of its change in the "
-    r"Hilbert space of the kernel. Above $2/\lambda_{\max}$ the prediction explodes by $|1-\eta\lambda|$ a step, while "
-    r"a network of width 256 catapults: its loss doubles, then falls below 5 % of the start, with "
-    r"$\eta\lambda_{\max}$ below 2.",
+    r"$(I-\eta\Theta)^k(f_0-y)$: a network of "
+    r"width 4096 learns 20 digits along the eigendirections of its tangent kernel at these speeds, up to 0.25 % of the "
+    r"residual. Above $\eta=2/\lambda_{\max}$ the prediction explodes, while a network of width 256 catapults.",
     needs="width large against the number of points; η < 2/λ_max for the prediction to converge",
     scale="printed: infinite width; here: one hidden layer of 4096 and of 256, 20 digits of 7×7 pixels",
     full=dict(width=8192, steps=2000),
+    symbols={
+        "f_t,y": "the outputs on the training inputs at time $t$, and their targets",
+        r"\Theta": r"the tangent kernel at the start, with largest eigenvalue $\lambda_{\max}$",
+        r"\eta,k": "size and number of steps",
+    },
+    why=r"Gradient descent on the squared loss changes the outputs by $-\eta\Theta(f-y)$ as long as the kernel stands "
+    r"still, a linear map that "
+    r"shrinks each eigendirection by $1-\eta\lambda$. The parameters move along the gradients of the outputs, so their "
+    r"way has the length of the change in "
+    r"the Hilbert space of the kernel. When $\eta\lambda_{\max}>2$ the top direction grows until the kernel of a real "
+    r"network moves: its loss first "
+    r"doubles, then falls below 5 % of the start with $\eta\lambda_{\max}$ below 2.",
+    notice=r"Each direction decays at its own speed, the slowest hardly at all in this time; the dots of the trained "
+    r"network lie on the "
+    r"exponentials of its kernel at the start.",
 )
 def networks_learn_along_eigendirections(
     key,

@@ -96,6 +96,20 @@ def descended(weights, amplitudes, x, y, step):
     needs="first layer trained, outputs zero at the start; labels of equal norm",
     scale="printed: two classes of MNIST, 28×28, gradient descent; here: 80 images of 14×14, networks on 10 of them",
     full=dict(widths=(512, 2048, 8192, 32_768)),
+    symbols={
+        "f,X,y": "the network, the images and their labels",
+        r"\lambda_i,v_i": "eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
+        r"\eta,k": "size and number of steps; $t$ the time of the flow",
+        "m": "the number of neurons",
+    },
+    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$. "
+    r"Labels that make sense lie mostly "
+    r"along the few directions with large eigenvalues, random ones in all alike, so that most of them must wait for "
+    r"the slow ones. More energy at the "
+    r"top for every $j$ means a smaller loss at every time, by summation by parts.",
+    notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector. Right, the "
+    r"reason: most of the true labels' "
+    r"energy is in the first few eigenvectors, that of random ones is spread evenly.",
 )
 def aligned_labels_train_faster(
     key, *, images: Images = 80, widths: Sizes = (512, 2048, 8192), trials: Trials = 20, draws: Trials = 1500
@@ -306,6 +320,19 @@ def printed_constant(evidence):
     needs="replacements independent of each other and of the images",
     scale="printed: two classes of MNIST and of CIFAR, networks; here: 100 digits of 14×14, the kernel predictor",
     full=dict(images=400),
+    symbols={
+        "q": "the share of labels that is replaced",
+        "y,y_*": "the labels as given, and the true ones",
+        "H": "the first-layer kernel on the images, in the limit of infinite width",
+    },
+    why=r"A label that is replaced has mean zero, so $\mathbb E\,y_iy_j=(1-q)^2y_{*i}y_{*j}$ for two images while "
+    r"$y_i^2=1$ stays: what is missing "
+    r"off the diagonal appears as noise on it. True labels have little energy along the small eigenvalues of $H$, "
+    r"noise has as much there as anywhere, and "
+    r"$H^{-1}$ counts it most.",
+    notice=r"The complexity rises together with the error on fresh images, steeply from the very first noisy labels, "
+    r"for they enter by "
+    r"$1-(1-q)^2\approx2q$.",
 )
 def complexity_rises_with_label_noise(key, *, images: Images = 100, trials: Trials = 1000):
     draw = generator(key)

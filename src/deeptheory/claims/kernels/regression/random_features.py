@@ -36,6 +36,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Line
 
 Features = Annotated[int, Interval(ge=20, le=10_000)]
 
@@ -126,6 +127,20 @@ def followed(kernel, y, here, there):
     r"exponent, $f_\infty(x)=f_0(x)+K(x,X)K^{-1}(y-f_0(X))$, and the loss is "
     r"$\frac12\sum_i e^{-2\lambda_it}(u_i\cdot(f_0-y))^2$.",
     needs="K(X, X) invertible, so at least as many features as points; any start",
+    symbols={
+        "f_t": "the function of the model at time $t$, $f_0$ at the start",
+        "X,y": "training inputs and targets",
+        "K": r"the kernel of the random features, $\frac1p\langle\phi(x),\phi(x')\rangle$",
+        r"\lambda_i,u_i": "eigenvalues and eigenvectors of $K(X,X)$",
+    },
+    why=r"The model is linear in its weights, so its gradient is the feature vector and does not move: the outputs "
+    r"follow a linear equation with a fixed "
+    r"kernel. On the training inputs the exponential solves it; everywhere else the output moves along as the kernel "
+    r"says. Each eigendirection of the "
+    r"residual decays by $e^{-\lambda t}$, its square by $e^{-2\lambda t}$.",
+    notice=r"Outputs on inputs that were not trained on: the formula passes through the dots of the integrated flow, "
+    r"on a logarithmic axis of time, from near "
+    r"their random start to the interpolant.",
 )
 def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le=60)] = 15, features: Features = 200):
     rng = generator(jax.random.fold_in(key, 1))
@@ -163,6 +178,16 @@ def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le
     }
 
 
+@random_features_in_training.picture
+def outputs_in_time(pieces):
+    """Outputs at three other inputs while the random-feature model trains: dots integrated, lines by the formula."""
+    test, marks = pieces["test"], []
+    for index in range(3):
+        name = f"input {index + 1}"
+        marks += [Line(name, TIMES, test.left[index]), Dots(name, TIMES, test.right[index])]
+    return Curves(marks, x="training time", y="output", log="x")
+
+
 @random_features_in_training.control("from zero: the initial function left out", of="test")
 def from_zero(evidence):
     return replace(evidence, left=evidence.left - evidence.left[:, :1])
@@ -192,9 +217,22 @@ conditioned = jax.jit(lambda covariance, values: conditional_law(GaussianLaw(DRI
     r"path has $1/(\pi s)$ zeros a unit of length.",
     needs="crossings: mean zero, and a grid much finer than the scale",
     full=dict(trials=500_000),
+    symbols={
+        r"\mu,\Sigma": "mean and covariance of the process",
+        "f_X": "the values at given places $X$; $t$ is another place",
+        "s": "the length scale of the RBF kernel",
+        "h": "the distance of two places",
+    },
+    why=r"All finite sets of values are jointly Gaussian, so what is known of some fixes the rest up to a Gaussian "
+    r"that is independent of it: subtract the best linear "
+    r"prediction, and what is left is uncorrelated with the given values, hence independent. By Rice's formula a "
+    r"smooth centred process crosses zero at the rate "
+    r"$\frac1\pi\sqrt{-k''(0)/k(0)}$, which for the RBF kernel is $1/\pi s$.",
+    notice=r"Paths of three length scales: the longer the scale the slower they wander. They cross zero about $1/\pi "
+    r"s$ times a unit of length.",
 )
 def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gaussian", "mixture"] = "gaussian"):
-    found, rates = [], []
+    found, rates, shown = [], [], []
     for draw, scale in zip(jax.random.split(key, len(SCALES)), SCALES, strict=True):
         law = GaussianLaw(DRIFT, rbf(SPOTS[:, None], scale=float(scale)))
         drawn = sample_gaussian_process(draw, law, count=trials)
@@ -204,6 +242,7 @@ def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gau
         grid = scale * STEPS  # a step of a tenth of the scale misses one crossing in 1,200
         law = GaussianLaw(np.zeros(len(grid)), rbf(grid[:, None], scale=float(scale)))
         drawn = sample_gaussian_process(jax.random.fold_in(draw, 1), law, count=max(trials // 24, 8))
+        shown.append(drawn[0])
         rates.append(np.sum(drawn[:, 1:] * drawn[:, :-1] < 0, axis=1) / grid[-1])
     centred = np.asarray(found) - DRIFT
     one = centred[1]
@@ -232,9 +271,22 @@ def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gau
         ),
         "crossings": Law(
             np.array([zero_crossing_rate(second_moment=float(scale) ** -2) for scale in SCALES]), np.asarray(rates),
-            exact=True, along={"scale": SCALES},
+            exact=True, along={"scale": SCALES}, aside={"paths": np.array(shown)},
         ),
     }  # fmt: skip
+
+
+@gaussian_process_paths.picture
+def paths_of_three_scales(pieces):
+    """One centred path of each length scale over sixteen scales, each shifted for the eye; the line is its zero."""
+    marks = []
+    for place, (scale, path) in enumerate(zip(SCALES, pieces["crossings"].aside["paths"], strict=True)):
+        grid = scale * STEPS
+        marks += [
+            Line(f"s = {scale}", grid, path + 6 * place),
+            Line(f"s = {scale}", grid, 0 * grid + 6 * place, thin=True),
+        ]
+    return Curves(marks, x="place", y="value, shifted by 6 from scale to scale", xs=(0.0, float(16 * SCALES[0])))
 
 
 gaussian_process_paths.control(
@@ -293,6 +345,19 @@ laws = jax.jit(
     r"covariance $K(x,x')-K(x,X)K^{-1}K(X,x')$, the posterior of that process given $y$, with $f_\infty(X)=y$.",
     needs="gradient flow on squared loss; K(X, X) invertible; the same kernel at the start and in training",
     full=dict(trials=400_000),
+    symbols={
+        r"\theta_0": "the weights at the start, standard normal",
+        r"\phi": "the $p$ given features; $K_p$, or $K$, their kernel",
+        "f_t": r"the function at time $t$, $f_\infty$ at the end",
+        "X,y": "training inputs and targets",
+    },
+    why=r"Given the features $f_0$ is linear in Gaussian weights, hence a Gaussian process at every $p$. Training is "
+    r"an affine map of it, which at the end adds "
+    r"$K(x,X)K^{-1}(y-f_0(X))$: exactly the correction that conditions a Gaussian process on the values $y$. So start "
+    r"and training with one kernel make the "
+    r"posterior; with two different ones, as in a trained network, they do not.",
+    notice=r"Values at a watched input before and after training: the law narrows from the prior to the posterior, and "
+    r"moves to the prediction.",
 )
 def random_features_before_and_after(key, *, features: Features = 60, trials: Trials = 90_000):
     directions = init_random_features(key, inputs=2, count=features, activation=erf).directions * 1.5
@@ -327,6 +392,7 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
         "end covariance": Law(
             np.array([after.covariance[some], between.covariance[some]]), np.array(products), exact=True, along=times,
             scale=np.array([np.outer(s, s)[some] for s in spread]),
+            aside={"values": last[:4096, 2], "law": np.array([[0.0, size[7]], [after.mean[2], spread[0][2]]])},
         ),
         "end normal": Distribution(ndtr((last[:, 2] - after.mean[2]) / spread[0][2])),
         "training points": Identity(
@@ -337,6 +403,17 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
             np.array([after.mean, *after.covariance]), np.array([shift, *posterior]), scale=1.0, condition=condition
         ),
     }  # fmt: skip
+
+
+@random_features_before_and_after.picture
+def prior_and_posterior(pieces):
+    """Trained values at one input over random starts, under the law of the end; beside it that of the start."""
+    aside = pieces["end covariance"].aside
+    (_, wide), (centre, _) = aside["law"]
+    grid = np.linspace(centre - 4 * wide, centre + 4 * wide, 200)
+    densities = [np.exp(-(((grid - m) / s) ** 2) / 2) / (s * np.sqrt(2 * np.pi)) for m, s in aside["law"]]
+    marks = [Line("law at the start", grid, densities[0]), Line("law at the end", grid, densities[1])]
+    return Histogram(marks, samples=aside["values"], x="output at one input", y="density", name="trained")
 
 
 @random_features_before_and_after.control("θ·φ without 1/√p", of="start")

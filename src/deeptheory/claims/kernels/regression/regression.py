@@ -28,6 +28,7 @@ from deeptheory.kernels.limits.series import gaussian_series, laplace_series, se
 from deeptheory.kernels.regression.mercer import brownian_kernel, minimum_norm_square, rkhs_norm_square
 from deeptheory.kernels.regression.predictions import diagonalize, interpolation, predicted, ridge_regression
 from deeptheory.lab import Count, Exact, Identity, Inequality, Rate, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row
 
 Dimension = Annotated[int, Interval(ge=2, le=12)]
 Points = Annotated[int, Interval(ge=10, le=500)]
@@ -201,6 +202,13 @@ def other_constant(evidence):
     says=r"Two concentric rings are separated by no line in the plane, and by a plane after the lift "
     r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$, one whose boundary is a circle $x_1^2+x_2^2=c$; a linear program decides both.",
     needs="rings that do not overlap, the outer one all around",
+    symbols={"x_1,x_2": "the coordinates of a point", "c": "the square of a radius between the rings"},
+    why=r"A line that parts two sets parts their convex hulls, and the inner ring lies in the hull of the outer one. "
+    r"After the lift "
+    r"$x_1^2+x_2^2$ is a linear function of the new coordinates, so a circle between the rings has become a plane.",
+    notice=r"Left no line has the rings on different sides. Right, in the first two coordinates of the lift, the rings "
+    r"are two strips along parallel lines, "
+    r"with a straight line between them.",
 )
 def rings_separate_when_lifted(
     key,
@@ -229,8 +237,29 @@ def rings_separate_when_lifted(
     return {
         "plane": Exact(said[0], ~enclosed, along=along),
         "lifted": Exact(said[1], np.ones(draws, bool), along=along),
-        "circle": Inequality(inside, outside, along=along),
+        "circle": Inequality(
+            inside, outside, along=along, aside={"points": x, "lifted": lifted[:, :2], "inner": inner}
+        ),
     }
+
+
+@rings_separate_when_lifted.picture
+def before_and_after(pieces):
+    """Two rings in the plane, and where the lift puts them; the line is the circle halfway between them."""
+    circle = pieces["circle"]
+    inner, level = circle.aside["inner"], (circle.quantity[-1] + circle.bound[-1]) / 2
+    angle, size = np.linspace(0, 2 * np.pi, 100), np.sqrt(level)
+    dots = [
+        [Dots(name, places[chosen, 0], places[chosen, 1]) for name, chosen in (("inner", inner), ("outer", ~inner))]
+        for places in (circle.aside["points"], circle.aside["lifted"])
+    ]
+    border = Line("border", size * np.cos(angle), size * np.sin(angle)), Line("border", [0, level], [level, 0])
+    return Row(
+        [
+            Plane([*dots[0], border[0]], x="x₁", y="x₂"),
+            Plane([*dots[1], border[1]], x="x₁²", y="x₂²"),
+        ]
+    )
 
 
 rings_separate_when_lifted.control("rings that overlap", of="lifted", width=0.8)
@@ -254,6 +283,20 @@ def without_lift(evidence):
     r"$K_x^\top(K+\rho)^{-1}y$ is the ridge solution.",
     needs="K invertible (so p ≥ n)",
     full=dict(draws=16),
+    symbols={
+        "K,K_x": "the kernel between the data, and between them and another point $x$",
+        r"\phi,\Phi": r"the features of a point, and those of all data as rows",
+        r"\theta": "the weights of the features",
+        r"\rho": "a ridge",
+    },
+    why=r"Every $\theta$ splits into a part in the span of the data's features and one orthogonal to it. The latter "
+    r"does nothing on the data and only makes "
+    r"$\theta$ longer, so the shortest minimizer, and every regularized one, is a combination of the features of the "
+    r"data. Its coefficients solve a system in "
+    r"which features appear in inner products alone: that is the kernel.",
+    notice=r"For the kernel $\min(x,x')$ the shortest function through the data is the broken line that joins them, "
+    r"from the origin on, where all functions of this "
+    r"space vanish.",
 )
 def kernel_regression_is_least_norm(
     key, *, draws: Draws = 3, minimizer: Literal["projected", "arbitrary"] = "projected"
@@ -310,8 +353,26 @@ def kernel_regression_is_least_norm(
             scale=np.max(np.abs(y_line)),
             condition=np.linalg.cond(brownian_kernel(nodes)),
             along={"at": far, "without the origin": np.interp(far, x, y_line)},
+            aside={"x": x, "y": y_line},
         ),
     }
+
+
+@kernel_regression_is_least_norm.picture
+def broken_line(pieces):
+    """Kernel regression with min(x, x′) through the data, at points between them, and the broken line."""
+    line = pieces["broken line"]
+    x, y = line.aside["x"], line.aside["y"]
+    return Curves(
+        [
+            Line("broken line", np.append(0, x), np.append(0, y)),
+            Dots("data", x, y),
+            Dots("kernel regression", line.along["at"], line.left),
+            Line("broken line", [0, x[0]], [y[0], y[0]], rival="not drawn from the origin"),
+        ],
+        x="x",
+        y="value",
+    )
 
 
 kernel_regression_is_least_norm.control(
@@ -330,11 +391,25 @@ def flat_before_the_first(evidence):
         "H6.7": ("start", "descent", "larger", "vanishing"),
     },
     says=r"Of all functions through the data $h=\sum_i\alpha_iK(\cdot,x_i)$, $\alpha=G^{-1}y$, has the least norm, "
-    r"$\|h\|^2=\alpha^\top G\alpha=y^\top G^{-1}y$: any other interpolant $g$, also with further centres, has "
-    r"$\|g\|^2=\|h\|^2+\|g-h\|^2$ (for $\min(x,x')$ the norm is $\int h'^2$, for features that of their weights); "
-    r"from a start $f_0$ kernel descent has $f_k(X)=y-(I-\eta\Theta)^kr$, $r=y-f_0(X)$, and ends at the interpolant "
-    r"with $\|f_\infty-f_0\|^2=r^\top\Theta^{-1}r$, the least of all.",
+    r"$\|h\|^2=y^\top G^{-1}y$: any other has $\|g\|^2=\|h\|^2+\|g-h\|^2$. From a start $f_0$ kernel descent ends at "
+    r"the "
+    r"interpolant with $\|f_\infty-f_0\|^2=r^\top\Theta^{-1}r$, $r=y-f_0(X)$, the least of all.",
     needs="an invertible Gram matrix of the data",
+    symbols={
+        "h": "the interpolant made of the data's kernels, $g$ any other, also with further centres",
+        r"\alpha": "its weights",
+        "G": "the kernel matrix of the data",
+        r"f_0,f_\infty": "the function before and after descent; $f_k(X)=y-(I-\\eta\\Theta)^kr$ on the way",
+        r"\Theta": "the kernel that trains, on the data",
+    },
+    why=r"$g-h$ vanishes at the data, so by the reproducing property it is orthogonal to every $K(\cdot,x_i)$ and "
+    r"hence to $h$: Pythagoras. Descent moves "
+    r"only in the span of the data's kernels, so $f_\infty-f_0$ is such an $h$ for the residual $r$. For $\min(x,x')$ "
+    r"the norm is $\int h'^2$, for "
+    r"features that of their weights.",
+    notice=r"Each dot is another interpolant. Its squared norm is that of $h$ and its squared distance from $h$ "
+    r"together, so all lie on one line "
+    r"of slope one above the least norm.",
 )
 def least_norm_interpolant(
     key,
@@ -384,7 +459,14 @@ def least_norm_interpolant(
         "interpolants": Identity(
             weights, nearest, scale=np.max(np.abs(weights), 1)[:, None], condition=condition, size=points + others
         ),
-        "larger": Identity(norms, least + excess, scale=norms + excess, condition=condition, size=points + others),
+        "larger": Identity(
+            norms,
+            least + excess,
+            scale=norms + excess,
+            condition=condition,
+            size=points + others,
+            aside={"least": np.array(least), "distance": excess},
+        ),
         "energy": Identity(
             np.array(energies), np.sum(slopes**2 * np.diff(x, prepend=0)), condition=np.linalg.cond(brownian)
         ),
@@ -418,3 +500,23 @@ def start_forgotten(evidence):
 @least_norm_interpolant.control("αᵀα, the norm of the weights", of="norm")
 def norm_of_weights(evidence):
     return replace(evidence, right=evidence.along["of the weights"])
+
+
+@least_norm_interpolant.picture
+def pythagoras(pieces):
+    """Squared norms of other interpolants, less the least, against their squared distances from the shortest one."""
+    larger = pieces["larger"]
+    distance, least = larger.aside["distance"], float(larger.aside["least"])
+    ends = np.array([distance.min(), distance.max()])
+    return Curves(
+        [Line("‖g − h‖²", ends, ends), Dots("interpolants", distance, larger.left - least)],
+        x="squared distance from h",
+        y="squared norm less the least",
+        log="xy",
+    )
+
+
+@least_norm_interpolant.control("norms that add up without their squares", of="larger")
+def without_squares(evidence):
+    least, distance = evidence.aside["least"], evidence.aside["distance"]
+    return replace(evidence, right=(np.sqrt(least) + np.sqrt(distance)) ** 2)
