@@ -322,7 +322,7 @@ def nothing_is_found_below_the_threshold(
 ):
     keys = jax.random.split(key, (3, len(sizes)))
     problems = {
-        # `excess` is a power of N; one half brings exponents 1 and 3 to their thresholds.
+        # `excess` is a power of N by which there are more samples than the threshold allows.
         "exponent 1": (LINEAR, lambda n: factor * n ** (excess - 0.5), lambda alpha: 1.0),
         "exponent 2": (jnp.cos, lambda n: factor * np.sqrt(np.log(n)), lambda alpha: 0.9),
         "exponent 3": (CUBIC, lambda n: factor * n ** (excess + 0.5), lambda alpha: alpha**-0.5),
