@@ -123,7 +123,7 @@ def _called(node: ast.Call) -> str:
 
 def _changes(node: ast.expr, parent: ast.AST) -> Iterator[ast.expr]:
     """What could stand in place of an expression."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         yield from _numbers(node.value, parent)
     elif isinstance(node, ast.BinOp):
         yield from _operations(node)

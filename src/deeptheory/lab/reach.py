@@ -192,12 +192,9 @@ def _defined(node: ast.stmt) -> list[str]:
         return [node.name]
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return [leaf.id for target in targets for leaf in ast.walk(target) if _stores(leaf)]
+        leaves = [leaf for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+        return [leaf.id for leaf in leaves if isinstance(leaf.ctx, ast.Store)]
     return []
-
-
-def _stores(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _passive(node: ast.stmt) -> bool:

@@ -60,7 +60,7 @@ def _convolution(kind: type[_Conv]) -> Callable[..., Triple]:
             )
         # Positions come in the order of the inputs' letters, windows in that of the filters'.
         order = [own.index(letter) for letter in letters]
-        window, steps = (each and tuple(each[i] for i in order) for each in (window, steps))
+        window, steps = tuple(window[i] for i in order), steps and tuple(steps[i] for i in order)
         made = kind(out_chan, window, steps, *rest)
         made = made if ends == letters else kernels.Serial((made, Reordered(tuple(map(letters.index, ends)))))
         axes = Axes(after.index("N"), after.index("C"))

@@ -70,7 +70,7 @@ def continued(layer: Layer, kernels: Any, pattern: Sides) -> Any:
     kernels = _each(dressed, kernels)
     axes = _each(lambda k: Axes(k.batch_axis, k.channel_axis % len(k.shape1)), kernels)
     hidden = [_each(lambda k, n=n: _hidden(k, n), kernels) for n in ("mask1", "mask2")]
-    hidden = tuple(None if not jax.tree.leaves(side) else side for side in hidden)
+    hidden = (hidden[0] if jax.tree.leaves(hidden[0]) else None, hidden[1] if jax.tree.leaves(hidden[1]) else None)
     kernels = _each(_inward, kernels)
     network, _, after = settled(layer, _each(lambda k: k.shape1, kernels), axes)
 
@@ -121,11 +121,11 @@ def _hidden(kernel: Any, name: str) -> Any:
 def _inward(kernel: Any) -> plain.Kernel:
     """Return a kernel whose shapes are (batch, positions…, channels) and that holds every input with itself alone."""
     axes = Axes(kernel.batch_axis, kernel.channel_axis % len(kernel.shape1))
-    known = {field.name: getattr(kernel, field.name) for field in fields(plain.Kernel)}
+    known: dict[str, Any] = {field.name: getattr(kernel, field.name) for field in fields(plain.Kernel)}
     for name in () if kernel.diagonal_batch else ("cov1", "cov2"):
         if known[name] is not None:
             known[name] = jnp.moveaxis(jnp.diagonal(known[name]), -1, 0)
-    shapes = {name: axes.shape_inward(known[name]) for name in ("shape1", "shape2")}
+    shapes: dict[str, Any] = {name: axes.shape_inward(known[name]) for name in ("shape1", "shape2")}
     return plain.Kernel(**known | shapes)
 
 

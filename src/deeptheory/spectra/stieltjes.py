@@ -64,7 +64,9 @@ def marchenko_pastur_stieltjes(z: Numbers, ratio: Scalar, variance: Scalar = 1.0
     return xp.where(direct, plus / (2 * ratio * variance * z), 2 / xp.where(minus == 0, 1, minus))
 
 
-def marchenko_pastur_equation(transform: Any, z: Any, ratio: Numbers, variance: Scalar = 1.0) -> Any:
+def marchenko_pastur_equation(
+    transform: Any, z: Any, ratio: Scalar | Float[np.ndarray, "..."], variance: Scalar = 1.0
+) -> Any:
     """Return the defect 1 + zS − s²S/(1 + a s² S) of the self-consistency equation. jagannath Sec. 6.3.1, a = 1/α."""
     return 1 + z * transform - variance * transform / (1 + ratio * variance * transform)
 

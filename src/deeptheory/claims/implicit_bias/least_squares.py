@@ -220,7 +220,7 @@ def to_the_nearest_solution(pieces):
             Dots("from elsewhere", *from_elsewhere.T),
             Line(
                 "to the shortest",
-                *np.stack([from_elsewhere[0], [shortest, 0.0]], 1),
+                *np.stack([from_elsewhere[0], np.array([shortest, 0.0])], 1),
                 rival="as if the start were forgotten",
             ),
         ],

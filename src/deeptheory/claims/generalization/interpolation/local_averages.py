@@ -5,7 +5,7 @@ jagannath Ch. 5, handbook 13.1.
 
 import itertools
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Interval
@@ -103,7 +103,7 @@ def bias_variance_curve(
     stated = [(training_error(each, truth, noise), optimism(each, noise)) for each in averages]
     designs = draw.standard_normal((trials, 20, 8))
     # Random points leave gaps, and the largest condition number of the fits grows with the degree.
-    shared = dict(condition=1e6, size=float(points))
+    shared: dict[str, Any] = dict(condition=1e6, size=float(points))
     along = {"degree": np.array(DEGREES)}
     best = np.min(curve.sum(0))
     return {

@@ -182,9 +182,9 @@ def linearized_training_is_least_squares(
             size=theta.size,
             aside={
                 "start": theta,
-                "least norm": lstsq(jacobian, y - outputs + jacobian @ theta)[0],
+                "least norm": lstsq(jacobian, y - outputs + jacobian @ theta)[0],  # pyright: ignore[reportOptionalSubscript]
                 "path": theta + flowed,
-            },  # pyright: ignore[reportOptionalSubscript]
+            },
         ),
         "path": Identity(flowed, path[:-1], error=1e-9 * size * condition),
     }
