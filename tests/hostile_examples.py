@@ -23,12 +23,10 @@ ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "optimizati
 ROOMS += ["skills", "spectra"]
 ELSEWHERE = (
     "foundations.randomness.unit_vectors",
-    "kernels.limits.kernel.continued_kernel",
     "kernels.limits.recursion.limit_kernel",
     "curvature.sharpness.stability_phases",
     "foundations.randomness.generator",
     "kernels.finite.tangents.functional",
-    "kernels.limits.kernel.Kernel",
     "kernels.regression.disk.disk_kernel",
     "kernels.regression.tiles.sharded_kernel",
     "kernels.regression.tiles.tiled_kernel",
@@ -44,6 +42,7 @@ INNER = (
     "foundations.hermite.Link",
     "generalization.league",
     "kernels.limits.arcs",
+    "kernels.limits.kernel",
     "kernels.limits.block",
     "kernels.limits.close_pairs",
     "kernels.limits.integrals",
@@ -180,6 +179,8 @@ AFFINE = of("networks.from_scratch").init_glorot(KEY, (3, 4, 1))
 TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "generalization.concentration.sub_exponential.variance_proxy":
+        {"log_moment": lambda s: float(s**2 / 2), "variance": 1.0},
     "generalization.capacity.risks.multinomial_chances": {"counts": np.array([[1, 0, 2, 1], [0, 0, 1, 0]]), "law": LAW},
     "curvature.sharpness.sharpness": {"function": square},
     "generalization.capacity.finite_classes.empirical_risk": {"losses": array("Float", "m n")},

@@ -69,7 +69,7 @@ BAD = [
     (("check", "double_descent", QUICK, "--control", "x"), "--control needs exactly one claim"),
     (("check", QUICK, "--record", "--full"), "--record takes the claims as they are"),
     (("falsify", "arora"), "name one"),
-    (("list", "--subject", "arora"), "the subjects are attention, diffusions"),
+    (("list", "--subject", "arora"), "the subjects are attention, curvature, diffusions"),
     (("falsify", QUICK, "--budget", "nan"), "--budget must be from"),
     (("coverage", "--book", "bible"), "the books are arora, handbook, jagannath, lucchi"),
     (("frobnicate",), "No such command"),
@@ -474,18 +474,18 @@ def readme_commands():
 
 def test_the_commands_of_the_readme_name_what_exists():
     """Those that run for long are not run; whether they would be refused is seen without."""
-    from deeptheory.cli import lookup, running
+    from deeptheory.cli import attacking, authoring, lookup, running
     from deeptheory.cli.grids import axis
     from deeptheory.what import entries, only
 
-    assert lookup.app is running.app
+    assert attacking.app is authoring.app is lookup.app is running.app
     known = {each.name or each.callback.__name__ for each in running.app.registered_commands}
     seen = set()
     for command, *words in readme_commands():
         seen.add(command)
         assert command in known
         what = [word for word in words if not word.startswith("--")][:1]
-        if command in ("sweep", "calibrate") and what in (["CLAIM"], ["my_claim"]):
+        if command in ("sweep", "calibrate", "new") and what in (["CLAIM"], ["my_claim"]):
             assert command != "sweep" or axis(words[-1], only("double_descent").parameters)
         elif what and command != "report":
             assert entries(what)

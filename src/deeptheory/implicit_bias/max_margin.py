@@ -232,6 +232,8 @@ def logarithmic_flow(
     log_weight = -np.log(len(points)) if weight is None else np.log(weight)
     begin = np.zeros(points.shape[1]) if start is None else np.asarray(start, np.float64)
     log_times = np.asarray(log_times, np.float64)
+    if (np.diff(log_times) <= 0).any():
+        raise ValueError("log_times must increase from each to the next")
 
     def velocity(s, w):
         return points.T @ np.exp(s + log_weight + loss.log_slope(points @ w))

@@ -284,4 +284,4 @@ def equalization_defect(left: Rationals, right: Rationals) -> Fraction:
     return min(Fraction(0), wanted - lowest) if wanted < 0 else wanted
 
 
-doors(__name__, width="[1, 1e4]", angles="[1, 1e4]", refinements="[0, 1000]", strength="[0, ∞)", symmetric=("gram",))
+doors(__name__, width="[1, 1e4]", angles="[1, 1e4]", refinements="[0, 1000]", strength="[0, ∞)")

@@ -111,5 +111,5 @@ def test_gibbs_risk_and_gap_by_hand():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="samples must be at least 1"):
+    with pytest.raises(ValueError, match="samples must "):
         binomial_log_probabilities(0, 0.5)

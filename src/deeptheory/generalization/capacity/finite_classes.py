@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key, Num
 
 from deeptheory.foundations.concentration import hoeffding_radius, log_binomial_deviation, log_binomial_tail
 from deeptheory.foundations.doors import doors
-from deeptheory.foundations.guards import inside
+from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -91,6 +91,7 @@ def independent_sup_deviation(
     key: Key[Array, ""], samples: int, hypotheses: int, risk: float, trials: int
 ) -> Float[np.ndarray, " trials"]:
     """Draw max (R − R_S) over N hypotheses with independent errors, sample by sample rather than from its law."""
+    affordable(errors=(hypotheses, samples))
     rng, worst = generator(key), np.empty(trials)
     for t in range(trials):
         errors = np.where(rng.random((hypotheses, samples)) < risk, 1.0, 0.0)
