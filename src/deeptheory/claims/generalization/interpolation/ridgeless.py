@@ -188,7 +188,7 @@ def descent_curve(pieces, settings):
     marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
     below = grid[grid < 1]
     printed = settings["noise"] * below / (below - 1)
-    marks += [Line("variance γ/(γ − 1)", below, printed, rival="as printed below γ = 1"), Level("γ = 1", x=1.0)]
+    marks += [Line("variance γ/(γ − 1)", below, printed, rival="a misprint below γ = 1"), Level("γ = 1", x=1.0)]
     return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 4))
 
 

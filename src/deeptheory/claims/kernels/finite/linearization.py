@@ -150,7 +150,7 @@ def linearized_network(
 
 
 linearized_network.control("flow uphill", of="flow", direction="ascent")
-linearized_network.control("flow without 1/n, as printed", of="flow", averaged=False)
+linearized_network.control("flow without 1/n", of="flow", averaged=False)
 linearized_network.control("the network's own kernel after training", of="constant", model="network")
 
 

@@ -366,7 +366,7 @@ def weights_barely_move(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 
     }
 
 
-@weights_barely_move.control("the sum up to the output, as printed")
+@weights_barely_move.control("the sum up to the output")
 def output_in_the_sum(pieces):
     # With one output n_L = 1, and ã of the last layer is how far the outputs went.
     growth = pieces["growth"]
