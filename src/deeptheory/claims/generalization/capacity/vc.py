@@ -361,7 +361,12 @@ def at_the_dimension(pieces):
     piece = pieces["n = V"]
     dimension, delta = piece.along["V"], float(piece.aside["delta"])
     printed = [
-        Line("bound", dimension, np.sqrt(c * np.log(1 / delta) / dimension), rival=f"the rate printed in 7.3.2, with C₂ = {c}")
+        Line(
+            "bound",
+            dimension,
+            np.sqrt(c * np.log(1 / delta) / dimension),
+            rival=f"the rate printed in 7.3.2, with C₂ = {c}",
+        )
         for c in (1, 8)
     ]
     return Curves(
