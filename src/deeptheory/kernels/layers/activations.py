@@ -120,17 +120,17 @@ class Rectifier(Activation):
 
 
 def Relu() -> Rectifier:
-    """max(x, 0)."""
+    """max(x, 0), the rectifier; its kernels are the arc-cosine ones (Cho and Saul 2009)."""
     return Rectifier(0.0, 1.0)
 
 
 def LeakyRelu(alpha: Scalar) -> Rectifier:
-    """max(x, 0) + α min(x, 0)."""
+    """max(x, 0) + α min(x, 0): `alpha` is the slope below zero, 0 the rectifier and −1 the absolute value."""
     return Rectifier(alpha, 1.0)
 
 
 def Abs() -> Rectifier:
-    """|x|."""
+    """|x|, the rectifier with slopes −1 and 1; even, so it forgets the sign of its input."""
     return Rectifier(-1.0, 1.0)
 
 
@@ -164,7 +164,10 @@ class Sign(Activation):
 
 @dataclass(frozen=True)
 class Erf(Activation):
-    """output·erf(inner·x) + shift."""
+    """output·erf(inner·x) + shift, whose covariance is an arcsine (Williams 1997).
+
+    `output` scales the values, `inner` the inputs and `shift` is added at the end.
+    """
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -202,7 +205,10 @@ class Gelu(Activation):
 
 @dataclass(frozen=True)
 class Sin(Activation):
-    """output·sin(inner·x + phase)."""
+    """output·sin(inner·x + phase), in closed form by the characteristic function of a Gaussian.
+
+    `output` scales the values, `inner` is the frequency, `phase` is in radians (0: odd, π/2: the cosine).
+    """
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -220,18 +226,18 @@ class Sin(Activation):
 
 
 def Cos(output: Scalar = 1.0, inner: Scalar = 1.0, phase: Scalar = 0.0) -> Sin:
-    """output·cos(inner·x + phase)."""
+    """output·cos(inner·x + phase): the sine a quarter turn on, with the same arguments as `Sin`."""
     return Sin(output, inner, phase + pi / 2)
 
 
 def Rbf(gamma: Scalar = 1.0) -> Sin:
-    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²)."""
+    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²): `gamma` is γ of the radial kernel it makes."""
     return Sin(sqrt(2), (2 * gamma) ** 0.5, pi / 4)
 
 
 @dataclass(frozen=True)
 class Exp(Activation):
-    """output·exp(inner·x)."""
+    """output·exp(inner·x), of covariance output² exp(inner² (a + b + 2k)/2): it overflows for large variances."""
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -247,7 +253,10 @@ class Exp(Activation):
 
 @dataclass(frozen=True)
 class Gaussian(Activation):
-    """output·exp(rate·x²)."""
+    """output·exp(rate·x²), a bell for a negative `rate`.
+
+    A positive rate has E φ² only for variances below 1/(4·rate); from there on the answer is infinite.
+    """
 
     output: Scalar = 1.0
     rate: Scalar = -1.0
@@ -263,7 +272,7 @@ class Gaussian(Activation):
 
 @dataclass(frozen=True)
 class Gabor(Activation):
-    """exp(−x²) sin x."""
+    """exp(−x²) sin x, a wave in a bell: odd, and almost zero beyond |x| = 2."""
 
     steep = True
 
@@ -290,7 +299,7 @@ class ExpNormalized(Activation):
 
 @dataclass(frozen=True)
 class Polynomial(Activation):
-    """Σ cₙxⁿ, lowest power first."""
+    """Σ cₙxⁿ with `coefficients` c₀, c₁, …, lowest power first; exact, by the moments of two Gaussians."""
 
     coefficients: tuple[Scalar, ...]
 
@@ -302,7 +311,7 @@ class Polynomial(Activation):
 
 
 def Monomial(degree: int) -> Polynomial:
-    """xⁿ."""
+    """xⁿ for a whole `degree` n ≥ 0."""
     return Polynomial((*(0.0,) * _degree(degree), 1.0))
 
 
@@ -314,7 +323,7 @@ def Hermite(degree: int) -> Polynomial:
 
 @dataclass(frozen=True)
 class RectifiedMonomial(Activation):
-    """xⁿ for x ≥ 0, 0 elsewhere."""
+    """xⁿ for x ≥ 0 and 0 elsewhere: the step at `degree` 0, the rectifier at 1 (Cho and Saul 2009)."""
 
     degree: int
     steep = True

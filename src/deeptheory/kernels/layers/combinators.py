@@ -36,7 +36,7 @@ def _records(record: Any, count: int) -> tuple:
 
 @dataclass(frozen=True)
 class Serial(Layer):
-    """Layers one after the other."""
+    """`layers` one after the other, the output of each the input of the next."""
 
     layers: tuple[Layer, ...]
 
@@ -77,18 +77,18 @@ class Serial(Layer):
 
 
 def serial(*layers: Layer) -> Serial:
-    """Compose layers in a row."""
+    """Compose layers in a row: serial(Dense(512), Relu(), Dense(1)) is a network with one hidden layer."""
     return Serial(layers)
 
 
 def repeat(layer: Layer, count: int) -> Serial:
-    """Compose a layer with itself, weights drawn anew each time."""
+    """Compose a layer, or a block of layers, `count` times in a row, weights drawn anew each time."""
     return Serial((layer,) * whole("the number of repetitions", count, 0))
 
 
 @dataclass(frozen=True)
 class Parallel(Layer):
-    """Branches side by side: branch i acts on input i."""
+    """`branches` side by side: branch i acts on input i of a tuple, with weights of its own."""
 
     branches: tuple[Layer, ...]
 
@@ -129,13 +129,13 @@ class Parallel(Layer):
 
 
 def parallel(*branches: Layer) -> Parallel:
-    """Place branches side by side."""
+    """Place branches side by side, between `FanOut` and `FanInSum`, `FanInProd` or `FanInConcat` as a rule."""
     return Parallel(branches)
 
 
 @dataclass(frozen=True)
 class Identity(Layer):
-    """Nothing happens."""
+    """Pass the input on as it is: the short cut of a residual block."""
 
     def apply(self, parameters, x, *, key=None, **extra):
         return x
@@ -149,7 +149,7 @@ class Identity(Layer):
 
 @dataclass(frozen=True)
 class FanOut(Layer):
-    """Copies of the input for as many branches."""
+    """A tuple of `count` copies of the input, one for each branch of `parallel`."""
 
     count: int
 
@@ -189,7 +189,7 @@ def _total(blocks: tuple[Block, ...], weights: list[float], **changes: Any) -> B
 
 @dataclass(frozen=True)
 class FanInSum(Layer):
-    """The sum of independent Gaussian branches: covariances add."""
+    """The sum of independent Gaussian branches: covariances add, and so do tangent kernels."""
 
     def init(self, key, shape):
         if len(set(map(tuple, shape))) > 1:

@@ -90,7 +90,14 @@ class Affine:
 
 @dataclass(frozen=True)
 class Dense(Layer):
-    """A fully connected layer, applied to the channels of every position alike."""
+    """A fully connected layer y = (σ_w/√N) W x + σ_b b over the N channels of every position alike.
+
+    `width` is the number of outputs of the finite network; the limit does not depend on it. `W_std` is σ_w, `b_std` is
+    σ_b (None: no biases), W and b are standard normal. `parameterization` "standard" draws W ~ N(0, σ_w²/N) instead,
+    which changes the tangent kernel and not the covariance; `s` scales its widths. In the limit
+    K ← σ_w² K + σ_b² and Θ ← K + σ_w² Θ. Put one before every activation: only then are its inputs Gaussian.
+    Reference: Jacot, Gabriel and Hongler (2018); Sohl-Dickstein et al. (2020) for "standard".
+    """
 
     width: int
     W_std: Scalar = 1.0

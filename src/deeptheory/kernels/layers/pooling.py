@@ -82,12 +82,16 @@ def AvgPool(
     *,
     normalize_edges: bool = False,
 ) -> Pool:
-    """Means over windows."""
+    """Means over windows of positions, K ← mean over both windows of K.
+
+    `window` and `strides` have one extent for every position axis (strides of 1 if None); `padding` is "VALID", "SAME"
+    or "CIRCULAR". With "SAME", `normalize_edges` divides by the part of a window that lies inside.
+    """
     return Pool(window, strides, padding, True, normalize_edges)
 
 
 def SumPool(window: tuple[int, ...], strides: tuple[int, ...] | None = None, padding: str = "VALID") -> Pool:
-    """Sums over windows."""
+    """Sums over windows of positions; arguments as of `AvgPool`. The kernel grows by the squared window size."""
     return Pool(window, strides, padding, False)
 
 
@@ -116,12 +120,12 @@ class GlobalPool(Layer):
 
 
 def GlobalAvgPool() -> GlobalPool:
-    """The mean over all positions."""
+    """The mean over all positions: K ← the mean over all pairs of positions. Costs as many entries as such pairs."""
     return GlobalPool(True)
 
 
 def GlobalSumPool() -> GlobalPool:
-    """The sum over all positions."""
+    """The sum over all positions: K ← the sum over all pairs of positions, so it grows with the image."""
     return GlobalPool(False)
 
 

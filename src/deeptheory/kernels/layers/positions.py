@@ -78,7 +78,11 @@ class LinearPositions(Layer):
 
 @dataclass(frozen=True)
 class ImageResize(LinearPositions):
-    """Interpolation to other extents, as `jax.image.resize`; −1 keeps an extent."""
+    """Interpolation to other extents, as `jax.image.resize`: a linear map M of positions, K ← MKMᵀ.
+
+    `shape` is that of a batch (inputs, positions…, channels), where −1 keeps an extent; `method` and `antialias` are
+    those of `jax.image.resize`.
+    """
 
     extents: tuple[int, ...]
     method: str = "linear"

@@ -14,6 +14,7 @@ PADDINGS = ("SAME", "VALID", "CIRCULAR")
 
 
 def check_window(name: str, window: Sequence[int], strides: Sequence[int], padding: str) -> None:
+    """Refuse a window or stride that is not positive, strides that are not one for each extent, and other paddings."""
     if padding not in PADDINGS:
         raise ValueError(f"the padding of {name} must be one of {', '.join(PADDINGS)}, got {padding!r}")
     if len(window) != len(strides):
@@ -33,6 +34,7 @@ def margins(extent: int, window: int, stride: int, padding: str) -> tuple[int, i
 
 
 def output_extent(extent: int, window: int, stride: int, padding: str) -> int:
+    """Return how many places a window visits along an axis of `extent` places; it must fit in at least once."""
     before, after = margins(extent, window, stride, padding)
     return (extent + before + after - window) // stride + 1
 
