@@ -37,9 +37,9 @@ def top(matrices, vector):
     r"outlier lies where the companion transform is $-1/(1+\theta)$, and the threshold $\sqrt a$ is the $\theta$ for "
     r"which that is at the edge.",
     needs="independent standardised entries with finite fourth moment; one spike",
-    full=dict(sizes=(80, 160, 320), trials=200),
+    full=dict(sizes=(80, 160, 320), trials=320),
 )
-def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 160):
+def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 280):
     values, overlaps = np.empty((2, len(sizes), len(ABOVE), trials))
     edge, hidden = np.empty((len(sizes), 1, trials)), np.empty((len(sizes), trials))
     for i, size in enumerate(sizes):
@@ -93,9 +93,9 @@ def without_denominator(evidence):
     r"2 and the overlap vanishes. An outlier lies where the transform $S$ of the semicircle is $-1/\theta$, and the "
     r"overlap is $1/(\theta^2S')$ there.",
     needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
-    full=dict(sizes=(80, 160, 320), trials=200),
+    full=dict(sizes=(80, 160, 320), trials=320),
 )
-def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 160):
+def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 240):
     strengths = (2.0, 4.0, 0.5)
     values, overlaps = np.empty((2, len(sizes), 2, trials))
     edge, hidden = np.empty((len(sizes), 1, trials)), np.empty((len(sizes), trials))

@@ -309,7 +309,7 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
     r"$\gamma=1/\alpha$, it is $[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
     r"$\frac1p\operatorname{tr}(\hat\Sigma+z)^{-1}$.",
     needs=r"$\operatorname{Im}S>0$ where $\operatorname{Im}z>0$ selects the root",
-    full=dict(sizes=(50, 100, 200, 400), trials=128),
+    full=dict(sizes=(50, 100, 200, 400), trials=384),
     symbols={
         r"S": r"the Stieltjes transform $S(z)=\int(x-z)^{-1}d\mu(x)$",
         r"\alpha": "samples a dimension",
@@ -327,7 +327,7 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
     notice=r"Traces of inverses of matrices, means over draws of the largest size, lie on the formula. With more "
     "samples than dimensions the curve levels off as the ridge is taken away, with fewer it diverges.",
 )
-def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 128):
+def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 384):
     ratios = np.asarray([0.3, 0.8, 2.5])
     closed = np.asarray([marchenko_pastur_stieltjes(PLACES, a, VARIANCE) for a in ratios])
     defect = marchenko_pastur_equation(closed, PLACES, ratios[:, None], VARIANCE)
