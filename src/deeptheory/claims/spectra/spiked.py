@@ -31,6 +31,7 @@ def top(matrices, vector):
 
 @claim(
     items={},
+    consistency=("joins the edge", "threshold"),
     says=r"A population eigenvalue $1+\theta$ above $1+\sqrt a$ sends the largest sample eigenvalue to "
     r"$(1+\theta)(1+a/\theta)$ and gives its eigenvector the squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
     r"planted one; below, the largest eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes. An "
@@ -88,6 +89,7 @@ def without_denominator(evidence):
 
 @claim(
     items={},
+    consistency=("slope",),
     says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
     r"$\theta+1/\theta$, its eigenvector overlapping by $1-1/\theta^2$; for $\theta\le1$ the eigenvalue is at the edge "
     r"2 and the overlap vanishes. An outlier lies where the transform $S$ of the semicircle is $-1/\theta$, and the "

@@ -122,6 +122,7 @@ def largest_only(evidence):
 
 @claim(
     items={"J6.8": ("convolution", "fixed point", "density", "everywhere", "mass", "end points")},
+    consistency=("fixed point",),
     says=r"$\frac1\pi\operatorname{Im}S(x+i\epsilon)$ is the density of the measure after a Cauchy variable of scale "
     r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the Marchenko–Pastur density, with error of order $\epsilon$ "
     r"inside the support and $\sqrt\epsilon$ over all of the line, and its integral recovers the mass of an interval, "
@@ -304,6 +305,7 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
         "J6.10": ("equation", "quadrature", "iteration", "residual"),
         "J7.6": ("printed form", "origin", "matrices"),
     },
+    consistency=("equation", "quadrature", "iteration", "negative axis"),
     says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $1/\alpha$ solves "
     r"$1+zS=s^2S/(1+s^2S/\alpha)$; that of a sample covariance does up to order $1/N$. At $-z$, for $s=1$ and "
     r"$\gamma=1/\alpha$, it is $[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "

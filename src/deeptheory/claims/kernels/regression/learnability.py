@@ -43,6 +43,7 @@ def apart(matrix):
         "A9.16": ("coefficients", "forms", "sum", "arccos", "slow", "constant"),
         "L7.23": ("coefficients", "forms", "sum", "slow", "constant"),
     },
+    consistency=("sum",),
     says=r"$\rho(\pi-\arccos\rho)/2\pi=\frac\rho4+\frac1{2\pi}\sum_{l\ge0}\frac{(2l)!}{4^l(l!)^2}"
     r"\frac{\rho^{2l+2}}{2l+1}$: besides $\rho/4$ only even powers, with $c_p=\frac{(p-3)!!}{(p-2)!!}/2\pi(p-1)$. Off "
     r"the diagonal the series gives the kernel matrix; at $\rho=1$ what L terms of the sum leave is "
@@ -185,6 +186,7 @@ def at_most_the_power(evidence):
 
 @claim(
     items={"A9.18": ("labels", "energy", "summed", "closed", "short")},
+    consistency=("labels",),
     says=r"Labels $\sum\alpha_j(\cos(\beta_j\cdot x)-1)$ have $\sqrt{y^\top H^{*-1}y}\le\sum_j|\alpha_j|\sum_k"
     r"\frac{\|\beta_j\|^{2k}}{(2k)!\sqrt{c_{2k}}}\le3\sum_j|\alpha_j|\|\beta_j\|\sinh\|\beta_j\|$: the sine hyperbolic "
     r"of "
