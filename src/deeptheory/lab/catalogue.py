@@ -60,6 +60,7 @@ class Entry:
     why: str
     notice: str
     explore: dict[str, list]
+    consistency: list[str]
     pictured: bool
     uses: list[str]
     source: str
@@ -189,6 +190,7 @@ def generate() -> dict[str, Any]:
             why=claim.why,
             notice=claim.notice,
             explore={name: list(values) for name, values in claim.explore.items()},
+            consistency=list(claim.consistency),
             pictured=claim.drawing is not None,
             uses=found[claim.name][1],
             source=found[claim.name][0],

@@ -110,7 +110,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
 def perturbed_descent_escapes(
     key,
     *,
-    trials: Trials = 200,
+    trials: Trials = 320,
     dimension: Annotated[int, Interval(ge=2, le=200)] = 8,
     tolerance: Annotated[float, Interval(ge=1e-4, le=0.2)] = 0.02,
     steps: Annotated[int, Interval(ge=10, le=5000)] = 300,

@@ -171,7 +171,7 @@ def sample_covariance_spectrum(
     key,
     *,
     sizes: Sizes = (60, 120, 180),
-    trials: Trials = 128,
+    trials: Trials = 192,
     columns: Literal["independent", "elliptical"] = "independent",
 ):
     assume(all(size % 2 == 0 for size in sizes), "an even dimension N, so that M = N/2 is whole")

@@ -55,7 +55,7 @@ def batches(key, trials, samples, dimension, *, size=500):
     notice=r"The error falls with the number of noise coordinates per sample, along $\Phi(-\sqrt{D/m})$; the "
     r"exponential $e^{-D/2m}$, its usual estimate, is several times too large.",
 )
-def one_step_test_error(key, *, sizes: Sizes = (14, 28, 56), trials: Trials = 3000):
+def one_step_test_error(key, *, sizes: Sizes = (14, 28, 56), trials: Trials = 4800):
     errors, lengths = np.empty((2, len(sizes), len(RATIOS), trials))
     for (i, m), (j, ratio) in ((s, r) for s in enumerate(sizes) for r in enumerate(RATIOS)):
         for part, sample in batches(jax.random.fold_in(key, 10 * i + j), trials, m, int(ratio * m)):

@@ -74,9 +74,9 @@ def conditional_parts(x, values, penalty, noise):
     r"$\gamma\sum w_kt_k/(t_k+\kappa)=1$ for $\gamma>1$. For a signal without preferred direction "
     r"$\lambda=\gamma\sigma^2/r^2$ is best whatever $\Sigma$ is, with risk $\sigma^2(\kappa/\lambda-1)$.",
     needs=r"rows $\Sigma^{1/2}z$, z independent with slightly more than four moments; γ away from one without ridge",
-    full=dict(sizes=(60, 120, 240), trials=200),
+    full=dict(sizes=(60, 120, 240), trials=300),
 )
-def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 144, noise: Positive = 0.25):
+def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 240, noise: Positive = 0.25):
     assume(all(n % 12 == 0 and n >= 24 for n in sizes), "sizes of 24 or more that 12 divides, so that shares are exact")
     gammas = (1 / 3, 2.0)
     bias, plain = np.empty((len(sizes), 4, 3, trials)), np.empty((len(sizes), 2, 3, trials))
@@ -214,7 +214,7 @@ def unseen_correlated_features(
     key,
     *,
     sizes: Sizes = (30, 60, 120),
-    trials: Trials = 240,
+    trials: Trials = 320,
     noise: Positive = 0.25,
     unseen: Literal["regressed", "independent"] = "regressed",
 ):

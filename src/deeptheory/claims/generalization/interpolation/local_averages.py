@@ -281,7 +281,7 @@ def unscaled_slope(evidence):
     r"within ½; the mean distance of two points does not shrink.",
     needs="independent uniform points",
 )
-def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trials = 24):
+def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trials = 32):
     draw = generator(key)
     torus, cube = np.empty((2, 3, len(sizes), trials))
     exact = np.array([[expected_nearest_distance(n, d) for n in sizes] for d in (1, 2, 3)])
@@ -300,9 +300,10 @@ def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trial
     return {
         "few": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
         "torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
-        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1),
-        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.1),
-        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.1),
+        # The share of the points that lie at the boundary falls like n^(−1/d).
+        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, order=1.0),
+        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.1, order=0.5),
+        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.1, order=1 / 3),
         "any two": Rate(grown, pairs, exponent=0.0, resolution=0.05),
     }
 

@@ -395,6 +395,7 @@ def limit_by_quadrature(x):
         "H6.4": ("drift", "displacement", "size", "by hand"),
         "H6.6": ("limit", "regression", "same kernel", "doubled", "plain"),
     },
+    consistency=("same kernel",),
     says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization, "
     r"its "
     r"tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. Up to "

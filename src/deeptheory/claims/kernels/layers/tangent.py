@@ -128,6 +128,7 @@ def gaussian_outputs(evidence):
         "J8.11": ("tangent", "tangent kernels, layer by layer"),
         "A9.23": ("tangent", "tangent kernels, layer by layer"),
     },
+    consistency=("closed form",),
     says=r"With one hidden layer of finite width the output has covariance "
     r"$\Sigma^{(2)}=\sigma_w^2\mathbb E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is "
     r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor. With two and "

@@ -128,6 +128,7 @@ kernels_are_inner_products.control("exp(−‖x − y‖⁴): any decreasing fun
             "positive",
         )
     },
+    consistency=("Gaussian", "Laplace"),
     says=r"On unit vectors $\exp(-\|x-y\|^2)=e^{-2}\sum_k\frac{2^k}{k!}(x\cdot y)^k$ and $\exp(-\|x-y\|)="
     r"\exp(-\sqrt{2-2x\cdot y})$ are power series with positive coefficients, hence inner products of tensor powers; "
     r"the second has coefficients of order $k^{-3/2}/\sqrt{2\pi}$, and its truncation errs by order $k^{-1/2}$.",
@@ -390,6 +391,7 @@ def flat_before_the_first(evidence):
         "A3.11": ("norm", "interpolants", "larger", "energy", "features"),
         "H6.7": ("start", "descent", "larger", "vanishing"),
     },
+    consistency=("norm",),
     says=r"Of all functions through the data $h=\sum_i\alpha_iK(\cdot,x_i)$, $\alpha=G^{-1}y$, has the least norm, "
     r"$\|h\|^2=y^\top G^{-1}y$: any other has $\|g\|^2=\|h\|^2+\|g-h\|^2$. From a start $f_0$ kernel descent ends at "
     r"the "
