@@ -230,6 +230,7 @@ def chernoff_exponents():
     # A width of √n has the square of n widths of one.
     hoeffding = grown * np.exp(log_hoeffding(grown * bars / 2, (grown**0.5)[:, None]))
     chernoff = grown * np.exp(log_chernoff_lower(grown * bars, 0.5))
+    mean, some = np.asarray([2.0, 5.0, 30.0]), np.asarray([0.25, 0.5, 0.9])
     twice = np.asarray([10.0, 50.0, 100.0, 400.0])  # means of Poisson variables, sums of very many rare indicators
     lower = log_binomial_tail(
         np.full(4, 400), 1 - np.asarray([0.05, 0.1, 0.2, 0.4]), 400 - np.asarray([10, 20, 40, 80])
@@ -237,6 +238,10 @@ def chernoff_exponents():
     return {
         "exponent": Identity(
             np.asarray(bennett_exponent(deltas)), cramer_exponent(deltas), error=1e-12, aside={"deviation": deltas}
+        ),
+        "forms": Identity(
+            -np.stack([form(mean, some) for form in (log_chernoff_small, log_chernoff_upper, log_chernoff_lower)]),
+            mean * some**2 / np.stack([np.full(3, 3.0), 2 + some, np.full(3, 2.0)]),
         ),
         "where d²/3 ends": Identity(
             -log_chernoff_small(1.0, 1.0) * crossing**2, cramer_exponent(crossing)[0], error=1e-12

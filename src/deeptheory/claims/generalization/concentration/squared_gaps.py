@@ -36,8 +36,8 @@ from deeptheory.lab.pictures import Curves, Dots, Level
     r"Ee^{\frac m2\Delta^2}\le(1-2\cdot\frac m2\cdot\frac1{4m})^{-1/2}=2/\sqrt3$: the square is a Gaussian mixture of "
     r"exponentials $e^{\lambda\Delta}$, and each is bounded. This holds for every hypothesis, so for the mean over a "
     r"prior that does not know the sample; Markov's inequality is the rest.",
-    notice=r"Each dot is a class of four hypotheses on two points. None has a mean above $2/\sqrt3$, whatever the "
-    r"size of the sample; the search comes close to it with losses 0 and 1 and points of equal weight.",
+    notice=r"Each dot is a class of four hypotheses on two points, as found by a search for the largest mean. None "
+    r"comes above $2/\sqrt3$, whatever the size of the sample.",
 )
 def exponential_of_the_squared_gap(m, p, losses, prior, delta, *, span: Literal["unit", "signs"] = "unit"):
     counts = np.arange(401)
