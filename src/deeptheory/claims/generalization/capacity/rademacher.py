@@ -24,7 +24,7 @@ from deeptheory.generalization.capacity.rademacher_bounds import (
     vc_complexity,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Limit, Reals, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 POINTS = 10
 Radius = Annotated[float, Interval(ge=0.1, le=10)]
@@ -38,12 +38,23 @@ SIGNS = all_signs(7)
         "L8.19": ("linear", "orthogonal"),
         "A5.12": ("linear", "orthogonal"),
     },
-    says=r"Over all $2^n$ signs: all labelings have complexity 1, one function 0; the linear ball has "
-    r"$\frac Bn\mathbb E\|\sum\sigma_ix_i\|$, between $1/\sqrt2$ times and once $\frac Bn\sqrt{\sum\|x_i\|^2}\le "
-    r"B\max\|x_i\|/\sqrt n$, equal for orthogonal inputs and in the limit of many dimensions; finite classes lie below "
-    r"$\max\|f\|\sqrt{2\ln N}/n$, thresholds (VC dimension 1) below $\sqrt{2V\ln(en/V)/n}$.",
+    says=r"Over all $2^n$ signs: all labelings have complexity 1, one function 0; the linear ball has $\frac "
+    r"Bn\mathbb E\|\sum\sigma_ix_i\|$, between $1/\sqrt2$ times and once $\frac Bn\sqrt{\sum\|x_i\|^2}\le "
+    r"B\max\|x_i\|/\sqrt n$, equal for orthogonal inputs and in the limit of many dimensions.",
     needs="ten points, enumerated; the expectation is over signs alone",
     full=dict(trials=65_536),
+    symbols={
+        r"n": "the number of points",
+        r"B": "the radius of the ball of linear functions",
+        r"\sigma_i": "fair independent signs",
+        r"x_i": "the points",
+    },
+    why=r"Of all linear functions of length at most $B$ the one along $\sum\sigma_ix_i$ follows the signs best, so "
+    r"the supremum is the length of that vector. Its mean square is $\sum\|x_i\|^2$, because signs are uncorrelated; "
+    r"the mean length is at most the root of it, and by Khintchine at least $1/\sqrt2$ of the root. Orthogonal inputs "
+    r"give every choice of signs the same length.",
+    notice=r"The complexity as a share of its bound, for points drawn in $d$ dimensions: in few dimensions the length "
+    r"of the sum varies with the signs and a share is lost, in many the points are nearly orthogonal and nothing is.",
 )
 def complexities_by_enumeration(
     key, *, trials: Trials = 16_384, radius: Radius = 1.5, inputs: Literal["orthogonal", "parallel"] = "orthogonal"
@@ -85,7 +96,7 @@ def complexities_by_enumeration(
         ),
         "finite": Inequality(exact_complexity(finite_supremum(values), n), finite_class_complexity(values)),
         "shattering": Inequality(2 * exact_complexity(threshold_supremum(x[:, 0]), n), vc_complexity(n, 1)),
-        "many dimensions": Limit(sizes.astype(float), 1 - shares.mean(1), order=1.0),
+        "many dimensions": Limit(sizes.astype(float), 1 - shares.mean(1), order=1.0, aside={"shares": shares}),
     }
 
 
@@ -106,6 +117,22 @@ def root_mean_square(evidence):
 def always_equal(evidence):
     exact, bound = evidence.links["Jensen"]
     return replace(evidence, links={"equal": (bound, exact)})
+
+
+@complexities_by_enumeration.picture
+def shares_of_the_bound(pieces):
+    """Complexity of the linear ball over its bound, for forty samples of eight points in each dimension."""
+    piece = pieces["many dimensions"]
+    shares = piece.aside["shares"]
+    return Curves(
+        [
+            Dots("samples", np.repeat(piece.x, shares.shape[1]), shares.ravel()),
+            Line("mean", piece.x, shares.mean(1)),
+            Level("the bound (Jensen)", y=1.0),
+            Level("1/√2 of it (Khintchine)", y=0.5**0.5),
+        ],
+        x="dimension d", y="complexity over its bound", log="x", ys=(0.65, 1.05),
+    )  # fmt: skip
 
 
 CONTRACTIONS = {
@@ -167,14 +194,41 @@ def before_and_after(pieces):
     says=r"The complexity of all sums $f+g$ is the sum of the complexities.",
     needs="any two classes of four functions on seven points",
     over=dict(first=Reals(-2, 2, shape=(4, 7)), second=Reals(-2, 2, shape=(4, 7))),
+    symbols={r"f,\ g": "functions of one class and of another"},
+    why=r"For given signs $\sum\sigma_i(f+g)(x_i)$ is a sum of two terms, and $f$ and $g$ are chosen independently of "
+    r"each other: the supremum of the sum is the sum of the suprema. Then take the mean over signs.",
+    notice=r"Each dot is a pair of classes, and all lie on the diagonal. The union of two classes has much less: it "
+    r"must choose one function, from one of them.",
 )
-def complexity_of_sums(first, second, *, together: Literal["sums", "union"] = "sums"):
-    sums = (first[:, None] + second).reshape(-1, 7) if together == "sums" else jnp.concatenate([first, second])
-
+def complexity_of_sums(first, second):
     def complexity(values):
         return jnp.mean(jnp.max(SIGNS @ values.T, axis=1)) / 7
 
-    return Identity(complexity(sums), complexity(first) + complexity(second), scale=1.0, size=7.0)
+    return Identity(
+        complexity((first[:, None] + second).reshape(-1, 7)),
+        complexity(first) + complexity(second),
+        scale=1.0,
+        size=7.0,
+        aside={"union": complexity(jnp.concatenate([first, second]))},
+    )
 
 
-complexity_of_sums.control("the union of the classes", together="union")
+@complexity_of_sums.control("the union of the classes")
+def union_of_classes(evidence):
+    return replace(evidence, left=evidence.aside["union"])
+
+
+@complexity_of_sums.picture
+def sums_and_unions(pieces):
+    """Complexity of all sums of functions of two classes against the sum of their complexities, as searched."""
+    (piece,) = pieces.values()
+    right = np.ravel(piece.right)
+    ends = np.array([0.0, float(right.max())])
+    return Curves(
+        [
+            Line("equal", ends, ends),
+            Dots("sums", right, np.ravel(piece.left)),
+            Dots("together", right, np.ravel(piece.aside["union"]), rival="the union of the classes"),
+        ],
+        x="sum of the two complexities", y="complexity of the two together",
+    )  # fmt: skip
