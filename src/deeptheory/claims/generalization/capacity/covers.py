@@ -127,6 +127,8 @@ def packed_and_covered(pieces):
     },
     why=r"Training and test loss may each move by $\rho$, in opposite directions. But a loss is at most $\rho$ above "
     r"the smaller of the two and nowhere below it, so measured from there only the test loss moves.",
+    notice=r"Each dot is a pair of parameters. The gap may move by twice their distance, on the steeper line; "
+    r"measured from the smaller of the two losses it moves by the distance at most.",
 )
 def gap_between_neighbours(w, v, rare, y):
     def losses(parameter):
@@ -151,8 +153,26 @@ def half_a_change(evidence):
     return replace(evidence, bound=evidence.bound * np.asarray([1.0, 0.5]))
 
 
+@gap_between_neighbours.picture
+def moves_of_the_gap(pieces):
+    """How far the gap of one parameter lies from another's, and from that of the smaller loss, along their distance."""
+    (piece,) = pieces.values()
+    distance = np.asarray(piece.bound)[:, 1]
+    moved, above = np.asarray(piece.quantity).T
+    ends = np.array([0.0, 2.0])
+    return Curves(
+        [
+            Line("twice the distance", ends, 2 * ends),
+            Line("the distance", ends, ends),
+            Dots("from the other parameter's gap", distance, moved),
+            Dots("from that of the smaller loss", distance, above),
+        ],
+        x="distance ρ of the two parameters", y="difference of the gaps", ys=(-0.5, 4),
+    )  # fmt: skip
+
+
 @claim(
-    items={"A5.9": ("cells", "failure", "reached", "confidence")},
+    items={"A5.9": ("cells", "failure", "reached", "confidence", "by hand")},
     says=r"If losses in $[0,1]$ of parameters within $\rho\le1$ of each other differ by at most $\gamma$ on every "
     r"point, all of the unit ball of $\mathbb R^k$ has $R-R_S\le\gamma+2\sqrt{k\log(2/\rho)/m}$ with probability at "
     r"least $1-(5/256)^k$. For large $m$ the bound, $\gamma$, is reached.",
@@ -219,6 +239,23 @@ def cover_bound(
             np.array([cover_deviation(0.5, 0.01, 1, n, 0.5**n) for n in few.tolist()]),
             aside={"printed": np.array([normed_class_deviation(0.005, 0.01, 1, n) for n in few.tolist()])},
         ),
+        # log(2/ρ) = 2 at ρ = 2/e²; at ρ = 1 a cell of five and the failure (5/256)^k.
+        "by hand": Identity(
+            np.array(
+                [
+                    normed_class_deviation(0.1, 2 / np.e**2, 2, 16),
+                    normed_class_deviation(0.3, 2 / np.e**2, 8, 4),
+                    log_normed_class_failure(1.0, 3),
+                    cover_deviation(0.25, 1.0, 3, 50, 1 / 5),
+                    cover_deviation(0.5, 0.5, 2, 8, 1 / 9),
+                ]
+            ),
+            np.array(
+                [1.1, 4.3, 3 * np.log(5 / 256), 0.25 + np.sqrt(np.log(5.0) / 25), 0.25 + np.sqrt(3 * np.log(9) / 16)]
+            ),
+            condition=8.0,
+            aside={"one parameter": np.array([0.1 + np.sqrt(0.5), 0.3 + np.sqrt(2.0)])},
+        ),
     }
 
 
@@ -253,6 +290,13 @@ def twice_the_change(evidence):
 @cover_bound.control("for every sample, whatever its probability", of="confidence")
 def for_every_sample(evidence):
     return replace(evidence, bound=evidence.aside["printed"])
+
+
+@cover_bound.control("the price of one parameter, however many there are", of="by hand")
+def one_parameter(evidence):
+    right = np.array(evidence.right)
+    right[:2] = evidence.aside["one parameter"]
+    return replace(evidence, right=right)
 
 
 @cover_bound.picture

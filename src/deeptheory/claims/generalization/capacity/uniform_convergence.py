@@ -270,13 +270,14 @@ def uniform_convergence_is_vacuous(
     exact = np.array([expected_test_error(m, dimension, noise=noise, signal=2.0) for dimension in dimensions])
     grown = [m * 2**doubling for doubling in range(4)]
     setting = dict(noise=noise, signal=2.0)
-    away = [abs(expected_test_error(k, 100 * k, **setting) - limiting_test_error(k, 100 * k, **setting)) for k in grown]
+    finite = np.array([expected_test_error(k, 100 * k, **setting) for k in grown])
+    limits = [limiting_test_error(m, 100 * m, noise=size, signal=2.0) for size in (noise, np.sqrt(noise))]
     labels = {"trained on": np.array(["S", "S with its noise negated"]), "D": np.array(dimensions)}
     once = [limiting_test_error(m, dimension, noise=np.sqrt(noise), signal=2.0) for dimension in dimensions]
     return {
         "errors on S": Exact(counts, np.array([[0, 0], [m * trials, m * trials]]), aside={"points": m * trials}),
         "true error": Law(exact, errors, along=labels, exact=True, aside={"once": np.array(once)}),
-        "limit": Limit(grown, np.array(away), order=1.0),
+        "limit": Limit(grown, np.abs(finite - limits[0]), order=1.0, aside={"once": np.abs(finite - limits[1])}),
         "pruned": Exact(pruned, 0),
     }
 
@@ -291,6 +292,11 @@ def terrible_true_error(evidence):
 @uniform_convergence_is_vacuous.control("the noise enters once, not twice", of="true error")
 def once(evidence):
     return replace(evidence, predicted=evidence.aside["once"])
+
+
+@uniform_convergence_is_vacuous.control("the noise enters once, in the limit", of="limit")
+def once_in_the_limit(evidence):
+    return replace(evidence, y=evidence.aside["once"])
 
 
 uniform_convergence_is_vacuous.control("noise only as strong as the squared signal", of="errors on S", noise=4.0)

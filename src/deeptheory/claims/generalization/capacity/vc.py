@@ -216,21 +216,32 @@ def radon_and_sine(pieces):
     says=r"A class of VC dimension h has at most $\sum_{i\le h}\binom ni$ dichotomies, with equality for the subsets "
     r"of at most h elements; for $n\ge h$ the sum is at most $(en/h)^h$. It is $2^n$ up to h, then a polynomial.",
     needs="n ≥ h for the second bound",
+    symbols={r"h": "the VC dimension", r"n": "the number of points"},
+    why=r"Every class cuts out at most as many dichotomies as there are sets that it shatters: drop one point, count "
+    r"those dichotomies that both its labels continue as a class of their own, and use induction. Sets that are "
+    r"shattered have at most $h$ elements. For the power, multiply the sum by $(h/n)^h\le(h/n)^i$ and compare with "
+    r"$(1+h/n)^n\le e^h$.",
+    notice=r"Up to $n=h$ the count doubles with every point, and from there it is a polynomial of degree $h$, which "
+    r"$2^n$ soon leaves behind. The power form lies above by a factor that does not grow with $n$.",
 )
 def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short: bool = False):
     draw = generator(key)
-    sizes, bounds = [], []
+    sizes, dimensions = [], []
     for count in (3, 6, 12, 24, 48, 96):
         members = np.unique(draw.random((count, domain)) < 0.5, axis=0)
         sizes.append(len(members))
-        bounds.append(sauer_sum(domain, vc_dimension(members)))
+        dimensions.append(vc_dimension(members))
     small = [
         np.array([row for row in product((False, True), repeat=domain) if sum(row) <= h]) for h in range(domain + 1)
     ]
     pairs = [(n, h) for h in range(1, 9) for n in (range(1, h) if short else range(h, 40))]
     growth = np.array([sauer_sum(2**k, 3) for k in range(3, 10)], float)
     return {
-        "class": Inequality(np.array(sizes, float), np.array(bounds, float)),
+        "class": Inequality(
+            np.array(sizes, float),
+            np.array([sauer_sum(domain, h) for h in dimensions], float),
+            aside={"one less": np.array([sauer_sum(domain, h - 1) for h in dimensions], float)},
+        ),
         "attained": Exact(
             np.array([[len(members), vc_dimension(members)] for members in small]),
             np.array([[sauer_sum(domain, h), h] for h in range(domain + 1)]),
@@ -248,6 +259,11 @@ def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short
 sauer_shelah.control("the power form below h", of="powers", short=True)
 
 
+@sauer_shelah.control("subsets of fewer than h elements", of="class")
+def fewer_than_h(evidence):
+    return replace(evidence, bound=evidence.aside["one less"])
+
+
 @sauer_shelah.control("faster than exponential", of="degree")
 def faster_than_exponential(evidence):
     return Inequality(2.0 ** np.asarray(evidence.x), evidence.y)
@@ -258,6 +274,18 @@ def one_fewer(evidence):
     right = np.asarray(evidence.right).copy()
     right[1:, 0] = right[:-1, 0]
     return replace(evidence, right=right)
+
+
+@sauer_shelah.picture
+def doubling_and_powers(pieces):
+    """Sauer's bound for dimensions 2 and 4 along the number of points: the sum, its power form, and all 2ⁿ."""
+    n = np.arange(1, 21)
+    marks = [Line("all labelings, 2ⁿ", n, 2.0**n, dashed=True)]
+    for h in (2, 4):
+        beyond = n[n >= h]
+        marks.append(Line(f"sum of binomials, h = {h}", n, [sauer_sum(int(k), h) for k in n]))
+        marks.append(Line(f"(en/h)^h, h = {h}", beyond, [sauer_power(int(k), h) for k in beyond], thin=True))
+    return Curves(marks, x="points n", y="dichotomies", log="y", ys=(1, 1e5))
 
 
 @claim(

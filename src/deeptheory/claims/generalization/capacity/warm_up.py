@@ -31,7 +31,7 @@ from deeptheory.generalization.interpolation.polynomials import (
 )
 from deeptheory.generalization.interpolation.ridgeless import bias_variance_of_operator
 from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 
 @claim(
@@ -40,6 +40,18 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line
     r"$L=\|w-w_*\|^2+\sigma^2$ and mean square error $2L^2/n$: it tends to the risk like $n^{-1/2}$.",
     needs="weights that do not depend on the sample",
     full=dict(sizes=(100, 1000, 10_000), trials=8000),
+    symbols={
+        r"w,\ w_*": "the weights, fixed beforehand, and those that made the labels",
+        r"\sigma^2": "the variance of the noise",
+        r"L": "the risk: the mean squared error on the population",
+        r"n": "the size of the sample",
+    },
+    why=r"The error of one example is Gaussian with mean zero and variance $L=\|w-w_*\|^2+\sigma^2$, so its square "
+    r"has mean $L$ and variance $2L^2$. The sample risk is the mean of $n$ such squares: the variance is divided by "
+    r"$n$.",
+    notice=r"The mean square deviation of the sample risk lies on the line $2L^2/n$. It would be half of it if the "
+    r"fourth moment of a Gaussian were 2 instead of 3.",
+    explore={"noise": (0.1, 0.5, 2.0)},
 )
 def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Trials = 4000, noise: Positive = 0.5):
     draw = generator(key)
@@ -66,17 +78,48 @@ def without_noise(evidence):
     return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
 
 
+@sample_risk_tends_to_risk.control("the square of the mean for the variance of a square, L² for 2L²", of="spread")
+def once_the_square(evidence):
+    return replace(evidence, predicted=np.asarray(evidence.predicted) / 2)
+
+
+@sample_risk_tends_to_risk.picture
+def spread_of_the_sample_risk(pieces):
+    """Mean square deviation of the sample risk from the risk, along the size of the sample."""
+    piece = pieces["spread"]
+    n, predicted = piece.along["n"], np.asarray(piece.predicted)
+    return Curves(
+        [
+            Line("2L²/n", n, predicted),
+            seen("observed", n, piece.observed),
+            Line("variance", n, predicted / 2, rival="L²/n"),
+        ],
+        x="samples n", y="mean square deviation", log="xy",
+    )  # fmt: skip
+
+
 @claim(
     items={"A1.2": ("least", "fixed", "chosen", "ridge", "path")},
     says=r"The empirical minimiser has the least empirical risk; a hypothesis fixed beforehand has expected gap "
     r"$\mathbb E[L-\hat L]=0$, the empirical minimiser one that is never negative (all samples enumerated); along the "
     r"minimisers of $\hat L+\lambda\|w\|^2$ the norm falls and $\hat L$ rises with $\lambda$.",
     full=dict(classes=400),
+    symbols={
+        r"L,\ \hat L": "the risk, on the population, and the empirical risk, on the sample",
+        r"\lambda": "the strength of a penalty",
+        r"w": "the weights of a linear predictor",
+    },
+    why=r"For a fixed hypothesis the mean of $\hat L$ is $L$. The minimiser is chosen for its small $\hat L$: on "
+    r"every sample its $\hat L$ is at most that of the best hypothesis, whose $\hat L$ has the mean $\min L$, and its "
+    r"$L$ is at least $\min L$. Along the path, compare two minimisers on each other's objectives and add: the larger "
+    r"penalty has the smaller norm, and therefore the larger error.",
+    notice=r"Each dot is a class of five hypotheses: the minimiser of six examples looks better on them, on average, "
+    r"than it is. On the right, as the penalty grows, the norm falls and the training error rises.",
 )
 def empirical_minimisers_look_better_than_they_are(key, *, classes: Annotated[int, Interval(ge=1, le=2000)] = 40):
     draw = generator(key)
     counts = all_counts(4, 6)
-    least, fixed, chosen = [], [], []
+    least, fixed, chosen, best = [], [], [], []
     for _ in range(classes):
         losses, law = draw.uniform(0, 1, (5, 4)), draw.dirichlet(np.ones(4))
         chances = multinomial_chances(counts, law)
@@ -84,6 +127,7 @@ def empirical_minimisers_look_better_than_they_are(key, *, classes: Annotated[in
         risks, gaps = empirical_risks(losses, counts), generalization_gaps(losses, law, counts)
         rows = np.arange(len(counts))
         least.append((risks[rows, picked][:, None] - risks).max())
+        best.append((risks[:, [np.argmin(losses @ law)]] - risks).max())
         fixed.append(chances @ gaps)
         # Recomputed point by point, so that the sign of the gap is settled by the losses alone.
         on_sample = (counts * losses[picked]).sum(1) / 6
@@ -98,7 +142,7 @@ def empirical_minimisers_look_better_than_they_are(key, *, classes: Annotated[in
         for p in penalties
     ]
     return {
-        "least": Inequality(np.asarray(least), 0.0, scale=1.0),
+        "least": Inequality(np.asarray(least), 0.0, scale=1.0, aside={"best": np.asarray(best)}),
         "fixed": Identity(np.asarray(fixed), 0.0, scale=1.0),
         "chosen": Chain(
             {
@@ -108,7 +152,10 @@ def empirical_minimisers_look_better_than_they_are(key, *, classes: Annotated[in
             }
         ),
         "ridge": Identity(path, np.asarray(stacked), scale=np.linalg.norm(path, axis=1)[:, None], condition=1e4),
-        "path": Chain({"norms fall": (norms[1:], norms[:-1]), "errors rise": (errors[:-1], errors[1:])}),
+        "path": Chain(
+            {"norms fall": (norms[1:], norms[:-1]), "errors rise": (errors[:-1], errors[1:])},
+            aside={"penalties": penalties, "norms": norms, "errors": errors},
+        ),
     }
 
 
@@ -118,11 +165,51 @@ def unbiased_minimiser(evidence):
     return Identity(small, large)
 
 
+@empirical_minimisers_look_better_than_they_are.control(
+    "the hypothesis of least risk has the least empirical risk too", of="least"
+)
+def best_on_every_sample(evidence):
+    return replace(evidence, quantity=evidence.aside["best"])
+
+
+@empirical_minimisers_look_better_than_they_are.control("a penalty that lowers the training error", of="path")
+def penalty_helps_training(evidence):
+    return replace(evidence, links={"errors fall": evidence.links["errors rise"][::-1]})
+
+
+@empirical_minimisers_look_better_than_they_are.picture
+def looks_and_is(pieces):
+    """Mean risk of the empirical minimiser against its mean empirical risk; norm and training error along a penalty."""
+    seems, true = (np.asarray(each) for each in pieces["chosen"].links["better on the sample than in truth"])
+    aside, ends = pieces["path"].aside, np.array([0.0, float(true.max())])
+    return Row(
+        [
+            Curves(
+                [Line("equal", ends, ends), Dots("classes of five", seems, true)],
+                x="mean empirical risk of the minimiser", y="its mean risk",
+            ),
+            Curves(
+                [
+                    Line("squared norm", aside["penalties"], aside["norms"]),
+                    Line("training error", aside["penalties"], aside["errors"]),
+                ],
+                x="penalty λ", y="along the minimisers", log="x",
+            ),
+        ]
+    )  # fmt: skip
+
+
 @claim(
     items={"A1.3": ("decreasing", "derivative", "value", "above errors")},
     says=r"The logistic loss $\ln(1+e^{-m})$ decreases strictly in the margin, has derivative $-1/(1+e^m)$, and over "
     r"$\ln2$ is never below the number of errors, equal to it at margin 0, which is one; the bounded $1/(1+e^m)$, the "
     r"chance of a wrong label, decreases too.",
+    symbols={r"m": "the margin: the output times the label, positive where the sign is right"},
+    why=r"If labels have log-odds equal to the output, $1/(1+e^{-m})$ is the chance of the label seen, and minus its "
+    r"logarithm is the logistic loss: a sum of decreasing terms whose slope is minus the chance of the other label. "
+    r"It is convex and positive, so over its value at 0 it lies above the step that counts errors.",
+    notice=r"Every curve but one falls with the margin and lies above the step. The probability of the right label, "
+    r"which stands for the loss in one display, grows with it.",
 )
 def logistic_loss_rewards_margin():
     margins = np.linspace(-30, 30, 601)
@@ -149,7 +236,8 @@ def logistic_loss_rewards_margin():
                 "ramp at most one": (bounded, 1.0),
                 "ramp is zero from margin one": (bounded[margins >= 1], 0.0),
                 "sigmoid, doubled": (wrong, 2 * losses[1]),
-            }
+            },
+            aside={"margins": margins},
         ),
     }
 
@@ -158,6 +246,26 @@ def logistic_loss_rewards_margin():
 def printed_loss(evidence):
     values = np.asarray(label_probability(np.linspace(-10, 10, 201)))
     return replace(evidence, quantity=values[1:], bound=values[:-1] * (1 - 1e-6))
+
+
+@logistic_loss_rewards_margin.control("the logistic loss itself, not over ln 2", of="above errors")
+def natural_units(evidence):
+    errors, scaled = evidence.links["logistic"]
+    return replace(evidence, links={"logistic": (errors, np.log(2) * scaled)})
+
+
+@logistic_loss_rewards_margin.picture
+def losses_along_the_margin(pieces):
+    """Losses along the margin: the count of errors, the logistic loss over ln 2, the ramp, the sigmoid loss doubled."""
+    piece = pieces["above errors"]
+    margins = piece.aside["margins"]
+    errors, logistic = piece.links["logistic"]
+    curves = {"errors": errors, "logistic, over ln 2": logistic} | {
+        name: piece.links[name][1] for name in ("ramp", "sigmoid, doubled")
+    }
+    lines = [Line(name, margins, values) for name, values in curves.items()]
+    right = Line("loss", margins, label_probability(margins), rival="a misprint: the probability of the right label")
+    return Curves([*lines, right], x="margin m", y="loss", xs=(-3, 3), ys=(0, 4))
 
 
 TRUTH = np.asarray([1.0, 0.8, 0.6, 0.7])
