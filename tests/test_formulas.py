@@ -3,7 +3,7 @@
 import pytest
 
 from deeptheory import books
-from deeptheory.formulas import readable
+from deeptheory.formulas import lettered, readable, spoken
 from deeptheory.lab.catalogue import catalogue
 
 BY_HAND = [
@@ -21,6 +21,7 @@ BY_HAND = [
     (r"$\left(\frac{d-a}{d-a+\beta}\right)^2$", "((d − a)/(d − a + β))²"),
     (r"$d^{-1/4}$ and $\Sigma^{(L)}$, $\|w\|_*$, $x'$", "d^(−1/4) and Σ^(L), ‖w‖_*, x′"),
     (r"$$y:=\operatorname{sign}(x)$$", "y := sign(x)"),
+    (r"$V\to\sigma^2\frac1{\gamma-1}$", "V → σ²(1/(γ − 1))"),
     ("costs 5 dollars", "costs 5 dollars"),
 ]
 
@@ -28,6 +29,11 @@ BY_HAND = [
 @pytest.mark.parametrize(("latex", "characters"), BY_HAND, ids=[latex for latex, _ in BY_HAND])
 def test_a_formula_reads_as_one_would_write_it(latex, characters):
     assert readable(latex) == characters
+
+
+def test_sentences_and_names_are_written_alike():
+    assert spoken("-0.5 against 1.39e+12, to 1e-09, in 2-norm") == "−0.5 against 1.39·10¹², to 10⁻⁹, in 2-norm"
+    assert (lettered("gamma"), lettered("lambda_max"), lettered("size")) == ("γ", "λ max", "size")
 
 
 def shipped():

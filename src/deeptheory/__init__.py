@@ -4,29 +4,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deeptheory.api import Runs, check, claim
+    from deeptheory.finding import find
     from deeptheory.network_bounds import league
     from deeptheory.phase import phase_diagram
 
-__all__ = ["Runs", "check", "claim", "league", "phase_diagram"]
+__all__ = ["Runs", "check", "claim", "find", "league", "phase_diagram"]
 __version__ = "0.1.0"
+
+PLACES = {"find": "finding", "league": "network_bounds", "phase_diagram": "phase"}
+"""Modules of what is not in `api`."""
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    import pkgutil
+
+    rooms = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
+    return [*__all__, "__version__", *rooms]
 
 
 def __getattr__(name: str) -> Any:
     # Looked up on first use: `import deeptheory` costs nothing, and neither do its rooms until they are entered.
-    if name == "phase_diagram":
-        from deeptheory.phase import phase_diagram
+    import importlib
 
-        return phase_diagram
-    if name == "league":
-        from deeptheory.network_bounds import league
-
-        return league
     if name in __all__:
-        from deeptheory import api
-
-        return getattr(api, name)
+        return getattr(importlib.import_module(f"{__name__}.{PLACES.get(name, 'api')}"), name)
+    if not name.startswith("_") and name in __dir__():
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

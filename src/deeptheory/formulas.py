@@ -4,7 +4,7 @@ import functools
 import re
 import unicodedata
 
-__all__ = ["readable"]
+__all__ = ["lettered", "readable", "spoken"]
 
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 SCRIPTED = re.compile(r"[_^]\w+$")
@@ -56,6 +56,22 @@ VULGAR = dict(zip(("1/2", "1/3", "2/3", "1/4", "3/4", "1/8", "3/8"), "½⅓⅔¼
 def readable(text: str) -> str:
     """A text whose every $formula$ is written in Unicode: $\\sigma^2\\gamma/(1-\\gamma)$ as σ²γ/(1 − γ)."""
     return FORMULA.sub(lambda found: _Formula(found[1] or found[2]).written(), text)
+
+
+def lettered(name: str) -> str:
+    """A name whose parts that spell a Greek letter are that letter: gamma as γ, lambda_max as λ max."""
+    return " ".join(OPERANDS.get(part, part) for part in name.replace("_", " ").split())
+
+
+def spoken(text: str) -> str:
+    """A sentence of the lab in the same characters: 3e-14 as 3·10⁻¹⁴, minus signs as such."""
+
+    def power(found: re.Match[str]) -> str:
+        sign = "⁻" if found[2] == "-" else ""
+        return ("" if found[1] == "1" else f"{found[1]}·") + "10" + sign + "".join(RAISED[each] for each in found[3])
+
+    told = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", power, readable(text))
+    return re.sub(r"(?<![\w<>/.-])-(?=\d)", "−", told)
 
 
 class _Formula:
@@ -158,7 +174,8 @@ def _joined(parts: list[tuple[str, str]]) -> str:
     for place, (role, text) in enumerate(parts):
         after = parts[place + 1][0] if place + 1 < len(parts) else ""
         value = before in ("operand", "closing", "fraction", "root", "name")
-        if role == "fraction" and after in ("operand", "opening", "fraction", "root", "name", "big"):
+        beside = after in ("operand", "opening", "fraction", "root", "name", "big")
+        if role == "fraction" and (beside or (value and text[0].isdigit())):
             text = f"({text})"
         if role == "relation" or (role == "sign" and value):
             said = f"{said.rstrip()} {text} "
