@@ -24,7 +24,7 @@ def run(tmp_path):
     environment = {**os.environ, "DEEPTHEORY_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
 
     def typed(*arguments, **options):
-        command = [sys.executable, "-m", "deeptheory.cli", *arguments]
+        command = [sys.executable, "-m", "deeptheory", *arguments]
         settings = {"capture_output": True, "text": True, "timeout": 300, "env": environment, "cwd": tmp_path}
         return subprocess.run(command, **{**settings, **options})
 
@@ -148,7 +148,7 @@ ENDS = [
 
 @pytest.mark.parametrize(("typed", "status", "sentence"), ENDS, ids=[typed for typed, *_ in ENDS])
 def test_output_that_cannot_be_written_ends_quietly_or_in_one_sentence(run, typed, status, sentence):
-    line = f"set -o pipefail; {sys.executable} -m deeptheory.cli {typed}"
+    line = f"set -o pipefail; {sys.executable} -m deeptheory {typed}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=run.environment, timeout=60)
     assert (done.returncode, done.stderr.strip()) == (status, sentence)
 
@@ -237,7 +237,7 @@ def test_the_same_seed_gives_the_same_bits_with_any_number_of_jobs(run):
 
 @pytest.mark.slow
 def test_a_killed_check_loses_no_finished_run_and_resumes(run):
-    command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "regularization", "--jobs", "1"]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, env=run.environment, **pipes)
     first = process.stderr.readline()
@@ -256,7 +256,7 @@ def test_a_killed_check_loses_no_finished_run_and_resumes(run):
 
 @pytest.mark.slow
 def test_two_checks_at_once_run_each_claim_once(run):
-    command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "regularization", "--jobs", "1"]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     both = [subprocess.Popen(command, env=run.environment, **silent) for _ in range(2)]
     assert [process.wait(300) for process in both] == [0, 0]
@@ -267,7 +267,7 @@ def test_two_checks_at_once_run_each_claim_once(run):
 @pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done(run):
     # All claims: more than can be finished between the first line and the signal, however busy the machine.
-    command = [sys.executable, "-m", "deeptheory.cli", "check", "all", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "all", "--jobs", "1"]
     process = subprocess.Popen(command, env=run.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     first = process.stderr.readline()
     process.send_signal(signal.SIGINT)

@@ -71,7 +71,7 @@ def test_every_status_is_worded_and_coloured():
     from deeptheory.cli.display import COLOURS
     from deeptheory.report import wording
 
-    assert tuple(wording.STATUSES) == STATUSES
+    assert wording.STATUSES is STATUSES
     assert set(STATUSES) <= set(COLOURS)
 
 

@@ -6,6 +6,7 @@ from deeptheory.foundations.packages import promised
 
 if TYPE_CHECKING:
     from deeptheory.api import Runs as Runs, check as check, claim as claim
+    from deeptheory.finding import find as find
     from deeptheory.network_bounds import league as league
     from deeptheory.phase import phase_diagram as phase_diagram
 
@@ -15,4 +16,7 @@ __getattr__, __all__ = promised(__name__, __file__)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    import pkgutil
+
+    rooms = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
+    return [*__all__, "__version__", *rooms]

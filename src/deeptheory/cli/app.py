@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+import deeptheory
 from deeptheory import books
 from deeptheory.characters import ESCAPED
 from deeptheory.lab.catalogue import Entry, catalogue
@@ -29,6 +30,25 @@ app = typer.Typer(
 
 class Refused(Exception):
     """Bad input: one clear sentence, exit 2."""
+
+
+AUTHORS = "For authors of claims"
+"""Where `--help` lists their commands."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"deeptheory {deeptheory.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version and exit", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 # Completion ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import typer
 from deeptheory import books
 from deeptheory.characters import visible
 from deeptheory.cli.app import (
+    AUTHORS,
     JOBS,
     Jobs,
     Json,
@@ -31,7 +32,6 @@ from deeptheory.lab import ledger as ledgers
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import ledger, statuses
 from deeptheory.lab.parameters import control_named, settings, written
-from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, stale
 from deeptheory.what import entries, only
 
@@ -80,7 +80,7 @@ def check(
 ) -> None:
     """Run claims with their controls, and judge them."""
     within("--jobs", jobs, 1, 256)
-    chosen = entries(what or ["all"])
+    chosen = entries(what or _asked())
     read = _settings(given or [], chosen)
     if record:
         if read or full or control:
@@ -170,7 +170,7 @@ def falsify(
     raise typer.Exit(0 if found.as_expected else 1)
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def calibrate(
     what: What = None,
     seeds: Annotated[int, typer.Option(help="how many seeds")] = 20,
@@ -179,7 +179,7 @@ def calibrate(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """For authors: how often each claim holds and each control is refuted, and where the seconds go."""
+    """How often each claim holds and each control is refuted, and where the seconds go."""
     from deeptheory.cli.calibration import calibrated
 
     within("--seeds", seeds, 1, 10_000)
@@ -189,7 +189,7 @@ def calibrate(
     if json:
         emit(summary)
     else:
-        from deeptheory.cli.display import show_calibration
+        from deeptheory.cli.screens import show_calibration
 
         show_calibration(summary)
     _tell_failed(failed)
@@ -221,6 +221,22 @@ def report(
 
 
 # What they share -----------------------------------------------------------------------------------------------------
+
+
+def _asked() -> list[str]:
+    """What to check, asked for where somebody can answer."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused("name what to check: a claim, an item, a book or a subject; `all` is every claim")
+    print(
+        "What shall be checked? A claim, an item (J7.4), a book, a subject; `all` is every claim: ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    answer = sys.stdin.readline().strip()
+    if not answer:
+        raise Refused("nothing was named, and nothing is checked")
+    return [answer]
 
 
 def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
@@ -338,19 +354,12 @@ def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) ->
 
 
 def _tell(done: Done, failed: Failed) -> None:
-    from deeptheory.cli.display import console, runs_table
+    from deeptheory.cli.outcomes import show_outcomes
 
-    out = console()
-    out.print(runs_table(done))
-    for each, run in done:
-        if run.control is not None:
-            must = "as it must be" if run.as_expected else "and should be refuted"
-            out.print(f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}")
-        elif not run.as_expected:
-            out.print(f"\n{each.name} is {run.verdict}: {run.reason}")
+    show_outcomes(done)
     claims = [run for _, run in done if run.control is None]
-    if claims or not done:
-        out.print(f"\n{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
+    if len(claims) + len(failed) > 1:
+        print(f"{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
     _tell_failed(failed)
 
 
@@ -371,6 +380,8 @@ def _sentence(task: "Task", problem: Exception) -> str:
 
 def _failure(task: "Task", problem: Exception) -> dict[str, Any]:
     """A run that came to nothing, in the shape of `Run.json`."""
+    from deeptheory.lab.platform import described as platform
+
     return {
         "claim": task.entry.name, "control": task.control, "items": {item: "inconclusive" for item in task.entry.items},
         "verdict": "inconclusive", "reason": _sentence(task, problem), "strength": "", "resolution": None,

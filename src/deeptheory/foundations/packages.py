@@ -32,10 +32,11 @@ def promised(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
     blocks = [node for node in ast.parse(Path(file).read_text("utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     places = {name.name: str(node.module) for node in imports for name in node.names}
+    modules = submodules(package)
 
     def __getattr__(name: str) -> Any:
         if name in places:
             return getattr(importlib.import_module(places[name]), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return modules(name)
 
     return __getattr__, sorted(places)

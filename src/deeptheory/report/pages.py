@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.evidence.resolution import resolution, weakest
+from deeptheory.lab.evidence.resolution import resolution, unseen
+from deeptheory.lab.functions import imports
+from deeptheory.lab.ledger import badge
 from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
@@ -22,7 +24,6 @@ from deeptheory.report.wording import (
     embedded,
     findable,
     heading,
-    noticed,
     seconds,
     sentence,
     shown,
@@ -217,25 +218,6 @@ def sliders(run: "Run", shelf: Shelf) -> list[dict[str, Any]]:
     return found
 
 
-def unseen(run: "Run") -> str:
-    """What the piece of evidence on which the verdict rests would have noticed."""
-    kinds = {name: described["kind"] for name, described in run.described.items()}
-    judged = {name: each for name, each in run.judgements.items() if name in kinds and each.verdict == run.verdict}
-    if run.verdict != "holds" or not judged:
-        return ""
-    name = weakest(judged, kinds)
-    return noticed(kinds[name], judged[name])
-
-
-def imports(uses: Iterable[str]) -> str:
-    """The functions that a claim uses, as lines to paste."""
-    found: dict[str, list[str]] = {}
-    for each in uses:
-        module, _, name = each.rpartition(".")
-        found.setdefault(module, []).append(name)
-    return "\n".join(f"from {module} import {', '.join(names)}" for module, names in found.items())
-
-
 @functools.cache
 def environment():
     """The templates, with the few functions they use."""
@@ -262,7 +244,7 @@ def environment():
         "seconds": seconds,
         "grouped": lambda number: f"{number:,}",
     }
-    made.globals |= {"VERDICTS": VERDICTS, "STATUSES": STATUSES, "ERRATA": ERRATA}
+    made.globals |= {"badge": badge, "VERDICTS": VERDICTS, "STATUSES": STATUSES, "ERRATA": ERRATA}
     return made
 
 

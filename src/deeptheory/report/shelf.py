@@ -100,6 +100,7 @@ class Shelf:
         ]
         said, meaning = STATUSES.get(name, (name, ""))
         return {
+            "found": found,
             "status": name,
             "said": said,
             "meaning": meaning,

@@ -3,13 +3,10 @@
 import json
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from deeptheory.lab.evidence.saying import percent
+from deeptheory.lab.ledger import STATUSES
 from deeptheory.report.mathml import scripted, typeset
-
-if TYPE_CHECKING:
-    from deeptheory.lab.evidence import Judgement
 
 __all__ = [
     "ERRATA",
@@ -19,7 +16,6 @@ __all__ = [
     "day",
     "findable",
     "heading",
-    "noticed",
     "seconds",
     "sentence",
     "spoken",
@@ -31,19 +27,6 @@ VERDICTS = {
     "holds": ("✓", "holds", "The statement holds on the evidence, and every control was refuted."),
     "refuted": ("✕", "refuted", "The evidence contradicts the statement."),
     "inconclusive": ("?", "inconclusive", "The evidence does not settle the statement."),
-}
-
-STATUSES = {
-    "holds": ("holds", "every formula of the item is checked by a claim that holds"),
-    "refuted-as-printed": (
-        "refuted as printed",
-        "every formula of the item is checked: the corrected one holds, its main statement as printed is refuted",
-    ),
-    "computed": ("computed", "code whose values are tested against an independent calculation"),
-    "same-as": ("see elsewhere", "the item only points to another one"),
-    "excluded": ("excluded", "no scale at which we could run it would mean anything"),
-    "failing": ("failing", "a claim that should hold does not"),
-    "open": ("open", "not checked yet"),
 }
 
 ERRATA = {
@@ -94,25 +77,6 @@ def stated(says: str, most: int = 300) -> tuple[str, str]:
     ends = [found.end() for found in re.finditer(r"[.;] (?=\S)", says) if says.count("$", 0, found.start()) % 2 == 0]
     cut = max((end for end in ends if end <= most), default=min(ends, default=0))
     return (says, "") if len(says) <= most or not cut else (re.sub(";$", "; …", says[:cut].strip()), says[cut:])
-
-
-def noticed(kind: str, judged: "Judgement") -> str:
-    """What would not have gone unseen by a piece of evidence, as a sentence; empty where there is nothing to add."""
-    size = judged.resolution
-    if kind in ("Exact", "Counterexample", "Printed"):
-        return "The comparison is exact: any difference would have been noticed."
-    if kind in ("Inequality", "Chain"):
-        close = judged.tightness
-        return "" if close is None else f"The closest instance reaches {percent(close)} of its bound."
-    if size is None:
-        return ""
-    if kind in ("Rate", "Limit"):
-        return f"An exponent that differs by {size:.2g} would have been noticed."
-    if kind == "Chance":
-        return ""  # its reason says which rate is excluded
-    if kind == "Distribution":
-        return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
-    return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
 
 
 def spoken(text: str) -> str:
