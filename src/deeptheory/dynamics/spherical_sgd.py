@@ -246,4 +246,8 @@ doors(
     replicas="[1, 1e6]",
     max_steps="[1, 1e12]",
     step="[0, ∞)",
+    rate="[0, ∞)",
+    overlap="[-1, 1]",
+    rest="[0, ∞)",
+    level="(0, 1)",
 )
