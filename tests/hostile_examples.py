@@ -10,7 +10,7 @@ import pkgutil
 import types
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import jax
 import jax.numpy as jnp
@@ -358,6 +358,8 @@ def example(name: str, thing: Any) -> dict[str, Any]:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) is Annotated:
+        return alternatives(get_args(annotation)[0])
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 

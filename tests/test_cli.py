@@ -9,11 +9,17 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from deeptheory.cli import falsifying, main
 from deeptheory.cli.interrupts import Insistent
+from deeptheory.lab._falsify import Falsification
+from deeptheory.lab.catalogue import catalogue
 
 QUICK = "dropout_is_a_penalty"
 
@@ -103,8 +109,6 @@ def test_bad_input_is_one_sentence_exit_2_and_changes_nothing(run, tmp_path, arg
 
 def parametrised():
     """A claim with a `trials` parameter, from the catalogue."""
-    from deeptheory.lab.catalogue import catalogue
-
     return next(entry.name for entry in catalogue().claims.values() if "trials" in entry.parameters)
 
 
@@ -338,6 +342,28 @@ def test_falsify_finds_the_two_by_two_counterexample_by_itself(run):
     assert len(control["instance"]["left"]) == len(control["instance"]["right"]) == 2
 
 
+@pytest.mark.parametrize("broken", ["the control", "the claim"])
+def test_a_search_that_breaks_is_named_and_the_others_are_made(monkeypatch, capsys, broken):
+    tried = []
+
+    def falsify(*, budget, seed, control):
+        tried.append(control)
+        if (control is None) == (broken == "the claim"):
+            raise ZeroDivisionError("a matrix of zeros")
+        violated = control is not None
+        return Falsification("balanced", violated, {"x": 1.0}, 0.5, None, None if violated else True, 1, 9, 0.1, control)
+
+    monkeypatch.setattr(falsifying, "workers", lambda jobs: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(falsifying, "load", lambda name: SimpleNamespace(falsify=falsify))
+    assert main(["falsify", "A11.10", "--json"]) == 1
+    said = capsys.readouterr()
+    (failure,) = json.loads(said.out)["failures"]
+    assert failure in said.err and failure.endswith("failed: ZeroDivisionError: a matrix of zeros")
+    assert tried[-1] is None and len(tried) == 2
+    assert main(["falsify", "A11.10"]) == 1
+    assert capsys.readouterr().out.count("0.5") == 1
+
+
 @pytest.mark.parametrize("typed", [("check", QUICK), ("runs", "--repair"), ("report",)], ids=" ".join)
 def test_a_file_that_is_no_store_is_refused_and_stays(run, tmp_path, typed):
     notes = tmp_path / "notes.txt"
@@ -386,6 +412,26 @@ def test_an_unwritable_store_is_one_sentence(run, tmp_path):
     done = run("runs", "--store", str(tmp_path / "file" / "runs.sqlite"))
     assert done.returncode == 2
     assert "cannot be opened" in done.stderr
+
+
+@pytest.mark.parametrize("laments", [[], ["the picture of x cannot be drawn"]], ids=["all shown", "one not shown"])
+def test_the_report_says_by_its_status_whether_all_could_be_shown(monkeypatch, capsys, tmp_path, laments):
+    from deeptheory.cli import running
+    from deeptheory.report import pages
+
+    def write(folder, runs, *, lament, **_):
+        for sentence in laments:
+            lament(sentence)
+        return folder / "index.html"
+
+    entry = catalogue().claims[QUICK]
+    kept = SimpleNamespace(latest=lambda claims: {QUICK: SimpleNamespace(source=entry.source)})
+    monkeypatch.setattr(running, "stored", lambda path: nullcontext(kept))
+    monkeypatch.setattr(running, "_explored", lambda *_: {})
+    monkeypatch.setattr(pages, "write", write)
+    assert main(["report", str(tmp_path / "pages")]) == len(laments)
+    said = capsys.readouterr()
+    assert said.out.strip().endswith("index.html") and all(sentence in said.err for sentence in laments)
 
 
 @pytest.mark.slow

@@ -59,8 +59,9 @@ def tour(
     done, failed = _run([catalogue().claims[name] for name in TOUR], jobs=jobs, store=store)
     _tell(done, failed)
     runs = [run for _, run in done]
-    print(f"\nThe pages: {_write_report(out, runs, _explored(runs, explore, jobs, store))}")
-    raise typer.Exit(_status(done, failed))
+    index, laments = _write_report(out, runs, _explored(runs, explore, jobs, store))
+    print(f"\nThe pages: {index}")
+    raise typer.Exit(_status(done, failed) or (1 if laments else 0))
 
 
 @app.command()
@@ -159,14 +160,17 @@ def falsify(
 
     with progress(len(chosen.controls) + 1, "searching") as tell:
         found = falsified(chosen, budget=budget, seed=seed, tell=tell)
-    if record:
+    if record and not found.failed:  # what an earlier search found would go with the record of a failed one
         keep(found)
     if json:
         emit(found.record())
     else:
-        print(visible(f"{chosen.name}: {found.claim.summary()}"))
+        if found.claim:
+            print(visible(f"{chosen.name}: {found.claim.summary()}"))
         for each in found.controls:
             print(visible(f"  control “{each.control}”: {each.summary()}"))
+    for sentence, problem in zip(found.failures(), found.failed.values(), strict=True):
+        _lament(sentence, problem)
     raise typer.Exit(0 if found.as_expected else 1)
 
 
@@ -217,7 +221,9 @@ def report(
             f"{older} of {len(latest)} runs are older than their claim; `deeptheory check` renews them", file=sys.stderr
         )
     runs = list(latest.values())
-    print(_write_report(path, runs, _explored(runs, explore, jobs, store)))
+    index, laments = _write_report(path, runs, _explored(runs, explore, jobs, store))
+    print(index)
+    raise typer.Exit(1 if laments else 0)
 
 
 # What they share -----------------------------------------------------------------------------------------------------
@@ -365,9 +371,14 @@ def _tell(done: Done, failed: Failed) -> None:
 
 def _tell_failed(failed: Failed) -> None:
     for task, problem in failed:
-        print(visible(_sentence(task, problem)), file=sys.stderr)
-        if os.environ.get("DEEPTHEORY_DEBUG"):
-            print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
+        _lament(_sentence(task, problem), problem)
+
+
+def _lament(sentence: str, problem: Exception) -> None:
+    """Say what failed, and with DEEPTHEORY_DEBUG where in a worker."""
+    print(visible(sentence), file=sys.stderr)
+    if os.environ.get("DEEPTHEORY_DEBUG"):
+        print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
 
 
 def _sentence(task: "Task", problem: Exception) -> str:
@@ -397,15 +408,17 @@ def _status(done: Done, failed: Failed) -> int:
     return 0 if not failed and all(run.as_expected for _, run in done) else 1
 
 
-def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> Path:
+def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> tuple[Path, list[str]]:
+    """Write the pages; where they begin, and what could not be shown."""
     from deeptheory.cli.display import progress
     from deeptheory.report.pages import write
 
     book = ledger()
     status = statuses(books.items(), catalogue(), book)
+    laments: list[str] = []
     try:
         with progress(len(found), "writing") as tell:
-            return write(
+            index = write(
                 path,
                 found,
                 catalogue=catalogue(),
@@ -414,7 +427,10 @@ def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> Pat
                 counterexamples=book.counterexamples,
                 explored=explored,
                 tell=lambda name: tell(name) if name.startswith("claims/") else None,
-                lament=lambda sentence: print(visible(sentence), file=sys.stderr),
+                lament=laments.append,
             )
     except (ValueError, OSError) as problem:
         raise Refused(f"the pages cannot be written: {problem}") from None
+    for sentence in laments:
+        print(visible(sentence), file=sys.stderr)
+    return index, laments

@@ -33,7 +33,7 @@ def sharpness(
     count = min(iterations, point.size)
     if count < 1:
         raise ValueError(f"iterations must be at least 1, got {iterations}")
-    gradient = jax.grad(function)
+    gradient, direction = jax.grad(function), direction.astype(point.dtype)
 
     def expand(carry: tuple, index: Array) -> tuple[tuple, tuple]:
         basis, vector, alive = carry
@@ -99,7 +99,7 @@ def descent_with_sharpness(
     # Three blocks that stand still let the eigenvector settle, a last one measures the end: one compiled body for all.
     moves, still = jnp.full(steps // every, step_size, start.dtype), jnp.zeros(3, start.dtype)
     rates = jnp.concatenate([still, moves, still[:1]])
-    (position, _), (losses, values) = jax.lax.scan(block, (start, direction), rates)
+    (position, _), (losses, values) = jax.lax.scan(block, (start, direction.astype(start.dtype)), rates)
     return SharpnessTrace(losses[3:].ravel()[: steps + 1], values[3:], position)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from deeptheory.lab.evidence.resolution import resolution, unseen
 from deeptheory.lab.functions import imports
 from deeptheory.lab.ledger import badge
+from deeptheory.lab.parameters import written
+from deeptheory.lab.store import stale
 from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
@@ -65,7 +67,7 @@ def write(
         counterexamples: found counterexamples by claim, as the ledger keeps them.
         explored: by claim, the parameters that were moved, with the run at each value.
         tell: called with the name of each file as it is made.
-        lament: called with a sentence for each run that cannot be shown, and is left out.
+        lament: called with a sentence for each run or picture that cannot be shown, and is left out.
     """
     found = {run.claim: run for run in runs}
     shelf = Shelf(found, catalogue, books.books(), statuses, counterexamples or {}, explored or {})
@@ -88,13 +90,14 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
         try:
             if not name.isidentifier():  # it becomes the name of a file
                 raise ValueError("claims are named like functions")
-            contents[name] = claim_page(shelf, run)
+            contents[name] = claim_page(shelf, run, lament)
             rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
         except Exception as problem:
             problems[name] = problem
         tell(f"claims/{name}.html")
     if problems and len(problems) == len(shelf.runs):
-        raise next(iter(problems.values()))
+        name, problem = next(iter(problems.items()))
+        raise ValueError(f"no run can be shown; that of {name!r}: {type(problem).__name__}: {problem}") from problem
     for name, problem in problems.items():
         shelf.runs.pop(name)
         lament(f"the run of {name!r} cannot be shown and is left out: {type(problem).__name__}: {problem}")
@@ -128,11 +131,11 @@ def rendered(shelf: Shelf, template: str, **values: Any) -> str:
     return sealed(environment().get_template(f"{template}.html").render(**common, **values))
 
 
-def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
+def claim_page(shelf: Shelf, run: "Run", lament: Callable[[str], None]) -> dict[str, Any]:
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
     statement, rest = stated(entry.says) if entry else ("", "")
-    own = own_picture(run, shelf.catalogue)
+    own = own_picture(run, shelf.catalogue, lament)
     return {
         "entry": entry,
         "line": shelf.line(run),
@@ -140,7 +143,7 @@ def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
         "rest": rest,
         "noticed": unseen(run),
         "own": own,
-        "sliders": sliders(run, shelf) if own else [],
+        "sliders": sliders(run, shelf, lament) if own else [],
         "figures": figures(run),
         "imports": imports(entry.uses) if entry else "",
         "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
@@ -177,31 +180,36 @@ def figures(run: "Run") -> list[dict[str, Any]]:
     return found
 
 
-def own_picture(run: "Run", catalogue: Any) -> dict[str, Any] | None:
+def own_picture(run: "Run", catalogue: Any, lament: Callable[[str], None]) -> dict[str, Any] | None:
     """The picture a claim gives itself, as JSON and still, and what it shows; None where it has none."""
     drawing = drawing_of(run.claim, catalogue)
     if drawing is None or not run.described:
         return None
     try:
         figure = drawn(run, drawing)[""]
-    except Exception:
+        unmoved = still(figure.spec, run.claim)
+    except Exception as problem:
         # A run may be older than the picture, and its evidence of another shape: the default figures serve any run.
+        if not stale(run, catalogue.claims[run.claim]):
+            given = written(run.parameters)
+            said = f"the picture of {run.claim} cannot be drawn" + (f" with {given}" if given else "")
+            lament(f"{said}: {type(problem).__name__}: {problem}")
         return None
     label = f"{figure.caption} {run.verdict}: {run.reason}."
     return {
         "spec": embedded({**figure.spec, "description": label}),
-        "still": still(figure.spec, run.claim),
+        "still": unmoved,
         "caption": figure.caption,
         "label": label,
         "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
     }
 
 
-def sliders(run: "Run", shelf: Shelf) -> list[dict[str, Any]]:
+def sliders(run: "Run", shelf: Shelf, lament: Callable[[str], None]) -> list[dict[str, Any]]:
     """For each parameter that was moved: its values, and at each of them the picture and the verdict."""
     found = []
     for name, stops in shelf.explored.get(run.claim, {}).items():
-        made = [(shown(value), each, own_picture(each, shelf.catalogue)) for value, each in stops]
+        made = [(shown(value), each, own_picture(each, shelf.catalogue, lament)) for value, each in stops]
         if all(picture is not None or not each.described for _, each, picture in made):
             found.append(
                 {

@@ -46,6 +46,14 @@ def blank_layer(outputs, inputs):
     return eqx.filter_eval_shape(eqx.nn.Linear, inputs, outputs, use_bias=False, key=jax.random.key(0))
 
 
+@cache
+def blank_network(inputs, classes, width):
+    """An Equinox network of one hidden layer whose weights and biases are yet to come."""
+    import equinox as eqx
+
+    return eqx.filter_eval_shape(eqx.nn.MLP, inputs, classes, width, 1, key=jax.random.key(0))
+
+
 def as_linear(weights):
     """A matrix as an Equinox layer without bias."""
     import equinox as eqx
@@ -211,9 +219,9 @@ def majority_network(inputs, labels, classes, draw):
     import equinox as eqx
 
     count, kind = inputs.shape[1], np.float32
-    blank = eqx.filter_eval_shape(eqx.nn.MLP, count, classes, count, 1, key=jax.random.key(0))
     numbers = [np.eye(count, dtype=kind), most.astype(kind)]
     biases = [0.1 * draw.standard_normal(count).astype(kind), 0.1 * draw.standard_normal(classes).astype(kind)]
+    blank = blank_network(count, classes, count)
     model = eqx.tree_at(lambda each: [layer.weight for layer in each.layers], blank, numbers)
     return eqx.tree_at(lambda each: [layer.bias for layer in each.layers], model, biases)
 
