@@ -1,15 +1,14 @@
-"""Sliders: which runs they take, what a budget pays for, and that they disturb nothing that is judged."""
+"""Sliders: which runs they take and in which order, and that they disturb nothing that is judged."""
 
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Annotated, Any
 
-import pytest
 from annotated_types import Interval
 
 from deeptheory.lab import Exact, claim, execute
 from deeptheory.lab.checking import Task
-from deeptheory.lab.exploring import affordable, gathered, stops
+from deeptheory.lab.exploring import gathered, stops, wanted
 
 Width = Annotated[int, Interval(ge=1, le=64)]
 
@@ -52,19 +51,23 @@ def test_values_come_in_order_and_the_run_itself_is_among_them():
     assert [value for _, value, task in found if task is None] == [4, 1]
 
 
-@pytest.mark.parametrize(("seconds", "count"), [(7.9, 0), (8.0, 4)])
-def test_a_budget_pays_for_whole_sliders(seconds, count):
-    assert len(affordable([RUN], CLAIMS, Kept({}), seconds)) == count
+def test_the_cheapest_claims_come_first_and_one_after_the_other():
+    slow = SimpleNamespace(**{**vars(ENTRY), "name": "slow"})
+    runs = [replace(RUN, claim="slow", seconds=9.0), RUN]
+    stored, missing = wanted(runs, {**CLAIMS, "slow": slow}, Kept({}))
+    assert stored == {} and [task.entry.name for task in missing] == 4 * ["moved"] + 4 * ["slow"]
 
 
-def test_what_is_stored_costs_nothing():
-    tasks = affordable([RUN], CLAIMS, Kept({}), 8.0)
-    assert settings(affordable([RUN], CLAIMS, Kept({task.key: RUN for task in tasks}), 0.0)) == settings(tasks)
+def test_what_is_stored_is_not_made_again():
+    _, missing = wanted([RUN], CLAIMS, Kept({}))
+    kept = {task.key: RUN for task in missing[:3]}
+    stored, left = wanted([RUN], CLAIMS, Kept(kept))
+    assert stored == kept and settings(left) == settings(missing[3:])
 
 
 def test_runs_of_another_version_and_claims_without_a_picture_are_not_moved():
-    assert affordable([replace(RUN, source="before")], CLAIMS, Kept({}), 100) == []
-    assert affordable([RUN], {"moved": SimpleNamespace(**{**vars(ENTRY), "pictured": False})}, Kept({}), 100) == []
+    assert wanted([replace(RUN, source="before")], CLAIMS, Kept({})) == ({}, [])
+    assert wanted([RUN], {"moved": SimpleNamespace(**{**vars(ENTRY), "pictured": False})}, Kept({})) == ({}, [])
 
 
 def test_only_whole_sliders_are_shown():

@@ -75,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Book:
-    """One of the four texts."""
+    """One of the four texts; `page` is its own page on the web, where it prints one."""
 
     id: str
     title: str
@@ -84,6 +84,7 @@ class Book:
     date: str
     chapters: tuple[Chapter, ...]
     items: tuple[Item, ...]
+    page: str = ""
 
 
 @functools.cache
@@ -153,6 +154,7 @@ def _read(name: str) -> Book:
         date=record["date"],
         chapters=tuple(Chapter(int(number), title) for number, title in record["chapters"].items()),
         items=tuple(_item(name, each) for each in record["items"]),
+        page=record.get("page", ""),
     )
 
 

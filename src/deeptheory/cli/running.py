@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,14 +42,14 @@ if TYPE_CHECKING:
 
 Done = list[tuple[Entry, "Run"]]
 Failed = list[tuple["Task", Exception]]
-Explore = Annotated[float, typer.Option(help="seconds for the sliders of the pages, where runs are not stored yet")]
+Explore = Annotated[float, typer.Option(help="seconds for the sliders of the pages; what is made is kept")]
 
 
 @app.command()
 def tour(
     out: Annotated[Path, typer.Option(help="the folder of pages to write")] = Path("deeptheory-tour"),
     jobs: Jobs = JOBS,
-    explore: Explore = 30,
+    explore: Explore = 90,
     store: StorePath = None,
 ) -> None:
     """The flagship claims, three minutes, a page to look at."""
@@ -204,7 +205,7 @@ def calibrate(
 def report(
     path: Annotated[Path, typer.Argument(help="the folder to write")] = Path("deeptheory-report"),
     jobs: Jobs = JOBS,
-    explore: Explore = 30,
+    explore: Explore = 90,
     store: StorePath = None,
 ) -> None:
     """Write a self-contained folder of pages from the runs in the store."""
@@ -345,17 +346,20 @@ def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) ->
     """Move the parameters of these claims as far as the budget goes, for the sliders of their pages."""
     from deeptheory.cli.display import progress
     from deeptheory.lab.checking import checked, workers
-    from deeptheory.lab.exploring import affordable, gathered
+    from deeptheory.lab.exploring import gathered, wanted
 
-    claims, found = catalogue().claims, {}
+    claims, end = catalogue().claims, time.monotonic() + seconds
     with Store(store) as opened:
-        todo = affordable(runs, claims, opened, seconds * jobs)
-        if todo:
+        found, todo = wanted(runs, claims, opened)
+        if todo and seconds:
             with workers(min(jobs, len(todo))) as pool, progress(len(todo), "exploring") as tell:
                 for task, outcome, _ in checked(todo, pool, store=opened):
                     if not isinstance(outcome, Exception):  # a slider that is not whole is not shown
                         found[task.key] = outcome
                     tell(f"{task.entry.name}: {written(task.settings)}")
+                    if time.monotonic() > end:
+                        pool.shutdown(wait=False, cancel_futures=True)  # the store keeps what is done, for next time
+                        break
     return gathered(runs, claims, found)
 
 

@@ -1,4 +1,4 @@
-"""Moving the parameters of claims: runs at the values worth seeing, without controls, as many as a budget allows."""
+"""Moving the parameters of claims: runs at the values worth seeing, without controls."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deeptheory.lab.outcome import Run
     from deeptheory.lab.store import Store
 
-__all__ = ["Explored", "affordable", "gathered", "stops"]
+__all__ = ["Explored", "gathered", "stops", "wanted"]
 
 Explored = dict[str, list[tuple[Any, "Run"]]]
 """By parameter, the values it was moved to with the run at each."""
@@ -26,22 +26,23 @@ def stops(entry: "Entry", run: "Run") -> Iterator[tuple[str, Any, Task | None]]:
             yield name, value, None if value == own else task
 
 
-def affordable(runs: Iterable["Run"], claims: Mapping[str, "Entry"], store: "Store", seconds: float) -> list[Task]:
-    """The runs to be made for the claims that a budget pays for, cheapest first; stored ones cost nothing.
+def wanted(runs: Iterable["Run"], claims: Mapping[str, "Entry"], store: "Store") -> tuple[dict[str, "Run"], list[Task]]:
+    """The runs of the sliders: those that are stored, by key, and what is to be made, cheapest claims first.
 
-    A claim's slider is whole or not there. A run without controls takes no longer than the claim's with them.
+    A claim's slider is whole or not there, so whoever has little time makes them one after the other.
     """
-    chosen: list[Task] = []
+    stored: dict[str, Run] = {}
+    missing: list[Task] = []
     for run in sorted(runs, key=lambda run: (run.seconds, run.claim)):
         entry = claims.get(run.claim)
         if entry is None or not entry.pictured or run.source not in ("", entry.source):
             continue
-        wanted = [task for _, _, task in stops(entry, run) if task is not None]
-        cost = run.seconds * sum(store.find(task.key) is None for task in wanted)
-        if cost <= seconds:
-            seconds -= cost
-            chosen += wanted
-    return chosen
+        for _, _, task in stops(entry, run):
+            if task is not None and (known := store.find(task.key)) is not None:
+                stored[task.key] = known
+            elif task is not None:
+                missing.append(task)
+    return stored, missing
 
 
 def gathered(runs: Iterable["Run"], claims: Mapping[str, "Entry"], found: Mapping[str, "Run"]) -> dict[str, Explored]:

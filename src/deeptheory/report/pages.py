@@ -18,7 +18,7 @@ from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
 from deeptheory.report.policy import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
-from deeptheory.report.stills import PALETTE, still
+from deeptheory.report.stills import PALETTE, alone, still
 from deeptheory.report.wording import (
     ERRATA,
     STATUSES,
@@ -92,6 +92,8 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
                 raise ValueError("claims are named like functions")
             contents[name] = claim_page(shelf, run, lament)
             rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
+            if own := contents[name]["own"]:
+                shelf.pictures[name] = alone(own["still"], own["caption"])
         except Exception as problem:
             problems[name] = problem
         tell(f"claims/{name}.html")
@@ -99,6 +101,7 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
         name, problem = next(iter(problems.items()))
         raise ValueError(f"no run can be shown; that of {name!r}: {type(problem).__name__}: {problem}") from problem
     for name, problem in problems.items():
+        contents.pop(name, None)
         shelf.runs.pop(name)
         lament(f"the run of {name!r} cannot be shown and is left out: {type(problem).__name__}: {problem}")
     return contents
@@ -112,10 +115,16 @@ def pages(shelf: Shelf, contents: Mapping[str, dict[str, Any]]) -> Iterable[tupl
     page = functools.partial(rendered, shelf)
     yield "index.html", page("index", lines=[shelf.line(run) for group in shelf.subjects.values() for run in group])
     yield "errata.html", page("errata")
+    for claim, picture in shelf.pictures.items():
+        yield f"pictures/{claim}.svg", picture.svg
     for book in shelf.books:
-        yield f"books/{book.id}.html", page("book", book=book)
+        beside = {item: [shelf.line(run) for run in group] for item, group in shelf.beside(book).items()}
+        yield f"books/{book.id}.html", page("book", book=book, beside=beside)
     for subject, group in shelf.subjects.items():
-        yield f"subjects/{subject}.html", page("subject", subject=subject, lines=[shelf.line(run) for run in group])
+        introduction, themes, rest = shelf.course(subject)
+        lines = {run.claim: shelf.line(run) for run in group}
+        values = {"introduction": introduction, "themes": themes, "rest": [lines[run.claim] for run in rest]}
+        yield f"subjects/{subject}.html", page("subject", subject=subject, lines=lines, **values)
         for place, run in enumerate(group):
             near = {
                 "before": group[place - 1] if place else None,
@@ -139,6 +148,8 @@ def claim_page(shelf: Shelf, run: "Run", lament: Callable[[str], None]) -> dict[
     return {
         "entry": entry,
         "line": shelf.line(run),
+        "subject": shelf.subject(run.claim),
+        "related": shelf.related(run.claim),
         "statement": statement,
         "rest": rest,
         "noticed": unseen(run),

@@ -20,13 +20,13 @@ def policy(nonce: str = "", sheet: str = "") -> str:
 
     Without a nonce there is no script; `sheet` is the text of a style sheet inside the page. Vega interprets its
     expressions, so that `unsafe-eval` is not needed. Style attributes are allowed: the parts of a bar and of a figure
-    have their sizes there, and they cannot act.
+    have their sizes there, and they cannot act. Pictures lie in the folder: from the file system `file:` lets them in.
     """
     carried = f"'nonce-{nonce}'" if nonce else "'none'"
     sheets = f"'sha256-{_digest(sheet)}'" if sheet else carried
     return (
         f"default-src 'none'; script-src {carried}; style-src-elem {sheets}; style-src-attr 'unsafe-inline'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        "img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.evidence.resolution import overall
 from deeptheory.lab.store import stale
-from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable, heading, seconds
+from deeptheory.report.course import Theme, course
+from deeptheory.report.related import related
+from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable, heading, seconds, stated
 
 if TYPE_CHECKING:
     from deeptheory.books import Book, Item
     from deeptheory.lab.catalogue import Catalogue, Entry
     from deeptheory.lab.exploring import Explored
     from deeptheory.lab.outcome import Run
+    from deeptheory.report.stills import Still
 
 __all__ = ["Shelf"]
 
@@ -29,6 +32,8 @@ class Shelf:
     statuses: Mapping[str, Any]
     counterexamples: Mapping[str, Any] = field(default_factory=dict)
     explored: "Mapping[str, Explored]" = field(default_factory=dict)
+    pictures: dict[str, "Still"] = field(default_factory=dict)
+    """The claims' own pictures, as files that several pages show."""
 
     @cached_property
     def items(self) -> dict[str, "Item"]:
@@ -51,6 +56,28 @@ class Shelf:
         for run in runs:
             found.setdefault(self.subject(run.claim), []).append(run)
         return dict(sorted(found.items()))
+
+    def course(self, subject: str) -> tuple[str, list[Theme], list["Run"]]:
+        """A subject as a course: introduction, themes in order, and the runs of claims that are no longer known."""
+        runs = self.subjects[subject]
+        entries = [entry for run in runs if (entry := self.entry(run.claim)) is not None]
+        return *course(subject, entries), [run for run in runs if self.entry(run.claim) is None]
+
+    def beside(self, book: "Book") -> dict[str, list["Run"]]:
+        """By item of a book, the runs that are shown beside it: each where it is first of use."""
+        found: dict[str, list[Run]] = {}
+        placed = set()
+        for item in book.items:
+            for claim in self.status(item.id)["claims"]:
+                if claim["page"] and claim["name"] not in placed:
+                    placed.add(claim["name"])
+                    found.setdefault(item.id, []).append(self.runs[claim["name"]])
+        return found
+
+    def related(self, claim: str) -> list[dict[str, str]]:
+        """The claims of this report that are nearest to one, and what they share with it."""
+        found = related(claim, self.catalogue, self.items, self.runs)
+        return [{"claim": name, "title": heading(name), "shared": shared} for name, shared in found]
 
     def where(self, run: "Run") -> list[dict[str, Any]]:
         """The places in the books that a claim serves: book, number, title, anchor, verdict."""
@@ -138,6 +165,7 @@ class Shelf:
             "claim": run.claim,
             "title": heading(run.claim),
             "says": clipped(entry.says) if entry else "",
+            "statement": stated(entry.says)[0] if entry else "",
             "stale": self.stale(run),
             "made": day(run.made),
             "verdict": run.verdict,
@@ -148,7 +176,7 @@ class Shelf:
             "seconds": seconds(run.seconds),
             "where": where,
             "subject": subject,
-            "theme": entry.theme if entry else "",
+            "picture": self.pictures.get(run.claim),
             "errata": [control.erratum for control in run.controls if control.erratum and control.verdict == "refuted"],
             "words": findable(
                 run.claim,

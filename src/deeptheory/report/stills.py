@@ -1,13 +1,16 @@
 """Figures as they are seen where no script runs: SVG in the colours of the page."""
 
+import functools
 import json
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, Drawn
 from deeptheory.report.drawings.canvas import Spec
 from deeptheory.report.figures import composed
 
-__all__ = ["PALETTE", "still"]
+__all__ = ["PALETTE", "Still", "alone", "still"]
 
 PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "band", INK: "ink"} | {
     colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)
@@ -15,6 +18,8 @@ PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "
 """Which custom property of the style sheet stands for each colour of a figure."""
 
 COLOUR = re.compile("|".join(PALETTE))
+
+SHEET = Path(__file__).parent / "style.css"
 
 
 def still(spec: Spec, name: str) -> str:
@@ -28,3 +33,33 @@ def still(spec: Spec, name: str) -> str:
     svg = re.sub(r"(\bid=\"|url\(#|href=\"#)([\w-]+)", lambda found: found[1] + parts.get(found[2], found[2]), svg)
     # A page is read without it: what a reader hears is the label of the figure.
     return re.sub(r" aria-[a-z]+=\"[^\"]*\"| role=\"[^\"]*\"", "", svg)
+
+
+@dataclass(frozen=True)
+class Still:
+    """A figure as a file of its own, which several pages show, with its size and what it shows."""
+
+    svg: str
+    width: int
+    height: int
+    caption: str
+
+
+def alone(svg: str, caption: str) -> Still:
+    """A still that brings the colours of both schemes with it."""
+    width, height = (round(float(found)) for found in re.findall(r"(?:width|height)=\"([\d.]+)\"", svg)[:2])
+    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), width, height, caption)
+
+
+@functools.cache
+def _colours() -> str:
+    """The colours of figures, light and dark, as the style sheet has them."""
+    blocks = re.findall(r":root \{(.*?)\n\s*\}", SHEET.read_text("utf-8"), re.DOTALL)
+    light, dark = (
+        "".join(f"--{name}:{value};" for name, value in re.findall(r"--([\w-]+): (#\w+);", block) if name in _NAMES)
+        for block in blocks[:2]
+    )
+    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+_NAMES = set(PALETTE.values())

@@ -88,6 +88,7 @@ def quiet_draw_forgotten(evidence):
     needs="√η·σ fixed; smooth gradient; noise without skewness; covariance as in the equation",
     scale="printed: any network; here a two-layer network of two unit-norm neurons, so that expectations are exact",
     full=dict(halvings=7, nodes=25),
+    explore={"variance": (0.5, 1.0, 2.0)},
 )
 def canonical_equation_has_weak_order_one(
     key,
@@ -154,6 +155,7 @@ canonical_equation_has_weak_order_one.control("half the covariance", of="network
     r"restores order one.",
     needs="x′ = (1−η)x + √η·s·z with s fixed",
     full=dict(halvings=9),
+    explore={"skewness": (0.0, 0.5, 1.0, 2.0)},
 )
 def skewed_noise_costs_half_an_order(
     *,

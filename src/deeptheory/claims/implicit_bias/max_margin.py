@@ -84,6 +84,7 @@ def approach(points, **prediction):
     r"$e^{-\langle\rho,\bar x_i\rangle}/t$, just what is needed to make $\hat w\log t$ grow: the rest settles.",
     notice=r"The weights grow in proportion to $\log t$ while the residual stays where it is. Time runs to "
     "$e^{1000}$, far beyond any number of steps.",
+    explore={"data": ("generic", "degenerate"), "dimension": (2, 5, 10)},
 )
 def separable_residual_is_bounded(
     key,
@@ -299,6 +300,7 @@ def with_step_size(evidence):
     notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
     "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
     "predicted.",
+    explore={"horizon": (100.0, 1000.0, 10000.0)},
 )
 def separable_descent_rates(
     key,

@@ -239,6 +239,7 @@ def distance_to_tent(iterates, layers):
     r"$\int_0^1|\Delta^n-g|\ge\frac12[2^n-1-2p]\,2^{-n-2}\ge\frac1{32}$, where $p=2^{L^2}$ bounds its pieces.",
     needs="L ≥ 2 in the count of pieces; L = 1 follows from counting the triangles to the end",
     full=dict(attacks=4, starts=256, steps=2000),
+    explore={"steps": (50, 100, 300)},
 )
 def depth_separation(
     key,

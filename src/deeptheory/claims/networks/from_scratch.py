@@ -62,6 +62,7 @@ differentiated = jax.jit(jax.grad(differentiable_loss))
     "size $N$ a single time; dividing in every layer again, as the listing does, equals a step $N$ times smaller.",
     needs="labels 0 and 1; full-batch gradient descent",
     full=dict(per_class=1000, width=200),
+    explore={"width": (5, 20, 80), "steps": (20, 50, 200)},
 )
 def hand_written_gradient(
     key, *, per_class: PerClass = 50, width: Width = 20, steps: Steps = 50, as_printed: bool = False
@@ -96,6 +97,7 @@ hand_written_gradient.control("the listing as printed", erratum="L2.15a", of="gr
     needs="equal class weights; step 0.5 on the whole sample",
     scale="printed: 1000 points a class, two layers of 200, 500 steps; here: 300 points, layers of 12, 100 steps",
     full=dict(per_class=500, width=30, steps=300),
+    explore={"steps": (10, 30, 100)},
 )
 def training_towards_the_bayes_rule(
     key,

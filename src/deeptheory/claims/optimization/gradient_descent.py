@@ -257,6 +257,7 @@ def printed_bound(evidence):
     over=dict(
         convexity=Reals(0.02, 0.9), excess=Reals(0, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)
     ),
+    explore={"curved": ("everywhere", "on average"), "steps": (3, 6, 12)},
 )
 def strongly_convex_contraction(
     convexity, excess, start, step, *, steps: Steps = 6, curved: Literal["everywhere", "on average"] = "everywhere"
@@ -309,6 +310,7 @@ convex_gap.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.2)))
     r"at most $1-2\mu(\eta-\eta^2L/2)$: by $1-\mu/L$ at $\eta=1/L$, and by $1-\frac34\mu/L$ at $\eta=1/(2L)$.",
     needs="the Polyak–Łojasiewicz inequality with μ on the whole line; 0 < η < 2/L; no convexity",
     over=dict(curvatures=Reals(-1, 1, shape=(4,)), start=Reals(0.1, 6)),
+    explore={"step": (0.25, 0.5, 1.0, 1.5, 1.9)},
 )
 def polyak_lojasiewicz_rate(
     curvatures,

@@ -105,7 +105,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     r"within the tolerance where the gradient vanishes, and leave to either side. On the logarithmic axis below they "
     r"rise along parallel lines: whatever the jump, all escape at one rate, and a small jump costs little time. The "
     r"smaller the tolerance, the longer they linger.",
-    explore={"tolerance": (0.005, 0.02, 0.08)},
+    explore={"perturbation": ("in the ball", "none"), "tolerance": (0.005, 0.02, 0.08)},
 )
 def perturbed_descent_escapes(
     key,

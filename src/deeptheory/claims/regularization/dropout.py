@@ -155,6 +155,7 @@ def masks_against_penalty(pieces):
     "turned until all columns are equally long, attain both.",
     notice=r"Random factors pay several times the least penalty. Descent over all factors of a given matrix ends on "
     "the line, and never below.",
+    explore={"width": (3, 5, 8, 12)},
 )
 def dropout_is_the_squared_nuclear_norm(
     key,
@@ -269,6 +270,7 @@ balanced_factors_have_an_equalizing_rotation.control(
     "equal products of the right size.",
     notice=r"For every drawn matrix some rotation of the balanced factors leaves no defect beyond rounding. The "
     "search for a violation finds one at once if the factors are those that were drawn.",
+    explore={"pair": ("balanced", "given")},
 )
 def balanced_factors_can_be_equalized(left, right, *, pair: Literal["balanced", "given"] = "balanced"):
     factors = balanced_factors(left @ right.T, 2) if pair == "balanced" else (left, right)

@@ -172,6 +172,7 @@ def linear_fall(evidence):
     r"from separate votes, is wrong with probability at most $\alpha$.",
     needs="two labels; the votes that choose the label are not those that measure it",
     full=dict(trials=40_000),
+    explore={"votes_each": (25, 100, 400), "alpha": (0.05, 0.1, 0.2)},
 )
 def certificate_coverage(
     key,

@@ -70,6 +70,7 @@ def poisson(evidence):
     r"the mean of the top $\theta$ of a Binomial$(k,\alpha)$ over its mean.",
     needs="at most θ|T| error pieces; edges drawn independently, uniform skills and pieces; |T| much larger than |S|",
     full=dict(texts=100_000),
+    explore={"measure": ("uniform", "skewed"), "texts": (5000, 20_000)},
 )
 def worst_error_sets(
     key,

@@ -180,6 +180,7 @@ def asked_and_got(pieces):
     r"part comes with a minus sign, and the margin is $1-c$ plus the same Gaussian, of variance $c^2m/D$.",
     notice=r"At $c=1$ signal and own noise cancel, and half of the sample is misclassified. With stronger noise the "
     r"share grows, as the curve says; all of the sample is wrong only for large $c$ and $D/m$.",
+    explore={"sizes": ((4, 8, 16), (8, 16, 32), (16, 32, 64))},
 )
 def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials = 7000):
     noises = (1.0, 1.5, 2.0)
@@ -248,6 +249,7 @@ def at_least_two(evidence):
     r"perfect.",
     notice=r"Two classifiers with the same small true error: one makes no mistake on $S$, the other nothing else. A "
     r"bound that must hold for both at once, two-sided, cannot be small.",
+    explore={"noise": (1.0, 8.0, 32.0), "m": (5, 10, 20)},
 )
 def uniform_convergence_is_vacuous(
     key,

@@ -211,6 +211,7 @@ def descent_curve(pieces, settings):
     notice=r"With the signal spread evenly, each coordinate up to $p=n$ costs more variance than it explains, and the "
     r"risk rises from the start to the peak. Beyond it falls, in the end below where it began. The dots are means over "
     r"designs; the formula is exact for every $n$, not a limit.",
+    explore={"trials": (16, 64, 500)},
 )
 def misspecified_double_descent(
     key,

@@ -311,6 +311,7 @@ def with_prefactor(evidence):
     r"diagonal a ReLU with $c_\sigma=2$ keeps the squared norm exactly in the mean, and each of three layers adds "
     r"$\|x\|^2$.",
     notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
+    explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
 )
 def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 2048):
     kernel = wide_limit(INPUTS, hidden_layers=2, **HE)
@@ -552,6 +553,7 @@ def trained_by_hand(network, y, step):
     r"and their distance from the limit is that of the kernel at the start, $\mathrm{width}^{-1/2}$.",
     notice=r"The kernel moves by 1/width of its size, twice as steep as the outputs approach the path of the limit "
     r"kernel.",
+    explore={"widths": ((16, 32, 64, 128), (32, 64, 128, 256), (64, 128, 256, 512))},
 )
 def kernel_stays_put_in_training(
     key,
