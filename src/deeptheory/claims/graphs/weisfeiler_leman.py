@@ -9,9 +9,8 @@ import networkx as nx
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.graphs.biconnectivity import block_counts, bridges
 from deeptheory.graphs.weisfeiler_leman import (
-    block_counts,
-    bridges,
     colour_refinement,
     computation_tree,
     edge_colours,
