@@ -522,7 +522,7 @@ def test_the_commands_of_the_readme_name_what_exists():
     """Those that run for long are not run; whether they would be refused is seen without."""
     from deeptheory.cli import attacking, authoring, lookup, running
     from deeptheory.cli.grids import axis
-    from deeptheory.what import entries, only
+    from deeptheory.names import entries, only
 
     assert attacking.app is authoring.app is lookup.app is running.app
     known = {each.name or each.callback.__name__ for each in running.app.registered_commands}

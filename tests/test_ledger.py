@@ -30,8 +30,8 @@ class Item:
 def entry(name, **items):
     return Entry(
         name=name, module="m", subject="s", theme="t", says="says", needs="", scale="", items=items, parameters={},
-        controls=[], searchable=False, symbols={}, why="", notice="", explore={}, consistency=[], pictured=False, uses=[],
-        source="hash", lines=(1, 2),
+        controls=[], searchable=False, symbols={}, why="", notice="", explore={}, consistency=[],
+        pictured=False, uses=[], source="hash", lines=(1, 2),
     )  # fmt: skip
 
 

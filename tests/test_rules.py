@@ -84,11 +84,13 @@ def test_a_package_is_a_docstring_and_names(path):
 
 
 def _names(node):
-    """Whether a statement only names things: an import, or a definition of what Python looks for in a package."""
+    """Whether a statement only names things: an import, what Python looks for in a package, a call made of words."""
     if isinstance(node, ast.If):
         return all(map(_names, node.body))
     if isinstance(node, ast.Assign):
         return all(re.fullmatch(r"__\w+__(, __\w+__)*", ast.unparse(target).strip("()")) for target in node.targets)
     if isinstance(node, ast.FunctionDef):
         return node.name in ("__dir__", "__getattr__")
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return all(isinstance(each.value, ast.Constant) for each in (*node.value.args, *node.value.keywords))
     return isinstance(node, (ast.Import, ast.ImportFrom))

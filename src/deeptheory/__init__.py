@@ -3,16 +3,18 @@
 from typing import TYPE_CHECKING
 
 from deeptheory.foundations.packages import promised
+from deeptheory.lab.faces import shown_by
 
 if TYPE_CHECKING:
     from deeptheory.api import Runs as Runs, check as check, claim as claim
     from deeptheory.finding import find as find
     from deeptheory.network_bounds import league as league
-    from deeptheory.phase import phase_diagram as phase_diagram
+    from deeptheory.phase_diagrams import phase_diagram as phase_diagram
 
 __version__ = "0.1.0"
 # `import deeptheory` costs nothing, and neither do its rooms until they are entered.
 __getattr__, __all__ = promised(__name__, __file__)
+shown_by(figure="deeptheory.report.figures:figure", html="deeptheory.report.notebook:run_html")
 
 
 def __dir__() -> list[str]:

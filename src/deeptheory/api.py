@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import load
 from deeptheory.lab.workers import Workers
-from deeptheory.what import entries, only
+from deeptheory.names import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim

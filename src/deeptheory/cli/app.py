@@ -17,7 +17,7 @@ from deeptheory.characters import ESCAPED
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.parameters import SEED, plainly
 from deeptheory.lab.store import Store, home
-from deeptheory.what import Unknown, entries
+from deeptheory.names import Unknown, entries
 
 app = typer.Typer(
     name="deeptheory",

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from deeptheory.cli.app import AUTHORS, JOBS, Jobs, Json, Refused, Seed, What, app, emit, within
-from deeptheory.what import entries
+from deeptheory.names import entries
 
 NOTICED, BY_CLAIM = 0.95, 0.80
 """The shares of mutants that claim and tests together, and the claim alone, should notice."""

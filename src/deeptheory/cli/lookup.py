@@ -26,7 +26,7 @@ from deeptheory.cli.app import (
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import STATUSES, counts, ledger, statuses
 from deeptheory.lab.store import Store, home
-from deeptheory.what import entries, plain
+from deeptheory.names import entries, plain
 
 Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
 Subject = Annotated[str | None, typer.Option(help="only this subject", autocompletion=complete_subject)]

@@ -34,7 +34,7 @@ from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import ledger, statuses
 from deeptheory.lab.parameters import control_named, settings, written
 from deeptheory.lab.store import Store, stale
-from deeptheory.what import entries, only
+from deeptheory.names import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab.checking import Task

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deeptheory.lab.evidence import Evidence
-from deeptheory.lab.parameters import Parameter, parameters_of, settings as resolve
+from deeptheory.lab.parameters import Parameter, Settings, parameters_of, settings as resolve
 from deeptheory.lab.pictures import Picture
 from deeptheory.lab.spaces import Space
 
@@ -120,7 +120,7 @@ class Claim:
         base = self.over(**wanted) if callable(self.over) else self.over
         return {**base, **(over or {})}
 
-    def settings(self, given: Mapping[str, Any], *, full: bool = False) -> dict[str, Any]:
+    def settings(self, given: Mapping[str, Any], *, full: bool = False) -> Settings:
         """All parameters of a run, checked."""
         return resolve(self.parameters, given, full=full)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from deeptheory.lab._claim import Pieces
 from deeptheory.lab.evidence import Judgement, Verdict, decode, known
+from deeptheory.lab.faces import face
 
 __all__ = ["ControlResult", "Run"]
 
@@ -112,9 +113,7 @@ class Run:
 
     def figure(self):
         """The figure of this run: prediction, observation, uncertainty."""
-        from deeptheory.report.figures import figure
-
-        return figure(self)
+        return face("figure")(self)
 
     def dataset(self, piece: str | None = None):
         """The evidence (of one piece) as an xarray Dataset."""
@@ -124,6 +123,4 @@ class Run:
         return dataset(self.evidence[chosen])
 
     def _repr_html_(self) -> str:
-        from deeptheory.report.notebook import run_html
-
-        return run_html(self)
+        return face("html")(self)

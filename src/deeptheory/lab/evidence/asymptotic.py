@@ -133,7 +133,9 @@ class Rate(_Exponents):
         if noisy and deviation > width:
             return judged.doubted(f"close, but the prediction is excluded: {shown}")
         first = abs(slopes[0] - self.exponent)
-        away = walks_away(self.x, self.y, self.exponent, level) if noisy else deviation > max(first, self.resolution / 4)
+        away = (
+            walks_away(self.x, self.y, self.exponent, level) if noisy else deviation > max(first, self.resolution / 4)
+        )
         if away:
             return judged.doubted(f"moving away from the prediction: {shown}")
         strength = "statistical" if noisy else "exponent"

@@ -11,7 +11,7 @@ __all__ = ["layered", "stratified"]
 
 
 def stratified(shares: np.ndarray, along: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The median and the smallest tightness over the cells of the first axis, in each of which the best instance counts.
+    """The median and the smallest tightness over the cells of the first axis; in each the best instance counts.
 
     The axis is called what `along` calls it, and the slackest cell by its label; without labels a cell is an instance.
     None where there are fewer than two cells to compare.

@@ -231,7 +231,7 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
 def gaussian_data_scalings(
     key,
     *,
-    trials: Trials = 64,
+    trials: Trials = 96,
     dimensions: Annotated[Sizes, Interval(ge=40, le=100_000)] = (80, 320, 1280),
     widths: Sizes = (16, 64, 256),
     counts: Annotated[Sizes, Interval(ge=4, le=64)] = (8, 16, 32),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeptheory as dt
-from deeptheory.phase import everywhere
+from deeptheory.phase_diagrams import everywhere
 
 
 def test_the_grid_is_evaluated_point_by_point():

@@ -1,4 +1,4 @@
-"""What a user means: a claim, an item of a book, a book, a subject, or everything. Answers without importing JAX."""
+"""Names of claims: by claim, item of a book, book, subject, or everything. Answers without importing JAX."""
 
 import difflib
 import re
