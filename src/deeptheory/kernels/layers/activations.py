@@ -15,7 +15,13 @@ from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
 from deeptheory.kernels.limits import integrals, quadrature
 from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import is_equal, jump_deficit, rectified_deficit, subtracted_deficit
+from deeptheory.kernels.limits.close_pairs import (
+    is_equal,
+    jump_deficit,
+    rectified_deficit,
+    smooth_deficit,
+    subtracted_deficit,
+)
 from deeptheory.kernels.limits.integrals import Pair, Same
 
 __all__ = [
@@ -59,6 +65,22 @@ class Activation(Layer):
     def integrals(self, k: Array, a: Array, b: Array, same: Same) -> Pair:
         raise NotImplementedError
 
+    def bend(self, a: Array) -> Array | None:
+        """Return E[x²φ′²] − E[xφφ′]²/E[φ²], by which φ of longer and shorter variables differ; None if unknown.
+
+        It is F_pq − F_p F_q/F for F(p, q) = E[φ(eᵖx)φ(e^q x)] at 0.
+        """
+        zero, one = jnp.zeros_like(a), jnp.ones_like(a)
+
+        def product(p: Array, q: Array) -> Array:
+            return self.integrals(a * jnp.exp(p + q), a * jnp.exp(2 * p), a * jnp.exp(2 * q), None)[0]
+
+        def along(p: Array) -> tuple[Array, Array]:
+            return jax.jvp(partial(product, p), (zero,), (one,))
+
+        (mean, slope), (_, mixed) = jax.jvp(along, (zero,), (one,))
+        return mixed - slope**2 / jnp.where(mean > 0, mean, 1)
+
     def apply(self, parameters, x, *, key=None, **extra):
         return self.function(x)
 
@@ -82,10 +104,19 @@ class Activation(Layer):
         known = {"deficit": deficit} if self.steep and deficit is not None else {}
         mean, slope = self.integrals(block.covariance, *ends, same, **known)
         if deficit is not None:
-            after = [self.integrals(each, each, each, True)[0] for each in ends]
-            deficit = subtracted_deficit(mean, *after, equal=is_equal(deficit, *ends))
+            deficit = self._deficit(deficit, mean, slope, ends)
         tangent = None if block.tangent is None else block.tangent * slope
         return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
+
+    def _deficit(self, deficit: Array, mean: Array, slope: Array, ends: tuple[Array, Array]) -> Array:
+        after, slopes = zip(*(self.integrals(each, each, each, True) for each in ends), strict=True)
+        subtracted = subtracted_deficit(mean, *after, equal=is_equal(deficit, *ends))
+        one, two = map(self.bend, ends)
+        if one is None or two is None:
+            return subtracted
+        # Ends of the way from k to √(ab); at its far end the mean of those at a and at b, nearly the same.
+        slope = (slope + (slopes[0] + slopes[1]) / 2) / 2
+        return smooth_deficit(subtracted, deficit, *ends, slope, (one + two) / 2)
 
 
 @dataclass(frozen=True)
@@ -337,6 +368,9 @@ class RectifiedMonomial(Activation):
     def integrals(self, k, a, b, same, deficit=None):
         return integrals.rectified_power(k, a, b, same, deficit, degree=self.degree)
 
+    def bend(self, a):
+        return jnp.zeros_like(a)  # φ of a longer variable is a multiple
+
     def kernel(self, block, left, right):
         block = self.gaussian(block)
         if self.degree == 1:
@@ -372,6 +406,9 @@ class Elementwise(Activation):
         if self.call is None and self.mean is None:
             raise ValueError("Elementwise needs a function for finite networks, a mean for infinite ones, or both")
 
+    def bend(self, a):
+        return None  # the mean need not have derivatives at parallel variables
+
     def function(self, x):
         if self.call is None:
             raise ValueError("this Elementwise layer was given no function, so it has no finite network")
@@ -401,6 +438,9 @@ class Numerical(Activation):
     def __post_init__(self) -> None:
         if self.nodes < 1:
             raise ValueError(f"a quadrature needs at least 1 node, got {self.nodes}")
+
+    def bend(self, a):
+        return None  # nodes do not follow a correlation of 1
 
     def function(self, x):
         return self.call(x)

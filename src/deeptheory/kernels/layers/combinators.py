@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, whole
-from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import mixed_deficit
+from deeptheory.kernels.limits.block import Block, variances
+from deeptheory.kernels.limits.close_pairs import mixing_gap
 
 __all__ = [
     "FanInConcat",
@@ -212,10 +212,8 @@ class FanInSum(Layer):
         total = _total(blocks, [1.0] * len(blocks), gaussian=gaussian)
         if any(b.deficit is None for b in blocks):
             return total
-        ends = [(left_of(total, one), right_of(total, two)) for one, two in zip(left, right, strict=True)]
-        parts = [(b.deficit, own) for b, own in zip(blocks, ends, strict=True)]
-        after = jnp.asarray(sum(a for a, _ in ends)), jnp.asarray(sum(b for _, b in ends))
-        return total.replace(deficit=mixed_deficit(parts, after, lambda each: jnp.asarray(sum(each))))
+        rest = mixing_gap(total, jnp.stack(left), jnp.stack(right))
+        return total.replace(deficit=sum((b.deficit for b in blocks), rest))
 
 
 @dataclass(frozen=True)
@@ -306,4 +304,4 @@ def _beside(blocks: tuple[Block, ...], dimension: int) -> Block:
     )
 
 
-doors(__name__, axis="[-64, 64]", count="[1, 1e5]")
+doors(__name__, axis="[-64, 64]", count="[0, 1e5]")

@@ -12,7 +12,7 @@ from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
 from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import affine_deficit, affine_surplus
+from deeptheory.kernels.limits.close_pairs import affine_gaps
 
 __all__ = ["Dense"]
 
@@ -143,9 +143,8 @@ class Dense(Layer):
         if block.deficit is None:
             return moved
         ends = [None if left is None else left_of(block, left), None if right is None else right_of(block, right)]
-        scales = dict(weight=self.W_std**2, bias=self.affine.shift)
-        surplus = None if block.surplus is None else affine_surplus(block.surplus, *ends, **scales)
-        return moved.replace(deficit=affine_deficit(block.deficit, *ends, **scales), surplus=surplus)
+        gaps = {"deficit": block.deficit, "surplus": block.surplus}
+        return moved.replace(**affine_gaps(gaps, *ends, weight=self.W_std**2, bias=self.affine.shift))
 
 
 doors(__name__)

@@ -54,9 +54,11 @@ class LayerNorm(Layer):
         if not block.gaussian:
             raise ValueError("LayerNorm needs Gaussian inputs: put a Dense or convolutional layer right before it")
         factor_left, factor_right = left_of(block, left), right_of(block, right)
-        gaps = {"deficit": block.deficit, "surplus": block.surplus}
-        gaps = {name: None if gap is None else gap * factor_left * factor_right for name, gap in gaps.items()}
-        return block.map(lambda array: array * factor_left * factor_right, **gaps)
+
+        def scale(array: Array) -> Array:
+            return array * factor_left * factor_right
+
+        return block.map(scale, **block.gaps(scale))
 
 
 @dataclass(frozen=True)

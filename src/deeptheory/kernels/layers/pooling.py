@@ -10,8 +10,8 @@ from jaxtyping import Array
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block
 from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum
-from deeptheory.kernels.limits.block import left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import mixed_deficit
+from deeptheory.kernels.limits.block import variances
+from deeptheory.kernels.limits.close_pairs import mixing_gap
 
 __all__ = ["AvgPool", "Flatten", "GlobalAvgPool", "GlobalSumPool", "SumPool"]
 
@@ -160,10 +160,10 @@ class Flatten(Layer):
         flat = block.map(average, spatial=(), full=False, channels=channels, gaussian=False)
         if block.deficit is None:
             return flat
-        places = tuple(range(rank))
-        after = left_of(flat, jnp.mean(left, places)), right_of(flat, jnp.mean(right, places))
-        parts = [(block.deficit, (left_of(block, left), right_of(block, right)))]
-        return flat.replace(deficit=mixed_deficit(parts, after, lambda mixed: average(mixed[0])))
+        size = prod(block.spatial)
+        parts = [own.reshape(size, -1) / size for own in (left, right)]
+        rest = mixing_gap(flat, *parts)
+        return flat.replace(**block.gaps(lambda gap: average(gap) + rest))
 
 
 doors(__name__)

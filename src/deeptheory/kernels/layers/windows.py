@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-__all__ = ["check_window", "margins", "output_extent", "window_sum", "wrap"]
+__all__ = ["check_window", "margins", "output_extent", "window_parts", "window_sum", "wrap"]
 
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 
@@ -49,11 +49,10 @@ def wrap(x: Array, axes: Sequence[int], window: int, stride: int) -> Array:
     return x
 
 
-def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> Array:
-    """Return Σ_δ x[…, s·i + δ − p, …], the axes (of one length) moving together.
+def window_parts(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> list[Array]:
+    """Return x[…, s·i + δ − p, …] for every offset δ of a window, the axes (of one length) moving together.
 
-    Two axes are the positions of both ends of a covariance: convolution weights tie them to one offset δ. Padded once,
-    then shifted parts are added; a general convolution would cost the window squared.
+    Two axes are the positions of both ends of a covariance: convolution weights tie them to one offset δ.
     """
     extent = x.shape[axes[0]]
     result = output_extent(extent, window, stride, padding)
@@ -74,4 +73,9 @@ def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding:
             piece = lax.slice_in_dim(piece, offset, offset + (result - 1) * stride + 1, stride, axis)
         return piece
 
-    return reduce(operator.add, map(part, range(window)))
+    return [part(offset) for offset in range(window)]
+
+
+def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> Array:
+    """Return the sum over a window. It is padded once, then shifted; a general convolution costs the window squared."""
+    return reduce(operator.add, window_parts(x, axes, window, stride, padding))
