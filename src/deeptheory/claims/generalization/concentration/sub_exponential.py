@@ -136,7 +136,7 @@ def two_regimes_of_light_tails():
         "bend": Identity(log_light_tail(bends, stacked), log_two_regime_tail(bends, stacked)),
         "forms": Inequality(np.stack([log_light_tail(grid, each) for each in some]), np.stack(
             [log_two_regime_tail(grid, each) for each in some]), log=True,
-            aside={"deviation": grid, "proxy": stacked.proxy[:, None], "scale": stacked.scale[:, None]}),
+            aside={"deviation": grid, "proxy": np.array(some)[:, :1], "scale": np.array(some)[:, 1:]}),
         "tails": Inequality(
             exact, np.asarray(log_light_tail(t, law)), log=True, aside={"deviation": t, **law._asdict()}),
         "best scale": Identity(np.array(found), np.log1p(at) - at, error=1e-9, aside={"deviation": at}),
