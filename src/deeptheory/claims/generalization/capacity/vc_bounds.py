@@ -143,10 +143,9 @@ PUBLISHED = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
 
 @claim(
     items={"L8.14": ("proportional", "table"), "H7.8": ("vacuous", "never infinite")},
-    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it; the published "
-    r"VC figures of six networks are 1.2 to 1.5 times this order (limits of ours). For networks with ten times more "
-    r"weights than samples the bound exceeds 1. All functions bounded by B have Rademacher complexity B: infinite only "
-    r"where nothing bounds them.",
+    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it; published VC "
+    r"figures of six networks are 1.2 to 1.5 times this order (limits of ours). With ten times more weights than "
+    r"samples the bound exceeds 1. All functions bounded by $B$ have Rademacher complexity $B$.",
     needs="the unknown constant of the order taken as 1",
     symbols={
         r"W": "the number of weights",
