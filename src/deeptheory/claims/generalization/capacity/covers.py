@@ -17,7 +17,7 @@ from deeptheory.generalization.capacity.covers import (
     log_normed_class_failure,
     normed_class_deviation,
 )
-from deeptheory.lab import Chain, Identity, Inequality, Limit, Reals, Trials, assume, claim
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Limit, Reals, Trials, assume, claim
 from deeptheory.lab.evidence import NEVER
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane
 
@@ -32,7 +32,7 @@ def ball_grid(dimension, step):
 
 
 @claim(
-    items={"A5.8": ("sizes", "interval", "needed")},
+    items={"A5.8": ("sizes", "interval", "least", "needed")},
     says=r"At most $(1+2/\rho)^k$ points of the unit ball of $\mathbb R^k$ are pairwise $\rho$ or more apart, attained "
     r"for $k=1$ when $2/\rho$ is whole; so a greedy $\rho$-cover, whose points are farther apart, has fewer, and any "
     r"cover has at least $\rho^{-k}$.",
@@ -68,6 +68,11 @@ def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, 
             aside={"dimension": np.repeat(dimensions, len(RADII)), "centres": centres},
         ),
         "interval": Identity(np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])),
+        # From left to right, each interval as far as it may be from the last.
+        "least": Exact(
+            np.array([interval_cover_size(radius) for radius in (1.0, *RADII, 0.15)]),
+            np.array([len(np.arange(-1, 1, 2 * radius)) for radius in (1.0, *RADII, 0.15)]),
+        ),
         "needed": Inequality(
             np.array([interval_cover_size(radius) for radius in RADII], float),
             np.array([cover_size(radius, 1) for radius in RADII]),
@@ -229,19 +234,23 @@ def cover_bound(
             np.array([cover_deviation(0.5, 0.01, 1, n, 0.5**n) for n in few.tolist()]),
             aside={"printed": np.array([normed_class_deviation(0.005, 0.01, 1, n) for n in few.tolist()])},
         ),
-        # log(2/ρ) = 2 at ρ = 2/e²; at ρ = 1 a cell of five and the failure (5/256)^k.
+        # log(2/ρ) = 2 at ρ = 2/e²; at ρ = 1 there are five cells a dimension and the failure (5/256)^k, at ½ nine.
         "by hand": Identity(
             np.array(
                 [
                     normed_class_deviation(0.1, 2 / np.e**2, 2, 16),
                     normed_class_deviation(0.3, 2 / np.e**2, 8, 4),
                     log_normed_class_failure(1.0, 3),
+                    log_normed_class_failure(0.5, 2),
                     cover_deviation(0.25, 1.0, 3, 50, 1 / 5),
                     cover_deviation(0.5, 0.5, 2, 8, 1 / 9),
                 ]
             ),
             np.array(
-                [1.1, 4.3, 3 * np.log(5 / 256), 0.25 + np.sqrt(np.log(5.0) / 25), 0.25 + np.sqrt(3 * np.log(9) / 16)]
+                [
+                    *(1.1, 4.3, 3 * np.log(5 / 256), 2 * np.log(9 / 65536)),
+                    *(0.25 + np.sqrt(np.log(5.0) / 25), 0.25 + np.sqrt(3 * np.log(9) / 16)),
+                ]
             ),
             condition=8.0,
             aside={"one parameter": np.array([0.1 + np.sqrt(0.5), 0.3 + np.sqrt(2.0)])},
