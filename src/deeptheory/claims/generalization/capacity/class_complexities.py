@@ -46,8 +46,8 @@ Radius = Annotated[float, Interval(ge=0.1, le=10)]
     r"$\sum\sigma_i\,\cdot$, each proportional to the norm of the unit's weights: largest when one unit has all of "
     r"the first layer. Layer after layer the contraction is used once more, at the price of a factor 2 for the sign "
     r"and $B$ for the norm.",
-    notice=r"The bound doubles with every layer at $B=1$, the exact complexity does not: that of two layers is a "
-    r"fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
+    notice=r"From two layers on the bound doubles with each at $B=1$, the exact complexity does not: that of two "
+    r"layers is a fifth of the bound at most, and networks of three layers drawn from the balls stay far below theirs.",
     explore={"radius": (0.5, 1.0, 2.0)},
 )
 def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, Interval(ge=0.1, le=100)] = 1.0):
@@ -87,7 +87,7 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
         "depth": Identity(
             np.array([frobenius_network_complexity(n, k, radius) for n, k in ((100, 2), (100, 3), (400, 3), (25, 4))]),
             np.array([0.4 * radius**2, 0.8 * radius**3, 0.4 * radius**3, 3.2 * radius**4]),
-            aside={"radius": radius},
+            aside={"layers": np.array([2, 3, 3, 4])},
         ),
         # E|σ₁ + … + σ₉| = 9·C(8, 4)/2⁸ in closed form, a fifth of what the bound allows.
         "equal inputs": Identity(two[-1], reach * radius**2 * math.comb(8, 4) / 2**8),
@@ -97,9 +97,9 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
 network_complexities.control("inputs outside the disc of radius 4.9", of="two layers", reach=5.0)
 
 
-@network_complexities.control("a factor 2B for every layer but one", of="depth")
-def one_layer_free(evidence):
-    return replace(evidence, left=np.asarray(evidence.left) / (2 * evidence.aside["radius"]))
+@network_complexities.control("a factor B for every layer, without the two", of="depth")
+def without_the_two(evidence):
+    return replace(evidence, left=np.asarray(evidence.left) / 2.0 ** evidence.aside["layers"])
 
 
 @network_complexities.control("half the linear ball's, as when all inputs agree", of="unit")

@@ -157,12 +157,14 @@ def two_sample_complexity(key, *, trials: Trials = 8192, m: Annotated[int, Inter
     ranks = np.argsort(draw.random((trials, 2 * m)), axis=1)
     steps = np.where(ranks < m, 1, -1)
     distances = np.max(np.abs(np.cumsum(steps, axis=1)), axis=1) / (2 * m)
-    # The two samples themselves: the difference of their sums is what the unit ball meets best along its direction.
-    dimensions = np.array([4, 8])
-    halves = np.where(np.arange(2 * m) < m, 1.0, -1.0)
-    lengths = np.stack(
-        [np.linalg.norm(halves @ draw.standard_normal((trials // 2, 2 * m, d)), axis=1) for d in dimensions]
-    )
+    dimensions, counts = np.array([4, 8]), np.array([m // 2, m])
+
+    def apart(k, d):
+        """The two samples themselves: what the unit ball meets best is the length of the difference of their sums."""
+        halves = np.where(np.arange(2 * k) < k, 1.0, -1.0)
+        return np.linalg.norm(halves @ draw.standard_normal((trials // 2, 2 * k, d)), axis=1) / (2 * k)
+
+    lengths = np.array([[apart(k, d) for d in dimensions] for k in counts])
     chi = np.sqrt(2) * np.exp(gammaln((dimensions + 1) / 2) - gammaln(dimensions / 2))
     sizes = np.array([20, 80, 320, 1280])
     asymptote = 0.5 * np.sqrt(2 / sizes) * np.sqrt(np.pi / 2) * np.log(2)
@@ -185,7 +187,7 @@ def two_sample_complexity(key, *, trials: Trials = 8192, m: Annotated[int, Inter
             sizes.astype(float), np.abs(exact / asymptote - 1), order=0.5, aside={"exact": exact, "limit": asymptote}
         ),
         "linear": Law(
-            chi / np.sqrt(2 * m), lengths / (2 * m), along={"dimension": dimensions}, exact=True, aside={"m": m}
+            chi / np.sqrt(2 * counts[:, None]), lengths, along={"m": counts, "dimension": dimensions}, exact=True
         ),
         "flipped": Identity(signed, 0.5 - smallest, scale=1.0, aside={"kept": losses.mean(2).min(1)}),
         "shattered": Identity(np.max(every @ half) / 8, 0.5),
@@ -199,7 +201,7 @@ def one_sample(evidence):
 
 @two_sample_complexity.control("the root of d for the mean of χ", of="linear")
 def root_of_dimension(evidence):
-    return replace(evidence, predicted=np.sqrt(evidence.along["dimension"] / (2 * evidence.aside["m"])))
+    return replace(evidence, predicted=np.sqrt(evidence.along["dimension"] / (2 * evidence.along["m"][:, None])))
 
 
 @two_sample_complexity.control("no labels flipped", of="flipped")

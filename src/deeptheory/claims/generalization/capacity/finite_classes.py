@@ -65,7 +65,7 @@ def training_error_is_unbiased(*, samples: Annotated[int, Interval(ge=1, le=6)] 
             tail,
             log_union_tail(deviation, n, 1, sides=2) + 0 * tail,
             log=True,
-            aside={"reach": np.broadcast_to(2 * n * deviation**2, tail.shape), "risk": np.array(truth)},
+            aside={"reach": np.broadcast_to(2 * n * deviation**2, np.shape(tail)), "risk": np.array(truth)},
         ),
     }
 
@@ -93,7 +93,7 @@ def tails_of_training_errors(pieces):
     """Logarithm of the exact probability that a training error deviates by ε, along 2nε², with Hoeffding's bound."""
     piece = pieces["tail"]
     reach, risks = piece.aside["reach"], piece.aside["risk"]
-    ends = np.array([0.0, 12.0])
+    ends = np.array([0.0, 14.0])
     dots = [Dots(f"risk {risk:g}", reach[..., i], np.asarray(piece.quantity)[..., i]) for i, risk in enumerate(risks)]
     return Curves(
         [
@@ -101,7 +101,7 @@ def tails_of_training_errors(pieces):
             *dots,
             Line("bound", ends, np.log(2) - 2 * ends, rival="twice the exponent"),
         ],
-        x="2nε²", y="logarithm of the probability", xs=(0, 12), ys=(-25, 1),
+        x="2nε²", y="logarithm of the probability", xs=(0, 14), ys=(-28, 1),
     )  # fmt: skip
 
 

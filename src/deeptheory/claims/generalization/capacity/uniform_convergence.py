@@ -164,8 +164,7 @@ def asked_and_got(pieces):
     items={"A5.17": ("flipped", "limit", "difference")},
     says=r"Train on the sample $S$ with its noise negated: the classifier so found errs on $S$ itself with "
     r"probability $\Phi\big((c-1)/(c\sqrt{m/D})\big)$ for large $m$ and $D$, where $c=\mathbb E\|x_2\|^2$: on half of "
-    r"$S$ at $c=1$, on all of it only for larger $c$ and $D/m$. Its answers lie $2c$ from those of the classifier of "
-    r"$S$ on average.",
+    r"$S$ at $c=1$. Its answers lie $2c$ from those of the classifier of $S$ on average.",
     needs="‖u‖² = 1/m; one step of size 1 from zero",
     full=dict(sizes=(16, 32, 64), trials=12_000),
     symbols={
@@ -230,10 +229,9 @@ def at_least_two(evidence):
 
 @claim(
     items={"H9.3": ("errors on S", "true error", "limit"), "A5.17": ("errors on S", "pruned")},
-    says=r"With signal 2, noise $c=32$ and $D/m\ge 100$ the one-step classifier of $S$ and that of $S$ with its noise "
-    r"negated both have true error $\Phi(-\sqrt{D/m}/8)$ for large $D$, and the first makes no error on $S$ while the "
-    r"second makes nothing else: over the outputs of gradient descent alone the two-sided gap is near 1. With the $D$ "
-    r"junk weights set to zero every gap is 0.",
+    says=r"With signal 2, noise $c=32$ and $D/m\ge100$ the one-step classifier of $S$ and that of $S$ with its noise "
+    r"negated both have true error near $\Phi(-\sqrt{D/m}/8)$; the first makes no error on $S$, the second nothing "
+    r"else: even over the outputs of gradient descent the two-sided gap is near 1.",
     needs="‖u‖² = 1/m; one step of size 1 from zero; noise stronger than the squared signal",
     full=dict(m=50, trials=64),
     symbols={

@@ -42,7 +42,7 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line
         r"X": "the sum of the indicators",
         r"\delta": "the deviation as a share of the mean",
     },
-    why=r"Markov's bound for $e^{\lambda X}$, with the best $\lambda$: indicators have $\mathbb Ee^{\lambda X}\le"
+    why=r"Markov's bound for $e^{\lambda X}$, with the best $\lambda$: indicators have $\mathbb Ee^{\lambda X}\le "
     r"e^{\mu(e^\lambda-1)}$, so that $P[X\ge(1+\delta)\mu]\le e^{-\mu h(\delta)}$ with $h(\delta)=(1+\delta)\ln(1+"
     r"\delta)-\delta$, as for a Poisson variable, and below the mean with $h(-\delta)$. The printed forms are simpler "
     r"numbers below $h$.",
@@ -200,8 +200,7 @@ def cramer_exponent(excess):
     },
     says=r"Every Chernoff bound is a number below $h(\delta)=(1+\delta)\ln(1+\delta)-\delta$: $\delta^2/3$ up to "
     r"$\delta=1.8170$, $\delta^2/2$ its first term, $\delta^2/(2+\delta)$ always, Bernstein's "
-    r"$\frac{\delta^2/2}{1+\delta/3}$ to third order. At half the mean "
-    r"$e^{-n\bar p/8}$ may fall fast where Hoeffding's stalls.",
+    r"$\frac{\delta^2/2}{1+\delta/3}$ to third order. Where Hoeffding's bound stalls, $e^{-n\bar p/8}$ may fall fast.",
     needs=r"the last: $\bar p=h^d$ with constant one, $h=n^{-1/(2\beta+d)}$, $d=3$, $\beta=1$",
     symbols={
         r"h(\delta)": "the exponent of the tail per unit of mean, at a deviation $\\delta$ times the mean",

@@ -42,9 +42,8 @@ def finite_norm(values, law, order):
 @claim(
     items={},
     says=r"With $\|X\|_{\psi_p}=\inf\{K:\mathbb Ee^{(|X|/K)^p}\le2\}$, $P(|X|\ge t)\le2e^{-(t/K)^p}$ and "
-    r"$\|XY\|_{\psi_1}\le\|X\|_{\psi_2}\|Y\|_{\psi_2}$; the norm is $\sigma\sqrt{8/3}$ for a Gaussian, the most for a "
-    r"proxy $\sigma^2$. $X^2-\mathbb EX^2$ is sub-gamma with $v=16\sigma^4$, $c=2\sigma^2$; $\chi^2_k-k$ with $v=2k$, "
-    r"$c=2$.",
+    r"$\|XY\|_{\psi_1}\le\|X\|_{\psi_2}\|Y\|_{\psi_2}$; the norm is at most $\sigma\sqrt{8/3}$ for a proxy "
+    r"$\sigma^2$. $X^2-\mathbb EX^2$ is sub-gamma with $v=16\sigma^4$, $c=2\sigma^2$; $\chi^2_k-k$ with $v=2k$, $c=2$.",
     needs="drawn laws have four values; products of dependent factors; sub-gamma: ln E e^{λZ} ≤ λ²v/2(1 − cλ)",
     symbols={
         r"\|X\|_{\psi_p}": "the Orlicz norm: $p=2$ of sub-Gaussian, $p=1$ of sub-exponential variables",

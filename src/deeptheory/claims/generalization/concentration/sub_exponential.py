@@ -136,7 +136,7 @@ def two_regimes_of_light_tails():
         "bend": Identity(log_light_tail(bends, stacked), log_two_regime_tail(bends, stacked)),
         "forms": Inequality(np.stack([log_light_tail(grid, each) for each in some]), np.stack(
             [log_two_regime_tail(grid, each) for each in some]), log=True,
-            aside={"deviation": grid, "proxy": stacked.proxy[:, None], "scale": stacked.scale[:, None]}),
+            aside={"deviation": grid, "proxy": np.array(some)[:, :1], "scale": np.array(some)[:, 1:]}),
         "tails": Inequality(
             exact, np.asarray(log_light_tail(t, law)), log=True, aside={"deviation": t, **law._asdict()}),
         "best scale": Identity(np.array(found), np.log1p(at) - at, error=1e-9, aside={"deviation": at}),
@@ -218,7 +218,7 @@ def gaussian_maximum(n):
     items={},
     says=r"Of independent sub-exponential variables the $\nu^2$ add and the largest $b$ stays. The mean of the "
     r"largest of $n$, dependent or not, is at most $\sigma\sqrt{2\ln n}$ for sub-Gaussian and $b\ln n+\nu^2/2b$ for "
-    r"sub-exponential ones once $\ln n\ge\nu^2/2b^2$; events that exclude each other come within order $1/n$ of it.",
+    r"sub-exponential ones once $\ln n\ge\nu^2/2b^2$; rare events come within order $1/n$ of it.",
     needs="identical proxies in a maximum; a sum of exponentials of sizes 1, 0.6, 0.3 and 0.1",
     symbols={
         r"\nu^2,\ b": "the variance proxy of a sub-exponential variable, and its scale",
