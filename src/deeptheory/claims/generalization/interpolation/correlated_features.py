@@ -82,9 +82,9 @@ def conditional_parts(x, values, penalty, noise):
     r"$\kappa=0$ for $\gamma<1$, and the variance $\sigma^2\gamma/(1-\gamma)$ is the same for every $\Sigma$; for "
     r"$\gamma>1$ a positive $\kappa$ solves $\gamma\sum w_kt_k/(t_k+\kappa)=1$. For a signal without preferred "
     r"direction $\lambda=\gamma\sigma^2/r^2$ is best whatever $\Sigma$ is, with risk $\sigma^2(\kappa/\lambda-1)$.",
-    notice=r"Below the threshold all curves are one: without bias only the noise counts, and its cost does not depend on "
-    r"the covariance. Beyond it the place of the signal counts: soon after the threshold one along strong features is "
-    r"learned best; far beyond, where little is learned of any, it has most to lose.",
+    notice=r"Below the threshold all curves are one: without bias only the noise counts, and its cost does not depend "
+    r"on the covariance. Beyond it the place of the signal counts: soon after the threshold one along strong features "
+    r"is learned best; far beyond, where little is learned of any, it has most to lose.",
     full=dict(sizes=(60, 120, 240), trials=300),
 )
 def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 240, noise: Positive = 0.25):
