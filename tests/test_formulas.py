@@ -3,7 +3,7 @@
 import pytest
 
 from deeptheory import books
-from deeptheory.formulas import lettered, readable, spoken
+from deeptheory.formulas import lettered, readable, spelt_out, spoken
 from deeptheory.lab.catalogue import catalogue
 
 BY_HAND = [
@@ -33,7 +33,8 @@ def test_a_formula_reads_as_one_would_write_it(latex, characters):
 
 def test_sentences_and_names_are_written_alike():
     assert spoken("-0.5 against 1.39e+12, to 1e-09, in 2-norm") == "−0.5 against 1.39·10¹², to 10⁻⁹, in 2-norm"
-    assert (lettered("gamma"), lettered("lambda_max"), lettered("size")) == ("γ", "λ max", "size")
+    assert (lettered("gamma"), lettered("lambda_max"), lettered("top_angle")) == ("γ", "λ max", "top angle")
+    assert spelt_out("γ at φ") == "gamma at phi"
 
 
 def shipped():

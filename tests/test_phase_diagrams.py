@@ -100,3 +100,55 @@ def test_repeated_sweeps_share_their_program():
 def test_bad_grids_are_refused(over, seeds, word):
     with pytest.raises(ValueError, match=word):
         dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
+
+
+def diagram(*settings, seeds=3):
+    """A diagram of known values: the sum of the settings and a tenth of the seed's place."""
+    given = {"rate": [0.1, 1.0, 10.0], "width": [2, 4], "depth": [1, 2], "more": [1, 2]}
+    over = {name: given[name] for name in settings}
+    made = dt.phase_diagram(lambda key, **each: sum(each.values()) + 0.0 * jax.random.uniform(key), over, seeds=seeds)
+    return made.assign(value=made["value"] + 0.1 * made["seed"])
+
+
+def test_a_curve_has_its_mean_and_two_standard_errors():
+    chart = diagram("rate").chart().to_dict()
+    (rows,) = chart["datasets"].values()
+    error = np.std([0.0, 0.1, 0.2], ddof=1) / 3**0.5
+    assert rows[1]["mean"] == pytest.approx(1.1)
+    assert rows[1]["high"] - rows[1]["mean"] == pytest.approx(2 * error)
+    assert {layer["encoding"]["x"]["scale"]["type"] for layer in chart["layer"]} == {"log"}
+
+
+def test_two_settings_are_shades_and_a_third_has_panels():
+    assert diagram("rate", "width").chart().to_dict()["mark"]["type"] == "rect"
+    assert diagram("rate", "width", "depth").chart().to_dict()["facet"]["column"]["field"] == "depth"
+    sliced = diagram("rate", "width", "depth").sel(depth=2).chart().to_dict()
+    (rows,) = sliced["datasets"].values()
+    assert [row["mean"] for row in rows][:2] == pytest.approx([4.2, 6.2])
+
+
+@pytest.mark.parametrize(
+    ("made", "value", "sentence"),
+    [
+        (("rate",), "loss", "there is no value 'loss'; the diagram has value"),
+        (("rate", "width", "depth", "more"), None, r"1 to 3 settings with several values, not 4 \(rate, width"),
+        ((), None, r"not 0 \(none\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(made, value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        diagram(*made).chart(value)
+
+
+def test_values_with_axes_of_their_own_are_chosen_from_first():
+    made = dt.phase_diagram(lambda key, rate: rate * jnp.ones(4), {"rate": [0.5, 1.0]})
+    with pytest.raises(ValueError, match="value has axes of its own, value_0: choose from them with isel"):
+        made.chart()
+    assert made.isel(value_0=0).chart().to_dict()["mark"]["type"] == "line"
+
+
+def test_a_chart_shows_itself_without_a_network():
+    """Its notebook form is a drawing and a specification, not a page that loads scripts."""
+    shown = diagram("rate", "width").chart()._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert "text/html" not in shown and any(kind.startswith("application/vnd.vegalite") for kind in shown)

@@ -4,7 +4,7 @@ import functools
 import re
 import unicodedata
 
-__all__ = ["lettered", "readable", "spoken"]
+__all__ = ["lettered", "readable", "spelt_out", "spoken"]
 
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 SCRIPTED = re.compile(r"[_^]\w+$")
@@ -24,6 +24,8 @@ OPERANDS = _table("""
     Xi Ξ Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ Omega Ω ell ℓ nabla ∇ partial ∂ infty ∞ emptyset ∅ top ⊤ dagger † perp ⊥
     star ⋆ prime ′ dots … ldots … cdots ⋯ forall ∀ exists ∃ angle ∠ hbar ℏ
 """)
+GREEK = {name: sign for name, sign in OPERANDS.items() if "Α" <= sign <= "ϑ"}
+NAMED = {sign: name for name, sign in GREEK.items() if not name.startswith("var")}
 RELATIONS = _table("""
     le ≤ leq ≤ ge ≥ geq ≥ ne ≠ neq ≠ approx ≈ sim ∼ propto ∝ equiv ≡ asymp ≍ lesssim ≲ gtrsim ≳ ll ≪ gg ≫ in ∈ notin ∉
     subset ⊂ subseteq ⊆ succeq ⪰ preceq ⪯ to → rightarrow → leftarrow ← mapsto ↦ Rightarrow ⇒ mid | = = < < > > ≤ ≤ ≥ ≥
@@ -60,7 +62,12 @@ def readable(text: str) -> str:
 
 def lettered(name: str) -> str:
     """A name whose parts that spell a Greek letter are that letter: gamma as γ, lambda_max as λ max."""
-    return " ".join(OPERANDS.get(part, part) for part in name.replace("_", " ").split())
+    return " ".join(GREEK.get(part, part) for part in name.replace("_", " ").split())
+
+
+def spelt_out(text: str) -> str:
+    """The way back: a text whose Greek letters are spelt, for where there are none."""
+    return "".join(NAMED.get(sign, sign) for sign in text)
 
 
 def spoken(text: str) -> str:

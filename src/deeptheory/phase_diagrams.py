@@ -14,7 +14,7 @@ import numpy as np
 from jax.extend.core import subjaxprs
 
 if TYPE_CHECKING:
-    import xarray
+    from deeptheory.phase_chart import PhaseDiagram
 
 __all__ = ["everywhere", "phase_diagram"]
 
@@ -34,15 +34,15 @@ def phase_diagram(
     seeds: int = 1,
     seed: int = 0,
     batch: int | None = None,
-) -> "xarray.Dataset":
-    """Evaluate `function(key, **settings)` on a grid and return labelled arrays.
+) -> "PhaseDiagram":
+    """Evaluate `function(key, **settings)` on a grid and return labelled arrays, an xarray Dataset with a `chart()`.
 
     Settings that are floats are traced, so all their values and all seeds share one compiled call; integers and words
     may change shapes, so each combination of them is compiled by itself. The function returns an array or a dictionary
     of arrays of the same shape everywhere. `batch` is how many points are vectorised at once; see `everywhere`.
     Seeds are paired: every point of the grid sees the same keys.
     """
-    import xarray
+    from deeptheory.phase_chart import PhaseDiagram  # which imports xarray
 
     if not isinstance(seeds, (int, np.integer)) or seeds < 1:
         raise ValueError(f"seeds must be a whole number from 1, not {seeds!r}")
@@ -78,7 +78,7 @@ def phase_diagram(
         inner = stacked.shape[2:]
         axes = [f"{name}_{axis}" for axis in range(len(inner))]
         variables[name] = ([*names, *axes], stacked.reshape(*lengths, *inner))
-    diagram = xarray.Dataset(variables, coords={**looped, **traced, "seed": np.arange(seeds)})
+    diagram = PhaseDiagram(variables, coords={**looped, **traced, "seed": np.arange(seeds)})
     return diagram.transpose(*over, "seed", ...)
 
 

@@ -222,7 +222,7 @@ def test_a_run_survives_its_record():
 def test_a_sweep_is_a_labelled_grid():
     swept = example.exponential_mean.sweep(rate=[0.5, 2.0], trials=[20_000], seeds=2)
     assert dict(swept.sizes) == {"rate": 2, "trials": 1, "seed": 2}
-    assert np.allclose(swept["mean_observed"].mean("seed").squeeze(), [2.0, 0.5], rtol=0.05)
+    assert np.allclose(swept["mean/observed"].mean("seed").squeeze(), [2.0, 0.5], rtol=0.05)
     assert (swept["verdict"] == 1).all()
 
 
@@ -339,6 +339,6 @@ def test_a_point_at_which_a_claim_does_not_run_is_a_hole_in_its_sweep():
         swept = picky.sweep(columns=[2, 9])
     assert swept["left"].sizes["columns"] == 2
     assert np.isnan(swept["verdict"]).squeeze().values.tolist() == [False, True]
-    assert np.isnan(swept["left"]).all("left_0").squeeze().values.tolist() == [False, True]
+    assert np.isnan(swept["left"]).all("entry").squeeze().values.tolist() == [False, True]
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="not one point"):
         picky.sweep(columns=[9])

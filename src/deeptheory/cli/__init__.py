@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answered(words: list[str]) -> tuple[int, str]:
     """Do what was asked: exit status, and what there is to say about bad input."""
     # Imported here, where an interrupt finds somebody who listens.
-    from deeptheory.cli import attacking, authoring, lookup, running  # noqa: F401  (they add their commands)
+    from deeptheory.cli import attacking, authoring, lookup, running, sweeping  # noqa: F401  (they add their commands)
     from deeptheory.cli.app import Refused, app
     from deeptheory.lab.store import StoreError
 

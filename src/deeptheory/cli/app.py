@@ -136,6 +136,13 @@ def within(name: str, value: float, low: float, high: float) -> None:
         raise Refused(f"{name} must be from {plainly(low)} to {plainly(high)}, not {plainly(value)}")
 
 
+def writable(path: Path) -> None:
+    """Refuse, before anything is run, a file that could not be written afterwards."""
+    if path.is_dir() or not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        why = "it is a folder" if path.is_dir() else f"there is no writable folder {path.parent}"
+        raise Refused(f"{path} cannot be written: {why}")
+
+
 def emit(value: Any) -> None:
     """Print JSON; what is not a finite number is null there."""
     text = jsonlib.dumps(_finite(value), ensure_ascii=False, indent=1, default=str, allow_nan=False)

@@ -77,10 +77,11 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
-def many_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def many_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, below: bool = False) -> None:
     """Hundreds of rows, one line each, verdicts in colour: a rich table would take a second to lay out.
 
-    The last column is cut where the terminal ends; where there is none, it is whole.
+    The last column is cut where the terminal ends; where there is none, it is whole. With `below` it is put on a line
+    of its own where it does not fit.
     """
     out = console()
     terminal = out.is_terminal
@@ -90,6 +91,8 @@ def many_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     def cells(row: Sequence[str], style: Callable[[str], str]) -> str:
         last = row[-1] if len(row[-1]) <= left or not terminal else row[-1][: max(left - 1, 0)] + "…"
+        if below and last != row[-1]:
+            last = f"\n    {row[-1]}"
         padded = (
             style(word) + " " * (width - len(standing(word)) + 2) for word, width in zip(row[:-1], widths, strict=True)
         )

@@ -24,10 +24,10 @@ from deeptheory.cli.app import (
     What,
     app,
     complete_control,
-    complete_setting,
     emit,
     stored,
     within,
+    writable,
 )
 from deeptheory.lab import ledger as ledgers
 from deeptheory.lab.catalogue import Entry, catalogue
@@ -62,7 +62,7 @@ def tour(
     runs = [run for _, run in done]
     index, laments = _write_report(out, runs, _explored(runs, explore, jobs, store))
     print(f"\nThe pages: {index}")
-    raise typer.Exit(_status(done, failed) or (1 if laments else 0))
+    raise typer.Exit(status(done, failed) or (1 if laments else 0))
 
 
 @app.command()
@@ -87,7 +87,7 @@ def check(
     if record:
         if read or full or control:
             raise Refused("--record takes the claims as they are: without --set, --full or --control")
-        _writable(ledgers.FOLDER / "kept")
+        writable(ledgers.FOLDER / "kept")
     if control is not None:
         if len(chosen) != 1:
             raise Refused("--control needs exactly one claim")
@@ -99,45 +99,10 @@ def check(
         print(ledgers.record([run for _, run in done], catalogue()), file=sys.stderr)
     if json:
         emit([run.json() for _, run in done] + [_failure(task, problem) for task, problem in failed])
-        _tell_failed(failed)
+        tell_failed(failed)
     else:
         _tell(done, failed)
-    raise typer.Exit(_status(done, failed))
-
-
-@app.command()
-def sweep(
-    claim: One,
-    over: Annotated[
-        list[str],
-        typer.Option(
-            help="a grid, name=64:4096:log2 or name=1,2,5; may be given again", autocompletion=complete_setting
-        ),
-    ],
-    seeds: Annotated[int, typer.Option(help="how many seeds at each point")] = 1,
-    out: Annotated[Path | None, typer.Option(help="write the result as netCDF")] = None,
-    jobs: Jobs = JOBS,
-    store: StorePath = None,
-    json: Json = False,
-) -> None:
-    """Run a claim over a grid of settings and seeds."""
-    from deeptheory.cli.grids import axis
-
-    within("--seeds", seeds, 1, 10_000)
-    within("--jobs", jobs, 1, 256)
-    chosen = only(claim)
-    axes = dict(axis(text, chosen.parameters) for text in over)
-    if out is not None:
-        _writable(out)
-    result, failed = _sweep(chosen, axes, seeds, jobs, store)
-    if out is not None:
-        _save(result, out)
-    if json:
-        emit(result.to_dict())
-    else:
-        print(visible(str(result)))
-    _tell_failed(failed)
-    raise typer.Exit(_status([], failed))
+    raise typer.Exit(status(done, failed))
 
 
 @app.command()
@@ -156,7 +121,7 @@ def falsify(
     if not chosen.searchable:
         raise Refused(f"{chosen.name} declares no instance space, so there is nothing to search")
     if record:
-        _writable(ledgers.FOLDER / "kept")
+        writable(ledgers.FOLDER / "kept")
     from deeptheory.cli.falsifying import falsified, keep
 
     with progress(len(chosen.controls) + 1, "searching") as tell:
@@ -197,8 +162,8 @@ def calibrate(
         from deeptheory.cli.screens import show_calibration
 
         show_calibration(summary)
-    _tell_failed(failed)
-    raise typer.Exit(_status(done, failed))
+    tell_failed(failed)
+    raise typer.Exit(status(done, failed))
 
 
 @app.command()
@@ -261,23 +226,6 @@ def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
     return given
 
 
-def _writable(path: Path) -> None:
-    """Refuse, before anything is run, a file that could not be written afterwards."""
-    if path.is_dir() or not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        why = "it is a folder" if path.is_dir() else f"there is no writable folder {path.parent}"
-        raise Refused(f"{path} cannot be written: {why}")
-
-
-def _save(result: Any, path: Path) -> None:
-    """Write a data set as netCDF, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        result.to_netcdf(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _run(
     chosen: Sequence[Entry], *, seeds: Sequence[int] = (0,), full: bool = False, given: dict[str, Any] | None = None,
     jobs: int, store: Path | None, control: str | None = None, again: bool = False,
@@ -315,33 +263,6 @@ def _run(
     return done, failed
 
 
-def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> tuple[Any, Failed]:
-    """Run a claim over a grid; returns what was found, and what failed and is nan there."""
-    from deeptheory.cli.display import progress
-    from deeptheory.lab.checking import checked, few_enough, tasks, workers
-    from deeptheory.lab.sweep import gathered, grid, points
-
-    few_enough(points(axes) * seeds)
-    todo = [task for point in grid(axes) for task in tasks([swept], seeds=range(seeds), settings=point)]
-    found: dict[str, Any] = {}
-    failed: Failed = []
-    with (
-        Store(store) as opened,
-        workers(min(jobs, len(todo))) as pool,
-        progress(len(todo), "sweeping") as tell,
-    ):
-        for task, outcome, _ in checked(todo, pool, store=opened):
-            if isinstance(outcome, Exception):
-                failed.append((task, outcome))
-                tell(f"{written(task.settings)}: failed")
-            else:
-                found[task.key] = outcome
-                tell(f"{written(task.settings)}: {outcome.verdict}")
-    if not found:
-        raise Refused(_sentence(*failed[0]))
-    return gathered(axes, seeds, [found.get(task.key) for task in todo]), failed
-
-
 def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) -> dict[str, Any]:
     """Move the parameters of these claims as far as the budget goes, for the sliders of their pages."""
     from deeptheory.cli.display import progress
@@ -370,22 +291,22 @@ def _tell(done: Done, failed: Failed) -> None:
     claims = [run for _, run in done if run.control is None]
     if len(claims) + len(failed) > 1:
         print(f"{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
-    _tell_failed(failed)
+    tell_failed(failed)
 
 
-def _tell_failed(failed: Failed) -> None:
+def tell_failed(failed: Failed) -> None:
     for task, problem in failed:
-        _lament(_sentence(task, problem), problem)
+        _lament(sentence(task, problem), problem)
 
 
-def _lament(sentence: str, problem: Exception) -> None:
+def _lament(told: str, problem: Exception) -> None:
     """Say what failed, and with DEEPTHEORY_DEBUG where in a worker."""
-    print(visible(sentence), file=sys.stderr)
+    print(visible(told), file=sys.stderr)
     if os.environ.get("DEEPTHEORY_DEBUG"):
         print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
 
 
-def _sentence(task: "Task", problem: Exception) -> str:
+def sentence(task: "Task", problem: Exception) -> str:
     """What a failed run has to say; a claim that refuses its settings has said it all."""
     if task.settings and isinstance(problem, ValueError):
         return str(problem)
@@ -399,13 +320,13 @@ def _failure(task: "Task", problem: Exception) -> dict[str, Any]:
 
     return {
         "claim": task.entry.name, "control": task.control, "items": {item: "inconclusive" for item in task.entry.items},
-        "verdict": "inconclusive", "reason": _sentence(task, problem), "strength": "", "resolution": None,
+        "verdict": "inconclusive", "reason": sentence(task, problem), "strength": "", "resolution": None,
         "seconds": 0.0, "seed": task.seed, "parameters": task.parameters, "controls": [], "evidence": {},
         "source": task.entry.source, "platform": platform(), "timing": {},
     }  # fmt: skip
 
 
-def _status(done: Done, failed: Failed) -> int:
+def status(done: Done, failed: Failed) -> int:
     """Settings that a claim does not run with are bad input."""
     if any(task.settings for task, _ in failed):
         return 2

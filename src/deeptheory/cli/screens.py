@@ -127,7 +127,7 @@ def show_runs(listed: Sequence[Mapping[str, Any]], known: Mapping[str, Entry]) -
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(line["created"]))
         numbers = (str(line["run"]), line["claim"], line["verdict"], str(line["seed"]), f"{line['seconds']:.1f}", when)
         rows.append((*numbers, " · ".join(filter(None, (control, settings)))))
-    many_rows(("run", "claim", "verdict", "seed", "seconds", "when", "settings"), rows)
+    many_rows(("run", "claim", "verdict", "seed", "seconds", "when", "settings"), rows, below=True)
 
 
 def show_calibration(summary: list[dict[str, Any]]) -> None:

@@ -14,8 +14,6 @@ from deeptheory.lab.evidence.saying import apart, measured, power
 
 __all__ = ["Comparison", "compared"]
 
-Cell = tuple[Any, ...]
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -39,7 +37,7 @@ def _law(piece: Any, level: float) -> Comparison:
     predicted = np.broadcast_to(np.asarray(piece.predicted, float), middle.shape)
     scale = predicted if piece.scale is None else np.broadcast_to(np.asarray(piece.scale, float), middle.shape)
     cell = _largest((np.abs(middle - predicted) + width) / np.maximum(np.abs(scale), np.finfo(float).tiny))
-    seen, said = measured(middle[cell], width[cell], predicted[cell])
+    seen, said = measured(float(middle[cell]), float(width[cell]), float(predicted[cell]))
     return Comparison(said, seen, _at(piece.along, cell))
 
 
@@ -75,7 +73,7 @@ def _distribution(piece: Any, _: float) -> Comparison:
 def _trend(piece: Any, level: float) -> Comparison:
     middle, _, width = mean(np.asarray(piece.differences, float), level)
     cell = _largest(width - middle)
-    return Comparison("above 0", measured(middle[cell], width[cell], 0.0)[0], _at(piece.along, cell))
+    return Comparison("above 0", measured(float(middle[cell]), float(width[cell]), 0.0)[0], _at(piece.along, cell))
 
 
 def _inequality(piece: Any, _: float) -> Comparison:
@@ -112,7 +110,11 @@ def _sides(left: str, right: str) -> Callable[[Any, float], Comparison]:
         gap = np.abs(one - other)
         scale = np.asarray(piece.measure(), float) if hasattr(piece, "measure") else np.abs(one) + np.abs(other)
         cell = _largest(gap / np.maximum(scale, np.finfo(float).tiny) + 1e-30 * np.abs(one))
-        said = apart(one[cell], other[cell]) if gap[cell] > 1e-9 * abs(one[cell]) else (f"{one[cell]:.6g}",) * 2
+        said = (
+            apart(float(one[cell]), float(other[cell]))
+            if gap[cell] > 1e-9 * abs(one[cell])
+            else (f"{one[cell]:.6g}",) * 2
+        )
         return Comparison(said[1], said[0], _at(getattr(piece, "along", {}), cell))
 
     return beside
@@ -125,16 +127,16 @@ KINDS: Mapping[str, Callable[[Any, float], Comparison]] = {
 }  # fmt: skip
 
 
-def _arrays(*values: Any) -> list[np.ndarray]:
+def _arrays(*values: Any) -> list[Any]:
     return list(np.broadcast_arrays(*(np.asarray(value, float) for value in values)))
 
 
-def _largest(values: Any) -> Cell:
+def _largest(values: Any) -> Any:
     values = np.asarray(values)
     return np.unravel_index(np.argmax(values), values.shape) if values.ndim else ()
 
 
-def _at(along: Mapping[str, Any], cell: Cell) -> str:
+def _at(along: Mapping[str, Any], cell: tuple[int, ...]) -> str:
     """Where a cell lies: γ = 0.5, n = 100; nothing of axes that have no labels."""
     found = []
     for (name, values), index in zip(along.items(), cell, strict=False):
