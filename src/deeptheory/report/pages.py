@@ -140,7 +140,9 @@ def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
     statement, rest = stated(entry.says) if entry else ("", "")
-    own = own_picture(run, shelf.catalogue)
+    own = own_picture(run, shelf)
+    if own:
+        own["still"] = still(own["figure"].spec, run.claim)
     return {
         "entry": entry,
         "line": shelf.line(run),
@@ -187,20 +189,20 @@ def figures(run: "Run") -> list[dict[str, Any]]:
     return found
 
 
-def own_picture(run: "Run", catalogue: Any) -> dict[str, Any] | None:
-    """The picture a claim gives itself, as JSON and still, and what it shows; None where it has none."""
-    drawing = drawing_of(run.claim, catalogue)
-    if drawing is None or not run.described:
+def own_picture(run: "Run", shelf: Shelf) -> dict[str, Any] | None:
+    """The picture of a run as JSON, and what it shows: the claim's own, or the default one that a slider moves."""
+    drawing = drawing_of(run.claim, shelf.catalogue)
+    if not run.described or (drawing is None and run.claim not in shelf.explored):
         return None
     try:
-        figure = drawn(run, drawing)[""]
+        figure = next(each for each in drawn(run, drawing).values() if not each.lines)
     except Exception:
         # A run may be older than the picture, and its evidence of another shape: the default figures serve any run.
         return None
     label = f"{figure.caption} {run.verdict}: {run.reason}."
     return {
+        "figure": figure,
         "spec": embedded({**figure.spec, "description": label}),
-        "still": still(figure.spec, run.claim),
         "caption": figure.caption,
         "label": label,
         "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
@@ -211,7 +213,7 @@ def sliders(run: "Run", shelf: Shelf) -> list[dict[str, Any]]:
     """For each parameter that was moved: its values, and at each of them the picture and the verdict."""
     found = []
     for name, stops in shelf.explored.get(run.claim, {}).items():
-        made = [(shown(value), each, own_picture(each, shelf.catalogue)) for value, each in stops]
+        made = [(shown(value), each, own_picture(each, shelf)) for value, each in stops]
         if all(picture is not None or not each.described for _, each, picture in made):
             found.append(
                 {

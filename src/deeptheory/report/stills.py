@@ -59,7 +59,8 @@ def _colours() -> str:
         "".join(f"--{name}:{value};" for name, value in re.findall(r"--([\w-]+): (#\w+);", block) if name in _NAMES)
         for block in blocks[:2]
     )
-    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    halo = '[class*="said_"] text{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}'
+    return f":root{{{light}}}{halo}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
-_NAMES = set(PALETTE.values())
+_NAMES = {"paper", *PALETTE.values()}

@@ -214,10 +214,17 @@ def levelled(level: Level, x: Spec, y: Spec) -> list[Spec]:
         text |= {"align": "right", "dx": -4, "baseline": "bottom", "dy": -4}
         there = {"y": here, "x": {"value": "width"}}
     records = rows(**{across: float(value or 0.0)}, name=said)
-    made = [mark("rule", style, records, **{across: here}), mark("text", text, records, **there, text=word("name"))]
-    return [rival(layer) for layer in made] if level.rival else made
+    line = mark("rule", style, records, **{across: here})
+    words = named("said", mark("text", text, records, **there, text=word("name")))  # curves may pass behind them
+    return [rival(line), rival(words)] if level.rival else [line, words]
 
 
 def rival(layer: Spec) -> Spec:
     """Name a layer so that a switch finds it."""
-    return {**layer, "name": f"rival_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}
+    return named("rival", layer)
+
+
+def named(kind: str, layer: Spec) -> Spec:
+    """Give a layer a name of its own by which a page knows its kind, or its kinds."""
+    kinds = "_".join([kind, *str(layer.get("name", "")).split("_")[:-1]])
+    return {**layer, "name": f"{kinds}_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}

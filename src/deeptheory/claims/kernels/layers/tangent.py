@@ -533,10 +533,9 @@ def trained_by_hand(network, y, step):
         "L7.19": ("drift", "outputs", "run by hand"),
         "J8.12": ("drift", "outputs", "integral", "squared integral", "run by hand"),
     },
-    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width of its size, and its outputs on "
-    r"training and test inputs follow gradient descent with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to "
-    r"order $\mathrm{width}^{-1/2}$; the integrals of $\|y-f\|$ and $\|y-f\|^2$ over training stay bounded, with the "
-    r"limits that the frozen kernel gives.",
+    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width, and its outputs follow descent "
+    r"with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to order $\mathrm{width}^{-1/2}$; the integrals of "
+    r"$\|y-f\|$ and $\|y-f\|^2$ tend to those of that descent.",
     needs="targets of fixed size, so that the integrated residual stays bounded; a fixed number of steps",
     scale="printed: widths to infinity; here: one hidden layer of 64 to 512, six points, 40 steps",
     full=dict(widths=(128, 256, 512, 1024, 2048)),
