@@ -194,7 +194,7 @@
         if (each !== moved) input.value = input.defaultValue;
         const place = Number(input.value);
         const stops = Array.from(each.querySelectorAll(".stop"));
-        stops.forEach((stop, at) => { stop.hidden = at !== place; });
+        stops.forEach((stop, at) => { stop.hidden = each !== moved || at !== place; });
         each.querySelector("output").textContent = stops[place].dataset.value;
         input.setAttribute("aria-valuetext", stops[place].dataset.value);
         if (each === moved) this.spec = JSON.parse(each.querySelector("script.stops").textContent)[place] || this.spec;

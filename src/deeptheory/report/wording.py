@@ -116,9 +116,9 @@ def noticed(kind: str, judged: "Judgement") -> str:
     if kind in ("Exact", "Counterexample", "Printed"):
         return "The comparison is exact: any difference would have been noticed."
     if kind in ("Inequality", "Chain"):
-        close = judged.tightness
-        return "" if close is None else f"The closest instance reaches {percent(close)} of its bound."
-    if size is None:
+        said = None if judged.tightness is None else percent(judged.tightness)
+        return "" if said is None or said in judged.reason else f"The closest instance reaches {said} of its bound."
+    if not size:  # unknown, or smaller than can be said
         return ""
     if kind in ("Rate", "Limit"):
         return f"An exponent that differs by {size:.2g} would have been noticed."

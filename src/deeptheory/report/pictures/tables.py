@@ -59,7 +59,7 @@ def table(picture: Table) -> tuple[Spec, int]:
         gaps = np.asarray(columns[picture.observation], float) - np.asarray(columns[picture.prediction], float)
         columns["difference"] = gaps.tolist()
     cells = [
-        {"column": name, "row": place, "said": written(value)}
+        {"column": name, "row": place, "said": folded(written(value))}
         for name, values in columns.items()
         for place, value in enumerate(values)
     ]
@@ -68,9 +68,10 @@ def table(picture: Table) -> tuple[Spec, int]:
         "x": named("column", list(columns), "", orient="top"),
         "y": {"field": "row", "type": "ordinal", "axis": None, "sort": None},
     }
-    lines = mark("text", {"limit": 150}, cells, **places, text=word("said"))
+    deep = any("\n" in cell["said"] for cell in cells)
+    lines = mark("text", {"limit": 150, "lineBreak": "\n"}, cells, **places, text=word("said"))
     missing = sum(isinstance(value, float) and not np.isfinite(value) for each in columns.values() for value in each)
-    return titled(panel([], lines, height=26 * max(count, 1), movable=False), picture.title), missing
+    return titled(panel([], lines, height=(40 if deep else 26) * max(count, 1), movable=False), picture.title), missing
 
 
 def named(field: str, labels: Sequence[str], title: str, **more: Any) -> Spec:
@@ -84,6 +85,15 @@ def named(field: str, labels: Sequence[str], title: str, **more: Any) -> Spec:
         **more,
     }
     return {"field": field, "type": "ordinal", "sort": list(labels), "scale": {"padding": 0.03}, "axis": axis}
+
+
+def folded(text: str, most: int = 18) -> str:
+    """Words too long for a cell, on two lines that are about equally long."""
+    spaces = [place for place, sign in enumerate(text) if sign == " "]
+    if len(text) <= most or not spaces:
+        return text
+    middle = min(spaces, key=lambda place: abs(place - len(text) / 2))
+    return f"{text[:middle]}\n{text[middle + 1 :]}"
 
 
 def written(value: Any, digits: int = 5) -> str:
