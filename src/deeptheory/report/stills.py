@@ -21,6 +21,11 @@ COLOUR = re.compile("|".join(PALETTE))
 
 SHEET = Path(__file__).parent / "style.css"
 
+MARGIN = 24
+"""Room at the right of a picture that stands alone: a browser's letters may be wider than those of its layout."""
+
+_FRAME = re.compile(r"\s(?:width|height|viewBox)=\"[^\"]*\"")
+
 
 def still(spec: Spec, name: str) -> str:
     """A figure as SVG whose colours are the page's; `name` keeps its parts apart from those of other figures."""
@@ -48,7 +53,10 @@ class Still:
 def alone(svg: str, caption: str) -> Still:
     """A still that brings the colours of both schemes with it."""
     width, height = (round(float(found)) for found in re.findall(r"(?:width|height)=\"([\d.]+)\"", svg)[:2])
-    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), width, height, caption)
+    wide = width + MARGIN
+    frame = f'width="{wide}" height="{height}" viewBox="0 0 {wide} {height}"'
+    svg = re.sub(r"<svg\b([^>]*)>", lambda found: f"<svg {frame}{_FRAME.sub('', found[1])}>", svg, count=1)
+    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), wide, height, caption)
 
 
 @functools.cache

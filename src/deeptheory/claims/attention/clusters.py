@@ -36,7 +36,7 @@ def climb(tokens, betas):
     says=r"Under self-attention with $Q=K=V=I$ orthonormal tokens keep one common overlap $g$, and it obeys exactly "
     r"$\dot g = 2e^{\beta g}(1-g)((n-1)g+1)/(e^{\beta}+(n-1)e^{\beta g})$. From any start close to consensus all "
     r"$1-\langle x_i,x_j\rangle$ vanish like $e^{-2t}$, whatever $\beta$.",
-    needs="at least as many dimensions as tokens; for the rate, a start near consensus",
+    needs="at least as many dimensions as tokens; for the rate, a start near consensus, where all tokens agree",
     full=dict(count=32, dimension=128, betas=(0.0, 0.5, 1.0, 2.0, 4.0, 6.0)),
     symbols={
         r"Q,K,V": "the query, key and value matrices",

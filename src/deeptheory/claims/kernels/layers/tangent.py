@@ -293,7 +293,7 @@ def with_prefactor(evidence):
         "J8.11": ("tangent angles", "tangent distance"),
         "L7.19": ("tangent angles", "tangent distance"),
     },
-    says=r"In a ReLU network with two hidden layers $\Theta(x,x)=3\|x\|^2$ is an exact mean at any width; covariance "
+    says=r"In a ReLU network with two hidden layers $\Theta(x,x)$ has mean exactly $3\|x\|^2$ at any width; covariance "
     r"and tangent kernel of one network differ from the recursions $\Sigma^{(h)}$ and $\Theta^{(h)}$ by order "
     r"$\mathrm{width}^{-1/2}$, and only by order 1/width on average.",
     needs="no biases; standard normal weights; hidden layers of equal width",
@@ -307,7 +307,7 @@ def with_prefactor(evidence):
     r"expectation given the layer "
     r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
     r"remain, of order 1/width. On the "
-    r"diagonal a ReLU with $c_\sigma=2$ keeps the squared norm exactly in the mean, and each of three layers adds "
+    r"diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the mean, and each of three layers adds "
     r"$\|x\|^2$.",
     notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
     explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
