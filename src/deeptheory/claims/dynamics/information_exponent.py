@@ -232,9 +232,9 @@ def order_at_zero(evidence):
     },
     why=r"In the time $t/N$ the overlap $m$ follows $\dot m=-\delta\varphi'(m)(1-m^2)-O(\delta^2)$, $\varphi$ the "
     r"population loss. A random start has overlap of order $N^{-1/2}$, and the drift there is proportional to "
-    r"$m^{k-1}$. For $k=1$ the pull is of order one from the beginning, and order $N$ samples are enough. For $k=2$ the overlap grows "
-    "exponentially from $N^{-1/2}$, which takes a logarithm. For $k=3$ it starts almost without force, and small "
-    "steps are needed for the noise not to drown it.",
+    r"$m^{k-1}$. For $k=1$ the pull is of order one from the beginning, and order $N$ samples are enough. For $k=2$ "
+    "the overlap grows exponentially from $N^{-1/2}$, which takes a logarithm. For $k=3$ it starts almost without "
+    "force, and small steps are needed for the noise not to drown it.",
     notice=r"The three kinds of problem take samples in proportion to $N$, to $N\log N$ and to $N^2$: the lines have "
     "these shapes and pass through the largest size. The information exponent alone decides which.",
     explore={"step": (0.015, 0.03, 0.06)},

@@ -306,9 +306,8 @@ def with_prefactor(evidence):
     why=r"Layer by layer an inner product of hidden vectors is a mean over neurons, and for wide layers close to its "
     r"expectation given the layer "
     r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
-    r"remain, of order 1/width. On the "
-    r"diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the mean, and each of three layers adds "
-    r"$\|x\|^2$.",
+    r"remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the "
+    r"mean, and each of three layers adds $\|x\|^2$.",
     notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
     explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
 )
