@@ -34,7 +34,7 @@ class Kept:
 
 
 VALUES = {"width": [2, 4, 8], "depth": [3, 5]}
-ENTRY: Any = SimpleNamespace(name="moved", source="now", pictured=True, explore=VALUES, parameters=moved.parameters)
+ENTRY: Any = SimpleNamespace(name="moved", source="now", explore=VALUES, parameters=moved.parameters)
 RUN = replace(execute(moved), source="now", seconds=2.0)
 CLAIMS = {"moved": ENTRY}
 
@@ -65,9 +65,8 @@ def test_what_is_stored_is_not_made_again():
     assert stored == kept and settings(left) == settings(missing[3:])
 
 
-def test_runs_of_another_version_and_claims_without_a_picture_are_not_moved():
+def test_runs_of_another_version_are_not_moved():
     assert wanted([replace(RUN, source="before")], CLAIMS, Kept({})) == ({}, [])
-    assert wanted([RUN], {"moved": SimpleNamespace(**{**vars(ENTRY), "pictured": False})}, Kept({})) == ({}, [])
 
 
 def test_only_whole_sliders_are_shown():

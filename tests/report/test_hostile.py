@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+import deeptheory.books as books
 from deeptheory.lab.catalogue import Catalogue
 from deeptheory.report import notebook, pages, run_html, write
 from deeptheory.report.league import league_html, league_page
@@ -41,6 +42,9 @@ CARD = SET | {
     "style",
 }
 CARD |= {"tspan", "defs", "clippath", "title", "lineargradient", "stop"}
+
+
+PAGES = [book.page for book in books.books() if book.page]
 
 
 class Tags(HTMLParser):
@@ -142,14 +146,18 @@ def test_pages_are_inert_and_carry_a_policy(hostile_site):
         assert "unsafe" not in policy["script-src"] + policy["style-src-elem"]
         for tag, found in page.found:
             assert not any(name.startswith("on") for name in found), found
-            assert tag not in ("iframe", "base", "form", "object", "embed", "img", "style"), tag
+            assert tag not in ("iframe", "base", "form", "object", "embed", "style"), tag
             # Figures are there as drawings: of SVG nothing that links, moves or holds other documents.
             assert tag not in ("foreignobject", "use", "image", "animate", "set"), tag
             if tag == "script":
                 assert (found.get("nonce") == nonce and re.fullmatch(r"(\.\./)?(page|vega)\.js", found["src"])) or (
                     found["type"] == "application/json" and set(found) <= {"type", "class", "id"}
                 )
-            if "href" in found and tag != "link":
+            if tag == "img":
+                assert re.fullmatch(r"\.\./pictures/\w+\.svg", found["src"]), found
+            if "href" in found and tag != "link" and found.get("rel") == "noreferrer":
+                assert found["href"] in PAGES and path.parent.name == "books"
+            elif "href" in found and tag != "link":
                 assert re.fullmatch(r"(\.\./)?[\w/]*(\.html)?(#[\w.-]+)?", found["href"]), found["href"]
     assert len(nonces) > 3  # each page has its own
 

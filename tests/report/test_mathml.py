@@ -6,6 +6,7 @@ import xml.etree.ElementTree as tree
 import pytest
 
 import deeptheory.books as books
+from deeptheory.lab.catalogue import catalogue
 from deeptheory.report.mathml import formula, typeset
 
 
@@ -112,3 +113,17 @@ def test_the_books_convert():
 def test_names_of_several_letters_stand_upright():
     assert ">KL<" in formula(r"KL(Q\|P)") and ">KL<" in formula(r"\mathrm{KL}(Q\|P)")
     assert ">out<" in formula(r"\|w_{out}\|^2") and ">ij<" not in formula("a_{ij}")
+
+
+def test_a_line_never_ends_inside_a_norm_or_an_absolute_value():
+    long = "x_0+x_1+x_2+x_3+x_4+x_5-x_6"
+    assert "<wbr>" in formula(long)
+    assert "<wbr>" not in formula(rf"\|{long}\|^2") and "<wbr>" not in formula(f"|{long}|")
+    assert "<wbr>" in formula(rf"P\|Q+{long}")  # a sign between two things opens nothing
+    errata = [erratum for item in books.items() for erratum in item.errata]
+    texts = [text for each in errata for text in (each.printed, each.corrected)]
+    texts += [text for each in catalogue().claims.values() for text in (each.says, each.needs, each.why, each.notice)]
+    for latex in {found for text in texts for found in re.findall(r"\$([^$]+)\$", text)}:
+        pieces = [re.sub(r"<[^>]+>", "", piece) for piece in formula(latex).split("<wbr>")]
+        if "".join(pieces).count("‖") % 2 == 0:
+            assert all(piece.count("‖") % 2 == 0 for piece in pieces), latex

@@ -135,8 +135,8 @@ def falsify(
             print(visible(f"{chosen.name}: {found.claim.summary()}"))
         for each in found.controls:
             print(visible(f"  control “{each.control}”: {each.summary()}"))
-    for sentence, problem in zip(found.failures(), found.failed.values(), strict=True):
-        _lament(sentence, problem)
+    for told, problem in zip(found.failures(), found.failed.values(), strict=True):
+        _lament(told, problem)
     raise typer.Exit(0 if found.as_expected else 1)
 
 

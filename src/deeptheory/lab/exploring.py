@@ -35,7 +35,7 @@ def wanted(runs: Iterable["Run"], claims: Mapping[str, "Entry"], store: "Store")
     missing: list[Task] = []
     for run in sorted(runs, key=lambda run: (run.seconds, run.claim)):
         entry = claims.get(run.claim)
-        if entry is None or not entry.pictured or run.source not in ("", entry.source):
+        if entry is None or run.source not in ("", entry.source):
             continue
         for _, _, task in stops(entry, run):
             if task is not None and (known := store.find(task.key)) is not None:

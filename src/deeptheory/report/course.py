@@ -3,10 +3,12 @@
 import functools
 import importlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deeptheory.books.library import SHELF
 from deeptheory.report.wording import heading
 
 if TYPE_CHECKING:
@@ -58,4 +60,5 @@ def about(module: str) -> str:
         said = importlib.import_module(module).__doc__ or ""
     except ImportError:
         return ""
-    return " ".join(said.split("\n\n")[0].split())
+    first = " ".join(said.split("\n\n")[0].split())
+    return re.sub(rf"\b({'|'.join(SHELF)})\b(?= \d|, chapter)", lambda found: found[0].capitalize(), first)

@@ -16,7 +16,7 @@ __all__ = ["formula", "scripted", "typeset"]
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 _RAISED = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]))")
 _LOWERED = re.compile(r"(?<!\w)([^\W\d_])_([A-Za-z0-9]+)")
-_PUNCTUATION = re.compile(r"[,.;:!?)\]’”]+")
+_PUNCTUATION = re.compile(r"[,.;:!?)\]’”-]+")
 _SPACE = "http://www.w3.org/1998/Math/MathML"
 _DRAWN = """
 math mrow mi mn mo mtext mspace mfrac msqrt mroot mstyle msub msup msubsup munder mover munderover mtable mtr mtd
@@ -126,27 +126,36 @@ def _written(parts: list[tree.Element], display: bool) -> str:
 def _broken(root: tree.Element) -> list[list[tree.Element]]:
     """A formula in the pieces between which a line may end, for browsers break none: after relations and signs.
 
-    Short formulas are kept whole; inside brackets a line ends only where the piece would otherwise be long.
+    Short formulas are kept whole; inside brackets a line ends only where the piece would otherwise be long, and never
+    inside a norm or between the bars of an absolute value.
     """
     elements = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
     if _length(elements) <= SHORT:
         return [list(root)]
     pieces: list[list[tree.Element]] = [[]]
-    depth, normed = 0, False
+    barred = [_base(element).text for element in elements if _base(element).tag == "mo"]
+    # A sign that comes in pairs opens and closes; one alone stands between two things, as in a relative entropy.
+    paired, within = {sign for sign in "‖|" if barred.count(sign) % 2 == 0}, set[str]()
+    depth = 0
     for place, element in enumerate(elements):
         text = (element.text or "") if element.tag == "mo" else ""
-        core = element[0] if element.tag in _SCRIPTED and len(element) else element
+        core = _base(element)
         depth += (text in _OPENING and text != "") - (
             core.tag == "mo" and (core.text or "") in _CLOSING and bool(core.text)
         )
-        normed ^= core.tag == "mo" and core.text == "‖"
+        within ^= {core.text or ""} & paired if core.tag == "mo" else set()
         pieces[-1].append(element)
         between = text in _BREAKS and text and element.get("form") != "prefix"
-        if between and not normed and place + 1 < len(elements) and _length(pieces[-1]) > (4 if depth <= 0 else SHORT):
+        if between and not within and place + 1 < len(elements) and _length(pieces[-1]) > (4 if depth <= 0 else SHORT):
             # At the end of a piece it would count as standing after, not between.
             element.set("form", "infix")
             pieces.append([])
     return pieces
+
+
+def _base(element: tree.Element) -> tree.Element:
+    """What carries the scripts of an element, or the element."""
+    return element[0] if element.tag in _SCRIPTED and len(element) else element
 
 
 def _length(elements: list[tree.Element]) -> int:

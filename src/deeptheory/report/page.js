@@ -128,6 +128,9 @@
     if (layer.mark && layer.mark.type === "text" && layer.mark.limit) {
       made.mark = { ...layer.mark, limit: Math.min(layer.mark.limit, Math.max(width - 8, 40)) };
     }
+    if (layer.mark && layer.mark.lineBreak) { // a table: its numbers keep apart on a phone
+      made.mark = { ...made.mark, fontSize: Math.max(8.5, Math.min(12.5, width / layer.encoding.x.sort.length / 5.2)) };
+    }
     const colour = layer.encoding && layer.encoding.color;
     if (colour && colour.scale && Array.isArray(colour.scale.domain) && colour.legend !== null) {
       const longest = Math.max(...colour.scale.domain.map((each) => String(each).length));
@@ -194,7 +197,7 @@
         if (each !== moved) input.value = input.defaultValue;
         const place = Number(input.value);
         const stops = Array.from(each.querySelectorAll(".stop"));
-        stops.forEach((stop, at) => { stop.hidden = at !== place; });
+        stops.forEach((stop, at) => { stop.hidden = each !== moved || at !== place; });
         each.querySelector("output").textContent = stops[place].dataset.value;
         input.setAttribute("aria-valuetext", stops[place].dataset.value);
         if (each === moved) this.spec = JSON.parse(each.querySelector("script.stops").textContent)[place] || this.spec;

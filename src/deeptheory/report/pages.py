@@ -144,7 +144,7 @@ def claim_page(shelf: Shelf, run: "Run", lament: Callable[[str], None]) -> dict[
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
     statement, rest = stated(entry.says) if entry else ("", "")
-    own = own_picture(run, shelf.catalogue, lament)
+    own = own_picture(run, shelf, lament, resting=True)
     return {
         "entry": entry,
         "line": shelf.line(run),
@@ -191,23 +191,29 @@ def figures(run: "Run") -> list[dict[str, Any]]:
     return found
 
 
-def own_picture(run: "Run", catalogue: Any, lament: Callable[[str], None]) -> dict[str, Any] | None:
-    """The picture a claim gives itself, as JSON and still, and what it shows; None where it has none."""
-    drawing = drawing_of(run.claim, catalogue)
-    if drawing is None or not run.described:
+def own_picture(
+    run: "Run", shelf: Shelf, lament: Callable[[str], None], *, resting: bool = False
+) -> dict[str, Any] | None:
+    """The picture of a run as JSON, and what it shows: the claim's own, or the default one that a slider moves.
+
+    With `resting` also as it stands still. None where there is no such picture or it cannot be drawn.
+    """
+    drawing = drawing_of(run.claim, shelf.catalogue)
+    if not run.described or (drawing is None and run.claim not in shelf.explored):
         return None
     try:
-        figure = drawn(run, drawing)[""]
-        unmoved = still(figure.spec, run.claim)
+        figure = next(each for each in drawn(run, drawing).values() if not each.lines)
+        unmoved = still(figure.spec, run.claim) if resting else None
     except Exception as problem:
         # A run may be older than the picture, and its evidence of another shape: the default figures serve any run.
-        if not stale(run, catalogue.claims[run.claim]):
+        if not stale(run, shelf.catalogue.claims[run.claim]):
             given = written(run.parameters)
             said = f"the picture of {run.claim} cannot be drawn" + (f" with {given}" if given else "")
             lament(f"{said}: {type(problem).__name__}: {problem}")
         return None
     label = f"{figure.caption} {run.verdict}: {run.reason}."
     return {
+        "figure": figure,
         "spec": embedded({**figure.spec, "description": label}),
         "still": unmoved,
         "caption": figure.caption,
@@ -220,7 +226,7 @@ def sliders(run: "Run", shelf: Shelf, lament: Callable[[str], None]) -> list[dic
     """For each parameter that was moved: its values, and at each of them the picture and the verdict."""
     found = []
     for name, stops in shelf.explored.get(run.claim, {}).items():
-        made = [(shown(value), each, own_picture(each, shelf.catalogue, lament)) for value, each in stops]
+        made = [(shown(value), each, own_picture(each, shelf, lament)) for value, each in stops]
         if all(picture is not None or not each.described for _, each, picture in made):
             found.append(
                 {

@@ -64,14 +64,11 @@ class Shelf:
         return *course(subject, entries), [run for run in runs if self.entry(run.claim) is None]
 
     def beside(self, book: "Book") -> dict[str, list["Run"]]:
-        """By item of a book, the runs that are shown beside it: each where it is first of use."""
-        found: dict[str, list[Run]] = {}
-        placed = set()
-        for item in book.items:
-            for claim in self.status(item.id)["claims"]:
-                if claim["page"] and claim["name"] not in placed:
-                    placed.add(claim["name"])
-                    found.setdefault(item.id, []).append(self.runs[claim["name"]])
+        """By item of a book, the runs that are shown beside it: each at the item of the book that it names first."""
+        own, found = {item.id for item in book.items}, dict[str, list["Run"]]()
+        for run in (run for group in self.subjects.values() for run in group):
+            if (first := next((id for id in run.items if id in own), None)) is not None:
+                found.setdefault(first, []).append(run)
         return found
 
     def related(self, claim: str) -> list[dict[str, str]]:

@@ -21,6 +21,11 @@ COLOUR = re.compile("|".join(PALETTE))
 
 SHEET = Path(__file__).parent / "style.css"
 
+MARGIN = 24
+"""Room at the right of a picture that stands alone: a browser's letters may be wider than those of its layout."""
+
+_FRAME = re.compile(r"\s(?:width|height|viewBox)=\"[^\"]*\"")
+
 
 def still(spec: Spec, name: str) -> str:
     """A figure as SVG whose colours are the page's; `name` keeps its parts apart from those of other figures."""
@@ -48,7 +53,10 @@ class Still:
 def alone(svg: str, caption: str) -> Still:
     """A still that brings the colours of both schemes with it."""
     width, height = (round(float(found)) for found in re.findall(r"(?:width|height)=\"([\d.]+)\"", svg)[:2])
-    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), width, height, caption)
+    wide = width + MARGIN
+    frame = f'width="{wide}" height="{height}" viewBox="0 0 {wide} {height}"'
+    svg = re.sub(r"<svg\b([^>]*)>", lambda found: f"<svg {frame}{_FRAME.sub('', found[1])}>", svg, count=1)
+    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), wide, height, caption)
 
 
 @functools.cache
@@ -59,7 +67,8 @@ def _colours() -> str:
         "".join(f"--{name}:{value};" for name, value in re.findall(r"--([\w-]+): (#\w+);", block) if name in _NAMES)
         for block in blocks[:2]
     )
-    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    halo = '[class*="said_"] text{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}'
+    return f":root{{{light}}}{halo}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
-_NAMES = set(PALETTE.values())
+_NAMES = {"paper", *PALETTE.values()}

@@ -1,5 +1,6 @@
 """The words of the pages: verdicts, statuses, headings, numbers as people write them."""
 
+import html
 import json
 import re
 from datetime import UTC, datetime
@@ -11,9 +12,11 @@ from deeptheory.report.mathml import scripted, typeset
 __all__ = [
     "ERRATA",
     "STATUSES",
+    "THREE_LINES",
     "VERDICTS",
     "clipped",
     "day",
+    "extent",
     "findable",
     "heading",
     "seconds",
@@ -72,11 +75,22 @@ def sentence(text: str) -> str:
     return spoken(capitalised(text)) + "."
 
 
-def stated(says: str, most: int = 300) -> tuple[str, str]:
+THREE_LINES = 255
+"""Characters that a statement may have once its formulas are set."""
+
+
+def extent(text: str) -> int:
+    """How many characters a text has once its formulas are set."""
+    return len(html.unescape(re.sub(r"<[^>]+>", "", typeset(text))))
+
+
+def stated(says: str, most: int = THREE_LINES) -> tuple[str, str]:
     """A statement in about three lines, and the sentences that are left."""
+    if extent(says) <= most:
+        return says, ""
     ends = [found.end() for found in re.finditer(r"[.;] (?=\S)", says) if says.count("$", 0, found.start()) % 2 == 0]
-    cut = max((end for end in ends if end <= most), default=min(ends, default=0))
-    return (says, "") if len(says) <= most or not cut else (re.sub(";$", "; …", says[:cut].strip()), says[cut:])
+    cut = max((end for end in ends if extent(says[:end]) <= most), default=min(ends, default=0))
+    return (re.sub(";$", "; …", says[:cut].strip()), says[cut:]) if cut else (says, "")
 
 
 def spoken(text: str) -> str:

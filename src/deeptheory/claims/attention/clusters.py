@@ -33,12 +33,10 @@ def climb(tokens, betas):
 
 @claim(
     items={"J14.5": ("velocity", "speed", "overlap", "rate when hot", "rate when cold")},
-    says=r"Under self-attention with $Q=K=V=I$ token $i$ moves along the sphere as if to climb "
-    r"$\frac1\beta\log\sum_je^{\beta\langle y,x_j\rangle}$ from $y=x_i$. Equiangular, as orthonormal, tokens keep one "
-    r"common overlap $g$, and it obeys exactly "
+    says=r"Under self-attention with $Q=K=V=I$ orthonormal tokens keep one common overlap $g$, and it obeys exactly "
     r"$\dot g = 2e^{\beta g}(1-g)((n-1)g+1)/(e^{\beta}+(n-1)e^{\beta g})$. From any start close to consensus all "
     r"$1-\langle x_i,x_j\rangle$ vanish like $e^{-2t}$, whatever $\beta$.",
-    needs="at least as many dimensions as tokens; for the rate, a start near consensus",
+    needs="at least as many dimensions as tokens; for the rate, a start near consensus, where all tokens agree",
     full=dict(count=32, dimension=128, betas=(0.0, 0.5, 1.0, 2.0, 4.0, 6.0)),
     symbols={
         r"Q,K,V": "the query, key and value matrices",
@@ -48,7 +46,8 @@ def climb(tokens, betas):
         r"n": "the number of tokens",
         r"t": "time, that is depth in layers",
     },
-    why=r"The flow treats all tokens alike and commutes with rotations, so tokens at equal angles stay at equal "
+    why=r"Token $i$ moves along the sphere as if to climb $\frac1\beta\log\sum_je^{\beta\langle y,x_j\rangle}$ from "
+    r"$y=x_i$. This flow treats all tokens alike and commutes with rotations, so tokens at equal angles stay at equal "
     r"angles: one number $g$ describes them all. Each token attends to itself with weight proportional to $e^\beta$ "
     r"and to each other with $e^{\beta g}$, which gives the equation. Near consensus all weights are nearly $1/n$, "
     "every token moves to the mean at rate one, and squared distances therefore shrink at rate two.",

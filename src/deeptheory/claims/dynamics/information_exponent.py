@@ -186,6 +186,10 @@ def hitting_times(pieces):
     r"linear, ReLU, tanh, cubic links and an unbalanced mixture, 2 for the square, the cosine, principal components "
     r"and a balanced mixture, 3 for the third Hermite polynomial.",
     needs="Gaussian inputs, squared loss; log-likelihood for the mixture",
+    why=r"The link is the function that is applied to the projection on the hidden direction. In Hermite polynomials "
+    r"of a Gaussian, with coefficients $c_j$, two copies at overlap $m$ have the mean product $\sum_jc_j^2m^j$, and "
+    r"the squared loss falls by twice that. So the first coefficient beyond the constant that does not vanish decides, "
+    "not how the link behaves at zero: the cube begins with a multiple of the straight line.",
 )
 def information_exponents_of_common_problems():
     links = {
@@ -214,26 +218,23 @@ def order_at_zero(evidence):
 
 @claim(
     items={"J11.14": ("velocity", "exponent 1", "constant", "exponent 2", "exponent 3", "strong", "simulated")},
-    says=r"From the equator weak recovery takes of order $N$ samples for information exponent 1, "
-    r"$N\log N/(2\lambda)$ for 2, with $\lambda$ the escape rate, and $N^2$ for 3 with steps $\delta\propto N^{-1/2}$: "
-    r"$N\alpha_c$, $\alpha_c=1,\log N,N^{k-2}$. Behind it stands $dm/d(t/N)=-\delta\varphi'(m)(1-m^2)-O(\delta^2)$, "
-    r"$\varphi$ the population loss.",
+    says=r"Online gradient descent on the sphere, started at random, reaches a fixed overlap with a hidden direction "
+    r"after $N\alpha_c$ samples: of order $N$ for information exponent 1, $N\log N/(2\lambda)$ for 2, and $N^2$ for 3 "
+    r"with steps $\delta\propto N^{-1/2}$.",
     needs="uniform start on the upper half sphere; δ of order one for k ≤ 2, of order N^(−1/2) for k = 3",
     full=dict(sizes=(32, 64, 128, 256, 512), trials=32768),
     symbols={
         r"N": "the dimension",
+        r"\alpha_c": r"samples a dimension that are needed: $1,\log N,N^{k-2}$ for exponents $k=1$, 2 and above",
+        r"k": "the information exponent: the order of the first term of the population loss in the overlap",
         r"\lambda": "the rate at which small overlaps grow when the exponent is 2",
         r"\delta": r"the step; a sample moves the iterate by $\delta/N$ times the gradient",
-        r"\alpha_c": "samples a dimension that are needed",
-        r"k": "the information exponent: the order of the first term of the population loss in the overlap",
-        r"m": "the overlap with the hidden direction",
-        r"t": "samples used",
-        r"\varphi": "the population loss as a function of the overlap",
     },
-    why=r"A random start has overlap of order $N^{-1/2}$, and the drift there is proportional to $m^{k-1}$. For $k=1$ "
-    "the pull is of order one from the beginning, and order $N$ samples are enough. For $k=2$ the overlap grows "
-    "exponentially from $N^{-1/2}$, which takes a logarithm. For $k=3$ it starts almost without force, and small "
-    "steps are needed for the noise not to drown it.",
+    why=r"In the time $t/N$ the overlap $m$ follows $\dot m=-\delta\varphi'(m)(1-m^2)-O(\delta^2)$, $\varphi$ the "
+    r"population loss. A random start has overlap of order $N^{-1/2}$, and the drift there is proportional to "
+    r"$m^{k-1}$. For $k=1$ the pull is of order one from the beginning, and order $N$ samples are enough. For $k=2$ "
+    "the overlap grows exponentially from $N^{-1/2}$, which takes a logarithm. For $k=3$ it starts almost without "
+    "force, and small steps are needed for the noise not to drown it.",
     notice=r"The three kinds of problem take samples in proportion to $N$, to $N\log N$ and to $N^2$: the lines have "
     "these shapes and pass through the largest size. The information exponent alone decides which.",
     explore={"step": (0.015, 0.03, 0.06)},

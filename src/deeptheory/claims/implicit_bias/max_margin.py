@@ -75,7 +75,8 @@ def approach(points, **prediction):
     full=dict(datasets=40),
     symbols={
         r"w(t)": "the weights at time $t$ of the gradient flow",
-        r"\hat w": r"the max-margin vector: the shortest with $\langle\hat w,\bar x_i\rangle\ge1$ for all $i$",
+        r"\hat w": r"the max-margin vector: the shortest with $\langle\hat w,\bar x_i\rangle\ge1$ for all $i$, where "
+        r"$\bar x_i$ is point $i$ times its label",
         r"\rho(t)": "the residual, what is left when the growth is taken off",
     },
     why=r"Once all points are on the right side the loss is a sum of $e^{-\langle w,\bar x_i\rangle}$, and only the "
@@ -208,7 +209,7 @@ def before_and_after(pieces):
         r"\tilde w": "the limit of the residual along the support vectors",
         r"\bar x_i": "a point times its label",
         r"n": "the number of points",
-        r"\alpha_i": r"the dual weights: $\hat w=\sum_i\alpha_i\bar x_i$",
+        r"\alpha_i": r"the dual weights: the max-margin vector is $\hat w=\sum_i\alpha_i\bar x_i$",
         r"\kappa": "the rate at which the residual comes to its limit",
         r"\theta": "the least margin among the points that are not support vectors, in units where those have 1",
     },

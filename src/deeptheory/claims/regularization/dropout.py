@@ -209,6 +209,8 @@ def penalties_over_the_least(pieces):
         Dots("random factors", least[:300], random[:300]),
         Dots("descent ends", norms, ended),
         Line("the least", ends, ends),
+        # The targets have rank three.
+        Line("the least", ends, ends * pieces["chain"].aside["width"] / 3, rival="over the rank instead of the width"),
     ]
     return Curves(marks, x="squared nuclear norm over the width", y="dropout penalty", log="xy")
 

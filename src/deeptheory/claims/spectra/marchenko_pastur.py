@@ -147,8 +147,7 @@ def inverted_ratio(evidence):
     },
     says=r"With $M/N\to\alpha$ samples a dimension, the spectrum of a sample covariance tends to the Marchenko–Pastur "
     r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
-    "distribution function in Kolmogorov–Smirnov distance, whatever the law of the entries, whose fourth moment enters "
-    "the mean moments at finite size.",
+    "distribution function, whatever the law of the entries.",
     needs="independent entries of mean zero, variance one and finite fourth moment",
     full=dict(sizes=(60, 120, 240, 360), trials=256),
     symbols={
@@ -160,7 +159,8 @@ def inverted_ratio(evidence):
     why=r"The sample covariance is a sum of $M$ independent matrices of rank one. Taking one of them out changes the "
     r"resolvent by a formula of Sherman and Morrison, and a quadratic form in an independent sample is close to a "
     r"trace. Together they say that the Stieltjes transform of the spectrum nearly solves a quadratic equation, whose "
-    r"solution is the transform of the law. Only the mean and the variance of the entries enter the limit.",
+    r"solution is the transform of the law. Only the mean and the variance of the entries enter the limit; at finite "
+    "size their fourth moment still shows in the mean moments.",
     notice=r"The eigenvalues of a few dozen matrices already fill the curve, with sharp edges at "
     r"$(1\pm\alpha^{-1/2})^2$ and hardly any eigenvalue outside; all would be 1 if samples were plentiful. With fewer "
     r"samples than dimensions (left) the share $1-\alpha$ of eigenvalues is zero and not drawn. The law of ratio "

@@ -59,7 +59,7 @@ def noticed(kind: str, judged: Judgement) -> str:
         smaller = "A" if close < 0.995 else "Any"
         by = f" by {percent(1 - close)}" if close < 0.995 else ""
         return f"{smaller} bound smaller{by} would have been violated."
-    if size is None:
+    if not size:  # unknown, or smaller than can be said
         return ""
     if kind in ("Rate", "Limit"):
         return f"An exponent that differs by {size:.2g} would have been noticed."

@@ -117,7 +117,7 @@ class Placed:
         made += ink.strokes({"strokeWidth": 0.8, "opacity": 0.65}, self.threads, plain | way)
         made += ink.strokes({"strokeWidth": 2.2}, self.lines, plain | way)
         made += [rival(layer) for layer in ink.strokes({"strokeWidth": 2}, self.rivals, plain | way)]
-        made += [layer for level in self.levels for layer in levelled(level, x, y)]
+        made += [layer for level in self.levels for layer in levelled(level, x, y, self.covers[1])]
         if self.ends:
             turned = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
             head = {"shape": "triangle", "size": 60, "filled": True, "opacity": 1, "clip": True}
@@ -199,25 +199,43 @@ def dot(placed: Placed, dots: Dots, x: np.ndarray, y: np.ndarray, log: str) -> i
     return len(x) - len(records)
 
 
-def levelled(level: Level, x: Spec, y: Spec) -> list[Spec]:
-    """A line over the whole panel with its words."""
+def levelled(level: Level, x: Spec, y: Spec, heights: Sequence[float] = ()) -> list[Spec]:
+    """A line over the whole panel with its words: above it, or below where the panel ends."""
     across, value = ("x", level.x) if level.x is not None else ("y", level.y)
     here = {"x": x, "y": y}[across]
     colour = RIVAL if level.rival else INK
     style = {"color": colour, "strokeDash": [4, 3], "strokeWidth": 1.4, "clip": True}
     said = ", ".join(part for part in (level.says, level.rival) if part)
-    text: Spec = {"color": colour, "fontSize": 12, "limit": 300}
+    text: Spec = {"color": colour, "fontSize": 12, "limit": 480}
     if across == "x":
         text |= {"align": "left", "dx": 5, "baseline": "top", "dy": 2}
         there: Spec = {"x": here, "y": {"value": 0}}
     else:
-        text |= {"align": "right", "dx": -4, "baseline": "bottom", "dy": -4}
+        below = topmost(float(value or 0.0), y.get("scale") or {}, heights)
+        text |= {"align": "right", "dx": -4} | (
+            {"baseline": "top", "dy": 5} if below else {"baseline": "bottom", "dy": -4}
+        )
         there = {"y": here, "x": {"value": "width"}}
     records = rows(**{across: float(value or 0.0)}, name=said)
-    made = [mark("rule", style, records, **{across: here}), mark("text", text, records, **there, text=word("name"))]
-    return [rival(layer) for layer in made] if level.rival else made
+    line = mark("rule", style, records, **{across: here})
+    words = named("said", mark("text", text, records, **there, text=word("name")))  # curves may pass behind them
+    return [rival(line), rival(words)] if level.rival else [line, words]
+
+
+def topmost(value: float, scale: Spec, heights: Sequence[float]) -> bool:
+    """Whether a height is so near the upper end of its axis that nothing can be written above it."""
+    low, high = scale.get("domain") or (min(heights, default=0.0), max(heights, default=1.0))
+    if scale.get("type") == "log" and min(low, high, value) > 0:
+        low, high, value = np.log([low, high, value])
+    return value > high - 0.12 * (high - low)
 
 
 def rival(layer: Spec) -> Spec:
     """Name a layer so that a switch finds it."""
-    return {**layer, "name": f"rival_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}
+    return named("rival", layer)
+
+
+def named(kind: str, layer: Spec) -> Spec:
+    """Give a layer a name of its own by which a page knows its kind, or its kinds."""
+    kinds = "_".join([kind, *str(layer.get("name", "")).split("_")[:-1]])
+    return {**layer, "name": f"{kinds}_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}

@@ -57,20 +57,26 @@ def table(picture: Table) -> tuple[Spec, int]:
     columns = {name: list(values) for name, values in picture.columns.items()}
     if picture.prediction and picture.observation:
         gaps = np.asarray(columns[picture.observation], float) - np.asarray(columns[picture.prediction], float)
-        columns["difference"] = gaps.tolist()
+        columns["difference"] = [written(gap, 2) for gap in gaps]
+    heads = [{"column": name, "row": -1, "said": folded(name, 8)} for name in columns]
     cells = [
-        {"column": name, "row": place, "said": written(value)}
+        {"column": name, "row": place, "said": folded(written(value))}
         for name, values in columns.items()
         for place, value in enumerate(values)
     ]
     count = max((len(values) for values in columns.values()), default=0)
     places = {
-        "x": named("column", list(columns), "", orient="top"),
-        "y": {"field": "row", "type": "ordinal", "axis": None, "sort": None},
+        "x": {**named("column", list(columns), ""), "axis": None},
+        "y": {"field": "row", "type": "ordinal", "axis": None, "sort": list(range(-1, count))},
     }
-    lines = mark("text", {"limit": 150}, cells, **places, text=word("said"))
+    look = {"limit": 150, "lineBreak": "\n"}
+    lines = [
+        mark("text", look | {"fontWeight": 600}, heads, **places, text=word("said")),
+        mark("text", look, cells, **places, text=word("said")),
+    ]
+    deep = any("\n" in cell["said"] for cell in cells)
     missing = sum(isinstance(value, float) and not np.isfinite(value) for each in columns.values() for value in each)
-    return titled(panel([], lines, height=26 * max(count, 1), movable=False), picture.title), missing
+    return titled(panel([], *lines, height=(40 if deep else 30) * (count + 1), movable=False), picture.title), missing
 
 
 def named(field: str, labels: Sequence[str], title: str, **more: Any) -> Spec:
@@ -84,6 +90,15 @@ def named(field: str, labels: Sequence[str], title: str, **more: Any) -> Spec:
         **more,
     }
     return {"field": field, "type": "ordinal", "sort": list(labels), "scale": {"padding": 0.03}, "axis": axis}
+
+
+def folded(text: str, most: int = 18) -> str:
+    """Words too long for a cell, on two lines that are about equally long."""
+    spaces = [place for place, sign in enumerate(text) if sign == " "]
+    if len(text) <= most or not spaces:
+        return text
+    middle = min(spaces, key=lambda place: abs(place - len(text) / 2))
+    return f"{text[:middle]}\n{text[middle + 1 :]}"
 
 
 def written(value: Any, digits: int = 5) -> str:

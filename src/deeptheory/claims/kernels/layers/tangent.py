@@ -294,7 +294,7 @@ def with_prefactor(evidence):
         "J8.11": ("tangent angles", "tangent distance"),
         "L7.19": ("tangent angles", "tangent distance"),
     },
-    says=r"In a ReLU network with two hidden layers $\Theta(x,x)=3\|x\|^2$ is an exact mean at any width; covariance "
+    says=r"In a ReLU network with two hidden layers $\Theta(x,x)$ has mean exactly $3\|x\|^2$ at any width; covariance "
     r"and tangent kernel of one network differ from the recursions $\Sigma^{(h)}$ and $\Theta^{(h)}$ by order "
     r"$\mathrm{width}^{-1/2}$, and only by order 1/width on average.",
     needs="no biases; standard normal weights; hidden layers of equal width",
@@ -307,9 +307,8 @@ def with_prefactor(evidence):
     why=r"Layer by layer an inner product of hidden vectors is a mean over neurons, and for wide layers close to its "
     r"expectation given the layer "
     r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
-    r"remain, of order 1/width. On the "
-    r"diagonal a ReLU with $c_\sigma=2$ keeps the squared norm exactly in the mean, and each of three layers adds "
-    r"$\|x\|^2$.",
+    r"remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the "
+    r"mean, and each of three layers adds $\|x\|^2$.",
     notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
     explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
 )
@@ -534,10 +533,9 @@ def trained_by_hand(network, y, step):
         "L7.19": ("drift", "outputs", "run by hand"),
         "J8.12": ("drift", "outputs", "integral", "squared integral", "run by hand"),
     },
-    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width of its size, and its outputs on "
-    r"training and test inputs follow gradient descent with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to "
-    r"order $\mathrm{width}^{-1/2}$; the integrals of $\|y-f\|$ and $\|y-f\|^2$ over training stay bounded, with the "
-    r"limits that the frozen kernel gives.",
+    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width, and its outputs follow descent "
+    r"with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to order $\mathrm{width}^{-1/2}$; the integrals of "
+    r"$\|y-f\|$ and $\|y-f\|^2$ tend to those of that descent.",
     needs="targets of fixed size, so that the integrated residual stays bounded; a fixed number of steps",
     scale="printed: widths to infinity; here: one hidden layer of 64 to 512, six points, 40 steps",
     full=dict(widths=(128, 256, 512, 1024, 2048)),
