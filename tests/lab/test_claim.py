@@ -11,7 +11,7 @@ from annotated_types import Interval, MinLen
 from hypothesis import given, strategies as st
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim, faces
 from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter, control_named
 from deeptheory.lab.run import execute
@@ -31,6 +31,25 @@ def test_rivals_of_a_rate_are_controls():
 
 def test_items_get_the_verdict_of_the_pieces_that_serve_them():
     assert example.exponential_mean.check().items == {"A1.1": "holds", "A1.2": "holds"}
+
+
+def test_no_item_rests_on_two_formulas_of_ours_alone():
+    def pieces():
+        return {"ours": Exact([1], [1]), "enumerated": Exact([1], [1])}
+
+    with pytest.raises(TypeError, match=r"two formulas of ours that agree cannot carry A1\.1 alone"):
+        claim(items={"A1.1": "ours", "A1.2": ("ours", "enumerated")}, says="one is one.", consistency=("ours",))(pieces)
+    two = claim(items={"A1.2": ("ours", "enumerated")}, says="one is one.", consistency=("ours", "theirs"))(pieces)
+    with pytest.raises(TypeError, match=r"consistency= names \['theirs'\]"):
+        two.check()
+
+
+def test_the_laboratory_asks_who_shows_a_run(monkeypatch):
+    monkeypatch.setattr(faces, "_PLACES", {"figure": "builtins:repr"})
+    run = example.circle.check()
+    assert run.figure() == repr(run)
+    with pytest.raises(LookupError, match="nobody has said how a run is shown as html"):
+        run._repr_html_()
 
 
 def test_a_control_that_is_true_makes_the_claim_inconclusive():

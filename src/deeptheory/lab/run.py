@@ -112,6 +112,8 @@ def observe(claim: Claim, key: jax.Array, settings: Mapping[str, Any], control: 
     pieces = evidence if isinstance(evidence, dict) else {"": evidence}
     if not pieces or not all(isinstance(piece, Evidence) for piece in pieces.values()):
         raise TypeError(f"{claim.name} must return evidence, or a dictionary of named evidence")
+    if unknown := set(claim.consistency) - set(pieces):
+        raise TypeError(f"{claim.name}: consistency= names {sorted(unknown)}, which are not pieces of its evidence")
     return {name: jax.tree.map(plain, piece) for name, piece in pieces.items()}
 
 
