@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array
 
 from deeptheory.foundations.doors import doors
-from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
+from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, one_block
 from deeptheory.kernels.limits import integrals, quadrature
 from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import (
@@ -80,6 +80,10 @@ class Activation(Layer):
 
         (mean, slope), (_, mixed) = jax.jvp(along, (zero,), (one,))
         return mixed - slope**2 / jnp.where(mean > 0, mean, 1)
+
+    def init(self, key, shape):
+        check_shape(type(self).__name__, shape)
+        return shape, ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         return self.function(x)

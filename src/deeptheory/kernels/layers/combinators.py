@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from deeptheory.foundations.doors import doors
-from deeptheory.kernels.layers.layer import Demand, Layer, whole
+from deeptheory.kernels.layers.layer import Demand, Layer, branch_shapes, whole
 from deeptheory.kernels.limits.block import Block, variances
 from deeptheory.kernels.limits.close_pairs import mixing_gap
 
@@ -93,7 +93,8 @@ class Parallel(Layer):
     branches: tuple[Layer, ...]
 
     def _matched(self, inputs: Any) -> None:
-        if isinstance(inputs, Block) or not isinstance(inputs, (tuple, list)) or len(inputs) != len(self.branches):
+        one = not isinstance(inputs, tuple | list) or any(isinstance(each, int) for each in inputs)  # or its shape
+        if one or len(inputs) != len(self.branches):
             raise ValueError(
                 f"a parallel of {len(self.branches)} branches needs as many inputs: put FanOut({len(self.branches)})"
                 " before it"
@@ -192,9 +193,10 @@ class FanInSum(Layer):
     """The sum of independent Gaussian branches: covariances add, and so do tangent kernels."""
 
     def init(self, key, shape):
-        if len(set(map(tuple, shape))) > 1:
-            raise ValueError(f"FanInSum needs branches of one shape, got {list(shape)}")
-        return tuple(shape[0]), ()
+        shapes = branch_shapes("FanInSum", shape)
+        if len(set(shapes)) > 1:
+            raise ValueError(f"FanInSum needs branches of one shape, got {shapes}")
+        return shapes[0], ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         return sum(x)
@@ -221,9 +223,10 @@ class FanInProd(Layer):
     """The elementwise product of independent branches: covariances multiply."""
 
     def init(self, key, shape):
-        if len({tuple(each) for each in shape}) > 1:
-            raise ValueError(f"FanInProd needs branches of one shape, got {', '.join(map(str, shape))}")
-        return tuple(shape[0]), ()
+        shapes = branch_shapes("FanInProd", shape)
+        if len(set(shapes)) > 1:
+            raise ValueError(f"FanInProd needs branches of one shape, got {shapes}")
+        return shapes[0], ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         product = x[0]
@@ -257,8 +260,10 @@ class FanInConcat(Layer):
         return self.axis % rank
 
     def init(self, key, shape):
-        axis = self._axis(len(shape[0]))
-        shapes = [tuple(s) for s in shape]
+        shapes = branch_shapes("FanInConcat", shape)
+        axis = self._axis(len(shapes[0]))
+        if len({(len(s), s[:axis], s[axis + 1 :]) for s in shapes}) > 1:
+            raise ValueError(f"FanInConcat along axis {axis} needs branches that are alike elsewhere, got {shapes}")
         joined = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
         return joined, ()
 

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.dense import Affine
 from deeptheory.kernels.layers.layer import Layer, Scalar, check_shape, one_block, scaled, whole
-from deeptheory.kernels.layers.windows import check_window, output_extent, window_parts, wrap
+from deeptheory.kernels.layers.windows import check_window, window_extents, window_parts, wrap
 from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, equal_positions, left_of, right_of, variances
 from deeptheory.kernels.limits.close_pairs import affine_gaps, mixing_gap
@@ -61,12 +61,7 @@ class Conv(Layer):
         return channels * prod(self.window)
 
     def extents(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
-        found = tuple(
-            output_extent(n, w, s, self.padding) for n, w, s in zip(spatial, self.window, self.steps, strict=True)
-        )
-        if min(found, default=1) < 1:
-            raise ValueError(f"a window of {self.window} does not fit positions {spatial} with VALID padding")
-        return found
+        return window_extents(type(self).__name__, spatial, self.window, self.steps, self.padding)
 
     def init(self, key, shape):
         check_shape(type(self).__name__, shape, len(self.window))
@@ -74,6 +69,13 @@ class Conv(Layer):
         biases = (*(1,) * (len(shape) - 1), width)
         weights = self.affine.draw(key, (*self.window, channels, width), biases, self.fan_in(channels))
         return (shape[0], *self.extents(tuple(shape[1:-1])), width), weights
+
+    def check_inputs(self, x: Array, channels: int) -> None:
+        check_shape(type(self).__name__, x.shape, len(self.window))
+        if x.shape[-1] != channels:
+            raise ValueError(
+                f"{type(self).__name__} was made for {channels} channels and got inputs of shape {x.shape}"
+            )
 
     def padded(self, x: Array) -> tuple[Array, str]:
         if self.padding != "CIRCULAR":
@@ -83,8 +85,8 @@ class Conv(Layer):
         return x, "VALID"
 
     def apply(self, parameters, x, *, key=None, **extra):
-        check_shape(type(self).__name__, x.shape, len(self.window))
         weight, bias = parameters
+        self.check_inputs(x, weight.shape[-2])
         fan_in = self.fan_in(x.shape[-1])
         x, padding = self.padded(x)
         numbers = _numbers(len(self.window))
@@ -143,8 +145,10 @@ class ConvLocal(Conv):
         return (shape[0], *spatial, width), self.affine.draw(key, weights, (1, *spatial, width), self.fan_in(channels))
 
     def apply(self, parameters, x, *, key=None, **extra):
-        check_shape("ConvLocal", x.shape, len(self.window))
         weight, bias = parameters
+        self.check_inputs(x, weight.shape[-2] // prod(self.window))
+        if self.extents(x.shape[1:-1]) != weight.shape[:-2]:
+            raise ValueError(f"ConvLocal was made for positions {weight.shape[:-2]} and got inputs of shape {x.shape}")
         fan_in = self.fan_in(x.shape[-1])
         x, padding = self.padded(x)
         numbers = _numbers(len(self.window))
@@ -175,8 +179,8 @@ class ConvTranspose(Conv):
         return tuple(extent(n, w, s) for n, w, s in zip(spatial, self.window, self.steps, strict=True))
 
     def apply(self, parameters, x, *, key=None, **extra):
-        check_shape("ConvTranspose", x.shape, len(self.window))
         weight, bias = parameters
+        self.check_inputs(x, weight.shape[-2])
         numbers, circular = _numbers(len(self.window)), self.padding == "CIRCULAR"
         product = lax.conv_transpose(
             x, weight, self.steps, "VALID" if circular else self.padding, dimension_numbers=numbers

@@ -9,7 +9,7 @@ from jaxtyping import Array
 
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block
-from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum
+from deeptheory.kernels.layers.windows import check_window, window_extents, window_sum
 from deeptheory.kernels.limits.block import variances
 from deeptheory.kernels.limits.close_pairs import mixing_gap
 
@@ -35,9 +35,7 @@ class Pool(Layer):
 
     def init(self, key, shape):
         check_shape("Pool", shape, len(self.window))
-        spatial = [
-            output_extent(n, w, s, self.padding) for n, w, s in zip(shape[1:-1], self.window, self.steps, strict=True)
-        ]
+        spatial = window_extents("Pool", tuple(shape[1:-1]), self.window, self.steps, self.padding)
         return (shape[0], *spatial, shape[-1]), ()
 
     def _pooled(self, x: Array, dimension: int, axis: int) -> Array:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-__all__ = ["check_window", "margins", "output_extent", "window_parts", "window_sum", "wrap"]
+__all__ = ["check_window", "margins", "output_extent", "window_extents", "window_parts", "window_sum", "wrap"]
 
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 
@@ -37,6 +37,16 @@ def output_extent(extent: int, window: int, stride: int, padding: str) -> int:
     """Return how many places a window visits along an axis of `extent` places; it must fit in at least once."""
     before, after = margins(extent, window, stride, padding)
     return (extent + before + after - window) // stride + 1
+
+
+def window_extents(
+    name: str, spatial: tuple[int, ...], window: Sequence[int], strides: Sequence[int], padding: str
+) -> tuple[int, ...]:
+    """Return the positions after a layer with a window, refusing a window that does not fit."""
+    found = tuple(output_extent(n, w, s, padding) for n, w, s in zip(spatial, window, strides, strict=True))
+    if min(found, default=1) < 1:
+        raise ValueError(f"{name}: a window of {tuple(window)} does not fit positions {spatial} with {padding} padding")
+    return found
 
 
 def wrap(x: Array, axes: Sequence[int], window: int, stride: int) -> Array:
