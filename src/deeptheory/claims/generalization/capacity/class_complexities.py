@@ -27,6 +27,8 @@ from deeptheory.lab import Chain, Identity, Inequality, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 Radius = Annotated[float, Interval(ge=0.1, le=10)]
+DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
+"""Samples, layers and radius of bounds that are written out by hand."""
 
 
 @claim(
@@ -85,9 +87,9 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
             frobenius_network_complexity(n, 3, radius),
         ),
         "depth": Identity(
-            np.array([frobenius_network_complexity(n, k, radius) for n, k in ((100, 2), (100, 3), (400, 3), (25, 4))]),
-            np.array([0.4 * radius**2, 0.8 * radius**3, 0.4 * radius**3, 3.2 * radius**4]),
-            aside={"layers": np.array([2, 3, 3, 4])},
+            np.array([frobenius_network_complexity(*each) for each in DEPTHS]),
+            np.array([0.4, 2.7, 0.05, 51.2]),
+            aside={"layers": np.array([layers for _, layers, _ in DEPTHS])},
         ),
         # E|σ₁ + … + σ₉| = 9·C(8, 4)/2⁸ in closed form, a fifth of what the bound allows.
         "equal inputs": Identity(two[-1], reach * radius**2 * math.comb(8, 4) / 2**8),
@@ -123,7 +125,7 @@ def complexities_by_depth(pieces):
 
 
 @claim(
-    items={"A5.13": ("below", "invariant")},
+    items={"A5.13": ("below", "by hand")},
     says=r"The Hilbert ball just large enough to interpolate the labels $y$ has complexity at most "
     r"$\sqrt{2y^\top G^{-1}y\operatorname{tr}G}/n$; neither side changes when the kernel is multiplied by a number. "
     r"Smooth labels need less than random ones.",
@@ -170,6 +172,14 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
         "invariant": Identity(
             np.stack([observed[1], bounds[1]]), np.stack([observed[0], bounds[0]]), condition=np.linalg.cond(gram)
         ),
+        # yᵀG⁻¹y = 2 and tr G = 8 for four points; 2 and 5 for two.
+        "by hand": Identity(
+            [
+                float(kernel_label_complexity(2 * np.eye(4), np.ones(4))),
+                float(kernel_label_complexity(np.diag([1.0, 4.0]), np.array([1.0, 2.0]))),
+            ],
+            np.sqrt([2.0, 5.0]),
+        ),
         "smooth labels": Inequality(bounds[:, 1], bounds[:, 0]),
     }
 
@@ -177,6 +187,11 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
 @kernel_complexity.control("the Gram matrix not inverted, as printed", erratum="A5.13a", of="below")
 def printed_form(evidence):
     return replace(evidence, links={"printed": (evidence.links["with the inverse"][0], evidence.aside["printed"])})
+
+
+@kernel_complexity.control("without the factor two under the root", of="by hand")
+def without_two(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) / np.sqrt(2))
 
 
 @kernel_complexity.picture

@@ -96,6 +96,18 @@ def complexities_by_enumeration(
         ),
         "finite": Inequality(exact_complexity(finite_supremum(values), n), finite_class_complexity(values)),
         "shattering": Inequality(2 * exact_complexity(threshold_supremum(x[:, 0]), n), vc_complexity(n, 1)),
+        # Massart: four functions on nine points, the longest of length 3; seven of length 8 on sixteen. Then V = n.
+        "written out": Identity(
+            np.array(
+                [
+                    finite_class_complexity(np.vstack([np.ones((3, 9)), np.zeros((1, 9))])),
+                    finite_class_complexity(np.full((7, 16), 2.0)),
+                    vc_complexity(5, 5),
+                    vc_complexity(50, 2),
+                ]
+            ),
+            np.sqrt([2 * np.log(4) / 9, np.log(7) / 2, 2.0, 2 * (np.log(25) + 1) / 25]),
+        ),
         "many dimensions": Limit(sizes.astype(float), 1 - shares.mean(1), order=1.0, aside={"shares": shares}),
     }
 
