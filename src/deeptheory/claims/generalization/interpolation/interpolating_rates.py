@@ -260,9 +260,13 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
         "sine": Chain({"below": (sine, 3.0), "reached": (3.0 * (1 - 1e-5), sine)}),
         "void": Share(np.array(empty), 2 * trials, np.exp(void)),
         "void bound": Inequality(
-            np.array([log_void_probability(grid, int(n)) for n in counts]), -counts[:, None] * grid, log=True
+            np.array([log_void_probability(grid, int(n)) for n in counts]),
+            -counts[:, None] * grid,
+            log=True,
+            aside={"next order": -counts[:, None] * grid * (1 + grid)},
         ),
-        "bias": Inequality(biases, 4 * h ** (2 * beta)),
+        # The last is the one with all points at distance h, where the bound is reached.
+        "bias": Inequality(np.append(biases, at_distance), 4 * h ** (2 * beta), error=1e-8, aside={"slope": 2.0}),
         "sphere": Identity(at_distance, 4 * h ** (2 * beta), error=1e-8),
         "integral": Identity(
             np.array(shells),
@@ -270,6 +274,7 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
             error=1e-9,
             along={"area": np.array([areas[d] for d, _ in cases])},
         ),
+        # Loose by a factor of ten and more; what the first bound is made of is checked by “order” and “integral”.
         "variance": Chain(
             {"where half are near": (np.mean(first * many), bound), "where few are near": (np.mean(first * ~many), few)}
         ),
@@ -289,3 +294,13 @@ def without_area(evidence):
 def linear_void(evidence):
     counts, radii = np.array([2, 5, 20]), np.array([0.6, 0.3, 0.15])
     return replace(evidence, predicted=1 - counts * np.pi * radii**2 / 4)
+
+
+@minimax_proof.control("e^(−n p̄(1 + p̄)) above the void probability", of="void bound")
+def next_order(evidence):
+    return replace(evidence, bound=evidence.aside["next order"])
+
+
+@minimax_proof.control("L h^(2β), the slope not squared", of="bias")
+def slope_not_squared(evidence):
+    return replace(evidence, bound=evidence.bound / evidence.aside["slope"])

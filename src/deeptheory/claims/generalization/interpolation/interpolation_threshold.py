@@ -94,8 +94,8 @@ def four_weights(pieces):
     return Table(
         {
             "weights": names,
-            "risk by the formula": np.concatenate([np.atleast_1d(part.predicted) for part in parts]),
-            "mean loss": np.concatenate([np.atleast_1d(np.mean(part.observed, axis=-1)) for part in parts]),
+            "risk by the formula": list(np.hstack([part.predicted for part in parts])),
+            "mean loss": list(np.hstack([np.mean(part.observed, axis=-1) for part in parts])),
         },
         prediction="risk by the formula",
         observation="mean loss",

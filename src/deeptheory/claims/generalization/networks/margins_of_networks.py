@@ -164,6 +164,12 @@ def better_layer(evidence):
     return replace(evidence, right=evidence.along["singly"])
 
 
+@all_layer_margin_of_networks.control("all layers together are no easier to change than the best alone", of="order")
+def no_easier_together(evidence):
+    together, alone = evidence.links["below every single layer"]
+    return replace(evidence, links={"above the best alone": (alone, together)})
+
+
 def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, weights=None):
     """A network of this width among units that stay zero, so that all widths share one compiled program.
 
