@@ -39,7 +39,17 @@ def run(tmp_path):
     return typed
 
 
-LOOKUPS = [("--help",), ("list",), ("show", QUICK), ("show", "arora thm 11.1.1"), ("coverage",), ("coverage", "--json")]
+LOOKUPS = [
+    ("--help",),
+    ("--version",),
+    ("list",),
+    ("runs",),
+    ("show", QUICK),
+    ("show", "arora thm 11.1.1"),
+    ("find", "marchenko", "pastur"),
+    ("coverage",),
+    ("coverage", "--json"),
+]
 
 
 @pytest.mark.parametrize("arguments", LOOKUPS, ids=" ".join)
@@ -61,6 +71,17 @@ def test_lookups_answer_in_under_half_a_second_without_jax(run, arguments):
 
 
 BAD = [
+    (("check",), "name what to check: a claim, an item, a book or a subject; `all` is every claim"),
+    (("calibrate",), "name what to check"),
+    (("attack",), "name what to attack"),
+    (("check", "double_descent", "--set", "trials=16", "--set", "trials=32"), "--set names trials twice"),
+    (("find", "marchenco"), "nothing speaks of 'marchenco'; did you mean marchenko?"),
+    (("find", "of the"), "there is no word to look for in 'of the'"),
+    (("find", "kernel", "--most", "0"), "--most must be from 1 to 1000, not 0"),
+    (("find",), "Missing argument"),
+    (("sweep", "double_descent", "--over", "trials=16", "--over", "trials=32"), "--over names trials twice"),
+    (("list", "--chapter", "99"), "there are no items of chapter 99"),
+    (("coverage", "--status", "proved"), "no status is called 'proved'; an item is one of holds, refuted-as-printed"),
     (("check", "dropout_is_a_penaltie"), "did you mean dropout_is_a_penalty"),
     (("check", "A99.99"), "nothing is called 'A99.99'"),
     (("show", "zzzz"), "nothing is called 'zzzz'"),
@@ -117,6 +138,52 @@ def test_a_value_out_of_range_names_the_range(run, value):
     done = run("check", parametrised(), "--set", f"trials={value}")
     assert done.returncode == 2
     assert re.search(r"trials must be a whole number from \d+ to \d+, not", done.stderr)
+
+
+def test_the_version_is_that_of_the_package(run):
+    import deeptheory
+
+    assert run("--version").stdout == f"deeptheory {deeptheory.__version__}\n"
+
+
+def test_functions_are_found_with_a_line_to_paste(run):
+    shown = run("find", "marchenko", "density").stdout
+    assert "from deeptheory.spectra import marchenko_pastur_pdf\n" in shown
+    assert "marchenko_pastur_is_a_law\n" in shown
+    (best, *_) = json.loads(run("find", "marchenko", "density", "--json").stdout)
+    assert (best["kind"], best["paste"]) == ("function", "from deeptheory.spectra import marchenko_pastur_pdf")
+
+
+def test_a_claim_is_shown_without_latex_and_with_the_functions_it_uses(run):
+    shown = run("show", "double_descent").stdout
+    assert "variance σ²γ/(1 − γ) for γ < 1" in shown
+    assert not set("$\\") & set(shown)
+    assert re.search(r"^from deeptheory\.generalization\.\S+ import .*limiting_bias_variance", shown, re.MULTILINE)
+
+
+def test_an_item_that_is_false_as_printed_is_never_said_to_hold(run):
+    """Beside the claim that checks its corrected form, in the list of items, and by itself."""
+    assert re.search(r"A11\.10 +arora Thm 11\.1\.1 +refuted as printed", run("show", "A11.10").stdout + run(
+        "show", "balanced_factors_can_be_equalized").stdout)  # fmt: skip
+    assert re.search(r"A11\.10 +refuted as printed", run("coverage", "--book", "arora", "--chapter", "11").stdout)
+
+
+@pytest.mark.parametrize(("typed", "sentence"), [("zzzz", "nothing is called 'zzzz'"), ("", "nothing was named")])
+def test_in_a_terminal_check_asks_what_to_check(run, typed, sentence):
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{typed}\n".encode())
+    command = [sys.executable, "-m", "deeptheory", "check"]
+    ends = {"stdin": theirs, "stderr": theirs, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, env=run.environment, text=True, **ends)
+    process.communicate(timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert process.returncode == 2
+    assert "What shall be checked?" in told and sentence in told
+    assert not run.home.exists()
 
 
 def test_without_a_command_there_is_help_and_no_more(run):
@@ -183,6 +250,18 @@ def test_coverage_as_json_has_every_item(run):
     assert record["total"] == len(record["items"]) == 1008
     assert sum(record["counts"].values()) == 1008
     assert {"status", "claims", "where", "erratum", "reason"} <= set(record["items"]["A11.10"])
+
+
+@pytest.mark.slow
+def test_a_check_shows_prediction_beside_observation_and_names_the_page(run):
+    done = run("check", QUICK)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"evidence +predicted +observed +at +verdict +resolution", done.stdout)
+    predicted, observed = re.search(r"^all +(\S+) +(\S+) +holds", done.stdout, re.MULTILINE).groups()
+    assert predicted == observed
+    said = r"holds: all \d+ numbers agree within \S+\. A deviation of \S+ would have been noticed\."
+    assert re.search(said, " ".join(done.stdout.split()))
+    assert f"deeptheory-report/claims/{QUICK}.html" in done.stdout
 
 
 @pytest.mark.slow
@@ -480,6 +559,9 @@ def test_a_sweep_writes_labelled_arrays(run, tmp_path):
     name = parametrised()
     done = run("sweep", name, "--over", "trials=64,128", "--seeds", "2", "--out", str(tmp_path / "sweep.nc"))
     assert done.returncode == 0, done.stderr
+    assert re.search(r"trials +seed +verdict +evidence +predicted +observed +at +resolution +seconds", done.stdout)
+    assert len(re.findall(r"^ *(?:64|128) +[01] ", done.stdout, re.MULTILINE)) == 4
+    assert "xarray" not in done.stdout
     with xarray.open_dataset(tmp_path / "sweep.nc") as swept:
         assert dict(swept.sizes)["trials"] == 2
         assert dict(swept.sizes)["seed"] == 2
@@ -522,11 +604,12 @@ def readme_commands():
 
 def test_the_commands_of_the_readme_name_what_exists():
     """Those that run for long are not run; whether they would be refused is seen without."""
-    from deeptheory.cli import attacking, authoring, lookup, running
+    from deeptheory.cli import attacking, authoring, lookup, running, sweeping
     from deeptheory.cli.grids import axis
+    from deeptheory.finding import find
     from deeptheory.names import entries, only
 
-    assert attacking.app is authoring.app is lookup.app is running.app
+    assert attacking.app is authoring.app is lookup.app is running.app is sweeping.app
     known = {each.name or each.callback.__name__ for each in running.app.registered_commands}
     seen = set()
     for command, *words in readme_commands():
@@ -535,6 +618,8 @@ def test_the_commands_of_the_readme_name_what_exists():
         what = [word for word in words if not word.startswith("--")][:1]
         if command in ("sweep", "calibrate", "new") and what in (["CLAIM"], ["my_claim"]):
             assert command != "sweep" or axis(words[-1], only("double_descent").parameters)
+        elif command == "find":
+            assert find(" ".join(words))
         elif what and command != "report":
             assert entries(what)
     assert {"check", "show", "falsify", "sweep", "report", "coverage"} <= seen

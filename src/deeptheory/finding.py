@@ -1,10 +1,9 @@
 """Finding by words: claims, functions and items that speak of something, best first. Answers without importing JAX."""
 
-import difflib
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deeptheory import books
@@ -66,15 +65,14 @@ def find(words: str, *, most: int = 8) -> Findings:
     wanted = [word for word in spelt(words) if not UNSAID.fullmatch(word)]
     if not wanted:
         raise ValueError(f"there is no word to look for in {words!r}")
-    texts = _texts()
     found = Findings()
     for kind in KINDS:
-        own = [each for each in texts if each.kind == kind]
+        own = [text.read() for text in _texts(kind) if text.may_say(wanted)]
         scores = _scores(wanted, own)
         ranked = sorted((place for place in range(len(own)) if scores[place] > 0), key=lambda place: -scores[place])
         found += [own[place].hit() for place in ranked[:most]]
     if not found:
-        near = _nearest(wanted, texts)
+        near = _nearest(wanted)
         raise ValueError(f"nothing speaks of {words!r}" + (f"; did you mean {' '.join(near)}?" if near else ""))
     return found
 
@@ -92,37 +90,54 @@ def spelt(text: str) -> list[str]:
     return WORD.findall(plain)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Text:
-    """What may be found, the words of its name, and the words beside it; set for reading when it is."""
+    """What may be found: a name and what is said beside it, of which the words are read only if they may matter."""
 
     kind: str
     name: str
     says: str
     paste: str
-    named: list[str]
-    beside: list[str]
+    title: str
+    about: str
+    named: Sequence[str] = ()
+    beside: Sequence[str] = ()
+
+    def may_say(self, words: Iterable[str]) -> bool:
+        """Whether a word, or what it stands for, could occur; to look for its stem is faster than to read all words."""
+        whole = f"{self.title} {self.about}".casefold()
+        stems = (_stem(each) for word in words for each in (word, *MEANT.get(word, "").split()))
+        return ACCENTED.search(whole) is not None or any(stem in whole for stem in stems)
+
+    def read(self) -> "_Text":
+        self.named, self.beside = spelt(self.title), spelt(self.about)
+        return self
 
     def hit(self) -> Hit:
         return Hit(self.kind, self.name, readable(self.says), self.paste)
 
 
-def _texts() -> list[_Text]:
-    """All there is to find."""
-    found = []
-    for each in catalogue().functions:
-        words = spelt(each.name), spelt(f"{each.says} {each.module}")
-        found.append(_Text("function", each.name + each.takes, each.says, each.line, *words))
-    for entry in catalogue().claims.values():
-        beside = f"{entry.says} {entry.needs} {entry.subject} {entry.theme} {' '.join(entry.symbols.values())}"
-        words = spelt(entry.name), spelt(beside)
-        found.append(_Text("claim", entry.name, entry.says, f'dt.check("{entry.name}")', *words))
-    for item in books.items():
-        where = f"{item.book} {item.where[0]}" if item.where else item.book
-        words = spelt(item.title), spelt(f"{item.kind} {item.room} {where}")
-        paste = f'dt.check("{item.id}")' if catalogue().serving(item.id) else ""
-        found.append(_Text("item", f"{item.id}, {where}", item.title, paste, *words))
-    return found
+def _texts(kind: str) -> Iterator[_Text]:
+    """All there is to find of a kind."""
+    if kind == "function":
+        for each in catalogue().functions:
+            about = f"{each.says} {each.module}"
+            yield _Text(kind, each.name + each.takes, each.says, each.line, each.name, about)
+    elif kind == "claim":
+        for entry in catalogue().claims.values():
+            about = f"{entry.says} {entry.needs} {entry.subject} {entry.theme} {' '.join(entry.symbols.values())}"
+            yield _Text(kind, entry.name, entry.says, f'dt.check("{entry.name}")', entry.name, about)
+    else:
+        for item in books.items():
+            where = f"{item.book} {item.where[0]}" if item.where else item.book
+            paste = f'dt.check("{item.id}")' if catalogue().serving(item.id) else ""
+            about = f"{item.kind} {item.room} {where}"
+            yield _Text(kind, f"{item.id}, {where}", item.title, paste, item.title, about)
+
+
+def _stem(word: str) -> str:
+    """The least of a word that stands in every word that says it."""
+    return next((word[:-cut] for cut in (2, 1) if len(word) - cut >= 4), word)
 
 
 def _scores(wanted: Sequence[str], texts: Sequence[_Text]) -> list[float]:
@@ -139,7 +154,7 @@ def _scores(wanted: Sequence[str], texts: Sequence[_Text]) -> list[float]:
                 # Of two names that have the word, the shorter says it more plainly.
                 total[place] += weight * math.log(1 + len(texts) / common) - 0.01 * len(texts[place].named)
                 met[place] += 1
-    best = max(met)
+    best = max(met, default=0)
     return [score if hits == best else 0.0 for score, hits in zip(total, met, strict=True)]
 
 
@@ -161,7 +176,9 @@ def _vocabulary(texts: Iterable[_Text]) -> set[str]:
     return {word for text in texts for word in (*text.named, *text.beside)}
 
 
-def _nearest(wanted: Sequence[str], texts: Sequence[_Text]) -> list[str]:
+def _nearest(wanted: Sequence[str]) -> list[str]:
     """The words nearest to those that nothing has."""
-    known = {word for word in _vocabulary(texts) if len(word) > 2}
+    import difflib
+
+    known = {word for kind in KINDS for word in _vocabulary(map(_Text.read, _texts(kind))) if len(word) > 2}
     return [near[0] for word in wanted if (near := difflib.get_close_matches(word, known, 1, 0.75))]

@@ -3,6 +3,7 @@
 import json as jsonlib
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -129,6 +130,18 @@ def stored(path: Path | None) -> Iterator[Store | None]:
         return
     with Store(path, existing=True) as opened:
         yield opened
+
+
+def asked() -> list[str]:
+    """What to check, asked for where somebody can answer."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused("name what to check: a claim, an item, a book or a subject; `all` is every claim")
+    question = "What shall be checked? A claim, an item (J7.4), a book, a subject; `all` is every claim: "
+    print(question, end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip()
+    if not answer:
+        raise Refused("nothing was named, and nothing is checked")
+    return [answer]
 
 
 def within(name: str, value: float, low: float, high: float) -> None:

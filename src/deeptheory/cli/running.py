@@ -23,6 +23,7 @@ from deeptheory.cli.app import (
     StorePath,
     What,
     app,
+    asked,
     complete_control,
     emit,
     stored,
@@ -82,7 +83,7 @@ def check(
 ) -> None:
     """Run claims with their controls, and judge them."""
     within("--jobs", jobs, 1, 256)
-    chosen = entries(what or _asked())
+    chosen = entries(what or asked())
     read = _settings(given or [], chosen)
     if record:
         if read or full or control:
@@ -154,7 +155,7 @@ def calibrate(
 
     within("--seeds", seeds, 1, 10_000)
     within("--jobs", jobs, 1, 256)
-    done, failed = _run(entries(what or ["all"]), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
+    done, failed = _run(entries(what or asked()), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
     summary = calibrated(done, [_failure(task, problem) for task, problem in failed])
     if json:
         emit(summary)
@@ -195,22 +196,6 @@ def report(
 # What they share -----------------------------------------------------------------------------------------------------
 
 
-def _asked() -> list[str]:
-    """What to check, asked for where somebody can answer."""
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Refused("name what to check: a claim, an item, a book or a subject; `all` is every claim")
-    print(
-        "What shall be checked? A claim, an item (J7.4), a book, a subject; `all` is every claim: ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
-    answer = sys.stdin.readline().strip()
-    if not answer:
-        raise Refused("nothing was named, and nothing is checked")
-    return [answer]
-
-
 def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
     """Read --set, against every chosen claim that has the parameter."""
     given = {}
@@ -218,6 +203,8 @@ def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise Refused(f"--set takes name=value, not {text!r}")
+        if name in given:
+            raise Refused(f"--set names {name} twice")
         owners = [entry for entry in chosen if name in entry.parameters]
         if not owners:
             settings(chosen[0].parameters, {name: value})  # raises the sentence with the nearest names

@@ -2,19 +2,21 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from deeptheory import books
 from deeptheory.cli.display import coloured, console, many_rows, printed_at, table
-from deeptheory.finding import KINDS, Findings, clipped
 from deeptheory.formulas import readable, spoken
 from deeptheory.lab.catalogue import Entry
 from deeptheory.lab.functions import imports
 from deeptheory.lab.ledger import STATUSES
 from deeptheory.lab.parameters import written
+
+if TYPE_CHECKING:
+    from deeptheory.finding import Findings
 
 __all__ = ["item_rows", "show_calibration", "show_claim", "show_coverage", "show_found", "show_item", "show_runs"]
 
@@ -103,8 +105,10 @@ def item_rows(items: Sequence[books.Item], status: dict[str, Any]) -> None:
     )
 
 
-def show_found(found: Findings) -> None:
+def show_found(found: "Findings") -> None:
     """Functions with the line to paste, then claims and items by name; below each what it says."""
+    from deeptheory.finding import KINDS, clipped
+
     out = console()
     for place, kind in enumerate(kind for kind in KINDS if found.of(kind)):
         out.print(Text(("\n" if place else "") + f"{kind}s", style="bold"))

@@ -181,7 +181,7 @@ class Claim:
         return execute(self, seed=seed, full=full, settings=settings)
 
     def sweep(self, *, seeds: int = 1, progress: bool = False, **grids: Any):
-        """Run the claim over a grid of settings and seeds; returns an xarray Dataset."""
+        """Run the claim over a grid of settings and seeds; returns an xarray DataTree."""
         from deeptheory.lab.sweep import sweep
 
         return sweep(self, grids, seeds=seeds, progress=progress)
