@@ -366,6 +366,8 @@ generalization.pac_bayes.gaussian_posteriors.monte_carlo_errors, passes: million
 generalization.pac_bayes.mutual_information.zero_loss_witness, hypotheses: billion
 generalization.concentration.martingales.stopped_walk, steps: million
 generalization.concentration.martingales.stopped_walk, steps: zero
+implicit_bias.max_margin.logarithmic_flow, log_times: huge
+implicit_bias.max_margin.logarithmic_flow, signed_points: huge
 kernels.limits.recursion.limit_kernel, hidden: text among them
 kernels.limits.recursion.limit_kernel, pattern: text among them
 kernels.limits.recursion.limit_kernel, x: complex

@@ -351,7 +351,8 @@ def test_a_search_that_breaks_is_named_and_the_others_are_made(monkeypatch, caps
         if (control is None) == (broken == "the claim"):
             raise ZeroDivisionError("a matrix of zeros")
         violated = control is not None
-        return Falsification("balanced", violated, {"x": 1.0}, 0.5, None, None if violated else True, 1, 9, 0.1, control)
+        planted = None if violated else True
+        return Falsification("balanced", violated, {"x": 1.0}, 0.5, None, planted, 1, 9, 0.1, control)
 
     monkeypatch.setattr(falsifying, "workers", lambda jobs: ThreadPoolExecutor(jobs))
     monkeypatch.setattr(falsifying, "load", lambda name: SimpleNamespace(falsify=falsify))

@@ -181,6 +181,4 @@ def walk_until_one(
     )
 
 
-doors(
-    __name__, variables="[1, 30]", steps="[0, 1e7]", bounds="[0, ∞)", differences="[0, ∞)", widths="[0, ∞)"
-)
+doors(__name__, variables="[1, 30]", steps="[0, 1e7]", bounds="[0, ∞)", differences="[0, ∞)", widths="[0, ∞)")
