@@ -48,6 +48,8 @@ def test_several_claims_give_a_table(run):
         (["A11.5"], {"seed": -1}, "seed must be a whole number from 0 to 2147483647, not -1"),
         (["A11.5"], {"seed": "a"}, "seed must be a whole number"),
         ([7], {}, "named by words, not by 7"),
+        (["A11.5"], {"jobs": 2.5}, "jobs must be a whole number from 1 to 256, not 2.5"),
+        (["A11.5"], {"jobs": None}, "jobs must be a whole number from 1 to 256, not None"),
         ([None], {}, "named by words, not by None"),
         ([], {}, "name what to check"),
     ],

@@ -430,9 +430,8 @@ def test_a_search_that_breaks_is_named_and_the_others_are_made(monkeypatch, caps
         if (control is None) == (broken == "the claim"):
             raise ZeroDivisionError("a matrix of zeros")
         violated = control is not None
-        return Falsification(
-            "balanced", violated, {"x": 1.0}, 0.5, None, None if violated else True, 1, 9, 0.1, control
-        )
+        planted = None if violated else True
+        return Falsification("balanced", violated, {"x": 1.0}, 0.5, None, planted, 1, 9, 0.1, control)
 
     monkeypatch.setattr(falsifying, "workers", lambda jobs: ThreadPoolExecutor(jobs))
     monkeypatch.setattr(falsifying, "load", lambda name: SimpleNamespace(falsify=falsify))
@@ -550,6 +549,11 @@ def test_a_grid_is_read():
     assert axis("sizes=8,16;16,32", known) == ("sizes", [(8, 16), (16, 32)])
     with pytest.raises(ValueError, match="at least 2 separated by commas, increasing, not 8"):
         axis("sizes=8,16", known)
+    for nonsense in ("8:64:loginf", "8:64:log1", "8:64:0", "64:8:1", "8:inf:1", "nan:8:1"):
+        with pytest.raises(ValueError, match=f"the range '{nonsense}' does not grow"):
+            axis(f"width={nonsense}", known)
+    with pytest.raises(ValueError, match="has more than 10,000 values"):
+        axis("width=1:4096:1e-300", known)
 
 
 @pytest.mark.slow

@@ -33,12 +33,37 @@ def test_the_grid_is_evaluated_point_by_point():
         ({"rate": range(10**8)}, 1, "the grid has 100,000,000 points; a diagram takes at most 10,000,000"),
         ({"rate": np.zeros(10**4), "n": np.zeros(10**4)}, 1, "the grid has 100,000,000 points"),
         ({"rate": [1.0]}, 10**12, "the grid has 1,000,000,000,000 points"),
+        ({"rate": [[1.0, 2.0]]}, 1, r"the axis rate must be a list of numbers or words, not of \[1.0, 2.0\]"),
+        ({"rate": [0.5, np.nan]}, 1, "the axis rate must be a list of numbers or words, and nan is none"),
+        ({"rate": {1.0}}, 1, "the axis rate must be a list of values, not {1.0}"),
+        ({"rate": np.ones((2, 2))}, 1, "the axis rate must be a list of values"),
+        ({"rate": [1.0]}, True, "seeds must be a whole number from 1, not True"),
         ({"rate": range(10**5)}, 1, "the settings rate have 100,000 combinations, each of which is compiled by itself"),
     ],
 )
 def test_a_grid_that_is_none_is_refused(over, seeds, sentence):
     with pytest.raises(ValueError, match=sentence):
         dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"function": 3}, "function must be a function of a key and settings, not 3"),
+        ({"function": lambda key, rate: "hot"}, "the function must return numbers, or a dictionary of them by name"),
+        ({"function": lambda key, rate: {3: rate}}, "the function must return numbers, or a dictionary of them"),
+        ({"over": [0.5]}, r"over must be a dictionary of settings and their values, not \[0.5\]"),
+        ({"over": {3: [0.5]}}, "an axis is called by the name of a setting, not 3"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 2147483647, not -1"),
+        ({"seed": None}, "seed must be a whole number from 0 to 2147483647, not None"),
+        ({"batch": 0}, "batch must be a whole number from 1, not 0"),
+        ({"batch": 1.5}, "batch must be a whole number from 1, not 1.5"),
+    ],
+)
+def test_what_is_no_diagram_is_refused_in_one_sentence(given, sentence):
+    call = {"function": lambda key, rate: rate, "over": {"rate": [0.5]}} | given
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        dt.phase_diagram(**call)
 
 
 def test_results_beyond_the_memory_of_the_machine_are_refused_before_they_are_begun():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import load
-from deeptheory.lab.workers import Workers
+from deeptheory.lab.workers import JOBS, Workers
 from deeptheory.names import entries, only
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check(*what: str, seed: int = 0, full: bool = False, jobs: int = 1, **settin
         for task in tasks([each], seeds=(seed,), full=full, settings=_own(each, settings, chosen))
     ]
     found = {}
-    for task, outcome, _ in checked(todo, _pool(min(jobs, len(todo)), os.getpid())):
+    for task, outcome, _ in checked(todo, _pool(min(JOBS.check(jobs), len(todo)), os.getpid())):
         if isinstance(outcome, Exception):
             raise outcome
         found[task.entry.name] = outcome

@@ -74,4 +74,4 @@ def _unknown(name: str, known: Catalogue) -> Unknown:
     near = [lower[match] for match in difflib.get_close_matches(word, lower, 3, 0.6)]
     near += [each for each in known.claims if word and word in each and each not in near][: 3 - len(near)]
     hint = f"; did you mean {', '.join(near)}?" if near else "; `deeptheory list` shows what there is"
-    return Unknown(f"nothing is called {name!r}{hint}")
+    return Unknown(f"nothing is called {name!r:.80}{hint}")

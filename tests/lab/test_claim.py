@@ -271,6 +271,8 @@ def test_a_control_is_named_exactly_or_by_its_only_beginning():
     assert control_named("claim", "ha", known) == "half"
     with pytest.raises(ValueError, match="2 controls that begin with 'nor': norm; norm squared"):
         control_named("claim", "nor", known)
+    with pytest.raises(ValueError, match="a control is named by words, not by 3"):
+        control_named("claim", 3, known)
     with pytest.raises(ValueError, match="no control 'x'; it has: norm; norm squared; half"):
         control_named("claim", "x", known)
 

@@ -24,7 +24,7 @@ from deeptheory.cli.running import Failed, sentence, status, tell_failed
 from deeptheory.lab.catalogue import Entry
 from deeptheory.lab.parameters import written
 from deeptheory.lab.store import Store
-from deeptheory.what import only
+from deeptheory.names import only
 
 if TYPE_CHECKING:
     from deeptheory.lab.checking import Task

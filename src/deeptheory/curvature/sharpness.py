@@ -127,7 +127,15 @@ def stability_phases(
     step_size: float | Float[Array | np.ndarray, ""],
     every: int,
 ) -> StabilityPhases:
-    """Split a run of gradient descent at the step where its sharpness first reaches 2/η."""
+    """Split a run of gradient descent at the step where its sharpness first reaches 2/η.
+
+    The losses are those of every step from 0 on, the sharpness that of steps 0, every, 2·every, ….
+    """
+    if len(losses) != (len(sharpness) - 1) * every + 1:
+        raise ValueError(
+            f"losses must be {(len(sharpness) - 1) * every + 1} numbers, for {len(sharpness)} of sharpness measured "
+            f"every {every} steps, got {len(losses)}"
+        )
     relative = np.asarray(sharpness) * float(step_size) / 2
     rises = np.diff(np.asarray(losses)) > 0
     above = np.flatnonzero(relative >= 1)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.dynamics.information_exponent import Link, squared_loss_slope
 from deeptheory.foundations.doors import doors
-from deeptheory.foundations.guards import affordable, inside, positive
+from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -163,7 +163,8 @@ def spherical_sgd(
     Costs N operations a step and serves as the oracle of `overlap_chain`. Reference: jagannath Def. 11.1.
     """
     positive(dimension=dimension, step=step, steps=steps, replicas=replicas)
-    affordable(vectors=(replicas, dimension))
+    if replicas * dimension > HELD:
+        raise ValueError(f"replicas × dimension must be at most {HELD:,}, got {replicas:,} × {dimension:,}")
     random = generator(key)
     x = random.standard_normal((replicas, dimension))
     x[:, 0] = np.abs(x[:, 0])
@@ -248,6 +249,7 @@ doors(
     quadrature="[1, 200]",
     replicas="[1, 1e6]",
     max_steps="[1, 1e12]",
+    steps="[1, 1e6]",
     step="[0, ∞)",
     rate="[0, ∞)",
     overlap="[-1, 1]",

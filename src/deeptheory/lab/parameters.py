@@ -199,6 +199,8 @@ def written(value: Any) -> str:
 
 def control_named(claim: str, name: str, known: Sequence[str]) -> str:
     """The control of a claim with this name, or the only one that begins with it."""
+    if not isinstance(name, str):
+        raise ValueError(f"a control is named by words, not by {name!r:.60}")
     wanted = name.lower()
     near = [each for each in known if each.lower() == wanted] or [e for e in known if e.lower().startswith(wanted)]
     if len(near) > 1:

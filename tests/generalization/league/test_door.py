@@ -74,6 +74,7 @@ def foreign(module):
         (dict(model=times, parameters=np.full((4, 2), np.nan)), "parameters must be finite, got nan"),
         (dict(parameters=[1.0]), "an Equinox model holds its own"),
         (dict(key=3), "key must be a JAX random key"),
+        (dict(train=(X + 1j, COINS)), "the train inputs must be real numbers, got an array of complex"),
     ],
 )
 def test_bad_input_is_one_sentence(change, sentence):

@@ -38,7 +38,7 @@ Numbers = float | int | np.number | Float[Array | np.ndarray, "..."] | Int[Array
 Values = float | np.floating | Float[np.ndarray, "..."]
 Enumerated = Annotated[int, "[1, 1e6]"]
 """samples whose numbers of errors are gone through one by one"""
-MOST = 250_000_000
+MOST = 50_000_000
 """moments of numbers of errors that are computed for one search"""
 BLOCK = 10_000_000
 """and at a time"""

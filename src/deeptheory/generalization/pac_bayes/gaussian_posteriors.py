@@ -231,7 +231,7 @@ def monte_carlo_risk(
 doors(
     __name__,
     count="[1, 1e6]",
-    passes="[1, 1e6]",
+    passes="[1, 1e5]",
     batch="[1, 1e6]",
     epochs="[1, 1e5]",
     spread="(0, ∞)",

@@ -66,6 +66,10 @@ def limit_kernel(
         raise ValueError(f"a kernel has the fields {', '.join(FIELDS)}; {', '.join(sorted(unknown))} is none of them")
     if tile is not None and tile < 1:
         raise ValueError(f"a tile has at least 1 input a side, got {tile}")
+    for name, pair in {"pattern": pattern, "hidden": hidden}.items():
+        for each in jax.tree.leaves(pair):
+            if not isinstance(each, np.ndarray | jax.Array):
+                raise TypeError(f"{name} must be a pair of arrays, got {each!r:.60}")
     x = jax.tree.map(lambda each: checked_inputs(network, each, "x", masked=hidden[0] is not None), x)
     if other is not None:
         other = jax.tree.map(lambda each: checked_inputs(network, each, "other", masked=hidden[1] is not None), other)
@@ -84,6 +88,9 @@ def checked_inputs(network: Layer, x: Any, name: str, *, masked: bool = False) -
         raise ValueError(f"{name} must have shape (batch, …, channels), got {np.shape(x)}")
     if 0 in np.shape(x):
         raise ValueError(f"{name} is empty: it has shape {np.shape(x)}")
+    kind = jnp.result_type(x) if isinstance(x, jax.Array) else np.asarray(x).dtype
+    if not any(jnp.issubdtype(kind, real) for real in (jnp.floating, jnp.integer, jnp.bool_)):
+        raise TypeError(f"{name} must be an array of real numbers, got one of {kind}")
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating):
         x = x.astype(jnp.result_type(float))
