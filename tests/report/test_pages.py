@@ -3,6 +3,7 @@
 import json
 import re
 import tempfile
+import xml.etree.ElementTree as tree
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -131,6 +132,27 @@ def test_a_page_shows_its_figures_without_a_script(site):
         text = path.read_text()
         assert text.count('class="chart"') == text.count("<svg"), path.name
         assert "currentColor" not in text and "#0072B2" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
+
+
+def test_pictures_are_files_with_the_colours_of_both_schemes(site):
+    text = (site / "pictures/draws_itself.svg").read_text()
+    picture = tree.fromstring(text)
+    width, height = int(picture.get("width")), int(picture.get("height"))
+    assert picture.get("viewBox") == f"0 0 {width} {height}" and width > 600
+    (style,) = re.findall("<style>(.*?)</style>", text)
+    used = set(re.findall(r"var\(--([\w-]+)\)", text))
+    for scheme in style.split("prefers-color-scheme:dark"):
+        assert used <= set(re.findall(r"--([\w-]+):#", scheme)), scheme
+    assert "<script" not in text and not re.search(r"\sopacity=\"0\"", text)  # nothing that is only pointed at
+    for page in ("subjects/kernels.html", "books/jagannath.html"):
+        shown = re.search(r"<img [^>]*pictures/draws_itself\.svg[^>]*>", (site / page).read_text("utf-8"))
+        assert shown and f'width="{width}" height="{height}"' in shown[0] and 'alt="Draws itself' in shown[0]
+
+
+def test_a_claim_is_shown_once_in_a_book_and_named_elsewhere(site):
+    text = (site / "books/jagannath.html").read_text("utf-8")
+    cards = re.findall(r'<article class="card">.*?claims/(\w+)\.html', text, re.DOTALL)
+    assert "draws_itself" in cards and len(cards) == len(set(cards))
 
 
 def test_a_long_statement_is_cut_between_sentences():

@@ -19,6 +19,8 @@ PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "
 
 COLOUR = re.compile("|".join(PALETTE))
 
+_DIGITS = re.compile(r"(\.\d\d)\d+")
+
 SHEET = Path(__file__).parent / "style.css"
 
 MARGIN = 24
@@ -36,6 +38,9 @@ def still(spec: Spec, name: str) -> str:
     # Vega counts its parts through all the figures of a process: equal figures shall be equal.
     parts = {part: f"{name}-{place}" for place, part in enumerate(dict.fromkeys(re.findall(r"\bid=\"([^\"]+)\"", svg)))}
     svg = re.sub(r"(\bid=\"|url\(#|href=\"#)([\w-]+)", lambda found: found[1] + parts.get(found[2], found[2]), svg)
+    # Nothing points at a still: what is drawn only to be pointed at is left out, and a hundredth of a pixel is enough.
+    svg = re.sub(r"<path[^>]*\sopacity=\"0\"[^>]*/>", "", svg)
+    svg = re.sub(r"(?<=\sd=\")[^\"]+|(?<=\stransform=\")[^\"]+", lambda found: _DIGITS.sub(r"\1", found[0]), svg)
     # A page is read without it: what a reader hears is the label of the figure.
     return re.sub(r" aria-[a-z]+=\"[^\"]*\"| role=\"[^\"]*\"", "", svg)
 
