@@ -138,7 +138,7 @@ def test_pictures_are_files_with_the_colours_of_both_schemes(site):
     text = (site / "pictures/draws_itself.svg").read_text()
     picture = tree.fromstring(text)
     width, height = int(picture.get("width")), int(picture.get("height"))
-    assert picture.get("viewBox") == f"0 0 {width} {height}" and width > 600
+    assert picture.get("viewBox") == f"-12 0 {width} {height}" and width > 600
     (style,) = re.findall("<style>(.*?)</style>", text)
     used = set(re.findall(r"var\(--([\w-]+)\)", text))
     for scheme in style.split("prefers-color-scheme:dark"):
@@ -246,7 +246,9 @@ def test_cards_for_notebooks(runs, monkeypatch):
 
 def test_wording():
     assert (
-        heading("relu_is_gaussian") == "ReLU is Gaussian" and heading("marchenko_pastur_law") == "Marchenko–Pastur law"
+        heading("relu_is_gaussian") == "ReLU is Gaussian"
+        and heading("marchenko_pastur_law") == "Marchenko–Pastur law"
+        and heading("pac_bayes") == "PAC-Bayes"
     )
     assert (
         spoken("agree within 1e-16, not 3.5e-07")

@@ -24,7 +24,7 @@ _DIGITS = re.compile(r"(\.\d\d)\d+")
 SHEET = Path(__file__).parent / "style.css"
 
 MARGIN = 24
-"""Room at the right of a picture that stands alone: a browser's letters may be wider than those of its layout."""
+"""Room beside a picture that stands alone: a browser's letters may be wider than those of its layout."""
 
 _FRAME = re.compile(r"\s(?:width|height|viewBox)=\"[^\"]*\"")
 
@@ -59,7 +59,7 @@ def alone(svg: str, caption: str) -> Still:
     """A still that brings the colours of both schemes with it."""
     width, height = (round(float(found)) for found in re.findall(r"(?:width|height)=\"([\d.]+)\"", svg)[:2])
     wide = width + MARGIN
-    frame = f'width="{wide}" height="{height}" viewBox="0 0 {wide} {height}"'
+    frame = f'width="{wide}" height="{height}" viewBox="{-MARGIN // 2} 0 {wide} {height}"'
     svg = re.sub(r"<svg\b([^>]*)>", lambda found: f"<svg {frame}{_FRAME.sub('', found[1])}>", svg, count=1)
     return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), wide, height, caption)
 
