@@ -182,6 +182,7 @@ def test_rivals_are_switched_and_sliders_move(plain, site):
     plain.wait_for_function(f"!{legend}.includes('as nobody printed')")
     slider = plain.get_by_role("slider", name="power")
     assert slider.input_value() == "1" and plain.locator(".slider output").inner_text() == "2"
+    assert plain.locator(".slider .ticks").inner_text().split() == ["1", "2", "3"]
     slider.focus()
     plain.keyboard.press("ArrowRight")
     plain.wait_for_function(f"{legend}.includes('power 3')")
@@ -192,6 +193,14 @@ def test_rivals_are_switched_and_sliders_move(plain, site):
     plain.wait_for_selector("#vg-tooltip-element.visible")
     assert "width" in plain.locator("#vg-tooltip-element").inner_text()
     assert complaints == []
+
+
+def test_pictures_stand_in_courses_and_beside_items(page, site):
+    for name in ("subjects/kernels.html", "books/jagannath.html"):
+        page.goto((site / name).as_uri())
+        page.locator(".card img").first.scroll_into_view_if_needed()
+        until(page, "document.querySelector('.card img').naturalWidth > 300")
+        assert page.locator(".card img").first.bounding_box()["width"] <= 690 and fits(page)
 
 
 def test_figures_are_there_without_a_script(browser, site):

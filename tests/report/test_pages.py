@@ -3,6 +3,7 @@
 import json
 import re
 import tempfile
+import xml.etree.ElementTree as tree
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -133,6 +134,27 @@ def test_a_page_shows_its_figures_without_a_script(site):
         assert "currentColor" not in text and "#0072B2" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
 
 
+def test_pictures_are_files_with_the_colours_of_both_schemes(site):
+    text = (site / "pictures/draws_itself.svg").read_text()
+    picture = tree.fromstring(text)
+    width, height = int(picture.get("width")), int(picture.get("height"))
+    assert picture.get("viewBox") == f"-12 0 {width} {height}" and width > 600
+    (style,) = re.findall("<style>(.*?)</style>", text)
+    used = set(re.findall(r"var\(--([\w-]+)\)", text))
+    for scheme in style.split("prefers-color-scheme:dark"):
+        assert used <= set(re.findall(r"--([\w-]+):#", scheme)), scheme
+    assert "<script" not in text and not re.search(r"\sopacity=\"0\"", text)  # nothing that is only pointed at
+    for page in ("subjects/kernels.html", "books/jagannath.html"):
+        shown = re.search(r"<img [^>]*pictures/draws_itself\.svg[^>]*>", (site / page).read_text("utf-8"))
+        assert shown and f'width="{width}" height="{height}"' in shown[0] and 'alt="Draws itself' in shown[0]
+
+
+def test_a_claim_is_shown_once_in_a_book_and_named_elsewhere(site):
+    text = (site / "books/jagannath.html").read_text("utf-8")
+    cards = re.findall(r'<article class="card">.*?claims/(\w+)\.html', text, re.DOTALL)
+    assert "draws_itself" in cards and len(cards) == len(set(cards))
+
+
 def test_a_long_statement_is_cut_between_sentences():
     first, second = "A sentence with $x. y$ inside. ", "Another one; and a third. "
     assert stated(first + second) == (first + second, "")
@@ -246,7 +268,9 @@ def test_cards_for_notebooks(runs, monkeypatch):
 
 def test_wording():
     assert (
-        heading("relu_is_gaussian") == "ReLU is Gaussian" and heading("marchenko_pastur_law") == "Marchenko–Pastur law"
+        heading("relu_is_gaussian") == "ReLU is Gaussian"
+        and heading("marchenko_pastur_law") == "Marchenko–Pastur law"
+        and heading("pac_bayes") == "PAC-Bayes"
     )
     assert (
         spoken("agree within 1e-16, not 3.5e-07")

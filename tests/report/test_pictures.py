@@ -30,6 +30,7 @@ from deeptheory.report.figures import charted, composed
 from deeptheory.report.pictures import PAINTERS, painted
 from deeptheory.report.pictures.contours import level_sets
 from deeptheory.report.pictures.marks import Ink
+from deeptheory.report.pictures.tables import folded
 
 X = np.linspace(-1, 1, 8)
 GRID = np.meshgrid(X, X)
@@ -144,3 +145,30 @@ def test_what_is_not_a_picture_is_refused():
 def test_means_have_two_standard_errors():
     dots = seen("observed", [1.0], [[1.0, 3.0]])
     assert dots.y == [2.0] and dots.error == pytest.approx(2 * np.sqrt(2) / np.sqrt(2))
+
+
+def words_of_a_level(spec):
+    """How the words of the only level of a picture are set."""
+    (found,) = [each for each in layers_of(spec) if "said_" in each.get("name", "")]
+    return found["mark"]
+
+
+def layers_of(spec):
+    return [spec] + [layer for each in spec.get("layer", []) for layer in layers_of(each)]
+
+
+@pytest.mark.parametrize(("height", "log", "side"), [(1.0, "", "top"), (0.5, "", "bottom"), (1.0, "y", "top")])
+def test_words_of_a_level_stay_inside_the_panel(height, log, side):
+    rising = Line("predicted", [0.0, 1.0], [0.01, 1.0])
+    spec = painted(Curves([rising, Level("all of it", y=height)], log=log), "").spec
+    assert words_of_a_level(spec)["baseline"] == side
+    above = painted(Curves([rising, Level("all of it", y=height)], log=log, ys=(0.01, 2.0)), "").spec
+    assert words_of_a_level(above)["baseline"] == "bottom"
+
+
+def test_long_words_of_a_table_are_folded_in_the_middle():
+    assert folded("short") == "short" and folded("S with its noise negated") == "S with its\nnoise negated"
+    assert folded("x" * 30) == "x" * 30
+    spec = painted(PICTURES["table"], "").spec
+    heads = [each["said"] for each in layers_of(spec)[1]["data"]["values"]]
+    assert heads == ["case", "predicted", "observed", "difference"]

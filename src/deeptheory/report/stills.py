@@ -19,10 +19,12 @@ PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "
 
 COLOUR = re.compile("|".join(PALETTE))
 
+_DIGITS = re.compile(r"(\.\d\d)\d+")
+
 SHEET = Path(__file__).parent / "style.css"
 
 MARGIN = 24
-"""Room at the right of a picture that stands alone: a browser's letters may be wider than those of its layout."""
+"""Room beside a picture that stands alone: a browser's letters may be wider than those of its layout."""
 
 _FRAME = re.compile(r"\s(?:width|height|viewBox)=\"[^\"]*\"")
 
@@ -36,6 +38,9 @@ def still(spec: Spec, name: str) -> str:
     # Vega counts its parts through all the figures of a process: equal figures shall be equal.
     parts = {part: f"{name}-{place}" for place, part in enumerate(dict.fromkeys(re.findall(r"\bid=\"([^\"]+)\"", svg)))}
     svg = re.sub(r"(\bid=\"|url\(#|href=\"#)([\w-]+)", lambda found: found[1] + parts.get(found[2], found[2]), svg)
+    # Nothing points at a still: what is drawn only to be pointed at is left out, and a hundredth of a pixel is enough.
+    svg = re.sub(r"<path[^>]*\sopacity=\"0\"[^>]*/>", "", svg)
+    svg = re.sub(r"(?<=\sd=\")[^\"]+|(?<=\stransform=\")[^\"]+", lambda found: _DIGITS.sub(r"\1", found[0]), svg)
     # A page is read without it: what a reader hears is the label of the figure.
     return re.sub(r" aria-[a-z]+=\"[^\"]*\"| role=\"[^\"]*\"", "", svg)
 
@@ -54,7 +59,7 @@ def alone(svg: str, caption: str) -> Still:
     """A still that brings the colours of both schemes with it."""
     width, height = (round(float(found)) for found in re.findall(r"(?:width|height)=\"([\d.]+)\"", svg)[:2])
     wide = width + MARGIN
-    frame = f'width="{wide}" height="{height}" viewBox="0 0 {wide} {height}"'
+    frame = f'width="{wide}" height="{height}" viewBox="{-MARGIN // 2} 0 {wide} {height}"'
     svg = re.sub(r"<svg\b([^>]*)>", lambda found: f"<svg {frame}{_FRAME.sub('', found[1])}>", svg, count=1)
     return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), wide, height, caption)
 

@@ -55,11 +55,16 @@ NAMES = {word.lower(): word for word in CAPITALS.split()} | {"lojasiewicz": "Ło
 """Words that keep their capitals in a heading."""
 
 
+JOINED = ("Marchenko–Pastur", "PAC-Bayes", "Polyak–Łojasiewicz", "Weisfeiler–Leman")
+"""Names that are written with a dash."""
+
+
 def heading(name: str) -> str:
     """A claim's name as a heading: chernoff_upper_tail → Chernoff upper tail, relu_pieces → ReLU pieces."""
     said = " ".join(NAMES.get(word, word) for word in name.strip("_").split("_"))
-    said = said.replace("Marchenko Pastur", "Marchenko–Pastur").replace("Polyak Łojasiewicz", "Polyak–Łojasiewicz")
-    return capitalised(said.replace("Weisfeiler Leman", "Weisfeiler–Leman"))
+    for joined in JOINED:
+        said = said.replace(re.sub("[–-]", " ", joined), joined)
+    return capitalised(said)
 
 
 def capitalised(text: str) -> str:

@@ -217,7 +217,17 @@ def order_at_zero(evidence):
 
 
 @claim(
-    items={"J11.14": ("velocity", "exponent 1", "constant", "exponent 2", "exponent 3", "strong", "simulated")},
+    items={
+        "J11.14": (
+            "drift of the overlap",
+            "exponent 1",
+            "time at exponent 1",
+            "exponent 2",
+            "exponent 3",
+            "strong recovery",
+            "simulated mean time",
+        )
+    },
     says=r"Online gradient descent on the sphere, started at random, reaches a fixed overlap with a hidden direction "
     r"after $N\alpha_c$ samples: of order $N$ for information exponent 1, $N\log N/(2\lambda)$ for 2, and $N^2$ for 3 "
     r"with steps $\delta\propto N^{-1/2}$.",
@@ -261,15 +271,17 @@ def recovery_time_follows_the_information_exponent(
         for k, n in zip(others, sizes, strict=True)
     ]
     return {
-        "velocity": limiting_velocity([(LINEAR, 0.1), (jnp.cos, 0.9)]),
+        "drift of the overlap": limiting_velocity([(LINEAR, 0.1), (jnp.cos, 0.9)]),
         "exponent 1": Rate(numbers, linear, exponent=1.0, rivals=(0.5, 2.0)),
-        "constant": Limit(numbers, np.abs(linear / numbers - descent_time(LINEAR, 0.0, 0.5, step=0.1)), order=0.5),
+        "time at exponent 1": Limit(
+            numbers, np.abs(linear / numbers - descent_time(LINEAR, 0.0, 0.5, step=0.1)), order=0.5
+        ),
         "exponent 2": Rate(numbers, np.exp(rate * cosine / numbers), exponent=0.5, rivals=(0.0, 1.0)),
         "exponent 3": Rate(
             numbers, cubic, exponent=2.0, rivals=(1.0, 1.5, 3.0), aside={"linear": linear, "cosine": cosine}
         ),
-        "strong": Limit(numbers, 1 - np.array(strong), order=0.5),
-        "simulated": Law(cosine[0], run.times[0], exact=True),
+        "strong recovery": Limit(numbers, 1 - np.array(strong), order=0.5),
+        "simulated mean time": Law(cosine[0], run.times[0], exact=True),
     }
 
 

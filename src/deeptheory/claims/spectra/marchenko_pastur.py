@@ -143,7 +143,18 @@ def inverted_ratio(evidence):
 
 @claim(
     items={
-        "J6.5": ("moments", "finite", "small", "scale", "signs", "approach", "distance", "two-sided", "edges", "atom")
+        "J6.5": (
+            "moments",
+            "moments at finite size",
+            "second moment of small matrices",
+            "mean eigenvalue",
+            "mean eigenvalue of signs",
+            "approach of the moments",
+            "distance of the distributions",
+            "distance by another route",
+            "edges",
+            "share of zeros",
+        )
     },
     says=r"With $M/N\to\alpha$ samples a dimension, the spectrum of a sample covariance tends to the Marchenko–Pastur "
     r"law of ratio $1/\alpha$: its moments, its edges $(1\pm\alpha^{-1/2})^2$, its share $1-\alpha$ of zeros, and its "
@@ -219,15 +230,23 @@ def sample_covariance_spectrum(
     drawn = np.asarray([entries != "rademacher" for _, entries in CASES])
     return {
         "moments": Law(LIMITS, moments, along=along, sizes=sizes, order=1.0, aside=aside),
-        "finite": Law(finite_moments(sizes), moments, along={"size": np.asarray(sizes), **along}, exact=True),
-        "small": Law(small, second, along={"entries": np.asarray(laws)}, exact=True),
+        "moments at finite size": Law(
+            finite_moments(sizes), moments, along={"size": np.asarray(sizes), **along}, exact=True
+        ),
+        "second moment of small matrices": Law(small, second, along={"entries": np.asarray(laws)}, exact=True),
         # The others take off the fluctuation of the first moment, and with it any error of scale.
-        "scale": Law(1.0, first[:, drawn], along={"size": np.asarray(sizes), "case": cases[drawn]}, exact=True),
-        "signs": Identity(first[:, ~drawn], 1.0, condition=10.0, size=max(sizes)),
-        "approach": Limit(np.asarray(FAR), np.max(abs(finite_moments(FAR) / LIMITS - 1), axis=(1, 2)), order=1.0),
+        "mean eigenvalue": Law(
+            1.0, first[:, drawn], along={"size": np.asarray(sizes), "case": cases[drawn]}, exact=True
+        ),
+        "mean eigenvalue of signs": Identity(first[:, ~drawn], 1.0, condition=10.0, size=max(sizes)),
+        "approach of the moments": Limit(
+            np.asarray(FAR), np.max(abs(finite_moments(FAR) / LIMITS - 1), axis=(1, 2)), order=1.0
+        ),
         # The largest fluctuation of the counting function is of order log N, so the distance is of order log N/N.
-        "distance": Limit(np.asarray(sizes), distances.mean(1) / np.log(sizes)[:, None], order=1.0),
-        "two-sided": Identity(*two_sided, scale=1.0),
+        "distance of the distributions": Limit(
+            np.asarray(sizes), distances.mean(1) / np.log(sizes)[:, None], order=1.0
+        ),
+        "distance by another route": Identity(*two_sided, scale=1.0),
         # The ends of the spectrum move in, and fluctuate, like N^-2/3 (Tracy–Widom), not 1/N as the moments do, so at
         # these sizes a tenth is what can be resolved; deviations are in units of the spectrum's width.
         "edges": Law(
@@ -239,7 +258,7 @@ def sample_covariance_spectrum(
             scale=np.ptp(ends, axis=1, keepdims=True),
             resolution=0.1,
         ),
-        "atom": Exact(zeros, missing),
+        "share of zeros": Exact(zeros, missing),
     }
 
 
@@ -254,7 +273,10 @@ def printed_edges(evidence):
 
 
 sample_covariance_spectrum.control(
-    "uncorrelated coordinates that are not independent", of="distance", columns="elliptical", trials=32
+    "uncorrelated coordinates that are not independent",
+    of="distance of the distributions",
+    columns="elliptical",
+    trials=32,
 )
 
 
