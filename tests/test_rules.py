@@ -1,7 +1,6 @@
 """Rules of the house that a reader cannot check by eye: controls for every item, and what packages and modules may be.
 
-The files beside this one list what does not keep a rule yet: `uncontrolled.txt` items of claims without a control on a
-piece that serves them, `namesakes.txt` modules named like a function they hold. They may only shrink.
+The file `namesakes.txt` lists modules named like a function they hold; it may only shrink.
 """
 
 import ast
@@ -40,13 +39,10 @@ def fallen_pieces(entry):
 
 
 def test_every_item_has_a_control_on_a_piece_that_serves_it():
-    uncontrolled = set()
     for entry in catalogue().claims.values():
         fallen = fallen_pieces(entry)
         for item, pieces in entry.items.items():
-            if not fallen & set(pieces) and not (pieces == [""] and fallen):
-                uncontrolled.add(f"{entry.name} {item}")
-    only_shrinks(uncontrolled, "uncontrolled.txt", "these need a control on a piece that serves them", "controlled now")
+            assert fallen & set(pieces) or (pieces == [""] and fallen), f"{entry.name}: no control falls on {item}"
 
 
 def test_no_item_rests_on_two_formulas_of_ours_alone():
