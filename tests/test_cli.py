@@ -148,8 +148,8 @@ def test_the_version_is_that_of_the_package(run):
 
 def test_functions_are_found_with_a_line_to_paste(run):
     shown = run("find", "marchenko", "density").stdout
-    assert "from deeptheory.spectra import marchenko_pastur_pdf\n" in shown
-    assert "marchenko_pastur_is_a_law\n" in shown
+    assert "functions\n  from deeptheory.spectra import marchenko_pastur_pdf\n" in shown
+    assert "  marchenko_pastur_is_a_law\n" in shown
     (best, *_) = json.loads(run("find", "marchenko", "density", "--json").stdout)
     assert (best["kind"], best["paste"]) == ("function", "from deeptheory.spectra import marchenko_pastur_pdf")
 

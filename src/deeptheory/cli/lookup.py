@@ -1,5 +1,8 @@
 """Commands that look things up; none of them imports JAX, unless to repair."""
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -114,9 +117,15 @@ def find(
     found = finding.find(" ".join(words), most=most)
     if json:
         return emit([asdict(each) for each in found])
-    from deeptheory.cli.screens import show_found
-
-    show_found(found)
+    # Without the library that lays out tables, which would take as long to load as all the rest.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 140
+    for kind in (kind for kind in finding.KINDS if found.of(kind)):
+        print(f"{kind}s")
+        for each in found.of(kind):
+            print(f"  {each.paste if kind == 'function' else each.name}")
+            said = finding.clipped(each.says, 2 * width - 24)
+            print(textwrap.fill(said, width, initial_indent=" " * 6, subsequent_indent=" " * 6))
+    print("`deeptheory show NAME` tells more of a claim or an item")
 
 
 @app.command()

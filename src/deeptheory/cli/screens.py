@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -15,10 +15,7 @@ from deeptheory.lab.functions import imports
 from deeptheory.lab.ledger import STATUSES
 from deeptheory.lab.parameters import written
 
-if TYPE_CHECKING:
-    from deeptheory.finding import Findings
-
-__all__ = ["item_rows", "show_calibration", "show_claim", "show_coverage", "show_found", "show_item", "show_runs"]
+__all__ = ["item_rows", "show_calibration", "show_claim", "show_coverage", "show_item", "show_runs"]
 
 
 def show_claim(entry: Entry, status: Mapping[str, Any], last: dict[str, Any] | None) -> None:
@@ -103,20 +100,6 @@ def item_rows(items: Sequence[books.Item], status: dict[str, Any]) -> None:
         ("item", "status", "printed at", "title"),
         [(item.id, status[item.id].status, printed_at([item.id])[:34], readable(item.title)) for item in items],
     )
-
-
-def show_found(found: "Findings") -> None:
-    """Functions with the line to paste, then claims and items by name; below each what it says."""
-    from deeptheory.finding import KINDS, clipped
-
-    out = console()
-    for place, kind in enumerate(kind for kind in KINDS if found.of(kind)):
-        out.print(Text(("\n" if place else "") + f"{kind}s", style="bold"))
-        for each in found.of(kind):
-            head = each.paste if kind == "function" else each.name
-            print(head)  # whole, so that it can be pasted
-            out.print(Text(f"    {clipped(each.says, 2 * out.width - 12)}", style="dim"))
-    out.print("\n`deeptheory show NAME` tells more of a claim or an item")
 
 
 def show_runs(listed: Sequence[Mapping[str, Any]], known: Mapping[str, Entry]) -> None:
