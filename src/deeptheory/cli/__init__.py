@@ -1,5 +1,6 @@
 """The command line. Exit status: 0 as expected, 1 a verdict or control is not what it should be, 2 bad input."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answered(words: list[str]) -> tuple[int, str]:
     """Do what was asked: exit status, and what there is to say about bad input."""
+    gc.set_threshold(100_000)  # what a lookup reads stays until it ends: nothing is found by going through it
     # Imported here, where an interrupt finds somebody who listens.
     from deeptheory.cli import attacking, authoring, lookup, running, sweeping  # noqa: F401  (they add their commands)
     from deeptheory.cli.app import Refused, app
