@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.harness import Contender, Peer, compare, timed
-from deeptheory.phase import everywhere
+from deeptheory.phase_diagrams import everywhere
 
 SAMPLES, INPUTS, WIDTH, STEPS = 100, 20, 64, 2000
 LOOPED = 4

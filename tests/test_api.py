@@ -23,6 +23,14 @@ def test_an_item_gives_its_run(run):
     assert run.figure().to_dict()
     assert "holds" in run._repr_html_()
     assert set(run.dataset().data_vars) >= {"left", "right"}
+    assert run.dataset().attrs["verdict"] == "holds"
+    with pytest.raises(ValueError, match="has no piece 'nonsense'"):
+        run.dataset("nonsense")
+
+
+def test_a_figure_needs_no_network(run):
+    shown = run.figure()._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg") and "text/html" not in shown
 
 
 def test_several_claims_give_a_table(run):
@@ -40,6 +48,8 @@ def test_several_claims_give_a_table(run):
         (["A11.5"], {"seed": -1}, "seed must be a whole number from 0 to 2147483647, not -1"),
         (["A11.5"], {"seed": "a"}, "seed must be a whole number"),
         ([7], {}, "named by words, not by 7"),
+        (["A11.5"], {"jobs": 2.5}, "jobs must be a whole number from 1 to 256, not 2.5"),
+        (["A11.5"], {"jobs": None}, "jobs must be a whole number from 1 to 256, not None"),
         ([None], {}, "named by words, not by None"),
         ([], {}, "name what to check"),
     ],
@@ -55,7 +65,36 @@ def test_one_claim_is_one_claim():
 
 
 def test_the_package_shows_its_face():
-    assert {"check", "claim", "league", "phase_diagram", "Runs"} <= set(dir(dt))
+    assert {"check", "claim", "find", "league", "phase_diagram", "Runs"} <= set(dir(dt))
+
+
+def test_the_package_lists_its_rooms_and_opens_them_when_they_are_entered():
+    script = (
+        "import sys, deeptheory as dt; shown = dir(dt);"
+        "assert {'spectra', 'kernels', 'generalization', 'lab'} <= set(shown), shown;"
+        "assert not {'jax', 'numpy', 'xarray'} & set(sys.modules);"
+        "assert dt.spectra.marchenko_pastur_edges(1.0)[1] == 4;"
+        "assert not hasattr(dt, 'nonsense') and not hasattr(dt, '__wrapped__')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_finding_gives_lines_to_paste():
+    found = dt.find("double descent", most=3)
+    assert {each.kind for each in found} == {"function", "claim", "item"}
+    assert len(found.of("claim")) <= 3
+    assert found.of("claim")[0].paste == 'dt.check("double_descent")'
+    assert "limiting_bias_variance" in str(found)
+    assert dt.find("ntk", most=1).of("function")[0].paste == "from deeptheory.kernels import tangent_kernel"
+    for each in dt.find("rademacher").of("function"):
+        exec(each.paste, {})
+
+
+@pytest.mark.parametrize(("words", "most"), [("zzqq", 3), ("the of", 3), (7, 3), ("kernel", 0), ("kernel", True)])
+def test_finding_nothing_is_one_sentence(words, most):
+    with pytest.raises(ValueError, match=r"nothing speaks of|no word to look for|is a text|whole number from 1"):
+        dt.find(words, most=most)
 
 
 @pytest.mark.slow

@@ -9,11 +9,17 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from deeptheory.cli import falsifying, main
 from deeptheory.cli.interrupts import Insistent
+from deeptheory.lab._falsify import Falsification
+from deeptheory.lab.catalogue import catalogue
 
 QUICK = "dropout_is_a_penalty"
 
@@ -24,7 +30,7 @@ def run(tmp_path):
     environment = {**os.environ, "DEEPTHEORY_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
 
     def typed(*arguments, **options):
-        command = [sys.executable, "-m", "deeptheory.cli", *arguments]
+        command = [sys.executable, "-m", "deeptheory", *arguments]
         settings = {"capture_output": True, "text": True, "timeout": 300, "env": environment, "cwd": tmp_path}
         return subprocess.run(command, **{**settings, **options})
 
@@ -33,7 +39,17 @@ def run(tmp_path):
     return typed
 
 
-LOOKUPS = [("--help",), ("list",), ("show", QUICK), ("show", "arora thm 11.1.1"), ("coverage",), ("coverage", "--json")]
+LOOKUPS = [
+    ("--help",),
+    ("--version",),
+    ("list",),
+    ("runs",),
+    ("show", QUICK),
+    ("show", "arora thm 11.1.1"),
+    ("find", "marchenko", "pastur"),
+    ("coverage",),
+    ("coverage", "--json"),
+]
 
 
 @pytest.mark.parametrize("arguments", LOOKUPS, ids=" ".join)
@@ -55,6 +71,17 @@ def test_lookups_answer_in_under_half_a_second_without_jax(run, arguments):
 
 
 BAD = [
+    (("check",), "name what to check: a claim, an item, a book or a subject; `all` is every claim"),
+    (("calibrate",), "name what to check"),
+    (("attack",), "name what to attack"),
+    (("check", "double_descent", "--set", "trials=16", "--set", "trials=32"), "--set names trials twice"),
+    (("find", "marchenco"), "nothing speaks of 'marchenco'; did you mean marchenko?"),
+    (("find", "of the"), "there is no word to look for in 'of the'"),
+    (("find", "kernel", "--most", "0"), "--most must be from 1 to 1000, not 0"),
+    (("find",), "Missing argument"),
+    (("sweep", "double_descent", "--over", "trials=16", "--over", "trials=32"), "--over names trials twice"),
+    (("list", "--chapter", "99"), "there are no items of chapter 99"),
+    (("coverage", "--status", "proved"), "no status is called 'proved'; an item is one of holds, refuted-as-printed"),
     (("check", "dropout_is_a_penaltie"), "did you mean dropout_is_a_penalty"),
     (("check", "A99.99"), "nothing is called 'A99.99'"),
     (("show", "zzzz"), "nothing is called 'zzzz'"),
@@ -103,8 +130,6 @@ def test_bad_input_is_one_sentence_exit_2_and_changes_nothing(run, tmp_path, arg
 
 def parametrised():
     """A claim with a `trials` parameter, from the catalogue."""
-    from deeptheory.lab.catalogue import catalogue
-
     return next(entry.name for entry in catalogue().claims.values() if "trials" in entry.parameters)
 
 
@@ -113,6 +138,52 @@ def test_a_value_out_of_range_names_the_range(run, value):
     done = run("check", parametrised(), "--set", f"trials={value}")
     assert done.returncode == 2
     assert re.search(r"trials must be a whole number from \d+ to \d+, not", done.stderr)
+
+
+def test_the_version_is_that_of_the_package(run):
+    import deeptheory
+
+    assert run("--version").stdout == f"deeptheory {deeptheory.__version__}\n"
+
+
+def test_functions_are_found_with_a_line_to_paste(run):
+    shown = run("find", "marchenko", "density").stdout
+    assert "from deeptheory.spectra import marchenko_pastur_pdf\n" in shown
+    assert "marchenko_pastur_is_a_law\n" in shown
+    (best, *_) = json.loads(run("find", "marchenko", "density", "--json").stdout)
+    assert (best["kind"], best["paste"]) == ("function", "from deeptheory.spectra import marchenko_pastur_pdf")
+
+
+def test_a_claim_is_shown_without_latex_and_with_the_functions_it_uses(run):
+    shown = run("show", "double_descent").stdout
+    assert "variance σ²γ/(1 − γ) for γ < 1" in shown
+    assert not set("$\\") & set(shown)
+    assert re.search(r"^from deeptheory\.generalization\.\S+ import .*limiting_bias_variance", shown, re.MULTILINE)
+
+
+def test_an_item_that_is_false_as_printed_is_never_said_to_hold(run):
+    """Beside the claim that checks its corrected form, in the list of items, and by itself."""
+    assert re.search(r"A11\.10 +arora Thm 11\.1\.1 +refuted as printed", run("show", "A11.10").stdout + run(
+        "show", "balanced_factors_can_be_equalized").stdout)  # fmt: skip
+    assert re.search(r"A11\.10 +refuted as printed", run("coverage", "--book", "arora", "--chapter", "11").stdout)
+
+
+@pytest.mark.parametrize(("typed", "sentence"), [("zzzz", "nothing is called 'zzzz'"), ("", "nothing was named")])
+def test_in_a_terminal_check_asks_what_to_check(run, typed, sentence):
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{typed}\n".encode())
+    command = [sys.executable, "-m", "deeptheory", "check"]
+    ends = {"stdin": theirs, "stderr": theirs, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, env=run.environment, text=True, **ends)
+    process.communicate(timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert process.returncode == 2
+    assert "What shall be checked?" in told and sentence in told
+    assert not run.home.exists()
 
 
 def test_without_a_command_there_is_help_and_no_more(run):
@@ -148,7 +219,7 @@ ENDS = [
 
 @pytest.mark.parametrize(("typed", "status", "sentence"), ENDS, ids=[typed for typed, *_ in ENDS])
 def test_output_that_cannot_be_written_ends_quietly_or_in_one_sentence(run, typed, status, sentence):
-    line = f"set -o pipefail; {sys.executable} -m deeptheory.cli {typed}"
+    line = f"set -o pipefail; {sys.executable} -m deeptheory {typed}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=run.environment, timeout=60)
     assert (done.returncode, done.stderr.strip()) == (status, sentence)
 
@@ -179,6 +250,18 @@ def test_coverage_as_json_has_every_item(run):
     assert record["total"] == len(record["items"]) == 1008
     assert sum(record["counts"].values()) == 1008
     assert {"status", "claims", "where", "erratum", "reason"} <= set(record["items"]["A11.10"])
+
+
+@pytest.mark.slow
+def test_a_check_shows_prediction_beside_observation_and_names_the_page(run):
+    done = run("check", QUICK)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"evidence +predicted +observed +at +verdict +resolution", done.stdout)
+    predicted, observed = re.search(r"^all +(\S+) +(\S+) +holds", done.stdout, re.MULTILINE).groups()
+    assert predicted == observed
+    said = r"holds: all \d+ numbers agree within \S+\. A deviation of \S+ would have been noticed\."
+    assert re.search(said, " ".join(done.stdout.split()))
+    assert f"deeptheory-report/claims/{QUICK}.html" in done.stdout
 
 
 @pytest.mark.slow
@@ -237,7 +320,7 @@ def test_the_same_seed_gives_the_same_bits_with_any_number_of_jobs(run):
 
 @pytest.mark.slow
 def test_a_killed_check_loses_no_finished_run_and_resumes(run):
-    command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "regularization", "--jobs", "1"]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, env=run.environment, **pipes)
     first = process.stderr.readline()
@@ -256,7 +339,7 @@ def test_a_killed_check_loses_no_finished_run_and_resumes(run):
 
 @pytest.mark.slow
 def test_two_checks_at_once_run_each_claim_once(run):
-    command = [sys.executable, "-m", "deeptheory.cli", "check", "regularization", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "regularization", "--jobs", "1"]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     both = [subprocess.Popen(command, env=run.environment, **silent) for _ in range(2)]
     assert [process.wait(300) for process in both] == [0, 0]
@@ -267,7 +350,7 @@ def test_two_checks_at_once_run_each_claim_once(run):
 @pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done(run):
     # All claims: more than can be finished between the first line and the signal, however busy the machine.
-    command = [sys.executable, "-m", "deeptheory.cli", "check", "all", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "all", "--jobs", "1"]
     process = subprocess.Popen(command, env=run.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     first = process.stderr.readline()
     process.send_signal(signal.SIGINT)
@@ -338,6 +421,29 @@ def test_falsify_finds_the_two_by_two_counterexample_by_itself(run):
     assert len(control["instance"]["left"]) == len(control["instance"]["right"]) == 2
 
 
+@pytest.mark.parametrize("broken", ["the control", "the claim"])
+def test_a_search_that_breaks_is_named_and_the_others_are_made(monkeypatch, capsys, broken):
+    tried = []
+
+    def falsify(*, budget, seed, control):
+        tried.append(control)
+        if (control is None) == (broken == "the claim"):
+            raise ZeroDivisionError("a matrix of zeros")
+        violated = control is not None
+        planted = None if violated else True
+        return Falsification("balanced", violated, {"x": 1.0}, 0.5, None, planted, 1, 9, 0.1, control)
+
+    monkeypatch.setattr(falsifying, "workers", lambda jobs: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(falsifying, "load", lambda name: SimpleNamespace(falsify=falsify))
+    assert main(["falsify", "A11.10", "--json"]) == 1
+    said = capsys.readouterr()
+    (failure,) = json.loads(said.out)["failures"]
+    assert failure in said.err and failure.endswith("failed: ZeroDivisionError: a matrix of zeros")
+    assert tried[-1] is None and len(tried) == 2
+    assert main(["falsify", "A11.10"]) == 1
+    assert capsys.readouterr().out.count("0.5") == 1
+
+
 @pytest.mark.parametrize("typed", [("check", QUICK), ("runs", "--repair"), ("report",)], ids=" ".join)
 def test_a_file_that_is_no_store_is_refused_and_stays(run, tmp_path, typed):
     notes = tmp_path / "notes.txt"
@@ -388,6 +494,26 @@ def test_an_unwritable_store_is_one_sentence(run, tmp_path):
     assert "cannot be opened" in done.stderr
 
 
+@pytest.mark.parametrize("laments", [[], ["the picture of x cannot be drawn"]], ids=["all shown", "one not shown"])
+def test_the_report_says_by_its_status_whether_all_could_be_shown(monkeypatch, capsys, tmp_path, laments):
+    from deeptheory.cli import running
+    from deeptheory.report import pages
+
+    def write(folder, runs, *, lament, **_):
+        for sentence in laments:
+            lament(sentence)
+        return folder / "index.html"
+
+    entry = catalogue().claims[QUICK]
+    kept = SimpleNamespace(latest=lambda claims: {QUICK: SimpleNamespace(source=entry.source)})
+    monkeypatch.setattr(running, "stored", lambda path: nullcontext(kept))
+    monkeypatch.setattr(running, "_explored", lambda *_: {})
+    monkeypatch.setattr(pages, "write", write)
+    assert main(["report", str(tmp_path / "pages")]) == len(laments)
+    said = capsys.readouterr()
+    assert said.out.strip().endswith("index.html") and all(sentence in said.err for sentence in laments)
+
+
 @pytest.mark.slow
 def test_the_report_refuses_a_folder_that_is_not_its_own(run, tmp_path):
     assert run("check", QUICK).returncode == 0
@@ -423,6 +549,11 @@ def test_a_grid_is_read():
     assert axis("sizes=8,16;16,32", known) == ("sizes", [(8, 16), (16, 32)])
     with pytest.raises(ValueError, match="at least 2 separated by commas, increasing, not 8"):
         axis("sizes=8,16", known)
+    for nonsense in ("8:64:loginf", "8:64:log1", "8:64:0", "64:8:1", "8:inf:1", "nan:8:1"):
+        with pytest.raises(ValueError, match=f"the range '{nonsense}' does not grow"):
+            axis(f"width={nonsense}", known)
+    with pytest.raises(ValueError, match="has more than 10,000 values"):
+        axis("width=1:4096:1e-300", known)
 
 
 @pytest.mark.slow
@@ -432,6 +563,9 @@ def test_a_sweep_writes_labelled_arrays(run, tmp_path):
     name = parametrised()
     done = run("sweep", name, "--over", "trials=64,128", "--seeds", "2", "--out", str(tmp_path / "sweep.nc"))
     assert done.returncode == 0, done.stderr
+    assert re.search(r"trials +seed +verdict +evidence +predicted +observed +at +resolution +seconds", done.stdout)
+    assert len(re.findall(r"^ *(?:64|128) +[01] ", done.stdout, re.MULTILINE)) == 4
+    assert "xarray" not in done.stdout
     with xarray.open_dataset(tmp_path / "sweep.nc") as swept:
         assert dict(swept.sizes)["trials"] == 2
         assert dict(swept.sizes)["seed"] == 2
@@ -474,11 +608,12 @@ def readme_commands():
 
 def test_the_commands_of_the_readme_name_what_exists():
     """Those that run for long are not run; whether they would be refused is seen without."""
-    from deeptheory.cli import attacking, authoring, lookup, running
+    from deeptheory.cli import attacking, authoring, lookup, running, sweeping
     from deeptheory.cli.grids import axis
-    from deeptheory.what import entries, only
+    from deeptheory.finding import find
+    from deeptheory.names import entries, only
 
-    assert attacking.app is authoring.app is lookup.app is running.app
+    assert attacking.app is authoring.app is lookup.app is running.app is sweeping.app
     known = {each.name or each.callback.__name__ for each in running.app.registered_commands}
     seen = set()
     for command, *words in readme_commands():
@@ -487,6 +622,8 @@ def test_the_commands_of_the_readme_name_what_exists():
         what = [word for word in words if not word.startswith("--")][:1]
         if command in ("sweep", "calibrate", "new") and what in (["CLAIM"], ["my_claim"]):
             assert command != "sweep" or axis(words[-1], only("double_descent").parameters)
+        elif command == "find":
+            assert find(" ".join(words))
         elif what and command != "report":
             assert entries(what)
     assert {"check", "show", "falsify", "sweep", "report", "coverage"} <= seen

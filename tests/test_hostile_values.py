@@ -25,11 +25,13 @@ import pytest
 HERE = Path(__file__).resolve().parent
 SOURCE = str(HERE.parent / "src" / "deeptheory")
 SHARE = int(os.environ.get("DEEPTHEORY_HOSTILE", 16))
-"""One of so many spoilt calls is made, chosen by its name; all of them with DEEPTHEORY_HOSTILE=1."""
+"""One of so many spoilt calls is made, chosen by its name, and those in FOUND; all with DEEPTHEORY_HOSTILE=1."""
 SECONDS = 30
+"""of the processor's time, so that a busy machine does not decide"""
 
 examples = runpy.run_path(str(HERE / "hostile_examples.py"))
 example, alternatives = examples["example"], examples["alternatives"]
+FOUND = examples["FOUND"].strip().splitlines()
 
 
 class Nonsense:
@@ -72,6 +74,8 @@ def spoilt_arrays(value: np.ndarray, square: bool) -> Iterator[tuple[str, Any, b
 def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, bool]]:
     """(name, value, whether it must be refused) for one argument."""
     kinds = alternatives(annotation)
+    if annotation is Any and isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "f":
+        yield from spoilt_arrays(np.asarray(value), square=False)
     if (
         annotation in (Any, inspect.Parameter.empty)
         or callable(value)
@@ -90,7 +94,7 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
         return
     if isinstance(value, float | int | complex) and not isinstance(value, bool):
         yield from ((what, each, False) for what, each in INFINITE.items())
-        if float in kinds or complex in kinds:
+        if {float, complex} & set(kinds) or not {int, Fraction} & set(kinds):
             yield from ((what, each, False) for what, each in NUMBERS.items())
         elif Fraction not in kinds:
             yield from ((what, each, False) for what, each in WHOLE.items())
@@ -122,8 +126,10 @@ def spoilt_calls(name: str, thing: Any) -> Iterator[tuple[str, dict[str, Any], b
         if parameter.kind in (2, 4):
             continue
         for what, spoilt, refused in hostile(parameter.name, parameter.annotation, value):
-            refused |= what == "asymmetric" or (what in ("negative", "negated") and parameter.name in POSITIVE.split())
-            if zlib.crc32(f"{name} {parameter.name} {what}".encode()) % SHARE == 0:
+            below = parameter.name in POSITIVE.split() and f"{name}, {parameter.name}" not in examples["SIGNED"]
+            refused |= what == "asymmetric" or (what in ("negative", "negated") and below)
+            chosen = zlib.crc32(f"{name} {parameter.name} {what}".encode()) % SHARE == 0
+            if chosen or f"{name}, {parameter.name}: {what}" in FOUND:
                 yield f"{parameter.name}: {what}", call | {parameter.name: spoilt}, refused
 
 
@@ -137,9 +143,11 @@ def made(thing: Any, call: dict[str, Any]) -> Any:
     return thing(*before, *call[many[0]], **{e: v for e, v in call.items() if parameters[e].kind == 3})
 
 
-def fault(thing: Any, call: dict[str, Any], refused: bool, *, example: bool = False) -> str | None:
+def fault(
+    thing: Any, call: dict[str, Any], refused: bool, *, example: bool = False, may_be_nan: bool = False
+) -> str | None:
     """What is wrong with the answer to a call, if anything."""
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -153,10 +161,10 @@ def fault(thing: Any, call: dict[str, Any], refused: bool, *, example: bool = Fa
             return met
         return f"not one sentence: {sentence[:300]}" if len(sentence) > 250 or "\n" in sentence else None
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     if refused:
         return f"accepted, answer {str(answer)[:80]!r}"
-    return None if example or not has_nan(answer) else "answered with nan"
+    return None if example or may_be_nan or not has_nan(answer) else "answered with nan"
 
 
 def has_nan(answer: Any) -> bool:
@@ -184,7 +192,7 @@ def too_slow(*_: Any) -> None:
 @pytest.mark.parametrize("shelf", sorted(shelves()))
 def test_nonsense_is_refused_in_a_sentence_or_answered_rightly(shelf):
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     faults = []
     for name, thing in shelves()[shelf].items():
         wrong = fault(thing, example(name, thing), refused=False, example=True)
@@ -192,7 +200,7 @@ def test_nonsense_is_refused_in_a_sentence_or_answered_rightly(shelf):
             faults.append(f"{name} needs a call that it accepts, a line of EXAMPLES in hostile_examples.py: {wrong}")
             continue
         for what, call, refused in spoilt_calls(name, thing):
-            wrong = fault(thing, call, refused)
+            wrong = fault(thing, call, refused, may_be_nan=name in examples["MAY_BE_NAN"])
             if wrong:
                 faults.append(f"{name}, {what}: {wrong}")
     assert not faults, "\n".join(faults)

@@ -30,8 +30,8 @@ class Item:
 def entry(name, **items):
     return Entry(
         name=name, module="m", subject="s", theme="t", says="says", needs="", scale="", items=items, parameters={},
-        controls=[], searchable=False, symbols={}, why="", notice="", explore={}, pictured=False, uses=[],
-        source="hash", lines=(1, 2),
+        controls=[], searchable=False, symbols={}, why="", notice="", explore={}, consistency=[],
+        pictured=False, uses=[], source="hash", lines=(1, 2),
     )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_every_status_is_worded_and_coloured():
     from deeptheory.cli.display import COLOURS
     from deeptheory.report import wording
 
-    assert tuple(wording.STATUSES) == STATUSES
+    assert wording.STATUSES is STATUSES
     assert set(STATUSES) <= set(COLOURS)
 
 

@@ -58,8 +58,9 @@ def test_stored_texts_give_no_commands(stored, capsys):
 
 
 def test_tables_sentences_and_progress_give_no_commands(stored, capsys):
-    from deeptheory.cli.display import progress, show_calibration
+    from deeptheory.cli.display import progress
     from deeptheory.cli.running import _tell
+    from deeptheory.cli.screens import show_calibration
     from deeptheory.lab.checking import Task
 
     _, entry, run = stored

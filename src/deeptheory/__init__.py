@@ -1,32 +1,24 @@
 """Deep-learning theory you can run."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from deeptheory.foundations.packages import promised
+from deeptheory.lab.faces import shown_by
 
 if TYPE_CHECKING:
-    from deeptheory.api import Runs, check, claim
-    from deeptheory.network_bounds import league
-    from deeptheory.phase import phase_diagram
+    from deeptheory.api import Runs as Runs, check as check, claim as claim
+    from deeptheory.finding import find as find
+    from deeptheory.network_bounds import league as league
+    from deeptheory.phase_diagrams import phase_diagram as phase_diagram
 
-__all__ = ["Runs", "check", "claim", "league", "phase_diagram"]
 __version__ = "0.1.0"
+# `import deeptheory` costs nothing, and neither do its rooms until they are entered.
+__getattr__, __all__ = promised(__name__, __file__)
+shown_by(figure="deeptheory.report.figures:figure", html="deeptheory.report.notebook:run_html")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    import pkgutil
 
-
-def __getattr__(name: str) -> Any:
-    # Looked up on first use: `import deeptheory` costs nothing, and neither do its rooms until they are entered.
-    if name == "phase_diagram":
-        from deeptheory.phase import phase_diagram
-
-        return phase_diagram
-    if name == "league":
-        from deeptheory.network_bounds import league
-
-        return league
-    if name in __all__:
-        from deeptheory import api
-
-        return getattr(api, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    rooms = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
+    return [*__all__, "__version__", *rooms]

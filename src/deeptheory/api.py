@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import load
-from deeptheory.lab.workers import Workers
-from deeptheory.what import entries, only
+from deeptheory.lab.workers import JOBS, Workers
+from deeptheory.names import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
@@ -50,7 +50,7 @@ def check(*what: str, seed: int = 0, full: bool = False, jobs: int = 1, **settin
         for task in tasks([each], seeds=(seed,), full=full, settings=_own(each, settings, chosen))
     ]
     found = {}
-    for task, outcome, _ in checked(todo, _pool(min(jobs, len(todo)), os.getpid())):
+    for task, outcome, _ in checked(todo, _pool(min(JOBS.check(jobs), len(todo)), os.getpid())):
         if isinstance(outcome, Exception):
             raise outcome
         found[task.entry.name] = outcome

@@ -76,7 +76,7 @@ def test_cold_tokens_leave_slowly_and_all_arrive_at_the_same_rate():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: equiangular_tokens(1), "at least 2 tokens, got 1"),
+        (lambda: equiangular_tokens(1), r"count must lie in \[2, 10000\], got 1"),
         (lambda: equiangular_tokens(3, -0.6), r"must lie in \(-1/2, 1\), got -0.6"),
         (lambda: equiangular_time(0.5, 3, -1.0), r"must lie in \[0, 200\], got -1.0"),
         (lambda: equiangular_overlap(np.array([-1.0]), 3, 1.0), "times must not be negative"),
@@ -85,3 +85,9 @@ def test_cold_tokens_leave_slowly_and_all_arrive_at_the_same_rate():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_after_a_very_long_time_tokens_have_met():
+    late = equiangular_overlap(np.array([0.0, 30.0, 1e3, 1e300]), 4, 2.0)
+    np.testing.assert_allclose(late, [0.0, 1.0, 1.0, 1.0], rtol=1e-15, atol=1e-15)
+    assert equiangular_overlap(np.array([1e300]), 3, 200.0)[0] == 1.0

@@ -83,3 +83,17 @@ def test_dense_sharpness_of_a_trained_network_is_at_the_edge(key):
     assert dense * 0.3 / 2 == pytest.approx(1, abs=0.1)
     assert phases.rises_before == 0 and phases.rises_after > 10
     assert float(trace.losses[-1]) < 0.2 * float(trace.losses[0])
+
+
+@pytest.mark.parametrize("other", [jnp.float32, jnp.float64])
+def test_a_direction_of_another_precision_serves(other):
+    point = jnp.array([0.5, 1.0, -0.3], jnp.float64 if other == jnp.float32 else jnp.float32)
+    direction = jnp.array([1.0, 0.2, 0.4], other)
+
+    def bowl(x):
+        return 0.5 * (x * jnp.array([1.0, 3.0, 2.0], x.dtype) * x).sum()
+
+    largest, _ = sharpness(bowl, point, direction)
+    assert largest.dtype == point.dtype and float(largest) == pytest.approx(3.0, rel=1e-5)
+    trace = descent_with_sharpness(bowl, point, direction, step_size=0.1, steps=4, every=2)
+    np.testing.assert_allclose(trace.sharpness, 3.0, rtol=1e-5)

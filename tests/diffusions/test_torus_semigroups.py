@@ -73,3 +73,26 @@ def test_even_grids_are_refused():
     z = two_point_noise(0.0)
     with pytest.raises(ValueError, match="odd"):
         weak_error_on_torus(double_well(z.values, z.probabilities), np.ones(1), lambda p: p[:, 0], noise=1.0, nodes=8)
+
+
+REFUSED = [
+    ({"steps": [-0.25]}, r"steps must be positive and finite, got \[-0.25\]"),
+    ({"steps": [0.3]}, r"steps must divide the horizon 1.0 into 1 to 100,000 parts, got \[0.3\]"),
+    ({"horizon": 1e300}, "steps must divide the horizon"),
+    ({"horizon": -1.0}, "horizon must be positive and finite, got -1.0"),
+    ({"noise": -1.0}, "noise must lie in"),
+]
+
+
+@pytest.mark.parametrize(("given", "sentence"), REFUSED, ids=[next(iter(given)) for given, _ in REFUSED])
+def test_times_that_do_not_meet_and_noise_below_zero_are_refused(given, sentence):
+    z = two_point_noise(0.0)
+    call = {"steps": np.array([0.25]), "noise": 1.0, "nodes": 9} | given
+    with pytest.raises(ValueError, match=sentence):
+        weak_error_on_torus(double_well(z.values, z.probabilities), test=lambda p: p[:, 0], **call)
+
+
+def test_a_grid_whose_matrices_fit_no_memory_is_refused():
+    pair = committee_machine(np.eye(2), np.ones(2))
+    with pytest.raises(ValueError, match="nodes must be at most 50 in 2 dimensions, got 199"):
+        weak_error_on_torus(pair, np.array([0.25]), lambda p: p[:, 0], noise=1.0, nodes=199)

@@ -102,3 +102,5 @@ def test_third_cumulant_of_skewed_noise():
 def test_weak_error_refuses_steps_beyond_the_horizon():
     with pytest.raises(ValueError, match="step must lie in"):
         weak_error(three_losses(), 2.0, CUBE)
+    with pytest.raises(ValueError, match=r"the horizon may have at most 1,000,000 steps, got 1\.0 in steps of 1e-300"):
+        weak_error(three_losses(), 1e-300, CUBE)

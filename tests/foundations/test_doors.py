@@ -4,7 +4,7 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,13 +58,32 @@ def divided(x: float):
     return 1 / x
 
 
+def grown(x: float):
+    return x**2
+
+
+def limited(n: Annotated[int, "[1, 20]"], order: int = 0):
+    return n + order
+
+
+def solved(a: Float[np.ndarray, "n n"], b: Float[np.ndarray, " n"]):
+    return np.linalg.solve(a, b)
+
+
+def tangled(x: float):
+    return np.linalg.inv(np.full((2, 2), x))
+
+
 @pytest.fixture(autouse=True, scope="module")
 def behind_doors():
-    for name in ("weigh", "outer", "apply", "either", "exact", "labelled", "undefined", "divided"):
+    for name in (
+        *("weigh", "outer", "apply", "either", "exact", "labelled", "undefined", "divided"),
+        *("grown", "limited", "solved", "tangled"),
+    ):
         setattr(module, name, globals()[name])
         getattr(module, name).__module__ = module.__name__
     sys.modules[module.__name__] = module
-    doors(module.__name__, infinite=("x",), ridge="[0, ∞)", steps="[1, 1e3]")
+    doors(module.__name__, infinite=("x",), ridge="[0, ∞)", steps="[1, 1e3]", n="[5, ∞)", order="[0, 100]")
     yield
     del sys.modules[module.__name__]
 
@@ -101,7 +120,13 @@ X, Y = np.ones((3, 2)), np.ones(3)
         ("either", dict(x=1.0, key=3), "key must be a key of jax.random or None, got 3"),
         ("labelled", dict(labels=np.ones(2)), "labels must be an array of whole numbers"),
         ("undefined", dict(x=1.0), "undefined has no answer for these values: it comes out as nan"),
-        ("divided", dict(x=0.0), "divided has no answer for these values: float division by zero"),
+        ("divided", dict(x=0.0), "divided has no answer for these values: a number on the way is divided by zero"),
+        ("grown", dict(x=1e300), "grown has no answer for these values: a number on the way is too large for floating"),
+        ("limited", dict(n=0), r"n must lie in \[1, 20\], got 0"),
+        ("limited", dict(n=2, order=101), r"order must lie in \[0, 100\], got 101"),
+        ("solved", dict(a=np.ones((2, 2)), b=np.ones(2)), "a must be positive definite, got an eigenvalue"),
+        ("solved", dict(a=[[0, 1], [0, 0]], b=np.ones(2)), "a must have full rank, got singular values from 0 to 1"),
+        ("tangled", dict(x=1.0), "tangled has no answer for these values: a matrix on the way is singular"),
     ],
 )
 def test_a_door_refuses_in_one_sentence(name, arguments, sentence):

@@ -74,6 +74,55 @@ def test_hard_inputs_in_single_precision(name, bias):
         assert elsewhere < 1e-5, about
 
 
+IMAGES = RNG.standard_normal((3, 4, 4, 1))
+COLOURED = RNG.standard_normal((3, 4, 4, 3))
+BLACK = COLOURED * (RNG.random((3, 4, 4, 1)) < 0.2)
+NEIGHBOURS = NORMAL * (1 + 1e-3 * RNG.standard_normal(NORMAL.shape))
+
+
+def seen_by(end, window=(3, 3), bias=None):
+    first = kernels.Conv(1, window, padding="SAME", b_std=bias)
+    second = kernels.Conv(1, (3, 3), padding="SAME", b_std=bias)
+    return kernels.serial(first, kernels.Relu(), second, kernels.Relu(), end, kernels.Dense(1))
+
+
+def after(smooth):
+    return kernels.serial(kernels.Dense(1), smooth, kernels.Dense(1, 1.0, 0.1), kernels.Relu(), kernels.Dense(1))
+
+
+PARALLEL = {
+    "positions with one channel, pooled": (seen_by(kernels.GlobalAvgPool(), (1, 1)), IMAGES, None),
+    "positions with one channel, flattened": (seen_by(kernels.Flatten(), (1, 1)), IMAGES, 3 * IMAGES[::-1]),
+    "multiples of images": (seen_by(kernels.Flatten()), COLOURED, 3 * COLOURED),
+    "black pixels and biases": (seen_by(kernels.GlobalAvgPool(), bias=0.5), BLACK, None),
+    "an erf before a rectifier": (after(kernels.Erf()), NORMAL, NEIGHBOURS),
+    "a cosine before a rectifier": (after(kernels.Cos()), NORMAL, 1.001 * NORMAL),
+    "a Gabor function before a rectifier": (after(kernels.Gabor()), NORMAL, NEIGHBOURS),
+    "a square before a rectifier": (after(kernels.RectifiedMonomial(2)), NORMAL, NEIGHBOURS),
+}
+
+
+@pytest.mark.parametrize("about", PARALLEL)
+def test_parallel_at_a_kink(about):
+    network, *sets = PARALLEL[about]
+    single = [None if each is None else each.astype(np.float32) for each in sets]
+    found = kernels.limit_kernel(network, *single)
+    exact = kernels.limit_kernel(network, *(None if each is None else each.astype(float) for each in single))
+    for name in ("nngp", "ntk", "cov1"):
+        one, two = np.asarray(getattr(found, name), float), getattr(exact, name)
+        assert np.abs(one - two).max() < 5e-6 * np.abs(two).max(), name
+
+
+def test_parallel_positions_through_many_jumps_in_double_precision():
+    """Signs of one channel stay ±1: rounding of an angle would grow by a root at every sign."""
+    layers = (kernels.Conv(1, (1,)), kernels.Sign()) * 5
+    x = RNG.standard_normal((3, 4, 1))
+    found = kernels.limit_kernel(kernels.serial(*layers), x)
+    signs = np.sign(x)[..., 0]
+    np.testing.assert_allclose(found.cov1, signs[:, :, None] * signs[:, None, :], atol=1e-12)
+    np.testing.assert_allclose(found.nngp, np.einsum("ip,jq->ijpq", signs, signs), atol=1e-12)
+
+
 def test_two_sets_that_are_one():
     """Nothing says so; angles between equal inputs come from their differences."""
     x = SETS["large"].astype(np.float32)

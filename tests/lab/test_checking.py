@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import pickle
 import sys
 import threading
 import time
@@ -12,10 +13,11 @@ import pytest
 
 from deeptheory.lab import Identity, Law, checking
 from deeptheory.lab.catalogue import catalogue
-from deeptheory.lab.checking import Task, checked
+from deeptheory.lab.checking import Task, checked, longest_first
 from deeptheory.lab.evidence import encode
 from deeptheory.lab.leases import Leases
 from deeptheory.lab.outcome import Run
+from deeptheory.lab.parameters import settings
 from deeptheory.lab.store import Store
 from deeptheory.lab.workers import Workers
 
@@ -42,6 +44,26 @@ def todo(monkeypatch):
     monkeypatch.setattr(checking, "perform", lambda task: time.sleep(0.01))
     entry = catalogue().claims["dropout_is_a_penalty"]
     return [Task(entry, seed) for seed in range(3)]
+
+
+def test_settings_are_resolved_once_and_travel_with_the_task():
+    entry = catalogue().claims["dropout_is_a_penalty"]
+    task = pickle.loads(pickle.dumps(Task(entry)))
+    assert settings(entry.parameters, task.parameters) is task.parameters
+    with pytest.raises(ValueError, match="there is no parameter colour"):
+        Task(entry, settings={"colour": 1})
+
+
+def test_what_took_longest_begins(tmp_path):
+    names = ("dropout_is_a_penalty", "edge_of_stability", "double_descent", "semicircle_law")
+    todo = [Task(catalogue().claims[name]) for name in names]
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert longest_first(todo, store.seconds()) == todo
+        for key, (name, spent) in enumerate([(names[1], 9.0), (names[0], 1.0), (names[1], 4.0), (names[2], 2.0)]):
+            store.add(dataclasses.replace(RUN, claim=name, seconds=spent), str(key))
+        assert store.seconds() == {names[0]: 1.0, names[1]: 4.0, names[2]: 2.0}
+        order = [task.entry.name for task in longest_first(todo, store.seconds())]
+    assert order == [names[1], names[2], names[3], names[0]]
 
 
 def test_an_interrupt_at_any_line_leaves_no_worker_hanging(todo):

@@ -11,7 +11,7 @@ from annotated_types import Interval, MinLen
 from hypothesis import given, strategies as st
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab import Count, Exact, Law, Positive, Rate, Sizes, Trials, claim, faces
 from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter, control_named
 from deeptheory.lab.run import execute
@@ -31,6 +31,25 @@ def test_rivals_of_a_rate_are_controls():
 
 def test_items_get_the_verdict_of_the_pieces_that_serve_them():
     assert example.exponential_mean.check().items == {"A1.1": "holds", "A1.2": "holds"}
+
+
+def test_no_item_rests_on_two_formulas_of_ours_alone():
+    def pieces():
+        return {"ours": Exact([1], [1]), "enumerated": Exact([1], [1])}
+
+    with pytest.raises(TypeError, match=r"two formulas of ours that agree cannot carry A1\.1 alone"):
+        claim(items={"A1.1": "ours", "A1.2": ("ours", "enumerated")}, says="one is one.", consistency=("ours",))(pieces)
+    two = claim(items={"A1.2": ("ours", "enumerated")}, says="one is one.", consistency=("ours", "theirs"))(pieces)
+    with pytest.raises(TypeError, match=r"consistency= names \['theirs'\]"):
+        two.check()
+
+
+def test_the_laboratory_asks_who_shows_a_run(monkeypatch):
+    monkeypatch.setattr(faces, "_PLACES", {"figure": "builtins:repr"})
+    run = example.circle.check()
+    assert run.figure() == repr(run)
+    with pytest.raises(LookupError, match="nobody has said how a run is shown as html"):
+        run._repr_html_()
 
 
 def test_a_control_that_is_true_makes_the_claim_inconclusive():
@@ -222,7 +241,7 @@ def test_a_run_survives_its_record():
 def test_a_sweep_is_a_labelled_grid():
     swept = example.exponential_mean.sweep(rate=[0.5, 2.0], trials=[20_000], seeds=2)
     assert dict(swept.sizes) == {"rate": 2, "trials": 1, "seed": 2}
-    assert np.allclose(swept["mean_observed"].mean("seed").squeeze(), [2.0, 0.5], rtol=0.05)
+    assert np.allclose(swept["mean/observed"].mean("seed").squeeze(), [2.0, 0.5], rtol=0.05)
     assert (swept["verdict"] == 1).all()
 
 
@@ -252,6 +271,8 @@ def test_a_control_is_named_exactly_or_by_its_only_beginning():
     assert control_named("claim", "ha", known) == "half"
     with pytest.raises(ValueError, match="2 controls that begin with 'nor': norm; norm squared"):
         control_named("claim", "nor", known)
+    with pytest.raises(ValueError, match="a control is named by words, not by 3"):
+        control_named("claim", 3, known)
     with pytest.raises(ValueError, match="no control 'x'; it has: norm; norm squared; half"):
         control_named("claim", "x", known)
 
@@ -339,6 +360,6 @@ def test_a_point_at_which_a_claim_does_not_run_is_a_hole_in_its_sweep():
         swept = picky.sweep(columns=[2, 9])
     assert swept["left"].sizes["columns"] == 2
     assert np.isnan(swept["verdict"]).squeeze().values.tolist() == [False, True]
-    assert np.isnan(swept["left"]).all("left_0").squeeze().values.tolist() == [False, True]
+    assert np.isnan(swept["left"]).all("entry").squeeze().values.tolist() == [False, True]
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="not one point"):
         picky.sweep(columns=[9])

@@ -71,6 +71,34 @@ def test_inequality_reports_its_tightness():
     assert Inequality(np.array([-3.0]), -2.0, log=True).judge().tightness == pytest.approx(np.exp(-1))
 
 
+def test_tightness_is_told_cell_by_cell():
+    """One instance that attains its bound does not speak for the others."""
+    quantity = np.array([[0.1, 1.0], [0.05, 0.02], [0.3, 0.2]])
+    judged = Inequality(quantity, 1.0, along={"γ": [0.5, 2.0, 4.0]}).judge()
+    assert judged.tightness == 1.0
+    assert judged.strata == {"by": "γ", "cells": 3, "median": 0.3, "smallest": 0.05, "where": "2"}
+    assert judged.reason.endswith("; by γ the median is 30 %, the least 5 % at γ 2")
+    assert Inequality(quantity[:, 1], 1.0).judge().reason.endswith("; the median one 20 %, the slackest 2 %")
+    links = {"first": (0.9, 1.0), "second": (0.2, 1.0), "third": (0.8, 1.0)}
+    told = {"by": "link", "cells": 3, "median": 0.8, "smallest": 0.2, "where": "second"}
+    assert Chain(links).judge().strata == told
+
+
+def test_what_the_error_of_a_solver_hides_attains_nothing():
+    hidden = Inequality(np.array([0.5, 1e-12]), np.array([1.0, 1e-12]), error=1e-9).judge()
+    assert (hidden.verdict, hidden.tightness) == ("holds", 0.5)
+    assert verdict(Inequality(np.array([1e-13]), np.array([1e-12]), error=1e-9)) == "inconclusive"
+    assert verdict(Chain({"one": (0.5, 1.0), "two": (1e-13, 1e-12)}, error=1e-9)) == "inconclusive"
+
+
+def test_a_chain_of_logarithms_sees_links_of_any_size():
+    links = {"large": (np.array([3.0]), np.array([4.0])), "tiny": (np.array([-2000.0]), np.array([-2000.5]))}
+    assert "tiny" in Chain(links, log=True).judge().reason
+    assert verdict(Chain({name: (np.exp(a), np.exp(b)) for name, (a, b) in links.items()})) == "holds"
+    whole = Chain({**links, "tiny": (np.array([-2001.0]), np.array([-2000.0]))}, log=True).judge()
+    assert (whole.verdict, whole.tightness) == ("holds", pytest.approx(np.exp(-1)))
+
+
 def test_chain_names_the_first_broken_link():
     good = {"Cauchy–Schwarz": (np.array([1.0]), np.array([1.5])), "triangle": (np.array([1.5]), np.array([2.0]))}
     assert verdict(Chain(good)) == "holds"
@@ -108,6 +136,40 @@ def test_noisy_rates():
     assert verdict(Rate(x, y, exponent=-0.5)) == "holds"
     assert verdict(Rate(x, y, exponent=-1.0)) == "refuted"
     assert verdict(Rate(x, y[:, :8], exponent=-0.5)) != "refuted"
+
+
+def test_an_interval_that_excludes_its_own_exponent_is_doubt():
+    """−0.482 ± 0.003 is near −1/2 and yet not −1/2; the correction that bends it is fitted where its order is given."""
+    rng = np.random.default_rng(3)
+    x = np.array([160.0, 320, 640, 1280])
+    bent = x**-0.5 * (1 - 2 / x**0.5)
+    y = bent[:, None] * (1 + 0.02 * rng.standard_normal((4, 64)))
+    judged = Rate(x, y, exponent=-0.5).judge()
+    assert judged.verdict == "inconclusive" and "excluded" in judged.reason
+    assert verdict(Rate(x, y, exponent=-0.5, order=0.5)) == "holds"
+    assert verdict(Rate(x, y, exponent=0.0, order=0.5)) == "refuted"
+    assert verdict(Rate(x, bent, exponent=-0.5, order=0.5, resolution=0.05)) == "holds"
+
+
+def test_true_rates_are_doubted_no_more_often_than_the_level():
+    rng = np.random.default_rng(4)
+    x = np.array([8.0, 16, 32, 64])
+    doubted = 0
+    for _ in range(2000):
+        judged = Rate(x, x[:, None] ** -1.0 * rng.exponential(size=(4, 64)), exponent=-1.0).judge(1e-2)
+        doubted += "excluded" in judged.reason or "moving away" in judged.reason
+    # Each of the two doubts has the level 1e-2, and the relative error of a mean of 64 is itself uncertain.
+    assert doubted < 2000 * 0.03
+
+
+def test_exponents_that_walk_away_are_doubt_even_around_the_prediction():
+    rng = np.random.default_rng(5)
+    x = 2.0 ** np.arange(3, 8)
+    slopes = -1 + 0.06 * np.array([0.0, 0.5, 1.0, 1.5])
+    y = np.exp(np.concatenate([[0.0], np.cumsum(slopes * np.log(2))]))[:, None]
+    seen = y * (1 + 0.01 * rng.standard_normal((5, 400)))
+    assert verdict(Rate(x, seen, exponent=-1.0)) == "inconclusive"
+    assert verdict(Rate(x, x[:, None] ** -1.0 * seen / y, exponent=-1.0)) == "holds"
 
 
 def test_limit_is_one_sided():

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from deeptheory.lab.attack import mutated, tried
+import deeptheory
+from deeptheory.lab.attack import equivalents, mutated, tried
 from deeptheory.lab.checking import workers
 from deeptheory.lab.mutants import mutants
 from deeptheory.networks import tent
@@ -52,6 +53,20 @@ def test_every_mutant_parses_and_keeps_its_lines():
         changed = each.applied(SOURCE)
         ast.parse(changed)
         assert changed.count("\n") == SOURCE.count("\n")
+
+
+def test_equivalent_versions_are_of_lines_that_stand_in_the_source():
+    package = Path(deeptheory.__file__).parent
+    for each in equivalents(Path(__file__).parents[1] / "equivalents.json"):
+        assert each["reason"], each
+        *folders, name = each["where"].split(".")
+        while not (path := package.joinpath(*folders).with_suffix(".py")).exists():
+            name = f"{folders.pop()}.{name}"
+        lines = path.read_text().splitlines()
+        at = {number for number, line in enumerate(lines, 1) if line.strip() == each["line"]}
+        found = [made for made in mutants("deeptheory.m", path.read_text(), at) if made.function == name]
+        told = {(each.get("before", made.before), each.get("after", made.after)) for made in found}
+        assert told & {(made.before, made.after) for made in found}, each
 
 
 def all_of(module, function):

@@ -152,5 +152,5 @@ def test_a_script_without_a_main_guard_works(tmp_path):
 
 @pytest.mark.parametrize("jobs", [0, 257, 10**9])
 def test_the_number_of_jobs_has_its_range(jobs):
-    with pytest.raises(ValueError, match=f"jobs must be from 1 to 256, not {jobs}"):
+    with pytest.raises(ValueError, match=f"jobs must be a whole number from 1 to 256, not {jobs}"):
         Workers(jobs)

@@ -260,6 +260,18 @@ def test_batches_of_several_outputs_and_of_kernels(key):
             np.testing.assert_allclose(one.cov1, two.cov1, atol=1e-12)
 
 
+@pytest.mark.parametrize("batch_size", [0, 2])
+def test_one_set_given_twice_is_one_set_in_batches(key, batch_size):
+    """Dropout tells a pass with itself from two passes of one input."""
+    x = np.asarray(jax.random.normal(key, (4, 3)))
+    kernel_fn = stax.serial(stax.Dense(1), stax.Relu(), stax.Dropout(0.7), stax.Dense(1))[2]
+    batched, expected = nt.batch(kernel_fn, batch_size), kernel_fn(x, x)
+    for found in (batched(x, x), jax.jit(lambda x: batched(x, x))(x)):
+        for name in ("nngp", "ntk", "cov1", "cov2"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+    assert np.abs(batched(x, x.copy()).nngp - expected.nngp).max() > 0.1
+
+
 def test_inside_compiled_functions(key):
     x = generator(key).standard_normal((4, 3))
     kernel_fn = stax.serial(stax.Dense(1), stax.Relu(), stax.Dense(1))[2]

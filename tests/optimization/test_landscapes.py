@@ -48,6 +48,11 @@ def test_curvature_stays_within_the_smoothness(key, name):
     assert np.all(change <= float(function.smoothness) * np.linalg.norm(np.diff(points, axis=0), axis=1) * (1 + 1e-12))
 
 
+def test_smoothness_of_a_sigmoid_neuron_by_hand():
+    neuron = land.SigmoidRegression(jnp.asarray([[3.0], [4.0]]), jnp.asarray([0.0, 1.0]))
+    assert neuron.smoothness == pytest.approx((1 / 16 + 1 / (6 * 3**0.5)) * 25 / 2)
+
+
 def test_curvatures_of_the_chain_in_closed_form():
     curvature = np.linalg.eigvalsh(land.chain_quadratic(5, smoothness=3.0).matrix)
     np.testing.assert_allclose(curvature, 3 * np.sin(np.arange(1, 6) * np.pi / 12) ** 2, rtol=1e-12)

@@ -208,7 +208,7 @@ def test_a_damaged_run_is_left_out_with_a_sentence(runs, small, tmp_path, damage
     assert len(said) == 1 and said[0].startswith("the run of 'chances' cannot be shown and is left out: ")
     assert [path.name for path in (index.parent / "claims").iterdir()] == ["sums_agree.html"]
     assert "chances" not in index.read_text("utf-8")
-    with pytest.raises(Exception):  # noqa: B017  (whatever it is: there is nothing to show)
+    with pytest.raises(ValueError, match="no run can be shown; that of 'chances'"):
         write(tmp_path / "alone", [damaged], **small)
     assert not (tmp_path / "alone").exists()
 

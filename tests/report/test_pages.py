@@ -226,10 +226,32 @@ def test_a_failure_leaves_what_was_there(runs, small, tmp_path, monkeypatch):
     write(folder, [runs["chances"]], **small)
     before = sorted(path.name for path in folder.rglob("*"))
     monkeypatch.setattr(pages, "claim_page", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ValueError, match="no run can be shown; that of 'sums_agree': ZeroDivisionError"):
         write(folder, [runs["sums_agree"]], **small)
     assert sorted(path.name for path in folder.rglob("*")) == before
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+@pytest.mark.parametrize("place", ["drawn", "still"])
+def test_a_picture_that_cannot_be_drawn_is_named_and_the_default_figures_serve(
+    runs, small, tmp_path, monkeypatch, place
+):
+    real = getattr(pages, place)
+
+    def breaking(*given):
+        own = len(given) == 2 and (place == "drawn" or given[1] == "draws_itself")
+        return 1 / 0 if own else real(*given)
+
+    monkeypatch.setattr(pages, place, breaking)
+    said = []
+    shown = [runs["draws_itself"], runs["sums_agree"]]
+    index = write(tmp_path / "pages", shown, **small, lament=said.append)
+    assert said == ["the picture of draws_itself cannot be drawn with power=2: ZeroDivisionError: division by zero"]
+    assert {path.stem for path in (index.parent / "claims").iterdir()} == {"draws_itself", "sums_agree"}
+    assert "<svg" in (index.parent / "claims/draws_itself.html").read_text("utf-8")
+    older = replace(runs["draws_itself"], source="fedcba9876543210")
+    write(tmp_path / "pages", [older], **small, lament=said.append)
+    assert len(said) == 1  # that runs may be older than their pictures is said once, for all of them
 
 
 def test_cards_for_notebooks(runs, monkeypatch):

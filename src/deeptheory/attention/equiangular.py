@@ -1,5 +1,7 @@
 """Equiangular tokens under self-attention: the whole flow closes on their one common overlap, solved in closed form."""
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import root_scalar
@@ -8,6 +10,9 @@ from scipy.special import exp1, expi
 from deeptheory.foundations.doors import doors
 
 __all__ = ["equiangular_overlap", "equiangular_time", "equiangular_tokens", "equiangular_velocity"]
+
+LATEST = 100.0
+"""log(((n−1)g + 1)/(1 − g)) at which an overlap g is 1 in floating point, for any number of tokens"""
 
 
 def _check(count: int, overlap: float, inverse_temperature: float = 0.0) -> None:
@@ -19,7 +24,7 @@ def _check(count: int, overlap: float, inverse_temperature: float = 0.0) -> None
         raise ValueError(f"inverse_temperature must lie in [0, 200], got {inverse_temperature}")
 
 
-def equiangular_tokens(count: int, overlap: float = 0.0) -> Float[np.ndarray, "count count"]:
+def equiangular_tokens(count: Annotated[int, "[2, 1e4]"], overlap: float = 0.0) -> Float[np.ndarray, "count count"]:
     """Unit vectors in R^count with every pairwise overlap equal; orthonormal by default."""
     _check(count, overlap)
     # The symmetric square root of (1 − g) I + g 11ᵀ, whose eigenvalues are 1 − g and 1 + (n − 1) g.
@@ -82,13 +87,15 @@ def equiangular_overlap(
         def too_late(u):
             return _elapsed(count / (np.exp(u) + others), first_gap, count, inverse_temperature) - time
 
+        if too_late(LATEST) <= 0:
+            return 1.0
         # u grows at least at its first speed and at most at 2, which brackets the root up to rounding.
         margin = 1e-9 * (1 + time)
-        bracket = first + slowest * time - margin, first + 2 * time + margin
+        bracket = first + slowest * time - margin, min(first + 2 * time + margin, LATEST)
         u = root_scalar(too_late, bracket=bracket, xtol=1e-14, rtol=1e-14).root
         return 1 - count / (np.exp(u) + others)
 
     return np.array([overlap_at(float(time)) for time in times])
 
 
-doors(__name__, count="[1, 1e4]")
+doors(__name__, count="[2, ∞)")

@@ -40,10 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answered(words: list[str]) -> tuple[int, str]:
     """Do what was asked: exit status, and what there is to say about bad input."""
     # Imported here, where an interrupt finds somebody who listens.
-    from deeptheory.cli import attacking, authoring, lookup, running  # noqa: F401  (they add their commands)
+    from deeptheory.cli import attacking, authoring, lookup, running, sweeping  # noqa: F401  (they add their commands)
     from deeptheory.cli.app import Refused, app
     from deeptheory.lab.store import StoreError
-    from deeptheory.lab.workers import WorkerDied
 
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (as long as the process)
@@ -53,7 +52,7 @@ def _answered(words: list[str]) -> tuple[int, str]:
         status = app(args=words, standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0, ""
-    except (Refused, StoreError, WorkerDied, ValueError, ImportError) as refusal:
+    except (Refused, StoreError, ValueError, ImportError) as refusal:
         return 2, str(refusal)
     except MemoryError:
         return 2, "out of memory"
@@ -69,6 +68,10 @@ def _answered(words: list[str]) -> tuple[int, str]:
         _unheard()
         return 2, ": ".join(str(part) for part in (problem.filename, problem.strerror or problem) if part)
     except Exception as problem:
+        from deeptheory.lab.workers import WorkerDied  # whose module takes a while to load
+
+        if isinstance(problem, WorkerDied):
+            return 2, str(problem)
         if not hasattr(problem, "format_message"):
             raise
         return 2, problem.format_message()  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 import json as jsonlib
 import math
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,12 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
+import deeptheory
 from deeptheory import books
 from deeptheory.characters import ESCAPED
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.parameters import SEED, plainly
 from deeptheory.lab.store import Store, home
-from deeptheory.what import Unknown, entries
+from deeptheory.names import Unknown, entries
 
 app = typer.Typer(
     name="deeptheory",
@@ -29,6 +31,25 @@ app = typer.Typer(
 
 class Refused(Exception):
     """Bad input: one clear sentence, exit 2."""
+
+
+AUTHORS = "For authors of claims"
+"""Where `--help` lists their commands."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"deeptheory {deeptheory.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version and exit", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
 
 
 # Completion ----------------------------------------------------------------------------------------------------------
@@ -111,9 +132,28 @@ def stored(path: Path | None) -> Iterator[Store | None]:
         yield opened
 
 
+def asked() -> list[str]:
+    """What to check, asked for where somebody can answer."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused("name what to check: a claim, an item, a book or a subject; `all` is every claim")
+    question = "What shall be checked? A claim, an item (J7.4), a book, a subject; `all` is every claim: "
+    print(question, end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip()
+    if not answer:
+        raise Refused("nothing was named, and nothing is checked")
+    return [answer]
+
+
 def within(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
         raise Refused(f"{name} must be from {plainly(low)} to {plainly(high)}, not {plainly(value)}")
+
+
+def writable(path: Path) -> None:
+    """Refuse, before anything is run, a file that could not be written afterwards."""
+    if path.is_dir() or not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        why = "it is a folder" if path.is_dir() else f"there is no writable folder {path.parent}"
+        raise Refused(f"{path} cannot be written: {why}")
 
 
 def emit(value: Any) -> None:

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from deeptheory.cli.app import JOBS, Jobs, Json, Refused, Seed, What, app, emit, within
-from deeptheory.what import entries
+from deeptheory.cli.app import AUTHORS, JOBS, Jobs, Json, Refused, Seed, What, app, emit, within
+from deeptheory.names import entries
 
 NOTICED, BY_CLAIM = 0.95, 0.80
 """The shares of mutants that claim and tests together, and the claim alone, should notice."""
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def attack(
     what: What = None,
     mutants: Annotated[int, typer.Option("--mutants", help="how many wrong versions to try")] = 20,
@@ -21,7 +21,7 @@ def attack(
     jobs: Jobs = JOBS,
     json: Json = False,
 ) -> None:
-    """For authors: wrong versions of the mathematics that nothing notices."""
+    """Wrong versions of the mathematics that nothing notices."""
     from deeptheory.cli.display import progress
     from deeptheory.lab.attack import attacked, equivalents
     from deeptheory.lab.checking import workers

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from deeptheory import books
-from deeptheory.cli.app import Refused, app, complete
+from deeptheory.cli.app import AUTHORS, Refused, app, complete
 from deeptheory.lab.catalogue import PACKAGE, catalogue
 from deeptheory.lab.ledger import REFUTABLE
 
@@ -71,7 +71,7 @@ def rival(evidence):
     return replace(evidence, right=0.0)"""
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def new(
     name: Annotated[str, typer.Argument(help="what the claim says, as a name: words_joined_like_this")],
     item: Annotated[str, typer.Option("--item", help="the item it checks", autocompletion=complete)],
@@ -79,7 +79,7 @@ def new(
     topic: Annotated[str | None, typer.Option(help="the topic inside the room, where it has topics")] = None,
     root: Annotated[Path | None, typer.Option(help="the source tree to write into", show_default="this one")] = None,
 ) -> None:
-    """For authors: mathematics, test, claim and control, as stubs."""
+    """Mathematics, test, claim and control, as stubs."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)+", name):
         raise Refused(f"a claim is named by two or more small words joined by _, not {name!r}")
     if name in catalogue().claims:

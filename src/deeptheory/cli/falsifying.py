@@ -16,28 +16,47 @@ __all__ = ["Falsified", "falsified", "keep"]
 class Falsified:
     """The search for a violation of a claim, beside the searches for violations of its rivals."""
 
-    claim: Falsification
+    name: str
+    claim: Falsification | None
     controls: list[Falsification]
+    failed: dict[str | None, Exception]
+    """what ended a search before it found anything, by the control; that of the claim itself under None"""
 
     @property
     def as_expected(self) -> bool:
         """The claim stands, its search would have seen a planted violation, and every rival fell."""
-        return not self.claim.found and bool(self.claim.planted_found) and all(each.found for each in self.controls)
+        stands = self.claim is not None and not self.claim.found and bool(self.claim.planted_found)
+        return stands and not self.failed and all(each.found for each in self.controls)
+
+    def failures(self) -> list[str]:
+        """A sentence for each search that came to nothing."""
+        return [
+            f"the search for a violation of {_titled(self.name, control)} failed: {type(problem).__name__}: {problem}"
+            for control, problem in self.failed.items()
+        ]
 
     def record(self) -> dict[str, Any]:
-        return {**_plain(self.claim), "controls": [_plain(each) for each in self.controls]}
+        claim = _plain(self.claim) if self.claim else {"statement": self.name, "found": None}
+        return {**claim, "controls": [_plain(each) for each in self.controls], "failures": self.failures()}
 
 
 def falsified(entry: Entry, *, budget: float, seed: int, tell: Callable[[str], None]) -> Falsified:
-    """Search for violations of a claim and of each of its controls, for at most `budget` seconds each."""
+    """Search for violations of a claim and of each of its controls, for at most `budget` seconds each.
+
+    A search that fails does not keep the others from being made.
+    """
     names = [str(control["name"]) for control in entry.controls]
-    found = []
+    found: dict[str | None, Falsification] = {}
+    failed: dict[str | None, Exception] = {}
     with workers(1) as pool:
         for control in (*names, None):
-            found.append(pool.submit(search, entry.name, budget, seed, control).result())
-            said = "violated" if found[-1].found else "not violated"
-            tell(f"{entry.name}: {said}" if control is None else f"control “{control}”: {said}")
-    return Falsified(found[-1], found[:-1])
+            try:
+                found[control] = pool.submit(search, entry.name, budget, seed, control).result()
+                said = "violated" if found[control].found else "not violated"
+            except Exception as problem:
+                failed[control], said = problem, "failed"
+            tell(f"{_titled(entry.name, control)}: {said}")
+    return Falsified(entry.name, found.pop(None, None), list(found.values()), failed)
 
 
 def search(name: str, budget: float, seed: int, control: str | None) -> Falsification:
@@ -48,10 +67,14 @@ def search(name: str, budget: float, seed: int, control: str | None) -> Falsific
 def keep(found: Falsified) -> None:
     """Write the counterexamples into the ledger."""
     book = ledgers.read()
-    name = found.claim.statement
+    name = found.name
     book.counterexamples[name] = [_plain(each) for each in found.controls if each.found]
     book.rooms[name] = catalogue().claims[name].subject
     book.save()
+
+
+def _titled(claim: str, control: str | None) -> str:
+    return claim if control is None else f"control “{control}”"
 
 
 def _plain(each: Falsification) -> dict[str, Any]:

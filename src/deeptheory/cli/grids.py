@@ -36,7 +36,7 @@ def _range(text: str) -> list[str]:
         step = float(parts[2]) if factor is None else 0.0
     except ValueError:
         raise ValueError(f"a range is low:high:step, low:high:log2 or low:high:log10, not {text!r}") from None
-    growing = (factor is not None and factor > 1 and low > 0) or (factor is None and step > 0)
+    growing = (factor is not None and 1 < factor < float("inf") and low > 0) or (factor is None and step > 0)
     if not growing or not low <= high < float("inf"):
         raise ValueError(f"the range {text!r} does not grow from its first number to its second")
     found, value = [], low

@@ -1,13 +1,14 @@
 """Commands that look things up; none of them imports JAX, unless to repair."""
 
-import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from deeptheory import books
+from deeptheory.characters import visible
 from deeptheory.cli.app import (
     Json,
     Refused,
@@ -20,11 +21,12 @@ from deeptheory.cli.app import (
     complete_subject,
     emit,
     stored,
+    within,
 )
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import STATUSES, counts, ledger, statuses
 from deeptheory.lab.store import Store, home
-from deeptheory.what import entries, plain
+from deeptheory.names import entries, plain
 
 Book = Annotated[str | None, typer.Option(help="only this book", autocompletion=complete_book)]
 Subject = Annotated[str | None, typer.Option(help="only this subject", autocompletion=complete_subject)]
@@ -76,12 +78,14 @@ def show(
 ) -> None:
     """Show a claim or an item: statement, needs, where printed, erratum, parameters, last run; or what a subject or a
     book holds."""
-    from deeptheory.cli.display import item_rows, show_claim, show_item
+    from deeptheory.cli.screens import item_rows, show_claim, show_item
 
     known, name = catalogue().claims, plain(what)
     if name in known:
         last = _last_run(known[name], store)
-        return emit(_claim_record(known[name], last)) if json else show_claim(known[name], last)
+        if json:
+            return emit(_claim_record(known[name], last))
+        return show_claim(known[name], statuses(map(books.item, known[name].items), catalogue(), ledger()), last)
     if name in catalogue().subjects():
         return _list(catalogue().subjects()[name], json)
     found = books.find(what)
@@ -98,6 +102,24 @@ def show(
 
 
 @app.command()
+def find(
+    words: Annotated[list[str], typer.Argument(help="what to look for: marchenko, double descent, ntk …")],
+    most: Annotated[int, typer.Option(help="how many of each kind")] = 6,
+    json: Json = False,
+) -> None:
+    """Claims, functions and items that speak of something, with the import line to paste."""
+    from deeptheory import finding
+
+    within("--most", most, 1, 1000)
+    found = finding.find(" ".join(words), most=most)
+    if json:
+        return emit([asdict(each) for each in found])
+    from deeptheory.cli.screens import show_found
+
+    show_found(found)
+
+
+@app.command()
 def coverage(
     book: Book = None, chapter: Chapter = None, room: Room = None, kind: Kind = None, status: StatusName = None,
     json: Json = False,
@@ -108,7 +130,7 @@ def coverage(
     if json:
         listed = {item.id: _item_record(item, found[item.id]) for item in chosen}
         return emit({"total": len(chosen), "counts": counts(found), "items": listed})
-    from deeptheory.cli.display import show_coverage
+    from deeptheory.cli.screens import show_coverage
 
     show_coverage(chosen, found)
 
@@ -130,8 +152,10 @@ def _items(
     ]
     if chapter is not None and not chosen:
         raise Refused(f"there are no items of chapter {chapter}" + (f" in {book}" if book else ""))
+    if status is None:
+        return chosen
     found = statuses(chosen, catalogue(), ledger())
-    return [item for item in chosen if status in (None, found[item.id].status)]
+    return [item for item in chosen if status == found[item.id].status]
 
 
 @app.command()
@@ -151,19 +175,11 @@ def runs(
     if json:
         return emit(listed)
     if opened is None:
-        return print("no runs yet; `deeptheory check` makes some")
-    from rich.text import Text
+        return print("no runs yet; `deeptheory check CLAIM` makes one")
+    from deeptheory.cli.screens import show_runs
 
-    from deeptheory.cli.display import coloured, console, table
-
-    rows = table(">run", "claim", "verdict", ">seed", ">seconds", "when")
-    for line in listed:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(line["created"]))
-        of = line["claim"] if line["control"] is None else f"{line['claim']}, control “{line['control']}”"
-        seconds = f"{line['seconds']:.1f}"
-        rows.add_row(str(line["run"]), Text(of), coloured(line["verdict"]), str(line["seed"]), seconds, when)
-    console().print(rows)
-    console().print(f"{len(listed)} runs in {opened.path}")
+    show_runs(listed, catalogue().claims)
+    print(f"{len(listed)} runs in {visible(str(opened.path))}")
 
 
 def _tidy(store: Path | None, repair: bool, prune: bool, json: bool) -> None:
@@ -193,7 +209,7 @@ def _claim_record(entry: Entry, last: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "claim": entry.name, "subject": entry.subject, "says": entry.says, "needs": entry.needs, "items": entry.items,
         "parameters": {name: parameter.record() for name, parameter in entry.parameters.items()},
-        "controls": entry.controls, "source": entry.source, "last_run": last,
+        "controls": entry.controls, "uses": entry.uses, "source": entry.source, "last_run": last,
     }  # fmt: skip
 
 

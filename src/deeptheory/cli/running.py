@@ -12,6 +12,7 @@ import typer
 from deeptheory import books
 from deeptheory.characters import visible
 from deeptheory.cli.app import (
+    AUTHORS,
     JOBS,
     Jobs,
     Json,
@@ -22,19 +23,19 @@ from deeptheory.cli.app import (
     StorePath,
     What,
     app,
+    asked,
     complete_control,
-    complete_setting,
     emit,
     stored,
     within,
+    writable,
 )
 from deeptheory.lab import ledger as ledgers
 from deeptheory.lab.catalogue import Entry, catalogue
 from deeptheory.lab.ledger import ledger, statuses
 from deeptheory.lab.parameters import control_named, settings, written
-from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, stale
-from deeptheory.what import entries, only
+from deeptheory.names import entries, only
 
 if TYPE_CHECKING:
     from deeptheory.lab.checking import Task
@@ -60,8 +61,9 @@ def tour(
     done, failed = _run([catalogue().claims[name] for name in TOUR], jobs=jobs, store=store)
     _tell(done, failed)
     runs = [run for _, run in done]
-    print(f"\nThe pages: {_write_report(out, runs, _explored(runs, explore, jobs, store))}")
-    raise typer.Exit(_status(done, failed))
+    index, laments = _write_report(out, runs, _explored(runs, explore, jobs, store))
+    print(f"\nThe pages: {index}")
+    raise typer.Exit(status(done, failed) or (1 if laments else 0))
 
 
 @app.command()
@@ -81,12 +83,12 @@ def check(
 ) -> None:
     """Run claims with their controls, and judge them."""
     within("--jobs", jobs, 1, 256)
-    chosen = entries(what or ["all"])
+    chosen = entries(what or asked())
     read = _settings(given or [], chosen)
     if record:
         if read or full or control:
             raise Refused("--record takes the claims as they are: without --set, --full or --control")
-        _writable(ledgers.FOLDER / "kept")
+        writable(ledgers.FOLDER / "kept")
     if control is not None:
         if len(chosen) != 1:
             raise Refused("--control needs exactly one claim")
@@ -98,45 +100,10 @@ def check(
         print(ledgers.record([run for _, run in done], catalogue()), file=sys.stderr)
     if json:
         emit([run.json() for _, run in done] + [_failure(task, problem) for task, problem in failed])
-        _tell_failed(failed)
+        tell_failed(failed)
     else:
         _tell(done, failed)
-    raise typer.Exit(_status(done, failed))
-
-
-@app.command()
-def sweep(
-    claim: One,
-    over: Annotated[
-        list[str],
-        typer.Option(
-            help="a grid, name=64:4096:log2 or name=1,2,5; may be given again", autocompletion=complete_setting
-        ),
-    ],
-    seeds: Annotated[int, typer.Option(help="how many seeds at each point")] = 1,
-    out: Annotated[Path | None, typer.Option(help="write the result as netCDF")] = None,
-    jobs: Jobs = JOBS,
-    store: StorePath = None,
-    json: Json = False,
-) -> None:
-    """Run a claim over a grid of settings and seeds."""
-    from deeptheory.cli.grids import axis
-
-    within("--seeds", seeds, 1, 10_000)
-    within("--jobs", jobs, 1, 256)
-    chosen = only(claim)
-    axes = dict(axis(text, chosen.parameters) for text in over)
-    if out is not None:
-        _writable(out)
-    result, failed = _sweep(chosen, axes, seeds, jobs, store)
-    if out is not None:
-        _save(result, out)
-    if json:
-        emit(result.to_dict())
-    else:
-        print(visible(str(result)))
-    _tell_failed(failed)
-    raise typer.Exit(_status([], failed))
+    raise typer.Exit(status(done, failed))
 
 
 @app.command()
@@ -155,23 +122,26 @@ def falsify(
     if not chosen.searchable:
         raise Refused(f"{chosen.name} declares no instance space, so there is nothing to search")
     if record:
-        _writable(ledgers.FOLDER / "kept")
+        writable(ledgers.FOLDER / "kept")
     from deeptheory.cli.falsifying import falsified, keep
 
     with progress(len(chosen.controls) + 1, "searching") as tell:
         found = falsified(chosen, budget=budget, seed=seed, tell=tell)
-    if record:
+    if record and not found.failed:  # what an earlier search found would go with the record of a failed one
         keep(found)
     if json:
         emit(found.record())
     else:
-        print(visible(f"{chosen.name}: {found.claim.summary()}"))
+        if found.claim:
+            print(visible(f"{chosen.name}: {found.claim.summary()}"))
         for each in found.controls:
             print(visible(f"  control “{each.control}”: {each.summary()}"))
+    for told, problem in zip(found.failures(), found.failed.values(), strict=True):
+        _lament(told, problem)
     raise typer.Exit(0 if found.as_expected else 1)
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def calibrate(
     what: What = None,
     seeds: Annotated[int, typer.Option(help="how many seeds")] = 20,
@@ -180,21 +150,21 @@ def calibrate(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """For authors: how often each claim holds and each control is refuted, and where the seconds go."""
+    """How often each claim holds and each control is refuted, and where the seconds go."""
     from deeptheory.cli.calibration import calibrated
 
     within("--seeds", seeds, 1, 10_000)
     within("--jobs", jobs, 1, 256)
-    done, failed = _run(entries(what or ["all"]), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
+    done, failed = _run(entries(what or asked()), seeds=tuple(range(seeds)), full=full, jobs=jobs, store=store)
     summary = calibrated(done, [_failure(task, problem) for task, problem in failed])
     if json:
         emit(summary)
     else:
-        from deeptheory.cli.display import show_calibration
+        from deeptheory.cli.screens import show_calibration
 
         show_calibration(summary)
-    _tell_failed(failed)
-    raise typer.Exit(_status(done, failed))
+    tell_failed(failed)
+    raise typer.Exit(status(done, failed))
 
 
 @app.command()
@@ -218,7 +188,9 @@ def report(
             f"{older} of {len(latest)} runs are older than their claim; `deeptheory check` renews them", file=sys.stderr
         )
     runs = list(latest.values())
-    print(_write_report(path, runs, _explored(runs, explore, jobs, store)))
+    index, laments = _write_report(path, runs, _explored(runs, explore, jobs, store))
+    print(index)
+    raise typer.Exit(1 if laments else 0)
 
 
 # What they share -----------------------------------------------------------------------------------------------------
@@ -231,29 +203,14 @@ def _settings(texts: Sequence[str], chosen: Sequence[Entry]) -> dict[str, Any]:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise Refused(f"--set takes name=value, not {text!r}")
+        if name in given:
+            raise Refused(f"--set names {name} twice")
         owners = [entry for entry in chosen if name in entry.parameters]
         if not owners:
             settings(chosen[0].parameters, {name: value})  # raises the sentence with the nearest names
         for entry in owners:
             given[name] = entry.parameters[name].parse(value)
     return given
-
-
-def _writable(path: Path) -> None:
-    """Refuse, before anything is run, a file that could not be written afterwards."""
-    if path.is_dir() or not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        why = "it is a folder" if path.is_dir() else f"there is no writable folder {path.parent}"
-        raise Refused(f"{path} cannot be written: {why}")
-
-
-def _save(result: Any, path: Path) -> None:
-    """Write a data set as netCDF, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        result.to_netcdf(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _run(
@@ -293,33 +250,6 @@ def _run(
     return done, failed
 
 
-def _sweep(swept: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Path | None) -> tuple[Any, Failed]:
-    """Run a claim over a grid; returns what was found, and what failed and is nan there."""
-    from deeptheory.cli.display import progress
-    from deeptheory.lab.checking import checked, few_enough, tasks, workers
-    from deeptheory.lab.sweep import gathered, grid, points
-
-    few_enough(points(axes) * seeds)
-    todo = [task for point in grid(axes) for task in tasks([swept], seeds=range(seeds), settings=point)]
-    found: dict[str, Any] = {}
-    failed: Failed = []
-    with (
-        Store(store) as opened,
-        workers(min(jobs, len(todo))) as pool,
-        progress(len(todo), "sweeping") as tell,
-    ):
-        for task, outcome, _ in checked(todo, pool, store=opened):
-            if isinstance(outcome, Exception):
-                failed.append((task, outcome))
-                tell(f"{written(task.settings)}: failed")
-            else:
-                found[task.key] = outcome
-                tell(f"{written(task.settings)}: {outcome.verdict}")
-    if not found:
-        raise Refused(_sentence(*failed[0]))
-    return gathered(axes, seeds, [found.get(task.key) for task in todo]), failed
-
-
 def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) -> dict[str, Any]:
     """Move the parameters of these claims as far as the budget goes, for the sliders of their pages."""
     from deeptheory.cli.display import progress
@@ -342,30 +272,28 @@ def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) ->
 
 
 def _tell(done: Done, failed: Failed) -> None:
-    from deeptheory.cli.display import console, runs_table
+    from deeptheory.cli.outcomes import show_outcomes
 
-    out = console()
-    out.print(runs_table(done))
-    for each, run in done:
-        if run.control is not None:
-            must = "as it must be" if run.as_expected else "and should be refuted"
-            out.print(f"\nthe control “{run.control}” of {each.name} is {run.verdict}, {must}: {run.reason}")
-        elif not run.as_expected:
-            out.print(f"\n{each.name} is {run.verdict}: {run.reason}")
+    show_outcomes(done)
     claims = [run for _, run in done if run.control is None]
-    if claims or not done:
-        out.print(f"\n{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
-    _tell_failed(failed)
+    if len(claims) + len(failed) > 1:
+        print(f"{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")
+    tell_failed(failed)
 
 
-def _tell_failed(failed: Failed) -> None:
+def tell_failed(failed: Failed) -> None:
     for task, problem in failed:
-        print(visible(_sentence(task, problem)), file=sys.stderr)
-        if os.environ.get("DEEPTHEORY_DEBUG"):
-            print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
+        _lament(sentence(task, problem), problem)
 
 
-def _sentence(task: "Task", problem: Exception) -> str:
+def _lament(told: str, problem: Exception) -> None:
+    """Say what failed, and with DEEPTHEORY_DEBUG where in a worker."""
+    print(visible(told), file=sys.stderr)
+    if os.environ.get("DEEPTHEORY_DEBUG"):
+        print(visible("\n".join(getattr(problem, "__notes__", []))), file=sys.stderr)
+
+
+def sentence(task: "Task", problem: Exception) -> str:
     """What a failed run has to say; a claim that refuses its settings has said it all."""
     if task.settings and isinstance(problem, ValueError):
         return str(problem)
@@ -375,30 +303,34 @@ def _sentence(task: "Task", problem: Exception) -> str:
 
 def _failure(task: "Task", problem: Exception) -> dict[str, Any]:
     """A run that came to nothing, in the shape of `Run.json`."""
+    from deeptheory.lab.platform import described as platform
+
     return {
         "claim": task.entry.name, "control": task.control, "items": {item: "inconclusive" for item in task.entry.items},
-        "verdict": "inconclusive", "reason": _sentence(task, problem), "strength": "", "resolution": None,
+        "verdict": "inconclusive", "reason": sentence(task, problem), "strength": "", "resolution": None,
         "seconds": 0.0, "seed": task.seed, "parameters": task.parameters, "controls": [], "evidence": {},
         "source": task.entry.source, "platform": platform(), "timing": {},
     }  # fmt: skip
 
 
-def _status(done: Done, failed: Failed) -> int:
+def status(done: Done, failed: Failed) -> int:
     """Settings that a claim does not run with are bad input."""
     if any(task.settings for task, _ in failed):
         return 2
     return 0 if not failed and all(run.as_expected for _, run in done) else 1
 
 
-def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> Path:
+def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> tuple[Path, list[str]]:
+    """Write the pages; where they begin, and what could not be shown."""
     from deeptheory.cli.display import progress
     from deeptheory.report.pages import write
 
     book = ledger()
     status = statuses(books.items(), catalogue(), book)
+    laments: list[str] = []
     try:
         with progress(len(found), "writing") as tell:
-            return write(
+            index = write(
                 path,
                 found,
                 catalogue=catalogue(),
@@ -407,7 +339,10 @@ def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> Pat
                 counterexamples=book.counterexamples,
                 explored=explored,
                 tell=lambda name: tell(name) if name.startswith("claims/") else None,
-                lament=lambda sentence: print(visible(sentence), file=sys.stderr),
+                lament=laments.append,
             )
     except (ValueError, OSError) as problem:
         raise Refused(f"the pages cannot be written: {problem}") from None
+    for sentence in laments:
+        print(visible(sentence), file=sys.stderr)
+    return index, laments

@@ -33,7 +33,7 @@ def sharpness(
     count = min(iterations, point.size)
     if count < 1:
         raise ValueError(f"iterations must be at least 1, got {iterations}")
-    gradient = jax.grad(function)
+    gradient, direction = jax.grad(function), direction.astype(point.dtype)
 
     def expand(carry: tuple, index: Array) -> tuple[tuple, tuple]:
         basis, vector, alive = carry
@@ -99,7 +99,7 @@ def descent_with_sharpness(
     # Three blocks that stand still let the eigenvector settle, a last one measures the end: one compiled body for all.
     moves, still = jnp.full(steps // every, step_size, start.dtype), jnp.zeros(3, start.dtype)
     rates = jnp.concatenate([still, moves, still[:1]])
-    (position, _), (losses, values) = jax.lax.scan(block, (start, direction), rates)
+    (position, _), (losses, values) = jax.lax.scan(block, (start, direction.astype(start.dtype)), rates)
     return SharpnessTrace(losses[3:].ravel()[: steps + 1], values[3:], position)
 
 
@@ -127,7 +127,15 @@ def stability_phases(
     step_size: float | Float[Array | np.ndarray, ""],
     every: int,
 ) -> StabilityPhases:
-    """Split a run of gradient descent at the step where its sharpness first reaches 2/η."""
+    """Split a run of gradient descent at the step where its sharpness first reaches 2/η.
+
+    The losses are those of every step from 0 on, the sharpness that of steps 0, every, 2·every, ….
+    """
+    if len(losses) != (len(sharpness) - 1) * every + 1:
+        raise ValueError(
+            f"losses must be {(len(sharpness) - 1) * every + 1} numbers, for {len(sharpness)} of sharpness measured "
+            f"every {every} steps, got {len(losses)}"
+        )
     relative = np.asarray(sharpness) * float(step_size) / 2
     rises = np.diff(np.asarray(losses)) > 0
     above = np.flatnonzero(relative >= 1)

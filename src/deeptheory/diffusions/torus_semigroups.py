@@ -14,6 +14,10 @@ from deeptheory.foundations.doors import doors
 
 __all__ = ["TorusOracle", "committee_loss", "committee_machine", "double_well", "weak_error_on_torus"]
 
+MOST_STEPS = 100_000
+MOST_POINTS = 2500
+"""of the grid: its matrices are exponentiated"""
+
 
 class TorusOracle(NamedTuple):
     """A stochastic gradient on angles: all its outcomes at given points, their probabilities and the dimension."""
@@ -105,6 +109,12 @@ def weak_error_on_torus(
 
     if nodes % 2 == 0:
         raise ValueError(f"nodes must be odd so that derivatives are real, got {nodes}")
+    if nodes**oracle.dimension > MOST_POINTS:
+        most = int(MOST_POINTS ** (1 / oracle.dimension))
+        raise ValueError(f"nodes must be at most {most} in {oracle.dimension} dimensions, got {nodes}")
+    counts = np.rint(horizon / steps)
+    if not np.all((counts >= 1) & (counts <= MOST_STEPS)) or not np.allclose(counts * steps, horizon, rtol=1e-9):
+        raise ValueError(f"steps must divide the horizon {horizon} into 1 to {MOST_STEPS:,} parts, got {steps}")
     points = _product_grid(2 * np.pi * np.arange(nodes) / nodes, oracle.dimension)
     outcomes = oracle.gradients(points)
     mean = np.einsum("o,opd->pd", oracle.probabilities, outcomes)
@@ -122,14 +132,14 @@ def weak_error_on_torus(
     limit = expm(horizon * generator) @ initial
 
     errors = []
-    for step in steps:
+    for step, count in zip(steps, counts, strict=True):
         moved = points - step * mean - np.sqrt(step) * noise * deviations
         transition = sum(p * _composition(m, nodes) for p, m in zip(oracle.probabilities, moved, strict=True))
         u = initial
-        for _ in range(round(horizon / step)):
+        for _ in range(int(count)):
             u = transition @ u
         errors.append(np.sqrt(np.mean((u - limit) ** 2)))
     return np.array(errors)
 
 
-doors(__name__, dimension="[1, 2]", nodes="[1, 200]")
+doors(__name__, dimension="[1, 2]", nodes="[1, 200]", steps="(0, ∞)", noise="[0, ∞)", horizon="(0, ∞)")

@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+MOST_STEPS = 1_000_000
+"""whose moments, up to sixty each, are half a gigabyte"""
+
+
 class NoiseLaw(NamedTuple):
     """A law on finitely many real values, of mean 0 and variance 1."""
 
@@ -141,10 +145,12 @@ def weak_error(
     """
     if not 0 < step <= horizon:
         raise ValueError(f"step must lie in (0, {horizon}], the horizon, got {step}")
+    if horizon / step > MOST_STEPS:
+        raise ValueError(f"the horizon may have at most {MOST_STEPS:,} steps, got {horizon} in steps of {step}")
     steps, degree = int(horizon / step * (1 + 1e-12)), len(polynomial) - 1
     discrete = sgd_moments(oracle, step, steps, degree=degree, start=start)
     continuous = diffusion_moments(diffusion or oracle, step, steps, degree=degree, start=start)
     return float(np.abs((discrete - continuous) @ polynomial).max())
 
 
-doors(__name__, steps="[0, 1e7]", degree="[0, 60]")
+doors(__name__, steps=f"[0, {MOST_STEPS}]", degree="[0, 60]")

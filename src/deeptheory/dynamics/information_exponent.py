@@ -130,4 +130,4 @@ def escape_rate(link: Link, *, step: float) -> float:
     return float((high - low) / (2 * small))
 
 
-doors(__name__, exponent="[1, 1000]", nodes="[1, 1000]", degree="[0, 100]")
+doors(__name__, exponent="[1, 1000]", nodes="[1, 1000]", degree="[0, 100]", tolerance="[0, ∞)")

@@ -27,6 +27,8 @@ __all__ = [
 
 AnyKey = Key[Array, ""] | UInt32[Array, "2"]
 BLOCK = 128
+HELD = 2**24
+"""Random numbers of a kind that are held at a time."""
 
 
 def upper_half_overlap(key: AnyKey, dimension: int, replicas: int) -> Float[np.ndarray, " replicas"]:
@@ -108,15 +110,15 @@ def overlap_chain(
     m = upper_half_overlap(starting, dimension, replicas) if start is None else np.full(replicas, float(start))
     heights = jnp.asarray(levels)
     state = (jnp.asarray(m), jnp.full((len(levels), replicas), jnp.inf), jnp.asarray(m))
-    done = 0
+    done, block = 0, min(BLOCK, max(1, HELD // replicas))
     while done < max_steps:
         active = np.flatnonzero(np.isinf(np.asarray(state[1][-1]))) if stop else np.arange(replicas)
         if not len(active):
             break
         # Blocks of one shape, compiled once. Chains that are through, and steps beyond the last, get zeros, which leave
         # the overlap where it is.
-        length = min(BLOCK, max_steps - done)
-        draws = np.zeros((3, BLOCK, replicas))
+        length = min(block, max_steps - done)
+        draws = np.zeros((3, block, replicas))
         draws[0][:length, active] = random.standard_normal((length, len(active)))
         draws[1][:length, active] = random.standard_normal((length, len(active)))
         draws[2][:length, active] = random.chisquare(dimension - 2, (length, len(active)))
@@ -161,13 +163,15 @@ def spherical_sgd(
     Costs N operations a step and serves as the oracle of `overlap_chain`. Reference: jagannath Def. 11.1.
     """
     positive(dimension=dimension, step=step, steps=steps, replicas=replicas)
+    if replicas * dimension > HELD:
+        raise ValueError(f"replicas × dimension must be at most {HELD:,}, got {replicas:,} × {dimension:,}")
     random = generator(key)
     x = random.standard_normal((replicas, dimension))
     x[:, 0] = np.abs(x[:, 0])
     x = jnp.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
-    paths = []
-    for _ in range(0, steps, 16):
-        x, overlaps = _walk(x, random.standard_normal((16, replicas, dimension)), step, link)
+    paths, block = [], min(16, max(1, HELD // (replicas * dimension)))
+    for _ in range(0, steps, block):
+        x, overlaps = _walk(x, random.standard_normal((block, replicas, dimension)), step, link)
         paths.append(np.asarray(overlaps))
     return np.concatenate(paths)[:steps]
 
@@ -245,5 +249,10 @@ doors(
     quadrature="[1, 200]",
     replicas="[1, 1e6]",
     max_steps="[1, 1e12]",
+    steps="[1, 1e6]",
     step="[0, ∞)",
+    rate="[0, ∞)",
+    overlap="[-1, 1]",
+    rest="[0, ∞)",
+    level="(0, 1)",
 )

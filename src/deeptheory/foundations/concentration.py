@@ -286,4 +286,4 @@ def normal_distance(
     return float(max(np.max(np.abs(after - normal)), np.max(np.abs(after - probabilities - normal))))
 
 
-doors(__name__, sides="[1, 2]", width="(0, ∞)", log_means="[0, ∞)")
+doors(__name__, sides="[1, 2]", width="(0, ∞)", widths="[0, ∞)", deviation="[0, ∞)", log_means="[0, ∞)")

@@ -24,13 +24,19 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from deeptheory.foundations.wishes import Sizes, Wish, on_host, wish
+from deeptheory.foundations.wishes import Sizes, Wish, on_host, stated, wish
 
 __all__ = ["doors"]
 
 _within: ContextVar[bool] = ContextVar("_within", default=False)
 
-FAILURES = (MemoryError, OverflowError, ZeroDivisionError, np.linalg.LinAlgError)
+FAILURES = {
+    MemoryError: "they need more memory than there is",
+    OverflowError: "a number on the way is too large for floating point",
+    ZeroDivisionError: "a number on the way is divided by zero",
+    np.linalg.LinAlgError: "a matrix on the way is singular, or its decomposition does not converge",
+}
+"""what libraries raise where an answer cannot be computed, and what that means"""
 
 
 def doors(
@@ -47,8 +53,9 @@ def doors(
     `infinite` names the arguments for which ±∞ has a meaning (the end of a distribution, the limit of long times),
     `empty` those that may have no entries, `nan` the functions whose answer may be nan; `symmetric` names the matrices
     that are covariances or kernels. Every other keyword is an argument with its interval, wherever in the module it
-    occurs: ratio="(0, ∞)", order="[0, 100]". A whole number is a count, not negative, unless its interval says
-    otherwise; one that costs memory or time needs a largest value.
+    occurs: ratio="(0, ∞)", order="[0, 100]"; a function for which another one is true says so in its signature,
+    order: Annotated[int, "[1, 20]"]. A whole number is a count, not negative, unless its interval says otherwise; one
+    that costs memory or time needs a largest value.
     """
     space = vars(sys.modules[module])
     for name in space.get("__all__") or [name for name in space if not name.startswith("_")]:
@@ -61,7 +68,7 @@ def doors(
         wishes = {}
         for each, parameter in inspect.signature(kind).parameters.items():
             if each != "self":
-                usual = "[0, ∞)" if parameter.annotation in (int, int | None) else ""
+                usual = "[0, ∞)" if stated(parameter.annotation)[0] in (int, int | None) else ""
                 flags = {"infinite": each in infinite, "empty": each in empty, "symmetric": each in symmetric}
                 wishes[each] = wish(parameter.annotation, **flags, interval=ranges.get(each, usual))
         door = _door(kind, name, wishes, name in nan)
@@ -89,8 +96,10 @@ def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) ->
         token = _within.set(True)
         try:
             answer = function(*bound.args, **bound.kwargs)
-        except FAILURES as error:
-            raise ValueError(f"{title} has no answer for these values: {str(error)[:150]}") from error
+        except tuple(FAILURES) as error:
+            found = isinstance(error, np.linalg.LinAlgError) and _at_fault(bound.arguments)
+            why = next(words for kind, words in FAILURES.items() if isinstance(error, kind))
+            raise ValueError(found or f"{title} has no answer for these values: {why}") from error
         finally:
             _within.reset(token)
         if not nan and answer is not None and _has_nan(answer):
@@ -108,6 +117,20 @@ def _granted(parameter: inspect.Parameter, wanted: Wish, value: Any, sizes: Size
     if value is parameter.default:
         return value
     return wanted.grant(parameter.name, value, sizes)
+
+
+def _at_fault(given: dict[str, Any]) -> str:
+    """Name the matrix among the arguments that has no inverse or no Cholesky factor, where it is one of them."""
+    for name, value in given.items():
+        if not isinstance(value, np.ndarray | jax.Array) or value.ndim != 2 or not on_host(value):
+            continue
+        matrix = np.asarray(value)
+        sizes = np.linalg.svd(matrix, compute_uv=False)
+        if len(set(matrix.shape)) == 1 and np.allclose(matrix, matrix.T) and np.linalg.eigvalsh(matrix)[0] <= 0:
+            return f"{name} must be positive definite, got an eigenvalue {np.linalg.eigvalsh(matrix)[0]:.3g}"
+        if sizes[-1] <= len(sizes) * np.finfo(float).eps * sizes[0]:
+            return f"{name} must have full rank, got singular values from {sizes[-1]:.3g} to {sizes[0]:.3g}"
+    return ""
 
 
 def _has_nan(answer: Any) -> bool:

@@ -1,12 +1,15 @@
 """Packages that open as one walks in: a module or topic of a room is imported when it is first named."""
 
+import ast
 import importlib
 import pkgutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-__all__ = ["submodules"]
+__all__ = ["promised", "submodules"]
 
 
 def submodules(package: str) -> Callable[[str], ModuleType]:
@@ -19,3 +22,21 @@ def submodules(package: str) -> Callable[[str], ModuleType]:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return __getattr__
+
+
+def promised(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Return the `__getattr__` and the `__all__` of a package whose names are imported when they are first used.
+
+    The names are those imported under `if TYPE_CHECKING:` in its file: type checkers and the package read one list.
+    """
+    blocks = [node for node in ast.parse(Path(file).read_text("utf-8")).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    places = {name.name: str(node.module) for node in imports for name in node.names}
+    modules = submodules(package)
+
+    def __getattr__(name: str) -> Any:
+        if name in places:
+            return getattr(importlib.import_module(places[name]), name)
+        return modules(name)
+
+    return __getattr__, sorted(places)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from numbers import Number
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from jaxtyping import AbstractArray
 from deeptheory.foundations.guards import ends, inside, symmetric
 from deeptheory.foundations.shapes import Sizes, fitting, said
 
-__all__ = ["Sizes", "Wish", "on_host", "wish"]
+__all__ = ["Sizes", "Wish", "on_host", "stated", "wish"]
 
 LARGEST = 2**63
 """Whole numbers beyond this one fit no machine integer, and no size or count reaches it."""
@@ -194,8 +194,9 @@ class Wish:
 
 
 def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: bool) -> Wish:
-    """Read an annotation."""
-    range_of = ends(interval) if interval else None
+    """Read an annotation. An interval that it states itself, Annotated[int, "[1, 20]"], goes before the given one."""
+    annotation, own = stated(annotation)
+    range_of = ends(own or interval) if own or interval else None
     shapes: list[tuple[str, str]] = []
     libraries: list[type] = []
     scalars: set[type] = set()
@@ -225,7 +226,7 @@ def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: b
             items = (
                 wish(inner[0], empty=True)
                 if inner[-1] is Ellipsis
-                else tuple(wish(one, interval=interval) for one in inner)
+                else tuple(wish(one, interval=own or interval) for one in inner)
             )
             empty = True
         elif origin in (Sequence, list, Iterable):
@@ -241,6 +242,14 @@ def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: b
         items = replace(items, interval=range_of)
     kinds = tuple(dict.fromkeys(shapes)), tuple(libraries), frozenset(scalars), items, tuple(classes)
     return Wish(*kinds, **flags, **asked, empty=empty, interval=range_of)
+
+
+def stated(annotation: Any) -> tuple[Any, str]:
+    """Return the type that an annotation asks for, and the interval that it states, if any."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, ""
+    kind, *notes = get_args(annotation)
+    return kind, next((note for note in notes if isinstance(note, str)), "")
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:

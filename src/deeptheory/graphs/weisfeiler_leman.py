@@ -23,8 +23,6 @@ Distance = Callable[[nx.Graph], Mapping[Hashable, Mapping[Hashable, Hashable]]]
 
 __all__ = [
     "Colouring",
-    "block_counts",
-    "bridges",
     "colour_refinement",
     "computation_tree",
     "edge_colours",
@@ -161,23 +159,6 @@ def labels_by_colour(colours: Mapping[Bearer, Colour], labels: Mapping[Bearer, L
     """What one would answer for each bearer knowing its colour only: the label of the first bearer of that colour."""
     known: dict[Colour, Label] = {}
     return {bearer: known.setdefault(colour, labels[bearer]) for bearer, colour in colours.items()}
-
-
-def bridges(graph: nx.Graph) -> set[frozenset]:
-    """Edges without which their component falls apart: those that are a biconnected component by themselves.
-
-    Handbook 3.3.1; the graph has no loops and no parallel edges.
-    """
-    return {frozenset(block) for block in nx.biconnected_components(graph) if len(block) == 2}
-
-
-def block_counts(graph: nx.Graph) -> dict[Hashable, int]:
-    """Number of biconnected components that each node lies in; two or more exactly at cut vertices (handbook 3.3.1)."""
-    counts = dict.fromkeys(graph, 0)
-    for block in nx.biconnected_components(graph):
-        for v in block:
-            counts[v] += 1
-    return counts
 
 
 def computation_tree(graph: nx.Graph, node: Hashable, depth: int) -> tuple:

@@ -37,6 +37,9 @@ __all__ = [
     "stable_step",
 ]
 
+EVALUATIONS = 200_000
+"""of the velocity, after which a flow is given up"""
+
 
 class MarginLoss(NamedTuple):
     """A decreasing loss of the margin: its value, log(−ℓ′) and the smoothness constant β = sup ℓ″."""
@@ -235,7 +238,11 @@ def logarithmic_flow(
     if (np.diff(log_times) <= 0).any():
         raise ValueError("log_times must increase from each to the next")
 
+    patience = iter(range(EVALUATIONS))
+
     def velocity(s, w):
+        if next(patience, None) is None:
+            raise ArithmeticError(f"the flow is too stiff to be followed beyond log t = {s:.3g}")
         return points.T @ np.exp(s + log_weight + loss.log_slope(points @ w))
 
     # A trial step that is going to be rejected may overflow; the solver then shortens it.
@@ -244,7 +251,7 @@ def logarithmic_flow(
             velocity, log_times[[0, -1]], begin, "LSODA", t_eval=log_times, rtol=tolerance, atol=tolerance / 100
         )
     if not (path.success and np.size(path.t) == log_times.size):
-        raise RuntimeError(
+        raise ArithmeticError(
             f"the stiff integrator stopped at log t = {(path.t[-1] if len(path.t) else log_times[0]):.3g}"
         )
     return path.y.T

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deeptheory.lab.evidence import Evidence
-from deeptheory.lab.parameters import Parameter, parameters_of, settings as resolve
+from deeptheory.lab.parameters import Parameter, Settings, parameters_of, settings as resolve
 from deeptheory.lab.pictures import Picture
 from deeptheory.lab.spaces import Space
 
@@ -59,6 +59,7 @@ class Claim:
     why: str = ""
     notice: str = ""
     explore: Mapping[str, tuple] = field(default_factory=dict)
+    consistency: tuple[str, ...] = ()
     controls: list[Control] = field(default_factory=list)
     drawing: Callable[..., Picture] | None = None
     exact: Callable[..., Any] | None = None
@@ -67,6 +68,8 @@ class Claim:
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function)
         self.parameters = parameters_of(self.function, skip=self.instance_names | {"key"}, full=self.full)
+        if alone := [item for item, served in self.items.items() if set(served) <= set(self.consistency)]:
+            raise TypeError(f"{self.name}: two formulas of ours that agree cannot carry {', '.join(alone)} alone")
         if unknown := set(self.explore) - set(self.parameters):
             raise TypeError(f"{self.name}: explore= names {sorted(unknown)}, which are not parameters")
         if len(self.explore) > 2 or any(len(values) < 2 for values in self.explore.values()):
@@ -117,7 +120,7 @@ class Claim:
         base = self.over(**wanted) if callable(self.over) else self.over
         return {**base, **(over or {})}
 
-    def settings(self, given: Mapping[str, Any], *, full: bool = False) -> dict[str, Any]:
+    def settings(self, given: Mapping[str, Any], *, full: bool = False) -> Settings:
         """All parameters of a run, checked."""
         return resolve(self.parameters, given, full=full)
 
@@ -178,7 +181,7 @@ class Claim:
         return execute(self, seed=seed, full=full, settings=settings)
 
     def sweep(self, *, seeds: int = 1, progress: bool = False, **grids: Any):
-        """Run the claim over a grid of settings and seeds; returns an xarray Dataset."""
+        """Run the claim over a grid of settings and seeds; returns an xarray DataTree."""
         from deeptheory.lab.sweep import sweep
 
         return sweep(self, grids, seeds=seeds, progress=progress)
@@ -205,6 +208,7 @@ def claim(
     why: str = "",
     notice: str = "",
     explore: Mapping[str, tuple] | None = None,
+    consistency: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Claim]:
     """Declare a function as a claim.
 
@@ -223,13 +227,15 @@ def claim(
         why: the idea of the proof in two to five sentences of our own.
         notice: what there is to see in the picture.
         explore: one or two parameters with the values worth moving them to.
+        consistency: the pieces of evidence that compare two formulas of this package with each other. That is worth
+            knowing, but no item rests on such pieces alone.
     """
 
     def decorate(function: Callable[..., Any]) -> Claim:
         served = {item: (pieces,) if isinstance(pieces, str) else tuple(pieces) for item, pieces in items.items()}
         return Claim(
             *(function, says, served, needs, scale, full or {}, over, each, draws, generations),
-            *(symbols or {}, why, notice, explore or {}),
+            *(symbols or {}, why, notice, explore or {}, consistency),
         )
 
     return decorate

@@ -32,8 +32,9 @@ __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 PATIENCE = 10.0
 """A mutant is noticed if its check takes so many times as long as the claim's own, and a minute."""
 
-NOT_MATHEMATICS = (*FACES, "claims", "lab")
-"""Packages whose functions are not attacked."""
+DOORS = tuple(f"foundations/{name}.py" for name in ("doors", "guards", "shapes", "wishes"))
+NOT_MATHEMATICS = (*FACES, "claims", "lab", *DOORS)
+"""What is not attacked: packages that compute nothing, and the doors, which have hostile values of their own."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def attacked(
     count: int,
     seed: int = 0,
     tests: Path | None = None,
-    known: Mapping[tuple[str, str, str], str] | None = None,
+    known: Sequence[Mapping[str, str]] = (),
 ) -> Iterator[Attacked]:
     """Yield what becomes of `count` mutants, drawn evenly from the claims and then from what each enters.
 
@@ -77,25 +78,37 @@ def attacked(
             drawn.append((name, draw.choice(found), seconds))
     running = {}
     for name, mutant, seconds in drawn:
-        if reason := (known or {}).get((f"{mutant.module}.{mutant.function}", mutant.before, mutant.after)):
+        if reason := next((each["reason"] for each in known if _alike(mutant, each)), ""):
             yield Attacked(name, mutant, "equivalent", reason)
         else:
             running[pool.submit(tried, name, mutant, 60 + PATIENCE * seconds)] = Attacked(name, mutant)
+    unseen = {}
     for future, outcome in running.items():
         problem = future.exception()
         how = f"{type(problem).__name__}: {problem}" if problem else future.result()
         if how:
             yield replace(outcome, noticed="claim", how=how)
-        elif tests is not None and (failed := against_tests(outcome.mutant, tests)):
-            yield replace(outcome, noticed="tests", how=failed)
-        else:
+        elif tests is None:
             yield outcome
+        else:
+            unseen[pool.submit(against_tests, outcome.mutant, tests)] = outcome
+    for future, outcome in unseen.items():
+        yield replace(outcome, noticed="tests", how=failed) if (failed := future.result()) else outcome
 
 
-def equivalents(path: Path) -> dict[tuple[str, str, str], str]:
-    """Mutants that change no value, each with the reason, from a file."""
-    listed = json.loads(path.read_text()) if path.exists() else []
-    return {(each["where"], each["before"], each["after"]): each["reason"] for each in listed}
+def equivalents(path: Path) -> list[dict[str, str]]:
+    """Mutants that change no value, from a file: where, the line, the reason, and what was changed if not anything."""
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def _alike(mutant: Mutant, known: Mapping[str, str]) -> bool:
+    told = {
+        "where": f"{mutant.module.removeprefix('deeptheory.')}.{mutant.function}",
+        "line": mutant.text,
+        "before": mutant.before,
+        "after": mutant.after,
+    }
+    return all(value == known.get(name, value) for name, value in told.items())
 
 
 # In a worker ---------------------------------------------------------------------------------------------------------
@@ -183,7 +196,7 @@ def _forget() -> None:
 @contextmanager
 def _watching(lines: dict[str, set[int]]) -> Iterator[None]:
     """Collect the lines of the rooms that run."""
-    passed = tuple(str(PACKAGE / folder) + os.sep for folder in NOT_MATHEMATICS)
+    passed = tuple(str(PACKAGE / each) + ("" if each.endswith(".py") else os.sep) for each in NOT_MATHEMATICS)
     root = str(PACKAGE) + os.sep
 
     def enter(frame: FrameType, event: str, _: Any) -> Callable | None:
@@ -232,8 +245,9 @@ def against_tests(mutant: Mutant, folder: Path) -> str:
             "no:cacheprovider",
             *map(str, files),
         ]
+        first = os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH")]))
         done = subprocess.run(
-            command, cwd=folder.parent, env={**os.environ, "PYTHONPATH": place}, capture_output=True, text=True
+            command, cwd=folder.parent, env={**os.environ, "PYTHONPATH": first}, capture_output=True, text=True
         )
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return (failed or ["the tests do not end well"])[0] if done.returncode else ""

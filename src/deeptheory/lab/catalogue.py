@@ -6,17 +6,16 @@ import importlib
 import json
 import os
 import pkgutil
-import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.parameters import Parameter
-from deeptheory.lab.reach import Sources
 
 if TYPE_CHECKING:
     from deeptheory.lab._claim import Claim
+    from deeptheory.lab.functions import Function
 
 __all__ = ["Catalogue", "Entry", "catalogue", "load"]
 
@@ -60,6 +59,7 @@ class Entry:
     why: str
     notice: str
     explore: dict[str, list]
+    consistency: list[str]
     pictured: bool
     uses: list[str]
     source: str
@@ -73,14 +73,30 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All claims by name."""
+    """All claims by name, and the public functions of the rooms as they are recorded."""
 
     digest: str
     claims: dict[str, Entry]
+    listed: list[list[str]] = field(default_factory=list)
+
+    @functools.cached_property
+    def functions(self) -> list["Function"]:
+        """The public functions of the rooms."""
+        from deeptheory.lab.functions import Function
+
+        return [Function(*each) for each in self.listed]
+
+    @functools.cached_property
+    def _served(self) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        for entry in self.claims.values():
+            for item in entry.items:
+                found.setdefault(item, []).append(entry)
+        return found
 
     def serving(self, item: str) -> list[Entry]:
         """The claims that check an item."""
-        return [entry for entry in self.claims.values() if item in entry.items]
+        return self._served.get(item, [])
 
     def subjects(self) -> dict[str, list[Entry]]:
         """The claims by subject."""
@@ -107,6 +123,8 @@ def catalogue() -> Catalogue:
     for path in (SHIPPED, _cached(wanted)):
         if path.exists() and (record := json.loads(path.read_text())).get("digest") == wanted:
             return _read(record)
+    import subprocess
+
     command = [sys.executable, "-m", "deeptheory.lab.catalogue"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     if done.returncode:
@@ -130,7 +148,8 @@ def _read(record: dict[str, Any]) -> Catalogue:
         parameters = {name: Parameter.of_record(value) for name, value in fields["parameters"].items()}
         return Entry(**{**fields, "parameters": parameters, "lines": tuple(fields["lines"])})
 
-    return Catalogue(record["digest"], {name: entry(fields) for name, fields in record["claims"].items()})
+    claims = {name: entry(fields) for name, fields in record["claims"].items()}
+    return Catalogue(record["digest"], claims, record["functions"])
 
 
 # Generating ----------------------------------------------------------------------------------------------------------
@@ -154,6 +173,8 @@ def claims_in(package: str = "deeptheory.claims") -> list["Claim"]:
 
 def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
     """For each claim the fingerprint of what it reaches and of what judges it, and the functions it names itself."""
+    from deeptheory.lab.reach import Sources  # what reads syntax takes a while to load
+
     rooms = Sources(PACKAGE, closed=("deeptheory.lab", *GUARDS))
     evidence = [path.stem for path in (PACKAGE / "lab" / "evidence").glob("*.py") if path.stem != "__init__"]
     judging = {f"deeptheory.lab.evidence.{name}" for name in evidence} | {f"deeptheory.lab.{name}" for name in DECIDING}
@@ -168,6 +189,8 @@ def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
 
 def generate() -> dict[str, Any]:
     """The catalogue as JSON."""
+    from deeptheory.lab.functions import functions_in
+
     claims = claims_in()
     found = fingerprints(claims)
     fields = {}
@@ -189,13 +212,15 @@ def generate() -> dict[str, Any]:
             why=claim.why,
             notice=claim.notice,
             explore={name: list(values) for name, values in claim.explore.items()},
+            consistency=list(claim.consistency),
             pictured=claim.drawing is not None,
             uses=found[claim.name][1],
             source=found[claim.name][0],
             lines=(start, end),
         )
         fields[claim.name] = asdict(entry)
-    return {"digest": digest(), "claims": fields}
+    public = functions_in(PACKAGE, without=(*FACES, "claims", "lab"))
+    return {"digest": digest(), "claims": fields, "functions": [astuple(each) for each in public]}
 
 
 def _lines(claim: "Claim", claims: list["Claim"]) -> tuple[int, int]:

@@ -1,5 +1,7 @@
 """Checking many claims: spread over workers, recorded one by one as they finish, resumed where they were."""
 
+import functools
+import statistics
 import sys
 import time
 from collections import deque
@@ -10,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.catalogue import Entry, load
-from deeptheory.lab.parameters import SEED, control_named, settings as resolve
+from deeptheory.lab.parameters import SEED, Settings, control_named, settings as resolve
 from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, home, run_key
 from deeptheory.lab.workers import Workers
@@ -40,18 +42,18 @@ class Task:
     settings: dict[str, Any] = field(default_factory=dict)
     control: str | None = None
     alone: bool = False
+    parameters: Settings = field(init=False, repr=False)
+    """All settings of the run, checked here and nowhere again: they travel to the worker."""
 
-    @property
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", resolve(self.entry.parameters, self.settings, full=self.full))
+
+    @functools.cached_property
     def key(self) -> str:
         """What the run depends on; a control is another statement."""
         name = self.entry.name if self.control is None else f"{self.entry.name}/{self.control}"
         name += " alone" if self.alone else ""
         return run_key(name, self.parameters, self.seed, self.entry.source, platform())
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """All settings of the run."""
-        return resolve(self.entry.parameters, self.settings, full=self.full)
 
 
 def few_enough(runs: int) -> None:
@@ -67,11 +69,12 @@ def tasks(
     """The runs for these claims at these seeds; settings are checked here, at the door."""
     given = dict(settings or {})
     seeds = [SEED.check(seed) for seed in seeds]
+    found = []
     for entry in entries:
-        resolve(entry.parameters, given, full=full)
         if control is not None:
             control = control_named(entry.name, control, [str(each["name"]) for each in entry.controls])
-    return [Task(entry, seed, full, given, control) for entry in entries for seed in seeds]
+        found += [Task(entry, seed, full, given, control) for seed in seeds]
+    return found
 
 
 def perform(task: Task) -> "Run":
@@ -85,7 +88,7 @@ def perform(task: Task) -> "Run":
         claim,
         seed=task.seed,
         full=task.full,
-        settings=task.settings,
+        settings=task.parameters,
         control=task.control,
         alone=task.alone,
         source=task.entry.source,
@@ -98,6 +101,12 @@ def workers(jobs: int) -> Workers:
     return Workers(jobs, cache=home() / "compiled")
 
 
+def longest_first(todo: Sequence[Task], seconds: Mapping[str, float]) -> list[Task]:
+    """Tasks by how long their claims took last time, so that no long one is left for the end; a new one is typical."""
+    typical = statistics.median(seconds.values()) if seconds else 0.0
+    return sorted(todo, key=lambda task: -seconds.get(task.entry.name, typical))
+
+
 def checked(
     todo: Sequence[Task],
     executor: Executor,
@@ -107,12 +116,12 @@ def checked(
 ) -> Iterator[tuple[Task, "Run | Exception", bool]]:
     """Yield each task with its run as it finishes, and whether it came from the store.
 
-    A run is recorded before it is yielded, so an interrupt loses only what was under way; what the store already
-    holds under the same key is not run again, unless `again`, and what another process is running is waited for. A
-    claim that fails to run yields its exception.
+    Where there is a store to tell, those that took longest begin. A run is recorded before it is yielded, so an
+    interrupt loses only what was under way; what the store already holds under the same key is not run again, unless
+    `again`, and what another process is running is waited for. A claim that fails to run yields its exception.
     """
     ahead = executor.jobs + 1 if isinstance(executor, Workers) else 4
-    pending, waiting = deque(todo), dict[Future, Task]()
+    pending, waiting = deque(todo if store is None else longest_first(todo, store.seconds())), dict[Future, Task]()
     # Not concurrent.futures.wait: an interrupt while it locks the futures leaves them locked, and their workers hang.
     finished: SimpleQueue[Future] = SimpleQueue()
     shared = None if again else store

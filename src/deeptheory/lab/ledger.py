@@ -13,12 +13,23 @@ from deeptheory.lab.catalogue import PACKAGE, Catalogue
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run
 
-__all__ = ["STATUSES", "Changes", "Ledger", "Recorded", "Status", "ledger", "statuses"]
+__all__ = ["STATUSES", "Changes", "Ledger", "Recorded", "Status", "badge", "ledger", "statuses"]
 
 FOLDER = PACKAGE / "ledger"
 
-STATUSES = ("holds", "refuted-as-printed", "computed", "same-as", "excluded", "failing", "open")
-"""Where an item can stand."""
+STATUSES = {
+    "holds": ("holds", "every formula of the item is checked by a claim that holds"),
+    "refuted-as-printed": (
+        "refuted as printed",
+        "every formula of the item is checked: the corrected one holds, its main statement as printed is refuted",
+    ),
+    "computed": ("computed", "code whose values are tested against an independent calculation"),
+    "same-as": ("see elsewhere", "the item only points to another one"),
+    "excluded": ("excluded", "no scale at which we could run it would mean anything"),
+    "failing": ("failing", "a claim that should hold does not"),
+    "open": ("open", "not checked yet"),
+}
+"""Where an item can stand: in words, and what that means."""
 
 REFUTABLE = ("false", "missing-hypothesis")
 """Classes of errata that a computation can refute, and therefore must."""
@@ -236,6 +247,16 @@ def _status(item: _Item, catalogue: Catalogue, book: Ledger, fallen: set[str]) -
     if refuted:
         note = "; ".join(filter(None, [f"the statement holds; refuted beside it: {', '.join(refuted)}", note]))
     return Status("holds", serving, note, refuted)
+
+
+def badge(verdict: str, status: Status | None) -> str:
+    """What is said of an item beside a claim that checks it, in the terminal and on pages alike.
+
+    The verdict of the claim's run; but an item whose main statement fell as printed does not hold because the
+    corrected one does.
+    """
+    fell = status is not None and status.status == "refuted-as-printed"
+    return "refuted-as-printed" if verdict == "holds" and fell else verdict
 
 
 def counts(found: Mapping[str, Status]) -> dict[str, int]:

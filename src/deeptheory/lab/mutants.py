@@ -51,6 +51,8 @@ class Mutant:
     before: str
     after: str
     span: tuple[int, int]
+    text: str
+    """The line as it stands in the source."""
 
     def __str__(self) -> str:
         return f"{self.module}.{self.function}:{self.line}  {self.before}  →  {self.after}"
@@ -65,6 +67,7 @@ class Mutant:
 
 def mutants(module: str, source: str, lines: set[int]) -> list[Mutant]:
     """Every mutant of a module that changes one of the given lines, in the order of the text."""
+    texts = source.splitlines()
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -78,9 +81,9 @@ def mutants(module: str, source: str, lines: set[int]) -> list[Mutant]:
                             starts[node.lineno - 1] + node.col_offset,
                             starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0),
                         )
-                        before = ast.unparse(node)
+                        before, text = ast.unparse(node), texts[node.lineno - 1].strip()
                         for changed in _changes(node, parent):
-                            found.append(Mutant(module, name, node.lineno, before, ast.unparse(changed), span))
+                            found.append(Mutant(module, name, node.lineno, before, ast.unparse(changed), span, text))
     return [mutant for mutant in found if mutant.before != mutant.after]
 
 

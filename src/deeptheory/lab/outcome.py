@@ -7,6 +7,7 @@ from typing import Any
 
 from deeptheory.lab._claim import Pieces
 from deeptheory.lab.evidence import Judgement, Verdict, decode, known
+from deeptheory.lab.faces import face
 
 __all__ = ["ControlResult", "Run"]
 
@@ -112,18 +113,23 @@ class Run:
 
     def figure(self):
         """The figure of this run: prediction, observation, uncertainty."""
-        from deeptheory.report.figures import figure
-
-        return figure(self)
+        return face("figure")(self)
 
     def dataset(self, piece: str | None = None):
-        """The evidence (of one piece) as an xarray Dataset."""
-        from deeptheory.lab.sweep import dataset
+        """The evidence as an xarray DataTree, one group a piece; of one piece, as a Dataset.
 
-        chosen = next(iter(self.evidence)) if piece is None else piece
-        return dataset(self.evidence[chosen])
+        Axes are called by the claim's own words, trials are its last axis; a piece without a name is the tree itself.
+        """
+        from deeptheory.lab.catalogue import catalogue
+        from deeptheory.lab.datasets import labelled, tree
+
+        entry = catalogue().claims.get(self.claim)
+        symbols = entry.symbols if entry else {}
+        if piece is None:
+            return tree(self, symbols, entry.says if entry else "")
+        if piece not in self.described:
+            raise ValueError(f"{self.claim} has no piece {piece!r}; it has: {', '.join(self.described) or 'none'}")
+        return labelled(self.evidence[piece], self.parameters).dataset(symbols)
 
     def _repr_html_(self) -> str:
-        from deeptheory.report.notebook import run_html
-
-        return run_html(self)
+        return face("html")(self)

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 from annotated_types import Interval, MinLen
 
 __all__ = [
-    "SEED", "Count", "Parameter", "Positive", "Probability", "Sizes", "Trials", "control_named", "parameters_of",
-    "settings", "written",
+    "SEED", "Count", "Parameter", "Positive", "Probability", "Settings", "Sizes", "Trials", "control_named",
+    "parameters_of", "settings", "written",
 ]  # fmt: skip
 
 INCREASING = "increasing"
@@ -103,6 +103,10 @@ class Parameter:
             return self.check(tuple(part.strip() for part in text.strip("()").split(",") if part.strip()))
         return self.check(text)
 
+    def own(self, full: bool) -> Any:
+        """The value that a claim takes by itself, at quick or at full size."""
+        return self.full if full and self.full is not None else self.default
+
     def record(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -153,20 +157,27 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     return replace(parameter, default=parameter.check(default))
 
 
-def settings(parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, full: bool = False) -> dict[str, Any]:
+class Settings(dict[str, Any]):
+    """All parameters of a run, checked: what `settings` returns, and takes for done."""
+
+
+def settings(parameters: Mapping[str, Parameter], given: Mapping[str, Any], *, full: bool = False) -> Settings:
     """All parameters of a run: defaults, or the full size, with the given ones checked and put in place."""
     import difflib
 
+    if isinstance(given, Settings):
+        return given
     for name in given:
         if name not in parameters:
             near = difflib.get_close_matches(name, parameters, 3, 0.4)
             hint = f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(parameters) or 'none'}"
             raise ValueError(f"there is no parameter {name}{hint}")
-    chosen = {}
-    for name, parameter in parameters.items():
-        base = parameter.full if full and parameter.full is not None else parameter.default
-        chosen[name] = parameter.check(given[name]) if name in given else base
-    return chosen
+    return Settings(
+        {
+            name: parameter.check(given[name]) if name in given else parameter.own(full)
+            for name, parameter in parameters.items()
+        }
+    )
 
 
 SEED = Parameter("seed", "int", 0, low=0, high=2**31 - 1)
@@ -188,6 +199,8 @@ def written(value: Any) -> str:
 
 def control_named(claim: str, name: str, known: Sequence[str]) -> str:
     """The control of a claim with this name, or the only one that begins with it."""
+    if not isinstance(name, str):
+        raise ValueError(f"a control is named by words, not by {name!r:.60}")
     wanted = name.lower()
     near = [each for each in known if each.lower() == wanted] or [e for e in known if e.lower().startswith(wanted)]
     if len(near) > 1:

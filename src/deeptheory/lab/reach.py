@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["Definition", "Sources"]
 
-PROSE = {"says", "needs", "scale", "symbols", "why", "notice", "explore"}
+PROSE = {"says", "needs", "scale", "symbols", "why", "notice", "explore", "consistency"}
 """Arguments of a claim that are read by people and decide nothing."""
 
 DRAWINGS = {"picture"}

@@ -49,13 +49,14 @@ def execute(
     """Run a claim at a seed: observe, judge, repeat what was refuted, try the controls.
 
     With `control` named, that rival is run in the claim's place, and its verdict is the run's. `alone` leaves the
-    controls out.
+    controls out. `settings` may be those of a task, which are all there are and have been checked.
     """
     chosen = claim.settings(settings or {}, full=full)
+    changed = {name: value for name, value in chosen.items() if value != claim.parameters[name].own(full)}
     seed = SEED.check(seed)
     rival = None if control is None else named(claim, control)
     start = time.perf_counter()
-    with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, settings or {}):
+    with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, changed):
         key = key_of(claim.name, seed)
         pieces, judgements = judged(claim, key, chosen, rival)
         wanted = rival is None and not alone
@@ -86,15 +87,15 @@ def execute(
 
 
 @contextmanager
-def naming(claim: Claim, given: Mapping[str, Any]) -> Iterator[None]:
-    """Say which claim does not run with which of the given settings, where a library only says what it met."""
+def naming(claim: Claim, changed: Mapping[str, Any]) -> Iterator[None]:
+    """Say which claim does not run with which settings that are not its own, where a library only says what it met."""
     try:
         yield
     except (ValueError, TypeError, IndexError, MemoryError) as problem:
-        if not given:
+        if not changed:
             raise
         said = str(problem) or "out of memory"
-        raise ValueError(f"{claim.name} does not run with {written(given)}: {said}") from problem
+        raise ValueError(f"{claim.name} does not run with {written(changed)}: {said}") from problem
 
 
 # Observing and judging -----------------------------------------------------------------------------------------------
@@ -111,6 +112,8 @@ def observe(claim: Claim, key: jax.Array, settings: Mapping[str, Any], control: 
     pieces = evidence if isinstance(evidence, dict) else {"": evidence}
     if not pieces or not all(isinstance(piece, Evidence) for piece in pieces.values()):
         raise TypeError(f"{claim.name} must return evidence, or a dictionary of named evidence")
+    if unknown := set(claim.consistency) - set(pieces):
+        raise TypeError(f"{claim.name}: consistency= names {sorted(unknown)}, which are not pieces of its evidence")
     return {name: jax.tree.map(plain, piece) for name, piece in pieces.items()}
 
 

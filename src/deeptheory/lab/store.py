@@ -104,6 +104,14 @@ class Store:
         """
         return next((record for _, record in self._ranked(entry)), None)
 
+    def seconds(self) -> dict[str, float]:
+        """How many seconds each claim took when it was last run, whatever its settings."""
+        query = "SELECT claim, json_extract(record, '$.seconds') FROM runs WHERE json_valid(record) ORDER BY id"
+        try:
+            return {claim: float(spent) for claim, spent in self.connection.execute(query) if spent is not None}
+        except (sqlite3.Error, ValueError):
+            return {}  # a damaged store is named where it is read; here nothing depends on it
+
     def listing(self) -> list[dict[str, Any]]:
         """One line a run, newest first."""
         return [

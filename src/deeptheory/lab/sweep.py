@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeptheory.lab.checking import few_enough
-from deeptheory.lab.evidence import Evidence
-from deeptheory.lab.evidence.base import numbers
+from deeptheory.lab.datasets import Labelled, averaged, grouped, labelled
 from deeptheory.lab.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -18,10 +17,13 @@ if TYPE_CHECKING:
 
     from deeptheory.lab._claim import Claim
 
-__all__ = ["dataset", "gathered", "grid", "points", "sweep"]
+__all__ = ["gathered", "grid", "points", "sweep"]
 
 SEEDS = Parameter("seeds", "int", 1, low=1, high=10_000)
 
+SIGNS = {"holds": 1, "inconclusive": 0, "refuted": -1}
+SIGNED = "1 holds, 0 inconclusive, -1 refuted"
+UNSEEN = "the smallest deviation that would have been noticed"
 
 SEVERAL = (list, range, np.ndarray)
 """What holds the values of an axis; anything else is one value."""
@@ -43,13 +45,13 @@ def grid(over: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
 
 
-def sweep(claim: "Claim", over: Mapping[str, Any], *, seeds: int = 1, progress: bool = False) -> "xarray.Dataset":
+def sweep(claim: "Claim", over: Mapping[str, Any], *, seeds: int = 1, progress: bool = False) -> "xarray.DataTree":
     """Run a claim in this process at every point of a grid and every seed.
 
     Each value of `over` is a list of settings (a single value stands for itself; a tuple is one setting).
-    Variables of the result: `verdict` (1 holds, 0 inconclusive, -1 refuted), `resolution`, `seconds`, and every number
-    of the evidence, trials averaged, that has the same shape wherever there is one. A point at which the claim does not
-    run is warned of and nan.
+    The result is a tree of labelled arrays: `verdict` (1 holds, 0 inconclusive, -1 refuted), `resolution`, `seconds`,
+    and for each piece of evidence a group of its numbers, trials averaged, that have the same shape wherever there are
+    any. A point at which the claim does not run is warned of and nan.
     """
     seeds = SEEDS.check(seeds)
     few_enough(points(over) * seeds)
@@ -71,60 +73,60 @@ def sweep(claim: "Claim", over: Mapping[str, Any], *, seeds: int = 1, progress: 
     return gathered(over, seeds, runs)
 
 
-def gathered(over: Mapping[str, Any], seeds: int, runs: Sequence[Any]) -> "xarray.Dataset":
-    """Arrange runs, in the order of `grid` and then seeds, into a labelled dataset; what is missing (None) is nan."""
+def gathered(over: Mapping[str, Any], seeds: int, runs: Sequence[Any]) -> "xarray.DataTree":
+    """Arrange runs, in the order of `grid` and then seeds, into labelled arrays; what is missing (None) is nan."""
     import xarray
 
     made = [run for run in runs if run is not None]
     if not made:
         raise ValueError("not one point of the sweep could be run")
     axes = listed(over)
-    lengths = [len(values) for values in axes.values()] + [seeds]
-    names = [*axes, "seed"]
-    signs = {"holds": 1, "inconclusive": 0, "refuted": -1}
+    labels = {name: [str(v) if isinstance(v, (tuple, bool)) else v for v in values] for name, values in axes.items()}
+    labels["seed"] = list(range(seeds))
+    names, lengths = list(labels), [len(values) for values in labels.values()]
 
-    def arranged(values: list[Any], shape: tuple[int, ...] = ()) -> np.ndarray:
+    def arranged(values: Sequence[Any], shape: tuple[int, ...] = ()) -> np.ndarray:
         array = np.asarray([np.full(shape, np.nan) if value is None else value for value in values])
         return array.reshape(*lengths, *shape)
 
-    variables: dict[str, Any] = {
-        "verdict": (names, arranged([run and signs[run.verdict] for run in runs])),
-        "resolution": (names, arranged([run and run.resolution for run in runs])),
-        "seconds": (names, arranged([run and run.seconds for run in runs])),
-    }
-    tables = [summary(run.evidence) if run else {} for run in runs]
-    for name in dict.fromkeys(name for table in tables for name in table):
-        shapes = {table[name].shape for table in tables if name in table}
-        if len(shapes) == 1:
-            (shape,) = shapes
-            inner = [f"{name}_{axis}" for axis in range(len(shape))]
-            variables[name] = ([*names, *inner], arranged([table.get(name) for table in tables], shape))
-    labels = {name: [str(v) if isinstance(v, (tuple, bool)) else v for v in values] for name, values in axes.items()}
-    return xarray.Dataset(variables, coords={**labels, "seed": np.arange(seeds)}, attrs={"claim": made[0].claim})
+    root = xarray.Dataset(
+        {
+            "verdict": (names, arranged([run and SIGNS[run.verdict] for run in runs]), {"description": SIGNED}),
+            "resolution": (names, arranged([run and run.resolution for run in runs]), {"description": UNSEEN}),
+            "seconds": (names, arranged([run and run.seconds for run in runs]), {"units": "s"}),
+        },
+        coords=labels,
+    )
+    evidence = [run.evidence if run else {} for run in runs]
+    pieces = {"": root}
+    for piece in dict.fromkeys(name for each in evidence for name in each):
+        found = [averaged(labelled(each[piece], run.parameters)) if piece in each else None
+                 for run, each in zip(runs, evidence, strict=True)]  # fmt: skip
+        whole = _stacked(found, names, arranged).dataset()
+        pieces[piece] = whole if piece else root.merge(whole, combine_attrs="override")
+    return grouped(pieces, {"claim": made[0].claim})
 
 
-def summary(pieces: Mapping[str, Evidence]) -> dict[str, np.ndarray]:
-    """The numbers of the evidence by name; observations averaged over trials, with their error beside."""
-    found = {}
-    for piece, evidence in pieces.items():
-        for name, array in numbers(evidence).items():
-            label = "_".join(part for part in (piece, "".join(c if c.isalnum() else "_" for c in name)) if part)
-            if name == "observed" and array.ndim:
-                found[f"{label}_error"] = array.std(-1, ddof=1) / np.sqrt(array.shape[-1])
-                array = array.mean(-1)
-            found[label] = array
-    return found
-
-
-def dataset(evidence: Evidence) -> "xarray.Dataset":
-    """One piece of evidence as labelled arrays."""
-    import xarray
-
-    variables = {}
-    for name, array in numbers(evidence).items():
-        label = "".join(c if c.isalnum() else "_" for c in name)
-        variables[label] = ([f"{label}_{axis}" for axis in range(array.ndim)], array)
-    return xarray.Dataset(variables, attrs={"kind": type(evidence).__name__})
+def _stacked(found: Sequence[Labelled | None], names: list[str], arranged: Callable) -> Labelled:
+    """The numbers of one piece at all points, where they have one shape; coordinates that move become variables."""
+    made = [each for each in found if each is not None]
+    variables: dict[str, tuple[list[str], np.ndarray]] = {}
+    for name in dict.fromkeys(name for each in made for name in each.variables):
+        kinds = {(tuple(each.variables[name][0]), each.variables[name][1].shape) for each in made}
+        if len(kinds) == 1 and made[0].variables[name][1].dtype.kind in "fiub":
+            ((inner, shape),) = kinds
+            values = [None if each is None else each.variables[name][1] for each in found]
+            variables[name] = [*names, *inner], arranged(values, shape)
+    kept: dict[str, np.ndarray] = {}
+    for name, values in made[0].coordinates.items():
+        if not any(name in inner for inner, _ in variables.values()):
+            continue
+        if all(np.array_equal(each.coordinates.get(name, ()), values) for each in made):
+            kept[name] = values
+        elif values.dtype.kind in "fiub":
+            moved = [None if each is None else each.coordinates[name] for each in found]
+            variables[f"{name}_at"] = [*names, name], arranged(moved, values.shape)
+    return Labelled(variables, kept, made[0].attributes)
 
 
 def _progress(total: int) -> Callable[[], None]:

@@ -16,11 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from deeptheory.lab.parameters import Parameter
 from deeptheory.lab.platform import environment
 
-__all__ = ["WorkerDied", "Workers"]
+__all__ = ["JOBS", "WorkerDied", "Workers"]
 
-MOST = 256
+JOBS = Parameter("jobs", "int", 1, low=1, high=256)
 """Processes of one set of workers."""
 
 ATTEMPTS = 2
@@ -39,9 +40,7 @@ class Workers(Executor):
     """
 
     def __init__(self, jobs: int, *, cache: Path | None = None) -> None:
-        if not 1 <= jobs <= MOST:
-            raise ValueError(f"jobs must be from 1 to {MOST}, not {jobs}")
-        self.jobs = jobs
+        self.jobs = jobs = JOBS.check(jobs)
         self._tasks: queue.SimpleQueue[tuple[Future, tuple] | None] = queue.SimpleQueue()
         self._environment = {**environment(), "DEEPTHEORY_CACHE": str(cache) if cache else ""}
         self._processes: dict[int, _Process] = {}

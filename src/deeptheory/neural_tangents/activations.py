@@ -24,6 +24,7 @@ def LeakyRelu(alpha: Scalar, do_stabilize: bool = False) -> Layer:
 
 @named
 def ABRelu(a: Scalar, b: Scalar, do_stabilize: bool = False) -> Layer:
+    """a·min(x, 0) + b·max(x, 0); `do_stabilize` does nothing, these kernels need no help."""
     return kernels.Rectifier(a, b)
 
 
@@ -39,6 +40,7 @@ def Erf(a: Scalar = 1.0, b: Scalar = 1.0, c: Scalar = 0.0) -> Layer:
 
 @named
 def Sigmoid_like() -> Layer:
+    """½ erf(x/2.402…) + ½, the nearest such function to the sigmoid on [−5, 5]."""
     return kernels.SigmoidLike()
 
 
@@ -121,5 +123,6 @@ def Elementwise(
 
 @named
 def ElementwiseNumerical(fn: Callable[[Any], Any], deg: int, df: Callable[[Any], Any] | None = None) -> Layer:
+    """Any elementwise `fn` by quadrature with `deg` nodes a direction; `df` is its derivative, found if None."""
     slope = None if df is None else jnp.vectorize(df)
     return kernels.Numerical(jnp.vectorize(fn), deg, (), slope)

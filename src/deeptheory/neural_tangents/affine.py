@@ -120,6 +120,15 @@ def GlobalSelfAttention(
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Layer:
+    """Multi-head attention over all positions, concat_h[ζ(Q_h K_hᵀ) V_h] W_out + b (Hron et al. 2020).
+
+    `n_chan_out`, `n_chan_key`, `n_chan_val` are the widths of outputs, of keys and queries, and of values, `n_heads`
+    their number. `linear_scaling` divides QKᵀ by the key width and lets queries share the keys' weights; without it QKᵀ
+    is divided by the root, and only `attention_mechanism` "IDENTITY" has a kernel ("SOFTMAX", "ABS", "RELU" are the
+    others). `W_…_std`, `b_std` scale weights and biases. `pos_emb_type` "SUM" or "CONCAT" shows keys and queries (and
+    values if `val_pos_emb`) a random embedding of positions of width `n_chan_pos_emb`, scale `W_pos_emb_std` and
+    covariance `pos_emb_decay_fn`(Σ|i − j|^`pos_emb_p_norm`).
+    """
     layer = kernels.SelfAttention(
         n_chan_out,
         n_chan_key,

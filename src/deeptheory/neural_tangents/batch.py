@@ -32,7 +32,10 @@ def batch(
     """
     whole("batch_size", batch_size, 0)
     whole("device_count (all devices: -1; the default one: 0)", device_count, -1)
-    compiled = eqx.filter_jit(lambda x1, x2, args, kwargs: kernel_fn(x1, x2, *args, **kwargs))
+
+    @eqx.filter_jit
+    def compiled(x1: Any, x2: Any, twice: bool, args: Any, kwargs: Any) -> Any:
+        return kernel_fn(x1, x1 if twice else x2, *args, **kwargs)  # one set given twice would become two
 
     def batched_kernel_fn(x1: Any, x2: Any = None, *args: Any, **kwargs: Any) -> Any:
         devices = jax.local_devices()
@@ -42,10 +45,12 @@ def batch(
                 if is_array(inputs):
                     checked_inputs(layer, inputs, name, masked="mask_constant" in kwargs)
         args, kwargs = on_device((args, kwargs))
+        twice = x2 is x1
+        x2 = None if twice else x2
         if _traced((x1, x2, args, kwargs)):
-            return compiled(x1, x2, args, kwargs)
+            return compiled(x1, x2, twice, args, kwargs)
         if not batch_size and len(devices) == 1:
-            return _stored(compiled(on_device(x1), on_device(x2), args, kwargs), store_on_device)
+            return _stored(compiled(on_device(x1), on_device(x2), twice, args, kwargs), store_on_device)
         given = [leaf for leaf in jax.tree.leaves(x1, is_leaf=_is_kernel) if _is_kernel(leaf)]
         right = x1 if x2 is None else x2
         symmetric = given[0].x1_is_x2 if given else x2 is None
@@ -64,10 +69,10 @@ def batch(
             if given:
                 pair = jax.tree.map(lambda kernel: kernel.slice(rows, columns), x1, is_leaf=_is_kernel), None
             left, other, rest, own_kwargs = _moved((*pair, args, parts), device)
-            return compiled(left, other, rest, own_kwargs)
+            return compiled(left, other, own and twice, rest, own_kwargs)
 
         sizes = (rows_all, columns_all), (height, width)
-        return _stored(_assembled(tile, *sizes, symmetric, devices, args, kwargs), store_on_device)
+        return _stored(_assembled(tile, *sizes, symmetric, twice, devices, args, kwargs), store_on_device)
 
     return batched_kernel_fn
 
@@ -131,7 +136,14 @@ def _pairs(kernel: Any, value: Any) -> int | None:
 
 
 def _assembled(
-    tile: Callable, size: tuple[int, int], side: tuple[int, int], symmetric: bool, devices: list, args: Any, kwargs: Any
+    tile: Callable,
+    size: tuple[int, int],
+    side: tuple[int, int],
+    symmetric: bool,
+    twice: bool,
+    devices: list,
+    args: Any,
+    kwargs: Any,
 ) -> Any:
     first = tile((0, 0), devices[0])
     outputs, structure = jax.tree.flatten(first, is_leaf=_is_kernel)
@@ -143,7 +155,7 @@ def _assembled(
     whole = {
         key: np.empty((*lengths.get(key[1], size), *value.shape[1 if key[1] in lengths else 2 :]), value.dtype)
         for key, value in named.items()
-        if not (symmetric and key[1] == COLUMNS)
+        if twice or not (symmetric and key[1] == COLUMNS)
     }
     waiting: deque = deque([((0, 0), first)])
     rest = corners[1:]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, ParamSpec
 import jax
 import jax.numpy as jnp
 
+from deeptheory import kernels
 from deeptheory.kernels.layers.layer import Layer
 from deeptheory.kernels.layers.masks import masked
 from deeptheory.neural_tangents.analytic import analytic_kernel, continued, hide, is_kernel, is_masked
@@ -27,7 +28,11 @@ class Triple(NamedTuple):
 
 
 def named(make: Callable[Arguments, Layer]) -> Callable[Arguments, Triple]:
-    """Turn what makes a layer into what makes its three functions, which bear its name."""
+    """Turn what makes a layer into what makes its three functions, which bear its name.
+
+    What it does is told by the layer of that name in `deeptheory.kernels`, unless it tells it itself.
+    """
+    make.__doc__ = make.__doc__ or getattr(getattr(kernels, make.__name__, None), "__doc__", None)
 
     @wraps(make)
     def made(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Triple:

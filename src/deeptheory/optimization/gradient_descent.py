@@ -6,7 +6,7 @@ constants: smoothness L, strong convexity or Polyak–Łojasiewicz constant μ, 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -65,14 +65,14 @@ def gradient_descent(function: Function, *, step_size: Number) -> Method:
     return Method(init, step)
 
 
-def trajectory(method: Method, start: Float[Array, "d"], *, steps: int, draws: Any = None) -> Any:
+def trajectory(
+    method: Method, start: Float[Array, "d"], *, steps: Annotated[int, "[0, 1e7]"], draws: Any = None
+) -> Any:
     """Run a method and return its states at times 0, 1, …, steps, stacked along a leading axis.
 
     `draws` holds the randomness, one slice per step. Pure and compiled as one scan: wrap it in `jit`, and in `vmap`
     over starts, step sizes, functions or draws.
     """
-    if steps < 0:
-        raise ValueError(f"steps must be at least 0, got {steps}")
     first = method.init(start)
 
     def body(state: Any, draw: Any) -> tuple[Any, Any]:
@@ -142,7 +142,11 @@ def polyak_lojasiewicz_factor(*, step_size: Number, smoothness: Number, constant
 
 
 def quadratic_losses(
-    eigenvalues: Float[Array, "d"], offsets: Float[Array, "d"], *, step_size: float | Float[Array, ""], steps: int
+    eigenvalues: Float[Array, "d"],
+    offsets: Float[Array, "d"],
+    *,
+    step_size: float | Float[Array, ""],
+    steps: Annotated[int, "[0, 1e7]"],
 ) -> Float[Array, "k"]:
     """The values f(x_k) − f*, k = 0, …, steps, of gradient descent on a positive definite quadratic, in closed form.
 
@@ -164,7 +168,7 @@ def optimal_quadratic_step(smallest: Number, largest: Number) -> tuple[Number, N
 
 doors(
     __name__,
-    steps="[0, 1e8]",
+    steps="[0, ∞)",
     step_size="[0, ∞)",
     smoothness="[0, ∞)",
     strong_convexity="[0, ∞)",

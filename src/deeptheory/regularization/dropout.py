@@ -7,6 +7,7 @@ is the probability p of dropping a column, `width` is d₁ and `strength` is λ 
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -132,15 +133,13 @@ def nuclear_norm_chain(left: Float[AnyArray, "d2 d1"], right: Float[AnyArray, "d
 
 
 def balanced_factors(
-    matrix: Float[AnyArray, "d2 d0"], width: int
+    matrix: Float[AnyArray, "d2 d0"], width: Annotated[int, "[1, 1e4]"]
 ) -> tuple[Float[Array, "d2 {width}"], Float[Array, "d0 {width}"]]:
     """Split a matrix M = W S Yᵀ evenly, U = W S^½ and V = Y S^½, with zero columns up to the width.
 
     Then UᵀU = VᵀV = S. The book's compact decomposition has only rank M columns; the padding is what lets a rotation of
     d₁ columns act. A width below the number of singular values keeps the largest. arora, proof of Thm 11.1.1.
     """
-    if width < 1:
-        raise ValueError(f"width must be at least 1, not {width}")
     rotation, singular, reflection = jnp.linalg.svd(matrix, full_matrices=False)
     kept = min(width, singular.shape[0])
     root = jnp.sqrt(singular[:kept])
@@ -178,7 +177,7 @@ def equalize(gram: Float[AnyArray, "d d"]) -> Float[np.ndarray, "d d"]:
 
 
 def equalized_factors(
-    matrix: Float[AnyArray, "d2 d0"], width: int
+    matrix: Float[AnyArray, "d2 d0"], width: Annotated[int, "[1, 300]"]
 ) -> tuple[Float[Array, "d2 {width}"], Float[Array, "d0 {width}"]]:
     """Return factors of M at which the expected regularizer equals Θ(M): every column has squared norm ‖M‖_*/d₁.
 
@@ -284,4 +283,4 @@ def equalization_defect(left: Rationals, right: Rationals) -> Fraction:
     return min(Fraction(0), wanted - lowest) if wanted < 0 else wanted
 
 
-doors(__name__, width="[1, 1e4]", angles="[1, 1e4]", refinements="[0, 1000]", strength="[0, ∞)")
+doors(__name__, width="[1, ∞)", angles="[1, 1e4]", refinements="[0, 1000]", strength="[0, ∞)")

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from deeptheory.characters import legible
+from deeptheory.charts import offline
 from deeptheory.lab.evidence import LEVEL, Evidence
 from deeptheory.lab.pictures import Picture
 from deeptheory.report import drawings
@@ -43,12 +44,12 @@ DEFAULTS: dict[str, Callable[[Any, float, Names], Drawn]] = {
 
 
 def figure(run: "Run", drawing: Drawing | None = None):
-    """The figure of a run as one Altair chart.
+    """The figure of a run as one Altair chart, which a notebook shows without a network.
 
     `drawing` stands in for the claim's own, which is looked up in the catalogue where none is given.
     """
     drawing = drawing if drawing is not None else drawing_of(run.claim)
-    return charted(composed(drawn(run, drawing) or {"": Drawn.said([run.reason], run.reason)}))
+    return offline(charted(composed(drawn(run, drawing) or {"": Drawn.said([run.reason], run.reason)})))
 
 
 def composed(shown: dict[str, Drawn]) -> Spec:

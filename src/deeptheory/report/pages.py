@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.evidence.resolution import resolution, weakest
+from deeptheory.lab.evidence.resolution import resolution, unseen
+from deeptheory.lab.functions import imports
+from deeptheory.lab.ledger import badge
+from deeptheory.lab.parameters import written
+from deeptheory.lab.store import stale
 from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
@@ -22,7 +26,6 @@ from deeptheory.report.wording import (
     embedded,
     findable,
     heading,
-    noticed,
     seconds,
     sentence,
     shown,
@@ -64,7 +67,7 @@ def write(
         counterexamples: found counterexamples by claim, as the ledger keeps them.
         explored: by claim, the parameters that were moved, with the run at each value.
         tell: called with the name of each file as it is made.
-        lament: called with a sentence for each run that cannot be shown, and is left out.
+        lament: called with a sentence for each run or picture that cannot be shown, and is left out.
     """
     found = {run.claim: run for run in runs}
     shelf = Shelf(found, catalogue, books.books(), statuses, counterexamples or {}, explored or {})
@@ -87,7 +90,7 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
         try:
             if not name.isidentifier():  # it becomes the name of a file
                 raise ValueError("claims are named like functions")
-            contents[name] = claim_page(shelf, run)
+            contents[name] = claim_page(shelf, run, lament)
             rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
             if own := contents[name]["own"]:
                 shelf.pictures[name] = alone(own["still"], own["caption"])
@@ -95,7 +98,8 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
             problems[name] = problem
         tell(f"claims/{name}.html")
     if problems and len(problems) == len(shelf.runs):
-        raise next(iter(problems.values()))
+        name, problem = next(iter(problems.items()))
+        raise ValueError(f"no run can be shown; that of {name!r}: {type(problem).__name__}: {problem}") from problem
     for name, problem in problems.items():
         contents.pop(name, None)
         shelf.runs.pop(name)
@@ -136,13 +140,11 @@ def rendered(shelf: Shelf, template: str, **values: Any) -> str:
     return sealed(environment().get_template(f"{template}.html").render(**common, **values))
 
 
-def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
+def claim_page(shelf: Shelf, run: "Run", lament: Callable[[str], None]) -> dict[str, Any]:
     """What only a claim's page shows."""
     entry = shelf.entry(run.claim)
     statement, rest = stated(entry.says) if entry else ("", "")
-    own = own_picture(run, shelf)
-    if own:
-        own["still"] = still(own["figure"].spec, run.claim)
+    own = own_picture(run, shelf, lament, resting=True)
     return {
         "entry": entry,
         "line": shelf.line(run),
@@ -152,7 +154,7 @@ def claim_page(shelf: Shelf, run: "Run") -> dict[str, Any]:
         "rest": rest,
         "noticed": unseen(run),
         "own": own,
-        "sliders": sliders(run, shelf) if own else [],
+        "sliders": sliders(run, shelf, lament) if own else [],
         "figures": figures(run),
         "imports": imports(entry.uses) if entry else "",
         "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
@@ -189,31 +191,42 @@ def figures(run: "Run") -> list[dict[str, Any]]:
     return found
 
 
-def own_picture(run: "Run", shelf: Shelf) -> dict[str, Any] | None:
-    """The picture of a run as JSON, and what it shows: the claim's own, or the default one that a slider moves."""
+def own_picture(
+    run: "Run", shelf: Shelf, lament: Callable[[str], None], *, resting: bool = False
+) -> dict[str, Any] | None:
+    """The picture of a run as JSON, and what it shows: the claim's own, or the default one that a slider moves.
+
+    With `resting` also as it stands still. None where there is no such picture or it cannot be drawn.
+    """
     drawing = drawing_of(run.claim, shelf.catalogue)
     if not run.described or (drawing is None and run.claim not in shelf.explored):
         return None
     try:
         figure = next(each for each in drawn(run, drawing).values() if not each.lines)
-    except Exception:
+        unmoved = still(figure.spec, run.claim) if resting else None
+    except Exception as problem:
         # A run may be older than the picture, and its evidence of another shape: the default figures serve any run.
+        if not stale(run, shelf.catalogue.claims[run.claim]):
+            given = written(run.parameters)
+            said = f"the picture of {run.claim} cannot be drawn" + (f" with {given}" if given else "")
+            lament(f"{said}: {type(problem).__name__}: {problem}")
         return None
     label = f"{figure.caption} {run.verdict}: {run.reason}."
     return {
         "figure": figure,
         "spec": embedded({**figure.spec, "description": label}),
+        "still": unmoved,
         "caption": figure.caption,
         "label": label,
         "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
     }
 
 
-def sliders(run: "Run", shelf: Shelf) -> list[dict[str, Any]]:
+def sliders(run: "Run", shelf: Shelf, lament: Callable[[str], None]) -> list[dict[str, Any]]:
     """For each parameter that was moved: its values, and at each of them the picture and the verdict."""
     found = []
     for name, stops in shelf.explored.get(run.claim, {}).items():
-        made = [(shown(value), each, own_picture(each, shelf)) for value, each in stops]
+        made = [(shown(value), each, own_picture(each, shelf, lament)) for value, each in stops]
         if all(picture is not None or not each.described for _, each, picture in made):
             found.append(
                 {
@@ -228,25 +241,6 @@ def sliders(run: "Run", shelf: Shelf) -> list[dict[str, Any]]:
                 }
             )
     return found
-
-
-def unseen(run: "Run") -> str:
-    """What the piece of evidence on which the verdict rests would have noticed."""
-    kinds = {name: described["kind"] for name, described in run.described.items()}
-    judged = {name: each for name, each in run.judgements.items() if name in kinds and each.verdict == run.verdict}
-    if run.verdict != "holds" or not judged:
-        return ""
-    name = weakest(judged, kinds)
-    return noticed(kinds[name], judged[name])
-
-
-def imports(uses: Iterable[str]) -> str:
-    """The functions that a claim uses, as lines to paste."""
-    found: dict[str, list[str]] = {}
-    for each in uses:
-        module, _, name = each.rpartition(".")
-        found.setdefault(module, []).append(name)
-    return "\n".join(f"from {module} import {', '.join(names)}" for module, names in found.items())
 
 
 @functools.cache
@@ -275,7 +269,7 @@ def environment():
         "seconds": seconds,
         "grouped": lambda number: f"{number:,}",
     }
-    made.globals |= {"VERDICTS": VERDICTS, "STATUSES": STATUSES, "ERRATA": ERRATA}
+    made.globals |= {"badge": badge, "VERDICTS": VERDICTS, "STATUSES": STATUSES, "ERRATA": ERRATA}
     return made
 
 

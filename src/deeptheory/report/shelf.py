@@ -124,6 +124,7 @@ class Shelf:
         ]
         said, meaning = STATUSES.get(name, (name, ""))
         return {
+            "found": found,
             "status": name,
             "said": said,
             "meaning": meaning,

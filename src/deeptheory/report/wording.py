@@ -4,13 +4,10 @@ import html
 import json
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from deeptheory.lab.evidence.saying import percent
+from deeptheory.lab.ledger import STATUSES
 from deeptheory.report.mathml import scripted, typeset
-
-if TYPE_CHECKING:
-    from deeptheory.lab.evidence import Judgement
 
 __all__ = [
     "ERRATA",
@@ -22,7 +19,6 @@ __all__ = [
     "extent",
     "findable",
     "heading",
-    "noticed",
     "seconds",
     "sentence",
     "spoken",
@@ -34,19 +30,6 @@ VERDICTS = {
     "holds": ("✓", "holds", "The statement holds on the evidence, and every control was refuted."),
     "refuted": ("✕", "refuted", "The evidence contradicts the statement."),
     "inconclusive": ("?", "inconclusive", "The evidence does not settle the statement."),
-}
-
-STATUSES = {
-    "holds": ("holds", "every formula of the item is checked by a claim that holds"),
-    "refuted-as-printed": (
-        "refuted as printed",
-        "every formula of the item is checked: the corrected one holds, its main statement as printed is refuted",
-    ),
-    "computed": ("computed", "code whose values are tested against an independent calculation"),
-    "same-as": ("see elsewhere", "the item only points to another one"),
-    "excluded": ("excluded", "no scale at which we could run it would mean anything"),
-    "failing": ("failing", "a claim that should hold does not"),
-    "open": ("open", "not checked yet"),
 }
 
 ERRATA = {
@@ -113,25 +96,6 @@ def stated(says: str, most: int = THREE_LINES) -> tuple[str, str]:
     ends = [found.end() for found in re.finditer(r"[.;] (?=\S)", says) if says.count("$", 0, found.start()) % 2 == 0]
     cut = max((end for end in ends if extent(says[:end]) <= most), default=min(ends, default=0))
     return (re.sub(";$", "; …", says[:cut].strip()), says[cut:]) if cut else (says, "")
-
-
-def noticed(kind: str, judged: "Judgement") -> str:
-    """What would not have gone unseen by a piece of evidence, as a sentence; empty where there is nothing to add."""
-    size = judged.resolution
-    if kind in ("Exact", "Counterexample", "Printed"):
-        return "The comparison is exact: any difference would have been noticed."
-    if kind in ("Inequality", "Chain"):
-        said = None if judged.tightness is None else percent(judged.tightness)
-        return "" if said is None or said in judged.reason else f"The closest instance reaches {said} of its bound."
-    if not size:  # unknown, or smaller than can be said
-        return ""
-    if kind in ("Rate", "Limit"):
-        return f"An exponent that differs by {size:.2g} would have been noticed."
-    if kind == "Chance":
-        return ""  # its reason says which rate is excluded
-    if kind == "Distribution":
-        return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
-    return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
 
 
 def spoken(text: str) -> str:

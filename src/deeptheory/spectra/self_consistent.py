@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.spectra.arguments import Numbers
 
 __all__ = [
@@ -138,13 +139,10 @@ def effective_ridge(ridge: Numbers, population: Numbers, weights: Numbers, ratio
     λ = 0 it is zero for a ≤ 1 and positive above: interpolation carries a ridge of its own. Eigenvalues may be zero.
     """
     ridge, population, weights = (np.asarray(each, float) for each in (ridge, population, weights))
-    if not (ratio > 0 and np.all(population >= 0) and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9):
-        raise ValueError(
-            f"ratio must be positive, eigenvalues and weights not negative and weights of sum one, not {ratio}, "
-            f"{population}, {weights}"
-        )
-    if np.any(ridge < 0):
-        raise ValueError(f"ridge must not be negative, not {ridge}")
+    inside(0, np.inf, "()", ratio=ratio)
+    inside(0, np.inf, "[)", population=population, weights=weights, ridge=ridge)
+    if abs(weights.sum() - 1) > 1e-9:
+        raise ValueError(f"weights must add up to one, not {weights.sum()}")
     kept = population > 0
     values, shares = population[kept], ratio * weights[kept]
     whole = shares.sum()

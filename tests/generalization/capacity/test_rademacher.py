@@ -1,6 +1,7 @@
 """Suprema against search, complexities against enumeration."""
 
 from itertools import combinations, product
+from math import comb
 
 import jax
 import numpy as np
@@ -78,6 +79,16 @@ def test_two_samples_by_enumeration_of_their_interleavings():
             total += np.max(np.abs(np.cumsum(steps))) / (2 * m)
             count += 1
         assert two_sample_threshold_complexity(m) == pytest.approx(total / count)
+
+
+def test_two_samples_of_any_size_are_a_moment_away():
+    """In whole numbers by Gnedenko and Korolyuk, and the limit with its next term by Euler and Maclaurin."""
+    m = 200
+    tails = (2 * (-1) ** (j + 1) * comb(2 * m, m - j * k) for k in range(1, m + 1) for j in range(1, m // k + 1))
+    assert two_sample_threshold_complexity(m) == pytest.approx(sum(tails) / comb(2 * m, m) / (2 * m), rel=1e-12)
+    m = 10**6
+    limit = 0.5 * np.sqrt(2 / m) * np.sqrt(np.pi / 2) * np.log(2)
+    assert two_sample_threshold_complexity(m) == pytest.approx(limit - 0.25 / m, rel=1e-5)
 
 
 def test_bounds_by_their_numbers():

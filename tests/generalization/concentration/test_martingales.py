@@ -70,6 +70,8 @@ def test_bounded_differences_by_definition(key):
 
 def test_product_law_and_bounds():
     np.testing.assert_allclose(m.product_law(np.asarray([0.25, 0.5])), [0.375, 0.375, 0.125, 0.125])
+    several = np.asarray([[[0.25, 0.5], [0.5, 0.1], [1.0, 0.2]]] * 2)
+    np.testing.assert_allclose(m.product_law(several)[1, 2], [0, 0, 0.8, 0.2])
     assert m.log_azuma(3.0, np.asarray([1.0, 2.0])) == pytest.approx(-0.9)
     assert m.log_azuma_ranges(3.0, np.asarray([1.0, 2.0])) == pytest.approx(-3.6)
     assert m.log_mcdiarmid(3.0, np.asarray([1.0, 2.0])) == pytest.approx(-3.6)

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import comb
 
 from deeptheory.foundations.binomial import clopper_pearson_upper
-from deeptheory.generalization.league.compressed import LEVELS, SHARES, compressed_row, described, shorter_networks
+from deeptheory.generalization.league.compressed import LEVELS, compressed_row, described, shorter_networks
 from deeptheory.generalization.league.network import Network, equinox_network
 
 DRAW = np.random.default_rng(0)
@@ -73,7 +73,9 @@ def test_numbers_of_the_start_cost_nothing_and_others_do():
     assert other.bits == pytest.approx(first.bits + 1) == pytest.approx(same.bits + whole)
     # A network that has not moved is described by zeros around its start.
     still = list(shorter_networks(tree, tree))
-    assert len(still) == 2 * len(SHARES) * len(LEVELS)
+    # Around zero the shares leave two different ranks, around itself none: what is the same comes once.
+    assert len(still) == (2 + 1) * len(LEVELS)
+    assert sum(each.about.startswith("layers of rank 1, ") for each in still) == len(LEVELS)
     np.testing.assert_array_equal(still[-1].tree["rows"], tree["rows"])
 
 

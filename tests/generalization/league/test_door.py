@@ -56,7 +56,7 @@ def foreign(module):
         (dict(delta=0.0), "delta must be a number strictly between 0 and 1, got 0.0"),
         (dict(delta=1), "delta must be a number strictly between 0 and 1, got 1"),
         (dict(delta="a"), "delta must be a number"),
-        (dict(delta=float("nan")), "delta must be a number"),
+        (dict(delta=float("nan")), "delta must be finite, got nan"),
         (dict(layers=[]), "an empty list"),
         (dict(layers="abc"), "a str"),
         (dict(layers=np.eye(2, 4)), "a ndarray"),
@@ -71,9 +71,10 @@ def foreign(module):
         (dict(initial="start"), "initial must be the same Equinox model"),
         (dict(model=lambda x: x[:, :2], initial=[np.eye(2, 4)]), "initial needs the trained parameters"),
         (dict(model=times, parameters=np.ones((4, 2)), initial=np.ones((4, 3))), "12 parameters and the trained one 8"),
-        (dict(model=times, parameters=np.full((4, 2), np.nan)), "parameters that are not finite"),
+        (dict(model=times, parameters=np.full((4, 2), np.nan)), "parameters must be finite, got nan"),
         (dict(parameters=[1.0]), "an Equinox model holds its own"),
         (dict(key=3), "key must be a JAX random key"),
+        (dict(train=(X + 1j, COINS)), "the train inputs must be real numbers, got an array of complex"),
     ],
 )
 def test_bad_input_is_one_sentence(change, sentence):

@@ -58,3 +58,9 @@ def test_risk_by_a_short_description_by_hand():
     assert d.occam_risk(0.0, 3, 10, 0.5) == pytest.approx(1 - 2 ** (-4 / 10))
     assert d.occam_risk(1.0, 3, 10, 0.5) == 1
     assert np.all(d.occam_risk(np.array([0.1, 0.4]), 5, 50, 0.1) <= np.array([0.1, 0.4]) + d.occam_bound(5, 50, 0.1))
+
+
+@pytest.mark.parametrize("word", ["", "0", "1", "0e", "001", "1zz", "111111", "10010", "zebra"])
+def test_what_is_no_word_of_the_code_is_refused(word):
+    with pytest.raises(ValueError, match="word must describe a decision list on 3 bits, got"):
+        d.decode(word, 3)

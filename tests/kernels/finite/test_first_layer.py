@@ -16,6 +16,7 @@ from deeptheory.kernels.finite.first_layer import (
     first_layer_limit,
     first_layer_outputs,
     first_layer_series,
+    first_layer_spectrum,
     init_first_layer,
     train_first_layer,
 )
@@ -78,6 +79,18 @@ def test_coefficients_are_those_of_the_taylor_series():
     np.testing.assert_allclose(first_layer_series(cosines, terms=3), summed, rtol=1e-13)
     with pytest.raises(ValueError, match=r"degree must lie in \[0, 1000000\], got -1"):
         first_layer_coefficient(-1)
+
+
+def test_spectrum_on_the_sphere_by_quadrature_and_by_its_trace():
+    values, many = first_layer_spectrum(20_000)
+    t, weights = np.polynomial.legendre.leggauss(4000)
+    angle = np.pi * (t + 1) / 2
+    kernel = np.cos(angle) * (np.pi - angle) / (2 * np.pi)
+    for degree in range(9):
+        # The mean over the sphere of the kernel times U_l(cos θ) = sin((l + 1)θ)/sin θ, the density being sin²θ·2/π.
+        moment = np.sum(weights * kernel * np.sin((degree + 1) * angle) * np.sin(angle))
+        np.testing.assert_allclose(values[degree], moment / (degree + 1), atol=1e-12)
+    assert values @ many == pytest.approx(0.5, abs=1e-4)  # H* on the diagonal
 
 
 @pytest.mark.parametrize("mirrored", [False, True])

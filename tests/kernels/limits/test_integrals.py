@@ -8,6 +8,7 @@ import pytest
 from scipy import integrate, special
 
 from deeptheory import kernels
+from deeptheory.kernels.limits.quadrature import smooth_integrals
 
 pytestmark = pytest.mark.slow
 
@@ -217,3 +218,11 @@ def test_zero_inputs_give_zero(name):
     mean, slope = KINKED[name][0].integrals(jnp.zeros(1), jnp.zeros(1), jnp.ones(1), None)
     assert mean[0] == 0
     assert np.isfinite(slope[0])
+
+
+def test_few_nodes_reach_no_further_than_they_resolve():
+    few = smooth_integrals(jnp.tanh, lambda x: 1 / jnp.cosh(x) ** 2, nodes=16)
+    value, slope = few(jnp.ones((1, 1)), jnp.full((1, 1), 2.0), jnp.full((1, 1), 2.0), None)
+    assert value.item() == pytest.approx(on_hermite_grid(np.tanh, np.tanh, 2.0, 2.0, 0.5), abs=1e-4)
+    bell = on_hermite_grid(lambda x: 1 / np.cosh(x) ** 2, lambda x: 1 / np.cosh(x) ** 2, 2.0, 2.0, 0.5)
+    assert slope.item() == pytest.approx(bell, abs=5e-4)

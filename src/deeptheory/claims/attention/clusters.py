@@ -162,7 +162,7 @@ def overlap_curves(pieces):
 def uniform_attention_ends_in_one_cluster(
     key,
     *,
-    trials: Trials = 160,
+    trials: Trials = 256,
     share: Annotated[float, Interval(ge=0.001, le=0.5)] = 0.05,
     start: Literal["uniform", "antipodal"] = "uniform",
 ):

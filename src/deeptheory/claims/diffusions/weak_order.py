@@ -6,6 +6,7 @@ and any covariance, even none, has order one.
 """
 
 from dataclasses import replace
+from itertools import product
 from typing import Annotated
 
 import numpy as np
@@ -22,7 +23,8 @@ from deeptheory.diffusions.weak_order import (
     weak_error,
 )
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Identity, Limit, Printed, Rate, claim
+from deeptheory.lab import Identity, Limit, Rate, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 
 Halvings = Annotated[int, Interval(ge=3, le=12)]
 TESTS = [np.eye(5)[2], np.eye(5)[3], np.eye(5)[4], np.array([1.0, -2.0, 0.3, 0.2, 0.1])]
@@ -33,12 +35,37 @@ def largest(oracle, step, *, diffusion=None):
     return max(weak_error(oracle, step, test, diffusion=diffusion) for test in TESTS)
 
 
+def path_moments(step, count, start):
+    """Mean and second moment after `count` steps on (x − 3)², (x + 3)², x² + 9, over all sequences of draws."""
+    ends = []
+    for centres in product((3.0, -3.0, 0.0), repeat=int(count)):
+        x = start
+        for centre in centres:
+            x = x - step * 2 * (x - centre)
+        ends.append(x)
+    return np.mean(ends), np.mean(np.square(ends))
+
+
 @claim(
-    items={"A12.13": ("iteration", "diffusion", "printed", "stationary", "order"), "A12.16": ("order", "blind")},
+    items={"A12.13": ("iteration", "paths", "diffusion", "stationary", "order"), "A12.16": ("order", "blind")},
     says=r"On the three losses $(x-3)^2,(x+3)^2,x^2+9$ the diffusion is $dX=-2X\,dt+\sqrt{24\eta}\,dW$; iteration and "
     r"diffusion have stationary variances $6\eta/(1-\eta)$ and $6\eta$, and differ by order $\eta$.",
     needs="uniform sampling; fixed time horizon",
     full=dict(halvings=9),
+    symbols={
+        "x": "the parameter; one of the three losses is drawn at each step",
+        "X": "the solution of the stochastic equation",
+        r"\eta": "the step size, and the time that one step takes",
+        "W": "Brownian motion",
+    },
+    why=r"The three gradients are $2x-6$, $2x+6$ and $2x$: a drift $2x$ and noise $\mp6,0$ of variance 24. Both the "
+    "iteration and the diffusion are linear, so moments of each degree obey closed recursions; the second settles "
+    r"where what the noise adds, $24\eta^2$ a step, balances what the drift takes, $4\eta-4\eta^2$ of it for the "
+    r"iteration and $4\eta$ for the diffusion. With $\sigma$ fixed the noise itself is of order $\sqrt\eta$, so that "
+    r"even leaving it out costs only order $\eta$.",
+    notice=r"Both start alike and settle at different levels, $6\eta/(1-\eta)$ and $6\eta$. On the right the distance "
+    "falls in proportion to the step; but so does the distance to a path without any noise, and therefore order one, "
+    "measured so, says nothing about the noise.",
 )
 def three_losses_against_their_diffusion(*, halvings: Halvings = 6):
     start, steps = 2.0, np.array([1, 2, 5, 15, 40])
@@ -50,16 +77,24 @@ def three_losses_against_their_diffusion(*, halvings: Halvings = 6):
     shrink, decay = (1 - 2 * etas) ** steps, np.exp(-2 * etas * steps)
     discrete = np.stack([shrink * start, shrink**2 * start**2 + 6 * etas / (1 - etas) * (1 - shrink**2)], -1)
     continuous = np.stack([decay * start, decay**2 * start**2 + 6 * etas * (1 - decay**2)], -1)
-    late = [
-        moments(three_losses(), 0.1, 400, degree=2, start=start)[-1, 2] for moments in (sgd_moments, diffusion_moments)
+    # All ways in which the three losses can be drawn in up to five steps, one by one.
+    enumerated = [[path_moments(eta, count, start) for count in steps[:3]] for eta in etas[:, 0]]
+    histories = [
+        moments(three_losses(), 0.1, 400, degree=2, start=start)[:, 2] for moments in (sgd_moments, diffusion_moments)
     ]
+    late = [history[-1] for history in histories]
     fine = 0.01 / 2.0 ** np.arange(halvings)
     silent = three_losses().amplified(0.0)
     return {
         "iteration": Identity(tables[0], discrete, condition=40.0),
         "diffusion": Identity(tables[1], continuous, condition=40.0, along={"eta": etas[:, 0], "step": steps}),
-        "printed": Printed(np.array([tables[0][0, 3, 1], tables[1][0, 3, 1]]), np.array([0.67079, 0.60843]), digits=5),
-        "stationary": Identity(np.array(late), np.array([0.6 / 0.9, 0.6]), condition=400.0),
+        "paths": Identity(tables[0][:, :3], np.array(enumerated), condition=40.0),
+        "stationary": Identity(
+            np.array(late),
+            np.array([0.6 / 0.9, 0.6]),
+            condition=400.0,
+            aside={"iteration": histories[0], "diffusion": histories[1]},
+        ),
         "order": Rate(fine, np.array([largest(three_losses(), eta) for eta in fine]), exponent=1.0, rivals=(0.5, 2.0)),
         "blind": Rate(fine, np.array([largest(three_losses(), eta, diffusion=silent) for eta in fine]), exponent=1.0),
     }
@@ -67,7 +102,36 @@ def three_losses_against_their_diffusion(*, halvings: Halvings = 6):
 
 @three_losses_against_their_diffusion.control("the diffusion's variance for the iteration", of="stationary")
 def same_variance(evidence):
-    return replace(evidence, right=np.full(2, 0.6))
+    return replace(evidence, right=np.full(2, evidence.right[1]))
+
+
+@three_losses_against_their_diffusion.control("6η(1 − η) for 6η/(1 − η)", of="stationary")
+def product_for_quotient(evidence):
+    return replace(evidence, right=evidence.right * np.array([0.9**2, 1.0]))
+
+
+@three_losses_against_their_diffusion.picture
+def second_moments(pieces):
+    """E x² of the iteration and of the diffusion at η = 0.1 (left), and their weak distance as η falls (right)."""
+    stationary, order, blind = pieces["stationary"], pieces["order"], pieces["blind"]
+    k = np.arange(40)
+    settle = [
+        Dots("iteration", k[::2], stationary.aside["iteration"][:40:2]),
+        Line("diffusion", k, stationary.aside["diffusion"][:40]),
+        Level("6η/(1 − η)", y=float(stationary.right[0])),
+        Level("6η", y=float(stationary.right[1])),
+    ]
+    fall = [
+        Dots("to its diffusion", order.x, order.y),
+        Dots("to no noise at all", blind.x, blind.y),
+        Line("order η", order.x, order.y[-1] * order.x / order.x[-1]),
+    ]
+    return Row(
+        [
+            Curves(settle, x="step", y="E x²", ys=(0.4, 1.5)),
+            Curves(fall, x="step size η", y="weak distance", log="xy"),
+        ]
+    )
 
 
 @three_losses_against_their_diffusion.control("noise of variance 36, the draw without noise forgotten", of="diffusion")
@@ -89,6 +153,21 @@ def quiet_draw_forgotten(evidence):
     scale="printed: any network; here a two-layer network of two unit-norm neurons, so that expectations are exact",
     full=dict(halvings=7, nodes=25),
     explore={"variance": (0.5, 1.0, 2.0)},
+    symbols={
+        "X": "the solution of the stochastic equation",
+        "f": "the loss",
+        r"\eta": "the step size",
+        r"\sigma": r"the size of the noise; $\sqrt\eta\,\sigma$ is held fixed",
+        r"\Sigma": "the covariance of the noise of the gradient",
+        "W": "Brownian motion",
+    },
+    why="Over one step the expectations of any smooth test function differ by what is left after drift and covariance "
+    r"agree: terms of order $\eta^2$, since the noise has no third moment. There are $T/\eta$ steps, the errors add "
+    r"up, and order $\eta$ remains. A covariance that does not match leaves a difference of order $\eta$ in each "
+    "step, and of order one in all.",
+    notice="All errors fall in proportion to the step: additive noise, noise that grows with the distance, a double "
+    "well, a small network and its test loss. With half the covariance the error stays where it is, however small the "
+    "step.",
 )
 def canonical_equation_has_weak_order_one(
     key,
@@ -148,6 +227,20 @@ def canonical_equation_has_weak_order_one(
 canonical_equation_has_weak_order_one.control("half the covariance", of="network", variance=0.5, halvings=4)
 
 
+@canonical_equation_has_weak_order_one.picture
+def weak_errors(pieces):
+    """Weak distances between stochastic gradient descent and its equation, as the step falls, for four problems."""
+    marks = [
+        Dots(name, pieces[name].x, pieces[name].y) for name in ("quadratic", "multiplicative", "double well", "network")
+    ]
+    first = pieces["quadratic"]
+    marks += [
+        Line("order η", first.x, first.y[-1] * first.x / first.x[-1], dashed=True),
+        Line("quadratic", pieces["mismatch"].x, pieces["mismatch"].y, rival="half the covariance"),
+    ]
+    return Curves(marks, x="step size η", y="weak error", log="xy")
+
+
 @claim(
     items={"A12.18": ("order", "cumulant", "limit", "well"), "A12.17": "allowed"},
     says=r"With noise of third moment $g$ that does not vanish the order is only one half: the third cumulant at time "
@@ -155,7 +248,19 @@ canonical_equation_has_weak_order_one.control("half the covariance", of="network
     r"restores order one.",
     needs="x′ = (1−η)x + √η·s·z with s fixed",
     full=dict(halvings=9),
-    explore={"skewness": (0.0, 0.5, 1.0, 2.0)},
+    symbols={
+        "g": "the third moment of the noise",
+        "T": "the time horizon",
+        r"\eta": "the step size",
+        "s": r"the size of the noise, $\sqrt\eta\,\sigma$, held fixed",
+    },
+    why=r"A step moves the third cumulant by $\eta^{3/2}s^3g$, and contracts it by $(1-\eta)^3$. Over $T/\eta$ steps "
+    r"this adds up to $\sqrt\eta\,s^3g(1-e^{-3T})/3$. A diffusion with Gaussian noise has no third cumulant at all, "
+    r"so the two differ by order $\sqrt\eta$ in the mean of $x^3$. If $g$ is itself of order $1/\sigma$, which is "
+    r"$\sqrt\eta$, order one is back.",
+    notice="The skewed noise falls with half the slope of the other. On the right, the third cumulant over "
+    r"$\sqrt\eta$ settles at its limit, and not at the value one gets by contracting as for a variance.",
+    explore={"skewness": (0.25, 1.0, 4.0), "horizon": (0.5, 1.0, 2.0)},
 )
 def skewed_noise_costs_half_an_order(
     *,
@@ -177,7 +282,7 @@ def skewed_noise_costs_half_an_order(
         cumulants.append(m[3] - 3 * m[2] * m[1] + 2 * m[1] ** 3)
     powers = (1 - etas) ** (3 * np.round(horizon / etas))
     exact = etas**1.5 * scale**3 * skewness * (1 - powers) / (1 - (1 - etas) ** 3)
-    limit = scale**3 * skewness * (1 - np.exp(-3 * horizon)) / 3
+    limit, rival = (scale**3 * skewness * (1 - np.exp(-n * horizon)) / n for n in (3, 2))
     noise = two_point_noise(-skewness)
     coarse = 0.02 / 2.0 ** np.arange(halvings)
     well = weak_error_on_torus(
@@ -187,7 +292,12 @@ def skewed_noise_costs_half_an_order(
         "order": Rate(etas, np.array(errors), exponent=0.5, rivals=(1.0,)),
         "well": Rate(coarse, well, exponent=0.5, rivals=(1.0,)),
         "cumulant": Identity(np.array(cumulants), exact, scale=1.0, size=1 / etas),
-        "limit": Limit(1 / etas, np.abs(np.array(cumulants) / np.sqrt(etas) - limit), order=1.0),
+        "limit": Limit(
+            1 / etas,
+            np.abs(np.array(cumulants) / np.sqrt(etas) - limit),
+            order=1.0,
+            aside={"over the root": np.array(cumulants) / np.sqrt(etas), "limit": limit, "as a variance": rival},
+        ),
         "allowed": Rate(etas, np.array(allowed), exponent=1.0, rivals=(0.5,)),
     }
 
@@ -197,4 +307,27 @@ skewed_noise_costs_half_an_order.control("noise without skewness", of="order", s
 
 @skewed_noise_costs_half_an_order.control("(1 − e^(−2T))/2, as for the variance", of="limit")
 def variance_factor(evidence):
-    return replace(evidence, y=np.abs(evidence.y + (1 - np.exp(-3)) / 3 - (1 - np.exp(-2)) / 2))
+    return replace(evidence, y=np.abs(evidence.aside["over the root"] - evidence.aside["as a variance"]))
+
+
+@skewed_noise_costs_half_an_order.picture
+def half_an_order(pieces):
+    """Weak errors with skewed noise and with skewness that vanishes (left), and the third cumulant over √η (right)."""
+    order, allowed, limit = pieces["order"], pieces["allowed"], pieces["limit"]
+    falls = [
+        Dots("skewed noise", order.x, order.y),
+        Dots("skewness of order 1/σ", allowed.x, allowed.y),
+        Line("order √η", order.x, order.y[-1] * (order.x / order.x[-1]) ** 0.5),
+        Line("order η", allowed.x, allowed.y[-1] * allowed.x / allowed.x[-1]),
+    ]
+    cumulants = [
+        Dots("third cumulant", 1 / np.asarray(limit.x), limit.aside["over the root"]),
+        Level("limit", y=float(limit.aside["limit"])),
+        Level("(1 − e^(−2T))/2", y=float(limit.aside["as a variance"]), rival="as for a variance"),
+    ]
+    return Row(
+        [
+            Curves(falls, x="step size η", y="weak error of x³", log="xy"),
+            Curves(cumulants, x="step size η", y="third cumulant / √η", log="x"),
+        ]
+    )

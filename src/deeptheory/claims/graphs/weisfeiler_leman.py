@@ -9,9 +9,8 @@ import networkx as nx
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.graphs.biconnectivity import block_counts, bridges
 from deeptheory.graphs.weisfeiler_leman import (
-    block_counts,
-    bridges,
     colour_refinement,
     computation_tree,
     edge_colours,
@@ -52,11 +51,11 @@ def numbered(names):
 
 @claim(
     items={"H3.6": ("search", "two", "tie", "trees", "unrolled", "pair", "sums")},
-    says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two triangles "
-    "joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes only these two "
-    "are so confused, and with up to five nodes none. Nodes share a colour after k rounds exactly when their "
-    "neighbourhoods unroll to the same tree of depth k. Sums tell all multisets of up to five colours apart once "
-    "colour c is written as $6^c$.",
+    says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two "
+    "triangles joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes "
+    "only these two are so confused. Nodes share a colour after $k$ rounds exactly when their neighbourhoods unroll "
+    "to the same tree of depth $k$, and sums tell multisets of up to five colours apart once colour $c$ is written as "
+    "$6^c$.",
     needs="nodes carry no features and see the multiset of their neighbours",
     symbols={
         r"k": "the number of rounds of refinement, or of layers of the network",
@@ -143,8 +142,14 @@ colour_refinement_misses_bridges.control("the pair ties for resistance distances
 @colour_refinement_misses_bridges.picture
 def confused_pair(pieces, settings):
     """Two triangles joined by a bridge, and a hexagon with a chord, in the colours that refinement ends with."""
-    pair = [nx.Graph(pieces["pair"].instance[name].tolist()) for name in ("with", "without")]
-    colours = colour_refinement(pair, distance=DISTANCES[settings["sees"]]).colours
+    return coloured(
+        [nx.Graph(pieces["pair"].instance[name].tolist()) for name in ("with", "without")], settings["sees"]
+    )
+
+
+def coloured(pair, sees):
+    """Two triangles joined by a bridge and a hexagon with a chord, drawn in their common colours."""
+    colours = colour_refinement(pair, distance=DISTANCES[sees]).colours
     order = {colour: place for place, colour in enumerate(sorted({c for each in colours for c in each.values()}), 1)}
     shown = []
     for graph, own, title in zip(pair, colours, ("two triangles and a bridge", "a hexagon and a chord"), strict=True):
@@ -156,6 +161,7 @@ def confused_pair(pieces, settings):
                 [(names[u], names[v]) for u, v in graph.edges],
                 kinds=[f"colour {order[own[v]]}" for v in graph],
                 edge_kinds=["bridge" if {u, v} in cut else "other edge" for u, v in graph.edges],
+                labels=[str(order[own[v]]) for v in graph],
                 title=title,
             )
         )
@@ -204,6 +210,13 @@ def other_routes(graphs):
     "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together. Up "
     "to five nodes: their names do not matter, and the resistances of all edges add up to nodes less components.",
     needs="distances are exact; infinite between components",
+    why="A node that sees how far away all others are knows much more than its neighbours. A bridge parts the nodes "
+    "into those nearer to one end and those nearer to the other, with no further edge between them. Resistances fall "
+    "with every further path, and that from $u$ to $v$ is the sum of those to $w$ and from it exactly if all paths go "
+    "through $w$, which is then a cut vertex; lengths of shortest paths add up at other nodes as well. That colours "
+    "can use this in every graph is a theorem of Zhang, Luo, Wang and He; here it is enumerated.",
+    notice="Plain refinement gives the twins in these two graphs one colour. With distances they have different ones, "
+    "left and right, and the bridge joins two nodes of a colour that no other edge joins.",
 )
 def distance_colours_show_bridges(
     *,
@@ -246,3 +259,11 @@ distance_colours_show_bridges.control(
 distance_colours_show_bridges.control(
     "shortest paths are enough for cut vertices", of="cut vertices", cuts_by="shortest paths"
 )
+
+
+@distance_colours_show_bridges.picture
+def told_apart(pieces, settings):
+    """The two smallest graphs that plain refinement confuses, in the colours of refinement with distances."""
+    triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)]
+    hexagon = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 3)]
+    return coloured([nx.Graph(triangles), nx.Graph(hexagon)], settings["bridges_by"])

@@ -277,6 +277,7 @@ def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 
             "M M⁺ M": (seen @ matrix, matrix),
             "M⁺ M M⁺": (mapped @ inverse, inverse),
             "symmetric products": (np.append(seen, mapped), np.append(seen.T, mapped.T)),
+            "transpose": (matrix @ matrix.T @ matrix, matrix),
             "rank": (np.array([np.trace(seen), np.trace(mapped)]), np.array([rank, rank])),
         }
         for name, (found, true) in pairs.items():
@@ -287,6 +288,7 @@ def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 
     pieces = {
         name: Identity(np.concatenate(observed[name]), np.concatenate(expected[name]), **close) for name in observed
     }
+    pieces["M M⁺ M"] = replace(pieces["M M⁺ M"], aside={"transpose": pieces.pop("transpose").left})
     symmetric = draw.standard_normal((draws, 6, 6))
     symmetric = symmetric + np.swapaxes(symmetric, 1, 2)
     own = [symmetric_singular_vectors(matrix) for matrix in symmetric]
@@ -305,6 +307,11 @@ def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 
 )
 def equal_sides(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
+
+
+@penrose_identities.control("the transpose, which inverts rotations", of="M M⁺ M")
+def transposed(evidence):
+    return replace(evidence, left=evidence.aside["transpose"])
 
 
 @penrose_identities.control("the inverse of a matrix of full rank", of="rank")

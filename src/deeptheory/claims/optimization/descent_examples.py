@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.claims.optimization.gradient_descent import Steps, descend, rounding
+from deeptheory.claims.optimization.gradient_descent import Steps, descend
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Chain, Identity, Inequality, claim
+from deeptheory.lab import Chain, Identity, Inequality, claim, rounding
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, Stack
 from deeptheory.optimization.gradient_descent import (
     convex_gap_bound,
     polyak_lojasiewicz_factor,
@@ -52,13 +53,27 @@ def hessians(function, points):
         "L5.14": ("gap", "mean gap"),
         "L5.17": "factor",
     },
-    says=r"The rates are attained: the mean of $T$ squared gradients, $2\Delta/(\eta T)$ for a drop $\Delta$, at "
-    r"$\eta=1/L$ by $\frac L2x^2$; the least of them, $4\Delta/((T-1)(4\eta-L\eta^2)+2/L)$, by a function whose slope "
-    r"goes from $-1$ to $-1+\eta L/2$ and back within each step; the distance, $\max(|1-\eta\mu|,|1-\eta L|)^k$, by "
-    r"$\frac\mu2x^2$ or $\frac L2x^2$; the gap $LR^2/(4k\eta L+2)$ by a cone rounded off at $R/(2k\eta L+1)$, and at "
-    r"$\eta=1/L$ $(1-1/k)^2$ of $R^2/(2\eta k)$ by the mean gap of one rounded off at $R/k$; "
-    r"$1-2\mu(\eta-\eta^2L/2)$ by $\frac L2x^2$, where $\mu=L$.",
+    says=r"The rates are attained, each by a function of one variable: the mean of $T$ squared gradients by $\frac "
+    r"L2x^2$ at $\eta=1/L$; the least of them by a saw; the distance $\max(|1-\eta\mu|,|1-\eta L|)^k$ by a parabola; "
+    r"the gap $LR^2/(4k\eta L+2)$, and at $\eta=1/L$ the mean gap to $(1-1/k)^2$ of $R^2/(2\eta k)$, by rounded cones.",
     needs="η ≤ 1/L, and η = 1/L for the mean square and the mean gap; for the gaps, start at distance R",
+    symbols={
+        "T": "the number of gradients",
+        "L": "the smoothness, the largest curvature",
+        r"\eta": "the step size",
+        r"\mu": "the least curvature, where the function is strongly convex; for a parabola also its "
+        "Polyak–Łojasiewicz constant",
+        "k": "the number of steps",
+        "R": "the distance of the start from the minimizer",
+    },
+    why="A proof of a rate says what the worst function must do at every step. For the least gradient: keep the slope "
+    "at each iterate as it was and fall as little as possible in between, by a slope that shrinks and recovers, a "
+    "saw. For the gap of a convex function: keep the slope constant, a cone, so that steps gain no speed, and be "
+    "smooth only near the tip, rounded off where $k$ steps just do not come. A quadratic shows the rest.",
+    notice="On the left every iterate sees the slope $-1$, though the slope goes up by half as much as a step allows "
+    "and back in between; then a parabola leads to the minimum. On the right, for each $k$ another cone lies exactly "
+    r"on the sharp bound, for short steps and for $\eta=1/L$; the textbook bound is about twice as large, and no "
+    "function reaches it.",
 )
 def worst_functions_attain_the_rates(
     *,
@@ -94,12 +109,16 @@ def worst_functions_attain_the_rates(
     contraction = np.asarray(worst_contraction(**setting, strong_convexity=flat))[:, None] ** np.arange(steps + 1)
     last = runs[1][-1]  # the step 1/L
     drop = stationarity_bound(last.value[0] - last.value[1:], step_size=sizes[-1], gradients=k)
+    slower = np.sqrt(1 - sizes * flat)[:, None] ** np.arange(steps + 1)
+    along = {"step": sizes * smoothness, "steps": k}
     return {
-        "mean square": Identity(np.cumsum(last.gradient[:-1, 1] ** 2) / k, drop),
-        "least square": Identity(least, 1.0, size=steps),
-        "distance": Identity(distance, contraction, scale=1.0),
-        "gap": Identity(gap, worst_convex_gap(reach**2, step_size=sizes[:, None], smoothness=smoothness, steps=k)),
-        "mean gap": Identity(mean, (1 - 1 / k) ** 2 * textbook, scale=textbook),
+        "mean square": Identity(np.cumsum(last.gradient[:-1, 1] ** 2) / k, drop, along={"gradients": k}),
+        "least square": Identity(least, 1.0, size=steps, aside={"saw": breaks, "curvatures": curvatures}),
+        "distance": Identity(distance, contraction, scale=1.0, aside={"textbook": slower}),
+        "gap": Identity(
+            gap, worst_convex_gap(reach**2, step_size=sizes[:, None], smoothness=smoothness, steps=k), along=along
+        ),
+        "mean gap": Identity(mean, (1 - 1 / k) ** 2 * textbook, scale=textbook, aside={"textbook": textbook}),
         "factor": Identity(factor, polyak_lojasiewicz_factor(**setting, constant=smoothness), scale=1.0),
     }
 
@@ -113,6 +132,45 @@ def half_the_decrease(evidence):
     return replace(evidence, right=(1 + evidence.right) / 2)
 
 
+@worst_functions_attain_the_rates.control("the textbook factor √(1 − ημ) is attained", of="distance")
+def textbook_factor(evidence):
+    return replace(evidence, right=evidence.aside["textbook"])
+
+
+@worst_functions_attain_the_rates.control("T + 1 for T gradients", of="mean square")
+def one_gradient_more(evidence):
+    count = evidence.along["gradients"]
+    return replace(evidence, right=evidence.right * count / (count + 1))
+
+
+@worst_functions_attain_the_rates.control("the textbook bound of the mean gap is attained", of="mean gap")
+def textbook_mean(evidence):
+    return replace(evidence, right=evidence.aside["textbook"])
+
+
+@worst_functions_attain_the_rates.picture
+def worst_of_their_kind(pieces, settings):
+    """The saw whose slope is the same at every iterate (left), and the gap of rounded cones after k steps (right)."""
+    aside, gap = pieces["least square"].aside, pieces["gap"]
+    breaks, k = aside["saw"], gap.along["steps"]
+    saw = PiecewiseQuadratic(jnp.asarray(breaks), jnp.asarray(aside["curvatures"]))
+    x = np.linspace(breaks[0] - 0.1, 0.1, 400)
+    slope = jax.vmap(jax.grad(lambda point: saw(point[None])))
+    shape = [
+        Line("slope of the saw", x, slope(jnp.asarray(x))),
+        Dots("at the iterates", breaks[::2], slope(jnp.asarray(breaks[::2]))),
+    ]
+    fine = np.linspace(1, k[-1], 60)
+    fall = []
+    for place in (0, 3):
+        size = gap.along["step"][place] / settings["smoothness"]
+        bound = worst_convex_gap(4.0, step_size=size, smoothness=settings["smoothness"], steps=fine)
+        name = f"ηL = {gap.along['step'][place]:g}"
+        fall += [Line(name, fine, bound), Dots(name, k, gap.left[place])]
+    fall.append(Line("textbook, ηL = 1", fine, convex_gap_bound(4.0, step_size=1 / settings["smoothness"], steps=fine)))
+    return Row([Curves(shape, x="x", y="slope"), Curves(fall, x="steps k", y="gap f(x_k) − f*", log="y")])
+
+
 @claim(
     items={
         "L5.13": ("ridge", "logistic", "constants"),
@@ -121,14 +179,29 @@ def half_the_decrease(evidence):
         "L5.17": ("bowl", "wide", "constants"),
         "A2.22": ("cosines", "constants"),
     },
-    says=r"With steps $1/L$ the rates hold at every step on problems one meets: "
-    r"$\|\theta_k-\theta_*\|^2\le(1-\mu/L)^k\|\theta_0-\theta_*\|^2$ for ridge and logistic regression, there with "
-    r"$\mu=\alpha$, $L=\alpha+\lambda_{max}(X^\top X)/4n$; gap at most $L\|\theta_0-\theta_*\|^2/2k$ for a chain of "
-    r"springs; mean squared gradient at most $2L(f_0-f_k)/k$ for cosine wells and for a sigmoid neuron, where "
-    r"$L=(\frac1{16}+\frac1{6\sqrt3})\lambda_{max}(X^\top X)/n$ is enough; $f_k\le(1-\mu/L)^kf_0$ without convexity "
-    r"for the bowl $x^2+3\sin^2x$, $L=8$ and $\mu=0.17553$, and for least squares with more unknowns than equations, "
-    r"$\mu$ the least eigenvalue of $XX^\top$.",
+    says=r"With steps $1/L$ the rates hold at every step on problems one meets: $(1-\mu/L)^k$ for the squared "
+    r"distance in ridge and logistic regression, and without convexity for the gap of $x^2+3\sin^2x$ ($L=8$, "
+    r"$\mu=0.17553$) and of wide least squares; $L\|\theta_0-\theta_*\|^2/2k$ for a chain of springs; $2L(f_0-f_k)/k$ "
+    "for mean squared gradients of cosine wells and of a sigmoid neuron.",
     needs="L the smoothness constant of each problem, α the ridge of the logistic one",
+    symbols={
+        "L": r"the smoothness of each problem; for logistic regression $\alpha+\lambda_{\max}(X^\top X)/4n$, for a "
+        r"sigmoid neuron at most $(\frac1{16}+\frac1{6\sqrt3})\lambda_{\max}(X^\top X)/n$",
+        r"\mu": r"the least curvature, $\alpha$ for logistic regression with ridge $\alpha$; for wide least squares "
+        r"the least eigenvalue of $XX^\top$",
+        "k": "the number of steps",
+        r"\theta_0, \theta_*": "the start, and the minimizer",
+        "f_0, f_k": "the values at the start and after $k$ steps",
+    },
+    why="Each problem needs only its constants. A quadratic has them in its spectrum. The logistic loss has second "
+    "derivative at most a quarter, and far out none at all, so only the ridge keeps it strongly convex. The product "
+    "of a sigmoid's slope and residual bounds a neuron's curvature. Least squares with more unknowns than equations "
+    "is flat in some directions, but never where its gradient vanishes above the minimum, which is all that the "
+    "Polyak–Łojasiewicz inequality asks.",
+    notice="No curve of what is seen crosses the promise. Ridge regression and wide least squares start in their "
+    "slowest direction and fall exactly twice as steeply as promised on the logarithmic axis; logistic regression and "
+    "the bowl are faster than their worst curvature. The chain of springs is fast in the end because it is finite, "
+    "and slow for as many steps as it has springs and more.",
 )
 def rates_on_regression(
     key,
@@ -169,7 +242,8 @@ def rates_on_regression(
         factor = float(1 - problems[name].strong_convexity / smoothness[name])
         # The minimizer is known to rounding times the condition number, and so are distances to it.
         error = rounding(best) ** 2 / (1 - factor) ** 2
-        evidence[name] = Inequality(distance[1:], factor**k * distance[0], error=error)
+        twice = max(2 * factor - 1, 0) ** k * distance[0]
+        evidence[name] = Inequality(distance[1:], factor**k * distance[0], error=error, aside={"twice": twice})
     spring, value = problems["chain"], runs["chain"].value
     square = jnp.sum(spring.minimizer**2)
     bound = convex_gap_bound(square, step_size=1 / smoothness["chain"], steps=k)
@@ -187,7 +261,8 @@ def rates_on_regression(
     constants = {"bowl": problems["bowl"].polyak_lojasiewicz, "wide": np.linalg.eigvalsh(design @ design.T)[0]}
     for name, constant in constants.items():
         factor, value = 1 - constant / smoothness[name], runs[name].value
-        evidence[name] = Inequality(value[1:], factor**k * value[0], error=rounding(value))
+        twice = max(2 * factor - 1, 0) ** k * value[0]
+        evidence[name] = Inequality(value[1:], factor**k * value[0], error=rounding(value), aside={"twice": twice})
     logistic, cosines, bowl = (problems[name] for name in ("logistic", "cosines", "bowl"))
     # Far out every sigmoid is saturated and the ridge alone is left; on the line the bowl's constants show on a grid.
     line, far = jnp.linspace(-5, 5, 10_001)[:, None], 1e9 * start
@@ -207,4 +282,45 @@ def rates_on_regression(
     return evidence
 
 
-rates_on_regression.control("step 2.5/L", stretch=2.5)
+rates_on_regression.control("step 2.5/L", of="chain", stretch=2.5)
+
+
+@rates_on_regression.control("1 − 2μ/L for 1 − μ/L on ridge regression", of="ridge")
+@rates_on_regression.control("1 − 2μ/L for 1 − μ/L with more unknowns than equations", of="wide")
+def twice_the_rate(evidence):
+    return replace(evidence, bound=evidence.aside["twice"])
+
+
+@rates_on_regression.control("half of it for the cosine wells, as if steps lost nothing to curvature", of="cosines")
+@rates_on_regression.control("half of it for the neuron, as if steps lost nothing to curvature", of="sigmoid")
+def nothing_lost(evidence):
+    mean, drop = evidence.links["drop"]
+    return replace(evidence, links={"half the drop": (mean, drop / 2)})
+
+
+@rates_on_regression.control("the logistic smoothness without its quarter", of="constants")
+def no_quarter(evidence):
+    quarter = np.where(np.array(evidence.along["constant"]) == "logistic smoothness", 4.0, 1.0)
+    return replace(evidence, right=evidence.right * quarter)
+
+
+@rates_on_regression.picture
+def six_problems(pieces):
+    """What each problem promises and what is seen on it, step by step, with steps of 1/L."""
+    words = {
+        "ridge": ("ridge regression", "squared distance"),
+        "logistic": ("logistic regression", "squared distance"),
+        "chain": ("chain of springs", "gap"),
+        "wide": ("more unknowns than equations", "gap"),
+        "bowl": ("x² + 3 sin²x", "gap"),
+        "cosines": ("cosine wells", "mean squared gradient"),
+    }
+    shown = []
+    for name, (title, quantity) in words.items():
+        found = pieces[name]
+        seen, bound = found.links["drop"] if name == "cosines" else (found.quantity, found.bound)
+        k, clear = np.arange(1, len(seen) + 1), np.asarray(seen) > 1e-14 * np.max(seen)
+        marks = [Line("seen", k[clear], np.asarray(seen)[clear]), Line("promised", k, bound)]
+        low, high = float(np.min(np.asarray(seen)[clear])), 2 * float(np.max(bound))
+        shown.append(Curves(marks, x="step", y=quantity, title=title, log="y", ys=(max(low, 1e-10 * high), high)))
+    return Stack([Row(shown[place : place + 2]) for place in (0, 2, 4)])

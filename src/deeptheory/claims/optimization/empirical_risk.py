@@ -5,7 +5,7 @@ jagannath 8.1.
 
 import itertools
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen as averaged
 from deeptheory.optimization.empirical_risk import (
     autoencoder_saddle,
     negative_directions,
@@ -39,14 +40,27 @@ slope = jax.jit(lambda inputs, labels, point: jax.value_and_grad(TanhNetworkLoss
     r"$\frac{d}{dt}\hat R=-\|\nabla\hat R\|^2$, hence by $\int\|\nabla\hat R\|^2dt$ in all; an Euler step of length "
     r"$\eta$ misses $-\eta\|\nabla\hat R\|^2$ by order $\eta^2$.",
     needs="a differentiable risk",
+    symbols={
+        r"\hat R": "the empirical risk: the mean loss over the samples",
+        r"\theta": "the parameters of the network",
+        "t": "the time of the flow",
+        r"\eta": "the length of an Euler step, that is of gradient descent",
+    },
+    why=r"By the chain rule the risk changes at the rate $\nabla\hat R\cdot\dot\theta$, and along the flow "
+    r"$\dot\theta$ is $-\nabla\hat R$: minus a square, never positive. Integrated, the fall of the risk is what has "
+    "been spent on squared gradients. An Euler step follows the tangent of this path, and misses by half its squared "
+    "length times the curvature.",
+    notice=r"Each short line has the slope $-\|\nabla\hat R\|^2$ computed at its middle, and touches the curve there. "
+    "The risk never rises from any start, and falls the more slowly the smaller the gradient has become. On the "
+    "right, halving the step quarters what an Euler step misses.",
 )
 def risk_falls_by_the_squared_gradient(
     key, *, samples: Annotated[int, Interval(ge=4, le=200)] = 20, starts: Annotated[int, Interval(ge=1, le=20)] = 3
 ):
     draw = generator(key)
-    seen, stated, lost, drops = [], [], [], []
+    seen, stated, lost, drops, paths = [], [], [], [], []
     defects = np.empty((5, starts))
-    steps = 0.1 * 0.5 ** np.arange(5)
+    steps, centres = 0.1 * 0.5 ** np.arange(5), np.array([0.05, 0.5, 2.0, 6.0])
     for index in range(starts):
         inputs, labels = draw.standard_normal((samples, 6)), draw.standard_normal(samples)
         begin = np.append(draw.standard_normal(24) / 6**0.5, draw.standard_normal(4) / 2)
@@ -56,23 +70,31 @@ def risk_falls_by_the_squared_gradient(
             return np.append(-gradient, gradient @ gradient)
 
         # The last coordinate of the state adds up ‖∇R‖² dt. Around each time five values, for a derivative.
-        centres = np.array([0.05, 0.5, 2.0, 6.0])
         times = (centres[:, None] + SPREAD * np.arange(-2, 3)).ravel()
-        found = solve_ivp(flow, (0, 7.0), np.append(begin, 0.0), "DOP853", times, rtol=1e-12, atol=1e-12)
-        path, spent = found.y[:-1].T, found.y[-1]
-        risks, falling, _ = map(np.asarray, rates(inputs, labels, np.vstack([begin, path])))
-        around = risks[1:].reshape(4, 5)
+        # Between them a few more, for the picture.
+        every = np.unique(np.concatenate([times, np.geomspace(0.01, 7.0, 40)]))
+        found = solve_ivp(flow, (0, 7.0), np.append(begin, 0.0), "DOP853", every, rtol=1e-12, atol=1e-12)
+        asked = np.searchsorted(every, times)
+        risks, falling, _ = map(np.asarray, rates(inputs, labels, np.vstack([begin, found.y[:-1].T])))
+        around = risks[1:][asked].reshape(4, 5)
         seen.append(around @ STENCIL / SPREAD)
-        stated.append(falling[3::5])
+        stated.append(falling[1:][asked][2::5])
         lost.append(risks[0] - around[:, 2])
-        drops.append(spent[2::5])
+        drops.append(found.y[-1][asked][2::5])
+        paths.append(risks[1:])
         gradient = np.asarray(slope(inputs, labels, begin)[1])
         after = np.array([slope(inputs, labels, begin - step * gradient)[0] for step in steps])
         defects[:, index] = np.abs(after - risks[0] - steps * falling[0])
     largest = np.max(np.abs(stated))
     return {
         # A derivative from five values that are known to 1e-13, over times 2e-3 apart.
-        "rate": Identity(np.array(seen), np.array(stated), scale=largest, error=1e-8 * largest),
+        "rate": Identity(
+            *(np.array(seen), np.array(stated)),
+            scale=largest,
+            error=1e-8 * largest,
+            along={"start": np.arange(starts), "time": centres},
+            aside={"times": every, "risks": np.array(paths)},
+        ),
         "balance": Identity(np.array(lost), np.array(drops), scale=1.0, error=1e-10),
         "steps": Rate(steps, defects.mean(1), exponent=2.0, rivals=(1.0, 3.0)),
     }
@@ -86,6 +108,31 @@ def half_the_square(evidence):
 @risk_falls_by_the_squared_gradient.control("the gradient's length, not its square", of="rate")
 def length(evidence):
     return replace(evidence, right=-np.sqrt(-evidence.right))
+
+
+@risk_falls_by_the_squared_gradient.control("half the integral of the squared gradient", of="balance")
+def half_the_integral(evidence):
+    return replace(evidence, right=evidence.right / 2)
+
+
+@risk_falls_by_the_squared_gradient.picture
+def falling_risk(pieces):
+    """The empirical risk along gradient flow from several starts, with lines of slope −‖∇R‖² at four times."""
+    rate = pieces["rate"]
+    times, centres = rate.aside["times"], rate.along["time"]
+    marks = [Line(f"start {place + 1}", times, risks) for place, risks in enumerate(rate.aside["risks"])]
+    for risks, slopes in zip(rate.aside["risks"], rate.right, strict=True):
+        for time, slope in zip(centres, slopes, strict=True):
+            reach = np.array([0.7, 1.5]) * time
+            here = np.interp(time, times, risks)
+            marks.append(Line("slope −‖∇R‖²", reach, here + slope * (reach - time)))
+    left = Curves(marks, x="time", y="empirical risk", log="x")
+    steps = pieces["steps"]
+    defect = [
+        Dots("seen", steps.x, steps.y),
+        Line("order η²", steps.x, steps.y[-1] * (steps.x / steps.x[-1]) ** 2),
+    ]
+    return Row([left, Curves(defect, x="Euler step η", y="what the step misses", log="xy")])
 
 
 @jax.jit
@@ -112,16 +159,29 @@ def origin_spectra(inputs):
 
 @claim(
     items={"J8.2": ("origin", "count at the origin", "phase retrieval", "small start", "start", "random start")},
-    says=r"The Hessian of the empirical risk has a number of negative eigenvalues proportional to $d$, the dimension "
-    r"of the inputs, in three cases: an autoencoder with $h$ hidden units has $hd$ at the origin, the negatives of "
-    r"the singular values of $E[xx^\top]$; phase retrieval has Hessian $(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, with "
-    r"$d$ negative eigenvalues at random $w$ with $\|w\|=\frac14\|v\|$ and $d-1$ at $\frac12\|v\|$; a tanh network "
-    r"with four hidden units and 64 samples, at a start of variance one over the fan-in, has a mean number that grows "
-    r"like $d^1$ from $d=4$ to 32.",
-    needs="an activation with σ(0) = 0, σ′(0) = 1 for the autoencoder; standard normal inputs for phase retrieval",
+    says="The Hessian of the empirical risk can have of the order of $d$ negative eigenvalues, $d$ the dimension of "
+    "the inputs: an autoencoder with $h$ hidden units has $hd$ at the origin; phase retrieval, with Hessian "
+    r"$(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, has $d$ at $\|w\|=\frac14\|v\|$ and $d-1$ at $\frac12\|v\|$; a tanh "
+    "network at a random start has a mean number that grows like $d$.",
+    needs="an activation with σ(0) = 0, σ′(0) = 1 for the autoencoder; standard normal inputs for phase retrieval; "
+    "for the network four hidden units, 2d samples, weights of variance one over the fan-in, d from 8 to 64",
     full=dict(trials=256),
+    symbols={
+        "d": "the dimension of the inputs",
+        "h": "the number of hidden units",
+        "w": "the weights at which the Hessian is taken",
+        "v": "the weights that made the labels",
+    },
+    why="At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form "
+    r"$-v\cdot Sw$ has as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval at a "
+    "small start is a hilltop: all directions lead down but those along $w$. In a network each hidden unit has a "
+    "block of $d$ rows whose sign is that of its outer weight times the mean residual where it bends, negative for "
+    "about half of the units.",
+    notice="All counts lie on lines through the origin: two for each dimension of the autoencoder with its two hidden "
+    "units, one for phase retrieval, less one at the larger start. The random networks have about $2d$ of their "
+    "$4d+4$ directions negative, which is half of the first layer.",
 )
-def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (4, 8, 16, 32), trials: Trials = 32):
+def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (8, 16, 32, 64), trials: Trials = 32):
     draw = generator(key)
     # Data of fewer dimensions lie in coordinates of a larger space: one compiled shape, and zeros in the spectrum.
     ranks = np.array([1, 2, 4, 6])
@@ -149,10 +209,11 @@ def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (4, 8,
         curvature = (3 * (x @ start) ** 2 - (x @ unit) ** 2)[:, None] * x
         counts["small"].append(np.sum(np.linalg.eigvalsh(curvature.T @ x / len(x)) < 0))
         counts["expected"].append(negative_directions(np.linalg.eigvalsh(phase_retrieval_hessian(start, unit))))
-    largest = max(dimensions)
-    inputs = draw.standard_normal((len(dimensions), trials, 64, largest))
-    inputs = inputs * (np.arange(largest) < np.array(dimensions)[:, None, None, None])
-    labels = np.sum(inputs[..., :2] ** 2, axis=3) - 2
+    # Two samples a dimension. Rows and columns beyond are zero, and a zero row adds nothing: one compiled shape again.
+    largest, own = max(dimensions), np.array(dimensions)[:, None, None]
+    inputs, there = draw.standard_normal((len(dimensions), trials, 2 * largest, largest)), np.arange(2 * largest)
+    inputs = inputs * (there[:largest] < own[..., None]) * (there[:, None] < 2 * own[..., None])
+    labels = (np.sum(inputs[..., :2] ** 2, axis=3) - 2) * (there < 2 * own)
     points, squares = np.zeros((len(dimensions), trials, 4 * largest + 4)), []
     for (i, d), trial in itertools.product(enumerate(dimensions), range(trials)):
         network = TanhNetworkLoss(jnp.zeros((1, d)), jnp.zeros(1), (4,))
@@ -168,11 +229,19 @@ def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (4, 8,
             np.append(differentiated, risk),
             np.append(hessian, phase_retrieval_risk(weights, target)),
             scale=size**2,
+            aside={"two for six": np.append(hessian - 4 * np.outer(weights, weights), risk)},
         ),
-        "small start": Exact(np.array(counts["small"]), np.array(counts["expected"])),
-        # Squares of eight thousand weights, each times its fan-in: their mean is known to a twelfth.
+        "small start": Exact(
+            np.array(counts["small"]).reshape(3, 2),
+            np.array(counts["expected"]).reshape(3, 2),
+            along={"dimension": np.array([10, 20, 40]), "length": np.array([0.25, 0.5])},
+        ),
+        # Squares of fifteen thousand weights, each times its fan-in: their mean is known to a twelfth.
         "start": Law(1.0, np.concatenate(squares), exact=True, resolution=0.15),
-        "random start": Rate(np.array(dimensions), found.astype(float), exponent=1.0, rivals=(0.0, 0.5, 2.0)),
+        # Beside what each dimension adds there may be a number that does not grow.
+        "random start": Rate(
+            np.array(dimensions), found.astype(float), exponent=1.0, rivals=(0.0, 0.5, 2.0), order=1.0
+        ),
     }
 
 
@@ -180,9 +249,31 @@ def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (4, 8,
     "one negative direction for each hidden unit", of="count at the origin"
 )
 def one_each(evidence):
-    return replace(evidence, right=np.full_like(evidence.right, 2))
+    return replace(evidence, right=evidence.right // evidence.along["dimension"])
+
+
+@negative_curvature_of_order_the_dimension.control("2ww⊤ for 6ww⊤", of="phase retrieval")
+def two_for_six(evidence):
+    return replace(evidence, right=evidence.aside["two for six"])
 
 
 @negative_curvature_of_order_the_dimension.control("the Gauss–Newton matrix: no negative direction", of="small start")
 def gauss_newton(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
+
+
+@negative_curvature_of_order_the_dimension.picture
+def counts_by_dimension(pieces):
+    """Negative Hessian directions by input dimension: exactly known at two starts (left), at random ones (right)."""
+    origin, small, start = pieces["count at the origin"], pieces["small start"], pieces["random start"]
+    d, x = small.along["dimension"], np.asarray(start.x, float)
+    exact = [
+        Dots("autoencoder", origin.along["dimension"], origin.left),
+        Line("2d", [1, 20], [2, 40]),
+        Dots("‖w‖ = ‖v‖/4", d, small.left[:, 0]),
+        Dots("‖w‖ = ‖v‖/2", d, small.left[:, 1]),
+        Line("d", [1, 40], [1, 40]),
+    ]
+    random = [averaged("tanh network", x, start.y), Line("2d: half of its first layer", x, 2 * x)]
+    axes: dict[str, Any] = dict(x="input dimension d", y="negative directions")
+    return Row([Curves(exact, **axes), Curves(random, log="xy", **axes)])

@@ -1,4 +1,4 @@
-"""How fast gradient descent is: the descent lemma and the rates that follow from it (arora 2.1, 2.5; lucchi 5.4–5.6).
+"""What one step of gradient descent achieves, and what many do without convexity (arora 2.1, 2.5; lucchi 5.5, 5.6).
 
 The for-all statements are searched over functions of one variable with piecewise constant curvature: the known worst
 functions of every class here are of that kind. The smoothness constant is 1, so step sizes are in units of 1/L.
@@ -6,8 +6,7 @@ functions of every class here are of that kind. The smoothness constant is 1, so
 
 import functools
 from dataclasses import replace
-from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -15,18 +14,13 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, assume, claim, rounding
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Reals, assume, claim, rounding
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 from deeptheory.optimization.gradient_descent import (
-    convex_gap_bound,
     gradient_descent,
     guaranteed_decrease,
-    optimal_quadratic_step,
-    polyak_lojasiewicz_factor,
-    quadratic_losses,
     stationarity_bound,
     trajectory,
-    worst_contraction,
-    worst_convex_gap,
     worst_stationarity,
 )
 from deeptheory.optimization.landscapes import CosineSum, PiecewiseQuadratic, Quadratic, TanhNetworkLoss
@@ -69,13 +63,27 @@ def curvature_along_steps(function, states):
     r"$(\eta-\eta^2L/2)\|\nabla f\|^2\ge\frac\eta2\|\nabla f\|^2$, convex or not.",
     needs="curvature between −L and L; η ≤ 1/L",
     over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)),
+    symbols={
+        r"\eta": "the step size",
+        "L": "the smoothness of $f$: no curvature of it is larger in size",
+        "f": "the function that is lowered",
+        r"\nabla f": "its gradient where the step starts",
+    },
+    why="With curvature at most $L$ the function lies below the parabola that touches it at $x$ and opens with "
+    r"curvature $L$. A step of size $\eta$ along the gradient lowers that parabola by exactly "
+    r"$(\eta-\eta^2L/2)\|\nabla f\|^2$, and the function at least as much. For $\eta\le1/L$ the second term takes at "
+    "most half of the first.",
+    notice="On the left, the step ends near the bottom of the parabola, and the function is at or below it there. On "
+    "the right, every function and step that was tried lowers its function by at least the guaranteed share; some "
+    r"attain it, so that the share of the rival, with $\eta^4$, is too much.",
 )
 def descent_lemma(curvatures, start, step):
     _, states = on_the_line(curvatures, start, step, 1)
     square, drop = jnp.sum(states.gradient[0] ** 2), states.value[0] - states.value[1]
     exact = guaranteed_decrease(square, step_size=step, smoothness=1.0)
     links = {"half the step": (step / 2 * square, exact), "the whole decrease": (exact, drop)}
-    return Chain(links, error=rounding(states.value))
+    drawn = {"curvatures": curvatures, "start": start, "step": step, "decrease": drop / jnp.maximum(square, 1e-30)}
+    return Chain(links, error=rounding(states.value), aside=drawn)
 
 
 descent_lemma.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2)))
@@ -83,11 +91,38 @@ descent_lemma.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, 
 
 
 @descent_lemma.control("η² inside the norm of the second-order term")
-def printed_line(evidence, instance):
-    step = np.reshape(instance["step"], np.shape(evidence.error))
+def square_inside(evidence):
+    step = np.reshape(evidence.aside["step"], np.shape(evidence.error))
     exact, drop = evidence.links["the whole decrease"]
-    printed = exact * (step - step**4 / 2) / (step - step**2 / 2)
-    return replace(evidence, links={"the printed line": (printed, drop)})
+    rival = exact * (step - step**4 / 2) / (step - step**2 / 2)
+    return replace(evidence, links={"the rival line": (rival, drop)})
+
+
+@descent_lemma.picture
+def parabola_above(pieces):
+    """One step to the bottom of the parabola above a function (left), and the decrease at every step tried (right)."""
+    aside = pieces[""].aside
+    # Of the first, random functions one with a step of about 1/L that gains somewhat more than guaranteed.
+    gains = np.where(np.abs(aside["step"][:256] - 0.8) < 0.15, aside["decrease"][:256], np.inf)
+    chosen = int(np.argmin(np.abs(gains - 0.6)))
+    curvatures, start, step = (aside[name][chosen] for name in ("curvatures", "start", "step"))
+    function = PiecewiseQuadratic(jnp.arange(1.0, len(curvatures)), jnp.asarray(curvatures))
+    value, slope = map(float, jax.value_and_grad(lambda x: function(x[None]))(jnp.asarray(start)))
+    values = jax.vmap(lambda x: function(x[None]))
+    x, ends = start - slope * np.linspace(-1, 2.5, 200), np.array([start, start - step * slope])
+    picked = [
+        Line("a function", x, values(jnp.asarray(x))),
+        Line("the parabola above it", x, value + slope * (x - start) + (x - start) ** 2 / 2, dashed=True),
+        Dots("before and after", ends, values(jnp.asarray(ends))),
+    ]
+    eta = np.linspace(0.01, 1, 100)
+    seen = [
+        Dots("seen", aside["step"], aside["decrease"]),
+        Line("guaranteed", eta, eta - eta**2 / 2),
+        Line("η/2", eta, eta / 2, dashed=True),
+        Line("guaranteed", eta, eta - eta**4 / 2, rival="η² inside the norm"),
+    ]
+    return Row([Curves(picked, x="x", y="f(x), L = 1"), Curves(seen, x="step ηL", y="decrease / ‖∇f‖²", ys=(0, 2))])
 
 
 @claim(
@@ -96,6 +131,19 @@ def printed_line(evidence, instance):
     r"it falls below and rises above that step; a sum of cosines never rises with $\eta<2/L$; a tanh network falls by "
     r"$(\eta-\eta^2L/2)\|\nabla f\|^2$ at every step, with $L$ the largest curvature along that step.",
     needs="smoothness in closed form, for the network measured along every step; there η ≤ 1/L",
+    symbols={
+        r"\eta": "the step size",
+        "L": "the smoothness: the largest curvature; for the network, the largest along each step",
+        "w": "the point where the parabola is evaluated",
+        r"\nabla f": "the gradient where the step starts",
+    },
+    why=r"On $\frac L2w^2$ a step multiplies $w$ by $1-\eta L$, so that the value falls exactly if $|1-\eta L|<1$, "
+    r"which is $\eta<2/L$. For any other $L$-smooth function the parabola above it does the same: below $2/L$ it ends "
+    "lower than it began. Since only the curvature between the two ends of a step matters, a network needs no "
+    "smoothness elsewhere.",
+    notice=r"The decrease grows up to $\eta=1/L$, falls back to nothing at $2/L$ and is a rise beyond. At $1/L$ "
+    "nothing ends: it is where a step gains most. On the right, runs on a sum of cosines fall at every step, slowest "
+    "with steps just below $2/L$, where they overshoot each time and hardly gain.",
 )
 def descent_ends_at_two_over_smoothness(
     key,
@@ -105,11 +153,10 @@ def descent_ends_at_two_over_smoothness(
     edge: Annotated[float, Interval(ge=0.01, le=4.0)] = 2.0,
 ):
     random = generator(key)
-    grid = [Fraction(j, 20) for j in range(1, 51)]  # step sizes in units of 1/L, up to 2.5; one step from w = 1
-    rises = [(1 - step * 1) ** 2 > 1 for step in grid]
+    grid = np.arange(1, 51) / 20  # step sizes in units of 1/L, up to 2.5; one step from w = 1
     parabola, steep = Quadratic(jnp.array([[3.0]]), jnp.zeros(1)), 3.0
-    first = [descend(parabola, jnp.ones(1), float(step) / steep, steps=1).value for step in grid]
-    lowered = guaranteed_decrease(steep**2, step_size=np.array(grid, float) / steep, smoothness=steep)
+    first = np.array([descend(parabola, jnp.ones(1), step / steep, steps=1).value for step in grid])
+    lowered = guaranteed_decrease(steep**2, step_size=grid / steep, smoothness=steep)
 
     wells = CosineSum(jnp.asarray(random.uniform(0.2, 2.0, dimension)))
     sizes = edge * (1 - np.geomspace(1e-3, 0.95, 12)) / float(wells.smoothness)
@@ -124,12 +171,17 @@ def descent_ends_at_two_over_smoothness(
     states = descend(loss, loss.initial(key), 0.05, steps=steps)
     largest = curvature_along_steps(loss, states).max(axis=1)
     assume(0.05 * largest.max() <= 1, "the step of the network is below 1/L along all its steps")
-    least = guaranteed_decrease(jnp.sum(states.gradient[:-1] ** 2, axis=1), step_size=0.05, smoothness=largest)
+    squares = jnp.sum(states.gradient[:-1] ** 2, axis=1)
+    least, flatter = (guaranteed_decrease(squares, step_size=0.05, smoothness=share * largest) for share in (1, 1 / 2))
     return {
-        "parabola": Exact(rises, [step > 2 for step in grid], along={"step": [float(step) for step in grid]}),
-        "attained": Identity(-np.diff(first)[:, 0], lowered, scale=steep),
-        "cosines": Exact(risen, np.zeros_like(risen)),
-        "network": Inequality(least, -jnp.diff(states.value), error=rounding(states.value)),
+        "parabola": Exact(first[:, 1] > first[:, 0] * (1 + 1e-12), grid > 2, along={"step": grid}),
+        "attained": Identity(-np.diff(first)[:, 0], lowered, scale=steep, along={"step": grid}),
+        "cosines": Exact(
+            risen, np.zeros_like(risen), aside={"product": sizes * float(wells.smoothness), "values": values}
+        ),
+        "network": Inequality(
+            least, -jnp.diff(states.value), error=rounding(states.value), aside={"half the curvature": flatter}
+        ),
     }
 
 
@@ -139,6 +191,28 @@ descent_ends_at_two_over_smoothness.control("cosines with steps up to 2.5/L", of
 @descent_ends_at_two_over_smoothness.control("descent ends at 1/L", of="parabola")
 def ends_at_one(evidence):
     return replace(evidence, right=np.asarray(evidence.along["step"]) > 1)
+
+
+@descent_ends_at_two_over_smoothness.control("η − η²L/4, with half the curvature", of="network")
+def half_the_curvature(evidence):
+    return replace(evidence, quantity=evidence.aside["half the curvature"])
+
+
+@descent_ends_at_two_over_smoothness.picture
+def where_descent_ends(pieces):
+    """How much one step lowers a parabola, by step (left), and four runs on a sum of cosines, all below 2/L (right)."""
+    attained, cosines = pieces["attained"], pieces["cosines"]
+    products, values = cosines.aside["product"], cosines.aside["values"]
+    fall = [
+        Dots("seen", attained.along["step"], attained.left),
+        Line("(η − η²L/2)‖∇f‖²", attained.along["step"], attained.right),
+        Level(y=0.0),
+        Level("2/L", x=2.0),
+        Level("ends", x=1.0, rival="at 1/L"),
+    ]
+    shown = np.argsort(products)[[0, 4, 8, 11]]
+    runs = [Line(f"ηL = {products[i]:.4g}", np.arange(values.shape[1]), values[i]) for i in shown]
+    return Row([Curves(fall, x="step ηL", y="decrease of f"), Curves(runs, x="step", y="sum of cosines", log="y")])
 
 
 # Stationary points ---------------------------------------------------------------------------------------------------
@@ -151,16 +225,50 @@ def ends_at_one(evidence):
     needs="curvature between −L and L; η ≤ 1/L",
     over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.05, 1)),
     full=dict(steps=12),
+    symbols={
+        r"\eta": "the step size",
+        "L": "the smoothness: no curvature is larger in size",
+        "T": "the number of gradients, one for each step",
+        "x_0, x_T": "where the run starts, and where it is after $T$ steps",
+    },
+    why=r"Each step lowers $f$ by at least $\frac\eta2\|\nabla f\|^2$. Added up, $T$ of these are at most the whole "
+    "descent $f(x_0)-f(x_T)$, so their mean is at most a $T$-th of it; and the least is not above the mean. Nothing "
+    "is said about the last gradient, nor about the value reached.",
+    notice="Each run is two dots, one above the other: the mean of its squared gradients, and the least of them. No "
+    r"mean is above the diagonal and some are on it, parabolas with $\eta=1/L$ among them; the least is often far "
+    "below.",
 )
 def gradients_become_small(curvatures, start, step, *, steps: Steps = 4):
     _, states = on_the_line(curvatures, start, step, steps)
     squares, value = jnp.sum(states.gradient[:-1] ** 2, axis=1), states.value
     bound = stationarity_bound(value[0] - value[-1], step_size=step, gradients=steps)
-    return Inequality(squares.mean(), bound, error=rounding(value) * 2 / step)
+    more = stationarity_bound(value[0] - value[-1], step_size=step, gradients=steps + 1)
+    aside = {"one more": more, "least": squares.min()}
+    return Inequality(squares.mean(), bound, error=rounding(value) * 2 / step, aside=aside)
 
 
 gradients_become_small.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
 gradients_become_small.control("curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
+
+
+@gradients_become_small.control("T + 1 for T, as if the last point counted")
+def last_point_counted(evidence):
+    return replace(evidence, bound=np.reshape(evidence.aside["one more"], np.shape(evidence.bound)))
+
+
+@gradients_become_small.picture
+def means_and_bounds(pieces):
+    """Mean and least squared gradient of each run against the bound on both: nothing lies above the diagonal."""
+    found = pieces[""]
+    bound, mean, least = (np.ravel(each) for each in (found.bound, found.quantity, found.aside["least"]))
+    ends = np.array([0.01, max(float(bound.max()), 1.0)])
+    marks = [
+        Dots("the least of them", bound, least),
+        Dots("mean of T squared gradients", bound, mean),
+        Line("as large as the bound", ends, ends),
+    ]
+    limits = (0.01, float(ends[1]))
+    return Curves(marks, x="2(f(x₀) − f(x_T)) / (ηT)", y="squared gradient", log="xy", xs=limits, ys=limits)
 
 
 @claim(
@@ -173,202 +281,54 @@ gradients_become_small.control("curvature beyond L", over=dict(curvatures=Reals(
     over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.5, 1)),
     generations=100,
     full=dict(steps=3),
+    symbols={
+        r"\eta": "the step size",
+        "L": "the smoothness: no curvature is larger in size",
+        "T": "the number of gradients looked at",
+        r"\Delta": "the gap $f(x_0)-f^*$ between the start and the minimum",
+    },
+    why="If all of $T$ gradients are at least $g$ long, the function must fall a certain way between each two of "
+    "them, and once more from the last to the minimum. Between two points of equal slope it falls least if the slope "
+    r"first shrinks as fast as it may and then grows back: still $(\eta-\frac{L\eta^2}4)g^2$, which is more than the "
+    r"$\frac\eta2g^2$ of the descent lemma. From the last point to the minimum it falls by at least $g^2/2L$.",
+    notice="The search finds functions that come up to the sharp curve but none above it. The usual bound, which the "
+    "mean of the squared gradients may attain, is not attained by the least of them. With one gradient more in the "
+    "denominator the curve would cut through the dots.",
 )
 def least_gradient_is_smaller(curvatures, start, step, *, steps: Steps = 2):
     _, states = on_the_line(curvatures, start, step, steps)
     squares, value = jnp.sum(states.gradient[:-1] ** 2, axis=1), states.value
     # The minimum is at least g²/(2L) below any point; taking it to be just there makes the statement stronger.
     gap = value[0] - value[-2] + squares[-1] / 2
-    least = worst_stationarity(gap, step_size=step, smoothness=1.0, gradients=steps)
-    return Inequality(squares.min(), least, error=rounding(value) * 2 / step)
+    least, more = (worst_stationarity(gap, step_size=step, smoothness=1.0, gradients=n) for n in (steps, steps + 1))
+    aside = {"one more": more, "gap": gap, "step": step}
+    return Inequality(squares.min(), least, error=rounding(value) * 2 / step, aside=aside)
 
 
 least_gradient_is_smaller.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.5)))
 least_gradient_is_smaller.control("curvature beyond L", over=dict(curvatures=Reals(-1, 2, shape=(PIECES,))))
 
 
-# Rates ---------------------------------------------------------------------------------------------------------------
+@least_gradient_is_smaller.control("T for T − 1 in the denominator")
+def one_gradient_more(evidence):
+    return replace(evidence, bound=np.reshape(evidence.aside["one more"], np.shape(evidence.bound)))
 
 
-@claim(
-    items={"L5.9": ("curve", "decrease", "best step", "rate", "bound")},
-    says=r"On a quadratic every mode shrinks by $(1-\eta\lambda)^2$ per step, so it falls exactly for "
-    r"$0<\eta<2/\lambda$; the best step is $\eta^*=2/(\lambda_{\max}+\lambda_{\min})$ with factor "
-    r"$((\kappa-1)/(\kappa+1))^2\le(1-1/\kappa)^2$.",
-    needs="positive definite matrix with condition number κ",
-)
-def quadratic_modes(
-    key,
-    *,
-    dimension: Annotated[int, Interval(ge=2, le=200)] = 20,
-    condition: Annotated[float, Interval(ge=1.1, le=1e4)] = 100.0,
-    steps: Steps = 100,
-):
-    random = generator(key)
-    spectrum, offsets = np.geomspace(1 / condition, 1, dimension), random.standard_normal(dimension)
-    basis, _ = np.linalg.qr(random.standard_normal((dimension, dimension)))
-    matrix = basis * spectrum @ basis.T
-    function = Quadratic(jnp.asarray(matrix), jnp.zeros(dimension))
-    best, rate = optimal_quadratic_step(1 / condition, 1.0)
-    sizes = (0.3, 1.0, float(best), 1.9)
-    run = np.stack([descend(function, jnp.asarray(basis @ offsets), size, steps=steps).value for size in sizes])
-    modes = jnp.asarray(spectrum), jnp.asarray(offsets)
-    predicted = np.stack([quadratic_losses(*modes, step_size=size, steps=steps) for size in sizes])
-
-    # One step from every eigenvector shows the factor of its mode; the largest decides.
-    grid = best * np.linspace(0.05, 1.95, 77)  # the best step is its middle, number 38
-    moved = basis - grid[:, None, None] * (matrix @ basis)
-    factors = np.sum(moved * (matrix @ moved), axis=1) / np.sum(basis * (matrix @ basis), axis=0)
-    worst, relative = factors.max(axis=1), grid[:, None] * spectrum
-    clear = np.abs(relative - 2) > 1e-6
-    safe = (1 - 1 / condition) ** 2
-    return {
-        "curve": Identity(run, predicted, scale=run[:, :1], size=dimension * steps, along={"step": sizes}),
-        "decrease": Exact((factors < 1)[clear], relative[clear] < 2, along={"product": relative[clear]}),
-        "best step": Exact(worst.argmin(), 38, along={"grid": grid}),
-        "rate": Identity(worst.min(), rate, condition=condition, size=dimension),
-        "bound": Chain({"below (1 − 1/κ)²": (worst.min(), safe), "below one": (safe, 1.0)}),
-    }
-
-
-@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9a", of="decrease")
-def printed_condition(evidence):
-    return replace(evidence, right=evidence.along["product"] < 1)
-
-
-@quadratic_modes.control("best step within η ≤ 1/λ_max", of="best step")
-def printed_range(evidence):
-    return replace(evidence, right=int(np.flatnonzero(evidence.along["grid"] <= 1)[-1]))
-
-
-@quadratic_modes.control("(1 − κ)² is below one", of="bound")
-def printed_bound(evidence):
-    left, correct = evidence.links["below (1 − 1/κ)²"]
-    printed = (1 - 1 / (1 - np.sqrt(correct))) ** 2
-    return replace(evidence, links={"below (1 − κ)²": (left, printed), "below one": (printed, 1.0)})
-
-
-@claim(
-    items={"L5.13": ""},
-    says=r"On a $\mu$-strongly convex $L$-smooth function each step multiplies the distance to the minimizer by at "
-    r"most $\max(|1-\eta\mu|,|1-\eta L|)$, so for $\eta\le1/L$: $\|x_k-x^*\|^2\le(1-\eta\mu)^k\|x_0-x^*\|^2$ and "
-    r"$f(x_k)-f^*\le\frac L2(1-\eta\mu)^k\|x_0-x^*\|^2$.",
-    needs="curvature between μ and L; η ≤ 1/L",
-    over=dict(
-        convexity=Reals(0.02, 0.9), excess=Reals(0, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)
-    ),
-    explore={"curved": ("everywhere", "on average"), "steps": (3, 6, 12)},
-)
-def strongly_convex_contraction(
-    convexity, excess, start, step, *, steps: Steps = 6, curved: Literal["everywhere", "on average"] = "everywhere"
-):
-    floor = convexity if curved == "everywhere" else 0.0
-    _, states = on_the_line(floor + (1 - floor) * excess, start, step, steps)
-    if curved == "on average":
-        convexity = jnp.minimum(convexity, excess.mean())
-    distance, k = jnp.sum(states.position**2, axis=1), jnp.arange(steps + 1)
-    sharp = worst_contraction(step_size=step, smoothness=1.0, strong_convexity=convexity) ** (2 * k) * distance[0]
-    linear = (1 - step * convexity) ** k * distance[0]
-    return Chain(
-        {
-            "sharp contraction": (distance, sharp),
-            "linear rate": (sharp, linear),
-            "value by distance": (states.value, distance / 2),
-            "value": (states.value, linear / 2),
-        }
-    )
-
-
-strongly_convex_contraction.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2.2)))
-strongly_convex_contraction.control("strongly convex only on average", curved="on average")
-
-
-@claim(
-    items={"L5.14": ""},
-    says=r"On a convex $L$-smooth function with $\eta\le1/L$ the gap after $k$ steps is at most "
-    r"$\|x_0-x^*\|^2/(2\eta k)$, which bounds even the mean gap of these steps, and at most "
-    r"$L\|x_0-x^*\|^2/(4k\eta L+2)$.",
-    needs="curvature between 0 and L; a minimizer; η ≤ 1/L",
-    over=dict(curvatures=Reals(0, 1, shape=(PIECES,)), start=Reals(0.5, 12), step=Reals(0.05, 1)),
-)
-def convex_gap(curvatures, start, step, *, steps: Steps = 5):
-    _, states = on_the_line(curvatures, start, step, steps)
-    k = jnp.arange(1, steps + 1)
-    worst = worst_convex_gap(start**2, step_size=step, smoothness=1.0, steps=k)
-    printed = convex_gap_bound(start**2, step_size=step, steps=k)
-    mean = jnp.cumsum(states.value[1:]) / k
-    return Chain({"worst": (states.value[1:], worst), "printed": (worst, printed), "mean": (mean, printed)})
-
-
-convex_gap.control("not convex", over=dict(curvatures=Reals(-1, 1, shape=(PIECES,))))
-convex_gap.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.2)))
-
-
-@claim(
-    items={"L5.17": ""},
-    says=r"If $\frac12\|\nabla f\|^2\ge\mu(f-f^*)$ and $f$ is $L$-smooth, each gradient step multiplies $f-f^*$ by "
-    r"at most $1-2\mu(\eta-\eta^2L/2)$: by $1-\mu/L$ at $\eta=1/L$, and by $1-\frac34\mu/L$ at $\eta=1/(2L)$.",
-    needs="the Polyak–Łojasiewicz inequality with μ on the whole line; 0 < η < 2/L; no convexity",
-    over=dict(curvatures=Reals(-1, 1, shape=(4,)), start=Reals(0.1, 6)),
-    explore={"step": (0.25, 0.5, 1.0, 1.5, 1.9)},
-)
-def polyak_lojasiewicz_rate(
-    curvatures,
-    start,
-    *,
-    step: Annotated[float, Interval(ge=0.01, le=1.99)] = 1.0,
-    steps: Steps = 5,
-    factor: Literal["proved", "as printed"] = "proved",
-    constant: Literal["everywhere", "at the minimum"] = "everywhere",
-):
-    function, states = on_the_line(curvatures, start, step, steps)
-    mu = function.polyak_lojasiewicz if constant == "everywhere" else curvatures[0]
-    shrink = polyak_lojasiewicz_factor(step_size=step, smoothness=1.0, constant=mu) if factor == "proved" else 1 - mu
-    # Where the inequality fails its constant is 0 and the statement is empty; the search goes where it is not.
-    gap = jnp.where(mu > 0, states.value, 0.0)
-    return Inequality(gap[1:], shrink ** jnp.arange(1, steps + 1) * gap[0], error=rounding(gap))
-
-
-polyak_lojasiewicz_rate.control(
-    "step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17a", step=0.5, factor="as printed"
-)
-polyak_lojasiewicz_rate.control(
-    "a convex function with curvature μ at its minimum",
-    over=dict(curvatures=Reals(0, 1, shape=(4,))),
-    constant="at the minimum",
-)
-
-
-@claim(
-    items={"L5.17": ("strongly convex", "convex")},
-    says=r"A function with curvature at least $\mu$ satisfies $\frac12|f'|^2\ge\mu(f-f^*)$, with equality for "
-    r"$\frac\mu2x^2$. Convexity alone gives no such $\mu$: for $x^4$ the ratio $\frac12|f'|^2/(f-f^*)$ is $8x^2$.",
-    needs="smooth functions of one variable with a minimum",
-)
-def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=100)] = 0.7):
-    x = np.array([0.01, 0.1, 0.5, 1.0, 2.0])
-
-    def ratio(function):
-        slope = np.asarray(jax.vmap(jax.grad(function))(x))
-        return slope**2 / 2 / np.asarray(function(x))  # both minima are 0
-
-    return {
-        "strongly convex": Chain(
-            {
-                "attained": (ratio(lambda x: curvature / 2 * x**2), curvature),
-                "and not missed": (curvature, ratio(lambda x: curvature / 2 * x**2 + x**4)),
-            }
+@least_gradient_is_smaller.picture
+def least_by_step(pieces, settings):
+    """The least squared gradient of each run, over the gap it started with, below the sharp bound and the usual one."""
+    found, eta, count = pieces[""], np.linspace(0.5, 1, 100), settings["steps"]
+    step, gap = found.aside["step"], found.aside["gap"]
+    setting: dict[str, Any] = dict(step_size=eta, gradients=count)
+    marks = [
+        Dots("random and searched functions", step, np.ravel(found.quantity) / gap),
+        Line("sharp", eta, worst_stationarity(1.0, smoothness=1.0, **setting)),
+        Line("usual, 2/(ηT)", eta, stationarity_bound(1.0, **setting)),
+        Line(
+            "sharp",
+            eta,
+            worst_stationarity(1.0, step_size=eta, smoothness=1.0, gradients=count + 1),
+            rival="T for T − 1",
         ),
-        "convex": Rate(x, ratio(lambda x: x**4), exponent=2.0),
-    }
-
-
-@convexity_is_not_enough.control("some μ for every convex function, as printed", erratum="L5.17b", of="convex")
-def some_constant(evidence):
-    return replace(evidence, exponent=0.0)
-
-
-@convexity_is_not_enough.control("twice the curvature", of="strongly convex")
-def twice(evidence):
-    attained, curvature = evidence.links["attained"]
-    return replace(evidence, links={"not missed": (2 * curvature, attained)})
+    ]
+    return Curves(marks, x="step ηL", y="least squared gradient / (f(x₀) − f*)")

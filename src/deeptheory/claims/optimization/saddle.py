@@ -14,7 +14,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
-from deeptheory.lab.pictures import Curves, Line, Stack, Surface
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row, Stack, Surface
 from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
 from deeptheory.optimization.saddle import (
@@ -32,11 +32,26 @@ PIECES = 10
     says=r"A Gaussian direction times $rU^{1/d}$ is uniform in the ball: $P(\|\xi\|\le s)=(s/r)^d$, "
     r"$E\|\xi\|^2=r^2d/(d+2)$, and a coordinate has density proportional to $(r^2-x^2)^{(d-1)/2}$.",
     needs="U uniform on [0, 1], independent of the direction",
+    symbols={
+        r"\xi": "the perturbation",
+        "r": "the radius of the ball",
+        "U": "a uniform number between 0 and 1",
+        "d": "the dimension",
+        "s": "a distance up to $r$",
+        "x": r"a coordinate of $\xi$",
+    },
+    why="A Gaussian vector has no preferred direction. The ball of radius $s$ has the share $(s/r)^d$ of the volume, "
+    "so that the distance of a uniform point is the $d$-th root of a uniform number, times $r$. A slice of the ball "
+    r"at height $x$ is a ball of one dimension less and of radius $\sqrt{r^2-x^2}$, whose volume is the density.",
+    notice="In six dimensions most of the ball is near its surface: a distance drawn uniformly would leave far too "
+    "many points near the centre. A single coordinate gathers around zero all the same, and more tightly than on the "
+    "sphere.",
+    explore={"dimension": (2, 6, 20)},
 )
 def perturbations_fill_the_ball(
     key,
     *,
-    dimension: Annotated[int, Interval(ge=1, le=1000)] = 6,
+    dimension: Annotated[int, Interval(ge=2, le=1000)] = 6,
     radius: Annotated[float, Interval(ge=1e-6, le=1e6)] = 0.3,
     trials: Trials = 100_000,  # twice the band of the test, at its level, is then 0.018: below the resolution of 0.02
 ):
@@ -46,22 +61,65 @@ def perturbations_fill_the_ball(
     share = np.linalg.norm(points, axis=1) / radius
     half = (dimension + 1) / 2  # (x/r + 1)/2 of a coordinate x is Beta(half, half)
     return {
-        "radius": Distribution(share**dimension, resolution=0.02),
+        "radius": Distribution(share**dimension, resolution=0.02, aside={"dimension": dimension}),
         "square": Law(dimension / (dimension + 2), share**2, exact=True),
-        "coordinate": Distribution(special.betainc(half, half, (points[:, 0] / radius + 1) / 2), resolution=0.02),
+        "coordinate": Distribution(
+            special.betainc(half, half, (points[:, 0] / radius + 1) / 2),
+            resolution=0.02,
+            aside={"dimension": dimension},
+        ),
     }
 
 
-@perturbations_fill_the_ball.control("the distance is uniform on [0, r]")
-def uniform_distance(pieces):
-    mean = pieces["square"].predicted
-    dimension = 2 * mean / (1 - mean)
-    return {"radius": replace(pieces["radius"], ranks=pieces["radius"].ranks ** (1 / dimension))}
+@perturbations_fill_the_ball.control("(s/r)^(d−1) for (s/r)^d", of="radius")
+def one_dimension_less(evidence):
+    dimension = evidence.aside["dimension"]
+    return replace(evidence, ranks=evidence.ranks ** ((dimension - 1) / dimension))
+
+
+@perturbations_fill_the_ball.control("the distance is uniform on [0, r]", of="radius")
+def uniform_distance(evidence):
+    return replace(evidence, ranks=evidence.ranks ** (1 / evidence.aside["dimension"]))
 
 
 @perturbations_fill_the_ball.control("all points lie on the sphere: E‖ξ‖² = r²", of="square")
 def on_the_sphere(evidence):
     return replace(evidence, predicted=1.0)
+
+
+@perturbations_fill_the_ball.control("a coordinate of the sphere, with exponent (d − 3)/2", of="coordinate")
+def coordinate_of_the_sphere(evidence):
+    from scipy import special
+
+    half = (evidence.aside["dimension"] + 1) / 2
+    places = special.betaincinv(half, half, evidence.ranks)
+    return replace(evidence, ranks=special.betainc(half - 1, half - 1, places))
+
+
+@perturbations_fill_the_ball.picture
+def where_points_fall(pieces, settings):
+    """Distances from the centre (left) and one coordinate (right) of the points, under their densities."""
+    from scipy import special, stats
+
+    dimension, half = settings["dimension"], (settings["dimension"] + 1) / 2
+    s, x = np.linspace(0, 1, 100), np.linspace(-1, 1, 201)
+    distances = np.asarray(pieces["radius"].ranks)[:20_000] ** (1 / dimension)
+    coordinates = 2 * special.betaincinv(half, half, np.asarray(pieces["coordinate"].ranks)[:20_000]) - 1
+    radius = [
+        Line("ball", s, dimension * s ** (dimension - 1)),
+        Line("ball", s, np.ones_like(s), rival="uniform distance"),
+    ]
+    own, sphere = (stats.beta.pdf((x + 1) / 2, shape, shape) / 2 for shape in (half, max(half - 1, 0.5)))
+    coordinate = [
+        Line("ball", x, own),
+        Line("ball", x, sphere, rival="sphere"),
+    ]
+    return Row(
+        [
+            Histogram(radius, samples=distances, x="distance from the centre, over r", y="density"),
+            Histogram(coordinate, samples=coordinates, x="a coordinate, over r", y="density"),
+        ]
+    )
 
 
 @functools.partial(jax.jit, static_argnames=("patience",))
@@ -110,7 +168,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
 def perturbed_descent_escapes(
     key,
     *,
-    trials: Trials = 200,
+    trials: Trials = 320,
     dimension: Annotated[int, Interval(ge=2, le=200)] = 8,
     tolerance: Annotated[float, Interval(ge=1e-4, le=0.2)] = 0.02,
     steps: Annotated[int, Interval(ge=10, le=5000)] = 300,
@@ -131,7 +189,8 @@ def perturbed_descent_escapes(
     still, never, *_ = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=0.0, **setting)
 
     gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.perturbed]
-    some, time = slice(None, None, 5), np.arange(steps + 1)
+    # The first step, from far out, is where the bound is attained.
+    some, time = slice(1, None, 5), np.arange(steps + 1)
     error = 2 * time * np.asarray(rounding(states.value, -1))
     return {
         "escape": Chance(
@@ -153,6 +212,11 @@ perturbed_descent_escapes.control("no perturbation: plain gradient descent", of=
 perturbed_descent_escapes.control(
     "perturbed along the stable manifold only", of="escape", perturbation="along the stable manifold"
 )
+
+
+@perturbed_descent_escapes.control("without the factor 2: √(ηt(f(x₀) − f(x_t)))", of="localize")
+def no_factor_two(evidence):
+    return replace(evidence, bound=evidence.bound / 2)
 
 
 @perturbed_descent_escapes.picture
@@ -180,6 +244,19 @@ def runs_at_the_saddle(pieces, settings):
     r"$\sqrt{2\eta t(f(x_0)-f(x_t))}$ at any time up to $t$, whatever the smooth function.",
     needs="curvature between −ℓ and ℓ; η ≤ 1/ℓ",
     over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)),
+    symbols={
+        r"\eta": "the step size",
+        r"\ell": "the smoothness: no curvature is larger in size",
+        "t": "the number of steps",
+        "x_0, x_t": "the start, and the point after $t$ steps",
+    },
+    why="The way from the start is at most the sum of $t$ steps, and the square of a sum is at most $t$ times the sum "
+    r"of squares. A step of length $\eta\|\nabla f\|$ has lowered $f$ by at least $\frac\eta2\|\nabla f\|^2$, that is "
+    r"by its square over $2\eta$. So a run that goes far must have made progress, and one that makes none stays where "
+    "it is: this is how one sees that a run near a saddle either descends or can be analysed locally.",
+    notice=r"No run is above the diagonal. After a single step some are on it, parabolas with $\eta=1/\ell$; after "
+    "several the steps differ in length, and the bound is no longer attained. Without the factor 2 it would be "
+    "crossed.",
 )
 def improve_or_localize_everywhere(curvatures, start, step, *, steps: Annotated[int, Interval(ge=1, le=200)] = 6):
     function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), curvatures)
@@ -192,3 +269,27 @@ def improve_or_localize_everywhere(curvatures, start, step, *, steps: Annotated[
 
 improve_or_localize_everywhere.control("steps beyond 1/ℓ", over=dict(step=Reals(1.05, 1.95)))
 improve_or_localize_everywhere.control("curvature beyond ℓ", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,))))
+
+
+@improve_or_localize_everywhere.control("without the factor 2: √(ηt(f(x₀) − f(x_t)))")
+def without_two(evidence):
+    return replace(evidence, bound=evidence.bound / 2)
+
+
+@improve_or_localize_everywhere.picture
+def far_only_by_progress(pieces):
+    """How far each run has gone by each step, against how far its decrease allows: none lies above the diagonal."""
+    found = pieces[""]
+    allowed, gone = np.sqrt(np.maximum(found.bound, 0)), np.sqrt(found.quantity)
+    ends = np.array([0.01, float(allowed.max())])
+    first = np.zeros(allowed.shape, bool)
+    first[:, 0] = True
+    marks = [
+        Dots("after several steps", allowed[~first], gone[~first]),
+        Dots("after one step", allowed[first], gone[first]),
+        Line("as far as allowed", ends, ends),
+        Line("as far as allowed", ends, ends / 2**0.5, rival="without the factor 2"),
+    ]
+    limits = (float(ends[0]), float(ends[1]))
+    axes: dict[str, Any] = dict(x="√(2ηt(f(x₀) − f(x_t)))", y="farthest from the start", log="xy")
+    return Curves(marks, xs=limits, ys=limits, **axes)

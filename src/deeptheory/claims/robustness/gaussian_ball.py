@@ -9,6 +9,7 @@ from scipy.stats import chi
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Distribution, Identity, Law, Limit, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row
 from deeptheory.robustness.gaussian_ball import (
     ball_marginal_cdf,
     ball_marginal_total_variation,
@@ -19,11 +20,22 @@ from deeptheory.robustness.gaussian_ball import (
 
 @claim(
     items={"A18.16": ("length", "spread", "spread limit", "coordinate", "whole law", "distances", "ball")},
-    says=r"The length of $\delta\sim N(0,\beta^2I_d)$ over $\beta\sqrt d$ has a mean that tends to 1 and a standard "
-    r"deviation that tends to $1/\sqrt{2d}$, and one coordinate comes within total variation of order $1/d$ of one "
-    r"coordinate of the uniform ball of radius $\beta\sqrt d$; but the two laws themselves move apart: their total "
-    r"variation tends to 1.",
+    says=r"The length of $\delta\sim N(0,\beta^2I_d)$ over $\beta\sqrt d$ has mean tending to 1 and standard "
+    r"deviation to $1/\sqrt{2d}$, and one coordinate is within total variation of order $1/d$ of one of the uniform "
+    r"ball of radius $\beta\sqrt d$; but the two laws themselves move apart: their total variation tends to 1.",
     full=dict(trials=200_000),
+    symbols={
+        r"\delta": "the noise",
+        r"\beta": "its standard deviation in each coordinate",
+        "d": "the dimension",
+    },
+    why=r"The squared length is a sum of $d$ independent squares, so it concentrates at $d\beta^2$ with relative "
+    r"deviation of order $1/\sqrt d$. A single coordinate of the ball has density proportional to "
+    "$(1-x^2/d)^{(d-1)/2}$, which tends to the Gaussian's. But the ball has nearly all of its volume within $1/d$ of "
+    r"its surface, and the Gaussian shell, though thin, is $\sqrt d$ times as thick as that.",
+    notice="In 64 dimensions both laws live near length one, and yet the Gaussian's lengths spread to both sides "
+    "while the ball ends at one and hugs it. So the laws hardly overlap: their total variation grows with the "
+    "dimension, while that of one coordinate vanishes.",
 )
 def gaussian_is_not_a_ball(key, *, sizes: Sizes = (2, 8, 32, 64), trials: Trials = 60_000):
     beta, lengths = 0.7, np.empty((len(sizes), trials))
@@ -49,11 +61,11 @@ def gaussian_is_not_a_ball(key, *, sizes: Sizes = (2, 8, 32, 64), trials: Trials
     disc = 2**0.5 * points[:, 0] / np.linalg.norm(points, axis=1)
     labels = {"d": np.array(sizes)}
     return {
-        "length": Law(mean, lengths, along=labels, exact=True),
+        "length": Law(mean, lengths, along=labels, exact=True, aside={"largest": lengths[-1, :4000]}),
         "spread": Law(deviation**2, (lengths - mean[:, None]) ** 2, along=labels, exact=True),
         "spread limit": Limit(dimensions, np.abs(far * np.sqrt(2 * dimensions) - 1), order=1.0),
         "coordinate": Limit(dimensions, coordinate, order=1.0),
-        "whole law": Limit(dimensions, 1 - apart, order=0.5),
+        "whole law": Limit(dimensions, 1 - apart, order=0.5, aside={"coordinate": coordinate}),
         # A cell in which the densities cross is off by its square, 1e-8, and so is the room's own trapezoidal rule.
         "distances": Identity(
             np.array(found),
@@ -79,3 +91,21 @@ def already_one(evidence):
 def wider_spread(evidence):
     # |deviation·√d − 1| in place of |deviation·√(2d) − 1|; the deviation lies below its limit.
     return replace(evidence, y=np.abs((1 - evidence.y) / np.sqrt(2) - 1))
+
+
+@gaussian_is_not_a_ball.picture
+def lengths_and_distances(pieces):
+    """Lengths of Gaussian vectors and of points of the ball (left), and total variation between them (right)."""
+    length, whole = pieces["length"], pieces["whole law"]
+    d, r = int(np.asarray(length.along["d"])[-1]), np.linspace(0.6, 1.4, 200)
+    densities = [
+        Line("Gaussian", r, d**0.5 * chi.pdf(d**0.5 * r, d)),
+        Line("ball", r[r <= 1], d * r[r <= 1] ** (d - 1)),
+    ]
+    samples = length.aside["largest"]
+    left = Histogram(densities, samples=samples, x="length over β√d", y="density", title=f"d = {d}", ys=(0, 15))
+    away = [
+        Dots("the whole laws", whole.x, 1 - np.asarray(whole.y)),
+        Dots("one coordinate", whole.x, whole.aside["coordinate"]),
+    ]
+    return Row([left, Curves(away, x="dimension d", y="total variation", log="x", ys=(0, 1))])

@@ -6,11 +6,14 @@ from typing import Annotated, Literal
 import jax
 import numpy as np
 from annotated_types import Interval
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
 from deeptheory.foundations.binomial import clopper_pearson_lower, clopper_pearson_upper
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Reals, Share, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 from deeptheory.robustness.gaussian_ball import ball_marginal_cdf
 from deeptheory.robustness.noise_training import certified_accuracy, fit_on_noisy_copies, two_moons
 from deeptheory.robustness.smoothing import (
@@ -30,25 +33,52 @@ WEIGHTS, BIAS = np.array([3.0, 0.0, -4.0]), 0.5
 POINT = np.array([0.3, 1.0, -0.1])  # at distance 0.36 from the boundary
 DISTANCE = float(POINT @ WEIGHTS + BIAS) / 5
 BETAS = np.array([0.2, 0.4, 0.8, 1.6])
+STRIPS = np.array([[0.1, 0.4], [0.5, 0.7], [1.3, 1.4], [0.2, 2.5], [-0.3, 0.9]])
+"""Where a first label ends and another begins along a line, with a third between them."""
 
 
 def halfspace(points):
     return (points @ WEIGHTS + BIAS > 0).astype(int)
 
 
+def lead(move, first, last, noise):
+    """By how much the label up to `first` is likelier than that from `last` on, once the point has moved."""
+    return ndtr((first - move) / noise) - ndtr((move - last) / noise)
+
+
 @claim(
-    items={"A18.11": ("votes", "error"), "A18.13": "radius"},
-    says=r"Gaussian copies of $x$ fall on the side $w\cdot x+b>0$ with probability $\Phi((w\cdot x+b)/(\beta\|w\|))$; "
-    r"$n$ votes estimate it with error of order $n^{-1/2}$; and the certified radius is the distance to the boundary, "
-    r"whatever $\beta$.",
-    needs="a linear classifier",
+    items={"A18.11": ("votes", "error"), "A18.13": ("radius", "three labels")},
+    says=r"Gaussian copies of $x$ fall on the side $w\cdot x+b>0$ with probability $\Phi((w\cdot x+b)/(\beta\|w\|))$, "
+    "which $n$ votes estimate with error of order $n^{-1/2}$. The certified radius "
+    r"$\frac\beta2(\Phi^{-1}(p_1)-\Phi^{-1}(p_2))$ is the distance to the boundary, whatever $\beta$; and for three "
+    "labels in strips the distance at which the first two tie.",
+    needs="a linear classifier, or one whose labels are strips across a line",
     full=dict(trials=2000),
+    symbols={
+        "x": "the point to be classified",
+        "w, b": r"the half-space $w\cdot x+b>0$",
+        r"\beta": "the standard deviation of the noise in each coordinate",
+        r"\Phi": "the normal distribution function",
+        "n": "the number of noisy copies, each one vote",
+        "p_1, p_2": "the probabilities of the likeliest label and of the next",
+    },
+    why=r"Across the boundary the noise is one Gaussian of standard deviation $\beta$, so the share of votes is a "
+    r"function of the distance over $\beta$ alone, and $\Phi^{-1}$ reads the distance off it. With three labels in "
+    r"strips, moving towards the runner-up lowers the quantile of the first by the distance over $\beta$ and raises "
+    "that of the other as much: they meet half-way. It is not enough to know the first label's share, unless all the "
+    "rest is one label.",
+    notice="The votes lie on one curve, though each dot has its own distance and its own noise. On the right, four "
+    "times the votes halve the error.",
 )
 def halfspace_votes(key, *, trials: Trials = 400):
+    # A point of its own for each β, nearer to the boundary or farther from it.
+    moves = np.array([0.0, -0.1, 0.5])
+    places = POINT + moves[:, None] * WEIGHTS / 5
     counts = [
-        votes(jax.random.fold_in(key, i), halfspace, POINT, beta=beta, samples=150_000)[0, 0]
-        for i, beta in enumerate(BETAS[1:])
+        votes(jax.random.fold_in(key, i), halfspace, place, beta=beta, samples=150_000)[0, 0]
+        for i, (place, beta) in enumerate(zip(places, BETAS[1:], strict=True))
     ]
+    stated = [halfspace_probability(WEIGHTS, BIAS, place, b) for place, b in zip(places, BETAS[1:], strict=True)]
     predicted = np.array([halfspace_probability(WEIGHTS, BIAS, POINT, beta) for beta in BETAS])
     sizes = np.array([100, 400, 1600])
     shares = [
@@ -59,8 +89,26 @@ def halfspace_votes(key, *, trials: Trials = 400):
     # Φ⁻¹ magnifies the rounding of a probability by p/(φ(z)·z).
     normal = ndtri(predicted)
     condition = predicted / (np.exp(-(normal**2) / 2) / np.sqrt(2 * np.pi) * normal)
+    # Three labels in strips across a line: where the first and the last are equally likely is found by bisection.
+    ends = np.repeat(STRIPS, 2, axis=0)
+    noise = np.tile(BETAS[1:3], len(STRIPS))
+    top, rest = ndtr(ends[:, 0] / noise), ndtr(-ends[:, 1] / noise)
+    ties = [brentq(lead, 0, 5, args=(*end, b), xtol=1e-14) for end, b in zip(ends, noise, strict=True)]
     return {
-        "votes": Share(np.array(counts), 150_000, 1 - predicted[1:], along={"beta": BETAS[1:]}),
+        "votes": Share(
+            np.array(counts),
+            150_000,
+            1 - np.array(stated),
+            along={"beta": BETAS[1:]},
+            aside={"distance": DISTANCE + moves},
+        ),
+        "three labels": Identity(
+            certified_radius(top, rest, noise),
+            np.array(ties),
+            scale=1.0,
+            condition=100.0,
+            aside={"top": top, "noise": noise, "ends": ends},
+        ),
         "error": Rate(sizes, np.abs(np.stack(shares) - predicted[2]), exponent=-0.5, rivals=(-1.0, 0.0)),
         "radius": Identity(radii, np.full(4, DISTANCE), condition=condition, along={"beta": BETAS}),
     }
@@ -68,12 +116,41 @@ def halfspace_votes(key, *, trials: Trials = 400):
 
 @halfspace_votes.control("the noise level enters as a variance", of="votes")
 def variance_for_deviation(evidence):
-    return replace(evidence, predicted=ndtr(-DISTANCE / np.asarray(evidence.along["beta"]) ** 2))
+    return replace(evidence, predicted=ndtr(-evidence.aside["distance"] / np.asarray(evidence.along["beta"]) ** 2))
 
 
 @halfspace_votes.control("the radius without its factor one half", of="radius")
 def no_half(evidence):
     return replace(evidence, left=2 * evidence.left)
+
+
+@halfspace_votes.control("the runner-up has all that the first label leaves", of="three labels")
+def rest_for_runner_up(evidence):
+    top, noise = evidence.aside["top"], evidence.aside["noise"]
+    return replace(evidence, left=certified_radius(top, 1 - top, noise))
+
+
+@halfspace_votes.picture
+def votes_and_radii(pieces):
+    """Shares of votes against the distance in units of the noise (left), and the error of so many votes (right)."""
+    counted, error = pieces["votes"], pieces["error"]
+    z = np.linspace(0, 1.2, 100)
+    at = counted.aside["distance"] / counted.along["beta"]
+    shares = [
+        Line("Φ(−distance/β)", z, ndtr(-z)),
+        Dots("votes across the boundary", at, counted.count / counted.trials),
+    ]
+    sizes = np.asarray(error.x, float)
+    falls = [
+        seen("mean error", sizes, error.y),
+        Line("order n^(−1/2)", sizes, np.mean(error.y[-1]) * (sizes / sizes[-1]) ** -0.5),
+    ]
+    return Row(
+        [
+            Curves(shares, x="distance to the boundary, over β", y="share of votes"),
+            Curves(falls, x="votes n", y="error of the share", log="xy"),
+        ]
+    )
 
 
 @claim(
@@ -84,6 +161,19 @@ def no_half(evidence):
     over=dict(edges=Reals(-4, 4, shape=(3,)), shift=Reals(0.05, 3.0)),
     each="array",
     draws=128,
+    symbols={
+        "x, x'": "a point, and where it moves",
+        "p": "the probability of the label at $x$",
+        r"\Phi": "the normal distribution function",
+        r"\beta": "the standard deviation of the noise in each coordinate",
+    },
+    why="Of all regions with probability $p$ under one Gaussian, which has least under a shifted one? By Neyman and "
+    "Pearson, the one that takes points in order of the ratio of the two densities, and this ratio is monotone along "
+    r"$x'-x$: a half-space. For a half-space the quantile $\Phi^{-1}$ of the probability falls by exactly the "
+    r"distance over $\beta$.",
+    notice="In normal quantiles a label can lose no more than the distance, whatever its region; it may gain. Regions "
+    "found by the search lie on the line: they are half-spaces. A bound that is lower by a tenth, or by a fiftieth, "
+    "is crossed.",
 )
 def smoothing_stability(edges, shift, *, noise: Literal["gaussian", "ball"] = "gaussian", saving: Scale = 1.0):
     def probability(centre):
@@ -94,11 +184,25 @@ def smoothing_stability(edges, shift, *, noise: Literal["gaussian", "ball"] = "g
     here, there = probability(0 * shift), probability(shift)
     # The rounding of p near 1 is magnified by Φ⁻¹: at |t| ≤ 4 by at most 1/φ(4).
     bound = smoothed_probability_bound(np.clip(here, 0, 1), shift * saving, 1.0)
-    return Inequality(bound, there, error=1e-11)
+    return Inequality(bound, there, error=1e-11, aside={"here": here, "there": there, "shift": shift})
 
 
 smoothing_stability.control("noise uniform on the ball of radius β√d, said to be very close", noise="ball")
 smoothing_stability.control("tightened a bit with nothing more known", saving=0.98)
+
+
+@smoothing_stability.picture
+def quantiles_fall_by_the_distance(pieces):
+    """How far the normal quantile of a label's probability falls when the point moves, for every region tried."""
+    aside = pieces[""].aside
+    here, there = (np.clip(aside[name], 1e-9, 1 - 1e-9) for name in ("here", "there"))
+    ends = np.array([0.0, 3.0])
+    marks = [
+        Dots("regions, random and searched", aside["shift"], ndtri(here) - ndtri(there)),
+        Line("no more than the distance", ends, ends),
+        Line("no more than the distance", ends, 0.9 * ends, rival="a tenth less"),
+    ]
+    return Curves(marks, x="distance moved, over β", y="Φ⁻¹(p) − Φ⁻¹(p′)", ys=(-3, 3.2))
 
 
 @claim(
@@ -108,6 +212,19 @@ smoothing_stability.control("tightened a bit with nothing more known", saving=0.
     r"votes of random networks never fall below.",
     needs="Gaussian noise; networks judged by exact limits of their votes at one in a billion",
     full=dict(trials=60),
+    symbols={
+        "x, x'": "a point, and where it moves",
+        "p": "the probability of the label at $x$",
+        r"\Phi^{-1}": "the normal quantile",
+    },
+    why="Averaged over all directions but that of the movement, a classifier is a profile between 0 and 1 on a line. "
+    "To keep least at $x'$ for a given probability at $x$, give the label where the Gaussian at $x$ is large beside "
+    "that at $x'$: on a half line, behind $x$. As a linear programme it has one equality, so that an optimal profile "
+    "is 0 or 1 on all cells but one.",
+    notice="The worst profile is a step that reaches to minus infinity; one that is 1 from $x$ on only would have too "
+    "small a probability. All other profiles keep more. On the right, the linear programme's values lie on "
+    r"$\Phi(\Phi^{-1}(p)-s)$: half of the probability is lost after a distance $\beta\Phi^{-1}(p)$ or so, soon if $p$ "
+    "is just above one half.",
 )
 def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Interval(ge=1000, le=10**6)] = 20_000):
     random = generator(key)
@@ -124,7 +241,7 @@ def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Inte
     values = np.where(
         (share > 0.8)[:, None], values * (0.8 / share)[:, None], 1 - (1 - values) * (0.2 / (1 - share))[:, None]
     )
-    lower, upper = np.empty((2, trials))
+    lower, upper, unmoved = np.empty((3, trials))
     for t in range(trials):
         d = 2 + t % 9
         first, second = random.standard_normal((d, 16)), random.standard_normal((16, 3))
@@ -138,19 +255,19 @@ def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Inte
             for i, point in enumerate((np.zeros(d), move))
         ]
         label = int(np.argmax(counts[0]))
-        lower[t] = smoothed_probability_bound(
-            clopper_pearson_lower(int(counts[0][label]), samples, 1e-9), float(np.linalg.norm(move)), 1.0
-        )
+        unmoved[t] = clopper_pearson_lower(int(counts[0][label]), samples, 1e-9)
+        lower[t] = smoothed_probability_bound(float(unmoved[t]), float(np.linalg.norm(move)), 1.0)
         upper[t] = clopper_pearson_upper(int(counts[1][label]), samples, 1e-9)
     here = halfspace_probability(WEIGHTS, BIAS, POINT, 0.5)
     moved = np.array([halfspace_probability(WEIGHTS, BIAS, POINT - s * WEIGHTS / 5, 0.5) for s in (0.1, 0.5, 1.0)])
-    attained = smoothed_probability_bound(here, np.array([0.1, 0.5, 1.0]), 0.5)
+    attained, squared = (smoothed_probability_bound(here, np.array([0.1, 0.5, 1.0]), beta) for beta in (0.5, 0.25))
     labels = {"p": probabilities, "shift": shifts}
+    shown = {"p": 0.8, "cells": cells, "values": values}
     return {
         "threshold": Identity(np.array(solved), bounds, error=1e-7, along=labels),  # feasibility tolerance of HiGHS
-        "profiles": Inequality(float(smoothed_probability_bound(0.8, 1.0, 1.0)), values @ masses[1]),
-        "half-spaces": Identity(attained, moved, condition=8.0),
-        "networks": Inequality(lower, upper),
+        "profiles": Inequality(float(smoothed_probability_bound(0.8, 1.0, 1.0)), values @ masses[1], aside=shown),
+        "half-spaces": Identity(attained, moved, condition=8.0, aside={"squared": squared}),
+        "networks": Inequality(lower, upper, aside={"unmoved": unmoved}),
     }
 
 
@@ -160,10 +277,54 @@ def from_x_on(evidence):
     return replace(evidence, right=ndtr(ndtri(p) - shift) - ndtr(-shift))
 
 
+@worst_case_profile.control("the noise level enters as a variance", of="half-spaces")
+def squared_noise(evidence):
+    return replace(evidence, left=evidence.aside["squared"])
+
+
+@worst_case_profile.control("votes do not fall at all", of="networks")
+def votes_stay(evidence):
+    return replace(evidence, quantity=evidence.aside["unmoved"])
+
+
+@worst_case_profile.control("the shift the other way: Φ(Φ⁻¹(p) + shift)", of="profiles")
+def other_way(evidence):
+    bound = np.asarray(evidence.quantity)
+    return replace(evidence, quantity=ndtr(2 * ndtri(evidence.aside["p"]) - ndtri(bound)))
+
+
 @worst_case_profile.control("the probability falls linearly, by shift·φ(0)", of="threshold")
 def linear_fall(evidence):
     p, shift = np.asarray(evidence.along["p"]), np.asarray(evidence.along["shift"])
     return replace(evidence, right=p - shift / np.sqrt(2 * np.pi))
+
+
+@worst_case_profile.picture
+def profiles_and_what_they_keep(pieces):
+    """Profiles of probability 0.8 at x (left), and what the worst one keeps as the point moves (right)."""
+    found, solved = pieces["profiles"], pieces["threshold"]
+    cells, values = found.aside["cells"], found.aside["values"]
+    edge = float(ndtri(found.aside["p"]))
+    shape = [
+        Line("others", cells, values[0][1:]),
+        Line("others", cells, values[1][1:]),
+        Line("keeps least", [-4, edge, edge, 4], [1, 1, 0, 0]),
+        Line("keeps least", [-4, 0, 0, edge, edge, 4], [0, 0, 1, 1, 0, 0], rival="only from x on"),
+        Level("x", x=0.0),
+    ]
+    p, shift, move = solved.along["p"], solved.along["shift"], np.linspace(0, 1.5, 60)
+    keeps = []
+    for own in np.unique(p):
+        keeps += [
+            Line(f"p = {own:g}", move, ndtr(ndtri(own) - move)),
+            Dots(f"p = {own:g}", shift[p == own], solved.left[p == own]),
+        ]
+    return Row(
+        [
+            Curves(shape, x="along x′ − x, in units of β", y="share of the label"),
+            Curves(keeps, x="distance moved, over β", y="least probability kept", ys=(0, 1)),
+        ]
+    )
 
 
 @claim(
@@ -173,6 +334,16 @@ def linear_fall(evidence):
     needs="two labels; the votes that choose the label are not those that measure it",
     full=dict(trials=40_000),
     explore={"votes_each": (25, 100, 400), "alpha": (0.05, 0.1, 0.2)},
+    symbols={
+        r"\alpha": "the probability of a wrong certificate that is allowed",
+    },
+    why="The radius is wrong only if the lower limit of the winning label's share is above the true share, and an "
+    r"exact binomial limit is so with probability at most $\alpha$, whatever the share. This needs votes that have "
+    "not been looked at before: choosing the label by the same votes prefers labels that were lucky, and the limit "
+    "forgets this.",
+    notice=r"The exact chance of failure is a saw, since votes come in whole numbers: it touches $\alpha$ again and "
+    "again and never passes it, for any number of votes. The dots are shares of certificates that were wrong among "
+    "thousands, and scatter by chance about the saw of their number of votes.",
 )
 def certificate_coverage(
     key,
@@ -202,14 +373,39 @@ def certificate_coverage(
         failures[i] = np.sum((label == 0) | ((label == 1) & (radius > margin)))
     p, n = np.meshgrid(np.linspace(0.005, 0.995, 199), [10, 30, 100, 300])
     exact = [certificate_failure_probability(row, int(size[0]), alpha) for row, size in zip(p, n, strict=True)]
+    one_more = [
+        binom.sf(
+            np.searchsorted(clopper_pearson_lower(np.arange(size[0]) + 1, int(size[0]), alpha), row) - 1, size, row
+        )
+        for row, size in zip(p, n, strict=True)
+    ]
     return {
         "coverage": Chance(failures, trials, alpha, along={"distance over beta": margins}),
-        "exact coverage": Inequality(np.array(exact), alpha),
+        "exact coverage": Inequality(
+            np.array(exact), alpha, along={"votes": n[:, 0], "share": p[0]}, aside={"one vote more": np.array(one_more)}
+        ),
     }
 
 
 certificate_coverage.control("one set of votes chooses and measures", of="coverage", choosing="same")
 certificate_coverage.control("the middle of the confidence interval for its lower end", of="coverage", limit="plug-in")
+
+
+@certificate_coverage.control("the limit of one vote more than was counted", of="exact coverage")
+def one_vote_more(evidence):
+    return replace(evidence, quantity=evidence.aside["one vote more"])
+
+
+@certificate_coverage.picture
+def failures_by_share(pieces, settings):
+    """How often the limit exceeds the true share of votes, exactly, and the certificates seen to be wrong."""
+    exact, seen_wrong = pieces["exact coverage"], pieces["coverage"]
+    share = exact.along["share"]
+    marks = [Line(f"{n} votes", share, row) for n, row in zip(exact.along["votes"], exact.quantity, strict=True)]
+    at = ndtr(np.asarray(seen_wrong.along["distance over beta"]))
+    marks.append(Dots(f"seen, {settings['votes_each']} votes", at, np.asarray(seen_wrong.failures) / seen_wrong.trials))
+    marks.append(Level("α", y=settings["alpha"]))
+    return Curves(marks, x="true share of the winning label", y="chance of a wrong certificate", xs=(0.4, 1.0))
 
 
 def smoothed_labels(base, spacing, beta):
@@ -225,13 +421,19 @@ def smoothed_labels(base, spacing, beta):
         "A18.15": ("attacked", "curve", "accuracy falls", "reach grows"),
         "A18.13": ("attacked", "field", "radius"),
     },
-    says=r"Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
-    r"label, so the certified accuracy lies below the attacked one at every radius; for a half-plane the radius is the "
-    r"distance to its edge, no more and no less; with more noise the clean accuracy falls and the largest certified "
-    r"radius rises.",
+    says="Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
+    "label, so the certified accuracy lies below the attacked one at every radius; for a half-plane the radius is "
+    "exact. With more noise the clean accuracy falls and the largest certified radius rises.",
     needs="two moons in the plane; the classifier constant on cells of a grid, its votes exact, every cell attacked",
     scale="printed: deep nets on images; here: random features in the plane",
     full=dict(trials=64),
+    why="The certificate is a statement about the smoothed classifier, which takes the majority of noisy copies, and "
+    "holds whatever was trained. Training on noisy copies makes the base classifier good at what it will be asked, so "
+    "that majorities are large. The radius grows in proportion to the noise, but noise also blurs what it should tell "
+    "apart.",
+    notice="Each certified curve lies below the accuracy that survives the strongest attack in the plane, found by "
+    "trying every cell. Little noise certifies more points near by and none far out; much noise costs accuracy "
+    "everywhere and reaches farther.",
 )
 def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["smoothed", "base"] = "smoothed"):
     betas, spacing, at = (0.15, 0.6), 0.06, np.linspace(0.05, 0.8, 16)
@@ -258,13 +460,13 @@ def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["
     halves = [smoothed_labels(np.broadcast_to(edge[:, None] > 0, base.shape), spacing, beta) for beta in betas]
     fields, lengths = np.array([[yes, radius] for yes, _, radius in halves])[..., 0].swapaxes(0, 1)
     scaled = edge / np.array(betas)[:, None]
-    seen = np.abs(scaled) < 4
+    clear = np.abs(scaled) < 4
     return {
         "field": Identity(fields, ndtr(scaled), scale=1.0, size=len(axis)),
         # Φ⁻¹ magnifies the rounding of a probability near 1 by 1/φ.
-        "radius": Identity(lengths[seen], np.abs(scaled * np.array(betas)[:, None])[seen], scale=1.0, condition=1e4),
+        "radius": Identity(lengths[clear], np.abs(scaled * np.array(betas)[:, None])[clear], scale=1.0, condition=1e4),
         "attacked": Inequality(radii, distances, error=1e-9),
-        "curve": Inequality(curves[0], curves[1]),
+        "curve": Inequality(curves[0], curves[1], aside={"radius": at, "noise": np.array(betas)}),
         "accuracy falls": Trend(clean[0] - clean[1]),
         "reach grows": Trend(reach[1] - reach[0]),
     }
@@ -276,3 +478,16 @@ def twice_the_radius(evidence):
 
 
 noise_trained_certificates.control("the certificate covers the base classifier", of="attacked", certified="base")
+
+
+@noise_trained_certificates.picture
+def accuracy_by_radius(pieces):
+    """Accuracy that is certified, and that survives every attack, by radius, for little noise and for much."""
+    curve = pieces["curve"]
+    radius, marks = curve.aside["radius"], []
+    for b, beta in enumerate(curve.aside["noise"]):
+        marks += [
+            Line(f"certified, β = {beta:g}", radius, curve.quantity[:, b].mean(0)),
+            Line(f"attacked, β = {beta:g}", radius, curve.bound[:, b].mean(0), dashed=True),
+        ]
+    return Curves(marks, x="radius", y="accuracy, mean over training sets", ys=(0, 1))

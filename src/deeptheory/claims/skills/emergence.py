@@ -8,11 +8,11 @@ import numpy as np
 from annotated_types import Interval
 from scipy.optimize import brentq
 from scipy.special import entr, gammaln
-from scipy.stats import binom
+from scipy.stats import binom, poisson as poisson_law
 
 from deeptheory.generalization.pac_bayes.bounds import binary_kl
 from deeptheory.lab import Chain, Inequality, Integers, Law, Limit, Reals, Trials, claim
-from deeptheory.lab.pictures import Curves, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 from deeptheory.skills.emergence import (
     change_of_measure_concentration,
     containing_share,
@@ -25,7 +25,7 @@ from deeptheory.skills.emergence import (
     worst_concentration,
 )
 
-MEASURE = np.array([0.4, 0.3, 0.2, 0.1])
+MEASURE, SKILLS_EACH = np.array([0.4, 0.3, 0.2, 0.1]), 5
 # (skills, size of the set Z, edges of a piece k, share θ of pieces in error); θ keeps clear of the binomial's tail
 # probabilities, where the worst set of a finite graph would fall short of the limit by more than exponentially little.
 SETTINGS = ((12, 3, 8, 0.1), (10, 2, 8, 0.1), (12, 3, 4, 0.03))
@@ -38,28 +38,72 @@ SETTINGS = ((12, 3, 8, 0.1), (10, 2, 8, 0.1), (12, 3, 4, 0.03))
     r"$\mu$.",
     needs="skills of a piece drawn independently from the measure, repetition allowed",
     full=dict(trials=400_000),
+    symbols={
+        "|T|": "the number of text pieces in the cluster",
+        "k": "the number of skills drawn for each piece",
+        r"\mu": "the measure of a skill: the chance that one draw takes it",
+    },
+    why=r"A cluster makes $k|T|$ independent draws, and each takes the skill with chance $\mu$: a binomial number of "
+    "edges. A piece misses the skill if all of its $k$ draws do. So the share of pieces that use a skill is nearly "
+    r"$k\mu$ when $\mu$ is small, $k$ times its share of the edges.",
+    notice="The degrees are binomial, a little narrower than Poisson. On the right, the pieces that use a skill are "
+    r"far more than a share $\mu$ of them, except for skills that nearly all or no pieces use.",
 )
 def skill_degrees(key, *, trials: Trials = 100_000, texts: Annotated[int, Interval(ge=2, le=1000)] = 10):
-    k = 5
+    k = SKILLS_EACH
     clusters = skill_graph(key, trials * texts, len(MEASURE), k, measure=MEASURE).reshape(trials, texts, -1)
     degrees = clusters.sum(1).T.astype(float)
     mean = k * texts * MEASURE
     labels = {"measure": MEASURE}
     return {
-        "degree": Law(mean, degrees, along=labels, exact=True),
+        "degree": Law(mean, degrees, along=labels, exact=True, aside={"first": degrees[:, :4000]}),
         "variance": Law(mean * (1 - MEASURE), (degrees - mean[:, None]) ** 2, along=labels, exact=True),
         "containing": Law(containing_share(MEASURE, k), (clusters > 0).mean(1).T, along=labels, exact=True),
     }
 
 
 @skill_degrees.control("the pieces that contain a skill have its measure", of="containing")
-def footnote(evidence):
-    return replace(evidence, predicted=MEASURE)
+def share_of_edges(evidence):
+    return replace(evidence, predicted=evidence.along["measure"])
 
 
 @skill_degrees.control("Poisson degrees", of="variance")
 def poisson(evidence):
-    return replace(evidence, predicted=evidence.predicted / (1 - MEASURE))
+    return replace(evidence, predicted=evidence.predicted / (1 - np.asarray(evidence.along["measure"])))
+
+
+@skill_degrees.control("k − 1 skills a piece", of="containing")
+def one_skill_less(evidence):
+    return replace(evidence, predicted=containing_share(np.asarray(evidence.along["measure"]), SKILLS_EACH - 1))
+
+
+@skill_degrees.picture
+def degrees_and_shares(pieces, settings):
+    """Degrees of the rarest skill in a cluster (left), and the share of pieces that use a skill at all (right)."""
+    degree, containing = pieces["degree"], pieces["containing"]
+    rare, edges = float(MEASURE[-1]), SKILLS_EACH * settings["texts"]
+    counts = np.arange(edges + 1)
+    often = (
+        np.bincount(np.asarray(degree.aside["first"][-1], int), minlength=edges + 1) / degree.aside["first"].shape[1]
+    )
+    shown = counts[: max(int(4 * rare * edges), 8)]
+    spread = [
+        Dots("seen", shown, often[shown]),
+        Line("binomial", shown, binom.pmf(shown, edges, rare)),
+        Line("binomial", shown, poisson_law.pmf(shown, rare * edges), rival="Poisson"),
+    ]
+    mu = np.linspace(0, 0.5, 60)
+    shares = [
+        seen("seen", MEASURE, containing.observed),
+        Line("1 − (1 − μ)^k", mu, containing_share(mu, SKILLS_EACH)),
+        Line("1 − (1 − μ)^k", mu, mu, rival="μ, the share of edges"),
+    ]
+    return Row(
+        [
+            Curves(spread, x="edges of the skill in a cluster", y="probability"),
+            Curves(shares, x="measure μ of the skill", y="share of pieces that use it", ys=(0, 1)),
+        ]
+    )
 
 
 @claim(
@@ -71,6 +115,23 @@ def poisson(evidence):
     needs="at most θ|T| error pieces; edges drawn independently, uniform skills and pieces; |T| much larger than |S|",
     full=dict(texts=100_000),
     explore={"measure": ("uniform", "skewed"), "texts": (5000, 20_000)},
+    symbols={
+        r"\theta": "the share of text pieces on which the model fails",
+        "|T|, |S|": "the numbers of pieces and of skills",
+        r"\alpha": "the share of skills that may be hit harder",
+        r"\beta": "how much harder: edges into the error set, over their number if errors were spread evenly",
+        "k": "the number of skills of a piece",
+        r"\mathrm{kl}": "the relative entropy of two coins",
+        "H": "the entropy of a coin, in nats",
+    },
+    why=r"For a fixed set of $\alpha|S|$ skills the worst error set takes the pieces that use them most: the number "
+    r"of their skills in the set is binomial, and the top $\theta$ of it has a certain mean. The theorem instead "
+    r"counts: there are $e^{H(\theta)|T|}$ error sets, each is so bad with probability "
+    r"$e^{-k\theta|T|\mathrm{kl}(\beta\alpha\|\alpha)}$, and if the product is small none is. This counts overlapping "
+    "events as if they were disjoint, and is not tight.",
+    notice="In each setting all graphs have nearly the same worst concentration, that of the top of the binomial. The "
+    "theorem's bound is well above. Errors can gather on a fixed quarter of the skills, but only to a few times their "
+    "fair share.",
 )
 def worst_error_sets(
     key,
@@ -95,9 +156,11 @@ def worst_error_sets(
             bound.append(first_moment_concentration(group / skills, theta, k, skills_per_text=skills / texts))
         limit.append(exact_concentration(group / skills, theta, k))
     labels = {"setting": np.array([f"|S|={s} |Z|={g} k={k} θ={t}" for s, g, k, t in SETTINGS])}
+    looser = np.array([first_moment_concentration(g / s, t, k) for s, g, k, t in SETTINGS])
+    fewer = np.array([exact_concentration(g / s, t, k - 1) for s, g, k, t in SETTINGS])
     return {
         "theorem": Inequality(np.array(worst), np.array(bound)),
-        "exact": Law(np.array(limit), first, along=labels, exact=True),
+        "exact": Law(np.array(limit), first, along=labels, exact=True, aside={"theorem": looser, "one less": fewer}),
     }
 
 
@@ -107,7 +170,28 @@ worst_error_sets.control("skills that are not uniform", of="theorem", measure="s
 
 @worst_error_sets.control("the first-moment ratio is the worst one", of="exact")
 def first_moment_is_attained(evidence):
-    return replace(evidence, predicted=np.array([first_moment_concentration(g / s, t, k) for s, g, k, t in SETTINGS]))
+    return replace(evidence, predicted=evidence.aside["theorem"])
+
+
+@worst_error_sets.control("k − 1 for k edges a piece", of="exact")
+def one_edge_less(evidence):
+    return replace(evidence, predicted=evidence.aside["one less"])
+
+
+@worst_error_sets.picture
+def worst_seen_and_stated(pieces):
+    """The worst concentration of errors on a fixed set of skills in each graph, its limit, and the theorem's bound."""
+    exact = pieces["exact"]
+    count = np.arange(1, len(exact.predicted) + 1)
+    marks = [
+        Dots("each graph", np.repeat(count, exact.observed.shape[1]), exact.observed.ravel()),
+        Dots("limit: top θ of the binomial", count + 0.12, exact.predicted),
+        Dots("bound of the theorem", count + 0.12, exact.aside["theorem"]),
+        Level("errors spread evenly", y=1.0),
+    ]
+    return Curves(
+        marks, x="setting: 1 and 2 with 8 skills a piece, 3 with 4", y="concentration β", ys=(0, 5), xs=(0.5, 3.5)
+    )
 
 
 @claim(
@@ -118,13 +202,27 @@ def first_moment_is_attained(evidence):
     r"one without $|S|/|T|$ when there are half as many skills as pieces.",
     needs="edges drawn independently, uniform skills and pieces",
     full=dict(texts=800, trials=16),
+    symbols={
+        "k": "the number of skills of a piece",
+        r"\theta": "the share of pieces in error",
+        r"\alpha": "the share of skills in question",
+        r"\beta": "the concentration of errors on them",
+        "|S|, |T|": "the numbers of skills and of pieces",
+        r"\mathrm{kl}": "the relative entropy of two coins",
+        "H": "the entropy of a coin, in nats",
+    },
+    why=r"The skills may be chosen after the graph is seen, too, and with many of them there are $e^{H(\alpha)|S|}$ "
+    r"choices. Beside the $e^{H(\theta)|T|}$ error sets these do not matter while $|S|$ is much smaller than $|T|$; "
+    "with as many skills as pieces they cost as much.",
+    notice="A plain search, which lets the error set and the skill set answer each other in turn, finds ever more "
+    "concentrated errors as there are more skills. It passes the dashed bound that counts error sets only, and stays "
+    "below the one that counts both.",
 )
 def many_skills(
     key,
     *,
     texts: Annotated[int, Interval(ge=50, le=10_000)] = 400,
     trials: Trials = 8,
-    counting: Literal["pieces and skills", "pieces"] = "pieces and skills",
 ):
     alpha, theta, k, shares = 0.25, 0.1, 8, np.array([0.1, 0.5, 1.0])
     found = np.empty((len(shares), trials))
@@ -132,25 +230,63 @@ def many_skills(
         draw, search = jax.random.fold_in(key, 2 * (100 * i + t)), jax.random.fold_in(key, 2 * (100 * i + t) + 1)
         skills = int(shares[i] * texts)
         found[i, t] = searched_concentration(search, skill_graph(draw, texts, skills, k), int(alpha * skills), theta)
-    cost = shares if counting == "pieces and skills" else 0 * shares
-    bounds = [first_moment_concentration(alpha, theta, k, skills_per_text=float(share)) for share in cost]
-    return Inequality(found, np.array(bounds)[:, None], along={"skills per piece": shares})
+    bounds = [first_moment_concentration(alpha, theta, k, skills_per_text=float(share)) for share in shares]
+    without = first_moment_concentration(alpha, theta, k)
+    return Inequality(
+        found,
+        np.array(bounds)[:, None],
+        along={"skills per piece": shares},
+        aside={"pieces alone": without, "setting": np.array([alpha, theta, k])},
+    )
 
 
-many_skills.control("without the term |S|/|T|", counting="pieces")
+@many_skills.control("without the term |S|/|T|")
+def pieces_alone(evidence):
+    return replace(evidence, bound=np.full_like(evidence.bound, evidence.aside["pieces alone"]))
+
+
+@many_skills.picture
+def found_by_search(pieces):
+    """Concentrations found by search in graphs with more and more skills a piece, below the bound that counts both."""
+    found = pieces[""]
+    shares = found.along["skills per piece"]
+    x, (alpha, theta, k) = np.linspace(0.02, 1, 60), found.aside["setting"]
+    bound = [first_moment_concentration(alpha, theta, int(k), skills_per_text=float(share)) for share in x]
+    marks = [
+        Dots("found by search", np.repeat(shares, found.quantity.shape[1]), found.quantity.ravel()),
+        Line("bound", x, bound),
+        Line("bound", x, np.full_like(x, found.aside["pieces alone"]), rival="without |S|/|T|"),
+    ]
+    return Curves(marks, x="skills per piece |S|/|T|", y="concentration β", ys=(2, 4))
 
 
 @claim(
     items={"A15.32": ""},
-    says=r"The exact worst concentration lies below that of $k\,\mathrm{kl}(\beta\alpha\|\alpha)=\ln(1/\theta)$, and "
-    r"that below the theorem's $k\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)/\theta$. The first is the mean of the "
-    r"top $\theta$ of a Binomial$(k,\alpha)$ over its mean, and the other two solve their equations.",
+    says=r"The exact worst concentration, the mean of the top $\theta$ of a Binomial$(k,\alpha)$ over its mean, lies "
+    r"below that of $k\,\mathrm{kl}(\beta\alpha\|\alpha)=\ln(1/\theta)$, and that below the theorem's "
+    r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)/\theta$; and all three are what their definitions say.",
     needs="|T| much larger than |S|; where no β is below 1/α the trivial 1/α stands",
     over=dict(alpha=Reals(1e-3, 0.95), theta=Reals(1e-3, 0.95), k=Integers(1, 64, log=True)),
     each="array",
     draws=128,
+    symbols={
+        r"\theta": "the share of pieces in error",
+        "k": "the number of skills of a piece",
+        r"\alpha": "the share of skills that is left out",
+        r"\beta": "the concentration of errors on these",
+        r"\mathrm{kl}": "the relative entropy of two coins",
+        "H": "the entropy of a coin, in nats",
+    },
+    why=r"Looking only at an event of probability $\theta$ changes a law by at most $\ln(1/\theta)$ of relative "
+    r"entropy, and to move the mean of $k$ coins from $\alpha$ to $\beta\alpha$ costs at least "
+    r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)$: hence the middle curve. The theorem pays $H(\theta)/\theta$ instead, "
+    r"which is $\ln(1/\theta)$ and nearly one nat more. No bound is needed at all, since the best event is known: it "
+    "takes the largest values first.",
+    notice="All skills but a small share can be guaranteed little: on the far right the curves go up, since few "
+    "skills can be in error nearly always. The theorem's curve lies above the middle one, and this above what the "
+    "worst error set really does; a model's competence is better than the theorem says.",
 )
-def performance_curves(alpha, theta, k, *, tail: Literal["relative entropy", "gaussian"] = "relative entropy"):
+def performance_curves(alpha, theta, k):
     exact, text = exact_concentration(alpha, theta, k), first_moment_concentration(alpha, theta, k)
     sharper = change_of_measure_concentration(alpha, theta, k)
     links = {}
@@ -167,17 +303,25 @@ def performance_curves(alpha, theta, k, *, tail: Literal["relative entropy", "ga
     # The best event of probability θ takes the largest values first, the last of them in part.
     top = (x * np.clip(theta[:, None] - binom.sf(*at), 0, binom.pmf(*at))).sum(-1) / (theta * k * alpha)
     links |= {"exact not above the top θ": (exact, top), "exact not below the top θ": (top, exact)}
-    if tail == "gaussian":
-        sharper = 1 + np.sqrt(2 * np.log(1 / theta) * (1 - alpha) / (k * alpha))
-    sharper, text = np.minimum(sharper, 1 / alpha), np.minimum(text, 1 / alpha)
+    gaussian = 1 + np.sqrt(2 * np.log(1 / theta) * (1 - alpha) / (k * alpha))
+    gaussian, sharper, text = (np.minimum(curve, 1 / alpha) for curve in (gaussian, sharper, text))
     links |= {
         "exact below change of measure": (exact, sharper),
         "change of measure below first moment": (sharper, text),
     }
-    return Chain(links, error=1e-9 / alpha)
+    return Chain(links, error=1e-9 / alpha, aside={"gaussian": gaussian, "by one coin less": k / (k + 1)})
 
 
-performance_curves.control("a Gaussian tail of the binomial variance", tail="gaussian")
+@performance_curves.control("a Gaussian tail of the binomial variance")
+def gaussian_tail(evidence):
+    exact, _ = evidence.links["exact below change of measure"]
+    return replace(evidence, links={"exact below the Gaussian": (exact, evidence.aside["gaussian"])})
+
+
+@performance_curves.control("k + 1 for k in the change of measure")
+def one_coin_more(evidence):
+    spent, budget = evidence.links["change of measure keeps its budget"]
+    return replace(evidence, links={"one coin more": (spent / evidence.aside["by one coin less"], budget)})
 
 
 @claim(
@@ -185,6 +329,18 @@ performance_curves.control("a Gaussian tail of the binomial variance", tail="gau
     says=r"The logarithm of the expected number of bad pairs, over $|T|$, tends to the left side of (15.16) at fixed "
     r"$|S|$, and the $\beta$ at which it changes sign to that of the theorem; and $\binom{N}{tN}\le e^{NH(t)}$ at "
     r"every size, with $H$ in nats.",
+    symbols={
+        "|T|, |S|": "the numbers of pieces and of skills",
+        r"\beta": "the concentration of errors",
+        "N, t": "a number of things, and the share of them that is chosen",
+        "H": "the entropy of a coin, in nats",
+    },
+    why="The expected number of pairs of an error set and a skill set that are too concentrated is a product of "
+    "binomial coefficients and powers. Each coefficient is $e^{NH(t)}$ up to a factor polynomial in $N$, whose "
+    "logarithm vanishes beside $|T|$. What is left is a margin whose sign decides whether bad pairs are expected at "
+    "all.",
+    notice="At finite sizes the threshold is off by the logarithm of the polynomial factors over $|T|$, which is next "
+    "to nothing from a thousand pieces on: the distance falls by ten with each tenfold number of pieces.",
 )
 def first_moment_bound():
     texts = 10.0 ** np.arange(3, 8)
@@ -200,8 +356,8 @@ def first_moment_bound():
     parts = np.round(share * n)
     chosen = gammaln(n + 1) - gammaln(parts + 1) - gammaln(n - parts + 1)
     return {
-        "limit": Limit(texts, np.array(gaps), order=1.0),
-        "threshold": Limit(texts, np.abs(roots - beta), order=1.0),
+        "limit": Limit(texts, np.array(gaps), order=1.0, aside={"entropy of Y": entr(theta) + entr(1 - theta)}),
+        "threshold": Limit(texts, np.abs(roots - beta), order=1.0, aside={"roots": roots, "limit": beta}),
         "binomials": Inequality(chosen, n * (entr(parts / n) + entr(1 - parts / n)), log=True),
     }
 
@@ -213,7 +369,29 @@ def mixed_bases(evidence):
 
 @first_moment_bound.control("without the entropy of the choice of Y", of="limit")
 def no_choice(evidence):
-    return replace(evidence, y=evidence.y + entr(0.1) + entr(0.9))
+    return replace(evidence, y=evidence.y + evidence.aside["entropy of Y"])
+
+
+@first_moment_bound.control("a threshold one percent higher", of="threshold")
+def higher_threshold(evidence):
+    return replace(evidence, y=np.abs(evidence.aside["roots"] - 1.01 * evidence.aside["limit"]))
+
+
+@first_moment_bound.picture
+def thresholds(pieces):
+    """The β at which bad pairs stop being expected, by the number of pieces (left), and its distance (right)."""
+    found = pieces["threshold"]
+    left = [
+        Dots("expected number is one", found.x, found.aside["roots"]),
+        Level("theorem", y=float(found.aside["limit"])),
+    ]
+    right = [Dots("distance", found.x, found.y), Line("order 1/|T|", found.x, found.y[-1] * found.x[-1] / found.x)]
+    return Row(
+        [
+            Curves(left, x="pieces |T|", y="threshold of β", log="x"),
+            Curves(right, x="pieces |T|", y="distance to the theorem", log="xy"),
+        ]
+    )
 
 
 @performance_curves.picture

@@ -56,6 +56,7 @@ def standing(values, law):
 
 @claim(
     items={"J6.1": ("fixed dimension", "proportional", "edge less one"), "J6.2": ("bulk", "edges")},
+    consistency=("edge less one",),
     says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$; with "
     r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, whatever the law of the "
     "entries. At 50,000 samples the eigenvalues fill [0.737, 1.303] in 1,000 dimensions, [0.566, 1.557] in 3,072.",
@@ -301,6 +302,7 @@ def density_moments(ratio, nodes):
 
 @claim(
     items={},
+    consistency=("density", "free product", "one eigenvalue"),
     says=r"The spectrum of a sample covariance whose population has eigenvalues $t_k$ in shares $w_k$ has the "
     r"transform of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$, $v=aS-(1-a)/z$: moments, density, and "
     r"separate bulks whose ends are the critical values of $z(v)$. The density has mass $\min(1,1/a)$, and an atom "
@@ -366,6 +368,7 @@ def population_moments(evidence):
 
 @claim(
     items={},
+    consistency=("semicircles",),
     says="Two large matrices in general position add as free variables do: free cumulants add, and the transform of "
     "the sum is found by subordination. Two random projections of half rank sum to the arcsine law on [0, 2], a "
     "semicircle and a semicircle to a semicircle, and products of matrices multiply S-transforms.",

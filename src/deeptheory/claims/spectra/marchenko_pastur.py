@@ -70,9 +70,9 @@ def marchenko_pastur_is_a_law(
     variance: Annotated[float, Interval(ge=0.01, le=100.0)] = 1.7,
     highest: Annotated[int, Interval(ge=1, le=20)] = 6,
 ):
-    nodes = 2000
     # x = middle − radius cos φ makes the density smooth and periodic: equal steps converge geometrically for a ≠ 1.
     assume(all(abs(ratio - 1) > 0.05 for ratio in ratios), "the quadrature needs a ratio at least 0.05 from one")
+    nodes = 2000
     angle = (np.arange(nodes) + 0.5) * np.pi / nodes
     orders = np.arange(1, highest + 1)
     mass, moments, distribution, places, rounded = [], [], [], [], []
@@ -182,7 +182,7 @@ def sample_covariance_spectrum(
     key,
     *,
     sizes: Sizes = (60, 120, 180),
-    trials: Trials = 128,
+    trials: Trials = 192,
     columns: Literal["independent", "elliptical"] = "independent",
 ):
     assume(all(size % 2 == 0 for size in sizes), "an even dimension N, so that M = N/2 is whole")

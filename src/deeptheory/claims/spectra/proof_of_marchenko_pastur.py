@@ -159,6 +159,7 @@ close to the line, where fluctuations are large."""
 
 @claim(
     items={"J6.12": ("tail", "assembled", "variance", "summed", "height", "dimension")},
+    consistency=("summed",),
     says=r"$P(|S_N-\mathbb ES_N|>t)\le4\exp(-N^2v^2t^2/(16M))$ at $\operatorname{Im}z=v$, and "
     r"$\mathbb E|S_N-\mathbb ES_N|^2\le M/(Nv)^2$, $M$ times the square of the most that one sample can do; the "
     r"constants 4 and 16 are those of Azuma's inequality with twice that. The fluctuations fall as $1/N$, far below "

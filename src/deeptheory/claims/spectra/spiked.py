@@ -31,15 +31,16 @@ def top(matrices, vector):
 
 @claim(
     items={},
+    consistency=("joins the edge", "threshold"),
     says=r"A population eigenvalue $1+\theta$ above $1+\sqrt a$ sends the largest sample eigenvalue to "
     r"$(1+\theta)(1+a/\theta)$ and gives its eigenvector the squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
     r"planted one; below, the largest eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes. An "
     r"outlier lies where the companion transform is $-1/(1+\theta)$, and the threshold $\sqrt a$ is the $\theta$ for "
     r"which that is at the edge.",
     needs="independent standardised entries with finite fourth moment; one spike",
-    full=dict(sizes=(80, 160, 320), trials=200),
+    full=dict(sizes=(80, 160, 320), trials=320),
 )
-def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 160):
+def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 280):
     values, overlaps = np.empty((2, len(sizes), len(ABOVE), trials))
     edge, hidden = np.empty((len(sizes), 1, trials)), np.empty((len(sizes), trials))
     for i, size in enumerate(sizes):
@@ -88,14 +89,15 @@ def without_denominator(evidence):
 
 @claim(
     items={},
+    consistency=("slope",),
     says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
     r"$\theta+1/\theta$, its eigenvector overlapping by $1-1/\theta^2$; for $\theta\le1$ the eigenvalue is at the edge "
     r"2 and the overlap vanishes. An outlier lies where the transform $S$ of the semicircle is $-1/\theta$, and the "
     r"overlap is $1/(\theta^2S')$ there.",
     needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
-    full=dict(sizes=(80, 160, 320), trials=200),
+    full=dict(sizes=(80, 160, 320), trials=320),
 )
-def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 160):
+def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 240):
     strengths = (2.0, 4.0, 0.5)
     values, overlaps = np.empty((2, len(sizes), 2, trials))
     edge, hidden = np.empty((len(sizes), 1, trials)), np.empty((len(sizes), trials))

@@ -122,6 +122,7 @@ def largest_only(evidence):
 
 @claim(
     items={"J6.8": ("convolution", "fixed point", "density", "everywhere", "mass", "end points")},
+    consistency=("fixed point",),
     says=r"$\frac1\pi\operatorname{Im}S(x+i\epsilon)$ is the density of the measure after a Cauchy variable of scale "
     r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the Marchenko–Pastur density, with error of order $\epsilon$ "
     r"inside the support and $\sqrt\epsilon$ over all of the line, and its integral recovers the mass of an interval, "
@@ -304,12 +305,13 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
         "J6.10": ("equation", "quadrature", "iteration", "residual"),
         "J7.6": ("printed form", "origin", "matrices"),
     },
+    consistency=("equation", "quadrature", "iteration", "negative axis"),
     says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $1/\alpha$ solves "
     r"$1+zS=s^2S/(1+s^2S/\alpha)$; that of a sample covariance does up to order $1/N$. At $-z$, for $s=1$ and "
     r"$\gamma=1/\alpha$, it is $[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
     r"$\frac1p\operatorname{tr}(\hat\Sigma+z)^{-1}$.",
     needs=r"$\operatorname{Im}S>0$ where $\operatorname{Im}z>0$ selects the root",
-    full=dict(sizes=(50, 100, 200, 400), trials=128),
+    full=dict(sizes=(50, 100, 200, 400), trials=384),
     symbols={
         r"S": r"the Stieltjes transform $S(z)=\int(x-z)^{-1}d\mu(x)$",
         r"\alpha": "samples a dimension",
@@ -327,7 +329,7 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
     notice=r"Traces of inverses of matrices, means over draws of the largest size, lie on the formula. With more "
     "samples than dimensions the curve levels off as the ridge is taken away, with fewer it diverges.",
 )
-def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 128):
+def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 384):
     ratios = np.asarray([0.3, 0.8, 2.5])
     closed = np.asarray([marchenko_pastur_stieltjes(PLACES, a, VARIANCE) for a in ratios])
     defect = marchenko_pastur_equation(closed, PLACES, ratios[:, None], VARIANCE)

@@ -6,6 +6,7 @@ A class is given by the function that lists its dichotomies of a set of points, 
 from collections.abc import Callable
 from itertools import combinations, product
 from math import comb
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -119,9 +120,8 @@ def sauer_sum(points: int, dimension: int) -> int:
     return sum(comb(points, i) for i in range(dimension + 1))
 
 
-def sauer_power(points: int, dimension: int) -> float:
+def sauer_power(points: int, dimension: Annotated[int, "[1, ∞)"]) -> float:
     """(en/h)^h, at least `sauer_sum` for n ≥ h ≥ 1 and not otherwise. Reference: lucchi Lemma 61."""
-    inside(1, np.inf, dimension=dimension)
     inside(dimension, np.inf, points=points)
     return (np.e * points / dimension) ** dimension
 

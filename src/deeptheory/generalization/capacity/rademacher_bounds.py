@@ -26,6 +26,7 @@ def linear_complexity(inputs: Float[np.ndarray, "n d"], radius: float = 1.0) -> 
 
     At most √2 too large (Khintchine). Reference: lucchi Lemma 63, arora Prob. 5.3.2, handbook 7.4.1.
     """
+    inside(0, np.inf, "[)", radius=radius)
     return float(radius * np.sqrt(np.sum(inputs**2)) / len(inputs))
 
 

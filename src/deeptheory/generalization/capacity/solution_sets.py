@@ -62,4 +62,4 @@ def null_space(jacobian: Float[AnyArray, "n k"], *, tolerance: float = 1e-9) -> 
     return rows[rank:]
 
 
-doors(__name__, steps="[1, 1e5]")
+doors(__name__, steps="[1, 1e5]", tolerance="[0, ∞)")

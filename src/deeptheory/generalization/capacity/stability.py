@@ -4,6 +4,7 @@ Two data sets differ in one example; runs on them share every random choice.
 """
 
 from collections.abc import Callable
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -49,7 +50,7 @@ def coupled_sgd(
             one, two = pair
             return (one - eta * gradient(one, data[index]), two - eta * gradient(two, replaced[index])), None
 
-        begin = jnp.asarray(start)
+        begin = jnp.asarray(start, jnp.result_type(start, data, replaced, step_sizes))
         return jax.lax.scan(step, (begin, begin), (order, jnp.asarray(step_sizes)))[0]
 
     return jax.vmap(run)(jnp.asarray(indices))
@@ -101,7 +102,7 @@ def nonconvex_sgd_stability(
     return front * (2 * scale * lipschitz**2) ** (1 / (power + 1)) * np.asarray(steps) ** (power / (power + 1))
 
 
-def escape_distances(eta: float, steps: int) -> Float[np.ndarray, " steps"]:
+def escape_distances(eta: float, steps: Annotated[int, "[0, 1e6]"]) -> Float[np.ndarray, " steps"]:
     """Distance of two coupled runs s steps after the replaced example was first drawn, on the example that runs away.
 
     f(w; z) = −(√(1+w²) − 1) + zw with z = 0 everywhere except one example, +1 in one data set and −1 in the other:
@@ -161,4 +162,4 @@ def on_average_bound(training: float, moved: Numbers, smoothness: float, paramet
     return smoothness / parameter * training + (smoothness + parameter) / 2 * moved
 
 
-doors(__name__, n="[1, 20]")
+doors(__name__, n="[1, 20]", step_sizes="[0, ∞)")

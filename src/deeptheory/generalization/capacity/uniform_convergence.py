@@ -74,9 +74,9 @@ def signal_noise_sample(
 ) -> SignalNoiseSample:
     """Draw labels and noise parts: yᵢ fair signs, zᵢ ~ N(0, (noise/D)·I_D); `batch` independent samples of them."""
     _check(samples, dimension, noise, signal)
+    affordable(noise=(*batch, samples, dimension))
     rng = generator(key)
     labels = 2 * rng.integers(0, 2, (*batch, samples)) - 1
-    affordable(noise=(*batch, samples, dimension))
     parts = rng.standard_normal((*batch, samples, dimension))
     parts *= np.sqrt(noise / dimension)
     return SignalNoiseSample(labels, parts, signal)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Key
 from scipy.special import stdtr
 
 from deeptheory.foundations.doors import doors
+from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["logistic_classifier", "noise_labels", "one_step_noise_gap", "uniform_gap"]
@@ -40,6 +41,7 @@ def noise_labels(
     key: Key[Array, ""], samples: int, dimension: int, *, batch: tuple[int, ...] = ()
 ) -> tuple[Float[np.ndarray, "*batch n V"], Float[np.ndarray, "*batch n"]]:
     """Standard Gaussian inputs with fair signs for labels, independent of them: every classifier has risk 1/2."""
+    affordable(inputs=(*batch, samples, dimension))
     draw = generator(key)
     return draw.standard_normal((*batch, samples, dimension)), draw.choice([-1.0, 1.0], (*batch, samples))
 
@@ -74,4 +76,4 @@ def one_step_noise_gap(samples: int | float, dimension: int | float) -> float:
     return float(stdtr(dimension, np.sqrt(dimension / (samples - 1))) - 0.5)
 
 
-doors(__name__, steps="[0, 1e5]", dimension="[1, 1e6]")
+doors(__name__, steps="[0, 1e5]", dimension="[1, ∞)")

@@ -5,7 +5,7 @@ tails and moments need no sampling.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -134,11 +134,12 @@ def burkholder_constants(power: float) -> tuple[float, float]:
 
 
 def stopped_walk(
-    steps: int, stops: Callable[[int, Float[np.ndarray, " positions"]], np.ndarray]
+    steps: Annotated[int, "[1, 1e4]"], stops: Callable[[int, Float[np.ndarray, " positions"]], np.ndarray]
 ) -> tuple[Float[np.ndarray, " cells"], Float[np.ndarray, " cells"], Float[np.ndarray, " cells"]]:
     """Law of a fair ±1 walk stopped by a rule, at most `steps` steps: positions, times (its Q_n) and probabilities.
 
-    `stops(time, positions)` says where the walk stops at that time; it is asked from time 1 on.
+    `stops(time, positions)` says where the walk stops at that time; it is asked from time 1 on. Time grows with the
+    square of `steps`.
     """
     positions = np.arange(-steps, steps + 1.0)
     law = np.zeros(2 * steps + 1)
@@ -180,4 +181,4 @@ def walk_until_one(
     )
 
 
-doors(__name__, variables="[1, 30]", steps="[0, 1e7]")
+doors(__name__, variables="[1, 30]", steps="[0, 1e7]", bounds="[0, ∞)", differences="[0, ∞)", widths="[0, ∞)")

@@ -38,7 +38,7 @@ class SumOfMatrices(NamedTuple):
 
 
 def spectral_norms(matrices: Float[AnyArray, "*batch n1 n2"]) -> Float[np.ndarray, "*batch"]:
-    """Largest singular values."""
+    """The largest singular value ‖A‖ = max over unit u of |Au| of every matrix of a batch (last two axes)."""
     return np.asarray(np.linalg.norm(np.asarray(matrices), 2, axis=(-2, -1)))
 
 

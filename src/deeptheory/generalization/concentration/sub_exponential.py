@@ -63,6 +63,8 @@ def finite_log_moment(
 ) -> float:
     """log E e^{λ(X − E X)} of a law with finitely many values, or log E e^{λX}; no overflow at any λ."""
     values, probabilities = np.asarray(values, float), np.asarray(probabilities, float)
+    if np.any(probabilities < 0) or abs(probabilities.sum() - 1) > 1e-6:
+        raise ValueError(f"probabilities must not be negative and sum to one, got {probabilities.tolist()!s:.120}")
     powers = rate * (values - values @ probabilities) if centred else rate * values
     top = powers[probabilities > 0].max()
     return float(top + np.log(probabilities @ np.exp(np.minimum(powers - top, 0.0))))
@@ -205,4 +207,4 @@ def sub_gamma_deviation(exponent: Numbers, law: SubGamma) -> Numbers:
     return jnp.sqrt(2 * law.variance * exponent) + law.scale * exponent
 
 
-doors(__name__, proxy="[0, ∞)")
+doors(__name__, proxy="[0, ∞)", variance="[0, ∞)")

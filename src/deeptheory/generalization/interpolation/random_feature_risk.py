@@ -101,4 +101,6 @@ def random_feature_risk(
     return RandomFeatureRisk(signal * missed, bias, variance)
 
 
-doors(__name__, nodes="[1, 2000]")
+doors(
+    __name__, nodes="[1, 2000]", inputs="(0, ∞)", features="(0, ∞)", samples="(0, ∞)", signal="[0, ∞)", noise="[0, ∞)"
+)

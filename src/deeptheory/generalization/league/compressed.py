@@ -56,18 +56,25 @@ def described(
     rounded; the rank, one of min(h, w) + 1, is written too. Where factors would be no fewer numbers than the array, it
     is rounded itself.
     """
-    ranks = 0.0
-    if parts is not None:
+    ranks = 0.0 if parts is None else float(np.log2(len(parts[1]) + 1))
+    if parts is not None and (rank := _rank(parts, share)):
         u, s, v = parts
-        rank, ranks = int(np.sum((s >= share * s[0]) & (s > 0))), float(np.log2(len(s) + 1))
-        if rank and rank * (len(u) + v.shape[1]) < array.size:
-            factors = u[:, :rank] * np.sqrt(s[:rank]), v[:rank] * np.sqrt(s[:rank])[:, None]
-            (left, one), (right, two) = (rounded(factor, levels) for factor in factors)
-            product = (left * float(one)) @ (right * float(two))
-            bits = rounded_bits(left, levels) + rounded_bits(right, levels) + ranks
-            return Described(product.reshape(array.shape), bits, rank)
+        factors = u[:, :rank] * np.sqrt(s[:rank]), v[:rank] * np.sqrt(s[:rank])[:, None]
+        (left, one), (right, two) = (rounded(factor, levels) for factor in factors)
+        product = (left * float(one)) @ (right * float(two))
+        bits = rounded_bits(left, levels) + rounded_bits(right, levels) + ranks
+        return Described(product.reshape(array.shape), bits, rank)
     codes, step = rounded(array, levels)
     return Described(codes * float(step), rounded_bits(codes, levels) + ranks, 0)
+
+
+def _rank(parts: tuple[np.ndarray, ...] | None, share: float) -> int:
+    """How many singular values stay; 0 where two factors of that rank would be no fewer numbers than the array."""
+    if parts is None:
+        return 0
+    u, s, v = parts
+    rank = int(np.sum((s >= share * s[0]) & (s > 0)))
+    return rank if rank * (len(u) + v.shape[1]) < len(u) * v.shape[1] else 0
 
 
 def shorter_networks(tree: Any, start: Any) -> Iterator[Shorter]:
@@ -84,7 +91,9 @@ def shorter_networks(tree: Any, start: Any) -> Iterator[Shorter]:
     for origin in origins:
         moved = [np.asarray(leaf, float) - centre for leaf, centre in zip(leaves, origin, strict=True)]
         parts = [_singular(each) for each in moved]
-        for share in reversed(SHARES):
+        # Shares that leave the same ranks give the same networks.
+        shares = {tuple(_rank(part, share) for part in parts): share for share in SHARES}
+        for share in reversed(shares.values()):
             for levels in LEVELS:
                 pieces = [described(each, part, share, levels) for each, part in zip(moved, parts, strict=True)]
                 new = [

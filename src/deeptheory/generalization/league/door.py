@@ -104,6 +104,8 @@ def checked_data(name: str, pair: Any, *, fewest: int = 1) -> tuple[Inputs, Labe
         inputs, labels = jnp.asarray(pair[0]), np.asarray(pair[1])
     except (TypeError, ValueError):
         raise ValueError(f"the {name} inputs must be an array of numbers, one row for each example") from None
+    if jnp.iscomplexobj(inputs):
+        raise ValueError(f"the {name} inputs must be real numbers, got an array of {inputs.dtype}")
     if inputs.ndim == 0 or labels.ndim == 0 or len(inputs) != len(labels):
         sizes = [len(each) if each.ndim else "no" for each in (inputs, labels)]
         raise ValueError(f"the {name} data have {sizes[0]} inputs and {sizes[1]} labels")

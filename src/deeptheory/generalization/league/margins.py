@@ -42,7 +42,7 @@ def margin_rows(
     size, radius = float(np.sqrt(np.mean(squares))), float(np.sqrt(np.max(squares)))
     # Where the layers are the model, their own margins are read: the bounds are then about them and nothing else.
     values = margins(outputs if chain is None else chain, labels)
-    tried = [float(g) for g in np.quantile(values, DECILES) if g > 0]
+    tried = [float(g) for g in np.unique(np.quantile(values, DECILES)) if g > 0]
     n = len(labels)
     sure: dict[str, Any] = dict(size=size, samples=n, delta=delta)
     # One more input that is always 1 has a unit of its own.

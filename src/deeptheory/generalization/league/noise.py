@@ -80,9 +80,12 @@ def chain_with_noise(
         for place, scale in enumerate(scales.astype(np.float32)):
             if place:
                 matrix, bias, biased = layers[place]
-                hidden = np.maximum(image, 0)
+                hidden = np.maximum(image, 0, out=image)
                 image, size = hidden @ matrix.T + bias, np.sqrt(np.sum(hidden**2, axis=1, keepdims=True) + biased)
-            image = image + scale * size * draw.standard_normal(image.shape, np.float32)
+            # In place: new arrays of this size cost more than what is computed in them.
+            noise = draw.standard_normal(image.shape, np.float32)
+            noise *= scale * size
+            image = np.add(image, noise, out=noise)
         return int(np.sum(np.argmax(image, axis=1) != labels[at]))
 
     def errors(scales: np.ndarray, answers: int) -> float:

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.foundations.doors import doors
 from deeptheory.generalization.league.compressed import compressed_row
 from deeptheory.generalization.league.counting import counting_rows, held_out_row, one_function_row
 from deeptheory.generalization.league.door import (
@@ -118,3 +119,6 @@ def _facts(network: Network, found: ModelLayers | None) -> dict[str, str]:
     numbers = network.numbers if found is None else found.parameters
     stored = f"{numbers:,} parameters, {network.bits if found is None else found.bits:,} bits"
     return {**facts, "stored": f"{stored}; code and static fields are taken as fixed beforehand"}
+
+
+doors(__name__)

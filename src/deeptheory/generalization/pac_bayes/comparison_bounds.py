@@ -6,7 +6,7 @@ exact because n·R_S is a binomial variable (lucchi 9.3); everything here is pla
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -36,6 +36,12 @@ __all__ = [
 
 Numbers = float | int | np.number | Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."]
 Values = float | np.floating | Float[np.ndarray, "..."]
+Enumerated = Annotated[int, "[1, 1e6]"]
+"""samples whose numbers of errors are gone through one by one"""
+MOST = 50_000_000
+"""moments of numbers of errors that are computed for one search"""
+BLOCK = 10_000_000
+"""and at a time"""
 
 
 class Comparison(NamedTuple):
@@ -76,17 +82,20 @@ def catoni_comparison(temperature: float) -> Comparison:
     return Comparison(lambda risk, empirical: -np.log1p(-share * risk) - temperature * empirical, slopes)
 
 
-def log_moment_at(comparison: Comparison, samples: int, risk: Numbers) -> Values:
+def log_moment_at(comparison: Comparison, samples: Enumerated, risk: Numbers) -> Values:
     """log E exp(n·Δ(risk, R_S)) over the binomial law of the empirical risk."""
     risk = np.asarray(risk, float)[..., None]
     exponents = samples * comparison.value(risk, np.arange(samples + 1) / samples)
     return np.asarray(logsumexp(binomial_log_probabilities(samples, risk[..., 0]) + exponents, axis=-1))[()]
 
 
-def log_moment(comparison: Comparison, samples: int, *, points: int = 201) -> float:
+def log_moment(comparison: Comparison, samples: Enumerated, *, points: int = 201) -> float:
     """log J: the largest log-moment over all risks, from a grid and a search around its best point."""
+    if points * samples > MOST:
+        raise ValueError(f"points must be at most {MOST // samples:,} for {samples:,} samples, got {points:,}")
     grid = np.linspace(0, 1, points)[1:-1]
-    values = np.asarray(log_moment_at(comparison, samples, grid))
+    parts = np.array_split(grid, 1 + points * samples // BLOCK)
+    values = np.concatenate([np.asarray(log_moment_at(comparison, samples, part)) for part in parts if len(part)])
     best = int(np.argmax(values))
     around = (max(grid[best] - 1 / (points - 1), 0.0), min(grid[best] + 1 / (points - 1), 1.0))
     found = minimize_scalar(
@@ -95,9 +104,8 @@ def log_moment(comparison: Comparison, samples: int, *, points: int = 201) -> fl
     return float(max(values[best], -found.fun))  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def kl_log_moment(samples: int) -> float:
+def kl_log_moment(samples: Enumerated) -> float:
     """log ξ(n), ξ(n) = Σ_k Bin(k; n, k/n): the moment of kl; between log √n and log 2√n, at most log n from n = 3."""
-    inside(1, np.inf, samples=samples)
     k = np.arange(samples + 1)
     choices = log_binomial_coefficient(samples, k)
     return float(np.asarray(logsumexp(choices + xlogy(k, k / samples) + xlogy(samples - k, 1 - k / samples))))
@@ -196,4 +204,4 @@ def worst_excess(
     return best
 
 
-doors(__name__, samples="[1, 1e6]", rounds="[1, 1e4]", points="[3, 1e5]")
+doors(__name__, samples="[1, ∞)", rounds="[1, 1e4]", points="[3, 1e5]")

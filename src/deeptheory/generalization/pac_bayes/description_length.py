@@ -88,11 +88,13 @@ def encode(rule_list: DecisionList, variables: int) -> str:
 def decode(word: str, variables: int) -> DecisionList:
     """The decision list that a word describes."""
     width = (2 * variables - 1).bit_length()
-    rules, at = [], 0
-    while word[at] == "1":
-        rules.append((int(word[at + 1 : at + 1 + width], 2), int(word[at + 1 + width])))
-        at += width + 2
-    return DecisionList(tuple(rules), int(word[at + 1]))
+    rules, rest = [], word if set(word) <= {"0", "1"} else ""
+    while rest.startswith("1") and len(rest) > width + 2:
+        rules.append((int(rest[1 : 1 + width], 2), int(rest[1 + width])))
+        rest = rest[width + 2 :]
+    if rest not in ("00", "01") or any(literal >= 2 * variables for literal, _ in rules):
+        raise ValueError(f"word must describe a decision list on {variables} bits, got {word!r:.60}")
+    return DecisionList(tuple(rules), int(rest[1]))
 
 
 def decision_lists(variables: int, rules: int) -> list[DecisionList]:

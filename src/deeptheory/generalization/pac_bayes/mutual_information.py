@@ -142,4 +142,12 @@ def zero_loss_witness(probability: float, hypotheses: int) -> tuple[float, float
     return float(1 - probability - none), float(information)
 
 
-doors(__name__, spread="(0, ∞)", noise="[0, ∞)", information="[0, ∞)", proxy="[0, ∞)", probability="[0, 1]")
+doors(
+    __name__,
+    spread="(0, ∞)",
+    noise="[0, ∞)",
+    information="[0, ∞)",
+    proxy="[0, ∞)",
+    probability="[0, 1]",
+    hypotheses="[1, 1e6]",
+)

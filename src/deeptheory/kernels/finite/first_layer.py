@@ -25,6 +25,7 @@ __all__ = [
     "first_layer_limit",
     "first_layer_outputs",
     "first_layer_series",
+    "first_layer_spectrum",
     "init_first_layer",
     "train_first_layer",
 ]
@@ -138,6 +139,18 @@ def first_layer_series(cosines: Float[Array | np.ndarray, "..."], *, terms: int)
     return np.asarray(total)
 
 
+def first_layer_spectrum(degrees: int) -> tuple[Float[np.ndarray, " degrees"], Float[np.ndarray, " degrees"]]:
+    """Return the eigenvalues of H* on the unit sphere of four dimensions, by degree 0, 1, … of their harmonics.
+
+    Beside them stand the multiplicities (l + 1)². The harmonics of degree l are Chebyshev polynomials U_l of cosines,
+    so that λ_l = ∫(π − θ) sin 2θ sin((l + 1)θ) dθ/2π²(l + 1), which is 1/16 for l = 1, 4/π²(l − 1)²(l + 3)² for even l
+    and zero for all others: H* does not see odd functions that are not linear.
+    """
+    order = np.arange(degrees, dtype=float)
+    values = np.where(order % 2 == 0, 4 / (np.pi * np.where(order == 1, 1.0, order - 1) * (order + 3)) ** 2, 0.0)
+    return np.where(order == 1, 1 / 16, values), (order + 1) ** 2
+
+
 class FirstLayerTrace(NamedTuple):
     """Outputs before each step and after the last, the trained weights, and how far each has moved."""
 
@@ -178,4 +191,5 @@ doors(
     inputs="[1, 1e6]",
     steps="[0, 1e9]",
     step_size="[0, ∞)",
+    degrees="[1, 1e7]",
 )

@@ -12,10 +12,16 @@ import numpy as np
 from jaxtyping import Array
 
 from deeptheory.foundations.doors import doors
-from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
+from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, one_block
 from deeptheory.kernels.limits import integrals, quadrature
 from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import is_equal, jump_deficit, rectified_deficit, subtracted_deficit
+from deeptheory.kernels.limits.close_pairs import (
+    is_equal,
+    jump_deficit,
+    rectified_deficit,
+    smooth_deficit,
+    subtracted_deficit,
+)
 from deeptheory.kernels.limits.integrals import Pair, Same
 
 __all__ = [
@@ -59,6 +65,26 @@ class Activation(Layer):
     def integrals(self, k: Array, a: Array, b: Array, same: Same) -> Pair:
         raise NotImplementedError
 
+    def bend(self, a: Array) -> Array | None:
+        """Return E[x²φ′²] − E[xφφ′]²/E[φ²], by which φ of longer and shorter variables differ; None if unknown.
+
+        It is F_pq − F_p F_q/F for F(p, q) = E[φ(eᵖx)φ(e^q x)] at 0.
+        """
+        zero, one = jnp.zeros_like(a), jnp.ones_like(a)
+
+        def product(p: Array, q: Array) -> Array:
+            return self.integrals(a * jnp.exp(p + q), a * jnp.exp(2 * p), a * jnp.exp(2 * q), None)[0]
+
+        def along(p: Array) -> tuple[Array, Array]:
+            return jax.jvp(partial(product, p), (zero,), (one,))
+
+        (mean, slope), (_, mixed) = jax.jvp(along, (zero,), (one,))
+        return mixed - slope**2 / jnp.where(mean > 0, mean, 1)
+
+    def init(self, key, shape):
+        check_shape(type(self).__name__, shape)
+        return shape, ()
+
     def apply(self, parameters, x, *, key=None, **extra):
         return self.function(x)
 
@@ -82,10 +108,19 @@ class Activation(Layer):
         known = {"deficit": deficit} if self.steep and deficit is not None else {}
         mean, slope = self.integrals(block.covariance, *ends, same, **known)
         if deficit is not None:
-            after = [self.integrals(each, each, each, True)[0] for each in ends]
-            deficit = subtracted_deficit(mean, *after, equal=is_equal(deficit, *ends))
+            deficit = self._deficit(deficit, mean, slope, ends)
         tangent = None if block.tangent is None else block.tangent * slope
         return block.replace(covariance=mean, tangent=tangent, deficit=deficit, gaussian=False)
+
+    def _deficit(self, deficit: Array, mean: Array, slope: Array, ends: tuple[Array, Array]) -> Array:
+        after, slopes = zip(*(self.integrals(each, each, each, True) for each in ends), strict=True)
+        subtracted = subtracted_deficit(mean, *after, equal=is_equal(deficit, *ends))
+        one, two = map(self.bend, ends)
+        if one is None or two is None:
+            return subtracted
+        # Ends of the way from k to √(ab); at its far end the mean of those at a and at b, nearly the same.
+        slope = (slope + (slopes[0] + slopes[1]) / 2) / 2
+        return smooth_deficit(subtracted, deficit, *ends, slope, (one + two) / 2)
 
 
 @dataclass(frozen=True)
@@ -120,17 +155,17 @@ class Rectifier(Activation):
 
 
 def Relu() -> Rectifier:
-    """max(x, 0)."""
+    """max(x, 0), the rectifier; its kernels are the arc-cosine ones (Cho and Saul 2009)."""
     return Rectifier(0.0, 1.0)
 
 
 def LeakyRelu(alpha: Scalar) -> Rectifier:
-    """max(x, 0) + α min(x, 0)."""
+    """max(x, 0) + α min(x, 0): `alpha` is the slope below zero, 0 the rectifier and −1 the absolute value."""
     return Rectifier(alpha, 1.0)
 
 
 def Abs() -> Rectifier:
-    """|x|."""
+    """|x|, the rectifier with slopes −1 and 1; even, so it forgets the sign of its input."""
     return Rectifier(-1.0, 1.0)
 
 
@@ -164,7 +199,10 @@ class Sign(Activation):
 
 @dataclass(frozen=True)
 class Erf(Activation):
-    """output·erf(inner·x) + shift."""
+    """output·erf(inner·x) + shift, whose covariance is an arcsine (Williams 1997).
+
+    `output` scales the values, `inner` the inputs and `shift` is added at the end.
+    """
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -202,7 +240,10 @@ class Gelu(Activation):
 
 @dataclass(frozen=True)
 class Sin(Activation):
-    """output·sin(inner·x + phase)."""
+    """output·sin(inner·x + phase), in closed form by the characteristic function of a Gaussian.
+
+    `output` scales the values, `inner` is the frequency, `phase` is in radians (0: odd, π/2: the cosine).
+    """
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -220,18 +261,18 @@ class Sin(Activation):
 
 
 def Cos(output: Scalar = 1.0, inner: Scalar = 1.0, phase: Scalar = 0.0) -> Sin:
-    """output·cos(inner·x + phase)."""
+    """output·cos(inner·x + phase): the sine a quarter turn on, with the same arguments as `Sin`."""
     return Sin(output, inner, phase + pi / 2)
 
 
 def Rbf(gamma: Scalar = 1.0) -> Sin:
-    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²)."""
+    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²): `gamma` is γ of the radial kernel it makes."""
     return Sin(sqrt(2), (2 * gamma) ** 0.5, pi / 4)
 
 
 @dataclass(frozen=True)
 class Exp(Activation):
-    """output·exp(inner·x)."""
+    """output·exp(inner·x), of covariance output² exp(inner² (a + b + 2k)/2): it overflows for large variances."""
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -247,7 +288,10 @@ class Exp(Activation):
 
 @dataclass(frozen=True)
 class Gaussian(Activation):
-    """output·exp(rate·x²)."""
+    """output·exp(rate·x²), a bell for a negative `rate`.
+
+    A positive rate has E φ² only for variances below 1/(4·rate); from there on the answer is infinite.
+    """
 
     output: Scalar = 1.0
     rate: Scalar = -1.0
@@ -263,7 +307,7 @@ class Gaussian(Activation):
 
 @dataclass(frozen=True)
 class Gabor(Activation):
-    """exp(−x²) sin x."""
+    """exp(−x²) sin x, a wave in a bell: odd, and almost zero beyond |x| = 2."""
 
     steep = True
 
@@ -290,7 +334,7 @@ class ExpNormalized(Activation):
 
 @dataclass(frozen=True)
 class Polynomial(Activation):
-    """Σ cₙxⁿ, lowest power first."""
+    """Σ cₙxⁿ with `coefficients` c₀, c₁, …, lowest power first; exact, by the moments of two Gaussians."""
 
     coefficients: tuple[Scalar, ...]
 
@@ -302,7 +346,7 @@ class Polynomial(Activation):
 
 
 def Monomial(degree: int) -> Polynomial:
-    """xⁿ."""
+    """xⁿ for a whole `degree` n ≥ 0."""
     return Polynomial((*(0.0,) * _degree(degree), 1.0))
 
 
@@ -314,7 +358,7 @@ def Hermite(degree: int) -> Polynomial:
 
 @dataclass(frozen=True)
 class RectifiedMonomial(Activation):
-    """xⁿ for x ≥ 0, 0 elsewhere."""
+    """xⁿ for x ≥ 0 and 0 elsewhere: the step at `degree` 0, the rectifier at 1 (Cho and Saul 2009)."""
 
     degree: int
     steep = True
@@ -327,6 +371,9 @@ class RectifiedMonomial(Activation):
 
     def integrals(self, k, a, b, same, deficit=None):
         return integrals.rectified_power(k, a, b, same, deficit, degree=self.degree)
+
+    def bend(self, a):
+        return jnp.zeros_like(a)  # φ of a longer variable is a multiple
 
     def kernel(self, block, left, right):
         block = self.gaussian(block)
@@ -363,6 +410,9 @@ class Elementwise(Activation):
         if self.call is None and self.mean is None:
             raise ValueError("Elementwise needs a function for finite networks, a mean for infinite ones, or both")
 
+    def bend(self, a):
+        return None  # the mean need not have derivatives at parallel variables
+
     def function(self, x):
         if self.call is None:
             raise ValueError("this Elementwise layer was given no function, so it has no finite network")
@@ -392,6 +442,9 @@ class Numerical(Activation):
     def __post_init__(self) -> None:
         if self.nodes < 1:
             raise ValueError(f"a quadrature needs at least 1 node, got {self.nodes}")
+
+    def bend(self, a):
+        return None  # nodes do not follow a correlation of 1
 
     def function(self, x):
         return self.call(x)

@@ -62,6 +62,8 @@ class SelfAttention(Layer):
 
     def init(self, key, shape):
         check_shape("SelfAttention", shape)
+        if len(shape) < 3:
+            raise ValueError(f"SelfAttention needs inputs with positions, got shape {tuple(shape)}")
         keys = jax.random.split(key, 6)
         channels = shape[-1]
         if self.embedding == "SUM" and self.embedding_width not in (None, channels):

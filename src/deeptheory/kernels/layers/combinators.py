@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from deeptheory.foundations.doors import doors
-from deeptheory.kernels.layers.layer import Demand, Layer, whole
-from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import mixed_deficit
+from deeptheory.kernels.layers.layer import Demand, Layer, branch_shapes, whole
+from deeptheory.kernels.limits.block import Block, variances
+from deeptheory.kernels.limits.close_pairs import mixing_gap
 
 __all__ = [
     "FanInConcat",
@@ -36,7 +36,7 @@ def _records(record: Any, count: int) -> tuple:
 
 @dataclass(frozen=True)
 class Serial(Layer):
-    """Layers one after the other."""
+    """`layers` one after the other, the output of each the input of the next."""
 
     layers: tuple[Layer, ...]
 
@@ -77,23 +77,24 @@ class Serial(Layer):
 
 
 def serial(*layers: Layer) -> Serial:
-    """Compose layers in a row."""
+    """Compose layers in a row: serial(Dense(512), Relu(), Dense(1)) is a network with one hidden layer."""
     return Serial(layers)
 
 
 def repeat(layer: Layer, count: int) -> Serial:
-    """Compose a layer with itself, weights drawn anew each time."""
+    """Compose a layer, or a block of layers, `count` times in a row, weights drawn anew each time."""
     return Serial((layer,) * whole("the number of repetitions", count, 0))
 
 
 @dataclass(frozen=True)
 class Parallel(Layer):
-    """Branches side by side: branch i acts on input i."""
+    """`branches` side by side: branch i acts on input i of a tuple, with weights of its own."""
 
     branches: tuple[Layer, ...]
 
     def _matched(self, inputs: Any) -> None:
-        if isinstance(inputs, Block) or not isinstance(inputs, (tuple, list)) or len(inputs) != len(self.branches):
+        one = not isinstance(inputs, tuple | list) or any(isinstance(each, int) for each in inputs)  # or its shape
+        if one or len(inputs) != len(self.branches):
             raise ValueError(
                 f"a parallel of {len(self.branches)} branches needs as many inputs: put FanOut({len(self.branches)})"
                 " before it"
@@ -129,13 +130,13 @@ class Parallel(Layer):
 
 
 def parallel(*branches: Layer) -> Parallel:
-    """Place branches side by side."""
+    """Place branches side by side, between `FanOut` and `FanInSum`, `FanInProd` or `FanInConcat` as a rule."""
     return Parallel(branches)
 
 
 @dataclass(frozen=True)
 class Identity(Layer):
-    """Nothing happens."""
+    """Pass the input on as it is: the short cut of a residual block."""
 
     def apply(self, parameters, x, *, key=None, **extra):
         return x
@@ -149,7 +150,7 @@ class Identity(Layer):
 
 @dataclass(frozen=True)
 class FanOut(Layer):
-    """Copies of the input for as many branches."""
+    """A tuple of `count` copies of the input, one for each branch of `parallel`."""
 
     count: int
 
@@ -189,12 +190,13 @@ def _total(blocks: tuple[Block, ...], weights: list[float], **changes: Any) -> B
 
 @dataclass(frozen=True)
 class FanInSum(Layer):
-    """The sum of independent Gaussian branches: covariances add."""
+    """The sum of independent Gaussian branches: covariances add, and so do tangent kernels."""
 
     def init(self, key, shape):
-        if len(set(map(tuple, shape))) > 1:
-            raise ValueError(f"FanInSum needs branches of one shape, got {list(shape)}")
-        return tuple(shape[0]), ()
+        shapes = branch_shapes("FanInSum", shape)
+        if len(set(shapes)) > 1:
+            raise ValueError(f"FanInSum needs branches of one shape, got {shapes}")
+        return shapes[0], ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         return sum(x)
@@ -212,10 +214,8 @@ class FanInSum(Layer):
         total = _total(blocks, [1.0] * len(blocks), gaussian=gaussian)
         if any(b.deficit is None for b in blocks):
             return total
-        ends = [(left_of(total, one), right_of(total, two)) for one, two in zip(left, right, strict=True)]
-        parts = [(b.deficit, own) for b, own in zip(blocks, ends, strict=True)]
-        after = jnp.asarray(sum(a for a, _ in ends)), jnp.asarray(sum(b for _, b in ends))
-        return total.replace(deficit=mixed_deficit(parts, after, lambda each: jnp.asarray(sum(each))))
+        rest = mixing_gap(total, jnp.stack(left), jnp.stack(right))
+        return total.replace(deficit=sum((b.deficit for b in blocks), rest))
 
 
 @dataclass(frozen=True)
@@ -223,9 +223,10 @@ class FanInProd(Layer):
     """The elementwise product of independent branches: covariances multiply."""
 
     def init(self, key, shape):
-        if len({tuple(each) for each in shape}) > 1:
-            raise ValueError(f"FanInProd needs branches of one shape, got {', '.join(map(str, shape))}")
-        return tuple(shape[0]), ()
+        shapes = branch_shapes("FanInProd", shape)
+        if len(set(shapes)) > 1:
+            raise ValueError(f"FanInProd needs branches of one shape, got {shapes}")
+        return shapes[0], ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         product = x[0]
@@ -259,8 +260,10 @@ class FanInConcat(Layer):
         return self.axis % rank
 
     def init(self, key, shape):
-        axis = self._axis(len(shape[0]))
-        shapes = [tuple(s) for s in shape]
+        shapes = branch_shapes("FanInConcat", shape)
+        axis = self._axis(len(shapes[0]))
+        if len({(len(s), s[:axis], s[axis + 1 :]) for s in shapes}) > 1:
+            raise ValueError(f"FanInConcat along axis {axis} needs branches that are alike elsewhere, got {shapes}")
         joined = (*shapes[0][:axis], sum(s[axis] for s in shapes), *shapes[0][axis + 1 :])
         return joined, ()
 
@@ -306,4 +309,4 @@ def _beside(blocks: tuple[Block, ...], dimension: int) -> Block:
     )
 
 
-doors(__name__, axis="[-64, 64]", count="[1, 1e5]")
+doors(__name__, axis="[-64, 64]", count="[0, 1e5]")

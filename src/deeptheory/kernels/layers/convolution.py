@@ -1,7 +1,9 @@
 """Convolutions: weights shared between positions, one set a position, and transposed."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 import jax.numpy as jnp
@@ -11,10 +13,10 @@ from jaxtyping import Array
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.dense import Affine
 from deeptheory.kernels.layers.layer import Layer, Scalar, check_shape, one_block, scaled, whole
-from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum, wrap
+from deeptheory.kernels.layers.windows import check_window, window_extents, window_parts, wrap
 from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, equal_positions, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import affine_deficit, affine_surplus, mixed_deficit
+from deeptheory.kernels.limits.close_pairs import affine_gaps, mixing_gap
 
 __all__ = ["Conv", "ConvLocal", "ConvTranspose"]
 
@@ -55,21 +57,11 @@ class Conv(Layer):
     def steps(self) -> tuple[int, ...]:
         return self.strides or (1,) * len(self.window)
 
-    @property
-    def places(self) -> list[tuple[int]]:
-        """Position axes of variances, which have no right side."""
-        return [(axis,) for axis in range(len(self.window))]
-
     def fan_in(self, channels: int) -> int:
         return channels * prod(self.window)
 
     def extents(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
-        found = tuple(
-            output_extent(n, w, s, self.padding) for n, w, s in zip(spatial, self.window, self.steps, strict=True)
-        )
-        if min(found, default=1) < 1:
-            raise ValueError(f"a window of {self.window} does not fit positions {spatial} with VALID padding")
-        return found
+        return window_extents(type(self).__name__, spatial, self.window, self.steps, self.padding)
 
     def init(self, key, shape):
         check_shape(type(self).__name__, shape, len(self.window))
@@ -77,6 +69,13 @@ class Conv(Layer):
         biases = (*(1,) * (len(shape) - 1), width)
         weights = self.affine.draw(key, (*self.window, channels, width), biases, self.fan_in(channels))
         return (shape[0], *self.extents(tuple(shape[1:-1])), width), weights
+
+    def check_inputs(self, x: Array, channels: int) -> None:
+        check_shape(type(self).__name__, x.shape, len(self.window))
+        if x.shape[-1] != channels:
+            raise ValueError(
+                f"{type(self).__name__} was made for {channels} channels and got inputs of shape {x.shape}"
+            )
 
     def padded(self, x: Array) -> tuple[Array, str]:
         if self.padding != "CIRCULAR":
@@ -86,8 +85,8 @@ class Conv(Layer):
         return x, "VALID"
 
     def apply(self, parameters, x, *, key=None, **extra):
-        check_shape(type(self).__name__, x.shape, len(self.window))
         weight, bias = parameters
+        self.check_inputs(x, weight.shape[-2])
         fan_in = self.fan_in(x.shape[-1])
         x, padding = self.padded(x)
         numbers = _numbers(len(self.window))
@@ -102,10 +101,21 @@ class Conv(Layer):
             )
         return block.map(lambda array: self.mean(array, block.position_axes), spatial=self.extents(block.spatial))
 
+    def shifted(self, array: Array, axes: Sequence[int], dimension: int) -> list[Array]:
+        """Return what every offset of the window sees, along one dimension."""
+        return window_parts(array, axes, self.window[dimension], self.steps[dimension], self.padding)
+
     def mean(self, array: Array, positions: Sequence[Sequence[int]]) -> Array:
-        for axes, window, stride in reversed(list(zip(positions, self.window, self.steps, strict=True))):
-            array = window_sum(array, axes, window, stride, self.padding)
+        for dimension, axes in reversed(list(enumerate(positions))):
+            array = reduce(operator.add, self.shifted(array, axes, dimension))
         return scaled(array, 1 / prod(self.window))
+
+    def parts(self, values: Array) -> Array:
+        """Return values over (positions…, inputs) as offsets of the window see them, (offsets, positions…, inputs)."""
+        values = values[None]
+        for dimension in range(len(self.window)):
+            values = jnp.concatenate(self.shifted(values, (dimension + 1,), dimension))
+        return values
 
     def record(self, block):
         return variances(one_block(type(self).__name__, block))
@@ -116,28 +126,11 @@ class Conv(Layer):
         moved = self.affine.move(self.averaged(block), self.fan_in(block.channels), channels=channels)
         if block.deficit is None:
             return moved
-        ends = left_of(block, left), right_of(block, right)
-        after = left_of(moved, self.mean(left, self.places)), right_of(moved, self.mean(right, self.places))
-
-        def mix(parts: list[Array]) -> Array:
-            mixed = self.mean(parts[0], block.position_axes)
-            if not block.full:
-                return mixed
-            # A window may reach beyond the border at one of two positions; the other's variance counts all the same.
-            for own, total in zip(ends, after, strict=True):
-                whole = jnp.broadcast_to(own, (*block.spatial, *block.spatial, *own.shape[-2:]))
-                beyond = (total - self.mean(whole, block.position_axes)) / 2
-                mixed = mixed + jnp.where(equal_positions(moved), 0, beyond)
-            return mixed
-
-        def followed(gap: Array) -> Array:
-            return mixed_deficit([(gap, ends)], after, mix)
-
-        scales = dict(weight=self.W_std**2, bias=self.affine.shift)
-        deficit, surplus = affine_deficit(followed(block.deficit), *after, **scales), block.surplus
-        if surplus is not None:  # the deficit of one input and the opposite of the other
-            surplus = affine_surplus(followed(surplus), *after, **scales)
-        return moved.replace(deficit=deficit, surplus=surplus)
+        parts = [self.parts(own) / prod(self.window) for own in (left, right)]
+        rest = mixing_gap(moved, *parts)
+        gaps = block.gaps(lambda gap: self.mean(gap, block.position_axes) + rest)
+        after = left_of(moved, jnp.sum(parts[0], 0)), right_of(moved, jnp.sum(parts[1], 0))
+        return moved.replace(**affine_gaps(gaps, *after, weight=self.W_std**2, bias=self.affine.shift))
 
 
 @dataclass(frozen=True)
@@ -152,8 +145,10 @@ class ConvLocal(Conv):
         return (shape[0], *spatial, width), self.affine.draw(key, weights, (1, *spatial, width), self.fan_in(channels))
 
     def apply(self, parameters, x, *, key=None, **extra):
-        check_shape("ConvLocal", x.shape, len(self.window))
         weight, bias = parameters
+        self.check_inputs(x, weight.shape[-2] // prod(self.window))
+        if self.extents(x.shape[1:-1]) != weight.shape[:-2]:
+            raise ValueError(f"ConvLocal was made for positions {weight.shape[:-2]} and got inputs of shape {x.shape}")
         fan_in = self.fan_in(x.shape[-1])
         x, padding = self.padded(x)
         numbers = _numbers(len(self.window))
@@ -166,12 +161,13 @@ class ConvLocal(Conv):
         moved = super().kernel(block, left, right)
         if not moved.full:
             return moved
-        same, gaps = equal_positions(moved), {"deficit": moved.deficit, "surplus": moved.surplus}
-        if moved.deficit is not None:
-            ends = [scaled(self.mean(own, self.places), self.W_std**2) + self.affine.shift for own in (left, right)]
-            size = root(left_of(moved, ends[0])) * root(right_of(moved, ends[1]))
-            gaps = {name: None if gap is None else jnp.where(same, gap, size) for name, gap in gaps.items()}
-        return moved.map(lambda array: jnp.where(same, array, 0), **gaps)
+        same, places = equal_positions(moved), [(axis,) for axis in range(len(self.window))]
+
+        def apart(gap: Array) -> Array:
+            ends = [scaled(self.mean(own, places), self.W_std**2) + self.affine.shift for own in (left, right)]
+            return jnp.where(same, gap, root(left_of(moved, ends[0])) * root(right_of(moved, ends[1])))
+
+        return moved.map(lambda array: jnp.where(same, array, 0), **moved.gaps(apart))
 
 
 @dataclass(frozen=True)
@@ -183,8 +179,8 @@ class ConvTranspose(Conv):
         return tuple(extent(n, w, s) for n, w, s in zip(spatial, self.window, self.steps, strict=True))
 
     def apply(self, parameters, x, *, key=None, **extra):
-        check_shape("ConvTranspose", x.shape, len(self.window))
         weight, bias = parameters
+        self.check_inputs(x, weight.shape[-2])
         numbers, circular = _numbers(len(self.window)), self.padding == "CIRCULAR"
         product = lax.conv_transpose(
             x, weight, self.steps, "VALID" if circular else self.padding, dimension_numbers=numbers
@@ -194,18 +190,14 @@ class ConvTranspose(Conv):
                 product = _fold(product, axis, extent)
         return self.affine.scale(product, bias, self.fan_in(x.shape[-1]))
 
-    def mean(self, array, positions):
-        targets = self.extents(tuple(array.shape[axes[0]] for axes in positions))
-        for axes, window, stride, target in zip(positions, self.window, self.steps, targets, strict=True):
-            if self.padding == "CIRCULAR":
-                overhung = stride * array.shape[axes[0]] + max(window - stride, 0)
-                array = _spread_sum(array, axes, window, stride, overhung, "VALID")
-                # Positions a period apart never share a weight, so without cross terms this holds on diagonals too.
-                for axis in axes:
-                    array = _fold(array, axis, target)
-            else:
-                array = _spread_sum(array, axes, window, stride, target, self.padding)
-        return scaled(array, 1 / prod(self.window))
+    def shifted(self, array, axes, dimension):
+        extent, window, stride = array.shape[axes[0]], self.window[dimension], self.steps[dimension]
+        parts = window_parts(_spread(array, axes, window, stride, self.padding), axes, window, 1, "VALID")
+        if self.padding == "CIRCULAR":
+            # Positions a period apart never share a weight, so without cross terms this holds on diagonals too.
+            for axis in axes:
+                parts = [_fold(part, axis, stride * extent) for part in parts]
+        return parts
 
 
 def _fold(x: Array, axis: int, extent: int) -> Array:
@@ -218,9 +210,8 @@ def _fold(x: Array, axis: int, extent: int) -> Array:
     return x.reshape(*x.shape[:axis], -1, extent, *x.shape[axis + 1 :]).sum(axis)
 
 
-def _spread_sum(x: Array, axes: Sequence[int], window: int, stride: int, target: int, padding: str) -> Array:
-    """Dilate by the stride, pad, and sum over the window: a transposed convolution with weights 1."""
-    extent = x.shape[axes[0]]
+def _spread(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> Array:
+    """Dilate by the stride and pad, so that a VALID window afterwards is a transposed one."""
     if padding == "SAME":
         total = window + stride - 2
         before = window - 1 if stride > window - 1 else -(-total // 2)
@@ -229,11 +220,7 @@ def _spread_sum(x: Array, axes: Sequence[int], window: int, stride: int, target:
     config = [(0, 0, 0)] * x.ndim
     for axis in axes:
         config[axis] = (before, total - before, stride - 1)
-    dilated = lax.pad(x, jnp.zeros((), x.dtype), config)
-    result = window_sum(dilated, axes, window, 1, "VALID")
-    if result.shape[axes[0]] != target:
-        raise ValueError(f"a transposed window of {window} and stride {stride} does not fit an axis of {extent}")
-    return result
+    return lax.pad(x, jnp.zeros((), x.dtype), config)
 
 
 doors(__name__)

@@ -12,7 +12,7 @@ from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
 from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import affine_deficit, affine_surplus
+from deeptheory.kernels.limits.close_pairs import affine_gaps
 
 __all__ = ["Dense"]
 
@@ -90,7 +90,14 @@ class Affine:
 
 @dataclass(frozen=True)
 class Dense(Layer):
-    """A fully connected layer, applied to the channels of every position alike."""
+    """A fully connected layer y = (σ_w/√N) W x + σ_b b over the N channels of every position alike.
+
+    `width` is the number of outputs of the finite network; the limit does not depend on it. `W_std` is σ_w, `b_std` is
+    σ_b (None: no biases), W and b are standard normal. `parameterization` "standard" draws W ~ N(0, σ_w²/N) instead,
+    which changes the tangent kernel and not the covariance; `s` scales its widths. In the limit
+    K ← σ_w² K + σ_b² and Θ ← K + σ_w² Θ. Put one before every activation: only then are its inputs Gaussian.
+    Reference: Jacot, Gabriel and Hongler (2018); Sohl-Dickstein et al. (2020) for "standard".
+    """
 
     width: int
     W_std: Scalar = 1.0
@@ -136,9 +143,8 @@ class Dense(Layer):
         if block.deficit is None:
             return moved
         ends = [None if left is None else left_of(block, left), None if right is None else right_of(block, right)]
-        scales = dict(weight=self.W_std**2, bias=self.affine.shift)
-        surplus = None if block.surplus is None else affine_surplus(block.surplus, *ends, **scales)
-        return moved.replace(deficit=affine_deficit(block.deficit, *ends, **scales), surplus=surplus)
+        gaps = {"deficit": block.deficit, "surplus": block.surplus}
+        return moved.replace(**affine_gaps(gaps, *ends, weight=self.W_std**2, bias=self.affine.shift))
 
 
 doors(__name__)

@@ -144,13 +144,29 @@ def whole(what: str, value: Any, least: int = 1) -> int:
     return count
 
 
-def check_shape(name: str, shape: Shape, positions: int | None = None) -> None:
+def branched(shape: Any) -> bool:
+    """Say whether a shape is that of several arrays."""
+    return len(shape) > 0 and isinstance(shape[0], tuple | list)
+
+
+def check_shape(name: str, shape: Any, positions: int | None = None) -> None:
     """Refuse inputs that are not (batch, positions…, channels)."""
+    if branched(shape):
+        raise ValueError(f"{name} takes one input, not {len(shape)} branches: put a FanIn layer before it")
     if len(shape) < 2 or (positions is not None and len(shape) != positions + 2):
         wanted = "at least 2" if positions is None else str(positions + 2)
         raise ValueError(
             f"{name} needs inputs of rank {wanted}, (batch, positions…, channels); got shape {tuple(shape)}"
         )
+
+
+def branch_shapes(name: str, shape: Any) -> list[Shape]:
+    """Return the shapes of several arrays, refusing that of one."""
+    if not branched(shape):
+        raise ValueError(
+            f"{name} joins branches, and got one input of shape {tuple(shape)}: put FanOut and parallel before it"
+        )
+    return [tuple(each) for each in shape]
 
 
 def one_block(name: str, block: Any) -> Block:

@@ -172,9 +172,7 @@ def _is_block(tree: Any) -> bool:
 
 def _weighted(block: Block, left: Array, right: Array) -> Block:
     weights = left_of(block, left) * right_of(block, right)
-    known = {name: getattr(block, name) for name in ("deficit", "surplus")}
-    scaled = {name: None if value is None else value * weights for name, value in known.items()}
-    return block.map(lambda array: array * weights, **scaled)
+    return block.map(lambda array: array * weights, **block.gaps(lambda gap: gap * weights))
 
 
 def _normalized(layer: LayerNorm, x: Array, mask: Array) -> Array:

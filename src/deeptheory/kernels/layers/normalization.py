@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from deeptheory.foundations.doors import doors
-from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, one_block
+from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, one_block
 from deeptheory.kernels.limits.block import coincident, left_of, right_of, variances
 
 __all__ = ["Dropout", "LayerNorm"]
@@ -26,12 +26,19 @@ class LayerNorm(Layer):
 
     def over(self, rank: int) -> tuple[int, ...]:
         """Return the axes of an array of this rank over which it is normalized."""
+        if not all(-rank <= axis < rank for axis in self.axes):
+            raise ValueError(f"LayerNorm over axes {self.axes} met inputs of rank {rank}")
         axes = tuple(sorted({axis % rank for axis in self.axes}))
         if rank - 1 not in axes:
             raise ValueError(
                 f"LayerNorm must normalize over channels (axis {rank - 1}) to have a limit, got {self.axes}"
             )
         return axes
+
+    def init(self, key, shape):
+        check_shape("LayerNorm", shape)
+        self.over(len(shape))
+        return shape, ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         axes = self.over(x.ndim)
@@ -54,9 +61,11 @@ class LayerNorm(Layer):
         if not block.gaussian:
             raise ValueError("LayerNorm needs Gaussian inputs: put a Dense or convolutional layer right before it")
         factor_left, factor_right = left_of(block, left), right_of(block, right)
-        gaps = {"deficit": block.deficit, "surplus": block.surplus}
-        gaps = {name: None if gap is None else gap * factor_left * factor_right for name, gap in gaps.items()}
-        return block.map(lambda array: array * factor_left * factor_right, **gaps)
+
+        def scale(array: Array) -> Array:
+            return array * factor_left * factor_right
+
+        return block.map(scale, **block.gaps(scale))
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,10 @@ class Dropout(Layer):
     def __post_init__(self) -> None:
         if not isinstance(self.keep, jax.core.Tracer) and not 0 < self.keep <= 1:
             raise ValueError(f"the probability to keep a unit must lie in (0, 1], got {self.keep}")
+
+    def init(self, key, shape):
+        check_shape("Dropout", shape)
+        return shape, ()
 
     def apply(self, parameters, x, *, key=None, **extra):
         if not self.train:

@@ -9,9 +9,9 @@ from jaxtyping import Array
 
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block
-from deeptheory.kernels.layers.windows import check_window, output_extent, window_sum
-from deeptheory.kernels.limits.block import left_of, right_of, variances
-from deeptheory.kernels.limits.close_pairs import mixed_deficit
+from deeptheory.kernels.layers.windows import check_window, window_extents, window_sum
+from deeptheory.kernels.limits.block import variances
+from deeptheory.kernels.limits.close_pairs import mixing_gap
 
 __all__ = ["AvgPool", "Flatten", "GlobalAvgPool", "GlobalSumPool", "SumPool"]
 
@@ -35,9 +35,7 @@ class Pool(Layer):
 
     def init(self, key, shape):
         check_shape("Pool", shape, len(self.window))
-        spatial = [
-            output_extent(n, w, s, self.padding) for n, w, s in zip(shape[1:-1], self.window, self.steps, strict=True)
-        ]
+        spatial = window_extents("Pool", tuple(shape[1:-1]), self.window, self.steps, self.padding)
         return (shape[0], *spatial, shape[-1]), ()
 
     def _pooled(self, x: Array, dimension: int, axis: int) -> Array:
@@ -82,12 +80,16 @@ def AvgPool(
     *,
     normalize_edges: bool = False,
 ) -> Pool:
-    """Means over windows."""
+    """Means over windows of positions, K ← mean over both windows of K.
+
+    `window` and `strides` have one extent for every position axis (strides of 1 if None); `padding` is "VALID", "SAME"
+    or "CIRCULAR". With "SAME", `normalize_edges` divides by the part of a window that lies inside.
+    """
     return Pool(window, strides, padding, True, normalize_edges)
 
 
 def SumPool(window: tuple[int, ...], strides: tuple[int, ...] | None = None, padding: str = "VALID") -> Pool:
-    """Sums over windows."""
+    """Sums over windows of positions; arguments as of `AvgPool`. The kernel grows by the squared window size."""
     return Pool(window, strides, padding, False)
 
 
@@ -116,12 +118,12 @@ class GlobalPool(Layer):
 
 
 def GlobalAvgPool() -> GlobalPool:
-    """The mean over all positions."""
+    """The mean over all positions: K ← the mean over all pairs of positions. Costs as many entries as such pairs."""
     return GlobalPool(True)
 
 
 def GlobalSumPool() -> GlobalPool:
-    """The sum over all positions."""
+    """The sum over all positions: K ← the sum over all pairs of positions, so it grows with the image."""
     return GlobalPool(False)
 
 
@@ -156,10 +158,10 @@ class Flatten(Layer):
         flat = block.map(average, spatial=(), full=False, channels=channels, gaussian=False)
         if block.deficit is None:
             return flat
-        places = tuple(range(rank))
-        after = left_of(flat, jnp.mean(left, places)), right_of(flat, jnp.mean(right, places))
-        parts = [(block.deficit, (left_of(block, left), right_of(block, right)))]
-        return flat.replace(deficit=mixed_deficit(parts, after, lambda mixed: average(mixed[0])))
+        size = prod(block.spatial)
+        parts = [own.reshape(size, -1) / size for own in (left, right)]
+        rest = mixing_gap(flat, *parts)
+        return flat.replace(**block.gaps(lambda gap: average(gap) + rest))
 
 
 doors(__name__)

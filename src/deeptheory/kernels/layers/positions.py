@@ -78,7 +78,11 @@ class LinearPositions(Layer):
 
 @dataclass(frozen=True)
 class ImageResize(LinearPositions):
-    """Interpolation to other extents, as `jax.image.resize`; −1 keeps an extent."""
+    """Interpolation to other extents, as `jax.image.resize`: a linear map M of positions, K ← MKMᵀ.
+
+    `shape` is that of a batch (inputs, positions…, channels), where −1 keeps an extent; `method` and `antialias` are
+    those of `jax.image.resize`.
+    """
 
     extents: tuple[int, ...]
     method: str = "linear"
@@ -129,7 +133,13 @@ class Contraction(LinearPositions):
     def transform(self, x):
         other = jnp.asarray(self.constant, x.dtype)
         sides = (other, x) if self.constant_left else (x, other)
-        return lax.dot_general(*sides, self.dimension_numbers)
+        try:
+            return lax.dot_general(*sides, self.dimension_numbers)
+        except TypeError:
+            raise ValueError(
+                f"Contraction over axes {self.dimension_numbers} does not fit positions {x.shape} and a constant of "
+                f"shape {other.shape}"
+            ) from None
 
 
 def adjacency(edges: Array, extents: tuple[int, ...]) -> Array:

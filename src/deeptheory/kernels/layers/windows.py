@@ -8,12 +8,13 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-__all__ = ["check_window", "margins", "output_extent", "window_sum", "wrap"]
+__all__ = ["check_window", "margins", "output_extent", "window_extents", "window_parts", "window_sum", "wrap"]
 
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 
 
 def check_window(name: str, window: Sequence[int], strides: Sequence[int], padding: str) -> None:
+    """Refuse a window or stride that is not positive, strides that are not one for each extent, and other paddings."""
     if padding not in PADDINGS:
         raise ValueError(f"the padding of {name} must be one of {', '.join(PADDINGS)}, got {padding!r}")
     if len(window) != len(strides):
@@ -33,8 +34,19 @@ def margins(extent: int, window: int, stride: int, padding: str) -> tuple[int, i
 
 
 def output_extent(extent: int, window: int, stride: int, padding: str) -> int:
+    """Return how many places a window visits along an axis of `extent` places; it must fit in at least once."""
     before, after = margins(extent, window, stride, padding)
     return (extent + before + after - window) // stride + 1
+
+
+def window_extents(
+    name: str, spatial: tuple[int, ...], window: Sequence[int], strides: Sequence[int], padding: str
+) -> tuple[int, ...]:
+    """Return the positions after a layer with a window, refusing a window that does not fit."""
+    found = tuple(output_extent(n, w, s, padding) for n, w, s in zip(spatial, window, strides, strict=True))
+    if min(found, default=1) < 1:
+        raise ValueError(f"{name}: a window of {tuple(window)} does not fit positions {spatial} with {padding} padding")
+    return found
 
 
 def wrap(x: Array, axes: Sequence[int], window: int, stride: int) -> Array:
@@ -47,11 +59,10 @@ def wrap(x: Array, axes: Sequence[int], window: int, stride: int) -> Array:
     return x
 
 
-def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> Array:
-    """Return Σ_δ x[…, s·i + δ − p, …], the axes (of one length) moving together.
+def window_parts(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> list[Array]:
+    """Return x[…, s·i + δ − p, …] for every offset δ of a window, the axes (of one length) moving together.
 
-    Two axes are the positions of both ends of a covariance: convolution weights tie them to one offset δ. Padded once,
-    then shifted parts are added; a general convolution would cost the window squared.
+    Two axes are the positions of both ends of a covariance: convolution weights tie them to one offset δ.
     """
     extent = x.shape[axes[0]]
     result = output_extent(extent, window, stride, padding)
@@ -72,4 +83,9 @@ def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding:
             piece = lax.slice_in_dim(piece, offset, offset + (result - 1) * stride + 1, stride, axis)
         return piece
 
-    return reduce(operator.add, map(part, range(window)))
+    return [part(offset) for offset in range(window)]
+
+
+def window_sum(x: Array, axes: Sequence[int], window: int, stride: int, padding: str) -> Array:
+    """Return the sum over a window. It is padded once, then shifted; a general convolution costs the window squared."""
+    return reduce(operator.add, window_parts(x, axes, window, stride, padding))

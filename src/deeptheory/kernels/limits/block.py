@@ -57,6 +57,11 @@ class Block:
         tangent = None if self.tangent is None else change(self.tangent)
         return self.replace(covariance=change(self.covariance), tangent=tangent, **changes)
 
+    def gaps(self, change: Callable[[Array], Array]) -> dict[str, Any]:
+        """Return deficit and surplus, changed alike where they are known."""
+        known = {"deficit": self.deficit, "surplus": self.surplus}
+        return {name: None if gap is None else change(gap) for name, gap in known.items()}
+
     @property
     def position_axes(self) -> tuple[tuple[int, ...], ...]:
         """For every spatial dimension its axes: one, or left and right."""

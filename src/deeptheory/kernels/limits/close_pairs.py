@@ -2,14 +2,12 @@
 
 An angle θ enters a kernel with a kink through √(1 − cos²θ). Where inputs are nearly parallel, cos θ rounded to seven
 digits leaves three of θ. So the deficit √(ab) − k, for variances a, b and covariance k, is computed from differences of
-the inputs and followed through the layers beside the covariance, never as a difference of rounded numbers. Where a
-layer mixes positions or branches it is the squared distance a + b − 2k that is linear; there lengths that differ cost
-digits, inputs that are nearly the same none. A deficit that rounding leaves below zero stays so, for its derivative's
-sake, and counts as zero where an angle is taken. Of nearly opposite inputs it is the surplus √(ab) + k that is small;
-it is followed to the first layer that turns them. Layers that do not know the deficit drop it.
+the inputs and followed through the layers beside the covariance, as a sum of positive terms, never as a difference of
+rounded numbers. Of nearly opposite inputs it is the surplus √(ab) + k that is small; it is followed to the first layer
+that turns them. Layers that do not know the deficit drop it.
 """
 
-from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,23 +17,32 @@ from jaxtyping import Array, Float
 
 from deeptheory.kernels.layers.layer import Scalar, known
 from deeptheory.kernels.limits.arcs import angle_of_gap, inverse_root, root
+from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of
 
 __all__ = [
     "affine_deficit",
+    "affine_gaps",
     "affine_surplus",
-    "as_vectors",
-    "image_deficit",
     "input_deficit",
+    "input_gaps",
     "is_equal",
     "jump_deficit",
     "least_gap",
-    "mixed_deficit",
+    "mixing_gap",
+    "product_gap",
     "rectified_deficit",
+    "smooth_deficit",
     "subtracted_deficit",
 ]
 
 CLOSE = 5e-3
 """Gap 1 − cos θ below which differences are taken: above it rounding, 1e-7 of k, moves θ by 1e-6, ab − k² by 1e-5."""
+
+ALIKE = 1e-4
+"""The same for positions of images, which are often alike: above it rounding moves θ by 1e-5."""
+
+NEAR = 1e-3
+"""Where the deficit after a smooth activation is expanded: the next term is as small against it, and θ 0.04 at most."""
 
 
 def _cosines(left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"]) -> Array:
@@ -43,11 +50,10 @@ def _cosines(left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: 
     return covariance * one[:, None] * two
 
 
-def least_gap(
-    left: Float[Array, "n d"], right: Float[Array, "m d"], covariance: Float[Array, "n m"], same: Array | None
-) -> Array:
-    """Return the smallest 1 − |cos θ| of two raw inputs, not counting one with itself."""
-    cosine = jnp.abs(_cosines(left, right, covariance))
+def least_gap(block: Block, left: Array, right: Array) -> Array:
+    """Return the smallest 1 − |cos θ| of a block with these variances, not counting a variable with itself."""
+    cosine = jnp.abs(block.covariance) * left_of(block, inverse_root(left)) * right_of(block, inverse_root(right))
+    same = coincident(block)
     return 1 - jnp.max(cosine if same is None else jnp.where(same, 0, cosine))
 
 
@@ -92,43 +98,31 @@ def input_deficit(
     return gap * size, rest * size
 
 
-def as_vectors(x: Float[Array, "*positions n c"]) -> Float[Array, "n d"]:
-    """Return inputs as rows."""
-    return jnp.moveaxis(x, -2, 0).reshape(x.shape[-2], -1)
+def input_gaps(block: Block, left: Float[Array, "*l c"], right: Float[Array, "*r c"]) -> dict[str, Array]:
+    """Return deficit and surplus of the positions of raw inputs, (positions…, inputs, channels)."""
+    one, two = (jnp.moveaxis(x, -1, 0) * x.shape[-1] ** -0.5 for x in (left, right))
+    return {"deficit": product_gap(block, one, two), "surplus": product_gap(block, one, -two)}
 
 
-def image_deficit(left: Float[Array, "*positions n c"], right: Float[Array, "*positions m c"], *, full: bool) -> Array:
-    """Return √(ab) − k of positions of images, ½(|x − y|² − (|x| − |y|)²)/c: at equal positions, or at all pairs."""
-    rank = left.ndim - 2
-    if full:
-        left, right = left.reshape(*left.shape[:rank], *(1,) * rank, *left.shape[rank:]), right[(None,) * rank]
+def product_gap(block: Block, left: Float[Array, "c *l"], right: Float[Array, "c *r"]) -> Array:
+    """Return |x||y| − ⟨x, y⟩ ≥ 0, as |x||y|·½|x/|x| − y/|y||², of vectors at both ends, (c, positions…, inputs)."""
+    sizes = [root(jnp.sum(x * x, 0)) for x in (left, right)]
+    # Divided, not multiplied by an inverse root: of one channel the unit vectors are then ±1 to the last digit.
+    units = [x / jnp.where(size > 0, size, 1) for x, size in zip((left, right), sizes, strict=True)]
 
-    def add(total: Array, channel: tuple[Array, Array]) -> tuple[Array, None]:
-        one, two = channel
-        return total + (one[..., :, None] - two[..., None, :]) ** 2, None
+    def add(total: Array, ends: tuple[Array, Array]) -> tuple[Array, None]:
+        return total + (left_of(block, ends[0]) - right_of(block, ends[1])) ** 2, None
 
-    one, two = (jnp.moveaxis(x, -1, 0) for x in (left, right))
-    places = jnp.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    start = jnp.zeros((*places, left.shape[-2], right.shape[-2]), left.dtype)
-    distance, _ = lax.scan(add, start, (one, two))
-    lengths = [root(jnp.sum(x * x, -1)) for x in (left, right)]
-    gap = distance - (lengths[0][..., :, None] - lengths[1][..., None, :]) ** 2
-    return gap / (2 * left.shape[-1])
+    whole = left_of(block, sizes[0]) * right_of(block, sizes[1])
+    return lax.scan(add, jnp.zeros_like(whole), tuple(units), unroll=min(len(left), 9))[0] * whole / 2
 
 
-Ends = tuple[Array, Array]
+def mixing_gap(block: Block, left: Float[Array, "c *l"], right: Float[Array, "c *r"]) -> Array:
+    """Return √(Σa Σb) − Σ√(ab), for variances (parts, positions…, inputs) of what is added.
 
-
-def mixed_deficit(parts: list[tuple[Array, Ends]], after: Ends, mix: Callable[[list[Array]], Array]) -> Array:
-    """Return the deficit after a linear map of covariances, from parts (deficit, variances) and the variances after it.
-
-    ½(a + b − 2k) = √(ab) − k + ½(√a − √b)² is mapped as covariances are; the last term is then taken off again.
+    The sum of all √(ab) ∓ k lacks this of √(Σa Σb) ∓ Σk.
     """
-
-    def apart(a: Array, b: Array) -> Array:
-        return (root(a) - root(b)) ** 2 / 2
-
-    return mix([deficit + apart(*ends) for deficit, ends in parts]) - apart(*after)
+    return product_gap(block, root(left), root(right))
 
 
 def affine_deficit(deficit: Array, a: Array | None, b: Array | None, *, weight: Scalar, bias: Scalar) -> Array | None:
@@ -157,6 +151,14 @@ def affine_surplus(surplus: Array, a: Array | None, b: Array | None, *, weight: 
     return weight * surplus + bias + bias * (left + right + bias) / (whole + root(left) * root(right))
 
 
+def affine_gaps(
+    gaps: dict[str, Array | None], a: Array | None, b: Array | None, *, weight: Scalar, bias: Scalar
+) -> Any:
+    """Return deficit and surplus, as far as they are known, after k ← weight·k + bias."""
+    rules = {"deficit": affine_deficit, "surplus": affine_surplus}
+    return {n: None if gap is None else rules[n](gap, a, b, weight=weight, bias=bias) for n, gap in gaps.items()}
+
+
 def _turned(deficit: Array, surplus: Array | None, a: Array, b: Array) -> tuple[Array, Array]:
     """Return min(1 − cos θ, 1 + cos θ), and where it is the second: where the angle is obtuse."""
     scale = inverse_root(a) * inverse_root(b)
@@ -173,6 +175,18 @@ def is_equal(deficit: Array, a: Array, b: Array) -> Array:
 def subtracted_deficit(k: Array, a: Array, b: Array, *, equal: Array) -> Array:
     """Return √(ab) − k as it is, 0 between equal inputs: no worse than not knowing it."""
     return jnp.where(equal, 0, root(a) * root(b) - k)
+
+
+def smooth_deficit(subtracted: Array, deficit: Array, a: Array, b: Array, slope: Array, bend: Array) -> Array:
+    """Return the deficit after a smooth activation: as subtracted, except where both are nearly one variable.
+
+    Along parallel variables of standard deviations e^p, e^q it is bend·(p − q)²/2; from there to the covariance k it
+    grows by the integral of the slope (Price).
+    """
+    one, two = root(a), root(b)
+    apart = 2 * (one - two) / jnp.where(one + two > 0, one + two, 1)
+    near = deficit * inverse_root(a) * inverse_root(b) + apart**2 / 2 < NEAR
+    return jnp.where(near, slope * deficit + bend * apart**2 / 2, subtracted)
 
 
 def jump_deficit(deficit: Array, surplus: Array | None, a: Array, b: Array, *, height: int) -> tuple[Array, Array]:

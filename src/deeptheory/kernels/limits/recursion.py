@@ -15,9 +15,10 @@ from jaxtyping import Array
 
 from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.activations import Activation, RectifiedMonomial, Rectifier, Sign
+from deeptheory.kernels.layers.combinators import Serial
 from deeptheory.kernels.layers.layer import Demand, Layer, biased, joined, parted
 from deeptheory.kernels.limits.block import Block, input_block
-from deeptheory.kernels.limits.close_pairs import CLOSE, as_vectors, image_deficit, input_deficit, least_gap
+from deeptheory.kernels.limits.close_pairs import ALIKE, CLOSE, input_deficit, input_gaps, least_gap
 from deeptheory.kernels.limits.kernel import FIELDS, kernels_of
 from deeptheory.kernels.regression.tiles import tile_corners
 
@@ -65,6 +66,10 @@ def limit_kernel(
         raise ValueError(f"a kernel has the fields {', '.join(FIELDS)}; {', '.join(sorted(unknown))} is none of them")
     if tile is not None and tile < 1:
         raise ValueError(f"a tile has at least 1 input a side, got {tile}")
+    for name, pair in {"pattern": pattern, "hidden": hidden}.items():
+        for each in jax.tree.leaves(pair):
+            if not isinstance(each, np.ndarray | jax.Array):
+                raise TypeError(f"{name} must be a pair of arrays, got {each!r:.60}")
     x = jax.tree.map(lambda each: checked_inputs(network, each, "x", masked=hidden[0] is not None), x)
     if other is not None:
         other = jax.tree.map(lambda each: checked_inputs(network, each, "other", masked=hidden[1] is not None), other)
@@ -83,6 +88,9 @@ def checked_inputs(network: Layer, x: Any, name: str, *, masked: bool = False) -
         raise ValueError(f"{name} must have shape (batch, …, channels), got {np.shape(x)}")
     if 0 in np.shape(x):
         raise ValueError(f"{name} is empty: it has shape {np.shape(x)}")
+    kind = jnp.result_type(x) if isinstance(x, jax.Array) else np.asarray(x).dtype
+    if not any(jnp.issubdtype(kind, real) for real in (jnp.floating, jnp.integer, jnp.bool_)):
+        raise TypeError(f"{name} must be an array of real numbers, got one of {kind}")
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating):
         x = x.astype(jnp.result_type(float))
@@ -124,6 +132,8 @@ def _limit_kernel(
 
         def block(each: Array, places: Array | None = None) -> Block:
             made = input_block(each, each, full=demand.full_variances, paired=True, with_tangent=False, graph=graph)
+            if made.full and _delicate(network, each.dtype):
+                made = made.replace(**input_gaps(made, each, each))
             return made if places is None else replace(made, hidden=places)
 
         return network.follow(jax.tree.map(block, inputs, *([] if missing is None else [missing])))
@@ -183,30 +193,26 @@ def _tiled(
         def through(block: Any) -> Any:
             return jax.tree.map(_finished, network.kernel(block, *records), is_leaf=_is_block)
 
-        if not isinstance(block, Block):
+        if not isinstance(block, Block) or record_left is None or not _delicate(network, pair[0].dtype):
             return through(block)
-        rank = len(block.spatial)
-        # Double precision has digits to spare, except through two jumps: θ = 1e-8 between equal inputs becomes √θ.
-        jumps = _holds(network, _jumps)
-        exact = pair[0].dtype != jnp.float32 and not jumps
-        if exact or record_left is None or not _holds(network, _steep):
-            return through(block)
-        one, two = map(as_vectors, pair)
+        if block.spatial:
+            begun = _begun(network, block, *records)
+
+            def careful() -> Block:
+                return through(block.replace(**input_gaps(block, *pair)))
+
+            if begun.ends is None or _holds(network, _jumps):
+                return careful()
+            gap = least_gap(begun.block, *begun.ends)
+            return lax.cond(gap < ALIKE, careful, lambda: _finished(begun.finish(begun.block)))
         same = block.rows[:, None] == block.columns if symmetric else None
-        covariance = one @ two.T / one.shape[1] if rank else block.covariance
 
         def careful() -> Block:
-            if not rank:
-                deficit, surplus = input_deficit(one, two, covariance, same)
-            else:
-                deficit = image_deficit(*pair, full=block.full)
-                surplus = image_deficit(pair[0], -pair[1], full=block.full) if jumps else None
+            deficit, surplus = input_deficit(*pair, block.covariance, same)
             return through(block.replace(deficit=deficit, surplus=surplus))
 
-        if rank and jumps:  # positions are often parallel; to look for them in every network would cost too much
-            return careful()
-        gap = least_gap(one, two, covariance, same)
-        if not rank and _holds(network, _kinked) and _holds(network, biased):  # a bias brings inputs together
+        gap = least_gap(block, *(jnp.mean(x * x, -1) for x in pair))
+        if _holds(network, _kinked) and _holds(network, biased):  # a bias brings inputs together
             gap = network.approach(gap, *records)
         return lax.cond(gap < CLOSE, careful, lambda: through(block))
 
@@ -234,6 +240,45 @@ def _tiled(
     # through the last layer once more for every place. The zeros at the start go where the last tile will.
     nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shape)
     return place(-1, *lax.fori_loop(0, len(starts), advance, (result, nothing)))
+
+
+class _Begun(NamedTuple):
+    """A block before the first activation, what was recorded of both ends there, and how it goes on."""
+
+    block: Any
+    ends: tuple[Any, Any] | None
+    finish: Callable[[Any], Any]
+
+
+def _begun(layer: Any, block: Any, left: Any, right: Any) -> _Begun:
+    """Follow a block to the first activation, if layers lead there in a row."""
+
+    def nothing(block: Any) -> Any:
+        return block
+
+    if isinstance(layer, Activation):
+        return _Begun(block, (left, right), _then(nothing, layer, left, right))
+    if not isinstance(layer, Serial):
+        return _Begun(layer.kernel(block, left, right), None, nothing)
+    for i, part in enumerate(layer.layers):
+        begun = _begun(part, block, left[i], right[i])
+        if begun.ends is not None:
+            rest = Serial(layer.layers[i + 1 :]), left[i + 1 :], right[i + 1 :]
+            return begun._replace(finish=_then(begun.finish, *rest))
+        block = begun.block
+    return _Begun(block, None, nothing)
+
+
+def _then(before: Callable[[Any], Any], layer: Layer, left: Any, right: Any) -> Callable[[Any], Any]:
+    return lambda block: layer.kernel(before(block), left, right)
+
+
+def _delicate(network: Layer, dtype: Any) -> bool:
+    """Say whether rounding of nearly parallel inputs would show.
+
+    Double precision has digits to spare, except through two jumps: θ = 1e-8 between equal inputs becomes √θ.
+    """
+    return _holds(network, _jumps) or (dtype == jnp.float32 and _holds(network, _steep))
 
 
 def _is_block(tree: Any) -> bool:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.doors import doors
 from deeptheory.kernels.layers.layer import whole as counted
 
 __all__ = ["sharded_kernel", "tiled_kernel"]
@@ -182,3 +183,6 @@ def sharded_kernel(
     left = jax.device_put(jnp.asarray(filled), NamedSharding(mesh, P("rows")))
     found = jax.jit(spread)(left, jax.device_put(jnp.asarray(right), NamedSharding(mesh, P())))
     return jax.tree.map(lambda each: each[: len(x)], found) if missing else found
+
+
+doors(__name__, tile="[1, ∞)", pairs="[1, 32]")

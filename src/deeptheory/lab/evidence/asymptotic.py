@@ -22,25 +22,49 @@ def local_exponents(x: Any, y: Any) -> np.ndarray:
     return np.diff(np.log(np.asarray(y, float))) / np.diff(np.log(np.asarray(x, float)))
 
 
-def measured_exponent(x: Any, y: Any, level: float) -> tuple[float, float, np.ndarray]:
+def measured_exponent(x: Any, y: Any, level: float, order: float | None = None) -> tuple[float, float, np.ndarray]:
     """The exponent of y in x at the far end, its half-width, and all local exponents.
 
     Without trials it is the last local exponent. With trials it is the slope of the whole line where a straight line
-    fits (in log–log axes), else again the last local one.
+    fits (in log–log axes), else again the last local one. With `order` a correction b·x^-order to log y is fitted
+    beside the slope: to all points, or without trials to the last three.
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
+    columns = np.stack([np.log(x), np.ones_like(x), x ** -(order or 0.0)], axis=1)
     if y.ndim == 1:
         slopes = local_exponents(x, y)
+        if order is not None:
+            return float(np.linalg.solve(columns[-3:], np.log(y[-3:]))[0]), 0.0, slopes
         return float(slopes[-1]), 0.0, slopes
     middle, error, _ = intervals.mean(y, level)
     relative = error / middle
     slopes = local_exponents(x, middle)
     freedom = y.shape[1] - 1
+    if order is not None:
+        best, width = intervals.coefficients(columns, np.log(middle), relative, level=level, freedom=freedom * len(x))
+        return float(best[0]), float(width[0]), slopes
     fit = intervals.line(np.log(x), np.log(middle), relative, level=level, freedom=freedom * len(x))
     if fit.misfit > 1e-3:
         return float(fit.slope), float(fit.slope_width), slopes
     last = intervals.line(np.log(x[-2:]), np.log(middle[-2:]), relative[-2:], level=level, freedom=2 * freedom)
     return float(last.slope), float(last.slope_width), slopes
+
+
+def walks_away(x: Any, y: Any, exponent: float, level: float) -> bool:
+    """Whether local exponents move further from a value at every step, in all by more than their errors explain."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    middle, error, _ = intervals.mean(y, level)
+    beside = local_exponents(x, middle) - exponent
+    away = np.abs(beside)
+    if np.any(np.diff(away) <= 0):
+        return False
+    # What the last distance less the first weighs each point with: neighbouring slopes share one.
+    first, last = np.sign(beside[[0, -1]]) / np.diff(np.log(x))[[0, -1]]
+    weights = np.zeros(len(x))
+    weights[:2] += first, -first
+    weights[-2:] += -last, last
+    width = intervals.quantile(level, len(x) * (y.shape[1] - 1)) * np.linalg.norm(weights * error / middle)
+    return bool(away[-1] - away[0] > width)
 
 
 def extrapolated(slopes: np.ndarray) -> float:
@@ -78,6 +102,8 @@ class _Exponents(Evidence):
 class Rate(_Exponents):
     """y behaves like x^exponent: local exponents approach it and the measured one is within `resolution`.
 
+    With trials the interval must also contain the exponent itself: one that excludes it, however close, says that the
+    sizes do not follow the rate yet. Where the rate is reached like 1 + b·x^-order, give `order`; then b is fitted too.
     `rivals` are exponents someone might believe instead; each becomes a control that must be refuted.
     """
 
@@ -86,11 +112,12 @@ class Rate(_Exponents):
     exponent: float = static(1.0)
     resolution: float = static(EXPONENT)
     rivals: tuple[float, ...] = static(())
+    order: float | None = static(None)
 
     def judgement(self, level: float) -> Judgement:
         if (problem := self.problem()) is not None:
             return self.inconclusive(problem)
-        slope, width, slopes = measured_exponent(self.x, self.y, level)
+        slope, width, slopes = measured_exponent(self.x, self.y, level, self.order)
         noisy = np.ndim(self.y) == 2
         deviation = abs(slope - self.exponent)
         seen = measured(slope, width, 0.0)[0] if noisy else f"{slope:.3f}"
@@ -103,8 +130,13 @@ class Rate(_Exponents):
             return judged
         if deviation + width > self.resolution:
             return judged.doubted(f"not resolved: {shown}")
+        if noisy and deviation > width:
+            return judged.doubted(f"close, but the prediction is excluded: {shown}")
         first = abs(slopes[0] - self.exponent)
-        if not noisy and deviation > max(first, self.resolution / 4):
+        away = (
+            walks_away(self.x, self.y, self.exponent, level) if noisy else deviation > max(first, self.resolution / 4)
+        )
+        if away:
             return judged.doubted(f"moving away from the prediction: {shown}")
         strength = "statistical" if noisy else "exponent"
         return Judgement("holds", shown, strength, deviation + width, statistical=noisy)

@@ -23,7 +23,11 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason, how strong it is, and the smallest deviation that would have been refuted."""
+    """A verdict with its reason, how strong it is, and the smallest deviation that would have been refuted.
+
+    Of an inequality also how close it comes to equality: `tightness` at best, and `strata` cell by cell along its own
+    axis, as `{"by": name of the axis, "cells": how many, "median": …, "smallest": …, "where": the slackest cell}`.
+    """
 
     verdict: Verdict
     reason: str
@@ -31,6 +35,7 @@ class Judgement:
     resolution: float | None = None
     tightness: float | None = None
     statistical: bool = False
+    strata: dict[str, Any] | None = None
 
     def doubted(self, reason: str) -> "Judgement":
         """The same judgement turned inconclusive."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from deeptheory.lab.evidence.base import EPSILON, RESOLUTION, Evidence, Judgement, coordinates, kind, namespace, static
 from deeptheory.lab.evidence.saying import apart, counted, every, percent
+from deeptheory.lab.evidence.strata import layered, stratified
 
 __all__ = ["NEVER", "Chain", "Counterexample", "Exact", "Identity", "Inequality", "Printed"]
 
@@ -117,16 +118,18 @@ class Inequality(Evidence):
             return xp.abs(self.scale)
         return xp.maximum(xp.maximum(xp.abs(self.quantity), xp.abs(self.bound)), np.finfo(float).tiny)
 
-    def tightness(self) -> float | None:
-        """The largest share of the bound that the quantity reaches; 1 means the bound is attained."""
-        quantity, bound = np.asarray(self.quantity, float), np.asarray(self.bound, float)
+    def shares(self) -> np.ndarray:
+        """Of each instance, the share of the bound that the quantity reaches; NaN where that says nothing.
+
+        That is where the bound is not positive, or so small that the error of a solver hides more than the resolution.
+        """
+        quantity, bound, error = np.broadcast_arrays(
+            *(np.asarray(each, float) for each in (self.quantity, self.bound, self.error))
+        )
         if self.log:
-            return float(np.exp(min(np.max(quantity - bound), 0.0)))
-        positive = np.broadcast_to(bound, np.broadcast_shapes(quantity.shape, bound.shape)) > 0
-        if not positive.any():
-            return None
-        ratio = np.where(positive, quantity / np.where(bound > 0, bound, 1.0), 0.0)
-        return float(np.clip(np.max(ratio), 0.0, 1.0))
+            return np.exp(np.minimum(quantity - bound, 0.0))
+        told = (bound > 0) & (error <= RESOLUTION * bound)
+        return np.where(told, np.clip(quantity / np.where(told, bound, 1.0), 0.0, 1.0), np.nan)
 
     def allowed(self) -> np.ndarray:
         """How far beyond its bound a quantity may be by rounding, and by the error of a solver."""
@@ -135,19 +138,23 @@ class Inequality(Evidence):
     def judgement(self, level: float) -> Judgement:
         quantity, bound = np.broadcast_arrays(np.asarray(self.quantity, float), np.asarray(self.bound, float))
         beyond = quantity - bound - self.allowed()
-        tightness = self.tightness()
+        shares = self.shares()
+        tightness = None if np.all(np.isnan(shares)) else float(np.nanmax(shares))
         resolution = None if tightness is None else 1.0 - tightness
         if np.any(beyond > 0):
             worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
             reason = "{} exceeds its bound {}".format(*apart(quantity[worst], bound[worst]))
             return Judgement("refuted", reason, self.strength, resolution, tightness)
         strength = f"{self.strength} in {counted(quantity.size, 'instance')}"
+        if tightness is None and np.any(bound > 0):
+            return self.inconclusive(f"the error that is allowed hides more than {percent(RESOLUTION)} of every bound")
         if tightness is None:
             return Judgement("holds", f"{every(quantity.size, 'instance', 'stay')} within the bound", strength)
         word = "loose: " if tightness < 0.5 else ""
         which = "the instance" if quantity.size == 1 else f"the tightest of {quantity.size:,} instances"
-        reason = f"{word}{which} reaches {percent(tightness)} of its bound"
-        return Judgement("holds", reason, strength, resolution, tightness)
+        strata = stratified(shares, self.along)
+        reason = f"{word}{which} reaches {percent(tightness)} of its bound{layered(strata)}"
+        return Judgement("holds", reason, strength, resolution, tightness, strata=strata)
 
     def violation(self) -> Any:
         return _worst((self.quantity - self.bound - self.error) / self.measure() - ROUNDING)
@@ -155,15 +162,22 @@ class Inequality(Evidence):
 
 @kind
 class Chain(Evidence):
-    """The steps of a proof: named links, each a pair (smaller, larger); the first broken one is named."""
+    """The steps of a proof: named links, each a pair (smaller, larger); the first broken one is named.
+
+    With `log=True` both sides are logarithms, so that a link of any size, however small, is compared in proportion.
+    """
 
     links: dict[str, tuple[Any, Any]]
     error: Any = 0.0
+    log: bool = static(False)
     along: dict[str, Any] = coordinates()
     strength = "no violation"
 
     def inequalities(self) -> dict[str, Inequality]:
-        return {name: Inequality(small, large, error=self.error) for name, (small, large) in self.links.items()}
+        return {
+            name: Inequality(small, large, error=self.error, log=self.log)
+            for name, (small, large) in self.links.items()
+        }
 
     def judgement(self, level: float) -> Judgement:
         judged = {name: link.judge(level) for name, link in self.inequalities().items()}
@@ -173,13 +187,13 @@ class Chain(Evidence):
                 return Judgement(judgement.verdict, reason, self.strength, judgement.resolution)
         size = max(np.asarray(small).size for small, _ in self.links.values())
         tight = {name: judgement.tightness for name, judgement in judged.items() if judgement.tightness is not None}
-        slackest = min(tight, key=lambda name: tight[name], default=None)
-        reason = every(len(judged), "link", "hold")
-        if slackest is not None:
-            reason += f"; the slackest, “{slackest}”, reaches {percent(tight[slackest])} of its larger side"
-        tightness = min(tight.values(), default=None)
-        resolution = None if tightness is None else 1.0 - tightness
-        return Judgement("holds", reason, f"{self.strength} in {counted(size, 'instance')}", resolution, tightness)
+        reason, strength = every(len(judged), "link", "hold"), f"{self.strength} in {counted(size, 'instance')}"
+        if not tight:
+            return Judgement("holds", reason, strength)
+        slackest, least = min(tight.items(), key=lambda link: link[1])
+        reason += f"; the slackest, “{slackest}”, reaches {percent(least)} of its larger side"
+        strata = stratified(np.array(list(tight.values())), {"link": list(tight)})
+        return Judgement("holds", reason, strength, 1.0 - least, least, strata=strata)
 
     def violation(self) -> Any:
         links = [link.violation() for link in self.inequalities().values()]

@@ -5,14 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-__all__ = ["Line", "binomial", "line", "mean"]
+__all__ = ["Line", "binomial", "coefficients", "line", "mean", "quantile"]
 
 
 def mean(samples: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, standard error and half-width of the t-interval over the last axis."""
     trials = samples.shape[-1]
     error = samples.std(-1, ddof=1) / np.sqrt(trials)
-    return samples.mean(-1), error, float(stats.t.isf(level / 2, trials - 1)) * error
+    return samples.mean(-1), error, quantile(level, trials - 1) * error
+
+
+def quantile(level: float, freedom: int) -> float:
+    """How many standard errors make a half-width, where the error was estimated with so many degrees of freedom."""
+    return float(stats.t.isf(level / 2, max(freedom, 1)))
 
 
 def binomial(count: int | np.ndarray, trials: int | np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -50,14 +55,23 @@ def line(x: np.ndarray, y: np.ndarray, error: np.ndarray, *, level: float, freed
     spread = (weight * (x - centre) ** 2).sum(0)
     slope = (weight * (x - centre) * y).sum(0) / spread
     intercept = (weight * y).sum(0) / total - slope * centre
-    quantile = float(stats.t.isf(level / 2, max(freedom, 1)))
+    errors = quantile(level, freedom)
     residual = (weight * (y - intercept - slope * x) ** 2).sum(0)
     points = len(x) - 2
     misfit = stats.f.sf(residual / points, points, max(freedom, 1)) if points > 0 else np.ones_like(residual)
     return Line(
         intercept,
         slope,
-        quantile * np.sqrt(1 / total + centre**2 / spread),
-        quantile * np.sqrt(1 / spread),
+        errors * np.sqrt(1 / total + centre**2 / spread),
+        errors * np.sqrt(1 / spread),
         np.asarray(misfit),
     )
+
+
+def coefficients(
+    columns: np.ndarray, y: np.ndarray, error: np.ndarray, *, level: float, freedom: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted least squares of y (with known standard errors) on columns: the coefficients and their half-widths."""
+    scaled, target = columns / error[:, None], y / error
+    covariance = np.linalg.inv(scaled.T @ scaled)
+    return covariance @ (scaled.T @ target), quantile(level, freedom) * np.sqrt(np.diag(covariance))

@@ -9,7 +9,7 @@ from deeptheory.lab.evidence.saying import percent
 if TYPE_CHECKING:
     from deeptheory.lab.outcome import Run
 
-__all__ = ["overall", "resolution", "weakest"]
+__all__ = ["decisive", "noticed", "overall", "resolution", "unseen", "weakest"]
 
 COARSEST = (("Trend",), ("Law", "Share"), ("Rate", "Limit"), ("Chance",), ("Distribution",), ("Bounded",),
             ("Inequality", "Chain"), ("Printed",), ("Identity",), ("Exact", "Counterexample"))  # fmt: skip
@@ -47,12 +47,46 @@ def resolution(kind: str, judged: Judgement) -> str:
     return percent(value)
 
 
-def overall(run: "Run") -> str:
-    """The resolution of a run in words: that of the piece its verdict, reason and strength are taken from."""
+def noticed(kind: str, judged: Judgement) -> str:
+    """What would not have gone unseen by a piece of evidence, as a sentence; empty where there is nothing to add."""
+    size = judged.resolution
+    if kind in ("Exact", "Counterexample", "Printed"):
+        return "The comparison is exact: any difference would have been noticed."
+    if kind in ("Inequality", "Chain"):
+        close = judged.tightness
+        if close is None:
+            return ""
+        smaller = "A" if close < 0.995 else "Any"
+        by = f" by {percent(1 - close)}" if close < 0.995 else ""
+        return f"{smaller} bound smaller{by} would have been violated."
+    if not size:  # unknown, or smaller than can be said
+        return ""
+    if kind in ("Rate", "Limit"):
+        return f"An exponent that differs by {size:.2g} would have been noticed."
+    if kind == "Chance":
+        return f"A rate of {resolution(kind, judged)} would have been noticed."
+    if kind == "Distribution":
+        return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
+    return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
+
+
+def decisive(run: "Run") -> str | None:
+    """The piece of evidence that a run's verdict, reason and strength are taken from; None where there is none."""
     kinds = {name: described["kind"] for name, described in run.described.items()}
     judged = {name: each for name, each in run.judgements.items() if name in kinds and each.verdict == run.verdict}
     judged = judged or {name: each for name, each in run.judgements.items() if name in kinds}
-    if not judged:
-        return "—"
-    name = weakest(judged, kinds)
-    return resolution(kinds[name], judged[name])
+    return weakest(judged, kinds) if judged else None
+
+
+def unseen(run: "Run") -> str:
+    """What the piece of evidence on which a verdict rests would have noticed, of a run that holds."""
+    name = decisive(run)
+    if run.verdict != "holds" or name is None:
+        return ""
+    return noticed(run.described[name]["kind"], run.judgements[name])
+
+
+def overall(run: "Run") -> str:
+    """The resolution of a run in words: that of the piece its verdict, reason and strength are taken from."""
+    name = decisive(run)
+    return "—" if name is None else resolution(run.described[name]["kind"], run.judgements[name])

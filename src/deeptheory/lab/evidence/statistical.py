@@ -64,21 +64,27 @@ class Law(Evidence):
             return self.inconclusive("the prediction is zero somewhere: give a scale for deviations")
         deviation, half = (middle - predicted) / scale, width / scale
         seen = np.abs(deviation) + half
-        worst = np.unravel_index(np.argmax(np.abs(deviation) - half), seen.shape) if seen.ndim else ()
-        described = "{} observed, {} predicted".format(*measured(middle[worst], width[worst], predicted[worst]))
+
+        def described(least: np.ndarray) -> str:
+            """The cell where something is largest; deviations are said in what they are measured by, if not itself."""
+            cell = np.unravel_index(np.argmax(least), least.shape) if least.ndim else ()
+            said = "{} observed, {} predicted".format(*measured(middle[cell], width[cell], predicted[cell]))
+            return said if self.scale is None else f"{said}, on a scale of {scale[cell]:.3g}"
+
+        beyond = described(np.abs(deviation) - half)
         allowed = 0.0 if self.exact else self.resolution
         resolution = float(np.max(seen))
-        judged = Judgement("refuted", described, self.strength, resolution, statistical=True)
+        judged = Judgement("refuted", beyond, self.strength, resolution, statistical=True)
         if np.any(np.abs(deviation) - half > allowed):
             return judged
         if misfit < level:
             return judged.doubted(f"the sizes do not yet follow the stated order {self.order:g}")
         if resolution > self.resolution:
-            return judged.doubted(f"deviations up to {percent(resolution)} cannot be excluded: {described}")
-        count = f"{seen.size} predicted values, " if seen.size > 1 else ""
-        return Judgement(
-            "holds", f"{count}worst {described}", f"holds to {percent(resolution)}", resolution, statistical=True
-        )
+            return judged.doubted(f"deviations up to {percent(resolution)} cannot be excluded: {described(seen)}")
+        # Of what holds the cell is named that leaves most unseen: it decides to how many per cent.
+        which = f"the least certain of {seen.size} predicted values: " if seen.size > 1 else ""
+        reason = f"{which}{described(seen)}"
+        return Judgement("holds", reason, f"holds to {percent(resolution)}", resolution, statistical=True)
 
 
 @kind
@@ -97,18 +103,21 @@ class Chance(Evidence):
 
     def judgement(self, level: float) -> Judgement:
         failures, at_most = np.broadcast_arrays(np.asarray(self.failures, float), np.asarray(self.at_most, float))
+        trials = np.broadcast_to(np.asarray(self.trials, float), failures.shape)
         low, high = intervals.binomial(failures, np.asarray(self.trials), level / failures.size)
         reach = float(np.max(high / at_most))  # the largest share of the promise that the trials leave possible
-        worst = np.unravel_index(np.argmax(failures / at_most), failures.shape) if failures.ndim else ()
-        failed = f"{failures[worst]:,.0f} of {np.broadcast_to(self.trials, failures.shape)[worst]:,.0f} failed"
-        reason = f"{failed}, a rate of at least {low[worst]:.3g} where at most {at_most[worst]:.3g} is promised"
-        judged = Judgement("refuted", reason, self.strength, max(reach - 1, 0.0), reach, statistical=True)
-        if np.any(low > at_most):
-            return judged
+        refuted = bool(np.any(low > at_most))
+        said = low if refuted else high
+        worst = np.unravel_index(np.argmax(said / at_most), failures.shape) if failures.ndim else ()
+        failed = f"{failures[worst]:,.0f} of {trials[worst]:,.0f} failed"
+        reason = f"{failed} where {at_most[worst] * trials[worst]:,.4g} may"
+        judged = Judgement("holds", reason, self.strength, max(reach - 1, 0.0), reach, statistical=True)
+        if refuted:
+            promised = f"a rate of at least {low[worst]:.3g} where at most {at_most[worst]:.3g} is promised"
+            return replace(judged, verdict="refuted", reason=f"{failed}, {promised}")
         if np.any(high > self.factor * at_most):
             return judged.doubted(f"too few trials: {failed}, and a rate of {high[worst]:.3g} is not excluded")
-        said = f"{failed} where a share of {at_most[worst]:.3g} may; a rate above {high[worst]:.3g} is excluded"
-        return replace(judged, verdict="holds", reason=said)
+        return judged
 
 
 @kind
@@ -132,10 +141,15 @@ class Share(Evidence):
         scale = 1 - predicted if self.of_failures else predicted
         if np.any(scale <= 0):
             return self.inconclusive("a predicted probability of 0 or 1 has no relative deviation")
+        trials = np.broadcast_to(np.asarray(self.trials, float), count.shape)
         beyond = np.maximum(low - predicted, predicted - high) / scale
-        worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
-        resolution = float(np.max(np.maximum(high - predicted, predicted - low) / scale))
-        reason = f"share in [{low[worst]:.4g}, {high[worst]:.4g}], {predicted[worst]:.4g} predicted"
+        seen = np.maximum(high - predicted, predicted - low) / scale
+        said = beyond if np.any(beyond > 0) else seen
+        cell = np.unravel_index(np.argmax(said), said.shape) if said.ndim else ()
+        resolution = float(np.max(seen))
+        share, half = count[cell] / trials[cell], (high[cell] - low[cell]) / 2
+        counted = f"{count[cell]:,.0f} of {trials[cell]:,.0f}"
+        reason = "{}, a share of {}, {} predicted".format(counted, *measured(share, half, predicted[cell]))
         judged = Judgement("refuted", reason, self.strength, resolution, statistical=True)
         if np.any(beyond > 0):
             return judged

@@ -1,9 +1,8 @@
 """Covers of the parameter ball and what they say about losses that are Lipschitz in their parameters (arora 5.2)."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
@@ -16,22 +15,13 @@ from deeptheory.generalization.capacity.covers import (
     greedy_cover,
     interval_cover_size,
     log_normed_class_failure,
-    loss_change,
     normed_class_deviation,
-    squared_loss_lipschitz,
-    two_layer_gradient_norm,
 )
-from deeptheory.lab import Chain, Identity, Inequality, Limit, Reals, Trials, assume, claim
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Limit, Reals, Trials, assume, claim
 from deeptheory.lab.evidence import NEVER
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane
 
 RADII = (0.9, 0.5, 0.25)
-
-squared_slopes = jax.jit(jax.vmap(jax.grad(lambda w, x, y: (w @ x - y) ** 2), (0, None, None)))
-network_slopes = jax.jit(jax.grad(lambda p, x, y: (p[1] @ jax.nn.relu(p[0] @ x) - y) ** 2))
-squared_changes = jax.jit(
-    jax.vmap(lambda x, y, start, r: loss_change(lambda w: (w @ x - y) ** 2, start, r), (None, None, 0, 0))
-)
 
 
 def ball_grid(dimension, step):
@@ -42,7 +32,7 @@ def ball_grid(dimension, step):
 
 
 @claim(
-    items={"A5.8": ("sizes", "interval", "needed")},
+    items={"A5.8": ("sizes", "interval", "least", "needed")},
     says=r"At most $(1+2/\rho)^k$ points of the unit ball of $\mathbb R^k$ are pairwise $\rho$ or more apart, attained "
     r"for $k=1$ when $2/\rho$ is whole; so a greedy $\rho$-cover, whose points are farther apart, has fewer, and any "
     r"cover has at least $\rho^{-k}$.",
@@ -78,6 +68,11 @@ def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, 
             aside={"dimension": np.repeat(dimensions, len(RADII)), "centres": centres},
         ),
         "interval": Identity(np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])),
+        # From left to right, each interval as far as it may be from the last.
+        "least": Exact(
+            np.array([interval_cover_size(radius) for radius in (1.0, *RADII, 0.15)]),
+            np.array([len(np.arange(-1, 1, 2 * radius)) for radius in (1.0, *RADII, 0.15)]),
+        ),
         "needed": Inequality(
             np.array([interval_cover_size(radius) for radius in RADII], float),
             np.array([cover_size(radius, 1) for radius in RADII]),
@@ -127,6 +122,8 @@ def packed_and_covered(pieces):
     },
     why=r"Training and test loss may each move by $\rho$, in opposite directions. But a loss is at most $\rho$ above "
     r"the smaller of the two and nowhere below it, so measured from there only the test loss moves.",
+    notice=r"Each dot is a pair of parameters. The gap may move by twice their distance, on the steeper line; "
+    r"measured from the smaller of the two losses it moves by the distance at most.",
 )
 def gap_between_neighbours(w, v, rare, y):
     def losses(parameter):
@@ -151,8 +148,26 @@ def half_a_change(evidence):
     return replace(evidence, bound=evidence.bound * np.asarray([1.0, 0.5]))
 
 
+@gap_between_neighbours.picture
+def moves_of_the_gap(pieces):
+    """How far the gap of one parameter lies from another's, and from that of the smaller loss, along their distance."""
+    (piece,) = pieces.values()
+    distance = np.asarray(piece.bound)[:, 1]
+    moved, above = np.asarray(piece.quantity).T
+    ends = np.array([0.0, 2.0])
+    return Curves(
+        [
+            Line("twice the distance", ends, 2 * ends),
+            Line("the distance", ends, ends),
+            Dots("from the other parameter's gap", distance, moved),
+            Dots("from that of the smaller loss", distance, above),
+        ],
+        x="distance ρ of the two parameters", y="difference of the gaps", ys=(-0.5, 4),
+    )  # fmt: skip
+
+
 @claim(
-    items={"A5.9": ("cells", "failure", "reached", "confidence")},
+    items={"A5.9": ("cells", "failure", "reached", "confidence", "by hand")},
     says=r"If losses in $[0,1]$ of parameters within $\rho\le1$ of each other differ by at most $\gamma$ on every "
     r"point, all of the unit ball of $\mathbb R^k$ has $R-R_S\le\gamma+2\sqrt{k\log(2/\rho)/m}$ with probability at "
     r"least $1-(5/256)^k$. For large $m$ the bound, $\gamma$, is reached.",
@@ -219,6 +234,27 @@ def cover_bound(
             np.array([cover_deviation(0.5, 0.01, 1, n, 0.5**n) for n in few.tolist()]),
             aside={"printed": np.array([normed_class_deviation(0.005, 0.01, 1, n) for n in few.tolist()])},
         ),
+        # log(2/ρ) = 2 at ρ = 2/e²; at ρ = 1 there are five cells a dimension and the failure (5/256)^k, at ½ nine.
+        "by hand": Identity(
+            np.array(
+                [
+                    normed_class_deviation(0.1, 2 / np.e**2, 2, 16),
+                    normed_class_deviation(0.3, 2 / np.e**2, 8, 4),
+                    log_normed_class_failure(1.0, 3),
+                    log_normed_class_failure(0.5, 2),
+                    cover_deviation(0.25, 1.0, 3, 50, 1 / 5),
+                    cover_deviation(0.5, 0.5, 2, 8, 1 / 9),
+                ]
+            ),
+            np.array(
+                [
+                    *(1.1, 4.3, 3 * np.log(5 / 256), 2 * np.log(9 / 65536)),
+                    *(0.25 + np.sqrt(np.log(5.0) / 25), 0.25 + np.sqrt(3 * np.log(9) / 16)),
+                ]
+            ),
+            condition=8.0,
+            aside={"one parameter": np.array([0.1 + np.sqrt(0.5), 0.3 + np.sqrt(2.0)])},
+        ),
     }
 
 
@@ -255,6 +291,13 @@ def for_every_sample(evidence):
     return replace(evidence, bound=evidence.aside["printed"])
 
 
+@cover_bound.control("the price of one parameter, however many there are", of="by hand")
+def one_parameter(evidence):
+    right = np.array(evidence.right)
+    right[:2] = evidence.aside["one parameter"]
+    return replace(evidence, right=right)
+
+
 @cover_bound.picture
 def once_and_twice(pieces):
     """The gap of a class of one parameter that fits every sample, under the bound, as the sample grows."""
@@ -268,101 +311,4 @@ def once_and_twice(pieces):
             Level("γ", y=change),
         ],
         x="samples m", y="generalization gap R − R_S", log="x",
-    )  # fmt: skip
-
-
-@claim(
-    items={"A5.5": ("below", "largest", "edge"), "A5.6": ("reached", "everywhere"), "A5.7": "two layers"},
-    says=r"On the unit ball $(w\cdot x-y)^2$ changes by at most $C=2(\|x\|+|y|)\|x\|$ per unit of $w$, reached at "
-    r"$-\operatorname{sign}(y)x/\|x\|$. For a two-layer ReLU net the slope is "
-    r"$2|f-y|(\sum_j\sigma(w_j\cdot x)^2+\|x\|^2\sum_ja_j^2\mathbf 1[w_j\cdot x>0])^{1/2}$.",
-    needs="finite changes and automatic differentiation as the other route",
-    symbols={
-        r"w": "the parameters of a linear predictor, of length at most 1",
-        r"x,\ y": "an input and its label",
-        r"C": "the Lipschitz constant of the loss in its parameters",
-        r"f": r"the network $\sum_ja_j\sigma(w_j\cdot x)$",
-        r"\sigma": "the rectifier",
-    },
-    why=r"The gradient of the squared loss is $2(w\cdot x-y)x$, and $|w\cdot x-y|$ is largest where $w$ is as long as "
-    r"it may be and points away from the label. Within $\rho$ of $w$ the loss changes most along $x$, by "
-    r"$2|w\cdot x-y|\|x\|\rho+\|x\|^2\rho^2$; at the edge of the ball, inside it, this per unit is $C-\rho\|x\|^2$.",
-    notice=r"The local constant $\gamma(\rho)/\rho$ grows with the radius and stays below $C$ in the middle of the "
-    r"ball; measured up to the edge it falls short of $C$ by $\rho\|x\|^2$ only. The slope at one point misses what "
-    r"the curvature adds.",
-)
-def parameter_lipschitz_constants(
-    key,
-    *,
-    end: Literal["far", "near"] = "far",
-    trained: Literal["both layers", "first layer"] = "both layers",
-    reach: Annotated[float, Interval(ge=1, le=100)] = 1.0,
-):
-    draw = generator(key)
-    reached, constants, slopes, nets, formulas = [], [], [], [], []
-    for _ in range(6):
-        x, y = draw.standard_normal(3), draw.standard_normal()
-        w = draw.standard_normal((200, 3))
-        w *= reach / np.maximum(np.linalg.norm(w, axis=1, keepdims=True), 1)
-        w[0] = (1 if end == "near" else -1) * np.sign(y) * x / np.linalg.norm(x)
-        norms = np.linalg.norm(squared_slopes(w, x, y), axis=1)
-        reached.append(norms[0])
-        slopes.append(norms.max())
-        constants.append(squared_loss_lipschitz(x, y))
-        layers = draw.standard_normal((5, 3)), draw.standard_normal(5)
-        slopes_of_net = network_slopes(layers, x, y)[: 1 if trained == "first layer" else 2]
-        nets.append(np.sqrt(sum(np.sum(np.square(g)) for g in slopes_of_net)))
-        formulas.append(two_layer_gradient_norm(*layers, x, y))
-    x, y, start = draw.standard_normal(3), 1.0, np.array([0.3, -0.2, 0.1])
-    size, residual, constant = np.linalg.norm(x), start @ x - y, squared_loss_lipschitz(x, y)
-    radii = np.array([0.05, 0.1, 0.2, 0.4])
-    middle = np.asarray(squared_changes(x, y, np.tile(start, (4, 1)), radii))
-    # As far from the edge as the loss may be changed over: the farthest point is the one of the steepest slope.
-    edge = np.asarray(squared_changes(x, y, -np.outer(1 - radii, np.sign(y) * x / size), radii))
-    curved, along = radii * size**2, {"radius": radii}
-    return {
-        "reached": Identity(np.array(reached), np.array(constants)),
-        "everywhere": Inequality(np.array(slopes), np.array(constants)),
-        "two layers": Identity(np.array(nets), np.array(formulas), size=15),
-        "below": Inequality(
-            np.stack([middle, edge]) / radii, constant, aside={"no label": squared_loss_lipschitz(x, 0.0)}
-        ),
-        # The largest change of a square within ρ of w is at the end of a step along x, away from the label.
-        "largest": Identity(
-            middle / radii, 2 * abs(residual) * size + curved, error=1e-8, along=along, aside={"curved": curved}
-        ),
-        "edge": Identity(edge / radii, constant - curved, error=1e-8, along=along, aside={"curved": curved}),
-    }
-
-
-parameter_lipschitz_constants.control("beyond the ball", of="everywhere", reach=30.0)
-parameter_lipschitz_constants.control("only the first layer", of="two layers", trained="first layer")
-parameter_lipschitz_constants.control("at the other end of the ball", of="reached", end="near")
-
-
-@parameter_lipschitz_constants.control("the slope at the point itself, without the curvature", of="largest")
-def slope_alone(evidence):
-    return replace(evidence, right=evidence.right - evidence.aside["curved"])
-
-
-@parameter_lipschitz_constants.control("the constant of the label 0, whatever the label", of="below")
-def label_left_out(evidence):
-    return replace(evidence, bound=evidence.aside["no label"])
-
-
-@parameter_lipschitz_constants.picture
-def local_constants(pieces):
-    """Largest change of the loss per unit within ρ of a point, in the middle of the ball and up to its edge."""
-    middle, edge = pieces["largest"], pieces["edge"]
-    radii, constant = middle.along["radius"], float(np.max(pieces["below"].bound))
-    return Curves(
-        [
-            Line("predicted in the middle", radii, middle.right),
-            Dots("found in the middle", radii, middle.left),
-            Line("predicted up to the edge", radii, edge.right),
-            Dots("found up to the edge", radii, edge.left),
-            Line("slope", radii, middle.right - middle.aside["curved"], rival="the slope at the point alone"),
-            Level("C", y=constant),
-        ],
-        x="radius ρ", y="change of the loss per unit",
     )  # fmt: skip

@@ -43,14 +43,30 @@ def expected_empirical_risks(samples):
     says=r"The training error of a classifier fixed beforehand has mean $R(f)=\mathbb P(f(x)\ne y)$, summed here over "
     r"every possible sample, and Hoeffding's $2e^{-2n\epsilon^2}$ bounds its tail.",
     needs="independent samples; four classifiers on four atoms",
+    symbols={
+        r"R(f)": "the error of a classifier on the population",
+        r"f(x),\ y": "its answer, and the label",
+        r"n": "the size of the sample",
+        r"\epsilon": "the deviation of the training error from its mean",
+    },
+    why=r"Each example is an error with probability $R(f)$, as long as $f$ does not depend on it; means of means are "
+    r"means. The training error is a mean of $n$ independent values in $[0,1]$, to which Hoeffding's bound applies. A "
+    r"classifier chosen after looking at the sample has neither property.",
+    notice=r"Exact tails of training errors, as logarithms, lie below Hoeffding's line for every risk; those of risk "
+    r"near $\frac12$ come nearest. Twice the exponent is too much.",
 )
 def training_error_is_unbiased(*, samples: Annotated[int, Interval(ge=1, le=6)] = 4):
     truth = [misclassification_risk(ATOMS, row, np.zeros(4)) for row in WRONG]
     n, deviation = np.array([10, 40, 160])[:, None, None], np.array([0.05, 0.1, 0.2, 0.4])[:, None]
     tail = independent_log_tail(deviation, n, 1, np.array(truth), sides=2)
     return {
-        "unbiased": Identity(expected_empirical_risks(samples)[0], np.array(truth)),
-        "tail": Inequality(tail, log_union_tail(deviation, n, 1, sides=2) + 0 * tail, log=True),
+        "unbiased": Identity(expected_empirical_risks(samples)[0], np.array(truth), aside={"samples": samples}),
+        "tail": Inequality(
+            tail,
+            log_union_tail(deviation, n, 1, sides=2) + 0 * tail,
+            log=True,
+            aside={"reach": np.broadcast_to(2 * n * deviation**2, np.shape(tail)), "risk": np.array(truth)},
+        ),
     }
 
 
@@ -66,10 +82,27 @@ def twice_hoeffding(evidence):
 
 @training_error_is_unbiased.control("the classifier that looks worst on the sample", of="unbiased")
 def chosen_afterwards(evidence):
-    risks = WRONG @ ATOMS
-    chosen = [(np.prod(ATOMS[list(s)]), empirical_risk(WRONG[:, list(s)])) for s in product(range(4), repeat=3)]
+    risks, count = WRONG @ ATOMS, int(evidence.aside["samples"])
+    chosen = [(np.prod(ATOMS[list(s)]), empirical_risk(WRONG[:, list(s)])) for s in product(range(4), repeat=count)]
     picks = [(chance, errors.max(), risks[np.argmax(errors)]) for chance, errors in chosen]
     return replace(evidence, left=sum(c * e for c, e, _ in picks), right=sum(c * r for c, _, r in picks))
+
+
+@training_error_is_unbiased.picture
+def tails_of_training_errors(pieces):
+    """Logarithm of the exact probability that a training error deviates by ε, along 2nε², with Hoeffding's bound."""
+    piece = pieces["tail"]
+    reach, risks = piece.aside["reach"], piece.aside["risk"]
+    ends = np.array([0.0, 14.0])
+    dots = [Dots(f"risk {risk:g}", reach[..., i], np.asarray(piece.quantity)[..., i]) for i, risk in enumerate(risks)]
+    return Curves(
+        [
+            Line("Hoeffding", ends, np.log(2) - ends),
+            *dots,
+            Line("bound", ends, np.log(2) - 2 * ends, rival="twice the exponent"),
+        ],
+        x="2nε²", y="logarithm of the probability", xs=(0, 14), ys=(-28, 1),
+    )  # fmt: skip
 
 
 @claim(
@@ -202,7 +235,11 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
         ),
         # 2,000 draws resolve a share of one half to a ninth; without the N it would be 150 times smaller.
         "simulated": Share(
-            np.sum(sups >= cut - 1e-9), trials, np.exp(independent_log_tail(cut, 50, 200, 0.5)), resolution=0.2
+            np.sum(sups >= cut - 1e-9),
+            trials,
+            np.exp(independent_log_tail(cut, 50, 200, 0.5)),
+            resolution=0.2,
+            aside={"one": np.exp(independent_log_tail(cut, 50, 1, 0.5))},
         ),
         # h_t(x) = 1{x ≤ t} on uniform x with label 0: R = t, R_S the empirical distribution function.
         "thresholds": Chance(
@@ -233,7 +270,7 @@ def named_beforehand(evidence):
 
 @finite_classes.control("an exact law for N dependent copies", of="simulated")
 def dependent_copies(evidence):
-    return replace(evidence, predicted=np.exp(independent_log_tail(0.2, 50, 1, 0.5)))
+    return replace(evidence, predicted=evidence.aside["one"])
 
 
 @finite_classes.control("no factor two in the width", of="constants")

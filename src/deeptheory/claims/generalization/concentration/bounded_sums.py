@@ -1,27 +1,24 @@
-"""Sums of bounded variables: Hoeffding, Bernstein and what follows from them."""
+"""Hoeffding: sums of bounded variables against exact tails, and where its constants are attained."""
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import scipy.stats
 
 from deeptheory.foundations.concentration import (
     both_sides,
-    finite_law,
     hoeffding_confidence,
     hoeffding_radius,
     hoeffding_samples,
     log_bernstein,
     log_binomial_deviation,
-    log_binomial_tail,
     log_hoeffding,
     log_hoeffding_lemma,
-    square_exponential_bound,
 )
 from deeptheory.generalization.concentration.martingales import product_law
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Integers, Limit, Reals, claim
 from deeptheory.lab.evidence import NEVER
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 
 
 @claim(
@@ -34,19 +31,37 @@ from deeptheory.lab.evidence import NEVER
     each="array",
     draws=128,
     generations=8,
+    symbols={
+        r"n": "the number of independent values",
+        r"p": "the chance of a success",
+        r"\epsilon": "the deviation of the average from its mean",
+        r"\bar X": "the average",
+        r"\delta": "the probability with which an interval may miss",
+    },
+    why=r"A value in an interval of width $w$ has $\ln\mathbb Ee^{\lambda(X-\mathbb EX)}\le\lambda^2w^2/8$: tilted by "
+    r"$e^{\lambda x}$ its law still lies in the interval, so its variance, the second derivative, is at most $w^2/4$. "
+    r"Logarithms of independent factors add, and Markov's bound for $e^{\lambda\sum X_i}$ with the best $\lambda$ is "
+    r"Hoeffding's. Two tails cost a factor two; solving for $\epsilon$ gives the interval.",
+    notice=r"Each dot is a number of coins with a deviation, and the diagonal is the bound. Signs lie below it like "
+    r"the coins; the printed exponent for signs, without the factor two in front and twice as large, is crossed by "
+    r"them.",
 )
 def hoeffding_bounds_binomial_tails(n, p, epsilon, delta):
     widths = np.ones((len(n), 1)) * n[:, None] ** 0.5  # n widths of one have the same sum of squares
     coin = np.maximum(log_binomial_deviation(n, p, n * epsilon), NEVER)
     # An average of fair signs misses by ε when the count of plus signs misses by nε/2.
     signs = np.maximum(log_binomial_deviation(n, 0.5, n * epsilon / 2), NEVER)
-    missed = np.maximum(log_binomial_deviation(n, p, n * np.asarray(hoeffding_radius(n, delta))), NEVER)
+    missed, one_side = (
+        np.maximum(log_binomial_deviation(n, p, n * np.asarray(hoeffding_radius(n, delta, sides=sides))), NEVER)
+        for sides in (2, 1)
+    )
     bounds = (
         both_sides(log_hoeffding(n * epsilon, widths)),
         both_sides(log_hoeffding(n * epsilon, 2 * widths)),
         np.log(delta),
     )
-    return Inequality(np.stack([coin, signs, missed], -1), np.stack(bounds, -1), log=True)
+    aside = {"one side": one_side}
+    return Inequality(np.stack([coin, signs, missed], -1), np.stack(bounds, -1), log=True, aside=aside)
 
 
 @hoeffding_bounds_binomial_tails.control("averages of [−1, 1] values below exp(−ε²m), as printed", erratum="A1.12a")
@@ -61,6 +76,28 @@ def no_factor_two(evidence):
     return replace(evidence, bound=evidence.bound - np.log(2) * np.asarray([1.0, 1.0, 0.0]))
 
 
+@hoeffding_bounds_binomial_tails.control("the interval with ln(1/δ), what one side needs")
+def interval_of_one_side(evidence):
+    return replace(evidence, quantity=np.stack([*evidence.quantity.T[:2], evidence.aside["one side"]], -1))
+
+
+@hoeffding_bounds_binomial_tails.picture
+def tails_under_bounds(pieces):
+    """Exact two-sided tails of averages of coins and of signs against Hoeffding's bound, both as logarithms."""
+    (piece,) = pieces.values()
+    bound, tail = np.asarray(piece.bound), np.asarray(piece.quantity)
+    ends = np.array([-12.0, np.log(2)])
+    return Curves(
+        [
+            Line("bound", ends, ends),
+            Dots("coins", bound[:, 0], tail[:, 0]),
+            Dots("signs", bound[:, 1], tail[:, 1]),
+            Line("bound for signs", ends, 2 * (ends - np.log(2)), rival="exp(−ε²m), as printed in Sec. 1.1.1"),
+        ],
+        x="logarithm of the bound", y="logarithm of the probability", xs=(-8, 0.8), ys=(-16, 0.8),
+    )  # fmt: skip
+
+
 @claim(
     items={"A1.8": ""},
     says=r"$P[X-\mathbb EX\ge t]\le\exp(-2t^2/\sum(b_i-a_i)^2)$ for sums of independent variables of different "
@@ -70,8 +107,17 @@ def no_factor_two(evidence):
     each="array",
     draws=48,
     generations=8,
+    symbols={
+        r"X": "the sum of the variables",
+        r"t": "the deviation from its mean",
+        r"a_i,\ b_i": "the ends of the interval of the $i$-th variable",
+    },
+    why=r"The logarithms of the moment-generating functions add, each at most $\lambda^2(b_i-a_i)^2/8$: squares of the "
+    r"widths add, as variances do, and not the widths themselves.",
+    notice=r"Each dot is a sum of ten variables with a threshold. With the largest width alone in place of the sum of "
+    r"squares the bound comes below exact tails.",
 )
-def hoeffding_bounds_unequal_ranges(p, widths, share, *, ranges: Literal["each", "largest"] = "each"):
+def hoeffding_bounds_unequal_ranges(p, widths, share):
     outcomes = (np.arange(1024)[:, None] >> np.arange(9, -1, -1)) & 1
     centred = np.einsum("oi,bi->bo", outcomes, widths) - (p * widths).sum(1)[:, None]
     # Thresholds at values the sum takes: the tail is largest there, compared with the bound.
@@ -80,11 +126,28 @@ def hoeffding_bounds_unequal_ranges(p, widths, share, *, ranges: Literal["each",
     tail = (product_law(p) * (centred >= (threshold * (1 - 1e-12))[:, None])).sum(1)
     with np.errstate(divide="ignore"):
         log_tail = np.maximum(np.log(tail), NEVER)
-    squares = widths if ranges == "each" else widths.max(1, keepdims=True)
-    return Inequality(log_tail, log_hoeffding(threshold, squares), log=True)
+    aside = {"largest": log_hoeffding(threshold, widths.max(1, keepdims=True))}
+    return Inequality(log_tail, log_hoeffding(threshold, widths), log=True, aside=aside)
 
 
-hoeffding_bounds_unequal_ranges.control("the largest range squared instead of the sum", ranges="largest")
+@hoeffding_bounds_unequal_ranges.control("the largest range squared instead of the sum")
+def largest_range(evidence):
+    return replace(evidence, bound=evidence.aside["largest"])
+
+
+@hoeffding_bounds_unequal_ranges.picture
+def ten_unequal_terms(pieces):
+    """Exact tails of sums of ten unequal variables against Hoeffding's bound, both as logarithms, as searched."""
+    (piece,) = pieces.values()
+    tail, ends = np.ravel(piece.quantity), np.array([-12.0, 0.0])
+    return Curves(
+        [
+            Line("bound", ends, ends),
+            Dots("sums", np.ravel(piece.bound), tail),
+            Dots("sums", np.ravel(piece.aside["largest"]), tail, rival="with the largest range alone"),
+        ],
+        x="logarithm of the bound", y="logarithm of the tail", xs=(-12, 0.2), ys=(-16, 0.2),
+    )  # fmt: skip
 
 
 @claim(
@@ -95,16 +158,28 @@ hoeffding_bounds_unequal_ranges.control("the largest range squared instead of th
         "L8.2": ("calculator", "long"),
         "A1.9": ("comparison",),
     },
-    says=r"Hoeffding's 2 is the best constant in the exponent (fair coins, $\epsilon\to0$), its one-sided prefactor 1 "
-    r"the best (one coin, $p\to1$), and the two-sided bound is two one-sided ones. Behind it is "
-    r"$\ln\mathbb Ee^{\lambda(X-\mathbb EX)}\le\lambda^2(b-a)^2/8$, reached to second order by fair coins. "
-    r"Radius, sample size and confidence are inverse to each other; at $n=250,500,1000$ the exact failure rate is at "
-    r"most $\delta$. Bernstein's bound is below Hoeffding's exactly where $\sum\mathbb EX_i^2+Mt/3<n/4$.",
+    says=r"Hoeffding's 2 is the best constant in the exponent (fair coins, $\epsilon\to0$), its prefactor 1 the best "
+    r"(one coin, $p\to1$), and fair coins reach $\ln\mathbb Ee^{\lambda(X-\mathbb EX)}\le\lambda^2(b-a)^2/8$ to second "
+    r"order. Bernstein's bound is below Hoeffding's where $\sum\mathbb EX_i^2+Mt/3<n/4$.",
+    symbols={
+        r"\epsilon": "the deviation of an average",
+        r"p": "the chance of a coin",
+        r"\lambda": "the argument of the moment-generating function",
+        r"a,\ b": "the ends of the interval that $X$ lies in",
+        r"X_i,\ M,\ t": "centred terms, the bound on their size, and the deviation of their sum",
+        r"n": "the number of terms, of width one",
+    },
+    why=r"By Cramér's theorem $n$ fair coins exceed $\frac12+\epsilon$ with a probability whose logarithm, over $n$, "
+    r"tends to minus a relative entropy, which is $2\epsilon^2+\frac43\epsilon^4+\dots$: no larger exponent is true. "
+    r"The variance of a variable in $[a,b]$ is at most $(b-a)^2/4$, that of the fair coin on the ends. Bernstein gains "
+    r"where the terms vary less than that.",
+    notice=r"Left: over $\epsilon^2$ the exact rate of fair coins comes down to 2, so no larger constant would do. "
+    r"Right: the fair coin reaches the bound of the lemma as $\lambda\to0$, unfair ones a share of it.",
 )
 def hoeffding_constants():
     epsilon = 1 / 2.0 ** np.arange(2, 9)
     # Cramér: −ln P[mean ≥ 1/2 + ε]/n tends to the relative entropy of the two coins.
-    rates = [float(scipy.stats.entropy([0.5 + e, 0.5 - e], [0.5, 0.5])) for e in epsilon]
+    rates = np.asarray([float(scipy.stats.entropy([0.5 + e, 0.5 - e], [0.5, 0.5])) for e in epsilon])
     one = -np.asarray([log_hoeffding(e, np.ones(1)) for e in epsilon])
     signs = -np.asarray([log_hoeffding(2 * e, np.full(1, 2.0)) for e in epsilon])
     close = 1 / 4.0 ** np.arange(2, 8)
@@ -115,7 +190,8 @@ def hoeffding_constants():
     mgf = np.log1p(p * np.expm1(3 * rate)) - 3 * rate * p
     n, delta = np.asarray([10.0, 100.0, 1000.0]), np.asarray([0.5, 0.05, 1e-4])
     radius = np.asarray(hoeffding_radius(n, delta, width=3.0))
-    inverted = (
+    found = (
+        radius,
         np.asarray(hoeffding_samples(radius, delta, width=3.0)),
         np.asarray(hoeffding_confidence(n, radius, width=3.0)),
         [np.exp(both_sides(log_hoeffding(k * r, np.full(int(k), 3.0)))) for k, r in zip(n, radius, strict=True)],
@@ -125,34 +201,42 @@ def hoeffding_constants():
     variance, bound = 100 * chance * (1 - chance), 1 - chance
     p_long = np.linspace(0.01, 0.99, 50)
     sizes = np.asarray([250, 500, 1000])[:, None]
-    missed = [log_binomial_deviation(sizes, p_long, sizes * np.asarray(hoeffding_radius(sizes, d))) for d in delta]
+
+    def missed(share):
+        reach = [share * sizes * np.asarray(hoeffding_radius(sizes, d)) for d in delta]
+        return np.maximum([log_binomial_deviation(sizes, p_long, each) for each in reach], NEVER)
+
+    fair = log_binomial_deviation(100, 0.5, 15.0)  # of a hundred signs the average deviates by 0.3
     return {
-        "two": Limit(1 / epsilon, abs(np.asarray(rates) / one - 1), order=2.0),
-        "one": Limit(1 / close, abs(single), order=1.0),
+        "two": Limit(1 / epsilon, abs(rates / one - 1), order=2.0, aside={"rate": rates, "exponent": one}),
+        "one": Limit(1 / close, abs(single), order=1.0, aside={"logarithm": single}),
         "lemma": Chain(
             {
                 "every coin is below": (mgf, np.asarray(log_hoeffding_lemma(rate, 3.0))),
                 "the fair coin reaches it": ((1 - rate**2) * log_hoeffding_lemma(rate, 3.0), exact),
-            }
+            },
+            aside={"rate": rate, "chance": p[:, 0]},
         ),
-        "signs": Identity(signs, one),
+        "signs": Identity(signs, (2 * epsilon) ** 2 / 2, aside={"deviation": 2 * epsilon}),
         "reference": Chain(
             {
-                "Rademacher below Hoeffding": (
-                    log_binomial_deviation(100, 0.5, 15.0),
-                    both_sides(log_hoeffding(30.0, np.full(100, 2.0))),
-                ),
-                "and above exp(−ε²m)": (-(0.3**2) * 100, log_binomial_deviation(100, 0.5, 15.0)),
-                "3.5e-3": (np.log(3.5e-3 - 5e-5), log_binomial_deviation(100, 0.5, 15.0)),
-                "to the digit": (log_binomial_deviation(100, 0.5, 15.0), np.log(3.5e-3 + 5e-5)),
+                "Rademacher below Hoeffding": (fair, both_sides(log_hoeffding(30.0, np.full(100, 2.0)))),
+                "3.5e-3": (np.log(3.5e-3 - 5e-5), fair),
+                "to the digit": (fair, np.log(3.5e-3 + 5e-5)),
             }
         ),
-        "calculator": Identity(np.stack(inverted), np.stack([n, delta, delta]), condition=16.0),
+        "calculator": Identity(
+            np.stack(found),
+            np.stack([3 * np.sqrt(np.log(2 / delta) / (2 * n)), n, delta, delta]),
+            condition=16.0,
+            aside={"delta": delta},
+        ),
         "comparison": Exact(
             np.asarray(log_bernstein(t, variance, bound) < log_hoeffding(t, np.full((1,), 10.0))),
             variance + bound * t / 3 < 25.0,
+            aside={"variance": variance},
         ),
-        "long": Inequality(np.maximum(missed, NEVER), np.log(delta)[:, None, None], log=True),
+        "long": Inequality(missed(1.0), np.log(delta)[:, None, None], log=True, aside={"narrow": missed(0.5**0.5)}),
     }
 
 
@@ -161,80 +245,65 @@ def half_exponent(evidence):
     return replace(evidence, y=2 * (evidence.y + 1) - 1)
 
 
-@claim(
-    items={"A1.9": ""},
-    says=r"Centred Bernoulli sums obey Bernstein, $P[\sum X_i\ge t]\le\exp(-\frac{t^2/2}{\sum\mathbb EX_i^2+Mt/3})$, "
-    r"for all $n\le200$, $p$ and $t$.",
-    needs="independent centred terms of size at most M",
-    over=dict(n=Integers(1, 200), p=Reals(1e-4, 0.9999, log=True), share=Reals(1e-3, 1, log=True)),
-    each="array",
-    draws=128,
-    generations=8,
+@hoeffding_constants.control("a factor two in front of one tail as well", of="one")
+def two_in_front(evidence):
+    return replace(evidence, y=abs(evidence.aside["logarithm"] + np.log(2)))
+
+
+@hoeffding_constants.control(
+    "the variance of a uniform variable for the fair coin's, (b − a)²/12 for (b − a)²/4", of="lemma"
 )
-def bernstein_bounds_bernoulli_sums(n, p, share, *, term: Literal["kept", "dropped"] = "kept"):
-    t = share * n * (1 - p)
-    variance, bound = n * p * (1 - p), np.maximum(p, 1 - p)
-    exact = np.maximum(log_binomial_tail(n, p, n * p + t), NEVER)
-    return Inequality(exact, log_bernstein(t, variance, bound if term == "kept" else 0.0), log=True)
+def uniform_variance(evidence):
+    coins, bound = evidence.links["every coin is below"]
+    return replace(evidence, links={"below": (coins, np.asarray(bound) / 3)})
 
 
-bernstein_bounds_bernoulli_sums.control("the variance alone, without Mt/3", term="dropped")
+@hoeffding_constants.control("the exponent ε² for averages of [−1, 1] values", of="signs")
+def whole_square(evidence):
+    return replace(evidence, right=evidence.aside["deviation"] ** 2)
 
 
-@claim(
-    items={"A5.34": ""},
-    says=r"For losses in $[0,1]$ and any prior, $\mathbb E_S\mathbb E_Pe^{(m/2)\Delta^2}\le2/\sqrt3$, so at most a "
-    r"share $\delta$ of samples has $\mathbb E_Pe^{(m/2)\Delta^2}>2/\delta$ (four hypotheses on two points, exactly).",
-    needs="losses in [0, 1]; a prior that does not depend on the sample",
-    over=dict(
-        m=Integers(1, 400, log=True),
-        p=Reals(0, 1),
-        losses=Reals(0, 1, shape=(4, 2)),
-        prior=Reals(0, 1, shape=(4,)),
-        delta=Reals(1e-2, 1, log=True),
-    ),
-    each="array",
-    draws=64,
-    generations=8,
-)
-def exponential_of_the_squared_gap(m, p, losses, prior, delta, *, span: Literal["unit", "signs"] = "unit"):
-    counts = np.arange(401)
-    law = np.where(counts <= m[:, None], scipy.stats.binom.pmf(counts, m[:, None], p[:, None]), 0.0)
-    slope = (losses[..., 1] - losses[..., 0]) * (2 if span == "signs" else 1)
-    gap = slope[:, :, None] * (p[:, None] - np.minimum(counts / m[:, None], 1))[:, None, :]
-    moments = (finite_law(prior)[:, :, None] * np.exp(m[:, None, None] / 2 * gap**2)).sum(1)
-    exceeded = (law * (moments > 2 / delta[:, None] * (1 + 1e-12))).sum(1)
-    mean = (law * moments).sum(1)
-    least = square_exponential_bound(m / 2, 1 / (4 * m))
-    return Inequality(np.stack([mean, least, exceeded], -1), np.stack([least, np.full_like(p, 2.0), delta], -1))
+@hoeffding_constants.control("exp(−ε²m) at m = 100 and ε = 0.3, as printed", erratum="A1.12a", of="reference")
+def printed_reference(evidence):
+    return replace(evidence, links={"below": (evidence.links["Rademacher below Hoeffding"][0], -(0.3**2) * 100)})
 
 
-exponential_of_the_squared_gap.control("losses in [−1, 1], where the mean grows like √m", span="signs")
+@hoeffding_constants.control("ln(1/δ), what one side needs, in the radius", of="calculator")
+def radius_of_one_side(evidence):
+    right = np.array(evidence.right)
+    right[0] *= np.sqrt(np.log(1 / evidence.aside["delta"]) / np.log(2 / evidence.aside["delta"]))
+    return replace(evidence, right=right)
 
 
-@claim(
-    items={"A5.34": ("fair coin", "Gaussian", "inverse")},
-    says=r"$2/\sqrt3$ is the best constant: a fair coin's loss reaches it like $1/m$; it is the value of "
-    r"$\mathbb Ee^{\lambda X^2}=(1-2\lambda s^2)^{-1/2}$ for a Gaussian of the largest variance, $s^2=1/(4m)$.",
-)
-def squared_gap_constant():
-    sizes = 2 ** np.arange(3, 11)
-    means = []
-    for m in sizes:
-        counts = np.arange(m + 1)
-        means.append(scipy.stats.binom.pmf(counts, m, 0.5) @ np.exp(m / 2 * (counts / m - 0.5) ** 2))
-    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
-    spread = np.asarray([0.1, 0.4, 0.9])
-    gaussian = (weights * np.exp(0.3 * spread[:, None] ** 2 * nodes**2)).sum(1) / (2 * np.pi) ** 0.5
-    return {
-        "fair coin": Limit(
-            sizes, np.abs(np.asarray(means) - square_exponential_bound(sizes / 2, 1 / (4 * sizes))), order=1.0
-        ),
-        "Gaussian": Identity(gaussian, square_exponential_bound(0.3, spread**2), condition=10.0),
-        "inverse": Identity(square_exponential_bound(5.0, 1 / 40), 2 / 3**0.5),
-    }
+@hoeffding_constants.control("wherever the variance is below n/4, whatever M", of="comparison")
+def variance_alone(evidence):
+    return replace(evidence, right=evidence.aside["variance"] < 25.0)
 
 
-@squared_gap_constant.control("√2, the value printed in the proof", of="inverse")
-def printed_moment(evidence):
-    return replace(evidence, right=2**0.5)
+@hoeffding_constants.control("the radius √(ln(2/δ)/4n), from twice the exponent", of="long")
+def narrow_interval(evidence):
+    return replace(evidence, quantity=evidence.aside["narrow"])
+
+
+@hoeffding_constants.picture
+def exponent_and_lemma(pieces):
+    """Exact rate of fair coins over ε² beside Hoeffding's 2; log-moments of coins as a share of the lemma's bound."""
+    two, lemma = pieces["two"], pieces["lemma"]
+    epsilon, rate = 1 / np.asarray(two.x), lemma.aside["rate"]
+    coins, parabola = (np.asarray(each) for each in lemma.links["every coin is below"])
+    some = [(i, f"chance {lemma.aside['chance'][i]:.2g}") for i in (0, 6, 12)]
+    return Row(
+        [
+            Curves(
+                [
+                    Dots("fair coins, exact", epsilon, two.aside["rate"] / epsilon**2),
+                    Line("Hoeffding", epsilon, two.aside["exponent"] / epsilon**2),
+                ],
+                x="deviation ε of the average", y="exponent over nε²", log="x", ys=(1.8, 2.4),
+            ),
+            Curves(
+                [Level("the lemma's bound", y=1.0), *(Dots(name, rate, (coins / parabola)[i]) for i, name in some)],
+                x="λ, with b − a = 3", y="log-moment over λ²(b − a)²/8", log="x", ys=(0, 1.1),
+            ),
+        ]
+    )  # fmt: skip

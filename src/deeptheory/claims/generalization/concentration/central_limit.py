@@ -17,7 +17,7 @@ from deeptheory.foundations.concentration import (
     normal_distance,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Limit, Printed, Rate, Reals, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 
 def sum_distance(terms: int, law: str) -> float:
@@ -153,6 +153,16 @@ def distances_from_normal(pieces):
     needs=r"the lower limit: $t\le1.0794\,\sigma$",
     over=dict(sigma=Reals(1e-3, 1e3, log=True), ratio=Reals(1e-4, 1.0793, log=True), any=Reals(1e-4, 1e3, log=True)),
     each="array",
+    symbols={
+        r"X,\ \sigma": "a centred Gaussian and its standard deviation",
+        r"t": "the half-width of an interval around 0",
+    },
+    why=r"The probability is the area under the density, which is largest at 0, where it is $1/\sigma\sqrt{2\pi}$: so "
+    r"the area is at most $\sqrt{2/\pi}\,t/\sigma=0.798\,t/\sigma$. It is concave in $t$, so it lies above the chord "
+    r"from 0 to any point of its graph: at $t=\sigma$ it is 0.683, above $\frac23$. No line through 0 stays below a "
+    r"probability for ever.",
+    notice=r"The exact curve runs between the two lines up to $t=1.08\,\sigma$, and close to the upper one at first. "
+    r"There it crosses the lower line, which goes on to values that no probability has.",
 )
 def gaussian_mass_near_the_mean(sigma, ratio, any):
     inside, everywhere = (scipy.special.erf(value / 2**0.5) for value in (ratio, any))
@@ -173,16 +183,41 @@ def density_below(evidence):
     return replace(evidence, quantity=evidence.quantity * np.asarray([1.5 * (2 / np.pi) ** 0.5, 1.0, 1.0]))
 
 
+@gaussian_mass_near_the_mean.picture
+def between_two_lines(pieces):
+    """Mass of a Gaussian within t of its mean, in units of its deviation, between the two lines of the lemma."""
+    (piece,) = pieces.values()
+    lower, inside, _ = np.asarray(piece.quantity).T
+    near, far, ratio = np.array([0.0, 1.0794]), np.array([1.0794, 1.7]), np.linspace(0, 1.7, 100)
+    return Curves(
+        [
+            Line("4/5 · t/σ", [0.0, 1.7], [0.0, 0.8 * 1.7]),
+            Line("exact", ratio, scipy.special.erf(ratio / 2**0.5)),
+            Dots("instances searched", 1.5 * lower, inside),  # the lower limit is two thirds of t/σ
+            Line("2/3 · t/σ", near, 2 / 3 * near),
+            Line("2/3 · t/σ", far, 2 / 3 * far, rival="for every t, as printed in Lemma 1.1.7"),
+        ],
+        x="t/σ", y="P[|X| ≤ t]", xs=(0, 1.7), ys=(0, 1.2),
+    )  # fmt: skip
+
+
 @claim(
     items={"A1.10": ("crossing", "upper constant")},
     says=r"$P[|X|\le t]=\frac23\frac t\sigma$ at $t=1.0794\,\sigma$; the best upper constant is $\sqrt{2/\pi}$, and "
     r"$\frac45$ is above it by 0.27 %.",
+    symbols={
+        r"X,\ \sigma": "a centred Gaussian and its standard deviation",
+        r"t": "the half-width of an interval around 0",
+    },
+    why=r"Over $t/\sigma$ the probability is twice the mean density on $[0,t]$, in units of $\sigma$. The density "
+    r"falls away from 0, so this mean falls too: from $\sqrt{2/\pi}$ at 0 through $\frac23$, at one point only.",
+    notice=r"The curve starts at $\sqrt{2/\pi}=0.7979$, just below $\frac45$, and falls through $\frac23$ at $1.0794$.",
 )
 def gaussian_mass_constants():
     def gap(ratio):
         return ratio * float(gaussian_small_ball(2.0, 2.0)[0]) - scipy.special.erf(ratio / 2**0.5)
 
-    ratios = 1 / 2.0 ** np.arange(1, 8)
+    ratios = 2.0 ** np.arange(1, -8, -0.25)
     best = scipy.special.erf(ratios / 2**0.5) / ratios
     return {
         "crossing": Printed(scipy.optimize.brentq(gap, 0.5, 3.0), 1.0794, digits=4),
@@ -192,7 +227,8 @@ def gaussian_mass_constants():
                 "and is approached": ((2 / np.pi) ** 0.5 * (1 - 1e-4), best[-1]),
                 "4/5 is above it": ((2 / np.pi) ** 0.5, gaussian_small_ball(3.0, 3.0)[1]),
                 "by less than 0.27 %": (gaussian_small_ball(3.0, 3.0)[1], 1.0027 * (2 / np.pi) ** 0.5),
-            }
+            },
+            aside={"ratios": ratios, "over": best},
         ),
     }
 
@@ -200,3 +236,23 @@ def gaussian_mass_constants():
 @gaussian_mass_constants.control("the crossing at t = σ, the usual hypothesis", of="crossing")
 def crossing_at_sigma(evidence):
     return replace(evidence, printed=1.0)
+
+
+@gaussian_mass_constants.control("0.79, the density at the mean cut off after two digits", of="upper constant")
+def cut_off(evidence):
+    return replace(evidence, links={"below": (evidence.aside["over"], 0.79)})
+
+
+@gaussian_mass_constants.picture
+def mass_over_width(pieces):
+    """P[|X| ≤ t] over t/σ along t/σ, with the constants of the lemma and the best one."""
+    aside = pieces["upper constant"].aside
+    return Curves(
+        [
+            Line("exact", aside["ratios"], aside["over"]),
+            Level("4/5", y=0.8),
+            Level("2/3", y=2 / 3),
+            Level("1.0794", x=float(pieces["crossing"].ours)),
+        ],
+        x="t/σ", y="P[|X| ≤ t] over t/σ", ys=(0.4, 0.85),
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Azuma, McDiarmid and Burkholder: sums with a past, functions of independent variables, moments of martingales."""
+"""Azuma and McDiarmid: tails of sums with a past, and of functions of independent variables."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -8,21 +8,17 @@ import scipy.special
 import scipy.stats
 from annotated_types import Interval
 
-from deeptheory.foundations.concentration import both_sides, log_binomial_deviation, log_hoeffding
+from deeptheory.foundations.concentration import both_sides, log_binomial_deviation
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.concentration.martingales import (
     bounded_differences,
-    burkholder_constants,
     log_azuma,
     log_azuma_ranges,
     log_mcdiarmid,
-    moment_norm,
     product_law,
-    stopped_walk,
     tree_martingale,
-    walk_until_one,
 )
-from deeptheory.lab import Bounded, Chain, Identity, Inequality, Integers, Limit, Printed, Reals, claim
+from deeptheory.lab import Identity, Inequality, Integers, Limit, Printed, Reals, claim
 from deeptheory.lab.evidence import NEVER
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
@@ -49,6 +45,18 @@ def log_tail(law, away, threshold):
     each="array",
     draws=96,
     generations=8,
+    symbols={
+        r"D_k": "the $k$-th difference, of mean zero given the past",
+        r"c_k": "a bound on its size",
+        r"t": "the deviation of the sum from zero",
+        r"w_k": "the width of an interval that it lies in, which may move with the past",
+    },
+    why=r"Given the past, a difference in an interval of width $w$ has $\mathbb Ee^{\lambda D}\le "
+    r"e^{\lambda^2w^2/8}$, as in Hoeffding's lemma; so, one step after another from the last, $\mathbb "
+    r"Ee^{\lambda\sum D_k}\le e^{\lambda^2\sum w_k^2/8}$, although the steps depend on each other. Markov's bound "
+    r"with the best $\lambda$ gives the form with ranges; $|D_k|\le c_k$ is an interval of width $2c_k$.",
+    notice=r"Each dot is a martingale with a threshold, or a sum of fair signs, against its bound. Fair signs come "
+    r"nearest, and the printed exponent, twice as large, is crossed by them.",
 )
 def azuma_bounds_martingales(up, down, bounds, share, n, *, steps: Literal["fair", "repeated"] = "fair"):
     level = np.floor(np.log2(np.arange(63) + 1)).astype(int)
@@ -76,6 +84,24 @@ def azuma_bounds_martingales(up, down, bounds, share, n, *, steps: Literal["fair
 def printed_exponent(evidence):
     first = (evidence.bound - np.log(2)) * np.asarray([2.0, 1.0, 2.0]) + np.log(2)
     return replace(evidence, bound=np.maximum(first, NEVER))
+
+
+@azuma_bounds_martingales.picture
+def tails_of_martingales(pieces):
+    """Exact tails of martingales on trees and of sums of fair signs against Azuma's bounds, both as logarithms."""
+    (piece,) = pieces.values()
+    bound, tail = np.asarray(piece.bound).T, np.asarray(piece.quantity).T
+    ends = np.array([-12.0, np.log(2)])
+    return Curves(
+        [
+            Line("bound", ends, ends),
+            Dots("trees, by sizes", bound[0], tail[0]),
+            Dots("trees, by ranges", bound[1], tail[1]),
+            Dots("fair signs", bound[2], tail[2]),
+            Line("bound by sizes", ends, 2 * ends - np.log(2), rival="as printed in Thm 6.20"),
+        ],
+        x="logarithm of the bound", y="logarithm of the probability", xs=(-8, 0.8), ys=(-16, 0.8),
+    )  # fmt: skip
 
 
 azuma_bounds_martingales.control(
@@ -114,14 +140,25 @@ def azuma_constants():
         "exponent": Limit(
             1 / share, abs(np.asarray(rates) / azuma - 1), order=2.0, aside={"rate": np.asarray(rates), "azuma": azuma}
         ),
-        "ranges": Identity(log_azuma_ranges(t, 2 * bounds), log_azuma(t, bounds)),
-        "sum": Identity(log_mcdiarmid(t, bounds), log_hoeffding(t, bounds)),
+        # Σc² is 0.09 + 1 + 6.25 + 0.49 = 7.83.
+        "ranges": Identity(np.stack([log_azuma_ranges(t, 2 * bounds), log_azuma(t, bounds)]), -(t**2) / (2 * 7.83)),
+        "sum": Identity(log_mcdiarmid(t, bounds), -2 * t**2 / 7.83),
     }
 
 
 @azuma_constants.control("the printed exponent, twice as large", erratum="J6.15a", of="exponent")
 def twice(evidence):
     return replace(evidence, y=abs((evidence.y + 1) / 2 - 1))
+
+
+@azuma_constants.control("the exponent 2t²/Σc², which belongs to ranges, for sizes", of="ranges")
+def sizes_as_ranges(evidence):
+    return replace(evidence, right=4 * np.asarray(evidence.right))
+
+
+@azuma_constants.control("t²/(2Σc²), Azuma's exponent for differences of size c", of="sum")
+def differences_as_sizes(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) / 4)
 
 
 @azuma_constants.picture
@@ -178,6 +215,11 @@ def mcdiarmid_bounds_functions_of_bits(
 
 
 mcdiarmid_bounds_functions_of_bits.control("bits that are copies of one", bits="equal")
+
+
+@mcdiarmid_bounds_functions_of_bits.control("twice the exponent")
+def twice_the_exponent(evidence):
+    return replace(evidence, bound=2 * np.asarray(evidence.bound) - np.log(2))
 
 
 @mcdiarmid_bounds_functions_of_bits.picture
@@ -263,105 +305,3 @@ def tails_of_statistics(pieces):
         marks = [Line("bound", x[order], np.exp(above[order])), Dots("exact", x, np.exp(exact))]
         panels.append(Curves(marks, x="deviation from the mean", y="probability", title=title, log="y"))
     return Row(panels)
-
-
-POWERS = (1.5, 3.0, 4.0)
-
-
-@claim(
-    items={"J6.16": ""},
-    says=r"$\frac1{p^*-1}\|\sqrt{Q_n}\|_p\le\|X_n\|_p\le(p^*-1)\|\sqrt{Q_n}\|_p$, $p^*=\max(p,\frac p{p-1})$, for "
-    r"every martingale on a binary tree of six steps and $p=1.5,3,4$; at $p=2$ the two norms are equal.",
-    needs="p above one",
-    over=dict(up=Reals(0, 1, shape=(63,)), down=Reals(0, 1, shape=(63,))),
-    each="array",
-    draws=96,
-    generations=8,
-)
-def burkholder_bounds_martingales(up, down, *, steps: Literal["fair", "drifting"] = "fair"):
-    tree = tree_martingale(up, down)
-    law = tree.probabilities if steps == "fair" else product_law(np.full((len(up), 6), 0.5))
-    small, large = [], []
-    for power in (*POWERS, 2.0):
-        low, high = burkholder_constants(power)
-        value, square = (moment_norm(part, law, power) for part in (tree.values(), tree.square_function()))
-        small += [low * square, value]
-        large += [value, high * square]
-    return Inequality(np.stack(small, -1), np.stack(large, -1))
-
-
-burkholder_bounds_martingales.control("steps up and down with equal chance but unequal size", steps="drifting")
-
-
-def ratio(law, power):
-    """‖X_n‖_p / ‖√Q_n‖_p of a stopped walk."""
-    places, times, chances = law
-    return float(moment_norm(places, chances, power) / moment_norm(times**0.5, chances, power))
-
-
-def near_the_middle(time, position):
-    """Stop once the walk, four steps old or more, is within 1.6 √t of its start."""
-    return (time >= 4) & (np.abs(position) <= 1.6 * time**0.5)
-
-
-def stopped_paths(steps, stops):
-    """Positions, times and chances of a stopped walk, one for each of its 2ⁿ paths."""
-    walks = np.cumsum(2.0 * np.indices((2,) * steps).reshape(steps, -1) - 1, axis=0)
-    halts = np.stack([stops(time, walk) for time, walk in enumerate(walks, 1)])
-    halts[-1] = True
-    last = np.argmax(halts, axis=0)
-    return walks[last, np.arange(walks.shape[1])], last + 1.0, np.full(walks.shape[1], 0.5**steps)
-
-
-@claim(
-    items={"J6.16": ("p = 2", "p = 1.5", "p = 3", "p = 4", "Gaussian", "constants", "paths", "beyond a walk")},
-    says=r"The walk stopped at its first visit of 1 has a ratio $\|X_n\|_p/\|\sqrt{Q_n}\|_p$ with positive limit in "
-    r"$n$ for $p=1.5,3,4$, and 1 at $p=2$. Without stopping the ratio tends to the Gaussian's $\|N\|_p$; stopping once "
-    r"$|X|\le1.6\sqrt t$, $t\ge4$, makes it larger than $\sqrt{p-1}$ at $p=4$, within $C_4=3$ (twelve steps of it "
-    r"also path by path). The constants at $p=4$ and $\frac43$ are $\frac13$ and 3.",
-    needs="p above one: at p = 1 the ratio of the walk stopped at 1 falls to zero like 1/log n",
-)
-def burkholder_on_stopped_walks(*, first: Annotated[float, Interval(ge=1.0, le=1.9)] = 1.5):
-    sizes = 16 ** np.arange(1, 6)
-    laws = [walk_until_one(int(n)) for n in sizes]
-    short = [stopped_walk(n, lambda time, x: np.abs(x) == 5) for n in (16, 64, 256)]
-    outside = stopped_walk(512, near_the_middle)
-    paths = stopped_paths(12, near_the_middle)
-    few = sizes[:3]
-    free = [scipy.stats.binom.pmf(np.arange(n + 1), n, 0.5) @ np.abs(2.0 * np.arange(n + 1) - n) ** 3 for n in few]
-    normal = 2**1.5 * scipy.special.gamma(2.0) / np.pi**0.5
-    low, high = zip(*(burkholder_constants(power) for power in POWERS), strict=True)
-    within = np.asarray([[ratio(law, power) for law in (*laws, *short, outside)] for power in POWERS])
-    return {
-        # Factorials up to 4096! are taken from their logarithms, up to 3e4, whose rounding every probability inherits.
-        "p = 2": Identity([ratio(law, 2.0) for law in (*laws[:3], *short, outside)], 1.0, condition=3e4),
-        "p = 1.5": Bounded(sizes, np.asarray([1 / ratio(law, first) for law in laws])),
-        "p = 3": Bounded(sizes, np.asarray([ratio(law, 3.0) for law in laws])),
-        "p = 4": Bounded(sizes, np.asarray([ratio(law, 4.0) for law in laws])),
-        "Gaussian": Limit(few, abs(np.asarray(free) / few**1.5 - normal), order=1.0),
-        "constants": Identity(
-            [*burkholder_constants(4.0), *burkholder_constants(4 / 3), *burkholder_constants(2.0)],
-            [1 / 3, 3.0, 1 / 3, 3.0, 1.0, 1.0],
-            condition=4.0,
-        ),
-        "paths": Identity(
-            [ratio(stopped_walk(12, near_the_middle), power) for power in POWERS],
-            [ratio(paths, power) for power in POWERS],
-            size=4096.0,
-        ),
-        "beyond a walk": Chain(
-            {
-                "more than √3": (3**0.5, ratio(outside, 4.0)),
-                "all walks above c": (np.asarray(low), within.min(1)),
-                "and below C": (within.max(1), np.asarray(high)),
-            }
-        ),
-    }
-
-
-burkholder_on_stopped_walks.control("p = 1", of="p = 1.5", first=1.0)
-
-
-@burkholder_on_stopped_walks.control("√(p − 1), enough for walks that do not stop", of="beyond a walk")
-def unstopped_constant(evidence):
-    return replace(evidence, links={"at most √3": evidence.links["more than √3"][::-1]})

@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.stats
 from annotated_types import Interval
 
-from deeptheory.foundations.concentration import both_sides, log_bernstein
+from deeptheory.foundations.concentration import log_bernstein
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.concentration.matrix_concentration import (
     all_choices,
@@ -20,6 +20,7 @@ from deeptheory.generalization.concentration.matrix_concentration import (
     spectral_norms,
 )
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 
 def enumerated(matrices):
@@ -47,17 +48,27 @@ def least_over_rates(variance, bound, dimension):
 
 
 @claim(
-    items={
-        "A1.11": ("mean", "tail", "square", "rows", "diagonal", "columns", "scalar", "optimum", "large", "large mean")
-    },
+    items={"A1.11": ("diagonal", "diagonal tail", "columns", "scalar", "optimum")},
     says=r"For independent centred $n_1\times n_2$ matrices of norm at most $M$ the mean of $\|\sum X_i\|$ is at most "
-    r"$\sqrt{2V\ln(n_1+n_2)}+\frac M3\ln(n_1+n_2)$, its mean square at least $V$ (equal for signed basis vectors), "
-    r"and its tail at most $(n_1+n_2)e^{-\frac{t^2/2}{V+Mt/3}}$: enumerated for signed matrices and for the error of "
-    r"$A^\top B$ estimated from rows drawn at random, simulated at 50×50. Diagonal matrices of size $10^{6}$ reach "
-    r"nine tenths of the mean; at 1×1 the tail is twice Bernstein's, at 3×13 eight times that; the bound on the mean "
-    r"is the least $\frac{\ln(n_1+n_2)}\theta+\frac{\theta V/2}{1-M\theta/3}$ over $\theta$.",
-    needs=r"V is the larger of $\|\sum\mathbb EXX^\top\|$ and $\|\sum\mathbb EX^\top X\|$",
+    r"$\sqrt{2V\ln(n_1+n_2)}+\frac M3\ln(n_1+n_2)$, and its tail at most $(n_1+n_2)e^{-\frac{t^2/2}{V+Mt/3}}$. "
+    r"Diagonal matrices of size $10^6$ reach nine tenths of the mean.",
+    needs=r"V is the larger of $\|\sum\mathbb EXX^\top\|$ and $\|\sum\mathbb EX^\top X\|$; sums of 2×4 matrices "
+    r"enumerated",
     full=dict(families=40, trials=4000),
+    symbols={
+        r"n_1,\ n_2": "the numbers of rows and columns",
+        r"M": "a bound on the spectral norm of every summand",
+        r"X_i": "independent random matrices of mean zero",
+        r"V": "their variance, a spectral norm as well",
+        r"t": "the norm of the sum that is asked for",
+    },
+    why=r"Chernoff's method for the largest eigenvalue: $e^{\theta\lambda_{\max}}\le\operatorname{tr}e^{\theta S}$, "
+    r"and the trace costs the dimension. Matrices do not commute, but by a theorem of Lieb the logarithms of the "
+    r"means of $e^{\theta X_i}$ may be added all the same, and each is at most that of a scalar with variance "
+    r"$X_i^2$. A rectangular matrix is a block of a symmetric one of size $n_1+n_2$; the bound on the mean is the "
+    r"least $\frac{\ln(n_1+n_2)}\theta+\frac{\theta V/2}{1-M\theta/3}$ over $\theta$.",
+    notice=r"Diagonal matrices of fair signs: their norm is the largest of $n$ sums, and its mean grows like "
+    r"$\sqrt{2\ln n}$, as the bound does. Without the logarithm the bound would be a constant, soon passed.",
 )
 def matrix_bernstein(key, *, families: Annotated[int, Interval(ge=1, le=200)] = 6, trials: Trials = 300):
     draw = generator(key)
@@ -80,9 +91,11 @@ def matrix_bernstein(key, *, families: Annotated[int, Interval(ge=1, le=200)] = 
     chosen = all_choices(3, 4)
     drawn = row_sampling(left, right, 3).outcomes[np.arange(3), chosen].sum(1)
     estimates = 4 / 3 * np.swapaxes(left[chosen], 1, 2) @ right[chosen]
-    thresholds = np.arange(2, 12_000, 2.0)
-    largest = 2 * diagonal_tail(10**6, 10**6, thresholds).sum()  # E max = Σ 2·P[max ≥ t] over even t
-    bound = float(expected_matrix_norm(1e6, 1.0, (10**6, 10**6)))
+    # Of diagonal matrices with sums of a million signs: E max = Σ 2·P[max ≥ t] over even t.
+    thresholds, dimensions = np.arange(2, 12_000, 2.0), 10 ** np.arange(7)
+    largest = np.asarray([2 * diagonal_tail(10**6, n, thresholds).sum() for n in dimensions])
+    bound = np.asarray([float(expected_matrix_norm(1e6, 1.0, (n, n))) for n in dimensions.tolist()])
+    far = np.arange(5000, 8001, 500.0)
     basis = (signed_matrices(np.eye(60)[:, :, None]), signed_matrices(np.eye(60)[:, None, :]))
     matrices = draw.standard_normal((500, 50, 50)) / 10
     large = signed_matrices(matrices)
@@ -102,17 +115,27 @@ def matrix_bernstein(key, *, families: Annotated[int, Interval(ge=1, le=200)] = 
             scale=np.max(np.abs(estimates)),
             size=4.0,
         ),
-        "diagonal": Chain({"below": (largest, bound), "nine tenths of it": (0.9 * bound, largest)}),
+        "diagonal": Chain(
+            {"below": (largest, bound), "nine tenths of it": (0.9 * bound[-1], largest[-1])},
+            aside={"dimension": dimensions},
+        ),
+        "diagonal tail": Inequality(
+            np.log(diagonal_tail(10**6, 10**6, far)),
+            np.asarray(log_matrix_tail(far, 1e6, 1.0, (10**6, 10**6))),
+            log=True,
+            aside={"one number": log_bernstein(far, 1e6, 1.0)},
+        ),
         "columns": Identity([matrix_variance(vectors) for vectors in basis], 60.0),
         "scalar": Identity(
-            np.stack([log_matrix_tail(t, 2.0, 0.7, (1, 1)), log_matrix_tail(t, 2.0, 0.7, (3, 13)) - np.log(8)]),
-            both_sides(log_bernstein(t, 2.0, 0.7)),
+            np.stack([log_matrix_tail(t, 2.0, 0.7, shape) for shape in ((1, 1), (3, 13))]),
+            np.log([[2.0], [16.0]]) - t**2 / 2 / (2.0 + 0.7 * t / 3),
             scale=10.0,
         ),
         "optimum": Identity(
             [least_over_rates(v, m, k + 2) for v, m, k in cases],
             [float(expected_matrix_norm(v, m, (k, 2))) for v, m, k in cases],
             condition=10.0,
+            aside={"products": [float(expected_matrix_norm(v, m, (2 * k - 1, 1))) for v, m, k in cases]},
         ),
         "large": Chance(np.sum(norms >= at), trials, 0.1),
         "large mean": Trend(float(expected_matrix_norm(**limits)) - norms),
@@ -128,4 +151,35 @@ def one_product(evidence):
 @matrix_bernstein.control("without the logarithm of the dimension", of="diagonal")
 def no_dimension(evidence):
     largest, bound = evidence.links["below"]
-    return replace(evidence, links={"below": (largest, bound / np.log(2e6) ** 0.5)})
+    return replace(evidence, links={"below": (largest, bound / np.log(2 * evidence.aside["dimension"]) ** 0.5)})
+
+
+@matrix_bernstein.control("the tail of one number, whatever the dimension", of="diagonal tail")
+def of_one_number(evidence):
+    return replace(evidence, bound=evidence.aside["one number"])
+
+
+@matrix_bernstein.control("the larger of the two dimensions for their sum", of="scalar")
+def larger_dimension(evidence):
+    return replace(evidence, right=evidence.right + np.log([[1 / 2], [13 / 16]]))
+
+
+@matrix_bernstein.control("the product of the dimensions for their sum", of="optimum")
+def product_of_dimensions(evidence):
+    return replace(evidence, right=evidence.aside["products"])
+
+
+@matrix_bernstein.picture
+def largest_of_many(pieces):
+    """Mean norm of diagonal matrices of sums of a million signs, in units of √V, along the size, with the bound."""
+    piece = pieces["diagonal"]
+    largest, bound = (np.asarray(each) / 1e3 for each in piece.links["below"])
+    size = piece.aside["dimension"]
+    return Curves(
+        [
+            Line("bound", size, bound),
+            Dots("diagonal matrices, exact", size, largest),
+            Line("bound", size, bound / np.log(2 * size) ** 0.5, rival="without the logarithm"),
+        ],
+        x="size n of the matrix", y="mean norm over √V", log="x",
+    )  # fmt: skip

@@ -22,7 +22,7 @@ from deeptheory.generalization.interpolation.ridge_risk import (
 )
 from deeptheory.generalization.interpolation.ridgeless import gaussian_bias_variance, limiting_bias_variance
 from deeptheory.lab import Chain, Identity, Law, Positive, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 from deeptheory.spectra.entries import draw_entries
 
 EIGENVALUES, WEIGHTS = np.array([0.25, 1.0, 4.0]), np.array([0.5, 0.25, 0.25])
@@ -65,18 +65,29 @@ def conditional_parts(x, values, penalty, noise):
 
 @claim(
     items={},
-    says=r"On features of covariance $\Sigma$ with eigenvalues $t_k$ of shares $w_k$, and shares $g_k$ of "
-    r"$\|\beta\|^2=r^2$ in their eigenspaces, ridge regression has in the limit $p/n\to\gamma$ the bias "
+    says=r"On features of covariance $\Sigma$ ridge regression has in the limit $p/n\to\gamma$ the bias "
     r"$r^2\kappa'\kappa^2\sum g_kt_k/(t_k+\kappa)^2$ and the variance $\sigma^2(\kappa'-1)$, where "
-    r"$\lambda=\kappa(1-\gamma\sum w_kt_k/(t_k+\kappa))$ and "
-    r"$\kappa'=d\kappa/d\lambda=1/(1-\gamma\sum w_kt_k^2/(t_k+\kappa)^2)$. Without ridge $\kappa=0$ for $\gamma<1$, "
-    r"where the variance is $\sigma^2\gamma/(1-\gamma)$ for every $\Sigma$, and "
-    r"$\gamma\sum w_kt_k/(t_k+\kappa)=1$ for $\gamma>1$. For a signal without preferred direction "
-    r"$\lambda=\gamma\sigma^2/r^2$ is best whatever $\Sigma$ is, with risk $\sigma^2(\kappa/\lambda-1)$.",
+    r"$\lambda=\kappa(1-\gamma\sum w_kt_k/(t_k+\kappa))$ and $\kappa'=d\kappa/d\lambda$.",
     needs=r"rows $\Sigma^{1/2}z$, z independent with slightly more than four moments; γ away from one without ridge",
-    full=dict(sizes=(60, 120, 240), trials=200),
+    symbols={
+        r"\Sigma": "the covariance of the features, with eigenvalues $t_k$ of shares $w_k$",
+        r"\gamma": "features per sample",
+        r"r^2,\ g_k": r"the squared length of the coefficients, and its shares in the eigenspaces of $\Sigma$",
+        r"\kappa": "the effective ridge",
+        r"\sigma^2": "the variance of the noise",
+        r"\lambda": "the ridge",
+    },
+    why=r"Too few samples act like a larger ridge: each direction is shrunk by $t_k/(t_k+\kappa)$ as if the covariance "
+    r"were known and the ridge $\kappa$. Its derivative by $\lambda$ says how much noise is let through. Without ridge "
+    r"$\kappa=0$ for $\gamma<1$, and the variance $\sigma^2\gamma/(1-\gamma)$ is the same for every $\Sigma$; for "
+    r"$\gamma>1$ a positive $\kappa$ solves $\gamma\sum w_kt_k/(t_k+\kappa)=1$. For a signal without preferred "
+    r"direction $\lambda=\gamma\sigma^2/r^2$ is best whatever $\Sigma$ is, with risk $\sigma^2(\kappa/\lambda-1)$.",
+    notice=r"Below the threshold all curves are one: without bias only the noise counts, and its cost does not depend "
+    r"on the covariance. Beyond it the place of the signal counts: soon after the threshold one along strong features "
+    r"is learned best; far beyond, where little is learned of any, it has most to lose.",
+    full=dict(sizes=(60, 120, 240), trials=300),
 )
-def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 144, noise: Positive = 0.25):
+def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 240, noise: Positive = 0.25):
     assume(all(n % 12 == 0 and n >= 24 for n in sizes), "sizes of 24 or more that 12 divides, so that shares are exact")
     gammas = (1 / 3, 2.0)
     bias, plain = np.empty((len(sizes), 4, 3, trials)), np.empty((len(sizes), 2, 3, trials))
@@ -120,16 +131,26 @@ def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 
             along={"case": case, "signal": signal},
             **shared,
         ),
-        "variance": Law(np.array([row[0].variance for row in limits]), variance, along={"case": case}, **shared),
+        "variance": Law(
+            np.array([row[0].variance for row in limits]),
+            variance,
+            along={"case": case},
+            aside={"noise": noise},
+            **shared,
+        ),
         # Below the threshold there is none.
         "ridgeless bias": Law(
             np.array([each.bias for each in ends[1]]), plain[:, 1], along={"signal": signal}, **shared
         ),
         "ridgeless variance": Law(
-            np.array([row[0].variance for row in ends]), bare, along={"gamma": np.asarray(gammas)}, **shared
+            np.array([row[0].variance for row in ends]),
+            bare,
+            along={"gamma": np.asarray(gammas)},
+            aside={"noise": noise},
+            **shared,
         ),
         "no bias": Identity(plain[:, 0], 0.0, scale=1.0, condition=1e3),
-        "tuned": Law(np.array(best), tuned, along={"gamma": np.asarray(gammas)}, **shared),
+        "tuned": Law(np.array(best), tuned, along={"gamma": np.asarray(gammas)}, aside={"noise": noise}, **shared),
         "least": Chain(
             {
                 "below all others": (np.array(best)[:, None], np.array(around) * (1 + 1e-14)),
@@ -145,14 +166,16 @@ def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 
 def same_trace(evidence):
     mean = float(WEIGHTS @ EIGENVALUES)
     people = Population(np.array([mean]), np.ones(1), np.ones(1))
-    rival = [correlated_bias_variance(people, g, z, signal=1.0, noise=0.25).variance for g, z, _ in CASES]
+    noise = float(evidence.aside["noise"])
+    rival = [correlated_bias_variance(people, g, z, signal=1.0, noise=noise).variance for g, z, _ in CASES]
     return replace(evidence, predicted=np.array(rival, float))
 
 
 @correlated_ridge_risk.control("degrees of freedom over n, without κ'", of="variance")
 def no_slope(evidence):
-    share = evidence.predicted / 0.25
-    return replace(evidence, predicted=0.25 * share / (1 + share))
+    noise = evidence.aside["noise"]
+    share = evidence.predicted / noise
+    return replace(evidence, predicted=noise * share / (1 + share))
 
 
 @correlated_ridge_risk.control("the signal anywhere", of="bias")
@@ -168,21 +191,22 @@ def projected_signal(evidence):
 
 @correlated_ridge_risk.control("variance σ²/(γ−1) above the threshold, whatever Σ", of="ridgeless variance")
 def isotropic_above(evidence):
-    gamma = evidence.along["gamma"]
-    return replace(evidence, predicted=np.where(gamma < 1, evidence.predicted, 0.25 / (gamma - 1)))
+    gamma, noise = evidence.along["gamma"], evidence.aside["noise"]
+    return replace(evidence, predicted=np.where(gamma < 1, evidence.predicted, noise / (gamma - 1)))
 
 
 @correlated_ridge_risk.control("the tuned risk of isotropic features of the same trace", of="tuned")
 def tuned_isotropic(evidence):
     mean = np.array([float(WEIGHTS @ EIGENVALUES)])
+    noise = float(evidence.aside["noise"])
     rival = [
-        correlated_optimal_risk(mean, np.ones(1), float(g), signal=1.0, noise=0.25) for g in evidence.along["gamma"]
+        correlated_optimal_risk(mean, np.ones(1), float(g), signal=1.0, noise=noise) for g in evidence.along["gamma"]
     ]
     return replace(evidence, predicted=np.array(rival, float))
 
 
 @correlated_ridge_risk.picture
-def correlated_descent(pieces):
+def correlated_descent(pieces, settings):
     """Ridgeless risk along γ for a signal on the strong features, on the weak ones, and on isotropic features."""
     mean = float(WEIGHTS @ EIGENVALUES)
     people = {name: Population(EIGENVALUES, WEIGHTS, shares) for name, shares in SIGNALS.items()}
@@ -191,7 +215,11 @@ def correlated_descent(pieces):
 
     def risk(each, gamma):
         far = abs(gamma - 1) > 0.02
-        return float(correlated_bias_variance(each, float(gamma), signal=1.0, noise=0.25).risk) if far else np.nan
+        return (
+            float(correlated_bias_variance(each, float(gamma), signal=1.0, noise=settings["noise"]).risk)
+            if far
+            else np.nan
+        )
 
     marks: list[Any] = [Line(name, gammas, [risk(each, gamma) for gamma in gammas]) for name, each in people.items()]
     bias, variance = (pieces[f"ridgeless {part}"].observed[-1] for part in ("bias", "variance"))
@@ -201,27 +229,39 @@ def correlated_descent(pieces):
 
 @claim(
     items={"H13.2": ("least squares", "limit")},
-    says=r"If only $k$ of $p$ correlated Gaussian features are seen, the labels are those of a linear model with "
-    r"coefficients $\beta_1+\Sigma_{11}^{-1}\Sigma_{12}\beta_2$ and a noise larger by "
-    r"$\tau=\beta_2^\top(\Sigma_{22}-\Sigma_{21}\Sigma_{11}^{-1}\Sigma_{12})\beta_2$, which is missed and fitted "
-    r"besides: least squares on $n\ge k+2$ samples has the excess risk $\tau+(\sigma^2+\tau)\frac k{n-k-1}$ at every "
-    r"size, and ridge and minimum-norm regression have in the limit that of the seen features with noise "
-    r"$\sigma^2+\tau$, plus $\tau$.",
+    says=r"If only $k$ of $p$ correlated Gaussian features are seen, the labels follow a linear model in these with a "
+    r"noise larger by $\tau=\beta_2^\top(\Sigma_{22}-\Sigma_{21}\Sigma_{11}^{-1}\Sigma_{12})\beta_2$, missed and "
+    r"fitted besides: least squares on $n\ge k+2$ samples has excess risk $\tau+(\sigma^2+\tau)\frac k{n-k-1}$.",
     needs="Gaussian features; a mean of least squares needs k ≤ n − 2",
+    symbols={
+        r"k,\ p": "the number of features seen, of all",
+        r"\tau": "what the unseen features add that the seen ones do not tell",
+        r"\beta_2": "the coefficients of the unseen features",
+        r"\Sigma_{11},\ \Sigma_{12},\ \Sigma_{22}": "covariances of the seen, between seen and unseen, of the unseen",
+        r"n": "the number of samples",
+        r"\sigma^2": "the variance of the noise",
+    },
+    why=r"A Gaussian feature that is not seen is its regression on the seen ones plus a rest that is independent of "
+    r"them. The regression moves the coefficients to $\beta_1+\Sigma_{11}^{-1}\Sigma_{12}\beta_2$, the rest is noise "
+    r"of variance $\tau$: it is missed once, in the labels to predict, and fitted like other noise. Ridge and "
+    r"minimum-norm regression have for the same reason the limiting risk of the seen features with noise "
+    r"$\sigma^2+\tau$, plus $\tau$.",
+    notice=r"Left: least squares at every size as the formula says; without fitting $\tau$ as noise the risk would be "
+    r"far lower. Right: risks over their limits tend to one, below and above the threshold.",
     full=dict(sizes=(60, 120, 240), trials=300),
 )
 def unseen_correlated_features(
     key,
     *,
     sizes: Sizes = (30, 60, 120),
-    trials: Trials = 240,
+    trials: Trials = 320,
     noise: Positive = 0.25,
     unseen: Literal["regressed", "independent"] = "regressed",
 ):
     assume(min(sizes) >= 20, "sizes of 20 or more: below, least squares has too few moments")
     draw = generator(key)
     risks, limits = np.empty((len(sizes), 4, trials)), np.empty((len(sizes), 4))
-    exact = np.empty(len(sizes))
+    exact, missed = np.empty((2, len(sizes)))
     for (i, samples), (j, (gamma, ridge)) in itertools.product(enumerate(sizes), enumerate(PARTLY_SEEN)):
         used = round(gamma * samples)
         total = 4 * used // 3
@@ -236,21 +276,28 @@ def unseen_correlated_features(
         mean = np.pad(np.swapaxes(operator @ (x @ beta.T), 1, 2), ((0, 0), (0, 0), (0, total - used)))
         spread = noise * ((covariance[:used, :used] @ operator) * operator).sum((-1, -2))
         risks[i, j] = (((mean - beta) @ covariance) * (mean - beta)).sum(-1).mean(-1) + spread
-        known, closed = [], []
+        known, closed, unfitted = [], [], []
         for each in beta:
-            seen, coefficients, surplus = seen_model(covariance, each, used)
+            visible, coefficients, surplus = seen_model(covariance, each, used)
             if unseen == "independent":
                 coefficients, surplus = each[:used], each[used:] @ covariance[used:, used:] @ each[used:]
             full: dict[str, float] = dict(signal=float(coefficients @ coefficients), noise=float(noise + surplus))
-            people = population_of(seen, coefficients)
+            people = population_of(visible, coefficients)
             known.append(surplus + correlated_bias_variance(people, used / samples, ridge, **full).risk)
             closed.append(surplus + gaussian_bias_variance(samples, used, **full).risk)
+            unfitted.append(surplus + gaussian_bias_variance(samples, used, noise=noise).variance)
         limits[i, j] = np.mean(known)
         if j == 0:
-            exact[i] = np.mean(closed)
+            exact[i], missed[i] = np.mean(closed), np.mean(unfitted)
     case = np.asarray([f"k/n={g:g}, λ={z:g}" for g, z in PARTLY_SEEN])
     return {
-        "least squares": Law(exact, risks[:, 0], along={"samples": np.asarray(sizes)}, exact=True),
+        "least squares": Law(
+            exact,
+            risks[:, 0],
+            along={"samples": np.asarray(sizes)},
+            exact=True,
+            aside={"missed only": missed},
+        ),
         # Each observation over the limit's formula at its own size: the covariance is another one for each.
         "limit": Law(np.ones(4), risks / limits[..., None], along={"case": case}, sizes=sizes, order=1.0),
     }
@@ -263,8 +310,30 @@ unseen_correlated_features.control(
 
 @unseen_correlated_features.control("unseen features missed, not fitted as noise", of="least squares")
 def missed_only(evidence):
-    # τ + (σ² + τ) k/(n − k − 1) less the share of it that τ is fitted for.
-    counts = [int(n) for n in evidence.along["samples"]]
-    factor = np.array([gaussian_bias_variance(n, round(0.3 * n), noise=1.0).variance for n in counts])
-    surplus = (evidence.predicted - 0.25 * factor) / (1 + factor)
-    return replace(evidence, predicted=evidence.predicted - surplus * factor)
+    return replace(evidence, predicted=evidence.aside["missed only"])
+
+
+@unseen_correlated_features.picture
+def risks_and_their_limits(pieces):
+    """Excess risk of least squares on the seen features along the number of samples; and risks of ridge and
+    minimum-norm regression over their limits."""
+    law, limit = pieces["least squares"], pieces["limit"]
+    sizes = law.along["samples"]
+    ratios = [
+        seen(str(case), limit.sizes, np.asarray(limit.observed)[:, j]) for j, case in enumerate(limit.along["case"])
+    ]
+    return Row(
+        [
+            Curves(
+                [
+                    Line("exact", sizes, law.predicted),
+                    seen("observed", sizes, law.observed),
+                    Line("τ not fitted", sizes, law.aside["missed only"], rival="unseen features only missed"),
+                ],
+                x="samples n, seen features k = 0.3 n",
+                y="excess risk of least squares",
+                ys=(0, 1.2 * float(np.max(law.predicted))),
+            ),
+            Curves([*ratios, Level("limit", y=1.0)], x="samples n", y="excess risk over its limit"),
+        ]
+    )

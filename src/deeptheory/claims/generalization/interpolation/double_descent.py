@@ -75,7 +75,7 @@ def singular_values(designs):
 def random_features_descend_twice(
     key,
     *,
-    trials: Trials = 40,
+    trials: Trials = 64,
     noise: Positive = 0.04,
     ridge: Annotated[float, Interval(ge=0.0, le=1e4)] = 0.0,
     features: Literal["nested", "fresh"] = "nested",

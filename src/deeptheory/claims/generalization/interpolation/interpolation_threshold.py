@@ -20,7 +20,7 @@ from deeptheory.generalization.interpolation.ridgeless import (
     limiting_bias_variance,
 )
 from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Positive, Rate, Share, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Level, Line, seen
+from deeptheory.lab.pictures import Curves, Histogram, Level, Line, Table, seen
 from deeptheory.spectra.edges import hard_edge_cdf
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges
 
@@ -37,6 +37,17 @@ PEAK = (16, 24, 28, 30, 31, 32, 33, 34, 36, 40, 64)
     says=r"With labels $w_*\cdot\phi(x)+\epsilon$ the risk of $w_*$ is $\sigma^2$ and that of any other $w$ larger by "
     r"$\|w-w_*\|_\Sigma^2$; the empirical risk of the least-squares weights is $\sigma^2(1-p/n)$ on average.",
     needs="noise of mean zero and variance σ² given x",
+    symbols={
+        r"w_*,\ \phi(x)": "the planted coefficients, and the features: Legendre polynomials up to degree 5",
+        r"\sigma^2": "the variance of the noise $\\epsilon$",
+        r"\|v\|_\Sigma^2": r"the mean of $(v\cdot\phi(x))^2$ over inputs",
+        r"p,\ n": "the numbers of coefficients and of samples, 6 and 20 here",
+    },
+    why=r"A label differs from $w\cdot\phi$ by its noise and by $(w_*-w)\cdot\phi$, and the noise is uncorrelated with "
+    r"all that depends on $x$. Least squares leaves of the noise what is orthogonal to the $p$ features, $n-p$ of its "
+    r"$n$ directions. Noise whose mean depends on $x$ is a signal, and $w_*$ then no longer the best.",
+    notice=r"Loss on fresh labels of the planted weights and of three others against the formula; the fitted weights "
+    r"lie below the noise on their own sample.",
     full=dict(trials=1_000_000),
 )
 def planted_risk(
@@ -58,7 +69,7 @@ def planted_risk(
     return {
         "planted": Law(predicted[:1], losses[:1], exact=True),
         "others": Law(predicted[1:], losses[1:], exact=True),
-        "fitted": Law(np.array(noise * (1 - 6 / 20)), residual, exact=True),
+        "fitted": Law(np.array(noise * (1 - 6 / 20)), residual, exact=True, aside={"noise": noise}),
     }
 
 
@@ -67,7 +78,28 @@ planted_risk.control("noise whose mean depends on x", of="planted", tilt=0.4, tr
 
 @planted_risk.control("the empirical risk of the fitted weights taken for σ²", of="fitted")
 def unbiased_training(evidence):
-    return replace(evidence, predicted=evidence.predicted / (1 - 6 / 20))
+    return replace(evidence, predicted=np.array(evidence.aside["noise"]))
+
+
+@planted_risk.control("n − p − 1 directions of the noise left", of="fitted")
+def one_direction_less(evidence):
+    return replace(evidence, predicted=evidence.predicted * (20 - 6 - 1) / (20 - 6))
+
+
+@planted_risk.picture
+def four_weights(pieces):
+    """Mean loss on fresh labels of the planted weights and three others; the fitted weights on their own sample."""
+    names = ["planted", "other 1", "other 2", "other 3", "fitted, on its sample"]
+    parts = [pieces[name] for name in ("planted", "others", "fitted")]
+    return Table(
+        {
+            "weights": names,
+            "risk by the formula": list(np.hstack([part.predicted for part in parts])),
+            "mean loss": list(np.hstack([np.mean(part.observed, axis=-1) for part in parts])),
+        },
+        prediction="risk by the formula",
+        observation="mean loss",
+    )
 
 
 def weights_from_labels(x):
@@ -80,13 +112,25 @@ def weights_from_labels(x):
 
 @claim(
     items={"L13.5": ("risk", "near", "bias", "no bias", "variance", "peak"), "J7.10": ("peak", "noise", "ablations")},
-    says=r"Minimum-norm least squares on the first $p$ of 128 Gaussian features and 32 samples has most variance at "
-    r"$p=n$, and the exact mean risk $(\|w_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ below and "
-    r"$\|w_{in}\|^2(1-\frac np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above, each a bias and a variance. "
-    r"At $p=n$ nothing is left of the excess risk without noise, and less than a fifth, in the mean of its logarithm, "
-    r"when singular values below $\sqrt n/4$ are cut off, or when test inputs have no share along them.",
+    says=r"Minimum-norm least squares on the first $p$ of 128 Gaussian features and $n=32$ samples has most variance "
+    r"at $p=n$ and the exact mean risk $(\|w_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ below, $\|w_{in}\|^2(1-\frac "
+    r"np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above, each a bias and a variance.",
     needs=r"independent standard normal features; $|p-n|\ge2$ for a finite mean; $\|w\|=1$ and noise of variance ¼ "
     r"for the peak and the cut",
+    symbols={
+        r"p": "the number of features used",
+        r"n": "the number of samples",
+        r"w_{in},\ w_{out}": "the coefficients of the features that are used, and of the others",
+        r"\sigma^2": "the variance of the noise",
+    },
+    why=r"Features left out are noise to those that are used. What it does is divided by the singular values of the "
+    r"design, and at $p=n$ the least of them is close to zero. Three things must meet for the peak: noise, small "
+    r"singular values, and test inputs along their directions. Without noise nothing is left of the excess risk there; "
+    r"with singular values below $\sqrt n/4$ cut off, or test inputs without a share along them, less than a fifth, in "
+    r"the mean of its logarithm.",
+    notice=r"The bias falls up to $p=n$ and stays level beyond, where every further feature brings as much signal as "
+    r"is missed of it; all of the peak is variance. Beyond it more features spread the noise over more directions, and "
+    r"the risk ends below where it began.",
     full=dict(trials=4000),
 )
 def bias_and_variance_across_the_threshold(
@@ -121,16 +165,26 @@ def bias_and_variance_across_the_threshold(
     far, near = np.abs(features - SAMPLES) >= 16, np.abs(features - SAMPLES) < 16
     above = features > SAMPLES
     risk = np.array(
-        [gaussian_prediction_risk(32, int(p), inside=p / 128, outside=1 - p / 128, noise=noise) for p in features]
+        [
+            gaussian_prediction_risk(SAMPLES, int(p), inside=share, outside=1 - share, noise=noise)
+            for p, share in zip(features, features / COORDINATES, strict=True)
+        ]
     )
     total, along = parts.sum(0) + noise, {"features": features}
     return {
         "risk": Law(risk[far], total[far], along={"features": features[far]}, exact=True),
         # Eight to twelve features from the threshold risks are heavy-tailed: a fifth is what a quick run resolves.
-        "near": Law(risk[near], total[near], along={"features": features[near]}, exact=True, resolution=0.2),
+        "near": Law(
+            risk[near],
+            total[near],
+            along={"features": features[near]},
+            exact=True,
+            resolution=0.2,
+            aside={"noise": noise},
+        ),
         "bias": Law(exact[0, above], parts[0, above], along={"features": features[above]}, exact=True),
         "no bias": Identity(parts[0, ~above], exact[0, ~above, None], scale=1.0, condition=1e6),
-        "variance": Law(exact[1], parts[1], along=along, exact=True, resolution=0.2),
+        "variance": Law(exact[1], parts[1], along=along, exact=True, resolution=0.2, aside={"noise": noise}),
         "peak": Exact(np.array([PEAK[int(np.argmax(peaks))]]), np.array([SAMPLES])),
         "noise": Identity(noiseless, np.broadcast_to(weights[:SAMPLES], noiseless.shape), scale=1.0, condition=1e6),
         "ablations": Trend(
@@ -141,18 +195,27 @@ def bias_and_variance_across_the_threshold(
 
 @bias_and_variance_across_the_threshold.control("unused features missed but not fitted as noise", of="variance")
 def only_label_noise(evidence):
-    share = evidence.along["features"] / COORDINATES
-    return replace(evidence, predicted=evidence.predicted * 0.25 / (1 - share + 0.25))
+    share, noise = evidence.along["features"] / COORDINATES, evidence.aside["noise"]
+    return replace(evidence, predicted=evidence.predicted * noise / (1 - share + noise))
 
 
 @bias_and_variance_across_the_threshold.control("p/(n − p) in place of p/(n − p − 1)", of="near")
 def limit_at_finite_size(evidence):
-    p = evidence.along["features"]
-    limits = [limiting_bias_variance(q / 32, signal=q / 128, noise=1 - q / 128 + 0.25).risk for q in p]
-    return replace(evidence, predicted=np.array(limits, float) + 1 - p / 128 + 0.25)
+    p, noise = evidence.along["features"], float(evidence.aside["noise"])
+    share = p / COORDINATES
+    limits = [
+        limiting_bias_variance(q / SAMPLES, signal=each, noise=1 - each + noise).risk
+        for q, each in zip(p, share, strict=True)
+    ]
+    return replace(evidence, predicted=np.array(limits, float) + 1 - share + noise)
 
 
 bias_and_variance_across_the_threshold.control("with a ridge of 20", of="peak", ridge=20.0, trials=100)
+
+
+@bias_and_variance_across_the_threshold.control("less than a hundredth is left of the peak", of="ablations")
+def next_to_nothing(evidence):
+    return replace(evidence, differences=np.asarray(evidence.differences) - np.log(20))
 
 
 @bias_and_variance_across_the_threshold.picture
@@ -190,6 +253,21 @@ def least_law(samples, at):
     r"inverse exists there, but an entry of the diagonal of $(\Phi^\top\Phi)^{-1}$ is one over $\chi^2_{n-p+1}$, no "
     r"mean for $p\ge n-1$.",
     needs="Gaussian features",
+    symbols={
+        r"\bar\Sigma": "the sample covariance of $p$ features",
+        r"\gamma": "features per sample, $p/n$",
+        r"n": "the number of samples",
+        r"\lambda_{min}": "the least eigenvalue at $p=n$",
+        r"x": r"the value of $n^2\lambda_{min}$",
+        r"\Phi": "the design, $n\\times p$",
+        r"\chi^2_k": "the sum of the squares of $k$ standard normal variables",
+    },
+    why=r"A column of the design keeps, after projection off the others, $n-p+1$ coordinates, and the inverse's "
+    r"diagonal entry is one over their squared length. At $p=n$ that is a single Gaussian: it can be as near to zero "
+    r"as it likes, and its inverse square has no mean. With $n$ columns one of them is near zero, and "
+    r"$n^2\lambda_{min}$ keeps a law without a gap at zero.",
+    notice=r"The least eigenvalue of square designs, in units of $n^{-2}$, follows the law of the hard edge; most mass "
+    r"is near zero, and there the density has no bound.",
     full=dict(trials=64_000),
 )
 def conditioning_at_the_threshold(
@@ -252,3 +330,27 @@ def one_degree_less(evidence):
 @conditioning_at_the_threshold.control("the edge 1 − √γ, not squared", of="edge")
 def unsquared_edge(evidence):
     return replace(evidence, predicted=evidence.predicted**0.5)
+
+
+@conditioning_at_the_threshold.control("the law of the limit up to O(1/n²)", of="finite sizes")
+def second_order(evidence):
+    return replace(evidence, order=2.0)
+
+
+@conditioning_at_the_threshold.picture
+def hard_edge(pieces):
+    """The least eigenvalue of 20 × 20 Gaussian designs, times n², under the density of the hard edge."""
+    ranks = np.clip(np.asarray(pieces["hard edge"].ranks), 0.0, 1 - 1e-12)
+    # 1 − rank = e^(−x/2 − √x), solved for √x.
+    values = (np.sqrt(1 - 2 * np.log1p(-ranks)) - 1) ** 2
+    grid = np.linspace(0.02, 8, 200)
+    density = (0.5 + 0.5 / np.sqrt(grid)) * np.exp(-grid / 2 - np.sqrt(grid))
+    return Histogram(
+        [Line("½(1 + 1/√x) exp(−x/2 − √x)", grid, density)],
+        samples=values[values < 8],
+        bins=60,
+        area=float(np.mean(values < 8)),
+        x="n² λ_min",
+        y="density",
+        ys=(0, 2.5),
+    )

@@ -33,6 +33,7 @@ from deeptheory.generalization.interpolation.smoothers import (
     training_error,
 )
 from deeptheory.lab import Chain, Identity, Law, Positive, Rate, Sizes, Trials, assume, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
 
 Points = Annotated[int, Interval(ge=12, le=400)]
 DEGREES = tuple(range(12))
@@ -53,12 +54,26 @@ def wave(x):
         "J5.1": ("test", "training", "averages", "fresh", "U", "neighbours"),
         "H13.1": ("test", "training", "averages", "fresh", "U", "least squares"),
     },
-    says=r"The expected error on a fresh label is noise plus squared bias plus variance, for polynomials of every "
-    r"degree and averages of $k$ neighbours. At the training inputs a polynomial with $p$ coefficients has variance "
-    r"$\sigma^2p/n$, which grows, and a bias that falls: a U-shaped curve. Fresh labels at the training inputs are "
-    r"missed by $2\sigma^2p/n$ more than the old ones, by $2\sigma^2\operatorname{tr}S/n$ in general for predictions "
-    r"$Sy$, as by weighted averages. Least squares in $p$ Gaussian features has variance $\sigma^2p/(n-p-1)$.",
+    says=r"The expected error on a fresh label is noise plus squared bias plus variance. At the training inputs a "
+    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$, which grows, and a bias that falls: a U-shaped "
+    r"curve. Fresh labels there are missed by $2\sigma^2\operatorname{tr}S/n$ more than the old ones by predictions "
+    r"$Sy$.",
     needs="noise of mean zero and variance σ², independent across labels",
+    symbols={
+        r"p": "the number of coefficients, one more than the degree",
+        r"n": "the number of training inputs, 30 here",
+        r"\sigma^2": "the variance of the noise",
+        r"S": r"the matrix from labels to predictions; its trace is $p$ for least squares",
+        r"y": "the labels of the sample",
+    },
+    why=r"The label's own noise, the miss of the average prediction and the prediction's fluctuation are uncorrelated, "
+    r"so their squares add. A projection on $p$ functions keeps $p$ of $n$ directions of the noise. The fit has seen "
+    r"the old labels: their noise and that of the predictions are correlated, which makes the training error too small "
+    r"by $2\sigma^2\operatorname{tr}S/n$; for weighted averages of neighbours alike. Gaussian features at fresh inputs "
+    r"cost $\sigma^2p/(n-p-1)$ instead.",
+    notice=r"Bias falls and variance rises with the degree: their sum has its least value in the middle. The training "
+    r"error falls all the way and says nothing about it.",
+    explore={"noise": (0.05, 0.25, 0.6), "points": (20, 30, 60)},
     full=dict(trials=20_000),
 )
 def bias_variance_curve(
@@ -72,7 +87,7 @@ def bias_variance_curve(
     x, at = np.sort(draw.uniform(size=points)), draw.uniform(size=25)
     truth, target = wave(x), wave(at)
     labels = truth + noise**0.5 * unit_noise(points)
-    seen, split, own, residual = (np.empty((len(DEGREES), *shape)) for shape in ((25,), (25,), (2,), ()))
+    errors, split, own, residual = (np.empty((len(DEGREES), *shape)) for shape in ((25,), (25,), (2,), ()))
     predicted, curve = np.empty(len(DEGREES)), np.empty((2, len(DEGREES)))
     new = truth + noise**0.5 * draw.standard_normal((trials, points))
     fresh = truth + noise**0.5 * draw.standard_normal((trials, points))
@@ -80,7 +95,7 @@ def bias_variance_curve(
     for i, degree in enumerate(DEGREES):
         fitted = np.polynomial.Chebyshev.fit  # another basis and another solver than the room's
         answers = np.array([fitted(x, each, degree, domain=[0, 1])(at) for each in labels])
-        seen[i] = ((answers - target) ** 2).mean(0)
+        errors[i] = ((answers - target) ** 2).mean(0)
         split[i] = smoother_bias_variance(polynomial_smoother(x, at, degree=degree), truth, target, noise).risk
         hat = polynomial_smoother(x, x, degree=degree)
         found = smoother_bias_variance(hat, truth, truth, noise)
@@ -104,23 +119,30 @@ def bias_variance_curve(
     designs = draw.standard_normal((trials, 20, 8))
     # Random points leave gaps, and the largest condition number of the fits grows with the degree.
     shared: dict[str, Any] = dict(condition=1e6, size=float(points))
-    along = {"degree": np.array(DEGREES)}
+    along, coefficients = {"degree": np.array(DEGREES)}, 1 + np.array(DEGREES)
     best = np.min(curve.sum(0))
     return {
-        "test": Identity(seen, split, scale=np.max(np.abs(seen), 1, keepdims=True), along=along, **shared),
-        "training": Identity(np.stack([residual, residual], 1), own, along=along, **shared),
+        "test": Identity(errors, split, scale=np.max(np.abs(errors), 1, keepdims=True), along=along, **shared),
+        "training": Identity(
+            np.stack([residual, residual], 1),
+            own,
+            along=along,
+            aside={"optimism": noise * coefficients / points},
+            **shared,
+        ),
         "averages": Identity(
             np.transpose([old, noise + np.array(new_labels) - old]), np.array(stated), scale=1.0, size=float(points)
         ),
-        "fresh": Law(predicted, misses, along=along, exact=True),
+        "fresh": Law(predicted, misses, along=along, exact=True, aside={"noise": noise, "parts": curve}),
         "U": Chain(
             {
                 "bias falls": (curve[0, 1:], curve[0, :-1] + 1e-12),
-                "variance is σ²p/n": (curve[1], noise * (1 + np.array(DEGREES)) / points + 1e-12),
-                "and no less": (noise * (1 + np.array(DEGREES)) / points - 1e-12, curve[1]),
+                "variance is σ²p/n": (curve[1], noise * coefficients / points + 1e-12),
+                "and no less": (noise * coefficients / points - 1e-12, curve[1]),
                 "too simple": (best, curve.sum(0)[0] / 2),
                 "too rich": (best, curve.sum(0)[-1] / 1.2),
-            }
+            },
+            aside={"one fewer": noise * (coefficients - 1) / points},
         ),
         "neighbours": Identity(
             np.stack([by_labels, parts[:, 1]]),
@@ -132,26 +154,51 @@ def bias_variance_curve(
             np.array(gaussian_bias_variance(20, 8, noise=noise).variance),
             np.asarray(ols_variance(designs, np.eye(8), noise)),
             exact=True,
+            aside={"fixed design": noise * 8 / 20},
         ),
     }
 
 
 @bias_variance_curve.control("the noise of the fresh label forgotten", of="fresh")
 def without_noise(evidence):
-    return replace(evidence, predicted=evidence.predicted - 0.25)
+    return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
 
 
 @bias_variance_curve.control(
     "σ²p/n, the variance at the training inputs, for fresh Gaussian features", of="least squares"
 )
 def fixed_design_variance(evidence):
-    return replace(evidence, predicted=np.array(0.25 * 8 / 20))
+    return replace(evidence, predicted=np.array(evidence.aside["fixed design"]))
 
 
 @bias_variance_curve.control("training error lower by σ²p/n only", of="training")
 def half_the_optimism(evidence):
-    optimistic = 0.25 * (1 + evidence.along["degree"]) / 30
-    return replace(evidence, right=evidence.right + optimistic[:, None] * np.array([0, 1]))
+    return replace(evidence, right=evidence.right + evidence.aside["optimism"][:, None] * np.array([0, 1]))
+
+
+@bias_variance_curve.control("as many coefficients as the degree, one fewer than there are", of="U")
+def one_coefficient_fewer(evidence):
+    variance = evidence.links["variance is σ²p/n"][0]
+    return replace(evidence, links={"variance is σ²k/n": (variance, evidence.aside["one fewer"])})
+
+
+@bias_variance_curve.picture
+def u_curve(pieces):
+    """Squared bias, variance, training error and error on fresh labels against the degree; dots are means of draws."""
+    fresh, training = pieces["fresh"], pieces["training"]
+    degree, (bias, variance) = fresh.along["degree"], np.asarray(fresh.aside["parts"])
+    return Curves(
+        [
+            Line("squared bias", degree, bias),
+            Line("variance", degree, variance),
+            Line("error on fresh labels", degree, fresh.predicted),
+            seen("error on fresh labels", degree, fresh.observed),
+            Line("training error", degree, np.asarray(training.left)[:, 0], dashed=True),
+        ],
+        x="degree of the polynomial",
+        y="squared error at the training inputs",
+        ys=(0, 1.2 * float(np.max(fresh.predicted))),
+    )
 
 
 @claim(
@@ -193,7 +240,7 @@ def neighbour_average_splits(
             size=200.0,
             along={"part": np.array(["bias", "variance"]), **along},
         ),
-        "resampled": Law(noise + bias + variance, misses.T, along=along, exact=True),
+        "resampled": Law(noise + bias + variance, misses.T, along=along, exact=True, aside={"noise": noise}),
         "interpolates": Identity(inside, labels),
         "one neighbour": Identity(((exact[:, 0] - target) ** 2).mean() + noise, 2 * noise + bias[0], size=200.0),
     }
@@ -204,8 +251,8 @@ neighbour_average_splits.control("the average of the values f(x₍ₗ₎)", of="
 
 @neighbour_average_splits.control("variance σ²/k², that of a sum of k shares", of="resampled")
 def squared_count(evidence):
-    k = evidence.along["neighbours"]
-    return replace(evidence, predicted=evidence.predicted - 0.25 / k + 0.25 / k**2)
+    k, noise = evidence.along["neighbours"], evidence.aside["noise"]
+    return replace(evidence, predicted=evidence.predicted - noise / k + noise / k**2)
 
 
 @claim(
@@ -214,6 +261,20 @@ def squared_count(evidence):
     r"for every bandwidth, and $f_n(x)-Y_i$ vanishes like $\|x-X_i\|^a$ with the coefficient "
     r"$h^{-a}\sum_{j\ne i}(Y_j-Y_i)K_h(X_j-X_i)$; where no point is within $h$ it is zero.",
     needs="distinct data points",
+    symbols={
+        r"K": "the kernel, singular at zero and zero beyond distance 1",
+        r"a": "its exponent, 0.7 here",
+        r"X_i,\ Y_i": "the data points and their labels",
+        r"f_n": "the average of the labels with weights in proportion to $K_h(X_j-x)$",
+        r"h": "the bandwidth; $K_h(u)=K(u/h)$",
+    },
+    why=r"Near $X_i$ the weight of $Y_i$ grows without limit while all others stay finite, so the average tends to "
+    r"$Y_i$, whatever the bandwidth and however many points are within it. What the others pull is their weight over "
+    r"that of $Y_i$, $(\|x-X_i\|/h)^a$ times a sum that does not depend on $x$ to leading order.",
+    notice=r"Left: along a line through two data points the average has cusps that reach the labels exactly; with a "
+    r"box in place of the singular kernel it passes by. Right: how it approaches a label, with the power $a$ of the "
+    r"distance.",
+    explore={"exponent": (0.5, 0.7, 1.0, 2.0)},
 )
 def singular_average_interpolates(
     key,
@@ -251,17 +312,37 @@ def singular_average_interpolates(
             lengths = np.linalg.norm(x[:, None] + step * direction[:, None] - x, axis=2)
             np.fill_diagonal(lengths, step)
             gaps[i, j] = (averaging_weights(shape(lengths / h)) * (y - y[:, None])).sum(1)
+    # Along the line through two points of one cluster, with the singular kernel and with a box.
+    ways = np.sort(
+        np.concatenate([np.linspace(-1, 2, 301), np.geomspace(1e-6, 0.1, 30), 1 - np.geomspace(1e-6, 0.1, 30)])
+    )
+    pair = np.array([0, points // 2])
+    line = x[pair[0]] + ways[:, None] * (x[pair[1]] - x[pair[0]])
+    courses = [
+        nadaraya_watson_weights(x, line, kernel=each, bandwidth=0.5) @ y
+        for each in (singular_kernel(exponent), box_kernel)
+    ]
     lasting = np.abs(slopes).min(1) > 0
     assume(bool(lasting.all()), "every point has a neighbour within the smaller bandwidth")
     far = gaps[:, -1] / steps[-1] ** exponent
     return {
         "weights": Identity(np.array(sums), np.array(void), size=float(points)),
         "empty": Identity(np.array(outside), 0.0, scale=1.0),
-        "at the data": Identity(np.array(there), np.broadcast_to(y, (6, points)), scale=1.0, along={"h": bandwidths}),
+        "at the data": Identity(
+            np.array(there),
+            np.broadcast_to(y, (6, points)),
+            scale=1.0,
+            along={"h": bandwidths},
+            aside={"way": ways, "courses": np.array(courses), "labels": y[pair]},
+        ),
         "approach": Rate(steps, np.abs(gaps[0]).mean(1), exponent=exponent, resolution=0.05, rivals=(2 * exponent,)),
         # The next term is smaller by (ε/h)^a times the kernel sum of the others.
         "slope": Identity(
-            far, slopes, scale=np.max(np.abs(slopes), 1, keepdims=True), error=1e-5 * np.max(np.abs(slopes))
+            far,
+            slopes,
+            scale=np.max(np.abs(slopes), 1, keepdims=True),
+            error=1e-5 * np.max(np.abs(slopes)),
+            aside={"power": np.array([[0.3], [2.0]]) ** exponent},
         ),
     }
 
@@ -271,7 +352,38 @@ singular_average_interpolates.control("the same with a bounded kernel", of="at t
 
 @singular_average_interpolates.control("a coefficient without the power of the bandwidth", of="slope")
 def unscaled_slope(evidence):
-    return replace(evidence, right=evidence.right * np.array([[0.3], [2.0]]) ** 0.7)
+    return replace(evidence, right=evidence.right * evidence.aside["power"])
+
+
+@singular_average_interpolates.picture
+def cusps(pieces, settings):
+    """The average along a line through two data points, with a singular kernel and with a box; and the mean distance
+    from a label against the distance from its data point."""
+    aside, approach = pieces["at the data"].aside, pieces["approach"]
+    singular, box = np.asarray(aside["courses"])
+    steps, gaps = np.asarray(approach.x), np.asarray(approach.y)
+    return Row(
+        [
+            Curves(
+                [
+                    Line("singular kernel", aside["way"], singular),
+                    Line("box", aside["way"], box, rival="a bounded kernel"),
+                    Dots("labels", [0.0, 1.0], aside["labels"]),
+                ],
+                x="place on the line, in distances of the two points",
+                y="average",
+            ),
+            Curves(
+                [
+                    Line("power a", steps, gaps[-1] * (steps / steps[-1]) ** settings["exponent"]),
+                    Dots("observed", steps, gaps),
+                ],
+                x="distance from a data point",
+                y="mean distance from its label",
+                log="xy",
+            ),
+        ]
+    )
 
 
 @claim(
@@ -281,7 +393,7 @@ def unscaled_slope(evidence):
     r"within ½; the mean distance of two points does not shrink.",
     needs="independent uniform points",
 )
-def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trials = 24):
+def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trials = 32):
     draw = generator(key)
     torus, cube = np.empty((2, 3, len(sizes), trials))
     exact = np.array([[expected_nearest_distance(n, d) for n in sizes] for d in (1, 2, 3)])
@@ -300,9 +412,10 @@ def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trial
     return {
         "few": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
         "torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
-        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1),
-        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.1),
-        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.1),
+        # The share of the points that lie at the boundary falls like n^(−1/d).
+        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, order=1.0),
+        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.1, order=0.5),
+        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.1, order=1 / 3),
         "any two": Rate(grown, pairs, exponent=0.0, resolution=0.05),
     }
 

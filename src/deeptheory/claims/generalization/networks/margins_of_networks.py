@@ -164,11 +164,23 @@ def better_layer(evidence):
     return replace(evidence, right=evidence.along["singly"])
 
 
+@all_layer_margin_of_networks.control("all layers together are no easier to change than the best alone", of="order")
+def no_easier_together(evidence):
+    together, alone = evidence.links["below every single layer"]
+    return replace(evidence, links={"above the best alone": (alone, together)})
+
+
 def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, weights=None):
-    """A network of this width among units that stay zero, so that all widths share one compiled program."""
-    start = initial_layers(jax.random.fold_in(draw, 1), (49, width, 2))
-    start = [np.pad(start[0], ((0, widest - width), (0, 0))), np.pad(start[1], ((0, 0), (0, widest - width)))]
-    network = fitted(start, images[sample], labels, loss=loss, most=3000, weights=weights)
+    """A network of this width among units that stay zero, so that all widths share one compiled program.
+
+    Networks that fit are compared: a start from which training stalls, which happens among few units, is drawn anew.
+    """
+    for attempt in range(1, 9):
+        start = initial_layers(jax.random.fold_in(draw, attempt), (49, width, 2))
+        start = [np.pad(start[0], ((0, widest - width), (0, 0))), np.pad(start[1], ((0, 0), (0, widest - width)))]
+        network = fitted(start, images[sample], labels, loss=loss, most=3000, weights=weights)
+        if float(network.errors[-1]) == 0:
+            break
     assume(float(network.errors[-1]) == 0, "training leaves no error")
     layers = [np.asarray(layer, float) for layer in network.layers]
     first, second = start
@@ -293,7 +305,7 @@ def no_larger(evidence):
     scale="printed no scale; here 7×7 pixels of two digits, one hidden layer, cross-entropy 0.05",
 )
 def wider_networks_and_margins(
-    key, *, trials: Trials = 20, widest: Annotated[int, Interval(ge=64, le=512)] = 128, loss: Positive = 0.05
+    key, *, trials: Trials = 28, widest: Annotated[int, Interval(ge=64, le=512)] = 128, loss: Positive = 0.05
 ):
     images, truth = small_digits(3, 8)
     settings = ((16, 100), (widest, 100), (widest, 25), (widest, 200))  # hidden units, samples

@@ -467,7 +467,11 @@ def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
     return {
         "signal and noise": Inequality(0.95, vacuous),
         "one step": Law(
-            np.array([one_step_noise_gap(n, 20) for n in short]), once, along={"n": np.array(short)}, exact=True
+            np.array([one_step_noise_gap(n, 20) for n in short]),
+            once,
+            along={"n": np.array(short)},
+            exact=True,
+            aside={"dimension": 20},
         ),
         "few dimensions": Identity([[one_step_noise_gap(n, v) for n in counts] for v in (2, 3)], np.array(caps)),
         # So few that n − 1 is told from n; in rare draws the gap is negative, which adds a fifth of a per cent.
@@ -475,7 +479,12 @@ def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
         "fair coins": Share(np.sum(coins == 1), len(coins), 0.5),
         "in the samples": Rate(np.array(sizes), in_samples, exponent=-0.5, rivals=(-1.0, 0.0)),
         "in the dimension": Rate(np.array(dimensions), in_dimension, exponent=0.5, rivals=(1.0, 0.0)),
-        "VC": Inequality(np.max(in_samples, axis=1), limits, along={"n": np.array(sizes)}),
+        "VC": Inequality(
+            np.max(in_samples, axis=1),
+            limits,
+            along={"n": np.array(sizes)},
+            aside={"one function": np.sqrt(np.log(1 / 0.05) / (2 * np.array(sizes)))},
+        ),
         # The tail has 2 where this form of the bound has 4.
         "VC tail": Identity(
             log_growth_tail(limits, np.array(sizes), log_sauer(2 * np.array(sizes), 8)), np.log(0.05 / 2), scale=100.0
@@ -490,9 +499,16 @@ search_for_a_uniform_gap.control(
 
 @search_for_a_uniform_gap.control("√(V/n) itself", of="one step")
 def the_rate_itself(evidence):
-    return replace(evidence, predicted=np.sqrt(20 / np.array([100, 200])))
+    return replace(evidence, predicted=np.sqrt(evidence.aside["dimension"] / evidence.along["n"]))
 
 
 @search_for_a_uniform_gap.control("the own term counted twice", of="one step")
 def own_term_twice(evidence):
-    return replace(evidence, predicted=np.array([one_step_noise_gap(1 + (n - 1) / 4, 20) for n in (100, 200)]))
+    dimension = int(evidence.aside["dimension"])
+    rival = [one_step_noise_gap(1 + (float(n) - 1) / 4, dimension) for n in evidence.along["n"]]
+    return replace(evidence, predicted=np.array(rival))
+
+
+@search_for_a_uniform_gap.control("Hoeffding's bound for one function", of="VC")
+def function_chosen_before(evidence):
+    return replace(evidence, bound=evidence.aside["one function"])

@@ -85,7 +85,8 @@ def relative_entropy(
     closed = [divergence(m[[i]], s[[i], None] ** 2, n[[i]], t[[i], None] ** 2) for i in range(12)]
     turned = [divergence(n[[i]], t[[i], None] ** 2, m[[i]], s[[i], None] ** 2) for i in range(12)]
     mean, prior_mean = draw.standard_normal((2, size))
-    sigma, prior_sigma = covariance(draw, size), covariance(draw, size)
+    # A prior is wider than what is learned: the two orders then differ on every draw, not on most.
+    sigma, prior_sigma = covariance(draw, size), 4 * covariance(draw, size)
     points = mean + draw.standard_normal((trials, size)) @ np.linalg.cholesky(sigma).T
     ratios = multivariate_normal(mean, sigma).logpdf(points) - multivariate_normal(prior_mean, prior_sigma).logpdf(
         points

@@ -1,17 +1,16 @@
-"""PAC-Bayes bounds for 0–1 losses: what each pays for its moment, and how often it fails, both exactly."""
+"""PAC-Bayes bounds for 0–1 losses: what each pays for its moment, and the printed ones as cases of one."""
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import comb
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
-from scipy.special import logsumexp
+from scipy.special import rel_entr
 from scipy.stats import binom
 
-from deeptheory.foundations.concentration import binomial_log_probabilities, square_exponential_bound
+from deeptheory.foundations.concentration import square_exponential_bound
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.finite_classes import union_deviation
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, mcallester_bound, pac_bayes_kl, pac_bayes_pinsker
@@ -20,8 +19,6 @@ from deeptheory.generalization.pac_bayes.comparison_bounds import (
     catoni_bound,
     catoni_comparison,
     comparison_bound,
-    gibbs_gap,
-    gibbs_risk,
     kl_comparison,
     kl_log_moment,
     log_moment,
@@ -29,9 +26,9 @@ from deeptheory.generalization.pac_bayes.comparison_bounds import (
     simplified_pac_bayes_bound,
     square_comparison,
     weaker_pac_bayes_bound,
-    worst_excess,
 )
-from deeptheory.lab import Chain, Chance, Exact, Identity, Inequality, Law, Limit, Share, Trials, claim
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Limit, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 SAMPLES = np.array([10, 20, 50, 200, 1000])
 
@@ -42,20 +39,42 @@ def summed_directly(value, samples, points):
     return np.max(np.sum(np.exp(binom.logpmf(k, samples, risks) + samples * value(risks, k / samples)), axis=1))
 
 
+def sharper_below_and_above(turn, delta):
+    """At KL = 0: Theorem 5.6.1 below (5.8) at half as many examples as `turn`, and above it at twice as many."""
+    few, many = (0.0, 0.0, turn / 2, delta), (0.0, 0.0, 2 * turn, delta)
+    return {
+        "Theorem 5.6.1 with fewer": (mcallester_bound(*few), weaker_pac_bayes_bound(*few)),
+        "(5.8) with more": (weaker_pac_bayes_bound(*many), mcallester_bound(*many)),
+    }
+
+
 @claim(
     items={
         "L9.4": ("entropy", "squares", "Catoni", "growth"),
         "H11.2": ("entropy", "growth", "threshold"),
         "A5.32": ("squares", "sub-Gaussian", "limit", "Gaussian", "crossover"),
-        "A5.29": "McAllester",
+        "A5.29": ("squares", "McAllester"),
     },
-    says=r"The moment $J_\Delta(n)=\sup_r\sum_k Bin(k;n,r)e^{n\Delta(r,k/n)}$ that a comparison function costs: for "
-    r"kl it is $\sum_k Bin(k;n,k/n)$, between $\sqrt n$ and $2\sqrt n$, at most $n$ if and only if $n\ge3$; for "
-    r"Catoni's function it is 1; for $c(p-q)^2$, $c<2$, it is below $1/\sqrt{1-c/2}$ and tends to it like $1/n$: "
-    r"$\sqrt2$ at $c=1$, $2/\sqrt3<2$ at $c=\frac12$, which proves (5.8). $2(m-1)(p-q)^2$ costs at most $2m$, which "
-    r"proves Theorem 5.6.1. At KL = 0 that theorem is the sharper one below about $(2/\delta)^3$ examples, (5.8) "
-    r"above. For a standard normal $z$, $\mathbb Ee^{z^2/(2+\epsilon)}=\sqrt{(2+\epsilon)/\epsilon}$ is unbounded.",
+    says=r"The moment $J_\Delta(n)=\sup_r\sum_k Bin(k;n,r)e^{n\Delta(r,k/n)}$ that a comparison function costs is "
+    r"$\sum_k Bin(k;n,k/n)$ for kl, between $\sqrt n$ and $2\sqrt n$; 1 for Catoni's; below $1/\sqrt{1-c/2}$, its "
+    r"limit, for $c(p-q)^2$ with $c<2$; at most $2n$ for $\frac{2(n-1)}n(p-q)^2$.",
     needs="independent examples, losses 0 or 1",
+    symbols={
+        r"J_\Delta(n)": "the moment, which enters a PAC-Bayes bound as $\\ln J$",
+        r"n": "the number of examples",
+        r"r": "the risk of a hypothesis; the largest value over all is paid",
+        r"k": "its mistakes on the sample, a binomial variable",
+        r"\Delta": "the function that compares risk $p$ and empirical risk $q$",
+        r"c": r"the factor of a square: $\frac12$ in (5.8) of arora, 2 after Pinsker",
+    },
+    why=r"For kl the exponential cancels the powers of $r$ in the binomial probability, whatever $r$ is. For squares "
+    r"the deviation of a mean is sub-Gaussian with proxy $\frac14$, and a Gaussian of that variance has the moment "
+    r"$1/\sqrt{1-c/2}$: $2/\sqrt3$ at $c=\frac12$, below the 2 that (5.8) pays, and infinite at $c=2$, so there the "
+    r"moment grows with $n$. At KL = 0 Theorem 5.6.1 is sharper than (5.8) below about $(2/\delta)^3$ examples. "
+    r"For a Gaussian $z$ itself $\mathbb Ee^{z^2/(2+\epsilon)}=\sqrt{(2+\epsilon)/\epsilon}$ is unbounded.",
+    notice=r"The moment of kl runs between its two lines. Squares with a fixed factor below 2 level off, so their "
+    r"price does not depend on the sample; the factor $2(n-1)/n$ of Theorem 5.6.1 grows slowly, like $n^{1/4}$, and "
+    r"the theorem pays $2n$ for it.",
 )
 def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=1e-3, le=0.5)] = 0.05):
     exact = [
@@ -63,17 +82,17 @@ def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=1e-3, le=0.5)]
         for n in map(int, SAMPLES[:4])
     ]
     middle = np.concatenate([np.linspace(0.02, 0.98, 97), [0.5]])
-    factors = np.array([0.5, 1.0])
-    moments = np.exp([[log_moment(square_comparison(float(c)), int(n)) for n in SAMPLES] for c in factors])
-    direct = [[summed_directly(square_comparison(float(c)).value, n, middle) for n in SAMPLES] for c in factors]
-    ceiling = np.array([float(square_exponential_bound(c, 0.25)) for c in factors])
+    fixed, last = np.array([0.5, 1.0]), 2 * (SAMPLES - 1) / SAMPLES
+    factors = np.stack([*np.broadcast_to(fixed[:, None], (2, len(SAMPLES))), last])
+    squares = [[square_comparison(float(c)) for c in row] for row in factors]
+    moments = np.exp([[log_moment(each, int(n)) for each, n in zip(row, SAMPLES, strict=True)] for row in squares])
+    direct = [[summed_directly(each.value, n, middle) for each, n in zip(row, SAMPLES, strict=True)] for row in squares]
+    ceiling = np.array([float(square_exponential_bound(c, 0.25)) for c in fixed])
     entropy = np.exp([kl_log_moment(int(n)) for n in range(1, 301)])
     count = np.arange(1, 301)
-    mcallester = [log_moment(square_comparison(2 * (n - 1) / n), int(n)) for n in SAMPLES]
     small = np.array([1.0, 0.1, 0.01, 0.001])
     nodes = np.linspace(-600, 600, 400_001)
     gaussian = [np.sum(np.exp(nodes**2 / (2 + e) - nodes**2 / 2)) * 0.003 / np.sqrt(2 * np.pi) for e in small]
-    turn = (2 / delta) ** 3
     return {
         "entropy": Identity(
             np.stack(
@@ -85,7 +104,13 @@ def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=1e-3, le=0.5)]
             np.stack([exact, exact]),
             condition=1000.0,  # logarithms of factorials up to 200! carry the rounding
         ),
-        "squares": Identity(moments, direct, condition=1000.0, error=1e-9),
+        "squares": Identity(
+            moments,
+            direct,
+            condition=1000.0,
+            error=1e-9,
+            aside={"factor two": np.exp([log_moment(square_comparison(2.0), int(n)) for n in SAMPLES])},
+        ),
         "Catoni": Identity(
             [log_moment_at(catoni_comparison(c), 40, np.linspace(0, 1, 11)) for c in (0.3, 1.0, 4.0)], 0.0, scale=100.0
         ),
@@ -99,25 +124,14 @@ def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=1e-3, le=0.5)]
         "threshold": Exact(entropy <= count + 1e-10, count >= 3),
         "sub-Gaussian": Chain(
             {
-                "below its limit": (moments, np.broadcast_to(ceiling[:, None], moments.shape)),
+                "below its limit": (moments[:2], np.broadcast_to(ceiling[:, None], moments[:2].shape)),
                 "which (5.8) pays": (ceiling[0], 2.0),
             }
         ),
-        "limit": Limit(SAMPLES, ceiling[1] - moments[1], order=1.0),
-        "McAllester": Inequality(mcallester, np.log(2 * SAMPLES), log=True),
+        "limit": Limit(SAMPLES, ceiling[1] - moments[1], order=1.0, aside={"moments": moments[1]}),
+        "McAllester": Inequality(np.log(moments[2]), np.log(2 * SAMPLES), log=True),
         "Gaussian": Identity(gaussian, np.sqrt((2 + small) / small), error=1e-8),
-        "crossover": Chain(
-            {
-                "below": (
-                    mcallester_bound(0.0, 0.0, turn / 2, delta),
-                    weaker_pac_bayes_bound(0.0, 0.0, turn / 2, delta),
-                ),
-                "above": (
-                    weaker_pac_bayes_bound(0.0, 0.0, 2 * turn, delta),
-                    mcallester_bound(0.0, 0.0, 2 * turn, delta),
-                ),
-            }
-        ),
+        "crossover": Chain(sharper_below_and_above((2 / delta) ** 3, delta), aside={"delta": delta}),
     }
 
 
@@ -138,33 +152,90 @@ def no_two(evidence):
     )
 
 
+@moments_of_comparisons.control("the factor 2 in place of 2(n − 1)/n", of="squares")
+def factor_two(evidence):
+    return replace(evidence, left=np.stack([*np.asarray(evidence.left)[:2], evidence.aside["factor two"]]))
+
+
+@moments_of_comparisons.control("the 2 that (5.8) pays is enough for Theorem 5.6.1", of="McAllester")
+def pays_two(evidence):
+    return replace(evidence, bound=np.full(len(SAMPLES), np.log(2)))
+
+
+@moments_of_comparisons.control("a limit one hundredth smaller", of="sub-Gaussian")
+def smaller_limit(evidence):
+    below, limit = evidence.links["below its limit"]
+    return replace(evidence, links={"below its limit": (below, 0.99 * np.asarray(limit))})
+
+
+@moments_of_comparisons.control("the limit 2/√3 of c = ½ at c = 1", of="limit")
+def other_limit(evidence):
+    return replace(evidence, y=np.abs(2 / np.sqrt(3) - evidence.aside["moments"]))
+
+
+@moments_of_comparisons.control("the two bounds cross at (2/δ)² examples", of="crossover")
+def earlier_crossing(evidence):
+    delta = float(evidence.aside["delta"])
+    return replace(evidence, links=sharper_below_and_above((2 / delta) ** 2, delta))
+
+
+@moments_of_comparisons.picture
+def prices(pieces):
+    """The moment that each comparison function costs along the number of examples, with what the books pay for it."""
+    growth, squares = pieces["growth"].links, np.asarray(pieces["squares"].left)
+    least, entropy = growth["√n from below"]
+    count, shown = np.asarray(least) ** 2, slice(2, None)
+    return Curves(
+        [
+            Line("√n and 2√n", count[shown], np.sqrt(count[shown])),
+            Line("√n and 2√n", count[shown], 2 * np.sqrt(count[shown])),
+            Dots("kl", SAMPLES[:4], np.asarray(entropy)[SAMPLES[:4] - 1]),
+            Dots("2(n−1)/n·(p−q)²", SAMPLES, squares[2]),
+            Line("2n, paid by Theorem 5.6.1", SAMPLES, 2 * SAMPLES),
+            Dots("(p−q)²", SAMPLES, squares[1]),
+            Dots("½(p−q)²", SAMPLES, squares[0]),
+            Line("2, paid by (5.8)", SAMPLES, np.full(len(SAMPLES), 2.0)),
+        ],
+        x="examples n",
+        y="moment",
+        log="xy",
+    )
+
+
 @claim(
     items={
-        "A5.29": "closed forms",
+        "A5.29": ("closed forms", "as printed"),
         "A5.30": "one hypothesis",
         "A5.31": "finite class",
-        "A5.32": "closed forms",
-        "H11.2": ("closed forms", "tighter"),
+        "A5.32": ("closed forms", "as printed"),
+        "H11.2": ("closed forms", "as printed", "tighter"),
         "L9.4": "closed forms",
-        "L9.6": ("closed forms", "tighter", "twice"),
+        "L9.6": ("closed forms", "as printed", "tighter", "twice"),
     },
-    says=r"Each printed bound is the general one, solved for the risk: $\Delta=\frac{2(m-1)}m(p-q)^2$ with $J\le2m$ "
-    r"gives $\sqrt{(KL+\ln(2m/\delta))/2(m-1)}$; $\frac12(p-q)^2$ with 2 gives $\sqrt{2(KL+\ln(2/\delta))/m}$; "
-    r"$2(p-q)^2$ with $n$ gives $\sqrt{(KL+\ln(n/\delta))/2n}$; kl with $2\sqrt n$ gives Maurer's and, after Pinsker, "
-    r"$\sqrt{(KL+\ln(2\sqrt n/\delta))/2n}$, half of what Theorem 70 prints; Catoni's function with 1 his own. Their "
-    r"order: kl below Pinsker below the printed one; Hoeffding's bound for one hypothesis below Theorem 5.6.1 at KL = "
-    r"0, which for a uniform prior on $N$ hypotheses exceeds the union bound by $\ln 2m$ in the budget.",
+    says=r"Each printed PAC-Bayes bound is the general one, $\Delta(\mathbb E_QR,\mathbb E_QR_S)\le(KL+\ln\frac "
+    r"J\delta)/n$, solved for the risk: squares with $2m$, 2 and $n$ give Theorem 5.6.1, (5.8) and the handbook's, kl "
+    r"with $2\sqrt n$ Maurer's and, after Pinsker, half of the deviation of Theorem 70.",
     needs="the bounds below 1, where the square can be solved",
+    symbols={
+        r"\Delta": r"a comparison function: $\frac{2(m-1)}m(p-q)^2$, $\frac12(p-q)^2$, $2(p-q)^2$, kl or Catoni's",
+        r"\mathbb E_QR,\ \mathbb E_QR_S": "risk and empirical risk of a hypothesis drawn from the posterior $Q$",
+        r"KL": "the relative entropy of posterior and prior",
+        r"J": "what is paid for the moment of $\\Delta$",
+        r"\delta": "the probability with which a bound may fail",
+        r"n,\ m": "the number of examples",
+    },
+    why=r"A square of the difference is solved by a root, Catoni's function by an exponential; kl has no closed "
+    r"inverse and is solved numerically. Pinsker's $\mathrm{kl}(q\|p)\ge2(p-q)^2$ turns Maurer's bound into a root "
+    r"that is never smaller. With a posterior on one hypothesis Theorem 5.6.1 pays $\ln2m$ more than Hoeffding's "
+    r"bound, and with a uniform prior as much more than the union bound.",
+    notice=r"All bounds of one posterior as its divergence grows. kl and Catoni's function, which know that few "
+    r"mistakes vary little, are far below the roots. Theorem 70 as printed lies twice as far above the empirical risk "
+    r"as Pinsker's root; it is true, only loose.",
 )
-def printed_pac_bayes_bounds(
-    key,
-    *,
-    count: Annotated[int, Interval(ge=8, le=2000)] = 200,
-    factor: Literal["2(m − 1)/m", "2"] = "2(m − 1)/m",
-):
+def printed_pac_bayes_bounds(key, *, count: Annotated[int, Interval(ge=8, le=2000)] = 200):
     draw = generator(key)
     n = np.round(np.exp(draw.uniform(np.log(200), np.log(1e5), count)))
-    empirical, divergence = draw.uniform(0, 0.4, count), n * draw.uniform(0, 0.05, count)
+    empirical, divergence = draw.uniform(0, 0.5, count), n * draw.uniform(0, 0.05, count)
     delta = np.exp(draw.uniform(np.log(1e-3), np.log(0.2), count))
 
     def solved(comparison, moment):
@@ -172,12 +243,13 @@ def printed_pac_bayes_bounds(
 
     budget = np.asarray(maurer_budget(divergence, n, delta))
     pinsker = np.asarray(pac_bayes_pinsker(empirical, budget))
-    square = square_comparison(2.0 if factor == "2" else 2 * (n - 1) / n)  # a factor of its own for every instance
+    entropic = np.asarray(pac_bayes_kl(empirical, budget))
+    square = square_comparison(2 * (n - 1) / n)  # a factor of its own for every instance
     forms = {
         "McAllester": (mcallester_bound(empirical, divergence, n, delta), solved(square, 2 * n)),
         "weaker": (weaker_pac_bayes_bound(empirical, divergence, n, delta), solved(square_comparison(0.5), 2.0)),
         "simplified": (simplified_pac_bayes_bound(empirical, divergence, n, delta), solved(square_comparison(2.0), n)),
-        "Maurer": (pac_bayes_kl(empirical, budget), solved(kl_comparison(), 2 * np.sqrt(n))),
+        "Maurer": (entropic, solved(kl_comparison(), 2 * np.sqrt(n))),
         "Pinsker": (pinsker, solved(square_comparison(2.0), 2 * np.sqrt(n))),
         "Catoni": (
             catoni_bound(empirical, divergence, n, delta, temperature=1.5),
@@ -185,19 +257,47 @@ def printed_pac_bayes_bounds(
         ),
     }
     ours, solutions = (np.stack([np.asarray(pair[side]) for pair in forms.values()]) for side in (0, 1))
-    solutions, ours = np.where(ours >= 1, 1.0, solutions), np.minimum(ours, 1.0)
-    one = mcallester_bound(0.0, 0.0, n, delta)
+    solutions = np.where(ours >= 1, 1.0, solutions)
+    # The same written out as printed; what kl is at the bound, in place of its inverse.
+    printed = [
+        empirical + np.sqrt((divergence + np.log(2 * n / delta)) / (2 * (n - 1))),
+        empirical + np.sqrt(2 * (divergence + np.log(2 / delta)) / n),
+        empirical + np.sqrt((divergence + np.log(n / delta)) / (2 * n)),
+        rel_entr(empirical, entropic) + rel_entr(1 - empirical, 1 - entropic),
+    ]
+    theorem_70 = empirical + np.sqrt(2 / n * (divergence + np.log(2 * np.sqrt(n) / delta)))
+    one = np.asarray(mcallester_bound(0.0, 0.0, n, delta))
+    hoeffding = np.asarray(union_deviation(n, 1, delta, sides=1))
     class_size = np.round(np.exp(draw.uniform(0, 12, count)))
     price = np.asarray(finite_kl(np.eye(3)[:1], np.full(3, 1 / 3)))
     finite = mcallester_bound(0.0, np.log(class_size), n, delta)
     union = union_deviation(n, class_size, delta, sides=1)
     return {
-        "closed forms": Identity(ours, solutions, scale=1.0, along={"bound": np.array(list(forms))}),
-        "tighter": Chain({"kl below Pinsker": (ours[3], pinsker), "Pinsker below printed": (pinsker, 2 * pinsker)}),
-        "twice": Identity(
-            np.sqrt(2 / n * (divergence + np.log(2 * np.sqrt(n) / delta))), 2 * (pinsker - empirical), condition=100.0
+        "closed forms": Identity(
+            np.minimum(ours, 1.0),
+            solutions,
+            scale=1.0,
+            along={"bound": np.array(list(forms))},
+            aside={"factor two": np.minimum(solved(square_comparison(2.0), 2 * n), solutions[0])},
         ),
-        "one hypothesis": Chain({"Hoeffding below PAC-Bayes": (union_deviation(n, 1, delta, sides=1), one)}),
+        "as printed": Identity(
+            np.stack([*ours[:3], (divergence + np.log(2 * np.sqrt(n) / delta)) / n]),
+            np.stack(printed),
+            scale=1.0,
+            aside={"without half": empirical + np.sqrt((divergence + np.log(n / delta)) / n)},
+        ),
+        "tighter": Chain(
+            {"kl below Pinsker": (entropic, pinsker), "Pinsker below Theorem 70": (pinsker, theorem_70)},
+            aside={"empirical": empirical},
+        ),
+        "twice": Identity(theorem_70 - empirical, 2 * (pinsker - empirical), condition=100.0),
+        "one hypothesis": Identity(
+            2 * (n - 1) * one**2 - 2 * n * hoeffding**2,
+            np.log(2 * n),
+            scale=np.log(2 * n / delta),
+            condition=10.0,
+            aside={"with n": 2 * n * (one**2 - hoeffding**2)},
+        ),
         "finite class": Identity(
             np.append(2 * (n - 1) * np.asarray(finite) ** 2 - 2 * n * union**2, price[0]),
             np.append(np.log(2 * n), np.log(3)),
@@ -207,7 +307,22 @@ def printed_pac_bayes_bounds(
     }
 
 
-printed_pac_bayes_bounds.control("2m under McAllester's root for 2(m − 1)", of="closed forms", factor="2")
+@printed_pac_bayes_bounds.control("2m under McAllester's root for 2(m − 1)", of="closed forms")
+def one_example_more(evidence):
+    return replace(evidence, right=np.stack([evidence.aside["factor two"], *np.asarray(evidence.right)[1:]]))
+
+
+@printed_pac_bayes_bounds.control("n under the handbook's root for 2n", of="as printed")
+def without_half(evidence):
+    right = np.asarray(evidence.right)
+    return replace(evidence, right=np.stack([*right[:2], evidence.aside["without half"], right[3]]))
+
+
+@printed_pac_bayes_bounds.control("Pinsker with 3(p − q)² for 2(p − q)²", of="tighter")
+def three_squares(evidence):
+    empirical = evidence.aside["empirical"]
+    entropic, pinsker = evidence.links["kl below Pinsker"]
+    return replace(evidence, links={"kl below": (entropic, empirical + np.sqrt(2 / 3) * (pinsker - empirical))})
 
 
 @printed_pac_bayes_bounds.control("Theorem 70's deviation is what Pinsker gives", of="twice")
@@ -215,173 +330,34 @@ def printed_twice(evidence):
     return replace(evidence, right=np.asarray(evidence.right) / 2)
 
 
+@printed_pac_bayes_bounds.control("2m for 2(m − 1) with one hypothesis", of="one hypothesis")
+def all_examples(evidence):
+    return replace(evidence, left=evidence.aside["with n"])
+
+
 @printed_pac_bayes_bounds.control("the union bound and PAC-Bayes pay the same", of="finite class")
 def no_price(evidence):
     return replace(evidence, right=np.append(np.zeros(len(evidence.right) - 1), evidence.right[-1]))
 
 
-def dual_excess(factor, prior, risks, empirical, samples):
-    """sup over Q of n·c(E_Q R − E_Q R_S)² − KL(Q‖P), as the largest of ln E_P e^(2nct(R − R_S)) − nct² over t.
-
-    The square is the largest of its tangents 2ct(p − q) − ct², and for each of these the best Q is known. By a grid
-    of t, and a finer one around its best.
-    """
-    gaps = risks - empirical
-    best, width = np.zeros((len(gaps), 1)), 1.0
-    for _ in range(3):
-        t = best + width * np.linspace(-1, 1, 201)
-        powers = 2 * samples * factor * t[..., None] * gaps[:, None]
-        values = np.asarray(logsumexp(powers, b=prior, axis=2)) - samples * factor * t**2
-        best = np.take_along_axis(t, np.argmax(values, 1)[:, None], 1)
-        width /= 100
-    return values.max(1)
-
-
-FORMS = {
-    "kl with its exact moment": lambda n: (kl_comparison(), kl_log_moment(n)),
-    "kl with 2√n": lambda n: (kl_comparison(), np.log(2 * np.sqrt(n))),
-    "2(p−q)² with n": lambda n: (square_comparison(2.0), np.log(n)),
-    "2(m−1)/m·(p−q)² with 2m": lambda n: (square_comparison(2 * (n - 1) / n), np.log(2 * n)),
-    "½(p−q)² with 2": lambda n: (square_comparison(0.5), np.log(2)),
-    "½(p−q)² with 2√n": lambda n: (square_comparison(0.5), np.log(2 * np.sqrt(n))),
-    "(p−q)² with √2": lambda n: (square_comparison(1.0), np.log(2) / 2),
-    "Catoni with 1": lambda n: (catoni_comparison(1.0), 0.0),
-}
-"""The bounds of the books as comparison functions with the moments they pay for (lucchi Thm 70 is the sixth)."""
-
-
-@claim(
-    items={
-        "L9.4": ("failure", "search"), "L9.6": "failure", "H11.2": "failure", "A5.29": "failure", "A5.32": "failure",
-        "L9.5": ("binomial law", "drawn", "moment"), "L9.1": ("Gibbs risk", "gap"),
-    },
-    says=r"Three hypotheses with 0–1 losses, nine examples, all outcomes enumerated: the probability that any "
-    r"posterior $Q$ whatever breaks the general bound is below $\delta$ for every printed comparison function; for "
-    r"squares the worst $Q$ found reaches the supremum over all, $\max_t\ln\mathbb E_Pe^{2nct(R-R_S)}-nct^2$. The "
-    r"number of mistakes of one hypothesis is binomial, the risk of the classifier that draws a hypothesis for every "
-    r"answer is $\mathbb E_QR$, and $\mathbb E_QR-\mathbb E_QR_S\le\mathbb E_Q\max(0,R-R_S)\le\mathbb E_Q|R-R_S|$.",
-    needs="losses in [0, 1]; a prior fixed before the sample; δ = 0.05 and 0.2",
-    full=dict(trials=400_000),
-)  # fmt: skip
-def failures_enumerated(
-    key,
-    *,
-    trials: Trials = 150_000,
-    moment: Literal["paid", "not paid"] = "paid",
-    loss_range: Annotated[float, Interval(ge=1.0, le=100.0)] = 1.0,
-):
-    n, deltas = 9, np.array([0.05, 0.2])
-    prior = np.full(3, 1 / 3)
-    # The first risks are set so that no mistake at all is just improbable enough: there kl is an equality.
-    settings = np.array([[1 - 0.999 * (0.05 / 3) ** (1 / n)] * 3, [0.1, 0.3, 0.5], [0.02, 0.1, 0.2]])
-    counts = np.indices((n + 1,) * 3).reshape(3, -1).T
-    failure = np.zeros((len(FORMS), len(settings), len(deltas)))
-    for j, risks in enumerate(settings):
-        logs = binomial_log_probabilities(n, risks)
-        chances = np.exp(logs[np.arange(3), counts].sum(1))
-        for i, form in enumerate(FORMS.values()):
-            comparison, price = form(n)
-            if loss_range == 1:
-                excess = worst_excess(comparison, prior, risks, counts / n, n, rounds=12)
-            else:  # a square sees losses of any size; the other functions are not defined beyond 1
-                if "(p−q)²" not in list(FORMS)[i]:
-                    continue
-                excess = worst_excess(comparison, prior, loss_range * risks, loss_range * counts / n, n, rounds=3)
-            for k, delta in enumerate(deltas):
-                failure[i, j, k] = chances[excess > np.log(1 / delta) + (price if moment == "paid" else 0.0)].sum()
-    found, supremum = np.empty((2, len(settings), 3, 40))
-    for (j, risks), (i, factor) in product(enumerate(settings), enumerate((0.5, 1.0, 2.0))):
-        some = prior, risks, counts[12::25] / n, n  # forty of the thousand outcomes
-        found[j, i] = worst_excess(square_comparison(factor), *some, rounds=12)
-        supremum[j, i] = dual_excess(factor, *some)
-    draw = generator(key)
-    risk = 0.3
-    patterns = np.indices((2,) * n).reshape(n, -1).sum(0)
-    by_pattern = np.bincount(patterns, weights=risk**patterns * (1 - risk) ** (n - patterns), minlength=n + 1)
-    mistakes = (draw.random((trials, n)) < risk).sum(1)
-    comparison = square_comparison(1.0)
-    posterior, empirical = np.array([0.5, 0.3, 0.2]), np.array([0.0, 0.4, 0.5])
-    risks = settings[1]
-    picked = draw.choice(3, trials, p=posterior)
-    expected = np.sum(posterior * (risks - empirical))
-    return {
-        "failure": Inequality(failure, np.broadcast_to(deltas, failure.shape), along={
-            "form": np.array(list(FORMS)), "risks": np.array(["no mistake", "spread", "small"]), "delta": deltas}),
-        "search": Identity(found, supremum, scale=1.0, error=2e-3),  # so near twelve rounds come
-        "binomial law": Identity(np.exp(binomial_log_probabilities(n, risk)), by_pattern, condition=100.0, error=1e-15),
-        "drawn": Share(
-            [np.sum(mistakes == k) for k in range(2, 6)], trials, np.exp(binomial_log_probabilities(n, risk))[2:6],
-            resolution=0.1,  # the rarest of these counts is one in fourteen
-        ),
-        "moment": Law(
-            float(np.exp(log_moment_at(comparison, n, risk))), np.exp(n * comparison.value(risk, mistakes / n)),
-            exact=True,
-        ),
-        "Gibbs risk": Share(np.sum(draw.random(trials) < risks[picked]), trials, gibbs_risk(posterior, risks)),
-        "gap": Chain({
-            "difference below gap": (expected, gibbs_gap(posterior, risks, empirical)),
-            "gap below distance": (
-                gibbs_gap(posterior, risks, empirical), gibbs_risk(posterior, np.abs(risks - empirical))),
-            "0.05 by hand, from below": (0.05 - 1e-15, gibbs_gap(posterior, risks, empirical)),
-            "0.05 by hand, from above": (gibbs_gap(posterior, risks, empirical), 0.05 + 1e-15),
-        }),
-    }  # fmt: skip
-
-
-failures_enumerated.control("the moment not paid for: (KL + ln 1/δ)/n", of="failure", moment="not paid")
-failures_enumerated.control(
-    "a loss that is not confined to [0, 1], as printed", erratum="H11.2a", of="failure", loss_range=5.0
-)
-
-
-@failures_enumerated.control("the empirical risk is Poisson, the binomial's limit", of="binomial law")
-def poisson(evidence):
-    from scipy.stats import poisson
-
-    return replace(evidence, left=poisson.pmf(np.arange(10), 2.7))
-
-
-@claim(
-    items={"A5.29": ("failures", "search"), "A5.30": "one", "A5.31": "union"},
-    says=r"Thirty hypotheses, forty examples, a uniform prior: Theorem 5.6.1 fails for some posterior $Q$, found by "
-    r"maximising its excess over all of them (the dual maximum is the same), with probability at most $\delta$; so do "
-    r"Hoeffding's bound for one hypothesis and the union bound, that is point posteriors.",
-    needs="losses 0 or 1; the prior fixed before the sample",
-    full=dict(trials=20_000),
-)
-def thirty_hypotheses(
-    key,
-    *,
-    trials: Trials = 3000,
-    hypotheses: Annotated[int, Interval(ge=2, le=50_000)] = 30,
-    prior: Literal["fixed", "from the sample"] = "fixed",
-):
-    m, delta = 40, 0.05
-    draw = generator(key)
-    risks = np.linspace(0.4, 0.6, hypotheses)
-    empirical = draw.binomial(m, risks, (trials, hypotheses)) / m
-    gaps, search = risks - empirical, {}
-    if prior == "fixed":
-        factor, uniform = 2 * (m - 1) / m, np.full(hypotheses, 1 / hypotheses)
-        excess = worst_excess(square_comparison(factor), uniform, risks, empirical, m)
-        broken = excess > np.log(2 * m / delta)
-        supremum = dual_excess(factor, uniform, risks, empirical[:30], m)
-        search = {"search": Identity(excess[:30], supremum, scale=1.0, error=2e-3)}  # so near the rounds come
-    else:  # all mass, prior and posterior, on the hypothesis that flatters itself most
-        broken = gaps.max(1) > float(mcallester_bound(0.0, 0.0, m, delta))
-    return search | {
-        "failures": Chance(int(broken.sum()), trials, delta),
-        "one": Chance(int(np.sum(gaps[:, 0] > float(union_deviation(m, 1, delta, sides=1)))), trials, delta),
-        "union": Chance(
-            int(np.sum(gaps.max(1) > float(union_deviation(m, hypotheses, delta, sides=1)))), trials, delta
-        ),
-    }
-
-
-thirty_hypotheses.control(
-    "a prior chosen after the sample, so that KL = 0",
-    of="failures",
-    prior="from the sample",
-    hypotheses=20_000,
-    trials=300,
-)
+@printed_pac_bayes_bounds.picture
+def along_the_divergence(pieces):
+    """Bounds on the risk along KL per example, for 300 examples, an empirical risk of 3 % and δ = 0.05."""
+    n, delta, empirical = 300.0, 0.05, 0.03
+    share = np.linspace(0, 0.1, 81)
+    budget = np.asarray(maurer_budget(share * n, n, delta))
+    pinsker = np.asarray(pac_bayes_pinsker(empirical, budget))
+    same = empirical, share * n, n, delta
+    return Curves(
+        [
+            Line("kl with 2√n", share, pac_bayes_kl(empirical, budget)),
+            Line("Catoni, temperature 1.5", share, catoni_bound(*same, temperature=1.5)),
+            Line("Pinsker", share, pinsker),
+            Line("Theorem 5.6.1", share, mcallester_bound(*same)),
+            Line("(5.8)", share, weaker_pac_bayes_bound(*same)),
+            Line("Theorem 70", share, empirical + 2 * (pinsker - empirical), dashed=True),
+        ],
+        x="divergence per example, KL/n",
+        y="bound on the risk",
+        ys=(0, 0.6),
+    )

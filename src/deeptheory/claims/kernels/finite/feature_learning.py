@@ -107,17 +107,16 @@ def feature_learning(key, *, trials: Trials = 120):
         "cosine": Identity(kernel_alignment(gram, np.outer(some, some)), cosine, scale=1.0, size=12),
         "beats the kernel": Trend(kernel - error, aside={"network": error, "kernel": kernel, "floor": floors[3]}),
         "floor": Trend(kernel - floors[3]),
-        "below the floor": Trend(floors[3] - error),
+        "below the floor": Trend(floors[3] - error, aside={"lazy": floors[3] - lazy[0]}),
         "alignment": Trend(after - before),
         "lazy": Trend((after - before) - 2 * np.abs(lazy[2] - lazy[1])),
         "beats the lazy": Trend(lazy[0] - error),
     }
 
 
-@feature_learning.control("large initial weights")
-def lazy_below_the_floor(pieces):
-    gap, lazy = pieces["below the floor"], pieces["beats the lazy"]
-    return {"below the floor": replace(gap, differences=gap.differences - lazy.differences)}
+@feature_learning.control("large initial weights", of="below the floor")
+def lazy_below_the_floor(evidence):
+    return replace(evidence, differences=evidence.aside["lazy"])
 
 
 @feature_learning.control("the floor of no samples at all", of="floor")

@@ -92,6 +92,7 @@ def with_amplitudes(weights, amplitudes, x):
         "L8.27": ("norms", "equal norms", "complexity", "attained", "theorem", "coverage", "amplitudes"),
         "L8.28": ("coverage", "widths"),
     },
+    consistency=("at one half", "widths"),
     says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$, of mean G, have $\|H_k\|_F\le B^2\|X\|_F^2$ and Rademacher "
     r"complexity at most $B^2\|X\|_F^2/\sqrt m$; equal ones $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$. So with "
     r"probability $1-\delta$ $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, likewise "

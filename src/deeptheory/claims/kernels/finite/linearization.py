@@ -1,7 +1,6 @@
-"""Networks and their linearizations: the model, its kernel and flow, and how near a wide network stays to it."""
+"""Networks and their linearizations: the model, its kernel and flow, and scalings by the fan-in."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import jax
@@ -10,12 +9,10 @@ import numpy as np
 from annotated_types import Interval
 from jax.flatten_util import ravel_pytree
 from jax.scipy.special import erf
-from scipy import special
 from scipy.integrate import solve_ivp
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.kernels.finite.first_layer import first_layer_gram, first_layer_limit
-from deeptheory.kernels.finite.linearization import doubled, fan_out, laziness, padded, parameter_norm
+from deeptheory.kernels.finite.linearization import fan_out
 from deeptheory.kernels.finite.tangents import functional, jacobian_kernel, linearize, tangent_kernel
 from deeptheory.kernels.layers.activations import Erf
 from deeptheory.kernels.limits.fully_connected import fully_connected
@@ -23,13 +20,12 @@ from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import (
     diagonalize,
     flow,
-    interpolation,
     kernel_training,
     predicted,
     trained,
 )
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.networks.mlp import MLP, init_mlp
 
 Width = Annotated[int, Interval(ge=2, le=512)]
@@ -227,288 +223,3 @@ fan_in_scaling.control("scaled by the layer's own width, as printed", erratum="L
 @fan_in_scaling.control("the first layer divided by its fan-in too", of="first")
 def divided_by_inputs(evidence):
     return replace(evidence, predicted=(evidence.predicted - 0.4**2) / 3 + 0.4**2)
-
-
-two_layer_kernels = jax.jit(jax.vmap(lambda network, x: tangent_kernel(*functional(network), x), in_axes=(0, None)))
-first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network.weights[0], x), in_axes=(0, None)))
-
-
-@claim(
-    items={"H6.3": ("closed form", "mean", "first layer", "distance"), "H6.4": ("mean", "distance")},
-    says=r"For $m^{-1/2}\sum_ra_r\,\mathrm{relu}(w_r\cdot x)$ with standard normal $a,w$ and unit "
-    r"inputs at angle $\vartheta$ "
-    r"the tangent kernel has mean "
-    r"$\cos\vartheta\frac{\pi-\vartheta}{2\pi}+\frac{\sin\vartheta+(\pi-\vartheta)\cos\vartheta}{2\pi}$ "
-    r"at every width and differs from it by order $m^{-1/2}$ in the largest entry; training the "
-    r"first layer alone, with "
-    r"signs $a_r=\pm1$, leaves the first term.",
-    needs="no biases; unit inputs",
-    scale="printed: width to infinity; here: ten inputs, widths 100 to 1,600",
-    full=dict(widths=(100, 400, 1600, 6400)),
-    symbols={
-        "m": "the number of neurons",
-        "a_r,w_r": "output and input weights of neuron $r$, standard normal",
-        r"\vartheta": "the angle between two unit inputs",
-    },
-    why=r"The gradient by $a_r$ is the neuron's output and that by $w_r$ its slope times $a_rx$, so the kernel is a "
-    r"mean over neurons of "
-    r"$\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on a wedge of angle "
-    r"$\pi-\vartheta$; the product "
-    r"of the rectified outputs integrates to the second term. A mean over $m$ independent neurons is exact in "
-    r"expectation and off by $m^{-1/2}$.",
-    notice=r"The entries of kernels of single networks scatter about the curve of the angle; their mean follows it. "
-    r"The share of the first layer alone "
-    r"vanishes for orthogonal inputs, that of the output weights does not.",
-)
-def two_layer_relu_kernel(key, *, widths: Sizes = (100, 400, 1600), trials: Trials = 96):
-    x = generator(jax.random.fold_in(key, 7)).standard_normal((10, 4))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    limit = np.asarray(limit_kernel(fully_connected(4, hidden_layers=1), x, want=("ntk",)).ntk)
-    angle = np.arccos(np.clip(x @ x.T, -1, 1))
-    np.fill_diagonal(angle, 0.0)
-    slope = np.cos(angle) * (np.pi - angle) / (2 * np.pi)
-    closed = slope + (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
-    distances = []
-    for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
-        networks = init_mlp(draw, (4, width, 1), ensemble=(trials,))
-        found = np.asarray(two_layer_kernels(networks, x))
-        distances.append(np.max(np.abs(found - limit), axis=(1, 2)))
-    grams = np.asarray(first_layer_grams(networks, x))
-    pairs = np.triu_indices(10)
-    return {
-        # The angle of nearly parallel inputs is known to about the root of rounding.
-        "closed form": Identity(np.array([limit, first_layer_limit(x)]), np.array([closed, slope]), error=1e-10),
-        "mean": Law(limit[pairs], found[:, *pairs].T, exact=True, scale=1.0, aside={"angle": angle[pairs]}),
-        "first layer": Law(np.asarray(first_layer_limit(x))[pairs], grams[:, *pairs].T, exact=True, scale=0.5),
-        "distance": Rate(np.asarray(widths), np.asarray(distances), exponent=-0.5, rivals=(-1.0, 0.0)),
-    }
-
-
-@two_layer_relu_kernel.control("the covariance of outputs alone")
-def covariance_alone(pieces):
-    # The second term of the tangent kernel: what the output weights contribute.
-    mean, first = pieces["mean"], pieces["first layer"]
-    return {"mean": replace(mean, predicted=mean.predicted - first.predicted)}
-
-
-@two_layer_relu_kernel.control("first layer with the share (π − ϑ)/π of active neurons", of="first layer")
-def twice_the_share(evidence):
-    return replace(evidence, predicted=2 * evidence.predicted)
-
-
-@two_layer_relu_kernel.picture
-def kernel_of_the_angle(pieces):
-    """The tangent kernel of unit inputs against their angle, with the share of the first layer, and means over "
-    "networks."""
-    grid, mean, first = np.linspace(0, np.pi, 120), pieces["mean"], pieces["first layer"]
-    slope = np.cos(grid) * (np.pi - grid) / (2 * np.pi)
-    whole = slope + (np.sin(grid) + (np.pi - grid) * np.cos(grid)) / (2 * np.pi)
-    return Curves(
-        [
-            Line("both layers", grid, whole),
-            seen("both layers", mean.aside["angle"], mean.observed),
-            Line("first layer", grid, slope),
-            seen("first layer", mean.aside["angle"], first.observed),
-        ],
-        x="angle between the inputs",
-        y="tangent kernel",
-    )
-
-
-CORNERS = np.eye(8)
-BETWEEN = (
-    np.array(
-        [[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, -1, 1, -1, 0, 0], [-1, 1, 0, 0, 0, 0, 1, 1], [1, 0, -1, 0, 1, 0, -1, 0]]
-    )
-    / 2
-)
-"""Orthogonal training inputs, whose tangent kernel is a multiple of the identity, and four inputs between them."""
-SIGNS = np.tile([1.0, -1.0], 4)
-LAZY: dict[str, Any] = dict(activation=erf, weight_scale=1.5)
-LAZY_STEPS = 9
-
-
-@jax.jit
-@partial(jax.vmap, in_axes=(0, None, None))
-def lazy(network, step, limit):
-    """Gap, drift, way and size of the parameters, and distance of the end from regression with and without f₀."""
-    run = laziness(network, CORNERS, SIGNS, BETWEEN, step_size=step, steps=LAZY_STEPS)
-    basis, cross = diagonalize(limit[:8, :8]), limit[8:, :8]
-    start = dict(outputs=run.outputs[0], other_outputs=run.other_outputs[0])
-    ends = [predicted(basis, interpolation(), SIGNS, cross, **each) for each in (start, {})]
-    far = [jnp.max(jnp.abs(run.other_outputs[-1] - end)) for end in ends]
-    # Second order in how far the outputs have to go, which swings with the start: taken out.
-    gap = run.gap / jnp.mean((run.outputs[0] - SIGNS) ** 2)
-    return jnp.stack([gap, run.drift, run.displacement, parameter_norm(network), *far])
-
-
-def slopes_by_hand(inner, outer, x):
-    """Outputs of erf networks of one hidden layer and their derivatives by both layers, written out."""
-    before, factor = x @ np.swapaxes(inner, -1, -2), LAZY["weight_scale"] / np.sqrt(outer.shape[-1])
-    hidden = special.erf(before)
-    by_inner = (factor * outer[..., None, :] * 2 / np.sqrt(np.pi) * np.exp(-(before**2)))[..., None] * x[:, None]
-    by_both = np.concatenate([factor * hidden, by_inner.reshape(*hidden.shape[:-1], -1)], axis=-1)
-    return factor * np.sum(hidden * outer[..., None, :], axis=-1), by_both
-
-
-def lazy_by_hand(inner, outer, biases, step):
-    """Gap, drift, way of the parameters and their size at the start, from θ ← θ − ηJᵀ(f − y) for f and for f_lin.
-
-    Last the gap to the model that is linearized in the output weights alone, and trains no others.
-    """
-    x, start, width = np.concatenate([CORNERS, BETWEEN]), np.concatenate([outer, inner.ravel()]), len(outer)
-    outputs, jacobian = slopes_by_hand(inner, outer, x)
-    slopes = [jacobian, jacobian[:, :width]]
-    first, theta, lines, gaps, present = outputs, start, [np.zeros(each.shape[1]) for each in slopes], [0, 0], jacobian
-    for _ in range(LAZY_STEPS):
-        theta = theta - step * present[:8].T @ (outputs[:8] - SIGNS)
-        outputs, present = slopes_by_hand(theta[width:].reshape(width, 8), theta[:width], x)
-        for model, slope in enumerate(slopes):
-            left = (first + slope @ lines[model])[:8] - SIGNS
-            lines[model] = lines[model] - step * slope[:8].T @ left
-            gaps[model] = max(gaps[model], np.max(np.abs(outputs - first - slope @ lines[model])[8:]))
-    kernel, after = jacobian[:8] @ jacobian[:8].T, present[:8] @ present[:8].T
-    size = np.linalg.norm(np.concatenate([start, biases]))
-    drift = np.linalg.norm(after - kernel) / np.linalg.norm(kernel)
-    gaps = np.array(gaps) / np.mean((first[:8] - SIGNS) ** 2)
-    return gaps[0], drift, np.linalg.norm(theta - start), size, gaps[1]
-
-
-def limit_by_quadrature(x):
-    """σ_w² E[erf(u)erf(u′) + x·x′ erf′(u)erf′(u′)] for Gaussian u, u′ of covariance x·x′, on a grid in the plane."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    one, two = np.meshgrid(nodes, nodes)
-    mass = np.outer(weights, weights) / (2 * np.pi)
-    product = x @ x.T
-    along, across = product, np.sqrt(np.maximum(1 - product**2, 0))  # unit inputs
-    other = along[..., None, None] * one + across[..., None, None] * two
-    values = special.erf(one) * special.erf(other)
-    slopes = 4 / np.pi * np.exp(-(one**2) - other**2)
-    mean = np.sum(mass * (values + product[..., None, None] * slopes), axis=(2, 3))
-    return LAZY["weight_scale"] ** 2 * mean
-
-
-@claim(
-    items={
-        "L7.15": ("gap", "by hand"),
-        "H6.1": ("gap", "by hand"),
-        "H6.4": ("drift", "displacement", "size", "by hand"),
-        "H6.6": ("limit", "regression", "same kernel", "doubled", "plain"),
-    },
-    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization, "
-    r"its "
-    r"tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. Up to "
-    r"order "
-    r"$m^{-1/2}$ it ends at $f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$, doubled to start from zero at "
-    r"$\Theta(x,X)\Theta^{-1}y$.",
-    needs="one hidden layer in tangent scaling, smooth activation, stable steps, targets of fixed size",
-    scale="printed: width to infinity; here: 32 to 288, eight orthonormal training inputs, on which the limit kernel "
-    "is a multiple of the identity, 9 steps to convergence",
-    full=dict(widths=(64, 256, 1024), trials=512),
-    symbols={
-        "m": "the number of neurons in the hidden layer",
-        r"\theta_0": "all parameters at the start",
-        "f_0": "the function of the network at the start",
-        r"\Theta": r"the limit kernel $\sigma_w^2\mathbb E[\varphi(u)\varphi(u')+x\cdot x'\varphi'(u)\varphi'(u')]$ "
-        r"with $u=w\cdot x$",
-        "X,y": "training inputs and targets",
-    },
-    why=r"Each output is a sum of $m$ terms of size $m^{-1/2}$, so an order-one change needs a change of order "
-    r"$m^{-1/2}$ in each of $m$ neurons: a "
-    r"way of order 1 in a space where the start is $\sqrt m$ away from the origin. Second derivatives act within one "
-    r"neuron; their effects, of "
-    r"order $m^{-1/2}\cdot m^{-1}$ each and of random sign, add up to $1/m$. The kernel of one network differs from "
-    r"its mean by "
-    r"$m^{-1/2}$, which is why the limit is met more slowly than the network's own linearization.",
-    notice=r"The distance from the linearized path and the change of the kernel fall twice as fast as the distance "
-    r"from the limit, while "
-    r"the way of the parameters does not shrink at all: many small steps.",
-)
-def wide_networks_are_lazy(
-    key,
-    *,
-    widths: Annotated[Sizes, Interval(ge=16, le=100_000)] = (32, 96, 288),
-    trials: Trials = 224,
-    scaling: Literal["tangent", "mean field"] = "tangent",
-):
-    everything = np.concatenate([CORNERS, BETWEEN])
-    wide = fully_connected(8, hidden_layers=1, **{**LAZY, "activation": Erf()})
-    limit = np.asarray(limit_kernel(wide, everything, want=("ntk",)).ntk)
-    step = 0.8 / float(np.linalg.eigvalsh(limit[:8, :8])[-1])
-    found, even, written = [], [], []
-    for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
-        factor, speed = (1.0, 1.0) if scaling == "tangent" else (width**-0.5, width)
-        runs = []
-        for part in range(4 if scaling == "tangent" else 2):  # halves of both ensembles, all of one shape
-            size = width if part < 2 else width // 2
-            each = init_mlp(jax.random.fold_in(draw, part), (8, size, 1), ensemble=(trials // 2,), **LAZY)
-            if part == 0:
-                parts = each.weights[0][:12], each.weights[1][:12, 0], np.concatenate(each.biases, axis=1)[:12]
-                written.append([lazy_by_hand(*single, step) for single in zip(*parts, strict=True)])
-            each = padded(each if part < 2 else doubled(each), max(widths), output_factor=factor)
-            runs.append(np.asarray(lazy(each, step * speed, limit)).T)
-        found.append(np.concatenate(runs[:2], axis=1))
-        even.append(np.concatenate([run[4] for run in runs[-2:]]))
-    gap, drift, moved, size, end, plain = np.moveaxis(np.asarray(found), 1, 0)
-    half = init_mlp(jax.random.fold_in(key, 7), (8, 5, 1), ensemble=(6,), **LAZY)
-    both = [slopes_by_hand(each.weights[0], each.weights[1][:, 0], everything)[1] for each in (half, doubled(half))]
-    kernels = [jacobian @ np.swapaxes(jacobian, 1, 2) for jacobian in both]
-    x, written = np.asarray(widths), np.array(written)
-    rival = {"readout alone": written[..., 4]}
-    return {
-        "by hand": Identity(
-            np.array([each[:4, :12].T for each in found]),
-            written[..., :4],
-            scale=10.0,
-            size=8.0 * widths[-1],
-            aside=rival,
-        ),
-        # Sixty nodes a direction integrate these functions to about 1e-10.
-        "limit": Identity(limit, limit_by_quadrature(everything), scale=1.0, error=1e-9),
-        "same kernel": Identity(kernels[1], kernels[0], scale=10.0, size=90.0),
-        "gap": Rate(x, gap, exponent=-1.0, rivals=(-0.5, -1.5), aside=rival),
-        "drift": Rate(x, drift, exponent=-1.0, rivals=(-0.5, 0.0)),
-        "displacement": Rate(x, moved, exponent=0.0, rivals=(0.5, -0.5)),
-        "size": Rate(x, size, exponent=0.5),
-        "regression": Rate(x, end, exponent=-0.5, rivals=(0.0,)),
-        "doubled": Rate(x, np.asarray(even), exponent=-0.5, rivals=(0.0,)),
-        "plain": Rate(x, plain, exponent=0.0),
-    }
-
-
-@wide_networks_are_lazy.control("kernel regression without f₀", of="plain")
-def no_initial_function(evidence):
-    return replace(evidence, exponent=-0.5)
-
-
-wide_networks_are_lazy.control("mean-field scaling 1/m", of="drift", scaling="mean field")
-
-
-@wide_networks_are_lazy.control("the network stays near the model linear in its output weights", of="gap")
-def near_random_features(evidence):
-    return replace(evidence, y=evidence.aside["readout alone"])
-
-
-@wide_networks_are_lazy.control("linearized in the output weights alone", of="by hand")
-def readout_alone(evidence):
-    right = np.array(evidence.right)
-    right[..., 0] = evidence.aside["readout alone"]
-    return replace(evidence, right=right)
-
-
-@wide_networks_are_lazy.picture
-def laziness_against_width(pieces):
-    """What moves and what does not, on logarithmic axes; the lines have the predicted slopes."""
-    names = {
-        "gap": "largest distance from the linearized path",
-        "drift": "change of the kernel",
-        "displacement": "way of the parameters",
-        "regression": "distance from the limit",
-    }
-    marks = []
-    for piece, name in names.items():
-        rate = pieces[piece]
-        means = np.mean(rate.y, axis=1)
-        centre = np.exp(np.mean(np.log(means)) - rate.exponent * np.mean(np.log(rate.x)))
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, centre * np.asarray(rate.x) ** rate.exponent)]
-    return Curves(marks, x="width", y="mean over networks", log="xy")

@@ -191,6 +191,7 @@ PIXELS = np.random.default_rng(8).standard_normal((5, 1, 1, 3))
 
 @claim(
     items={"A9.27": ("pooled", "flat", "recursion", "one pixel")},
+    consistency=("one pixel",),
     says=r"The convolutional tangent kernel, with covariances of pixel pairs averaged over the window and ReLU steps "
     r"at each pair, is with one hidden layer exactly the mean tangent kernel of finite convolutional networks, with "
     r"and without global pooling; without it, or after pooling of windows, only pairs of equal positions count. On "

@@ -1,24 +1,21 @@
-"""Finite networks approach their limit kernels: at initialisation, layer by layer, and while they train."""
+"""Finite networks approach their limit kernels at initialisation, in the mean and layer by layer."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 from jax.scipy.special import erf
-from scipy.special import erf as error_function, ndtr
-from scipy.stats import binom
+from scipy.special import ndtr
 
 from deeptheory.kernels.layers.activations import Erf, Numerical, Relu
-from deeptheory.kernels.lazy.training import train_with_kernel
 from deeptheory.kernels.limits.fully_connected import conditional_covariance, fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.recursion import limit_kernel
-from deeptheory.kernels.regression.predictions import kernel_training
-from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, seen
-from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
+from deeptheory.networks.mlp import init_mlp, parameter_count
 
 Width = Annotated[int, Interval(ge=2, le=8192)]
 INPUTS = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 1.2]])
@@ -29,14 +26,6 @@ SCALES: dict[str, Any] = dict(weight_scale=1.3, bias_scale=0.4, input_scale=0.9)
 """With biases, in the parametrisation of lucchi 7.3 and jagannath 8.4."""
 HE: dict[str, Any] = dict(weight_scale=2**0.5)
 """The ReLU network of arora 9.4: c_σ = 2, no biases."""
-
-POINTS = np.array(
-    [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0], [0, -0.6, 0.8], [-0.8, 0, 0.6], [0.8, 0, 0.6], [0.6, -0.8, 0]]
-)
-"""Six points to train on, then two to watch."""
-TARGETS = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
-STEPS = 40
-TRAINED = dict(weight_scale=1.5, bias_scale=0.3)
 
 
 def wide_limit(x, **settings):
@@ -53,69 +42,12 @@ both_kernels = jax.jit(
 generic_and_closed = jax.jit(
     lambda k, own: [layer.integrals(k, own[:, None], own, None) for layer in (Numerical(erf, 128), Erf())]
 )
-forward_factors = jax.jit(jax.vmap(lambda network, x: (backpropagate(network, x)[0], network(x)), in_axes=(0, None)))
 
 
 def angles(kernels):
     """Kernels divided by the roots of their diagonals, above the diagonal: common swings of the norms drop out."""
     sizes = np.sqrt(np.einsum("...ii->...i", kernels))
     return (kernels / sizes[..., :, None] / sizes[..., None, :])[..., *APART]
-
-
-def kurtosis_by_counting(hidden_widths):
-    """3∏ E(2χ²/n)² with as many degrees of freedom k as neurons are active: E(χ²_k)² = k(k + 2), summed over k."""
-    counts = [np.arange(width + 1) for width in hidden_widths]
-    return 3 * np.prod([4 / k[-1] ** 2 * np.sum(binom.pmf(k, k[-1], 0.5) * k * (k + 2)) for k in counts])
-
-
-@claim(
-    items={
-        "A9.20": "norms",
-        "L7.17": ("kurtosis", "moments", "Gaussian given the norm"),
-        "J8.9": ("kurtosis", "moments", "Gaussian given the norm"),
-    },
-    says=r"In a ReLU network with $c_\sigma=2$ every layer keeps $\mathbb E\|g^{(h)}(x)\|^2=\|x\|^2$ exactly, at any "
-    r"width, and the output, Gaussian of variance $\|g^{(L)}(x)\|^2$ given the last hidden layer, has kurtosis exactly "
-    r"$3\prod_h(1+5/n_h)$: squared norms are multiplied by $\frac2{n_h}\chi^2$ with Bin$(n_h,\frac12)$ degrees of "
-    r"freedom. It becomes Gaussian like 1/width.",
-    needs="no biases; standard normal weights",
-    full=dict(trials=65_536),
-)
-def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activation: Literal["ReLU", "erf"] = "ReLU"):
-    x = INPUTS[2:]
-    # c_σ = 1/E σ(z)² for a standard normal z.
-    scale = float(ACTIVATIONS[activation][1].integrals(*jnp.ones(3), True)[0]) ** -0.5
-    norms = []
-    for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
-        network = init_mlp(
-            draw, (3, width, width, 1), ensemble=(trials,), activation=ACTIVATIONS[activation][0], weight_scale=scale
-        )
-        factors, outputs = forward_factors(network, x)
-        norms.append([np.sum(np.asarray(g) ** 2, axis=(1, 2)) for g in factors[1:]])
-    norms, size = np.array(norms), float(np.sum(x**2))
-    along = {"width": np.array(widths), "layer": np.array([1, 2])}
-    kurtosis = np.array([3 + relu_excess_kurtosis((width, width)) for width in widths])
-    shapes = [(4,), (1, 2), (16, 16), (3, 40, 9)]
-    return {
-        # At width 16 the squared norm of the second layer swings by its own size: 24,576 networks resolve it to 4 %.
-        "norms": Law(size, norms, exact=True, along=along),
-        # Fourth powers of norms that swing by half their size: resolved to a seventh, half of what width 32 adds to 3.
-        "kurtosis": Law(
-            kurtosis, 3 * (norms[:, 1] / size) ** 2, exact=True, along={"width": np.array(widths)}, resolution=0.15
-        ),
-        "moments": Identity(
-            [3 + relu_excess_kurtosis(shape) for shape in shapes], [kurtosis_by_counting(shape) for shape in shapes]
-        ),
-        "Gaussian given the norm": Distribution(ndtr(np.asarray(outputs)[:, 0, 0] / np.sqrt(norms[-1, 1]))),
-    }
-
-
-relu_norms.control("an activation that is not homogeneous", of="norms", activation="erf")
-
-
-@relu_norms.control("Gaussian at every width", of="kurtosis")
-def gaussian_outputs(evidence):
-    return replace(evidence, predicted=3.0)
 
 
 @claim(
@@ -128,6 +60,7 @@ def gaussian_outputs(evidence):
         "J8.11": ("tangent", "tangent kernels, layer by layer"),
         "A9.23": ("tangent", "tangent kernels, layer by layer"),
     },
+    consistency=("closed form",),
     says=r"With one hidden layer of finite width the output has covariance "
     r"$\Sigma^{(2)}=\sigma_w^2\mathbb E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is "
     r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor. With two and "
@@ -362,240 +295,3 @@ def falling(names, pieces, y="relative distance"):
         line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
         marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
     return Curves(marks, x="width", y=y, log="xy")
-
-
-two_routes = jax.jit(
-    lambda network, weights: (
-        layerwise_ntk(network, INPUTS, backward_weights=weights),
-        jax.jacobian(lambda network: network(INPUTS))(network),
-    )
-)
-
-
-@claim(
-    items={"A9.21": ("gram", "layers"), "J8.10": "gram", "J8.8": "count"},
-    says=r"Weight gradients are outer products $b^{(h)}g^{(h-1)\top}$ of a backward and a forward vector, so the "
-    r"tangent kernel is $\sum_h(\langle g,g'\rangle+\sigma_b^2)\langle b,b'\rangle$, layer by layer equal to the Gram "
-    r"matrix of the Jacobian.",
-    needs="fully connected layers; derivatives of the activation where it has any",
-)
-def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
-    first, second = jax.random.split(key)
-    sizes = (3, width, width, 2)
-    network, other = (init_mlp(draw, sizes, activation=erf, **SCALES) for draw in (first, second))
-    layers, jacobian = two_routes(network, other.weights if fresh else network.weights)
-    flat = [np.asarray(leaf).reshape(3, 2, -1) for leaf in jax.tree.leaves(jacobian)]
-    grams = [np.einsum("nip,mkp->nmik", leaf, leaf) for leaf in flat]
-    by_layer = np.array([weights + biases for weights, biases in zip(grams[:3], grams[3:], strict=True)])
-    scale = np.max(np.abs(by_layer))
-    return {
-        "layers": Identity(layers, by_layer, scale=scale, size=width**2),
-        "gram": Identity(
-            np.sum(layers, axis=0),
-            np.sum(by_layer, axis=0),
-            scale=scale,
-            size=width**2,
-            aside={"biases": np.sum(grams[3:], axis=0)},
-        ),
-        "count": Exact(
-            np.array([parameter_count(sizes), parameter_count((5, 1024, 1024, 1))]),
-            np.array([sum(leaf.shape[2] for leaf in flat), 1_056_769]),
-        ),
-    }
-
-
-backpropagation_factorises.control("an independent copy of the weights on the way back", of="layers", fresh=True)
-
-
-@backpropagation_factorises.control("without the share of the biases", of="gram")
-def without_biases(evidence):
-    return replace(evidence, right=evidence.right - evidence.aside["biases"])
-
-
-@backpropagation_factorises.control("parameters of a layer k = L too", of="count")
-def one_layer_more(evidence):
-    return replace(evidence, left=evidence.left + np.array([2 * 3, 1 * 2]))
-
-
-tangent_with = jax.jit(
-    jax.vmap(
-        lambda network, weights: layerwise_ntk(network, INPUTS, backward_weights=weights).sum(0)[:, :, 0, 0],
-        in_axes=(0, 0),
-    )
-)
-
-
-@claim(
-    items={"A9.24": ("difference", "limit")},
-    says=r"Replacing the weights by an independent copy on the way back changes the tangent kernel by order "
-    r"$\mathrm{width}^{-1/2}$ only, so the limit may be computed as if forward and backward pass were independent.",
-    needs="output weights of mean zero, independent of the rest",
-    full=dict(widths=(64, 128, 256, 512)),
-    symbols={"\\mathrm{width}": "the number of neurons in each of two hidden layers"},
-    why=r"Forward and backward pass share the weight matrices, so they are not independent. What is shared enters the "
-    r"backward vectors only through "
-    r"projections on the few forward vectors, a handful of directions out of as many as there are neurons; output "
-    r"weights of mean zero see nothing of "
-    r"them on average. With output weights all equal the backward vector has a mean, which meets the forward vectors "
-    r"again.",
-    notice=r"Both the change by fresh weights and the distance of the kernel so computed from the limit fall like "
-    r"$\mathrm{width}^{-1/2}$.",
-)
-def fresh_weights_on_the_way_back(
-    key, *, widths: Sizes = (32, 64, 128, 256), trials: Trials = 160, readout: Literal["normal", "ones"] = "normal"
-):
-    limit = np.asarray(wide_limit(INPUTS, hidden_layers=2, **HE).ntk)
-    differences, distances = [], []
-    for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
-        network, copy = (
-            init_mlp(part, (3, width, width, 1), ensemble=(trials,), **HE) for part in jax.random.split(draw)
-        )
-        last, fresh = (
-            (network.weights[2], copy.weights[2]) if readout == "normal" else [np.ones((trials, 1, width))] * 2
-        )
-        network = replace(network, weights=(*network.weights[:2], last))
-        own, other = (
-            np.asarray(tangent_with(network, weights)) for weights in (network.weights, (*copy.weights[:2], fresh))
-        )
-        differences.append(np.linalg.norm(own - other, axis=(1, 2)) / np.linalg.norm(limit))
-        distances.append(np.linalg.norm(other - limit, axis=(1, 2)) / np.linalg.norm(limit))
-    return {
-        "difference": Rate(np.array(widths), np.array(differences), exponent=-0.5, rivals=(-1.0, 0.0)),
-        "limit": Rate(np.array(widths), np.array(distances), exponent=-0.5),
-    }
-
-
-fresh_weights_on_the_way_back.control("output weights all equal to one", of="difference", readout="ones")
-
-
-@fresh_weights_on_the_way_back.picture
-def fresh_or_not(pieces):
-    """What an independent copy of the weights on the way back changes, and how far that kernel is from the limit."""
-    return falling({"difference": "change by fresh weights", "limit": "distance from the limit"}, pieces)
-
-
-watched = jax.jit(
-    jax.vmap(
-        lambda network, x, y, other, step: train_with_kernel(network, x, y, other, step_size=step, steps=STEPS),
-        in_axes=(0, None, None, None, None),
-    )
-)
-predicted = jax.jit(
-    jax.vmap(
-        lambda outputs, others, kernel, y, step: kernel_training(
-            kernel[: len(y), : len(y)], kernel[len(y) :, : len(y)], outputs, others, y, step_size=step, steps=STEPS
-        ),
-        in_axes=(0, 0, None, None, None),
-    )
-)
-
-
-def training_limits():
-    """Limit kernels of the trained network on all points, and the step that is stable for them."""
-    limits = wide_limit(POINTS, hidden_layers=1, activation=Erf(), **TRAINED)
-    return limits, 1 / float(np.linalg.eigvalsh(limits.ntk[:6, :6])[-1])
-
-
-def integrated(residuals, step):
-    """The integrals of ‖y − f‖ and of ‖y − f‖² over training time, for each run."""
-    sizes = np.linalg.norm(residuals, axis=2)
-    return step * np.array([sizes.sum(axis=1), (sizes**2).sum(axis=1)])
-
-
-def frozen_integrals(kernel, y):
-    """Their means when a frozen kernel trains and the outputs start as the Gaussian of the limit."""
-    limits, step = training_limits()
-    starts = np.random.default_rng(0).multivariate_normal(np.zeros(8), limits.nngp, size=1024)
-    return integrated(predicted(starts[:, :6], starts[:, 6:], kernel, y, step)[0] - y, step).mean(axis=1)
-
-
-def trained_by_hand(network, y, step):
-    """Outputs on six points before each step and after the last, and the kernel's drift after each quarter of them."""
-    weights, biases = (list(map(np.array, part)) for part in (network.weights, network.biases))
-    x, sigma, bias, paths, kernels = POINTS[:6], TRAINED["weight_scale"], TRAINED["bias_scale"], [], []
-    for _ in range(STEPS + 1):
-        u = x @ weights[0].T + bias * biases[0]
-        hidden = sigma / u.shape[1] ** 0.5 * error_function(u)
-        slopes = sigma / u.shape[1] ** 0.5 * weights[1] * 2 / np.pi**0.5 * np.exp(-(u**2))
-        paths.append((hidden @ weights[1].T)[:, 0] + bias * biases[1])
-        kernels.append(hidden @ hidden.T + bias**2 + (x @ x.T + bias**2) * (slopes @ slopes.T))
-        pull = step * (y - paths[-1])
-        moves = slopes.T * pull @ x, pull @ hidden, bias * pull @ slopes, bias * pull.sum()
-        for value, move in zip((*weights, *biases), moves, strict=True):
-            value += move
-    moved = np.linalg.norm(np.array(kernels[STEPS // 4 :: STEPS // 4]) - kernels[0], axis=(1, 2))
-    return np.array(paths), moved / np.linalg.norm(kernels[0])
-
-
-@claim(
-    items={
-        "L7.19": ("drift", "outputs", "run by hand"),
-        "J8.12": ("drift", "outputs", "integral", "squared integral", "run by hand"),
-    },
-    says=r"While a wide erf network trains, its tangent kernel moves by order 1/width, and its outputs follow descent "
-    r"with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to order $\mathrm{width}^{-1/2}$; the integrals of "
-    r"$\|y-f\|$ and $\|y-f\|^2$ tend to those of that descent.",
-    needs="targets of fixed size, so that the integrated residual stays bounded; a fixed number of steps",
-    scale="printed: widths to infinity; here: one hidden layer of 64 to 512, six points, 40 steps",
-    full=dict(widths=(128, 256, 512, 1024, 2048)),
-    symbols={
-        "f,y": "the outputs of the network and their targets",
-        r"\Theta": "the tangent kernel in the limit of infinite width",
-        r"\mathrm{width}": "the number of neurons in the hidden layer",
-    },
-    why=r"The kernel is a mean over neurons, each of which moves by order $\mathrm{width}^{-1/2}$ with a sign of its "
-    r"own; over all of them the "
-    r"changes cancel to order 1/width. As long as the residual stays integrable in time nothing accumulates. The "
-    r"outputs then see a frozen kernel, "
-    r"and their distance from the limit is that of the kernel at the start, $\mathrm{width}^{-1/2}$.",
-    notice=r"The kernel moves by 1/width of its size, twice as steep as the outputs approach the path of the limit "
-    r"kernel.",
-    explore={"widths": ((16, 32, 64, 128), (32, 64, 128, 256), (64, 128, 256, 512))},
-)
-def kernel_stays_put_in_training(
-    key,
-    *,
-    widths: Sizes = (64, 128, 256, 512),
-    trials: Trials = 160,
-    targets: Literal["fixed", "growing"] = "fixed",
-):
-    limits, step = training_limits()
-    drifts, gaps, integrals, runs = [], [], [], []
-    for draw, width in zip(jax.random.split(key, len(widths)), widths, strict=True):
-        network = init_mlp(draw, (3, width, 1), ensemble=(trials,), activation=erf, **TRAINED)
-        y = TARGETS * (width**0.5 if targets == "growing" else 1.0)
-        outputs, others, drift = (np.asarray(part) for part in watched(network, POINTS[:6], y, POINTS[6:], step))
-        expected = predicted(outputs[:, 0], others[:, 0], limits.ntk, y, step)
-        gap = np.abs(np.concatenate([outputs, others], axis=2) - np.concatenate(expected, axis=2))
-        path, moved = trained_by_hand(jax.tree.map(lambda leaf: leaf[0], network), y, step)
-        runs.append((np.append(outputs[0], 10 * drift[0]), np.append(path, 10 * moved)))
-        drifts.append(drift.max(axis=1))
-        gaps.append(gap.max(axis=(1, 2)))
-        # Most of the spread comes from the outputs at the start. What the frozen kernel makes of the same start is
-        # taken off, and its mean over Gaussian starts put back: the mean stays, up to order 1/width, the spread goes.
-        spread = integrated(expected[0] - y, step) - frozen_integrals(limits.ntk, y)[:, None]
-        integrals.append(integrated(outputs - y, step) - spread)
-    sizes, integrals = np.array(widths), np.array(integrals)
-    bounded, squared = frozen_integrals(limits.ntk, TARGETS)
-    return {
-        "drift": Rate(sizes, np.array(drifts), exponent=-1.0, rivals=(-0.5, 0.0)),
-        "outputs": Rate(sizes, np.array(gaps), exponent=-0.5, rivals=(0.0,)),
-        "integral": Law(bounded, integrals[:, 0], sizes=sizes, order=1),
-        "squared integral": Law(squared, integrals[:, 1], sizes=sizes, order=1),
-        "run by hand": Identity(*np.moveaxis(np.asarray(runs), 1, 0), error=1e-10),
-    }
-
-
-kernel_stays_put_in_training.control("targets that grow like √width", targets="growing", of="drift")
-
-
-@kernel_stays_put_in_training.control("the output covariance as the kernel of training", of="integral")
-def covariance_trains(evidence):
-    return replace(evidence, predicted=frozen_integrals(training_limits()[0].nngp, TARGETS)[0])
-
-
-@kernel_stays_put_in_training.picture
-def frozen_kernel(pieces):
-    """The drift of the kernel in training and the distance of the outputs from the frozen limit, against the width."""
-    names = {"drift": "drift of the kernel", "outputs": "outputs from the frozen limit"}
-    return falling(names, pieces, y="relative drift, distance of outputs")

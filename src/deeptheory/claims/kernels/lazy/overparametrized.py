@@ -138,7 +138,7 @@ def zeros_and_ones():
 def wide_networks_fit_random_labels(
     key,
     *,
-    trials: Trials = 10,
+    trials: Trials = 16,
     width: Annotated[int, Interval(ge=128, le=8192)] = 256,
     images: Literal["different", "one twice"] = "different",
 ):

@@ -432,7 +432,7 @@ def fitted(network, x, y, fresh, step):
     r"be a bad one.",
     notice=r"Of the widest networks nearly all reach losses many orders of magnitude below the threshold.",
 )
-def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Trials = 224):
+def overparametrised_networks(key, *, widths: Sizes = (48, 60, 72), trials: Trials = 320):
     rng = generator(jax.random.fold_in(key, 1))
     x, fresh = rng.standard_normal((trials, 8, 12)), rng.standard_normal((trials, 20, 12))
     x, fresh = (each / np.linalg.norm(each, axis=2, keepdims=True) for each in (x, fresh))

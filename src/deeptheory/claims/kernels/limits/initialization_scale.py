@@ -231,7 +231,7 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
 def gaussian_data_scalings(
     key,
     *,
-    trials: Trials = 64,
+    trials: Trials = 96,
     dimensions: Annotated[Sizes, Interval(ge=40, le=100_000)] = (80, 320, 1280),
     widths: Sizes = (16, 64, 256),
     counts: Annotated[Sizes, Interval(ge=4, le=64)] = (8, 16, 32),
@@ -241,8 +241,8 @@ def gaussian_data_scalings(
     by_dimension = [ensemble(keys[1], trials, width=64, dimension=d, scale=1.3) for d in dimensions]
     by_width = [ensemble(keys[2], trials, width=m, dimension=80, scale=1.3) for m in widths]
     # The width grows along: at a fixed one the diagonal of the kernel keeps swings of order width^(-1/2).
-    values = [extreme_singular_values(keys[3], 16, width=4 * d, count=COUNT, dimension=d) for d in dimensions]
-    largest = [extreme_singular_values(keys[4], 8, width=32, count=n, dimension=4)[1] for n in samples]
+    values = [extreme_singular_values(keys[3], 32, width=4 * d, count=COUNT, dimension=d) for d in dimensions]
+    largest = [extreme_singular_values(keys[4], 32, width=32, count=n, dimension=4)[1] for n in samples]
     # In the words of the theorem: labels ±1, α = 1, outputs as they are at the start.
     rooted = [
         ensemble(each, trials // 2, width=32, dimension=n * n, scale=1.0, samples=n, room=max(counts), outputs="kept")
@@ -262,13 +262,13 @@ def gaussian_data_scalings(
         "distance": Law(1 + 1.3**2 * spread_over_weights(), (rng.standard_normal(draws) - outputs) ** 2, exact=True),
         "least": Law(np.sqrt(SLOPE), scaled[:, 0], sizes=sizes, order=0.5),
         "largest": Law(np.sqrt(SLOPE), scaled[:, 1], sizes=sizes, order=0.5),
-        "largest in samples": Rate(np.array(samples), np.array(largest), exponent=0.5, rivals=(1.0, 0.0)),
+        "largest in samples": Rate(np.array(samples), np.array(largest), exponent=0.5, rivals=(1.0, 0.0), order=0.5),
         "lipschitz": Rate(sizes, constants, exponent=1.0, rivals=(0.5,)),
         "lipschitz constant": Law(SHARPEST, constants * np.sqrt(64) / longest, sizes=sizes, order=1),
         "travel": Rate(sizes, np.array([parts[0] for parts in by_dimension]), exponent=-0.5, rivals=(-1.0, 0.0)),
         "travel in samples": Rate(np.array([1, 2, 4]), np.array(by_samples), exponent=0.5, rivals=(1.0, 0.0)),
         "deviation in width": Rate(
-            np.array(widths), np.array([parts[1] for parts in by_width]), exponent=-0.5, rivals=(-1.0,)
+            np.array(widths), np.array([parts[1] for parts in by_width]), exponent=-0.5, rivals=(-1.0,), order=1.0
         ),
         "deviation in dimension": Rate(
             sizes, np.array([parts[1] for parts in by_dimension]), exponent=-0.5, rivals=(0.0,)

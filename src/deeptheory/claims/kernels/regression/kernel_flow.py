@@ -438,6 +438,11 @@ def without_half(evidence):
     return followed(evidence, 2 * evidence.along["kernel"])
 
 
+@networks_learn_along_eigendirections.control("the weights of the kernels, not their norm, for the way", of="moved")
+def length_of_the_weights(evidence):
+    return replace(evidence, right=evidence.along["of the weights"])
+
+
 @networks_learn_along_eigendirections.picture
 def eigendirections(pieces):
     """What is left of the residual along five eigendirections: e^{−λt} drawn, the network's own outputs dotted."""

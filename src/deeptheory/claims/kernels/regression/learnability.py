@@ -10,7 +10,12 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.generalization.capacity.rademacher_bounds import kernel_label_complexity, label_energy
-from deeptheory.kernels.finite.first_layer import first_layer_coefficient, first_layer_limit, first_layer_series
+from deeptheory.kernels.finite.first_layer import (
+    first_layer_coefficient,
+    first_layer_limit,
+    first_layer_series,
+    first_layer_spectrum,
+)
 from deeptheory.kernels.lazy.teachers import (
     cosine_energy_bound,
     cosine_energy_limit,
@@ -21,6 +26,7 @@ from deeptheory.kernels.lazy.teachers import (
 from deeptheory.kernels.regression.predictions import diagonalize, interpolation, trained
 from deeptheory.lab import Chain, Count, Identity, Inequality, Law, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.spectra.self_consistent import effective_ridge
 
 EVEN = (2, 4, 6, 8)
 BOUNDS = cosine_energy_limit, cosine_energy_bound
@@ -37,6 +43,7 @@ def apart(matrix):
         "A9.16": ("coefficients", "forms", "sum", "arccos", "slow", "constant"),
         "L7.23": ("coefficients", "forms", "sum", "slow", "constant"),
     },
+    consistency=("sum",),
     says=r"$\rho(\pi-\arccos\rho)/2\pi=\frac\rho4+\frac1{2\pi}\sum_{l\ge0}\frac{(2l)!}{4^l(l!)^2}"
     r"\frac{\rho^{2l+2}}{2l+1}$: besides $\rho/4$ only even powers, with $c_p=\frac{(p-3)!!}{(p-2)!!}/2\pi(p-1)$. Off "
     r"the diagonal the series gives the kernel matrix; at $\rho=1$ what L terms of the sum leave is "
@@ -179,6 +186,7 @@ def at_most_the_power(evidence):
 
 @claim(
     items={"A9.18": ("labels", "energy", "summed", "closed", "short")},
+    consistency=("labels",),
     says=r"Labels $\sum\alpha_j(\cos(\beta_j\cdot x)-1)$ have $\sqrt{y^\top H^{*-1}y}\le\sum_j|\alpha_j|\sum_k"
     r"\frac{\|\beta_j\|^{2k}}{(2k)!\sqrt{c_{2k}}}\le3\sum_j|\alpha_j|\|\beta_j\|\sinh\|\beta_j\|$: the sine hyperbolic "
     r"of "
@@ -268,23 +276,44 @@ def towards_short_waves(pieces):
     )
 
 
+POWERS = np.array([1, 2, 4, 3])
+HARMONICS = np.array(
+    [[0, 1 / 2, 0, 0, 0], [1 / 4, 0, 1 / 4, 0, 0], [1 / 8, 0, 3 / 16, 0, 1 / 16], [0, 1 / 4, 0, 1 / 8, 0]]
+)
+"""The powers t, t², t⁴ and t³ in U₀ … U₄, the harmonics of four dimensions, each of mean square one."""
+PAIRINGS = np.array([[0, 1, 0, 0, 0], [1, 0, 2, 0, 0], [9, 0, 72, 0, 24], [0, 9, 0, 6, 0]])
+"""How often (u·x)ᵖ(u·x′)ᵖ pairs off to each power of x·x′; its mean over the sphere is this over 4·6·8···(2p + 2)."""
+CUBIC = 3
+"""Where the cubic stands among them, last."""
+
 fits = jax.jit(
     jax.vmap(lambda kernel, y: trained(diagonalize(kernel), interpolation(cutoff=1e-6), y), in_axes=(None, 0))
 )
 
 
 @claim(
-    items={"A9.19": ("projection", "growth on a circle", "growth in four dimensions", "noise", "complexity")},
+    items={
+        "A9.19": (
+            "projection",
+            "growth on a circle",
+            "growth in four dimensions",
+            "trace",
+            "noise",
+            "energies",
+            "complexity",
+        )
+    },
     says=r"Odd labels that are not linear are out of reach without biases: on inputs with their antipodes training "
-    r"ends at the linear fit of an odd teacher. On scattered inputs $\sqrt{y^\top H^{*-1}y}$ of a cubic approaches "
-    r"$\sqrt{v\,\mathrm{tr}H^{*-1}}$ and grows like $n^{d/2(d-1)}$, so its complexity does not fall, where that of "
-    r"powers 1, 2 "
-    r"and 4 falls like $n^{-1/2}$.",
+    r"ends at the linear fit of an odd teacher. On scattered inputs the part of $y^\top H^{*-1}y$ in harmonics of "
+    r"eigenvalue $\lambda$ is their mean square over $\lambda+\kappa$, where $\sum\lambda/(\lambda+\kappa)=n$. A cubic "
+    r"has a part with $\lambda=0$, which costs $v\,\mathrm{tr}H^{*-1}$, of order $1/\kappa$: its root grows like "
+    r"$n^{d/2(d-1)}$, so its complexity does not fall, where that of powers 1, 2 and 4 falls like $n^{-1/2}$.",
     needs="unit inputs; ReLU without biases; first layer trained",
-    full=dict(sizes=(160, 320, 640, 1280), trials=24),
+    full=dict(sizes=(160, 320, 640, 1280), trials=48),
     symbols={
         "H^*": "the kernel of the first layer in the limit of infinite width, on the inputs",
         "v": "the mean square over the sphere of what the cubic has beyond its linear part",
+        r"\kappa": "the ridge that interpolation carries with it",
         "n": "the number of random inputs",
         "d": "their dimension: 2, evenly spaced, and 4",
     },
@@ -299,64 +328,101 @@ fits = jax.jit(
     r"the cubic rises, along "
     r"the curve of pure noise: by this measure more data make it no better than random labels.",
 )
-def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials: Trials = 20):
+def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials: Trials = 40):
     draw = generator(key)
     x, one, beta = unit_vectors(draw, 9, 3), np.ones(1), 1.5 * unit_vectors(draw, 1, 3)
     both = np.concatenate([x, -x])
     labels = np.array([power_teacher(both, one, beta, power=p) for p in (1, 2, 3, 4, 5)])
     linear = (both @ np.linalg.lstsq(both, labels.T, rcond=None)[0]).T
     expected = np.where(np.array([True, False, True, False, True])[:, None], linear, labels)
-    # The mean square over the sphere of (β·x)³ less its linear part 3‖β‖²β·x/(d + 2), in d = 4 dimensions.
-    variance = 1.5**6 * 6 * 3 / (4 * 6**2 * 8)
-    found, spread = [], []
-    for count in sizes:
-        for _ in range(trials):
-            # Which way the teacher looks matters more than which inputs were drawn: a mean over directions.
-            points, directions = unit_vectors(draw, count, 4), 1.5 * unit_vectors(draw, 64, 4)
-            teachers = np.array([points @ directions.T]) ** np.array([1, 2, 4, 3])[:, None, None]
-            # One inverse for all teachers, and the trace.
-            inverse = np.linalg.inv(first_layer_limit(points))
-            energies = np.sum(teachers * (inverse @ teachers), axis=1)
-            found.append(np.sqrt(2 * energies * count / 2).mean(1) / count)
-            spread.append(np.trace(inverse))
-    found = np.reshape(found, (len(sizes), trials, 4))
-    growth = found[..., 3] * np.sqrt(sizes)[:, None]
-    noise = growth / np.sqrt(variance * np.reshape(spread, (len(sizes), trials)))
+    values, many = first_layer_spectrum(100_000)
+    counts = np.append(sizes, (10**3, 10**4, 10**5))
+    ridges = np.array([effective_ridge(0.0, values, many / many.sum(), many.sum() / n).value for n in counts])
+    lengths = 1.5 ** (2 * POWERS[:, None])
+    squares, directions = lengths * HARMONICS**2, lengths * PAIRINGS / [[4], [24], [1920], [192]]
+    # What a teacher's harmonics cost, but for those out of sight.
+    few, degrees = values[:5, None], np.arange(5)[:, None]
+    parts = np.where(few.T > 0, squares, 0.0) @ (1 / (few + ridges))
+    nearest = np.where(few.T > 0, squares, 0.0) @ (1 / (few * ((degrees + 3) / (degrees + 2)) ** 2 + ridges))
+    energies, spread = np.empty((len(sizes), len(POWERS), trials)), np.empty((len(sizes), trials))
+    for i, t in np.ndindex(len(sizes), trials):
+        points = unit_vectors(draw, sizes[i], 4)
+        inverse, cosines = np.linalg.inv(first_layer_limit(points)), points @ points.T
+        # The mean over the directions in which a teacher may look: it matters more than which inputs were drawn.
+        energies[i, :, t] = directions @ [np.sum(inverse * cosines**k) for k in range(5)]
+        spread[i, t] = np.trace(inverse)
+    x = np.array(sizes)
+    cost = parts.T[: len(sizes), :, None] + squares[CUBIC, 3] * spread[:, None] * (np.arange(4) == CUBIC)[:, None]
     # Points evenly on a circle, an odd number, so that no antipodes coincide: the teacher is the third harmonic alone.
     odd = np.array([81, 161, 321])
     rings = [2 * np.pi * np.arange(count) / count for count in odd]
     even = [np.stack([np.cos(ring), np.sin(ring)], axis=1) for ring in rings]
     around = [label_energy(first_layer_limit(x), np.cos(3 * ring)) for x, ring in zip(even, rings, strict=True)]
-    x = np.array(sizes)
     return {
         # Rounding of the angle π leaves 1e-8 where an eigenvalue is zero, below the cutoff of the fit.
         "projection": Identity(fits(first_layer_limit(both), labels), expected, scale=np.abs(labels).max(), error=1e-5),
         "growth on a circle": Rate(odd, np.sqrt(around), exponent=1.0, resolution=0.1, rivals=(0.75, 1.25)),
-        # Below n = 160 neighbours are so far apart that more than the bend of H* counts, and the exponent is larger.
-        "growth in four dimensions": Rate(x, growth, exponent=2 / 3, rivals=(0.0, 1.0), resolution=0.15),
-        # The cubic's linear part, which costs little, is not in v; extrapolated from 20 draws this is known to a tenth.
-        "noise": Law(1.0, noise, sizes=x, order=0.5, resolution=0.1),
+        "growth in four dimensions": Rate(
+            counts[-3:], ridges[-3:] ** -0.5, exponent=2 / 3, resolution=0.01, rivals=(0.5, 0.75, 1.0)
+        ),
+        # Inputs drawn at random lie closer together here and there than equations for means know: a constant, no power.
+        "trace": Rate(
+            x,
+            spread * ridges[: len(sizes), None],
+            exponent=0.0,
+            resolution=0.15,
+            rivals=(-1 / 3, 1 / 3),
+            aside={"complexity": np.moveaxis(np.sqrt(energies / x[:, None, None]), 1, 2)},
+        ),
+        # Extrapolated from draws whose energies differ by a tenth.
+        "noise": Law(
+            1.0,
+            energies[:, CUBIC] / cost[:, CUBIC],
+            sizes=x,
+            order=1.0,
+            resolution=0.1,
+            aside={"whole": squares[CUBIC].sum() * spread / energies[:, CUBIC]},
+        ),
+        "energies": Law(
+            1.0,
+            (energies / cost)[:, :CUBIC],
+            sizes=x,
+            order=1.0,
+            resolution=0.01,
+            along={"power": POWERS[:CUBIC]},
+            aside={"nearest": energies[:, :CUBIC] / nearest.T[: len(sizes), :CUBIC, None]},
+        ),
         "complexity": Rate(
-            x, found[..., :3].mean(2), exponent=-0.5, rivals=(0.0, -1.0), aside={"of each power": found}
+            counts[-3:],
+            np.sqrt(parts[:CUBIC] / counts).mean(0)[-3:],
+            exponent=-0.5,
+            resolution=0.01,
+            rivals=(0.0, -1.0),
         ),
     }
 
 
 @odd_powers_are_not_learnable.control("noise of the variance of the whole cubic", of="noise")
 def with_the_linear_part(evidence):
-    # In four dimensions the cubic has the mean square 15/4·6·8, its part beyond the linear one 6·3/4·6²·8.
-    return replace(evidence, predicted=np.sqrt(15 * 6 / (6 * 3)))
+    return replace(evidence, observed=1 / np.asarray(evidence.aside["whole"]))
+
+
+@odd_powers_are_not_learnable.control("l + 2 for l + 3 in the eigenvalues", of="energies")
+def nearest_eigenvalues(evidence):
+    return replace(evidence, observed=evidence.aside["nearest"])
 
 
 @odd_powers_are_not_learnable.picture
 def with_more_data(pieces):
     """Complexities √(2yᵀH⁻¹y tr H)/n of teachers of four powers on random inputs in four dimensions."""
-    rate = pieces["complexity"]
-    names = {"linear": 0, "square": 1, "quartic": 2, "cubic": 3}
-    marks = [seen(name, rate.x, rate.aside["of each power"][..., power]) for name, power in names.items()]
-    starts = {name: np.mean(rate.aside["of each power"][0, :, power]) for name, power in names.items()}
+    sizes, complexity = np.asarray(pieces["trace"].x, float), pieces["trace"].aside["complexity"]
+    names = {"linear": 0, "square": 1, "quartic": 2, "cubic": CUBIC}
+    marks = [seen(name, sizes, complexity[..., power]) for name, power in names.items()]
     slopes = {"linear": -0.5, "square": -0.5, "quartic": -0.5, "cubic": 1 / 6}
-    lines = [Line(name, rate.x, starts[name] * (rate.x / rate.x[0]) ** slopes[name]) for name in names]
+    lines = [
+        Line(name, sizes, np.mean(complexity[0, :, power]) * (sizes / sizes[0]) ** slopes[name])
+        for name, power in names.items()
+    ]
     return Curves([*marks, *lines], x="number of inputs n", y="complexity of the labels", log="xy")
 
 

@@ -64,8 +64,8 @@ WATCHED = np.triu_indices(4)
     full=dict(counts=(100, 1000, 10_000, 100_000)),
 )
 def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trials = 256, phases: bool = True):
-    x = generator(jax.random.fold_in(key, 99)).standard_normal((12, 3)) / 3**0.5
     assume(all(count % counts[0] == 0 for count in counts), "every count is a multiple of the first")
+    x = generator(jax.random.fold_in(key, 99)).standard_normal((12, 3)) / 3**0.5
     means, distances, limits, sizes = [], [], [], []
     for place, (name, (activation, limit)) in enumerate(LIMITS.items()):
         target = np.asarray(limit(x))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deeptheory as dt
-from deeptheory.phase import everywhere
+from deeptheory.phase_diagrams import everywhere
 
 
 def test_the_grid_is_evaluated_point_by_point():
@@ -33,12 +33,37 @@ def test_the_grid_is_evaluated_point_by_point():
         ({"rate": range(10**8)}, 1, "the grid has 100,000,000 points; a diagram takes at most 10,000,000"),
         ({"rate": np.zeros(10**4), "n": np.zeros(10**4)}, 1, "the grid has 100,000,000 points"),
         ({"rate": [1.0]}, 10**12, "the grid has 1,000,000,000,000 points"),
+        ({"rate": [[1.0, 2.0]]}, 1, r"the axis rate must be a list of numbers or words, not of \[1.0, 2.0\]"),
+        ({"rate": [0.5, np.nan]}, 1, "the axis rate must be a list of numbers or words, and nan is none"),
+        ({"rate": {1.0}}, 1, "the axis rate must be a list of values, not {1.0}"),
+        ({"rate": np.ones((2, 2))}, 1, "the axis rate must be a list of values"),
+        ({"rate": [1.0]}, True, "seeds must be a whole number from 1, not True"),
         ({"rate": range(10**5)}, 1, "the settings rate have 100,000 combinations, each of which is compiled by itself"),
     ],
 )
 def test_a_grid_that_is_none_is_refused(over, seeds, sentence):
     with pytest.raises(ValueError, match=sentence):
         dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"function": 3}, "function must be a function of a key and settings, not 3"),
+        ({"function": lambda key, rate: "hot"}, "the function must return numbers, or a dictionary of them by name"),
+        ({"function": lambda key, rate: {3: rate}}, "the function must return numbers, or a dictionary of them"),
+        ({"over": [0.5]}, r"over must be a dictionary of settings and their values, not \[0.5\]"),
+        ({"over": {3: [0.5]}}, "an axis is called by the name of a setting, not 3"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 2147483647, not -1"),
+        ({"seed": None}, "seed must be a whole number from 0 to 2147483647, not None"),
+        ({"batch": 0}, "batch must be a whole number from 1, not 0"),
+        ({"batch": 1.5}, "batch must be a whole number from 1, not 1.5"),
+    ],
+)
+def test_what_is_no_diagram_is_refused_in_one_sentence(given, sentence):
+    call = {"function": lambda key, rate: rate, "over": {"rate": [0.5]}} | given
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        dt.phase_diagram(**call)
 
 
 def test_results_beyond_the_memory_of_the_machine_are_refused_before_they_are_begun():
@@ -100,3 +125,55 @@ def test_repeated_sweeps_share_their_program():
 def test_bad_grids_are_refused(over, seeds, word):
     with pytest.raises(ValueError, match=word):
         dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
+
+
+def diagram(*settings, seeds=3):
+    """A diagram of known values: the sum of the settings and a tenth of the seed's place."""
+    given = {"rate": [0.1, 1.0, 10.0], "width": [2, 4], "depth": [1, 2], "more": [1, 2]}
+    over = {name: given[name] for name in settings}
+    made = dt.phase_diagram(lambda key, **each: sum(each.values()) + 0.0 * jax.random.uniform(key), over, seeds=seeds)
+    return made.assign(value=made["value"] + 0.1 * made["seed"])
+
+
+def test_a_curve_has_its_mean_and_two_standard_errors():
+    chart = diagram("rate").chart().to_dict()
+    (rows,) = chart["datasets"].values()
+    error = np.std([0.0, 0.1, 0.2], ddof=1) / 3**0.5
+    assert rows[1]["mean"] == pytest.approx(1.1)
+    assert rows[1]["high"] - rows[1]["mean"] == pytest.approx(2 * error)
+    assert {layer["encoding"]["x"]["scale"]["type"] for layer in chart["layer"]} == {"log"}
+
+
+def test_two_settings_are_shades_and_a_third_has_panels():
+    assert diagram("rate", "width").chart().to_dict()["mark"]["type"] == "rect"
+    assert diagram("rate", "width", "depth").chart().to_dict()["facet"]["column"]["field"] == "depth"
+    sliced = diagram("rate", "width", "depth").sel(depth=2).chart().to_dict()
+    (rows,) = sliced["datasets"].values()
+    assert [row["mean"] for row in rows][:2] == pytest.approx([4.2, 6.2])
+
+
+@pytest.mark.parametrize(
+    ("made", "value", "sentence"),
+    [
+        (("rate",), "loss", "there is no value 'loss'; the diagram has value"),
+        (("rate", "width", "depth", "more"), None, r"1 to 3 settings with several values, not 4 \(rate, width"),
+        ((), None, r"not 0 \(none\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(made, value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        diagram(*made).chart(value)
+
+
+def test_values_with_axes_of_their_own_are_chosen_from_first():
+    made = dt.phase_diagram(lambda key, rate: rate * jnp.ones(4), {"rate": [0.5, 1.0]})
+    with pytest.raises(ValueError, match="value has axes of its own, value_0: choose from them with isel"):
+        made.chart()
+    assert made.isel(value_0=0).chart().to_dict()["mark"]["type"] == "line"
+
+
+def test_a_chart_shows_itself_without_a_network():
+    """Its notebook form is a drawing and a specification, not a page that loads scripts."""
+    shown = diagram("rate", "width").chart()._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert "text/html" not in shown and any(kind.startswith("application/vnd.vegalite") for kind in shown)

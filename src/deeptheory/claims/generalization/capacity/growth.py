@@ -1,4 +1,4 @@
-"""Dichotomies counted, growth functions, VC dimensions, and the bounds they give."""
+"""Dichotomies counted, growth functions, VC dimensions."""
 
 from dataclasses import replace
 from itertools import product
@@ -23,15 +23,7 @@ from deeptheory.generalization.capacity.growth import (
     threshold_dichotomies,
     vc_dimension,
 )
-from deeptheory.generalization.capacity.vc_bounds import (
-    growth_deviation,
-    piecewise_linear_dimension,
-    samples_for,
-    sauer_deviation,
-    vc_deviation,
-    vc_dimension_deviation,
-)
-from deeptheory.lab import Bounded, Chain, Chance, Exact, Identity, Inequality, Rate, Trials, claim
+from deeptheory.lab import Exact, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row
 
 DIMENSIONS = (1, 2, 3)
@@ -216,21 +208,32 @@ def radon_and_sine(pieces):
     says=r"A class of VC dimension h has at most $\sum_{i\le h}\binom ni$ dichotomies, with equality for the subsets "
     r"of at most h elements; for $n\ge h$ the sum is at most $(en/h)^h$. It is $2^n$ up to h, then a polynomial.",
     needs="n ≥ h for the second bound",
+    symbols={r"h": "the VC dimension", r"n": "the number of points"},
+    why=r"Every class cuts out at most as many dichotomies as there are sets that it shatters: drop one point, count "
+    r"those dichotomies that both its labels continue as a class of their own, and use induction. Sets that are "
+    r"shattered have at most $h$ elements. For the power, multiply the sum by $(h/n)^h\le(h/n)^i$ and compare with "
+    r"$(1+h/n)^n\le e^h$.",
+    notice=r"Up to $n=h$ the count doubles with every point, and from there it is a polynomial of degree $h$, which "
+    r"$2^n$ soon leaves behind. The power form lies above by a factor that does not grow with $n$.",
 )
 def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short: bool = False):
     draw = generator(key)
-    sizes, bounds = [], []
+    sizes, dimensions = [], []
     for count in (3, 6, 12, 24, 48, 96):
         members = np.unique(draw.random((count, domain)) < 0.5, axis=0)
         sizes.append(len(members))
-        bounds.append(sauer_sum(domain, vc_dimension(members)))
+        dimensions.append(vc_dimension(members))
     small = [
         np.array([row for row in product((False, True), repeat=domain) if sum(row) <= h]) for h in range(domain + 1)
     ]
     pairs = [(n, h) for h in range(1, 9) for n in (range(1, h) if short else range(h, 40))]
     growth = np.array([sauer_sum(2**k, 3) for k in range(3, 10)], float)
     return {
-        "class": Inequality(np.array(sizes, float), np.array(bounds, float)),
+        "class": Inequality(
+            np.array(sizes, float),
+            np.array([sauer_sum(domain, h) for h in dimensions], float),
+            aside={"one less": np.array([sauer_sum(domain, h - 1) for h in dimensions], float)},
+        ),
         "attained": Exact(
             np.array([[len(members), vc_dimension(members)] for members in small]),
             np.array([[sauer_sum(domain, h), h] for h in range(domain + 1)]),
@@ -248,6 +251,11 @@ def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short
 sauer_shelah.control("the power form below h", of="powers", short=True)
 
 
+@sauer_shelah.control("subsets of fewer than h elements", of="class")
+def fewer_than_h(evidence):
+    return replace(evidence, bound=evidence.aside["one less"])
+
+
 @sauer_shelah.control("faster than exponential", of="degree")
 def faster_than_exponential(evidence):
     return Inequality(2.0 ** np.asarray(evidence.x), evidence.y)
@@ -260,194 +268,13 @@ def one_fewer(evidence):
     return replace(evidence, right=right)
 
 
-@claim(
-    items={
-        "L8.9": ("half-planes", "inverse"),
-        "L8.13": ("order", "smallest"),
-        "H7.5": ("tail", "random labels", "n = V"),
-    },
-    says=r"With probability $1-\delta$ all classifiers of a class with growth function $S$ have "
-    r"$R-R_S\le2\sqrt{2(\log S(2n)+\log\frac2\delta)/n}$. In the VC dimension $V$ this is at most the same with "
-    r"$V(\log\frac{2n}V+1)$, or $V(\log2n+1)$, for $\log S$; and $\sqrt{\frac8n(V\ln\frac{2en}V+\ln\frac4\delta)}$ "
-    r"holds for all $n\ge V$.",
-    needs=r"independent samples; natural logarithms; half-planes through the origin by draws, thresholds by their "
-    r"exact law",
-    symbols={
-        r"\delta": "the probability with which the bound may fail",
-        r"S(n)": "the largest number of labelings of $n$ points by the class",
-        r"R,\ R_S": "the error on the population and on the sample",
-        r"n": "the size of the sample",
-        r"V": "the VC dimension: the largest number of points all of whose labelings occur",
-    },
-    why=r"Compare the sample with a second one of its size: the errors on the two differ little for each labeling of "
-    r"the $2n$ points, and the class has only $S(2n)$ of those, so a union over them is enough. By Sauer's lemma "
-    r"their number is a polynomial of degree $V$ once $2n$ exceeds $V$. At $n=V$ all labelings of the sample still "
-    r"occur: random labels are fitted, and a bound that vanishes there cannot be true.",
-    notice=r"At $n=V$ a class fits random labels: training error 0, true error $\frac12$, whatever the size. The "
-    r"explicit form stays above. The form with $\log(n/V)$ is left with its confidence term, which falls like "
-    r"$V^{-1/2}$, and comes below the gap sooner or later whatever its constant.",
-)
-def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge=0.01, le=0.3)] = 0.05):
-    from scipy.stats import ksone
-
-    draw, n = generator(key), np.array([20, 100, 500, 2000])
-    thresholds = growth_deviation(n, np.log(2 * n + 1), delta)
-    # Labels 0, h_t(x) = 1{x ≤ t}: sup (R − R_S) is the one-sided Kolmogorov–Smirnov statistic.
-    largest = np.array([ksone.isf(delta, k) for k in n])
-    # Half-planes turned by t·π from the one that labels: wrong where the angle of x, in units of π, lies below t.
-    angles, turns = draw.random((trials, 100)), np.arange(100) / 100
-    half_planes = np.max([turn - np.mean(angles < turn, axis=1) for turn in turns], axis=0)
-    smallest = next(k for k in range(2, 1000) if vc_dimension_deviation(k, 3, 0.05) < 1)
-    h = np.array([1, 3, 10])[:, None]
-    # As many points as the dimension: affine classifiers take any labels, so with random ones the gap is 1/2.
-    m = 2 ** np.arange(2, 9)
-    wrong = []
-    for count in m.tolist():
-        points, labels = (
-            np.column_stack([draw.standard_normal((count, count - 1)), np.ones(count)]),
-            draw.choice([-1.0, 1.0], count),
-        )
-        wrong.append(np.sum(np.sign(points @ np.linalg.solve(points, labels)) != labels))
-    aside = {"samples": n, "delta": delta}
-    return {
-        "thresholds": Inequality(largest, thresholds),
-        "half-planes": Chance(np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)), trials, delta),
-        # 2·S(2n)·exp(−nε²/8) = δ at this deviation.
-        "inverse": Identity(
-            np.log(2) + np.log(2 * n + 1) - n * thresholds**2 / 8, np.full(4, np.log(delta)), error=1e-12, aside=aside
-        ),
-        "order": Chain(
-            {
-                "exact growth below Sauer": (thresholds, sauer_deviation(n, 1, delta)),
-                "Sauer below the printed form": (sauer_deviation(n, h, delta), vc_dimension_deviation(n, h, delta)),
-            },
-            aside=aside,
-        ),
-        "smallest": Exact(smallest, 197),
-        "explicit": Inequality(largest, vc_deviation(n, 1, delta)),
-        # 4·(2en/V)^V·exp(−nε²/8) = δ at this deviation.
-        "tail": Identity(
-            np.log(4.0) + h * np.log(2 * np.e * n / h) - n * vc_deviation(n, h, delta) ** 2 / 8,
-            np.log(delta),
-            scale=100.0,
-        ),
-        "random labels": Exact(np.array(wrong), np.zeros(len(m), int), along={"V": m}),
-        "n = V": Inequality(np.full(len(m), 0.5), vc_deviation(m, m, delta), along={"V": m}, aside={"delta": delta}),
-    }
-
-
-@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="n = V")
-def printed_capacity(evidence):
-    # V·log(n/V) is 0 whatever C₁; a gap below √(C₂·log(1/δ)/V) stays bounded when multiplied by √V, whatever C₂.
-    dimension = evidence.along["V"]
-    return Bounded(dimension, np.sqrt(dimension) * evidence.quantity)
-
-
-@vc_bounds.control("the growth of one dichotomy, for thresholds that may be chosen", of="inverse")
-def no_growth(evidence):
-    return replace(evidence, left=np.asarray(evidence.left) - np.log(2 * evidence.aside["samples"] + 1))
-
-
-@vc_bounds.control("a logarithm of n/h without the one", of="order")
-def without_the_one(evidence):
-    n, delta = evidence.aside["samples"], float(evidence.aside["delta"])
-    exact = evidence.links["exact growth below Sauer"][0]
-    return replace(evidence, links={"without the one": (exact, growth_deviation(n, np.log(2 * n), delta))})
-
-
-@vc_bounds.picture
-def at_the_dimension(pieces):
-    """As many samples as the dimension: the gap of a class that fits random labels, the explicit and printed bounds."""
-    piece = pieces["n = V"]
-    dimension, delta = piece.along["V"], float(piece.aside["delta"])
-    printed = [
-        Line(
-            "bound",
-            dimension,
-            np.sqrt(c * np.log(1 / delta) / dimension),
-            rival=f"the rate printed in 7.3.2, with C₂ = {c}",
-        )
-        for c in (1, 8)
-    ]
-    return Curves(
-        [Line("explicit bound", dimension, piece.bound), Dots("gap", dimension, piece.quantity), *printed],
-        x="dimension V = samples n", y="generalization gap", log="xy",
-    )  # fmt: skip
-
-
-WEIGHTS = np.array([471e3, 943e3, 326e3, 832e3, 2384e3, 1193e3])
-LAYERS = np.array([2, 2, 3, 3, 3, 4])
-PUBLISHED = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
-"""Parameters, layers and VC row of the published binary MNIST table (lucchi Table 1, true labels)."""
-
-
-@claim(
-    items={"L8.14": ("proportional", "table"), "H7.8": ("vacuous", "never infinite")},
-    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it; the published "
-    r"VC figures of six networks are 1.2 to 1.5 times this order (limits of ours). For networks with ten times more "
-    r"weights than samples the bound exceeds 1. All functions bounded by B have Rademacher complexity B: infinite only "
-    r"where nothing bounds them.",
-    needs="the unknown constant of the order taken as 1",
-    symbols={
-        r"W": "the number of weights",
-        r"L": "the number of layers",
-        r"B": "the largest output of a function",
-    },
-    why=r"A network whose activations are piecewise linear is a polynomial of its weights on each of finitely many "
-    r"pieces of weight space; counting the pieces layer by layer bounds the labelings of $n$ points, and with them "
-    r"the dimension. The bound asks for samples in proportion, so with fewer samples than weights it says nothing. A "
-    r"Rademacher complexity in turn is at most the largest output.",
-    notice=r"The published figures of six networks lie between 1.2 and 1.5 times $WL\log_2W$. Without the logarithm "
-    r"the order would be some twenty times too small.",
-)
-def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)] = 10.0):
-    weights = 10.0 ** np.arange(3, 8)
-    dimension = np.asarray(piecewise_linear_dimension(weights, 3))
-    samples = np.array([samples_for(0.1, float(d), 0.05) for d in dimension], float)
-    order = piecewise_linear_dimension(WEIGHTS, LAYERS)
-    n, depth = np.array([1e3, 6e4, 1e7]), np.array([2, 3, 8])[:, None]
-    reach, signs = np.array([0.1, 1.0, 1e6]), np.array(list(product((-1.0, 1.0), repeat=8)))
-    return {
-        "proportional": Rate(dimension, samples, exponent=1.0, rivals=(0.5, 2.0)),
-        "table": Chain({"at least": (1.2 * order, PUBLISHED), "at most": (PUBLISHED, 1.5 * order)}),
-        "vacuous": Inequality(
-            1.0, sauer_deviation(n, piecewise_linear_dimension(np.maximum(heavier * n, 2.0), depth), 0.05)
-        ),
-        "never infinite": Identity(
-            np.array([np.mean(np.max(signs @ (b * signs).T, axis=1)) / 8 for b in reach]), reach, along={"B": reach}
-        ),
-    }
-
-
-@networks_in_vc_bounds.control("inversely", of="proportional")
-def inversely(evidence):
-    return replace(evidence, exponent=-1.0)
-
-
-@networks_in_vc_bounds.control("a complexity of the network alone, whatever bounds its outputs", of="never infinite")
-def no_bound(evidence):
-    return replace(evidence, right=np.ones_like(evidence.right))
-
-
-networks_in_vc_bounds.control("ten weights for a hundred thousand samples", of="vacuous", heavier=1e-4)
-
-
-@networks_in_vc_bounds.picture
-def published_figures(pieces):
-    """VC figures of six networks as published, against the order W·L·log₂W."""
-    order = np.asarray(pieces["table"].links["at least"][0]) / 1.2
-    ends = np.array([order.min() / 1.5, 1.5 * order.max()])
-    return Curves(
-        [
-            Line("1.2 and 1.5 times the order", ends, 1.2 * ends),
-            Line("1.2 and 1.5 times the order", ends, 1.5 * ends),
-            Dots("published", order, PUBLISHED),
-            Dots("W·L", order, WEIGHTS * LAYERS, rival="without the logarithm"),
-        ],
-        x="W·L·log₂W", y="VC dimension", log="xy",
-    )  # fmt: skip
-
-
-@networks_in_vc_bounds.control("without the logarithm", of="table")
-def without_the_logarithm(evidence):
-    return Chain({"at most": (PUBLISHED, 1.5 * WEIGHTS * LAYERS)})
+@sauer_shelah.picture
+def doubling_and_powers(pieces):
+    """Sauer's bound for dimensions 2 and 4 along the number of points: the sum, its power form, and all 2ⁿ."""
+    n = np.arange(1, 21)
+    marks = [Line("all labelings, 2ⁿ", n, 2.0**n, dashed=True)]
+    for h in (2, 4):
+        beyond = n[n >= h]
+        marks.append(Line(f"sum of binomials, h = {h}", n, [sauer_sum(int(k), h) for k in n]))
+        marks.append(Line(f"(en/h)^h, h = {h}", beyond, [sauer_power(int(k), h) for k in beyond]))
+    return Curves(marks, x="points n", y="dichotomies", log="y", ys=(1, 1e5))

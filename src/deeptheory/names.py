@@ -1,4 +1,4 @@
-"""What a user means: a claim, an item of a book, a book, a subject, or everything. Answers without importing JAX."""
+"""Names of claims: by claim, item of a book, book, subject, or everything. Answers without importing JAX."""
 
 import difflib
 import re
@@ -74,4 +74,4 @@ def _unknown(name: str, known: Catalogue) -> Unknown:
     near = [lower[match] for match in difflib.get_close_matches(word, lower, 3, 0.6)]
     near += [each for each in known.claims if word and word in each and each not in near][: 3 - len(near)]
     hint = f"; did you mean {', '.join(near)}?" if near else "; `deeptheory list` shows what there is"
-    return Unknown(f"nothing is called {name!r}{hint}")
+    return Unknown(f"nothing is called {name!r:.80}{hint}")

@@ -3,7 +3,7 @@
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import numpy as np
 from jax.extend.core import subjaxprs
 
 if TYPE_CHECKING:
-    import xarray
+    from deeptheory.phase_chart import PhaseDiagram
 
 __all__ = ["everywhere", "phase_diagram"]
 
@@ -34,25 +34,26 @@ def phase_diagram(
     seeds: int = 1,
     seed: int = 0,
     batch: int | None = None,
-) -> "xarray.Dataset":
-    """Evaluate `function(key, **settings)` on a grid and return labelled arrays.
+) -> "PhaseDiagram":
+    """Evaluate `function(key, **settings)` on a grid and return labelled arrays, an xarray Dataset with a `chart()`.
 
     Settings that are floats are traced, so all their values and all seeds share one compiled call; integers and words
     may change shapes, so each combination of them is compiled by itself. The function returns an array or a dictionary
     of arrays of the same shape everywhere. `batch` is how many points are vectorised at once; see `everywhere`.
     Seeds are paired: every point of the grid sees the same keys.
     """
-    import xarray
+    from deeptheory.phase_chart import PhaseDiagram  # which imports xarray
 
-    if not isinstance(seeds, (int, np.integer)) or seeds < 1:
-        raise ValueError(f"seeds must be a whole number from 1, not {seeds!r}")
+    if not callable(function):
+        raise TypeError(f"function must be a function of a key and settings, not {function!r:.60}")
+    if not isinstance(over, Mapping):
+        raise TypeError(f"over must be a dictionary of settings and their values, not {over!r:.60}")
+    _whole("seeds", seeds, 1, math.inf)
+    _whole("seed", seed, 0, 2**31 - 1)
+    if batch is not None:
+        _whole("batch", batch, 1, math.inf)
     for name, values in over.items():
-        if name in ("key", "seed"):
-            raise ValueError(f"an axis may not be called {name}: the seeds make it")
-        if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
-            raise ValueError(f"the axis {name} must be a list of values, not {values!r}")
-        if len(values) == 0:
-            raise ValueError(f"the axis {name} has no values")
+        _check_axis(name, values)
     if (total := math.prod(len(values) for values in over.values()) * int(seeds)) > MOST:
         raise ValueError(f"the grid has {total:,} points; a diagram takes at most {MOST:,}")
     traced = {n: np.asarray(v, float) for n, v in over.items() if all(isinstance(e, (float, np.floating)) for e in v)}
@@ -78,8 +79,33 @@ def phase_diagram(
         inner = stacked.shape[2:]
         axes = [f"{name}_{axis}" for axis in range(len(inner))]
         variables[name] = ([*names, *axes], stacked.reshape(*lengths, *inner))
-    diagram = xarray.Dataset(variables, coords={**looped, **traced, "seed": np.arange(seeds)})
+    diagram = PhaseDiagram(variables, coords={**looped, **traced, "seed": np.arange(seeds)})
     return diagram.transpose(*over, "seed", ...)
+
+
+def _whole(name: str, value: Any, low: int, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        to = "" if high == math.inf else f" to {high}"
+        raise ValueError(f"{name} must be a whole number from {low}{to}, not {value!r}")
+
+
+def _check_axis(name: Any, values: Any) -> None:
+    """Refuse what is not the name of a setting with a list of values, none of which is nan or a list itself."""
+    if not isinstance(name, str):
+        raise TypeError(f"an axis is called by the name of a setting, not {name!r:.60}")
+    if name in ("key", "seed"):
+        raise ValueError(f"an axis may not be called {name}: the seeds make it")
+    several = isinstance(values, Sequence | np.ndarray | jax.Array) and getattr(values, "ndim", 1) == 1
+    if not several or isinstance(values, str):
+        raise ValueError(f"the axis {name} must be a list of values, not {values!r:.60}")
+    if len(values) == 0:
+        raise ValueError(f"the axis {name} has no values")
+    for value in values if isinstance(values, list | tuple) else ():
+        if isinstance(value, Sequence | Mapping | Set) and not isinstance(value, str):
+            raise ValueError(f"the axis {name} must be a list of numbers or words, not of {value!r:.60}")
+    found = np.asarray(() if isinstance(values, range) else values)
+    if found.dtype.kind in "fc" and np.isnan(found).any():
+        raise ValueError(f"the axis {name} must be a list of numbers or words, and nan is none")
 
 
 def _evaluate(
@@ -90,9 +116,16 @@ def _evaluate(
     def one(point: dict[str, Any]) -> dict[str, Any]:
         settings = {name: value for name, value in point.items() if name != "key"}
         value = function(point["key"], **fixed, **settings)
-        return value if isinstance(value, dict) else {"value": value}
+        found = value if isinstance(value, dict) else {"value": value}
+        if not found or not all(isinstance(name, str) and _is_numbers(each) for name, each in found.items()):
+            raise TypeError(f"the function must return numbers, or a dictionary of them by name, not {value!r:.60}")
+        return found
 
     return {name: np.asarray(value) for name, value in everywhere(one, points, batch=batch).items()}
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, int | float | complex | np.generic | np.ndarray | jax.Array)
 
 
 def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: int | None = None) -> Any:

@@ -1,0 +1,7 @@
+"""`python -m deeptheory`, for where the command is not on the path."""
+
+import sys
+
+from deeptheory.cli import main
+
+sys.exit(main())

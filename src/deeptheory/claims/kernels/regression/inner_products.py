@@ -1,0 +1,259 @@
+"""Kernels as inner products of features, on unit vectors, and what lifting separates."""
+
+from dataclasses import replace
+from math import comb
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Interval
+from scipy.spatial import Delaunay
+from scipy.spatial.distance import cdist
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.capacity.growth import linearly_separable
+from deeptheory.kernels.finite.features import (
+    laplace_kernel,
+    polynomial_features,
+    polynomial_kernel,
+    quadratic_features,
+    rbf_kernel,
+)
+from deeptheory.kernels.limits.series import gaussian_series, laplace_series, series_kernel, tensor_features
+from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
+from deeptheory.lab.pictures import Dots, Line, Plane, Row
+
+Dimension = Annotated[int, Interval(ge=2, le=12)]
+Points = Annotated[int, Interval(ge=10, le=500)]
+Draws = Annotated[int, Interval(ge=1, le=100)]
+
+
+def sphere(draw, count, dimension):
+    """Points on the unit sphere."""
+    points = draw.standard_normal((count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+@claim(
+    items={
+        "A3.7": ("polynomial", "count"),
+        "A3.6": ("polynomial", "positive", "rank"),
+        "L7.1": ("squared product", "Gaussian", "positive", "rank"),
+        "J8.5": "positive",
+    },
+    says=r"$(1+x\cdot y)^q$ is the inner product of the $\binom{d+q}q$ monomials of degree at most $q$, each times the "
+    r"root of its multinomial coefficient (28 for $q=2$, $d=6$), and $(x\cdot y)^2$ in the plane that of "
+    r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$; Gram matrices of these, of $e^{-\|x-y\|^2/2}$ and of $e^{-\|x-y\|}$ have no "
+    r"negative eigenvalue, and the rank of the first two is the number of features.",
+    needs="more points than features, in general position, for the rank",
+)
+def kernels_are_inner_products(
+    key, *, dimension: Dimension = 6, points: Points = 50, power: Annotated[float, Interval(ge=1, le=8)] = 2.0
+):
+    draw = generator(key)
+    x, other, plane = (draw.standard_normal((points, size)) for size in (dimension, dimension, 2))
+    products = x @ other.T
+    left, right = (np.asarray(polynomial_features(each)) for each in (x, other))
+    cubes = np.asarray(polynomial_features(x[:, :2], degree=3))
+    lifted = np.asarray(quadratic_features(plane))
+    grams = {
+        "polynomial": np.asarray(polynomial_kernel(x)),
+        "quadratic": lifted @ lifted.T,
+        "Gaussian": np.asarray(rbf_kernel(plane)) if power == 2 else np.exp(-(cdist(plane, plane) ** power)),
+        "Laplace": np.asarray(laplace_kernel(x)),
+    }
+    least = np.array([np.linalg.eigvalsh(gram)[0] for gram in grams.values()])
+    size = np.array([np.trace(gram) for gram in grams.values()])
+    return {
+        "polynomial": Identity(
+            np.stack([left @ right.T, np.asarray(polynomial_kernel(x, other))]),
+            np.broadcast_to((1 + products) ** 2, (2, points, points)),
+            scale=np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1),
+            along={"as": np.array(["features", "kernel"]), "x": x, "other": other},
+        ),
+        "Gaussian": Identity(np.asarray(rbf_kernel(plane)), np.exp(-(cdist(plane, plane) ** 2) / 2), scale=1.0),
+        "cubic": Identity(
+            cubes @ cubes.T, (1 + x[:, :2] @ x[:, :2].T) ** 3, scale=np.sum(cubes**2, 1)[:, None] ** 0.5 * np.max(cubes)
+        ),
+        "squared product": Identity(
+            lifted @ lifted.T,
+            (plane @ plane.T) ** 2,
+            scale=np.linalg.norm(lifted, axis=1)[:, None] * np.linalg.norm(lifted, axis=1),
+        ),
+        "count": Exact(
+            np.array([left.shape[1], cubes.shape[1], lifted.shape[1]]),
+            np.array([(dimension + 1) * (dimension + 2) // 2, comb(5, 3), 3]),
+        ),
+        "rank": Exact(
+            np.array([np.linalg.matrix_rank(grams["polynomial"]), np.linalg.matrix_rank(grams["quadratic"])]),
+            np.array([min(comb(dimension + 2, 2), points), 3]),
+        ),
+        "positive": Inequality(-least, 0.0, error=1e-13 * size, along={"kernel": np.array(list(grams))}),
+    }
+
+
+@kernels_are_inner_products.control("features without the factors √2", of="polynomial")
+def without_roots(evidence):
+    x, other = evidence.along["x"], evidence.along["other"]
+    products = x @ other.T
+    return replace(evidence, left=1 + products + (products**2 + x**2 @ (other**2).T) / 2)
+
+
+kernels_are_inner_products.control("exp(−‖x − y‖⁴): any decreasing function of the distance", of="positive", power=4.0)
+
+
+@claim(
+    items={
+        "A3.8": (
+            "distance",
+            "Gaussian",
+            "Laplace",
+            "coefficients",
+            "nonnegative",
+            "decay",
+            "truncated",
+            "features",
+            "positive",
+        )
+    },
+    consistency=("Gaussian", "Laplace"),
+    says=r"On unit vectors $\exp(-\|x-y\|^2)=e^{-2}\sum_k\frac{2^k}{k!}(x\cdot y)^k$ and $\exp(-\|x-y\|)="
+    r"\exp(-\sqrt{2-2x\cdot y})$ are power series with positive coefficients, hence inner products of tensor powers; "
+    r"the second has coefficients of order $k^{-3/2}/\sqrt{2\pi}$, and its truncation errs by order $k^{-1/2}$.",
+    needs="unit vectors",
+)
+def kernels_of_unit_vectors(
+    key,
+    *,
+    dimension: Annotated[int, Interval(ge=2, le=4)] = 3,
+    points: Annotated[int, Interval(ge=5, le=200)] = 40,
+    sign: Literal["minus", "plus"] = "minus",
+):
+    draw = generator(key)
+    x = sphere(draw, points, dimension)
+    distances = cdist(x, x)
+    products = x @ x.T
+    away = np.triu_indices(points, 1)
+    # Taylor coefficients once more, by Cauchy's integral over a circle of radius 0.9.
+    circle = 0.9 * np.exp(2j * np.pi * np.arange(2048) / 2048)
+    around = [np.exp(2 * circle - 2), np.exp(-np.sqrt(2 - 2 * circle))]
+    cauchy = np.real(np.fft.fft(around, axis=1))[:, :60] / 2048
+    series = np.array([gaussian_series(60), laplace_series(60)])
+    long = laplace_series(2**16)
+    orders = 2 ** np.arange(10, 16)
+    left_over = np.array([1 - long[:order].sum() for order in orders])
+    short = np.array([gaussian_series(6), laplace_series(6)])
+    features = [np.asarray(tensor_features(coefficients, x)) for coefficients in short]
+    powers = products[None] ** np.arange(6)[:, None, None]
+    kernel = np.asarray(laplace_kernel(x)) if sign == "minus" else np.exp(distances)
+    # Far from t = 1 two thousand terms of the Laplace series are the whole of it.
+    apart = np.abs(products) < 0.98
+    return {
+        "distance": Identity(
+            distances[away] ** 2, 2 - 2 * products[away], scale=4.0, along={"product": products[away]}
+        ),
+        "Gaussian": Identity(
+            series_kernel(gaussian_series(25), products), np.asarray(rbf_kernel(x, scale=0.5**0.5)), scale=1.0
+        ),
+        "Laplace": Identity(
+            series_kernel(long[:2000], products[apart]), np.asarray(laplace_kernel(x))[apart], scale=1.0
+        ),
+        "coefficients": Identity(series * 0.9 ** np.arange(60), cauchy, scale=1.0),
+        "nonnegative": Inequality(-series, 0.0),
+        "decay": Identity(
+            long[orders] * orders**1.5, 1 / np.sqrt(2 * np.pi), error=1.0 / orders, along={"order": orders}
+        ),
+        "truncated": Rate(orders, left_over, exponent=-0.5, rivals=(-1.0, -1.5)),
+        "features": Identity(
+            np.array([each @ each.T for each in features]), np.einsum("sk,kij->sij", short, powers), scale=1.0
+        ),
+        "positive": Inequality(
+            -np.linalg.eigvalsh(kernel)[:1], 0.0, error=1e-13 * points, along={"kernel": np.array(["Laplace"])}
+        ),
+    }
+
+
+kernels_of_unit_vectors.control("exp(+‖x − y‖)", of="positive", sign="plus")
+
+
+@kernels_of_unit_vectors.control("the radicand 1 − 2x·y", of="distance")
+def printed_radicand(evidence):
+    return replace(evidence, right=1 - 2 * evidence.along["product"])
+
+
+@kernels_of_unit_vectors.control("a constant 1/√π in the decay", of="decay")
+def other_constant(evidence):
+    return replace(evidence, right=1 / np.sqrt(np.pi))
+
+
+@claim(
+    items={"L7.2": ("plane", "lifted", "circle")},
+    says=r"Two concentric rings are separated by no line in the plane, and by a plane after the lift "
+    r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$, one whose boundary is a circle $x_1^2+x_2^2=c$; a linear program decides both.",
+    needs="rings that do not overlap, the outer one all around",
+    symbols={"x_1,x_2": "the coordinates of a point", "c": "the square of a radius between the rings"},
+    why=r"A line that parts two sets parts their convex hulls, and the inner ring lies in the hull of the outer one. "
+    r"After the lift "
+    r"$x_1^2+x_2^2$ is a linear function of the new coordinates, so a circle between the rings has become a plane.",
+    notice=r"Left no line has the rings on different sides. Right, in the first two coordinates of the lift, the rings "
+    r"are two strips along parallel lines, "
+    r"with a straight line between them.",
+)
+def rings_separate_when_lifted(
+    key,
+    *,
+    points: Points = 100,
+    draws: Draws = 8,
+    width: Annotated[float, Interval(ge=0.01, le=2.0)] = 0.1,
+    lift: Literal["quadratic", "product"] = "quadratic",
+):
+    draw = generator(key)
+    said, enclosed = np.empty((2, draws), bool), np.empty(draws, bool)
+    inside, outside = np.empty((2, draws))
+    inner = np.arange(points) < points // 2
+    labels = np.where(inner, 1.0, -1.0)
+    for index in range(draws):
+        angle = draw.uniform(0, 2 * np.pi, points)
+        radius = np.where(inner, 1.0, 2.0) + draw.uniform(-width, width, points)
+        x = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        lifted = np.asarray(quadratic_features(x)) if lift == "quadratic" else np.column_stack([x, x.prod(1)])
+        said[:, index] = linearly_separable(x, labels), linearly_separable(lifted, labels)
+        # A point of one class in a triangle of the other: then no line can part them.
+        enclosed[index] = np.any(Delaunay(x[~inner]).find_simplex(x[inner]) >= 0)
+        height = lifted @ (1, 1, 0)
+        inside[index], outside[index] = height[inner].max(), height[~inner].min()
+    along = {"draw": np.arange(draws)}
+    return {
+        "plane": Exact(said[0], ~enclosed, along=along),
+        "lifted": Exact(said[1], np.ones(draws, bool), along=along),
+        "circle": Inequality(
+            inside, outside, along=along, aside={"points": x, "lifted": lifted[:, :2], "inner": inner}
+        ),
+    }
+
+
+@rings_separate_when_lifted.picture
+def before_and_after(pieces):
+    """Two rings in the plane, and where the lift puts them; the line is the circle halfway between them."""
+    circle = pieces["circle"]
+    inner, level = circle.aside["inner"], (circle.quantity[-1] + circle.bound[-1]) / 2
+    angle, size = np.linspace(0, 2 * np.pi, 100), np.sqrt(level)
+    dots = [
+        [Dots(name, places[chosen, 0], places[chosen, 1]) for name, chosen in (("inner", inner), ("outer", ~inner))]
+        for places in (circle.aside["points"], circle.aside["lifted"])
+    ]
+    border = Line("border", size * np.cos(angle), size * np.sin(angle)), Line("border", [0, level], [level, 0])
+    return Row(
+        [
+            Plane([*dots[0], border[0]], x="x₁", y="x₂"),
+            Plane([*dots[1], border[1]], x="x₁²", y="x₂²"),
+        ]
+    )
+
+
+rings_separate_when_lifted.control("rings that overlap", of="lifted", width=0.8)
+rings_separate_when_lifted.control("the lift (x₁, x₂, x₁x₂)", of="lifted", lift="product")
+
+
+@rings_separate_when_lifted.control("separable as they are", of="plane")
+def without_lift(evidence):
+    return replace(evidence, right=~evidence.right)

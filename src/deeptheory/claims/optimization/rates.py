@@ -1,0 +1,429 @@
+"""How fast gradient descent is on quadratic, convex and Polyak–Łojasiewicz functions (lucchi 5.4–5.6).
+
+The for-all statements are searched over functions of one variable with piecewise constant curvature, as in
+`gradient_descent`; the smoothness constant is 1, so step sizes are in units of 1/L.
+"""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.claims.optimization.gradient_descent import PIECES, Steps, descend, on_the_line
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, claim, rounding
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
+from deeptheory.optimization.gradient_descent import (
+    convex_gap_bound,
+    optimal_quadratic_step,
+    polyak_lojasiewicz_factor,
+    quadratic_losses,
+    worst_contraction,
+    worst_convex_gap,
+)
+from deeptheory.optimization.landscapes import PiecewiseQuadratic, Quadratic
+
+
+@claim(
+    items={"L5.9": ("curve", "decrease", "best step", "rate", "bound")},
+    says=r"On a quadratic every mode shrinks by $(1-\eta\lambda)^2$ per step, so it falls exactly for "
+    r"$0<\eta<2/\lambda$; the best step is $\eta^*=2/(\lambda_{\max}+\lambda_{\min})$ with factor "
+    r"$((\kappa-1)/(\kappa+1))^2\le(1-1/\kappa)^2$.",
+    needs="positive definite matrix with condition number κ",
+    symbols={
+        r"\eta": "the step size",
+        r"\lambda": r"the curvature along one eigenvector, between $\lambda_{\min}$ and $\lambda_{\max}$",
+        r"\eta^*": "the step with the best factor for the worst mode",
+        r"\kappa": r"the condition number $\lambda_{\max}/\lambda_{\min}$",
+    },
+    why=r"In the eigenbasis the coordinates do not see each other: each is multiplied by $1-\eta\lambda$ a step, and "
+    r"its share of the value by the square of that. It shrinks if $|1-\eta\lambda|<1$. The slowest mode decides; as "
+    r"$\eta$ grows the flat ones get faster and the steep ones start to overshoot, and the two are equally slow, "
+    r"$1-\eta\lambda_{\min}=\eta\lambda_{\max}-1$, at the best step.",
+    notice=r"The two factors cross at the best step, just below $2/\lambda_{\max}$ and far beyond $1/\lambda_{\max}$, "
+    "where the steepest mode is gone in one step and still shrinks on either side. On the right, dots are runs and "
+    "lines the sum over modes. The best step is so for the worst start: in this run a smaller one is ahead, since "
+    "only its flattest modes are slow, by next to nothing.",
+    explore={"condition": (4.0, 20.0, 100.0)},
+)
+def quadratic_modes(
+    key,
+    *,
+    dimension: Annotated[int, Interval(ge=2, le=200)] = 20,
+    condition: Annotated[float, Interval(ge=1.1, le=1e4)] = 100.0,
+    steps: Steps = 100,
+):
+    random = generator(key)
+    spectrum, offsets = np.geomspace(1 / condition, 1, dimension), random.standard_normal(dimension)
+    basis, _ = np.linalg.qr(random.standard_normal((dimension, dimension)))
+    matrix = basis * spectrum @ basis.T
+    function = Quadratic(jnp.asarray(matrix), jnp.zeros(dimension))
+    best, rate = optimal_quadratic_step(1 / condition, 1.0)
+    sizes = (0.3, 1.0, float(best), 1.9)
+    run = np.stack([descend(function, jnp.asarray(basis @ offsets), size, steps=steps).value for size in sizes])
+    modes = jnp.asarray(spectrum), jnp.asarray(offsets)
+    predicted = np.stack([quadratic_losses(*modes, step_size=size, steps=steps) for size in sizes])
+    powers = (1 - np.array(sizes)[:, None, None] * spectrum) ** np.arange(steps + 1)[:, None]
+    once = powers @ (spectrum * offsets**2) / 2
+
+    # One step from every eigenvector shows the factor of its mode; the largest decides.
+    grid = best * np.linspace(0.05, 1.95, 77)  # the best step is its middle, number 38
+    moved = basis - grid[:, None, None] * (matrix @ basis)
+    factors = np.sum(moved * (matrix @ moved), axis=1) / np.sum(basis * (matrix @ basis), axis=0)
+    worst, relative = factors.max(axis=1), grid[:, None] * spectrum
+    clear = np.abs(relative - 2) > 1e-6
+    safe = (1 - 1 / condition) ** 2
+    return {
+        "curve": Identity(
+            run,
+            predicted,
+            scale=run[:, :1],
+            size=dimension * steps,
+            along={"step": sizes},
+            aside={"half the exponent": once},
+        ),
+        "decrease": Exact((factors < 1)[clear], relative[clear] < 2, along={"product": relative[clear]}),
+        "best step": Exact(worst.argmin(), 38, along={"grid": grid}),
+        "rate": Identity(worst.min(), rate, condition=condition, size=dimension),
+        "bound": Chain({"below (1 − 1/κ)²": (worst.min(), safe), "below one": (safe, 1.0)}),
+    }
+
+
+@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9a", of="decrease")
+def printed_condition(evidence):
+    return replace(evidence, right=evidence.along["product"] < 1)
+
+
+@quadratic_modes.control("best step within η ≤ 1/λ_max", of="best step")
+def printed_range(evidence):
+    return replace(evidence, right=int(np.flatnonzero(evidence.along["grid"] <= 1)[-1]))
+
+
+@quadratic_modes.control("(1 − κ)² is below one", of="bound")
+def condition_for_its_inverse(evidence):
+    left, correct = evidence.links["below (1 − 1/κ)²"]
+    rival = (1 - 1 / (1 - np.sqrt(correct))) ** 2
+    return replace(evidence, links={"below (1 − κ)²": (left, rival), "below one": (rival, 1.0)})
+
+
+@quadratic_modes.control("a mode shrinks by 1 − ηλ a step, its value too", of="curve")
+def once_a_step(evidence):
+    return replace(evidence, right=evidence.aside["half the exponent"])
+
+
+@quadratic_modes.picture
+def modes_and_steps(pieces, settings):
+    """The factor of the flattest and of the steepest mode by step (left), and runs with four steps (right)."""
+    curve, flat = pieces["curve"], 1 / settings["condition"]
+    eta = np.linspace(0, 2.2, 200)
+    best, rate = optimal_quadratic_step(flat, 1.0)
+    factors = [
+        Line("flattest mode, λ_min", eta, (1 - eta * flat) ** 2),
+        Line("steepest mode, λ_max", eta, (1 - eta) ** 2),
+        Dots("best step", [float(best)], [float(rate)]),
+        Level("2/λ_max", x=2.0),
+        Level("at most", x=1.0, rival="as printed"),
+    ]
+    steps = np.arange(curve.right.shape[1])
+    runs = [
+        each
+        for size, seen, stated in zip(curve.along["step"], curve.left, curve.right, strict=True)
+        for each in (Line(f"η = {size:.3g}", steps, stated), Dots(f"η = {size:.3g}", steps[::10], seen[::10]))
+    ]
+    return Row(
+        [
+            Curves(factors, x="step ηλ_max", y="factor of f per step", ys=(0, 1.2)),
+            Curves(runs, x="step", y="f − f*", log="y"),
+        ]
+    )
+
+
+@claim(
+    items={"L5.13": ""},
+    says=r"On a $\mu$-strongly convex $L$-smooth function each step multiplies the distance to the minimizer by at "
+    r"most $\max(|1-\eta\mu|,|1-\eta L|)$, so for $\eta\le1/L$: $\|x_k-x^*\|^2\le(1-\eta\mu)^k\|x_0-x^*\|^2$ and "
+    r"$f(x_k)-f^*\le\frac L2(1-\eta\mu)^k\|x_0-x^*\|^2$.",
+    needs="curvature between μ and L; η ≤ 1/L",
+    over=dict(
+        convexity=Reals(0.02, 0.9), excess=Reals(0, 1, shape=(PIECES,)), start=Reals(0.1, 10), step=Reals(0.02, 1)
+    ),
+    symbols={
+        r"\mu": "the least curvature of the function",
+        "L": "the largest",
+        r"\eta": "the step size",
+        "x_k, x^*": "the point after $k$ steps, and the minimizer",
+        "k": "the number of steps",
+    },
+    why="Between $x_k$ and $x^*$ the gradient is an average curvature times the distance, and the step multiplies the "
+    r"distance by one minus $\eta$ times it: at worst by $\max(|1-\eta\mu|,|1-\eta L|)$. For $\eta\le1/L$ the first "
+    r"is the larger, and $(1-\eta\mu)^2\le1-\eta\mu$ gives the textbook rate. Smoothness turns a bound on the "
+    "distance into one on the value.",
+    notice="The sharp bound falls twice as fast as the textbook's on the logarithmic axis, because the textbook gives "
+    r"the factor of the distance to its square. No run is above the sharp bound. The rival $1-2\eta\mu$, the square "
+    r"without its last term, is near it for small $\eta\mu$ and far too low for large.",
+    explore={"curved": ("everywhere", "on average"), "steps": (3, 6, 12)},
+)
+def strongly_convex_contraction(
+    convexity, excess, start, step, *, steps: Steps = 6, curved: Literal["everywhere", "on average"] = "everywhere"
+):
+    floor = convexity if curved == "everywhere" else 0.0
+    _, states = on_the_line(floor + (1 - floor) * excess, start, step, steps)
+    if curved == "on average":
+        convexity = jnp.minimum(convexity, excess.mean())
+    distance, k = jnp.sum(states.position**2, axis=1), jnp.arange(steps + 1)
+    sharp = worst_contraction(step_size=step, smoothness=1.0, strong_convexity=convexity) ** (2 * k) * distance[0]
+    linear = (1 - step * convexity) ** k * distance[0]
+    twice = jnp.maximum(1 - 2 * step * convexity, 0) ** k * distance[0]
+    return Chain(
+        {
+            "sharp contraction": (distance, sharp),
+            "linear rate": (sharp, linear),
+            "value by distance": (states.value, distance / 2),
+            "value": (states.value, linear / 2),
+        },
+        aside={"twice the rate": twice, "step": step, "convexity": convexity},
+    )
+
+
+strongly_convex_contraction.control("steps beyond 1/L", over=dict(step=Reals(1.01, 2.2)))
+strongly_convex_contraction.control("strongly convex only on average", curved="on average")
+
+
+@strongly_convex_contraction.control("1 − 2ημ for the square of 1 − ημ")
+def square_forgotten(evidence):
+    distance, _ = evidence.links["sharp contraction"]
+    return replace(evidence, links={"twice the rate": (distance, evidence.aside["twice the rate"])})
+
+
+@strongly_convex_contraction.picture
+def distances(pieces):
+    """Squared distances to the minimizer of two functions, step by step, below the sharp and the textbook bound."""
+    found = pieces[""]
+    (distance, sharp), (_, linear) = found.links["sharp contraction"], found.links["linear rate"]
+    product, shown = found.aside["step"] * found.aside["convexity"], []
+    for wanted in (0.2, 0.5):
+        # Of all functions with about this ημ the one that is slowest for its bound.
+        slow = np.where(np.abs(product - wanted) < 0.1, distance[:, -1] / sharp[:, -1], -1.0)
+        place, k = int(np.argmax(slow)), np.arange(distance.shape[1])
+        first = distance[place, 0]
+        marks = [
+            Dots("seen", k, distance[place] / first),
+            Line("sharp", k, sharp[place] / first),
+            Line("(1 − ημ)^k", k, linear[place] / first),
+            Line("sharp", k, found.aside["twice the rate"][place] / first, rival="1 − 2ημ"),
+        ]
+        title = f"ημ = {product[place]:.2g}"
+        shown.append(Curves(marks, x="step k", y="‖x_k − x*‖² / ‖x₀ − x*‖²", log="y", ys=(1e-4, 1.0), title=title))
+    return Row(shown)
+
+
+@claim(
+    items={"L5.14": ""},
+    says=r"On a convex $L$-smooth function with $\eta\le1/L$ the gap after $k$ steps is at most "
+    r"$\|x_0-x^*\|^2/(2\eta k)$, which bounds even the mean gap of these steps, and at most "
+    r"$L\|x_0-x^*\|^2/(4k\eta L+2)$.",
+    needs="curvature between 0 and L; a minimizer; η ≤ 1/L",
+    over=dict(curvatures=Reals(0, 1, shape=(PIECES,)), start=Reals(0.5, 12), step=Reals(0.05, 1)),
+    symbols={
+        "L": "the smoothness: the largest curvature",
+        r"\eta": "the step size",
+        "k": "the number of steps",
+        "x_0, x^*": "the start, and a minimizer",
+    },
+    why="Where the function is still high, convexity makes the gradient point to $x^*$, and each step brings the "
+    r"point nearer by at least $2\eta$ times its gap, in squared distance. Added up, the gaps of $k$ steps are at "
+    r"most $\|x_0-x^*\|^2/2\eta$, and the last, which is the least, at most their mean. That the last is about half "
+    "of that needs the exact worst case: a cone rounded off so late that $k$ steps just do not reach the rounding.",
+    notice="All functions and steps meet on one axis. The last points lie below the sharp curve, which tends to one "
+    "half: the textbook bound is twice too large for them. The mean gap goes above the sharp curve and stays below "
+    "the textbook's, which it proves.",
+)
+def convex_gap(curvatures, start, step, *, steps: Steps = 5):
+    _, states = on_the_line(curvatures, start, step, steps)
+    k = jnp.arange(1, steps + 1)
+    worst = worst_convex_gap(start**2, step_size=step, smoothness=1.0, steps=k)
+    printed = convex_gap_bound(start**2, step_size=step, steps=k)
+    mean = jnp.cumsum(states.value[1:]) / k
+    fewer = worst_convex_gap(start**2, step_size=step, smoothness=1.0, steps=k + 1)
+    aside = {"one step more": fewer, "step": step}
+    return Chain(
+        {"worst": (states.value[1:], worst), "printed": (worst, printed), "mean": (mean, printed)}, aside=aside
+    )
+
+
+convex_gap.control("not convex", over=dict(curvatures=Reals(-1, 1, shape=(PIECES,))))
+convex_gap.control("steps beyond 1/L", over=dict(step=Reals(1.05, 2.2)))
+
+
+@convex_gap.control("k + 1 for k in the sharp bound")
+def one_step_more(evidence):
+    gap, _ = evidence.links["worst"]
+    return replace(evidence, links={"worst": (gap, evidence.aside["one step more"])})
+
+
+@convex_gap.control("the sharp bound holds for the mean gap too")
+def mean_below_the_sharp(evidence):
+    mean, _ = evidence.links["mean"]
+    return replace(evidence, links={"mean": (mean, evidence.links["worst"][1])})
+
+
+@convex_gap.picture
+def gaps(pieces):
+    """Gaps after k steps, of the last point and in the mean, as shares of the textbook bound, for all functions."""
+    found = pieces[""]
+    (gap, _), (mean, printed) = found.links["worst"], found.links["mean"]
+    product = found.aside["step"][:, None] * np.arange(1, gap.shape[1] + 1)
+    p = np.geomspace(0.05, product.max(), 100)
+    marks = [
+        Dots("mean gap of k points", product.ravel(), (mean / printed).ravel()),
+        Dots("gap of the last point", product.ravel(), (gap / printed).ravel()),
+        Line("sharp for the last point", p, p / (2 * p + 1)),
+        Level("textbook", y=1.0),
+    ]
+    return Curves(marks, x="k steps of size ηL: the product kηL", y="share of ‖x₀ − x*‖²/(2ηk)", log="x", ys=(0, 1.2))
+
+
+@claim(
+    items={"L5.17": ""},
+    says=r"If $\frac12\|\nabla f\|^2\ge\mu(f-f^*)$ and $f$ is $L$-smooth, each gradient step multiplies $f-f^*$ by "
+    r"at most $1-2\mu(\eta-\eta^2L/2)$: by $1-\mu/L$ at $\eta=1/L$, and by $1-\frac34\mu/L$ at $\eta=1/(2L)$.",
+    needs="the Polyak–Łojasiewicz inequality with μ on the whole line; 0 < η < 2/L; no convexity",
+    over=dict(curvatures=Reals(-1, 1, shape=(4,)), start=Reals(0.1, 6), step=Reals(0.05, 1.95)),
+    symbols={
+        r"\mu": r"the Polyak–Łojasiewicz constant: $\frac12\|\nabla f\|^2\ge\mu(f-f^*)$ everywhere",
+        "f^*": "the minimum of $f$",
+        "L": "the smoothness: no curvature is larger in size",
+        r"\eta": "the step size",
+    },
+    why=r"The descent lemma says that a step gains at least $(\eta-\eta^2L/2)\|\nabla f\|^2$. The inequality says "
+    r"that the squared gradient is at least $2\mu$ times what is left to gain. So each step takes a fixed share of "
+    "the gap, convex or not: it is only needed that no point but a minimum is flat.",
+    notice="The function on the left bends down in between and is not convex, yet it has no flat place above its "
+    "minimum, and the steps go through. On the right its gap with steps of $1/(2L)$ stays below the bound with "
+    r"$1-\frac34\mu/L$. The printed factor $1-\mu/L$ belongs to steps of $1/L$; with half of that a parabola, where "
+    r"$\mu=L$, keeps a quarter of its gap where nothing is left to it.",
+    explore={"steps": (3, 5, 10)},
+)
+def polyak_lojasiewicz_rate(
+    curvatures,
+    start,
+    step,
+    *,
+    steps: Steps = 5,
+    constant: Literal["everywhere", "at the minimum"] = "everywhere",
+):
+    function, states = on_the_line(curvatures, start, step, steps)
+    mu = function.polyak_lojasiewicz if constant == "everywhere" else curvatures[0]
+    shrink = polyak_lojasiewicz_factor(step_size=step, smoothness=1.0, constant=mu)
+    _, halved = on_the_line(curvatures, start, 0.5, steps)
+    # Where the inequality fails its constant is 0 and the statement is empty; the search goes where it is not.
+    gap, slower = (jnp.where(mu > 0, run.value, 0.0) for run in (states, halved))
+    k = jnp.arange(1, steps + 1)
+    aside = {
+        "gap with half the step": slower[1:],
+        "printed": (1 - mu) ** k * slower[0],
+        "proved": polyak_lojasiewicz_factor(step_size=0.5, smoothness=1.0, constant=mu) ** k * slower[0],
+        "curvatures": curvatures,
+        "constant": mu,
+        "positions": halved.position[:, 0],
+    }
+    return Inequality(gap[1:], shrink**k * gap[0], error=rounding(gap), aside=aside)
+
+
+@polyak_lojasiewicz_rate.control("step 1/(2L) with the factor 1 − μ/L, as printed", erratum="L5.17a")
+def printed_factor(evidence):
+    return replace(evidence, quantity=evidence.aside["gap with half the step"], bound=evidence.aside["printed"])
+
+
+polyak_lojasiewicz_rate.control(
+    "a convex function with curvature μ at its minimum",
+    over=dict(curvatures=Reals(0, 1, shape=(4,))),
+    constant="at the minimum",
+)
+
+
+@polyak_lojasiewicz_rate.picture
+def without_convexity(pieces):
+    """Steps of 1/(2L) down a function that is not convex (left), and its gap below the proved bound (right)."""
+    aside = pieces[""].aside
+    gap, printed, proved = (aside[name] for name in ("gap with half the step", "printed", "proved"))
+    # Among the functions that bend down somewhere, the one that is slowest for its constant.
+    bent = (aside["curvatures"].min(1) < -0.1) & (aside["positions"][:, 0] > 2) & (aside["constant"] > 0.02)
+    chosen = int(np.argmax(np.where(bent, (gap / np.maximum(printed, 1e-12)).max(1), -1.0)))
+    curvatures, path = jnp.asarray(aside["curvatures"][chosen]), aside["positions"][chosen]
+    function = PiecewiseQuadratic(jnp.arange(1.0, len(curvatures)), curvatures)
+    values = jax.vmap(lambda x: function(x[None]))
+    x, k = np.linspace(-1, max(path.max(), 1) + 0.5, 200), np.arange(1, gap.shape[1] + 1)
+    shape = [
+        Line("the function", x, values(jnp.asarray(x))),
+        Dots("steps of 1/(2L)", path, values(jnp.asarray(path))),
+    ]
+    fall = [
+        Dots("seen", k, gap[chosen]),
+        Line("(1 − 3μ/4L)^k", k, proved[chosen]),
+        Line("(1 − μ/L)^k", k, printed[chosen], rival="as printed"),
+    ]
+    return Row([Curves(shape, x="x", y="f(x)"), Curves(fall, x="step k", y="f(x_k) − f*", log="y")])
+
+
+@claim(
+    items={"L5.17": ("strongly convex", "convex")},
+    says=r"A function with curvature at least $\mu$ satisfies $\frac12|f'|^2\ge\mu(f-f^*)$, with equality for "
+    r"$\frac\mu2x^2$. Convexity alone gives no such $\mu$: for $x^4$ the ratio $\frac12|f'|^2/(f-f^*)$ is $8x^2$.",
+    needs="smooth functions of one variable with a minimum",
+    symbols={
+        r"\mu": "the least curvature",
+        "f^*": "the minimum of $f$",
+        "f'": "the slope",
+    },
+    why=r"With curvature at least $\mu$ the slope at distance $x$ from the minimum is at least $\mu x$ and grows at "
+    r"least in step with the gap; for the parabola $\frac12(\mu x)^2$ is exactly $\mu\cdot\frac\mu2x^2$. A convex "
+    "function may be so flat at its minimum that the gap falls more slowly than the squared slope: for $x^4$ they are "
+    "$x^4$ and $8x^6$.",
+    notice=r"Two of the ratios never fall below $\mu$. The ratio of $x^4$ falls towards zero with the distance: "
+    "whatever constant is proposed, it fails close enough to the minimum. So the inequality is weaker than strong "
+    "convexity, and neither weaker nor stronger than convexity.",
+)
+def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=100)] = 0.7):
+    x = np.geomspace(0.01, 2, 9)
+
+    def ratio(function):
+        slope = np.asarray(jax.vmap(jax.grad(function))(x))
+        return slope**2 / 2 / np.asarray(function(x))  # both minima are 0
+
+    return {
+        "strongly convex": Chain(
+            {
+                "attained": (ratio(lambda x: curvature / 2 * x**2), curvature),
+                "and not missed": (curvature, ratio(lambda x: curvature / 2 * x**2 + x**4)),
+            },
+            along={"x": x},
+        ),
+        "convex": Rate(x, ratio(lambda x: x**4), exponent=2.0),
+    }
+
+
+@convexity_is_not_enough.control("some μ for every convex function, as printed", erratum="L5.17b", of="convex")
+def some_constant(evidence):
+    return replace(evidence, exponent=0.0)
+
+
+@convexity_is_not_enough.control("twice the curvature", of="strongly convex")
+def twice(evidence):
+    attained, curvature = evidence.links["attained"]
+    return replace(evidence, links={"not missed": (2 * curvature, attained)})
+
+
+@convexity_is_not_enough.picture
+def ratios(pieces):
+    """Half the squared slope over the gap, by the distance from the minimum, for three convex functions."""
+    convex, strong = pieces["convex"], pieces["strongly convex"]
+    marks = [
+        Line("μx²/2 + x⁴", strong.along["x"], strong.links["and not missed"][1]),
+        Line("μx²/2", strong.along["x"], strong.links["attained"][0]),
+        Line("x⁴", convex.x, convex.y),
+    ]
+    return Curves(marks, x="distance from the minimum", y="½|f′|² / (f − f*)", log="xy")

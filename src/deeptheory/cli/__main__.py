@@ -1,7 +1,0 @@
-"""`python -m deeptheory.cli`, for where the command is not on the path."""
-
-import sys
-
-from deeptheory.cli import main
-
-sys.exit(main())

@@ -1,0 +1,184 @@
+"""Finding by words: claims, functions and items that speak of something, best first. Answers without importing JAX."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from deeptheory import books
+from deeptheory.formulas import readable
+from deeptheory.lab.catalogue import catalogue
+
+__all__ = ["Findings", "Hit", "find"]
+
+KINDS = ("function", "claim", "item")
+UNSAID = re.compile("an?|and|as|at|by|for|from|how|i|in|is|of|on|or|that|the|this|to|what|when|which|with")
+"""Words that say nothing about what is looked for."""
+MEANT = {
+    "ntk": "tangent kernel", "nngp": "gaussian process", "gd": "gradient descent", "sgd": "stochastic gradient",
+    "sde": "stochastic differential", "gp": "gaussian process", "lr": "step size", "krr": "kernel ridge",
+    "pl": "polyak lojasiewicz", "mp": "marchenko pastur", "wl": "weisfeiler leman",
+}  # fmt: skip
+"""What people type, and what our names say for it."""
+ACCENTED, WORD = re.compile("[à-ž]"), re.compile(r"[^\W_]+")
+NAME, TEXT = 3.0, 1.0
+"""How much a word counts in a name, and in the sentence beside it."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something found: its kind, its name, what it says, and what to paste to use it (`import deeptheory as dt`)."""
+
+    kind: str
+    name: str
+    says: str
+    paste: str
+
+
+class Findings(list[Hit]):
+    """What was found, best first within each kind: functions, claims, items of the books."""
+
+    def of(self, kind: str) -> "Findings":
+        return Findings(each for each in self if each.kind == kind)
+
+    def __str__(self) -> str:
+        said = []
+        for kind in KINDS:
+            said += [f"{kind}s"] if self.of(kind) else []
+            said += [f"  {each.paste or each.name}\n      {clipped(each.says, 110)}" for each in self.of(kind)]
+        return "\n".join(said)
+
+    __repr__ = __str__
+
+
+def find(words: str, *, most: int = 8) -> Findings:
+    """Claims, functions and items of the books that speak of these words, best first, with the line to paste.
+
+    A word also finds longer ones that begin with it ("marchenko", "regress"), and of several words those that occur
+    together count first. `most` is how many of each kind are shown.
+    """
+    if not isinstance(words, str):
+        raise ValueError(f"what to look for is a text, not {words!r}")
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise ValueError(f"most must be a whole number from 1, not {most!r}")
+    wanted = [word for word in spelt(words) if not UNSAID.fullmatch(word)]
+    if not wanted:
+        raise ValueError(f"there is no word to look for in {words!r}")
+    found = Findings()
+    for kind in KINDS:
+        own = [text.read() for text in _texts(kind) if text.may_say(wanted)]
+        scores = _scores(wanted, own)
+        ranked = sorted((place for place in range(len(own)) if scores[place] > 0), key=lambda place: -scores[place])
+        found += [own[place].hit() for place in ranked[:most]]
+    if not found:
+        near = _nearest(wanted)
+        raise ValueError(f"nothing speaks of {words!r}" + (f"; did you mean {' '.join(near)}?" if near else ""))
+    return found
+
+
+def clipped(text: str, most: int) -> str:
+    """The beginning of a text, to the end of a word."""
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+
+
+def spelt(text: str) -> list[str]:
+    """The words of a text without accents, capitals and signs."""
+    plain = text.casefold().replace("ł", "l").replace("'s", "")
+    if ACCENTED.search(plain):
+        plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
+    return WORD.findall(plain)
+
+
+@dataclass
+class _Text:
+    """What may be found: a name and what is said beside it, of which the words are read only if they may matter."""
+
+    kind: str
+    name: str
+    says: str
+    paste: str
+    title: str
+    about: str
+    named: Sequence[str] = ()
+    beside: Sequence[str] = ()
+
+    def may_say(self, words: Iterable[str]) -> bool:
+        """Whether a word, or what it stands for, could occur; to look for its stem is faster than to read all words."""
+        whole = f"{self.title} {self.about}".casefold()
+        stems = (_stem(each) for word in words for each in (word, *MEANT.get(word, "").split()))
+        return ACCENTED.search(whole) is not None or any(stem in whole for stem in stems)
+
+    def read(self) -> "_Text":
+        self.named, self.beside = spelt(self.title), spelt(self.about)
+        return self
+
+    def hit(self) -> Hit:
+        return Hit(self.kind, self.name, readable(self.says), self.paste)
+
+
+def _texts(kind: str) -> Iterator[_Text]:
+    """All there is to find of a kind."""
+    if kind == "function":
+        for each in catalogue().functions:
+            about = f"{each.says} {each.module}"
+            yield _Text(kind, each.name + each.takes, each.says, each.line, each.name, about)
+    elif kind == "claim":
+        for entry in catalogue().claims.values():
+            about = f"{entry.says} {entry.needs} {entry.subject} {entry.theme} {' '.join(entry.symbols.values())}"
+            yield _Text(kind, entry.name, entry.says, f'dt.check("{entry.name}")', entry.name, about)
+    else:
+        for item in books.items():
+            where = f"{item.book} {item.where[0]}" if item.where else item.book
+            paste = f'dt.check("{item.id}")' if catalogue().serving(item.id) else ""
+            about = f"{item.kind} {item.room} {where}"
+            yield _Text(kind, f"{item.id}, {where}", item.title, paste, item.title, about)
+
+
+def _stem(word: str) -> str:
+    """The least of a word that stands in every word that says it."""
+    return next((word[:-cut] for cut in (2, 1) if len(word) - cut >= 4), word)
+
+
+def _scores(wanted: Sequence[str], texts: Sequence[_Text]) -> list[float]:
+    """How well each text fits: rare words count more, words of a name more than others, and all together most."""
+    total, met = [0.0] * len(texts), [0] * len(texts)
+    vocabulary = _vocabulary(texts)
+    for word in wanted:
+        said = [[word], *filter(None, [MEANT.get(word, "").split()])]
+        meanings = [[_alike(each, vocabulary) for each in words] for words in said]
+        weights = [max(min(_weight(like, text) for like in words) for words in meanings) for text in texts]
+        common = sum(weight > 0 for weight in weights)
+        for place, weight in enumerate(weights):
+            if weight:
+                # Of two names that have the word, the shorter says it more plainly.
+                total[place] += weight * math.log(1 + len(texts) / common) - 0.01 * len(texts[place].named)
+                met[place] += 1
+    best = max(met, default=0)
+    return [score if hits == best else 0.0 for score, hits in zip(total, met, strict=True)]
+
+
+def _weight(like: Mapping[str, float], text: _Text) -> float:
+    """How plainly a text says a word, given the words that say it."""
+    named = max((like[word] for word in text.named if word in like), default=0.0)
+    beside = max((like[word] for word in text.beside if word in like), default=0.0)
+    return max(NAME * named, TEXT * beside)
+
+
+def _alike(word: str, vocabulary: Iterable[str]) -> dict[str, float]:
+    """The words that say this one: itself, those that begin with it, and those of which it is an inflection."""
+    longer = {other: 0.7 for other in vocabulary if len(word) >= 3 and other.startswith(word)}
+    endings = (word[: len(word) - cut] for cut in (1, 2))
+    return longer | {stem: 0.7 for stem in endings if len(stem) >= 4} | {word: 1.0}
+
+
+def _vocabulary(texts: Iterable[_Text]) -> set[str]:
+    return {word for text in texts for word in (*text.named, *text.beside)}
+
+
+def _nearest(wanted: Sequence[str]) -> list[str]:
+    """The words nearest to those that nothing has."""
+    import difflib
+
+    known = {word for kind in KINDS for word in _vocabulary(map(_Text.read, _texts(kind))) if len(word) > 2}
+    return [near[0] for word in wanted if (near := difflib.get_close_matches(word, known, 1, 0.75))]

@@ -1,0 +1,92 @@
+"""Rules of the house that a reader cannot check by eye: controls for every item, and what packages and modules may be.
+
+The file `namesakes.txt` lists modules named like a function they hold; it may only shrink.
+"""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import deeptheory
+from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.ledger import ledger
+
+HERE = Path(__file__).parent
+HOUSE = Path(deeptheory.__file__).parent
+HOLDING_CODE = {"cli", "report/pictures"}
+"""Packages whose `__init__` still does something itself."""
+PACKAGES = [
+    path for path in sorted(HOUSE.rglob("__init__.py")) if path.parent.relative_to(HOUSE).as_posix() not in HOLDING_CODE
+]
+
+
+def only_shrinks(found, name, rule, done):
+    listed = (HERE / name).read_text().splitlines()
+    assert listed == sorted(set(listed))
+    assert found - set(listed) == set(), rule
+    assert set(listed) - found == set(), f"{done}: take them off tests/{name}"
+
+
+def fallen_pieces(entry):
+    """The pieces of evidence on which some control of a claim must fall; None among them where it is not said which."""
+    declared = {control["name"] for control in entry.controls}
+    recorded = ledger().claims[entry.name].controls if entry.name in ledger().claims else {}
+    exponents = [re.fullmatch(r"(?:(.*): )?exponent \S+", name) for name in recorded if name not in declared]
+    return {control["of"] for control in entry.controls} | {found[1] or "" for found in exponents if found}
+
+
+def test_every_item_has_a_control_on_a_piece_that_serves_it():
+    for entry in catalogue().claims.values():
+        fallen = fallen_pieces(entry)
+        for item, pieces in entry.items.items():
+            assert fallen & set(pieces) or (pieces == [""] and fallen), f"{entry.name}: no control falls on {item}"
+
+
+def test_no_item_rests_on_two_formulas_of_ours_alone():
+    for entry in catalogue().claims.values():
+        for item, pieces in entry.items.items():
+            assert set(pieces) - set(entry.consistency), f"{entry.name}: {item} is only consistent with itself"
+
+
+def test_no_module_is_named_like_a_function_it_holds():
+    same = set()
+    for path in HOUSE.rglob("*.py"):
+        held = {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
+        if path.stem in held and path.relative_to(HOUSE).parts[0] != "claims":
+            same.add(path.relative_to(HOUSE).as_posix())
+    only_shrinks(same, "namesakes.txt", "a package cannot show both the module and its function", "renamed")
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.parent.name)
+def test_a_package_is_a_docstring_and_names(path):
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree), "a package's docstring is its map"
+    names = Counter(
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    )
+    names.update(
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    assert [name for name, times in names.items() if times > 2] == [], (
+        "a name is listed where it is imported, and in __all__"
+    )
+    assert [ast.unparse(node) for node in tree.body[1:] if not _names(node)] == []
+
+
+def _names(node):
+    """Whether a statement only names things: an import, what Python looks for in a package, a call made of words."""
+    if isinstance(node, ast.If):
+        return all(map(_names, node.body))
+    if isinstance(node, ast.Assign):
+        return all(re.fullmatch(r"__\w+__(, __\w+__)*", ast.unparse(target).strip("()")) for target in node.targets)
+    if isinstance(node, ast.FunctionDef):
+        return node.name in ("__dir__", "__getattr__")
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return all(isinstance(each.value, ast.Constant) for each in (*node.value.args, *node.value.keywords))
+    return isinstance(node, (ast.Import, ast.ImportFrom))
