@@ -44,8 +44,7 @@ def lead(move, first, last, noise):
     items={"A18.11": ("votes", "error"), "A18.13": ("radius", "three labels")},
     says=r"Gaussian copies of $x$ fall on the side $w\cdot x+b>0$ with probability $\Phi((w\cdot x+b)/(\beta\|w\|))$, "
     "which $n$ votes estimate with error of order $n^{-1/2}$. The certified radius "
-    r"$\frac\beta2(\Phi^{-1}(p_1)-\Phi^{-1}(p_2))$ is the distance to the boundary, whatever $\beta$; and for three "
-    "labels in strips the distance at which the first two tie.",
+    r"$\frac\beta2(\Phi^{-1}(p_1)-\Phi^{-1}(p_2))$ is the distance to the boundary, or to where two of three tie.",
     needs="a linear classifier, or one whose labels are strips across a line",
     full=dict(trials=2000),
     symbols={
