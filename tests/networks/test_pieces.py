@@ -98,6 +98,16 @@ def test_relu_cuts_only_where_the_sign_changes():
 
 
 @pytest.mark.item("L4.11")
+def test_relu_of_a_zigzag_has_half_as_many_pieces_more_and_one():
+    for pieces in range(2, 9):
+        # From below zero on the left, up and down across zero, once a piece.
+        heights = [(-1) ** knot for knot in range(pieces - 1)]
+        f = through_points(list(range(pieces - 1)), heights, 2, 2 if heights[-1] < 0 else -2)
+        assert (len(f.pieces), len(f.relu().pieces)) == (pieces, 1 + pieces + pieces // 2)
+    assert len(PiecewiseAffine.line(1).relu().pieces) == 2
+
+
+@pytest.mark.item("L4.11")
 def test_piece_calculus():
     rng = np.random.default_rng(11)
     tight_relu = tight_sum = False

@@ -46,6 +46,15 @@ def test_half_spaces_attain_the_bound_and_the_radius_is_their_distance():
 
 
 @pytest.mark.item("A18.13")
+def test_the_radius_depends_on_the_runner_up_and_not_on_the_rest():
+    # A first label up to z = 1, another from z = 4 on, a third between: the first two tie half-way, at 5/2.
+    for beta in (0.5, 1.0, 2.0):
+        top, runner_up = ndtr(1 / beta), ndtr(-4 / beta)
+        assert float(certified_radius(top, runner_up, beta)) == pytest.approx(2.5, rel=1e-9)
+        assert ndtr((1 - 2.5) / beta) == pytest.approx(ndtr((2.5 - 4) / beta))
+
+
+@pytest.mark.item("A18.13")
 def test_lower_limit_and_its_failure_probability_by_direct_summation():
     for count in (1, 7, 50):
         limit = float(clopper_pearson_lower(count, 50, 0.05))

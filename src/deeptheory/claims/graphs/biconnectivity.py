@@ -36,12 +36,13 @@ def parts_without(graph, *, nodes=(), edges=()):
 
 @claim(
     items={"H3.5": ("blocks", "networkx", "bridges", "cut vertices", "tree", "paths")},
-    says="One depth-first search finds the blocks of a graph, the largest parts that no single node disconnects; so "
-    "its bridges, the blocks of one edge, and its cut vertices, the nodes in several blocks. Blocks and cut vertices "
-    "form a tree for each component, and any two nodes of a block of at least three have two disjoint paths.",
+    says="One depth-first search finds the blocks of a graph, the largest parts that no single node disconnects, with "
+    "bridges and cut vertices. Blocks and cut vertices form a tree in each part, and two nodes of a block of at least "
+    "three have two disjoint paths.",
     needs="no loops or parallel edges, and blocks have an edge; all graphs with up to seven nodes against networkx, up "
     "to five against the definitions; disjoint paths counted by flows in all blocks with up to six",
-    why="Two blocks cannot share two nodes: together they would stay connected without any one node, and be one block. "
+    why="Bridges are the blocks of one edge, cut vertices the nodes in several blocks. Two blocks cannot share two "
+    "nodes: together they would stay connected without any one node, and be one block. "
     "Likewise a cycle of blocks would be one block, so they hang together as a tree. A depth-first search meets no "
     "edge between two branches; a branch therefore belongs to the block above exactly if some edge leads from it past "
     "the node where it branched off. And if one node lay on all paths between two others, its removal would part them.",

@@ -53,9 +53,7 @@ def numbered(names):
     items={"H3.6": ("search", "two", "tie", "trees", "unrolled", "pair", "sums")},
     says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two "
     "triangles joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes "
-    "only these two are so confused. Nodes share a colour after $k$ rounds exactly when their neighbourhoods unroll "
-    "to the same tree of depth $k$, and sums tell multisets of up to five colours apart once colour $c$ is written as "
-    "$6^c$.",
+    "only these two are so confused.",
     needs="nodes carry no features and see the multiset of their neighbours",
     symbols={
         r"k": "the number of rounds of refinement, or of layers of the network",
@@ -63,10 +61,11 @@ def numbered(names):
         r"6^c": "the number that stands for colour $c$, so that no colour occurs as often as the next one weighs",
     },
     why="A node's colour after a round is decided by its own colour and the multiset of its neighbours' colours, so "
-    "after $k$ rounds it knows the tree into which its neighbourhood unrolls and nothing else. In both graphs a node "
-    "with three neighbours sees one like itself and two with two neighbours, and each of those sees one of either "
-    "kind. The trees are then equal to any depth, whatever the network adds up, although an edge that a tree cannot "
-    "tell from others separates one graph and not the other.",
+    "nodes share a colour after $k$ rounds exactly when their neighbourhoods unroll to the same tree of depth $k$. In "
+    "both graphs a node with three neighbours sees one like itself and two with two neighbours, and each of those sees "
+    "one of either kind. The trees are then equal to any depth, whatever the network adds up, although an edge that a "
+    "tree cannot tell from others separates one graph and not the other. Adding up is not what loses it: sums tell "
+    "multisets of up to five colours apart once colour $c$ is written as $6^c$.",
     notice="Each node has a twin of its own colour in the other graph, with neighbours of the same colours. Only the "
     "left graph falls apart when the edge in the middle is cut. Let nodes see shortest-path or resistance distances "
     "instead, and the twins get different colours.",

@@ -130,9 +130,9 @@ def losses_by_division(pieces):
 
 @claim(
     items={"L2.16": ("rule", "cross entropy", "accuracy", "floor", "reached")},
-    says="On the two crossed Gaussian classes no model has an expected cross entropy below that of the quadratic "
-    "discriminant, $0.1413$, nor an accuracy above its $0.9462$. With the right gradient the network gets nearer to "
-    "it, on average, than the linear discriminant with its $0.1745$.",
+    says="On the two crossed Gaussian classes no model has an expected cross entropy below the quadratic "
+    "discriminant's $0.1413$, nor an accuracy above its $0.9462$. With the right gradient the network gets nearer, on "
+    "average, than the linear discriminant with $0.1745$.",
     needs="equal class weights; step 0.5 on the whole sample",
     scale="printed: 1000 points a class, two layers of 200, 500 steps; here: 300 points, layers of 12, 100 steps",
     full=dict(per_class=500, width=30, steps=300),

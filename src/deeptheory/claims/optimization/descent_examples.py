@@ -68,8 +68,9 @@ def hessians(function, points):
     },
     why="A proof of a rate says what the worst function must do at every step. For the least gradient: keep the slope "
     "at each iterate as it was and fall as little as possible in between, by a slope that shrinks and recovers, a "
-    "saw. For the gap of a convex function: keep the slope constant, a cone, so that steps gain no speed, and be "
-    "smooth only near the tip, rounded off where $k$ steps just do not come. A quadratic shows the rest.",
+    "saw. For the gap of a convex function: keep the slope constant, a cone, and be smooth only at the tip, which $k$ "
+    "steps do not reach; the steeper the cone the more each step gains, the flatter the less there was to lose. A "
+    "quadratic shows the rest.",
     notice="On the left every iterate sees the slope $-1$, though the slope goes up by half as much as a step allows "
     "and back in between; then a parabola leads to the minimum. On the right, for each $k$ another cone lies exactly "
     r"on the sharp bound, for short steps and for $\eta=1/L$; the textbook bound is about twice as large, and no "

@@ -172,11 +172,11 @@ def origin_spectra(inputs):
         "w": "the weights at which the Hessian is taken",
         "v": "the weights that made the labels",
     },
-    why="At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form "
-    r"$-v\cdot Sw$ has as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval at a "
-    "small start is a hilltop: all directions lead down but those along $w$. In a network each hidden unit has a "
-    "block of $d$ rows whose sign is that of its outer weight times the mean residual where it bends, negative for "
-    "about half of the units.",
+    why="At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form has "
+    "as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval at a small start is a "
+    "hilltop: all directions lead down, and from a third of the target's length on all but the one along $w$. In a "
+    "network each hidden unit has a block of $d$ rows whose sign is roughly that of its outer weight times the mean "
+    "residual where it bends, negative for about half of the units.",
     notice="All counts lie on lines through the origin: two for each dimension of the autoencoder with its two hidden "
     "units, one for phase retrieval, less one at the larger start. The random networks have about $2d$ of their "
     "$4d+4$ directions negative, which is half of the first layer.",

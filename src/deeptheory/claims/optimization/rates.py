@@ -233,10 +233,10 @@ def distances(pieces):
         "k": "the number of steps",
         "x_0, x^*": "the start, and a minimizer",
     },
-    why="Where the function is still high, convexity makes the gradient point to $x^*$, and each step brings the "
-    r"point nearer by at least $2\eta$ times its gap, in squared distance. Added up, the gaps of $k$ steps are at "
-    r"most $\|x_0-x^*\|^2/2\eta$, and the last, which is the least, at most their mean. That the last is about half "
-    "of that needs the exact worst case: a cone rounded off so late that $k$ steps just do not reach the rounding.",
+    why=r"For $\eta\le1/L$ convexity makes each step bring the point nearer to $x^*$ by at least $2\eta$ times the "
+    r"gap it reaches, in squared distance. Added up, the gaps of $k$ steps are at most $\|x_0-x^*\|^2/2\eta$, and the "
+    "last, which is the least, at most their mean. That the last is about half of that needs the exact worst case: a "
+    "cone with a rounded tip, on whose slope all $k$ steps are equally long.",
     notice="All functions and steps meet on one axis. The last points lie below the sharp curve, which tends to one "
     "half: the textbook bound is twice too large for them. The mean gap goes above the sharp curve and stays below "
     "the textbook's, which it proves.",

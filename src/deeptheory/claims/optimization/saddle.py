@@ -143,8 +143,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     items={"A7.6": ("escape", "stays", "waits"), "A7.11": "localize"},
     says=r"At a strict saddle with $\lambda_{\min}$ just below $-\sqrt{\rho\epsilon}$, gradient descent on the stable "
     r"manifold never comes to an $\epsilon$-second-order stationary point. Perturbed from a ball of radius $\epsilon$ "
-    r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does in at least 95 % of runs; and between "
-    r"perturbations no run strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
+    r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does in at least 95 % of runs.",
     needs="η = 1/ℓ, r = ε, T = 4ℓ/√(ρε); the constants in front of r and T are ours",
     full=dict(trials=500, dimension=20, steps=500),
     symbols={
@@ -158,7 +157,8 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
     why=r"Along the escaping direction gradient descent multiplies the distance from the saddle by "
     r"$1+\eta|\lambda_{\min}|$ at every step, so all it needs is a distance to begin with. A point in a small ball "
     r"has too little of it only if it lies in a thin slab around the stable manifold, which is a small share of the "
-    r"ball. From anywhere else the run is out after a number of steps that grows with the logarithm of the dimension.",
+    r"ball. From anywhere else the run is out after a number of steps that grows with the logarithm of the dimension. "
+    r"Between perturbations every move is paid for: no run strays farther than $\sqrt{2\eta t(f(x_0)-f(x_t))}$.",
     notice=r"Plain gradient descent comes straight down to the saddle and stays. The perturbed runs follow it, jump "
     r"within the tolerance where the gradient vanishes, and leave to either side. On the logarithmic axis below they "
     r"rise along parallel lines: whatever the jump, all escape at one rate, and a small jump costs little time. The "

@@ -110,8 +110,7 @@ def degrees_and_shares(pieces, settings):
     items={"A15.30": "theorem", "A15.32": "exact"},
     says=r"With high probability over the random skill graph, for every set of $\theta|T|$ error pieces all but an "
     r"$\alpha$ fraction of the skills have at most $\beta\theta k|T|/|S|$ edges into it, $\beta$ the least number with "
-    r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)\ge(H(\theta)+H(\alpha)|S|/|T|)/\theta$. The worst $\beta$ itself tends to "
-    r"the mean of the top $\theta$ of a Binomial$(k,\alpha)$ over its mean.",
+    r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)\ge(H(\theta)+H(\alpha)|S|/|T|)/\theta$.",
     needs="at most θ|T| error pieces; edges drawn independently, uniform skills and pieces; |T| much larger than |S|",
     full=dict(texts=100_000),
     explore={"measure": ("uniform", "skewed"), "texts": (5000, 20_000)},
@@ -125,8 +124,8 @@ def degrees_and_shares(pieces, settings):
         "H": "the entropy of a coin, in nats",
     },
     why=r"For a fixed set of $\alpha|S|$ skills the worst error set takes the pieces that use them most: the number "
-    r"of their skills in the set is binomial, and the top $\theta$ of it has a certain mean. The theorem instead "
-    r"counts: there are $e^{H(\theta)|T|}$ error sets, each is so bad with probability "
+    r"of their skills in the set is binomial, and the worst $\beta$ itself tends to the mean of its top $\theta$ over "
+    r"its mean. The theorem instead counts: there are $e^{H(\theta)|T|}$ error sets, each is so bad with probability "
     r"$e^{-k\theta|T|\mathrm{kl}(\beta\alpha\|\alpha)}$, and if the product is small none is. This counts overlapping "
     "events as if they were disjoint, and is not tight.",
     notice="In each setting all graphs have nearly the same worst concentration, that of the top of the binomial. The "

@@ -178,9 +178,9 @@ def one_and_many(pieces):
     items={
         "A5.2": ("never wrong", "simulated"),
         "A5.4": ("never wrong", "constants", "simulated"),
-        "L8.3": ("two-sided", "inverse", "simulated", "thresholds"),
+        "L8.3": ("two-sided", "constants", "inverse", "simulated", "thresholds"),
         "L8.6": ("chosen afterwards", "two-sided"),
-        "H7.2": ("two-sided", "inverse", "thresholds"),
+        "H7.2": ("two-sided", "constants", "inverse", "thresholds"),
     },
     says=r"With probability $1-\delta$ all of $N$ hypotheses have $R-R_S\le\sqrt{(\log N+\log\frac1\delta)/2n}$, and "
     r"$|R-R_S|\le\sqrt{(\log N+\log\frac2\delta)/2n}$. The bound for one hypothesis does not hold for one chosen among "
@@ -211,6 +211,7 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     )
     one_sided = union_deviation(n, hypotheses, delta, sides=1)
     two_sided = union_deviation(n, hypotheses, delta)
+    one = np.log(hypotheses / delta)
     cut = 0.2  # a deviation that half of the samples exceed: there draws resolve the exact law best
     sups = independent_sup_deviation(errors, 50, 200, 0.5, trials)
     grid, points = np.arange(1, 101) / 101, draw.random((trials, 100))
@@ -227,7 +228,10 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
         "two-sided": Inequality(
             np.exp(independent_log_tail(two_sided, n, hypotheses, risk, sides=2)), delta, aside=aside
         ),
-        "constants": Identity(finite_class_deviation(n, hypotheses, delta), np.sqrt(8) * one_sided),
+        "constants": Identity(
+            np.stack([finite_class_deviation(n, hypotheses, delta), one_sided, two_sided]),
+            np.sqrt(np.stack([4 * one / n, one / (2 * n), (one + np.log(2)) / (2 * n)])),
+        ),
         "inverse": Identity(
             np.stack([log_union_tail(one_sided, n, hypotheses), log_union_tail(two_sided, n, hypotheses, sides=2)]),
             np.log(delta),
@@ -275,7 +279,13 @@ def dependent_copies(evidence):
 
 @finite_classes.control("no factor two in the width", of="constants")
 def half_the_width(evidence):
-    return replace(evidence, right=np.asarray(evidence.right) / 2)
+    return replace(evidence, right=np.asarray(evidence.right) * np.array([0.5, 1.0, 1.0])[:, None, None, None])
+
+
+@finite_classes.control("log(1/δ) on two sides as on one", of="constants")
+def two_sides_as_one(evidence):
+    right = np.asarray(evidence.right)
+    return replace(evidence, right=right[[0, 1, 1]])
 
 
 @finite_classes.picture

@@ -229,9 +229,9 @@ def at_least_two(evidence):
 
 @claim(
     items={"H9.3": ("errors on S", "true error", "limit"), "A5.17": ("errors on S", "pruned")},
-    says=r"With signal 2, noise $c=32$ and $D/m\ge100$ the one-step classifier of $S$ and that of $S$ with its noise "
+    says=r"With signal 2, noise $c=32$ and $D/m\ge100$ the one-step classifiers of $S$ and of $S$ with its noise "
     r"negated both have true error near $\Phi(-\sqrt{D/m}/8)$; the first makes no error on $S$, the second nothing "
-    r"else: even over the outputs of gradient descent the two-sided gap is near 1.",
+    r"else: over outputs of gradient descent the two-sided gap is near 1.",
     needs="‖u‖² = 1/m; one step of size 1 from zero; noise stronger than the squared signal",
     full=dict(m=50, trials=64),
     symbols={

@@ -23,7 +23,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line
 @claim(
     items={
         "L8.9": ("half-planes", "inverse"),
-        "L8.13": ("order", "smallest"),
+        "L8.13": ("order", "smallest", "written out"),
         "H7.5": ("tail", "random labels", "n = V"),
     },
     says=r"With probability $1-\delta$ all classifiers of a class with growth function $S$ have "
@@ -69,6 +69,10 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
         )
         wrong.append(np.sum(np.sign(points @ np.linalg.solve(points, labels)) != labels))
     aside = {"samples": n, "delta": delta}
+
+    def solved(capacity, samples):
+        return 2 * np.sqrt(2 * (capacity + np.log(2 / delta)) / samples)
+
     return {
         "thresholds": Inequality(largest, thresholds),
         "half-planes": Chance(np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)), trials, delta),
@@ -84,6 +88,23 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
             aside=aside,
         ),
         "smallest": Exact(smallest, 197),
+        # The last has six points for a dimension of ten, which take all 2⁶ labelings.
+        "written out": Identity(
+            np.stack(
+                [
+                    sauer_deviation(n, 3, delta),
+                    vc_dimension_deviation(n, 3, delta),
+                    sauer_deviation(3 + 0 * n, 10, delta),
+                ]
+            ),
+            np.stack(
+                [
+                    solved(3 * (np.log(2 * n / 3) + 1), n),
+                    solved(3 * (np.log(2 * n) + 1), n),
+                    solved(6 * np.log(2), 3 + 0 * n),
+                ]
+            ),
+        ),
         "explicit": Inequality(largest, vc_deviation(n, 1, delta)),
         # 4·(2en/V)^V·exp(−nε²/8) = δ at this deviation.
         "tail": Identity(
@@ -113,6 +134,12 @@ def without_the_one(evidence):
     n, delta = evidence.aside["samples"], float(evidence.aside["delta"])
     exact = evidence.links["exact growth below Sauer"][0]
     return replace(evidence, links={"without the one": (exact, growth_deviation(n, np.log(2 * n), delta))})
+
+
+@vc_bounds.control("log 2n in place of log(2n/V) in Sauer's form", of="written out")
+def dimension_left_out(evidence):
+    right = np.asarray(evidence.right)
+    return replace(evidence, right=right[[1, 1, 2]])
 
 
 @vc_bounds.picture

@@ -1,30 +1,14 @@
-"""Local averages: the U-curve of bias and variance, neighbours, and kernel averages that interpolate and still learn.
+"""Local averages: the U-curve of bias and variance, and averages of neighbours (jagannath Ch. 5, handbook 13.1)."""
 
-jagannath Ch. 5, handbook 13.1.
-"""
-
-import itertools
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Interval
-from scipy.spatial.distance import pdist
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.generalization.interpolation.nadaraya_watson import (
-    averaging_weights,
-    box_kernel,
-    nadaraya_watson_weights,
-    singular_kernel,
-    slope_at_data,
-)
-from deeptheory.generalization.interpolation.nearest_neighbours import (
-    ball_volume,
-    expected_nearest_distance,
-    nearest_distances,
-    neighbour_weights,
-)
+from deeptheory.generalization.interpolation.nadaraya_watson import nadaraya_watson_weights
+from deeptheory.generalization.interpolation.nearest_neighbours import neighbour_weights
 from deeptheory.generalization.interpolation.ridgeless import gaussian_bias_variance, ols_variance
 from deeptheory.generalization.interpolation.smoothers import (
     optimism,
@@ -32,10 +16,9 @@ from deeptheory.generalization.interpolation.smoothers import (
     smoother_bias_variance,
     training_error,
 )
-from deeptheory.lab import Chain, Identity, Law, Positive, Rate, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
+from deeptheory.lab import Chain, Identity, Law, Positive, Trials, claim
+from deeptheory.lab.pictures import Curves, Line, seen
 
-Points = Annotated[int, Interval(ge=12, le=400)]
 DEGREES = tuple(range(12))
 
 
@@ -207,6 +190,17 @@ def u_curve(pieces):
     r"\sum_\ell f(x_{(\ell)}))^2+\frac{\sigma^2}k$; with $k=1$ it interpolates and has variance $\sigma^2$, "
     r"$2\sigma^2$ and a bias in all.",
     needs="responses of independent noise with mean zero; no ties among distances",
+    symbols={
+        r"k": "the number of neighbours that are averaged",
+        r"\sigma^2": "the variance of the noise",
+        r"f,\ x_0": "the function to be learned, and the place where a label is predicted",
+        r"x_{(\ell)}": r"the $\ell$-th nearest of the 200 inputs",
+    },
+    why=r"The average of the responses is the average of the values $f(x_{(\ell)})$, which need not be $f(x_0)$, and "
+    r"an average of $k$ independent noises. The fresh label has its own noise. The three are uncorrelated, so that "
+    r"their squares add.",
+    notice=r"One neighbour costs twice the noise and hardly a bias; all neighbours cost hardly a variance, and the "
+    r"bias of a constant. The dots are means over drawn labels.",
     full=dict(trials=100_000),
 )
 def neighbour_average_splits(
@@ -240,7 +234,9 @@ def neighbour_average_splits(
             size=200.0,
             along={"part": np.array(["bias", "variance"]), **along},
         ),
-        "resampled": Law(noise + bias + variance, misses.T, along=along, exact=True, aside={"noise": noise}),
+        "resampled": Law(
+            noise + bias + variance, misses.T, along=along, exact=True, aside={"noise": noise, "bias": bias}
+        ),
         "interpolates": Identity(inside, labels),
         "one neighbour": Identity(((exact[:, 0] - target) ** 2).mean() + noise, 2 * noise + bias[0], size=200.0),
     }
@@ -255,178 +251,20 @@ def squared_count(evidence):
     return replace(evidence, predicted=evidence.predicted - noise / k + noise / k**2)
 
 
-@claim(
-    items={"J5.3": ("weights", "empty", "at the data", "approach"), "J5.4": ("at the data", "approach", "slope")},
-    says=r"The Nadaraya–Watson average with $K(u)=\|u\|^{-a}1(\|u\|\le1)$ has weights of sum one, is $Y_i$ at $X_i$ "
-    r"for every bandwidth, and $f_n(x)-Y_i$ vanishes like $\|x-X_i\|^a$ with the coefficient "
-    r"$h^{-a}\sum_{j\ne i}(Y_j-Y_i)K_h(X_j-X_i)$; where no point is within $h$ it is zero.",
-    needs="distinct data points",
-    symbols={
-        r"K": "the kernel, singular at zero and zero beyond distance 1",
-        r"a": "its exponent, 0.7 here",
-        r"X_i,\ Y_i": "the data points and their labels",
-        r"f_n": "the average of the labels with weights in proportion to $K_h(X_j-x)$",
-        r"h": "the bandwidth; $K_h(u)=K(u/h)$",
-    },
-    why=r"Near $X_i$ the weight of $Y_i$ grows without limit while all others stay finite, so the average tends to "
-    r"$Y_i$, whatever the bandwidth and however many points are within it. What the others pull is their weight over "
-    r"that of $Y_i$, $(\|x-X_i\|/h)^a$ times a sum that does not depend on $x$ to leading order.",
-    notice=r"Left: along a line through two data points the average has cusps that reach the labels exactly; with a "
-    r"box in place of the singular kernel it passes by. Right: how it approaches a label, with the power $a$ of the "
-    r"distance.",
-    explore={"exponent": (0.5, 0.7, 1.0, 2.0)},
-)
-def singular_average_interpolates(
-    key,
-    *,
-    points: Points = 60,
-    exponent: Annotated[float, Interval(ge=0.5, le=3.0)] = 0.7,
-    kernel: Literal["singular", "box"] = "singular",
-):
-    draw = generator(key)
-    # In clusters of two or three, at most 0.15 from the middle: each has a neighbour within 0.3, the first bandwidth.
-    middles = np.resize(draw.uniform(size=(points // 2, 2)), (points, 2))
-    offsets = 0.15 * draw.uniform(size=(points, 1)) ** 0.5
-    around = draw.uniform(0, 2 * np.pi, (points, 1))
-    x, y = middles + offsets * np.hstack([np.cos(around), np.sin(around)]), draw.standard_normal(points)
-    bandwidths = np.array([0.003, 0.03, points**-0.5, points**-0.25, 1.0, 10.0])
-    shape = singular_kernel(exponent) if kernel == "singular" else box_kernel
-    at = draw.uniform(size=(400, 2))
-    sums, there, void, outside = [], [], [], []
-    for h in bandwidths:
-        weights = nadaraya_watson_weights(x, at, kernel=shape, bandwidth=float(h))
-        empty = np.all(np.linalg.norm(at[:, None] - x, axis=2) > h, axis=1)
-        sums.append(weights.sum(1))
-        void.append(1.0 - empty)
-        outside.append(np.max(np.abs(weights @ y)[empty], initial=0.0))
-        there.append(nadaraya_watson_weights(x, x, kernel=shape, bandwidth=float(h)) @ y)
-    steps = 10.0 ** -np.arange(3.0, 16.0, 3)
-    turn = draw.uniform(0, 2 * np.pi, points)
-    direction = np.stack([np.cos(turn), np.sin(turn)], 1)
-    # The rate at which a neighbourhood of the data is reached, and what multiplies it, at two bandwidths.
-    gaps, slopes = np.empty((2, 5, points)), np.empty((2, points))
-    for i, h in enumerate((0.3, 2.0)):
-        slopes[i] = slope_at_data(x, y, exponent=exponent, bandwidth=h)
-        for j, step in enumerate(steps):
-            # Distances to the own point are given, not subtracted, so that they may be far below rounding of x.
-            lengths = np.linalg.norm(x[:, None] + step * direction[:, None] - x, axis=2)
-            np.fill_diagonal(lengths, step)
-            gaps[i, j] = (averaging_weights(shape(lengths / h)) * (y - y[:, None])).sum(1)
-    # Along the line through two points of one cluster, with the singular kernel and with a box.
-    ways = np.sort(
-        np.concatenate([np.linspace(-1, 2, 301), np.geomspace(1e-6, 0.1, 30), 1 - np.geomspace(1e-6, 0.1, 30)])
-    )
-    pair = np.array([0, points // 2])
-    line = x[pair[0]] + ways[:, None] * (x[pair[1]] - x[pair[0]])
-    courses = [
-        nadaraya_watson_weights(x, line, kernel=each, bandwidth=0.5) @ y
-        for each in (singular_kernel(exponent), box_kernel)
-    ]
-    lasting = np.abs(slopes).min(1) > 0
-    assume(bool(lasting.all()), "every point has a neighbour within the smaller bandwidth")
-    far = gaps[:, -1] / steps[-1] ** exponent
-    return {
-        "weights": Identity(np.array(sums), np.array(void), size=float(points)),
-        "empty": Identity(np.array(outside), 0.0, scale=1.0),
-        "at the data": Identity(
-            np.array(there),
-            np.broadcast_to(y, (6, points)),
-            scale=1.0,
-            along={"h": bandwidths},
-            aside={"way": ways, "courses": np.array(courses), "labels": y[pair]},
-        ),
-        "approach": Rate(steps, np.abs(gaps[0]).mean(1), exponent=exponent, resolution=0.05, rivals=(2 * exponent,)),
-        # The next term is smaller by (ε/h)^a times the kernel sum of the others.
-        "slope": Identity(
-            far,
-            slopes,
-            scale=np.max(np.abs(slopes), 1, keepdims=True),
-            error=1e-5 * np.max(np.abs(slopes)),
-            aside={"power": np.array([[0.3], [2.0]]) ** exponent},
-        ),
-    }
-
-
-singular_average_interpolates.control("the same with a bounded kernel", of="at the data", kernel="box")
-
-
-@singular_average_interpolates.control("a coefficient without the power of the bandwidth", of="slope")
-def unscaled_slope(evidence):
-    return replace(evidence, right=evidence.right * evidence.aside["power"])
-
-
-@singular_average_interpolates.picture
-def cusps(pieces, settings):
-    """The average along a line through two data points, with a singular kernel and with a box; and the mean distance
-    from a label against the distance from its data point."""
-    aside, approach = pieces["at the data"].aside, pieces["approach"]
-    singular, box = np.asarray(aside["courses"])
-    steps, gaps = np.asarray(approach.x), np.asarray(approach.y)
-    return Row(
+@neighbour_average_splits.picture
+def from_one_to_all(pieces):
+    """Error on a fresh label against the number of neighbours, and the bias and variance it is made of."""
+    law = pieces["resampled"]
+    k, bias, noise = law.along["neighbours"], np.asarray(law.aside["bias"]), float(law.aside["noise"])
+    return Curves(
         [
-            Curves(
-                [
-                    Line("singular kernel", aside["way"], singular),
-                    Line("box", aside["way"], box, rival="a bounded kernel"),
-                    Dots("labels", [0.0, 1.0], aside["labels"]),
-                ],
-                x="place on the line, in distances of the two points",
-                y="average",
-            ),
-            Curves(
-                [
-                    Line("power a", steps, gaps[-1] * (steps / steps[-1]) ** settings["exponent"]),
-                    Dots("observed", steps, gaps),
-                ],
-                x="distance from a data point",
-                y="mean distance from its label",
-                log="xy",
-            ),
-        ]
+            Line("error on a fresh label", k, law.predicted),
+            seen("error on a fresh label", k, law.observed),
+            Line("squared bias", k, bias),
+            Line("variance σ²/k", k, noise / k),
+            Line("variance σ²/k²", k, noise / k**2, rival="as of a sum of k shares"),
+        ],
+        x="neighbours k",
+        y="squared error",
+        log="x",
     )
-
-
-@claim(
-    items={"J5.10": ("torus", "few", "line", "plane", "space", "any two")},
-    says=r"Among $n$ uniform points of the unit cube the nearest one is at a distance of order $n^{-1/d}$, on the "
-    r"torus $v_d^{-1/d}\Gamma(1+\frac1d)\frac{\Gamma(n)}{\Gamma(n+1/d)}$ on average, up to the chance that none is "
-    r"within ½; the mean distance of two points does not shrink.",
-    needs="independent uniform points",
-)
-def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trials = 32):
-    draw = generator(key)
-    torus, cube = np.empty((2, 3, len(sizes), trials))
-    exact = np.array([[expected_nearest_distance(n, d) for n in sizes] for d in (1, 2, 3)])
-    pairs = np.empty((len(sizes), trials))
-    for d, (i, n), trial in itertools.product((1, 2, 3), enumerate(sizes), range(trials)):
-        # Small clouds vary more: a trial is the mean of as many as make up the largest size.
-        clouds = draw.uniform(size=(max(sizes) // n, n, d))
-        torus[d - 1, i, trial] = np.mean([nearest_distances(x, torus=True).mean() for x in clouds])
-        cube[d - 1, i, trial] = np.mean([nearest_distances(x).mean() for x in clouds])
-        if d == 2:
-            pairs[i, trial] = pdist(clouds[0, :: max(n // 100, 1)]).mean()
-    # All places of the torus are alike: one of the few points may be taken for the middle of the cube.
-    few = ((2, 1), (6, 2), (12, 3))
-    nearest = [np.linalg.norm(draw.uniform(-0.5, 0.5, (2000 * trials, n - 1, d)), axis=2).min(1) for n, d in few]
-    grown = np.array(sizes)
-    return {
-        "few": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
-        "torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
-        # The share of the points that lie at the boundary falls like n^(−1/d).
-        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, order=1.0),
-        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.1, order=0.5),
-        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.1, order=1 / 3),
-        "any two": Rate(grown, pairs, exponent=0.0, resolution=0.05),
-    }
-
-
-@nearest_spacing.control("the distance of any two points shrinks so, as the text has it", of="any two")
-def all_pairs_shrink(evidence):
-    return replace(evidence, exponent=-0.5)
-
-
-@nearest_spacing.control("(v n)^(−1/d), the radius of a ball with one point on average", of="torus")
-def typical_ball(evidence):
-    dimension, points = evidence.along["dimension"][:, None], evidence.along["points"]
-    volumes = np.array([ball_volume(int(d)) for d in evidence.along["dimension"]])[:, None]
-    return replace(evidence, predicted=(volumes * points) ** (-1 / dimension))

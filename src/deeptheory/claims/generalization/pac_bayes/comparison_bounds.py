@@ -76,7 +76,7 @@ def sharper_below_and_above(turn, delta):
     r"price does not depend on the sample; the factor $2(n-1)/n$ of Theorem 5.6.1 grows slowly, like $n^{1/4}$, and "
     r"the theorem pays $2n$ for it.",
 )
-def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=1e-3, le=0.5)] = 0.05):
+def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=0.03, le=0.5)] = 0.05):
     exact = [
         float(sum(Fraction(comb(n, k) * k**k * (n - k) ** (n - k), n**n) for k in range(n + 1)))
         for n in map(int, SAMPLES[:4])

@@ -292,6 +292,7 @@ def falling(names, pieces, y="relative distance"):
     marks = []
     for piece, name in names.items():
         rate, first = pieces[piece], np.mean(pieces[piece].y[0])
-        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
+        slope = rate.exponent if isinstance(rate, Rate) else -rate.order
+        line = first * (np.asarray(rate.x) / rate.x[0]) ** slope
         marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
     return Curves(marks, x="width", y=y, log="xy")

@@ -30,7 +30,7 @@ from deeptheory.kernels.limits.fully_connected import conditional_covariance, fu
 from deeptheory.kernels.limits.gaussian_processes import band_coverage
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import GaussianLaw, descent, diagonalize, predicted_ensemble
-from deeptheory.lab import Chain, Chance, Identity, Law, Rate, Share, Sizes, Trend, Trials, claim
+from deeptheory.lab import Chain, Chance, Identity, Law, Limit, Rate, Share, Sizes, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, seen
 from deeptheory.networks.mlp import init_mlp
 
@@ -114,8 +114,8 @@ layers_alone = jax.jit(lambda network, x: (layerwise_ntk(network, x)[..., 0, 0],
     r"$A=\Theta_{xX}\Theta^{-1}(I-(I-\eta\Theta)^k)$; one network is within order $\mathrm{width}^{-1/2}$ of what this "
     r"makes of its start.",
     needs="one wide hidden layer in tangent scaling, random start, squared loss, stable steps",
-    scale="printed: infinitely wide networks; here: trained networks of width 48 to 432, three points on a line",
-    full=dict(trials=1024, widths=(144, 432, 1296)),
+    scale="printed: infinitely wide networks; here: trained networks of width 96 to 864, three points on a line",
+    full=dict(trials=1024, widths=(192, 576, 1728)),
     symbols={
         r"\Sigma": "the covariance of the outputs at the start (the NNGP kernel)",
         r"\Theta": "the tangent kernel in the limit of infinite width",
@@ -134,7 +134,7 @@ layers_alone = jax.jit(lambda network, x: (layerwise_ntk(network, x)[..., 0, 0],
     r"band of two standard "
     r"deviations, and about as many of the networks.",
 )
-def trained_ensemble_band(key, *, widths: Sizes = (48, 144, 432), trials: Trials = 240, starts: Starts = 20_000):
+def trained_ensemble_band(key, *, widths: Sizes = (96, 288, 864), trials: Trials = 240, starts: Starts = 20_000):
     nngp, ntk, step = line_limits()
     law = jax.tree.map(np.asarray, ensemble_law(nngp, ntk, step))
     mean, covariance = stepped_law(nngp, ntk, step)
@@ -180,7 +180,7 @@ def trained_ensemble_band(key, *, widths: Sizes = (48, 144, 432), trials: Trials
         # Of 720 networks 33 are expected outside, and half as many more might go unnoticed.
         "band": Share(inside[1], trials * len(widths), float(band_coverage(2.0)), resolution=0.1),
         "two deviations": Identity(band_coverage(np.arange(4.0)), 2 * ndtr(np.arange(4.0)) - 1, scale=1.0),
-        "convex": Rate(sizes, np.asarray(curvatures), exponent=-0.5, rivals=(0.0, -1.0)),
+        "convex": Limit(sizes, np.asarray(curvatures), order=0.5),
         "mixed derivatives": Identity(*np.moveaxis(np.asarray(mixed), 1, 0), scale=1.0, size=16),
         "last layer": Identity(shares[-1], conditional, scale=float(np.max(conditional)), size=32),
         "first layer": Identity(shares[0], inner @ inner.T * gradients, scale=float(np.max(gradients)), size=64),
@@ -211,6 +211,11 @@ def tangent_starts(evidence):
 @trained_ensemble_band.control("the posterior of the NNGP kernel", of="variance")
 def posterior_of_nngp(evidence):
     return replace(evidence, left=rival_law(0, 0).covariance)
+
+
+@trained_ensemble_band.control("second derivatives of order 1/width", of="convex")
+def half_an_order_less(evidence):
+    return replace(evidence, order=1.0)
 
 
 @trained_ensemble_band.control("one standard deviation for the band", of="coverage")
@@ -350,7 +355,7 @@ def weights_barely_move(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 
         "frobenius": Rate(sizes, hidden, exponent=0.0, rivals=(0.5, -0.5)),
         "frobenius of the readout": Rate(sizes, readout, exponent=0.0, rivals=(0.5, -0.5)),
         "growth": Rate(sizes, growth, exponent=-0.5, rivals=(0.0, -1.0)),
-        "outputs": Rate(sizes, outputs, exponent=0.0, rivals=(-0.5,)),
+        "outputs": Rate(sizes, outputs, exponent=0.0, rivals=(-0.5,), order=1.0),
         "monitors": Identity(value, np.array(summed), size=64),
         "inequality": Chain(
             {

@@ -1,0 +1,191 @@
+"""Certificates of randomized smoothing: from finitely many votes, and of classifiers trained on noisy copies."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import jax
+import numpy as np
+from annotated_types import Interval
+from scipy.special import ndtr
+from scipy.stats import binom
+
+from deeptheory.foundations.binomial import clopper_pearson_lower
+from deeptheory.lab import Chance, Identity, Inequality, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.robustness.noise_training import certified_accuracy, fit_on_noisy_copies, two_moons
+from deeptheory.robustness.smoothing import (
+    boundary_distance,
+    certificate_failure_probability,
+    certified_radius,
+    certify,
+    smoothed_field,
+    votes,
+)
+
+
+@claim(
+    items={"A18.13": ("coverage", "exact coverage")},
+    says=r"A certificate from the exact lower confidence limit of the winning label's share, with the label chosen "
+    r"from separate votes, is wrong with probability at most $\alpha$.",
+    needs="two labels; the votes that choose the label are not those that measure it",
+    full=dict(trials=40_000),
+    symbols={
+        r"\alpha": "the probability of a wrong certificate that is allowed",
+    },
+    why="The radius is wrong only if the lower limit of the winning label's share is above the true share, and an "
+    r"exact binomial limit is so with probability at most $\alpha$, whatever the share. This needs votes that have "
+    "not been looked at before: choosing the label by the same votes prefers labels that were lucky, and the limit "
+    "forgets this.",
+    notice=r"The exact chance of failure is a saw, since votes come in whole numbers: it touches $\alpha$ again and "
+    "again and never passes it, for any number of votes. The dots are shares of certificates that were wrong among "
+    "thousands, and scatter by chance about the saw of their number of votes.",
+    explore={"votes_each": (25, 100, 400), "alpha": (0.05, 0.1, 0.2)},
+)
+def certificate_coverage(
+    key,
+    *,
+    trials: Trials = 8000,
+    votes_each: Annotated[int, Interval(ge=10, le=10_000)] = 100,
+    alpha: Annotated[float, Interval(ge=0.05, le=0.5)] = 0.05,
+    choosing: Literal["separate", "same"] = "separate",
+    limit: Literal["confidence", "plug-in"] = "confidence",
+):
+    margins = np.array([0.005, 0.5, 1.2])  # distance to the boundary over β
+    failures = np.empty(3, int)
+    for i, margin in enumerate(margins):
+        count, select = (
+            votes(
+                jax.random.fold_in(key, 2 * i + j),
+                lambda x: (x[:, 0] > 0).astype(int),
+                np.array([margin]),
+                beta=1.0,
+                samples=votes_each,
+                repeats=trials,
+            )
+            for j in range(2)
+        )
+        level = alpha if limit == "confidence" else 0.5
+        label, radius = certify(select if choosing == "separate" else count, count, beta=1.0, delta=level)
+        failures[i] = np.sum((label == 0) | ((label == 1) & (radius > margin)))
+    p, n = np.meshgrid(np.linspace(0.005, 0.995, 199), [10, 30, 100, 300])
+    exact = [certificate_failure_probability(row, int(size[0]), alpha) for row, size in zip(p, n, strict=True)]
+    one_more = [
+        binom.sf(
+            np.searchsorted(clopper_pearson_lower(np.arange(size[0]) + 1, int(size[0]), alpha), row) - 1, size, row
+        )
+        for row, size in zip(p, n, strict=True)
+    ]
+    return {
+        "coverage": Chance(failures, trials, alpha, along={"distance over beta": margins}),
+        "exact coverage": Inequality(
+            np.array(exact), alpha, along={"votes": n[:, 0], "share": p[0]}, aside={"one vote more": np.array(one_more)}
+        ),
+    }
+
+
+certificate_coverage.control("one set of votes chooses and measures", of="coverage", choosing="same")
+certificate_coverage.control("the middle of the confidence interval for its lower end", of="coverage", limit="plug-in")
+
+
+@certificate_coverage.control("the limit of one vote more than was counted", of="exact coverage")
+def one_vote_more(evidence):
+    return replace(evidence, quantity=evidence.aside["one vote more"])
+
+
+@certificate_coverage.picture
+def failures_by_share(pieces, settings):
+    """How often the limit exceeds the true share of votes, exactly, and the certificates seen to be wrong."""
+    exact, seen_wrong = pieces["exact coverage"], pieces["coverage"]
+    share = exact.along["share"]
+    marks: list[Any] = [
+        Line(f"{n} votes", share, row) for n, row in zip(exact.along["votes"], exact.quantity, strict=True)
+    ]
+    at = ndtr(np.asarray(seen_wrong.along["distance over beta"]))
+    marks.append(Dots(f"seen, {settings['votes_each']} votes", at, np.asarray(seen_wrong.failures) / seen_wrong.trials))
+    marks.append(Level("α", y=settings["alpha"]))
+    return Curves(marks, x="true share of the winning label", y="chance of a wrong certificate", xs=(0.4, 1.0))
+
+
+def smoothed_labels(base, spacing, beta):
+    """The shares of both labels in the votes at each point of a grid, and the radius that they certify there."""
+    yes, no = smoothed_field(base * 1.0, spacing, beta), smoothed_field(~base * 1.0, spacing, beta)
+    # A label that is certain to rounding counts as almost certain, which lowers its radius and keeps it finite.
+    top, other = np.minimum(np.maximum(yes, no), 1 - 2.0**-53), np.maximum(np.minimum(yes, no), 1e-300)
+    return yes, no, np.asarray(certified_radius(top, other, beta))
+
+
+@claim(
+    items={
+        "A18.15": ("attacked", "curve", "accuracy falls", "reach grows"),
+        "A18.13": ("attacked", "field", "radius"),
+    },
+    says="Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
+    "label, so the certified accuracy lies below the attacked one at every radius; for a half-plane the radius is "
+    "exact. With more noise the clean accuracy falls and the largest certified radius rises.",
+    needs="two moons in the plane; the classifier constant on cells of a grid, its votes exact, every cell attacked",
+    scale="printed: deep nets on images; here: random features in the plane",
+    full=dict(trials=64),
+    why="The certificate is a statement about the smoothed classifier, which takes the majority of noisy copies, and "
+    "holds whatever was trained. Training on noisy copies makes the base classifier good at what it will be asked, so "
+    "that majorities are large. The radius grows in proportion to the noise, but noise also blurs what it should tell "
+    "apart.",
+    notice="Each certified curve lies below the accuracy that survives the strongest attack in the plane, found by "
+    "trying every cell. Little noise certifies more points near by and none far out; much noise costs accuracy "
+    "everywhere and reaches farther.",
+)
+def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["smoothed", "base"] = "smoothed"):
+    betas, spacing, at = (0.15, 0.6), 0.06, np.linspace(0.05, 0.8, 16)
+    axis = np.arange(-2.7, 2.7, spacing)
+    grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
+    radii, distances = np.empty((2, trials, 2, 100))
+    curves, clean, reach = np.empty((2, trials, 2, len(at))), np.empty((2, trials)), np.empty((2, trials))
+    for t in range(trials):
+        train, fit, test = (jax.random.fold_in(key, 3 * t + i) for i in range(3))
+        points, labels = two_moons(test, 100)
+        i, j = np.rint((points - axis[0]) / spacing).astype(int).T
+        for b, beta in enumerate(betas):
+            classify = fit_on_noisy_copies(fit, *two_moons(train, 100), beta=beta, copies=8, features=64)
+            base = classify(grid).reshape(len(axis), -1) > 0
+            yes, no, radius = smoothed_labels(base, spacing, beta)
+            radius = radius[i, j]
+            distance = boundary_distance(yes > no if certified == "smoothed" else base, spacing)[i, j]
+            correct = ((yes > no)[i, j] == (labels == 1)).astype(int)
+            radii[t, b], distances[t, b] = radius, distance
+            curves[:, t, b] = certified_accuracy(radius, correct, at), certified_accuracy(distance, correct, at)
+            clean[b, t], reach[b, t] = np.mean(correct), np.max(radius * correct)
+    # A half-plane whose edge runs between two columns of cells is one exactly, wherever the grid ends.
+    edge = axis - (axis[44] + axis[45]) / 2
+    halves = [smoothed_labels(np.broadcast_to(edge[:, None] > 0, base.shape), spacing, beta) for beta in betas]
+    fields, lengths = np.array([[yes, radius] for yes, _, radius in halves])[..., 0].swapaxes(0, 1)
+    scaled = edge / np.array(betas)[:, None]
+    clear = np.abs(scaled) < 4
+    return {
+        "field": Identity(fields, ndtr(scaled), scale=1.0, size=len(axis)),
+        # Φ⁻¹ magnifies the rounding of a probability near 1 by 1/φ.
+        "radius": Identity(lengths[clear], np.abs(scaled * np.array(betas)[:, None])[clear], scale=1.0, condition=1e4),
+        "attacked": Inequality(radii, distances, error=1e-9),
+        "curve": Inequality(curves[0], curves[1], aside={"radius": at, "noise": np.array(betas)}),
+        "accuracy falls": Trend(clean[0] - clean[1]),
+        "reach grows": Trend(reach[1] - reach[0]),
+    }
+
+
+@noise_trained_certificates.control("the radius without its factor one half", of="radius")
+def twice_the_radius(evidence):
+    return replace(evidence, left=2 * evidence.left)
+
+
+noise_trained_certificates.control("the certificate covers the base classifier", of="attacked", certified="base")
+
+
+@noise_trained_certificates.picture
+def accuracy_by_radius(pieces):
+    """Accuracy that is certified, and that survives every attack, by radius, for little noise and for much."""
+    curve = pieces["curve"]
+    radius, marks = curve.aside["radius"], []
+    for b, beta in enumerate(curve.aside["noise"]):
+        marks += [
+            Line(f"certified, β = {beta:g}", radius, curve.quantity[:, b].mean(0)),
+            Line(f"attacked, β = {beta:g}", radius, curve.bound[:, b].mean(0), dashed=True),
+        ]
+    return Curves(marks, x="radius", y="accuracy, mean over training sets", ys=(0, 1))
