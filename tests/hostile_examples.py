@@ -172,7 +172,7 @@ TWO_SAMPLES = {
     "losses": np.array([[0.1, 0.9], [0.6, 0.2]]),
     "outcome_law": LAW[2:] * 2,
 }
-RULES = of("generalization.pac_bayes.description_length").DecisionList(((1, 0), (-2, 1)), 0)
+RULES = of("generalization.pac_bayes.description_length").DecisionList(((1, 0), (2, 1)), 0)
 PIECES = of("networks.tent").tent_layers(2)
 AFFINE = of("networks.from_scratch").init_glorot(KEY, (3, 4, 1))
 TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]

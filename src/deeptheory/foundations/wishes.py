@@ -144,7 +144,8 @@ class Wish:
             each and each.grant(f"{name}[{i}]", entry, sizes)
             for i, (each, entry) in enumerate(zip(wishes, value, strict=True))
         ]
-        return tuple(found) if type(value) is tuple else found if type(value) is list else value
+        fixed = type(value) is list and isinstance(self.items, tuple)
+        return tuple(found) if type(value) is tuple or fixed else found if type(value) is list else value
 
     def _record(self, name: str, value: Any, sizes: Sizes) -> Any:
         """Look into a record of ours, a named tuple or a dataclass: its sizes and those of the arguments agree."""

@@ -64,3 +64,9 @@ def test_risk_by_a_short_description_by_hand():
 def test_what_is_no_word_of_the_code_is_refused(word):
     with pytest.raises(ValueError, match="word must describe a decision list on 3 bits, got"):
         d.decode(word, 3)
+
+
+@pytest.mark.parametrize("rule", [(-2, 1), (6, 1), (1, 2)])
+def test_a_rule_about_bits_that_are_not_there_has_no_word(rule):
+    with pytest.raises(ValueError, match="a rule on 3 bits is a literal below 6 and 0 or 1, got"):
+        d.encode(d.DecisionList((rule,), 0), 3)

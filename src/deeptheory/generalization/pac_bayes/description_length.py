@@ -80,6 +80,11 @@ class DecisionList(NamedTuple):
 
 def encode(rule_list: DecisionList, variables: int) -> str:
     """A word of a prefix-free code: 1, literal and answer for each rule, then 0 and the default."""
+    for literal, answer in rule_list.rules:
+        if not 0 <= literal < 2 * variables or answer not in (0, 1):
+            raise ValueError(
+                f"a rule on {variables} bits is a literal below {2 * variables} and 0 or 1, got {literal, answer}"
+            )
     width = (2 * variables - 1).bit_length()
     rules = "".join(f"1{literal:0{width}b}{answer}" for literal, answer in rule_list.rules)
     return f"{rules}0{rule_list.default}"
