@@ -7,6 +7,7 @@ rounded numbers. Of nearly opposite inputs it is the surplus √(ab) + k that is
 that turns them. Layers that do not know the deficit drop it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -106,15 +107,35 @@ def input_gaps(block: Block, left: Float[Array, "*l c"], right: Float[Array, "*r
 
 def product_gap(block: Block, left: Float[Array, "c *l"], right: Float[Array, "c *r"]) -> Array:
     """Return |x||y| − ⟨x, y⟩ ≥ 0, as |x||y|·½|x/|x| − y/|y||², of vectors at both ends, (c, positions…, inputs)."""
-    sizes = [root(jnp.sum(x * x, 0)) for x in (left, right)]
-    # Divided, not multiplied by an inverse root: of one channel the unit vectors are then ±1 to the last digit.
-    units = [x / jnp.where(size > 0, size, 1) for x, size in zip((left, right), sizes, strict=True)]
+
+    def plain(left: Array, right: Array) -> Array:
+        sizes = [root(jnp.sum(x * x, 0)) for x in (left, right)]
+        # Divided, not multiplied by an inverse root: of one channel the unit vectors are then ±1 to the last digit.
+        one, two = (x / jnp.where(size > 0, size, 1) for x, size in zip((left, right), sizes, strict=True))
+        whole = left_of(block, sizes[0]) * right_of(block, sizes[1])
+        return _summed(block, one, two, lambda x, y: (x - y) ** 2) * whole / 2
+
+    gap = jax.custom_jvp(plain)
+
+    @gap.defjvp
+    def _derivative(primals, tangents):
+        value, change = jax.jvp(plain, primals, tangents)
+        # A vector that vanishes has no direction, and the derivative of its product with another is not in that.
+        fresh = [jnp.where(jnp.any(x != 0, 0), 0, turn) for x, turn in zip(primals, tangents, strict=True)]
+        lost = [_summed(block, *ends, lambda x, y: x * y) for ends in ((fresh[0], primals[1]), (primals[0], fresh[1]))]
+        return value, change - lost[0] - lost[1]
+
+    return gap(left, right)
+
+
+def _summed(block: Block, left: Array, right: Array, term: Callable[[Array, Array], Array]) -> Array:
+    """Return the sum over the first axis of a function of both ends."""
 
     def add(total: Array, ends: tuple[Array, Array]) -> tuple[Array, None]:
-        return total + (left_of(block, ends[0]) - right_of(block, ends[1])) ** 2, None
+        return total + term(left_of(block, ends[0]), right_of(block, ends[1])), None
 
-    whole = left_of(block, sizes[0]) * right_of(block, sizes[1])
-    return lax.scan(add, jnp.zeros_like(whole), tuple(units), unroll=min(len(left), 9))[0] * whole / 2
+    start = jnp.zeros_like(left_of(block, left[0]) * right_of(block, right[0]))
+    return lax.scan(add, start, (left, right), unroll=min(len(left), 9))[0]
 
 
 def mixing_gap(block: Block, left: Float[Array, "c *l"], right: Float[Array, "c *r"]) -> Array:
