@@ -197,10 +197,10 @@ def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trial
         "few": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
         "torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
         # Rivals are the exponents of one dimension more and less. Near the walls of the cube, where a share n^(−1/d) of
-        # the points lies, the nearest one is farther, so that these exponents come out a little too steep.
-        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, rivals=(-1 / 2,)),
-        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.08, rivals=(-1.0, -1 / 3)),
-        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.04, rivals=(-1 / 2, -1 / 4)),
+        # the points lies, the nearest one is farther: the correction to the power.
+        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, rivals=(-1 / 2,), order=1.0),
+        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.08, rivals=(-1.0, -1 / 3), order=0.5),
+        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.04, rivals=(-1 / 2, -1 / 4), order=1 / 3),
         "any two": Rate(grown, pairs, exponent=0.0, resolution=0.05),
     }
 
