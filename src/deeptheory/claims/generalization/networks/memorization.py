@@ -433,8 +433,8 @@ good_and_bad_interpolators.control("as many wrongly labelled digits as right one
     r"fresh points, is wrong on all of it, so no uniform bound can be small. In few dimensions there are no such "
     r"twins. After one step on coin flips the gap is that of a random direction, $P(0<t_V<\sqrt{V/(n-1)})$ on average, "
     r"$1/(2\sqrt n)$ for $V=2$; the VC bound is the $\varepsilon$ with $4(2en/V)^Ve^{-n\varepsilon^2/8}=\delta$.",
-    notice=r"In eight dimensions the gap that is found falls with the sample, along the line $n^{-1/2}$. The VC bound lies "
-    r"far above it; Hoeffding's bound for a function chosen before is exceeded by the largest gaps.",
+    notice=r"In eight dimensions the gap that is found falls with the sample, along the line $n^{-1/2}$. The VC bound "
+    r"lies far above it; Hoeffding's bound for a function chosen before is exceeded by the largest gaps.",
     full=dict(trials=6400),
 )
 def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
