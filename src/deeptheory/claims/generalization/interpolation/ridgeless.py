@@ -26,7 +26,7 @@ from deeptheory.generalization.interpolation.ridgeless import (
     overparameterized_minimum,
 )
 from deeptheory.lab import Identity, Law, Positive, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Level, Line, Table, seen
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table, seen
 from deeptheory.spectra.entries import draw_entries
 
 SHAPES = ((40, 10), (40, 30), (30, 40), (10, 40))
@@ -48,6 +48,20 @@ def unit_noise(samples):
     r"projection on the kernel of $X$, and variance $\frac{\sigma^2}n\operatorname{tr}\hat\Sigma^+$; they add up to "
     r"the mean of $\|\hat\beta-\beta\|^2$ over the noise.",
     needs="noise of mean zero and covariance σ²I, independent of the design; isotropic test inputs",
+    symbols={
+        r"\beta": "the true coefficients, of length 1",
+        r"\Pi": "the projection on what the design does not see",
+        r"X": "the design, one row a sample",
+        r"\sigma^2": "the variance of the noise",
+        r"n": "the number of samples",
+        r"\hat\Sigma^+": r"the pseudo-inverse of the sample covariance $X^\top X/n$",
+    },
+    why=r"The shortest solution is $X^+y=(I-\Pi)\beta+X^+\epsilon$: it keeps of $\beta$ what the rows of $X$ span, and "
+    r"adds the noise divided by the singular values. The two have mean product zero, and the mean square of "
+    r"$X^+\epsilon$ is $\sigma^2$ times the sum of the inverse squared singular values.",
+    notice=r"Every design is three dots, on the line: means over noise vectors that have exactly the right mean and "
+    r"covariance. Designs with more samples than features have no bias, and none is shown.",
+    explore={"noise": (0.05, 0.25, 1.0)},
 )
 def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Interval(ge=1, le=1000)] = 8):
     draw = generator(key)
@@ -76,6 +90,18 @@ def conditional_risk(key, *, noise: Positive = 0.25, designs: Annotated[int, Int
 def averaged_bias(evidence):
     mean = np.asarray([max(0.0, 1 - samples / features) for samples, features in SHAPES])
     return replace(evidence, right=np.broadcast_to(mean[:, None], np.shape(evidence.left)))
+
+
+@conditional_risk.picture
+def parts_of_the_error(pieces):
+    """Squared bias, variance and risk of each design: the mean over noise against the formula."""
+    marks: list[Any] = []
+    for name, piece in pieces.items():
+        left, right = np.ravel(piece.left), np.ravel(piece.right)
+        marks.append(Dots(name, right[right > 1e-9], left[right > 1e-9]))
+    risks = np.ravel(pieces["risk"].right)
+    ends = np.array([np.min(np.ravel(pieces["variance"].right)), np.max(risks)])
+    return Curves([Line("equal", ends, ends), *marks], x="formula", y="mean over the noise", log="xy")
 
 
 @claim(

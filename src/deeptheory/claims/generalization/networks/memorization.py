@@ -420,11 +420,21 @@ good_and_bad_interpolators.control("as many wrongly labelled digits as right one
         )
     },
     says=r"A search over pairs of samples for $|R(A(S))-R_{S'}(A(S))|$ finds a gap of at least 0.95 for one gradient "
-    r"step on a signal with high-dimensional noise, with $S'$ its twin of negated noise. For logistic regression in "
-    r"$V$ dimensions on labels that are fair coins it finds, with $S'=S$, a gap that falls like $n^{-1/2}$ and grows "
-    r"like $V^{1/2}$; after one step it is $P(0<t_V<\sqrt{V/(n-1)})$ on average, $1/(2\sqrt n)$ for $V=2$. It stays "
-    r"below the VC bound, the $\varepsilon$ with $4(2en/V)^Ve^{-n\varepsilon^2/8}=\delta$.",
+    r"step on a signal with high-dimensional noise. For logistic regression in $V$ dimensions on fair coins it finds a "
+    r"gap that falls like $n^{-1/2}$, grows like $V^{1/2}$ and stays below the VC bound.",
     needs="Gaussian inputs; V well below n",
+    symbols={
+        r"R,\ R_{S'}": "the true error of a classifier, and its error on the sample $S'$",
+        r"A(S)": "the classifier that the rule makes of the sample $S$",
+        r"V": "the dimension of the inputs",
+        r"n": "the number of samples",
+    },
+    why=r"The twin of a sample with its noise negated is a sample as likely as any: the classifier, which is right on "
+    r"fresh points, is wrong on all of it, so no uniform bound can be small. In few dimensions there are no such "
+    r"twins. After one step on coin flips the gap is that of a random direction, $P(0<t_V<\sqrt{V/(n-1)})$ on average, "
+    r"$1/(2\sqrt n)$ for $V=2$; the VC bound is the $\varepsilon$ with $4(2en/V)^Ve^{-n\varepsilon^2/8}=\delta$.",
+    notice=r"In eight dimensions the gap that is found falls with the sample, along the line $n^{-1/2}$. The VC bound "
+    r"lies far above it; Hoeffding's bound for a function chosen before is exceeded by the largest gaps.",
     full=dict(trials=6400),
 )
 def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
@@ -512,3 +522,22 @@ def own_term_twice(evidence):
 @search_for_a_uniform_gap.control("Hoeffding's bound for one function", of="VC")
 def function_chosen_before(evidence):
     return replace(evidence, bound=evidence.aside["one function"])
+
+
+@search_for_a_uniform_gap.picture
+def gaps_that_fall(pieces):
+    """The gap of logistic regression on coin flips in eight dimensions along the samples, with the VC bound."""
+    rate, capacity = pieces["in the samples"], pieces["VC"]
+    sizes, found = np.asarray(rate.x, float), np.asarray(rate.y)
+    return Curves(
+        [
+            seen("gap found", sizes, found),
+            Dots("largest gap", sizes, capacity.quantity),
+            Line("n^(−1/2)", sizes, found[-1].mean() * np.sqrt(sizes[-1] / sizes)),
+            Line("VC bound", sizes, capacity.bound),
+            Line("Hoeffding", sizes, capacity.aside["one function"], rival="for one function"),
+        ],
+        x="samples n",
+        y="gap between true and training error",
+        log="xy",
+    )
