@@ -113,7 +113,8 @@ def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), tria
         ),
         "movement": Rate(sizes, np.array(rates["random"][0]), exponent=-0.5, rivals=(0.0, -1.0)),
         "signs": Rate(sizes, np.array(rates["random"][1]), exponent=-1.0, rivals=(-0.5,)),
-        "one sign": Rate(sizes, np.array(rates["equal"][1]), exponent=-0.5, rivals=(-1.0, 0.0)),
+        # The kernel is expanded in a movement of order m^(−1/2): so is the correction to its first term.
+        "one sign": Rate(sizes, np.array(rates["equal"][1]), exponent=-0.5, rivals=(-1.0, 0.0), order=0.5),
     }
 
 
