@@ -122,3 +122,7 @@ def test_finite_law_of_no_weights_is_uniform():
 def test_bad_input_is_refused(call):
     with pytest.raises(ValueError, match="must"):
         call()
+
+
+def test_limits_of_a_small_ball_by_hand():
+    assert c.gaussian_small_ball(0.5, 2.0) == pytest.approx((1 / 6, 0.2))

@@ -8,8 +8,8 @@ import pytest
 import deeptheory.books as books
 from deeptheory.claims import TOUR
 from deeptheory.lab.catalogue import catalogue
-from deeptheory.report.course import course, courses
-from deeptheory.report.related import related
+from deeptheory.report.neighbours import related
+from deeptheory.report.themes import course, courses
 
 CLAIMS = catalogue().claims
 SUBJECTS = catalogue().subjects()

@@ -224,9 +224,13 @@ def _watching(lines: dict[str, set[int]]) -> Iterator[None]:
 
 def against_tests(mutant: Mutant, folder: Path) -> str:
     """The unit test that fails on a mutant, tried in a copy of the package; empty if none does."""
-    name = mutant.function.split(".")[0]
+    name, own = mutant.function.split(".")[0], f"test_{mutant.module.rpartition('.')[2]}.py"
     told = (name, mutant.module)
-    files = [path for path in sorted(folder.rglob("test_*.py")) if any(word in path.read_text() for word in told)]
+    files = [
+        path
+        for path in sorted(folder.rglob("test_*.py"))
+        if path.name == own or any(word in path.read_text() for word in told)
+    ]
     if not files:
         return ""
     with tempfile.TemporaryDirectory() as place:

@@ -106,6 +106,8 @@ def _expressions(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]
             return
         if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
             return
+        if isinstance(node, ast.UnaryOp) and isinstance(parent, ast.Call) and _called(parent) in STRUCTURE:
+            return  # −1, an extent to be found
         if isinstance(node, ast.expr):
             yield node, parent
         for name, child in ast.iter_fields(node):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from deeptheory.lab.evidence.resolution import overall
 from deeptheory.lab.store import stale
-from deeptheory.report.course import Theme, course
-from deeptheory.report.related import related
+from deeptheory.report.neighbours import related
+from deeptheory.report.themes import Theme, course
 from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable, heading, seconds, stated
 
 if TYPE_CHECKING:

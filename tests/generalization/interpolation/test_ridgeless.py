@@ -141,6 +141,8 @@ def test_infinite_at_the_threshold():
     for features in (9, 10, 11):
         assert ridgeless.gaussian_bias_variance(10, features).variance == np.inf
     assert ridgeless.gaussian_bias_variance(10, 10, noise=0.0).risk == 0
+    assert ridgeless.gaussian_bias_variance(10, 11, noise=0.5).variance == np.inf
+    assert ridgeless.gaussian_bias_variance(10, 12, noise=0.5).variance == 5.0
     assert ridgeless.limiting_bias_variance(1.0, signal=1.0, noise=1.0).risk == np.inf
     assert ridgeless.limiting_bias_variance(1.0, signal=1.0, noise=0.0).risk == 0
 
