@@ -1,5 +1,6 @@
 """Optimization: gradient descent and its rates, saddles, and the landscapes to try them on.
 
+- `conditioning`: gradient descent on a quadratic in its eigenbasis, and how many steps its condition number costs.
 - `empirical_risk`: training as a flow on the empirical risk: how fast it falls, where the Hessian points down, which
   limit applies.
 - `gradient_descent`: gradient descent with a fixed step, and how fast it is on quadratic, convex and other smooth
