@@ -67,7 +67,7 @@ def test_phases_of_a_written_run():
     phases = stability_phases(losses, np.array([1.0, 4.4, 3.6, 4.0]), step_size=0.5, every=2)
     assert phases == (2, 0, 2, 1.0, 0.25, 1.1)
     # Halfway to 2/η is not the edge.
-    passing = stability_phases(np.append(6.0, losses), np.array([1.0, 3.9, 4.1, 3.6]), step_size=0.5, every=2)
+    passing = stability_phases(losses, np.array([1.0, 3.9, 4.1, 3.6]), step_size=0.5, every=2)
     assert passing[:3] == (4, 1, 1)
     quiet = stability_phases(losses[:3], np.array([1.0, 2.0]), step_size=0.5, every=2)
     assert quiet.entered == -1 and quiet.rises_before == 0 and np.isnan(quiet.plateau)

@@ -103,7 +103,7 @@ def test_only_violations_lie_in_the_shaded_region(bound):
     error = np.linspace(0.1, 0.2, 50)[::-1]
     beyond = np.linspace(-1.0, 0.9, 50) * error
     piece = Inequality(bound + beyond, np.broadcast_to(bound, 50), error=error)
-    assert piece.judge().verdict == "holds"
+    assert piece.judge().verdict != "refuted"
     for moved, inside in ((piece, 0), (Inequality(bound + beyond + 0.05, piece.bound, error=error), None)):
         drawn = default(moved)
         region = marks(drawn.spec, "area")[0]["data"]["values"]

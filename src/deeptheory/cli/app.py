@@ -157,8 +157,9 @@ def writable(path: Path) -> None:
 
 
 def emit(value: Any) -> None:
-    """Print JSON; what is not a finite number is null there."""
-    text = jsonlib.dumps(_finite(value), ensure_ascii=False, indent=1, default=str, allow_nan=False)
+    """Print JSON, indented for people and on one line for programs; what is not a finite number is null there."""
+    indent = 1 if sys.stdout.isatty() else None
+    text = jsonlib.dumps(_finite(value), ensure_ascii=False, indent=indent, default=str, allow_nan=False)
     print(text.translate(ESCAPED))
 
 

@@ -16,7 +16,7 @@ def submodules(package: str) -> Callable[[str], ModuleType]:
     """Return the `__getattr__` of a package: `import deeptheory.kernels` makes `deeptheory.kernels.limits` work."""
 
     def __getattr__(name: str) -> ModuleType:
-        known = {info.name for info in pkgutil.iter_modules(sys.modules[package].__path__)}
+        known = {info.name for info in pkgutil.iter_modules(getattr(sys.modules.get(package), "__path__", []))}
         if name in known:
             return importlib.import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")

@@ -233,6 +233,8 @@ def tangent_product(
     """Return v ↦ Θ̂(x, x′)v, for v shaped as f(x′): one backward and one forward pass, nothing stored."""
     same = other is None and other_apply is None
     other = x if other is None else other
+    if any(jnp.size(leaf) == 0 for leaf in jax.tree.leaves((x, other))):
+        raise ValueError("x and other must hold at least one input")
 
     def left(values: Any) -> Any:
         return apply(values, x)
