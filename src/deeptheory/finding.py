@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deeptheory import books
-from deeptheory.formulas import readable
+from deeptheory.formulas import clipped, readable
 from deeptheory.lab.catalogue import catalogue
 
 __all__ = ["Findings", "Hit", "find"]
@@ -75,11 +75,6 @@ def find(words: str, *, most: int = 8) -> Findings:
         near = _nearest(wanted)
         raise ValueError(f"nothing speaks of {words!r}" + (f"; did you mean {' '.join(near)}?" if near else ""))
     return found
-
-
-def clipped(text: str, most: int) -> str:
-    """The beginning of a text, to the end of a word."""
-    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + " …"
 
 
 def spelt(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import functools
 import re
 import unicodedata
 
-__all__ = ["lettered", "readable", "spelt_out", "spoken"]
+__all__ = ["clipped", "lettered", "readable", "spelt_out", "spoken"]
 
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 SCRIPTED = re.compile(r"[_^]\w+$")
@@ -238,3 +238,11 @@ def _letter(letter: str, style: str) -> str:
         except KeyError:
             continue
     return letter
+
+
+def clipped(text: str, most: int = 140) -> str:
+    """The beginning of a text, ended between two words and outside formulas."""
+    if len(text) <= most:
+        return text
+    spaces = [found.start() for found in re.finditer(" ", text) if text.count("$", 0, found.start()) % 2 == 0]
+    return text[: max((place for place in spaces if place <= most), default=most)].rstrip(",;: ") + " …"

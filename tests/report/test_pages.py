@@ -12,12 +12,13 @@ from urllib.parse import unquote
 import pytest
 
 import deeptheory.books as books
+from deeptheory.formulas import clipped
 from deeptheory.lab.catalogue import catalogue
 from deeptheory.report import pages, run_html, write
 from deeptheory.report.folder import MARKER
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
-from deeptheory.report.wording import clipped, findable, heading, seconds, sentence, spoken, stated
+from deeptheory.report.wording import findable, heading, seconds, sentence, spoken, stated
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 

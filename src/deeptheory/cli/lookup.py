@@ -112,6 +112,7 @@ def find(
 ) -> None:
     """Claims, functions and items that speak of something, with the import line to paste."""
     from deeptheory import finding
+    from deeptheory.formulas import clipped
 
     within("--most", most, 1, 1000)
     found = finding.find(" ".join(words), most=most)
@@ -123,7 +124,7 @@ def find(
         print(f"{kind}s")
         for each in found.of(kind):
             print(f"  {each.paste if kind == 'function' else each.name}")
-            said = finding.clipped(each.says, 2 * width - 24)
+            said = clipped(each.says, 2 * width - 24)
             print(textwrap.fill(said, width, initial_indent=" " * 6, subsequent_indent=" " * 6))
     print("`deeptheory show NAME` tells more of a claim or an item")
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from deeptheory.formulas import clipped
 from deeptheory.lab.evidence.resolution import overall
 from deeptheory.lab.store import stale
 from deeptheory.report.neighbours import related
 from deeptheory.report.themes import Theme, course
-from deeptheory.report.wording import STATUSES, VERDICTS, clipped, day, findable, heading, seconds, stated
+from deeptheory.report.wording import STATUSES, VERDICTS, day, findable, heading, seconds, stated
 
 if TYPE_CHECKING:
     from deeptheory.books import Book, Item

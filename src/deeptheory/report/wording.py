@@ -14,7 +14,6 @@ __all__ = [
     "STATUSES",
     "THREE_LINES",
     "VERDICTS",
-    "clipped",
     "day",
     "extent",
     "findable",
@@ -104,14 +103,6 @@ def spoken(text: str) -> str:
         return typeset(text)
     told = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, scripted(text))
     return re.sub(r"(?<![\w<>/.-])-(?=\d)", "−", told)
-
-
-def clipped(text: str, most: int = 140) -> str:
-    """The beginning of a text, ended between two words and outside formulas."""
-    if len(text) <= most:
-        return text
-    spaces = [found.start() for found in re.finditer(" ", text) if text.count("$", 0, found.start()) % 2 == 0]
-    return text[: max((place for place in spaces if place <= most), default=most)].rstrip(",;: ") + " …"
 
 
 def findable(*parts: str) -> str:
