@@ -17,7 +17,7 @@ class CatalogueHook(BuildHookInterface):
         root = Path(self.root)
         path = Path(self.directory) / "catalogue.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "deeptheory.lab.catalogue", str(path)]
+        command = [sys.executable, "-m", "deeptheory.lab.entries", str(path)]
         environment = {**os.environ, "PYTHONPATH": str(root / "src"), "JAX_PLATFORMS": "cpu"}
         done = subprocess.run(command, capture_output=True, env=environment)
         if done.returncode == 0:

@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from deeptheory.data.digits import digits
+from deeptheory.data.handwriting import digits
 
 FILES = (
     "stax.combinators_test",

@@ -5,8 +5,8 @@ import tempfile
 import time
 
 from benchmarks.harness import machine
-from deeptheory.lab.catalogue import catalogue
 from deeptheory.lab.checking import checked, tasks, workers
+from deeptheory.lab.entries import catalogue
 
 
 def main() -> str:

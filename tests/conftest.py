@@ -66,9 +66,9 @@ def pytest_runtest_logreport(report):
 def pytest_sessionfinish(session):
     if not session.config.getoption("--record-items") or hasattr(session.config, "workerinput"):
         return
-    from deeptheory.lab import ledger
+    from deeptheory.lab import records
 
-    ledger.record_tests(_compared, Path(__file__).resolve().parents[1])
+    records.record_tests(_compared, Path(__file__).resolve().parents[1])
 
 
 def pytest_terminal_summary(terminalreporter):

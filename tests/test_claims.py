@@ -4,9 +4,9 @@ import pytest
 
 from deeptheory import books
 from deeptheory.claims import TOUR
-from deeptheory.lab.catalogue import catalogue
 from deeptheory.lab.checking import Task, perform, workers
-from deeptheory.lab.ledger import REFUTABLE, ledger, statuses
+from deeptheory.lab.entries import catalogue
+from deeptheory.lab.records import REFUTABLE, ledger, statuses
 
 CLAIMS = catalogue().claims
 

@@ -19,7 +19,7 @@ import pytest
 from deeptheory.cli import falsifying, main
 from deeptheory.cli.interrupts import Insistent
 from deeptheory.lab._falsify import Falsification
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 
 QUICK = "dropout_is_a_penalty"
 
@@ -497,7 +497,7 @@ def test_an_unwritable_store_is_one_sentence(run, tmp_path):
 @pytest.mark.parametrize("laments", [[], ["the picture of x cannot be drawn"]], ids=["all shown", "one not shown"])
 def test_the_report_says_by_its_status_whether_all_could_be_shown(monkeypatch, capsys, tmp_path, laments):
     from deeptheory.cli import running
-    from deeptheory.report import pages
+    from deeptheory.report import assembly
 
     def write(folder, runs, *, lament, **_):
         for sentence in laments:
@@ -508,7 +508,7 @@ def test_the_report_says_by_its_status_whether_all_could_be_shown(monkeypatch, c
     kept = SimpleNamespace(latest=lambda claims: {QUICK: SimpleNamespace(source=entry.source)})
     monkeypatch.setattr(running, "stored", lambda path: nullcontext(kept))
     monkeypatch.setattr(running, "_explored", lambda *_: {})
-    monkeypatch.setattr(pages, "write", write)
+    monkeypatch.setattr(assembly, "write", write)
     assert main(["report", str(tmp_path / "pages")]) == len(laments)
     said = capsys.readouterr()
     assert said.out.strip().endswith("index.html") and all(sentence in said.err for sentence in laments)

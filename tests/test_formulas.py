@@ -4,7 +4,7 @@ import pytest
 
 from deeptheory import books
 from deeptheory.formulas import lettered, readable, spelt_out, spoken
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 
 BY_HAND = [
     (r"the variance is $\sigma^2\gamma/(1-\gamma)$.", "the variance is σ²γ/(1 − γ)."),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from deeptheory import books
-from deeptheory.lab.catalogue import Catalogue, Entry, catalogue, load
-from deeptheory.lab.ledger import STATUSES, Ledger, Recorded, ledger, read, record, record_tests, statuses
+from deeptheory.lab.entries import Catalogue, Entry, catalogue, load
+from deeptheory.lab.records import STATUSES, Ledger, Recorded, ledger, read, record, record_tests, statuses
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Claims that serve a theorem, a law, a process, an experiment, a figure or a counterexample teach it."""
 
 from deeptheory import books
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 
 TAUGHT = {"theorem", "law", "dynamics", "experiment", "figure", "counterexample"}
 

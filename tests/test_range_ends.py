@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from deeptheory.lab.catalogue import catalogue, load
+from deeptheory.lab.entries import catalogue, load
 
 SHARE = 20
 """One of so many ends is tried, chosen by its name."""

@@ -6,7 +6,7 @@ list may only shrink.
 
 from pathlib import Path
 
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 from deeptheory.report.wording import THREE_LINES, extent
 
 LIST = Path(__file__).parent / "long_statements.txt"

@@ -8,7 +8,7 @@ import pytest
 
 from deeptheory.characters import visible
 from deeptheory.cli import main
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 from deeptheory.lab.run import ControlResult, Run
 from deeptheory.lab.store import Store
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.catalogue import load
+from deeptheory.lab.entries import load
 from deeptheory.lab.workers import JOBS, Workers
 from deeptheory.names import entries, only
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from deeptheory import books
 from deeptheory.formulas import clipped, readable
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 
 __all__ = ["Findings", "Hit", "find"]
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from deeptheory import books
-from deeptheory.lab.catalogue import Catalogue, Entry, catalogue
+from deeptheory.lab.entries import Catalogue, Entry, catalogue
 
 __all__ = ["Unknown", "entries", "only", "plain"]
 

@@ -8,7 +8,7 @@ from deeptheory.generalization.capacity import covers, growth, rademacher_bounds
 from deeptheory.generalization.capacity.finite_classes import finite_class_deviation, log_union_tail, union_deviation
 from deeptheory.generalization.concentration import martingales
 from deeptheory.generalization.interpolation import ridge_risk, ridgeless
-from deeptheory.generalization.pac_bayes import bounds as pac_bayes, comparison_bounds as compared, mutual_information
+from deeptheory.generalization.pac_bayes import bounds as pac_bayes, comparison_bounds as compared, information
 from deeptheory.generalization.pac_bayes.description_length import occam_bound
 from deeptheory.kernels.lazy import lazy_bounds
 from deeptheory.robustness import smoothing
@@ -82,7 +82,7 @@ DOORS = [
         dict(lipschitz=1.0, smoothness=1.0, scale=1.0, steps=3, samples=9),
         dict(lipschitz=0.0, smoothness=0.0, scale=0.0, steps=0, samples=1),
     ),
-    (mutual_information.information_bound, dict(information=1.0, samples=9), dict(information=-1, samples=0, proxy=-1)),
+    (information.information_bound, dict(information=1.0, samples=9), dict(information=-1, samples=0, proxy=-1)),
     (ridgeless.gaussian_bias_variance, dict(samples=9, features=3), dict(samples=0, features=0, signal=-1, noise=-1)),
     (ridgeless.limiting_bias_variance, dict(gamma=0.5, signal=1.0, noise=1.0), dict(gamma=0, signal=-1, noise=-1)),
     (ridge_risk.optimal_ridge_risk, dict(gamma=0.5, signal=1.0, noise=1.0), dict(gamma=0.0, signal=-1.0, noise=-1.0)),

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from deeptheory.lab import Identity, Law, checking
-from deeptheory.lab.catalogue import catalogue
 from deeptheory.lab.checking import Task, checked, longest_first
+from deeptheory.lab.entries import catalogue
 from deeptheory.lab.evidence import encode
 from deeptheory.lab.leases import Leases
 from deeptheory.lab.outcome import Run

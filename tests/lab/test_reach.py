@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deeptheory.lab.catalogue import PACKAGE, catalogue, load
+from deeptheory.lab.entries import PACKAGE, catalogue, load
 from deeptheory.lab.reach import Sources
 
 ROOM = """

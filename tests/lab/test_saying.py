@@ -5,7 +5,7 @@ import pytest
 
 from deeptheory.lab import Chance, Exact, Identity, Inequality, Law, Limit, Printed, Rate, Trend
 from deeptheory.lab.evidence import Chain, Judgement
-from deeptheory.lab.evidence.resolution import resolution, weakest
+from deeptheory.lab.evidence.detection import resolution, weakest
 from deeptheory.lab.evidence.saying import apart, counted, every, measured, percent, power
 from deeptheory.lab.outcome import ControlResult
 from deeptheory.lab.run import combined

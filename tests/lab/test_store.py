@@ -16,7 +16,7 @@ import lab_example
 import pytest
 
 from deeptheory.lab import platform, rows
-from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.entries import Entry
 from deeptheory.lab.outcome import Run
 from deeptheory.lab.parameters import Parameter
 from deeptheory.lab.rows import Damaged

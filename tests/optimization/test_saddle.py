@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
+from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, Quadratic, QuarticSaddle
 from deeptheory.optimization.saddle import (
     improve_or_localize,

@@ -33,9 +33,9 @@ from deeptheory.lab import (
     assume,
     claim,
 )
-from deeptheory.lab.catalogue import Catalogue, Entry
-from deeptheory.lab.ledger import Ledger, recorded, statuses
+from deeptheory.lab.entries import Catalogue, Entry
 from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.records import Ledger, recorded, statuses
 from deeptheory.report import write
 
 GAMMAS = np.asarray([0.1, 0.3, 0.5, 0.8])

@@ -7,7 +7,7 @@ import pytest
 
 import deeptheory.books as books
 from deeptheory.claims import TOUR
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 from deeptheory.report.neighbours import related
 from deeptheory.report.themes import course, courses
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deeptheory.lab import Chance, Distribution, Evidence, Exact, Identity, Inequality, Law, Share
-from deeptheory.lab.catalogue import claims_in
+from deeptheory.lab.entries import claims_in
 from deeptheory.lab.evidence import NEVER
 from deeptheory.lab.pictures import Curves, Dots
 from deeptheory.report import figure, figures
@@ -68,7 +68,7 @@ def test_a_drawing_of_the_claim_replaces_the_default(runs):
 
 
 def test_the_claim_is_looked_up_lazily(runs, monkeypatch):
-    import deeptheory.lab.catalogue as shelf
+    import deeptheory.lab.entries as shelf
 
     calls = []
 

@@ -9,12 +9,12 @@ from html.parser import HTMLParser
 import pytest
 
 import deeptheory.books as books
-from deeptheory.lab.catalogue import Catalogue
-from deeptheory.report import notebook, pages, run_html, write
+from deeptheory.lab.entries import Catalogue
+from deeptheory.report import assembly, notebook, run_html, write
 from deeptheory.report.league import league_html, league_page
 from deeptheory.report.mathml import formula, typeset
 from deeptheory.report.notebook import runs_html
-from deeptheory.report.policy import PLACE
+from deeptheory.report.security import PLACE
 from deeptheory.report.wording import sentence, spoken
 
 from .conftest import entry
@@ -216,7 +216,7 @@ def test_a_damaged_run_is_left_out_with_a_sentence(runs, small, tmp_path, damage
 def test_a_damaged_run_is_told_of_without_being_asked(runs, small, tmp_path):
     damaged = replace(runs["chances"], blob=b"")
     with pytest.warns(UserWarning, match="'chances' cannot be shown"):
-        pages.write(tmp_path / "pages", [damaged, runs["sums_agree"]], **small)
+        assembly.write(tmp_path / "pages", [damaged, runs["sums_agree"]], **small)
 
 
 @pytest.mark.slow

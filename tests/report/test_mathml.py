@@ -6,7 +6,7 @@ import xml.etree.ElementTree as tree
 import pytest
 
 import deeptheory.books as books
-from deeptheory.lab.catalogue import catalogue
+from deeptheory.lab.entries import catalogue
 from deeptheory.report.mathml import formula, typeset
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.optimize import root_scalar
 from scipy.special import exp1, expi
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["equiangular_overlap", "equiangular_time", "equiangular_tokens", "equiangular_velocity"]
 

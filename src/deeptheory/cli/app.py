@@ -15,7 +15,7 @@ import typer
 import deeptheory
 from deeptheory import books
 from deeptheory.characters import ESCAPED
-from deeptheory.lab.catalogue import Entry, catalogue
+from deeptheory.lab.entries import Entry, catalogue
 from deeptheory.lab.parameters import SEED, plainly
 from deeptheory.lab.store import Store, home
 from deeptheory.names import Unknown, entries

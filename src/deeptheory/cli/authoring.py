@@ -9,8 +9,8 @@ import typer
 
 from deeptheory import books
 from deeptheory.cli.app import AUTHORS, Refused, app, complete
-from deeptheory.lab.catalogue import PACKAGE, catalogue
-from deeptheory.lab.ledger import REFUTABLE
+from deeptheory.lab.entries import PACKAGE, catalogue
+from deeptheory.lab.records import REFUTABLE
 
 MATHEMATICS = '''"""{title}."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.entries import Entry
 from deeptheory.lab.outcome import Run
 
 __all__ = ["calibrated"]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from deeptheory import books
 from deeptheory.characters import visible
-from deeptheory.lab.ledger import STATUSES
+from deeptheory.lab.records import STATUSES
 
 __all__ = ["COLOURS", "coloured", "console", "many_rows", "printed_at", "progress", "standing", "table"]
 

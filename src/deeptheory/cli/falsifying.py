@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from deeptheory.lab import ledger as ledgers
+from deeptheory.lab import records as ledgers
 from deeptheory.lab._falsify import Falsification
-from deeptheory.lab.catalogue import Entry, catalogue, load
 from deeptheory.lab.checking import workers
+from deeptheory.lab.entries import Entry, catalogue, load
 
 __all__ = ["Falsified", "falsified", "keep"]
 

@@ -26,8 +26,8 @@ from deeptheory.cli.app import (
     stored,
     within,
 )
-from deeptheory.lab.catalogue import Entry, catalogue
-from deeptheory.lab.ledger import STATUSES, counts, ledger, statuses
+from deeptheory.lab.entries import Entry, catalogue
+from deeptheory.lab.records import STATUSES, counts, ledger, statuses
 from deeptheory.lab.store import Store, home
 from deeptheory.names import entries, plain
 

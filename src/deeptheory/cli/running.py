@@ -30,10 +30,10 @@ from deeptheory.cli.app import (
     within,
     writable,
 )
-from deeptheory.lab import ledger as ledgers
-from deeptheory.lab.catalogue import Entry, catalogue
-from deeptheory.lab.ledger import ledger, statuses
+from deeptheory.lab import records as ledgers
+from deeptheory.lab.entries import Entry, catalogue
 from deeptheory.lab.parameters import control_named, settings, written
+from deeptheory.lab.records import ledger, statuses
 from deeptheory.lab.store import Store, stale
 from deeptheory.names import entries, only
 
@@ -323,7 +323,7 @@ def status(done: Done, failed: Failed) -> int:
 def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> tuple[Path, list[str]]:
     """Write the pages; where they begin, and what could not be shown."""
     from deeptheory.cli.display import progress
-    from deeptheory.report.pages import write
+    from deeptheory.report.assembly import write
 
     book = ledger()
     status = statuses(books.items(), catalogue(), book)

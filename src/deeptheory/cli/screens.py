@@ -10,10 +10,10 @@ from rich.text import Text
 from deeptheory import books
 from deeptheory.cli.display import coloured, console, many_rows, printed_at, table
 from deeptheory.formulas import readable, spoken
-from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.entries import Entry
 from deeptheory.lab.functions import imports
-from deeptheory.lab.ledger import STATUSES
 from deeptheory.lab.parameters import written
+from deeptheory.lab.records import STATUSES
 
 __all__ = ["item_rows", "show_calibration", "show_claim", "show_coverage", "show_item", "show_runs"]
 

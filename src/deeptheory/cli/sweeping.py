@@ -21,7 +21,7 @@ from deeptheory.cli.app import (
     writable,
 )
 from deeptheory.cli.running import Failed, sentence, status, tell_failed
-from deeptheory.lab.catalogue import Entry
+from deeptheory.lab.entries import Entry
 from deeptheory.lab.parameters import written
 from deeptheory.lab.store import Store
 from deeptheory.names import only
@@ -65,7 +65,7 @@ def sweep(
     points, failed = _swept(chosen, axes, seeds, jobs, store)
     if out is not None or json:
         from deeptheory.lab.datasets import flat
-        from deeptheory.lab.sweep import gathered
+        from deeptheory.lab.sweeps import gathered
 
         result = flat(gathered(axes, seeds, [run for _, run in points]))
         if out is not None:
@@ -82,7 +82,7 @@ def _swept(chosen: Entry, axes: dict[str, Any], seeds: int, jobs: int, store: Pa
     """Run a claim over a grid: each point with its run, or None where it failed; and what failed."""
     from deeptheory.cli.display import progress
     from deeptheory.lab.checking import checked, few_enough, tasks, workers
-    from deeptheory.lab.sweep import grid, points
+    from deeptheory.lab.sweeps import grid, points
 
     few_enough(points(axes) * seeds)
     todo = [task for point in grid(axes) for task in tasks([chosen], seeds=range(seeds), settings=point)]
@@ -111,7 +111,7 @@ def _show(points: Sequence[tuple["Task", "Run | None"]], axes: list[str], seeds:
     from deeptheory.formulas import spoken
     from deeptheory.lab.comparing import compared
     from deeptheory.lab.evidence import LEVEL
-    from deeptheory.lab.evidence.resolution import decisive, overall
+    from deeptheory.lab.evidence.detection import decisive, overall
 
     heads = [*(f">{name}" for name in axes), *([">seed"] if seeds > 1 else [])]
     made = table(*heads, "verdict", "evidence", ">predicted", ">observed", "at", "resolution", ">seconds")

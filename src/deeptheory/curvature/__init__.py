@@ -1,6 +1,6 @@
 """Curvature of a loss along training.
 
-- `sharpness`: the largest Hessian eigenvalue of a loss, and how it moves while gradient descent trains.
+- `edge_of_stability`: the largest Hessian eigenvalue of a loss, and how it moves while gradient descent trains.
 """
 
 from deeptheory.foundations.packages import submodules

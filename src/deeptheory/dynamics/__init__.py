@@ -1,8 +1,8 @@
 """Dynamics in high dimension: few summary statistics follow equations of their own.
 
-- `information_exponent`: how hard a single-index problem is for online gradient descent: its information exponent and
+- `single_index`: how hard a single-index problem is for online gradient descent: its information exponent and
   what follows from it.
-- `spherical_sgd`: online gradient descent on the sphere for single-index models: the whole vector, its exact overlap
+- `sphere`: online gradient descent on the sphere for single-index models: the whole vector, its exact overlap
   chain, and the chain's mean hitting times without sampling.
 """
 

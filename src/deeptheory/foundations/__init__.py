@@ -3,7 +3,7 @@
 - `binomial`: exact confidence limits of a probability from counts (Clopper and Pearson 1934).
 - `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
   are held against.
-- `doors`: doors: a public function gets what its signature says, or refuses it in one sentence with name, value and
+- `entrances`: doors: a public function gets what its signature says, or refuses it in one sentence with name, value and
   wish.
 - `filters`: estimators that act on the singular values of a design: filters, and the matrices they make.
 - `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import gammaln, ndtr, xlog1py, xlogy
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 
 import networkx as nx
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["block_counts", "block_cut_tree", "blocks", "bridges", "cut_vertices"]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import networkx as nx
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 Bearer = TypeVar("Bearer", bound=Hashable)
 Colour = TypeVar("Colour", bound=Hashable)

@@ -2,7 +2,7 @@
 
 - `least_squares`: least squares by gradient descent, step by step in closed form: ½‖Xw − y‖² with more columns than
   rows or fewer.
-- `max_margin`: where gradient descent goes on linearly separable data: the max-margin vector, slowly.
+- `separable`: where gradient descent goes on linearly separable data: the max-margin vector, slowly.
 """
 
 from deeptheory.foundations.packages import submodules

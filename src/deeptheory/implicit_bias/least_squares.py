@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import gradient_descent_filter, pseudo_inverse, spectral_operator
 
 __all__ = [

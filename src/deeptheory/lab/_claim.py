@@ -182,7 +182,7 @@ class Claim:
 
     def sweep(self, *, seeds: int = 1, progress: bool = False, **grids: Any):
         """Run the claim over a grid of settings and seeds; returns an xarray DataTree."""
-        from deeptheory.lab.sweep import sweep
+        from deeptheory.lab.sweeps import sweep
 
         return sweep(self, grids, seeds=seeds, progress=progress)
 

@@ -1,7 +1,7 @@
 """Attack: does anything notice when the mathematics behind a claim is made wrong?
 
-The functions of the rooms that a claim enters are changed, one expression at a time (`deeptheory.lab.mutants`), and the
-claim is checked again. What it does not notice is tried on the unit tests that speak of that function. A mutant that
+The functions of the rooms that a claim enters are changed, one expression at a time (`deeptheory.lab.mutations`), and
+the claim is checked again. What it does not notice is tried on the unit tests that speak of that function. A mutant that
 neither notices survives: it is explained, or becomes a control.
 """
 
@@ -24,8 +24,8 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from deeptheory.lab.catalogue import FACES, PACKAGE, load
-from deeptheory.lab.mutants import Mutant, mutants
+from deeptheory.lab.entries import FACES, PACKAGE, load
+from deeptheory.lab.mutations import Mutant, mutants
 
 __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 

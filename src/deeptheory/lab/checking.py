@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.catalogue import Entry, load
+from deeptheory.lab.entries import Entry, load
 from deeptheory.lab.parameters import SEED, Settings, control_named, settings as resolve
 from deeptheory.lab.platform import described as platform
 from deeptheory.lab.store import Store, home, run_key

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from deeptheory.lab.checking import Task
 
 if TYPE_CHECKING:
-    from deeptheory.lab.catalogue import Entry
+    from deeptheory.lab.entries import Entry
     from deeptheory.lab.outcome import Run
     from deeptheory.lab.store import Store
 

@@ -120,8 +120,8 @@ class Run:
 
         Axes are called by the claim's own words, trials are its last axis; a piece without a name is the tree itself.
         """
-        from deeptheory.lab.catalogue import catalogue
         from deeptheory.lab.datasets import labelled, tree
+        from deeptheory.lab.entries import catalogue
 
         entry = catalogue().claims.get(self.claim)
         symbols = entry.symbols if entry else {}

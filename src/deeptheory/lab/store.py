@@ -17,7 +17,7 @@ from deeptheory.lab.parameters import settings
 from deeptheory.lab.rows import Newer, Row, values
 
 if TYPE_CHECKING:
-    from deeptheory.lab.catalogue import Entry
+    from deeptheory.lab.entries import Entry
     from deeptheory.lab.outcome import Run
 
 Read = TypeVar("Read")

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Key
 from scipy.integrate import quad
 from scipy.special import expit, ndtr
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = [

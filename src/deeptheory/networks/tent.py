@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, Shaped
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
 from deeptheory.networks.pieces import (

@@ -1,7 +1,7 @@
 """A thin facade in the vocabulary of neural-tangents 0.6.5, over the kernels of this library."""
 
 from deeptheory.neural_tangents import predict, stax
-from deeptheory.neural_tangents.batch import batch
+from deeptheory.neural_tangents.batching import batch
 from deeptheory.neural_tangents.empirical import (
     NtkImplementation,
     empirical_kernel_fn,

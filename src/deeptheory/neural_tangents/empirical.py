@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite import tangents
 from deeptheory.kernels.finite.tangents import Axes, contract_outputs, jacobian_kernel, tangent_kernel, tangent_product
 from deeptheory.neural_tangents.requests import Get, answered, asked, is_array, on_device, split_arguments

@@ -5,10 +5,10 @@ from typing import Any
 
 import jax
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.kernels.layers.layer import whole
-from deeptheory.neural_tangents.batch import batch
+from deeptheory.neural_tangents.batching import batch
 from deeptheory.neural_tangents.empirical import NtkImplementation, empirical_kernel_fn
 from deeptheory.neural_tangents.requests import Get
 

@@ -3,7 +3,7 @@
 - `conditioning`: gradient descent on a quadratic in its eigenbasis, and how many steps its condition number costs.
 - `empirical_risk`: training as a flow on the empirical risk: how fast it falls, where the Hessian points down, which
   limit applies.
-- `gradient_descent`: gradient descent with a fixed step, and how fast it is on quadratic, convex and other smooth
+- `descent`: gradient descent with a fixed step, and how fast it is on quadratic, convex and other smooth
   functions.
 - `landscapes`: functions to descend on whose smoothness, convexity and minimum are known in closed form.
 - `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still, and certificates for its

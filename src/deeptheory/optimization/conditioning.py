@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from deeptheory.foundations.doors import doors
-from deeptheory.optimization.gradient_descent import worst_contraction
+from deeptheory.foundations.entrances import doors
+from deeptheory.optimization.descent import worst_contraction
 
 __all__ = ["quadratic_offsets", "steps_to_accuracy"]
 

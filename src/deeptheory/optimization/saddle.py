@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
-from deeptheory.optimization.gradient_descent import Method
+from deeptheory.optimization.descent import Method
 
 __all__ = [
     "PerturbedState",

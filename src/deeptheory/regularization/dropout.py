@@ -15,7 +15,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = [
     "balanced_factors",

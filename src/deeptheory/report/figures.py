@@ -117,7 +117,7 @@ def drawing_of(claim: str, known: Any = None) -> Drawing | None:
     """What makes the picture of a claim, or None; also None for a claim that is not (or no longer) in the catalogue."""
     try:
         if known is None:
-            from deeptheory.lab.catalogue import catalogue
+            from deeptheory.lab.entries import catalogue
 
             known = catalogue()
         entry = known.claims.get(claim)

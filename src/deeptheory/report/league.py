@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deeptheory.report.notebook import CARD, CELL, MUTED
-from deeptheory.report.policy import policy
+from deeptheory.report.security import policy
 
 if TYPE_CHECKING:
     from deeptheory.generalization.league.table import Entry, League

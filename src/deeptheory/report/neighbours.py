@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from deeptheory.books import Item
-    from deeptheory.lab.catalogue import Catalogue
+    from deeptheory.lab.entries import Catalogue
 
 __all__ = ["related"]
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.formulas import clipped
-from deeptheory.lab.evidence.resolution import overall
+from deeptheory.lab.evidence.detection import overall
 from deeptheory.lab.store import stale
 from deeptheory.report.neighbours import related
 from deeptheory.report.themes import Theme, course
@@ -15,7 +15,7 @@ from deeptheory.report.wording import STATUSES, VERDICTS, day, findable, heading
 
 if TYPE_CHECKING:
     from deeptheory.books import Book, Item
-    from deeptheory.lab.catalogue import Catalogue, Entry
+    from deeptheory.lab.entries import Catalogue, Entry
     from deeptheory.lab.exploring import Explored
     from deeptheory.lab.outcome import Run
     from deeptheory.report.stills import Still

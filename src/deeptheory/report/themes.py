@@ -12,7 +12,7 @@ from deeptheory.books.library import SHELF
 from deeptheory.report.wording import heading
 
 if TYPE_CHECKING:
-    from deeptheory.lab.catalogue import Entry
+    from deeptheory.lab.entries import Entry
 
 __all__ = ["Theme", "course", "courses"]
 

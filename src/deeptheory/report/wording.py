@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from deeptheory.lab.ledger import STATUSES
+from deeptheory.lab.records import STATUSES
 from deeptheory.report.mathml import scripted, typeset
 
 __all__ = [

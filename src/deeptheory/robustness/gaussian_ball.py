@@ -5,7 +5,7 @@ from jaxtyping import Float
 from scipy.special import betainc, betaln, gammaln
 from scipy.stats import chi2
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
 __all__ = ["ball_marginal_cdf", "ball_marginal_total_variation", "ball_total_variation", "gaussian_length_moments"]

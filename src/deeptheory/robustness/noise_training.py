@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["certified_accuracy", "fit_on_noisy_copies", "two_moons"]

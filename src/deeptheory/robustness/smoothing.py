@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from deeptheory.foundations.binomial import clopper_pearson_lower
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
 

@@ -14,7 +14,7 @@ from scipy.special import entr, rel_entr
 from scipy.stats import binom
 
 from deeptheory.foundations.concentration import log_binomial_coefficient
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
 

@@ -9,9 +9,9 @@
   each other.
 - `marchenko_pastur`: the Marchenko–Pastur law: the spectrum of a sample covariance whose dimension grows with the
   number of samples.
-- `proof_steps`: the proof of the Marchenko–Pastur law on one matrix: what every step replaces, by how much, and what
-  bounds it.
-- `resolvent`: resolvents of symmetric matrices: functional calculus, rank-one changes, quadratic forms,
+- `marchenko_pastur_proof`: the proof of the Marchenko–Pastur law on one matrix: what every step replaces, by how much,
+  and what bounds it.
+- `resolvents`: resolvents of symmetric matrices: functional calculus, rank-one changes, quadratic forms,
   concentration.
 - `ridge_path`: ridge resolvents of a sample covariance in one direction: the path to the ridgeless bias, and its
   limit.

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Num
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["Numbers", "complexes", "floating"]
 

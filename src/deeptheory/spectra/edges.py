@@ -4,7 +4,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Array, Bool, Float, Key, UInt32
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.spectra.arguments import Numbers
 

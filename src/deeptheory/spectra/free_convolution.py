@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Complex
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = [
     "free_additive_moments",

@@ -14,7 +14,7 @@ import scipy.linalg
 from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.arguments import Numbers, floating
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Array, Float, Key, Num, UInt32
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.arguments import Numbers, complexes, floating
 from deeptheory.spectra.entries import draw_entries
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.semicircle import wigner_matrix
 

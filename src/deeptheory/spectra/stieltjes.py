@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.spectra.arguments import Numbers, complexes, floating
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges

@@ -15,7 +15,7 @@ from deeptheory.kernels.finite.linearization import (
     parameter_norm,
 )
 from deeptheory.kernels.finite.tangents import functional, jacobian_kernel
-from deeptheory.kernels.lazy.activity import (
+from deeptheory.kernels.lazy.monitors import (
     activity as monitors,
     activity_polynomial,
     activity_rate_bound,

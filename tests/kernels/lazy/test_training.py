@@ -9,7 +9,7 @@ from jax.scipy.special import erf
 from deeptheory.kernels.finite.tangents import relative_drift
 from deeptheory.kernels.layers.activations import Erf
 from deeptheory.kernels.lazy.training import train, train_with_kernel
-from deeptheory.kernels.limits.fully_connected import fully_connected, layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import kernel_training
 from deeptheory.networks.mlp import init_mlp

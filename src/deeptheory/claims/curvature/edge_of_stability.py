@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.curvature.sharpness import descent_with_sharpness, stability_phases
+from deeptheory.curvature.edge_of_stability import descent_with_sharpness, stability_phases
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Count, Exact, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Stack

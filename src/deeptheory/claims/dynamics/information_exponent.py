@@ -14,7 +14,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy import stats
 
-from deeptheory.dynamics.information_exponent import (
+from deeptheory.dynamics.single_index import (
     descent_time,
     escape_rate,
     information_exponent,
@@ -24,7 +24,7 @@ from deeptheory.dynamics.information_exponent import (
     squared_loss_slope,
     teacher_student_series,
 )
-from deeptheory.dynamics.spherical_sgd import (
+from deeptheory.dynamics.sphere import (
     mean_hitting_time,
     overlap_chain,
     overlap_step,

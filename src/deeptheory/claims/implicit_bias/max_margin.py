@@ -13,7 +13,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.implicit_bias.max_margin import (
+from deeptheory.implicit_bias.separable import (
     EXPONENTIAL,
     HALF_QUADRATIC,
     LOGISTIC,

@@ -12,7 +12,7 @@ from deeptheory.claims.optimization.gradient_descent import Steps, descend
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Identity, Inequality, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Line, Row, Stack
-from deeptheory.optimization.gradient_descent import (
+from deeptheory.optimization.descent import (
     convex_gap_bound,
     polyak_lojasiewicz_factor,
     stationarity_bound,

@@ -16,7 +16,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Reals, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
-from deeptheory.optimization.gradient_descent import (
+from deeptheory.optimization.descent import (
     gradient_descent,
     guaranteed_decrease,
     stationarity_bound,

@@ -16,7 +16,7 @@ from deeptheory.claims.optimization.gradient_descent import PIECES, Steps, desce
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Rate, Reals, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
-from deeptheory.optimization.gradient_descent import (
+from deeptheory.optimization.descent import (
     convex_gap_bound,
     optimal_quadratic_step,
     polyak_lojasiewicz_factor,

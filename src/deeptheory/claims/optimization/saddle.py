@@ -15,7 +15,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row, Stack, Surface
-from deeptheory.optimization.gradient_descent import gradient_descent, trajectory
+from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
 from deeptheory.optimization.saddle import (
     improve_or_localize,

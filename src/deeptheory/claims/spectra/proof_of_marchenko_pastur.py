@@ -12,8 +12,13 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
 from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Stack
 from deeptheory.spectra.entries import draw_entries, entry_moment
-from deeptheory.spectra.proof_steps import proof_steps, quadratic_form_bound, replacement_slope, stability_factor
-from deeptheory.spectra.resolvent import (
+from deeptheory.spectra.marchenko_pastur_proof import (
+    proof_steps,
+    quadratic_form_bound,
+    replacement_slope,
+    stability_factor,
+)
+from deeptheory.spectra.resolvents import (
     azuma_tail,
     leave_one_out_transforms,
     quadratic_form_variance,

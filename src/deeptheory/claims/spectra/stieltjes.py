@@ -19,7 +19,7 @@ from deeptheory.spectra.marchenko_pastur import (
     marchenko_pastur_pdf,
     spectral_distance,
 )
-from deeptheory.spectra.resolvent import contour_function, contour_weight, resolvent, spectral_function
+from deeptheory.spectra.resolvents import contour_function, contour_weight, resolvent, spectral_function
 from deeptheory.spectra.spectral_measure import (
     empirical_cdf,
     escaping_mass,

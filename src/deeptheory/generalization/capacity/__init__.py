@@ -18,7 +18,7 @@
   on a lattice.
 - `uniform_convergence`: where uniform convergence fails: one gradient step on a signal plus high-dimensional noise
   (Nagarajan and Kolter).
-- `uniform_gap`: how far uniform convergence fails at least: a search over pairs of samples, and a case where the
+- `paired_samples`: how far uniform convergence fails at least: a search over pairs of samples, and a case where the
   answer is known.
 - `vc_bounds`: bounds in the growth function and the VC dimension, and how many samples a network would need by them.
 """

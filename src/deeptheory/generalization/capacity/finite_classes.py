@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Num
 
 from deeptheory.foundations.concentration import hoeffding_radius, log_binomial_deviation, log_binomial_tail
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
 

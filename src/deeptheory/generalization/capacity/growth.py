@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
 __all__ = [

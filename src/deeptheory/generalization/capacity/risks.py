@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln, xlogy
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import ridge_filter, spectral_operator
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator

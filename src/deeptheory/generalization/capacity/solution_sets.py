@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.networks.mlp import MLP
 
 __all__ = ["interpolate", "network_answers", "null_space", "weight_count"]

@@ -6,7 +6,7 @@ Each is the deviation that R − R_S stays below for every classifier at once, w
 import numpy as np
 from jaxtyping import Num
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [

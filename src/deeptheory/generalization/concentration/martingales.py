@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.concentration import log_binomial_coefficient, log_hoeffding
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
 __all__ = [

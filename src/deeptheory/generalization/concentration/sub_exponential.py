@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.optimize import brentq, minimize_scalar
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [

@@ -7,7 +7,7 @@
 - `overfitting`: how badly noise hurts a method that fits it exactly: benign, tempered and catastrophic interpolants.
 - `polynomials`: polynomial regression on [0, 1]: monomials, and Legendre polynomials, in which the test error is a
   sum of squares.
-- `random_feature_risk`: limiting risk of ridge and ridgeless regression on random features φ(Wx), through their
+- `gaussian_equivalents`: limiting risk of ridge and ridgeless regression on random features φ(Wx), through their
   Gaussian equivalent.
 - `ridge_risk`: risk and norm of ridge regression on both sides of the interpolation threshold, tuned or not.
 - `ridgeless`: least squares without a penalty, below and above the interpolation threshold: exact risks and their

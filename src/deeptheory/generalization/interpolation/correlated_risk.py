@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.interpolation.ridge_risk import optimal_ridge
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 from deeptheory.spectra.self_consistent import effective_ridge

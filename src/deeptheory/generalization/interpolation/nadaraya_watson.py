@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Num
 from scipy.spatial.distance import cdist, pdist
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 

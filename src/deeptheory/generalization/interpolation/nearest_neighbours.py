@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.spatial import KDTree
 from scipy.special import gammaln
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["ball_volume", "expected_nearest_distance", "nearest_distances", "neighbour_weights"]
 

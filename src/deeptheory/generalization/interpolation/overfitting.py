@@ -13,7 +13,7 @@ from jaxtyping import Float
 from scipy.integrate import quad
 from scipy.special import exp1
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = [
     "TEMPERED",

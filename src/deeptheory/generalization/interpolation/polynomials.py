@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["legendre_features", "monomial_features", "monomials_in_legendre"]
 

@@ -7,7 +7,7 @@ variance s². The estimator minimises ‖y − Xw‖²/n + z‖w‖². Risks are
 import numpy as np
 from jaxtyping import Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance, gaussian_bias_variance
 from deeptheory.spectra.stieltjes import marchenko_pastur_stieltjes

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations import guards as ranges
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.filters import nonzero
 
 __all__ = [

@@ -7,7 +7,7 @@ decomposition into noise, bias and variance serves them all. `noise` is the vari
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.interpolation.polynomials import legendre_features
 from deeptheory.generalization.interpolation.ridgeless import BiasVariance
 

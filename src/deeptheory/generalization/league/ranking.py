@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.league.compressed import compressed_row
 from deeptheory.generalization.league.counting import counting_rows, held_out_row, one_function_row
 from deeptheory.generalization.league.door import (

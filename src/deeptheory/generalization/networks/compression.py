@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.networks.norms import lipschitz_bound
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.linalg import solve_triangular
 
 from deeptheory.data import digits
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.networks.norms import relu_network
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation
 from deeptheory.generalization.networks.norms import (
     frobenius_norm,

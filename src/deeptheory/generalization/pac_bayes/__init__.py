@@ -11,7 +11,7 @@
   training on a risk bound.
 - `linear_posteriors`: linear classifiers drawn around a direction: the Gibbs risk in closed form, and the posterior
   that bounds it best.
-- `mutual_information`: information between a sample and what is learnt from it, and the generalization gap it allows;
+- `information`: information between a sample and what is learnt from it, and the generalization gap it allows;
   finite and exact.
 """
 

@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, rel_entr, xlogy
 
 from deeptheory.foundations.concentration import binomial_log_probabilities, log_binomial_coefficient
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [

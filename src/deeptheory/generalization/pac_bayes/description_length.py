@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.concentration import hoeffding_radius
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 from deeptheory.generalization.pac_bayes.comparison_bounds import comparison_bound, kl_comparison
 

@@ -13,7 +13,7 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, pac_bayes_kl
 
 __all__ = [

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["FunctionPath", "function_flow", "kernel_gradient_descent"]
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite.tangents import functional, relative_drift, tangent_kernel
 from deeptheory.kernels.lazy.training import train
 from deeptheory.kernels.regression.predictions import kernel_training

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, one_block
 from deeptheory.kernels.limits import integrals, quadrature
 from deeptheory.kernels.limits.block import Block, coincident, left_of, right_of, variances

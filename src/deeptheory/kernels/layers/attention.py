@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, normal, one_block
 from deeptheory.kernels.layers.positions import full_matrix, weighted
 from deeptheory.kernels.limits.block import Block

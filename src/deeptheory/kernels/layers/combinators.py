@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, branch_shapes, whole
 from deeptheory.kernels.limits.block import Block, variances
 from deeptheory.kernels.limits.close_pairs import mixing_gap

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.dense import Affine
 from deeptheory.kernels.layers.layer import Layer, Scalar, check_shape, one_block, scaled, whole
 from deeptheory.kernels.layers.windows import check_window, window_extents, window_parts, wrap

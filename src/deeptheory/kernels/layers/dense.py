@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Layer, Scalar, biased, check_shape, normal, one_block, scaled, whole
 from deeptheory.kernels.limits.arcs import root
 from deeptheory.kernels.limits.block import Block, left_of, right_of, variances

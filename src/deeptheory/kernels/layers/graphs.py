@@ -6,7 +6,7 @@ from math import sqrt
 import numpy as np
 from jaxtyping import Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.activations import Activation, Relu
 from deeptheory.kernels.layers.combinators import Serial, serial
 from deeptheory.kernels.layers.dense import Dense

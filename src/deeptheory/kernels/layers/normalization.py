@@ -7,7 +7,7 @@ import jax.core
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, Scalar, check_shape, one_block
 from deeptheory.kernels.limits.block import coincident, left_of, right_of, variances
 

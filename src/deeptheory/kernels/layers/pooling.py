@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block
 from deeptheory.kernels.layers.windows import check_window, window_extents, window_sum
 from deeptheory.kernels.limits.block import variances

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Demand, Layer, check_shape, one_block, whole
 from deeptheory.kernels.limits.block import Block
 

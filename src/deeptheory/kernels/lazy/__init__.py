@@ -1,6 +1,6 @@
 """Lazy training: how far wide networks move, and what they learn meanwhile.
 
-- `activity`: how fast weights and activations of a wide network can move: the monitors of jagannath Lemma 8.8 and
+- `monitors`: how fast weights and activations of a wide network can move: the monitors of jagannath Lemma 8.8 and
   their bounds.
 - `lazy_bounds`: how near a wide two-layer network stays to its limit kernel: concentration, movement, drift,
   eigenvalues.

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.concentration import hoeffding_radius
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.kernels.finite.first_layer import first_layer_coefficient
 

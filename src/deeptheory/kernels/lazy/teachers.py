@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.generalization.capacity.rademacher_bounds import empirical_complexity_deviation, label_energy
 from deeptheory.kernels.finite.first_layer import first_layer_coefficient

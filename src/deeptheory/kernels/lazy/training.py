@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.finite.tangents import relative_drift
-from deeptheory.kernels.limits.fully_connected import layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import layerwise_ntk
 from deeptheory.networks.mlp import MLP
 
 __all__ = ["KernelTrace", "TrainingTrace", "train", "train_with_kernel"]

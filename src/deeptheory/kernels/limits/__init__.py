@@ -5,7 +5,7 @@
 - `close_pairs`: nearly parallel inputs in single precision: the gap of a covariance to its largest value, carried on
   its own.
 - `fixed_features`: what no method with features fixed in advance can learn from few samples, whatever its kernel.
-- `fully_connected`: fully connected networks, the `networks.MLP` of the books: its wide limit, and its finite kernels
+- `dense_networks`: fully connected networks, the `networks.MLP` of the books: its wide limit, and its finite kernels
   layer by layer.
 - `gaussian_processes`: gaussian laws given some of their values, and the band that holds a stated share of them.
 - `inequalities`: inequalities that the analysis of wide networks leans on: of perturbed spectra, of growth in time,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["fixed_feature_floor", "single_index_spectrum"]
 

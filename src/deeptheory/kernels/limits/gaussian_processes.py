@@ -5,7 +5,7 @@ import numpy as np
 from jax.scipy.special import erf
 from jaxtyping import Array, Float, Int
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.regression.predictions import GaussianLaw
 
 __all__ = ["band_coverage", "conditional_law"]

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.activations import Activation, RectifiedMonomial, Rectifier, Sign
 from deeptheory.kernels.layers.combinators import Serial
 from deeptheory.kernels.layers.layer import Demand, Layer, biased, joined, parted

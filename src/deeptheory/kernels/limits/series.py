@@ -10,7 +10,7 @@ from math import exp, factorial, sqrt
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.hermite import hermite_coefficients
 
 __all__ = ["gaussian_series", "hermite_series", "laplace_series", "series_kernel", "tensor_features"]

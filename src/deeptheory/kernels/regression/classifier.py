@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from deeptheory.foundations.doors import doors
-from deeptheory.kernels.limits.fully_connected import fully_connected
+from deeptheory.foundations.entrances import doors
+from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import diagonalize, shrinkage
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import whole as counted
 
 __all__ = ["sharded_kernel", "tiled_kernel"]

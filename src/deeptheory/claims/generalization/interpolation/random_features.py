@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.generalization.interpolation.random_feature_risk import (
+from deeptheory.generalization.interpolation.gaussian_equivalents import (
     gaussian_equivalent,
     random_feature_population,
     random_feature_risk,

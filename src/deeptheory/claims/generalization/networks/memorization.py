@@ -12,6 +12,12 @@ from scipy.stats import beta
 
 from deeptheory.data import digits
 from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.capacity.paired_samples import (
+    logistic_classifier,
+    noise_labels,
+    one_step_noise_gap,
+    uniform_gap,
+)
 from deeptheory.generalization.capacity.rademacher import exact_complexity
 from deeptheory.generalization.capacity.rademacher_bounds import complexity_deviation, frobenius_network_complexity
 from deeptheory.generalization.capacity.uniform_convergence import (
@@ -19,12 +25,6 @@ from deeptheory.generalization.capacity.uniform_convergence import (
     margins,
     one_step_classifier,
     signal_noise_sample,
-)
-from deeptheory.generalization.capacity.uniform_gap import (
-    logistic_classifier,
-    noise_labels,
-    one_step_noise_gap,
-    uniform_gap,
 )
 from deeptheory.generalization.capacity.vc_bounds import (
     log_growth_tail,

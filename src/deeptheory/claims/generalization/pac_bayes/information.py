@@ -9,7 +9,7 @@ from scipy.stats import entropy, norm
 
 from deeptheory.foundations.concentration import bernoulli_proxy
 from deeptheory.foundations.randomness import generator
-from deeptheory.generalization.pac_bayes.mutual_information import (
+from deeptheory.generalization.pac_bayes.information import (
     coordinate_information,
     enumerate_samples,
     expected_gap,

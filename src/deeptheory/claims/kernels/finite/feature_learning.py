@@ -12,8 +12,8 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.finite.linearization import doubled
 from deeptheory.kernels.finite.tangents import functional, kernel_alignment, tangent_kernel
 from deeptheory.kernels.lazy.training import train
+from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.fixed_features import fixed_feature_floor, single_index_spectrum
-from deeptheory.kernels.limits.fully_connected import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Identity, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line

@@ -16,7 +16,7 @@ from deeptheory.kernels.finite.first_layer import first_layer_gram, first_layer_
 from deeptheory.kernels.finite.linearization import doubled, laziness, padded, parameter_norm
 from deeptheory.kernels.finite.tangents import functional, tangent_kernel
 from deeptheory.kernels.layers.activations import Erf
-from deeptheory.kernels.limits.fully_connected import fully_connected
+from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import (
     diagonalize,

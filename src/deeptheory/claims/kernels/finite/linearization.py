@@ -15,7 +15,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.finite.linearization import fan_out
 from deeptheory.kernels.finite.tangents import functional, jacobian_kernel, linearize, tangent_kernel
 from deeptheory.kernels.layers.activations import Erf
-from deeptheory.kernels.limits.fully_connected import fully_connected
+from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import (
     diagonalize,

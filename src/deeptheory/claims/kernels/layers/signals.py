@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from deeptheory.claims.kernels.layers.tangent import ACTIVATIONS, HE, INPUTS, SCALES, Width, falling, wide_limit
-from deeptheory.kernels.limits.fully_connected import layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import layerwise_ntk
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
 

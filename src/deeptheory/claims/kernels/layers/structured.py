@@ -16,7 +16,7 @@ from deeptheory.kernels.layers.convolution import Conv
 from deeptheory.kernels.layers.dense import Dense
 from deeptheory.kernels.layers.graphs import closed_neighbourhoods, graph_network, padded_graphs
 from deeptheory.kernels.layers.pooling import AvgPool, Flatten, GlobalAvgPool
-from deeptheory.kernels.limits.fully_connected import fully_connected
+from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Identity, Law, Trials, claim
 

@@ -11,7 +11,7 @@ from jax.scipy.special import erf
 from scipy.special import ndtr
 
 from deeptheory.kernels.layers.activations import Erf, Numerical, Relu
-from deeptheory.kernels.limits.fully_connected import conditional_covariance, fully_connected, layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import conditional_covariance, fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, seen

@@ -15,7 +15,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.finite.features import sample_gaussian_process
 from deeptheory.kernels.finite.linearization import doubled, loss_curvature, padded
 from deeptheory.kernels.layers.activations import Erf
-from deeptheory.kernels.lazy.activity import (
+from deeptheory.kernels.lazy.monitors import (
     Activity,
     activity,
     activity_polynomial,
@@ -26,7 +26,7 @@ from deeptheory.kernels.lazy.activity import (
     mean_loss_velocity,
 )
 from deeptheory.kernels.lazy.training import train
-from deeptheory.kernels.limits.fully_connected import conditional_covariance, fully_connected, layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import conditional_covariance, fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.gaussian_processes import band_coverage
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import GaussianLaw, descent, diagonalize, predicted_ensemble

@@ -18,7 +18,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.finite.features import RandomFeatures
 from deeptheory.kernels.finite.function_space import kernel_gradient_descent, kernel_velocity
 from deeptheory.kernels.lazy.training import train
-from deeptheory.kernels.limits.fully_connected import conditional_covariance, layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import conditional_covariance, layerwise_ntk
 from deeptheory.kernels.regression.mercer import rkhs_norm_square
 from deeptheory.kernels.regression.predictions import (
     descent,

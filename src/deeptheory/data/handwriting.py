@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 
 __all__ = ["Digits", "digits"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy.special import stdtr
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 

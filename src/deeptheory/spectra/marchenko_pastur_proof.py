@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
-from deeptheory.foundations.doors import doors
-from deeptheory.spectra.resolvent import quadratic_form_variance, resolvent
+from deeptheory.foundations.entrances import doors
+from deeptheory.spectra.resolvents import quadratic_form_variance, resolvent
 from deeptheory.spectra.stieltjes import marchenko_pastur_equation, marchenko_pastur_stieltjes
 
 __all__ = ["ProofSteps", "proof_steps", "quadratic_form_bound", "replacement_slope", "stability_factor"]

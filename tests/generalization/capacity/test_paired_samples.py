@@ -9,17 +9,17 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.stats import chi2, norm
 
+from deeptheory.generalization.capacity.paired_samples import (
+    logistic_classifier,
+    noise_labels,
+    one_step_noise_gap,
+    uniform_gap,
+)
 from deeptheory.generalization.capacity.uniform_convergence import (
     conditional_test_error,
     margins,
     one_step_classifier,
     signal_noise_sample,
-)
-from deeptheory.generalization.capacity.uniform_gap import (
-    logistic_classifier,
-    noise_labels,
-    one_step_noise_gap,
-    uniform_gap,
 )
 
 

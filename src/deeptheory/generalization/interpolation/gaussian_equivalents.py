@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.hermite import hermite_coefficients
 from deeptheory.generalization.interpolation.correlated_risk import Population, correlated_bias_variance
 from deeptheory.spectra.marchenko_pastur import marchenko_pastur_nodes

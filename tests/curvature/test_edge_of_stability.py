@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.curvature.sharpness import descent_with_sharpness, sharpness, stability_phases
+from deeptheory.curvature.edge_of_stability import descent_with_sharpness, sharpness, stability_phases
 from deeptheory.foundations.randomness import generator
 from deeptheory.optimization.landscapes import Quadratic, TanhNetworkLoss
 

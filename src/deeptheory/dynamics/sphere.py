@@ -10,8 +10,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Key, UInt32
 
-from deeptheory.dynamics.information_exponent import Link, squared_loss_slope
-from deeptheory.foundations.doors import doors
+from deeptheory.dynamics.single_index import Link, squared_loss_slope
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
 

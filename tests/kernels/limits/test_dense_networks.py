@@ -7,7 +7,7 @@ from jax.scipy.special import erf
 
 from deeptheory.kernels.finite.tangents import functional, tangent_kernel
 from deeptheory.kernels.layers.activations import Erf, Numerical, Polynomial
-from deeptheory.kernels.limits.fully_connected import conditional_covariance, fully_connected, layerwise_ntk
+from deeptheory.kernels.limits.dense_networks import conditional_covariance, fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.networks.mlp import init_mlp
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deeptheory.lab.catalogue import PACKAGE, Catalogue
+from deeptheory.lab.entries import PACKAGE, Catalogue
 
 if TYPE_CHECKING:
     from deeptheory.lab.run import Run

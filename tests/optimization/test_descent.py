@@ -9,7 +9,7 @@ import pytest
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.optimization import landscapes as land
-from deeptheory.optimization.gradient_descent import (
+from deeptheory.optimization.descent import (
     convex_gap_bound,
     gradient_descent,
     guaranteed_decrease,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deeptheory.dynamics.information_exponent import descent_time
-from deeptheory.dynamics.spherical_sgd import (
+from deeptheory.dynamics.single_index import descent_time
+from deeptheory.dynamics.sphere import (
     mean_hitting_time,
     overlap_chain,
     overlap_step,

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.evidence.resolution import resolution, unseen
+from deeptheory.lab.evidence.detection import resolution, unseen
 from deeptheory.lab.functions import imports
-from deeptheory.lab.ledger import badge
 from deeptheory.lab.parameters import written
+from deeptheory.lab.records import badge
 from deeptheory.lab.store import stale
 from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
-from deeptheory.report.policy import PLACE, policy, sealed
+from deeptheory.report.security import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
 from deeptheory.report.stills import PALETTE, alone, still
 from deeptheory.report.wording import (
@@ -61,9 +61,9 @@ def write(
     Args:
         folder: a new or empty folder, or an earlier report, which is replaced as a whole.
         runs: the runs to show; of several of one claim, the last.
-        catalogue: what claims there are (`deeptheory.lab.catalogue.catalogue()`).
+        catalogue: what claims there are (`deeptheory.lab.entries.catalogue()`).
         books: the module `deeptheory.books`.
-        statuses: where each item stands (`deeptheory.lab.ledger.statuses`).
+        statuses: where each item stands (`deeptheory.lab.records.statuses`).
         counterexamples: found counterexamples by claim, as the ledger keeps them.
         explored: by claim, the parameters that were moved, with the run at each value.
         tell: called with the name of each file as it is made.

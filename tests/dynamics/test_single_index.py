@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from deeptheory.dynamics.information_exponent import (
+from deeptheory.dynamics.single_index import (
     critical_ratio,
     descent_time,
     escape_rate,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Complex, Float, Int, Key
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, ends, symmetric
 
 

@@ -10,7 +10,7 @@ import pytest
 import deeptheory
 from deeptheory.lab.attack import equivalents, mutated, tried
 from deeptheory.lab.checking import workers
-from deeptheory.lab.mutants import mutants
+from deeptheory.lab.mutations import mutants
 from deeptheory.networks import tent
 from deeptheory.networks.tent import sawtooth
 from deeptheory.regularization import dropout

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.generalization.interpolation import random_feature_risk as rf
+from deeptheory.generalization.interpolation import gaussian_equivalents as rf
 from deeptheory.generalization.interpolation.ridgeless import limiting_bias_variance
 
 RELU = rf.Equivalent(1 / (2 * np.pi) ** 0.5, 0.5, (0.25 - 1 / (2 * np.pi)) ** 0.5)

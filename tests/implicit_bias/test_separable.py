@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.implicit_bias.max_margin import (
+from deeptheory.implicit_bias.separable import (
     EXPONENTIAL,
     HALF_QUADRATIC,
     LOGISTIC,

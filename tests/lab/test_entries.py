@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 import pytest
 
-from deeptheory.lab import catalogue as made
-from deeptheory.lab.catalogue import catalogue, generate
+from deeptheory.lab import entries as made
+from deeptheory.lab.entries import catalogue, generate
 
 
 @pytest.mark.slow

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from deeptheory.spectra import proof_steps as proof, resolvent as rs, ridge_path as ridge, spectral_measure as measure
+from deeptheory.spectra import (
+    marchenko_pastur_proof as proof,
+    resolvents as rs,
+    ridge_path as ridge,
+    spectral_measure as measure,
+)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import entropy
 
 from deeptheory.foundations.concentration import bernoulli_proxy
-from deeptheory.generalization.pac_bayes.mutual_information import (
+from deeptheory.generalization.pac_bayes.information import (
     coordinate_information,
     enumerate_samples,
     expected_gap,

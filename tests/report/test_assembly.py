@@ -13,8 +13,8 @@ import pytest
 
 import deeptheory.books as books
 from deeptheory.formulas import clipped
-from deeptheory.lab.catalogue import catalogue
-from deeptheory.report import pages, run_html, write
+from deeptheory.lab.entries import catalogue
+from deeptheory.report import assembly, run_html, write
 from deeptheory.report.folder import MARKER
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
@@ -167,7 +167,7 @@ def test_a_long_statement_is_cut_between_sentences():
 def test_palette_has_a_colour_in_light_and_in_dark(site):
     style = (site / "style.css").read_text()
     light, dark = style.split("prefers-color-scheme: dark", 1)
-    for name in pages.PALETTE.values():
+    for name in assembly.PALETTE.values():
         assert f"--{name}:" in light and f"--{name}:" in dark, name
 
 

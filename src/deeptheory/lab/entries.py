@@ -125,7 +125,7 @@ def catalogue() -> Catalogue:
             return _read(record)
     import subprocess
 
-    command = [sys.executable, "-m", "deeptheory.lab.catalogue"]
+    command = [sys.executable, "-m", "deeptheory.lab.entries"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     if done.returncode:
         raise ImportError(f"the catalogue cannot be generated: {done.stderr.strip().splitlines()[-1]}")

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 from scipy.special import rel_entr
 from scipy.stats import binom
 
-from deeptheory.foundations.doors import doors
+from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 
 __all__ = [
