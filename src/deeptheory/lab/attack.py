@@ -1,8 +1,8 @@
 """Attack: does anything notice when the mathematics behind a claim is made wrong?
 
 The functions of the rooms that a claim enters are changed, one expression at a time (`deeptheory.lab.mutations`), and
-the claim is checked again. What it does not notice is tried on the unit tests that speak of that function. A mutant that
-neither notices survives: it is explained, or becomes a control.
+the claim is checked again. What it does not notice is tried on the unit tests that speak of that function. A mutant
+that neither notices survives: it is explained, or becomes a control.
 """
 
 import functools
