@@ -9,7 +9,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, rel_entr
 
 from deeptheory.generalization.league.network import Network, equinox_network, found_layers
-from deeptheory.generalization.league.noise import SCALES, TEMPERATURES, chain_with_noise, noise_row, tree_with_noise
+from deeptheory.generalization.league.noise import (
+    SCALES,
+    TEMPERATURES,
+    Noisy,
+    chain_with_noise,
+    chosen_levels,
+    noise_row,
+    tree_with_noise,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +71,7 @@ def test_a_network_without_errors_by_hand():
     network = equinox_network(model, model)
     known = Network(network.call, model, model, chain, chain)
     entry = noise_row(known, far, labels, 0.1, None)
-    answers = n * int(np.ceil(100_000 / n))
+    answers = n * min(int(np.ceil(100_000 / n)), 500)
     risk, share = 1 - np.exp(-np.log(20) / answers), 0.1 / 4 / len(SCALES)
 
     def inverted(budget):
@@ -79,8 +87,24 @@ def test_a_network_without_errors_by_hand():
     assert entry.value == pytest.approx(min(forms.values()), rel=1e-6)  # in single precision
     assert min(forms, key=lambda form: forms[form]) in ("kl inverted", "Catoni")
     assert entry.detail[-1] == "by form: " + ", ".join(f"{form} {value:.3f}" for form, value in forms.items())
-    assert entry.detail[1] == f"training error with it 0.0000, at most 0.0000 by {answers:,} answers"
+    assert entry.detail[1] == f"training error with it 0.0000, at most {risk:.4f} by {answers:,} answers"
     assert entry.detail[2] == "divergence 0 nats, 0.000 an example"
+
+
+def test_no_levels_are_tried_twice():
+    """The best of two draws at the same levels would be the luckier one."""
+    tried = []
+
+    def errors(scales, answers):
+        tried.append(tuple(scales))
+        return 0.4 * float(np.mean(scales) / SCALES[-1])
+
+    def budget(levels):
+        return float(np.sum(0.01 / SCALES[list(levels)]))
+
+    best = chosen_levels(Noisy(np.ones(2), errors, 1000, 100), budget)
+    assert len(tried) == len(set(tried)) > len(SCALES)
+    assert tuple(SCALES[list(best)]) in tried
 
 
 def test_layers_have_noise_of_their_own_where_that_helps():

@@ -27,8 +27,11 @@ SCALES = np.geomspace(1e-3, 3, 24)
 """Noise levels of a layer; all are paid for."""
 TEMPERATURES = np.geomspace(0.05, 10, 8)
 """Temperatures of Catoni's bound; all are paid for."""
-ANSWERS = 100_000
-"""Answers drawn, at least, to estimate the error of layers with noise."""
+ANSWERS, EACH = 100_000, 500
+"""Answers drawn to estimate the error of layers with noise: in all, and at most for each example of a small sample.
+
+The price of the estimate is then a 500th of what the sample itself costs.
+"""
 WHOLE, NUMBERS = 20_000, 400_000_000
 """Answers, and random numbers, drawn at most to estimate it where every answer needs a whole network."""
 HELD = 1_000_000
@@ -81,7 +84,8 @@ def chain_with_noise(
             if place:
                 matrix, bias, biased = layers[place]
                 hidden = np.maximum(image, 0, out=image)
-                image, size = hidden @ matrix.T + bias, np.sqrt(np.sum(hidden**2, axis=1, keepdims=True) + biased)
+                squares = np.einsum("ij,ij->i", hidden, hidden)[:, None]
+                image, size = hidden @ matrix.T + bias, np.sqrt(squares + biased)
             # In place: new arrays of this size cost more than what is computed in them.
             noise = draw.standard_normal(image.shape, np.float32)
             noise *= scale * size
@@ -104,7 +108,7 @@ def chain_with_noise(
     before = empty if start is None else (start.matrices, start.biases)
     moved = zip(chain.matrices, chain.biases, *before, strict=True)
     squares = np.array([square(a, c) + square(b, d) for a, b, c, d in moved])
-    return Noisy(squares, errors, len(x) * ceil(ANSWERS / len(x)), TRIED)
+    return Noisy(squares, errors, len(x) * min(ceil(ANSWERS / len(x)), EACH), TRIED)
 
 
 @eqx.filter_jit
@@ -173,12 +177,13 @@ def with_noise(
 def chosen_levels(noisy: Noisy, budget: Callable[[Levels], float]) -> Levels:
     """The noise levels at which kl inverted is smallest by few answers: one for all parts first, then part by part."""
     parts = len(noisy.squares)
-    best, least = (len(SCALES) - 1,) * parts, 1.0  # the most noise has the least divergence
+    best, least, seen = (len(SCALES) - 1,) * parts, 1.0, set[Levels]()  # the most noise has the least divergence
     for place in [-1, *range(parts), *range(parts)] if parts > 1 else [-1]:
         for level in reversed(range(len(SCALES))):
             levels = (level,) * parts if place < 0 else (*best[:place], level, *best[place + 1 :])
-            if -np.expm1(-budget(levels)) >= least:
-                continue  # not even without errors
+            if levels in seen or -np.expm1(-budget(levels)) >= least:
+                continue  # a second look would only be luckier; the others are no better even without errors
+            seen.add(levels)
             error = noisy.errors(SCALES[list(levels)], noisy.tried)
             value = float(pac_bayes_kl(error, budget(levels)))
             if value < least:

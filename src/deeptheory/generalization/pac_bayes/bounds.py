@@ -4,6 +4,8 @@ Everything here keeps its relative accuracy in p and in 1 − p up to the corner
 exponential tilt: p = q·e^τ/(1 − q + q·e^τ), in which kl(q‖p) is a sum of two terms that are never negative.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,9 +32,12 @@ Numbers = float | int | Float[Array | np.ndarray, "..."]
 _SERIES = [2.0 / (2 * j + 3) for j in range(18)]
 
 
-def _as_floats(*values: Numbers) -> list[Array]:
+def _as_floats(*values: Numbers) -> list[Any]:
+    """Return numbers of one type and shape; NumPy's own unless JAX holds one, as it takes longer over each than over
+    all that a compiled function computes of them."""
     dtype = jnp.result_type(float, *[v for v in values if hasattr(v, "dtype")])
-    return list(jnp.broadcast_arrays(*[jnp.asarray(v, dtype) for v in values]))
+    of = jnp if any(isinstance(v, jax.Array) for v in values) else np
+    return list(of.broadcast_arrays(*[of.asarray(v, dtype) for v in values]))
 
 
 def _excess(u: Array, ratio: Array) -> Array:
@@ -232,7 +237,7 @@ def mcallester_bound(
     return _as_floats(empirical_risk)[0] + jnp.sqrt((divergence + jnp.log(2 * samples / delta)) / (2 * (samples - 1)))
 
 
-def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 2) -> list[Array]:
+def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 2) -> list[Any]:
     inside(0, np.inf, divergence=divergence)
     inside(least, np.inf, samples=samples)
     inside(0, 1, "(]", delta=delta)

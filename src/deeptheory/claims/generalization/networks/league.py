@@ -84,7 +84,7 @@ def linear_network(key, *, count=64, weight=1.5, moved=0.25):
 
     data = (np.eye(count, dtype=np.float32), np.zeros(count, int))
     league = rank_bounds(model(weight), data, data, initial=model(weight - moved), delta=DELTA, key=key)
-    scales, draws = np.geomspace(1e-3, 3, 24), count * np.ceil(100_000 / count)
+    scales, draws = np.geomspace(1e-3, 3, 24), count * min(np.ceil(100_000 / count), 500)
     # Less noise is so far from the start that the limit is 1.
     scales = scales[scales > moved / 4]
     chances, apart = ndtr(-weight / (np.sqrt(2) * scales)), moved**2 / (2 * scales**2)
