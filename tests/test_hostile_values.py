@@ -184,6 +184,17 @@ def shelves() -> dict[str, dict[str, Any]]:
     return found
 
 
+def test_what_the_tables_name_is_there():
+    """A line about a function that was renamed would be passed over in silence, and the function with it."""
+    known = examples["public"]()
+    named = [*examples["EXAMPLES"], *examples["MAY_BE_NAN"]]
+    assert not [name for name in named if name not in known]
+    arguments = [line.partition(":")[0].split(", ") for line in (*FOUND, *examples["SIGNED"])]
+    assert not [pair for pair in arguments if pair[1] not in inspect.signature(known[pair[0]]).parameters]
+    for make in examples["RECORDS"].values():
+        make()
+
+
 def too_slow(*_: Any) -> None:
     raise TimeoutError(f"no answer within {SECONDS} seconds")
 
