@@ -189,7 +189,7 @@ doors(
     terms="[0, 1e5]",
     width="[1, 1e7]",
     inputs="[1, 1e6]",
-    steps="[0, 1e9]",
+    steps="[0, 1e7]",
     step_size="[0, ∞)",
     degrees="[1, 1e7]",
 )
