@@ -177,7 +177,7 @@ def train_first_layer(
         gradient = first_layer_gradient(present, amplitudes, x, outputs - y, activation=activation)
         return present - step_size * gradient, outputs
 
-    start = jnp.asarray(weights)
+    start = jnp.asarray(weights, jnp.result_type(weights, amplitudes, x, y, step_size))
     trained, path = jax.lax.scan(step, start, None, length=steps)
     last = first_layer_outputs(trained, amplitudes, x, activation=activation)
     return FirstLayerTrace(jnp.concatenate([path, last[None]]), trained, jnp.linalg.norm(trained - start, axis=1))
