@@ -28,6 +28,7 @@ MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
 """the plateau of a run that never came to the edge is not a number"""
 INNER = (
     "foundations.entrances",
+    "foundations.flows",
     "foundations.guards",
     "foundations.packages",
     "foundations.shapes",
@@ -247,8 +248,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.finite.tangents.functional": {"module": eqx.nn.Linear(3, 2, key=KEY)},
     "kernels.layers.activations.Elementwise": {"call": jnp.tanh},
     "kernels.limits.gaussian_processes.conditional_law": {"given": np.array([0, 2]), "values": np.array([0.5, 0.1])},
-    "kernels.limits.kernel.continued_kernel":
-        {"kernel": of("kernels.limits.recursion").limit_kernel(RECORDS["Layer"](), POINTS)},
     "kernels.finite.structure.factored_gradients": TANGENT,
     "kernels.regression.classifier.fit_classifier": {"kernels": (linear,), "labels": np.array([0, 1, 0, 1])},
     "kernels.limits.fixed_features.fixed_feature_floor": {"levels": [(1.0, 3), (0.5, 2)], "samples": 2},
@@ -354,6 +353,8 @@ generalization.capacity.stability.coupled_sgd, start: float32
 generalization.capacity.stability.coupled_sgd, step_sizes: negated
 generalization.capacity.stability.escape_distances, steps: billion
 generalization.capacity.uniform_convergence.signal_noise_sample, samples: billion
+generalization.concentration.martingales.stopped_walk, steps: million
+generalization.concentration.martingales.stopped_walk, steps: zero
 generalization.concentration.martingales.log_azuma_ranges, widths: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: zeros
@@ -364,14 +365,28 @@ generalization.pac_bayes.comparison_bounds.log_moment, samples: million
 generalization.pac_bayes.description_length.decode, word: another word
 generalization.pac_bayes.gaussian_posteriors.monte_carlo_errors, passes: million
 generalization.pac_bayes.information.zero_loss_witness, hypotheses: billion
-generalization.concentration.martingales.stopped_walk, steps: million
-generalization.concentration.martingales.stopped_walk, steps: zero
 implicit_bias.separable.logarithmic_flow, log_times: huge
 implicit_bias.separable.logarithmic_flow, signed_points: huge
+kernels.finite.features.train_features, steps: billion
+kernels.finite.first_layer.train_first_layer, steps: billion
+kernels.finite.first_layer.train_first_layer, weights: float32
+kernels.finite.function_space.function_flow, kernel: huge
+kernels.finite.function_space.kernel_gradient_descent, outputs: float32
+kernels.finite.tangents.relative_drift, after: longer
+kernels.layers.positions.ImageResize, method: another word
+kernels.layers.positions.Index, index: text among them
+kernels.lazy.lazy_bounds.drift_bound, samples: negative
+kernels.lazy.linear_models.gradient_flow, times: huge
+kernels.lazy.linear_models.gradient_flow, times: zeros
+kernels.lazy.linear_models.gradient_flow, y: longer
+kernels.limits.inequalities.spectral_matching, one: huge
 kernels.limits.recursion.limit_kernel, hidden: text among them
 kernels.limits.recursion.limit_kernel, pattern: text among them
 kernels.limits.recursion.limit_kernel, x: complex
 kernels.limits.recursion.limit_kernel, x: words
+kernels.limits.series.hermite_series, terms: million
+kernels.regression.solvers.pivoted_cholesky, diagonal: longer
+kernels.regression.solvers.solve_kernel, kernel: asymmetric
 """
 """spoilt calls that once got nonsense, a raw error or no answer: they are always made"""
 
