@@ -31,7 +31,7 @@ from deeptheory.report.figures import charted, composed
 from deeptheory.report.pictures import PAINTERS, painted
 from deeptheory.report.pictures.contours import level_sets
 from deeptheory.report.pictures.marks import Ink
-from deeptheory.report.pictures.tables import folded
+from deeptheory.report.pictures.tables import folded, written
 
 X = np.linspace(-1, 1, 8)
 GRID = np.meshgrid(X, X)
@@ -209,3 +209,49 @@ def test_long_words_of_a_table_are_folded_in_the_middle():
     spec = painted(PICTURES["table"], "").spec
     heads = [each["said"] for each in layers_of(spec)[1]["data"]["values"]]
     assert heads == ["case", "predicted", "observed", "difference"]
+
+
+@pytest.mark.parametrize(
+    ("heights", "place"), [((0.0, 0.0, 0.0), ("left", "top")), ((0.0, 1.0, 0.9), ("left", "bottom"))]
+)
+def test_words_of_a_level_stand_where_nothing_is_drawn(heights, place):
+    """Beside a line that stands: at its top, or at its foot where a curve runs along the top."""
+    curve = Line("predicted", [0.0, 0.5, 1.0], heights)
+    set_as = words_of_a_level(painted(Curves([curve, Level("a pole", x=0.45)], ys=(-0.1, 1.0)), "").spec)
+    assert (set_as["align"], set_as["baseline"]) == place
+
+
+def test_words_of_a_level_avoid_dots_at_its_end():
+    dots = Dots("observed", [0.0, 0.9, 1.0], [1.0, 0.53, 0.53])
+    level = words_of_a_level(painted(Curves([dots, Level("limit", y=0.5)], ys=(0, 1)), "").spec)
+    assert (level["align"], level["baseline"]) == ("right", "top")
+
+
+def test_few_dots_stay_large_beside_many():
+    many = Dots("random", np.arange(300.0), np.arange(300.0))
+    spec = painted(Curves([many, Dots("found", [1.0, 2.0], [3.0, 4.0])]), "").spec
+    sizes = {
+        each["data"]["values"][0]["name"]: each["mark"]["size"]
+        for each in layers_of(spec)
+        if each.get("mark", {}).get("opacity") == 1
+    }
+    assert sizes["found"] > sizes["random"]
+
+
+def test_powers_and_indices_are_small_characters():
+    spec = painted(
+        Curves([Line("(1 − μ/L)^k", X, X), Line("", X, -X, rival="e^(−2T)")], x="step k", y="f(x_k)"), ""
+    ).spec
+    assert spec["usermeta"]["rivals"] == ["e⁻²ᵀ"]
+    assert spec["layer"][0]["encoding"]["y"]["axis"]["title"] == "f(xₖ)"
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["(1 − μ/L)ᵏ", "e⁻²ᵀ"]
+
+
+def test_numbers_of_a_table_are_written_as_people_do():
+    assert written(-1.5e-5) == "−1.5·10⁻⁵" and written(12000.0) == "12,000"
+
+
+def test_edges_that_recede_are_not_in_the_legend():
+    triangle = [(0, 1), (1, 2), (2, 0)]
+    picture = Graph([(0, 0), (1, 0), (0, 1)], triangle, kinds=list("aab"), edge_kinds=["bridge", "other", "other"])
+    assert painted(picture, "").spec["layer"][0]["encoding"]["color"]["legend"]["values"] == ["bridge", "a", "b"]
