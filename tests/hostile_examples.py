@@ -299,7 +299,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.max_margin.margin_rates": SEPARATED,
     "dynamics.spherical_sgd.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
-    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3, "draws": None, "batches": None},
+    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
     "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
     "implicit_bias.max_margin.residual_decay": SEPARATED,

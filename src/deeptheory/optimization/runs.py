@@ -45,7 +45,7 @@ def trajectory(
     parameters return under `jit` only what is needed, and the rest is never stored.
     """
     for leaf in jax.tree.leaves(start):
-        kind = getattr(leaf, "dtype", np.asarray(leaf).dtype)
+        kind = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
         if not jnp.issubdtype(kind, jnp.floating):
             raise TypeError(f"start must be made of arrays of floating-point numbers, got one of {kind}")
     for name, slices in {"batches": batches, "draws": draws}.items():
