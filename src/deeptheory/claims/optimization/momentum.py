@@ -59,8 +59,8 @@ def hurry(function, start, step, *, steps):
     r"the one before: a recursion of two terms, whose two roots have the product $\beta$. While they are complex both "
     r"have modulus $\sqrt\beta$, whatever $\lambda$: that is the gain. The best $\eta$ and $\beta$ make the roots of "
     r"the flattest and of the steepest coordinate just coincide.",
-    notice=r"On the left, the coordinates along eigenvectors swing and fall at one rate. The steepest first swings out to "
-    r"several times its start, since its two roots coincide: what is fast in the long run can begin badly. On the "
+    notice=r"On the left, the coordinates along eigenvectors swing and fall at one rate. The steepest first swings out "
+    r"to several times its start, since its two roots coincide: what is fast in the long run can begin badly. On the "
     r"right, the steps needed lie on lines of slope one half, where gradient descent needs as many as $\kappa$.",
     explore={"accuracy": (1e-2, 1e-4, 1e-6)},
 )
@@ -131,9 +131,12 @@ def heavy_ball_needs_the_root_of_the_condition_number(
             condition=10.0,
             aside={"averaged": np.array(averaged) @ basis},
         ),
-        "growth": Rate(kappa, worst, exponent=0.5, rivals=(1.0,)),
-        "every start": Exact(
-            worst, np.array(needed), along={"condition": kappa}, aside={"other": count(start), "accuracy": accuracy}
+        "growth": Rate(kappa, flattest, exponent=0.5, rivals=(1.0,)),
+        "count": Exact(
+            np.array([flattest, steepest]),
+            np.array(needed),
+            along={"start": ["flattest", "steepest"], "condition": kappa},
+            aside={"other": count(start), "accuracy": accuracy},
         ),
     }
 
