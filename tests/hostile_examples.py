@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+import optax
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
@@ -109,7 +110,8 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "MLP": lambda: of("networks.mlp").init_mlp(KEY, (3, 4, 1)),
     "MarginLoss": lambda: of("implicit_bias.separable").LOGISTIC,
     "MaxMargin": lambda: of("implicit_bias.separable").max_margin(POINTS),
-    "Method": lambda: of("optimization.descent").gradient_descent(square, step_size=0.1),
+    "GradientTransformation": lambda: optax.sgd(0.1),
+    "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
     "NoiseLaw": lambda: of("diffusions.weak_order").two_point_noise(0.5),
     "PiecewiseAffine": lambda: of("networks.pieces").through_points((0, 1), (0, 2), 1, -1),
     "Population": lambda: of("generalization.interpolation.correlated_risk").Population(
@@ -296,6 +298,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.separable.margin_rates": SEPARATED,
     "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
+    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
+    "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
     "implicit_bias.separable.residual_decay": SEPARATED,
     "implicit_bias.separable.residual_forces":
