@@ -20,8 +20,8 @@ import numpy as np
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
-ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "optimization", "regularization", "robustness"]
-ROOMS += ["skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
+ROOMS += ["robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
 """tried with nonsense in its own tests: the folder it writes refuses all but the first inputs it saw"""
 MAY_BE_NAN = ("curvature.sharpness.stability_phases",)
