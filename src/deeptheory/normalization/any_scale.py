@@ -36,7 +36,7 @@ def gradient_guarantee(*, rate: Number, decay: Number, smoothness: Number) -> Nu
 
 
 def guaranteed_share(*, rate: Number, decay: Number) -> Number:
-    """The guarantee over the largest squared gradient π²ρ² there can be: 8π²λη. From λη = 1/(8π²) on it says nothing."""
+    """The guarantee over the largest squared gradient there can be, π²ρ²: 8π²λη. From λη = 1/(8π²) on it is empty."""
     return 8 * jnp.pi**2 * decay * rate
 
 

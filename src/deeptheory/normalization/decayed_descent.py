@@ -40,10 +40,10 @@ def decayed_descent(gradient: Gradient, start: Any, *, rates: Rates, decays: Rat
     def move(w: Any, given: Any) -> tuple[Any, Any]:
         rate, decay, batch = given
         slope = gradient(w) if batches is None else gradient(w, batch)
-        moved = jax.tree.map(lambda a, g: (1 - rate * decay) * a - rate * g, w, slope)
+        moved = jax.tree.map(lambda a, g: ((1 - rate * decay) * a - rate * g).astype(a.dtype), w, slope)
         return moved, moved
 
-    start = jax.tree.map(jnp.asarray, start)
+    start = jax.tree.map(lambda a: jnp.asarray(a, jnp.result_type(float, a)), start)
     _, rest = jax.lax.scan(move, start, (rates, jnp.broadcast_to(decays, rates.shape), batches))
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, rest)
 
@@ -104,16 +104,16 @@ def heavy_ball(
     `before` is w₋₁, the start itself unless given, and `before_rate` is η₋₁, the first rate unless given. Momentum is
     kept in units of the gradient, as by Li and Arora 2019, so that it does not jump where the rate does.
     """
-    start = jax.tree.map(jnp.asarray, start)
+    start = jax.tree.map(lambda a: jnp.asarray(a, jnp.result_type(float, a)), start)
     before = start if before is None else before
     earlier = rates[0] if before_rate is None else before_rate
-    velocity = jax.tree.map(lambda a, b: (a - b) / earlier, start, before)
+    velocity = jax.tree.map(lambda a, b: ((a - b) / earlier).astype(a.dtype), start, before)
 
     def move(state: Any, given: Any) -> tuple[Any, Any]:
         (w, v), (rate, batch) = state, given
         slope = gradient(w) if batches is None else gradient(w, batch)
-        v = jax.tree.map(lambda b, g, a: momentum * b - g - decay * a, v, slope, w)
-        w = jax.tree.map(lambda a, b: a + rate * b, w, v)
+        v = jax.tree.map(lambda b, g, a: (momentum * b - g - decay * a).astype(b.dtype), v, slope, w)
+        w = jax.tree.map(lambda a, b: (a + rate * b).astype(a.dtype), w, v)
         return (w, v), w
 
     _, rest = jax.lax.scan(move, (start, velocity), (jnp.asarray(rates), batches))

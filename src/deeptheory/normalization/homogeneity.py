@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from deeptheory.foundations.entrances import doors
 
@@ -33,14 +34,14 @@ def scaled(parameters: Any, factor: Any, *, of: Chosen = _every) -> Any:
 
 
 def degree_of_homogeneity(
-    function: Callable[[Any], Any], parameters: Any, *, of: Chosen = _every, factor: float = 2.0
+    function: Callable[[Any], Any], parameters: Any, *, of: Chosen = _every, factor: Any = 2.0
 ) -> Any:
     """The degree k of f(cw) = cᵏ f(w), measured at one point and one factor: log(‖f(cw)‖/‖f(w)‖) / log c.
 
     A function that is not homogeneous also gets a number; it then depends on the factor and the point. Near a zero
     of f the number is lost in rounding. Reference: arora Def. 13.1.2.
     """
-    if factor == 1:
+    if not isinstance(factor, Tracer) and factor == 1:
         raise ValueError("factor must be positive and other than 1, got 1")
     return jnp.log(_norm(function(scaled(parameters, factor, of=of))) / _norm(function(parameters))) / jnp.log(factor)
 

@@ -66,7 +66,7 @@ def product_descent(
     *,
     rate: float | Float[Array, ""],
     steps: Annotated[int, "[0, 1e6]"],
-) -> Float[Array, "steps+1 k"]:
+) -> Float[Array, "time k"]:
     """All k factors, in general different, along gradient descent on the product; the start is the first row."""
     gradient = jax.grad(product_loss)
 

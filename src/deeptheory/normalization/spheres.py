@@ -36,9 +36,10 @@ Scalar = Float[Array, ""]
 
 
 class RayleighQuotient(eqx.Module):
-    """L(w) = wᵀAw/‖w‖² with A symmetric: its smoothness on the sphere is 2(λ_max − λ_min), at the eigenvectors.
+    """L(w) = wᵀAw/‖w‖², whose smoothness on the sphere is 2(λ_max − λ_min), met at the extreme eigenvectors.
 
-    Its gradient at a unit vector is 2(Aw − Lw), at most λ_max − λ_min, and its range λ_max − λ_min.
+    Only the symmetric part of A matters. The gradient at a unit vector is 2(Aw − Lw), of norm at most λ_max − λ_min,
+    which is also the range of L.
     """
 
     matrix: Float[Array | np.ndarray, "d d"]
@@ -48,7 +49,7 @@ class RayleighQuotient(eqx.Module):
 
     @property
     def smoothness(self) -> Scalar:
-        eigenvalues = jnp.linalg.eigvalsh(jnp.asarray(self.matrix))
+        eigenvalues = jnp.linalg.eigvalsh((self.matrix + jnp.asarray(self.matrix).T) / 2)
         return 2 * (eigenvalues[-1] - eigenvalues[0])
 
 
@@ -182,5 +183,4 @@ doors(
     square="(0, ∞)",
     step_square="[0, ∞)",
     gradient_square="[0, ∞)",
-    symmetric=("matrix",),
 )
