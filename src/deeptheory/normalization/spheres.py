@@ -11,10 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.randomness import generator, unit_vectors
 
 __all__ = [
     "CircleWaves",
@@ -96,14 +95,17 @@ def circle_smoothness(slope: Number, curvature: Number) -> Number:
 
 
 def sphere_smoothness(
-    function: Callable[[Float[Array, " d"]], Scalar], key: Key[Array, ""], *, dimension: int, starts: int = 32,
-    steps: int = 200, rate: float = 0.1,
-) -> Scalar:  # fmt: skip
-    """A lower bound on ρ = max_{‖w‖=1} ‖∇²L(w)‖ (arora Def. 13.4.1), by ascent on the sphere from random starts.
+    function: Callable[[Float[Array, " d"]], Scalar],
+    starts: Float[Array | np.ndarray, "n d"],
+    *,
+    steps: int = 200,
+    rate: float = 0.1,
+) -> Scalar:
+    """A lower bound on ρ = max_{‖w‖=1} ‖∇²L(w)‖ (arora Def. 13.4.1), by ascent on the sphere from given starts.
 
-    Every start is pushed along the gradient of log‖∇²L‖ and back to the sphere, with steps that shrink to nothing; the
-    best value met is returned. Exact where the ascent finds the global maximum, which no local search can promise. The
-    full Hessian is formed: for networks of more than some hundred parameters take a part of them.
+    Every start, taken to the sphere, is pushed along the gradient of log‖∇²L‖ and back, with steps that shrink to
+    nothing; the best value met is returned. Exact where the ascent finds the global maximum, which no local search
+    can promise. The full Hessian is formed: of a network with more than some hundred parameters take a part.
     """
 
     def size(w: Float[Array, " d"]) -> Scalar:
@@ -116,7 +118,7 @@ def sphere_smoothness(
         moved = w + rate * shrink * (slope - (slope @ w) * w)
         return moved / jnp.linalg.norm(moved), value
 
-    first = jnp.asarray(unit_vectors(generator(key), starts, dimension))
+    first = jnp.asarray(starts) / jnp.linalg.norm(starts, axis=1, keepdims=True)
     shrinking = jnp.linspace(1.0, 0.0, steps)
     return jax.vmap(lambda w: jax.lax.scan(ascend, w, shrinking)[1])(first).max()
 
@@ -175,8 +177,6 @@ def sharp_decayed_decrease(
 doors(
     __name__,
     smoothness="[0, ∞)",
-    dimension="[2, 1000]",
-    starts="[1, 1e5]",
     steps="[1, 1e6]",
     rate="(0, ∞)",
     decay="[0, ∞)",

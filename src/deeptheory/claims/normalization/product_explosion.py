@@ -36,8 +36,8 @@ def products(starts, margins, rates, *, depth, steps):
 @claim(
     items={"A13.1": ("gradient", "minimizer", "descent"), "A13.2": ("threshold", "explosion")},
     says=r"In one-dimensional logistic regression a weight $W=w_1\cdots w_k$ of $k$ equal factors, $k$ even, grows "
-    r"without bound from $W_0>W^*>0$ as soon as $\eta>2W_0^{2/k-1}/|\hat\ell'(W_0)|$; at that rate the factors only "
-    r"change sign, and below it $W$ falls.",
+    r"without bound from $W_0>W^*>0$ as soon as $\eta>2W_0^{2/k-1}/|\hat\ell'(W_0)|$; at that rate the first step "
+    r"only changes their signs, and below it $W$ falls.",
     needs="data that no sign separates, with W* > 0; k even; equal factors; W₀ > W*",
     symbols={
         "W": "the weight of the regression",
@@ -51,8 +51,8 @@ def products(starts, margins, rates, *, depth, steps):
     r"product does not see, and grow. Both $\hat\ell'$ and $W^{1-2/k}$ increase with $W$, so the next step grows "
     "more. A single weight has no such threshold that falls as it grows.",
     notice="A hundredth above the threshold the product climbs from the first step, slowly and then at once; a "
-    "hundredth below it falls back towards the minimizer. The rate that the book prints, started at "
-    r"$W_0<1$, is too small: the product falls.",
+    "hundredth below, the first step falls, the next ones overshoot, and what comes then is luck. The rate that the "
+    r"book prints is too small for $W_0<1$: the product falls.",
 )
 def product_of_factors_explodes(key, *, beyond: Annotated[float, Interval(ge=1.001, le=1.2)] = 1.01):
     random, steps = generator(key), 6
@@ -119,13 +119,13 @@ def lower_threshold(evidence):
 
 @product_of_factors_explodes.picture
 def climb(pieces, settings):
-    """The product along descent, just above and just below the threshold, and at the printed rate, for k = 4."""
+    """The product along descent just above and below the threshold and at the printed rate, for k = 4, W₀ = 0.6."""
     aside = pieces["explosion"].aside
     time = np.arange(aside["above"].shape[1])
     marks = [
-        Line("above the threshold", time, aside["above"][4]),
-        Line("below the threshold", time, aside["below"][4]),
-        Line("the printed rate", time, aside["as printed"][3], rival="as printed in Problem 13.1.1"),
+        Line("above the threshold", time, aside["above"][3]),
+        Line("below the threshold", time, aside["below"][3]),
+        Line("the printed rate", time, aside["as printed"][2], rival="as printed in Problem 13.1.1"),
         Level("W*", y=float(aside["minimizer"])),
     ]
-    return Curves(marks, x="step", y="product of the factors", ys=(0.0, 3.0))
+    return Curves(marks, x="step", y="product of the factors", log="y", ys=(1e-6, 1e6))

@@ -182,9 +182,8 @@ def one_layer(scales, weights, top, x, epsilon):
     "comes in at any size leaves at size one. Gain and shift are parameters too and give degree one, which ReLU keeps. "
     r"The next normalization forgets it again. With $\varepsilon$ in the root the quotient is "
     r"$(1+\varepsilon/s^2)^{-1/2}$ times what it was, and $s$ shrinks with the weights.",
-    notice=r"The defect falls as the square of the factor on the weights, until rounding. Below it: without "
-    r"$\varepsilon$ the gradient grows like one over the weights for ever; with it, it turns where $s^2$ meets "
-    r"$\varepsilon$, and vanishes at the origin.",
+    notice=r"The defect falls as the square of the factor on the weights. On the right: without $\varepsilon$ the "
+    r"gradient grows like one over the weights for ever; with it, it stops growing where $s^2$ meets $\varepsilon$.",
     explore={"epsilon": (1e-7, 1e-5, 1e-3)},
 )
 def normalized_networks_are_scale_invariant(key, *, epsilon: Annotated[float, Interval(ge=1e-8, le=1e-2)] = 1e-5):
