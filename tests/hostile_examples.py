@@ -23,6 +23,8 @@ from jaxtyping import AbstractArray
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
 ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "optimization", "propagation"]
 ROOMS += ["regularization", "robustness", "skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
+ROOMS += ["robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
 """tried with nonsense in its own tests: the folder it writes refuses all but the first inputs it saw"""
 MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
