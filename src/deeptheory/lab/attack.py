@@ -32,7 +32,7 @@ __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 PATIENCE = 10.0
 """A mutant is noticed if its check takes so many times as long as the claim's own, and a minute."""
 
-DOORS = tuple(f"foundations/{name}.py" for name in ("doors", "guards", "shapes", "wishes"))
+DOORS = tuple(f"foundations/{name}.py" for name in ("entrances", "guards", "shapes", "wishes"))
 NOT_MATHEMATICS = (*FACES, "claims", "lab", *DOORS)
 """What is not attacked: packages that compute nothing, and the doors, which have hostile values of their own."""
 
