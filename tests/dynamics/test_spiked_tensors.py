@@ -69,7 +69,7 @@ def test_fixed_points_rest_and_their_stability_is_what_the_equation_does(order, 
     for point in ballistic_fixed_points(**setting):
         place = np.array([point.overlap, point.rest])
         np.testing.assert_allclose(written_out(0, place), 0, atol=1e-9)
-        near = place + [0.1, 0.2]
+        near = place + np.array([0.1, 0.2])
         np.testing.assert_allclose(ballistic_velocity(near, **setting), written_out(0, near), rtol=1e-12)
         far = []
         for push in np.array([[1, 0], [-1, 0], [0, 1], [1, 1]]) * 1e-3:
@@ -90,7 +90,8 @@ def test_threshold_is_where_a_fixed_point_appears():
 def test_equator_in_closed_form_solves_its_equations():
     times = np.linspace(0, 1, 5)
     for signal in (0.5, 1.0, 1.5):
-        found = solve_ivp(lambda t, v: 8 * (signal - 1) * v + 8, (0, 1), [0.6], t_eval=times, rtol=1e-10).y[0]
+        pull = 8 * (signal - 1)
+        found = solve_ivp(lambda t, v, a=pull: a * v + 8, (0, 1), [0.6], t_eval=times, rtol=1e-10).y[0]
         np.testing.assert_allclose(equator_variance(times, signal=signal, start=0.6), found, rtol=1e-6)
     rest = solve_ivp(lambda t, r: -8 * r * (r - 1), (0, 1), [0.3], t_eval=times, rtol=1e-10).y[0]
     np.testing.assert_allclose(rest_on_the_equator(times, 0.3), rest, rtol=1e-6)

@@ -28,11 +28,13 @@ __all__ = [
     "equator_volatility",
     "rest_on_the_equator",
     "spiked_tensor_chain",
+    "spiked_tensor_design",
     "spiked_tensor_loss",
     "spiked_tensor_population_loss",
     "spiked_tensor_samples",
     "spiked_tensor_step",
     "tensor_signal_threshold",
+    "tensor_statistics",
 ]
 
 BLOCK = 64
@@ -60,6 +62,30 @@ def spiked_tensor_samples(
     for _ in range(order - 1):
         power = power[..., None] * direction
     return signal * power + generator(key).standard_normal(shape)
+
+
+def spiked_tensor_design(
+    direction: Float[np.ndarray, " n"], *, signal: float, order: Order = 2
+) -> Float[np.ndarray, "count ..."]:
+    """Return λ v^{⊗k} ± N^{k/2} e for all unit tensors e: 2N^k tensors of equal weight for exact expectations.
+
+    Their noise has the first three moments of Gaussian noise. The noise of the gradient is linear in W, so means over
+    these tensors give drift, corrector and volatility of `effective_dynamics` without error. For small N only.
+    """
+    count, shape = len(direction) ** order, [len(direction)] * order
+    affordable(design=(2 * count, count))
+    power = direction
+    for _ in range(order - 1):
+        power = power[..., None] * direction
+    noise = count**0.5 * np.concatenate([np.eye(count), -np.eye(count)])
+    return signal * power + noise.reshape(2 * count, *shape)
+
+
+def tensor_statistics(x: Float[Array | np.ndarray, " n"], direction: Float[Array | np.ndarray, " n"]) -> Any:
+    """Return the summary statistics (m, r) of a vector. Reference: jagannath Ch. 12 Sec. 4.1."""
+    x = jnp.asarray(x)
+    m = x @ jnp.asarray(direction)
+    return jnp.stack([m, x @ x - m**2])
 
 
 def spiked_tensor_population_loss(overlap: Numbers, rest: Numbers, *, signal: float, order: Order = 2) -> Any:
@@ -155,7 +181,7 @@ def ballistic_velocity(
 
 
 class FixedPoint(NamedTuple):
-    """A fixed point (m, r) of the ballistic limit with the eigenvalues of its linearization, largest real part first."""
+    """A fixed point (m, r) of the ballistic limit and the eigenvalues of its linearization, largest real part first."""
 
     overlap: float
     rest: float
