@@ -17,6 +17,7 @@ from deeptheory.dynamics.xor_mixture import (
     success_probability,
     xor_loss,
     xor_model,
+    xor_population_loss,
     xor_velocity,
 )
 
@@ -85,3 +86,18 @@ def test_success_probability_by_enumeration():
         whole = sum(len(set(each)) == 4 for each in product(range(4), repeat=neurons))
         assert success_probability(neurons) == Fraction(whole, 4**neurons)
     assert success_probability(4) == Fraction(3, 32)
+
+
+@pytest.mark.item("J12.11")
+@pytest.mark.parametrize("corner", [-0.5, 0.0, 1.2])
+def test_population_loss_is_the_mean_over_inputs(corner):
+    precision, decay, count = 3.0, 0.04, 200_000
+    rng = np.random.default_rng(3)
+    weights, w = np.array([0.9, -1.1]), np.array([[0.5, -0.4, 0.8], [0.2, 0.7, corner]])
+    which = rng.integers(4, size=count)
+    inputs = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])[which] + rng.standard_normal((count, 3)) / 3**0.5
+    score = np.maximum(inputs @ w.T, 0) @ weights
+    losses = np.logaddexp(0, score) - (which < 2) * score + decay / 2 * (weights @ weights + (w**2).sum())
+    gram = np.asarray(gram_matrix(w, np.eye(3)[:2]))
+    found = xor_population_loss(weights, gram, precision=precision, decay=decay)
+    assert found == pytest.approx(losses.mean(), abs=5 * losses.std() / count**0.5)

@@ -8,7 +8,7 @@ numbers, its weight v_i and its overlaps with μ and ν. The four centres are `C
 from fractions import Fraction
 from itertools import product
 from math import comb, factorial
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from deeptheory.foundations.entrances import doors
 
 __all__ = [
     "CLASSES",
+    "LABELS",
     "class_strength",
     "class_strengths",
     "component_count",
@@ -32,6 +33,7 @@ __all__ = [
     "success_probability",
     "xor_loss",
     "xor_model",
+    "xor_population_loss",
     "xor_velocity",
 ]
 
@@ -55,6 +57,32 @@ def xor_model(*, precision: float = np.inf, decay: float = 0.05) -> Projected:
     Reference: jagannath Ch. 12 Sec. 4.3.
     """
     return Projected(xor_loss, CLASSES, LABELS, precision**-0.5, decay)
+
+
+def xor_population_loss(
+    weights: Float[np.ndarray, " 2"], gram: Float[np.ndarray, "4 4"], *, precision: float, decay: float
+) -> float:
+    """Return the mean loss of a network of two neurons, from its Gram matrix with μ and ν; the penalty is included.
+
+    The two fields are Gaussian at each of the four centres, with covariance ⟨W_i, W_j⟩/λ; Gauss–Legendre panels meet
+    at their kinks. Reference: jagannath Ch. 12 Sec. 4.3.
+    """
+    covariance, inverse = gram[:2, :2] / precision, np.linalg.inv(gram[:2, :2] / precision)
+    nodes, rule = np.polynomial.legendre.leggauss(48)
+    total = 0.0
+    for centre, label in zip(CLASSES, LABELS, strict=True):
+        middle = gram[:2, 2:] @ centre
+        axes = []
+        for each, spread in zip(middle, np.sqrt(np.diag(covariance)), strict=True):
+            ends = np.sort([min(each - 9 * spread, 0), 0.0, max(each + 9 * spread, 0)])
+            halves = np.diff(ends) / 2
+            axes.append((np.add.outer(ends[:-1] + halves, 0 * nodes) + np.outer(halves, nodes), np.outer(halves, rule)))
+        (x, x_rule), (y, y_rule) = [(points.ravel(), part.ravel()) for points, part in axes]
+        score = np.add.outer(weights[0] * np.maximum(x, 0), weights[1] * np.maximum(y, 0))
+        gap = np.stack(np.broadcast_arrays(x[:, None] - middle[0], y - middle[1]), axis=-1)
+        density = np.exp(-np.einsum("...i,ij,...j", gap, inverse, gap) / 2) * np.sqrt(np.linalg.det(inverse))
+        total += x_rule @ ((np.logaddexp(0, score) - label * score) * density) @ y_rule / (8 * np.pi)
+    return float(total + decay / 2 * (weights @ weights + np.trace(gram[:2, :2])))
 
 
 def xor_velocity(
@@ -153,7 +181,7 @@ def component_count(neurons: int) -> int:
     return spare + (factorial(neurons) * comb(4, neurons) if neurons <= 4 else 0)
 
 
-def components_by_exchange(neurons: int) -> int:
+def components_by_exchange(neurons: Annotated[int, "[1, 7]"]) -> int:
     """Count the connected sets of fixed points by joining assignments of K neurons to four classes or none.
 
     The points of an assignment have Σv_i² fixed over each occupied class and v_i ≠ 0; where a class has two neurons
@@ -192,7 +220,7 @@ doors(
     infinite=("precision",),
     precision="(0, ∞]",
     decay="(0, 10]",
-    neurons="[1, 8]",
+    neurons="[1, 10000]",
     classes="[0, 4]",
     time="[0, ∞)",
     steps="[1, 1e6]",

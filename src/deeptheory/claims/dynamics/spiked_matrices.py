@@ -80,8 +80,8 @@ def noise_numbers(tensors, x, v, signal):
         r"R": r"the length of the estimate, $R^2=m^2+r$",
     },
     why=r"A step changes the statistics by $\delta$ times drift and corrector on average, and at random by a "
-    r"martingale whose variance per step is $\delta$ times the volatility. After the $t/\delta$ steps of a time $t$ the first add "
-    "up to the differential equation; the second to a variance of the order of the volatility, $1/N$.",
+    r"martingale whose variance per step is $\delta$ times the volatility. After the $t/\delta$ steps of a time $t$ the "
+    "first add up to the differential equation; the second to a variance of the order of the volatility, $1/N$.",
     notice="Dots are means of exact chains in the largest dimension; the curves are the limit. Without the corrector "
     "$r$ would fall to zero and the overlap would rise further.",
     explore={"signal": (0.5, 1.0, 1.5, 2.0, 3.0)},
@@ -180,7 +180,7 @@ def paths_over_time(pieces):
         r"\lambda": "the strength of the signal",
     },
     why=r"The corrector keeps $r$ at one as if by a spring, $\dot r=-8R^2(r-1)$. On that line "
-    r"$\dot m=4m(\lambda-1-m^2)$: a pitchfork at $\lambda=1$, where also the largest eigenvalue of a spiked matrix with "
+    r"$\dot m=4m(\lambda-1-m^2)$: a pitchfork at $\lambda=1$, where the largest eigenvalue of a spiked matrix with "
     "unit noise leaves the bulk.",
     notice=r"Thin lines are runs in 2,000 dimensions from random starts. Below the transition all stay near $(0,1)$; "
     r"above it they leave it to both sides, for $(\pm\sqrt{\lambda-1},1)$.",
