@@ -182,14 +182,20 @@ def hitting_times(pieces):
 
 @claim(
     items={"J11.13": ""},
-    says=r"The information exponent, the order of the first term of the population loss in the overlap, is 1 for "
-    r"linear, ReLU, tanh, cubic links and an unbalanced mixture, 2 for the square, the cosine, principal components "
-    r"and a balanced mixture, 3 for the third Hermite polynomial.",
+    says="The information exponent is 1 for linear, ReLU, tanh and cubic links and an unbalanced mixture, 2 for the "
+    "square, the cosine, principal components and a balanced mixture, 3 for the third Hermite polynomial.",
     needs="Gaussian inputs, squared loss; log-likelihood for the mixture",
-    why=r"The link is the function that is applied to the projection on the hidden direction. In Hermite polynomials "
-    r"of a Gaussian, with coefficients $c_j$, two copies at overlap $m$ have the mean product $\sum_jc_j^2m^j$, and "
-    r"the squared loss falls by twice that. So the first coefficient beyond the constant that does not vanish decides, "
-    "not how the link behaves at zero: the cube begins with a multiple of the straight line.",
+    symbols={
+        r"\text{information exponent}": (
+            "the order of the first term of the population loss in the overlap of the guess with the hidden direction"
+        ),
+        r"\text{link}": "the function that is applied to the projection on the hidden direction",
+        r"\text{balanced}": "both components of the mixture of two Gaussians are as likely",
+    },
+    why=r"In Hermite polynomials of a Gaussian, with coefficients $c_j$, two copies of the link at overlap $m$ have "
+    r"the mean product $\sum_jc_j^2m^j$, and the squared loss falls by twice that. So the first coefficient beyond "
+    r"the constant that does not vanish decides, not how the link behaves at zero: the cube begins with a multiple of "
+    r"the straight line.",
 )
 def information_exponents_of_common_problems():
     links = {

@@ -205,15 +205,23 @@ def other_routes(graphs):
 
 @claim(
     items={"H3.7": ("bridges", "cut vertices", "labels", "names", "paths", "resistances", "Foster")},
-    says="Colour refinement with shortest-path distances tells every bridge from every other edge, and with resistance "
-    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together. Up "
-    "to five nodes: their names do not matter, and the resistances of all edges add up to nodes less components.",
+    says="On all graphs with up to seven nodes, refined together, colours by shortest-path distances tell every "
+    "bridge from every other edge, and colours by resistance distances every cut vertex from every other node.",
     needs="distances are exact; infinite between components",
-    why="A node that sees how far away all others are knows much more than its neighbours. A bridge parts the nodes "
-    "into those nearer to one end and those nearer to the other, with no further edge between them. Resistances fall "
-    "with every further path, and that from $u$ to $v$ is the sum of those to $w$ and from it exactly if all paths go "
-    "through $w$, which is then a cut vertex; lengths of shortest paths add up at other nodes as well. That colours "
-    "can use this in every graph is a theorem of Zhang, Luo, Wang and He; here it is enumerated.",
+    symbols={
+        r"\text{colour}": (
+            "what a node has heard of the others after rounds of refinement: the colours of all, each with its distance"
+        ),
+        r"\text{bridge, cut vertex}": "an edge, or a node, without which its component falls apart",
+        r"\text{resistance distance}": "the resistance between two nodes when every edge is a resistor of one ohm",
+    },
+    why=r"A node that sees how far away all others are knows much more than its neighbours. A bridge parts the nodes "
+    r"into those nearer to one end and those nearer to the other, with no further edge between them. Resistances fall "
+    r"with every further path, and that from $u$ to $v$ is the sum of those to $w$ and from it exactly if all paths "
+    r"go through $w$, which is then a cut vertex; lengths of shortest paths add up at other nodes as well. That "
+    r"colours can use this in every graph is a theorem of Zhang, Luo, Wang and He; here it is enumerated. Up to five "
+    r"nodes it is also seen that their names do not matter, and that the resistances of all edges add up to nodes "
+    r"less components, as Foster found.",
     notice="Plain refinement gives the twins in these two graphs one colour. With distances they have different ones, "
     "left and right, and the bridge joins two nodes of a colour that no other edge joins.",
 )

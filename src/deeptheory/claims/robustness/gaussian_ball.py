@@ -20,9 +20,9 @@ from deeptheory.robustness.gaussian_ball import (
 
 @claim(
     items={"A18.16": ("length", "spread", "spread limit", "coordinate", "whole law", "distances", "ball")},
-    says=r"The length of $\delta\sim N(0,\beta^2I_d)$ over $\beta\sqrt d$ has mean tending to 1 and standard "
-    r"deviation to $1/\sqrt{2d}$, and one coordinate is within total variation of order $1/d$ of one of the uniform "
-    r"ball of radius $\beta\sqrt d$; but the two laws themselves move apart: their total variation tends to 1.",
+    says=r"The length of $\delta\sim N(0,\beta^2I_d)$ over $\beta\sqrt d$ has mean tending to 1 and deviation like "
+    r"$1/\sqrt{2d}$, and one coordinate is within total variation of order $1/d$ of one of the uniform ball of radius "
+    r"$\beta\sqrt d$; yet the total variation of the two laws themselves tends to 1.",
     full=dict(trials=200_000),
     symbols={
         r"\delta": "the noise",

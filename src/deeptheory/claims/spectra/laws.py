@@ -57,9 +57,9 @@ def standing(values, law):
 @claim(
     items={"J6.1": ("fixed dimension", "proportional", "edge less one"), "J6.2": ("bulk", "edges")},
     consistency=("edge less one",),
-    says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$; with "
-    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, whatever the law of the "
-    "entries. At 50,000 samples the eigenvalues fill [0.737, 1.303] in 1,000 dimensions, [0.566, 1.557] in 3,072.",
+    says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$. With "
+    r"$N/M\to\gamma$ its eigenvalues fill $[(1-\sqrt\gamma)^2,(1+\sqrt\gamma)^2]$ instead, at distance "
+    r"$\gamma+2\sqrt\gamma$ from the identity, whatever the law of the entries.",
     needs="independent entries of mean 0, variance 1 and finite fourth moment",
     scale="printed 50,000 samples of dimension 1,000; here up to 3,200 of dimension 64 at the same ratio",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
@@ -69,10 +69,11 @@ def standing(values, law):
         r"\gamma": "the limit of dimension over samples, $N/M$",
     },
     why=r"An eigenvalue of the sample covariance is the mean of $\langle v,x\rangle^2$ over the samples, for a "
-    "direction $v$ that the samples themselves have chosen. In fixed dimension there are few directions and every "
-    "mean is close to 1. In $N$ dimensions there are exponentially many in $N$, against fluctuations that are "
-    "exponentially rare in $M$: with both of one order, some direction is off by a fixed amount. The spectrum fills "
-    r"$[(1-\sqrt\gamma)^2,(1+\sqrt\gamma)^2]$, and its upper end is the farther from 1.",
+    r"direction $v$ that the samples themselves have chosen. In fixed dimension there are few directions and every "
+    r"mean is close to 1. In $N$ dimensions there are exponentially many in $N$, against fluctuations that are "
+    r"exponentially rare in $M$: with both of one order, some direction is off by a fixed amount. At 50,000 samples "
+    r"the eigenvalues fill [0.737, 1.303] in 1,000 dimensions and [0.566, 1.557] in 3,072; the upper end is the "
+    r"farther from 1.",
     notice=r"The distance depends on the ratio alone: the dots of signs, Gaussian, uniform and Student entries lie "
     r"along one curve, a little below it at these sizes. The first order $2\sqrt\gamma$ is not enough even at a "
     "quarter as many dimensions as samples.",
@@ -304,11 +305,19 @@ def density_moments(ratio, nodes):
     items={},
     consistency=("density", "free product", "one eigenvalue"),
     says=r"The spectrum of a sample covariance whose population has eigenvalues $t_k$ in shares $w_k$ has the "
-    r"transform of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$, $v=aS-(1-a)/z$: moments, density, and "
-    r"separate bulks whose ends are the critical values of $z(v)$. The density has mass $\min(1,1/a)$, and an atom "
-    r"$1-1/a$ at zero completes it for $a>1$. It is the free multiplicative convolution of the population with the "
-    "Marchenko–Pastur law.",
+    r"transform $S$ of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$, $v=aS-(1-a)/z$, and falls into bulks "
+    r"that end at the critical values of $z(v)$.",
     needs="independent standardised entries times the root of the population covariance",
+    symbols={
+        r"t_k,w_k": "eigenvalues of the population covariance, and the share of each",
+        r"a": "dimensions per sample",
+        r"S": r"the Stieltjes transform of the limiting spectrum at $z$; $v$ is that of the samples' Gram matrix",
+    },
+    why=r"The eigenvalues of the Gram matrix of the samples are those of the covariance but for zeros, and its "
+    r"transform $v$ is the easier: every population eigenvalue contributes $t_k/(1+t_kv)$ by itself. Where $z$ as a "
+    r"function of $v$ rises there is no spectrum, so its critical values are the edges. The density has mass "
+    r"$\min(1,1/a)$, and an atom $1-1/a$ at zero completes it for $a>1$. In other words the law is the free "
+    r"multiplicative convolution of the population with the Marchenko–Pastur law.",
     full=dict(sizes=(80, 160, 320), trials=64),
 )
 def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80):
@@ -369,10 +378,20 @@ def population_moments(evidence):
 @claim(
     items={},
     consistency=("semicircles",),
-    says="Two large matrices in general position add as free variables do: free cumulants add, and the transform of "
-    "the sum is found by subordination. Two random projections of half rank sum to the arcsine law on [0, 2], a "
-    "semicircle and a semicircle to a semicircle, and products of matrices multiply S-transforms.",
+    says="Two large matrices in general position add as free variables do: free cumulants add, and the Stieltjes "
+    "transform of the sum is found by subordination. In products their S-transforms multiply.",
     needs="one of the two is rotated at random, independently of the other",
+    symbols={
+        r"\text{general position}": "the eigenvectors of one are turned at random against those of the other",
+        r"\text{free cumulants}": (
+            "the numbers, made of moments, that add when free variables do, as cumulants add for independent ones"
+        ),
+        r"\text{S-transform}": "the function of the moments that multiplies in products",
+    },
+    why=r"After a random turn the eigenvectors of the one matrix know nothing of those of the other, so that mixed "
+    r"traces depend on the two spectra alone, by one rule: freeness. Two projections of half rank then sum to the "
+    r"arcsine law on $[0,2]$ and a semicircle and a semicircle to a semicircle, with variances that add. With common "
+    r"eigenvectors the eigenvalues would add like independent numbers instead.",
     full=dict(sizes=(40, 80, 160), trials=128),
 )
 def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128):

@@ -58,12 +58,21 @@ def integrated(function, ratio, variance=VARIANCE):
         "J6.6": ("contour", "nodes", "traces"),
         "J6.7": ("transform", "other half plane"),
     },
-    says=r"The spectral measure of $W$ gives $(-\infty,x]$ the share of eigenvalues up to and including $x$; its "
-    r"moments are $\frac1N\operatorname{tr}W^k$, and its Stieltjes transform is $\frac1N\operatorname{tr}(W-z)^{-1}$. "
-    r"The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ is $f(A)$, for the exponential, the root, and the projection "
-    "on part of the spectrum; by equal steps round a circle, with nodes at the $n$-th roots of $-1$, the projection is "
-    r"$1/(1+u^n)$ at an eigenvalue $u$ radii from the centre. $\frac1N\operatorname{tr}f(A)$ is the mean of $f$.",
+    says=r"The spectral measure of $W$ has moments $\frac1N\operatorname{tr}W^k$ and Stieltjes transform "
+    r"$\frac1N\operatorname{tr}(W-z)^{-1}$. The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ around the spectrum "
+    r"is $f(A)$, and $\frac1N\operatorname{tr}f(A)$ the mean of $f$ over the eigenvalues.",
     needs="a symmetric matrix; f analytic inside a circle that no eigenvalue lies on",
+    symbols={
+        r"\text{spectral measure}": r"gives $(-\infty,x]$ the share of eigenvalues up to and including $x$",
+        r"W,A": r"symmetric $N\times N$ matrices",
+        r"z": "a complex number that is no eigenvalue",
+        r"f": "a function that is analytic inside the contour",
+    },
+    why=r"In a basis of eigenvectors every statement is one about a single eigenvalue: its powers, $1/(\lambda-z)$, "
+    r"and Cauchy's formula for $f(\lambda)$, which gives $f(\lambda)$ inside the contour and nothing outside. So the "
+    r"same integral makes the exponential, the root, and the projection on the part of the spectrum inside. With "
+    r"equal steps round a circle, at the $n$-th roots of $-1$, the projection is $1/(1+u^n)$ at an eigenvalue $u$ "
+    r"radii from the centre: the error falls geometrically in $n$.",
 )
 def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] = 24):
     draw = generator(key)

@@ -14,9 +14,9 @@ from deeptheory.lab.pictures import Curves, Line
 
 @claim(
     items={"H10.4": ("gap", "stops", "ridge")},
-    says=r"Gradient descent on noisy least squares with more features than samples: the gap between risk and training "
-    r"error grows with the number of steps, the risk first falls and then rises, and the best stopping time does "
-    r"nearly as well as the best ridge, near $\lambda=1/\eta T$.",
+    says=r"For gradient descent on noisy least squares with more features than samples the gap between risk and "
+    r"training error grows with the steps, the risk falls and then rises, and the best stopping time does nearly as "
+    r"well as the best ridge, near $\lambda=1/\eta T$.",
     needs="exact risks for the drawn features, averaged over signal and noise by hand",
     symbols={
         r"\lambda": "the penalty of ridge regression",

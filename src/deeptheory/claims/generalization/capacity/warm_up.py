@@ -93,9 +93,9 @@ def spread_of_the_sample_risk(pieces):
 
 @claim(
     items={"A1.2": ("least", "fixed", "chosen", "ridge", "path")},
-    says=r"The empirical minimiser has the least empirical risk; a hypothesis fixed beforehand has expected gap "
-    r"$\mathbb E[L-\hat L]=0$, the empirical minimiser one that is never negative (all samples enumerated); along the "
-    r"minimisers of $\hat L+\lambda\|w\|^2$ the norm falls and $\hat L$ rises with $\lambda$.",
+    says=r"A hypothesis fixed beforehand has expected gap $\mathbb E[L-\hat L]=0$; the empirical minimiser, chosen "
+    r"for the least $\hat L$, one that is never negative (all samples enumerated). Along the minimisers of $\hat "
+    r"L+\lambda\|w\|^2$ the norm falls and $\hat L$ rises with $\lambda$.",
     full=dict(classes=400),
     symbols={
         r"L,\ \hat L": "the risk, on the population, and the empirical risk, on the sample",

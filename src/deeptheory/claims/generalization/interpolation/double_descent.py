@@ -174,10 +174,10 @@ def noise_alone(evidence):
 @claim(
     items={"L13.7": ("iterate", "bound", "rate", "risk", "grows", "stopped early", "later")},
     says=r"Gradient descent from zero on least squares approaches the minimum-norm solution, "
-    r"$\|w_t-\Phi^+y\|\le(1-\eta s_{min}^2)^t\|\Phi^+y\|$, in the end at exactly this rate, and its risk that of "
-    r"$\Phi^+y$. At $p=n$ the logarithm of the risk grows on average from 10 steps to 100, 1000 and 10,000; stopped "
-    r"after 10 there is no peak.",
-    needs=r"$\eta\le1/s_{max}^2$; full rank; labels with noise for the peak",
+    r"$\|w_t-\Phi^+y\|\le(1-\eta s_{min}^2)^t\|\Phi^+y\|$, in the end at exactly this rate. At $p=n$ its risk grows "
+    r"with every tenfold of the steps from 10 to 10,000; stopped after 10 there is no peak.",
+    needs=r"$\eta\le1/s_{max}^2$; full rank; labels with noise for the peak; risks are compared by the mean of their "
+    r"logarithm",
     full=dict(trials=400),
     symbols={
         r"w_t": "the weights after $t$ steps from zero",
@@ -187,8 +187,9 @@ def noise_alone(evidence):
         r"s_{min}": "the smallest nonzero singular value of $\\Phi$",
     },
     why=r"Steps from zero stay in the span of the samples, so descent can end only at the solution of least norm, and "
-    r"along each singular direction the distance to it shrinks by $1-\eta s^2$ a step. At $p=n$ the smallest singular "
-    r"value is close to zero: the part of the weights that makes the risk peak is also the part that is learned last.",
+    r"with its risk; along each singular direction the distance to it shrinks by $1-\eta s^2$ a step. At $p=n$ the "
+    r"smallest singular value is close to zero: the part of the weights that makes the risk peak is also the part "
+    r"that is learned last.",
     notice=r"After ten steps the risk shows no peak; with every tenfold of the steps more of it appears at $p=n$; "
     r"far from the threshold nothing changes any more.",
 )

@@ -249,9 +249,8 @@ def least_law(samples, at):
 @claim(
     items={"L13.6": ("edge", "edge above", "hard edge", "finite sizes", "order", "inverse", "infinite")},
     says=r"The least nonzero eigenvalue of $\bar\Sigma$ tends to $(1-\sqrt\gamma)^2$ on both sides of the threshold. "
-    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$ up to $O(1/n)$. The "
-    r"inverse exists there, but an entry of the diagonal of $(\Phi^\top\Phi)^{-1}$ is one over $\chi^2_{n-p+1}$, no "
-    r"mean for $p\ge n-1$.",
+    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$ up to $O(1/n)$, and "
+    r"$(\Phi^\top\Phi)^{-1}$ has no mean for $p=n-1$ and $p=n$.",
     needs="Gaussian features",
     symbols={
         r"\bar\Sigma": "the sample covariance of $p$ features",
@@ -262,10 +261,10 @@ def least_law(samples, at):
         r"\Phi": "the design, $n\\times p$",
         r"\chi^2_k": "the sum of the squares of $k$ standard normal variables",
     },
-    why=r"A column of the design keeps, after projection off the others, $n-p+1$ coordinates, and the inverse's "
-    r"diagonal entry is one over their squared length. At $p=n$ that is a single Gaussian: it can be as near to zero "
-    r"as it likes, and its inverse square has no mean. With $n$ columns one of them is near zero, and "
-    r"$n^2\lambda_{min}$ keeps a law without a gap at zero.",
+    why=r"A column of the design keeps, after projection off the others, $n-p+1$ coordinates, and an entry of the "
+    r"diagonal of the inverse is one over their squared length, $1/\chi^2_{n-p+1}$. At $p=n$ that is a single "
+    r"Gaussian: it can be as near to zero as it likes, so the inverse exists, but has no mean. With $n$ columns one "
+    r"of them is near zero, and $n^2\lambda_{min}$ keeps a law without a gap at zero.",
     notice=r"The least eigenvalue of square designs, in units of $n^{-2}$, follows the law of the hard edge; most mass "
     r"is near zero, and there the density has no bound.",
     full=dict(trials=64_000),

@@ -38,16 +38,17 @@ def wave(x):
         "H13.1": ("test", "training", "averages", "fresh", "U", "least squares"),
     },
     says=r"The expected error on a fresh label is noise plus squared bias plus variance. At the training inputs a "
-    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$, which grows, and a bias that falls: a U-shaped "
-    r"curve. Fresh labels there are missed by $2\sigma^2\operatorname{tr}S/n$ more than the old ones by predictions "
-    r"$Sy$.",
+    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$ and a bias that falls with $p$: a U-shaped curve. "
+    r"Old labels are missed by $2\sigma^2\operatorname{tr}S/n$ less than fresh ones.",
     needs="noise of mean zero and variance σ², independent across labels",
     symbols={
         r"p": "the number of coefficients, one more than the degree",
         r"n": "the number of training inputs, 30 here",
         r"\sigma^2": "the variance of the noise",
-        r"S": r"the matrix from labels to predictions; its trace is $p$ for least squares",
-        r"y": "the labels of the sample",
+        r"S": (
+            r"the matrix that takes the labels of the sample to the predictions there; its trace is $p$ for least "
+            r"squares"
+        ),
     },
     why=r"The label's own noise, the miss of the average prediction and the prediction's fluctuation are uncorrelated, "
     r"so their squares add. A projection on $p$ functions keeps $p$ of $n$ directions of the noise. The fit has seen "

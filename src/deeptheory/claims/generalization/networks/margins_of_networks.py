@@ -67,14 +67,27 @@ def nearest_change(layer, x, label, rival):
             "shape",
         )
     },
-    says=r"The all-layer margin of one linear layer is margin$/(\sqrt2\,\|x\|)$, that of a chain of single units "
-    r"with positive weights the least of them, the last, which feeds one of two outputs, divided by $\sqrt2$. With "
-    r"one hidden layer it is the least over rivals of $|a\cdot c|/(s+\sqrt{s^2-2(a\cdot c)^2})^{1/2}$, "
-    r"$s=\|a\|^2+\|c\|^2/2$, where $a=h_1/\|x\|$ and $c$ is the difference of the two rows at the outputs. In "
-    r"general it lies between the $m$ with $\|x\|(\prod(\|A_i\|_2+m)-\prod\|A_i\|_2)=$ margin$/\sqrt2$ and the least "
-    r"perturbation of any single layer, the last of which is margin$/(\sqrt2\,\|h_{L-1}\|)$. For one layer the "
-    r"bound's $(\log n)^2\,\mathrm{mean}(1/m^2)/n$ is $2(\log n)^2\,\mathrm{mean}(\|x\|^2/\mathrm{margin}^2)/n$.",
+    says=r"The all-layer margin is margin$/(\sqrt2\,\|x\|)$ for one linear layer and has a closed form with one "
+    r"hidden layer. In general it is at most the least change of any single layer, and at least the $m$ with "
+    r"$\|x\|(\prod(\|A_i\|_2+m)-\prod\|A_i\|_2)=$ margin$/\sqrt2$.",
     needs="no biases; inputs that reach the outputs; perturbations times the norm of a layer's input, behind its ReLU",
+    symbols={
+        r"\text{all-layer margin}": (
+            "the least size of perturbations at all layers together that change the answer, each counted relative to "
+            "the length of what enters its layer"
+        ),
+        r"\text{margin}": "by how much the largest output exceeds the next",
+        r"x": "the input",
+        r"A_i": r"the matrix of layer $i$, with largest singular value $\|A_i\|_2$",
+    },
+    why=r"To change the answer two outputs must meet, and each moves half of the way: hence $\sqrt2$. Changes at "
+    r"several layers help each other, so all together need be no larger than the best alone, of which the last "
+    r"layer's is margin$/(\sqrt2\,\|h_{L-1}\|)$; and a change of size $m$ at every layer grows by no more than the "
+    r"product of $\|A_i\|_2+m$. With one hidden layer $h_1$ the best division between the two layers is a rotation, "
+    r"and the margin the least over rivals of $|a\cdot c|/(s+\sqrt{s^2-2(a\cdot c)^2})^{1/2}$ with $a=h_1/\|x\|$, $c$ "
+    r"the difference of the two output rows and $s=\|a\|^2+\|c\|^2/2$. A chain of single units with positive weights "
+    r"has the least of them, the last divided by $\sqrt2$. For one layer the bound made of these margins, $(\log "
+    r"n)^2\,\mathrm{mean}(1/m^2)/n$, is $2(\log n)^2\,\mathrm{mean}(\|x\|^2/\mathrm{margin}^2)/n$.",
 )
 def all_layer_margin_of_networks(key):
     draw = generator(key)

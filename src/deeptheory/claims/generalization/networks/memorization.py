@@ -337,12 +337,16 @@ def one_function(evidence):
 
 @claim(
     items={"H9.4": ("errors on S", "good", "bad", "gap")},
-    says=r"One architecture holds two networks without an error on the same 40 digits: that of plain training, which "
-    r"errs on less than a fifth of fresh digits, and that of training on 400 wrongly labelled digits besides, which "
-    r"errs on at least three quarters. So over zero-error functions the gap between true and training error reaches "
-    r"at least 0.75.",
+    says="One architecture holds two networks without an error on the same 40 digits: one errs on less than a fifth "
+    "of fresh digits, the other, trained on 400 wrongly labelled digits besides, on at least three quarters. So the "
+    "gap of networks without training error reaches 0.75.",
     needs="no two images nearly alike, as some ones are; true errors by their binomial limits at one in a million",
-    symbols={r"S": "the sample of 40 digits on which both networks make no error"},
+    symbols={
+        r"\text{gap}": (
+            "true error less training error; the largest over all networks that are perfect on the sample is at least "
+            "0.75"
+        ),
+    },
     why=r"A wide network can fit 440 labels as well as 40. Asked to fit the sample and, besides, many digits with "
     r"labels turned round, it learns the opposite of the rule and keeps the sample as exceptions. Both networks are "
     r"in the class and perfect on the sample, so no bound that holds for all such functions can be below their gap.",

@@ -63,9 +63,9 @@ HANDBOOK = "2(p−q)² with n"
         "L9.4": ("failure", "search"), "L9.6": "failure", "H11.2": "failure", "A5.29": "failure", "A5.32": "failure",
         "L9.5": ("binomial law", "drawn", "moment"), "L9.1": ("Gibbs risk", "gap"),
     },
-    says=r"Three hypotheses with 0–1 losses, nine examples, all outcomes enumerated: the probability that any "
-    r"posterior $Q$ whatever breaks a printed PAC-Bayes bound is below $\delta$. The mistakes of one hypothesis are "
-    r"binomial; the classifier that draws a hypothesis for every answer has risk $\mathbb E_QR$.",
+    says=r"Three hypotheses, nine examples, 0–1 losses, all outcomes enumerated: the probability that some posterior "
+    r"$Q$ breaks a printed PAC-Bayes bound is below $\delta$. The mistakes of one hypothesis are binomial; one drawn "
+    r"from $Q$ for every answer has risk $\mathbb E_QR$.",
     needs="losses in [0, 1]; a prior fixed before the sample; δ = 0.05 and 0.2",
     symbols={
         r"Q": "a posterior over the three hypotheses, chosen after the sample so as to break the bound",

@@ -63,24 +63,27 @@ def floor_by_moments(samples):
 @claim(
     items={"L7.20": ("alignment", "cosine", *BELOW),
            "H6.10": ("alignment", "cosine", "lazy", "beats the lazy", "spectrum", "floor", *BELOW)},
-    says=r"On a single-index target in 20 dimensions a network of 16 neurons with small initial weights, trained on "
-    r"120 samples, has a smaller test error "
-    r"than its infinite-width tangent kernel at the best ridge, and than any features fixed in advance allow; by the "
-    r"cosine $y^\top Ky/\|K\|_F\|y\|^2$ its "
-    r"kernel turns towards the targets.",
+    says="On a target that depends on one direction of 20 a network of 16 neurons with small initial weights, trained "
+    "on 120 samples, has a smaller test error than its infinite-width kernel at the best ridge, and than any features "
+    "fixed in advance allow; its kernel turns towards the targets.",
     needs="Gaussian inputs; a target that depends on one direction and has a linear part; small initial weights",
     scale="printed: convolutional networks on CIFAR-10; here: 16 neurons, 120 samples of a single-index target",
     symbols={
-        "y": "the targets of the samples, a function of one unknown direction of the inputs",
-        "K": "the tangent kernel of the network on the samples",
-        "F": r"the Frobenius norm, the root of the sum of squares",
+        r"\text{infinite-width kernel}": (
+            "the tangent kernel of such networks when the number of neurons grows without bound"
+        ),
+        r"y": "the targets of the samples, a function of one unknown direction of the inputs",
+        r"K": (
+            r"the tangent kernel of the network on the samples; $\|K\|_F$ is the root of the sum of its squared "
+            r"entries"
+        ),
     },
-    why=r"Features fixed in advance span at most 120 dimensions after 120 samples, whatever they are, while the target "
-    r"may point in any direction: what is left is "
-    r"the sum of all but the 120 largest eigenvalues of the covariance of all such targets, $\frac1{40}$ (21 times) "
-    r"and $\frac{19}{40\cdot209}$ (209 times). A network with "
-    r"small weights is not bound by this, since it can turn its features towards the one direction that matters; with "
-    r"large weights they hardly move.",
+    why=r"Features fixed in advance span at most 120 dimensions after 120 samples, whatever they are, while the "
+    r"target may point in any direction: what is left is the sum of all but the 120 largest eigenvalues of the "
+    r"covariance of all such targets, $\frac1{40}$ (21 times) and $\frac{19}{40\cdot209}$ (209 times). A network with "
+    r"small weights is not bound by this, since it can turn its features towards the one direction that matters: the "
+    r"cosine $y^\top Ky/\|K\|_F\|y\|^2$ between its kernel and the targets grows. With large weights the features "
+    r"hardly move.",
     notice=r"Each dot is one target. On average the networks lie left of the floor that holds for fixed features, and "
     r"kernel regression above it.",
 )  # fmt: skip

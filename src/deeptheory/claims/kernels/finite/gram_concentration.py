@@ -36,11 +36,20 @@ def unit_ball_complexity(matrices):
 
 @claim(
     items={"A9.6": ""},
-    says=r"Each of m neurons is active on both of two inputs at angle $\vartheta$ with probability "
-    r"$(\pi-\vartheta)/2\pi$. The share that is, times $x_i\cdot x_j$, the entry of H(0), leaves "
-    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$, for all widths, angles, n "
-    r"and $\delta\le1$: half the printed $\sqrt{(2/m)\log(2n^2/\delta)}$, whose terms are taken to fill [-1, 1].",
-    needs="unit inputs; ReLU; standard normal weights",
+    says=r"Each of $m$ neurons is active on both of two inputs at angle $\vartheta$ with probability "
+    r"$(\pi-\vartheta)/2\pi$. The share that is, times $x_i\cdot x_j$, is an entry of $H(0)$, and leaves "
+    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$.",
+    needs="unit inputs; ReLU; standard normal weights; any width, angle and number of inputs, δ at most 1",
+    symbols={
+        r"m": "the number of neurons",
+        r"\vartheta": r"the angle between the inputs $x_i$ and $x_j$, two of $n$",
+        r"H(0)": "the kernel of the first layer at the random start",
+        r"\delta": r"the probability with which any of the $n^2$ entries may leave",
+    },
+    why=r"A neuron is active on an input in a half-space of weights, on both in a wedge of angle $\pi-\vartheta$: its "
+    r"share of the full turn is the probability. The entry is a mean of $m$ independent variables that are 0 or "
+    r"$x_i\cdot x_j$, and Hoeffding's inequality bounds how far such a mean strays. The printed tolerance "
+    r"$\sqrt{(2/m)\log(2n^2/\delta)}$ is twice as wide, since it takes the terms to fill $[-1,1]$.",
     over=dict(
         width=Integers(1, 2000, log=True),
         angle=Reals(0, np.pi),
@@ -228,13 +237,21 @@ def mean_square(evidence):
 
 @claim(
     items={"A9.9": ("closeness", "all equal", "known"), "L8.28": ("Weyl", "tight", "kernels")},
-    says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$, all "
-    r"four equal when $A-B$ is constant; for shared eigenvectors the first three are $\max|a_i-b_i|$ of the sorted "
-    r"eigenvalues, $\max|a_i-b_i|$ and $\sqrt{\sum(a_i-b_i)^2}$ of the paired ones. "
-    r"$\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$ and "
-    r"$\lambda_{\min}(A+B)\ge\lambda_{\min}(A)+\lambda_{\min}(B)$, equal for shared eigenvectors. So "
-    r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
+    says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$. A "
+    r"sum has $\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$, and $\lambda_{\min}(A+B)$ is at least the "
+    r"sum of the two. So a kernel near its limit inherits its least eigenvalue.",
     needs="symmetric matrices",
+    symbols={
+        r"A,B": r"symmetric $n\times n$ matrices; $A_{ij}$ an entry",
+        r"\lambda_i": r"the eigenvalue number $i$ in order of size",
+        r"\|\cdot\|_2,\|\cdot\|_F": "the largest singular value, and the root of the sum of all squared entries",
+    },
+    why=r"A largest eigenvalue is the maximum of $v^\top Av$ over unit vectors, and the maximum of a sum is at most "
+    r"the sum of maxima; with $B=A+(B-A)$ that moves no eigenvalue farther than $\|A-B\|_2$. The norms follow from "
+    r"each other by counting entries. With $A-B$ constant all four are equal; for shared eigenvectors the first two "
+    r"are the largest difference of sorted and of paired eigenvalues, the third the root of the sum of squared "
+    r"differences, and the sums of extreme eigenvalues are attained. For kernels this says "
+    r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
     full=dict(pairs=10_000),
 )
 def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
@@ -300,10 +317,9 @@ def smallest_below(evidence):
 
 @claim(
     items={"A9.12": ("lower bound", "series", "orthonormal", "two inputs", "repeated", "antipodes", "rank")},
-    says=r"The ReLU kernel of the first layer has $\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$ for unit inputs "
-    r"with all $|x_i\cdot x_j|\le\rho<1$, attained by orthonormal ones and by two at an acute angle, and is singular "
-    r"when an input is repeated. On $\pm x_1,\dots,\pm x_k$ its eigenvalues are those of $K/2$ and of "
-    r"$K\circ\arcsin(K)/\pi$: rank $k+\min(k,d)$, so antipodes do harm only when there are more than d pairs.",
+    says=r"On $n$ unit inputs with all $|x_i\cdot x_j|\le\rho<1$ the first-layer ReLU kernel has "
+    r"$\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$; repeated inputs make it singular. On $\pm x_1,\dots,\pm "
+    r"x_k$ its rank is $k+\min(k,d)$: antipodes do harm only beyond $d$ pairs.",
     needs="unit inputs; ReLU; no biases; directions in general position for the rank",
     full=dict(sets=200),
     symbols={
@@ -313,11 +329,10 @@ def smallest_below(evidence):
         "K": "the matrix of inner products of $x_1,\\dots,x_k$, in $d$ dimensions",
     },
     why=r"The kernel is a power series in the cosines with coefficients that are not negative, so its matrix is a sum "
-    r"of entrywise powers of a Gram matrix, each "
-    r"positive semidefinite. High powers of cosines below one die away and leave nearly $c_p$ times the identity: by "
-    r"Gershgorin at least "
-    r"$c_p(1-(n-1)\rho^p)$. On pairs $\pm x$ even and odd labels decouple, and the odd half sees $K/2$ alone, whose "
-    r"rank is at most $d$.",
+    r"of entrywise powers of a Gram matrix, each positive semidefinite. High powers of cosines below one die away and "
+    r"leave nearly $c_p$ times the identity: by Gershgorin at least $c_p(1-(n-1)\rho^p)$. Orthonormal inputs and two "
+    r"at an acute angle attain the bound. On pairs $\pm x$ even and odd labels decouple: the eigenvalues are those of "
+    r"$K/2$, whose rank is at most $d$, and of $K\circ\arcsin(K)/\pi$.",
     notice=r"The least eigenvalue of random inputs lies above the bound, and of two inputs at an acute angle on it. It "
     r"goes to zero only as two inputs become parallel.",
 )

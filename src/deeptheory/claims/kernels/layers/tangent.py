@@ -61,11 +61,10 @@ def angles(kernels):
         "A9.23": ("tangent", "tangent kernels, layer by layer"),
     },
     consistency=("closed form",),
-    says=r"With one hidden layer of finite width the output has covariance "
-    r"$\Sigma^{(2)}=\sigma_w^2\mathbb E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is "
-    r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor. With two and "
-    r"three hidden layers the "
-    r"limits are the same steps again.",
+    says=r"With one hidden layer of finite width the output has covariance $\Sigma^{(2)}=\sigma_w^2\mathbb "
+    r"E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is $\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: "
+    r"both limits are exact means, with no prefactor. With two and three hidden layers the limits are the same steps "
+    r"again.",
     needs="standard normal weights and biases, scaled by the fan-in",
     scale="printed: width to infinity; here: exact means at width 64, the same at any, being means over neurons; the "
     "deeper recursions as formulas",

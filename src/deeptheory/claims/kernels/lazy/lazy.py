@@ -232,12 +232,21 @@ def bent_most(x, direction, *, width, scale, step=1e-4):
 
 @claim(
     items={"J9.3": ("bound", "attained", "curvature"), "J9.8": ("bound", "singular values")},
-    says=r"For a two-layer network with fixed signs $Df$ is Lipschitz in the operator norm with the constant "
-    r"$\frac{\alpha}{\sqrt m}\sup|\sigma''|\max_{\|v\|=1}(\sum_i\langle x_i,v\rangle^4)^{1/2}\le"
-    r"\frac{\alpha}{\sqrt m}\sup|\sigma''|\,\|X\|_{op}\max_i\|x_i\|$. The constant is attained; it equals its "
-    r"bound for orthogonal and for repeated inputs and is smaller for two that enclose 60 degrees. "
-    r"By Weyl the least singular value of $Df$ moves by no more than that times the distance.",
+    says=r"For a two-layer network with fixed signs $Df$ is Lipschitz in the operator norm, with the attained "
+    r"constant $\frac{\alpha}{\sqrt m}\sup|\sigma''|\max_{\|v\|=1}(\sum_i\langle x_i,v\rangle^4)^{1/2}$, at most "
+    r"$\frac{\alpha}{\sqrt m}\sup|\sigma''|\,\|X\|_{op}\max_i\|x_i\|$. Its least singular value moves by no more.",
     needs="linearly independent inputs for the first constant",
+    symbols={
+        r"Df": "the derivatives of the outputs on all inputs by all weights of the first layer",
+        r"\alpha,m": "the scale of the output, and the number of neurons",
+        r"\sigma": "the activation",
+        r"X": r"the matrix of the inputs $x_i$, with largest singular value $\|X\|_{op}$",
+    },
+    why=r"The derivative by the weights of one neuron is $\frac{\alpha}{\sqrt m}\sigma'(\langle w,x_i\rangle)x_i$, "
+    r"and it changes with $w$ by the second derivative times $\langle x_i,v\rangle$ when $w$ moves along $v$: a "
+    r"vector whose size is a sum of fourth powers at worst. One factor $\langle x_i,v\rangle^2$ is at most "
+    r"$\|x_i\|^2$, which gives the simpler bound; they agree for orthogonal and for repeated inputs, not for two that "
+    r"enclose 60 degrees. By Weyl's inequality no singular value moves farther than the matrix.",
     full=dict(draws=64),
 )
 def jacobian_is_lipschitz(key, *, draws: Draws = 12, width: Width = 8):

@@ -21,11 +21,21 @@ INTERVALS = ((0.0, 1.0), (-1.0, 2.0), (2.0, 2.6))
 
 @claim(
     items={"J9.8": ("normal", "shared basis", "hermitian", "singular values")},
-    says=r"For normal matrices, their eigenvalues real or complex, some permutation has "
-    r"$\sum_i|\lambda_i(A)-\lambda_{\pi(i)}(B)|^2\le\|A-B\|_F^2$, with equality if they share their eigenvectors and "
-    r"are matched; for Hermitian ones, but not for all normal ones, the ordered spectra are the best match. "
-    r"Singular values of any matrices obey Weyl's $|s_k(A)-s_k(B)|\le\|A-B\|_{op}$.",
-    needs="normal matrices",
+    says=r"Eigenvalues of normal matrices, real or complex, can be matched so that "
+    r"$\sum_i|\lambda_i(A)-\lambda_{\pi(i)}(B)|^2\le\|A-B\|_F^2$; for Hermitian ones sorting matches best. Singular "
+    r"values of any matrices obey Weyl's $|s_k(A)-s_k(B)|\le\|A-B\|_{op}$.",
+    needs="normal matrices; any matrices for the singular values",
+    symbols={
+        r"A,B": "matrices of one size; normal means that there is an orthonormal basis of eigenvectors",
+        r"\lambda_i,s_k": "eigenvalues, and singular values in order of size",
+        r"\pi": "the permutation that matches best",
+        r"\|\cdot\|_F,\|\cdot\|_{op}": "the root of the sum of squared entries, and the largest singular value",
+    },
+    why=r"In bases of eigenvectors $\|A-B\|_F^2$ is an average of squared distances $|\lambda_i-\lambda_j'|^2$ with "
+    r"the weights $|\langle u_i,u_j'\rangle|^2$, whose rows and columns add up to one. Such weights are a mixture of "
+    r"permutations, so some permutation does no worse than the average; with shared eigenvectors they are one, and "
+    r"there is equality. On the line the best match is in order; in the plane of complex eigenvalues no order does it "
+    r"for all normal matrices.",
     full=dict(draws=2000),
 )
 def hoffman_wielandt(key, *, draws: Draws = 60, matrices: Literal["normal", "any"] = "normal"):

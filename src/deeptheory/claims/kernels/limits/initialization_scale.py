@@ -54,11 +54,20 @@ ACTIVATIONS = {
 
 @claim(
     items={"J9.5": ("doubled", "variance", "degrees", "coefficients")},
-    says=r"In $f=\frac\alpha{\sqrt m}\sum_jb_j\sigma(\langle w_j,x\rangle)$ with as many signs $+1$ as $-1$ the start "
-    r"has $\mathbb E f^2=\alpha^2\mathrm{Var}\,\sigma(\langle w,x\rangle)$ at every width, and $f=0$ if both halves "
-    r"share their weights. No Hermite coefficient of tanh(u + ½) or the exponential up to the eighth vanishes (all are "
-    r"above $10^{-10}$); tanh and the sine lack the zeroth, the sigmoid the second, softplus and GELU the third.",
+    says=r"$f=\frac\alpha{\sqrt m}\sum_jb_j\sigma(\langle w_j,x\rangle)$ with as many signs $b_j=+1$ as $-1$ starts "
+    r"with $\mathbb E f^2=\alpha^2\mathrm{Var}\,\sigma(\langle w,x\rangle)$ at every width. All Hermite coefficients "
+    r"up to the eighth are nonzero for the exponential, not for tanh, sine, sigmoid, softplus or GELU.",
     needs="weights uniform on the sphere",
+    symbols={
+        r"m": "the number of neurons, half of them with either sign",
+        r"\alpha": "the scale of the output",
+        r"\sigma": "the activation, expanded in Hermite polynomials",
+        r"w": "the weights of a neuron, uniform on the sphere",
+    },
+    why=r"With as many signs of either kind the mean of $\sigma$ cancels and only its variance is left; independent "
+    r"random signs would leave the second moment. If the two halves share their weights, $f=0$. A lazy network can "
+    r"reach every function only if no Hermite coefficient vanishes: those of $e^u$ and of $\tanh(u+\frac12)$ are all "
+    r"above $10^{-10}$, while tanh and the sine lack the zeroth, the sigmoid the second, softplus and GELU the third.",
     full=dict(trials=262_144),
 )
 def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):

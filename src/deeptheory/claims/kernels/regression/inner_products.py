@@ -40,11 +40,20 @@ def sphere(draw, count, dimension):
         "L7.1": ("squared product", "Gaussian", "positive", "rank"),
         "J8.5": "positive",
     },
-    says=r"$(1+x\cdot y)^q$ is the inner product of the $\binom{d+q}q$ monomials of degree at most $q$, each times the "
-    r"root of its multinomial coefficient (28 for $q=2$, $d=6$), and $(x\cdot y)^2$ in the plane that of "
-    r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$; Gram matrices of these, of $e^{-\|x-y\|^2/2}$ and of $e^{-\|x-y\|}$ have no "
-    r"negative eigenvalue, and the rank of the first two is the number of features.",
+    says=r"$(1+x\cdot y)^q$ is the inner product of the $\binom{d+q}q$ monomials of degree at most $q$, each times "
+    r"the root of its multinomial coefficient. Gram matrices of such kernels, of $e^{-\|x-y\|^2/2}$ and of "
+    r"$e^{-\|x-y\|}$ have no negative eigenvalue.",
     needs="more points than features, in general position, for the rank",
+    symbols={
+        r"x,y": r"two inputs of $d$ coordinates",
+        r"q": "the degree",
+        r"\text{Gram matrix}": "the kernel between all pairs of some points",
+    },
+    why=r"Multiply the power out: every product of coordinates appears in both arguments, as often as its multinomial "
+    r"coefficient says; 28 features for $q=2$, $d=6$, and for $(x\cdot y)^2$ in the plane $x_1^2$, $x_2^2$ and "
+    r"$\sqrt2\,x_1x_2$. A matrix of inner products has no negative eigenvalue, and its rank is the number of features "
+    r"if there are as many points in general position. The Gaussian and the exponential of the distance are averages "
+    r"of waves, inner products with infinitely many features; an arbitrary decreasing function of the distance is not.",
 )
 def kernels_are_inner_products(
     key, *, dimension: Dimension = 6, points: Points = 50, power: Annotated[float, Interval(ge=1, le=8)] = 2.0

@@ -87,26 +87,24 @@ def descended(weights, amplitudes, x, y, step):
         "A9.11": ("order", "random", "extremes", "energy", "alignment", "descent", "network", "trained"),
         "H6.8": ("order", "random", "descent", "network", "trained"),
     },
-    says=r"On two classes of handwritten digits the limit kernel fits the true labels before random ones and these "
-    r"before the last eigenvector; so, on average, do wide ReLU networks under gradient descent on "
-    r"$\frac12\|f(X)-y\|^2$, whose residuals are $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$ up to $m^{-1/2}$. Random "
-    r"labels cost $\frac12\operatorname{tr}e^{-2Ht}$ on average; labels with no less energy "
-    r"$\sum_{i\le j}(v_i\cdot y)^2/\|y\|^2$ in the first j directions, for every j, are never slower; the first and "
-    "last eigenvector are the extremes.",
+    says=r"Gradient descent of the limit kernel, and on average of wide ReLU networks, fits the true labels of digits "
+    r"before random ones, and these before the last eigenvector. Labels with no less energy $\sum_{i\le j}(v_i\cdot "
+    r"y)^2/\|y\|^2$ for every $j$ are never slower.",
     needs="first layer trained, outputs zero at the start; labels of equal norm",
     scale="printed: two classes of MNIST, 28×28, gradient descent; here: 80 images of 14×14, networks on 10 of them",
     full=dict(widths=(512, 2048, 8192, 32_768)),
     symbols={
-        "f,X,y": "the network, the images and their labels",
-        r"\lambda_i,v_i": "eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
-        r"\eta,k": "size and number of steps; $t$ the time of the flow",
-        "m": "the number of neurons",
+        r"\lambda_i,v_i": r"eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
+        r"y": r"the labels of the images $X$; the sum is the share of their square in the first $j$ eigenvectors",
+        r"f": r"the network, with $m$ neurons",
+        r"\eta,k": r"size and number of steps; $t$ the time of the flow",
     },
-    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$. "
-    r"Labels that make sense lie mostly "
-    r"along the few directions with large eigenvalues, random ones in all alike, so that most of them must wait for "
-    r"the slow ones. More energy at the "
-    r"top for every $j$ means a smaller loss at every time, by summation by parts.",
+    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
+    r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, a network of $m$ neurons that "
+    r"up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with large eigenvalues; "
+    r"random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must wait for the slow "
+    r"directions. The first and the last eigenvector are the fastest and the slowest labels there are. More energy at "
+    r"the top for every $j$ means a smaller loss at every time, by summation by parts.",
     notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector. Right, the "
     r"reason: most of the true labels' "
     r"energy is in the first few eigenvectors, that of random ones is spread evenly.",

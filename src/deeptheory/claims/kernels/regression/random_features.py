@@ -210,24 +210,22 @@ conditioned = jax.jit(lambda covariance, values: conditional_law(GaussianLaw(DRI
 
 @claim(
     items={"L7.8": ("covariance", "mean", "normal", "joint", "conditional"), "L7.9": ("correlation", "crossings")},
-    says=r"Paths of a Gaussian process with mean $\mu$ and covariance $\Sigma$ have Gaussian marginals and sums with "
-    r"these moments; given some values the rest has mean $\mu+\Sigma_{tX}\Sigma_{XX}^{-1}(f_X-\mu_X)$ and the Schur "
-    r"complement as covariance. For the RBF kernel of scale $s$ the correlation at distance $h$ "
-    r"is $e^{-h^2/2s^2}$, and a centred "
-    r"path has $1/(\pi s)$ zeros a unit of length.",
+    says=r"Given some values a Gaussian process with mean $\mu$ and covariance $\Sigma$ has at $t$ the mean "
+    r"$\mu+\Sigma_{tX}\Sigma_{XX}^{-1}(f_X-\mu_X)$, and the Schur complement as covariance. For the RBF kernel of "
+    r"scale $s$ a centred path has $1/(\pi s)$ zeros a unit of length.",
     needs="crossings: mean zero, and a grid much finer than the scale",
     full=dict(trials=500_000),
     symbols={
         r"\mu,\Sigma": "mean and covariance of the process",
-        "f_X": "the values at given places $X$; $t$ is another place",
-        "s": "the length scale of the RBF kernel",
-        "h": "the distance of two places",
+        r"f_X": r"the values at given places $X$; $t$ is another place",
+        r"s": r"the length scale of the RBF kernel $e^{-h^2/2s^2}$, $h$ the distance of two places",
+        r"\text{Schur complement}": r"$\Sigma_{tt}-\Sigma_{tX}\Sigma_{XX}^{-1}\Sigma_{Xt}$",
     },
-    why=r"All finite sets of values are jointly Gaussian, so what is known of some fixes the rest up to a Gaussian "
-    r"that is independent of it: subtract the best linear "
-    r"prediction, and what is left is uncorrelated with the given values, hence independent. By Rice's formula a "
-    r"smooth centred process crosses zero at the rate "
-    r"$\frac1\pi\sqrt{-k''(0)/k(0)}$, which for the RBF kernel is $1/\pi s$.",
+    why=r"All finite sets of values are jointly Gaussian with these moments, so what is known of some fixes the rest "
+    r"up to a Gaussian that is independent of it: subtract the best linear prediction, and what is left is "
+    r"uncorrelated with the given values, hence independent. By Rice's formula a smooth centred process crosses zero "
+    r"at the rate $\frac1\pi\sqrt{-k''(0)/k(0)}$, which for the RBF kernel, whose correlation at distance $h$ is "
+    r"$e^{-h^2/2s^2}$, is $1/\pi s$.",
     notice=r"Paths of three length scales: the longer the scale the slower they wander. They cross zero about $1/\pi "
     r"s$ times a unit of length.",
 )

@@ -35,10 +35,9 @@ def scattered(draw, count):
         "L7.4": ("features", "interpolates", "broken line"),
         "L7.3": ("representer", "regularized", "projection", "norm"),
     },
-    says=r"$K_x^\top K^{-1}y$ passes through the data and equals $\phi(x)^\top\Phi^+y$, least squares of least norm in "
-    r"the features (for the kernel $\min(x,x')$: the broken line through the data); projecting any minimizer of "
-    r"$\|\Phi\theta-y\|^2$ on the span of the $\phi(x_i)$ keeps its fit, never lengthens it, and gives this function; "
-    r"$K_x^\top(K+\rho)^{-1}y$ is the ridge solution.",
+    says=r"$K_x^\top K^{-1}y$ passes through the data and equals $\phi(x)^\top\Phi^+y$, least squares of least norm "
+    r"in the features; $K_x^\top(K+\rho)^{-1}y$ is the ridge solution. Projecting any minimizer of "
+    r"$\|\Phi\theta-y\|^2$ on the span of the $\phi(x_i)$ keeps its fit and never lengthens it.",
     needs="K invertible (so p ≥ n)",
     full=dict(draws=16),
     symbols={
