@@ -53,9 +53,9 @@ def hessians(function, points):
         "L5.14": ("gap", "mean gap"),
         "L5.17": "factor",
     },
-    says=r"The rates are attained, each by a function of one variable: the mean of $T$ squared gradients by $\frac "
-    r"L2x^2$ at $\eta=1/L$; the least of them by a saw; the distance $\max(|1-\eta\mu|,|1-\eta L|)^k$ by a parabola; "
-    r"the gap $LR^2/(4k\eta L+2)$, and at $\eta=1/L$ the mean gap to $(1-1/k)^2$ of $R^2/(2\eta k)$, by rounded cones.",
+    says=r"Each rate is attained by a function of one variable: the mean of $T$ squared gradients by $\frac L2x^2$, "
+    r"the least of them by a saw, the distance $\max(|1-\eta\mu|,|1-\eta L|)^k$ by a parabola, the gap $LR^2/(4k\eta "
+    r"L+2)$ by a rounded cone; the mean gap to $(1-1/k)^2$ of $R^2/(2\eta k)$.",
     needs="η ≤ 1/L, and η = 1/L for the mean square and the mean gap; for the gaps, start at distance R",
     symbols={
         "T": "the number of gradients",
@@ -180,25 +180,32 @@ def worst_of_their_kind(pieces, settings):
         "L5.17": ("bowl", "wide", "constants"),
         "A2.22": ("cosines", "constants"),
     },
-    says=r"With steps $1/L$ the rates hold at every step on problems one meets: $(1-\mu/L)^k$ for the squared "
-    r"distance in ridge and logistic regression, and without convexity for the gap of $x^2+3\sin^2x$ ($L=8$, "
-    r"$\mu=0.17553$) and of wide least squares; $L\|\theta_0-\theta_*\|^2/2k$ for a chain of springs; $2L(f_0-f_k)/k$ "
-    "for mean squared gradients of cosine wells and of a sigmoid neuron.",
+    says=r"With steps $1/L$ the rates hold at every step on problems one meets: $(1-\mu/L)^k$ in ridge and logistic "
+    r"regression, and without convexity for $x^2+3\sin^2x$ and wide least squares; $L\|\theta_0-\theta_*\|^2/2k$ for "
+    r"a chain of springs; $2L(f_0-f_k)/k$ for cosines and a sigmoid neuron.",
     needs="L the smoothness constant of each problem, α the ridge of the logistic one",
     symbols={
-        "L": r"the smoothness of each problem; for logistic regression $\alpha+\lambda_{\max}(X^\top X)/4n$, for a "
-        r"sigmoid neuron at most $(\frac1{16}+\frac1{6\sqrt3})\lambda_{\max}(X^\top X)/n$",
-        r"\mu": r"the least curvature, $\alpha$ for logistic regression with ridge $\alpha$; for wide least squares "
-        r"the least eigenvalue of $XX^\top$",
-        "k": "the number of steps",
+        r"L": (
+            r"the smoothness of each problem: 8 for $x^2+3\sin^2x$, for logistic regression "
+            r"$\alpha+\lambda_{\max}(X^\top X)/4n$, for a sigmoid neuron at most "
+            r"$(\frac1{16}+\frac1{6\sqrt3})\lambda_{\max}(X^\top X)/n$"
+        ),
+        r"\mu": (
+            r"the least curvature, $\alpha$ for logistic regression with ridge $\alpha$; the Polyak–Łojasiewicz "
+            r"constant where the problem is not convex, 0.17553 for $x^2+3\sin^2x$ and the least eigenvalue of "
+            r"$XX^\top$ for wide least squares"
+        ),
+        r"k": "the number of steps",
         r"\theta_0, \theta_*": "the start, and the minimizer",
-        "f_0, f_k": "the values at the start and after $k$ steps",
+        r"f_0, f_k": r"the values at the start and after $k$ steps",
     },
-    why="Each problem needs only its constants. A quadratic has them in its spectrum. The logistic loss has second "
-    "derivative at most a quarter, and far out none at all, so only the ridge keeps it strongly convex. The product "
-    "of a sigmoid's slope and residual bounds a neuron's curvature. Least squares with more unknowns than equations "
-    "is flat in some directions, but never where its gradient vanishes above the minimum, which is all that the "
-    "Polyak–Łojasiewicz inequality asks.",
+    why="Each problem needs only its constants: then theorems bound the squared distance where it is strongly convex, "
+    "the gap where it is convex or obeys the Polyak–Łojasiewicz inequality, and the mean squared gradient in any "
+    "case. A quadratic has its constants in its spectrum. The logistic loss has second derivative at most a quarter, "
+    "and far out none at all, so only the ridge keeps it strongly convex. The product of a sigmoid's slope and "
+    "residual bounds a neuron's curvature. Least squares with more unknowns than equations is flat in some "
+    "directions, but never where its gradient vanishes above the minimum, which is all that the Polyak–Łojasiewicz "
+    "inequality asks.",
     notice="No curve of what is seen crosses the promise. Ridge regression and wide least squares start in their "
     "slowest direction and fall exactly twice as steeply as promised on the logarithmic axis; logistic regression and "
     "the bowl are faster than their worst curvature. The chain of springs is fast in the end because it is finite, "

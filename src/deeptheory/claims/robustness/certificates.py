@@ -120,15 +120,22 @@ def smoothed_labels(base, spacing, beta):
         "A18.13": ("attacked", "field", "radius"),
     },
     says="Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
-    "label, so the certified accuracy lies below the attacked one at every radius; for a half-plane the radius is "
-    "exact. With more noise the clean accuracy falls and the largest certified radius rises.",
+    "label, so certified accuracy lies below attacked accuracy at every radius. More noise lowers clean accuracy and "
+    "raises the largest radius.",
     needs="two moons in the plane; the classifier constant on cells of a grid, its votes exact, every cell attacked",
     scale="printed: deep nets on images; here: random features in the plane",
+    symbols={
+        r"\text{smoothed label}": "what most Gaussian copies of a point are called",
+        r"\text{certified accuracy}": (
+            "the share of points called rightly, with a certified radius of at least the one given"
+        ),
+        r"\text{attacked accuracy}": "the share still called rightly after the worst perturbation of that length",
+    },
     full=dict(trials=64),
     why="The certificate is a statement about the smoothed classifier, which takes the majority of noisy copies, and "
-    "holds whatever was trained. Training on noisy copies makes the base classifier good at what it will be asked, so "
-    "that majorities are large. The radius grows in proportion to the noise, but noise also blurs what it should tell "
-    "apart.",
+    "holds whatever was trained; for a half-plane its radius is exact. Training on noisy copies makes the base "
+    "classifier good at what it will be asked, so that majorities are large. The radius grows in proportion to the "
+    "noise, but noise also blurs what it should tell apart.",
     notice="Each certified curve lies below the accuracy that survives the strongest attack in the plane, found by "
     "trying every cell. Little noise certifies more points near by and none far out; much noise costs accuracy "
     "everywhere and reaches farther.",

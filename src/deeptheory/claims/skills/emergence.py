@@ -195,10 +195,9 @@ def worst_seen_and_stated(pieces):
 
 @claim(
     items={"A15.30": ""},
-    says=r"At finite sizes the choice of the skills costs a term: with high probability over the random skill graph, "
-    r"error sets and skill sets found by search stay below the $\beta$ with "
-    r"$k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)+H(\alpha)|S|/|T|$, though they pass the "
-    r"one without $|S|/|T|$ when there are half as many skills as pieces.",
+    says=r"With high probability over the random skill graph, error sets and skill sets found by search stay below "
+    r"the $\beta$ with $k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)+H(\alpha)|S|/|T|$. With half as many "
+    r"skills as pieces they pass the one without $|S|/|T|$.",
     needs="edges drawn independently, uniform skills and pieces",
     full=dict(texts=800, trials=16),
     symbols={

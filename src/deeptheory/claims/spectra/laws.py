@@ -164,10 +164,18 @@ def distances_to_the_identity(pieces):
 @claim(
     items={},
     says=r"The eigenvalues of a symmetric matrix with independent entries of variance $1/n$ follow the semicircle on "
-    r"$[-2,2]$: moments that are Catalan numbers, edges, distribution function, whatever the law of the entries; its "
-    r"transform solves $S^2+zS+1=0$. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
-    r"ensemble, whose diagonal has variance $2/n$.",
+    r"$[-2,2]$, whatever the law of the entries: its moments, the Catalan numbers, its edges, its distribution "
+    r"function. Its transform solves $S^2+zS+1=0$.",
     needs="independent entries of mean 0, variance 1/n and finite fourth moment above the diagonal",
+    symbols={
+        r"n": "the size of the matrix",
+        r"S": r"the Stieltjes transform of the semicircle at $z$",
+    },
+    why=r"The mean of $\operatorname{tr}W^k/n$ counts closed walks of $k$ steps over the indices; only walks that go "
+    r"along every edge of a tree twice survive for large $n$, and there are Catalan many of them. A tree splits at "
+    r"its first edge into two, which is the quadratic equation of the transform. Only variances enter, so the law of "
+    r"the entries does not matter. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
+    r"ensemble, whose diagonal has variance $2/n$.",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
 )
 def semicircle_law(

@@ -46,9 +46,9 @@ def finite_moments(sizes):
 
 @claim(
     items={"J6.4": ("mass", "moments", "distribution", "quantiles")},
-    says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, and "
-    r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. The closed form of its distribution "
-    "function is the integral of that density, down to the lower edge, and the quantiles invert it.",
+    says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, "
+    r"and its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. Its distribution function in closed "
+    r"form is the integral of that density, and the quantiles invert it.",
     needs="ratio and variance positive",
     symbols={
         r"a": "the ratio of the law: dimensions per sample",

@@ -165,11 +165,19 @@ close to the line, where fluctuations are large."""
 @claim(
     items={"J6.12": ("tail", "assembled", "variance", "summed", "height", "dimension")},
     consistency=("summed",),
-    says=r"$P(|S_N-\mathbb ES_N|>t)\le4\exp(-N^2v^2t^2/(16M))$ at $\operatorname{Im}z=v$, and "
-    r"$\mathbb E|S_N-\mathbb ES_N|^2\le M/(Nv)^2$, $M$ times the square of the most that one sample can do; the "
-    r"constants 4 and 16 are those of Azuma's inequality with twice that. The fluctuations fall as $1/N$, far below "
-    r"these bounds, and over the spectrum they grow no faster than $1/v$ as $v$ falls from 0.2 to 0.025.",
+    says=r"$P(|S_N-\mathbb ES_N|>t)\le4\exp(-N^2v^2t^2/(16M))$ at $\operatorname{Im}z=v$, and $\mathbb E|S_N-\mathbb "
+    r"ES_N|^2\le M/(Nv)^2$. The fluctuations fall as $1/N$, far below these bounds, and over the spectrum grow no "
+    r"faster than $1/v$ as $v$ falls from 0.2 to 0.025.",
     needs="independent samples; the constants are ours, proved but far from sharp, so that data alone cannot fix them",
+    symbols={
+        r"S_N": r"the Stieltjes transform at $z$ of a sample covariance in dimension $N$",
+        r"M": "the number of samples",
+        r"v": r"the height of $z$ above the real line",
+    },
+    why=r"Reveal the samples one after the other: each is a change of rank one and can move $S_N$ by at most "
+    r"$1/(Nv)$, so the mean moves in $M$ bounded steps. Their squares add up to $M/(Nv)^2$, and Azuma's inequality "
+    r"with steps of twice that size, for real and imaginary part, gives the constants 4 and 16. Really the "
+    r"eigenvalues repel each other and hold still: the fluctuations are $\sqrt M$ times smaller.",
     full=dict(trials=2000),
 )
 def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Trials = 400):
@@ -282,15 +290,23 @@ def printed_square(evidence):
 
 @claim(
     items={"J6.14": ("identities", "steps", "attained", "slope", "quadratic forms", "left out", "residual", "limit")},
-    says=r"Run on a matrix, the proof of the Marchenko–Pastur law commits these errors: none in "
-    r"$1+zS_N=\frac1N\operatorname{tr}RW$, none in writing that as a mean over samples of $f(q_k)$, "
-    r"$f(s)=s/(1+s/\alpha)$, $q_k=\frac1N\langle X_k,R^{(k)}X_k\rangle$; in replacing $q_k$ by "
-    r"$\frac1N\operatorname{tr}R^{(k)}$ at most $\sqrt{\max(2,\kappa-1)/N}/v$ a sample in mean square, which "
-    r"$R^{(k)}=\frac iv$ attains for $\kappa\ge3$, and really of order $N^{-1/2}$; at most $1/(Nv)$ in replacing that "
-    r"by $S_N$; $f$ stretches them by at most $(|z|/v)^2$, its slope at the transform of $\delta_0$ if "
-    r"$\alpha\operatorname{Re}z=1$; and the defect of the equation that is left, times "
-    r"$1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$, is $S_N-S$. All of them vanish.",
+    says=r"In the proof of the Marchenko–Pastur law two steps are exact. Replacing $q_k$ by a trace errs by at most "
+    r"$\sqrt{\max(2,\kappa-1)/N}/v$ in mean square, leaving a sample out by $1/(Nv)$; $f$ stretches this by at most "
+    r"$(|z|/v)^2$. The defect that is left gives $S_N-S\to0$.",
     needs="independent entries of mean 0, variance 1, fourth moment κ",
+    symbols={
+        r"S_N,S": r"the Stieltjes transforms at $z$ of the sample covariance $W$ in dimension $N$, and of the law",
+        r"v": r"the height $\operatorname{Im}z$",
+        r"\kappa": "the fourth moment of the entries",
+        r"q_k": r"$\frac1N\langle X_k,R^{(k)}X_k\rangle$ of sample $k$, with the resolvent $R^{(k)}$ of the others",
+        r"f": r"$f(s)=s/(1+s/\alpha)$, $\alpha$ samples per dimension",
+    },
+    why=r"Exactly, $1+zS_N=\frac1N\operatorname{tr}RW$ is a mean over samples of $f(q_k)$. A quadratic form in "
+    r"independent entries concentrates at the trace of its matrix, here $\frac1N\operatorname{tr}R^{(k)}$: the bound "
+    r"is attained where $R^{(k)}=\frac iv$ and $\kappa\ge3$, and the true error is of order $N^{-1/2}$. One sample is "
+    r"a change of rank one, which moves a trace by at most $1/v$. The slope of $f$ is greatest at the transform of "
+    r"$\delta_0$, where it is $(|z|/v)^2$ if $\alpha\operatorname{Re}z=1$. What is left is the equation of the law "
+    r"for $S_N$ with a defect, and the defect times $1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$ is $S_N-S$.",
     full=dict(sizes=(8, 16, 32, 64, 128), trials=48),
 )
 def marchenko_pastur_proof(

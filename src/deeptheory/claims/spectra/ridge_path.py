@@ -35,8 +35,7 @@ GROWING = 80, 640, 5120
     items={"J7.5": ("edge", "distance", "below", "width")},
     says=r"The smallest nonzero eigenvalue of a sample covariance tends to $(1-\sqrt\gamma)^2$ on both sides of "
     r"$\gamma=1$, at distances of order $n^{-2/3}$ and from both sides: for Gaussian entries the share of draws below "
-    r"the edge tends to $1-F_1(0)=0.168$, and the width is $(\pi cp)^{-2/3}$ where the density rises as "
-    r"$c\sqrt{x-\lambda_-}$.",
+    r"the edge tends to $1-F_1(0)=0.168$.",
     needs="independent entries of mean 0, variance 1, finite fourth moment; γ ≠ 1",
     full=dict(sizes=(50, 100, 200, 400), trials=400),
     symbols={
@@ -48,9 +47,9 @@ GROWING = 80, 640, 5120
         r"\lambda_-": r"the lower edge $(1-\sqrt\gamma)^2$ of the Marchenko–Pastur law",
     },
     why=r"Beside its edge the limiting density is $c\sqrt{x-\lambda_-}$, so $p$ eigenvalues leave the first of them "
-    "room of order $p^{-2/3}$: that is where one eigenvalue is expected. In this unit the smallest eigenvalue keeps "
-    "fluctuating as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of the edge. An event whose "
-    "probability stays at 0.17 does not stop happening.",
+    r"room of order $p^{-2/3}$, namely $(\pi cp)^{-2/3}$: that is where one eigenvalue is expected. In this unit the "
+    r"smallest eigenvalue keeps fluctuating as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of "
+    r"the edge. An event whose probability stays at 0.17 does not stop happening.",
     notice=r"The share of matrices with an eigenvalue below the edge does not fall with $n$; it rises to the sixth "
     "that the Tracy–Widom law gives. Had the eigenvalue stayed above the edge for all large $n$, the share would "
     "fall to zero.",

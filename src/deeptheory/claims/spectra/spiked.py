@@ -33,11 +33,18 @@ def top(matrices, vector):
     items={},
     consistency=("joins the edge", "threshold"),
     says=r"A population eigenvalue $1+\theta$ above $1+\sqrt a$ sends the largest sample eigenvalue to "
-    r"$(1+\theta)(1+a/\theta)$ and gives its eigenvector the squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
-    r"planted one; below, the largest eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes. An "
-    r"outlier lies where the companion transform is $-1/(1+\theta)$, and the threshold $\sqrt a$ is the $\theta$ for "
-    r"which that is at the edge.",
+    r"$(1+\theta)(1+a/\theta)$, and its eigenvector has squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
+    r"planted one. Below, the eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes.",
     needs="independent standardised entries with finite fourth moment; one spike",
+    symbols={
+        r"\theta": "by how much one eigenvalue of the population exceeds the others, which are 1",
+        r"a": "dimensions per sample",
+        r"\text{overlap}": "the squared cosine between the sample's leading eigenvector and the population's",
+    },
+    why=r"The other eigenvalues fill the Marchenko–Pastur law as if there were no spike. An eigenvalue outside it can "
+    r"only lie where the companion transform, that of the samples' Gram matrix, is $-1/(1+\theta)$; the transform "
+    r"takes such values outside the bulk only if $\theta$ exceeds $\sqrt a$, for which that place is the edge itself. "
+    r"Below the threshold the noise of the samples hides the direction entirely.",
     full=dict(sizes=(80, 160, 320), trials=320),
 )
 def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 280):
@@ -91,10 +98,17 @@ def without_denominator(evidence):
     items={},
     consistency=("slope",),
     says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
-    r"$\theta+1/\theta$, its eigenvector overlapping by $1-1/\theta^2$; for $\theta\le1$ the eigenvalue is at the edge "
-    r"2 and the overlap vanishes. An outlier lies where the transform $S$ of the semicircle is $-1/\theta$, and the "
-    r"overlap is $1/(\theta^2S')$ there.",
+    r"$\theta+1/\theta$, and its eigenvector has squared overlap $1-1/\theta^2$ with it. For $\theta\le1$ the "
+    r"eigenvalue is at the edge 2 and the overlap vanishes.",
     needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
+    symbols={
+        r"\theta": r"the eigenvalue of the planted matrix of rank one; the noise alone reaches from $-2$ to 2",
+        r"\text{overlap}": "the squared cosine between the leading eigenvector and the planted direction",
+    },
+    why=r"Adding a matrix of rank one creates an eigenvalue outside the semicircle where the transform $S$ of the "
+    r"semicircle is $-1/\theta$. Outside the bulk $|S|$ is below 1, its value at the edge, so this has a solution "
+    r"only for $\theta>1$. The overlap is $1/(\theta^2S')$ there: the steeper the transform, the more of the "
+    r"eigenvector is lost to the noise, and at the edge all of it.",
     full=dict(sizes=(80, 160, 320), trials=320),
 )
 def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 240):

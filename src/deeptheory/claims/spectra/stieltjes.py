@@ -133,10 +133,17 @@ def largest_only(evidence):
     items={"J6.8": ("convolution", "fixed point", "density", "everywhere", "mass", "end points")},
     consistency=("fixed point",),
     says=r"$\frac1\pi\operatorname{Im}S(x+i\epsilon)$ is the density of the measure after a Cauchy variable of scale "
-    r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the Marchenko–Pastur density, with error of order $\epsilon$ "
-    r"inside the support and $\sqrt\epsilon$ over all of the line, and its integral recovers the mass of an interval, "
-    "of whose end points half the mass is counted.",
+    r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the density, with error of order $\epsilon$ inside the "
+    r"support of the Marchenko–Pastur law, and its integral the mass of an interval.",
     needs="no mass at the end points of the interval, or else half of it is counted",
+    symbols={
+        r"S": "the Stieltjes transform of the measure",
+        r"\epsilon": "the height above the real line at which it is read",
+    },
+    why=r"The imaginary part of $1/(\lambda-x-i\epsilon)$ is $\pi$ times the Cauchy density of scale $\epsilon$ "
+    r"around $\lambda$, so reading the transform at height $\epsilon$ blurs the measure by that much. Where the "
+    r"density is smooth the blur changes it by order $\epsilon$; at the edges, where it starts like a root, by order "
+    r"$\sqrt\epsilon$. A mass at the end of an interval is blurred to both sides, so half of it is counted.",
 )
 def stieltjes_inversion(key, *, ratio: Annotated[float, Interval(ge=0.05, le=0.8)] = 0.4):
     draw = generator(key)
@@ -201,9 +208,8 @@ def half_as_much(evidence):
         "J6.17": ("vague limit", "test functions", "mass kept", "mass of the limit"),
     },
     says=r"Transforms of measures whose distribution functions are $D$ apart differ by at most $2D/v$ at height $v$, "
-    "and no constant below 2 will do; conversely transforms bound the masses of intervals. For sample covariances "
-    r"both distances vanish together. Transforms see the vague limit alone: those of $(1-p)\delta_0+p\,\delta_n$ tend "
-    r"to that of $(1-p)\delta_0$, as $1/n$.",
+    r"and no constant below 2 will do; transforms also bound masses of intervals. They see the vague limit alone: "
+    r"those of $(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$.",
     needs="convergence of transforms at every z off the line gives weak convergence only to a limit of mass one",
     full=dict(sizes=(50, 100, 200, 400)),
     symbols={
@@ -218,8 +224,9 @@ def half_as_much(evidence):
     r"Backwards, $\frac1\pi\operatorname{Im}S$ at height $v$ is the density of the measure blurred by a Cauchy "
     r"variable, so the blurred masses of $[a,b]$ differ by at most $\frac{b-a}\pi\sup|S-S'|$ over it. Since $1/(x-z)$ "
     "vanishes at infinity, no transform sees mass that is far away.",
-    notice=r"Left, both distances to the Marchenko–Pastur law fall with the dimension. Right, a share of the mass "
-    "runs off to $n$: the transforms come to a limit, though the limit has lost that share.",
+    notice=r"Left, both distances to the Marchenko–Pastur law fall with the dimension: they vanish together. Right, a "
+    r"share of the mass runs off to $n$: the transforms come to a limit, as $1/n$, though the limit has lost that "
+    r"share.",
 )
 def stieltjes_continuity(
     key,

@@ -203,8 +203,8 @@ def stacked(failures, *names):
 @claim(
     items={},
     says=r"Each bound promised with probability $1-\delta$ fails with probability at most $\delta$ on the worst of "
-    r"the risks tried, all samples enumerated. With a quarter of its deviation it fails more often than that; VC "
-    r"bounds, empirical complexities and norms do with a twentieth.",
+    r"the risks tried, all samples enumerated. With a quarter of its deviation it fails more often; VC bounds, "
+    r"empirical complexities and norms do with a twentieth.",
     needs="0–1 losses; 10 and 20 examples, ten times as many for thresholds, 64 and 256 for norms; δ = 0.05 and 0.2; "
     "a grid of 21 posteriors, and of 99 risks for complexities; bounds known only up to constants are not here",
     symbols={r"\delta": "the probability with which a bound may fail"},

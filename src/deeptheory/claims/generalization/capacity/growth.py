@@ -103,9 +103,9 @@ def labelings_counted(pieces):
         "L8.11": ("shattered", "radon"),
         "H7.4": ("shattered", "not shattered", "radon", "sine"),
     },
-    says=r"Affine classifiers of $\mathbb R^d$ shatter $0,e_1,\dots,e_d$ and never both sides of a Radon partition "
-    r"of d+2 points, so their dimension is d+1 (3 in the plane). Thresholds shatter 1 point, intervals 2, rectangles 4 "
-    r"and none more; $\operatorname{sign}\sin(\omega x)$ shatters any number of the points $10^{-i}$.",
+    says=r"Affine classifiers of $\mathbb R^d$ shatter $0,e_1,\dots,e_d$ but never both sides of a Radon partition of "
+    r"$d+2$ points: their dimension is $d+1$. Thresholds shatter 1 point, intervals 2, rectangles 4 and none more; "
+    r"$\operatorname{sign}\sin(\omega x)$ shatters any number of the points $10^{-i}$.",
     needs="points in general position: three on a line are not shattered",
     symbols={
         r"d": "the dimension of the space",

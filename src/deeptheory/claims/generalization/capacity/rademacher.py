@@ -160,18 +160,27 @@ SMOOTH = ("relu", "tanh", "absolute value", "clip", "shifted")
 
 @claim(
     items={"L8.20": "", "H7.7": ""},
-    says=r"Composing with a function of Lipschitz constant L multiplies the complexity by at most L, whether or not it "
+    says=r"Let every function of a class be followed by one and the same function $\varphi$ of Lipschitz constant "
+    r"$L$. The Rademacher complexity of the class is then multiplied by at most $L$, whether or not $\varphi$ "
     r"vanishes at 0.",
     needs="any six functions on seven points; complexity without an absolute value",
     over=dict(values=Reals(-2, 2, shape=(6, 7)), shift=Reals(0, 3)),
-    symbols={r"L": "the most by which the composed function stretches the distance of two values"},
-    why=r"Remove the function at one point after another. Average over the sign there: what is left is a supremum "
-    r"over pairs of functions of $\varphi(f(x))-\varphi(g(x))$ plus terms that are symmetric in the pair, and this is "
-    r"at most $L|f(x)-g(x)|$ plus the same terms. The pair may be exchanged, so the absolute value goes, and a sign "
+    symbols={
+        r"\varphi": "the function that follows, for example a rectifier or a loss",
+        r"L": r"the most by which $\varphi$ stretches the distance of two values",
+        r"\text{Rademacher complexity}": (
+            r"the mean over random signs $\sigma$ of the largest $\frac1n\sum_i\sigma_if(x_i)$ in the class: how well "
+            r"it fits noise"
+        ),
+    },
+    why=r"A function that brings values closer together cannot make a class better at fitting random signs. To see "
+    r"it, remove $\varphi$ at one point after another. Average over the sign there: what is left is a supremum over "
+    r"pairs of functions of $\varphi(f(x))-\varphi(g(x))$ plus terms that are symmetric in the pair, and this is at "
+    r"most $L|f(x)-g(x)|$ plus the same terms. The pair may be exchanged, so the absolute value goes, and a sign "
     r"before $Lf(x)$ comes back. A constant drops out of every difference: nothing needs to vanish at 0.",
-    notice=r"Each dot is a class of six functions: its complexity before and after the composition that makes it "
-    r"largest. All lie on or below the diagonal, and many on it: where all values are positive the rectifier "
-    r"changes nothing.",
+    notice="Each dot is a class of six functions: to the right its complexity, upwards its complexity after the "
+    "1-Lipschitz function, of those tried, that leaves the most. All dots lie on or below the diagonal, where nothing "
+    "is lost, and many on it: where all values are positive the rectifier changes nothing.",
 )
 def contraction(values, shift, *, activation: Literal["1-Lipschitz", "2-Lipschitz"] = "1-Lipschitz"):
     names = SMOOTH if activation == "1-Lipschitz" else ("twice",)

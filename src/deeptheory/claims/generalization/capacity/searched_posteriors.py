@@ -41,14 +41,17 @@ def searched_failures(share):
 @claim(
     items={},
     says=r"The linear posterior that makes Maurer's bound smallest, searched on the sample itself, has a risk above "
-    r"the bound with probability at most $\delta$, and above a quarter of the way to it with more. Of $n$ orthogonal "
-    r"inputs the best direction gives all the margin $m$ that makes $\mathrm{kl}^{-1}$ least.",
+    r"the bound with probability at most $\delta$, above a quarter of the way to it with more. On $n$ orthogonal "
+    r"inputs the best one has equal margins $m$.",
     needs="one input with labels −1 of any chance, all samples of twelve enumerated; 24 orthogonal inputs; δ = 0.05, "
     "0.2",
     symbols={
         r"\delta": "the probability with which the bound may fail",
         r"n": "the number of orthogonal inputs, each seen once with any label",
-        r"m": r"the common margin: risk $\Phi(-m)$, budget $\frac12\ln(1+m^2)+\ln(2\sqrt n/\delta)/n$",
+        r"m": (
+            r"the margin at which $\mathrm{kl}^{-1}$ of the risk $\Phi(-m)$ and the budget "
+            r"$\frac12\ln(1+m^2)+\ln(2\sqrt n/\delta)/n$ is least"
+        ),
         r"\mathrm{kl}^{-1}": "the largest risk that is within the budget of the one seen, in relative entropy",
     },
     why=r"A PAC-Bayes bound holds for all posteriors at once: the divergence from the prior pays for the search, "

@@ -170,14 +170,14 @@ PUBLISHED = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
 
 @claim(
     items={"L8.14": ("proportional", "table"), "H7.8": ("vacuous", "never infinite")},
-    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it; published VC "
-    r"figures of six networks are 1.2 to 1.5 times this order (limits of ours). With ten times more weights than "
-    r"samples the bound exceeds 1. All functions bounded by $B$ have Rademacher complexity $B$.",
-    needs="the unknown constant of the order taken as 1",
+    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it, and with ten "
+    r"times more weights than samples the bound exceeds 1; published figures are 1.2 to 1.5 times this order. All "
+    r"functions up to $B$ have Rademacher complexity $B$.",
+    needs="the unknown constant of the order taken as 1; the limits 1.2 and 1.5 are ours",
     symbols={
         r"W": "the number of weights",
         r"L": "the number of layers",
-        r"B": "the largest output of a function",
+        r"B": r"a number: the class of all functions with values from $-B$ to $B$",
     },
     why=r"A network whose activations are piecewise linear is a polynomial of its weights on each of finitely many "
     r"pieces of weight space; counting the pieces layer by layer bounds the labelings of $n$ points, and with them "

@@ -218,7 +218,7 @@ def gaussian_maximum(n):
     items={},
     says=r"Of independent sub-exponential variables the $\nu^2$ add and the largest $b$ stays. The mean of the "
     r"largest of $n$, dependent or not, is at most $\sigma\sqrt{2\ln n}$ for sub-Gaussian and $b\ln n+\nu^2/2b$ for "
-    r"sub-exponential ones once $\ln n\ge\nu^2/2b^2$; rare events come within order $1/n$ of it.",
+    r"sub-exponential ones if $\ln n\ge\nu^2/2b^2$; rare events come within order $1/n$ of it.",
     needs="identical proxies in a maximum; a sum of exponentials of sizes 1, 0.6, 0.3 and 0.1",
     symbols={
         r"\nu^2,\ b": "the variance proxy of a sub-exponential variable, and its scale",

@@ -55,8 +55,7 @@ def singular_values(designs):
     },
     says=r"Minimum-norm least squares on $p$ random ReLU features has its largest risk and norm at $p=n$, fits the "
     r"labels from there on, and with many features beats the best with $p<n$. Adding features never raises the least "
-    r"norm of an interpolant; on Gaussian coordinates its mean is $\|\beta_{in}\|^2\frac np+"
-    r"\frac{n\,\sigma_{out}^2}{p-n-1}$ for $p\ge n+2$.",
+    r"norm of an interpolant.",
     needs="a signal stronger than the noise for the second descent; features added to those there are",
     scale="printed: networks on images; here: random features of Gaussian inputs",
     full=dict(trials=200),
@@ -68,7 +67,9 @@ def singular_values(designs):
     },
     why=r"With $p<n$ more features first help and then fit noise. At $p=n$ exactly one function of the class goes "
     r"through all labels, and to do so it needs huge weights. Beyond, many do, and the one of least norm is chosen: "
-    r"weights on the old features alone are still allowed, so the least norm can only fall as features are added.",
+    r"weights on the old features alone are still allowed, so the least norm can only fall as features are added. On "
+    r"$p\ge n+2$ Gaussian coordinates its mean square is known, $\|\beta_{in}\|^2\frac "
+    r"np+\frac{n\,\sigma_{out}^2}{p-n-1}$: the second part is the noise, and explodes at $p=n$.",
     notice=r"Test risk and norm peak together at $p=n$, where the training error becomes zero. Far to the right the "
     r"risk is below the valley on the left.",
 )

@@ -187,13 +187,23 @@ def rates_of_interpolation(pieces):
         "J5.5": ("tip", "growing", "never above", "sine"),
         "J5.7": ("void", "void bound", "bias", "sphere", "integral", "variance", "order"),
     },
-    says=r"On a sample $|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for "
-    r"$\|x\|^\beta$. Within the minimax proof: no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; on "
-    r"every other draw the squared bias is at most $L^2h^{2\beta}$, with equality for points at distance $h$ from a "
-    r"tip; $\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$, $d\,v_d$ the area of the sphere; $E[w_1^2;N>n\bar "
-    r"p/2]\le\frac4{(n\bar p)^2}h^dp_{max}\int K^2$, of order $1/(n^2h^d)$, and $E[w_1^2;N\le n\bar p/2]\le P(N\le "
-    r"n\bar p/2)$, $N$ the number of samples within $h$.",
+    says=r"In the minimax proof no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; on every other "
+    r"draw the squared bias is at most $L^2h^{2\beta}$; and the squared weight of one sample has a mean of at most "
+    r"$\frac4{(n\bar p)^2}h^dp_{max}\int K^2+P(N\le n\bar p/2)$.",
     needs="a density between p_min > 0 and p_max around the point; a < d/2; β ≤ 1",
+    symbols={
+        r"\bar p": r"the probability that a sample lies within the bandwidth $h$ of the point",
+        r"n,N": r"the number of samples, and of those within $h$",
+        r"L,\beta": r"the Hölder seminorm and exponent: $|f(x)-f(y)|\le L\|x-y\|^\beta$",
+        r"d,p_{max}": "the dimension, and the largest density around the point",
+        r"K": r"the singular kernel $\|u\|^{-a}$ on the unit ball",
+    },
+    why=r"Where samples are near, the prediction is an average of values within $Lh^\beta$ of the truth: the bias, "
+    r"with equality for points at distance $h$ from a tip. If more than half the expected number are near, a weight "
+    r"is at most $2/(n\bar p)$ times the kernel; its square has the mean $h^dp_{max}\int K^2$, with "
+    r"$\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$ where $d\,v_d$ is the area of the sphere, and the bound is "
+    r"of order $1/(n^2h^d)$. Else a weight is at most 1, and that is rare. On a sample the largest "
+    r"$|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for $\|x\|^\beta$.",
 )
 def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Interval(ge=1.0, le=2.0)] = 1.0):
     draw = generator(key)

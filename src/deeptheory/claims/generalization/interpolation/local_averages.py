@@ -38,8 +38,8 @@ def wave(x):
         "H13.1": ("test", "training", "averages", "fresh", "U", "least squares"),
     },
     says=r"The expected error on a fresh label is noise plus squared bias plus variance. At the training inputs a "
-    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$ and a bias that falls with $p$: a U-shaped curve. "
-    r"Old labels are missed by $2\sigma^2\operatorname{tr}S/n$ less than fresh ones.",
+    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$ and a bias that falls: a U-shaped curve. Old labels "
+    r"are missed by $2\sigma^2\operatorname{tr}S/n$ less than fresh ones.",
     needs="noise of mean zero and variance σ², independent across labels",
     symbols={
         r"p": "the number of coefficients, one more than the degree",

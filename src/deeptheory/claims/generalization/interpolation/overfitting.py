@@ -51,10 +51,9 @@ def polynomial_excess(points):
     items={
         "L13.9": ("noise alone", "tempered", "Laplace", "benign", "forgotten", "bias", "catastrophic", "random points")
     },
-    says=r"Of the interpolants of noisy labels on an interval, as $n\to\infty$: the broken line and the Laplace kernel "
-    r"have excess risk $\frac23\sigma^2$, the nearest neighbour $\sigma^2$; the Hilbert kernel $\|x-x'\|^{-d}$ a "
-    r"variance $\sim\sigma^2/\log n$ and a bias that falls; the polynomial through even points a variance of "
-    r"$4^{n+o(n)}$.",
+    says=r"Interpolants of noisy labels on an interval, as $n\to\infty$: the broken line and the Laplace kernel have "
+    r"excess risk $\frac23\sigma^2$, the nearest neighbour $\sigma^2$; the Hilbert kernel $\|x-x'\|^{-d}$ has "
+    r"variance $\sim\sigma^2/\log n$, the polynomial through even points one of $4^{n+o(n)}$.",
     needs="inputs dense in the interval, a Lipschitz function under the noise; the Hilbert kernel at a ball's centre",
     symbols={
         r"n": "the number of labels that are interpolated",
@@ -63,10 +62,11 @@ def polynomial_excess(points):
         r"d": "the dimension of the inputs, 1 and 2 for the Hilbert kernel",
     },
     why=r"Predictions that are local averages with weights $w_j$ have variance $\sigma^2\sum w_j^2$. Between two "
-    r"points the broken line weighs with $t$ and $1-t$, and $\int t^2+(1-t)^2=\frac23$. The Hilbert kernel gives every "
-    r"scale around a point the same total weight, $\log n$ scales in all: exactly $\sigma^2n\int_0^\infty "
-    r"e^{-s}E_2(s)^{n-1}ds$. The polynomial must bend everywhere for each label: by $4^n$ through even points, by more "
-    r"than a factor 2 for each random point, and not at all under the arcsine law through Chebyshev's.",
+    r"points the broken line weighs with $t$ and $1-t$, and $\int t^2+(1-t)^2=\frac23$. The Hilbert kernel gives "
+    r"every scale around a point the same total weight, $\log n$ scales in all: exactly $\sigma^2n\int_0^\infty "
+    r"e^{-s}E_2(s)^{n-1}ds$, and its bias falls too. The polynomial must bend everywhere for each label: by $4^n$ "
+    r"through even points, by more than a factor 2 for each random point, and not at all under the arcsine law "
+    r"through Chebyshev's.",
     notice=r"The singular kernel goes to each label in a spike and comes back towards the truth in between; the broken "
     r"line keeps a share of the noise everywhere; the polynomial passes through the same labels and is useless towards "
     r"the ends.",

@@ -207,9 +207,9 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
         "A5.25": ("stable-rank bound", "gap"),
         "A5.24": "stable rank",
     },
-    says=r"Trained to the same loss on 200 digits, networks with random labels have a larger spectral complexity, "
-    r"smaller normalised and all-layer margins, larger norm bounds and a larger test error than with true labels. "
-    r"Training on true labels lowers the stable rank of the first layer.",
+    says="At the same loss on 200 digits networks with random labels have larger spectral complexity, norm bounds and "
+    "test error, and smaller normalised and all-layer margins, than with true labels. Training on true labels lowers "
+    "the stable rank of the first layer.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
     symbols={
         r"\text{spectral complexity}": r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$",
@@ -299,19 +299,21 @@ def no_larger(evidence):
             "orthogonal layers",
         )
     },
-    says=r"From 16 to 128 hidden units, at equal loss, the median margin over the product of spectral norms hardly "
-    r"changes; over Frobenius norms it falls, and the complexity that the bound charges grows. With more samples the "
-    r"bound rises at the smallest margin. $L$ layers $s_i$ times orthogonal $k\times k$ matrices have complexity "
-    r"$kL^{3/2}\prod s_i$.",
+    says="From 16 to 128 hidden units, at equal loss, the median margin over the product of spectral norms hardly "
+    "changes; over Frobenius norms it falls, and the complexity that the bound charges grows. With more samples the "
+    "bound rises at the smallest margin.",
     needs="equal data and loss; starts with variance 2/fan-in; changes are observed at this scale, no theorem is meant",
     symbols={
-        r"L": "the number of layers",
-        r"s_i": "the scale of layer $i$, a multiple of an orthogonal matrix",
-        r"k": "the side of these matrices",
+        r"\text{margin}": "by how much the right output exceeds the other",
+        r"\text{complexity}": (
+            r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$ of the layers $A_i$"
+        ),
+        r"\text{spectral, Frobenius norm}": "the largest singular value, and the root of the sum of squared weights",
     },
     why=r"A wider layer has more, smaller weights: its largest singular value grows little, while its Frobenius norm, "
-    r"a sum over all weights, grows with the width. A bound that contains more than spectral norms therefore charges a "
-    r"wider network more for the same function. The smallest margin is set by the one example on which training was "
+    r"a sum over all weights, grows with the width. A bound that contains more than spectral norms therefore charges "
+    r"a wider network more for the same function: $L$ layers that are $s_i$ times orthogonal $k\times k$ matrices "
+    r"have complexity $kL^{3/2}\prod s_i$. The smallest margin is set by the one example on which training was "
     r"hardest, and with more examples there is a harder one.",
     notice=r"From 16 to 128 units the normalised margin changes by a fifth at most, up or down; the Frobenius norms "
     r"for the same margin grow on every sample, and the complexity, which the bound charges, threefold.",

@@ -154,9 +154,8 @@ def fitting_against_corruption(pieces):
 @claim(
     items={"H9.2": ("fit", "digits", "count", "slopes"), "L8.23": "complexity", "H9.1": "complexity"},
     says=r"$\sum_j w_j\,\mathrm{relu}(a\cdot x-b_j)$ with $2n+d$ weights takes any $n$ values at $n$ different "
-    r"points: thresholds interleaved with the projections make a triangular system. With each threshold a share $t$ "
-    r"into its gap the slopes obey $s' = (\Delta y/\Delta z - t s)/(1-t)$. The signs of such networks have empirical "
-    r"Rademacher complexity 1.",
+    r"points: thresholds interleaved with the projections make a triangular system. So the signs of such networks "
+    r"have empirical Rademacher complexity 1.",
     needs="a direction on which no two points project alike; n hidden units",
     symbols={
         r"a": "a direction on which the points project to different numbers",
@@ -167,9 +166,10 @@ def fitting_against_corruption(pieces):
         r"t": "where in its gap a threshold stands, 0.4 here",
     },
     why=r"Sorted along the direction, each point lies behind exactly one threshold more than the one before. So the "
-    r"first weight is chosen to fit the first point, the second to fit the next, and so on: a triangular system with a "
-    r"positive diagonal. Signs are values like any other, so every pattern of signs is fitted and the Rademacher "
-    r"average is as large as it can be.",
+    r"first weight is chosen to fit the first point, the second to fit the next, and so on: a triangular system with "
+    r"a positive diagonal. With each threshold a share $t$ into its gap the slopes obey $s'=(\Delta y/\Delta "
+    r"z-ts)/(1-t)$. Signs are values like any other, so every pattern of signs is fitted and the Rademacher average "
+    r"is as large as it can be.",
     notice=r"The line goes through every label, bending once in every gap; between the points it swings far beyond the "
     r"labels, since each bend has to correct the one before.",
     explore={"place": (0.05, 0.2, 0.4, 0.5, 0.6)},
@@ -265,21 +265,24 @@ def through_every_label(pieces):
 
 @claim(
     items={"L8.23": ("training error", "test error", "fit of signs", "dimension", "gap")},
-    says=r"A network with 1,000 hidden units fits 200 points in 20 dimensions with labels of a half-space and with "
-    r"fair coins alike, without an error; on the coins its test error is 1/2. The signs of trained networks so reach "
-    r"the largest empirical Rademacher average, 1, and the bounds by the VC dimension, $WL\log_2W$, and by "
-    r"$(2B)^L/\sqrt n$ exceed 1 for both, the first 400 and the second 10,000.",
-    needs="width well above n/d; VC dimension with constant 1; B the larger Frobenius norm for inputs of length 1",
+    says="A network with 1,000 hidden units fits 200 points with labels of a half-space and with fair coins alike, "
+    "without an error; on coins its test error is ½. Its signs reach the largest Rademacher average, 1, and VC and "
+    "norm bounds exceed 1 for both.",
+    needs="points in 20 dimensions; width well above n/d; VC dimension with constant 1; B the larger Frobenius norm "
+    "for inputs of length 1",
     symbols={
-        r"W,\ L": "the numbers of weights and of layers",
-        r"B": "a bound on the Frobenius norm of each layer, for inputs of length 1",
-        r"n": "the number of samples, 200 here",
+        r"\text{VC dimension}": r"of order $WL\log_2W$ for $W$ weights in $L$ layers, here taken with constant 1",
+        r"\text{by norms}": (
+            r"the bound $(2B)^L/\sqrt n$, $B$ the larger Frobenius norm of the layers, for $n=200$ inputs of length 1"
+        ),
+        r"\text{Rademacher average}": "how well the network fits random signs, at most 1",
     },
     why=r"A bound that holds for all functions of a class must hold for the one that has memorised coin flips, whose "
     r"gap is 1/2. The same class, with the same number of weights and much the same norms, contains the network that "
     r"learned the half-space, so the bound cannot be smaller there.",
-    notice=r"Both columns of bounds are far above one, where they say nothing, and those for the half-space are no "
-    r"smaller in kind than those for coins: they do not see which labels were learned.",
+    notice="Both columns of bounds are far above one, where they say nothing: that by the dimension above 400, that "
+    "by norms above 10,000. Those for the half-space are no smaller in kind than those for coins: they do not see "
+    "which labels were learned.",
 )
 def random_labels_make_bounds_vacuous(key, *, labels: Literal["all drawn", "of a half-space"] = "all drawn"):
     draw, n, delta = generator(key), 200, 0.05
@@ -337,9 +340,9 @@ def one_function(evidence):
 
 @claim(
     items={"H9.4": ("errors on S", "good", "bad", "gap")},
-    says="One architecture holds two networks without an error on the same 40 digits: one errs on less than a fifth "
-    "of fresh digits, the other, trained on 400 wrongly labelled digits besides, on at least three quarters. So the "
-    "gap of networks without training error reaches 0.75.",
+    says="Two networks of one architecture make no error on the same 40 digits: one errs on less than a fifth of "
+    "fresh digits, the other, trained on 400 wrongly labelled digits besides, on at least three quarters. So without "
+    "training error the gap reaches 0.75.",
     needs="no two images nearly alike, as some ones are; true errors by their binomial limits at one in a million",
     symbols={
         r"\text{gap}": (
@@ -423,9 +426,9 @@ good_and_bad_interpolators.control("as many wrongly labelled digits as right one
             "VC tail",
         )
     },
-    says=r"A search over pairs of samples for $|R(A(S))-R_{S'}(A(S))|$ finds a gap of at least 0.95 for one gradient "
-    r"step on a signal with high-dimensional noise. For logistic regression in $V$ dimensions on fair coins it finds a "
-    r"gap that falls like $n^{-1/2}$, grows like $V^{1/2}$ and stays below the VC bound.",
+    says=r"A search over pairs of samples for $|R(A(S))-R_{S'}(A(S))|$ finds at least 0.95 for one gradient step on a "
+    r"signal with high-dimensional noise. For logistic regression in $V$ dimensions on fair coins what it finds falls "
+    r"like $(V/n)^{1/2}$, below the VC bound.",
     needs="Gaussian inputs; V well below n",
     symbols={
         r"R,\ R_{S'}": "the true error of a classifier, and its error on the sample $S'$",

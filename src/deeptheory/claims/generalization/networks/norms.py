@@ -241,21 +241,26 @@ def memorised_coins(draw):
         "H8.3": ("handbook", "memorised, handbook"),
         "H8.4": ("spectrally normalised", "PAC-Bayes"),
     },
-    says=r"Four margin bounds, computed from matrices and written out from known singular values, agree. On a network "
-    r"that has memorised coin flips, whose gap is 1/2, those with $\|x\|/\gamma$ stay true however long the inputs; "
-    r"with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$ they do not.",
+    says=r"Inputs $c$ times as long leave a classifier as it is, so a true bound on its gap cannot fall to zero with "
+    r"$c$. Margin bounds with $\|x\|/\gamma$ stay level; with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$, as two are "
+    r"printed, they fall below the gap ½ of a network that memorised coin flips.",
     needs="no biases; orders taken with constant 1, which a power of the length beats whatever it is",
     symbols={
+        r"c": "the unit in which the inputs are measured: their lengths are multiplied by it",
+        r"\text{gap}": "test error less training error; ½ when labels are fair coins and all of them are fitted",
         r"\|x\|": "the length of the inputs",
-        r"\gamma": "the least margin on the sample",
-        r"1/2": "the gap between test and training error when labels are fair coins and all are fitted",
+        r"\gamma": "the least margin on the sample: by how much the right output exceeds the others",
     },
-    why=r"Inputs $c$ times as long make all outputs, and so all margins, $c$ times as large, while the classifier and "
-    r"its errors stay what they are. A bound that is to hold must therefore depend on $\|x\|/\gamma$ alone, or grow. "
-    r"With a smaller power of $\|x\|$ it falls to zero along $c$ and ends below the gap, whatever constant or "
-    r"logarithm stands in front.",
-    notice=r"The bounds with the length of the inputs are level, far above the gap of 1/2 and hence vacuous, but true. "
-    r"As printed, one falls like $c^{-1/2}$ and the other like $c^{-1}$, through the gap.",
+    why=r"Inputs $c$ times as long make all outputs of a network without biases, and so all margins, $c$ times as "
+    r"large, while the classifier and its errors stay what they are. A bound that is to hold must therefore depend on "
+    r"$\|x\|/\gamma$ alone, or grow. With a smaller power of $\|x\|$ it falls to zero along $c$ and ends below the "
+    r"gap, whatever constant or logarithm stands in front. What the four bounds are made of, products of spectral "
+    r"norms with stable ranks or sums of row lengths, is computed from matrices and written out from known singular "
+    r"values: the two agree.",
+    notice=r"From left to right the inputs of one network, which has memorised coin flips, become longer by a factor "
+    r"up to $10^{12}$. The bounds with the length of the inputs are level, far above the gap of ½ and hence of no "
+    r"use, but true. As printed, one falls like $c^{-1/2}$ and the other like $c^{-1}$, through the gap: there they "
+    r"are false.",
 )
 def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e3)] = 50.0):
     draw = generator(key)

@@ -202,10 +202,14 @@ def shares_of_the_promise(pieces):
 @claim(
     items={"A5.29": ("failures", "search"), "A5.30": "one", "A5.31": "union"},
     says=r"Thirty hypotheses, forty examples, a uniform prior: Theorem 5.6.1 fails for some posterior $Q$, found by "
-    r"maximising its excess over all of them, with probability at most $\delta$; so do Hoeffding's bound for one "
-    r"hypothesis and the union bound, that is point posteriors.",
+    r"maximising its excess over all of them, with probability at most $\delta$. So do the union bound and "
+    r"Hoeffding's bound for one hypothesis.",
     needs="losses 0 or 1; the prior fixed before the sample",
-    symbols={r"Q": "the posterior that breaks the theorem most, on each sample anew", r"\delta": "0.05 here"},
+    symbols={
+        r"\text{Theorem 5.6.1}": r"the PAC-Bayes bound of the first book, for $m=40$ examples",
+        r"Q": "the posterior that breaks the theorem most, on each sample anew",
+        r"\delta": "0.05 here",
+    },
     why=r"For every sample the posterior with the largest excess is found twice, by climbing and from the dual "
     r"maximum. The theorem promises that the logarithm of $2m/\delta$ is rarely exceeded, whatever is chosen. If the "
     r"prior may be chosen after the sample, the divergence costs nothing and the most flattered of many hypotheses "

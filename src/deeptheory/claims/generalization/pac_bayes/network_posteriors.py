@@ -39,17 +39,24 @@ def blobs(draw, samples, *, labels="true"):
 
 @claim(
     items={"L9.7": ("divergence", "objective", "balance", "non-vacuous"), "L9.1": "drawn networks"},
-    says=r"A two-layer network with a Gaussian law on each weight, trained on a PAC-Bayes bound around its random "
-    r"start, certifies on 2,000 points a risk below that of a coin, and its risk on fresh points lies below that. "
-    r"Networks drawn whole and drawn for each answer err equally often. With random labels the recipe certifies "
-    r"nothing.",
+    says="A two-layer network with a Gaussian law on each weight, trained on a PAC-Bayes bound around its random "
+    "start, certifies on 2,000 points a risk below that of a coin, and its risk on fresh points is lower still. With "
+    "random labels it certifies nothing.",
     needs="prior and its scale fixed before the sample; a scale chosen by cross-validation must be paid for by a union "
     "bound",
     scale="printed: MNIST, 326k to 2.4M weights; here: points in the plane, 2,000 of them, 162 weights",
-    why=r"The bound is a smooth function of the means and variances of the weights once the 0–1 loss is replaced by a "
-    r"smooth surrogate, so it can be trained on like any loss: errors pull the law towards the data, the divergence "
-    r"back to the prior, and training ends where three tenths of the way in either direction is worse. Directions that "
-    r"matter little keep the width of the prior and cost nothing. Coin flips cannot be fitted at that price.",
+    symbols={
+        r"\text{PAC-Bayes bound}": (
+            "errors of drawn networks, plus the divergence of the law from the one at the start, over the number of "
+            "points"
+        ),
+        r"\text{certifies}": "bounds the risk from the training points alone, with high probability",
+    },
+    why="The bound is a smooth function of the means and variances of the weights once the 0–1 loss is replaced by a "
+    "smooth surrogate, so it can be trained on like any loss: errors pull the law towards the data, the divergence "
+    "back to the prior, and training ends where three tenths of the way in either direction is worse. Directions that "
+    "matter little keep the width of the prior and cost nothing. Coin flips cannot be fitted at that price. Networks "
+    "drawn once for all answers and anew for each answer err equally often, so the certificate may count either.",
     notice=r"What training reports, bound and surrogate loss, over the epochs: the divergence is paid back by fewer "
     r"errors until the two balance. The certificate counts real errors of drawn networks, with its price for drawing "
     r"them.",
@@ -170,9 +177,9 @@ def trained_on_the_bound(pieces):
 
 @claim(
     items={"L9.1": ("failure", "law", "attained")},
-    says=r"Of $N$ independent answers of which $k$ are wrong, the risk averaged over them lies below the largest $r$ "
-    r"with $\mathrm{kl}(k/N\|r)\le\ln(1/\delta)/N$, except with probability $\delta$, also where each answer has a "
-    r"risk of its own. Without mistakes the limit is $1-\delta^{1/N}$, and no smaller one would do.",
+    says=r"Of $N$ independent answers, $k$ of them wrong, the mean risk lies below the largest $r$ with "
+    r"$\mathrm{kl}(k/N\|r)\le\ln(1/\delta)/N$, except with probability $\delta$, also where each answer has a risk of "
+    r"its own. Without mistakes the limit is $1-\delta^{1/N}$, and no smaller one would do.",
     needs="answers independent given the sample, as when a network is drawn for each",
     symbols={
         r"N,\ k": "the number of answers that were drawn, and of wrong ones; $N=60$ here",

@@ -174,9 +174,9 @@ curvature_of = jax.jit(jax.hessian(lambda *at: jnp.mean(misfits(*at) ** 2)), sta
 
 @claim(
     items={"A5.37": ("rank", "null directions", "zero directions", "Hessian", "along the set")},
-    says=r"At zero squared loss a tanh network with $k$ weights and $n<k$ data has a Jacobian $J$ of rank $n$ with "
-    r"$k-n$ null directions, and its Hessian $\frac2nJ^\top J$ has $k-n$ zero eigenvalues. One can walk along them, "
-    r"returning to zero loss after each step, away from the start: the solutions are not points.",
+    says=r"At zero squared loss a tanh network with $k$ weights and $n<k$ data has a Jacobian $J$ of rank $n$, and "
+    r"its Hessian $\frac2nJ^\top J$ has $k-n$ zero eigenvalues. One can walk away along these directions, at zero "
+    r"loss after each step: the solutions are not points.",
     needs="an interpolating solution; points in general position",
     symbols={
         r"k": "the number of weights, 104 here",

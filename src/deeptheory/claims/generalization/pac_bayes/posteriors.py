@@ -210,9 +210,9 @@ def realised_labelings(points):
 
 @claim(
     items={"L9.10": ("labels", "least", "report")},
-    says=r"Halfspaces through the origin of $\mathbb R^d$ realise all labelings of $d$ points and not all of $d+1$, so "
-    r"a VC bound is the same for true and for random labels; at $n=1000$, $d=20$ it exceeds 1. The PAC-Bayes bound of "
-    r"the best Gaussian posterior on the same points is below ½ for true labels and above it for random ones.",
+    says=r"Halfspaces through the origin of $\mathbb R^d$ realise all labelings of $d$ points and not of $d+1$, so a "
+    r"VC bound is the same for true and random labels. The PAC-Bayes bound of the best Gaussian posterior is below ½ "
+    r"for true labels, above it for random ones.",
     needs="points in general position; 0–1 loss",
     scale="printed: networks on MNIST; here: linear classifiers, 1,000 points in 20 dimensions",
     symbols={
@@ -220,10 +220,10 @@ def realised_labelings(points):
         r"n": "the number of examples",
     },
     why=r"Capacity counts what a class could fit and does not ask which labels came: with $d$ points in general "
-    r"position a linear system finds a halfspace for every labeling. A PAC-Bayes bound pays for the distance from "
-    r"prior to posterior. True labels agree on a direction, and a short step towards it errs little; coin flips have "
-    r"no such direction, and every step costs more than it gains. A bound from a thousand held-out points is lower "
-    r"still.",
+    r"position a linear system finds a halfspace for every labeling, and at $n=1000$, $d=20$ the VC bound exceeds 1. "
+    r"A PAC-Bayes bound pays for the distance from prior to posterior. True labels agree on a direction, and a short "
+    r"step towards it errs little; coin flips have no such direction, and every step costs more than it gains. A "
+    r"bound from a thousand held-out points is lower still.",
     notice=r"Left, true labels: errors fall while the divergence is still small, and the bound dips below ½. Right, "
     r"coin flips on the same points: errors hardly fall before the divergence counts, and the bound stays above ½.",
 )

@@ -63,9 +63,9 @@ def floor_by_moments(samples):
 @claim(
     items={"L7.20": ("alignment", "cosine", *BELOW),
            "H6.10": ("alignment", "cosine", "lazy", "beats the lazy", "spectrum", "floor", *BELOW)},
-    says="On a target that depends on one direction of 20 a network of 16 neurons with small initial weights, trained "
-    "on 120 samples, has a smaller test error than its infinite-width kernel at the best ridge, and than any features "
-    "fixed in advance allow; its kernel turns towards the targets.",
+    says="On a target that depends on one direction of 20 a network of 16 neurons with small initial weights has a "
+    "smaller test error than its infinite-width kernel at the best ridge and than any features fixed in advance "
+    "allow. Its kernel turns to the targets.",
     needs="Gaussian inputs; a target that depends on one direction and has a linear part; small initial weights",
     scale="printed: convolutional networks on CIFAR-10; here: 16 neurons, 120 samples of a single-index target",
     symbols={

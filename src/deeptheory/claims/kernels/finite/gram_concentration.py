@@ -102,14 +102,23 @@ def with_amplitudes(weights, amplitudes, x):
         "L8.28": ("coverage", "widths"),
     },
     consistency=("at one half", "widths"),
-    says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$, of mean G, have $\|H_k\|_F\le B^2\|X\|_F^2$ and Rademacher "
-    r"complexity at most $B^2\|X\|_F^2/\sqrt m$; equal ones $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$. So with "
-    r"probability $1-\delta$ $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, likewise "
-    r"$\le4n\sqrt{\log(n/\delta)/m}$, and the extreme eigenvalues move by no more. The second is at least 2n times the "
-    r"printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=1/2$: half of it would do. The "
-    r"mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
-    r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than ±1 enter by their squares.",
+    says=r"With probability $1-\delta$ a kernel $\hat G=\frac1m\sum_kH_k$ sampled with $m$ neurons has $\|\hat "
+    r"G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, and likewise "
+    r"$\le4n\sqrt{\log(n/\delta)/m}$; the extreme eigenvalues move by no more.",
     needs=r"$|\sigma'|\le B$; ReLU, unit inputs and $n\ge2$, $\delta\le1/2$ for the second bound",
+    symbols={
+        r"H_k": r"what neuron $k$ adds to the kernel of the first layer; $\|H_k\|_F\le B^2\|X\|_F^2$",
+        r"G": "the mean, the kernel of infinite width",
+        r"B": "the largest slope of the activation, 1 for ReLU",
+        r"X": r"the matrix of the $n$ inputs; $\|X\|_F^2$ is the sum of their squared lengths",
+        r"\delta": "the probability with which the bound may fail",
+    },
+    why=r"The first bound is that of a Rademacher complexity: the $H_k$ have norms of at most $B^2\|X\|_F^2$, so "
+    r"their complexity is at most that over $\sqrt m$, and $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$ for equal "
+    r"ones; the second term pays for the confidence. The second bound is a union over entries: it is at least $2n$ "
+    r"times the printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=\frac12$, so half of "
+    r"it would do. The mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
+    r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than $\pm1$ enter by their squares.",
     full=dict(trials=10_000),
 )
 def sampled_gram_matrix_concentrates(

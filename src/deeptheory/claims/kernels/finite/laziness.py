@@ -33,13 +33,10 @@ first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network
 
 @claim(
     items={"H6.3": ("closed form", "mean", "first layer", "distance"), "H6.4": ("mean", "distance")},
-    says=r"For $m^{-1/2}\sum_ra_r\,\mathrm{relu}(w_r\cdot x)$ with standard normal $a,w$ and unit "
-    r"inputs at angle $\vartheta$ "
-    r"the tangent kernel has mean "
-    r"$\cos\vartheta\frac{\pi-\vartheta}{2\pi}+\frac{\sin\vartheta+(\pi-\vartheta)\cos\vartheta}{2\pi}$ "
-    r"at every width and differs from it by order $m^{-1/2}$ in the largest entry; training the "
-    r"first layer alone, with "
-    r"signs $a_r=\pm1$, leaves the first term.",
+    says=r"For $m^{-1/2}\sum_ra_r\,\mathrm{relu}(w_r\cdot x)$ with standard normal $a,w$ and unit inputs at angle "
+    r"$\vartheta$ the tangent kernel has mean "
+    r"$\cos\vartheta\frac{\pi-\vartheta}{2\pi}+\frac{\sin\vartheta+(\pi-\vartheta)\cos\vartheta}{2\pi}$ at every "
+    r"width, up to order $m^{-1/2}$ in one network. The first layer alone, with $a_r=\pm1$, has the first term.",
     needs="no biases; unit inputs",
     scale="printed: width to infinity; here: ten inputs, widths 100 to 1,600",
     full=dict(widths=(100, 400, 1600, 6400)),
@@ -49,11 +46,9 @@ first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network
         r"\vartheta": "the angle between two unit inputs",
     },
     why=r"The gradient by $a_r$ is the neuron's output and that by $w_r$ its slope times $a_rx$, so the kernel is a "
-    r"mean over neurons of "
-    r"$\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on a wedge of angle "
-    r"$\pi-\vartheta$; the product "
-    r"of the rectified outputs integrates to the second term. A mean over $m$ independent neurons is exact in "
-    r"expectation and off by $m^{-1/2}$.",
+    r"mean over neurons of $\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on "
+    r"a wedge of angle $\pi-\vartheta$; the product of the rectified outputs integrates to the second term. A mean "
+    r"over $m$ independent neurons is exact in expectation, and its largest entry off by $m^{-1/2}$.",
     notice=r"The entries of kernels of single networks scatter about the curve of the angle; their mean follows it. "
     r"The share of the first layer alone "
     r"vanishes for orthogonal inputs, that of the output weights does not.",
@@ -194,12 +189,9 @@ def limit_by_quadrature(x):
         "H6.6": ("limit", "regression", "same kernel", "doubled", "plain"),
     },
     consistency=("same kernel",),
-    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization, "
-    r"its "
-    r"tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. Up to "
-    r"order "
-    r"$m^{-1/2}$ it ends at $f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$, doubled to start from zero at "
-    r"$\Theta(x,X)\Theta^{-1}y$.",
+    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its linearization; "
+    r"its tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. "
+    r"Up to order $m^{-1/2}$ it ends at $f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$.",
     needs="one hidden layer in tangent scaling, smooth activation, stable steps, targets of fixed size",
     scale="printed: width to infinity; here: 48 to 432, eight orthonormal training inputs, on which the limit kernel "
     "is a multiple of the identity, 9 steps to convergence",
@@ -213,12 +205,11 @@ def limit_by_quadrature(x):
         "X,y": "training inputs and targets",
     },
     why=r"Each output is a sum of $m$ terms of size $m^{-1/2}$, so an order-one change needs a change of order "
-    r"$m^{-1/2}$ in each of $m$ neurons: a "
-    r"way of order 1 in a space where the start is $\sqrt m$ away from the origin. Second derivatives act within one "
-    r"neuron; their effects, of "
-    r"order $m^{-1/2}\cdot m^{-1}$ each and of random sign, add up to $1/m$. The kernel of one network differs from "
-    r"its mean by "
-    r"$m^{-1/2}$, which is why the limit is met more slowly than the network's own linearization.",
+    r"$m^{-1/2}$ in each of $m$ neurons: a way of order 1 in a space where the start is $\sqrt m$ away from the "
+    r"origin. Second derivatives act within one neuron; their effects, of order $m^{-1/2}\cdot m^{-1}$ each and of "
+    r"random sign, add up to $1/m$. The kernel of one network differs from its mean by $m^{-1/2}$, which is why the "
+    r"limit is met more slowly than the network's own linearization. Doubled with opposite signs the network starts "
+    r"from zero, and ends at $\Theta(x,X)\Theta^{-1}y$.",
     notice=r"The distance from the linearized path and the change of the kernel fall twice as fast as the distance "
     r"from the limit, while "
     r"the way of the parameters does not shrink at all: many small steps.",

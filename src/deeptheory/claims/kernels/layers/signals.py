@@ -31,10 +31,19 @@ def kurtosis_by_counting(hidden_widths):
         "J8.9": ("kurtosis", "moments", "Gaussian given the norm"),
     },
     says=r"In a ReLU network with $c_\sigma=2$ every layer keeps $\mathbb E\|g^{(h)}(x)\|^2=\|x\|^2$ exactly, at any "
-    r"width, and the output, Gaussian of variance $\|g^{(L)}(x)\|^2$ given the last hidden layer, has kurtosis exactly "
-    r"$3\prod_h(1+5/n_h)$: squared norms are multiplied by $\frac2{n_h}\chi^2$ with Bin$(n_h,\frac12)$ degrees of "
-    r"freedom. It becomes Gaussian like 1/width.",
+    r"width. The output is Gaussian given the last hidden layer, and has kurtosis exactly $3\prod_h(1+5/n_h)$: it "
+    r"becomes Gaussian like 1/width.",
     needs="no biases; standard normal weights",
+    symbols={
+        r"c_\sigma": "the factor by which squared weights are scaled so that layers keep the norm",
+        r"g^{(h)}(x)": r"the activations of layer $h$ at the input $x$",
+        r"n_h": r"the number of neurons of layer $h$",
+        r"\text{kurtosis}": "the mean fourth power over the squared mean square, 3 for a Gaussian",
+    },
+    why=r"Given the layer below, pre-activations are independent Gaussians, and a ReLU keeps each with probability "
+    r"one half: the squared norm is multiplied by $\frac2{n_h}\chi^2$ with $\mathrm{Bin}(n_h,\frac12)$ degrees of "
+    r"freedom. Its mean is 1, and its mean square $1+5/n_h$. Given the last hidden layer the output is Gaussian of "
+    r"variance $\|g^{(L)}(x)\|^2$, a random variance, which makes the tails heavier by exactly these factors.",
     full=dict(trials=65_536),
 )
 def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activation: Literal["ReLU", "erf"] = "ReLU"):

@@ -19,6 +19,7 @@ from deeptheory.kernels.layers.pooling import AvgPool, Flatten, GlobalAvgPool
 from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Identity, Law, Trials, claim
+from deeptheory.lab.pictures import Curves, Line, seen
 
 
 def sampled_kernels(key, apply, shapes, inputs, trials):
@@ -64,6 +65,13 @@ def relu_layer(covariance, tangent):
     return sizes * (np.sin(angle) / (2 * np.pi) + slope * np.cos(angle)), tangent * slope
 
 
+def against_the_diagonal(dots, finite):
+    """Kernels of finite networks against those of the recursion, and the diagonal on which they belong."""
+    entries = np.concatenate([each.x for each in dots])
+    ends = 1.05 * np.array([min(entries.min(), 0.0), entries.max()])
+    return Curves([Line("equal", ends, ends), *dots], x="tangent kernel by the recursion", y=f"mean over {finite}")
+
+
 def recursion(x, *, layers, mixed, read, every=1):
     """The dynamic programme over all pairs of positions of all inputs: `mixed` what a layer hears, `read` the readout.
 
@@ -106,12 +114,25 @@ def graph_kernel(inputs, **settings):
 
 @claim(
     items={"A9.26": ("one block", "recursion", "indistinguishable")},
-    says=r"The graph tangent kernel, sums over all pairs of nodes of a recursion that aggregates $K$ and $\Theta$ over "
-    r"closed neighbourhoods once a block and applies the ReLU step $\Theta\mapsto\Theta\dot\Sigma+\Sigma$ at each "
-    r"layer, is with one hidden layer exactly the mean tangent kernel of finite graph networks. It cannot tell the "
-    r"hexagon from two triangles.",
+    says="With one hidden layer the mean tangent kernel of finite graph networks is exactly a recursion over pairs of "
+    "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. It cannot tell a "
+    "hexagon from two triangles.",
     needs="ReLU, no biases, standard normal weights",
     scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes, networks of 8 neurons",
+    symbols={
+        r"\text{tangent kernel}": "the inner product, for two graphs, of the derivatives of the output by all weights",
+        r"\text{what a node hears}": "itself and its neighbours: a block sums over them once, before its layers",
+        r"\text{ReLU step}": (
+            r"$\Theta\mapsto\Theta\dot\Sigma+\Sigma$, from the tangent kernel of one layer to that of the next, with "
+            r"the covariance $\Sigma$ of its outputs and $\dot\Sigma$ of its slopes"
+        ),
+    },
+    why="Summing over neighbours is linear and the same for all networks, so it acts on the covariance of two nodes "
+    "as two sums, one for each. Random weights then make the outputs at two nodes Gaussian with that covariance, and "
+    "the ReLU has its known mean products. The readout sums over nodes, its kernel therefore over pairs of nodes. "
+    "With one hidden layer neurons are independent and the mean is exact at every width; deeper it holds in the "
+    "limit. Every node of a hexagon and of two triangles hears two others like itself, so no round tells the graphs "
+    "apart.",
     full=dict(trials=131_072),
 )
 def graph_tangent_kernel(
@@ -147,6 +168,13 @@ def graph_tangent_kernel(
 
 
 graph_tangent_kernel.control("a node that does not hear itself", of="one block", hears="its neighbours alone")
+
+
+@graph_tangent_kernel.picture
+def pairs_of_graphs(pieces):
+    """For each pair of the four graphs the mean tangent kernel of finite networks against that of the recursion."""
+    dots = [seen("pairs of graphs", pieces["one block"].predicted, pieces["one block"].observed)]
+    return against_the_diagonal(dots, "networks of 8 neurons")
 
 
 @graph_tangent_kernel.control("one block fewer", of="recursion")
@@ -192,12 +220,30 @@ PIXELS = np.random.default_rng(8).standard_normal((5, 1, 1, 3))
 @claim(
     items={"A9.27": ("pooled", "flat", "recursion", "one pixel")},
     consistency=("one pixel",),
-    says=r"The convolutional tangent kernel, with covariances of pixel pairs averaged over the window and ReLU steps "
-    r"at each pair, is with one hidden layer exactly the mean tangent kernel of finite convolutional networks, with "
-    r"and without global pooling; without it, or after pooling of windows, only pairs of equal positions count. On "
-    r"images of one pixel, the window closed around it, it is the fully connected kernel.",
+    says="With one hidden layer the mean tangent kernel of finite convolutional networks is exactly a recursion over "
+    "pairs of pixels: average over the window, then take the ReLU step. With global pooling all pairs of pixels "
+    "count, else those at equal positions.",
     needs="ReLU, no biases, standard normal weights divided by the root of window size times channels",
     scale="printed: CIFAR-10; here images of 4×4 pixels in two colours, networks of 8 channels",
+    symbols={
+        r"\text{tangent kernel}": "the inner product, for two images, of the derivatives of the output by all weights",
+        r"\text{window}": r"the $3\times3$ pixels that a convolution hears at once, zeros outside the image",
+        r"\text{ReLU step}": (
+            r"$\Theta\mapsto\Theta\dot\Sigma+\Sigma$, from the tangent kernel of one layer to that of the next, with "
+            r"the covariance $\Sigma$ of its outputs and $\dot\Sigma$ of its slopes"
+        ),
+        r"\text{global pooling}": (
+            "the output reads the mean over all pixels; without it, each pixel has a weight of its own"
+        ),
+    },
+    why="A convolution uses the same random weights at every pixel. So its outputs at a pixel of one image and a "
+    "pixel of another are correlated by the mean, over the nine places of the window, of the correlations below; the "
+    "ReLU acts on each such pair as in a dense network. If the output reads the mean over pixels, every pair of "
+    "pixels contributes to the kernel; if it has separate weights for each pixel, or for means over small windows, "
+    "only pairs at the same place share a weight. On images of one pixel with the window closed around it a "
+    "convolution is a dense layer, and the kernel the fully connected one.",
+    notice="Each dot is a pair of images: the mean over finite networks of eight channels against the kernel, for "
+    "both ways to read the image out. All lie on the diagonal.",
     full=dict(trials=32_768),
 )
 def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
@@ -244,3 +290,11 @@ def not_pooled(evidence):
 @convolutional_tangent_kernel.control("one layer fewer", of="recursion")
 def one_layer_fewer(evidence):
     return replace(evidence, left=np.array([image_kernel(IMAGES, layers=1), *evidence.left[1:]]))
+
+
+@convolutional_tangent_kernel.picture
+def pairs_of_images(pieces):
+    """For each pair of the three images the mean tangent kernel of finite networks against that of the recursion."""
+    ways = {"pooled": "mean over pixels read out", "flat": "each pixel read out by itself"}
+    dots = [seen(name, pieces[piece].predicted, pieces[piece].observed) for piece, name in ways.items()]
+    return against_the_diagonal(dots, "networks of 8 channels")

@@ -66,10 +66,21 @@ def extremal(step, small):
 @claim(
     items={"A9.7": ("bounds", "farthest", "movement"), "A9.8": ("bounds", "largest drift", "signs", "one sign")},
     says=r"While all $|u_i-y_i|\le C$, no weight vector moves farther than $Ctn/\sqrt m$, no entry of the kernel by "
-    r"more than $2\max|\sigma''|$ times that, nor $\|H(t)-H(0)\|_2$ by more than n times an entry: order "
-    r"$tn^2/\sqrt m$. All three are attained. At fixed n and t a typical weight moves like $m^{-1/2}$, the kernel "
-    r"like $m^{-1/2}$ when all $a_r$ are equal, but only like $1/m$ under random signs.",
+    r"more than $2\max|\sigma''|$ times that, nor $\|H(t)-H(0)\|_2$ by more than $n$ times an entry. A typical weight "
+    r"moves like $m^{-1/2}$, the kernel under random signs like $1/m$.",
     needs=r"unit inputs, $|\sigma'|\le1$; labels within O(1) of the outputs at the start",
+    symbols={
+        r"u_i,y_i": r"output and label at input $i$ of $n$",
+        r"t": "the time of training",
+        r"m": r"the number of neurons, with output weights $a_r=\pm1$",
+        r"\sigma": "the activation",
+        r"H(t)": r"the kernel of the first layer at time $t$",
+    },
+    why=r"The gradient of one neuron's weights is a sum over $n$ inputs, each of at most $C/\sqrt m$: integrate over "
+    r"time. An entry of the kernel is a mean over neurons of products of slopes, and each slope changes by at most "
+    r"$\max|\sigma''|$ times the way of its weights; the norm of a matrix is at most $n$ times its largest entry, "
+    r"which makes order $tn^2/\sqrt m$. All three bounds are attained. Under random signs the changes of different "
+    r"neurons cancel and leave $1/m$; with all $a_r$ equal they add up, to $m^{-1/2}$.",
     full=dict(widths=(64, 256, 1024, 4096), trials=128),
 )
 def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 96):
@@ -161,11 +172,9 @@ def frozen(kernel, across, y, start, test_start, step):
         "A9.2": ("flow", "network", "predictor", "from zero", "start left out"),
         "H6.8": ("descent", "network"),
     },
-    says=r"A frozen kernel with eigenpairs $(\lambda_i,v_i)$ gives $v_i\cdot(u-y)=e^{-\lambda_it}v_i\cdot(u(0)-y)$, "
-    r"loss $\frac12\sum e^{-2\lambda_it}(v_i\cdot(u(0)-y))^2$; steps give $(1-\eta\lambda_i)^k$, stable iff "
-    r"$\eta<2/\lambda_1$. A wide network follows it with $H^*$ up to $m^{-1/2}$, and so near is its predictor to "
-    r"$f_0(x)+k(x,X)H^{*-1}(y-f_0(X))$; leaving $f_0$ out is off by order one, but from a mirrored start, where "
-    r"$f_0=0$, by order $m^{-1/2}$ too.",
+    says=r"With a frozen kernel the part of $u-y$ along $v_i$ falls like $e^{-\lambda_it}$ under the flow and "
+    r"$(1-\eta\lambda_i)^k$ in steps, stable iff $\eta<2/\lambda_1$. A wide network follows this with $H^*$ up to "
+    r"$m^{-1/2}$, and ends as near to $f_0(x)+k(x,X)H^{*-1}(y-f_0(X))$.",
     needs="unit inputs; ReLU; H* invertible",
     full=dict(widths=(64, 256, 1024, 4096), trials=256),
     symbols={
@@ -176,11 +185,11 @@ def frozen(kernel, across, y, start, test_start, step):
         "f_0": "the function of the network before training",
         "m": "the number of neurons",
     },
-    why=r"With a kernel that does not move $\dot u=-H(u-y)$ is linear, and each eigendirection decays by itself. In a "
-    r"wide network the "
-    r"kernel starts within order $m^{-1/2}$ of $H^*$ and drifts by no more, so its path stays as near. The function it "
-    r"ends in is that of the "
-    r"start plus kernel regression on what the start left over; only $f_0=0$ makes this plain kernel regression.",
+    why=r"With a kernel that does not move $\dot u=-H(u-y)$ is linear, and each eigendirection decays by itself; the "
+    r"loss is $\frac12\sum e^{-2\lambda_it}(v_i\cdot(u(0)-y))^2$. In a wide network the kernel starts within order "
+    r"$m^{-1/2}$ of $H^*$ and drifts by no more, so its path stays as near. The function it ends in is that of the "
+    r"start plus kernel regression on what the start left over. Leaving $f_0$ out is off by order one; only from a "
+    r"mirrored start, where $f_0=0$, is this plain kernel regression.",
     notice=r"Three distances fall like $m^{-1/2}$: of the path on the training inputs, of the predictor with the "
     r"outputs at the start, and "
     r"of the one from a mirrored start. The predictor without $f_0$ stays off by order one at every width.",

@@ -108,11 +108,10 @@ layers_alone = jax.jit(lambda network, x: (layerwise_ntk(network, x)[..., 0, 0],
         "L7.16": ("mean", "variance", "trained", "last layer", "first layer"),
         "H6.6": ("trained", "variance", "convex", "mixed derivatives"),
     },
-    says=r"Wide networks that start as a Gaussian process with kernel $\Sigma$ and are trained by the tangent kernel "
-    r"$\Theta$ have after $k$ "
-    r"steps the mean $Ay$ and the covariance $\Sigma_{xx}-A\Sigma_{Xx}-\Sigma_{xX}A^\top+A\Sigma_{XX}A^\top$, "
-    r"$A=\Theta_{xX}\Theta^{-1}(I-(I-\eta\Theta)^k)$; one network is within order $\mathrm{width}^{-1/2}$ of what this "
-    r"makes of its start.",
+    says=r"Wide networks start as a Gaussian process with kernel $\Sigma$ and train by the tangent kernel $\Theta$: "
+    r"after $k$ steps they have mean $Ay$ and covariance "
+    r"$\Sigma_{xx}-A\Sigma_{Xx}-\Sigma_{xX}A^\top+A\Sigma_{XX}A^\top$, "
+    r"$A=\Theta_{xX}\Theta^{-1}(I-(I-\eta\Theta)^k)$. One network is within order $\mathrm{width}^{-1/2}$ of this.",
     needs="one wide hidden layer in tangent scaling, random start, squared loss, stable steps",
     scale="printed: infinitely wide networks; here: trained networks of width 96 to 864, three points on a line",
     full=dict(trials=1024, widths=(192, 576, 1728)),
@@ -124,12 +123,11 @@ layers_alone = jax.jit(lambda network, x: (layerwise_ntk(network, x)[..., 0, 0],
         "A": "what training carries from the training inputs to another input $x$",
     },
     why=r"Training is an affine map of the start: it adds $Ay$ and takes off $A$ times the outputs at the training "
-    r"inputs. An affine image of a "
-    r"Gaussian process is Gaussian with this mean and covariance, in which both kernels appear, so it is no posterior "
-    r"of either. The last layer's share of "
-    r"the tangent kernel is the covariance given the hidden layer; the first layer's is what the slopes add. The loss "
-    r"itself is convex but for "
-    r"second derivatives of order $\sqrt{\log(\mathrm{width})/\mathrm{width}}$.",
+    r"inputs. An affine image of a Gaussian process is Gaussian with this mean and covariance, in which both kernels "
+    r"appear, so it is no posterior of either. One network follows, up to order $\mathrm{width}^{-1/2}$, what the map "
+    r"makes of its own start. The last layer's share of the tangent kernel is the covariance given the hidden layer; "
+    r"the first layer's is what the slopes add. The loss itself is convex but for second derivatives of order "
+    r"$\sqrt{\log(\mathrm{width})/\mathrm{width}}$.",
     notice=r"Trained networks pass through the data and spread between and beyond them; 95.4 % of the law lies in the "
     r"band of two standard "
     r"deviations, and about as many of the networks.",
@@ -298,29 +296,27 @@ def activity_by_hand(network, start, x):
         "J8.13": ("weights", "frobenius", "frobenius of the readout"),
         "J8.14": ("growth", "outputs", "monitors", "inequality", "attained", "polynomial"),
     },
-    says=r"Two hidden layers of width $n$ learn to move their outputs by fixed amounts: "
-    r"$n^{-1/2}\|W^{(\ell)}(t)-W^{(\ell)}(0)\|_{op}$ falls like $n^{-1/2}$ for $\ell\ge1$ while either Frobenius norm "
-    r"stays of order 1, and $A(t)-A(0)$, $A$ summed over the hidden layers, falls like $n^{-1/2}$ too; the outputs "
-    r"move by order 1 at every width, so $k=L$ cannot be in the sum. $\dot A\le P(A)\|y-f\|_{p^{in}}/\sqrt n$ with an "
-    r"explicit polynomial, from bounds for each layer that linear networks with aligned weights attain, and "
-    r"attain $P$ when all monitors are equal.",
+    says=r"Two hidden layers of width $n$ learn to move their outputs by order 1: "
+    r"$n^{-1/2}\|W^{(\ell)}(t)-W^{(\ell)}(0)\|_{op}$ for $\ell\ge1$ and $A(t)-A(0)$ fall like $n^{-1/2}$, while "
+    r"Frobenius norms of the change stay of order 1. $\dot A\le P(A)\|y-f\|_{p^{in}}/\sqrt n$ with an explicit "
+    r"polynomial.",
     needs="tangent scaling; slopes of the activation at most c; equal widths for P; gradient flow on the mean loss for "
     "the rates; targets counted from the initial outputs for the exponents",
     scale="printed: width to infinity, one layer after the other; here: both layers 32 to 128 together",
     full=dict(widths=(64, 128, 256), trials=96),
     symbols={
-        "n": "the width of both hidden layers",
-        r"W^{(\ell)}": "the weight matrix that enters layer $\\ell$; $op$ is its largest singular value",
-        "A(t)": "the sum of all monitors: sizes and drifts of weights and hidden activations",
-        "P": "a polynomial with explicit coefficients",
-        r"p^{in}": "the law of the inputs; $y-f$ what is still to learn",
+        r"n": "the width of both hidden layers",
+        r"W^{(\ell)}": r"the weight matrix that enters layer $\ell$; $op$ is its largest singular value",
+        r"A(t)": "the sum over the hidden layers of all monitors: sizes and drifts of weights and activations",
+        r"P": "a polynomial with explicit coefficients",
+        r"p^{in}": r"the law of the inputs; $y-f$ what is still to learn",
     },
     why=r"One training step changes a weight matrix by a sum of a few outer products of vectors with $n$ entries of "
-    r"order one, divided by $\sqrt n$: a matrix "
-    r"of low rank and Frobenius norm of order one. Against the matrix at the start, whose operator norm is of order "
-    r"$\sqrt n$, this is a share $n^{-1/2}$. Each "
-    r"monitor's rate is bounded by products of the others, which gives the polynomial and, by comparison, "
-    r"$A(t)-A(0)=O(n^{-1/2})$.",
+    r"order one, divided by $\sqrt n$: a matrix of low rank and Frobenius norm of order one. Against the matrix at "
+    r"the start, whose operator norm is of order $\sqrt n$, this is a share $n^{-1/2}$. Each monitor's rate is "
+    r"bounded by products of the others, layer by layer, which gives the polynomial and, by comparison, "
+    r"$A(t)-A(0)=O(n^{-1/2})$; linear networks with aligned weights attain the bounds of the layers, and $P$ when all "
+    r"monitors are equal. The outputs move by order 1 at every width, so the last layer $k=L$ cannot be in the sum.",
     notice=r"Relative to $\sqrt n$ the weights and the sum of monitors move less and less, on lines of slope "
     r"$-\frac12$, while the outputs go all the way at every width.",
 )
@@ -422,10 +418,11 @@ def fitted(network, x, y, fresh, step):
 
 @claim(
     items={"H6.9": ("fits", "generalises", "zero at the start")},
-    says=r"Networks with many times more parameters than the eight samples, doubled so that $f_0=0$ and trained by "
-    r"gradient descent on noisy labels, reach training losses below $10^{-8}$ in at least 95 % of runs, and their test "
-    r"error stays below that of the zero function at every width.",
-    needs="tangent scaling, doubled to start from zero, stable steps, inputs that are not nearly parallel",
+    says=r"Networks with many times more parameters than the eight samples, doubled so that $f_0=0$ and trained on "
+    r"noisy labels, reach training losses below $10^{-8}$ in at least 95 % of runs, and their test error stays below "
+    r"that of the zero function at every width.",
+    needs="gradient descent, tangent scaling, doubled to start from zero, stable steps, inputs that are not nearly "
+    "parallel",
     scale="printed: millions of parameters for thousands of images; here: 624 to 936 weights for 8 samples",
     symbols={
         "f_0": "the function of the network at the start, zero because the network is held twice with opposite signs"

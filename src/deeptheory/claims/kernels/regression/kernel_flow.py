@@ -324,10 +324,9 @@ def small_digits(draw, count):
 
 @claim(
     items={"H6.5": ("network", "flow", "steps", "explosion", "catapult"), "H6.7": "moved"},
-    says=r"In function space gradient flow is $f_t=y+e^{-\Theta t}(f_0-y)$ and descent leaves "
-    r"$(I-\eta\Theta)^k(f_0-y)$: a network of "
-    r"width 4096 learns 20 digits along the eigendirections of its tangent kernel at these speeds, up to 0.25 % of the "
-    r"residual. Above $\eta=2/\lambda_{\max}$ the prediction explodes, while a network of width 256 catapults.",
+    says=r"Gradient flow takes the outputs to $f_t=y+e^{-\Theta t}(f_0-y)$, descent to $y+(I-\eta\Theta)^k(f_0-y)$: a "
+    r"network of width 4096 learns 20 digits so, up to 0.25 % of the residual. Above $\eta=2/\lambda_{\max}$ the "
+    r"prediction explodes, while a network of width 256 catapults.",
     needs="width large against the number of points; η < 2/λ_max for the prediction to converge",
     scale="printed: infinite width; here: one hidden layer of 4096 and of 256, 20 digits of 7×7 pixels",
     full=dict(width=8192, steps=2000),

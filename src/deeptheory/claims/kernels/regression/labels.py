@@ -230,15 +230,24 @@ def features(weights, signs, x):
         "H6.8": ("measure", "coverage"),
         "L7.24": "coverage",
     },
-    says=r"From zero outputs the linearized network travels $\|W(\infty)-W(0)\|_F=\sqrt{y^\top H(0)^{-1}y}$, one of "
-    r"width m that up to order $m^{-1/2}$. A ball of radius R has Rademacher complexity at most "
-    r"$R\sqrt{\operatorname{tr}H}/n$, attained by orthogonal inputs; for n times one input it is "
-    r"$R\sqrt{H_{11}}\,\mathbb E|\sum_i\varepsilon_i|/n$. Twice the first with $R=\sqrt{y^\top H^{-1}y}$ is "
-    r"$\sqrt{2y^\top H^{-1}y/n}$ on the sphere. On two populations of digits the risk under a 1-Lipschitz loss in "
-    r"[0, 1] exceeds $2\sqrt{y^\top H^{-1}y\,\operatorname{tr}H}/n+3\sqrt{\log(2/\delta)/2n}$ in at most a share "
-    r"$\delta$ of the samples.",
-    needs="labels fitted exactly; the radius is read off the sample, for which a proof adds a logarithm: the last "
-    "sentence is an observation, and a weak one at n = 40, where the second term is 0.58",
+    says=r"From zero outputs the linearized network travels $R=\sqrt{y^\top H^{-1}y}$, and a ball of that radius has "
+    r"Rademacher complexity at most $R\sqrt{\operatorname{tr}H}/n$. On digits the risk exceeds "
+    r"$2R\sqrt{\operatorname{tr}H}/n+3\sqrt{\log(2/\delta)/2n}$ in at most a share $\delta$ of the samples.",
+    needs="labels fitted exactly; a 1-Lipschitz loss in [0, 1]; the radius is read off the sample, for which a proof "
+    "adds a logarithm: the last sentence is an observation on two populations, and a weak one at n = 40, where the "
+    "second term is 0.58",
+    symbols={
+        r"H": r"the kernel of the first layer on the $n$ inputs, at the start or in the limit of infinite width",
+        r"y": r"the labels; $y^\top H^{-1}y$ is their energy",
+        r"R": r"the way $\|W(\infty)-W(0)\|_F$ of the weights from start to fit",
+        r"\delta": "the probability with which the bound may fail",
+    },
+    why=r"The shortest change of the weights that fits the labels has the squared length $y^\top H^{-1}y$, and "
+    r"gradient descent from zero outputs finds it; a network of width $m$ travels as far up to order $m^{-1/2}$. The "
+    r"outputs of all weights within $R$ correlate with random signs by $R\,\mathbb E\sqrt{\varepsilon^\top "
+    r"H\varepsilon}/n$, by Jensen at most $R\sqrt{\operatorname{tr}H}/n$: attained by orthogonal inputs, while for "
+    r"$n$ times one input it is $R\sqrt{H_{11}}\,\mathbb E|\sum_i\varepsilon_i|/n$. On the sphere, where "
+    r"$\operatorname{tr}H=n/2$, twice that complexity is $\sqrt{2y^\top H^{-1}y/n}$.",
     full=dict(trials=2000, widths=(64, 256, 1024, 4096)),
 )
 def label_energy_bounds_the_risk(

@@ -103,11 +103,21 @@ def half_linear(evidence):
         "L7.24": ("inverse", "linear", "symmetric"),
         "A9.17": ("order", "powers", "single power", "constant"),
     },
-    says=r"Since $H^*\succeq c_pK^{\circ p}$, labels $\sum\alpha_j(\beta_j\cdot x)^p$ with p = 1 or even have "
-    r"$\sqrt{y^\top H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$; the kernel "
-    r"$c_pK^{\circ p}$ alone attains it. For linear labels, $H^{*-1}\preceq4K^{-1}$, the complexity is at most "
-    r"$2\|\beta\|/\sqrt n$, attained on inputs that come with their antipodes; no inverse of K is needed for $n>d$.",
+    says=r"Labels $\sum\alpha_j(\beta_j\cdot x)^p$ with $p=1$ or even have $\sqrt{y^\top "
+    r"H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$, since $H^*\succeq c_pK^{\circ "
+    r"p}$. For linear labels the complexity is at most $2\|\beta\|/\sqrt n$, attained on inputs with their antipodes.",
     needs="unit inputs; ReLU; first layer trained",
+    symbols={
+        r"H^*": r"the first-layer ReLU kernel in the limit of infinite width, on $n$ unit inputs $x$",
+        r"y": r"the labels; their complexity is $\sqrt{y^\top H^{*-1}y/n}$",
+        r"c_p": r"the coefficient of $\rho^p$ in $\rho(\pi-\arccos\rho)/2\pi$; $c_1=\frac14$",
+        r"K^{\circ p}": r"the matrix of the $p$-th powers of the inner products of the inputs",
+    },
+    why=r"The kernel is a power series in the inner products with coefficients $c_p\ge0$, each term positive "
+    r"semidefinite, so it dominates each of them and its inverse is dominated. For the kernel $c_pK^{\circ p}$ alone "
+    r"a power of a projection is one of its features and has the energy $\|\beta\|^{2p}/c_p$: the bound is attained "
+    r"there. For $p=1$ this says $H^{*-1}\preceq4K^{-1}$; the bound needs no inverse of $K$ and holds for $n>d$ too. "
+    r"Where every input comes with its antipode the even terms drop out of odd labels, and nothing is lost.",
     full=dict(sets=200),
 )
 def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 12):
@@ -303,27 +313,24 @@ fits = jax.jit(
             "complexity",
         )
     },
-    says=r"Odd labels that are not linear are out of reach without biases: on inputs with their antipodes training "
-    r"ends at the linear fit of an odd teacher. On scattered inputs the part of $y^\top H^{*-1}y$ in harmonics of "
-    r"eigenvalue $\lambda$ is their mean square over $\lambda+\kappa$, where $\sum\lambda/(\lambda+\kappa)=n$. A cubic "
-    r"has a part with $\lambda=0$, which costs $v\,\mathrm{tr}H^{*-1}$, of order $1/\kappa$: its root grows like "
-    r"$n^{d/2(d-1)}$, so its complexity does not fall, where that of powers 1, 2 and 4 falls like $n^{-1/2}$.",
+    says=r"Without biases odd labels that are not linear are out of reach: on inputs with their antipodes training "
+    r"ends at the linear fit of an odd teacher; on scattered ones the complexity $\sqrt{y^\top H^{*-1}y/n}$ of a "
+    r"cubic does not fall, that of powers 1, 2, 4 does like $n^{-1/2}$.",
     needs="unit inputs; ReLU without biases; first layer trained",
     full=dict(sizes=(160, 320, 640, 1280), trials=48),
     symbols={
-        "H^*": "the kernel of the first layer in the limit of infinite width, on the inputs",
-        "v": "the mean square over the sphere of what the cubic has beyond its linear part",
-        r"\kappa": "the ridge that interpolation carries with it",
-        "n": "the number of random inputs",
-        "d": "their dimension: 2, evenly spaced, and 4",
+        r"H^*": "the kernel of the first layer in the limit of infinite width, on the inputs",
+        r"y": "the labels at the inputs",
+        r"n": "the number of random inputs",
+        r"d": "their dimension: 2, evenly spaced, and 4",
     },
     why=r"But for $\rho/4$ the kernel $\rho(\pi-\arccos\rho)/2\pi$ has even powers only: no function in its space has "
-    r"an odd part that "
-    r"is not linear. To fit the third harmonic of a cubic it must treat it as noise of variance $v$, which costs $v$ "
-    r"times the trace of "
-    r"$H^{*-1}$. Near $\rho=\pm1$ the kernel bends like the distance, so its small eigenvalues are of the order of the "
-    r"distance "
-    r"$n^{-1/(d-1)}$ between neighbours and the trace of order $n\cdot n^{1/(d-1)}$.",
+    r"an odd part that is not linear. On scattered inputs harmonics of eigenvalue $\lambda$ add their mean square "
+    r"over $\lambda+\kappa$ to $y^\top H^{*-1}y$, with the ridge $\kappa$ that interpolation carries with it, "
+    r"$\sum\lambda/(\lambda+\kappa)=n$. The third harmonic of a cubic has $\lambda=0$ and is fitted as noise of its "
+    r"mean square $v$, at the cost $v\operatorname{tr}H^{*-1}$. Near $\rho=\pm1$ the kernel bends like the distance, "
+    r"so its small eigenvalues are of the order of the distance $n^{-1/(d-1)}$ between neighbours and the root of "
+    r"this cost grows like $n^{d/2(d-1)}$.",
     notice=r"The complexities of the linear, the square and the quartic teacher fall together like $n^{-1/2}$; that of "
     r"the cubic rises, along "
     r"the curve of pure noise: by this measure more data make it no better than random labels.",

@@ -35,12 +35,22 @@ ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf()), "cosine": (ja
 
 @claim(
     items={"J8.5": ("equation", "orthonormal", "reconstruction", "Nyström", "Brownian", "remainder", "norm")},
-    says=r"$K(x,x')=\sum_i\lambda_i\phi_i(x)\phi_i(x')$ with eigenfunctions of $\phi\mapsto\int K(\cdot,x)\phi(x)d\mu$ "
-    r"orthonormal for $\mu$: Hermite functions and geometric $\lambda_k$ for the Gaussian kernel and measure, where "
-    r"Nyström's method on a quadrature finds them; $\sqrt2\sin((k-\frac12)\pi x)$ and $((k-\frac12)\pi)^{-2}$ for "
-    r"$\min(x,x')$, where N terms leave $\frac2{\pi^2N}(1-\frac1{12N^2}+O(N^{-4}))$ at $x=1$ and "
-    r"$\|f\|^2=\sum_ic_i^2/\lambda_i=\int f'^2$.",
+    says=r"$K(x,x')=\sum_i\lambda_i\phi_i(x)\phi_i(x')$ with eigenfunctions orthonormal for $\mu$: Hermite functions "
+    r"and geometric $\lambda_k$ for the Gaussian kernel and measure, $\sqrt2\sin((k-\frac12)\pi x)$ and "
+    r"$((k-\frac12)\pi)^{-2}$ for $\min(x,x')$, where $\|f\|^2=\sum_ic_i^2/\lambda_i=\int f'^2$.",
     needs="a continuous kernel and a finite measure",
+    symbols={
+        r"\mu": (
+            r"the measure of the operator $\phi\mapsto\int K(\cdot,x)\phi(x)d\mu$; uniform on $[0,1]$ for $\min(x,x')$"
+        ),
+        r"\lambda_i,\phi_i": "its eigenvalues and eigenfunctions",
+        r"c_i": r"the coefficients of a function $f$ in the eigenfunctions",
+    },
+    why=r"A kernel is a symmetric operator without negative eigenvalues, and like a matrix it is the sum of its "
+    r"eigenvalues times its eigenfunctions, twice each. A function has the norm of the kernel's space if directions "
+    r"of small eigenvalue count for more: for $\min(x,x')$, whose inverse is minus the second derivative, that is the "
+    r"integral of $f'^2$. There $N$ terms leave $\frac2{\pi^2N}(1-\frac1{12N^2}+O(N^{-4}))$ at $x=1$. For the "
+    r"Gaussian kernel Nyström's method, the eigenvectors of a matrix on quadrature points, finds the same functions.",
 )
 def mercer_expansion(
     *,
@@ -126,10 +136,21 @@ def plain_norm(evidence):
 @claim(
     items={"J8.7": ("one model", "mean", "variance", "distance", "Hermite")},
     says=r"The kernel $K_m(x,x')=\frac1m\sum_l\sigma(w_l\cdot x)\sigma(w_l\cdot x')$ of random features has the limit "
-    r"as its mean and errs by order $m^{-1/2}$: for random Fourier features the variance is exactly "
-    r"$(1+\frac12e^{-2\delta^2}-e^{-\delta^2})/m$ at distance $\delta$; on the sphere the limit is "
-    r"$\sum_ku_k^2(x\cdot x')^k$ for any activation with Hermite coefficients $u_k$.",
+    r"as its mean and errs by order $m^{-1/2}$; for random Fourier features the variance is exactly "
+    r"$(1+\frac12e^{-2\delta^2}-e^{-\delta^2})/m$ at distance $\delta$.",
     needs="standard normal directions; a uniform phase for the Fourier features",
+    symbols={
+        r"m": "the number of features",
+        r"w_l": "their directions, standard normal",
+        r"\sigma": (
+            r"the activation, with Hermite coefficients $u_k$; for Fourier features a cosine with a random phase"
+        ),
+        r"\delta": r"the distance of $x$ and $x'$",
+    },
+    why=r"The features are independent, so $K_m$ is a mean of $m$ independent products: right on average, and off by "
+    r"the root of their variance over $m$. For Fourier features the products are cosines of Gaussian variables, whose "
+    r"first and second moments are known. On the sphere the limit is $\sum_ku_k^2(x\cdot x')^k$ for any activation, "
+    r"since Hermite polynomials of two Gaussians with correlation $\rho$ have the mean product $\rho^k$.",
     full=dict(sizes=(4, 16, 64, 256), trials=40_000),
 )
 def random_features_average_to_a_kernel(key, *, sizes: Sizes = (4, 16, 64), trials: Trials = 24_000):

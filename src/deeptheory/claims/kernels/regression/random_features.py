@@ -339,8 +339,8 @@ laws = jax.jit(
         "L7.16": ("start", "end covariance", "posterior"),
     },
     says=r"With $\theta_0\sim N(0,I)$ and given features, $f_0=\theta_0^\top\phi/\sqrt p$ is Gaussian with covariance "
-    r"$K_p$ at every $p$; trained for a time $t$ it stays Gaussian, and at the end has mean $K(x,X)K^{-1}y$ and "
-    r"covariance $K(x,x')-K(x,X)K^{-1}K(X,x')$, the posterior of that process given $y$, with $f_\infty(X)=y$.",
+    r"$K_p$ at every $p$. Trained it stays Gaussian, and at the end has mean $K(x,X)K^{-1}y$ and covariance "
+    r"$K(x,x')-K(x,X)K^{-1}K(X,x')$: the posterior of that process given $y$.",
     needs="gradient flow on squared loss; K(X, X) invertible; the same kernel at the start and in training",
     full=dict(trials=400_000),
     symbols={
@@ -350,10 +350,9 @@ laws = jax.jit(
         "X,y": "training inputs and targets",
     },
     why=r"Given the features $f_0$ is linear in Gaussian weights, hence a Gaussian process at every $p$. Training is "
-    r"an affine map of it, which at the end adds "
-    r"$K(x,X)K^{-1}(y-f_0(X))$: exactly the correction that conditions a Gaussian process on the values $y$. So start "
-    r"and training with one kernel make the "
-    r"posterior; with two different ones, as in a trained network, they do not.",
+    r"an affine map of it at every time, which at the end adds $K(x,X)K^{-1}(y-f_0(X))$, so that $f_\infty(X)=y$: "
+    r"exactly the correction that conditions a Gaussian process on the values $y$. So start and training with one "
+    r"kernel make the posterior; with two different ones, as in a trained network, they do not.",
     notice=r"Values at a watched input before and after training: the law narrows from the prior to the posterior, and "
     r"moves to the prediction.",
 )
