@@ -170,9 +170,9 @@ PUBLISHED = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
 
 @claim(
     items={"L8.14": ("proportional", "table"), "H7.8": ("vacuous", "never infinite")},
-    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it, and with ten "
-    r"times more weights than samples the bound exceeds 1; published figures are 1.2 to 1.5 times this order. All "
-    r"functions up to $B$ have Rademacher complexity $B$.",
+    says=r"With VC dimension of order $WL\log_2W$ the samples needed grow in proportion to it, and with ten times "
+    r"more weights than samples the bound exceeds 1; published figures are 1.2 to 1.5 times this order. All functions "
+    r"up to $B$ have Rademacher complexity $B$.",
     needs="the unknown constant of the order taken as 1; the limits 1.2 and 1.5 are ours",
     symbols={
         r"W": "the number of weights",
