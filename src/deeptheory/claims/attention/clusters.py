@@ -201,7 +201,9 @@ def angles_meet(pieces):
     heading = paths[..., 0] + 1j * paths[..., 1]
     angles = np.angle(heading / heading[-1].mean())
     return Curves(
-        [Line("tokens", times, each, thin=True) for each in angles.T], x="time t", y="angle from the meeting point"
+        [Line("tokens", times, each, thin=True) for each in angles.T],
+        x="time t",
+        y="angle from the meeting point, in radians",
     )
 
 

@@ -128,7 +128,7 @@ def second_moments(pieces):
     ]
     return Row(
         [
-            Curves(settle, x="step", y="E x²", ys=(0.4, 1.5)),
+            Curves(settle, x="step", y="mean square E x² of the iterate", ys=(0.4, 1.5)),
             Curves(fall, x="step size η", y="weak distance", log="xy"),
         ]
     )

@@ -142,7 +142,7 @@ def growth_and_residual(pieces):
         Line("residual", found.x, found.y),
         Dots("residual", found.x, found.y),
     ]
-    return Curves(marks, x="log t", y="length", log="xy")
+    return Curves(marks, x="logarithm of the time t", y="length of the vector", log="xy")
 
 
 @claim(
@@ -194,7 +194,7 @@ def before_and_after(pieces):
     kept = (before > 1e-6) & (after > 1e-6)
     ends = np.asarray([before[kept].min(), before[kept].max()])
     marks = [Line("no change", ends, ends, dashed=True), Dots("instances", before[kept], after[kept])]
-    return Curves(marks, x="loss before the step", y="loss after it", log="xy")
+    return Curves(marks, x="loss before the step", y="loss after the step", log="xy")
 
 
 @claim(
@@ -361,7 +361,9 @@ def slow_rates(pieces):
         marks.append(Dots(name, pieces[name].x, pieces[name].y))
     for power in (1, 2):
         marks.append(Line(f"predicted, 1/log{'²' if power == 2 else ''} t", grid, grid**-power))
-    return Curves(marks, x="log t, in units of its first value", y="error over its constant", log="xy")
+    return Curves(
+        marks, x="logarithm of the time t, over its first value", y="error over its predicted constant", log="xy"
+    )
 
 
 @separable_descent_rates.control("t L(w) → 1/γ instead of 1/γ²", of="loss")

@@ -116,14 +116,14 @@ def iterates_of_the_tent(pieces):
     """The first iterates of the tent map (left), and one that a hidden layer of 2n units follows as it can (right)."""
     distance = pieces["shallow distance"]
     first = [Line(f"n = {n}", np.linspace(0, 1, 2**n + 1), np.arange(2**n + 1) % 2) for n in (1, 2, 3)]
-    panels = [Curves(first, x="x", y="Δⁿ(x)")]
+    panels = [Curves(first, x="input x", y="iterate Δⁿ(x)")]
     if len(distance.along["iterates"]):
         n = int(distance.along["iterates"][0])
         marks = [
             Line(f"{3 * n} units in {2 * n} layers", np.linspace(0, 1, 2**n + 1), np.arange(2**n + 1) % 2, thin=True),
             Line(f"one layer of {2 * n}", np.linspace(0, 1, 129), distance.aside["followed"][0]),
         ]
-        panels.append(Curves(marks, x="x", y="value"))
+        panels.append(Curves(marks, x="input x", y="value"))
     return Row(panels)
 
 
@@ -253,5 +253,5 @@ def attained_and_certified(pieces):
         Dots("certified for all", count, found.quantity),
         Level("1/32", y=1 / 32),
     ]
-    right = Curves(marks, x="affine pieces of g on [0, 1]", y="∫|Δⁿ − g|")
-    return Row([Curves(shape, x="x", y="value"), right])
+    right = Curves(marks, x="affine pieces of g on [0, 1]", y="distance ∫|Δⁿ − g|")
+    return Row([Curves(shape, x="input x", y="value"), right])

@@ -173,7 +173,7 @@ def zigzag(pieces):
         Line(f"f: {int(found.aside['counts'][chosen, 0])} pieces", x, shape, dashed=True),
         Line(f"ReLU of f: {int(rectified[chosen, 0])} pieces", x, np.maximum(shape, 0)),
     ]
-    return Curves(marks, x="x", y="value", xs=(-3.0, 20.0), ys=(-6.0, 6.0))
+    return Curves(marks, x="input x", y="value", xs=(-3.0, 20.0), ys=(-6.0, 6.0))
 
 
 @claim(

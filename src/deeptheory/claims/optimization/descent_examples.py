@@ -169,7 +169,7 @@ def worst_of_their_kind(pieces, settings):
         name = f"ηL = {gap.along['step'][place]:g}"
         fall += [Line(name, fine, bound), Dots(name, k, gap.left[place])]
     fall.append(Line("textbook, ηL = 1", fine, convex_gap_bound(4.0, step_size=1 / settings["smoothness"], steps=fine)))
-    return Row([Curves(shape, x="x", y="slope"), Curves(fall, x="steps k", y="gap f(x_k) − f*", log="y")])
+    return Row([Curves(shape, x="point x", y="slope"), Curves(fall, x="steps k", y="gap f(x_k) − f*", log="y")])
 
 
 @claim(

@@ -122,7 +122,9 @@ def parabola_above(pieces):
         Line("η/2", eta, eta / 2, dashed=True),
         Line("guaranteed", eta, eta - eta**4 / 2, rival="η² inside the norm"),
     ]
-    return Row([Curves(picked, x="x", y="f(x), L = 1"), Curves(seen, x="step ηL", y="decrease / ‖∇f‖²", ys=(0, 2))])
+    return Row(
+        [Curves(picked, x="point x", y="value f(x), L = 1"), Curves(seen, x="step ηL", y="decrease / ‖∇f‖²", ys=(0, 2))]
+    )
 
 
 @claim(
@@ -268,7 +270,7 @@ def means_and_bounds(pieces):
         Line("as large as the bound", ends, ends),
     ]
     limits = (0.01, float(ends[1]))
-    return Curves(marks, x="2(f(x₀) − f(x_T)) / (ηT)", y="squared gradient", log="xy", xs=limits, ys=limits)
+    return Curves(marks, x="bound 2(f(x₀) − f(x_T)) / (ηT)", y="squared gradient", log="xy", xs=limits, ys=limits)
 
 
 @claim(

@@ -136,7 +136,7 @@ def modes_and_steps(pieces, settings):
     return Row(
         [
             Curves(factors, x="step ηλ_max", y="factor of f per step", ys=(0, 1.2)),
-            Curves(runs, x="step", y="f − f*", log="y"),
+            Curves(runs, x="step", y="gap f − f*", log="y"),
         ]
     )
 
@@ -216,7 +216,11 @@ def distances(pieces):
             Line("sharp", k, found.aside["twice the rate"][place] / first, rival="1 − 2ημ"),
         ]
         title = f"ημ = {product[place]:.2g}"
-        shown.append(Curves(marks, x="step k", y="‖x_k − x*‖² / ‖x₀ − x*‖²", log="y", ys=(1e-4, 1.0), title=title))
+        shown.append(
+            Curves(
+                marks, x="step k", y="squared distance, as a share of the first", log="y", ys=(1e-4, 1.0), title=title
+            )
+        )
     return Row(shown)
 
 
@@ -366,7 +370,7 @@ def without_convexity(pieces):
         Line("(1 − 3μ/4L)^k", k, proved[chosen]),
         Line("(1 − μ/L)^k", k, printed[chosen], rival="as printed"),
     ]
-    return Row([Curves(shape, x="x", y="f(x)"), Curves(fall, x="step k", y="f(x_k) − f*", log="y")])
+    return Row([Curves(shape, x="point x", y="value f(x)"), Curves(fall, x="step k", y="gap f(x_k) − f*", log="y")])
 
 
 @claim(
@@ -426,4 +430,4 @@ def ratios(pieces):
         Line("μx²/2", strong.along["x"], strong.links["attained"][0]),
         Line("x⁴", convex.x, convex.y),
     ]
-    return Curves(marks, x="distance from the minimum", y="½|f′|² / (f − f*)", log="xy")
+    return Curves(marks, x="distance from the minimum", y="half the squared slope over the gap", log="xy")

@@ -291,5 +291,5 @@ def far_only_by_progress(pieces):
         Line("as far as allowed", ends, ends / 2**0.5, rival="without the factor 2"),
     ]
     limits = (float(ends[0]), float(ends[1]))
-    axes: dict[str, Any] = dict(x="√(2ηt(f(x₀) − f(x_t)))", y="farthest from the start", log="xy")
+    axes: dict[str, Any] = dict(x="bound √(2ηt(f(x₀) − f(x_t)))", y="farthest from the start", log="xy")
     return Curves(marks, xs=limits, ys=limits, **axes)

@@ -286,7 +286,7 @@ def defects(pieces):
     """The defect that is left at the best rotation, over the size of the factors, for drawn matrices in order."""
     found = np.sort(np.asarray(pieces[""].quantity / pieces[""].scale))
     marks = [Dots("balanced factors", np.arange(1, len(found) + 1), np.maximum(found, 1e-18)), Level("allowed", y=1e-6)]
-    return Curves(marks, x="matrix, in order of its defect", y="defect over size", log="y")
+    return Curves(marks, x="matrix, in order of its defect", y="defect, as a share of the size of the factors", log="y")
 
 
 balanced_factors_can_be_equalized.control("for any pair of factors, as printed", erratum="A11.10a", pair="given")

@@ -195,7 +195,7 @@ def quantiles_fall_by_the_distance(pieces):
         Line("no more than the distance", ends, ends),
         Line("no more than the distance", ends, 0.9 * ends, rival="a tenth less"),
     ]
-    return Curves(marks, x="distance moved, over β", y="Φ⁻¹(p) − Φ⁻¹(p′)", ys=(-3, 3.2))
+    return Curves(marks, x="distance moved, over β", y="fall of the normal quantile, Φ⁻¹(p) − Φ⁻¹(p′)", ys=(-3, 3.2))
 
 
 @claim(

@@ -123,7 +123,7 @@ def densities_and_distributions(pieces):
         densities.append(Line(name, x, marchenko_pastur_pdf(x, ratio, variance)))
         distributions.append(Line(name, x, marchenko_pastur_cdf(x, ratio, variance)))
         distributions.append(Dots(name, pieces["quantiles"].right[i], pieces["distribution"].right[i]))
-    axis: dict[str, Any] = dict(x="x", log="x", xs=(0.004, 20.0))
+    axis: dict[str, Any] = dict(x="eigenvalue x", log="x", xs=(0.004, 20.0))
     return Row([Curves(densities, y="density", ys=(0, 1.5), **axis), Curves(distributions, y="mass up to x", **axis)])
 
 

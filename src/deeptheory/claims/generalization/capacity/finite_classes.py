@@ -101,7 +101,7 @@ def tails_of_training_errors(pieces):
             *dots,
             Line("bound", ends, np.log(2) - 2 * ends, rival="twice the exponent"),
         ],
-        x="2nε²", y="logarithm of the probability", xs=(0, 14), ys=(-28, 1),
+        x="squared deviation in units of Hoeffding: 2nε²", y="logarithm of the probability", xs=(0, 14), ys=(-28, 1),
     )  # fmt: skip
 
 
@@ -171,7 +171,9 @@ def one_and_many(pieces):
         chosen = (count == hypotheses) & (reach <= 20)
         marks.append(Line(f"bound, N = {hypotheses}", ends, np.log(hypotheses) - ends))
         marks.append(Dots(f"exact, N = {hypotheses}", reach[chosen], exact[chosen]))
-    return Curves(marks, x="2nε²", y="logarithm of the probability", ys=(-30, 8))
+    return Curves(
+        marks, x="squared deviation in units of Hoeffding: 2nε²", y="logarithm of the probability", ys=(-30, 8)
+    )
 
 
 @claim(

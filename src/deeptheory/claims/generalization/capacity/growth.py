@@ -197,7 +197,7 @@ def radon_and_sine(pieces):
             Plane([*hulls, *(Dots(name, *part.T) for name, part in sides)], title="Radon's partition"),
             Curves(
                 [Line("wanted", places, np.where(wanted, 1.0, -1.0)), Dots("sign of the sine", places, signs)],
-                x="x = 10⁻ⁱ", y="label", log="x", title="sign sin(ωx), one parameter",
+                x="point x = 10⁻ⁱ", y="label, +1 or −1", log="x", title="sign sin(ωx), one parameter",
             ),
         ]
     )  # fmt: skip

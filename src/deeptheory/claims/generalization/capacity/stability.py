@@ -246,5 +246,5 @@ def influence_of_one_label(pieces):
     sizes, changes = np.asarray(pieces["rate"].x), np.asarray(pieces["rate"].y)
     return Curves(
         [Line("1/n", sizes, changes[-1].mean() * sizes[-1] / sizes), seen("observed", sizes, changes)],
-        x="examples n", y="change of the outputs (root mean square)", log="xy",
+        x="examples n", y="change of the outputs, root mean square", log="xy",
     )  # fmt: skip

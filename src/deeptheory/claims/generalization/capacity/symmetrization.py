@@ -159,5 +159,5 @@ def a_rare_event(pieces):
             *(Line(name, chances, part) for name, part in zip(names, parts.T, strict=True)),
             Line("complexity", chances, parts[:, 3] / 2, rival="R in place of 2R"),
         ],
-        x="probability of the event", y="over the probability", log="x", ys=(0.9, 2.1),
+        x="probability of the event", y="mean deviation over the probability of the event", log="x", ys=(0.9, 2.1),
     )  # fmt: skip

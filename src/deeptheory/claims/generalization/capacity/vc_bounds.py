@@ -230,7 +230,7 @@ def published_figures(pieces):
             Dots("published", order, PUBLISHED),
             Dots("W·L", order, WEIGHTS * LAYERS, rival="without the logarithm"),
         ],
-        x="W·L·log₂W", y="VC dimension", log="xy",
+        x="weights and layers, W·L·log₂W", y="VC dimension", log="xy",
     )  # fmt: skip
 
 

@@ -179,14 +179,14 @@ def looks_and_is(pieces):
         [
             Curves(
                 [Line("equal", ends, ends), Dots("classes of five", seems, true)],
-                x="mean empirical risk of the minimiser", y="its mean risk",
+                x="mean empirical risk of the minimiser", y="mean risk of the minimiser",
             ),
             Curves(
                 [
                     Line("squared norm", aside["penalties"], aside["norms"]),
                     Line("training error", aside["penalties"], aside["errors"]),
                 ],
-                x="penalty λ", y="along the minimisers", log="x",
+                x="penalty λ", y="squared norm and training error", log="x",
             ),
         ]
     )  # fmt: skip

@@ -197,7 +197,7 @@ def between_two_lines(pieces):
             Line("2/3 · t/σ", near, 2 / 3 * near),
             Line("2/3 · t/σ", far, 2 / 3 * far, rival="for every t, as printed in Lemma 1.1.7"),
         ],
-        x="t/σ", y="P[|X| ≤ t]", xs=(0, 1.7), ys=(0, 1.2),
+        x="distance t from the mean, in standard deviations σ", y="probability P[|X| ≤ t]", xs=(0, 1.7), ys=(0, 1.2),
     )  # fmt: skip
 
 
@@ -254,5 +254,5 @@ def mass_over_width(pieces):
             Level("2/3", y=2 / 3),
             Level("1.0794", x=float(pieces["crossing"].ours)),
         ],
-        x="t/σ", y="P[|X| ≤ t] over t/σ", ys=(0.4, 0.85),
+        x="distance t from the mean, in standard deviations σ", y="P[|X| ≤ t] over t/σ", ys=(0.4, 0.85),
     )  # fmt: skip

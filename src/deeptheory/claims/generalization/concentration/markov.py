@@ -41,7 +41,7 @@ def tails_and_means(pieces):
     ends = np.array([0.0, 2.0])
     return Curves(
         [Line("bound", ends, ends), Dots("laws", np.ravel(piece.bound), np.ravel(piece.quantity))],
-        x="mean over threshold", y="P[X ≥ t]", xs=(0, 2), ys=(0, 1.1),
+        x="mean over threshold", y="probability P[X ≥ t]", xs=(0, 2), ys=(0, 1.1),
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def three_laws(pieces):
         [
             Curves(
                 [Line("Markov", piece.aside["threshold"], bound), Line("exact", piece.aside["threshold"], tail)],
-                x="threshold t", y="P[X ≥ t]", title=name, log="xy", ys=(1e-4, 2),
+                x="threshold t", y="probability P[X ≥ t]", title=name, log="xy", ys=(1e-4, 2),
             )
             for name, tail, bound in zip(names, np.asarray(tails), np.asarray(bounds), strict=True)
         ]

@@ -194,7 +194,7 @@ def regimes(pieces):
             Line("bound", t, log_light_tail(t, SubExponential(proxy)), rival="the Gaussian regime alone"),
             Level("the regimes meet", x=float(proxy[0] / scale[0])),
         ],
-        x="t", y="logarithm of P(X ≥ t)", xs=(0, 40), ys=(-30, 0),
+        x="deviation t", y="logarithm of P(X ≥ t)", xs=(0, 40), ys=(-30, 0),
     )  # fmt: skip
 
 

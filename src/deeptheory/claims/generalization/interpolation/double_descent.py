@@ -159,7 +159,9 @@ def peak_of_risk_and_norm(pieces):
         "squared norm of the weights": np.median(aside["norm"], axis=1),
     }
     marks: list[Any] = [kind(name, aside["widths"], values) for name, values in curves.items() for kind in (Line, Dots)]
-    return Curves([*marks, Level("p = n", x=60.0)], x="features p", y="median over draws", log="xy")
+    return Curves(
+        [*marks, Level("p = n", x=60.0)], x="features p", y="risk, error and norm, medians over draws", log="xy"
+    )
 
 
 random_features_descend_twice.control("new features for every width", of="nested", features="fresh", trials=8)

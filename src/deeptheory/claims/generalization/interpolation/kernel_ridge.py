@@ -196,6 +196,6 @@ def two_penalties(pieces):
             Dots("points", *minimum.aside["points"]),
             Line("least with ∫ f²", at, other, rival="the printed inner product"),
         ],
-        x="x",
-        y="f(x)",
+        x="input x",
+        y="value f(x)",
     )

@@ -101,7 +101,9 @@ def parts_of_the_error(pieces):
         marks.append(Dots(name, right[right > 1e-9], left[right > 1e-9]))
     risks = np.ravel(pieces["risk"].right)
     ends = np.array([np.min(np.ravel(pieces["variance"].right)), np.max(risks)])
-    return Curves([Line("equal", ends, ends), *marks], x="formula", y="mean over the noise", log="xy")
+    return Curves(
+        [Line("equal", ends, ends), *marks], x="value by the formula", y="value by the mean over the noise", log="xy"
+    )
 
 
 @claim(

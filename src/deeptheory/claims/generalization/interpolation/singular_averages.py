@@ -143,7 +143,7 @@ def cusps(pieces, settings):
                     Dots("labels", [0.0, 1.0], aside["labels"]),
                 ],
                 x="place on the line, in distances of the two points",
-                y="average",
+                y="local average of the labels",
             ),
             Curves(
                 [
@@ -226,4 +226,4 @@ def spacings(pieces):
     for i, d in enumerate(torus.along["dimension"]):
         name = f"nearest, d = {d}"
         marks += [Line(name, points, np.asarray(torus.predicted)[i]), seen(name, points, np.asarray(torus.observed)[i])]
-    return Curves([*marks, seen("any two in the plane", pairs.x, pairs.y)], x="points n", y="distance", log="xy")
+    return Curves([*marks, seen("any two in the plane", pairs.x, pairs.y)], x="points n", y="mean distance", log="xy")

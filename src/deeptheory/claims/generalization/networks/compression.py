@@ -189,7 +189,7 @@ def kept_and_moved(pieces):
                     Level("γ/3d", y=1.0),
                 ],
                 x="network: 0 random, 1–3 aligned",
-                y="change of the outputs, in γ/3d",
+                y="change of the outputs, as a multiple of γ/3d",
                 ys=(0, 1.2),
             ),
         ]

@@ -355,6 +355,6 @@ def shares_of_failures(pieces):
         list(columns),
         x="labels",
         y="bound",
-        value="share of failures, in δ",
+        value="share of failures, as a multiple of δ",
         middle=1.0,
     )

@@ -382,7 +382,7 @@ def bounds_along_the_length(pieces):
         ]
     return Curves(
         [*marks, Level("gap 1/2", y=0.5)],
-        x="length of the inputs, times 1 at the left",
+        x="length of the inputs, as a multiple c of the first",
         y="bound on the gap",
         log="xy",
         ys=(1e-6, 1e4),

@@ -191,7 +191,7 @@ def shares_of_the_promise(pieces):
                 x="risks of the hypotheses, δ",
                 y="bound",
                 title=title,
-                value="failure, in δ",
+                value="probability of failure, as a share of δ",
                 middle=1.0,
             )
             for title, chance in shown.items()

@@ -175,14 +175,14 @@ def divergences(pieces):
                     Dots("closed form", line.right, line.left),
                     Dots("in the other order", line.right, line.aside["turned"], rival="KL(P‖Q)"),
                 ],
-                x="KL(Q‖P) by integration",
-                y="closed form",
+                x="divergence KL(Q‖P) by integration",
+                y="divergence KL(Q‖P) in closed form",
                 log="xy",
             ),
             Curves(
                 [Dots("two points, a Gaussian prior", count, cells), Line("ln(cells/2)", count, np.log(count / 2))],
                 x="cells of equal prior probability",
-                y="divergence",
+                y="divergence in nats",
                 log="x",
             ),
         ]
@@ -314,7 +314,9 @@ def tilted_priors(pieces):
         same = np.broadcast_to(prior, laws.shape), np.broadcast_to(score, laws.shape)
         missing = np.asarray(change_of_measure_gap(laws, *same))
         marks.append(Line(f"prior {i + 1}", tilts, missing / missing[np.argmin(np.abs(tilts))]))
-    return Curves(marks, x="tilt t of the prior towards φ", y="what is missing, in that of the prior", ys=(-0.1, 4))
+    return Curves(
+        marks, x="tilt t of the prior towards φ", y="what is missing, as a multiple of that at the prior", ys=(-0.1, 4)
+    )
 
 
 @change_of_measure.control("an equality for every Q", of="gap")
@@ -431,7 +433,7 @@ def widths_and_curvatures(pieces, settings):
             ),
             Curves(
                 [Line("½ Σ hσ", scales, loss.predicted), seen("observed", scales, loss.observed)],
-                x="variance of the noise, in that of the posterior",
+                x="variance of the noise, as a multiple of the posterior's",
                 y="loss added",
             ),
         ]

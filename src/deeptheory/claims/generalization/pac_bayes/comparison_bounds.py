@@ -197,7 +197,7 @@ def prices(pieces):
             Line("2, paid by (5.8)", SAMPLES, np.full(len(SAMPLES), 2.0)),
         ],
         x="examples n",
-        y="moment",
+        y="moment that is paid for",
         log="xy",
     )
 

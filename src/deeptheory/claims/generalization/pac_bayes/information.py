@@ -346,7 +346,7 @@ def below_the_information(pieces):
             Dots("stability", whole[shown], stability[shown]),
             Dots("a rule that leans slightly", whole[-1:], stability[-1:]),
         ],
-        x="√(I(A;S)/2n)",
+        x="bound by the information on the sample, √(I(A;S)/2n)",
         y="stability, and its bound by single examples",
         log="xy",
         xs=(ends[0], ends[1]),

@@ -87,7 +87,7 @@ def trade_off(curves, title=""):
             Level("found", x=1.0),
         ],
         title=title,
-        x="length of the mean, in that found",
+        x="length of the mean, as a multiple of the one found",
         y="risk, bound, divergence",
         log="x",
         ys=(0, 0.7),

@@ -103,7 +103,7 @@ def kernel_of_the_angle(pieces):
             Line("first layer", grid, slope),
             seen("first layer", mean.aside["angle"], first.observed),
         ],
-        x="angle between the inputs",
+        x="angle between the inputs, in radians",
         y="tangent kernel",
     )
 

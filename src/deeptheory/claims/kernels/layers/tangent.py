@@ -207,7 +207,11 @@ def means_and_limits(pieces):
     rival = limits_of(lambda first, second, layer: second.nngp)
     lost = np.mean(pieces["tangent"].observed, axis=-1)
     marks.append(Dots("tangent kernel", np.ravel(rival), np.ravel(lost), rival="recursion started at zero"))
-    return Curves([Line("equal", ends, ends), *marks], x="limit", y="mean over networks")
+    return Curves(
+        [Line("equal", ends, ends), *marks],
+        x="kernel in the limit of infinite width",
+        y="mean over networks",
+    )
 
 
 @expected_kernels.control("the prefactor 1/√p", of="tangent")

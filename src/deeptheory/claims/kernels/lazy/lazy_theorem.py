@@ -342,7 +342,7 @@ def way_to_the_targets(pieces):
             Level("margin of the theorem", x=0.25),
             Level("nothing beyond is reached", x=0.5),
         ],
-        x="LE/s²",
+        x="distance E of the targets, times L/s²",
         y="way of the parameters times L/s",
     )
 

@@ -398,4 +398,4 @@ def distances(pieces):
         for name, values in zip(names, np.transpose(along["means"]), strict=True)
         for kind in (Line, Dots)
     ]
-    return Curves(marks, x="scale of the outputs α", y="relative to the start, or in weights", log="xy")
+    return Curves(marks, x="scale of the outputs α", y="distance in weights, or drift relative to the start", log="xy")

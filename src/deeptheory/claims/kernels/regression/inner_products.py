@@ -253,8 +253,8 @@ def before_and_after(pieces):
     border = Line("border", size * np.cos(angle), size * np.sin(angle)), Line("border", [0, level], [level, 0])
     return Row(
         [
-            Plane([*dots[0], border[0]], x="x₁", y="x₂"),
-            Plane([*dots[1], border[1]], x="x₁²", y="x₂²"),
+            Plane([*dots[0], border[0]], x="first coordinate x₁", y="second coordinate x₂"),
+            Plane([*dots[1], border[1]], x="first feature x₁²", y="second feature x₂²"),
         ]
     )
 

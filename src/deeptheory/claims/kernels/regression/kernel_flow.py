@@ -301,7 +301,7 @@ def outputs_in_time(pieces):
         name = f"input {index + 1}"
         marks += [Line(name, times, start.right[:, index]), Dots(name, times, start.left[:, index])]
     marks.append(Line("input 1", times, from_zero.right[:, 0], rival="the start taken for zero"))
-    return Curves(marks, x="time", y="output")
+    return Curves(marks, x="training time", y="output")
 
 
 @kernel_flow.control("the factor −½", of="velocity")

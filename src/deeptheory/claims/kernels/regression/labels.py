@@ -203,8 +203,8 @@ def alignment_curves(pieces):
     lies = [Line(name, ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
     return Row(
         [
-            Curves(falls, x="time", y="share of the loss", log="x"),
-            Curves(lies, x="eigenvectors, from the top", y="energy up to there", log="x"),
+            Curves(falls, x="training time", y="loss, as a share of that at the start", log="x"),
+            Curves(lies, x="eigenvectors counted, from the top", y="share of the energy up to there", log="x"),
         ]
     )
 
@@ -391,4 +391,4 @@ def noise_curves(pieces):
     along = pieces["rises"].along
     named = list(zip(along["measure"], along["means"], strict=True))
     marks = [kind(str(name), along["levels"], means) for kind in (Line, Dots) for name, means in named]
-    return Curves(marks, x="share of labels replaced by fair signs", y="mean")
+    return Curves(marks, x="share of labels replaced by fair signs", y="complexity and errors, means over draws")

@@ -281,7 +281,7 @@ def towards_short_waves(pieces):
             Line("3‖β‖ sinh ‖β‖", short.x, 3 * short.x * np.sinh(short.x**2), rival="3‖β‖ sinh ‖β‖²"),
         ],
         x="length of β",
-        y="√(yᵀH⁻¹y)",
+        y="root of the energy, √(yᵀH⁻¹y)",
         log="xy",
     )
 

@@ -284,7 +284,9 @@ def paths_of_three_scales(pieces):
             Line(f"s = {scale}", grid, path + 6 * place),
             Line(f"s = {scale}", grid, 0 * grid + 6 * place, thin=True),
         ]
-    return Curves(marks, x="place", y="value, shifted by 6 from scale to scale", xs=(0.0, float(16 * SCALES[0])))
+    return Curves(
+        marks, x="place on the line", y="value, shifted by 6 from scale to scale", xs=(0.0, float(16 * SCALES[0]))
+    )
 
 
 gaussian_process_paths.control(

@@ -127,7 +127,7 @@ def broken_line(pieces):
             Dots("kernel regression", line.along["at"], line.left),
             Line("broken line", [0, x[0]], [y[0], y[0]], rival="not drawn from the origin"),
         ],
-        x="x",
+        x="input x",
         y="value",
     )
 
