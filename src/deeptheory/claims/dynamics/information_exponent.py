@@ -83,7 +83,9 @@ def limiting_velocity(settings):
 
 
 @claim(
-    items={"J11.8": ("slope", "printed step", "step", "whole")},
+    items={
+        "J11.8": ("gradient of the sample loss", "step as printed", "step of the chain", "steps of the whole vector")
+    },
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
     r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
     r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
@@ -129,33 +131,37 @@ def overlap_is_a_markov_chain(key, *, trials: Trials = 5120, dimension: Dimensio
     passed = np.where((paths > 0.5).any(0), (paths > 0.5).argmax(0) + 1.0, np.inf)
     times = overlap_chain(third, LINEAR, dimension=dimension, step=step, replicas=trials).times[0]
     return {
-        "slope": Identity(*slopes, scale=jnp.abs(slopes[0]).max()),
-        "printed step": Identity(
+        "gradient of the sample loss": Identity(*slopes, scale=jnp.abs(slopes[0]).max()),
+        "step as printed": Identity(
             stepped,
             np.stack([along for along, _ in printed]),
             scale=1.0,
             condition=np.sqrt(dimension),
             aside={"unprojected": np.stack([plain for _, plain in printed])},
         ),
-        "step": Identity(left, right, scale=1.0, condition=np.sqrt(dimension), aside={"forgotten": forgotten}),
-        "other": Distribution(stats.norm.cdf(other)),
-        "rest": Distribution(stats.chi2.cdf(rest, dimension - 2), aside={"lengths": rest, "dimension": dimension}),
-        "whole": Law(expected, passed, exact=True),
-        "chain": Law(expected, times, exact=True),
+        "step of the chain": Identity(
+            left, right, scale=1.0, condition=np.sqrt(dimension), aside={"forgotten": forgotten}
+        ),
+        "law of the other coordinate": Distribution(stats.norm.cdf(other)),
+        "law of the remaining length": Distribution(
+            stats.chi2.cdf(rest, dimension - 2), aside={"lengths": rest, "dimension": dimension}
+        ),
+        "steps of the whole vector": Law(expected, passed, exact=True),
+        "steps of the chain alone": Law(expected, times, exact=True),
     }
 
 
-@overlap_is_a_markov_chain.control("the remaining N − 2 directions forgotten", of="step")
+@overlap_is_a_markov_chain.control("the remaining N − 2 directions forgotten", of="step of the chain")
 def forgotten_directions(evidence):
     return replace(evidence, right=evidence.aside["forgotten"])
 
 
-@overlap_is_a_markov_chain.control("the gradient not projected on the sphere", of="printed step")
+@overlap_is_a_markov_chain.control("the gradient not projected on the sphere", of="step as printed")
 def unprojected_gradient(evidence):
     return replace(evidence, right=evidence.aside["unprojected"])
 
 
-@overlap_is_a_markov_chain.control("N − 1 remaining directions", of="rest")
+@overlap_is_a_markov_chain.control("N − 1 remaining directions", of="law of the remaining length")
 def one_direction_more(evidence):
     return replace(evidence, ranks=stats.chi2.cdf(evidence.aside["lengths"], evidence.aside["dimension"] - 1))
 
@@ -171,9 +177,9 @@ def hitting_times(pieces):
 
     return Curves(
         [
-            Line("whole vectors", *survival("whole", pieces["whole"].observed)),
-            Dots("chain", *survival("chain", pieces["chain"].observed)),
-            Level("mean, by a linear system", x=float(pieces["chain"].predicted)),
+            Line("whole vectors", *survival("whole", pieces["steps of the whole vector"].observed)),
+            Dots("chain", *survival("chain", pieces["steps of the chain alone"].observed)),
+            Level("mean, by a linear system", x=float(pieces["steps of the chain alone"].predicted)),
         ],
         x="samples",
         y="share still below overlap ½",
@@ -388,7 +394,16 @@ def largest_overlaps(pieces):
 
 
 @claim(
-    items={"J11.16": ("velocity", "descent", "dynamics", "ratio 1", "ratio 2", "ratio 3")},
+    items={
+        "J11.16": (
+            "drift of the overlap",
+            "samples for the descent",
+            "descent follows its limit",
+            "descent over search, exponent 1",
+            "descent over search, exponent 2",
+            "descent over search, exponent 3",
+        )
+    },
     says=r"For information exponent $k\ge2$ most samples go into the search: from overlap 0.5 to 0.9 it takes of order "
     r"$N/\delta$ more, at the rate of the limiting dynamics, a share that falls like $1/\log N$ for $k=2$ and "
     r"$N^{-1/2}$ for $k=3$, while it stays of order one for $k=1$.",
@@ -421,16 +436,20 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     search_limit = descent_time(LINEAR, 0.0, 0.5, step=0.1)
     per_descent = escape_rate(jnp.cos, step=0.9) * limits[1] / numbers
     return {
-        "velocity": limiting_velocity([problem[:2] for problem in problems]),
-        "descent": Rate(numbers, descents[2], exponent=1.5),
-        "dynamics": Identity(descents[:, -1] / limits[:, -1], 1.0, error=COLLOCATION),
-        "ratio 1": Limit(numbers, np.abs(share[0] - limits[0] / numbers / search_limit), order=0.5),
-        "ratio 2": Rate(numbers, np.exp(per_descent / share[1]), exponent=0.5, rivals=(0.0,)),
-        "ratio 3": Rate(numbers, share[2], exponent=-0.5, rivals=(0.0, -1.0), aside={"shares": share}),
+        "drift of the overlap": limiting_velocity([problem[:2] for problem in problems]),
+        "samples for the descent": Rate(numbers, descents[2], exponent=1.5),
+        "descent follows its limit": Identity(descents[:, -1] / limits[:, -1], 1.0, error=COLLOCATION),
+        "descent over search, exponent 1": Limit(
+            numbers, np.abs(share[0] - limits[0] / numbers / search_limit), order=0.5
+        ),
+        "descent over search, exponent 2": Rate(numbers, np.exp(per_descent / share[1]), exponent=0.5, rivals=(0.0,)),
+        "descent over search, exponent 3": Rate(
+            numbers, share[2], exponent=-0.5, rivals=(0.0, -1.0), aside={"shares": share}
+        ),
     }
 
 
-@search_dominates_descent.control("descent in order N samples whatever the step", of="descent")
+@search_dominates_descent.control("descent in order N samples whatever the step", of="samples for the descent")
 def order_dimension(evidence):
     return replace(evidence, exponent=1.0)
 
@@ -438,7 +457,7 @@ def order_dimension(evidence):
 @search_dominates_descent.picture
 def shares_of_the_descent(pieces):
     """Samples from overlap 0.5 to 0.9 over those up to 0.5, by dimension, for information exponents 1, 2, 3."""
-    found = pieces["ratio 3"]
+    found = pieces["descent over search, exponent 3"]
     marks = []
     for exponent, share in enumerate(found.aside["shares"], start=1):
         marks += [Line(f"exponent {exponent}", found.x, share), Dots(f"exponent {exponent}", found.x, share)]

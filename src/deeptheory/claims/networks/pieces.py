@@ -177,7 +177,7 @@ def zigzag(pieces):
 
 
 @claim(
-    items={"L4.12": ("nodes", "output")},
+    items={"L4.12": ("pieces at each node", "pieces of the output")},
     says=r"A node in ReLU layer $i$ has at most $2^i\prod_{j<i}m_j$ affine pieces; the output above $L$ layers with "
     r"$m$ nodes in all has at most $(2m/L)^L$.",
     needs="one input; ReLU activations",
@@ -208,8 +208,8 @@ def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, 
         ceilings.append(float(network_piece_bound(sum(widths), len(widths))))
         units.append(sum(widths))
     return {
-        "nodes": Inequality(np.array(nodes), np.array(bounds)),
-        "output": Inequality(
+        "pieces at each node": Inequality(np.array(nodes), np.array(bounds)),
+        "pieces of the output": Inequality(
             np.array(outputs),
             np.array(ceilings),
             along={"units": np.array(units)},
@@ -218,12 +218,12 @@ def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, 
     }
 
 
-@pieces_of_relu_networks.control("one piece more than there are units, whatever the depth", of="output")
+@pieces_of_relu_networks.control("one piece more than there are units, whatever the depth", of="pieces of the output")
 def as_if_shallow(evidence):
     return replace(evidence, bound=evidence.along["units"] + 1)
 
 
-@pieces_of_relu_networks.control("half of it, the ReLU of the last layer not counted", of="nodes")
+@pieces_of_relu_networks.control("half of it, the ReLU of the last layer not counted", of="pieces at each node")
 def undoubled(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
@@ -231,7 +231,7 @@ def undoubled(evidence):
 @pieces_of_relu_networks.picture
 def pieces_by_units(pieces):
     """Pieces of every network by its units: random ones of several depths, tents, and the bounds for each depth."""
-    found = pieces["output"]
+    found = pieces["pieces of the output"]
     units, layers, count = found.along["units"], found.aside["layers"], found.quantity
     drawn, m = len(count) - 6, np.arange(1, 33)
     marks = []

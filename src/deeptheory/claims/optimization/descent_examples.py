@@ -47,11 +47,11 @@ def hessians(function, points):
 
 @claim(
     items={
-        "A2.22": ("mean square", "least square"),
-        "L5.16": ("mean square", "least square"),
-        "L5.13": "distance",
-        "L5.14": ("gap", "mean gap"),
-        "L5.17": "factor",
+        "A2.22": ("mean squared gradient", "least squared gradient"),
+        "L5.16": ("mean squared gradient", "least squared gradient"),
+        "L5.13": "distance from the minimizer",
+        "L5.14": ("gap of a convex function", "mean gap of a convex function"),
+        "L5.17": "factor of a Polyak–Łojasiewicz function",
     },
     says=r"Each rate is attained by a function of one variable: the mean of $T$ squared gradients by $\frac L2x^2$, "
     r"the least of them by a saw, the distance $\max(|1-\eta\mu|,|1-\eta L|)^k$ by a parabola, the gap $LR^2/(4k\eta "
@@ -113,38 +113,46 @@ def worst_functions_attain_the_rates(
     slower = np.sqrt(1 - sizes * flat)[:, None] ** np.arange(steps + 1)
     along = {"step": sizes * smoothness, "steps": k}
     return {
-        "mean square": Identity(np.cumsum(last.gradient[:-1, 1] ** 2) / k, drop, along={"gradients": k}),
-        "least square": Identity(least, 1.0, size=steps, aside={"saw": breaks, "curvatures": curvatures}),
-        "distance": Identity(distance, contraction, scale=1.0, aside={"textbook": slower}),
-        "gap": Identity(
+        "mean squared gradient": Identity(np.cumsum(last.gradient[:-1, 1] ** 2) / k, drop, along={"gradients": k}),
+        "least squared gradient": Identity(least, 1.0, size=steps, aside={"saw": breaks, "curvatures": curvatures}),
+        "distance from the minimizer": Identity(distance, contraction, scale=1.0, aside={"textbook": slower}),
+        "gap of a convex function": Identity(
             gap, worst_convex_gap(reach**2, step_size=sizes[:, None], smoothness=smoothness, steps=k), along=along
         ),
-        "mean gap": Identity(mean, (1 - 1 / k) ** 2 * textbook, scale=textbook, aside={"textbook": textbook}),
-        "factor": Identity(factor, polyak_lojasiewicz_factor(**setting, constant=smoothness), scale=1.0),
+        "mean gap of a convex function": Identity(
+            mean, (1 - 1 / k) ** 2 * textbook, scale=textbook, aside={"textbook": textbook}
+        ),
+        "factor of a Polyak–Łojasiewicz function": Identity(
+            factor, polyak_lojasiewicz_factor(**setting, constant=smoothness), scale=1.0
+        ),
     }
 
 
-worst_functions_attain_the_rates.control("a saw that bends a tenth less", of="least square", bend=0.9)
-worst_functions_attain_the_rates.control("a cone rounded off a tenth earlier", of="gap", bend=0.9)
+worst_functions_attain_the_rates.control("a saw that bends a tenth less", of="least squared gradient", bend=0.9)
+worst_functions_attain_the_rates.control("a cone rounded off a tenth earlier", of="gap of a convex function", bend=0.9)
 
 
-@worst_functions_attain_the_rates.control("the rate 1 − μ(η − η²L/2) of half the decrease", of="factor")
+@worst_functions_attain_the_rates.control(
+    "the rate 1 − μ(η − η²L/2) of half the decrease", of="factor of a Polyak–Łojasiewicz function"
+)
 def half_the_decrease(evidence):
     return replace(evidence, right=(1 + evidence.right) / 2)
 
 
-@worst_functions_attain_the_rates.control("the textbook factor √(1 − ημ) is attained", of="distance")
+@worst_functions_attain_the_rates.control("the textbook factor √(1 − ημ) is attained", of="distance from the minimizer")
 def textbook_factor(evidence):
     return replace(evidence, right=evidence.aside["textbook"])
 
 
-@worst_functions_attain_the_rates.control("T + 1 for T gradients", of="mean square")
+@worst_functions_attain_the_rates.control("T + 1 for T gradients", of="mean squared gradient")
 def one_gradient_more(evidence):
     count = evidence.along["gradients"]
     return replace(evidence, right=evidence.right * count / (count + 1))
 
 
-@worst_functions_attain_the_rates.control("the textbook bound of the mean gap is attained", of="mean gap")
+@worst_functions_attain_the_rates.control(
+    "the textbook bound of the mean gap is attained", of="mean gap of a convex function"
+)
 def textbook_mean(evidence):
     return replace(evidence, right=evidence.aside["textbook"])
 
@@ -152,7 +160,7 @@ def textbook_mean(evidence):
 @worst_functions_attain_the_rates.picture
 def worst_of_their_kind(pieces, settings):
     """The saw whose slope is the same at every iterate (left), and the gap of rounded cones after k steps (right)."""
-    aside, gap = pieces["least square"].aside, pieces["gap"]
+    aside, gap = pieces["least squared gradient"].aside, pieces["gap of a convex function"]
     breaks, k = aside["saw"], gap.along["steps"]
     saw = PiecewiseQuadratic(jnp.asarray(breaks), jnp.asarray(aside["curvatures"]))
     x = np.linspace(breaks[0] - 0.1, 0.1, 400)

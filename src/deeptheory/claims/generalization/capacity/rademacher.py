@@ -33,10 +33,10 @@ SIGNS = all_signs(7)
 
 @claim(
     items={
-        "L8.15": ("by hand", "draws"),
-        "H7.6": ("by hand", "draws", "linear"),
-        "L8.19": ("linear", "orthogonal"),
-        "A5.12": ("linear", "orthogonal"),
+        "L8.15": ("values by hand", "signs that were drawn"),
+        "H7.6": ("values by hand", "signs that were drawn", "linear functions"),
+        "L8.19": ("linear functions", "orthogonal inputs"),
+        "A5.12": ("linear functions", "orthogonal inputs"),
     },
     says=r"Over all $2^n$ signs: all labelings have complexity 1, one function 0; the linear ball has $\frac "
     r"Bn\mathbb E\|\sum\sigma_ix_i\|$, between $1/\sqrt2$ times and once $\frac Bn\sqrt{\sum\|x_i\|^2}\le "
@@ -74,30 +74,34 @@ def complexities_by_enumeration(
     shares = np.array([[exact_complexity(ball_supremum(z), 8) / linear_complexity(z) for z in each] for each in wide])
     return {
         # E|Σσ| of ten signs is 2·10·C(9, 4)/2¹⁰·… = 2520/1024.
-        "by hand": Identity(
+        "values by hand": Identity(
             np.array(
                 [exact_complexity(s, n) for s in (finite_supremum(all_signs(n)), finite_supremum(values[:1]), constant)]
             ),
             np.array([1.0, 0.0, 2520 / 1024 / n]),
             scale=1.0,
         ),
-        "draws": Law(exact, sampled_complexity(signs, ball_supremum(x, radius), n, trials), exact=True),
-        "linear": Chain(
+        "signs that were drawn": Law(exact, sampled_complexity(signs, ball_supremum(x, radius), n, trials), exact=True),
+        "linear functions": Chain(
             {
                 "Jensen": (exact, bound),
                 "Khintchine": (bound, np.sqrt(2) * exact),
                 "largest norm": (bound, radius * np.max(np.linalg.norm(x, axis=1)) / np.sqrt(n)),
             }
         ),
-        "orthogonal": Identity(exact_complexity(ball_supremum(square, radius), n), linear_complexity(square, radius)),
-        "absolute": Inequality(
+        "orthogonal inputs": Identity(
+            exact_complexity(ball_supremum(square, radius), n), linear_complexity(square, radius)
+        ),
+        "with absolute values": Inequality(
             exact_complexity(absolute_ball_supremum(x, radius), n),
             finite_class_complexity(radius * np.vstack([x.T, -x.T])),
         ),
-        "finite": Inequality(exact_complexity(finite_supremum(values), n), finite_class_complexity(values)),
-        "shattering": Inequality(2 * exact_complexity(threshold_supremum(x[:, 0]), n), vc_complexity(n, 1)),
+        "finite classes": Inequality(exact_complexity(finite_supremum(values), n), finite_class_complexity(values)),
+        "classes of finite VC dimension": Inequality(
+            2 * exact_complexity(threshold_supremum(x[:, 0]), n), vc_complexity(n, 1)
+        ),
         # Massart: four functions on nine points, the longest of length 3; seven of length 8 on sixteen. Then V = n.
-        "written out": Identity(
+        "bounds written out": Identity(
             np.array(
                 [
                     finite_class_complexity(np.vstack([np.ones((3, 9)), np.zeros((1, 9))])),
@@ -108,24 +112,26 @@ def complexities_by_enumeration(
             ),
             np.sqrt([2 * np.log(4) / 9, np.log(7) / 2, 2.0, 2 * (np.log(25) + 1) / 25]),
         ),
-        "many dimensions": Limit(sizes.astype(float), 1 - shares.mean(1), order=1.0, aside={"shares": shares}),
+        "share of the bound in many dimensions": Limit(
+            sizes.astype(float), 1 - shares.mean(1), order=1.0, aside={"shares": shares}
+        ),
     }
 
 
-complexities_by_enumeration.control("parallel inputs", of="orthogonal", inputs="parallel")
+complexities_by_enumeration.control("parallel inputs", of="orthogonal inputs", inputs="parallel")
 
 
-@complexities_by_enumeration.control("the labels' values 0 and 1 for ±1", of="by hand")
+@complexities_by_enumeration.control("the labels' values 0 and 1 for ±1", of="values by hand")
 def zero_and_one(evidence):
     return replace(evidence, left=np.asarray(evidence.left) / 2)
 
 
-@complexities_by_enumeration.control("the root of the mean square for the mean", of="draws")
+@complexities_by_enumeration.control("the root of the mean square for the mean", of="signs that were drawn")
 def root_mean_square(evidence):
     return replace(evidence, predicted=np.sqrt(np.mean(np.square(evidence.observed))))
 
 
-@complexities_by_enumeration.control("equality in one dimension too", of="linear")
+@complexities_by_enumeration.control("equality in one dimension too", of="linear functions")
 def always_equal(evidence):
     exact, bound = evidence.links["Jensen"]
     return replace(evidence, links={"equal": (bound, exact)})
@@ -134,7 +140,7 @@ def always_equal(evidence):
 @complexities_by_enumeration.picture
 def shares_of_the_bound(pieces):
     """Complexity of the linear ball over its bound, for forty samples of eight points in each dimension."""
-    piece = pieces["many dimensions"]
+    piece = pieces["share of the bound in many dimensions"]
     shares = piece.aside["shares"]
     return Curves(
         [

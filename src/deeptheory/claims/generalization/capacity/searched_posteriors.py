@@ -63,13 +63,13 @@ def searched_failures(share):
 def searched_posterior_fails_rarely():
     deltas = np.array([0.05, 0.2])
     return {
-        "failure": Inequality(
+        "probability of failure": Inequality(
             searched_failures(1.0),
             deltas,
             aside=dict(zip(("direction", "risk", "bound"), searched_posteriors(), strict=True)),
         ),
         "a quarter of the deviation": Inequality(deltas, searched_failures(0.25)),
-        "memorizing": Identity(
+        "best posterior on orthogonal inputs": Identity(
             [best_linear_posterior(np.eye(24), np.where(np.arange(24) % 3, 1.0, -1.0), delta=d).bound for d in deltas],
             [least_memorizing_bound(24, d) for d in deltas],
             error=1e-7,
@@ -88,12 +88,14 @@ def least_memorizing_bound(n, delta, divergence=lambda margin: np.log1p(margin**
     return found.fun  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@searched_posterior_fails_rarely.control("a posterior as wide as the prior", of="memorizing")
+@searched_posterior_fails_rarely.control("a posterior as wide as the prior", of="best posterior on orthogonal inputs")
 def as_wide_as_the_prior(evidence):
     return replace(evidence, right=np.array([least_memorizing_bound(24, d, lambda m: m**2 / 2) for d in (0.05, 0.2)]))
 
 
-@searched_posterior_fails_rarely.control("never more often than δ, with half of the deviation", of="failure")
+@searched_posterior_fails_rarely.control(
+    "never more often than δ, with half of the deviation", of="probability of failure"
+)
 def half_of_the_deviation(evidence):
     return replace(evidence, quantity=searched_failures(0.5))
 
@@ -106,7 +108,7 @@ def nine_tenths(evidence):
 @searched_posterior_fails_rarely.picture
 def found_on_the_sample(pieces):
     """Risk on the sample and bound of the best posterior, along the number of labels −1 among twelve; δ = 0.05."""
-    aside = pieces["failure"].aside
+    aside = pieces["probability of failure"].aside
     labels = np.arange(aside["risk"].shape[1])
     return Curves(
         [

@@ -109,13 +109,13 @@ def linear_network(key, *, count=64, weight=1.5, moved=0.25):
 @claim(
     items={
         "A5.35": (
-            "above the error",
-            "above the coin",
-            "others",
-            "linear network",
-            "counting",
-            "VC",
-            "hold-out",
+            "bounds above the true error",
+            "random labels: bounds above ½",
+            "all others above 1",
+            "PAC-Bayes of a linear network",
+            "counting stored bits",
+            "VC dimension",
+            "held-out data",
         )
     },
     says=r"For networks trained on 200 digits with true and with random labels every bound whose assumptions are met "
@@ -178,7 +178,7 @@ def league_of_bounds(key, *, networks: Literal["two", "all four"] = "two"):
     ]
     entry, expected, chance, unpaid = np.array(cases).T
     return {
-        "above the error": Inequality(
+        "bounds above the true error": Inequality(
             np.array(errors),
             np.array(values),
             aside={
@@ -191,38 +191,40 @@ def league_of_bounds(key, *, networks: Literal["two", "all four"] = "two"):
                 "least errors": np.array(least),
             },
         ),
-        "above the coin": Inequality(
+        "random labels: bounds above ½": Inequality(
             0.5, np.array(by_data[1]), along={"bound": np.array(list(trained))}, aside={"one function": one[1]}
         ),
-        "others": Inequality(1.0, np.array(others)),
-        "counting": Identity(occam, np.sqrt((32 * weights * np.log(2) + np.log(1 / DELTA)) / 400)),
-        "VC": Identity(np.array(capacity), 2 * np.sqrt(2 * (400 * np.log(2) + np.log(2 / DELTA)) / 200)),
-        "linear network": Identity(entry, expected, error=chance, along={"unpaid": unpaid}),
-        "hold-out": Identity(np.array(tails), DELTA, condition=200.0),
+        "all others above 1": Inequality(1.0, np.array(others)),
+        "counting stored bits": Identity(occam, np.sqrt((32 * weights * np.log(2) + np.log(1 / DELTA)) / 400)),
+        "VC dimension": Identity(np.array(capacity), 2 * np.sqrt(2 * (400 * np.log(2) + np.log(2 / DELTA)) / 200)),
+        "PAC-Bayes of a linear network": Identity(entry, expected, error=chance, along={"unpaid": unpaid}),
+        "held-out data": Identity(np.array(tails), DELTA, condition=200.0),
     }
 
 
-@league_of_bounds.control("Hoeffding for one function, though the data chose it", of="above the error")
+@league_of_bounds.control("Hoeffding for one function, though the data chose it", of="bounds above the true error")
 def chosen_by_the_data(evidence):
     return replace(evidence, quantity=evidence.aside["least errors"], bound=evidence.aside["one function"])
 
 
-@league_of_bounds.control("Hoeffding for one function that has memorised coin flips", of="above the coin")
+@league_of_bounds.control(
+    "Hoeffding for one function that has memorised coin flips", of="random labels: bounds above ½"
+)
 def memorised_coins(evidence):
     return replace(evidence, bound=np.array([evidence.aside["one function"]]), along={})
 
 
-@league_of_bounds.control("bits as stored, dimension and norms say something", of="others")
+@league_of_bounds.control("bits as stored, dimension and norms say something", of="all others above 1")
 def others_say_something(evidence):
     return replace(evidence, quantity=np.asarray(evidence.bound), bound=1.0)
 
 
-@league_of_bounds.control("a deviation without the half in the exponent", of="counting")
+@league_of_bounds.control("a deviation without the half in the exponent", of="counting stored bits")
 def without_half(evidence):
     return replace(evidence, right=np.sqrt(2) * np.asarray(evidence.right))
 
 
-@league_of_bounds.control("the Monte Carlo estimate taken for the error itself", of="linear network")
+@league_of_bounds.control("the Monte Carlo estimate taken for the error itself", of="PAC-Bayes of a linear network")
 def not_paid(evidence):
     return replace(evidence, right=evidence.along["unpaid"])
 
@@ -230,7 +232,7 @@ def not_paid(evidence):
 @league_of_bounds.picture
 def table_of_bounds(pieces):
     """Every valid bound of each network, above the error on held-out digits; values from 1 on say nothing."""
-    aside = pieces["above the error"].aside
+    aside = pieces["bounds above the true error"].aside
     return HeatMap(
         aside["values"],
         [str(name) for name in aside["bounds"]],

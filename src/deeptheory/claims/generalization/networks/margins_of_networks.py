@@ -57,14 +57,14 @@ def nearest_change(layer, x, label, rival):
 @claim(
     items={
         "H8.5": (
-            "one layer",
-            "quadratic program",
+            "one layer, by search",
+            "one layer, by a quadratic program",
             "chain of units",
             "one hidden layer",
-            "order",
-            "tight for one layer",
-            "last layer",
-            "shape",
+            "between the two bounds",
+            "lower bound for one layer",
+            "change of the last layer alone",
+            "bound made of the margins",
         )
     },
     says=r"The all-layer margin is margin$/(\sqrt2\,\|x\|)$ for one linear layer and has a closed form with one "
@@ -133,36 +133,38 @@ def all_layer_margin_of_networks(key):
     lost = np.max(np.abs(x @ layer.T), axis=1) / margins(x @ layer.T, labels)
     lost_last = np.max(np.abs(hidden) @ np.abs(network[-1].T), axis=1) / margins(outputs, answers)
     return {
-        "one layer": Identity(searched, closed, condition=lost, along={"length": np.linalg.norm(x, axis=1)}),
+        "one layer, by search": Identity(searched, closed, condition=lost, along={"length": np.linalg.norm(x, axis=1)}),
         # The last residual of the program is 1/(1 + m²), a difference from 1.
-        "quadratic program": Identity(program, closed, condition=lost * (1 + closed**2)),
+        "one layer, by a quadratic program": Identity(program, closed, condition=lost * (1 + closed**2)),
         "chain of units": Identity(
             units, np.min(weights / [1, 1, np.sqrt(2)], axis=1), error=1e-9, along={"least": weights.min(axis=1)}
         ),
         "one hidden layer": Identity(both, turned, error=1e-9, along={"singly": singly}),
-        "order": Chain(
+        "between the two bounds": Chain(
             {
                 "lower bound": (least_all_layer_margins(network, x, answers), together),
                 "below every single layer": (together, alone),
                 "below the last": (alone, last_layer_margins(network, x, answers) * (1 + 1e-12)),
             }
         ),
-        "tight for one layer": Identity(least_all_layer_margins([layer], x, labels), closed, error=1e-9 * closed),
-        "last layer": Identity(
+        "lower bound for one layer": Identity(least_all_layer_margins([layer], x, labels), closed, error=1e-9 * closed),
+        "change of the last layer alone": Identity(
             last_layer_margins(network, x, answers),
             all_layer_margins([network[-1]], hidden, answers),
             condition=lost_last,
         ),
-        "shape": Identity(all_layer_margin_bound(closed), 2 * np.log(40) ** 2 * np.mean(1 / gaps**2) / 40),
+        "bound made of the margins": Identity(
+            all_layer_margin_bound(closed), 2 * np.log(40) ** 2 * np.mean(1 / gaps**2) / 40
+        ),
     }
 
 
-@all_layer_margin_of_networks.control("not divided by the length of the input", of="one layer")
+@all_layer_margin_of_networks.control("not divided by the length of the input", of="one layer, by search")
 def not_divided(evidence):
     return replace(evidence, right=evidence.right * evidence.along["length"])
 
 
-@all_layer_margin_of_networks.control("one output moves alone: no √2", of="quadratic program")
+@all_layer_margin_of_networks.control("one output moves alone: no √2", of="one layer, by a quadratic program")
 def one_output(evidence):
     return replace(evidence, right=np.sqrt(2) * evidence.right)
 
@@ -177,7 +179,9 @@ def better_layer(evidence):
     return replace(evidence, right=evidence.along["singly"])
 
 
-@all_layer_margin_of_networks.control("all layers together are no easier to change than the best alone", of="order")
+@all_layer_margin_of_networks.control(
+    "all layers together are no easier to change than the best alone", of="between the two bounds"
+)
 def no_easier_together(evidence):
     together, alone = evidence.links["below every single layer"]
     return replace(evidence, links={"above the best alone": (alone, together)})
@@ -202,10 +206,10 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
 
 @claim(
     items={
-        "H8.6": ("complexity", "margins", "all layers", "gap"),
-        "H8.3": ("handbook bound", "gap"),
-        "A5.25": ("stable-rank bound", "gap"),
-        "A5.24": "stable rank",
+        "H8.6": ("spectral complexity", "normalised margins", "all-layer margins", "test error"),
+        "H8.3": ("bound of the handbook", "test error"),
+        "A5.25": ("bound by stable ranks", "test error"),
+        "A5.24": "stable rank of the first layer",
     },
     says="At the same loss on 200 digits networks with random labels have larger spectral complexity, norm bounds and "
     "test error, and smaller normalised and all-layer margins, than with true labels. Training on true labels lowers "
@@ -226,7 +230,14 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
 )
 def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
     images, truth = small_digits(3, 8)
-    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound", "gap")
+    names = (
+        "spectral complexity",
+        "normalised margins",
+        "all-layer margins",
+        "bound of the handbook",
+        "bound by stable ranks",
+        "test error",
+    )
     found, ranks = np.empty((6, 2, trials)), np.empty((2, trials))
     for t in range(trials):
         draw = jax.random.fold_in(key, t)
@@ -247,10 +258,12 @@ def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
             if i == 0:
                 ranks[:, t] = stable_rank(start[0]), stable_rank(layers[0])
     rises = {name: Trend(rise) for name, rise in zip(names, found[:, 1] - found[:, 0], strict=True)}
-    return rises | {"stable rank": Trend(ranks[0] - ranks[1])}
+    return rises | {"stable rank of the first layer": Trend(ranks[0] - ranks[1])}
 
 
-@random_labels_cost_norms_and_margins.control("equal architectures have equal complexity, or less", of="complexity")
+@random_labels_cost_norms_and_margins.control(
+    "equal architectures have equal complexity, or less", of="spectral complexity"
+)
 def no_more_complex(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
@@ -258,7 +271,13 @@ def no_more_complex(evidence):
 @random_labels_cost_norms_and_margins.picture
 def costs_of_random_labels(pieces):
     """How many times larger each measure is with random labels than with true ones: geometric mean and two errors."""
-    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound")
+    names = (
+        "spectral complexity",
+        "normalised margins",
+        "all-layer margins",
+        "bound of the handbook",
+        "bound by stable ranks",
+    )
     logs = np.array([np.asarray(pieces[name].differences) for name in names])
     middle, error = logs.mean(1), 2 * logs.std(1, ddof=1) / np.sqrt(logs.shape[1])
     return Table(
@@ -267,8 +286,8 @@ def costs_of_random_labels(pieces):
                 "spectral complexity",
                 "1 / normalised margin",
                 "1 / all-layer margin²",
-                "handbook bound",
-                "stable-rank bound",
+                "bound of the handbook",
+                "bound by stable ranks",
             ],
             "times larger": np.exp(middle),
             "at least": np.exp(middle - error),
@@ -277,12 +296,14 @@ def costs_of_random_labels(pieces):
     )
 
 
-@random_labels_cost_norms_and_margins.control("training leaves the stable rank or raises it", of="stable rank")
+@random_labels_cost_norms_and_margins.control(
+    "training leaves the stable rank or raises it", of="stable rank of the first layer"
+)
 def no_lower_rank(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
-@random_labels_cost_norms_and_margins.control("the test error of random labels is no larger", of="gap")
+@random_labels_cost_norms_and_margins.control("the test error of random labels is no larger", of="test error")
 def no_larger(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
@@ -290,11 +311,11 @@ def no_larger(evidence):
 @claim(
     items={
         "H8.7": (
-            "spectral",
-            "Frobenius",
-            "spectral, on average",
-            "complexity",
-            "more samples",
+            "margin over spectral norms",
+            "Frobenius norms over margin",
+            "margin over spectral norms, on average",
+            "complexity over margin",
+            "more samples, typical margin",
             "more samples, smallest margin",
             "orthogonal layers",
         )
@@ -345,7 +366,13 @@ def wider_networks_and_margins(
     changes = np.log(found[:3, 1] / found[:3, 0]), np.log(found[3:4, 3] / found[3:4, 2])
     # A smallest margin may be as small as chance has it: the part of the bound that is new, at most 1, has no tail.
     grown = 1 - found[4:, 2] / found[4:, 3]
-    names = ("spectral", "Frobenius", "complexity", "more samples", "more samples, smallest margin")
+    names = (
+        "margin over spectral norms",
+        "Frobenius norms over margin",
+        "complexity over margin",
+        "more samples, typical margin",
+        "more samples, smallest margin",
+    )
     spectral, *others = np.concatenate([*changes, grown])
     draw = generator(jax.random.fold_in(key, trials))
     factors, k = np.exp(draw.standard_normal(3)), 6
@@ -355,8 +382,8 @@ def wider_networks_and_margins(
     charged = 2 * k * 3**1.5 * product * np.log(k) / (0.3 * np.sqrt(50)) + np.sqrt(np.log(20) / 50)
     return {
         # Its change is a few per cent, less than twenty pairs can give a sign to.
-        "spectral": Inequality(np.abs(spectral), np.log(2)),
-        "spectral, on average": Inequality(np.mean(np.abs(spectral)), np.log(1.25)),
+        "margin over spectral norms": Inequality(np.abs(spectral), np.log(2)),
+        "margin over spectral norms, on average": Inequality(np.mean(np.abs(spectral)), np.log(1.25)),
         "orthogonal layers": Identity(
             [lipschitz_bound(layers), spectral_complexity(layers), bound],
             [product, k * 3**1.5 * product, charged],
@@ -364,12 +391,12 @@ def wider_networks_and_margins(
     } | {name: Trend(change) for name, change in zip(names[1:], others, strict=True)}
 
 
-@wider_networks_and_margins.control("unchanged to a hundredth on average", of="spectral, on average")
+@wider_networks_and_margins.control("unchanged to a hundredth on average", of="margin over spectral norms, on average")
 def unchanged(evidence):
     return replace(evidence, bound=np.log(1.01))
 
 
-@wider_networks_and_margins.control("unchanged to a twentieth for every sample", of="spectral")
+@wider_networks_and_margins.control("unchanged to a twentieth for every sample", of="margin over spectral norms")
 def hardly_changed(evidence):
     return replace(evidence, bound=np.log(1.05))
 
@@ -378,21 +405,23 @@ def hardly_changed(evidence):
 def changes_with_width(pieces):
     """Changes from the narrow to the wide network for each sample of digits, as factors."""
     logs = {
-        "normalised margin, up or down": np.asarray(pieces["spectral"].quantity),
-        "Frobenius norms over margin": np.asarray(pieces["Frobenius"].differences),
-        "complexity over margin": np.asarray(pieces["complexity"].differences),
+        "normalised margin, up or down": np.asarray(pieces["margin over spectral norms"].quantity),
+        "Frobenius norms over margin": np.asarray(pieces["Frobenius norms over margin"].differences),
+        "complexity over margin": np.asarray(pieces["complexity over margin"].differences),
     }
     samples = np.arange(1, len(logs["normalised margin, up or down"]) + 1)
     marks = [Dots(name, samples, np.exp(values)) for name, values in logs.items()]
     return Curves([*marks, Level("no change", y=1.0)], x="sample of digits", y="wide over narrow", log="y")
 
 
-@wider_networks_and_margins.control("smaller Frobenius norms for the margin in wider networks", of="Frobenius")
+@wider_networks_and_margins.control(
+    "smaller Frobenius norms for the margin in wider networks", of="Frobenius norms over margin"
+)
 def smaller_norms(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
-@wider_networks_and_margins.control("a smaller bound in wider networks", of="complexity")
+@wider_networks_and_margins.control("a smaller bound in wider networks", of="complexity over margin")
 def smaller_bound(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 

@@ -38,7 +38,15 @@ def blobs(draw, samples, *, labels="true"):
 
 
 @claim(
-    items={"L9.7": ("divergence", "objective", "balance", "non-vacuous"), "L9.1": "drawn networks"},
+    items={
+        "L9.7": (
+            "divergence from the prior",
+            "what training reports",
+            "training ends at a minimum",
+            "certificate below ½",
+        ),
+        "L9.1": "drawn networks",
+    },
     says="A two-layer network with a Gaussian law on each weight, trained on a PAC-Bayes bound around its random "
     "start, certifies on 2,000 points a risk below that of a coin, and its risk on fresh points is lower still. With "
     "random labels it certifies nothing.",
@@ -109,33 +117,33 @@ def network_recipe(
     for w, m, s, m_0, s_0 in zip(drawn, means, logs, prior_means, prior_logs, strict=True):
         ratios += (s_0 - s + ((w - m_0) / np.exp(s_0)) ** 2 / 2 - ((w - m) / np.exp(s)) ** 2 / 2).sum((1, 2))
     return {
-        "divergence": Law(float(network_kl(law, prior)), ratios, exact=True),
+        "divergence from the prior": Law(float(network_kl(law, prior)), ratios, exact=True),
         # The inverse of kl is concave: means over an epoch of bounds lie below the bound of the means, here by 1 to 2 %
         # of what is added to the loss.
-        "objective": Chain(
+        "what training reports": Chain(
             {
                 "below the bound of the means": (reported, solved),
                 "and near it": (surrogate + 0.95 * (solved - surrogate), reported),
             },
             aside={"surrogate": surrogate, "divergence": divergences, "batch": by_batch},
         ),
-        "balance": Inequality(beside[0], np.array(beside[1:])),
-        "non-vacuous": Inequality(bound, 0.5),
-        "risk below bound": Inequality(mistakes / 40_000, bound),
+        "training ends at a minimum": Inequality(beside[0], np.array(beside[1:])),
+        "certificate below ½": Inequality(bound, 0.5),
+        "risk on fresh points": Inequality(mistakes / 40_000, bound),
         # Ten thousand networks know a risk of a quarter to a tenth of itself.
         "drawn networks": Share(whole, trials, singly, resolution=0.15, aside={"of the means": of_the_means}),
     }
 
 
-network_recipe.control("random labels certify as well", of="non-vacuous", labels="random")
+network_recipe.control("random labels certify as well", of="certificate below ½", labels="random")
 
 
-@network_recipe.control("the divergence without its factor one half", of="divergence")
+@network_recipe.control("the divergence without its factor one half", of="divergence from the prior")
 def no_half(evidence):
     return replace(evidence, predicted=2 * evidence.predicted)
 
 
-@network_recipe.control("the divergence over the points of a batch", of="objective")
+@network_recipe.control("the divergence over the points of a batch", of="what training reports")
 def over_a_batch(evidence):
     (reported, _), surrogate = evidence.links["below the bound of the means"], evidence.aside["surrogate"]
     return replace(
@@ -143,7 +151,7 @@ def over_a_batch(evidence):
     )
 
 
-@network_recipe.control("three tenths of the way back to the prior is better", of="balance")
+@network_recipe.control("three tenths of the way back to the prior is better", of="training ends at a minimum")
 def nearer_to_the_prior(evidence):
     return replace(evidence, quantity=np.asarray(evidence.bound)[0], bound=evidence.quantity)
 
@@ -156,7 +164,7 @@ def mean_weights(evidence):
 @network_recipe.picture
 def trained_on_the_bound(pieces):
     """Surrogate loss, divergence per point and the bound on them over the epochs, and the certificate at the end."""
-    objective = pieces["objective"]
+    objective = pieces["what training reports"]
     reported, _ = objective.links["below the bound of the means"]
     epochs = np.arange(1, len(np.asarray(reported)) + 1)
     last = epochs[-1:]
@@ -165,8 +173,8 @@ def trained_on_the_bound(pieces):
             Line("bound that is trained on", epochs, reported),
             Line("surrogate loss", epochs, objective.aside["surrogate"]),
             Line("KL per point", epochs, np.asarray(objective.aside["divergence"]) / 2000),
-            Dots("certificate, errors counted", last, np.atleast_1d(pieces["non-vacuous"].quantity)),
-            Dots("error on fresh points", last, np.atleast_1d(pieces["risk below bound"].quantity)),
+            Dots("certificate, errors counted", last, np.atleast_1d(pieces["certificate below ½"].quantity)),
+            Dots("error on fresh points", last, np.atleast_1d(pieces["risk on fresh points"].quantity)),
             Level("a coin", y=0.5),
         ],
         x="epoch",
@@ -176,7 +184,7 @@ def trained_on_the_bound(pieces):
 
 
 @claim(
-    items={"L9.1": ("failure", "law", "attained")},
+    items={"L9.1": ("probability of failure", "law of the mistakes", "limit without mistakes")},
     says=r"Of $N$ independent answers, $k$ of them wrong, the mean risk lies below the largest $r$ with "
     r"$\mathrm{kl}(k/N\|r)\le\ln(1/\delta)/N$, except with probability $\delta$, also where each answer has a risk of "
     r"its own. Without mistakes the limit is $1-\delta^{1/N}$, and no smaller one would do.",
@@ -211,30 +219,30 @@ def sampled_risk_limit(key, *, answers: Annotated[int, Interval(ge=2, le=400)] =
     unequal = draw.random(10)
     by_pattern = np.prod(np.where(patterns == 1, unequal[:, None], 1 - unequal[:, None]), axis=0)
     return {
-        "failure": Inequality(
+        "probability of failure": Inequality(
             failure, deltas[:, None], along={"delta": deltas}, error=1e-12, aside={"mean": by_the_mean, "risks": places}
         ),
-        "law": Identity(
+        "law of the mistakes": Identity(
             poisson_binomial(unequal), np.bincount(patterns.sum(0), by_pattern), scale=1.0, size=float(by_pattern.size)
         ),
-        "attained": Identity(
+        "limit without mistakes": Identity(
             (1 - limits[:, 0]) ** answers, deltas, condition=float(answers), aside={"answers": answers}
         ),
     }
 
 
-@sampled_risk_limit.control("the sampled mean itself", of="failure")
+@sampled_risk_limit.control("the sampled mean itself", of="probability of failure")
 def sampled_mean(evidence):
     return replace(evidence, quantity=evidence.aside["mean"])
 
 
-@sampled_risk_limit.control("Pinsker's √(ln(1/δ)/2N) without mistakes", of="attained")
+@sampled_risk_limit.control("Pinsker's √(ln(1/δ)/2N) without mistakes", of="limit without mistakes")
 def pinsker_limit(evidence):
     answers, deltas = int(evidence.aside["answers"]), np.asarray(evidence.right)
     return replace(evidence, left=(1 - np.sqrt(-np.log(deltas) / (2 * answers))) ** answers)
 
 
-@sampled_risk_limit.control("ln(1/δ) over N + 1", of="attained")
+@sampled_risk_limit.control("ln(1/δ) over N + 1", of="limit without mistakes")
 def one_answer_more(evidence):
     answers = int(evidence.aside["answers"])
     return replace(evidence, left=np.asarray(evidence.right) ** (answers / (answers + 1)))
@@ -243,7 +251,7 @@ def one_answer_more(evidence):
 @sampled_risk_limit.picture
 def how_often_too_low(pieces):
     """Probability that the limit lies below the risk, along the risk, for three promises δ."""
-    failure = pieces["failure"]
+    failure = pieces["probability of failure"]
     risks = np.asarray(failure.aside["risks"])
     marks: list[Any] = []
     for delta, chance in zip(failure.along["delta"], np.asarray(failure.quantity), strict=True):

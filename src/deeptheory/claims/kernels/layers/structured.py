@@ -113,7 +113,7 @@ def graph_kernel(inputs, **settings):
 
 
 @claim(
-    items={"A9.26": ("one block", "recursion", "indistinguishable")},
+    items={"A9.26": ("mean over finite networks", "recursion by another route", "hexagon and two triangles")},
     says="With one hidden layer the mean tangent kernel of finite graph networks is exactly a recursion over pairs of "
     "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. It cannot tell a "
     "hexagon from two triangles.",
@@ -160,31 +160,39 @@ def graph_tangent_kernel(
     limit = [graph_kernel((features, known), blocks=2, layers=layers) for layers in (1, 2)]
     return {
         # With 8 neurons a kernel swings by its own size: 12,288 networks resolve the mean to 4 %.
-        "one block": Law(upper(graph_kernel((features, known), blocks=1)), upper(one), exact=True),
+        "mean over finite networks": Law(upper(graph_kernel((features, known), blocks=1)), upper(one), exact=True),
         # Nodes that hear the same have the angle zero, which rounding of the cosine turns into its root.
-        "recursion": Identity(np.array(limit), np.array(stepwise), error=1e-6),
-        "indistinguishable": Identity(kernel, kernel[0, 0], error=1e-6 * kernel[0, 0]),
+        "recursion by another route": Identity(np.array(limit), np.array(stepwise), error=1e-6),
+        "hexagon and two triangles": Identity(kernel, kernel[0, 0], error=1e-6 * kernel[0, 0]),
     }
 
 
-graph_tangent_kernel.control("a node that does not hear itself", of="one block", hears="its neighbours alone")
+graph_tangent_kernel.control(
+    "a node that does not hear itself", of="mean over finite networks", hears="its neighbours alone"
+)
 
 
 @graph_tangent_kernel.picture
 def pairs_of_graphs(pieces):
     """For each pair of the four graphs the mean tangent kernel of finite networks against that of the recursion."""
-    dots = [seen("pairs of graphs", pieces["one block"].predicted, pieces["one block"].observed)]
+    dots = [
+        seen(
+            "pairs of graphs",
+            pieces["mean over finite networks"].predicted,
+            pieces["mean over finite networks"].observed,
+        )
+    ]
     return against_the_diagonal(dots, "networks of 8 neurons")
 
 
-@graph_tangent_kernel.control("one block fewer", of="recursion")
+@graph_tangent_kernel.control("one block fewer", of="recursion by another route")
 def one_block_fewer(evidence):
     features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
     fewer = graph_kernel((features, closed_neighbourhoods(adjacency)), blocks=1)
     return replace(evidence, left=np.array([fewer, evidence.left[1]]))
 
 
-@graph_tangent_kernel.control("the covariance in place of the tangent kernel", of="one block")
+@graph_tangent_kernel.control("the covariance in place of the tangent kernel", of="mean over finite networks")
 def graph_covariance(evidence):
     features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
     pattern = closed_neighbourhoods(adjacency)
@@ -218,8 +226,15 @@ PIXELS = np.random.default_rng(8).standard_normal((5, 1, 1, 3))
 
 
 @claim(
-    items={"A9.27": ("pooled", "flat", "recursion", "one pixel")},
-    consistency=("one pixel",),
+    items={
+        "A9.27": (
+            "mean over finite networks, pooled",
+            "mean over finite networks, not pooled",
+            "recursion by another route",
+            "images of one pixel",
+        )
+    },
+    consistency=("images of one pixel",),
     says="With one hidden layer the mean tangent kernel of finite convolutional networks is exactly a recursion over "
     "pairs of pixels: average over the window, then take the ReLU step. With global pooling all pairs of pixels "
     "count, else those at equal positions.",
@@ -263,31 +278,33 @@ def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
     plain = np.asarray(limit_kernel(dense, PIXELS[:, 0, 0], want=("ntk",)).ntk) / 2
     wrapped = image_kernel(PIXELS, layers=1, padding="CIRCULAR")  # every pixel of the window is the one there is
     return {
-        "pooled": Law(upper(one), upper(pooled), exact=True),
-        "flat": Law(upper(apart), upper(flat), exact=True),
-        "recursion": Identity(np.array([two, apart, blurred]), np.array([stepwise, separate, windows]), size=1000),
-        "one pixel": Identity(wrapped, plain, size=1000),
+        "mean over finite networks, pooled": Law(upper(one), upper(pooled), exact=True),
+        "mean over finite networks, not pooled": Law(upper(apart), upper(flat), exact=True),
+        "recursion by another route": Identity(
+            np.array([two, apart, blurred]), np.array([stepwise, separate, windows]), size=1000
+        ),
+        "images of one pixel": Identity(wrapped, plain, size=1000),
     }
 
 
-@convolutional_tangent_kernel.control("edges that wrap around", of="recursion")
+@convolutional_tangent_kernel.control("edges that wrap around", of="recursion by another route")
 def wrapped_edges(evidence):
     read = np.kron(np.eye(3), np.full(16, 1 / 16))
     around = recursion(IMAGES, layers=2, mixed=window_mean(3, 4, wraps=True), read=read)
     return replace(evidence, right=np.array([around, *evidence.right[1:]]))
 
 
-@convolutional_tangent_kernel.control("one pixel among zeros, with the whole window counted", of="one pixel")
+@convolutional_tangent_kernel.control("one pixel among zeros, with the whole window counted", of="images of one pixel")
 def among_zeros(evidence):
     return replace(evidence, right=recursion(PIXELS, layers=1, mixed=window_mean(5, 1), read=np.eye(5)))
 
 
-@convolutional_tangent_kernel.control("the kernel without pooling", of="pooled")
+@convolutional_tangent_kernel.control("the kernel without pooling", of="mean over finite networks, pooled")
 def not_pooled(evidence):
     return replace(evidence, predicted=upper(image_kernel(IMAGES, **FLAT)))
 
 
-@convolutional_tangent_kernel.control("one layer fewer", of="recursion")
+@convolutional_tangent_kernel.control("one layer fewer", of="recursion by another route")
 def one_layer_fewer(evidence):
     return replace(evidence, left=np.array([image_kernel(IMAGES, layers=1), *evidence.left[1:]]))
 
@@ -295,6 +312,7 @@ def one_layer_fewer(evidence):
 @convolutional_tangent_kernel.picture
 def pairs_of_images(pieces):
     """For each pair of the three images the mean tangent kernel of finite networks against that of the recursion."""
-    ways = {"pooled": "mean over pixels read out", "flat": "each pixel read out by itself"}
-    dots = [seen(name, pieces[piece].predicted, pieces[piece].observed) for piece, name in ways.items()]
+    ways = {"pooled": "mean over pixels read out", "not pooled": "each pixel read out by itself"}
+    found = {name: pieces[f"mean over finite networks, {way}"] for way, name in ways.items()}
+    dots = [seen(name, piece.predicted, piece.observed) for name, piece in found.items()]
     return against_the_diagonal(dots, "networks of 8 channels")

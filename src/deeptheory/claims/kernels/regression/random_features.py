@@ -55,7 +55,7 @@ WATCHED = np.triu_indices(4)
 
 
 @claim(
-    items={"L7.6": ("mean", "distance")},
+    items={"L7.6": ("mean of the kernel", "distance from the limit")},
     says=r"The kernel $K_p(x,x')=\frac1p\langle\phi(x),\phi(x')\rangle$ of random features has the limit kernel as its "
     r"mean at every $p$ (arc-cosine for ReLU, arcsine for erf, RBF for $\sqrt2\cos(w\cdot x+c)$ with random phase) and "
     r"differs from it by order $p^{-1/2}$.",
@@ -87,16 +87,18 @@ def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trial
     distances = np.reshape(distances, (len(LIMITS), len(counts), trials))
     along = {"activation": np.asarray(list(LIMITS)), "pair": np.arange(len(WATCHED[0]))}
     return {
-        "mean": Law(np.asarray(limits), np.asarray(means), exact=True, along=along, scale=np.asarray(sizes)),
+        "mean of the kernel": Law(
+            np.asarray(limits), np.asarray(means), exact=True, along=along, scale=np.asarray(sizes)
+        ),
         # The three activations together: each trial is one draw of all of them.
-        "distance": Rate(np.asarray(counts), distances.mean(0), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "distance from the limit": Rate(np.asarray(counts), distances.mean(0), exponent=-0.5, rivals=(-1.0, 0.0)),
     }
 
 
-random_feature_kernel.control("cosines without random phases", of="mean", phases=False)
+random_feature_kernel.control("cosines without random phases", of="mean of the kernel", phases=False)
 
 
-@random_feature_kernel.control("rectified products without the half that is switched off", of="mean")
+@random_feature_kernel.control("rectified products without the half that is switched off", of="mean of the kernel")
 def twice_for_relu(evidence):
     return replace(evidence, predicted=evidence.predicted * np.array([2.0, 1.0, 1.0])[:, None])
 
@@ -121,7 +123,15 @@ def followed(kernel, y, here, there):
 
 
 @claim(
-    items={"L7.7": ("velocity", "training", "test", "end", "loss")},
+    items={
+        "L7.7": (
+            "velocity of the outputs",
+            "outputs at the data",
+            "outputs elsewhere",
+            "outputs in the end",
+            "loss along the flow",
+        )
+    },
     says=r"Under gradient flow on $\frac12\|f(X)-y\|^2$ the random-feature model moves as $\dot f(x)=K(x,X)(y-f(X))$: "
     r"$f_t(X)=y+e^{-Kt}(f_0(X)-y)$, $f_t(x)=f_0(x)+K(x,X)K^{-1}(e^{-Kt}-I)(f_0(X)-y)$ with $K=K(X,X)$ in the "
     r"exponent, $f_\infty(x)=f_0(x)+K(x,X)K^{-1}(y-f_0(X))$, and the loss is "
@@ -164,11 +174,15 @@ def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le
     size = float(np.linalg.norm(y - here))
     solver: dict[str, Any] = dict(scale=size, error=1e-8 * size, size=features)
     return {
-        "velocity": Identity(moved, kernel[:, :points] @ (y - reached[:points, 1]), scale=size * 10, size=features),
-        "training": Identity(np.asarray(ahead).T, reached[:points], **solver),
-        "test": Identity(np.asarray(elsewhere).T, reached[points:], **solver),
-        "end": Identity(np.asarray(end), outside @ nearest, scale=size, size=features, condition=condition),
-        "loss": Identity(
+        "velocity of the outputs": Identity(
+            moved, kernel[:, :points] @ (y - reached[:points, 1]), scale=size * 10, size=features
+        ),
+        "outputs at the data": Identity(np.asarray(ahead).T, reached[:points], **solver),
+        "outputs elsewhere": Identity(np.asarray(elsewhere).T, reached[points:], **solver),
+        "outputs in the end": Identity(
+            np.asarray(end), outside @ nearest, scale=size, size=features, condition=condition
+        ),
+        "loss along the flow": Identity(
             np.asarray(losses),
             0.5 * np.sum((reached[:points] - y[:, None]) ** 2, axis=0),
             scale=size**2,
@@ -181,19 +195,19 @@ def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le
 @random_features_in_training.picture
 def outputs_in_time(pieces):
     """Outputs at three other inputs while the random-feature model trains: dots integrated, lines by the formula."""
-    test, marks = pieces["test"], []
+    test, marks = pieces["outputs elsewhere"], []
     for index in range(3):
         name = f"input {index + 1}"
         marks += [Line(name, TIMES, test.left[index]), Dots(name, TIMES, test.right[index])]
     return Curves(marks, x="training time", y="output", log="x")
 
 
-@random_features_in_training.control("from zero: the initial function left out", of="test")
+@random_features_in_training.control("from zero: the initial function left out", of="outputs elsewhere")
 def from_zero(evidence):
     return replace(evidence, left=evidence.left - evidence.left[:, :1])
 
 
-@random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss")
+@random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss along the flow")
 def half_the_rate(evidence):
     # Times double, so half the rate is the prediction for the time before.
     return replace(evidence, left=evidence.left[:-1], right=evidence.right[1:])
@@ -209,7 +223,16 @@ conditioned = jax.jit(lambda covariance, values: conditional_law(GaussianLaw(DRI
 
 
 @claim(
-    items={"L7.8": ("covariance", "mean", "normal", "joint", "conditional"), "L7.9": ("correlation", "crossings")},
+    items={
+        "L7.8": (
+            "covariance of paths",
+            "means of paths",
+            "law of one value",
+            "law of a sum of values",
+            "covariance given some values",
+        ),
+        "L7.9": ("correlation at a distance", "zeros a unit of length"),
+    },
     says=r"Given some values a Gaussian process with mean $\mu$ and covariance $\Sigma$ has at $t$ the mean "
     r"$\mu+\Sigma_{tX}\Sigma_{XX}^{-1}(f_X-\mu_X)$, and the Schur complement as covariance. For the RBF kernel of "
     r"scale $s$ a centred path has $1/(\pi s)$ zeros a unit of length.",
@@ -254,20 +277,20 @@ def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gau
     schur, size = np.asarray(schur), np.sqrt(np.diag(schur))
     spots = {"spot": SPOTS}
     return {
-        "mean": Law(DRIFT, found[1].T, exact=True, scale=1.0, along=spots),
-        "covariance": Law(known[pairs], (one[:, pairs[0]] * one[:, pairs[1]]).T, exact=True, scale=1.0),
-        "normal": Distribution(ndtr(centred[0, :, 3])),
-        "joint": Distribution(ndtr(one @ weights / np.sqrt(weights @ known @ weights))),
-        "conditional": Law(
+        "means of paths": Law(DRIFT, found[1].T, exact=True, scale=1.0, along=spots),
+        "covariance of paths": Law(known[pairs], (one[:, pairs[0]] * one[:, pairs[1]]).T, exact=True, scale=1.0),
+        "law of one value": Distribution(ndtr(centred[0, :, 3])),
+        "law of a sum of values": Distribution(ndtr(one @ weights / np.sqrt(weights @ known @ weights))),
+        "covariance given some values": Law(
             np.append(schur[some], np.zeros(3)), leftover, exact=True,
             scale=np.append(np.outer(size, size)[some], [size[2]] * 3),
         ),
-        "correlation": Law(
+        "correlation at a distance": Law(
             np.exp(-((SPOTS[1:] / SCALES[:, None]) ** 2) / 2),
             (centred[:, :, :1] * centred[:, :, 1:]).transpose(0, 2, 1),
             exact=True, along={"scale": SCALES, "distance": SPOTS[1:]}, scale=1.0,
         ),
-        "crossings": Law(
+        "zeros a unit of length": Law(
             np.array([zero_crossing_rate(second_moment=float(scale) ** -2) for scale in SCALES]), np.asarray(rates),
             exact=True, along={"scale": SCALES}, aside={"paths": np.array(shown)},
         ),
@@ -278,7 +301,7 @@ def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gau
 def paths_of_three_scales(pieces):
     """One centred path of each length scale over sixteen scales, each shifted for the eye; the line is its zero."""
     marks = []
-    for place, (scale, path) in enumerate(zip(SCALES, pieces["crossings"].aside["paths"], strict=True)):
+    for place, (scale, path) in enumerate(zip(SCALES, pieces["zeros a unit of length"].aside["paths"], strict=True)):
         grid = scale * STEPS
         marks += [
             Line(f"s = {scale}", grid, path + 6 * place),
@@ -290,27 +313,27 @@ def paths_of_three_scales(pieces):
 
 
 gaussian_process_paths.control(
-    "paths of random size with the same covariance", of="normal", paths="mixture", trials=20_000
+    "paths of random size with the same covariance", of="law of one value", paths="mixture", trials=20_000
 )
 
 
-@gaussian_process_paths.control("only the crossings upward", of="crossings")
+@gaussian_process_paths.control("only the crossings upward", of="zeros a unit of length")
 def upward(evidence):
     return replace(evidence, predicted=evidence.predicted / 2)
 
 
-@gaussian_process_paths.control("correlation $e^{-h^2/s^2}$", of="correlation")
+@gaussian_process_paths.control("correlation $e^{-h^2/s^2}$", of="correlation at a distance")
 def without_half(evidence):
     return replace(evidence, predicted=evidence.predicted**2)
 
 
-@gaussian_process_paths.control("given values leave the variance alone", of="conditional")
+@gaussian_process_paths.control("given values leave the variance alone", of="covariance given some values")
 def unconditional(evidence):
     prior = np.asarray(rbf(SPOTS[ASKED, None]))[np.triu_indices(3)]
     return replace(evidence, predicted=np.append(prior, np.zeros(3)))
 
 
-@gaussian_process_paths.control("values given up to noise of variance 1/10", of="conditional")
+@gaussian_process_paths.control("values given up to noise of variance 1/10", of="covariance given some values")
 def with_ridge(evidence):
     known = np.asarray(rbf(SPOTS[:, None]))
     cross = known[np.ix_(ASKED, GIVEN)]
@@ -336,9 +359,15 @@ laws = jax.jit(
 
 @claim(
     items={
-        "L7.10": ("start", "normal"),
-        "L7.11": ("end mean", "end covariance", "end normal", "training points", "posterior"),
-        "L7.16": ("start", "end covariance", "posterior"),
+        "L7.10": ("covariance at the start", "law at the start"),
+        "L7.11": (
+            "mean after training",
+            "covariance after training",
+            "law after training",
+            "values at the data",
+            "posterior of the process",
+        ),
+        "L7.16": ("covariance at the start", "covariance after training", "posterior of the process"),
     },
     says=r"With $\theta_0\sim N(0,I)$ and given features, $f_0=\theta_0^\top\phi/\sqrt p$ is Gaussian with covariance "
     r"$K_p$ at every $p$. Trained it stays Gaussian, and at the end has mean $K(x,X)K^{-1}y$ and covariance "
@@ -380,25 +409,25 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
     condition = float(np.linalg.cond(before.covariance))
     times = {"time": np.array(["end", "middle"])}
     return {
-        "start": Law(
+        "covariance at the start": Law(
             before.covariance[pairs], (first[:, pairs[0]] * first[:, pairs[1]]).T, exact=True,
             scale=np.outer(size, size)[pairs], along={"features": np.full(len(pairs[0]), features)},
         ),
-        "normal": Distribution(ndtr(first[:, 0] / size[0])),
-        "end mean": Law(
+        "law at the start": Distribution(ndtr(first[:, 0] / size[0])),
+        "mean after training": Law(
             np.array([after.mean, between.mean]), np.array([last.T, half.T]), exact=True, along=times, scale=1.0
         ),
-        "end covariance": Law(
+        "covariance after training": Law(
             np.array([after.covariance[some], between.covariance[some]]), np.array(products), exact=True, along=times,
             scale=np.array([np.outer(s, s)[some] for s in spread]),
             aside={"values": last[:4096, 2], "law": np.array([[0.0, size[7]], [after.mean[2], spread[0][2]]])},
         ),
-        "end normal": Distribution(ndtr((last[:, 2] - after.mean[2]) / spread[0][2])),
-        "training points": Identity(
+        "law after training": Distribution(ndtr((last[:, 2] - after.mean[2]) / spread[0][2])),
+        "values at the data": Identity(
             np.array([inside.mean, *inside.covariance]), np.array([LABELS, *np.zeros((5, 5))]), scale=1.0,
             condition=condition,
         ),
-        "posterior": Identity(
+        "posterior of the process": Identity(
             np.array([after.mean, *after.covariance]), np.array([shift, *posterior]), scale=1.0, condition=condition
         ),
     }  # fmt: skip
@@ -407,7 +436,7 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
 @random_features_before_and_after.picture
 def prior_and_posterior(pieces):
     """Trained values at one input over random starts, under the law of the end; beside it that of the start."""
-    aside = pieces["end covariance"].aside
+    aside = pieces["covariance after training"].aside
     (_, wide), (centre, _) = aside["law"]
     grid = np.linspace(centre - 4 * wide, centre + 4 * wide, 200)
     densities = [np.exp(-(((grid - m) / s) ** 2) / 2) / (s * np.sqrt(2 * np.pi)) for m, s in aside["law"]]
@@ -415,12 +444,12 @@ def prior_and_posterior(pieces):
     return Histogram(marks, samples=aside["values"], x="output at one input", y="density", name="trained")
 
 
-@random_features_before_and_after.control("θ·φ without 1/√p", of="start")
+@random_features_before_and_after.control("θ·φ without 1/√p", of="covariance at the start")
 def unnormalised(evidence):
     return replace(evidence, observed=evidence.observed * evidence.along["features"][0])
 
 
-@random_features_before_and_after.control("the shift of the training block printed as zero", of="training points")
+@random_features_before_and_after.control("the shift of the training block printed as zero", of="values at the data")
 def no_shift(evidence):
     return replace(evidence, right=np.zeros((6, 5)))
 
@@ -428,10 +457,10 @@ def no_shift(evidence):
 def ending(pieces, change):
     """The covariance at the end by another rule, from the prior and the posterior at the three watched points."""
     prior = np.zeros((8, 8))
-    prior[np.triu_indices(8)] = pieces["start"].predicted
-    law, some = pieces["end covariance"], np.triu_indices(3)
+    prior[np.triu_indices(8)] = pieces["covariance at the start"].predicted
+    law, some = pieces["covariance after training"], np.triu_indices(3)
     rival = change(prior[5:, 5:][some], law.predicted[0])
-    return {"end covariance": replace(law, predicted=np.array([rival, law.predicted[1]]))}
+    return {"covariance after training": replace(law, predicted=np.array([rival, law.predicted[1]]))}
 
 
 @random_features_before_and_after.control("the initial function kept to the end")
