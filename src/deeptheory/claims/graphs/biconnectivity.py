@@ -50,6 +50,11 @@ def parts_without(graph, *, nodes=(), edges=()):
     "three have two disjoint paths.",
     needs="no loops or parallel edges, and blocks have an edge; all graphs with up to seven nodes against networkx, up "
     "to five against the definitions; disjoint paths counted by flows in all blocks with up to six",
+    symbols={
+        r"\text{block}": "a largest part that stays connected when any single node is removed",
+        r"\text{bridge, cut vertex}": "an edge, or a node, without which its component falls apart",
+        r"\text{disjoint paths}": "paths that share no node but their ends",
+    },
     why="Bridges are the blocks of one edge, cut vertices the nodes in several blocks. Two blocks cannot share two "
     "nodes: together they would stay connected without any one node, and be one block. "
     "Likewise a cycle of blocks would be one block, so they hang together as a tree. A depth-first search meets no "

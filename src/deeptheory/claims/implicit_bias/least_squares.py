@@ -54,6 +54,16 @@ def orthogonal_solution(matrix, labels):
     r"$d-n$; one that vanishes outside $n$ given coordinates exists, for labels in general position, exactly when "
     r"those $n$ columns are linearly independent.",
     needs="linearly independent rows, n < d",
+    symbols={
+        r"X,y": r"the design, $n$ rows of $d$ features, and the labels",
+        r"w": "the weights",
+        r"X^+": r"the pseudo-inverse of $X$",
+        r"z": r"any vector; $I-X^+X$ takes of it what the data cannot see",
+    },
+    why=r"The difference of two solutions is a vector that all rows of $X$ send to zero, and these vectors form a "
+    r"space of dimension $d-n$. To use $n$ given coordinates only is to solve a square system with those $n$ columns, "
+    r"which works for all labels exactly when they are linearly independent; an arbitrary choice of coordinates need "
+    r"not be.",
 )
 def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, le=4)] = 3):
     draw = generator(key)
@@ -280,6 +290,16 @@ def forgets_the_start(evidence):
     r"least norm; the trace of both products is the rank; a symmetric matrix has "
     r"$v_i=\operatorname{sign}(\lambda_i)u_i$.",
     needs="any real matrix, also rank-deficient; nonzero singular values well above rounding",
+    symbols={
+        r"M": "any real matrix",
+        r"M^+": "its pseudo-inverse",
+        r"\sigma_i,u_i,v_i": "its nonzero singular values with their left and right singular vectors",
+        r"\lambda_i": "the eigenvalues of a symmetric matrix",
+    },
+    why=r"$M$ maps each $v_i$ to $\sigma_iu_i$ and everything orthogonal to them to zero; $M^+$ maps $u_i$ back and "
+    r"the rest to zero. So $MM^+$ and $M^+M$ are the orthogonal projections on the spans of the $u_i$ and of the "
+    r"$v_i$, which are symmetric and have the rank as trace. $M^+y$ has nothing in the kernel of $M$, hence the least "
+    r"norm.",
 )
 def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 4):
     draw = generator(key)

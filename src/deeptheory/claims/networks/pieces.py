@@ -42,6 +42,10 @@ def kinks(nodes):
     says="Following breakpoints through a one-input ReLU network as rationals counts its affine pieces exactly: the "
     "count is one more than the bends seen in second differences on a fine grid, also for ReLU nodes that touch zero.",
     needs="whole-number weights up to 2 and two hidden layers of 3, so that knots are 1/144 apart and inside [−16, 16]",
+    symbols={
+        r"\text{affine piece}": "an interval of the input on which the network is a straight line, as long as possible",
+        r"\text{knot}": "a point where two pieces meet and the slope changes",
+    },
     why="A one-input ReLU network is a continuous function made of straight pieces. Layer by layer a new bend can "
     "appear only where a pre-activation crosses zero, and with rational weights that place is rational. So all bends "
     "are known exactly, and one only has to ask at each of them whether the slopes on both sides differ.",

@@ -237,6 +237,14 @@ def over_the_rank(evidence):
     says=r"The balanced factors $WS^{1/2}$, $YS^{1/2}$ of a matrix, padded with zero columns, have a rotation that "
     r"gives every column of both the squared norm $\|M\|_*/d_1$ and leaves the product as it was.",
     needs=r"width $d_1\ge\operatorname{rank}M$",
+    symbols={
+        r"M": r"a matrix with singular value decomposition $WSY^\top$",
+        r"\|M\|_*": "its nuclear norm, the sum of the singular values",
+        r"d_1": "the width: the number of columns of each factor",
+    },
+    why=r"Turning both factors by the same rotation leaves their product alone, and the squared column norms of both "
+    r"are the diagonal of the rotated $S$, whose sum is $\|M\|_*$. Some rotation makes a diagonal constant: as long "
+    r"as one entry is above the mean and one below, turning the two into each other makes one of them equal to it.",
     full=dict(matrices=200, width=16),
 )
 def balanced_factors_have_an_equalizing_rotation(

@@ -257,6 +257,15 @@ def other_normalisation(evidence):
     r"evenly: the share of modulus up to $r$ is $r^2$. For Gaussian entries the mean of $|\lambda|^{2k}$ is "
     r"$\frac1n\sum_j j(j+1)\cdots(j+k-1)/n^k$ at every $n$, and that of $\lambda^2$ is zero.",
     needs="independent entries with independent real and imaginary parts of mean zero and equal variance",
+    symbols={
+        r"n": "the size of the matrix",
+        r"\lambda": "its eigenvalues, complex numbers",
+        r"r": "a radius, at most 1",
+    },
+    why=r"The law of a Gaussian matrix does not change when it is multiplied by a phase, so all directions are alike. "
+    r"The squared moduli of its eigenvalues have the law of independent Gamma variables with the parameters $1$ to "
+    r"$n$, over $n$: these fill $[0,1]$ evenly, and $r^2$ is the share up to $r$. For other entries with the same "
+    r"variances the limit is the same.",
     full=dict(sizes=(40, 80, 160), trials=200),
 )
 def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):

@@ -282,6 +282,15 @@ def enumerated(law, size):
     r"identity attains for $\kappa\ge3$ and a matching for $\kappa\le3$; so "
     r"$\frac1N\langle X,AX\rangle-\frac1N\operatorname{tr}A$ falls as $N^{-1/2}$ in mean modulus.",
     needs="independent entries of mean 0, variance 1, fourth moment κ",
+    symbols={
+        r"X": r"a vector of $N$ independent entries of mean 0 and variance 1",
+        r"A": r"a matrix of largest singular value $\|A\|$, independent of $X$",
+        r"\kappa": "the fourth moment of the entries",
+    },
+    why=r"Expand the square of $\sum_{ij}A_{ij}X_iX_j$: only terms in which every index appears in pairs have a mean. "
+    r"Pairs of different indices give $A_{ij}^2+A_{ij}A_{ji}$, equal ones the variance $\kappa-1$ of $X_i^2$. The "
+    r"squared entries of $A$ add up to at most $N\|A\|^2$, so the form deviates by order $\sqrt N\|A\|$, and over $N$ "
+    r"by $N^{-1/2}$.",
     full=dict(sizes=(50, 100, 200, 400, 800), trials=4000),
 )
 def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials = 600):

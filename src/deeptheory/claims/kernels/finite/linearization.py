@@ -193,6 +193,16 @@ squares = jax.jit(
     r"Divided by $\sqrt{n_l}$, as printed, layer 1 has variance $\sigma_w^2\|x\|^2/n_1+\sigma_b^2$.",
     needs=r"standard normal entries; the first layer scaled by $\sigma_w$ alone, so that "
     r"$\Sigma^1=\sigma_w^2\|x\|^2+\sigma_b^2$",
+    symbols={
+        r"f^l,h^l": r"pre-activations and activations of layer $l$, at an input $x$",
+        r"n_l": r"the width of layer $l$",
+        r"W^l,b^l": "weights and biases, standard normal",
+        r"\Sigma^l": r"the variance of layer $l$ in the limit of infinite width",
+    },
+    why="A pre-activation is a sum over the layer below, so dividing by the root of how many terms there are keeps "
+    "its variance, whatever the width of its own layer. Layers 1 and 2 sum over inputs and over independent neurons, "
+    "and are exact; the neurons of layer 2 share the activations of layer 1, which makes layer 3 exact only in the "
+    "limit. Divided by the root of its own width a layer's variance shrinks as it grows.",
     full=dict(trials=20_000),
 )
 def fan_in_scaling(

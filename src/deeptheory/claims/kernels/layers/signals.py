@@ -101,6 +101,13 @@ two_routes = jax.jit(
     r"tangent kernel is $\sum_h(\langle g,g'\rangle+\sigma_b^2)\langle b,b'\rangle$, layer by layer equal to the Gram "
     r"matrix of the Jacobian.",
     needs="fully connected layers; derivatives of the activation where it has any",
+    symbols={
+        r"g^{(h)},b^{(h)}": r"the forward and the backward vector of layer $h$; a dash marks those of another input",
+        r"\sigma_b": "the scale of the biases",
+    },
+    why="A weight multiplies one entry of the activations below and acts on the output through one entry above: by "
+    "the chain rule its derivative is the product of a forward and a backward entry. The inner product of two such "
+    "matrices is the product of the inner products of the vectors, and biases have the constant 1 as forward entry.",
 )
 def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
     first, second = jax.random.split(key)

@@ -219,6 +219,17 @@ smooth_grams = jax.jit(
     r"$x_i\cdot x_j(\pi-\angle(x_i,x_j))/2\pi$ with trace $\frac12\sum\|x_i\|^2$, n/2 on the sphere, and is within "
     r"order $m^{-1/2}$ of it.",
     needs="standard normal weights; unit inputs in all but the closed form for the ReLU",
+    symbols={
+        r"H(0)_{ij}": (
+            r"the inner product of the derivatives of the outputs on $x_i$ and $x_j$ by the weights of the first layer"
+        ),
+        r"m": "the number of neurons",
+        r"w_r": r"the weights of neuron $r$, standard normal",
+        r"\sigma'": "the slope of the activation",
+    },
+    why=r"The kernel is a mean over independent neurons, so its mean does not depend on the width and one network is "
+    r"off by order $m^{-1/2}$. For the ReLU both slopes are one exactly when the weights lie in a wedge of angle "
+    r"$\pi-\angle(x_i,x_j)$, whose share of the full turn is the probability; on the diagonal that is one half.",
     full=dict(widths=(64, 256, 1024, 4096), trials=1024),
 )
 def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 256):

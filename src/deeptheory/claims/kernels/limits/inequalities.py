@@ -114,6 +114,12 @@ TIMES = np.linspace(0, 3, 25)[1:]
     says=r"If $u'\le\beta u$ then $u(t)\le u(0)\exp\int_0^t\beta$, for $u$ and $\beta$ of any sign, with equality if "
     r"$u'=\beta u$.",
     needs="u differentiable, β continuous",
+    symbols={
+        r"u": r"a function of the time $t$ that grows no faster than its rate allows",
+        r"\beta": "the rate, which may change with time and have any sign",
+    },
+    why=r"The product of $u$ with $\exp(-\int\beta)$ has the derivative $(u'-\beta u)\exp(-\int\beta)\le0$, so it "
+    r"never rises above its first value; it stays there if $u'=\beta u$.",
     full=dict(draws=400),
 )
 def gronwall(key, *, draws: Draws = 24, loss: Literal["some", "gain"] = "some"):
@@ -186,6 +192,16 @@ def uniform(rate):
     r"a Gaussian, $1/3$ for the uniform law on $[-1,1]$, $\frac{1-2p}{2\log((1-p)/p)}$ for a centred coin, and at most "
     r"$(b-a)^2/4$ for $Y=Z-\mathbb EZ$ with $Z$ in $[a,b]$; the fair coin on the two ends attains it.",
     needs="a centred variable Y",
+    symbols={
+        r"Y": "a variable of mean zero",
+        r"B^2": "its variance proxy: how large a Gaussian's variance must be to dominate its moments",
+        r"p": "the probability of heads of the coin",
+        r"a,b": r"the ends of the interval in which $Z$ lies",
+    },
+    why=r"The logarithm of $\mathbb Ee^{\lambda Y}$ starts like $\lambda^2\mathrm{Var}/2$, so $B^2$ is at least the "
+    r"variance. For a sign, a Gaussian, the uniform law and a fair coin that is enough. A biased coin is skewed: the "
+    r"worst $\lambda$ lies away from zero, where the proxy exceeds the variance. In an interval no law spreads more "
+    r"than half the mass at either end.",
 )
 def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=10, le=500)] = 60.0):
     rates = np.concatenate([-np.geomspace(0.01, reach, 60)[::-1], np.geomspace(0.01, reach, 60)])

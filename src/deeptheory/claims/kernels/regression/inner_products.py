@@ -138,6 +138,15 @@ kernels_are_inner_products.control(
     r"\exp(-\sqrt{2-2x\cdot y})$ are power series with positive coefficients, hence inner products of tensor powers; "
     r"the second has coefficients of order $k^{-3/2}/\sqrt{2\pi}$, and its truncation errs by order $k^{-1/2}$.",
     needs="unit vectors",
+    symbols={
+        r"x,y": r"unit vectors, so that $\|x-y\|^2=2-2x\cdot y$",
+        r"k": "the power of the inner product",
+    },
+    why=r"On the sphere a function of the distance is a function of the inner product. The Gaussian is an exponential "
+    r"of it, and $-\sqrt{2-2\rho}$ has a series with positive coefficients but for its constant, which the "
+    r"exponential keeps positive. $(x\cdot y)^k$ is the inner product of the $k$-th tensor powers, so the series are "
+    r"inner products of features. The root makes the coefficients fall slowly, like $k^{-3/2}$, and what is left like "
+    r"$k^{-1/2}$.",
 )
 def kernels_of_unit_vectors(
     key,

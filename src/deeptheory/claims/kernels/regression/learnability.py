@@ -62,6 +62,14 @@ def apart(matrix):
     r"the diagonal the series gives the kernel matrix; at $\rho=1$ what L terms of the sum leave is "
     r"$\frac1{2\pi^{3/2}\sqrt L}(1+\frac1{24L}+O(L^{-2}))$.",
     needs="unit inputs; ReLU",
+    symbols={
+        r"\rho": "the cosine between two unit inputs; the left side is the first-layer ReLU kernel",
+        r"c_p": r"the coefficient of $\rho^p$",
+        r"L": "the number of terms that are kept",
+    },
+    why=r"$\pi-\arccos\rho=\frac\pi2+\arcsin\rho$, and the arcsine has only odd powers, with positive coefficients; "
+    r"times $\rho$ they are even. The coefficients $c_p$ fall like $p^{-3/2}$, so what $L$ terms leave at $\rho=1$ "
+    r"falls only like $L^{-1/2}$.",
 )
 def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600):
     import mpmath

@@ -61,6 +61,14 @@ WATCHED = np.triu_indices(4)
     r"differs from it by order $p^{-1/2}$.",
     needs="standard normal directions; phases uniform on the circle for the cosine",
     scale="printed: infinitely many features; here: 64 to 1,024",
+    symbols={
+        r"\phi": r"the $p$ random features of an input",
+        r"K_p": "their kernel, a mean over the features",
+    },
+    why=r"Each feature contributes an independent product whose mean is the limit kernel: $K_p$ is right on average "
+    r"at every $p$, and off by the root of the variance over $p$. The mean of two rectified Gaussians is the "
+    r"arc-cosine kernel, of two error functions the arcsine; a random phase removes from two cosines the part that "
+    r"depends on more than their distance.",
     full=dict(counts=(100, 1000, 10_000, 100_000)),
 )
 def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trials = 256, phases: bool = True):
