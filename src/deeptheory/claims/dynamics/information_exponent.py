@@ -84,7 +84,12 @@ def limiting_velocity(settings):
 
 @claim(
     items={
-        "J11.8": ("gradient of the sample loss", "step as printed", "step of the chain", "steps of the whole vector")
+        "J11.8": (
+            "gradient of the sample loss",
+            "step as printed",
+            "step of the chain",
+            "samples needed, whole vectors",
+        )
     },
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
     r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
@@ -146,8 +151,8 @@ def overlap_is_a_markov_chain(key, *, trials: Trials = 5120, dimension: Dimensio
         "law of the remaining length": Distribution(
             stats.chi2.cdf(rest, dimension - 2), aside={"lengths": rest, "dimension": dimension}
         ),
-        "steps of the whole vector": Law(expected, passed, exact=True),
-        "steps of the chain alone": Law(expected, times, exact=True),
+        "samples needed, whole vectors": Law(expected, passed, exact=True),
+        "samples needed, chain alone": Law(expected, times, exact=True),
     }
 
 
@@ -170,16 +175,16 @@ def one_direction_more(evidence):
 def hitting_times(pieces):
     """The share of runs that have not yet reached overlap ½, against samples: whole vectors and the chain."""
 
-    def survival(name, times):
-        times = np.sort(np.asarray(times)[np.isfinite(times)])
-        places = np.linspace(0, len(times) - 1, 60).astype(int)
-        return times[places], 1 - places / np.size(pieces[name].observed)
+    def survival(times):
+        reached = np.sort(np.asarray(times)[np.isfinite(times)])
+        places = np.linspace(0, len(reached) - 1, 60).astype(int)
+        return reached[places], 1 - places / np.size(times)
 
     return Curves(
         [
-            Line("whole vectors", *survival("whole", pieces["steps of the whole vector"].observed)),
-            Dots("chain", *survival("chain", pieces["steps of the chain alone"].observed)),
-            Level("mean, by a linear system", x=float(pieces["steps of the chain alone"].predicted)),
+            Line("whole vectors", *survival(pieces["samples needed, whole vectors"].observed)),
+            Dots("chain", *survival(pieces["samples needed, chain alone"].observed)),
+            Level("mean, by a linear system", x=float(pieces["samples needed, chain alone"].predicted)),
         ],
         x="samples",
         y="share still below overlap ½",
