@@ -164,8 +164,8 @@ def quiet_draw_forgotten(evidence):
 
 @claim(
     items={
-        "A12.17": ("quadratic", "multiplicative", "double well", "network"),
-        "A12.16": ("quadratic", "euler", "diffusion with half the covariance"),
+        "A12.17": ("three quadratic losses", "multiplicative noise", "a double well", "a small network"),
+        "A12.16": ("three quadratic losses", "Euler's scheme, Gaussian noise", "diffusion with half the covariance"),
     },
     says=r"The canonical equation $dX=-\nabla f\,dt+\sqrt\eta\,\sigma\,\Sigma^{1/2}dW$ is a weak approximation of "
     r"order $\eta$ to stochastic gradient descent, for linear and nonlinear gradients, additive and multiplicative "
@@ -202,9 +202,9 @@ def canonical_equation_has_weak_order_one(
     fine = 0.02 / 2.0 ** np.arange(halvings)
     coarse = 0.1 / 2.0 ** np.arange(halvings)
     oracles = {
-        "quadratic": three_losses().amplified(24**-0.5),
-        "multiplicative": linear_oracle(1.0, fair, additive=0.5, multiplicative=0.7),
-        "euler": linear_oracle(1.0, normal),
+        "three quadratic losses": three_losses().amplified(24**-0.5),
+        "multiplicative noise": linear_oracle(1.0, fair, additive=0.5, multiplicative=0.7),
+        "Euler's scheme, Gaussian noise": linear_oracle(1.0, normal),
     }
 
     def exact(oracle):
@@ -235,8 +235,8 @@ def canonical_equation_has_weak_order_one(
         nodes=nodes,
     )
     pieces = {name: Rate(fine, exact(oracle), exponent=1.0, rivals=(0.5,)) for name, oracle in oracles.items()}
-    pieces["double well"] = Rate(coarse, well, exponent=1.0, rivals=(0.5,))
-    pieces["network"] = Rate(coarse[:4], net, exponent=1.0, rivals=(0.5,))
+    pieces["a double well"] = Rate(coarse, well, exponent=1.0, rivals=(0.5,))
+    pieces["a small network"] = Rate(coarse[:4], net, exponent=1.0, rivals=(0.5,))
     half = [
         (three_losses().amplified((24 * eta) ** -0.5), three_losses().amplified((48 * eta) ** -0.5)) for eta in fine
     ]
@@ -245,20 +245,21 @@ def canonical_equation_has_weak_order_one(
     return pieces
 
 
-canonical_equation_has_weak_order_one.control("half the covariance", of="network", variance=0.5, halvings=4)
+canonical_equation_has_weak_order_one.control("half the covariance", of="a small network", variance=0.5, halvings=4)
 
 
 @canonical_equation_has_weak_order_one.picture
 def weak_errors(pieces):
     """Weak distances between stochastic gradient descent and its equation, as the step falls, for four problems."""
     marks = [
-        Dots(name, pieces[name].x, pieces[name].y) for name in ("quadratic", "multiplicative", "double well", "network")
+        Dots(name, pieces[name].x, pieces[name].y)
+        for name in ("three quadratic losses", "multiplicative noise", "a double well", "a small network")
     ]
-    first = pieces["quadratic"]
+    first = pieces["three quadratic losses"]
     marks += [
         Line("order η", first.x, first.y[-1] * first.x / first.x[-1], dashed=True),
         Line(
-            "quadratic",
+            "three quadratic losses",
             pieces["diffusion with half the covariance"].x,
             pieces["diffusion with half the covariance"].y,
             rival="half the covariance",
