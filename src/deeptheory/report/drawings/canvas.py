@@ -14,7 +14,7 @@ import numpy as np
 
 from deeptheory.report.drawings.values import Rows, finite, plain, rows, spread
 
-__all__ = ["BAND", "INK", "OBSERVED", "PAPER", "PREDICTED", "RIVAL", "SERIES", "THEME", "Drawn", "Spec"]
+__all__ = ["BAND", "INK", "OBSERVED", "PAPER", "PREDICTED", "RIVAL", "RIVALS", "SERIES", "THEME", "Drawn", "Spec"]
 
 Spec = dict[str, Any]
 
@@ -23,6 +23,8 @@ Spec = dict[str, Any]
 OBSERVED = "#0072B2"
 PREDICTED = "#D55E00"
 RIVAL = "#8C6BB1"
+RIVALS = (RIVAL, "#46307D")
+"""Of two wrong versions in one panel each has its own colour."""
 BAND = "#8A8F98"
 INK = "#1D1F23"
 PAPER = "#FCFBF8"
