@@ -1,6 +1,7 @@
 """Every picture becomes valid Vega-Lite, whatever its numbers; rivals are told apart, level sets lie on their level."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -85,6 +86,13 @@ BAD = np.array([np.nan, np.inf, -np.inf, 1.0])
     [
         Curves([Line("a", BAD, BAD, low=BAD, high=BAD), Dots("b", BAD, BAD, error=BAD), seen("c", 1.0, BAD)], log="xy"),
         Curves([Line("a", [], [])]),
+        Curves([Dots("a", [], [], error=0.1), Dots("b", [], [], words=[])]),
+        Plane([seen("a", [], np.zeros((0, 5)))]),
+        Field(at_x=[], at_y=[], u=[], v=[]),
+        Surface(columns=[], rows=[], heights=np.zeros((0, 0))),
+        Surface(columns=[1.0], rows=[2.0], heights=[[3.0]]),
+        HeatMap(np.zeros((0, 0)), rows=[], columns=[]),
+        Graph([], []),
         Histogram(samples=BAD),
         Histogram(samples=[]),
         Field(at_x=BAD, at_y=BAD, u=BAD, v=BAD),
@@ -96,10 +104,39 @@ BAD = np.array([np.nan, np.inf, -np.inf, 1.0])
     ],
     ids=lambda picture: type(picture).__name__,
 )
-def test_numbers_that_are_not_finite_break_nothing(picture):
+def test_numbers_that_are_not_finite_or_not_there_break_nothing(picture):
     drawn = painted(picture, "A caption.")
     json.dumps(drawn.spec, allow_nan=False)
     assert vl_convert.vegalite_to_svg(composed({"": drawn})).startswith("<svg")
+
+
+WRONG = {
+    "the parts of the mark 'a' must have one length, got 2 x, 3 y": lambda: Dots("a", [1, 2], [1, 2, 3]),
+    "the parts of the mark 'a' must have one length, got 2 x, 2 y, 3 low": lambda: Line("a", X[:2], X[:2], low=X[:3]),
+    "a level stands at one value of x or of y, got x = None": lambda: Level("edge"),
+    "log must be x, y or xy, got 'z'": lambda: Curves(log="z"),
+    "xs must go from the least to the greatest value shown, got (2, 1)": lambda: Plane(xs=(2, 1)),
+    "ys must go from .* and be above zero on a logarithmic axis, got (0, 1)": lambda: Curves(log="y", ys=(0, 1)),
+    "values must have a row and a column for each label, (1, 3), got (1, 2)": lambda: HeatMap([[1, 2]], [1], "abc"),
+    "kinds must be given for all 2 nodes or for none, got 1": lambda: Graph([(0, 0), (1, 1)], [], kinds="a"),
+    "edge_kinds must be given for all 0 edges or for none, got 1": lambda: Graph([(0, 0)], [], edge_kinds="a"),
+    "an edge joins two of the nodes 0 to 0, got (0, 3)": lambda: Graph([(0, 0)], [(0, 3)]),
+    "a network must have at least one matrix of weights, got none": lambda: Network([]),
+    "names must be given for all 2 layers or for none, got 3": lambda: Network([X[:1, None]], names="abc"),
+    "images must have the shape (count, height, width), got (2, 0, 0)": lambda: Images(np.zeros((2, 0, 0))),
+    "the columns of a table must have one length": lambda: Table({"a": [1], "b": [1, 2]}),
+    "a graph has colours for 3 kinds of edges, got 4: a, b, c, d": lambda: painted(
+        Graph(GRID[0][:5, :2], [(0, 1), (1, 2), (2, 3), (3, 4)], edge_kinds="abcd"), ""
+    ),
+    "a graph has colours for 6 kinds of nodes, got 7": lambda: painted(Graph(GRID[0][:7, :2], [], kinds="abcdefg"), ""),
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_parts_that_do_not_belong_together_are_refused(sentence):
+    """Some of these were drawn before, without what did not fit."""
+    with pytest.raises(ValueError, match=re.escape(sentence).replace(r"\.\*", ".*")):
+        WRONG[sentence]()
 
 
 def test_what_is_left_out_is_counted():
