@@ -23,7 +23,7 @@ from deeptheory.kernels.lazy.signed_network import (
     signed_weights,
 )
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law
 
 Width = Annotated[int, Interval(ge=4, le=256)]
 Scales = Annotated[tuple[float, ...], Interval(ge=0.01, le=1000.0)]
@@ -339,20 +339,9 @@ def only_linear(evidence):
 def apart_from_the_linearized(pieces):
     """How far trained weights end from the linearized ones, n = √d samples at one width; lines through the first "
     "dot."""
-    rate = pieces["deviation for √d samples"]
-    first = np.mean(rate.y[0])
-    grid = np.geomspace(rate.x[0], rate.x[-1], 30)
-    ways = [first * (grid / rate.x[0]) ** exponent for exponent in (rate.exponent, -1.0)]
-    return Curves(
-        [
-            Line("predicted: d^(−1/4)", grid, ways[0]),
-            seen("trained networks", rate.x, rate.y),
-            Line("predicted: d^(−1/4)", grid, ways[1], rival="n/d^(3/2), as printed in Thm 9.2"),
-        ],
-        x="dimension d = n²",
-        y="distance from the linearized weights",
-        log="xy",
-    )
+    rivals = {-1.0: "n/d^(3/2), as printed in Thm 9.2"}
+    marks = power_law("trained networks, d^(−1/4)", pieces["deviation for √d samples"], rivals=rivals)
+    return Curves(marks, x="dimension d = n²", y="distance from the linearized weights", log="xy")
 
 
 @claim(
