@@ -11,19 +11,19 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Reals, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 from deeptheory.optimization.descent import (
-    gradient_descent,
     guaranteed_decrease,
     stationarity_bound,
-    trajectory,
     worst_stationarity,
 )
 from deeptheory.optimization.landscapes import CosineSum, PiecewiseQuadratic, Quadratic, TanhNetworkLoss
+from deeptheory.optimization.runs import trajectory
 
 PIECES = 10
 Steps = Annotated[int, Interval(ge=1, le=200)]
@@ -32,13 +32,13 @@ Steps = Annotated[int, Interval(ge=1, le=200)]
 def on_the_line(curvatures, start, step, steps):
     """Descend on the function with these curvatures on (−∞, 1], [1, 2], [2, 3], …, flat at 0."""
     function = PiecewiseQuadratic(jnp.arange(1.0, len(curvatures)), curvatures)
-    return function, trajectory(gradient_descent(function, step_size=step), start[None], steps=steps)
+    return function, trajectory(function, optax.sgd(step), start[None], steps=steps)
 
 
 @functools.partial(jax.jit, static_argnames="steps")
 def descend(function, start, step, *, steps):
     """A run of gradient descent, compiled once per shape."""
-    return trajectory(gradient_descent(function, step_size=step), start, steps=steps)
+    return trajectory(function, optax.sgd(step), start, steps=steps)
 
 
 @jax.jit

@@ -172,7 +172,7 @@ def modes_and_steps(pieces, settings):
     notice="The sharp bound falls twice as fast as the textbook's on the logarithmic axis, because the textbook gives "
     r"the factor of the distance to its square. No run is above the sharp bound. The rival $1-2\eta\mu$, the square "
     r"without its last term, is near it for small $\eta\mu$ and far too low for large.",
-    explore={"curved": ("everywhere", "on average"), "steps": (3, 6)},
+    explore={"curved": ("everywhere", "on average"), "steps": (3, 6, 12)},
 )
 def strongly_convex_contraction(
     convexity, excess, start, step, *, steps: Steps = 6, curved: Literal["everywhere", "on average"] = "everywhere"

@@ -10,15 +10,16 @@ from typing import Annotated, Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row, Stack, Surface
-from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
+from deeptheory.optimization.promises import improve_or_localize
+from deeptheory.optimization.runs import trajectory
 from deeptheory.optimization.saddle import (
-    improve_or_localize,
     is_second_order_stationary,
     perturbed_gradient_descent,
     uniform_ball,
@@ -125,15 +126,16 @@ def where_points_fall(pieces, settings):
 @functools.partial(jax.jit, static_argnames=("patience",))
 def escape(saddle, starts, draws, *, radius, tolerance, patience):
     """Perturbed runs from every start; whether each point is second-order stationary; the localization certificate."""
-    method = perturbed_gradient_descent(saddle, step_size=1.0, radius=radius, tolerance=tolerance, patience=patience)
+    method = perturbed_gradient_descent(step_size=1.0, radius=radius, tolerance=tolerance, patience=patience)
 
     def run(start, draws):
-        states = trajectory(method, start, steps=len(draws), draws=draws)
+        states = trajectory(saddle, method, start, steps=len(draws), draws=draws)
         setting = dict(tolerance=tolerance, hessian_lipschitz=saddle.hessian_lipschitz)
         # Every tenth point is enough: whoever has arrived stays.
         check = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))
         settled = check(states.position[::10])
-        farthest, allowed = improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
+        setting = dict(step_size=1.0, restarts=states.memory.perturbed)
+        farthest, allowed = improve_or_localize(states.position, states.value, **setting)
         return states, settled, farthest, allowed
 
     return jax.vmap(run)(starts, draws)
@@ -191,7 +193,7 @@ def perturbed_descent_escapes(
     assume(np.abs(states.position[..., 0]).max() <= 1, "the runs stay where the smoothness is 1")
     still, never, *_ = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=0.0, **setting)
 
-    gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.perturbed]
+    gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.memory.perturbed]
     # The first step, from far out, is where the bound is attained.
     some, time = slice(1, None, 5), np.arange(steps + 1)
     error = 2 * time * np.asarray(rounding(states.value, -1))
@@ -267,7 +269,7 @@ def runs_at_the_saddle(pieces, settings):
 )
 def improve_or_localize_everywhere(curvatures, start, step, *, steps: Annotated[int, Interval(ge=1, le=200)] = 6):
     function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), curvatures)
-    states = trajectory(gradient_descent(function, step_size=step), start[None], steps=steps)
+    states = trajectory(function, optax.sgd(step), start[None], steps=steps)
     farthest, allowed = improve_or_localize(states.position, states.value, step_size=step)
     # Squares: the root would magnify the rounding of a small decrease.
     error = 2 * step * jnp.arange(1, steps + 1) * rounding(states.value, -1)
