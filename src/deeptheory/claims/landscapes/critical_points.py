@@ -136,7 +136,7 @@ def around_a_saddle(pieces):
     """Change of value over r² on circles of three radii around a saddle: the smaller the circle, the purer the sign."""
     found = pieces["definition"].aside
     marks = [Line(f"r = {r}", found["angles"], wave) for r, wave in zip((1, 0.3, 0.01), found["waves"], strict=True)]
-    return Curves([*marks, Level("", y=0.0)], x="angle on the circle", y="(f − f(0)) / r²")
+    return Curves([*marks, Level("", y=0.0)], x="angle on the circle, in radians", y="change of value over r²")
 
 
 @jax.jit
@@ -239,8 +239,10 @@ def obstacles(pieces, settings):
     ]
     return Row(
         [
-            Curves(well, x="w", y="f(w)"),
-            Surface(ways, columns=x, rows=y, heights=surface, x="w₁", y="w₂", value="f"),
+            Curves(well, x="weight w", y="value f(w)"),
+            Surface(
+                ways, columns=x, rows=y, heights=surface, x="first weight w₁", y="second weight w₂", value="value f"
+            ),
             Curves(times, x="start w₀", y="time to reach 1", log="y"),
         ]
     )
