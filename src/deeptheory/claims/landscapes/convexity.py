@@ -289,6 +289,6 @@ def straight_and_bent(pieces):
     return Row(
         [
             Curves(fast, x="step t", y="bound, and f on w⁴", log="y"),
-            Curves(marks, x="step t", y="f(w_t)", log="xy", ys=(1e-7, 30)),
+            Curves(marks, x="step t", y="value f(w_t)", log="xy", ys=(1e-7, 30)),
         ]
     )

@@ -310,7 +310,7 @@ def slopes_over_the_invariants(pieces):
         Dots("minima", [-1.0, 1.0], [1.0, 1.0]),
         Dots("least slope for its value", [-(8**-0.5), 8**-0.5], [0.5, 0.5]),
     ]
-    axes = dict(x="s = ⟨x, z⟩", y="r = ‖x‖²", xs=(-1.3, 1.3), ys=(0.0, 1.7))
+    axes = dict(x="overlap s = ⟨x, z⟩", y="squared length r = ‖x‖²", xs=(-1.3, 1.3), ys=(0.0, 1.7))
     return Surface(marks, columns=s, rows=r, heights=heights, value="larger slope", **axes)
 
 
@@ -405,4 +405,4 @@ def below_the_bound(pieces):
         Dots("critical points", found.bound[-count:], found.quantity[-count:]),
         Line("equal", ends, ends),
     ]
-    return Curves(marks, x="−½‖E‖² + 4⟨∇f, Δ⟩", y="curvature along Δ", xs=(low, 10.0), ys=(low, 10.0))
+    return Curves(marks, x="bound −½‖E‖² + 4⟨∇f, Δ⟩", y="curvature along Δ", xs=(low, 10.0), ys=(low, 10.0))

@@ -269,5 +269,8 @@ def from_afar(pieces):
         Dots("surrogate", order, np.sort(-pieces["convex"].quantity)),
     ]
     return Row(
-        [Curves(runs, x="step", y="‖w − w*‖"), Curves(bends, x="points, in order", y="least eigenvalue of the Hessian")]
+        [
+            Curves(runs, x="step", y="distance from the truth, ‖w − w*‖"),
+            Curves(bends, x="points, in order", y="least eigenvalue of the Hessian"),
+        ]
     )

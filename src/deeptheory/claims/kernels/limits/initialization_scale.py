@@ -72,9 +72,10 @@ ACTIVATIONS = {
         r"w": "the weights of a neuron, uniform on the sphere",
     },
     why=r"With as many signs of either kind the mean of $\sigma$ cancels and only its variance is left; independent "
-    r"random signs would leave the second moment. If the two halves share their weights, $f=0$. A lazy network can "
-    r"reach every function only if no Hermite coefficient vanishes: those of $e^u$ and of $\tanh(u+\frac12)$ are all "
-    r"above $10^{-10}$, while tanh and the sine lack the zeroth, the sigmoid the second, softplus and GELU the third.",
+    r"random signs would leave the second moment. If the two halves share their weights, $f=0$. The theory of lazy "
+    r"training asks for an activation none of whose Hermite coefficients vanishes: up to the eighth those of $e^u$ "
+    r"and of $\tanh(u+\frac12)$ are above $10^{-10}$ in size, while tanh and the sine lack the zeroth, the sigmoid "
+    r"the second, softplus and GELU the third.",
     full=dict(trials=262_144),
 )
 def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
