@@ -11,7 +11,7 @@ import optax
 from annotated_types import Interval, MinLen
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Chance, Exact, Identity, Inequality, Rate, Trials, claim
+from deeptheory.lab import Chance, Exact, Identity, Inequality, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 from deeptheory.optimization.escape import thin_slab_bound
 from deeptheory.optimization.landscapes import CubicSaddle, QuarticSaddle
@@ -35,12 +35,12 @@ def roll_down(saddle, starts, *, steps):
 
 @jax.jit
 def shaken(saddle, starts, draws, tolerance):
-    """Squared gradients, first coordinates and perturbations of perturbed runs that shake once."""
+    """Squared gradients and first coordinates of perturbed runs that shake once."""
     method = perturbed_gradient_descent(step_size=STEP, radius=tolerance, tolerance=tolerance, patience=draws.shape[1])
 
     def run(start, pushes):
         states = trajectory(saddle, method, start, steps=draws.shape[1], draws=pushes)
-        return gradient_squares(states), states.position[:, 0], states.memory.perturbed
+        return gradient_squares(states), states.position[:, 0]
 
     return jax.vmap(run)(starts, draws)
 
@@ -52,9 +52,9 @@ def shaken(saddle, starts, draws, tolerance):
         "A7.10": ("drop", "rise", "units"),
         "A7.15": "bottom",
     },
-    says=r"A step with $\|\nabla f\|>\epsilon$ lowers $f$ by $\epsilon^2/2\ell$ or more. At the saddle of $-\frac\gamma2"
-    r"x_1^2+\frac\rho6|x_1|^3+\frac12|y|^2$, $\gamma=\sqrt{\rho\epsilon}$, a perturbed run falls by $\frac13"
-    r"\sqrt{\epsilon^3/\rho}$ within $T=\ln(2\gamma/\rho\eta\omega)/\ln(1+\frac{\eta\gamma}2)$ steps, up to "
+    says=r"A step with $\|\nabla f\|>\epsilon$ lowers $f$ by $\epsilon^2/2\ell$ or more. At the saddle of "
+    r"$-\frac\gamma2x_1^2+\frac\rho6|x_1|^3+\frac12|y|^2$, $\gamma=\sqrt{\rho\epsilon}$, a perturbed run falls by "
+    r"$\frac13\sqrt{\epsilon^3/\rho}$ within $T=\ln(2\gamma/\rho\eta\omega)/\ln(1+\frac{\eta\gamma}2)$ steps, up to "
     r"probability $\delta$.",
     needs="η ≤ 1/ℓ; perturbed from a ball of radius r = ε; ω is the width of a slab with share δ of that ball",
     full=dict(trials=512),
@@ -81,54 +81,58 @@ def shaken(saddle, starts, draws, tolerance):
 def a_saddle_costs_a_logarithm(
     key,
     *,
-    tolerances: Annotated[tuple[float, ...], MinLen(3)] = (1e-3, 3e-3, 1e-2),
+    inverse_tolerances: Annotated[Sizes, MinLen(3)] = (100, 300, 1000),
     hessian_lipschitz: Annotated[float, Interval(ge=0.2, le=5.0)] = 2.0,
     dimension: Annotated[int, Interval(ge=2, le=200)] = 10,
     chance: Annotated[float, Interval(ge=0.01, le=0.2)] = 0.05,
     patience: Annotated[float, Interval(ge=0.05, le=2.0)] = 1.0,
-    trials: Trials = 320,
+    trials: Trials = 176,
 ):
-    random, rho = generator(key), hessian_lipschitz
+    random, rho, tolerances = generator(key), hessian_lipschitz, [1 / inverse for inverse in inverse_tolerances]
     failures, missed, rises, allowed, drops, extra, halfway, paths, bottoms = [], [], [], [], [], [], [], [], []
+    share = float(thin_slab_bound(1.0, radius=1.0, dimension=dimension)[0])
+
+    def time_at(tolerance):
+        """The steps that suffice at the saddle, up to the probability `chance`."""
+        gamma, width = (rho * tolerance) ** 0.5, STEP * chance * tolerance / share
+        return int(np.ceil(np.log(2 * gamma / (rho * width)) / np.log1p(STEP * gamma / 2)))
+
+    longest = time_at(tolerances[-1])
     for place, tolerance in enumerate(tolerances):
-        gamma, unit = (rho * tolerance) ** 0.5, (tolerance**3 / rho) ** 0.5
+        gamma, unit, enough = (rho * tolerance) ** 0.5, (tolerance**3 / rho) ** 0.5, time_at(tolerance)
         saddle = CubicSaddle(jnp.asarray(gamma), jnp.asarray(rho))
-        width = STEP * chance * tolerance / float(thin_slab_bound(1.0, radius=1.0, dimension=dimension)[0])
-        enough = int(np.ceil(np.log(2 * gamma / (rho * width)) / np.log1p(STEP * gamma / 2)))
         draws = uniform_ball(jax.random.fold_in(key, place), (trials, dimension))
         # The point that is perturbed has a small gradient, in a stable direction.
         centre = np.zeros(dimension)
         centre[1] = 0.9 * tolerance
         starts = centre + STEP * tolerance * draws
-        steps = int(3 * patience * enough)
-        value, _, first = map(np.asarray, roll_down(saddle, jnp.asarray(starts), steps=steps))
+        value, _, first = map(np.asarray, roll_down(saddle, jnp.asarray(starts), steps=2 * longest))
         base = float(saddle(jnp.asarray(centre)))
-        failures.append(int(np.sum(value[:, int(patience * enough)] - base > -unit / 3)))
+        failures.append(int(np.sum(value[:, min(int(patience * enough), 2 * longest)] - base > -unit / 3)))
         rises.append(value[:, 0] - base)
         size = tolerance * STEP * tolerance + (STEP * tolerance) ** 2 / 2
         allowed.append(np.full(trials, size))
         bottoms.append(value[np.abs(first[:, -1]) > 1.999 * gamma / rho, -1] / unit)
         reached = np.argmax(value - base <= -unit / 3, axis=1)
         halfway.append(np.median(reached) / np.log(gamma / (rho * STEP * tolerance / dimension**0.5)))
-        paths.append((value[:6, :: max(steps // 150, 1)] / unit, np.arange(0, steps + 1, max(steps // 150, 1)) * gamma))
+        pace = max(2 * enough // 150, 1)
+        paths.append((value[:6, : 2 * enough : pace] / unit, np.arange(0, 2 * enough, pace) * gamma))
 
         # The whole method, from far away on the stable manifold, at a saddle just below the tolerance.
         below = CubicSaddle(jnp.asarray(1.01 * gamma), jnp.asarray(rho))
         far = random.standard_normal((trials, dimension))
         far[:, 0] = 0.0
-        whole = enough + 60
-        pushes = uniform_ball(jax.random.fold_in(key, place + 9), (trials, whole, dimension))
-        squares, first, perturbed = map(np.asarray, shaken(below, jnp.asarray(far), jnp.asarray(pushes), tolerance))
+        pushes = uniform_ball(jax.random.fold_in(key, place + 9), (trials, longest + 60, dimension))
+        squares, first = map(np.asarray, shaken(below, jnp.asarray(far), jnp.asarray(pushes), tolerance))
         flat = squares <= tolerance**2
         second = flat & (rho * np.abs(first) - 1.01 * gamma >= -gamma)
         missed.append(int(np.sum(~second.any(1))))
         reach = second.any(1)
         extra.append((np.argmax(second, 1) - np.argmax(flat, 1))[reach] / (enough + 1))
-        plain = np.asarray(roll_down(below, jnp.asarray(far), steps=60)[0])
-        gradients = np.asarray(roll_down(below, jnp.asarray(far), steps=60)[1])
+        plain, gradients, _ = map(np.asarray, roll_down(below, jnp.asarray(far), steps=60))
         large = gradients[:, :-1] > tolerance**2
         fall = (STEP - STEP**2 / 2) * tolerance**2
-        drops.append(((plain[:, :-1] - plain[:, 1:])[large] / fall))
+        drops.append((plain[:, :-1] - plain[:, 1:])[large] / fall)
     tolerance = np.array(tolerances)
     return {
         "large gradient": Inequality(1.0, np.concatenate(drops), error=1e-9),
@@ -139,8 +143,7 @@ def a_saddle_costs_a_logarithm(
             np.concatenate(bottoms),
             -2 / 3,
             error=1e-5,
-            aside={f"path {i}": path for i, (path, _) in enumerate(paths)}
-            | {f"time {i}": t for i, (_, t) in enumerate(paths)},
+            aside={f"{name} {i}": pair[k] for i, pair in enumerate(paths) for k, name in enumerate(("path", "time"))},
         ),
         "success": Chance(np.array(missed), trials, chance, along={"tolerance": tolerance}),
         "extra time": Inequality(np.concatenate(extra), 1.0),
@@ -194,14 +197,18 @@ def falls_in_units(pieces):
 
 
 @functools.partial(jax.jit, static_argnames=("steps", "patience"))
-def follow(scale, stretch, start, draws, step, radius, tolerance, hessian_lipschitz, *, patience, steps):
-    """A perturbed run on a·f(bx), and which of its points are second-order stationary."""
+def follow(scale, stretch, start, draws, step, tolerance, *, patience, steps):
+    """A perturbed run on a·f(bx)."""
     base = QuarticSaddle(0.5)
-    function = lambda x: scale * base(stretch * x)  # noqa: E731
-    method = perturbed_gradient_descent(step_size=step, radius=radius, tolerance=tolerance, patience=patience)
-    position = trajectory(function, method, start, steps=steps, draws=draws).position
-    setting = dict(tolerance=tolerance, hessian_lipschitz=hessian_lipschitz)
-    return position, jax.vmap(lambda x: is_second_order_stationary(function, x, **setting))(position)
+    method = perturbed_gradient_descent(step_size=step, radius=tolerance, tolerance=tolerance, patience=patience)
+    return trajectory(lambda x: scale * base(stretch * x), method, start, steps=steps, draws=draws).position
+
+
+@jax.jit
+def labels(scale, stretch, points, tolerance, hessian_lipschitz):
+    """Which points are second-order stationary for a·f(bx)."""
+    base, setting = QuarticSaddle(0.5), dict(tolerance=tolerance, hessian_lipschitz=hessian_lipschitz)
+    return jax.vmap(lambda x: is_second_order_stationary(lambda z: scale * base(stretch * z), x, **setting))(points)
 
 
 @claim(
@@ -232,31 +239,28 @@ def stationarity_has_the_right_units(
     steps: Annotated[int, Interval(ge=20, le=2000)] = 120,
 ):
     start, draws = np.array([0.0, 0.4, -0.3]), uniform_ball(key, (steps, 3))
-    tolerance, rho, step = 0.02, 6.0, 0.25
+    tolerance, rho, step = 0.02, 0.3, 0.25
 
-    def run(a, b, accuracy, lipschitz):
+    def run(a, b, accuracy):
         setting = dict(patience=12, steps=steps)
-        found = follow(
-            a,
-            b,
-            jnp.asarray(start / b),
-            jnp.asarray(draws),
-            step / (a * b**2),
-            accuracy,
-            accuracy,
-            lipschitz,
-            **setting,
-        )
-        return map(np.asarray, found)
+        given = (jnp.asarray(start / b), jnp.asarray(draws), step / (a * b**2), accuracy)
+        return np.asarray(follow(a, b, *given, **setting))
 
-    plain, label = run(1.0, 1.0, tolerance, rho)
-    other, same = run(scale, stretch, scale * stretch * tolerance, scale * stretch**3 * rho)
-    # A threshold −ε for the Hessian, which is what ρ = ε would mean, in both units.
-    _, crude = run(1.0, 1.0, tolerance, tolerance)
-    _, scaled = run(scale, stretch, scale * stretch * tolerance, scale * stretch * tolerance)
+    plain = run(1.0, 1.0, tolerance)
+    other = run(scale, stretch, scale * stretch * tolerance)
+    # Labels on a line down from the saddle, with thresholds −√(ρε), and −ε, which is what ρ = ε would mean.
+    line, accuracy = np.linspace(0, 0.8, 161)[:, None] * np.eye(3)[0], 0.2
+
+    def label(a, b, lipschitz):
+        return np.asarray(labels(a, b, jnp.asarray(line / b), a * b * accuracy, lipschitz))
+
     return {
         "path": Identity(stretch * other, plain, scale=1.0, size=steps, condition=100.0, aside={"unscaled": other}),
-        "labels": Exact(same, label, aside={"crude": np.stack([crude, scaled])}),
+        "labels": Exact(
+            label(scale, stretch, scale * stretch**3 * rho),
+            label(1.0, 1.0, rho),
+            aside={"crude": np.stack([label(1.0, 1.0, accuracy), label(scale, stretch, scale * stretch * accuracy)])},
+        ),
     }
 
 

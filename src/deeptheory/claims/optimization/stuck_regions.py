@@ -36,7 +36,7 @@ def times_at_saddle(descent: float, starts: Array, radius: float, *, steps: int,
 
 @functools.partial(jax.jit, static_argnames="steps")
 def bent_times(descent: float, starts: Array, radius: float, *, steps: int) -> Array:
-    """The same where the stable manifold is a parabola."""
+    """The same with a term that bends the stable manifold."""
     bent = lambda x: -descent / 2 * (x[0] - x[1] ** 2) ** 2 + x[1] ** 2 / 2  # noqa: E731
     return leaving_times(bent, starts, step_size=1.0, radius=radius, steps=steps)
 
@@ -144,16 +144,17 @@ def half_an_index_less(evidence):
 
 @stuck_region_is_a_thin_slab.picture
 def bands_and_slices(pieces):
-    """Starts from which runs stay near a saddle with a bent stable manifold (left); shares of thin slabs (right)."""
+    """Starts from which runs stay near a saddle whose stable manifold is bent (left); shares of thin slabs (right)."""
     band, volume = pieces["band"], pieces["volume"]
     points, bent = band.aside["points"], np.asarray(band.aside["bent"], bool)
     turn = np.linspace(0, 2 * np.pi, 200)
-    height = np.linspace(-1, 1, 100)
+    half = float(band.aside["half"])
     left = Plane(
         [
             Line("perturbation ball", np.cos(turn), np.sin(turn)),
             Dots("stuck", *points[bent].T),
-            Line("x = y²", height**2, height, dashed=True),
+            Level("without the bend", x=-half),
+            Level("without the bend", x=half),
         ],
         x="way down",
         y="stable direction",
@@ -201,12 +202,12 @@ def escape_time_grows_with_the_logarithm_of_dimension(
     *,
     descent: Annotated[float, Interval(ge=0.02, le=1.0)] = 0.1,
     dimensions: Annotated[Sizes, MinLen(3)] = (4, 64, 1024),
-    trials: Trials = 160_000,
+    trials: Trials = 60_000,
 ):
     from scipy import special
 
     random, radius = generator(key), 10.0
-    horizon = int(np.ceil(np.log(1e7) / np.log1p(descent)))
+    horizon = int(np.ceil(np.log(50 * radius * dimensions[-1] ** 0.5) / np.log1p(descent)))
     counts, predicted, medians, curves = [], [], [], []
     for d in dimensions:
         # A point of the ball by its first coordinate and the length of the others, which vanish at the first step.
@@ -328,9 +329,7 @@ def coupled_runs_push_each_other_out(
         ),
         "change": Inequality(runs.change[inside], rho * far[inside]),
         "dominates": Inequality(q[before], bound[before], error=1e-15),
-        "leaves": Inequality(
-            left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "difference": left[:4], "half": p[:4] / 2}
-        ),
+        "leaves": Inequality(left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "left": left[:4]}),
     }
 
 
@@ -355,7 +354,7 @@ def no_remainder(evidence):
 def differences(pieces):
     """The quadratic part of the difference and the remainder over time, for four pairs of runs."""
     aside, marks = pieces["leaves"].aside, []
-    for p, q, end in zip(aside["p"], aside["q"], aside["difference"], strict=True):
+    for p, q, end in zip(aside["p"], aside["q"], aside["left"], strict=True):
         time = np.arange(min(int(end) + 1, len(p)))
         marks += [Line("‖p‖", time, p[: len(time)]), Line("‖q‖", time[2:], q[2 : len(time)], dashed=True)]
     return Curves(marks, x="step, until one run is outside", y="size", log="y", ys=(1e-10, 1.0))
