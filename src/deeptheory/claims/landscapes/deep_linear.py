@@ -14,7 +14,7 @@ from annotated_types import Interval
 
 from deeptheory.claims.landscapes.linear_networks import descended, flat, gradient_of, hessian_of, problem
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Exact, Identity, Law, Rate, Trials, claim
+from deeptheory.lab import Exact, Identity, Law, Limit, Rate, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.landscapes.linear_networks import (
     LinearNetworkLoss,
@@ -73,7 +73,7 @@ def deep_networks_have_no_bad_minima(key, *, depth: Annotated[int, Interval(ge=3
     hessian = np.linalg.eigvalsh(np.asarray(hessian_of(loss, flat(*zero))))
 
     starts = random.standard_normal((12, sum(a * b for a, b in pairwise(widths))))
-    runs, _ = descended(loss, jnp.asarray(0.6 * starts), 0.5)
+    runs, _ = descended(loss, jnp.asarray(0.5 * starts), 0.1)
     spectrum = np.linalg.eigvalsh(np.asarray(hessian_of(loss, jnp.asarray(starts[0]))))
     order = np.argsort([len(kept) for kept in names], kind="stable")
     return {
