@@ -23,7 +23,7 @@ from deeptheory.propagation.random_products import (
 )
 from deeptheory.spectra.entries import draw_entries, entry_moment
 
-LAWS = ("gaussian", "rademacher", "uniform", "student")
+LAWS = ("gaussian", "rademacher", "uniform")
 
 
 def mean_square(law):
