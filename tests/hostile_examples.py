@@ -17,17 +17,21 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+import optax
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
-ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "optimization", "regularization", "robustness"]
-ROOMS += ["skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "optimization", "propagation"]
+ROOMS += ["regularization", "robustness", "skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
+ROOMS += ["robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
 """tried with nonsense in its own tests: the folder it writes refuses all but the first inputs it saw"""
 MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
 """the plateau of a run that never came to the edge is not a number"""
 INNER = (
     "foundations.entrances",
+    "foundations.flows",
     "foundations.guards",
     "foundations.packages",
     "foundations.shapes",
@@ -108,7 +112,8 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "MLP": lambda: of("networks.mlp").init_mlp(KEY, (3, 4, 1)),
     "MarginLoss": lambda: of("implicit_bias.separable").LOGISTIC,
     "MaxMargin": lambda: of("implicit_bias.separable").max_margin(POINTS),
-    "Method": lambda: of("optimization.descent").gradient_descent(square, step_size=0.1),
+    "GradientTransformation": lambda: optax.sgd(0.1),
+    "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
     "NoiseLaw": lambda: of("diffusions.weak_order").two_point_noise(0.5),
     "PiecewiseAffine": lambda: of("networks.pieces").through_points((0, 1), (0, 2), 1, -1),
     "Population": lambda: of("generalization.interpolation.correlated_risk").Population(
@@ -247,8 +252,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.finite.tangents.functional": {"module": eqx.nn.Linear(3, 2, key=KEY)},
     "kernels.layers.activations.Elementwise": {"call": jnp.tanh},
     "kernels.limits.gaussian_processes.conditional_law": {"given": np.array([0, 2]), "values": np.array([0.5, 0.1])},
-    "kernels.limits.kernel.continued_kernel":
-        {"kernel": of("kernels.limits.recursion").limit_kernel(RECORDS["Layer"](), POINTS)},
     "kernels.finite.structure.factored_gradients": TANGENT,
     "kernels.regression.classifier.fit_classifier": {"kernels": (linear,), "labels": np.array([0, 1, 0, 1])},
     "kernels.limits.fixed_features.fixed_feature_floor": {"levels": [(1.0, 3), (0.5, 2)], "samples": 2},
@@ -297,6 +300,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.separable.margin_rates": SEPARATED,
     "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
+    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
+    "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
     "implicit_bias.separable.residual_decay": SEPARATED,
     "implicit_bias.separable.residual_forces":
@@ -354,6 +359,8 @@ generalization.capacity.stability.coupled_sgd, start: float32
 generalization.capacity.stability.coupled_sgd, step_sizes: negated
 generalization.capacity.stability.escape_distances, steps: billion
 generalization.capacity.uniform_convergence.signal_noise_sample, samples: billion
+generalization.concentration.martingales.stopped_walk, steps: million
+generalization.concentration.martingales.stopped_walk, steps: zero
 generalization.concentration.martingales.log_azuma_ranges, widths: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: zeros
@@ -364,14 +371,28 @@ generalization.pac_bayes.comparison_bounds.log_moment, samples: million
 generalization.pac_bayes.description_length.decode, word: another word
 generalization.pac_bayes.gaussian_posteriors.monte_carlo_errors, passes: million
 generalization.pac_bayes.information.zero_loss_witness, hypotheses: billion
-generalization.concentration.martingales.stopped_walk, steps: million
-generalization.concentration.martingales.stopped_walk, steps: zero
 implicit_bias.separable.logarithmic_flow, log_times: huge
 implicit_bias.separable.logarithmic_flow, signed_points: huge
+kernels.finite.features.train_features, steps: billion
+kernels.finite.first_layer.train_first_layer, steps: billion
+kernels.finite.first_layer.train_first_layer, weights: float32
+kernels.finite.function_space.function_flow, kernel: huge
+kernels.finite.function_space.kernel_gradient_descent, outputs: float32
+kernels.finite.tangents.relative_drift, after: longer
+kernels.layers.positions.ImageResize, method: another word
+kernels.layers.positions.Index, index: text among them
+kernels.lazy.lazy_bounds.drift_bound, samples: negative
+kernels.lazy.linear_models.gradient_flow, times: huge
+kernels.lazy.linear_models.gradient_flow, times: zeros
+kernels.lazy.linear_models.gradient_flow, y: longer
+kernels.limits.inequalities.spectral_matching, one: huge
 kernels.limits.recursion.limit_kernel, hidden: text among them
 kernels.limits.recursion.limit_kernel, pattern: text among them
 kernels.limits.recursion.limit_kernel, x: complex
 kernels.limits.recursion.limit_kernel, x: words
+kernels.limits.series.hermite_series, terms: million
+kernels.regression.solvers.pivoted_cholesky, diagonal: longer
+kernels.regression.solvers.solve_kernel, kernel: asymmetric
 """
 """spoilt calls that once got nonsense, a raw error or no answer: they are always made"""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from deeptheory.report.drawings.values import Rows, finite, plain, rows, spread
 
-__all__ = ["BAND", "INK", "OBSERVED", "PREDICTED", "RIVAL", "SERIES", "THEME", "Drawn", "Spec"]
+__all__ = ["BAND", "INK", "OBSERVED", "PAPER", "PREDICTED", "RIVAL", "SERIES", "THEME", "Drawn", "Spec"]
 
 Spec = dict[str, Any]
 
@@ -25,6 +25,7 @@ PREDICTED = "#D55E00"
 RIVAL = "#8C6BB1"
 BAND = "#8A8F98"
 INK = "#1D1F23"
+PAPER = "#FCFBF8"
 SERIES = ("#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#8C564B", "#5B6B8C")
 """Colours of series that share a panel; none of them is that of observation or prediction."""
 
@@ -193,8 +194,10 @@ def labels(
         if least:
             lowest = next(place for place, value in enumerate(values) if value >= scale["domain"][0])
             named[lowest] = f"≤ {named[lowest]}"
-        # Looked up rather than formatted: the format of Vega writes 10000 as 1e+4.
-        return shown | {"values": values, "labelExpr": f"{json.dumps(named)}[indexof({values}, datum.value)]"}
+        # Looked up rather than formatted: the format of Vega writes 10000 as 1e+4. Of more numbers than it is to show
+        # Vega leaves out every other one, so that 1, 2, 5, 10, 20 would become 1, 5, 20.
+        said = f"{json.dumps(named)}[indexof({values}, datum.value)]"
+        return shown | {"values": values, "tickCount": len(values), "labelExpr": said}
     if whole:
         shown["tickMinStep"] = 1
     low, high = scale["domain"]
