@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from deeptheory.dynamics.online import flow, interpolated, online_descent, online_step
+from deeptheory.dynamics.online import exit_probability, flow, interpolated, online_descent, online_step
 
 
 def squared_error(point, sample):
@@ -57,3 +57,13 @@ def test_flow_of_a_tree_against_scipy():
     )
     theirs = solve_ivp(lambda t, s: [s[1], -np.sin(s[0])], (0, 3), [1.0, 0.2], t_eval=times, rtol=1e-11, atol=1e-12).y
     np.testing.assert_allclose([ours["q"], ours["p"]], theirs, atol=1e-7)
+
+
+def test_exit_probability_is_the_share_of_simulated_chains():
+    rng = np.random.default_rng(0)
+    x, out = np.zeros(100_000), np.zeros(100_000, bool)
+    for _ in range(10):
+        x = 0.9 * x + 0.1 * rng.standard_normal(100_000)
+        out |= np.abs(x) > 0.4
+    assert exit_probability(step=0.1, radius=0.4) == pytest.approx(out.mean(), abs=5 * (out.mean() / 100_000) ** 0.5)
+    assert exit_probability(step=0.1, radius=0.4, nodes=800) == pytest.approx(exit_probability(step=0.1, radius=0.4))

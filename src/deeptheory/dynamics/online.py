@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["Loss", "flow", "interpolated", "online_descent", "online_step"]
+__all__ = ["Loss", "exit_probability", "flow", "interpolated", "online_descent", "online_step"]
 
 Loss = Callable[[Any, Any], Array]
 """(parameters, sample) → a number; parameters and samples may be any pytree"""
@@ -98,4 +98,26 @@ def flow(
     return lax.scan(interval, begin, jnp.diff(times, prepend=0.0))[1]
 
 
-doors(__name__, step="(0, ∞)", times="[0, ∞)", substeps="[1, 1e5]")
+def exit_probability(*, step: float, radius: float = 1.0, time: float = 1.0, nodes: int = 400) -> float:
+    """Return the chance that X ← X − δ(X − Y), Y standard normal, X₀ = 0, leaves [−radius, radius] within a time.
+
+    The loss is ½(x − Y)², gradient flow stays at 0, and −δ log P → radius²/(1 − e^(−2 time)) as δ → 0. The law of the
+    chain that has not left is held at Gauss–Legendre points, and what leaves is added up step by step, so that small
+    chances keep their digits; the points must be closer than a step of the chain is wide, radius/nodes ≪ δ.
+    Reference: jagannath Ch. 12 Sec. 1.1.
+    """
+    from scipy.special import ndtr
+
+    points, weights = np.polynomial.legendre.leggauss(nodes)
+    points, weights = radius * points, radius * weights
+    mean = (1 - step) * points
+    kernel = np.exp(-(((points[:, None] - mean) / step) ** 2) / 2) / (step * (2 * np.pi) ** 0.5) * weights
+    leaving = weights * (ndtr((mean - radius) / step) + ndtr((-radius - mean) / step))
+    law = np.exp(-((points / step) ** 2) / 2) / (step * (2 * np.pi) ** 0.5)
+    left = 2 * ndtr(-radius / step)
+    for _ in range(round(time / step) - 1):
+        left, law = left + leaving @ law, kernel @ law
+    return float(left)
+
+
+doors(__name__, step="(0, ∞)", times="[0, ∞)", substeps="[1, 1e5]", nodes="[2, 5000]", radius="(0, ∞)", time="(0, 1e3]")

@@ -14,6 +14,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy import stats
 
+from deeptheory.dynamics.hitting_times import mean_hitting_time
 from deeptheory.dynamics.single_index import (
     descent_time,
     escape_rate,
@@ -25,7 +26,6 @@ from deeptheory.dynamics.single_index import (
     teacher_student_series,
 )
 from deeptheory.dynamics.sphere import (
-    mean_hitting_time,
     overlap_chain,
     overlap_step,
     spherical_sgd,

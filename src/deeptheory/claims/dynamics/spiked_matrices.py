@@ -80,8 +80,8 @@ def noise_numbers(tensors, x, v, signal):
         r"R": r"the length of the estimate, $R^2=m^2+r$",
     },
     why=r"A step changes the statistics by $\delta$ times drift and corrector on average, and at random by a "
-    r"martingale whose variance per step is $\delta$ times the volatility. After the $t/\delta$ steps of a time $t$ the "
-    "first add up to the differential equation; the second to a variance of the order of the volatility, $1/N$.",
+    r"martingale whose variance per step is $\delta$ times the volatility. After the $t/\delta$ steps of a time $t$ "
+    "the first add up to the differential equation; the second to a variance of the order of the volatility, $1/N$.",
     notice="Dots are means of exact chains in the largest dimension; the curves are the limit. Without the corrector "
     "$r$ would fall to zero and the overlap would rise further.",
     explore={"signal": (0.5, 1.0, 1.5, 2.0, 3.0)},

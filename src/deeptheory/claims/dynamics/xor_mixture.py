@@ -54,7 +54,7 @@ def starts(draw, runs, neurons):
 @claim(
     items={"J12.11": "mean loss"},
     says=r"The loss of $\sigma(\langle v,g(WY)\rangle)$ on the XOR mixture depends in law on $v_i$, "
-    r"$m_i^\mu=\langle W_i,\mu\rangle$, $m_i^\nu=\langle W_i,\nu\rangle$ and $R_{ij}=\langle W_i^\perp,W_j^\perp\rangle$:"
+    r"$m_i^\mu=\langle W_i,\mu\rangle,m_i^\nu=\langle W_i,\nu\rangle$ and $R_{ij}=\langle W_i^\perp,W_j^\perp\rangle$;"
     r" its mean is an integral over the fields $WY$, Gaussian at each centre.",
     needs="noise of covariance I/λ; g the ReLU; penalty ½α(‖v‖² + ‖W‖²) included",
     symbols={
@@ -123,9 +123,9 @@ def three_networks(pieces):
         r"v_i": "its weight in the output",
         r"K": "the number of neurons",
     },
-    why=r"An aligned neuron has $\dot v_i=\frac14\sigma(-s)|m_i|-\alpha v_i$ and the same with $v_i$ and $m_i$ exchanged, "
+    why=r"An aligned neuron has $\dot v_i=\frac14\sigma(-s)|m_i|-\alpha v_i$, and $|m_i|$ likewise with $v_i$, "
     r"where $s=\sum v_i|m_i|$ is the score at its centre. At rest $|m_i|=|v_i|$ and $\sigma(-s)=4\alpha$, which needs "
-    r"$4\alpha<\frac12$. Neurons of one class share $s$ as they like, down to zero for one of them; a neuron at zero can "
+    r"$4\alpha<\frac12$. Neurons of one class share $s$ as they like, down to zero for one of them; one at zero can "
     "enter any class. So the occupied classes name a connected set, unless every neuron is the only one of its class. "
     "An empty class draws a neuron that is at zero, at the rate $1/8-\\alpha$.",
     notice="The strength of every class that is occupied at the end of a run lies on the curve, which comes to zero at "
@@ -238,8 +238,8 @@ def filling_probability(neurons):
 @claim(
     items={"J12.14": ("probability", "share", "outcome", "many neurons"), "J12.15": "tickets"},
     says=r"A run succeeds if and only if its $K$ neurons start with signs of all four classes, with probability "
-    r"$p_K=\sum_j(-1)^j\binom4j(1-\frac j4)^K$: $p_4=\frac3{32}$, and $1-p_K\approx4(3/4)^K$. Four neurons, one of each "
-    r"class, rewound to where they started, succeed always.",
+    r"$p_K=\sum_j(-1)^j\binom4j(1-\frac j4)^K$: $p_4=\frac3{32}$, and $1-p_K\approx4(3/4)^K$. Four neurons, one of "
+    r"each class, rewound to where they started, succeed always.",
     needs="the ballistic limit without noise; weights of order one and small overlaps at the start",
     full=dict(runs=512),
     symbols={
