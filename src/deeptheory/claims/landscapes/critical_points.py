@@ -9,6 +9,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
@@ -22,8 +23,8 @@ from deeptheory.landscapes.obstacles import (
     flow_time_in_well,
     tilted_well_critical_points,
 )
-from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import QuarticSaddle
+from deeptheory.optimization.runs import trajectory
 
 
 @jax.jit
@@ -142,7 +143,7 @@ def around_a_saddle(pieces):
 @jax.jit
 def ends(function, starts, step):
     """Where three thousand steps of gradient descent end, and the ways there."""
-    states = jax.vmap(lambda start: trajectory(gradient_descent(function, step_size=step), start, steps=3000))(starts)
+    states = jax.vmap(lambda start: trajectory(function, optax.sgd(step), start, steps=3000))(starts)
     return states.position[:, -1], states.position[:, :200:4]
 
 

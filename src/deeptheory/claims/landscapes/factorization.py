@@ -9,6 +9,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 from scipy.optimize import brentq
 
@@ -28,7 +29,7 @@ from deeptheory.landscapes.factorization import (
     top_eigenvector_hessian,
 )
 from deeptheory.landscapes.obstacles import TiltedWell, tilted_well_critical_points
-from deeptheory.optimization.descent import gradient_descent, trajectory
+from deeptheory.optimization.runs import trajectory
 
 SPECTRUM = (5.0, 3.0, 2.0, 1.0)
 
@@ -42,7 +43,7 @@ def derivatives(function, points):
 @jax.jit
 def descent_ends(function, starts, step):
     """Where three thousand steps of gradient descent end."""
-    run = lambda start: trajectory(gradient_descent(function, step_size=step), start, steps=3000).position[-1]  # noqa: E731
+    run = lambda start: trajectory(function, optax.sgd(step), start, steps=3000).position[-1]  # noqa: E731
     return jax.vmap(run)(starts)
 
 
