@@ -221,8 +221,8 @@ def pac_bayes_pinsker(empirical_risk: Numbers, budget: Numbers) -> Float[Array, 
     """Risk bound after Pinsker's 2(p−q)² ≤ kl(q‖p): empirical risk + √(budget/2); weaker, and it may exceed 1."""
     inside(0, 1, empirical_risk=empirical_risk)
     inside(0, np.inf, budget=budget)
-    empirical_risk, budget = _as_floats(empirical_risk, budget)
-    return empirical_risk + jnp.sqrt(budget / 2)
+    risk, price = _as_floats(empirical_risk, budget)
+    return risk + jnp.sqrt(price / 2)
 
 
 def mcallester_bound(
@@ -237,11 +237,11 @@ def mcallester_bound(
     return _as_floats(empirical_risk)[0] + jnp.sqrt((divergence + jnp.log(2 * samples / delta)) / (2 * (samples - 1)))
 
 
-def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 2) -> list[Any]:
+def _checked(divergence: Numbers, samples: Numbers, delta: Numbers, *, least: int = 2) -> list[Array]:
     inside(0, np.inf, divergence=divergence)
     inside(least, np.inf, samples=samples)
     inside(0, 1, "(]", delta=delta)
-    return _as_floats(divergence, samples, delta)
+    return [jnp.asarray(each) for each in _as_floats(divergence, samples, delta)]
 
 
 doors(__name__)
