@@ -134,6 +134,7 @@ def localizability(
 
         return jnp.linalg.norm(bending(lax.fori_loop(0, iterations, once, begin / jnp.linalg.norm(begin)))[which])
 
+    step = jnp.asarray(step)
     return Localizability(
         step**0.5 * jnp.stack([norm(which) for which in range(size)]).max(),
         jnp.linalg.norm(slope),

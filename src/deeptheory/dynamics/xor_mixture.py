@@ -124,7 +124,7 @@ def settled(
 
     def once(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
         active = state[1] @ CLASSES.T > 0
-        ahead, turned = flow(lambda now: _velocity(*now, active, decay), state, length, substeps=1)
+        ahead, turned = flow(lambda now: _velocity(now[0], now[1], active, decay), state, length, substeps=1)
         return ahead[0], jnp.where(turned[0] * state[1] < 0, 0.0, turned[0])
 
     return lax.fori_loop(0, steps, once, (jnp.asarray(weights), jnp.asarray(overlaps)))

@@ -374,10 +374,10 @@ def portrait_of_recovery(
     shown, portraits = sizes[0], []
     for link, ratios, lengths in (
         (LINEAR, np.linspace(0.1, 1.5, 8), np.linspace(0.1, 1.5, 8)),
-        (CUBIC, np.linspace(0.6, 2.0, 8), np.linspace(0.4, 1.8, 8)),
+        (CUBIC, np.linspace(0.6, 2.0, 8), np.linspace(0.8, 2.0, 7)),
     ):
         samples = np.round(shown ** (1 + ratios)).astype(int)
-        rows = [mean_overlap(link, samples, dimension=shown, step=shown**-b, nodes=40, quadrature=12) for b in lengths]
+        rows = [mean_overlap(link, samples, dimension=shown, step=shown**-b) for b in lengths]
         portraits.append((ratios, lengths, np.array(rows)))
     return {
         "weak recovery": Share(
