@@ -269,6 +269,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.regression.tiles.sharded_kernel": {"kernel": flattened, "x": POINTS},
     "kernels.regression.tiles.tiled_kernel": {"kernel": flattened, "x": POINTS},
     "kernels.regression.solvers.pivoted_cholesky": {"diagonal": np.ones(4), "row": lambda i: np.eye(4)[i], "rank": 2},
+    "kernels.regression.solvers.solve_kernel": {"kernel": array("Float", "n n")},
+    "kernels.layers.positions.Index": {"index": (0, slice(1, 3))},
     "kernels.lazy.teachers.power_energy_bound": {"power": 4},
     "kernels.lazy.linear_models.sharp_lazy_bounds": {"smallest": 2.0},
     "kernels.lazy.signed_network.signed_problem": {"width": 4},
@@ -393,6 +395,14 @@ kernels.limits.recursion.limit_kernel, x: words
 kernels.limits.series.hermite_series, terms: million
 kernels.regression.solvers.pivoted_cholesky, diagonal: longer
 kernels.regression.solvers.solve_kernel, kernel: asymmetric
+networks.from_scratch.train_classifier, gradient: number
+networks.from_scratch.train_classifier, steps: million
+optimization.empirical_risk.negative_directions, cutoff: negative
+optimization.landscapes.Huber, smoothness: negative
+optimization.landscapes.LogisticRidge, ridge: negative
+optimization.saddle.improve_or_localize, values: float32
+robustness.noise_training.two_moons, noise: negative
+skills.emergence.exact_concentration, k: negative
 """
 """spoilt calls that once got nonsense, a raw error or no answer: they are always made"""
 

@@ -89,8 +89,8 @@ def deep_critical_point(
     """Weights of a deep linear network at a critical point that keeps some eigenvectors of Σ_yx Σ_xx⁻¹ Σ_xy.
 
     W₁ = (U_IᵀΣ_yxΣ_xx⁻¹; 0), then identities as far as they go, at last W_L = (U_I, 0), with the eigenvectors U_I
-    counted from the largest eigenvalue; `widths` are (d₀, …, d_L). The rank of the matrices in between is that of the narrowest
-    hidden layer; keep fewer eigenvectors than it has units, and it is a saddle.
+    counted from the largest eigenvalue; `widths` are (d₀, …, d_L). The rank of the matrices in between is that of the
+    narrowest hidden layer; keep fewer eigenvectors than it has units, and it is a saddle.
     """
     if len(kept) > min(widths):
         raise ValueError(f"kept must have at most {min(widths)} entries, the least width, got {len(kept)}")
@@ -158,9 +158,9 @@ def bottleneck_critical_points(
     """The eigenvalues of Σ = Σ_yx Σ_xx⁻¹ Σ_xy from the largest, and all critical points of ½‖Y − ABX‖² by those kept.
 
     For every set I of at most `width` eigenvectors U_I of Σ with positive eigenvalue: A = (U_I, 0), B =
-    (U_IᵀΣ_yxΣ_xx⁻¹; 0), up to (A, B) ↦ (AC, C⁻¹B); where hidden units are idle, one of them may also point anywhere that the rest of the
-    gradient does not reach, and the representative here has zeros. Loss ½(tr Σ_yy − Σ_{i∈I}λ_i). Needs distinct
-    eigenvalues for "all" (lucchi Thm 45; Baldi and Hornik 1989). `width` is the hidden width.
+    (U_IᵀΣ_yxΣ_xx⁻¹; 0), up to (A, B) ↦ (AC, C⁻¹B); where hidden units are idle, one of them may also point anywhere
+    that the rest of the gradient does not reach, and the representative here has zeros. Loss ½(tr Σ_yy − Σ_{i∈I}λ_i).
+    Needs distinct eigenvalues for "all" (lucchi Thm 45; Baldi and Hornik 1989). `width` is the hidden width.
     """
     x, y = np.asarray(inputs), np.asarray(labels)
     slope = least_squares_map(x, y)

@@ -63,8 +63,8 @@ def train(inputs, labels, starts, directions, sizes, *, hidden, steps):
     r"weights towards smaller curvature, and so the sharpness is held where the two effects balance.",
     notice=r"In units of $2/\eta$ all three runs end on the same line. The loss falls smoothly until its curve above "
     r"crosses the line, and jags from then on, while it still falls in the long run. The smaller the step, the later "
-    r"the edge is reached and the sharper the minimum that is found. Where a run settles is its mean over the last "
-    "quarter.",
+    r"the edge is reached and the sharper the minimum that is found. Above $1/\eta$ "
+    r"a step overshoots, and nothing happens there. Where a run settles is its mean over the last quarter.",
     explore={"width": (16, 24, 32)},
 )
 def edge_of_stability(
@@ -123,9 +123,10 @@ def traces(pieces):
     steps, sizes = phases.aside["steps"], phases.along["step size"]
     sharp = [Line(f"η = {size:g}", steps, each) for size, each in zip(sizes, phases.aside["sharpness"], strict=True)]
     losses = [Line(f"η = {size:g}", steps, each) for size, each in zip(sizes, phases.aside["losses"], strict=True)]
+    levels = [Level("the edge, 2/η", y=1), Level("1/η", y=0.5, rival="above which a step overshoots")]
     return Stack(
         [
-            Curves([*sharp, Level("the edge, 2/η", y=1)], x="step", y="sharpness, in units of 2/η", title="Sharpness"),
+            Curves([*sharp, *levels], x="step", y="sharpness, in units of 2/η", title="Sharpness"),
             Curves(losses, x="step", y="squared loss", log="y", title="Loss"),
         ]
     )

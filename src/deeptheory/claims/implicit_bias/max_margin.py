@@ -318,7 +318,7 @@ def with_step_size(evidence):
     r"and these sum to $|\hat w|^2=1/\gamma^2$.",
     notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
     "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
-    "predicted.",
+    r"predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot.",
     explore={"horizon": (100.0, 1000.0, 10000.0)},
 )
 def separable_descent_rates(
@@ -375,11 +375,11 @@ def separable_descent_rates(
 def slow_rates(pieces):
     """Errors of direction, margin and cosine in units of their predicted constants, against log t."""
     marks, grid = [], np.geomspace(1, 32, 40)
-    for name in ("direction", "margin", "cosine"):
-        piece = pieces[f"error of the {name}"]
-        marks.append(Dots(name, piece.x, piece.y))
-    for power in (1, 2):
-        marks.append(Line(f"predicted, 1/log{'²' if power == 2 else ''} t", grid, grid**-power))
+    shown = {"direction and margin, 1/log t": (("direction", "margin"), 1), "cosine, 1/log² t": (("cosine",), 2)}
+    for name, (errors, power) in shown.items():
+        found = [pieces[f"error of the {each}"] for each in errors]
+        marks += [Line(name, grid, grid**-power), *(Dots(name, piece.x, piece.y) for piece in found)]
+    marks.append(Line("", grid, grid**-0.5, rival="1/√log t"))
     return Curves(
         marks, x="logarithm of the time t, over its first value", y="error over its predicted constant", log="xy"
     )

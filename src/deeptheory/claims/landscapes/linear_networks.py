@@ -13,7 +13,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.landscapes.critical_points import find_critical_points, inertia
 from deeptheory.landscapes.linear_networks import (
     LinearNetworkLoss,
@@ -213,7 +213,10 @@ def levels(pieces):
     marks = [Dots("critical points", values.aside["index"], values.left)]
     steps = 100 * np.arange(runs.shape[1])
     ways = [Line("descent", steps, run, thin=True) for run in runs]
-    lines = [Level("", y=float(level)) for level in np.unique(np.round(values.left, 9))]
+    ends = steps[[0, -1]]
+    lines = [
+        Line("critical levels", ends, np.full(2, level), thin=True) for level in np.unique(np.round(values.left, 9))
+    ]
     return Row(
         [
             Curves(marks, x="ways down (Morse index)", y="loss"),

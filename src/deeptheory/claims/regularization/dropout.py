@@ -300,14 +300,21 @@ def balanced_factors_can_be_equalized(left, right, *, pair: Literal["balanced", 
     factors = balanced_factors(left @ right.T, 2) if pair == "balanced" else (left, right)
     size = jnp.maximum(jnp.linalg.norm(left) * jnp.linalg.norm(right), 1e-9)
     # The search over angles ends within 1e-8 of the best one.
-    return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size)
+    given = unequalizable_residual(left, right)
+    return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size, aside={"given": given})
 
 
 @balanced_factors_can_be_equalized.picture
 def defects(pieces):
     """The defect that is left at the best rotation, over the size of the factors, for drawn matrices in order."""
-    found = np.sort(np.asarray(pieces[""].quantity / pieces[""].scale))
-    marks = [Dots("balanced factors", np.arange(1, len(found) + 1), np.maximum(found, 1e-18)), Level("allowed", y=1e-6)]
+    (piece,) = pieces.values()
+    found, given = (np.sort(np.asarray(each / piece.scale)) for each in (piece.quantity, piece.aside["given"]))
+    matrix = np.arange(1, len(found) + 1)
+    marks = [
+        Dots("factors of the claim", matrix, np.maximum(found, 1e-18)),
+        Dots("", matrix, np.maximum(given, 1e-18), rival="the factors that were drawn, as in Thm 11.1.1"),
+        Level("allowed", y=1e-6),
+    ]
     return Curves(marks, x="matrix, in order of its defect", y="defect, as a share of the size of the factors", log="y")
 
 

@@ -1,7 +1,7 @@
 """Emergence of skills: how far an error set can concentrate on few skills of a random skill graph."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -130,9 +130,9 @@ def degrees_and_shares(pieces, settings):
     r"its mean. The theorem instead counts: there are $e^{H(\theta)|T|}$ error sets, each is so bad with probability "
     r"$e^{-k\theta|T|\mathrm{kl}(\beta\alpha\|\alpha)}$, and if the product is small none is. This counts overlapping "
     "events as if they were disjoint, and is not tight.",
-    notice="In each setting all graphs have nearly the same worst concentration, that of the top of the binomial. The "
-    "theorem's bound is well above. Errors can gather on a fixed quarter of the skills, but only to a few times their "
-    "fair share.",
+    notice="All graphs have nearly the same worst concentration, that of the top of the binomial: the dots, one a "
+    "setting, lie on their curves. The theorem's bound is well above. Errors can gather on a fixed quarter of the "
+    "skills, but only to a few times their fair share.",
 )
 def worst_error_sets(
     key,
@@ -185,18 +185,20 @@ def one_edge_less(evidence):
 
 @worst_error_sets.picture
 def worst_seen_and_stated(pieces):
-    """The worst concentration of errors on a fixed set of skills in each graph, its limit, and the theorem's bound."""
-    exact = pieces["worst sets for fixed skills"]
-    count = np.arange(1, len(exact.predicted) + 1)
-    marks = [
-        Dots("each graph", np.repeat(count, exact.observed.shape[1]), exact.observed.ravel()),
-        Dots("limit: top θ of the binomial", count + 0.12, exact.predicted),
-        Dots("bound of the theorem", count + 0.12, exact.aside["theorem"]),
-        Level("errors spread evenly", y=1.0),
-    ]
-    return Curves(
-        marks, x="setting: 1 and 2 with 8 skills a piece, 3 with 4", y="concentration β", ys=(0, 5), xs=(0.5, 3.5)
-    )
+    """The worst concentration of errors on a fixed set of skills: means over graphs, the limit, the theorem's bound."""
+    ks = np.arange(2, 13)
+    marks: list[Any] = [Level("errors spread evenly", y=1.0)]
+    for (skills, group, k, theta), observed in zip(
+        SETTINGS, pieces["worst sets for fixed skills"].observed, strict=True
+    ):
+        alpha = group / skills
+        name = f"α = {alpha:g}, θ = {theta:g}"
+        marks += [Line(name, ks, exact_concentration(alpha, theta, ks)), seen(name, [k], observed[None])]
+    skills, group, _, theta = SETTINGS[0]
+    alpha = group / skills
+    bound = first_moment_concentration(alpha, theta, ks)
+    marks.append(Line(f"α = {alpha:g}, θ = {theta:g}", ks, bound, rival="the theorem's bound as if attained"))
+    return Curves(marks, x="skills of a piece, k", y="concentration β", ys=(0, 6))
 
 
 @claim(

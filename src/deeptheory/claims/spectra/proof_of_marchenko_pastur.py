@@ -200,9 +200,10 @@ close to the line, where fluctuations are large."""
         r"v": r"the height of $z$ above the real line",
     },
     why=r"Reveal the samples one after the other: each is a change of rank one and can move $S_N$ by at most "
-    r"$1/(Nv)$, so the mean moves in $M$ bounded steps. Their squares add up to $M/(Nv)^2$, and Azuma's inequality "
-    r"with steps of twice that size, for real and imaginary part, gives the constants 4 and 16. Really the "
-    r"eigenvalues repel each other and hold still: the fluctuations are $\sqrt M$ times smaller.",
+    r"$1/(Nv)$, so what is expected of $S_N$ moves in $M$ bounded steps. Their squares add up to $M/(Nv)^2$, and "
+    r"Azuma's inequality with steps of twice that size, for real and imaginary part, gives the constants 4 and 16. "
+    r"Really the eigenvalues repel each other and hold still: the fluctuations are of the order $\sqrt M$ times "
+    r"smaller.",
     full=dict(trials=2000),
 )
 def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Trials = 400):
@@ -362,9 +363,9 @@ def printed_square(evidence):
     why=r"Exactly, $1+zS_N=\frac1N\operatorname{tr}RW$ is a mean over samples of $f(q_k)$. A quadratic form in "
     r"independent entries concentrates at the trace of its matrix, here $\frac1N\operatorname{tr}R^{(k)}$: the bound "
     r"is attained where $R^{(k)}=\frac iv$ and $\kappa\ge3$, and the true error is of order $N^{-1/2}$. One sample is "
-    r"a change of rank one, which moves a trace by at most $1/v$. The slope of $f$ is greatest at the transform of "
-    r"$\delta_0$, where it is $(|z|/v)^2$ if $\alpha\operatorname{Re}z=1$. What is left is the equation of the law "
-    r"for $S_N$ with a defect, and the defect times $1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$ is $S_N-S$.",
+    r"a change of rank one, which moves a trace by at most $1/v$. The slope of $f$ reaches its bound $(|z|/v)^2$ at "
+    r"the transform of $\delta_0$ if $\alpha\operatorname{Re}z=1$. What is left is the equation of the law for $S_N$ "
+    r"with a defect, and the defect times $1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$ is $S_N-S$.",
     notice="Above, the error of every step as a line and its bound as a dashed one: all fall with the dimension, and "
     "no error crosses its bound. Below, the two exact steps, which are off by rounding alone.",
     full=dict(sizes=(8, 16, 32, 64, 128), trials=48),

@@ -165,6 +165,8 @@ def conjugate_gradients(
         curvature = np.sum(direction * image, 0)
         # A finished column has direction 0; it must neither move nor divide by zero.
         step = np.where(curvature > 0, energy / np.where(curvature > 0, curvature, 1), 0)
+        if not step.any():
+            break  # no direction is left in which the matrix is positive: nothing would move any more
         dual += step * direction
         residual -= step * image
         conditioned = np.asarray(precondition(residual), float)

@@ -13,8 +13,8 @@ from deeptheory.report.drawings.values import Rows, rows
 
 __all__ = ["levelled", "named", "rival"]
 
-LETTER, LINE = 7 / 420, 20 / 280
-"""How wide a letter and how tall a line of words is, as a share of a panel of middle width."""
+LETTER, LINE, GAP = 7 / 420, 20 / 280, 4 / 280
+"""How wide a letter, how tall a line of words and how far it is off, as shares of a panel of middle width."""
 
 
 def levelled(level: Level, x: Spec, y: Spec, drawn: Iterable[Rows]) -> list[Spec]:
@@ -34,7 +34,9 @@ def levelled(level: Level, x: Spec, y: Spec, drawn: Iterable[Rows]) -> list[Spec
         text |= {"baseline": "top", "dy": 2} if top else {"baseline": "bottom", "dy": -3}
         there: Spec = {"x": here, "y": {"value": 0 if top else "height"}}
     else:
-        places = [((1 - wide if right else 0.0, at if top else at - LINE), (right, top)) for right, top in CHOICES]
+        places = [
+            ((1 - wide if right else 0.0, at + GAP if top else at - GAP - LINE), (right, top)) for right, top in CHOICES
+        ]
         right, top = freest(places, (wide, LINE), points)
         text = {"align": "right", "dx": -4} if right else {"align": "left", "dx": 4}
         text |= {"baseline": "bottom", "dy": -4} if top else {"baseline": "top", "dy": 5}

@@ -11,7 +11,7 @@ from deeptheory.lab.pictures import Dots, Level, Line, Mark
 from deeptheory.report.drawings.canvas import (
     OBSERVED,
     PREDICTED,
-    RIVAL,
+    RIVALS,
     SERIES,
     Spec,
     by_word,
@@ -63,7 +63,7 @@ class Ink:
                 colours[name] = OBSERVED
             else:
                 colours[name] = next(free)
-        colours |= dict.fromkeys(rivals, RIVAL)
+        colours |= {name: RIVALS[place % len(RIVALS)] for place, name in enumerate(rivals)}
         dashed = {called(each) for each in marks if isinstance(each, Line) and each.dashed}
         dashes = {name: DASHES[0] if name in dashed else [1, 0] for name in colours}
         dashes |= {name: DASHES[place % len(DASHES)] for place, name in enumerate(rivals)}

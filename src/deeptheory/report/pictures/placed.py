@@ -59,7 +59,9 @@ def graph(picture: Graph) -> tuple[Spec, int]:
 def coloured(what: str, kinds: list[str], colours: Sequence[str]) -> dict[str, str]:
     """Give every kind a colour of its own."""
     if len(kinds) > len(colours):
-        raise ValueError(f"a graph has colours for {len(colours)} kinds of {what}, got {len(kinds)}: {', '.join(kinds)}")
+        raise ValueError(
+            f"a graph has colours for {len(colours)} kinds of {what}, got {len(kinds)}: {', '.join(kinds)}"
+        )
     return dict(zip(kinds, colours, strict=False))
 
 

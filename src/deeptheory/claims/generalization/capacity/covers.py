@@ -19,7 +19,7 @@ from deeptheory.generalization.capacity.covers import (
 )
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Limit, Reals, Trials, assume, claim
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, compared
 
 RADII = (0.9, 0.5, 0.25)
 
@@ -324,12 +324,8 @@ def once_and_twice(pieces):
     """The gap of a class of one parameter that fits every sample, under the bound, as the sample grows."""
     piece = pieces["bound is reached"]
     change = float(piece.aside["change"])
-    return Curves(
-        [
-            Line("bound", piece.x, piece.aside["bound"]),
-            Dots("gap observed", piece.x, piece.aside["gap"]),
-            Line("bound", piece.x, piece.aside["bound"] + change, rival="with 2γ, from a cover and its neighbours"),
-            Level("γ", y=change),
-        ],
-        x="samples m", y="generalization gap R − R_S", log="x",
+    return compared(
+        piece.x, piece.aside["bound"], piece.aside["gap"], Level("γ", y=change),
+        rivals={"bound with 2γ, from a cover and its neighbours": piece.aside["bound"] + change},
+        names=("bound", "gap observed"), x="samples m", y="generalization gap R − R_S", log="x",
     )  # fmt: skip

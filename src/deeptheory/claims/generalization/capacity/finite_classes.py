@@ -19,7 +19,7 @@ from deeptheory.generalization.capacity.finite_classes import (
     union_deviation,
 )
 from deeptheory.lab import Chance, Identity, Inequality, Integers, Limit, Reals, Share, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, compared
 
 Confidence = Annotated[float, Interval(ge=0.05, le=0.5)]
 ATOMS = np.array([0.1, 0.2, 0.3, 0.4])
@@ -352,13 +352,9 @@ def once(evidence):
 def excess_and_deviation(pieces):
     """Excess risk of the empirical minimiser against the largest deviation, on the classes searched."""
     (piece,) = pieces.values()
-    deviation = np.ravel(piece.bound) / 2
-    ends = np.array([0.0, deviation.max()])
-    return Curves(
-        [
-            Line("twice the largest deviation", ends, 2 * ends),
-            Line("deviation", ends, ends, rival="once the largest deviation"),
-            Dots("classes", deviation, np.ravel(piece.quantity)),
-        ],
+    return compared(
+        np.ravel(piece.bound) / 2, lambda deviation: 2 * deviation, np.ravel(piece.quantity),
+        rivals={"once the largest deviation": lambda deviation: deviation},
+        names=("twice the largest deviation", "classes"),
         x="largest deviation sup |R − R_S|", y="excess risk of the minimiser",
     )  # fmt: skip

@@ -24,7 +24,7 @@ from deeptheory.generalization.capacity.rademacher_bounds import (
     vc_complexity,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Limit, Reals, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, compared
 
 POINTS = 10
 Radius = Annotated[float, Interval(ge=0.1, le=10)]
@@ -204,15 +204,9 @@ contraction.control("a function of constant 2", activation="2-Lipschitz")
 def before_and_after(pieces):
     """Complexities of classes of six functions before and after composition with 1-Lipschitz functions, the worst."""
     (evidence,) = pieces.values()
-    after, before = np.ravel(evidence.quantity), np.ravel(evidence.bound)
-    ends = np.array([0.0, 1.05 * before.max()])
-    return Curves(
-        [
-            Line("equal", ends, ends),
-            Line("half", ends, ends / 2, dashed=True),
-            Dots("classes searched", before, after),
-        ],
-        x="complexity of the class", y="complexity after the composition",
+    return compared(
+        np.ravel(evidence.bound), lambda before: before, np.ravel(evidence.quantity),
+        names=("equal", "classes searched"), x="complexity of the class", y="complexity after the composition",
     )  # fmt: skip
 
 

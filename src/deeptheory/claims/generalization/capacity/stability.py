@@ -13,7 +13,7 @@ from deeptheory.generalization.capacity.stability import (
     regularized_stability,
 )
 from deeptheory.lab import Exact, Identity, Inequality, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law
 
 ATOMS = np.array([[1.0, 0.5], [-0.6, 1.0], [0.3, -1.0]])
 """Three examples (x, y), equally likely."""
@@ -250,9 +250,6 @@ def independent_of_n(evidence):
 
 @interpolating_yet_stable.picture
 def influence_of_one_label(pieces):
-    """Change of a trained network's outputs when one of n labels is erased, with the line 1/n through the largest n."""
-    sizes, changes = np.asarray(pieces["change of the outputs"].x), np.asarray(pieces["change of the outputs"].y)
-    return Curves(
-        [Line("1/n", sizes, changes[-1].mean() * sizes[-1] / sizes), seen("observed", sizes, changes)],
-        x="examples n", y="change of the outputs, root mean square", log="xy",
-    )  # fmt: skip
+    """Change of a trained network's outputs when one of n labels is erased, and the line 1/n through the smallest n."""
+    marks = power_law("networks, 1/n", pieces["change of the outputs"], rivals={-0.5: "1/√n"})
+    return Curves(marks, x="examples n", y="change of the outputs, root mean square", log="xy")

@@ -20,7 +20,7 @@ from deeptheory.generalization.capacity.uniform_convergence import (
     squared_norm,
 )
 from deeptheory.lab import Exact, Inequality, Integers, Law, Limit, Reals, Share, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table, seen
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table, compared, seen
 
 RATIOS = (0.5, 1.0, 2.0)
 
@@ -98,15 +98,11 @@ def mean_length(evidence):
 @one_step_test_error.picture
 def errors_along_the_noise(pieces):
     """Test error after one gradient step along D/m: the limit as a curve, the means of the largest samples as dots."""
-    ratios = np.linspace(0.25, 2.5, 100)
     piece = pieces["test error in the limit"]
-    return Curves(
-        [
-            Line("limit", ratios, ndtr(-np.sqrt(ratios))),
-            seen("observed", piece.along["D/m"], np.asarray(piece.observed)[-1]),
-            Line("estimate", ratios, np.exp(-ratios / 2), rival="the exponential tail exp(−D/2m)"),
-        ],
-        x="noise coordinates per sample D/m", y="test error", log="y",
+    return compared(
+        piece.along["D/m"], lambda ratio: ndtr(-np.sqrt(ratio)), piece.observed[-1],
+        rivals={"the exponential tail exp(−D/2m)": lambda ratio: np.exp(-ratio / 2)}, names=("limit", "observed"),
+        x="noise coordinates per sample D/m", y="test error", log="y", xs=(0.25, 2.5),
     )  # fmt: skip
 
 

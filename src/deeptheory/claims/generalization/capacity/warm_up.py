@@ -24,7 +24,7 @@ from deeptheory.generalization.capacity.risks import (
     zero_one_loss,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 
 @claim(
@@ -88,14 +88,9 @@ def once_the_square(evidence):
 def spread_of_the_sample_risk(pieces):
     """Mean square deviation of the sample risk from the risk, along the size of the sample."""
     piece = pieces["variance of the sample risk"]
-    n, predicted = piece.along["n"], np.asarray(piece.predicted)
-    return Curves(
-        [
-            Line("2L²/n", n, predicted),
-            seen("observed", n, piece.observed),
-            Line("variance", n, predicted / 2, rival="L²/n"),
-        ],
-        x="samples n", y="mean square deviation", log="xy",
+    return compared(
+        piece.along["n"], piece.predicted, piece.observed, rivals={"L²/n": np.asarray(piece.predicted) / 2},
+        names=("2L²/n", "observed"), x="samples n", y="mean square deviation", log="xy",
     )  # fmt: skip
 
 

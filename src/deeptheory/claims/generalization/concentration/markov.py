@@ -7,7 +7,7 @@ import scipy.stats
 
 from deeptheory.foundations.concentration import chebyshev_bound, finite_law, markov_bound
 from deeptheory.lab import Chain, Identity, Inequality, Reals, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 
 @claim(
@@ -38,9 +38,8 @@ markov_bounds_every_tail.control("for variables of either sign", over=dict(value
 def tails_and_means(pieces):
     """Tail probabilities of laws on five points against the mean over the threshold, on the instances searched."""
     (piece,) = pieces.values()
-    ends = np.array([0.0, 2.0])
-    return Curves(
-        [Line("bound", ends, ends), Dots("laws", np.ravel(piece.bound), np.ravel(piece.quantity))],
+    return compared(
+        np.ravel(piece.bound), lambda bound: bound, np.ravel(piece.quantity), names=("bound", "laws"),
         x="mean over threshold", y="probability P[X ≥ t]", xs=(0, 2), ys=(0, 1.1),
     )  # fmt: skip
 

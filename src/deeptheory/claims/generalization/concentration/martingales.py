@@ -20,7 +20,7 @@ from deeptheory.generalization.concentration.martingales import (
 )
 from deeptheory.lab import Identity, Inequality, Integers, Limit, Printed, Reals, claim
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 
 def log_tail(law, away, threshold):
@@ -171,12 +171,9 @@ def exponents(pieces):
     """Exact exponential rate at which a share x of fair signs is exceeded, over x², beside Azuma's exponent."""
     piece = pieces["the constant in the exponent"]
     x, rate, azuma = 1 / np.asarray(piece.x), piece.aside["rate"], piece.aside["azuma"]
-    return Curves(
-        [
-            Dots("fair signs, exact", x, rate / x**2),
-            Line("Azuma", x, azuma / x**2),
-            Line("exponent", x, 2 * azuma / x**2, rival="as printed, twice as large"),
-        ],
+    return compared(
+        x, azuma / x**2, rate / x**2,
+        rivals={"as printed, twice as large": 2 * azuma / x**2}, names=("Azuma", "fair signs, exact"),
         x="deviation per sign x = t/n", y="exponent over nx²", log="x", ys=(0.4, 1.1),
     )  # fmt: skip
 
@@ -231,10 +228,9 @@ def twice_the_exponent(evidence):
 def functions_searched(pieces):
     """Exact tails of functions of six bits against McDiarmid's bound, both as logarithms, on the instances searched."""
     (piece,) = pieces.values()
-    bound, tail = np.ravel(piece.bound), np.ravel(piece.quantity)
-    ends = np.array([-8.0, np.log(2)])
-    return Curves(
-        [Line("bound", ends, ends), Dots("functions", bound, tail)],
+    return compared(
+        np.ravel(piece.bound), lambda bound: bound, np.ravel(piece.quantity),
+        rivals={"twice the exponent": lambda bound: 2 * bound - np.log(2)}, names=("bound", "functions"),
         x="logarithm of the bound", y="logarithm of the probability", xs=(-5, 0.7), ys=(-12, 0.7),
     )  # fmt: skip
 

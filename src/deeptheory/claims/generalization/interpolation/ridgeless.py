@@ -299,6 +299,9 @@ def descent_with_more_coordinates(pieces):
             for p, share in zip(counts, shares, strict=True)
         ]
         marks.append(Line("exact", counts, np.asarray(exact, float)))
+        there = replace(pieces["risk far from the threshold"], along={"features": counts})
+        for says, control in (("n − p for n − p − 1", no_one_taken_off), ("unused only missed", missed_only)):
+            marks.append(Line("", counts, control(there).predicted, rival=says))
     marks += [seen("observed", pieces[name].along["features"], pieces[name].observed) for name in pieces]
     return Curves(marks, x="coordinates used p", y="squared error on fresh labels", ys=(0, 8))
 

@@ -257,8 +257,8 @@ def memorised_coins(draw):
         "H8.4": ("spectrally normalised bound", "PAC-Bayes bound"),
     },
     says=r"Inputs $c$ times as long leave a classifier as it is, so a true bound on its gap cannot fall to zero with "
-    r"$c$. Margin bounds with $\|x\|/\gamma$ stay level; with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$, as two are "
-    r"printed, they fall below the gap ½ of a network that memorised coin flips.",
+    r"$c$. Margin bounds in $\|x\|/\gamma$ do not; with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$, as two are printed, they "
+    r"fall below the gap ½ of a network that has memorised coin flips.",
     needs="no biases; orders taken with constant 1, which a power of the length beats whatever it is",
     symbols={
         r"c": "the unit in which the inputs are measured: their lengths are multiplied by it",

@@ -212,7 +212,7 @@ def shares_of_the_promise(pieces):
     r"Hoeffding's bound for one hypothesis.",
     needs="losses 0 or 1; the prior fixed before the sample",
     symbols={
-        r"\text{Theorem 5.6.1}": r"the PAC-Bayes bound of the first book, for $m=40$ examples",
+        r"\text{Theorem 5.6.1}": r"McAllester's PAC-Bayes bound as arora prints it, for $m=40$ examples",
         r"Q": "the posterior that breaks the theorem most, on each sample anew",
         r"\delta": "0.05 here",
     },

@@ -24,7 +24,7 @@ from deeptheory.kernels.regression.predictions import (
     predicted,
 )
 from deeptheory.lab import Identity, Law, Limit, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, Line, power_law, seen
 from deeptheory.networks.mlp import init_mlp
 
 two_layer_kernels = jax.jit(jax.vmap(lambda network, x: tangent_kernel(*functional(network), x), in_axes=(0, None)))
@@ -316,10 +316,5 @@ def laziness_against_width(pieces):
         "way of the parameters": "way of the parameters",
         "distance from kernel regression": "distance from the limit",
     }
-    marks = []
-    for piece, name in names.items():
-        rate = pieces[piece]
-        means, slope = np.mean(rate.y, axis=1), rate.exponent if isinstance(rate, Rate) else -rate.order
-        centre = np.exp(np.mean(np.log(means)) - slope * np.mean(np.log(rate.x)))
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, centre * np.asarray(rate.x) ** slope)]
+    marks = [mark for piece, name in names.items() for mark in power_law(name, pieces[piece])]
     return Curves(marks, x="width", y="mean over networks", log="xy")

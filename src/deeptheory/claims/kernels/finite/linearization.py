@@ -25,7 +25,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, power_law
 from deeptheory.networks.mlp import MLP, init_mlp
 
 Width = Annotated[int, Interval(ge=2, le=512)]
@@ -166,18 +166,8 @@ def one_input_twice(evidence):
 @linearized_network.picture
 def off_the_tangent(pieces):
     """How far the network is from its linearization after a way in a random direction, over all inputs the farthest."""
-    rate = pieces["error of the linearization"]
-    line = rate.y[-1] * (np.asarray(rate.x) / rate.x[-1]) ** rate.exponent
-    return Curves(
-        [
-            Dots("network", rate.x, rate.y),
-            Line("predicted", rate.x, line),
-            Line("predicted", rate.x, line * rate.x / rate.x[-1], rival="third order"),
-        ],
-        x="way of the parameters",
-        y="distance from the linearization",
-        log="xy",
-    )
+    marks = power_law("network", pieces["error of the linearization"], rivals={3.0: "third order"})
+    return Curves(marks, x="way of the parameters", y="distance from the linearization", log="xy")
 
 
 squares = jax.jit(

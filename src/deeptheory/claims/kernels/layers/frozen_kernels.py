@@ -8,11 +8,12 @@ import numpy as np
 from jax.scipy.special import erf
 from scipy.special import erf as error_function
 
-from deeptheory.claims.kernels.layers.tangent import falling, wide_limit
+from deeptheory.claims.kernels.layers.tangent import wide_limit
 from deeptheory.kernels.layers.activations import Erf
 from deeptheory.kernels.lazy.training import train_with_kernel
 from deeptheory.kernels.regression.predictions import kernel_training
 from deeptheory.lab import Identity, Law, Limit, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, power_law
 from deeptheory.networks.mlp import init_mlp
 
 POINTS = np.array(
@@ -159,5 +160,6 @@ def half_an_order_less(evidence):
 @kernel_stays_put_in_training.picture
 def frozen_kernel(pieces):
     """The drift of the kernel in training and the distance of the outputs from the frozen limit, against the width."""
-    names = {"change of the kernel": "drift of the kernel", "distance of the outputs": "outputs from the frozen limit"}
-    return falling(names, pieces, y="relative drift, distance of outputs")
+    marks = power_law("drift of the kernel", pieces["change of the kernel"], rivals={-0.5: "of order width^(−1/2)"})
+    marks += power_law("outputs from the frozen limit", pieces["distance of the outputs"])
+    return Curves(marks, x="width", y="relative drift, distance of outputs", log="xy")

@@ -10,9 +10,10 @@ from jax.scipy.special import erf
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from deeptheory.claims.kernels.layers.tangent import ACTIVATIONS, HE, INPUTS, SCALES, Width, falling, wide_limit
+from deeptheory.claims.kernels.layers.tangent import ACTIVATIONS, HE, INPUTS, SCALES, Width, wide_limit
 from deeptheory.kernels.limits.dense_networks import layerwise_ntk
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, power_law
 from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
 
 forward_factors = jax.jit(jax.vmap(lambda network, x: (backpropagate(network, x)[0], network(x)), in_axes=(0, None)))
@@ -207,10 +208,6 @@ fresh_weights_on_the_way_back.control(
 @fresh_weights_on_the_way_back.picture
 def fresh_or_not(pieces):
     """What an independent copy of the weights on the way back changes, and how far that kernel is from the limit."""
-    return falling(
-        {
-            "difference that fresh weights make": "change by fresh weights",
-            "distance from the limit": "distance from the limit",
-        },
-        pieces,
-    )
+    marks = power_law("change by fresh weights", pieces["difference that fresh weights make"])
+    marks += power_law("distance from the limit", pieces["distance from the limit"])
+    return Curves(marks, x="width", y="relative distance", log="xy")

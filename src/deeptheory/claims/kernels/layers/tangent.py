@@ -14,7 +14,7 @@ from deeptheory.kernels.layers.activations import Erf, Numerical, Relu
 from deeptheory.kernels.limits.dense_networks import conditional_covariance, fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law, seen
 from deeptheory.networks.mlp import init_mlp, parameter_count
 
 Width = Annotated[int, Interval(ge=2, le=8192)]
@@ -249,7 +249,8 @@ def with_prefactor(evidence):
     r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
     r"remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the "
     r"mean, and each of three layers adds $\|x\|^2$.",
-    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
+    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$. "
+    r"Like 1/width fall only means over networks, in which the swings cancel.",
     explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
 )
 def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 2048):
@@ -296,15 +297,6 @@ def two_layers(evidence):
 @kernels_of_deep_networks.picture
 def towards_the_limit(pieces):
     """Relative distance of the kernels of single networks from their limits, with lines of slope −½."""
-    return falling({"covariance distance": "covariance", "tangent distance": "tangent kernel"}, pieces)
-
-
-def falling(names, pieces, y="relative distance"):
-    """Means over networks against the width, each with a line of its predicted slope through the first."""
-    marks = []
-    for piece, name in names.items():
-        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
-        slope = rate.exponent if isinstance(rate, Rate) else -rate.order
-        line = first * (np.asarray(rate.x) / rate.x[0]) ** slope
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
-    return Curves(marks, x="width", y=y, log="xy")
+    marks = power_law("covariance", pieces["covariance distance"], rivals={-1.0: "1/width, the order of the mean"})
+    marks += power_law("tangent kernel", pieces["tangent distance"])
+    return Curves(marks, x="width", y="relative distance", log="xy")

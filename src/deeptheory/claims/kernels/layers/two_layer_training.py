@@ -28,7 +28,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Chain, Exact, Identity, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, power_law
 
 STEPS = 20
 LONG = 24
@@ -273,9 +273,5 @@ def nearer_with_the_width(pieces):
         "predictor from a mirrored start": "predictor from a mirrored start",
         "predictor with the start left out": "predictor without f₀",
     }
-    marks = []
-    for piece, name in names.items():
-        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
-        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
+    marks = [mark for piece, name in names.items() for mark in power_law(name, pieces[piece])]
     return Curves(marks, x="width m", y="distance from the limit", log="xy")

@@ -266,11 +266,12 @@ def bent_most(x, direction, *, width, scale, step=1e-4):
         r"\sigma": "the activation",
         r"X": r"the matrix of the inputs $x_i$, with largest singular value $\|X\|_{op}$",
     },
-    why=r"The derivative by the weights of one neuron is $\frac{\alpha}{\sqrt m}\sigma'(\langle w,x_i\rangle)x_i$, "
-    r"and it changes with $w$ by the second derivative times $\langle x_i,v\rangle$ when $w$ moves along $v$: a "
-    r"vector whose size is a sum of fourth powers at worst. One factor $\langle x_i,v\rangle^2$ is at most "
-    r"$\|x_i\|^2$, which gives the simpler bound; they agree for orthogonal and for repeated inputs, not for two that "
-    r"enclose 60 degrees. By Weyl's inequality no singular value moves farther than the matrix.",
+    why=r"The derivative by the weights of one neuron is $\frac{\alpha}{\sqrt m}\sigma'(\langle w,x_i\rangle)x_i$ on "
+    r"input $i$, and when $w$ moves along $v$ it changes by the second derivative times $\langle x_i,v\rangle x_i$. "
+    r"As a matrix over the inputs this change is largest along $v$ itself, the root of a sum of fourth powers. Of "
+    r"these, squares $\langle x_i,v\rangle^2$ are at most $\|x_i\|^2$ and add up to at most $\|X\|_{op}^2$, which "
+    r"gives the simpler bound; the two agree for orthogonal and for repeated inputs, not for two that enclose 60 "
+    r"degrees. By Weyl's inequality no singular value moves farther than the matrix.",
     full=dict(draws=64),
 )
 def jacobian_is_lipschitz(key, *, draws: Draws = 12, width: Width = 8):

@@ -31,7 +31,7 @@ from deeptheory.kernels.limits.gaussian_processes import band_coverage
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import GaussianLaw, descent, diagonalize, predicted_ensemble
 from deeptheory.lab import Chain, Chance, Identity, Law, Limit, Rate, Share, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, power_law
 from deeptheory.networks.mlp import init_mlp
 
 Starts = Annotated[int, Interval(ge=1000, le=1_000_000)]
@@ -437,11 +437,7 @@ def motion_against_width(pieces):
         "largest singular value of the change": "weights, operator norm over √n",
         "growth of the monitors": "sum of monitors",
     }
-    marks = []
-    for piece, name in names.items():
-        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
-        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
+    marks = [mark for piece, name in names.items() for mark in power_law(name, pieces[piece])]
     return Curves(marks, x="width n", y="change in training", log="xy")
 
 

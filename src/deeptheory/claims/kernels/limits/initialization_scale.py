@@ -23,7 +23,7 @@ from deeptheory.kernels.lazy.signed_network import (
     signed_weights,
 )
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law
 
 Width = Annotated[int, Interval(ge=4, le=256)]
 Scales = Annotated[tuple[float, ...], Interval(ge=0.01, le=1000.0)]
@@ -72,9 +72,10 @@ ACTIVATIONS = {
         r"w": "the weights of a neuron, uniform on the sphere",
     },
     why=r"With as many signs of either kind the mean of $\sigma$ cancels and only its variance is left; independent "
-    r"random signs would leave the second moment. If the two halves share their weights, $f=0$. A lazy network can "
-    r"reach every function only if no Hermite coefficient vanishes: those of $e^u$ and of $\tanh(u+\frac12)$ are all "
-    r"above $10^{-10}$, while tanh and the sine lack the zeroth, the sigmoid the second, softplus and GELU the third.",
+    r"random signs would leave the second moment. If the two halves share their weights, $f=0$. The theory of lazy "
+    r"training asks for an activation none of whose Hermite coefficients vanishes: up to the eighth those of $e^u$ "
+    r"and of $\tanh(u+\frac12)$ are above $10^{-10}$ in size, while tanh and the sine lack the zeroth, the sigmoid "
+    r"the second, softplus and GELU the third.",
     full=dict(trials=262_144),
 )
 def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
@@ -339,20 +340,9 @@ def only_linear(evidence):
 def apart_from_the_linearized(pieces):
     """How far trained weights end from the linearized ones, n = √d samples at one width; lines through the first "
     "dot."""
-    rate = pieces["deviation for √d samples"]
-    first = np.mean(rate.y[0])
-    grid = np.geomspace(rate.x[0], rate.x[-1], 30)
-    ways = [first * (grid / rate.x[0]) ** exponent for exponent in (rate.exponent, -1.0)]
-    return Curves(
-        [
-            Line("predicted: d^(−1/4)", grid, ways[0]),
-            seen("trained networks", rate.x, rate.y),
-            Line("predicted: d^(−1/4)", grid, ways[1], rival="n/d^(3/2), as printed in Thm 9.2"),
-        ],
-        x="dimension d = n²",
-        y="distance from the linearized weights",
-        log="xy",
-    )
+    rivals = {-1.0: "n/d^(3/2), as printed in Thm 9.2"}
+    marks = power_law("trained networks, d^(−1/4)", pieces["deviation for √d samples"], rivals=rivals)
+    return Curves(marks, x="dimension d = n²", y="distance from the linearized weights", log="xy")
 
 
 @claim(
