@@ -210,7 +210,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "dynamics.projections.projected_step": GRAM | {"which": 0, "normals": np.ones(3), "square": 2.0},
     "dynamics.projections.projected_velocity": GRAM | {"normals": np.ones((2, 3)), "weights": np.ones(2)},
     "dynamics.recurrences.growth_recursion": {"order": 3},
-    "dynamics.spiked_tensors.spiked_tensor_chain": {"dimension": 9, "times": np.array([0.5, 1.0])},
+    "dynamics.spiked_tensors.spiked_tensor_chain": {"dimension": 99, "ratio": 0.1, "times": np.array([0.5, 1.0])},
     "dynamics.spiked_tensors.spiked_tensor_loss": {"x": np.ones(3), "tensor": np.ones((3, 3))},
     "dynamics.spiked_tensors.spiked_tensor_samples": {"direction": np.eye(3)[0]},
     "dynamics.xor_mixture.components_by_exchange": {"neurons": 3},
