@@ -135,7 +135,7 @@ def class_strength(decay: float) -> float:
 
     Printed as logit(−4α), which has no value. Reference: jagannath Ch. 12 Sec. 4.3.
     """
-    return max(float(np.log((1 - 4 * decay) / (4 * decay))), 0.0) if decay < 0.25 else 0.0
+    return float(np.log(max(1 / (4 * decay) - 1, 1.0)))
 
 
 def class_strengths(
