@@ -116,6 +116,9 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "GradientTransformation": lambda: optax.sgd(0.1),
     "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
     "NoiseLaw": lambda: of("diffusions.weak_order").two_point_noise(0.5),
+    "Projected": lambda: of("dynamics.projections").Projected(
+        lambda own, hidden, parameters, label: (own.sum() - hidden[0]) ** 2, np.zeros((1, 1)), np.zeros(1)
+    ),
     "PiecewiseAffine": lambda: of("networks.pieces").through_points((0, 1), (0, 2), 1, -1),
     "Population": lambda: of("generalization.interpolation.correlated_risk").Population(
         np.array([1.0, 2.0]), *[np.full(2, 0.5)] * 2
@@ -195,7 +198,39 @@ PIECES = of("networks.tent").tent_layers(2)
 AFFINE = of("networks.from_scratch").init_glorot(KEY, (3, 4, 1))
 TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
 
+SAMPLED = {"samples": np.linspace(-1, 1, 15).reshape(5, 3), "loss": lambda x, y: ((x - y) ** 2).sum() ** 2}
+STATISTICS = SAMPLED | {"point": np.ones(3), "statistics": lambda x: x[:2] ** 2}
+GRAM = {"gram": np.eye(3) + 0.2 * np.ones((3, 3)), "parameters": ()}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "dynamics.effective.diffusion_paths": {
+        "velocity": lambda u: -u, "volatility": lambda u: jnp.eye(2), "start": np.zeros((3, 2)), "times": [0.1, 0.2],
+    },
+    "dynamics.effective.effective_dynamics": STATISTICS,
+    "dynamics.effective.localizability": STATISTICS,
+    "dynamics.hitting_times.hitting_survival": {"times": np.array([0, 3]), "dimension": 9},
+    "dynamics.hitting_times.mean_hitting_time": {"dimension": 9},
+    "dynamics.hitting_times.mean_overlap": {"times": np.array([0, 3]), "dimension": 9},
+    "dynamics.noise_scaling.noise_moments": SAMPLED | {"x": np.ones(3), "direction": np.eye(3)[0]},
+    "dynamics.noise_scaling.spherical_gradient": {"loss": SAMPLED["loss"], "x": np.ones(3), "sample": np.zeros(3)},
+    "dynamics.online.flow": {"velocity": lambda u: -u, "start": np.ones(2), "times": np.array([0.5, 1.0])},
+    "dynamics.online.online_descent": SAMPLED | {"start": np.ones(3)},
+    "dynamics.online.online_step": {"loss": SAMPLED["loss"], "point": np.ones(3), "sample": np.zeros(3)},
+    "dynamics.projections.gram_matrix": {"weights": np.ones((2, 4)), "hidden": np.eye(4)[:1]},
+    "dynamics.projections.projected_chain":
+        {"gram": GRAM["gram"][None], "parameters": (), "dimension": 9, "steps": 2},
+    "dynamics.projections.projected_loss": {"hidden": np.eye(4)[:1]},
+    "dynamics.projections.projected_step": GRAM | {"which": 0, "normals": np.ones(3), "square": 2.0},
+    "dynamics.projections.projected_velocity": GRAM | {"normals": np.ones((2, 3)), "weights": np.ones(2)},
+    "dynamics.recurrences.growth_recursion": {"order": 3},
+    "dynamics.spiked_tensors.spiked_tensor_chain": {"dimension": 99, "ratio": 0.1, "times": np.array([0.5, 1.0])},
+    "dynamics.spiked_tensors.spiked_tensor_loss": {"x": np.ones(3), "tensor": np.ones((3, 3))},
+    "dynamics.spiked_tensors.spiked_tensor_samples": {"direction": np.eye(3)[0]},
+    "dynamics.xor_mixture.components_by_exchange": {"neurons": 3},
+    "dynamics.xor_mixture.placement": {"classes": np.array([0, 1, 4])},
+    "dynamics.xor_mixture.xor_loss":
+        {"fields": np.ones(3), "hidden": np.ones(2), "weights": np.ones(3), "label": np.array(1.0)},
+    "dynamics.xor_mixture.xor_population_loss": {"gram": np.eye(4) + 0.1 * np.ones((4, 4))},
     "generalization.concentration.sub_exponential.variance_proxy":
         {"log_moment": lambda s: float(s**2 / 2), "variance": 1.0},
     "generalization.capacity.risks.multinomial_chances": {"counts": np.array([[1, 0, 2, 1], [0, 0, 1, 0]]), "law": LAW},
@@ -367,8 +402,8 @@ diffusions.torus_semigroups.weak_error_on_torus, noise: negative
 diffusions.torus_semigroups.weak_error_on_torus, steps: negated
 diffusions.weak_order.weak_error, step: tiny
 dynamics.single_index.information_exponent, tolerance: negative
-dynamics.sphere.mean_hitting_time, level: negative
-dynamics.sphere.mean_hitting_time, level: two
+dynamics.hitting_times.mean_hitting_time, level: negative
+dynamics.hitting_times.mean_hitting_time, level: two
 dynamics.sphere.overlap_step, overlap: two
 dynamics.sphere.spherical_sgd, dimension: million
 dynamics.sphere.spherical_sgd, steps: billion

@@ -52,3 +52,8 @@ def test_mean_overlap_is_that_of_simulated_chains(key):
 def test_a_thousand_dimensions_at_exponent_three():
     times = [mean_hitting_time(hermite_link(3), dimension=n, step=0.03 * n**-0.5) / n**2 for n in (500, 1000)]
     assert times[1] == pytest.approx(17.958, abs=0.01) and times[0] == pytest.approx(times[1], rel=0.02)
+
+
+def test_steps_too_long_for_the_nodes_are_refused():
+    with pytest.raises(ValueError, match="nodes and quadrature must resolve the chain"):
+        mean_overlap(hermite_link(3), np.array([400_000]), dimension=100, step=100**-0.4, nodes=40, quadrature=12)

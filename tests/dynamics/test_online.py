@@ -67,3 +67,12 @@ def test_exit_probability_is_the_share_of_simulated_chains():
         out |= np.abs(x) > 0.4
     assert exit_probability(step=0.1, radius=0.4) == pytest.approx(out.mean(), abs=5 * (out.mean() / 100_000) ** 0.5)
     assert exit_probability(step=0.1, radius=0.4, nodes=800) == pytest.approx(exit_probability(step=0.1, radius=0.4))
+
+
+def test_parameters_that_are_no_numbers_are_refused():
+    with pytest.raises(TypeError, match="start must be made of real numbers"):
+        online_descent(squared_error, {"slope": np.array(["a"]), "shift": 0.0}, np.ones((2, 1)), step=0.1)
+    with pytest.raises(
+        ValueError, match=r"samples must have arrays with a first axis of one length, got \[\(2,\), \(3,\)\]"
+    ):
+        online_descent(squared_error, {"slope": np.ones(1), "shift": 0.0}, (np.ones((2, 1)), np.ones(3)), step=0.1)

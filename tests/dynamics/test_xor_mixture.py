@@ -72,7 +72,8 @@ def test_nothing_survives_a_strong_penalty():
     v, m = np.ones((1, 4)), np.full((1, 4, 2), 0.5)
     end = jax.jit(lambda v, m: settled(v, m, decay=0.14, time=2000.0, steps=2000))(v, m)
     assert np.abs(end[0]).max() < 1e-6
-    assert class_strength(0.14) == class_strength(0.3) == 0.0
+    assert class_strength(0.125) == class_strength(0.14) == class_strength(0.25) == class_strength(0.3) == 0.0
+    assert class_strength(0.1) == pytest.approx(np.log(1.5))
 
 
 @pytest.mark.item("J12.13")

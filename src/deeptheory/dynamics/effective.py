@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.dynamics.online import Loss
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import batched, numeric
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["EffectiveDynamics", "Localizability", "diffusion_paths", "effective_dynamics", "localizability"]
@@ -52,6 +53,8 @@ def effective_dynamics(
     `projections` has the same at a cost that no longer depends on the dimension.
     Reference: jagannath Def. 12.3, eqs. (3.1), (3.2); Ben Arous, Gheissari and Jagannath (2024).
     """
+    numeric(point=point)
+    batched(samples=samples)
     flat, restore = ravel_pytree(point)
 
     def read(x: Array) -> Array:
@@ -108,6 +111,8 @@ def localizability(
     the statistics (`vmap` over points): bounded means localizable. The fifth is printed with ∇²H for ∇²u.
     Reference: jagannath Def. 12.1.
     """
+    numeric(point=point)
+    batched(samples=samples)
     flat, restore = ravel_pytree(point)
 
     def read(x: Array) -> Array:
@@ -134,6 +139,7 @@ def localizability(
 
         return jnp.linalg.norm(bending(lax.fori_loop(0, iterations, once, begin / jnp.linalg.norm(begin)))[which])
 
+    step = jnp.asarray(step)
     return Localizability(
         step**0.5 * jnp.stack([norm(which) for which in range(size)]).max(),
         jnp.linalg.norm(slope),
@@ -144,7 +150,7 @@ def localizability(
 
 
 def diffusion_paths(
-    key: Any,
+    key: Key[Array, ""] | UInt32[Array, "2"],
     velocity: Callable[[Array], Array],
     volatility: Callable[[Array], Array],
     start: Float[Array | np.ndarray, "replicas k"],

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.dynamics.online import Loss
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import batched
 
 __all__ = ["NoiseMoments", "noise_moments", "spherical_gradient"]
 
@@ -41,6 +42,7 @@ def noise_moments(
     `power` is 4 + ε. H = L − Φ is the noise of the loss, its gradient taken along the sphere. Look at them along
     growing dimensions and at the worst of several points (`vmap`). Reference: jagannath Def. 11.5.
     """
+    batched(samples=samples)
     x = jnp.asarray(x)
     slopes = jax.vmap(lambda sample: spherical_gradient(loss, x, sample))(samples)
     noise = slopes - slopes.mean(0)

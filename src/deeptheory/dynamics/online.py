@@ -10,6 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import batched, numeric
 
 __all__ = ["Loss", "exit_probability", "flow", "interpolated", "online_descent", "online_step"]
 
@@ -19,6 +20,7 @@ Loss = Callable[[Any, Any], Array]
 
 def online_step(loss: Loss, point: Any, sample: Any, step: float | Float[Array | np.ndarray, ""]) -> Any:
     """Return the parameters after one sample, X − δ∇L(X, Y). Reference: jagannath Ch. 11 Sec. 1."""
+    numeric(point=point)
     slope = jax.grad(loss)(point, sample)
     return jax.tree.map(lambda value, change: value - step * change, point, slope)
 
@@ -39,6 +41,8 @@ def online_descent(
     the last parameters where the samples of a whole run do not fit into memory. Not for several passes over the data,
     whose gradients are not independent of the past. Reference: jagannath Ch. 11 Sec. 1.
     """
+    numeric(start=start)
+    batched(samples=samples)
 
     def once(point: Any, sample: Any) -> tuple[Any, Any]:
         point = online_step(loss, point, sample, step)
@@ -75,6 +79,7 @@ def flow(
     `grad`; for stiff equations use an implicit solver instead. With velocity −∇Φ this is gradient flow on the
     population loss, with that of `effective` the ballistic limit of online gradient descent.
     """
+    numeric(start=start)
     times = jnp.asarray(times)
 
     def moved(state: Any, change: Any, length: Any) -> Any:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
@@ -45,7 +45,7 @@ def gram_matrix(weights: Float[Array | np.ndarray, "k n"], hidden: Float[Array |
     return rows @ rows.T
 
 
-def projected_loss(model: Projected, hidden: Any) -> Callable[[Any, Any], Array]:
+def projected_loss(model: Projected, hidden: Float[Array | np.ndarray, "m n"]) -> Callable[[Any, Any], Array]:
     """Return the loss of whole vectors, a function of ((weights, parameters), (input, label)), for `online_descent`."""
 
     def loss(point: Any, sample: Any) -> Array:
@@ -109,7 +109,7 @@ def _advance(state, drawn, data, step, loss):
 
 
 def projected_chain(
-    key: Any,
+    key: Key[Array, ""] | UInt32[Array, "2"],
     model: Projected,
     gram: Float[Array | np.ndarray, "replicas p p"],
     parameters: Any,

@@ -228,10 +228,11 @@ def ballistic_fixed_points(*, signal: float, order: Order = 2, ratio: Ratio = 1.
     places = [(0.0, 0.0), (0.0, ratio), *((square**0.5, ratio) for square in squares)]
     jacobian = jax.jacfwd(partial(ballistic_velocity, signal=signal, order=order, ratio=ratio))
     found = []
-    for place in places:
+    for overlap, rest in places:
+        place = overlap, rest
         values = np.linalg.eigvals(np.asarray(jacobian(jnp.asarray(place, jnp.result_type(float)))))
         first, second = sorted(map(complex, values), key=lambda value: -value.real)
-        found.append(FixedPoint(*place, (first, second)))
+        found.append(FixedPoint(overlap, rest, (first, second)))
     return tuple(found)
 
 

@@ -124,7 +124,7 @@ def settled(
 
     def once(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
         active = state[1] @ CLASSES.T > 0
-        ahead, turned = flow(lambda now: _velocity(*now, active, decay), state, length, substeps=1)
+        ahead, turned = flow(lambda now: _velocity(now[0], now[1], active, decay), state, length, substeps=1)
         return ahead[0], jnp.where(turned[0] * state[1] < 0, 0.0, turned[0])
 
     return lax.fori_loop(0, steps, once, (jnp.asarray(weights), jnp.asarray(overlaps)))
@@ -135,7 +135,7 @@ def class_strength(decay: float) -> float:
 
     Printed as logit(−4α), which has no value. Reference: jagannath Ch. 12 Sec. 4.3.
     """
-    return max(float(np.log((1 - 4 * decay) / (4 * decay))), 0.0) if decay < 0.25 else 0.0
+    return float(np.log(max(1 / (4 * decay) - 1, 1.0)))
 
 
 def class_strengths(

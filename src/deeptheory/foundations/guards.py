@@ -8,10 +8,11 @@ import math
 from numbers import Real
 from typing import Any
 
+import jax
 import numpy as np
 from jax.core import Tracer
 
-__all__ = ["affordable", "ends", "inside", "positive", "symmetric"]
+__all__ = ["affordable", "batched", "ends", "inside", "numeric", "positive", "symmetric"]
 
 ROUNDING = 1e-5
 """how far from symmetric and semidefinite a matrix may be that was computed in single precision"""
@@ -72,6 +73,23 @@ def symmetric(**named: Any) -> None:
         least = np.diagonal(matrix, axis1=-2, axis2=-1).min()
         if least < -rounding:
             raise ValueError(f"{name} must be positive semidefinite, got {least:.3g} on its diagonal")
+
+
+def numeric(**trees: Any) -> None:
+    """Refuse every named pytree with a leaf that is not made of real numbers."""
+    for name, tree in trees.items():
+        for leaf in jax.tree.leaves(tree):
+            if not isinstance(leaf, Tracer) and np.asarray(leaf).dtype.kind not in "biuf":
+                raise TypeError(f"{name} must be made of real numbers, got {leaf!r:.60}".replace("\n", " "))
+
+
+def batched(**trees: Any) -> None:
+    """Refuse every named pytree whose arrays of real numbers do not have a first axis of one length."""
+    numeric(**trees)
+    for name, tree in trees.items():
+        lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(tree)}
+        if len(lengths) != 1 or () in lengths:
+            raise ValueError(f"{name} must have arrays with a first axis of one length, got {sorted(lengths)}")
 
 
 def affordable(**shapes: tuple[int, ...]) -> None:

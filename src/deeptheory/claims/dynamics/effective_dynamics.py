@@ -5,7 +5,7 @@ Expectations are over a finite law of tensors with the moments that matter, so t
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -108,15 +108,17 @@ def spiked_tensors_close(key, *, sizes: Small = (5, 10, 20), ratio: Positive = 0
     numbers, same = np.array(sizes, float), np.array(same)
     limit = 8 * (0.6**2 + 0.7) * ratio
 
-    def joined(name):
-        return [np.concatenate([np.asarray(side[which]) for side in pieces[name]], axis=-1) for which in (0, 1)]
+    rounding: dict[str, Any] = {"scale": 100.0, "size": 2.0 * max(sizes) ** 2}
 
-    rounding = {"scale": 100.0, "size": 2.0 * max(sizes) ** 2}
+    def identity(name, **aside):
+        left, right = (np.concatenate([np.asarray(side[i]) for side in pieces[name]], axis=-1) for i in (0, 1))
+        return Identity(left, right, **rounding, aside=aside)
+
     return {
-        "population loss": Identity(*joined("population loss"), **rounding, aside={"lengths": np.concatenate(lengths)}),
-        "drift": Identity(*joined("drift"), **rounding),
-        "corrector": Identity(*joined("corrector"), **rounding),
-        "volatility": Identity(*joined("volatility"), **rounding),
+        "population loss": identity("population loss", lengths=np.concatenate(lengths)),
+        "drift": identity("drift"),
+        "corrector": identity("corrector"),
+        "volatility": identity("volatility"),
         "closure": Identity(same[..., 0], same[..., 1], **rounding, aside={"loose": np.array(loose)}),
         "critical": Limit(
             numbers,
@@ -211,7 +213,7 @@ def localized(x, v, tensors, step):
     r"fourth power of order $N^4$: steps of order $1/N$ are the longest that balance it. A projection on one direction "
     r"is of order one. Through $\nabla^2r=2(I-vv^T)$ the fifth quantity is the variance of a sum of $N$ squares, of "
     "order $N$, against $\\delta^3$.",
-    notice=r"Along growing dimensions one quantity is level and three fall. With steps $N^{-1/2}$ the eighth moment "
+    notice=r"Along growing dimensions one quantity levels off and three fall. With steps $N^{-1/2}$ the eighth moment "
     "would grow like $N^2$: such steps are too long.",
 )
 def spiked_matrices_are_localizable(

@@ -33,7 +33,7 @@ from deeptheory.lab import (
     Trials,
     claim,
 )
-from deeptheory.lab.pictures import Curves, HeatMap, Histogram, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, HeatMap, Histogram, Line, Row, seen
 
 LINEAR, SQUARE, CUBIC = (hermite_link(degree) for degree in (1, 2, 3))
 Three = Annotated[Sizes, MinLen(3)]
@@ -309,8 +309,8 @@ def with_and_without(pieces):
     why=r"The least sequence grows by exactly $bm^{k-1}$ a step. The solution of $\dot m=bm^{k-1}$ grows faster, as "
     r"its velocity rises within the step, but by no more than the factor $1/c$: from $m$ to $m+bm^{k-1}$ the velocity "
     r"changes by $(1+bm^{k-2})^{k-1}$. So the sequence is above the solution with $cb$ for $b$.",
-    notice=r"A sequence that starts at $1/\sqrt N$ stays small for about $N^{(k-2)/2}/b$ steps, and then rises "
-    "at once.",
+    notice=r"The sequence lies between its bound and the solution of the differential equation, which for $k=3$ is the "
+    r"printed bound. From $1/\sqrt N$ it stays small for about $N^{(k-2)/2}/b$ steps, and then rises at once.",
 )
 def growth_by_a_power(order, a, b, t):
     sequence = growth_recursion(a, b, order=order, steps=t, most=40)
@@ -329,6 +329,20 @@ def growth_by_a_power(order, a, b, t):
 @growth_by_a_power.control("a/(1 − ba^(k−2)t)^(1/(k−2)) for k ≥ 3, as printed", erratum="J11.18a")
 def as_printed(evidence):
     return replace(evidence, quantity=evidence.aside["printed"])
+
+
+@growth_by_a_power.picture
+def sequence_and_bounds(pieces):
+    """A sequence of exponent 3 from 0.4 at rate 0.15, the bound below it, and the solution of its equation above it."""
+    a, b, steps = 0.4, 0.15, np.arange(14)
+    sequence = np.asarray(growth_recursion(a, np.full(len(steps), b), order=3, steps=steps, most=int(steps[-1])))
+    bound = np.asarray(bihari_lasalle_bound(a, b, order=3, steps=steps, cap=sequence))
+    marks = [
+        Dots("sequence", steps, sequence),
+        Line("bound", steps, bound),
+        Line("bound", steps, a / (1 - a * b * steps), rival="as printed"),
+    ]
+    return Curves(marks, x="steps t", y="m")
 
 
 @claim(
@@ -374,10 +388,10 @@ def portrait_of_recovery(
     shown, portraits = sizes[0], []
     for link, ratios, lengths in (
         (LINEAR, np.linspace(0.1, 1.5, 8), np.linspace(0.1, 1.5, 8)),
-        (CUBIC, np.linspace(0.6, 2.0, 8), np.linspace(0.4, 1.8, 8)),
+        (CUBIC, np.linspace(0.6, 2.0, 8), np.linspace(0.8, 2.0, 7)),
     ):
         samples = np.round(shown ** (1 + ratios)).astype(int)
-        rows = [mean_overlap(link, samples, dimension=shown, step=shown**-b, nodes=40, quadrature=12) for b in lengths]
+        rows = [mean_overlap(link, samples, dimension=shown, step=shown**-b) for b in lengths]
         portraits.append((ratios, lengths, np.array(rows)))
     return {
         "weak recovery": Share(

@@ -6,7 +6,7 @@ The pair of overlap and rest is an exact Markov chain of two numbers, so thousan
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -260,7 +260,7 @@ def portraits(pieces):
     for signal, paths in zip(np.asarray(found.aside["signals"]), np.asarray(found.aside["paths"]), strict=True):
         velocity = np.asarray(ballistic_velocity(np.stack([m, r], -1), signal=float(signal)))
         points = ballistic_fixed_points(signal=float(signal))
-        marks = [Line("runs", *path.T, thin=True) for path in np.moveaxis(paths, 1, 0)]
+        marks: list[Any] = [Line("runs", *path.T, thin=True) for path in np.moveaxis(paths, 1, 0)]
         for stable, name in ((True, "stable"), (False, "not stable")):
             places = [(side * p.overlap, p.rest) for p in points if p.stable is stable for side in (-1, 1)]
             marks.append(Dots(name, *np.array(places).T))

@@ -173,13 +173,13 @@ def xor_fixed_points(key, *, runs: Trials = 32, decay: Decay = 0.05):
             error=RESIDUE,
             aside={"decays": decays, "occupied": np.array(expected)},
         ),
-        "balance": Identity(*np.moveaxis(np.array(balance), 1, 0), scale=1.0, error=1e-3),
+        "balance": Identity(*np.moveaxis(np.array(balance), 1, 0), scale=1.0, error=RESIDUE),
         "strong penalty": Identity(
             np.abs(strong[0]), 0.0, scale=1.0, error=RESIDUE, aside={"weak": np.abs(np.asarray(weak[0]))}
         ),
         "components": Exact(counts, np.array([5, 17, 35, 39, 16]), along={"neurons": list(range(1, 6))}),
         "formula": Exact(counts, np.array([component_count(k) for k in range(1, 6)])),
-        "stable": Exact(np.array([back.sum(), *back]), np.array([24, *still.all(1)])),
+        "stable": Exact(np.append(back, back.sum()), np.append(still.all(1), 24)),
     }
 
 
@@ -204,7 +204,7 @@ def named_by_classes(evidence):
 @xor_fixed_points.control("every set but zero is stable", of="stable")
 def nearly_all_stable(evidence):
     left = np.asarray(evidence.left)
-    return replace(evidence, right=np.array([len(left) - 2, False, *[True] * (len(left) - 2)]))
+    return replace(evidence, right=np.array([False, *[True] * (len(left) - 2), len(left) - 2]))
 
 
 @xor_fixed_points.picture
