@@ -52,10 +52,10 @@ def euler_maruyama(
     """
 
     def move(x: Vector, increment: Float[Array, " w"]) -> tuple[Vector, Vector]:
-        moved = x + equation.drift(x) * step + equation.diffusion(x) @ increment
+        moved = (x + equation.drift(x) * step + equation.diffusion(x) @ increment).astype(x.dtype)
         return moved, moved
 
-    start = jnp.asarray(start)
+    start = jnp.asarray(start, jnp.result_type(float, start))
     return jnp.concatenate([start[None], jax.lax.scan(move, start, jnp.asarray(increments))[1]])
 
 

@@ -116,7 +116,7 @@ def sphere_smoothness(
         # At an extreme eigenvalue that is double the derivative is not defined: stay.
         slope = jnp.nan_to_num(slope / value)
         moved = w + rate * shrink * (slope - (slope @ w) * w)
-        return moved / jnp.linalg.norm(moved), value
+        return (moved / jnp.linalg.norm(moved)).astype(w.dtype), value
 
     first = jnp.asarray(starts) / jnp.linalg.norm(starts, axis=1, keepdims=True)
     shrinking = jnp.linspace(1.0, 0.0, steps)

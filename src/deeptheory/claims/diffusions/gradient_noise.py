@@ -126,10 +126,9 @@ def noise_by_batch(pieces):
 
 @claim(
     items={"A12.5": ("law", "same law"), "A12.4": ("same law", "epochs"), "A12.22": ("Poisson", "skewness")},
-    says=r"With gradients of fixed mean $\bar g$ and batch noise, $x_k\sim\mathcal N(-\eta\bar "
-    r"gk,\eta^2\sigma^2kI)$: at time $t=k\eta$ the law depends on $\eta\sigma^2$ alone, so batch and rate may grow "
-    r"together. With Poisson noise this scaling is exact too, though $x_t$ has skewness $-1/\sqrt{\lambda BK}$ and "
-    r"no diffusion with Gaussian noise has any.",
+    says=r"With gradients of fixed mean and batch noise, $x_k\sim\mathcal N(-\eta\bar gk,\eta^2\sigma^2kI)$: at time "
+    r"$k\eta$ only $\eta\sigma^2$ matters, so batch and rate may grow together. With Poisson noise that is exact "
+    r"too, though $x_K$ has skewness $-1/\sqrt{\lambda BK}$, which no Gaussian diffusion has.",
     needs="a gradient that does not depend on x; independent examples",
     symbols={
         r"\bar g": "the mean gradient",

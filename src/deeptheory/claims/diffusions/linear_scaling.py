@@ -25,9 +25,8 @@ def batch_moments(rate, batch, steps):
         "A12.1": ("descent", "noisy"),
     },
     says=r"Runs with $(B,\eta)$ and $(\kappa B,\kappa\eta)$ differ at equal times by at most $C(1+\kappa)\eta$ in "
-    r"expectation. On the three losses the second has stationary variance $\frac{6\eta/B}{1-\kappa\eta}$, which "
-    r"explodes at $\kappa\eta=1$, where curvature times rate is two. As $\eta\to0$ descent is within $\eta$ of the "
-    r"flow, and stochastic descent within $\sqrt\eta$.",
+    r"mean. On the three losses the second has stationary variance $\frac{6\eta/B}{1-\kappa\eta}$, which explodes at "
+    r"$\kappa\eta=1$. Descent is within $O(\eta)$ of the flow, noisy descent within $O(\sqrt\eta)$.",
     needs="draws with replacement; times kη that both runs visit; the losses (x−3)², (x+3)², x²+9",
     symbols={
         r"B,\eta": "batch size and learning rate",
@@ -104,6 +103,11 @@ def linear_scaling_and_its_edge(
         "descent": Rate(etas, np.array([lag(eta) for eta in etas]), exponent=1.0, rivals=(0.5,)),
         "noisy": Rate(etas, np.array(noisy), exponent=0.5, rivals=(1.0,)),
     }
+
+
+@linear_scaling_and_its_edge.control("the variance of the smaller batch, at every κ", of="variance")
+def same_variance(evidence):
+    return replace(evidence, right=np.full(len(evidence.right), evidence.right[0]))
 
 
 @linear_scaling_and_its_edge.control("the variance of the diffusion, at every κ", of="stationary")

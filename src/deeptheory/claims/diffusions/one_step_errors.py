@@ -25,10 +25,9 @@ START = 0.8
 
 @claim(
     items={"A12.23": ("telescope", "step", "sum"), "A12.24": ("first", "second", "third", "Taylor")},
-    says=r"Iterating up to step $j$ and diffusing from there to step $k$ gives hybrids whose neighbours differ by "
-    r"$O(\eta^2)$; over the $k=T/\eta$ steps the differences add up, exactly, to the weak error $O(\eta)$. In one "
-    r"step the first moments differ by $\frac12\eta^2$ of drift on drift, the second by $O(\eta^2)$, because means "
-    r"and covariances match.",
+    says=r"Iterating up to step $j$ and diffusing on to step $k$ gives hybrids whose neighbours differ by "
+    r"$O(\eta^2)$, because means and covariances of one step match; over $T/\eta$ steps the differences add up, "
+    r"exactly, to the weak error $O(\eta)$.",
     needs="√η·σ held fixed; noise without skewness; a gradient that is linear in x, with noise that grows with it",
     symbols={
         "j, k": "the step at which a hybrid changes, and the last step",

@@ -25,9 +25,8 @@ from deeptheory.lab.pictures import Curves, Line, Row
         "A12.8": ("increments", "covariance", "apart", "quadratic variation", "slope"),
     },
     says=r"Brownian motion has increments $\mathcal N(0,\delta)$, covariance $\min(s,t)$ and squared increments that "
-    r"add up to the time, with error $\sqrt{2/n}$; two runs part like $\sqrt{2t}$, and $|\Delta W|/\delta$ grows "
-    r"like $\delta^{-1/2}$. Gamma and compound Poisson processes have stationary independent increments too, and "
-    r"jump.",
+    r"add up to the time, with error $\sqrt{2/n}$; $|\Delta W|/\delta$ grows like $\delta^{-1/2}$. Gamma and "
+    r"compound Poisson processes have stationary independent increments too, and jump.",
     needs="paths on a grid, refined by bridges",
     symbols={
         r"\mathcal N(0,\delta)": r"the Gaussian law of mean 0 and variance $\delta$",

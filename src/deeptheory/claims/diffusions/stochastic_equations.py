@@ -183,14 +183,13 @@ def equilibria_and_escapes(
     key,
     *,
     temperature: Annotated[float, Interval(ge=0.2, le=2.0)] = 0.5,
-    trials: Annotated[int, Interval(ge=2000, le=400_000)] = 40000,
+    trials: Annotated[int, Interval(ge=2000, le=400_000)] = 20000,
 ):
     random, step = generator(key), 0.01
     # ησ² is the temperature. Started from a fair coin between the wells, since the law itself is even.
-    many = trials // 2
-    x = np.sign(random.standard_normal(many))
+    x = np.sign(random.standard_normal(trials))
     for _ in range(800):
-        x = x - step * (x**3 - x) + np.sqrt(temperature * step) * random.standard_normal(many)
+        x = x - step * (x**3 - x) + np.sqrt(temperature * step) * random.standard_normal(trials)
     grid = np.linspace(-4, 4, 4001)
     density, wide = (gibbs_density(well, grid, rate=rate, noise=1.0) for rate in (temperature, 2 * temperature))
     below, wider = (np.append(0.0, np.cumsum((p[1:] + p[:-1]) / 2) * (grid[1] - grid[0])) for p in (density, wide))
@@ -221,7 +220,6 @@ def equilibria_and_escapes(
             sizes=sizes,
             order=1.0,
             scale=np.abs(wanted).max(),
-            resolution=0.1,  # second moments that are mostly noise
             aside={"half the noise": quiet},
         ),
         "only the ratio": Identity(twice, found[-1], scale=1.0, condition=100.0),

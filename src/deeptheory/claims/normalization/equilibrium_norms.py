@@ -12,9 +12,9 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Law, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, Line
-from deeptheory.normalization.decayed_descent import decayed_descent
 from deeptheory.normalization.equilibrium import effective_rate, equilibrium_norm, norm_step, relaxation_factor
 from deeptheory.normalization.normalizers import layer_norm
+from deeptheory.normalization.weight_decay import decayed_descent
 
 
 @jax.jit

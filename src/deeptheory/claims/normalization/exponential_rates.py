@@ -12,7 +12,8 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Row
-from deeptheory.normalization.decayed_descent import (
+from deeptheory.normalization.normalizers import NormalizedNetwork, layer_norm, unnormalized
+from deeptheory.normalization.weight_decay import (
     decayed_descent,
     equivalent_decay,
     equivalent_rates,
@@ -20,7 +21,6 @@ from deeptheory.normalization.decayed_descent import (
     momentum_rates,
     momentum_root,
 )
-from deeptheory.normalization.normalizers import NormalizedNetwork, layer_norm, unnormalized
 
 SHAPES = ((8, 6), (8, 8))
 

@@ -12,13 +12,13 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Identity, Inequality, Limit, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
-from deeptheory.normalization.decayed_descent import decayed_descent, unrolled_square_norm
 from deeptheory.normalization.spheres import (
     RayleighQuotient,
     decayed_decrease,
     orthogonal_step_bound,
     sharp_decayed_decrease,
 )
+from deeptheory.normalization.weight_decay import decayed_descent, unrolled_square_norm
 
 NEAR = 64
 """instances whose descent starts beside their minimum, in the direction of largest curvature"""
