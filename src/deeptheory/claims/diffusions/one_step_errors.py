@@ -1,7 +1,7 @@
 """How the weak error is made of one-step errors, and what one step of each process does (arora 12.3.2)."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +51,7 @@ def hybrids_lead_from_diffusion_to_iteration(
     base = linear_oracle(1.0, two_point_noise(0.0), additive=0.6, multiplicative=0.5)
     terms, totals, sums, moves = [], [], [], []
     for eta in etas:
-        oracle, settings = base.amplified(noise / np.sqrt(eta)), dict(degree=power, start=START)
+        oracle, settings = base.amplified(noise / np.sqrt(eta)), dict[str, Any](degree=power, start=START)
         hybrids = hybrid_moments(oracle, eta, round(1 / eta), **settings)[:, power]
         ends = [f(oracle, eta, round(1 / eta), **settings)[-1, power] for f in (sgd_moments, diffusion_moments)]
         terms.append(np.abs(np.diff(hybrids)).max())

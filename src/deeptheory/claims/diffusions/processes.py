@@ -61,7 +61,7 @@ def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval
     crossed = (earlier - earlier.mean()) * (later - later.mean()) / (earlier.std() * later.std())
     other = wiener_paths(random, trials, steps=steps)
     sizes = 2 ** np.arange(4, 11, 2)
-    errors = [np.abs(quadratic_variation(wiener_paths(random, 400, steps=n)) - 1) for n in sizes]
+    errors = [np.abs(quadratic_variation(wiener_paths(random, 400, steps=int(n))) - 1) for n in sizes]
     fine, strides = wiener_paths(random, 400, steps=256), 4 ** np.arange(4)
     slopes = [np.abs(fine[:, stride] - fine[:, 0]) / (stride / 256) for stride in strides]
     quiet = np.sum(np.diff(jumps, axis=1)[:, 0] == 0)

@@ -197,8 +197,8 @@ def equilibria_and_escapes(
 
     points = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7], [-0.6, 0.8]])
     targets, start = np.array([1.5, -1.0, 0.5, 0.3]), np.array([0.5, -0.5])
-    setting, corner = dict(rate=1.0, batch=2), ([0, 0, 1], [0, 1, 1])
-    wanted = least_squares_moments(points, targets, start, **setting)[corner]
+    corner = ([0, 0, 1], [0, 1, 1])
+    wanted = least_squares_moments(points, targets, start, rate=1.0, batch=2)[corner]
     quiet = least_squares_moments(points, targets, start, rate=1.0, batch=4)[corner]
     sizes = np.array([8, 16, 64])
     increments = random.standard_normal((trials, 64, 4)) / 8

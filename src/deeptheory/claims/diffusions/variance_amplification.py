@@ -23,8 +23,8 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 def amplified(oracle, ell):
     """The oracle of SVAG: all pairs of draws, combined with its weights."""
     one, other = svag_weights(ell)
-    pairs = [np.add.outer(one * each, other * each).ravel() for each in (oracle.slopes, oracle.shifts)]
-    return LinearOracle(*pairs, np.outer(oracle.probabilities, oracle.probabilities).ravel())
+    slopes, shifts = (np.add.outer(one * each, other * each).ravel() for each in (oracle.slopes, oracle.shifts))
+    return LinearOracle(slopes, shifts, np.outer(oracle.probabilities, oracle.probabilities).ravel())
 
 
 @claim(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +100,7 @@ def norms_settle_where_decay_balances_gradients(
     mean = gradients.mean(2)
     effective = (rate / norms).mean(2) / np.asarray(effective_rate(mean, **many))
     # Where the size of the gradient varies the formulas are limits of small ηλ.
-    limit = dict(sizes=1 / (rate * decays), order=1.0)
+    limit: dict[str, Any] = dict(sizes=1 / (rate * decays), order=1.0)
     every = slice(None, None, max(steps // 100, 1))
     return {
         "balance": Identity(sizes, exact, condition=1e3),

@@ -87,7 +87,7 @@ def steps_of_scale_invariant_descent(
     x[:NEAR], v[:NEAR] = vectors[:NEAR, :, 0], small[:, None] * vectors[:NEAR, :, -1]
     change = quotient(x + v) - quotient(x)
     terms = [np.sum(v * slope(x), 1), rho, np.sum(v**2, 1), np.sum(x**2, 1)]
-    bound = orthogonal_step_bound(*terms)
+    bound = np.asarray(orthogonal_step_bound(*terms))
 
     rates, products = random.uniform(0.01, 0.2, instances), random.uniform(0, 0.5, instances)
     decays = products / rates
