@@ -17,9 +17,12 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+import optax
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
+ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "optimization", "propagation"]
+ROOMS += ["regularization", "robustness", "skills", "spectra"]
 ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
 ROOMS += ["robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
@@ -28,6 +31,7 @@ MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
 """the plateau of a run that never came to the edge is not a number"""
 INNER = (
     "foundations.entrances",
+    "foundations.flows",
     "foundations.guards",
     "foundations.packages",
     "foundations.shapes",
@@ -88,6 +92,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "Comparison": lambda: of("generalization.pac_bayes.comparison_bounds").kl_comparison(),
     "DecisionList": lambda: RULES,
     "Eigenbasis": lambda: of("kernels.regression.predictions").diagonalize(array("Float", "n n")),
+    "Curvature": lambda: of("curvature.operators").hessian(squared_error, np.ones(3), POINTS),
     "Equivalent": lambda: of("generalization.interpolation.gaussian_equivalents").Equivalent(0.1, 0.5, 0.4),
     "FiniteSamples": lambda: of("generalization.pac_bayes.information").enumerate_samples(np.full(2, 0.5), 2),
     "Generator": lambda: np.random.default_rng(0),
@@ -111,7 +116,8 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "MLP": lambda: of("networks.mlp").init_mlp(KEY, (3, 4, 1)),
     "MarginLoss": lambda: of("implicit_bias.separable").LOGISTIC,
     "MaxMargin": lambda: of("implicit_bias.separable").max_margin(POINTS),
-    "Method": lambda: of("optimization.descent").gradient_descent(square, step_size=0.1),
+    "GradientTransformation": lambda: optax.sgd(0.1),
+    "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
     "NoiseLaw": lambda: of("diffusions.weak_order").two_point_noise(0.5),
     "PiecewiseAffine": lambda: of("networks.pieces").through_points((0, 1), (0, 2), 1, -1),
     "Population": lambda: of("generalization.interpolation.correlated_risk").Population(
@@ -135,6 +141,18 @@ POINTS = np.array([[1.0, 0.2, 0.1], [0.5, 1.0, -0.3], [0.8, -0.4, 1.2]])
 
 def square(x: Any) -> Any:
     return (x**2).sum()
+
+
+def squared_error(parameters: Any, batch: Any) -> Any:
+    return ((batch @ parameters) ** 2).mean()
+
+
+def squared_errors(parameters: Any, batch: Any) -> Any:
+    return (batch @ parameters) ** 2
+
+
+def loss_of_outputs(outputs: Any, targets: Any) -> Any:
+    return ((outputs - targets) ** 2).mean()
 
 
 def linear(x: Any, other: Any = None) -> Any:
@@ -271,8 +289,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.finite.tangents.functional": {"module": eqx.nn.Linear(3, 2, key=KEY)},
     "kernels.layers.activations.Elementwise": {"call": jnp.tanh},
     "kernels.limits.gaussian_processes.conditional_law": {"given": np.array([0, 2]), "values": np.array([0.5, 0.1])},
-    "kernels.limits.kernel.continued_kernel":
-        {"kernel": of("kernels.limits.recursion").limit_kernel(RECORDS["Layer"](), POINTS)},
     "kernels.finite.structure.factored_gradients": TANGENT,
     "kernels.regression.classifier.fit_classifier": {"kernels": (linear,), "labels": np.array([0, 1, 0, 1])},
     "kernels.limits.fixed_features.fixed_feature_floor": {"levels": [(1.0, 3), (0.5, 2)], "samples": 2},
@@ -290,6 +306,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.regression.tiles.sharded_kernel": {"kernel": flattened, "x": POINTS},
     "kernels.regression.tiles.tiled_kernel": {"kernel": flattened, "x": POINTS},
     "kernels.regression.solvers.pivoted_cholesky": {"diagonal": np.ones(4), "row": lambda i: np.eye(4)[i], "rank": 2},
+    "kernels.regression.solvers.solve_kernel": {"kernel": array("Float", "n n")},
+    "kernels.layers.positions.Index": {"index": (0, slice(1, 3))},
     "kernels.lazy.teachers.power_energy_bound": {"power": 4},
     "kernels.lazy.linear_models.sharp_lazy_bounds": {"smallest": 2.0},
     "kernels.lazy.signed_network.signed_problem": {"width": 4},
@@ -340,6 +358,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "networks.pieces.shallow_layers": {"low": 0, "high": 2},
     "networks.pieces.through_points": {"knots": (0, 1), "values": (0, 2)},
     "networks.from_scratch.train_classifier": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0]), "steps": 3},
+    "curvature.operators.hessian": {"loss": squared_error, "parameters": np.ones(3), "data": POINTS},
+    "curvature.operators.gauss_newton":
+        {"model": affine, "loss": loss_of_outputs, "parameters": np.ones(3), "inputs": POINTS, "targets": np.ones(3)},
+    "curvature.operators.fisher": {"model": affine, "parameters": np.ones((3, 2)), "inputs": POINTS},
+    "curvature.operators.gradient_noise": {"losses": squared_errors, "parameters": np.ones(3), "data": POINTS},
+    "curvature.density.spectral_sum":
+        {"density": of("curvature.density").SpectralDensity(*[np.ones(3)] * 3, *[np.ones((2, 2)) / 2] * 2, 0.1),
+         "function": abs},
     "curvature.edge_of_stability.stability_phases":
         {"losses": np.linspace(1, 0, 7), "sharpness": np.array([0.5, 3.0, 5.0, 4.0]), "every": 2},
     "curvature.edge_of_stability.descent_with_sharpness": {"function": square, "steps": 4, "every": 2},
@@ -347,6 +373,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.separable.margin_rates": SEPARATED,
     "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
+    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
+    "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
     "implicit_bias.separable.residual_decay": SEPARATED,
     "implicit_bias.separable.residual_forces":
@@ -404,6 +432,8 @@ generalization.capacity.stability.coupled_sgd, start: float32
 generalization.capacity.stability.coupled_sgd, step_sizes: negated
 generalization.capacity.stability.escape_distances, steps: billion
 generalization.capacity.uniform_convergence.signal_noise_sample, samples: billion
+generalization.concentration.martingales.stopped_walk, steps: million
+generalization.concentration.martingales.stopped_walk, steps: zero
 generalization.concentration.martingales.log_azuma_ranges, widths: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: zeros
@@ -414,14 +444,36 @@ generalization.pac_bayes.comparison_bounds.log_moment, samples: million
 generalization.pac_bayes.description_length.decode, word: another word
 generalization.pac_bayes.gaussian_posteriors.monte_carlo_errors, passes: million
 generalization.pac_bayes.information.zero_loss_witness, hypotheses: billion
-generalization.concentration.martingales.stopped_walk, steps: million
-generalization.concentration.martingales.stopped_walk, steps: zero
 implicit_bias.separable.logarithmic_flow, log_times: huge
 implicit_bias.separable.logarithmic_flow, signed_points: huge
+kernels.finite.features.train_features, steps: billion
+kernels.finite.first_layer.train_first_layer, steps: billion
+kernels.finite.first_layer.train_first_layer, weights: float32
+kernels.finite.function_space.function_flow, kernel: huge
+kernels.finite.function_space.kernel_gradient_descent, outputs: float32
+kernels.finite.tangents.relative_drift, after: longer
+kernels.layers.positions.ImageResize, method: another word
+kernels.layers.positions.Index, index: text among them
+kernels.lazy.lazy_bounds.drift_bound, samples: negative
+kernels.lazy.linear_models.gradient_flow, times: huge
+kernels.lazy.linear_models.gradient_flow, times: zeros
+kernels.lazy.linear_models.gradient_flow, y: longer
+kernels.limits.inequalities.spectral_matching, one: huge
 kernels.limits.recursion.limit_kernel, hidden: text among them
 kernels.limits.recursion.limit_kernel, pattern: text among them
 kernels.limits.recursion.limit_kernel, x: complex
 kernels.limits.recursion.limit_kernel, x: words
+kernels.limits.series.hermite_series, terms: million
+kernels.regression.solvers.pivoted_cholesky, diagonal: longer
+kernels.regression.solvers.solve_kernel, kernel: asymmetric
+networks.from_scratch.train_classifier, gradient: number
+networks.from_scratch.train_classifier, steps: million
+optimization.empirical_risk.negative_directions, cutoff: negative
+optimization.landscapes.Huber, smoothness: negative
+optimization.landscapes.LogisticRidge, ridge: negative
+optimization.saddle.improve_or_localize, values: float32
+robustness.noise_training.two_moons, noise: negative
+skills.emergence.exact_concentration, k: negative
 """
 """spoilt calls that once got nonsense, a raw error or no answer: they are always made"""
 

@@ -152,4 +152,6 @@ def promised_falls(pieces):
         Level("‖w‖² = 2ρη", x=2.0),
         Level("", y=0.0),
     ]
-    return Curves(marks, x="‖w‖²/(ρη)", y="fall of the loss / η‖∇L‖²", log="x", ys=(-2.0, 2.0))
+    return Curves(
+        marks, x="squared norm of the weights, over ρη", y="fall of the loss / η‖∇L‖²", log="x", ys=(-2.0, 2.0)
+    )
