@@ -18,7 +18,7 @@ from deeptheory.diffusions.weak_order import (
 )
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Rate, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 START = 0.8
 
@@ -38,8 +38,8 @@ START = 0.8
     "terms but the first and last cancel. A term is one step of either kind, seen through the smooth function into "
     "which diffusion turns the test function; by Taylor it is the difference of the moments of the two steps. Those of "
     "order up to two agree but for what the drift does within the step.",
-    notice="The hybrids climb in almost equal steps from the diffusion to the iteration. Halving the step quarters "
-    "each of them and doubles their number.",
+    notice="Each dot is a hybrid; from the diffusion on the left to the iteration on the right no single change is large, "
+    "and early and late ones even have opposite signs. Halving the step quarters each of them and doubles their number.",
 )
 def hybrids_lead_from_diffusion_to_iteration(
     *,
@@ -96,7 +96,8 @@ def ladder(pieces):
     hybrids, step, whole = pieces["telescope"].aside["hybrids"], pieces["step"], pieces["sum"]
     left = [
         Dots("hybrids", np.arange(len(hybrids)), hybrids),
-        Line("equal steps", [0, len(hybrids) - 1], [hybrids[0], hybrids[-1]], dashed=True),
+        Level("diffusion", y=float(hybrids[0])),
+        Level("iteration", y=float(hybrids[-1])),
     ]
     right = [Dots("largest step", step.x, step.y), Dots("whole error", whole.x, whole.y)]
     right += [
