@@ -38,8 +38,9 @@ START = 0.8
     "terms but the first and last cancel. A term is one step of either kind, seen through the smooth function into "
     "which diffusion turns the test function; by Taylor it is the difference of the moments of the two steps. Those of "
     "order up to two agree but for what the drift does within the step.",
-    notice="Each dot is a hybrid; from the diffusion on the left to the iteration on the right no single change is large, "
-    "and early and late ones even have opposite signs. Halving the step quarters each of them and doubles their number.",
+    notice="Each dot is a hybrid; from the diffusion on the left to the iteration on the right no single change is "
+    "large, and early and late ones even have opposite signs. Halving the step quarters each of them and doubles "
+    "their number.",
 )
 def hybrids_lead_from_diffusion_to_iteration(
     *,
