@@ -30,9 +30,9 @@ def hessian_norms(matrix, points):
 
 @claim(
     items={"A12.19": ("heavy tail", "light tail", "annulus", "attained")},
-    says=r"Student noise with three degrees of freedom has a variance but no fourth moment: cut off at $|z|\le R$ it grows "
-    r"like $R$. A scale-invariant loss has no Lipschitz gradient near the origin, but on $r\le\|w\|$ its constant is "
-    r"$\rho/r^2$.",
+    says=r"Student noise with three degrees of freedom has a variance but no fourth moment: cut off at $|z|\le R$ it "
+    r"grows like $R$. A scale-invariant loss has no Lipschitz gradient near the origin, but on $r\le\|w\|$ its "
+    r"constant is $\rho/r^2$.",
     needs="ρ the largest norm of the Hessian on the unit sphere",
     symbols={
         "z, R": "the noise, and where its law is cut off",
