@@ -100,6 +100,9 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "GaussianNetwork": lambda: of("generalization.pac_bayes.gaussian_posteriors").gaussian_network(
         KEY, (3, 4, 2), spread=0.1
     ),
+    "ItoEquation": lambda: of("diffusions.stochastic_equations").ItoEquation(
+        lambda x: -x, lambda x: jnp.diag(1 + 0 * x)
+    ),
     "Layer": lambda: of("kernels.layers.combinators").serial(
         of("kernels.layers.dense").Dense(4),
         of("kernels.layers.activations").Relu(),
@@ -201,6 +204,7 @@ TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
 SAMPLED = {"samples": np.linspace(-1, 1, 15).reshape(5, 3), "loss": lambda x, y: ((x - y) ** 2).sum() ** 2}
 STATISTICS = SAMPLED | {"point": np.ones(3), "statistics": lambda x: x[:2] ** 2}
 GRAM = {"gram": np.eye(3) + 0.2 * np.ones((3, 3)), "parameters": ()}
+HOMOGENEOUS = {"function": square, "parameters": np.ones(3)}
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "dynamics.effective.diffusion_paths": {
@@ -244,6 +248,25 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         {"kernel": of("generalization.interpolation.nadaraya_watson").box_kernel, "bandwidth": 0.5},
     "generalization.networks.norms.absorbed_biases": {"layers": LAYERS, "biases": [np.ones(4), np.ones(2)]},
     "attention.clusters.random_tokens": {"shape": (4, 3)},
+    "diffusions.distances.dictionary_distance": {"tests": [lambda x: x[:, 0]]},
+    "diffusions.distances.trajectory_distance": {
+        "first": np.ones((2, 4, 3)), "second": np.zeros((2, 5, 3)), "tests": [lambda x: x[:, 0]],
+    },
+    "diffusions.gradient_noise.batch_covariance": {"batch": 3},
+    "diffusions.gradient_noise.linearly_scaled":
+        {"schedule": of("diffusions.gradient_noise").Schedule(0.1, 4, 12), "factor": 3},
+    "diffusions.gradient_noise.svag_gradient": {"amplification": 2.0},
+    "diffusions.gradient_noise.svag_moment_factors": {"amplification": 2.0},
+    "diffusions.gradient_noise.svag_weights": {"amplification": 2.0},
+    "diffusions.processes.bridge_refined": {"paths": np.cumsum(np.ones((3, 5)), 1)},
+    "diffusions.processes.quadratic_variation": {"paths": np.cumsum(np.ones((3, 5)), 1)},
+    "diffusions.stochastic_equations.canonical_equation":
+        {"gradients": lambda x: jnp.outer(jnp.arange(3.0), x), "batch": 2},
+    "diffusions.stochastic_equations.euler_maruyama": {"start": np.ones(3), "increments": np.full((4, 3), 0.1)},
+    "diffusions.stochastic_equations.generator_of": {"function": square},
+    "diffusions.stochastic_equations.gibbs_density":
+        {"loss": lambda x: x**2, "points": np.linspace(-3, 3, 41), "noise": 1.0, "rate": 1.0},
+    "diffusions.stochastic_equations.geometric_errors": {"steps": np.array([0.5, 0.25])},
     "diffusions.weak_order.weak_error": {"step": 0.25},
     "diffusions.torus_semigroups.weak_error_on_torus": {"steps": np.array([0.25]), "test": lambda x: np.cos(x[:, 0])},
     "generalization.networks.all_layer_margin.perturbed_outputs": {"perturbations": [np.ones((4, 4)), np.ones((4, 2))]},
@@ -328,6 +351,32 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.finite.tangents.tangent_kernel": TANGENT,
     "kernels.finite.tangents.tangent_product": TANGENT,
     "kernels.lazy.training.train_with_kernel": {"steps": 4},
+    "normalization.weight_decay.decayed_descent":
+        {"gradient": lambda w: w, "start": np.ones(3), "rates": np.full(4, 0.1), "decays": 0.2},
+    "normalization.weight_decay.equivalent_rates": {"rates": np.full(4, 0.1), "decays": 0.2},
+    "normalization.weight_decay.heavy_ball":
+        {"gradient": lambda w: w, "start": np.ones(3), "rates": np.full(4, 0.1)},
+    "normalization.weight_decay.momentum_rates": {"rate": 0.1, "decay": 0.1, "momentum": 0.5},
+    "normalization.weight_decay.momentum_root": {"rate": 0.1, "decay": 0.1, "momentum": 0.5},
+    "normalization.weight_decay.unrolled_square_norm": {"rates": np.full(4, 0.1), "decays": 0.2},
+    "normalization.homogeneity.degree_of_homogeneity": HOMOGENEOUS,
+    "normalization.homogeneity.euler_degree": HOMOGENEOUS,
+    "normalization.homogeneity.invariance_defect": HOMOGENEOUS,
+    "normalization.homogeneity.invariant_leaves": HOMOGENEOUS,
+    "normalization.homogeneity.scaled": {"parameters": np.ones(3), "factor": 2.0},
+    "normalization.normalizers.NormalizedNetwork": {
+        "weights": (LAYERS[0],), "gains": (np.ones(4),), "shifts": (np.ones(4),), "top": LAYERS[1], "normalize": abs,
+    },
+    "normalization.normalizers.deep_outputs": {
+        "weights": np.ones((2, 3, 3)), "top": np.ones((1, 3)), "x": POINTS, "normalize": lambda a: a,
+    },
+    "normalization.normalizers.group_norm": {"groups": 2},
+    "normalization.normalizers.init_normalized_network": {"widths": (3, 4, 1)},
+    "normalization.product_models.logistic_minimizer": {"margins": np.array([1.0, 0.5, -0.2])},
+    "normalization.product_models.product_descent": {"factors": np.array([0.5, 1.2]), "steps": 3},
+    "normalization.spheres.CircleWaves": {"cosines": np.ones(2), "sines": np.ones(2)},
+    "normalization.spheres.sphere_smoothness":
+        {"function": lambda w: w[0] / jnp.linalg.norm(w), "starts": POINTS, "steps": 3},
     "networks.pieces.PiecewiseAffine": {"knots": (Fraction(1),), "pieces": tuple(TENT[0])},
     "networks.from_scratch.bayes_logits": {"x": PLANE},
     "networks.tent.fit_sawtooth": {"iterates": 1, "widths": (2,), "starts": 2, "steps": 2},

@@ -5,7 +5,9 @@ import pytest
 
 from deeptheory.diffusions.weak_order import (
     diffusion_moments,
+    diffusion_transition,
     gaussian_noise,
+    hybrid_moments,
     linear_oracle,
     sgd_moments,
     three_losses,
@@ -104,3 +106,13 @@ def test_weak_error_refuses_steps_beyond_the_horizon():
         weak_error(three_losses(), 2.0, CUBE)
     with pytest.raises(ValueError, match=r"the horizon may have at most 1,000,000 steps, got 1\.0 in steps of 1e-300"):
         weak_error(three_losses(), 1e-300, CUBE)
+
+
+@pytest.mark.item("A12.23")
+def test_hybrids_lead_from_the_diffusion_to_the_iteration():
+    oracle, settings = linear_oracle(1.0, two_point_noise(1.0), multiplicative=0.5), dict(degree=3, start=0.7)
+    hybrids = hybrid_moments(oracle, 0.1, 5, **settings)
+    np.testing.assert_allclose(hybrids[0], diffusion_moments(oracle, 0.1, 5, **settings)[-1])
+    np.testing.assert_allclose(hybrids[-1], sgd_moments(oracle, 0.1, 5, **settings)[-1])
+    by_hand = diffusion_transition(oracle, 0.1, degree=3, time=0.3) @ sgd_moments(oracle, 0.1, 2, **settings)[-1]
+    np.testing.assert_allclose(hybrids[2], by_hand)

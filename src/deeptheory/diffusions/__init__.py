@@ -1,5 +1,10 @@
 """Diffusions: stochastic gradient descent beside its stochastic differential equation, in exact expectations.
 
+- `distances`: how far two distributions are apart in the eyes of test functions.
+- `gradient_noise`: the noise of mini-batch gradients: its covariance, how it changes with the batch, and how SVAG
+  amplifies it.
+- `processes`: paths of processes with stationary independent increments: Brownian motion and others.
+- `stochastic_equations`: Itô stochastic differential equations: paths, generators, and the one that belongs to SGD.
 - `torus_semigroups`: expectations of stochastic gradient descent and of its diffusion for parameters on a torus, to
   rounding.
 - `weak_order`: how close stochastic gradient descent stays to its diffusion on quadratic losses, in exact moments, no

@@ -16,9 +16,12 @@ __all__ = [
     "LinearOracle",
     "NoiseLaw",
     "diffusion_moments",
+    "diffusion_transition",
     "gaussian_noise",
+    "hybrid_moments",
     "linear_oracle",
     "sgd_moments",
+    "sgd_transition",
     "three_losses",
     "two_point_noise",
     "weak_error",
@@ -91,13 +94,18 @@ def sgd_moments(
     A step is affine in x, so E x′ᵖ = Σⱼ C(p, j) E[(1−ηa)ʲ (ηb)^(p−j)] E xʲ: one triangular matrix, applied k times.
     On the three losses E x_k² = (1−2η)^(2k) x₀² + 6η/(1−η) · (1 − (1−2η)^(2k)). Reference: arora Problem 12.2.4.
     """
+    return _iterate(sgd_transition(oracle, step, degree=degree), steps, start)
+
+
+def sgd_transition(oracle: LinearOracle, step: float, *, degree: int) -> Float[np.ndarray, "powers powers"]:
+    """The matrix that takes the moments E xᵖ, p = 0…degree, of one iterate to those of the next."""
     multipliers, shifts = 1 - step * oracle.slopes, step * oracle.shifts
     transition = np.zeros((degree + 1, degree + 1))
     for row in range(degree + 1):
         for column in range(row + 1):
             mixed = oracle.probabilities @ (multipliers**column * shifts ** (row - column))
             transition[row, column] = comb(row, column) * mixed
-    return _iterate(transition, steps, start)
+    return transition
 
 
 def diffusion_moments(
@@ -109,6 +117,13 @@ def diffusion_moments(
     triangular equation; its exponential over one step is applied k times. On the three losses, an
     Ornstein–Uhlenbeck process, E X_t² = e^(−4t) x₀² + 6η(1 − e^(−4t)). Reference: arora (12.4).
     """
+    return _iterate(diffusion_transition(oracle, step, degree=degree), steps, start)
+
+
+def diffusion_transition(
+    oracle: LinearOracle, step: float, *, degree: int, time: float | None = None
+) -> Float[np.ndarray, "powers powers"]:
+    """The matrix that moves the moments of the canonical equation of step η on by a time, η itself unless given."""
     from scipy.linalg import expm
 
     slope, shift = oracle.mean()
@@ -118,7 +133,24 @@ def diffusion_moments(
         generator[power, power - 1 : power + 1] += power * np.array([shift, -slope])
         if power > 1:
             generator[power, power - 2 : power + 1] += power * (power - 1) / 2 * variance
-    return _iterate(expm(step * generator), steps, start)
+    return expm((step if time is None else time) * generator)
+
+
+def hybrid_moments(
+    oracle: LinearOracle, step: float, steps: int, *, degree: int, start: float
+) -> Float[np.ndarray, "switch powers"]:
+    """Moments at step k of hybrids that iterate up to step j and then diffuse, for j = 0…k.
+
+    The first row is the diffusion, the last the iteration. Their differences, neighbour by neighbour, are the
+    one-step errors into which the weak error decomposes: arora Problem 12.3.6.
+    """
+    iterated = sgd_moments(oracle, step, steps, degree=degree, start=start)
+    onward = diffusion_transition(oracle, step, degree=degree)
+    rows, power = [], np.eye(degree + 1)
+    for moments in iterated[::-1]:
+        rows.append(power @ moments)
+        power = power @ onward
+    return np.array(rows[::-1])
 
 
 def _iterate(transition, steps, start):

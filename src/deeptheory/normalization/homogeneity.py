@@ -66,6 +66,8 @@ def invariance_defect(
     Scale invariance is f(cw) = f(w) for all c > 0, degree zero (arora Def. 13.2.1). A small ε inside a normalization
     shows here, and grows as the factor falls.
     """
+    if not factors:
+        raise ValueError("factors must not be empty, got ()")
     value = function(parameters)
     moved = [function(scaled(parameters, factor, of=of)) for factor in factors]
     gaps = [_norm(jax.tree.map(jnp.subtract, each, value)) for each in moved]

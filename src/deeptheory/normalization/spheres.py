@@ -60,7 +60,7 @@ class CircleWaves(eqx.Module):
 
     def __call__(self, w: Float[Array, "2"]) -> Scalar:
         phase = jnp.arctan2(w[1], w[0]) * jnp.arange(1, len(self.cosines) + 1)
-        return self.cosines @ jnp.cos(phase) + self.sines @ jnp.sin(phase)
+        return jnp.cos(phase) @ self.cosines + jnp.sin(phase) @ self.sines
 
     def slope_and_curvature(self, angle: Number) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
         """h′ and h″ of h(θ) = L(cos θ, sin θ)."""
@@ -86,7 +86,7 @@ class SteepestCircle(eqx.Module):
         return self.smoothness * jnp.where(angle <= jnp.pi / 2, rise, 2 * jnp.log(jnp.cosh(jnp.pi / 2)) - rise)
 
 
-def circle_smoothness(slope: Number, curvature: Number) -> Number:
+def circle_smoothness(slope: Number, curvature: Number) -> Float[Array, "..."]:
     """The norm of the Hessian [[0, −h′], [−h′, h″]] of L = h(θ) at a unit vector: (|h″| + √(h″² + 4h′²))/2.
 
     For h = −cos θ its maximum over the circle is 2/√3, not the 1 of h″ alone.
@@ -116,7 +116,7 @@ def sphere_smoothness(
         # At an extreme eigenvalue that is double the derivative is not defined: stay.
         slope = jnp.nan_to_num(slope / value)
         moved = w + rate * shrink * (slope - (slope @ w) * w)
-        return moved / jnp.linalg.norm(moved), value
+        return (moved / jnp.linalg.norm(moved)).astype(w.dtype), value
 
     first = jnp.asarray(starts) / jnp.linalg.norm(starts, axis=1, keepdims=True)
     shrinking = jnp.linspace(1.0, 0.0, steps)

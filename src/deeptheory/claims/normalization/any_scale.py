@@ -22,8 +22,8 @@ from deeptheory.normalization.any_scale import (
     steps_from_any_scale,
     turning_square,
 )
-from deeptheory.normalization.decayed_descent import decayed_descent
 from deeptheory.normalization.spheres import RayleighQuotient, SteepestCircle, gradient_bound
+from deeptheory.normalization.weight_decay import decayed_descent
 
 SMOOTHNESS = 2.0
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +12,9 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Law, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, Line
-from deeptheory.normalization.decayed_descent import decayed_descent
 from deeptheory.normalization.equilibrium import effective_rate, equilibrium_norm, norm_step, relaxation_factor
 from deeptheory.normalization.normalizers import layer_norm
+from deeptheory.normalization.weight_decay import decayed_descent
 
 
 @jax.jit
@@ -100,7 +100,7 @@ def norms_settle_where_decay_balances_gradients(
     mean = gradients.mean(2)
     effective = (rate / norms).mean(2) / np.asarray(effective_rate(mean, **many))
     # Where the size of the gradient varies the formulas are limits of small ηλ.
-    limit = dict(sizes=1 / (rate * decays), order=1.0)
+    limit: dict[str, Any] = dict(sizes=1 / (rate * decays), order=1.0)
     every = slice(None, None, max(steps // 100, 1))
     return {
         "balance": Identity(sizes, exact, condition=1e3),

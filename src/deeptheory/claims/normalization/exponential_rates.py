@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,8 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Row
-from deeptheory.normalization.decayed_descent import (
+from deeptheory.normalization.normalizers import NormalizedNetwork, layer_norm, unnormalized
+from deeptheory.normalization.weight_decay import (
     decayed_descent,
     equivalent_decay,
     equivalent_rates,
@@ -20,15 +21,14 @@ from deeptheory.normalization.decayed_descent import (
     momentum_rates,
     momentum_root,
 )
-from deeptheory.normalization.normalizers import NormalizedNetwork, layer_norm, unnormalized
 
 SHAPES = ((8, 6), (8, 8))
 
 
 def loss(weights, rest, batch, normalize):
     """Squared loss of a network with fixed gains, shifts and top, on one batch of inputs and targets."""
-    x, target = batch
-    return jnp.mean((NormalizedNetwork(weights, *rest, normalize)(x) - target) ** 2)
+    (x, target), (gains, shifts, top) = batch, rest
+    return jnp.mean((NormalizedNetwork(weights, gains, shifts, top, normalize)(x) - target) ** 2)
 
 
 first_gradient = jax.jit(jax.grad(loss), static_argnames="normalize")
@@ -51,6 +51,10 @@ def parting(path, twin):
     """How much nearby runs part, by step: the condition number of the direction, which multiplies rounding."""
     apart = np.linalg.norm(directions(path) - directions(twin), axis=1, keepdims=True)
     return 1 + 10 * np.maximum.accumulate(apart) / NUDGE
+
+
+def _near(path, twin) -> dict[str, Any]:
+    return dict(scale=1.0, condition=parting(path, twin), size=len(path))
 
 
 @partial(jax.jit, static_argnames="normalize")
@@ -148,7 +152,7 @@ def weight_decay_is_an_exponential_rate(
     by_hand = decayed[0] - rate * decay * decayed[0] - rate * flat(slope)[0]
     nudged = flat(with_momentum(beside, rest, batches, constant, decay=decay, before=beside, **resting))
     near, near_cosine, near_momentum = (
-        dict(scale=1.0, condition=parting(path, twin), size=steps)
+        _near(path, twin)
         for path, twin in (
             (decayed, run(constant, decay, beside)[0]),
             (cosine, run(waved, varied, beside)[0]),

@@ -12,13 +12,13 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Identity, Inequality, Limit, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
-from deeptheory.normalization.decayed_descent import decayed_descent, unrolled_square_norm
 from deeptheory.normalization.spheres import (
     RayleighQuotient,
     decayed_decrease,
     orthogonal_step_bound,
     sharp_decayed_decrease,
 )
+from deeptheory.normalization.weight_decay import decayed_descent, unrolled_square_norm
 
 NEAR = 64
 """instances whose descent starts beside their minimum, in the direction of largest curvature"""
@@ -87,7 +87,7 @@ def steps_of_scale_invariant_descent(
     x[:NEAR], v[:NEAR] = vectors[:NEAR, :, 0], small[:, None] * vectors[:NEAR, :, -1]
     change = quotient(x + v) - quotient(x)
     terms = [np.sum(v * slope(x), 1), rho, np.sum(v**2, 1), np.sum(x**2, 1)]
-    bound = orthogonal_step_bound(*terms)
+    bound = np.asarray(orthogonal_step_bound(*terms))
 
     rates, products = random.uniform(0.01, 0.2, instances), random.uniform(0, 0.5, instances)
     decays = products / rates

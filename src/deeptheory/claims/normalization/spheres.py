@@ -172,7 +172,7 @@ def searched(function, starts):
     r"distance; at the far end it must come back to zero, which makes the climb at most twice the half.",
     notice=r"The steepest function climbs along $\log\cosh$ and mirrors itself half way; its Hessian has norm $\rho$ "
     r"at every angle. The printed bound is the parabola above it. No function in the cloud comes near the bounds "
-    r"with $\pi$, some come near the sharp ones.",
+    r"with $\pi$, some come nearer to the sharp ones.",
 )
 def smoothness_on_the_sphere(key, *, functions: Annotated[int, Interval(ge=16, le=2000)] = 200):
     random, angles = generator(key), np.linspace(0, 2 * np.pi, 2049)

@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.normalization.decayed_descent import (
+from deeptheory.normalization.equilibrium import effective_rate, equilibrium_norm, norm_step, relaxation_factor
+from deeptheory.normalization.spheres import RayleighQuotient
+from deeptheory.normalization.weight_decay import (
     decayed_descent,
     equivalent_decay,
     equivalent_rates,
@@ -14,8 +16,6 @@ from deeptheory.normalization.decayed_descent import (
     momentum_root,
     unrolled_square_norm,
 )
-from deeptheory.normalization.equilibrium import effective_rate, equilibrium_norm, norm_step, relaxation_factor
-from deeptheory.normalization.spheres import RayleighQuotient
 
 QUOTIENT = RayleighQuotient(jnp.diag(jnp.array([1.0, 2.0, 4.0])))
 GRADIENT = jax.grad(QUOTIENT)

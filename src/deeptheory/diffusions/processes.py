@@ -1,0 +1,62 @@
+"""Paths of processes with stationary independent increments (Lévy processes): Brownian motion and others.
+
+Paths are drawn at times 0, h, 2h, …, one a row, from a NumPy generator; the first entry is zero.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
+
+__all__ = ["bridge_refined", "compound_poisson_paths", "gamma_paths", "quadratic_variation", "wiener_paths"]
+
+Paths = Float[np.ndarray, "paths times"]
+
+
+def _summed(increments: Float[np.ndarray, "paths steps"]) -> Paths:
+    return np.concatenate([np.zeros((len(increments), 1)), increments.cumsum(1)], 1)
+
+
+def wiener_paths(draw: np.random.Generator, paths: int, *, steps: int, horizon: float = 1.0) -> Paths:
+    """Brownian motion: increments N(0, h). Continuous, nowhere differentiable (arora Def. 12.2.2)."""
+    affordable(paths=(paths, steps))
+    return _summed(draw.standard_normal((paths, steps)) * np.sqrt(horizon / steps))
+
+
+def compound_poisson_paths(
+    draw: np.random.Generator, paths: int, *, steps: int, rate: float, horizon: float = 1.0
+) -> Paths:
+    """Jumps of size N(0, 1) at the times of a Poisson process: a Lévy process whose paths are not continuous.
+
+    arora Def. 12.2.1 asks for continuous paths in its item 5; then only Brownian motion with drift is left.
+    """
+    affordable(paths=(paths, steps))
+    counts = draw.poisson(rate * horizon / steps, (paths, steps))
+    return _summed(draw.standard_normal((paths, steps)) * np.sqrt(counts))
+
+
+def gamma_paths(draw: np.random.Generator, paths: int, *, steps: int, rate: float = 1.0, horizon: float = 1.0) -> Paths:
+    """The gamma process, whose increments over a time h are Gamma(h·rate): it only rises, by infinitely many jumps."""
+    affordable(paths=(paths, steps))
+    return _summed(draw.gamma(rate * horizon / steps, size=(paths, steps)))
+
+
+def bridge_refined(
+    draw: np.random.Generator, paths: Paths, *, horizon: float = 1.0
+) -> Float[np.ndarray, "paths finer"]:
+    """Brownian paths at twice as many times, the given ones kept: midpoints are means plus N(0, h/4) noise."""
+    spacing = horizon / (paths.shape[1] - 1)
+    middles = (paths[:, 1:] + paths[:, :-1]) / 2
+    middles = middles + draw.standard_normal(middles.shape) * np.sqrt(spacing / 4)
+    refined = np.empty((len(paths), 2 * paths.shape[1] - 1))
+    refined[:, ::2], refined[:, 1::2] = paths, middles
+    return refined
+
+
+def quadratic_variation(paths: Paths) -> Float[np.ndarray, " paths"]:
+    """The sum of squared increments: for Brownian motion it tends to the time, with error √(2t²/n)."""
+    return (np.diff(paths, axis=1) ** 2).sum(1)
+
+
+doors(__name__, steps="[1, 1e8]", rate="(0, ∞)", horizon="(0, ∞)")
