@@ -58,9 +58,9 @@ def still(spec: Spec, name: str) -> str:
 
 
 def lighter(svg: str) -> str:
-    """The same picture in a third of the text: dots of a kind are one path, and the font is named once.
+    """A picture in a third of its text: dots of a kind are one path, and the font is named once.
 
-    A dot is a way of no length whose round ends are as wide as the dot.
+    A dot is a way of no length whose round ends are as wide as the dot; where pale dots overlap they stay pale.
     """
 
     def strung(found: re.Match[str]) -> str:
