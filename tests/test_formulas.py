@@ -57,5 +57,5 @@ def test_no_latex_is_left_in_any_text():
 
 def test_powers_and_indices_outside_formulas():
     assert scripted("f(x_k) − (1 − e^(−2T))/2") == "f(xₖ) − (1 − e⁻²ᵀ)/2"
-    assert scripted("x_k^2") == "xₖ²"
+    assert scripted("x_k^2") == "xₖ²" and scripted("2λ_i, ABx_k") == "2λᵢ, ABxₖ"
     assert scripted("d^(−1/4), R_S and rate_of") == "d^(−1/4), R_S and rate_of"  # there are no such small characters

@@ -10,7 +10,7 @@ FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 SCRIPTED = re.compile(r"[_^]\w+$")
 """What ends in an index or a power that is not set in small characters."""
 POWER = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]))")
-INDEX = re.compile(r"(?<!\w)([^\W\d_])_([A-Za-z0-9]+)")
+INDEX = re.compile(r"(?<![a-z_])([^\W\d_])_([A-Za-z0-9]+)")
 """Powers and indices in words that are no formula: n^(1/2), λ_max."""
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|:=|\s+|.", re.DOTALL)
 

@@ -1,6 +1,7 @@
 """Every kind of evidence has a figure that is valid Vega-Lite, small, and says what the evidence says."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 from deeptheory.lab import Chance, Distribution, Evidence, Exact, Identity, Inequality, Law, Share
 from deeptheory.lab.entries import claims_in
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.report import figure, figures
 from deeptheory.report.drawings import canvas
 from deeptheory.report.drawings.values import axes, rows, spread, thin
 from deeptheory.report.figures import DEFAULTS, default, drawn
+from deeptheory.report.pictures import painted
+from deeptheory.report.stills import still
 
 pytestmark = pytest.mark.slow
 
@@ -257,3 +260,16 @@ def test_every_round_number_of_a_logarithmic_axis_is_labelled():
 def test_between_whole_numbers_nothing_is_labelled(ends, labelled):
     assert canvas.labels("number", {"domain": list(ends)}, whole=True)["values"] == labelled
     assert canvas.labels("number", {"domain": [0.0, 90.0]}, whole=True)["tickMinStep"] == 1
+
+
+def test_dots_of_a_still_are_one_path_and_its_font_is_named_once():
+    x = np.linspace(0, 1, 50)
+    picture = painted(Curves([Dots("one", x, x), Dots("other", x, 1 - x), Line("line", x, x)], x="x", y="y"), "").spec
+    svg = still(picture, "some")
+    (one, other) = (
+        found for found in re.findall(r'<path d="([^"]+)"[^>]*stroke-linecap="round"', svg) if "h.01" in found
+    )
+    assert one.count("M") == other.count("M") == 50
+    heights = [float(y) for y in re.findall(r"M[\d.]+,([\d.]+)h", one)]
+    assert heights == sorted(heights, reverse=True) and heights[0] - heights[-1] > 200  # from the foot to the top
+    assert svg.count("font-family") == 1 and svg.index("font-family") < svg.index(">")
