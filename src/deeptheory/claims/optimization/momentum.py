@@ -293,8 +293,8 @@ def swings(pieces):
 @claim(
     items={"A2.14": ("look-ahead", "gap", "chain", "potential")},
     says=r"Nesterov's method takes the gradient ahead, at $w_t+\beta(w_t-w_{t-1})$. With $\beta_t=t/(t+3)$ and "
-    r"$\eta=1/L$ a convex function has $f(w_k)-f^*\le2LR^2/(k^2+5k+6)$, which rounded cones attain for every $k$. "
-    r"The heavy ball, tuned for the curvatures of a strongly convex function, can go round in a cycle for ever.",
+    r"$\eta=1/L$ a convex function has $f(w_k)-f^*\le2LR^2/(k^2+5k+6)$, attained by rounded cones. The heavy ball, "
+    r"tuned for the curvatures of a strongly convex function, can cycle for ever.",
     needs="f convex and L-smooth; the minimum at distance R from the start",
     symbols={
         "w_t": "the point after $t$ gradient steps",
