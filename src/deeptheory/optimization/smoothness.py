@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
@@ -35,7 +36,7 @@ def lipschitz_estimates(
     """
     gradient, hessian = jax.vmap(jax.grad(function)), jax.vmap(jax.hessian(function))
     apart = jnp.linalg.norm(first - second, axis=1)
-    if not isinstance(apart, jax.core.Tracer) and bool(jnp.any(apart == 0)):
+    if not isinstance(apart, Tracer) and bool(jnp.any(apart == 0)):
         raise ValueError("first and second must differ in every row, got a pair of equal points")
     slopes = jnp.linalg.norm(gradient(first) - gradient(second), axis=1) / apart
     bends = jnp.linalg.norm(hessian(first) - hessian(second), ord=2, axis=(1, 2)) / apart

@@ -112,10 +112,11 @@ def logistic_gaps(loss, rate, chosen, least, *, steps):
 
 @claim(
     items={"A2.10": ("for the same gradients", "for the same steps")},
-    says=r"To come within a tenth of the way to the least logistic loss, stochastic gradient descent with small "
-    r"batches needs less than half of the gradients of single examples that gradient descent needs, but more steps.",
+    says=r"To come within $\frac1{10}$ of the way to the least logistic loss, stochastic gradient descent with batches "
+    r"of $B$ of $n$ examples needs less than half of the gradients of single examples that gradient descent needs, but "
+    r"more steps.",
     needs="logistic regression with many alike examples; gradient descent with step 1/L, SGD with a fixed step near it",
-    symbols={},
+    symbols={"B": "the examples in a batch, ten here", "n": "all examples, a thousand here"},
     why="When examples resemble each other a batch tells almost what all of them tell, at a fraction of the price. Its "
     "noise matters only near the minimum. Counted in steps the noise can only cost.",
     notice="Against the number of gradients of examples, SGD is down long before gradient descent has made its second "

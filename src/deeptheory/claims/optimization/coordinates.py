@@ -131,10 +131,10 @@ def steepness(function, points):
 
 @claim(
     items={"A0.1": ("stationary", "one end", "several ends")},
-    says=r"Gradient descent ends where the gradient vanishes: on a convex function in two variables at one and the "
-    r"same point from every start, on a nonconvex one at several, of different height.",
+    says=r"Gradient descent ends where $\nabla f=0$: on a convex function of two variables at one and the same point "
+    r"from every start, on a nonconvex one at several, of different height.",
     needs="steps below 2/L, and enough of them",
-    symbols={},
+    symbols={r"\nabla f": "the gradient of the function"},
     why="Every step lowers the function unless the gradient is zero, so the gradients must become small. A convex "
     "function has all its stationary points at its minimum. On other functions where a run ends depends on where it "
     "begins.",

@@ -34,9 +34,9 @@ def stops(corners):
 
 @claim(
     items={"A2.20": ("queries", "growth", "same corner")},
-    says=r"A linear function on the cube in $\mathbb R^n$ with a valley hidden at one of the $2^n$ corners looks the "
-    r"same everywhere else. Whatever the order in which corners are asked, the mean number of questions over all "
-    r"hidden corners is $(2^n+1)/2$, and gradient descent goes to one and the same corner.",
+    says=r"A linear function on the cube in $\mathbb R^n$ with a valley hidden at one of its $2^n$ corners looks the "
+    r"same everywhere else. In whatever order corners are asked, the mean number of questions is $(2^n+1)/2$, and "
+    r"gradient descent goes to one and the same corner.",
     needs="a valley of radius below ½, of which no other corner sees anything; no corner is asked twice",
     symbols={"n": "the dimension"},
     why="Until the valley is hit every answer is the same, so the next question cannot depend on where the valley is: "

@@ -226,7 +226,7 @@ ZOO = {
     items={"A7.19": ("words", "truth", "quartic"), "A2.8": ("words", "truth"), "A7.2": "words"},
     says=r"Where $\nabla f=0$ the Hessian decides if it has a negative eigenvalue, or only positive ones. If its least "
     r"is zero it says nothing: $x^2+y^4$ has a minimum at 0, $x^2-y^4$ and $x^3-3xy^2$ have none, and for a quartic "
-    r"form $\sum_{ij}C_{ij}x_i^2x_j^2$ the question is whether $C$ is copositive.",
+    r"form $\sum_{ij}C_{ij}x_i^2x_j^2$ one asks whether $C$ is copositive.",
     needs="functions with a stationary point at 0",
     symbols={
         r"\nabla f": "the gradient",
