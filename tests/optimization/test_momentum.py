@@ -91,7 +91,7 @@ def test_the_potential_never_rises_and_does_with_too_long_a_step():
         values = jax.vmap(function)(run.memory.point)
         best = function.minimizer
         potential = momentum.nesterov_potential(
-            run, values, step_size=step, minimizer=best, minimum=float(function(best))
+            run.position, run.memory.point, values, step_size=step, minimizer=best, minimum=float(function(best))
         )
         found = audit((potential[1:], potential[:-1]), error=1e-9)
         assert (int(found.violated) == -1) == kept

@@ -6,7 +6,13 @@
 - `promises`: inequalities that hold at every step of a run by theory: how tight they are, and where the first breaks.
 - `descent`: how fast gradient descent with a fixed step is on quadratic, convex and other smooth functions.
 - `conditioning`: gradient descent on a quadratic in its eigenbasis, and how many steps its condition number costs.
+- `momentum`: the heavy ball in closed form, the oscillator it becomes, and Nesterov's guarantee.
+- `stochastic`: batches of examples, how much their gradients vary, and how fast they lead to a stationary point.
+- `adaptive`: what is proved of AdaGrad.
+- `smoothness`: smoothness at a point, along a run and over a region; what kind of point a stationary one is.
 - `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still.
+- `escape`: where a run is stuck near a saddle, how thin that region is, and how long leaving takes.
+- `hardness`: functions that no method minimizes fast.
 - `landscapes`: functions to descend on whose smoothness, convexity and minimum are known in closed form.
 - `empirical_risk`: training as a flow on the empirical risk: how fast it falls, where the Hessian points down, which
   limit applies.

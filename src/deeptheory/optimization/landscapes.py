@@ -21,6 +21,7 @@ __all__ = [
     "PiecewiseQuadratic",
     "Quadratic",
     "QuarticSaddle",
+    "RippledBowl",
     "SigmoidRegression",
     "SineBowl",
     "TanhNetworkLoss",
@@ -87,6 +88,19 @@ class CosineSum(eqx.Module):
     @property
     def range(self) -> Scalar:
         return 2 * self.weights.sum()
+
+
+class RippledBowl(eqx.Module):
+    """A quadratic in two variables with a ripple on it, ½xᵀAx + h cos 2x₁ cos x₂: minima of several heights.
+
+    Smoothness at most λ_max(A) + 5h.
+    """
+
+    matrix: Float[Array, "2 2"]
+    height: float | Scalar = 3.0
+
+    def __call__(self, x: Float[Array, "2"]) -> Scalar:
+        return x @ self.matrix @ x / 2 + self.height * jnp.cos(2 * x[0]) * jnp.cos(x[1])
 
 
 class Huber(eqx.Module):

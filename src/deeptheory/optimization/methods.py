@@ -70,7 +70,7 @@ def accelerated(
         move = jax.tree.map(lambda y, new, old: new - y + beta * (new - old), params, point, state.point)
         return move, AcceleratedState(point, state.count + 1)
 
-    return optax.GradientTransformationExtraArgs(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
 class AdaGradState(NamedTuple):
@@ -96,7 +96,7 @@ def adagrad_norm(step_size: Number = 1.0, *, initial: Number = 0.0) -> optax.Gra
         rate = step_size * jnp.where(total > 0, jax.lax.rsqrt(jnp.where(total > 0, total, 1.0)), 0.0)
         return jax.tree.map(lambda g: -rate * g, updates), AdaGradState(total)
 
-    return optax.GradientTransformationExtraArgs(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
 def lagged_adagrad(step_size: Number = 1.0, *, bound: Number) -> optax.GradientTransformationExtraArgs:
@@ -116,7 +116,7 @@ def lagged_adagrad(step_size: Number = 1.0, *, bound: Number) -> optax.GradientT
         move = jax.tree.map(lambda g, s: -step_size * g / jnp.sqrt(s), updates, state.squares)
         return move, AdaGradState(jax.tree.map(lambda g, s: s + g**2, updates, state.squares))
 
-    return optax.GradientTransformationExtraArgs(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
 def preconditioned(
@@ -134,7 +134,7 @@ def preconditioned(
         flat, back = ravel_pytree(updates)
         return back(-step_size * (jnp.asarray(inverse, flat.dtype) @ flat)), state
 
-    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
+    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)  # type: ignore[arg-type]
 
 
 def newton(*, step_size: Number = 1.0, ridge: Number = 0.0) -> optax.GradientTransformationExtraArgs:
@@ -156,7 +156,7 @@ def newton(*, step_size: Number = 1.0, ridge: Number = 0.0) -> optax.GradientTra
         flat = ravel_pytree(updates)[0]
         return back(-step_size * jnp.linalg.solve(hessian + ridge * jnp.eye(len(flat), dtype=flat.dtype), flat)), state
 
-    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
+    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)  # type: ignore[arg-type]
 
 
 class PlateauState(NamedTuple):
@@ -190,7 +190,7 @@ def divide_on_plateau(factor: Number = 2.0, *, patience: int = 3) -> optax.Gradi
         following = PlateauState(value, jnp.where(divide, 0, waited), scale)
         return jax.tree.map(lambda u: scale * u, updates), following
 
-    return optax.GradientTransformationExtraArgs(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
 doors(

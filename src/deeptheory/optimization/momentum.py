@@ -7,7 +7,6 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.optimization.runs import Iterates
 
 __all__ = [
     "accelerated_gap_bound",
@@ -107,7 +106,8 @@ def worst_accelerated_gap(distance_square: Number, *, smoothness: Number, steps:
 
 
 def nesterov_potential(
-    run: Iterates,
+    ahead: Float[Array, "k d"],
+    points: Float[Array, "k d"],
     values: Float[Array, "k"],
     *,
     step_size: Number,
@@ -117,13 +117,13 @@ def nesterov_potential(
     """Return (k + 1)²η(f(x_k) − f*) + 2‖z_k − x*‖², z_k = ((k + 2)y_k − kx_k)/2, of a run of `accelerated`.
 
     It never rises on a convex L-smooth function with η ≤ 1/L and the growing momentum, which is why the method is fast:
-    a promise to `audit` is (Φ_{k+1}, Φ_k). `values` are those at the points x_k = `run.memory.point`; `run.value` has
-    those at the look-ahead points y_k. For positions that are one array.
+    a promise to `audit` is (Φ_{k+1}, Φ_k). Of a run, `ahead` y_k are its positions, `points` x_k its `memory.point`,
+    and `values` f(x_k), not the values at the look-ahead points that the run has.
 
     Reference: Su, Boyd and Candès 2016.
     """
     time = jnp.arange(len(values))
-    anchor = ((time + 2)[:, None] * run.position - time[:, None] * run.memory.point) / 2
+    anchor = ((time + 2)[:, None] * ahead - time[:, None] * points) / 2
     return (time + 1) ** 2 * step_size * (values - minimum) + 2 * jnp.sum((anchor - minimizer) ** 2, 1)
 
 

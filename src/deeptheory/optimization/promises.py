@@ -48,7 +48,7 @@ def audit(promise: Any, *, error: Numbers = 0.0) -> Audit:
     return Audit(jnp.maximum(share.max(-1), 0.0), jnp.argmax(share, -1), first)
 
 
-def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -> tuple[Array, Array]:
+def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -> tuple[Any, Any]:
     """Return what a gradient step must lower an L-smooth function by, and what it does: the descent lemma.
 
     (η − η²L/2)‖∇f(x_t)‖² ≤ f(x_t) − f(x_{t+1}); for plain gradient descent with step η_t, one number or one a step
@@ -58,7 +58,7 @@ def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -
     return jnp.asarray(guaranteed_decrease(squares, step_size=step_size, smoothness=smoothness)), -jnp.diff(run.value)
 
 
-def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Array, Array]:
+def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
     """Return by how much a step ends above the tangent plane, and by how much L-smoothness allows: ½L‖x_{t+1} − x_t‖².
 
     f(x_{t+1}) − f(x_t) − ⟨∇f(x_t), x_{t+1} − x_t⟩ ≤ ½L‖x_{t+1} − x_t‖², for the steps of any method (arora eq. 2.2).
@@ -69,7 +69,7 @@ def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Array, Arra
     return jnp.diff(run.value) - sum(jax.tree.leaves(slopes)), smoothness / 2 * squares
 
 
-def step_promise(curvatures: Float[Array, "k"], *, step_size: Numbers) -> tuple[Array, Array]:
+def step_promise(curvatures: Float[Array, "k"], *, step_size: Numbers) -> tuple[Any, Any]:
     """Return ηL_t and 2: the step condition of gradient descent under the largest curvatures along a run.
 
     Where it breaks the loss may rise; on a quadratic it does. For curvatures see `smoothness_along`.

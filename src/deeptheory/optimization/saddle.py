@@ -72,7 +72,7 @@ def perturbed_gradient_descent(
         move = jax.tree.map(lambda g, xi: -step_size * jnp.where(perturb, radius * xi, g), updates, draw)
         return move, PerturbedState(jnp.where(perturb, 0, state.waited + 1), perturb)
 
-    return optax.GradientTransformationExtraArgs(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
 
 
 def is_second_order_stationary(

@@ -224,7 +224,7 @@ def where_descent_ends(pieces):
 
 
 @claim(
-    items={"A2.22": "", "L5.16": ""},
+    items={"A2.22": "", "L5.16": "", "A7.8": ""},
     says=r"Without convexity, for $\eta\le1/L$ the mean of $T$ squared gradient norms, and so the least of them, is at "
     r"most $2(f(x_0)-f(x_T))/(\eta T)$.",
     needs="curvature between −L and L; η ≤ 1/L",
@@ -277,7 +277,7 @@ def means_and_bounds(pieces):
 
 
 @claim(
-    items={"A2.22": "", "L5.16": ""},
+    items={"A2.22": "", "L5.16": "", "A7.8": ""},
     says=r"Without convexity, for $\eta\le1/L$ the least of $T$ squared gradient norms is at most "
     r"$4\Delta/((T-1)(4\eta-L\eta^2)+2/L)$ where $\Delta=f(x_0)-f^*$.",
     needs="curvature between −L and L; η ≤ 1/L",

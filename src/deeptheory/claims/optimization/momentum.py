@@ -345,7 +345,9 @@ def nesterov_is_safe_where_the_heavy_ball_cycles(
     best = np.linalg.solve(chain.matrix, chain.linear)
     run, values = hurry(chain, jnp.zeros(dimension), 1 / smoothness, steps=4 * steps)
     setting = dict(step_size=1 / smoothness, minimizer=jnp.asarray(best), minimum=float(chain(jnp.asarray(best))))
-    potential = np.asarray(jax.jit(functools.partial(nesterov_potential, **setting))(run, values))
+    potential = np.asarray(
+        jax.jit(functools.partial(nesterov_potential, **setting))(run.position, run.memory.point, values)
+    )
     gap, time = np.asarray(values)[1:] - setting["minimum"], np.arange(1, 4 * steps + 1)
 
     bent = PiecewiseQuadratic(jnp.array([1.0, 2.0]), jnp.array([25.0, 1.0, 25.0]))

@@ -143,7 +143,8 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
 
 @claim(
     items={
-        "A7.6": ("runs that have not escaped", "plain descent stays", "perturbations keep their distance"),
+        "A7.6": ("runs that have not escaped", "perturbations keep their distance"),
+        "A7.4": "plain descent stays",
         "A7.11": "way allowed by the progress",
     },
     says=r"At a strict saddle with $\lambda_{\min}$ just below $-\sqrt{\rho\epsilon}$, gradient descent on the stable "
@@ -177,12 +178,13 @@ def perturbed_descent_escapes(
     dimension: Annotated[int, Interval(ge=2, le=200)] = 8,
     tolerance: Annotated[float, Interval(ge=1e-4, le=0.2)] = 0.02,
     steps: Annotated[int, Interval(ge=10, le=5000)] = 300,
+    offset: Annotated[float, Interval(ge=0, le=0.1)] = 0.0,  # how far from the stable manifold runs begin
     perturbation: Literal["in the ball", "none", "along the stable manifold"] = "in the ball",
 ):
     patience = int(np.ceil(4 / tolerance**0.5))
     saddle = CubicSaddle(1.01 * tolerance**0.5, 1.0)  # ρ = ℓ = 1
     starts = generator(key).standard_normal((trials, dimension))
-    starts[:, 0] = 0.0
+    starts[:, 0] = offset
     draws = uniform_ball(jax.random.fold_in(key, 1), (trials, steps, dimension))
     if perturbation == "along the stable manifold":
         draws[..., 0] = 0.0
@@ -221,6 +223,9 @@ perturbed_descent_escapes.control(
     of="runs that have not escaped",
     perturbation="along the stable manifold",
 )
+
+
+perturbed_descent_escapes.control("a start a millionth off the stable manifold", of="plain descent stays", offset=1e-6)
 
 
 @perturbed_descent_escapes.control("without the factor 2: √(ηt(f(x₀) − f(x_t)))", of="way allowed by the progress")

@@ -1,0 +1,298 @@
+"""The first two derivatives: what they say about a function nearby, and where they say nothing (arora 2.1, 7.1)."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Chain, Exact, Identity, Rate, Reals, claim, rounding
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, Surface
+from deeptheory.optimization.landscapes import PiecewiseQuadratic, TanhNetworkLoss
+from deeptheory.optimization.smoothness import classify_point
+
+PIECES = 10
+
+
+@jax.jit
+def derivatives(loss, point, directions):
+    """Value, gradient, the Hessian by columns, and values along directions, which are not small."""
+    gradient = jax.grad(loss)
+    columns = jax.vmap(lambda e: jax.jvp(gradient, (point,), (e,))[1])(jnp.eye(len(point)))
+    return loss(point), gradient(point), columns, jax.vmap(lambda d: loss(point + d))(directions)
+
+
+@claim(
+    items={"A2.2": ("linear", "quadratic", "leading", "symmetric"), "A2.3": ("steepest", "turned")},
+    says=r"A network's loss is $f(w_t)+\langle\nabla f,h\rangle+\frac12h^\top\nabla^2f\,h+O(|h|^3)$ at $w=w_t+h$, with "
+    r"a symmetric Hessian. In a ball of radius $\epsilon$ the linear part is least at "
+    r"$h=-\epsilon\nabla f/|\nabla f|$, and the loss itself at a point whose direction differs from that by order "
+    r"$\epsilon$.",
+    needs="a smooth function (tanh units), a gradient that is not zero",
+    symbols={
+        "w_t": "the point where one stands",
+        "h": "the way to another point",
+        r"\nabla f, \nabla^2f": "gradient and Hessian at $w_t$",
+        r"\epsilon": "the radius of the ball",
+        "d, o": "the unit vector against the gradient, and one at right angles to it",
+    },
+    why=r"Along a line the loss is a function of one variable, and Taylor's formula is that of one variable. The mixed "
+    r"derivatives do not depend on their order when they are continuous. A linear function on a ball is least opposite "
+    r"to its slope, by the Cauchy–Schwarz inequality; what the quadratic part adds is smaller by a factor $\epsilon$.",
+    notice="On the left, what the linear and the quadratic approximation leave over: lines of slope two and three. On "
+    "the right, the loss around circles of several radii in a plane, less its mean and over the radius: a cosine, the "
+    "linear part, and its lowest point moves to the direction against the gradient as the circles shrink.",
+)
+def taylor_and_the_steepest_descent(
+    key, *, hidden: Annotated[int, Interval(ge=2, le=20)] = 4, halvings: Annotated[int, Interval(ge=3, le=8)] = 5
+):
+    random = generator(key)
+    x, y = random.standard_normal((10, 3)), random.standard_normal(10)
+    loss = TanhNetworkLoss(jnp.asarray(x), jnp.asarray(y), (hidden,))
+    point = loss.initial(key) * 1.5
+    count = len(point)
+    way = random.standard_normal(count)
+    way /= np.linalg.norm(way)
+    radii = 0.02 * 0.5 ** np.arange(halvings)
+    value, gradient, hessian, along = map(np.asarray, derivatives(loss, point, radii[:, None] * way))
+    linear = along - value - radii * (gradient @ way)
+    quadratic = linear - radii**2 / 2 * (way @ hessian @ way)
+
+    # A plane that holds the gradient: the loss on circles, and where it is least.
+    down, other = -gradient / np.linalg.norm(gradient), way - (way @ gradient) * gradient / (gradient @ gradient)
+    other /= np.linalg.norm(other)
+    angles = np.linspace(-np.pi, np.pi, 20_001)
+    turned, circles = [], []
+    circle = np.cos(angles)[:, None] * down + np.sin(angles)[:, None] * other
+    for radius in (0.04, 0.02, 0.01):
+        around = np.asarray(derivatives(loss, point, jnp.asarray(radius * circle))[3])
+        least = np.argmin(around)
+        left, middle, right = around[least - 1 : least + 2]
+        between = (left - right) / (left - 2 * middle + right) / 2  # the lowest point of the parabola through three
+        turned.append((angles[least] + between * (angles[1] - angles[0])) / radius)
+        circles.append((around - value)[::200] / radius)
+    size = np.linalg.norm(gradient)
+    many = random.standard_normal((20_000, 3))  # three dimensions of it, so that some directions come near
+    many /= np.linalg.norm(many, axis=1, keepdims=True)
+    frame = np.linalg.qr(np.stack([down, other, random.standard_normal(count)], 1))[0]
+    tried = many @ frame.T @ gradient
+    best = circle[np.argmin(np.abs(angles))] @ gradient
+    return {
+        "linear": Rate(radii, np.abs(linear), exponent=2.0, rivals=(1.0, 3.0)),
+        "quadratic": Rate(radii, np.abs(quadratic), exponent=3.0, rivals=(2.0,), aside={"linear": np.abs(linear)}),
+        "leading": Identity(
+            linear[-1] / radii[-1] ** 2,
+            way @ hessian @ way / 2,
+            scale=np.abs(hessian).max(),
+            error=2 * np.abs(quadratic[0] / radii[0] ** 3) * radii[-1] + rounding(np.array([value])) / radii[-1] ** 2,
+        ),
+        "symmetric": Identity(hessian, hessian.T, scale=np.abs(hessian).max(), size=count),
+        "steepest": Chain(
+            {"no direction is steeper": (-tried, size), "this one is as steep": (size, -best)}, error=1e-9
+        ),
+        "turned": Identity(
+            2 * turned[2] - turned[1],
+            -(down @ hessian @ other) / size,
+            scale=np.abs(hessian).max() / size,
+            error=abs(turned[2] - turned[1]),
+            aside={"circles": circles, "angles": angles[::200], "radii": [0.04, 0.02, 0.01]},
+        ),
+    }
+
+
+@taylor_and_the_steepest_descent.control("∇²f without the half", of="leading")
+def without_the_half(evidence):
+    return replace(evidence, right=2 * evidence.right)
+
+
+@taylor_and_the_steepest_descent.control("the steepest slope is ‖∇f‖/√2", of="steepest")
+def less_steep(evidence):
+    tried, size = evidence.links["no direction is steeper"]
+    return replace(evidence, links={"no direction is steeper": (tried, size / 2**0.5)})
+
+
+@taylor_and_the_steepest_descent.control("the lowest point is exactly against the gradient", of="turned")
+def not_turned(evidence):
+    return replace(evidence, right=0.0)
+
+
+@taylor_and_the_steepest_descent.picture
+def remainders_and_circles(pieces):
+    """What Taylor's approximations leave over, by distance (left); the loss on circles of three radii (right)."""
+    second, turned = pieces["quadratic"], pieces["turned"]
+    h, first = np.asarray(second.x), np.asarray(second.aside["linear"])
+    left = [
+        Dots("beyond the linear part", h, first),
+        Dots("beyond the quadratic part", h, np.abs(second.y)),
+        Line("slope 2", h, first[0] * (h / h[0]) ** 2, dashed=True),
+        Line("slope 3", h, np.abs(second.y[0]) * (h / h[0]) ** 3, dashed=True),
+    ]
+    right = [
+        Line(f"radius {radius:.2g}", turned.aside["angles"], around)
+        for radius, around in zip(turned.aside["radii"], turned.aside["circles"], strict=True)
+    ]
+    return Row(
+        [
+            Curves(left, x="distance |h|", y="remainder", log="xy"),
+            Curves(right, x="angle to the direction against the gradient", y="change of the loss / radius"),
+        ]
+    )
+
+
+@claim(
+    items={"A2.6": "", "A2.5": ""},
+    says=r"If all curvatures of $f$ lie in $[-L,L]$ then $|f'(w)-f'(w_t)|\le L|w-w_t|$, and $f(w)$ differs from its "
+    r"tangent at $w_t$ by at most $\frac L2|w-w_t|^2$, upwards and downwards.",
+    needs="curvature between −L and L; searched over functions of one variable, L = 1",
+    over=dict(curvatures=Reals(-1, 1, shape=(PIECES,)), start=Reals(0.1, 10), end=Reals(-3, 12)),
+    symbols={
+        "f": "the function",
+        "L": "the smoothness",
+        "w_t, w": "two points",
+    },
+    why=r"The slope changes by the integral of the curvature, at most $L$ for each unit of way. The height above the "
+    r"tangent is the integral of what the slope has changed, at most $\int_0^{|w-w_t|}Ls\,ds$. In more dimensions the "
+    "same holds along the line between the points.",
+    notice="Every function and pair of points lies between the two parabolas, and some on them: those whose curvature "
+    "is $L$, or $-L$, all the way. With a quarter in the place of the half they would not.",
+)
+def smooth_functions_lie_between_parabolas(curvatures, start, end):
+    function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), curvatures)
+    value, slope = jax.value_and_grad(function)(start[None])
+    other, last = jax.value_and_grad(function)(end[None])
+    above, way = other - value - slope[0] * (end - start), jnp.abs(end - start)
+    links = {
+        "slopes": (jnp.abs(last - slope)[0], way),
+        "above the tangent": (above, way**2 / 2),
+        "below the tangent": (-above, way**2 / 2),
+    }
+    error = rounding(jnp.stack([value, other, slope[0] * end, slope[0] * start]))
+    return Chain(links, error=error, aside={"way": end - start, "above": above})
+
+
+smooth_functions_lie_between_parabolas.control(
+    "curvature beyond L", over=dict(curvatures=Reals(-1, 1.5, shape=(PIECES,)))
+)
+
+
+@smooth_functions_lie_between_parabolas.control("L/4 in the place of L/2")
+def a_quarter(evidence):
+    above, bound = evidence.links["above the tangent"]
+    return replace(evidence, links={"above the tangent": (above, bound / 2)})
+
+
+@smooth_functions_lie_between_parabolas.control("half of L for slopes")
+def half_the_slope(evidence):
+    change, way = evidence.links["slopes"]
+    return replace(evidence, links={"slopes": (change, way / 2)})
+
+
+@smooth_functions_lie_between_parabolas.picture
+def between_parabolas(pieces):
+    """The height above the tangent for every function and pair of points, between the two parabolas."""
+    aside = pieces[""].aside
+    way = np.linspace(-8, 8, 100)
+    return Curves(
+        [
+            Dots("functions", aside["way"], aside["above"]),
+            Line("± L/2 |w − w_t|²", way, way**2 / 2),
+            Line("± L/2 |w − w_t|²", way, -(way**2) / 2),
+            Line("± L/2 |w − w_t|²", way, way**2 / 4, rival="L/4"),
+        ],
+        x="w − w_t",
+        y="height above the tangent, L = 1",
+        xs=(-8, 8),
+        ys=(-30, 30),
+    )
+
+
+ZOO = {
+    "x² + y²": (lambda v: v[0] ** 2 + v[1] ** 2, "minimum", True),
+    "x² − y²": (lambda v: v[0] ** 2 - v[1] ** 2, "strict saddle", False),
+    "−x² + y⁴": (lambda v: -(v[0] ** 2) + v[1] ** 4, "strict saddle", False),
+    "−x² − 2y²": (lambda v: -(v[0] ** 2) - 2 * v[1] ** 2, "maximum", False),
+    "x² + y⁴": (lambda v: v[0] ** 2 + v[1] ** 4, "degenerate", True),
+    "x² + y³": (lambda v: v[0] ** 2 + v[1] ** 3, "degenerate", False),
+    "x² − y⁴": (lambda v: v[0] ** 2 - v[1] ** 4, "degenerate", False),
+    "x³ − 3xy²": (lambda v: v[0] ** 3 - 3 * v[0] * v[1] ** 2, "degenerate", False),
+}
+"""functions with a stationary point at 0: what two derivatives say, and whether 0 is a minimum"""
+
+
+@claim(
+    items={"A7.19": ("words", "truth", "quartic"), "A2.8": ("words", "truth"), "A7.2": "words"},
+    says=r"Where $\nabla f=0$ the Hessian decides if it has a negative eigenvalue, or only positive ones. If its least "
+    r"is zero it says nothing: $x^2+y^4$ has a minimum at 0, $x^2-y^4$ and $x^3-3xy^2$ have none, and for a quartic "
+    r"form $\sum_{ij}C_{ij}x_i^2x_j^2$ one asks whether $C$ is copositive.",
+    needs="functions with a stationary point at 0",
+    symbols={
+        r"\nabla f": "the gradient",
+        "x, y": "two coordinates",
+        "C": "a symmetric matrix",
+        "x_i": "a coordinate",
+    },
+    why="A positive definite Hessian bends the function up in every direction, faster than higher terms can undo; a "
+    "negative eigenvalue is a way down. With eigenvalue zero the higher terms decide. For a quartic form all second "
+    "derivatives vanish at 0, and it is nowhere negative exactly if $C$ is copositive, which is NP-hard to decide. So "
+    "one looks for strict saddles only, and says of the others that they are second-order stationary.",
+    notice="Three surfaces, all flat to second order in the same direction at their centre, with a positive "
+    "semidefinite Hessian: the first a minimum, the others not. The second definition of arora 2.1.5 would call all "
+    "three local minima.",
+)
+def second_derivatives_can_be_blind(key, *, forms: Annotated[int, Interval(ge=4, le=200)] = 40):
+    random = generator(key)
+    angles = np.linspace(0, 2 * np.pi, 721)[:-1]
+    ring = 1e-2 * np.stack([np.cos(angles), np.sin(angles)], 1)
+    words, lowest, psd = [], [], []
+    for function, _, _ in ZOO.values():
+        words.append(classify_point(function, jnp.zeros(2)))
+        lowest.append(bool(np.min([function(v) for v in ring]) > 0))
+        psd.append(bool(np.linalg.eigvalsh(jax.hessian(function)(jnp.zeros(2)))[0] >= 0))
+    # Forms in two variables: copositive exactly if the diagonal is not negative and c₁₂ ≥ −√(c₁₁c₂₂).
+    found, true, diagonal = [], [], []
+    for matrix in random.standard_normal((forms, 3)) + np.array([0.7, 0.7, 0.0]):
+        square = np.array([[matrix[0], matrix[2]], [matrix[2], matrix[1]]])
+        found.append(bool(np.min([(v**2) @ square @ (v**2) for v in ring]) >= 0))
+        diagonal.append(bool(min(matrix[:2]) >= 0))
+        true.append(bool(min(matrix[:2]) >= 0 and matrix[2] >= -np.sqrt(max(matrix[0] * matrix[1], 0.0))))
+    words.append(classify_point(lambda v: (v**2) @ square @ (v**2), jnp.zeros(2)))
+    names = [word for _, word, _ in ZOO.values()]
+    return {
+        "words": Exact(np.array(words), np.array([*names, "degenerate"]), along={"function": [*ZOO, "a quartic form"]}),
+        "truth": Exact(
+            np.array(lowest), np.array([minimum for *_, minimum in ZOO.values()]), aside={"semidefinite": np.array(psd)}
+        ),
+        "quartic": Exact(np.array(found), np.array(true), aside={"diagonal": np.array(diagonal)}),
+    }
+
+
+@second_derivatives_can_be_blind.control("a positive semidefinite Hessian means a minimum", of="truth")
+def semidefinite_means_minimum(evidence):
+    return replace(evidence, right=evidence.aside["semidefinite"])
+
+
+@second_derivatives_can_be_blind.control("flat to second order means a minimum", of="words")
+def flat_is_minimum(evidence):
+    words = np.asarray(evidence.right)
+    return replace(evidence, right=np.where(words == "degenerate", "minimum", words))
+
+
+@second_derivatives_can_be_blind.control("C not negative on the diagonal is enough", of="quartic")
+def diagonal_is_enough(evidence):
+    return replace(evidence, right=evidence.aside["diagonal"])
+
+
+@second_derivatives_can_be_blind.picture
+def three_flat_points(pieces):
+    """Level sets of three functions with a positive semidefinite Hessian at the centre; one has a minimum."""
+    grid = np.linspace(-1, 1, 41)
+    points = np.stack(np.meshgrid(grid, grid))
+    return Row(
+        [
+            Surface([], columns=grid, rows=grid, heights=np.asarray(ZOO[name][0](points)), value=name, x="x", y="y")
+            for name in ("x² + y⁴", "x² − y⁴", "x³ − 3xy²")
+        ]
+    )

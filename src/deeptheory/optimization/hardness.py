@@ -1,0 +1,55 @@
+"""Functions that no method minimizes fast: a hidden valley, and a polynomial that asks for a satisfying assignment."""
+
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from deeptheory.foundations.entrances import doors
+
+__all__ = ["Haystack", "satisfiability_polynomial"]
+
+
+class Haystack(eqx.Module):
+    """A linear function on the cube with a valley of radius below ½ hidden at one corner.
+
+    f(x) = Σx_i − depth·(1 − |x − v|²/r²)³₊: outside the ball of `radius` r around the `hidden` corner v the gradient is
+    (1, …, 1), whatever v, so that a query there says only that v is not near.
+
+    Reference: arora 2.5.1.
+    """
+
+    hidden: Float[Array | np.ndarray, "n"]
+    radius: float = 0.4
+    depth: float = 5.0
+
+    def __call__(self, x: Float[Array | np.ndarray, "n"]) -> Float[Array, ""]:
+        share = jnp.sum((x - self.hidden) ** 2) / self.radius**2
+        return jnp.sum(x) - self.depth * jnp.maximum(1 - share, 0.0) ** 3
+
+
+def satisfiability_polynomial(clauses: Sequence[Sequence[int]]) -> Callable[[Float[Array, "n"]], Float[Array, ""]]:
+    """Return a polynomial that is nowhere negative, and 0 somewhere exactly if the clauses can be satisfied together.
+
+    p(w) = Σ_i (w_i² − w_i)² + Σ_clauses (Π of (1 − w_i) for a literal i and w_i for −i)², variables counted from 1.
+    With three literals a clause its degree is 6. The first sum makes each w_i 0 or 1, the second lets no clause fail.
+
+    Reference: arora Ch. 2, footnote 1.
+    """
+    for clause in clauses:
+        if not clause or any(not isinstance(literal, int | np.integer) or literal == 0 for literal in clause):
+            raise ValueError(f"clauses must be lists of whole numbers other than 0, got {list(clause)}")
+
+    def polynomial(w: Float[Array, "n"]) -> Float[Array, ""]:
+        failing = [
+            jnp.prod(jnp.stack([1 - w[literal - 1] if literal > 0 else w[-literal - 1] for literal in clause]))
+            for clause in clauses
+        ]
+        return jnp.sum((w**2 - w) ** 2) + sum(each**2 for each in failing)
+
+    return polynomial
+
+
+doors(__name__)

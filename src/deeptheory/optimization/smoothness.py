@@ -1,0 +1,112 @@
+"""Smoothness of a function at a point, along a run and over a region, and what kind of point a stationary one is."""
+
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from deeptheory.foundations.entrances import doors
+
+__all__ = ["LipschitzEstimates", "classify_point", "lipschitz_estimates", "power_method", "smoothness_along"]
+
+Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
+Iterations = Annotated[int, "[1, 1e5]"]
+
+
+class LipschitzEstimates(NamedTuple):
+    """The largest change of gradient and of Hessian over distance that was met: no more than ℓ and ρ."""
+
+    gradient: Float[Array, ""]
+    hessian: Float[Array, ""]
+
+
+def lipschitz_estimates(
+    function: Function, first: Float[Array, "k d"], second: Float[Array, "k d"]
+) -> LipschitzEstimates:
+    """Estimate from below the Lipschitz constants ℓ of the gradient and ρ of the Hessian, from pairs of points.
+
+    max ‖∇f(x) − ∇f(y)‖/‖x − y‖ and max ‖∇²f(x) − ∇²f(y)‖/‖x − y‖ in the spectral norm, by dense Hessians. A sample
+    says nothing about a region it misses: no certificate.
+
+    Reference: arora Defs. 7.1.1, 7.1.2.
+    """
+    gradient, hessian = jax.vmap(jax.grad(function)), jax.vmap(jax.hessian(function))
+    apart = jnp.linalg.norm(first - second, axis=1)
+    if not isinstance(apart, Tracer) and bool(jnp.any(apart == 0)):
+        raise ValueError("first and second must differ in every row, got a pair of equal points")
+    slopes = jnp.linalg.norm(gradient(first) - gradient(second), axis=1) / apart
+    bends = jnp.linalg.norm(hessian(first) - hessian(second), ord=2, axis=(1, 2)) / apart
+    return LipschitzEstimates(slopes.max(), bends.max())
+
+
+def power_method(
+    function: Function, point: Float[Array, "d"], direction: Float[Array, "d"], *, iterations: Iterations = 50
+) -> tuple[Float[Array, "k"], Float[Array, "d"]]:
+    """Return the estimates |uᵀHu| of the smoothness at a point by the power method, one an iteration, and the last u.
+
+    u ← Hu/‖Hu‖ from a `direction` with a share in the eigenvector wanted, by Hessian-vector products, each about two
+    gradients. The error of uᵀHu falls like (λ₂/λ₁)^{2t} with the two largest moduli λ₁ > λ₂. With eigenvalues λ and −λ
+    of largest modulus u does not settle, and uᵀHu lies anywhere between them: prefer `sharpness` of `curvature`, which
+    finds the largest eigenvalue by Lanczos.
+
+    Reference: arora 2.6.
+    """
+
+    def product(u: Float[Array, "d"]) -> Float[Array, "d"]:
+        return jax.jvp(jax.grad(function), (point,), (u,))[1]
+
+    def body(u: Float[Array, "d"], _: None) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        image = product(u)
+        length = jnp.linalg.norm(image)
+        following = jnp.where(length > 0, image / jnp.where(length > 0, length, 1.0), u)
+        return following, jnp.abs(following @ product(following))
+
+    last, estimates = jax.lax.scan(body, direction / jnp.linalg.norm(direction), length=iterations)
+    return estimates, last
+
+
+def smoothness_along(
+    function: Function, positions: Float[Array, "k d"], direction: Float[Array, "d"], *, iterations: Iterations = 20
+) -> Float[Array, "k"]:
+    """Return the local smoothness, the largest modulus of a Hessian eigenvalue, at every point of a run.
+
+    The power method, each time from the vector the point before ended with. With `step_promise` it says where a step
+    was too long.
+
+    Reference: arora 2.6.
+    """
+
+    def body(u: Float[Array, "d"], point: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        estimates, u = power_method(function, point, u, iterations=iterations)
+        return u, estimates[-1]
+
+    return jax.lax.scan(body, direction / jnp.linalg.norm(direction), positions)[1]
+
+
+def classify_point(function: Function, point: Float[Array, "d"], *, cutoff: float = 1e-8) -> str:
+    """Say what the first two derivatives tell about a point.
+
+    "not stationary", "minimum" (all curvatures positive), "maximum", "strict saddle" (some curvature negative and some
+    not), or "degenerate": no curvature negative and some zero. The last is a second-order stationary point and may be a
+    minimum (x² + y⁴) or not (x² + y³, x³ − 3xy²): two derivatives cannot tell, and deciding it is NP-hard in general.
+    `cutoff` is what counts as zero, for the gradient and for curvatures. For functions one can evaluate, not under
+    `jit`.
+
+    Reference: arora Defs. 2.1.5, 7.1.3, 7.1.4.
+    """
+    slope = np.linalg.norm(jax.grad(function)(point))
+    curvatures = np.linalg.eigvalsh(jax.hessian(function)(point))
+    if slope > cutoff:
+        return "not stationary"
+    if curvatures[0] > cutoff:
+        return "minimum"
+    if curvatures[-1] < -cutoff:
+        return "maximum"
+    return "strict saddle" if curvatures[0] < -cutoff else "degenerate"
+
+
+doors(__name__, cutoff="[0, ∞)")
