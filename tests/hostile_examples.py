@@ -17,17 +17,21 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+import optax
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
 ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "optimization", "propagation"]
 ROOMS += ["regularization", "robustness", "skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
+ROOMS += ["robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
 """tried with nonsense in its own tests: the folder it writes refuses all but the first inputs it saw"""
-MAY_BE_NAN = ("curvature.sharpness.stability_phases",)
+MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
 """the plateau of a run that never came to the edge is not a number"""
 INNER = (
-    "foundations.doors",
+    "foundations.entrances",
+    "foundations.flows",
     "foundations.guards",
     "foundations.packages",
     "foundations.shapes",
@@ -82,14 +86,14 @@ def of(module: str) -> Any:
 
 RECORDS: dict[str, Callable[[], Any]] = {
     "Activation": lambda: of("kernels.layers.activations").Relu(),
-    "Activity": lambda: of("kernels.lazy.activity").Activity(*(jnp.full(2, v) for v in (0.5, 0.4, 0.2, 0.1))),
+    "Activity": lambda: of("kernels.lazy.monitors").Activity(*(jnp.full(2, v) for v in (0.5, 0.4, 0.2, 0.1))),
     "Affine": lambda: of("networks.from_scratch").init_glorot(KEY, (3, 1))[0],
     "Colouring": lambda: of("graphs.weisfeiler_leman").colour_refinement([nx.path_graph(4)]),
     "Comparison": lambda: of("generalization.pac_bayes.comparison_bounds").kl_comparison(),
     "DecisionList": lambda: RULES,
     "Eigenbasis": lambda: of("kernels.regression.predictions").diagonalize(array("Float", "n n")),
-    "Equivalent": lambda: of("generalization.interpolation.random_feature_risk").Equivalent(0.1, 0.5, 0.4),
-    "FiniteSamples": lambda: of("generalization.pac_bayes.mutual_information").enumerate_samples(np.full(2, 0.5), 2),
+    "Equivalent": lambda: of("generalization.interpolation.gaussian_equivalents").Equivalent(0.1, 0.5, 0.4),
+    "FiniteSamples": lambda: of("generalization.pac_bayes.information").enumerate_samples(np.full(2, 0.5), 2),
     "Generator": lambda: np.random.default_rng(0),
     "GaussianLaw": lambda: of("kernels.regression.predictions").GaussianLaw(np.zeros(4), array("Float", "n n")),
     "GaussianNetwork": lambda: of("generalization.pac_bayes.gaussian_posteriors").gaussian_network(
@@ -106,9 +110,10 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "LinearOracle": lambda: of("diffusions.weak_order").three_losses(),
     "LowRank": lambda: of("kernels.regression.solvers").pivoted_cholesky(np.ones(4), lambda i: np.eye(4)[i], rank=2),
     "MLP": lambda: of("networks.mlp").init_mlp(KEY, (3, 4, 1)),
-    "MarginLoss": lambda: of("implicit_bias.max_margin").LOGISTIC,
-    "MaxMargin": lambda: of("implicit_bias.max_margin").max_margin(POINTS),
-    "Method": lambda: of("optimization.gradient_descent").gradient_descent(square, step_size=0.1),
+    "MarginLoss": lambda: of("implicit_bias.separable").LOGISTIC,
+    "MaxMargin": lambda: of("implicit_bias.separable").max_margin(POINTS),
+    "GradientTransformation": lambda: optax.sgd(0.1),
+    "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
     "NoiseLaw": lambda: of("diffusions.weak_order").two_point_noise(0.5),
     "PiecewiseAffine": lambda: of("networks.pieces").through_points((0, 1), (0, 2), 1, -1),
     "Population": lambda: of("generalization.interpolation.correlated_risk").Population(
@@ -181,7 +186,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "generalization.concentration.sub_exponential.variance_proxy":
         {"log_moment": lambda s: float(s**2 / 2), "variance": 1.0},
     "generalization.capacity.risks.multinomial_chances": {"counts": np.array([[1, 0, 2, 1], [0, 0, 1, 0]]), "law": LAW},
-    "curvature.sharpness.sharpness": {"function": square},
+    "curvature.edge_of_stability.sharpness": {"function": square},
     "generalization.capacity.finite_classes.empirical_risk": {"losses": array("Float", "m n")},
     "generalization.capacity.rademacher.sampled_complexity": {"supremum": lambda signs: np.abs(signs).sum(1)},
     "generalization.capacity.risks.empirical_minimizers":
@@ -213,10 +218,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "generalization.concentration.martingales.tree_martingale": {"up": np.full(3, 0.5), "down": np.full(3, 0.7)},
     "generalization.concentration.matrix_concentration.expected_matrix_norm": {"shape": (2, 3)},
     "generalization.networks.memorization.small_digits": {"classes": (3, 5)},
-    "generalization.pac_bayes.mutual_information.coordinate_information": TWO_SAMPLES,
-    "generalization.pac_bayes.mutual_information.expected_gap": TWO_SAMPLES,
-    "generalization.pac_bayes.mutual_information.on_average_stability": TWO_SAMPLES,
-    "generalization.pac_bayes.mutual_information.sample_information": TWO_SAMPLES,
+    "generalization.pac_bayes.information.coordinate_information": TWO_SAMPLES,
+    "generalization.pac_bayes.information.expected_gap": TWO_SAMPLES,
+    "generalization.pac_bayes.information.on_average_stability": TWO_SAMPLES,
+    "generalization.pac_bayes.information.sample_information": TWO_SAMPLES,
     "generalization.networks.norm_bounds.frobenius_product_bound": {"layers": ONE_OUTPUT},
     "generalization.networks.norm_bounds.path_norm_bound": {"layers": ONE_OUTPUT},
     "generalization.networks.norms.normalized_margins": {"labels": np.array([0, 1, 0, 1])},
@@ -235,7 +240,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "generalization.concentration.sub_exponential.maximum_bound": {"count": 3},
     "generalization.capacity.vc_bounds.piecewise_linear_dimension": {"weights": 20, "layers": 2},
-    "generalization.capacity.uniform_gap.uniform_gap": {
+    "generalization.capacity.paired_samples.uniform_gap": {
         "learn": np.mean, "trained_on": [np.ones(2)], "tested_on": [np.zeros(2)], "risk": float,
         "error": lambda mean, data: float(abs(data - mean).mean()),
     },
@@ -247,8 +252,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.finite.tangents.functional": {"module": eqx.nn.Linear(3, 2, key=KEY)},
     "kernels.layers.activations.Elementwise": {"call": jnp.tanh},
     "kernels.limits.gaussian_processes.conditional_law": {"given": np.array([0, 2]), "values": np.array([0.5, 0.1])},
-    "kernels.limits.kernel.continued_kernel":
-        {"kernel": of("kernels.limits.recursion").limit_kernel(RECORDS["Layer"](), POINTS)},
     "kernels.finite.structure.factored_gradients": TANGENT,
     "kernels.regression.classifier.fit_classifier": {"kernels": (linear,), "labels": np.array([0, 1, 0, 1])},
     "kernels.limits.fixed_features.fixed_feature_floor": {"levels": [(1.0, 3), (0.5, 2)], "samples": 2},
@@ -266,6 +269,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "kernels.regression.tiles.sharded_kernel": {"kernel": flattened, "x": POINTS},
     "kernels.regression.tiles.tiled_kernel": {"kernel": flattened, "x": POINTS},
     "kernels.regression.solvers.pivoted_cholesky": {"diagonal": np.ones(4), "row": lambda i: np.eye(4)[i], "rank": 2},
+    "kernels.regression.solvers.solve_kernel": {"kernel": array("Float", "n n")},
+    "kernels.layers.positions.Index": {"index": (0, slice(1, 3))},
     "kernels.lazy.teachers.power_energy_bound": {"power": 4},
     "kernels.lazy.linear_models.sharp_lazy_bounds": {"smallest": 2.0},
     "kernels.lazy.signed_network.signed_problem": {"width": 4},
@@ -290,18 +295,20 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "networks.pieces.shallow_layers": {"low": 0, "high": 2},
     "networks.pieces.through_points": {"knots": (0, 1), "values": (0, 2)},
     "networks.from_scratch.train_classifier": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0]), "steps": 3},
-    "curvature.sharpness.stability_phases":
+    "curvature.edge_of_stability.stability_phases":
         {"losses": np.linspace(1, 0, 7), "sharpness": np.array([0.5, 3.0, 5.0, 4.0]), "every": 2},
-    "curvature.sharpness.descent_with_sharpness": {"function": square, "steps": 4, "every": 2},
-    "implicit_bias.max_margin.gradient_descent_on_margins": {"checkpoints": np.array([0, 2])},
+    "curvature.edge_of_stability.descent_with_sharpness": {"function": square, "steps": 4, "every": 2},
+    "implicit_bias.separable.gradient_descent_on_margins": {"checkpoints": np.array([0, 2])},
     "optimization.saddle.is_second_order_stationary": {"function": square},
-    "implicit_bias.max_margin.margin_rates": SEPARATED,
-    "dynamics.spherical_sgd.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
+    "implicit_bias.separable.margin_rates": SEPARATED,
+    "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
+    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
+    "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
-    "implicit_bias.max_margin.residual_decay": SEPARATED,
-    "implicit_bias.max_margin.residual_forces":
+    "implicit_bias.separable.residual_decay": SEPARATED,
+    "implicit_bias.separable.residual_forces":
         SEPARATED | {"log_times": np.array([1.0, 2.0]), "error": np.ones((2, 3))},
-    "implicit_bias.max_margin.residual_limit": SEPARATED,
+    "implicit_bias.separable.residual_limit": SEPARATED,
     "optimization.empirical_risk.risk_rate": {"risk": square},
     "implicit_bias.least_squares.supported_solution":
         {"design": array("Float", "2 3"), "labels": np.ones(2), "coordinates": (0, 2)},
@@ -331,19 +338,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 FOUND = """
 attention.equiangular.equiangular_overlap, times: huge
-curvature.sharpness.descent_with_sharpness, start: float32
-curvature.sharpness.sharpness, direction: float32
+curvature.edge_of_stability.descent_with_sharpness, start: float32
+curvature.edge_of_stability.sharpness, direction: float32
 diffusions.torus_semigroups.weak_error_on_torus, horizon: huge
 diffusions.torus_semigroups.weak_error_on_torus, horizon: negative
 diffusions.torus_semigroups.weak_error_on_torus, noise: negative
 diffusions.torus_semigroups.weak_error_on_torus, steps: negated
 diffusions.weak_order.weak_error, step: tiny
-dynamics.information_exponent.information_exponent, tolerance: negative
-dynamics.spherical_sgd.mean_hitting_time, level: negative
-dynamics.spherical_sgd.mean_hitting_time, level: two
-dynamics.spherical_sgd.overlap_step, overlap: two
-dynamics.spherical_sgd.spherical_sgd, dimension: million
-dynamics.spherical_sgd.spherical_sgd, steps: billion
+dynamics.single_index.information_exponent, tolerance: negative
+dynamics.sphere.mean_hitting_time, level: negative
+dynamics.sphere.mean_hitting_time, level: two
+dynamics.sphere.overlap_step, overlap: two
+dynamics.sphere.spherical_sgd, dimension: million
+dynamics.sphere.spherical_sgd, steps: billion
 foundations.concentration.log_binomial_deviation, deviation: negative
 foundations.concentration.log_hoeffding, widths: negated
 generalization.capacity.finite_classes.independent_log_tail, deviation: negative
@@ -354,24 +361,48 @@ generalization.capacity.stability.coupled_sgd, start: float32
 generalization.capacity.stability.coupled_sgd, step_sizes: negated
 generalization.capacity.stability.escape_distances, steps: billion
 generalization.capacity.uniform_convergence.signal_noise_sample, samples: billion
+generalization.concentration.martingales.stopped_walk, steps: million
+generalization.concentration.martingales.stopped_walk, steps: zero
 generalization.concentration.martingales.log_azuma_ranges, widths: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: negated
 generalization.concentration.sub_exponential.finite_log_moment, probabilities: zeros
 generalization.concentration.sub_exponential.variance_proxy, variance: negative
-generalization.interpolation.random_feature_risk.random_feature_risk, noise: negative
-generalization.interpolation.random_feature_risk.random_feature_risk, samples: negative
+generalization.interpolation.gaussian_equivalents.random_feature_risk, noise: negative
+generalization.interpolation.gaussian_equivalents.random_feature_risk, samples: negative
 generalization.pac_bayes.comparison_bounds.log_moment, samples: million
 generalization.pac_bayes.description_length.decode, word: another word
 generalization.pac_bayes.gaussian_posteriors.monte_carlo_errors, passes: million
-generalization.pac_bayes.mutual_information.zero_loss_witness, hypotheses: billion
-generalization.concentration.martingales.stopped_walk, steps: million
-generalization.concentration.martingales.stopped_walk, steps: zero
-implicit_bias.max_margin.logarithmic_flow, log_times: huge
-implicit_bias.max_margin.logarithmic_flow, signed_points: huge
+generalization.pac_bayes.information.zero_loss_witness, hypotheses: billion
+implicit_bias.separable.logarithmic_flow, log_times: huge
+implicit_bias.separable.logarithmic_flow, signed_points: huge
+kernels.finite.features.train_features, steps: billion
+kernels.finite.first_layer.train_first_layer, steps: billion
+kernels.finite.first_layer.train_first_layer, weights: float32
+kernels.finite.function_space.function_flow, kernel: huge
+kernels.finite.function_space.kernel_gradient_descent, outputs: float32
+kernels.finite.tangents.relative_drift, after: longer
+kernels.layers.positions.ImageResize, method: another word
+kernels.layers.positions.Index, index: text among them
+kernels.lazy.lazy_bounds.drift_bound, samples: negative
+kernels.lazy.linear_models.gradient_flow, times: huge
+kernels.lazy.linear_models.gradient_flow, times: zeros
+kernels.lazy.linear_models.gradient_flow, y: longer
+kernels.limits.inequalities.spectral_matching, one: huge
 kernels.limits.recursion.limit_kernel, hidden: text among them
 kernels.limits.recursion.limit_kernel, pattern: text among them
 kernels.limits.recursion.limit_kernel, x: complex
 kernels.limits.recursion.limit_kernel, x: words
+kernels.limits.series.hermite_series, terms: million
+kernels.regression.solvers.pivoted_cholesky, diagonal: longer
+kernels.regression.solvers.solve_kernel, kernel: asymmetric
+networks.from_scratch.train_classifier, gradient: number
+networks.from_scratch.train_classifier, steps: million
+optimization.empirical_risk.negative_directions, cutoff: negative
+optimization.landscapes.Huber, smoothness: negative
+optimization.landscapes.LogisticRidge, ridge: negative
+optimization.saddle.improve_or_localize, values: float32
+robustness.noise_training.two_moons, noise: negative
+skills.emergence.exact_concentration, k: negative
 """
 """spoilt calls that once got nonsense, a raw error or no answer: they are always made"""
 

@@ -14,6 +14,7 @@ from jaxtyping import Array, Complex, Float, Int, Key
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, ends, symmetric
+from deeptheory.foundations.wishes import wish
 
 
 class Pair(NamedTuple):
@@ -170,3 +171,10 @@ def test_what_signatures_cannot_say():
         symmetric(kernel=-np.eye(2))
     with pytest.raises(ValueError, match=r"draws must have at most 2\*\*30 entries, got 100000 × 100000"):
         affordable(draws=(10**5, 10**5))
+
+
+def test_a_list_becomes_a_tuple_where_only_a_tuple_is_asked_for():
+    """A layer that holds a list could not be hashed, and so not be compiled."""
+    assert wish(tuple[int, ...]).grant("sizes", [3, 4], {}) == (3, 4)
+    assert wish(tuple[int, float]).grant("sizes", [3, 0.5], {}) == (3, 0.5)
+    assert wish(tuple[int, ...] | Sequence[int]).grant("sizes", [3, 4], {}) == [3, 4]

@@ -251,6 +251,19 @@ def test_what_lies_aside_is_kept_whole_and_not_judged():
     assert replace(evidence, right=evidence.right + 1).aside is evidence.aside
 
 
+def test_rows_that_lie_aside_are_thinned_with_those_that_were_judged():
+    """A picture shows the two side by side."""
+    rows = np.arange(2**15)
+    judged = np.stack([rows, rows, rows, rows, rows], axis=1) * 1.0
+    aside = {"rows": rows, "names": [str(row) for row in rows], "few": np.arange(3)}
+    back = decode(*encode({"": Chain({"link": (judged, judged + 1)}, aside=aside)}))[""]
+    smaller, _ = back.links["link"]
+    assert 8 < len(smaller) < len(rows)
+    assert np.array_equal(back.aside["rows"], smaller[:, 0])
+    assert np.array_equal(back.aside["names"].astype(int), smaller[:, 0])
+    assert np.array_equal(back.aside["few"], [0, 1, 2])
+
+
 def test_too_much_aside_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="'law' carries 1,000,000 entries aside, at most 262,144 are stored"):
         encode({"law": Identity(1.0, 1.0, aside={"all": np.zeros(1_000_000)})})

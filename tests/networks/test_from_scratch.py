@@ -171,6 +171,6 @@ def test_doors(problem):
     network, x, y = problem
     with pytest.raises(ValueError, match="0 or 1"):
         gradient(network, x, 2 * y - 1)
-    with pytest.raises(ValueError, match="step_size > 0"):
+    with pytest.raises(ValueError, match="step_size must be positive"):
         train_classifier(network, x, y, step_size=0.0)
     assert isinstance(network[0], Affine)

@@ -1,11 +1,13 @@
 """Every picture becomes valid Vega-Lite, whatever its numbers; rivals are told apart, level sets lie on their level."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 import vl_convert
 
+from deeptheory.lab import Limit, Rate
 from deeptheory.lab.pictures import (
     Curves,
     Dots,
@@ -23,6 +25,8 @@ from deeptheory.lab.pictures import (
     Stack,
     Surface,
     Table,
+    compared,
+    power_law,
     seen,
 )
 from deeptheory.report.drawings import OBSERVED, PREDICTED, RIVAL
@@ -30,7 +34,7 @@ from deeptheory.report.figures import charted, composed
 from deeptheory.report.pictures import PAINTERS, painted
 from deeptheory.report.pictures.contours import level_sets
 from deeptheory.report.pictures.marks import Ink
-from deeptheory.report.pictures.tables import folded
+from deeptheory.report.pictures.tables import folded, written
 
 X = np.linspace(-1, 1, 8)
 GRID = np.meshgrid(X, X)
@@ -82,6 +86,13 @@ BAD = np.array([np.nan, np.inf, -np.inf, 1.0])
     [
         Curves([Line("a", BAD, BAD, low=BAD, high=BAD), Dots("b", BAD, BAD, error=BAD), seen("c", 1.0, BAD)], log="xy"),
         Curves([Line("a", [], [])]),
+        Curves([Dots("a", [], [], error=0.1), Dots("b", [], [], words=[])]),
+        Plane([seen("a", [], np.zeros((0, 5)))]),
+        Field(at_x=[], at_y=[], u=[], v=[]),
+        Surface(columns=[], rows=[], heights=np.zeros((0, 0))),
+        Surface(columns=[1.0], rows=[2.0], heights=[[3.0]]),
+        HeatMap(np.zeros((0, 0)), rows=[], columns=[]),
+        Graph([], []),
         Histogram(samples=BAD),
         Histogram(samples=[]),
         Field(at_x=BAD, at_y=BAD, u=BAD, v=BAD),
@@ -93,10 +104,39 @@ BAD = np.array([np.nan, np.inf, -np.inf, 1.0])
     ],
     ids=lambda picture: type(picture).__name__,
 )
-def test_numbers_that_are_not_finite_break_nothing(picture):
+def test_numbers_that_are_not_finite_or_not_there_break_nothing(picture):
     drawn = painted(picture, "A caption.")
     json.dumps(drawn.spec, allow_nan=False)
     assert vl_convert.vegalite_to_svg(composed({"": drawn})).startswith("<svg")
+
+
+WRONG = {
+    "the parts of the mark 'a' must have one length, got 2 x, 3 y": lambda: Dots("a", [1, 2], [1, 2, 3]),
+    "the parts of the mark 'a' must have one length, got 2 x, 2 y, 3 low": lambda: Line("a", X[:2], X[:2], low=X[:3]),
+    "a level stands at one value of x or of y, got x = None": lambda: Level("edge"),
+    "log must be x, y or xy, got 'z'": lambda: Curves(log="z"),
+    "xs must go from the least to the greatest value shown, got (2, 1)": lambda: Plane(xs=(2, 1)),
+    "ys must go from .* and be above zero on a logarithmic axis, got (0, 1)": lambda: Curves(log="y", ys=(0, 1)),
+    "values must have a row and a column for each label, (1, 3), got (1, 2)": lambda: HeatMap([[1, 2]], [1], "abc"),
+    "kinds must be given for all 2 nodes or for none, got 1": lambda: Graph([(0, 0), (1, 1)], [], kinds="a"),
+    "edge_kinds must be given for all 0 edges or for none, got 1": lambda: Graph([(0, 0)], [], edge_kinds="a"),
+    "an edge joins two of the nodes 0 to 0, got (0, 3)": lambda: Graph([(0, 0)], [(0, 3)]),
+    "a network must have at least one matrix of weights, got none": lambda: Network([]),
+    "names must be given for all 2 layers or for none, got 3": lambda: Network([X[:1, None]], names="abc"),
+    "images must have the shape (count, height, width), got (2, 0, 0)": lambda: Images(np.zeros((2, 0, 0))),
+    "the columns of a table must have one length": lambda: Table({"a": [1], "b": [1, 2]}),
+    "a graph has colours for 3 kinds of edges, got 4: a, b, c, d": lambda: painted(
+        Graph(GRID[0][:5, :2], [(0, 1), (1, 2), (2, 3), (3, 4)], edge_kinds="abcd"), ""
+    ),
+    "a graph has colours for 6 kinds of nodes, got 7": lambda: painted(Graph(GRID[0][:7, :2], [], kinds="abcdefg"), ""),
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_parts_that_do_not_belong_together_are_refused(sentence):
+    """Some of these were drawn before, without what did not fit."""
+    with pytest.raises(ValueError, match=re.escape(sentence).replace(r"\.\*", ".*")):
+        WRONG[sentence]()
 
 
 def test_what_is_left_out_is_counted():
@@ -121,6 +161,8 @@ def test_rivals_are_marked_and_have_their_own_colour():
     ink = Ink.of(MARKS)
     assert ink.colours["predicted, as printed"] == RIVAL and ink.colours["observed"] == OBSERVED
     assert Ink.of(MARKS[:3]).colours["predicted"] == PREDICTED
+    two = Ink.of([Line("", X, X, rival="one"), Line("", X, -X, rival="other")]).colours
+    assert len(set(two.values())) == 2
 
 
 def test_level_sets_lie_on_the_level():
@@ -172,3 +214,79 @@ def test_long_words_of_a_table_are_folded_in_the_middle():
     spec = painted(PICTURES["table"], "").spec
     heads = [each["said"] for each in layers_of(spec)[1]["data"]["values"]]
     assert heads == ["case", "predicted", "observed", "difference"]
+
+
+@pytest.mark.parametrize(
+    ("heights", "place"), [((0.0, 0.0, 0.0), ("left", "top")), ((0.0, 1.0, 0.9), ("left", "bottom"))]
+)
+def test_words_of_a_level_stand_where_nothing_is_drawn(heights, place):
+    """Beside a line that stands: at its top, or at its foot where a curve runs along the top."""
+    curve = Line("predicted", [0.0, 0.5, 1.0], heights)
+    set_as = words_of_a_level(painted(Curves([curve, Level("a pole", x=0.45)], ys=(-0.1, 1.0)), "").spec)
+    assert (set_as["align"], set_as["baseline"]) == place
+
+
+def test_words_of_a_level_avoid_dots_at_its_end():
+    """What runs along the level itself is in nobody's way."""
+    dots = Dots("observed", [0.0, 0.9, 1.0], [1.0, 0.53, 0.53])
+    level = words_of_a_level(painted(Curves([dots, Level("limit", y=0.5)], ys=(0, 1)), "").spec)
+    assert (level["align"], level["baseline"]) == ("right", "top")
+    settled = Line("settled", [0.0, 1.0], [0.501, 0.499])
+    level = words_of_a_level(painted(Curves([settled, Level("limit", y=0.5)], ys=(0, 1)), "").spec)
+    assert (level["align"], level["baseline"]) == ("right", "bottom")
+
+
+def test_few_dots_stay_large_beside_many():
+    many = Dots("random", np.arange(300.0), np.arange(300.0))
+    spec = painted(Curves([many, Dots("found", [1.0, 2.0], [3.0, 4.0])]), "").spec
+    sizes = {
+        each["data"]["values"][0]["name"]: each["mark"]["size"]
+        for each in layers_of(spec)
+        if each.get("mark", {}).get("opacity") == 1
+    }
+    assert sizes["found"] > sizes["random"]
+
+
+def test_powers_and_indices_are_small_characters():
+    spec = painted(
+        Curves([Line("(1 − μ/L)^k", X, X), Line("", X, -X, rival="e^(−2T)")], x="step k", y="f(x_k)"), ""
+    ).spec
+    assert spec["usermeta"]["rivals"] == ["e⁻²ᵀ"]
+    assert spec["layer"][0]["encoding"]["y"]["axis"]["title"] == "f(xₖ)"
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["(1 − μ/L)ᵏ", "e⁻²ᵀ"]
+
+
+def test_numbers_of_a_table_are_written_as_people_do():
+    assert written(-1.5e-5) == "−1.5·10⁻⁵" and written(12000.0) == "12,000"
+
+
+def test_edges_that_recede_are_not_in_the_legend():
+    triangle = [(0, 1), (1, 2), (2, 0)]
+    picture = Graph([(0, 0), (1, 0), (0, 1)], triangle, kinds=list("aab"), edge_kinds=["bridge", "other", "other"])
+    assert painted(picture, "").spec["layer"][0]["encoding"]["color"]["legend"]["values"] == ["bridge", "a", "b"]
+
+
+def test_what_is_compared_is_a_line_dots_and_rivals():
+    places, trials = np.array([1.0, 4.0]), np.array([[1.0, 1.0], [2.0, 2.0]])
+    picture = compared(
+        places, np.sqrt, trials, Level("one", y=1.0), rivals={"half": np.sqrt(places) / 2}, x="n", log="x"
+    )
+    truth, observed, wrong, level = picture.marks
+    assert np.allclose(truth.y, np.sqrt(truth.x)) and (truth.x[0], truth.x[-1]) == (1.0, pytest.approx(4.0))
+    assert list(observed.y) == [1.0, 2.0] and list(observed.error) == [0.0, 0.0]  # means over trials
+    assert list(wrong.x) == [1.0, 4.0] and list(wrong.y) == [0.5, 1.0] and wrong.rival == "half"
+    assert level.y == 1.0 and picture.log == "x"
+    assert painted(picture, "").spec["usermeta"]["rivals"] == ["half"]
+    assert isinstance(compared(places, places, places).marks[1], Dots)
+    assert compared(places, np.sqrt, places, xs=(0.25, 9.0)).marks[0].x[0] == 0.25  # over the whole panel
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [Rate([1.0, 2.0, 4.0], [8.0, 2.0, 0.5], exponent=-2.0), Limit([1.0, 2.0, 4.0], [8.0, 2.0, 0.5], order=2.0)],
+)
+def test_a_power_law_goes_through_the_first_value(evidence):
+    dots, line, wrong = power_law("error", evidence, rivals={-1.0: "1/n"})
+    assert list(line.y) == list(dots.y) == [8.0, 2.0, 0.5]
+    assert list(wrong.y) == [8.0, 4.0, 2.0] and wrong.rival == "1/n"
+    assert power_law("error", Rate([1.0, 2.0], [[7.0, 9.0], [4.0, 4.0]], exponent=-1.0))[1].y[0] == 8.0

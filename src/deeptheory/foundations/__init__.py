@@ -6,6 +6,7 @@
 - `entrances`: doors: a public function gets what its signature says, or refuses it in one sentence with name, value and
   wish.
 - `filters`: estimators that act on the singular values of a design: filters, and the matrices they make.
+- `flows`: differential equations followed on the host, in double precision, with an end to patience.
 - `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the
   range.
 - `hermite`: hermite polynomials: the basis of functions of a standard normal.

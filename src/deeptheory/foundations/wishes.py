@@ -38,6 +38,8 @@ class Wish:
     scalars: frozenset[type] = frozenset()
     items: "tuple[Wish, ...] | Wish | None" = None
     """of a sequence: a wish for every entry, or one for each"""
+    tupled: bool = False
+    """a list becomes a tuple, where nothing else is asked for"""
     classes: tuple[type, ...] = ()
     function: bool = False
     key: bool = False
@@ -144,8 +146,9 @@ class Wish:
             each and each.grant(f"{name}[{i}]", entry, sizes)
             for i, (each, entry) in enumerate(zip(wishes, value, strict=True))
         ]
-        fixed = type(value) is list and isinstance(self.items, tuple)
-        return tuple(found) if type(value) is tuple or fixed else found if type(value) is list else value
+        if type(value) is tuple or (type(value) is list and self.tupled):
+            return tuple(found)
+        return found if type(value) is list else value
 
     def _record(self, name: str, value: Any, sizes: Sizes) -> Any:
         """Look into a record of ours, a named tuple or a dataclass: its sizes and those of the arguments agree."""
@@ -203,6 +206,7 @@ def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: b
     scalars: set[type] = set()
     classes: list[type] = []
     items: Any = None
+    tupled = False
     flags = {"function": False, "key": False, "none": False, "anything": False}
     for each in _alternatives(annotation):
         origin = get_origin(each) or each
@@ -229,10 +233,11 @@ def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: b
                 if inner[-1] is Ellipsis
                 else tuple(wish(one, interval=own or interval) for one in inner)
             )
-            empty = True
+            empty = tupled = True
         elif origin in (Sequence, list, Iterable):
             items = wish(*get_args(each)) if get_args(each) else Wish(anything=True)
             classes += [Iterable] * (origin is Iterable)
+            tupled = False
         elif isinstance(origin, type) and each not in (Any, inspect.Parameter.empty):
             classes.append(origin)
         else:
@@ -241,7 +246,7 @@ def wish(annotation: Any, *, interval: str = "", empty: bool = False, **asked: b
         items = None
     if isinstance(items, Wish) and items.scalars:
         items = replace(items, interval=range_of)
-    kinds = tuple(dict.fromkeys(shapes)), tuple(libraries), frozenset(scalars), items, tuple(classes)
+    kinds = tuple(dict.fromkeys(shapes)), tuple(libraries), frozenset(scalars), items, tupled, tuple(classes)
     return Wish(*kinds, **flags, **asked, empty=empty, interval=range_of)
 
 

@@ -15,6 +15,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.flows import followed
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -36,9 +37,6 @@ __all__ = [
     "separable_points",
     "stable_step",
 ]
-
-EVALUATIONS = 200_000
-"""of the velocity, after which a flow is given up"""
 
 
 class MarginLoss(NamedTuple):
@@ -229,32 +227,15 @@ def logarithmic_flow(
     The equation turns stiff (rate 1 per unit of s, a drift that never ends); LSODA is fifteen times as fast as Radau.
     The flow starts from `start` (zero by default) at the first of the log times, i.e. at a time t₀ > 0.
     """
-    from scipy.integrate import solve_ivp
-
     points = np.asarray(signed_points, np.float64)
     log_weight = -np.log(len(points)) if weight is None else np.log(weight)
     begin = np.zeros(points.shape[1]) if start is None else np.asarray(start, np.float64)
-    log_times = np.asarray(log_times, np.float64)
-    if (np.diff(log_times) <= 0).any():
-        raise ValueError("log_times must increase from each to the next")
-
-    patience = iter(range(EVALUATIONS))
 
     def velocity(s, w):
-        if next(patience, None) is None:
-            raise ArithmeticError(f"the flow is too stiff to be followed beyond log t = {s:.3g}")
         return points.T @ np.exp(s + log_weight + loss.log_slope(points @ w))
 
-    # A trial step that is going to be rejected may overflow; the solver then shortens it.
-    with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(
-            velocity, log_times[[0, -1]], begin, "LSODA", t_eval=log_times, rtol=tolerance, atol=tolerance / 100
-        )
-    if not (path.success and np.size(path.t) == log_times.size):
-        raise ArithmeticError(
-            f"the stiff integrator stopped at log t = {(path.t[-1] if len(path.t) else log_times[0]):.3g}"
-        )
-    return path.y.T
+    first, precision = float(log_times[0]), {"tolerance": tolerance, "absolute": tolerance / 100}
+    return followed(velocity, first, begin, log_times, method="LSODA", **precision)
 
 
 @partial(jax.jit, static_argnames="loss")

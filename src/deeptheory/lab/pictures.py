@@ -2,23 +2,34 @@
 
 A panel holds marks: `Curves([Line("predicted", x, y), Dots("observed", x, seen, error=...)], x="width", y="error")`.
 A mark with `rival=` shows a wrong version of the truth beside it. Numbers that are not finite break a line, and are
-otherwise left out and counted in the caption; so no run makes a picture that cannot be drawn.
+otherwise left out and counted in the caption, and nothing at all is an empty panel; so no run makes a picture that
+cannot be drawn. What its author got wrong, parts that do not belong together, is refused where it is written.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from deeptheory.lab.evidence import Limit, Rate
+
 __all__ = [
     "Curves", "Dots", "Field", "Graph", "HeatMap", "Histogram", "Images", "Level", "Line", "Network", "Panel",
-    "Picture", "Plane", "Row", "Stack", "Surface", "Table", "seen",
+    "Picture", "Plane", "Row", "Stack", "Surface", "Table", "compared", "power_law", "seen",
 ]  # fmt: skip
 
 
 class Picture:
     """Anything that can be drawn."""
+
+
+def _together(what: str, count: int, **parts: Any) -> None:
+    """Refuse parts that have neither none nor `count` entries."""
+    for name, part in parts.items():
+        if (length := len(part)) not in (0, count):
+            raise ValueError(f"{name} must be given for all {count} {what} or for none, got {length}")
 
 
 # Marks ---------------------------------------------------------------------------------------------------------------
@@ -42,6 +53,9 @@ class Line:
     thin: bool = False
     arrow: bool = False
 
+    def __post_init__(self) -> None:
+        _broadcast(self.name, x=self.x, y=self.y, low=self.low, high=self.high)
+
 
 @dataclass(frozen=True)
 class Dots:
@@ -54,6 +68,9 @@ class Dots:
     words: Sequence[str] | None = None
     rival: str = ""
 
+    def __post_init__(self) -> None:
+        _broadcast(self.name, x=self.x, y=self.y, error=self.error, words=self.words)
+
 
 @dataclass(frozen=True)
 class Level:
@@ -64,8 +81,20 @@ class Level:
     y: float | None = None
     rival: str = ""
 
+    def __post_init__(self) -> None:
+        if (self.x is None) == (self.y is None):
+            raise ValueError(f"a level stands at one value of x or of y, got x = {self.x} and y = {self.y}")
+
 
 Mark = Line | Dots | Level
+
+
+def _broadcast(mark: str, **parts: Any) -> None:
+    """Refuse parts of a mark that differ in length; one number serves for all."""
+    sizes = {name: np.size(part) for name, part in parts.items() if part is not None}
+    if len(set(sizes.values()) - {1}) > 1:
+        found = ", ".join(f"{size} {name}" for name, size in sizes.items())
+        raise ValueError(f"the parts of the mark {mark!r} must have one length, got {found}")
 
 
 def seen(name: str, x: Any, trials: Any, *, rival: str = "") -> Dots:
@@ -93,6 +122,15 @@ class Panel(Picture):
     log: str = field(default="", kw_only=True)
     xs: tuple[float, float] | None = field(default=None, kw_only=True)
     ys: tuple[float, float] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.log not in ("", "x", "y", "xy"):
+            raise ValueError(f"log must be x, y or xy, got {self.log!r}")
+        for name, ends in (("x", self.xs), ("y", self.ys)):
+            least = 0.0 if name in self.log else -np.inf
+            if ends is not None and not least < ends[0] < ends[1] < np.inf:
+                above = " and be above zero on a logarithmic axis" if name in self.log else ""
+                raise ValueError(f"{name}s must go from the least to the greatest value shown{above}, got {ends}")
 
 
 @dataclass(frozen=True)
@@ -136,6 +174,53 @@ class Surface(Plane):
     value: str = field(default="value", kw_only=True)
 
 
+# What many claims show ------------------------------------------------------------------------------------------------
+
+
+def compared(
+    along: Any,
+    predicted: Any,
+    observed: Any,
+    *also: Mark,
+    rivals: Mapping[str, Any] = MappingProxyType({}),
+    names: tuple[str, str] = ("predicted", "observed"),
+    **axes: Any,
+) -> Curves:
+    """Prediction, observation and what is wrong beside them, over one variable.
+
+    `predicted` and each of the `rivals`, which stand under the words that the legend has for them, are numbers at
+    `along` or functions, drawn over the whole width of the panel. Of an `observed` with trials as its last axis the
+    means are drawn, with two standard errors. `also` are more marks; `axes` are those of a panel.
+    """
+    places = np.ravel(np.asarray(along, float))
+    low, high = axes.get("xs") or (places.min(), places.max())
+    dense = (np.geomspace if "x" in axes.get("log", "") else np.linspace)(low, high, 100)
+
+    def line(name: str, values: Any, rival: str = "") -> Line:
+        return (
+            Line(name, dense, values(dense), rival=rival)
+            if callable(values)
+            else Line(name, places, values, rival=rival)
+        )
+
+    dots = seen(names[1], places, observed) if np.ndim(observed) > 1 else Dots(names[1], places, observed)
+    wrong = [line("", values, says) for says, values in rivals.items()]
+    return Curves([line(names[0], predicted), dots, *wrong, *also], **axes)
+
+
+def power_law(name: str, evidence: Rate | Limit, *, rivals: Mapping[float, str] = MappingProxyType({})) -> list[Mark]:
+    """The values of a rate or of a limit, with lines of its exponent, and of wrong ones, through the first value."""
+    x, first = np.asarray(evidence.x, float), float(np.mean(np.asarray(evidence.y)[0]))
+    values = seen(name, x, evidence.y) if np.ndim(evidence.y) > 1 else Dots(name, x, evidence.y)
+    exponent = evidence.exponent if isinstance(evidence, Rate) else -evidence.order
+
+    def line(exponent: float) -> np.ndarray:
+        return first * (x / x[0]) ** exponent
+
+    wrong = [Line("", x, line(each), rival=says) for each, says in rivals.items()]
+    return [values, Line(name, x, line(exponent)), *wrong]
+
+
 # What has no marks ---------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +241,11 @@ class HeatMap(Picture):
     middle: float | None = None
     log: bool = False
 
+    def __post_init__(self) -> None:
+        labels, shape = (len(self.rows), len(self.columns)), np.shape(self.values)
+        if shape != labels:
+            raise ValueError(f"values must have a row and a column for each label, {labels}, got {shape}")
+
 
 @dataclass(frozen=True)
 class Graph(Picture):
@@ -168,6 +258,14 @@ class Graph(Picture):
     labels: Sequence[str] = ()
     title: str = ""
 
+    def __post_init__(self) -> None:
+        nodes = len(self.places)
+        _together("nodes", nodes, kinds=self.kinds, labels=self.labels)
+        _together("edges", len(self.edges), edge_kinds=self.edge_kinds)
+        for edge in self.edges:
+            if not all(0 <= end < nodes for end in edge):
+                raise ValueError(f"an edge joins two of the nodes 0 to {nodes - 1}, got {tuple(edge)}")
+
 
 @dataclass(frozen=True)
 class Network(Picture):
@@ -176,6 +274,11 @@ class Network(Picture):
     weights: Sequence[Any]
     names: Sequence[str] = ()
     title: str = ""
+
+    def __post_init__(self) -> None:
+        if not len(self.weights):
+            raise ValueError("a network must have at least one matrix of weights, got none")
+        _together("layers", len(self.weights) + 1, names=self.names)
 
 
 @dataclass(frozen=True)
@@ -186,6 +289,12 @@ class Images(Picture):
     labels: Sequence[str] = ()
     title: str = ""
 
+    def __post_init__(self) -> None:
+        shape = np.shape(self.images)
+        if len(self.images) and (len(shape) != 3 or 0 in shape):
+            raise ValueError(f"images must have the shape (count, height, width), got {shape}")
+        _together("images", len(self.images), labels=self.labels)
+
 
 @dataclass(frozen=True)
 class Table(Picture):
@@ -195,6 +304,11 @@ class Table(Picture):
     prediction: str = ""
     observation: str = ""
     title: str = ""
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(column) for name, column in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a table must have one length, got {lengths}")
 
 
 @dataclass(frozen=True)

@@ -129,11 +129,9 @@ def train_classifier(
     step_size: float = 0.5,
     steps: int = 500,
     weight_decay: float = 0.0,
-    gradient=gradient,
+    gradient: Callable[..., list[Affine]] = gradient,
 ) -> Training:
     """Run full-batch gradient descent, W ← W − η(∂W + λW), with the gradient given (`printed_gradient` to compare)."""
-    if step_size <= 0 or steps < 1:
-        raise ValueError(f"need step_size > 0 and steps ≥ 1, got step_size={step_size} and steps={steps}")
     network, losses, accuracies = list(network), [], []
     for _ in range(steps):
         z = logits(network, x)
@@ -230,4 +228,4 @@ def _share_right(classes: TwoGaussians, label: int) -> float:
     return quad(lambda t: np.exp(-t * t / 2) / np.sqrt(2 * np.pi) * along(t), -9, 9, limit=400, epsabs=1e-11)[0]
 
 
-doors(__name__, nodes="[1, 1000]", per_class="[1, 1e7]", steps="[0, 1e7]")
+doors(__name__, nodes="[1, 1000]", per_class="[1, 1e7]", steps="[1, 1e5]", step_size="(0, ∞)", weight_decay="[0, ∞)")

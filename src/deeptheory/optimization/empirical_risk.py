@@ -128,4 +128,4 @@ def training_regimes(*, width: int, inputs: int, samples: int, scaling: float) -
     )
 
 
-doors(__name__)
+doors(__name__, cutoff="[0, ∞)")

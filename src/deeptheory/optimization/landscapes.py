@@ -295,4 +295,11 @@ def polyak_lojasiewicz_constant(
     return jnp.where(gap > 0, ratio, jnp.inf).min()
 
 
-doors(__name__, dimension="[1, 1e4]")
+doors(
+    __name__,
+    dimension="[1, 1e4]",
+    smoothness="(0, ∞)",
+    threshold="(0, ∞)",
+    hessian_lipschitz="[0, ∞)",
+    ridge="[0, ∞)",
+)

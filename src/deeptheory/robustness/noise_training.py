@@ -63,4 +63,4 @@ def certified_accuracy(
     return np.mean((radii[None] >= at[:, None]) & (np.asarray(correct)[None] > 0), axis=1)
 
 
-doors(__name__, copies="[1, 1e5]", features="[1, 1e4]", samples="[1, 1e7]")
+doors(__name__, copies="[1, 1e5]", features="[1, 1e4]", samples="[1, 1e7]", noise="[0, ∞)")

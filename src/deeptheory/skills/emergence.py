@@ -7,6 +7,7 @@ Reference: arora 15.8–15.9; Arora and Goyal 2023. Entropies are in nats.
 """
 
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
@@ -103,7 +104,7 @@ def searched_concentration(
     return float(best / (graph[0].sum() * group / skills * size))
 
 
-def exact_concentration(alpha: Fractions, theta: Fractions, k: Counts) -> Fractions:
+def exact_concentration(alpha: Fractions, theta: Fractions, k: Annotated[Counts, "[1, 5000]"]) -> Fractions:
     """Worst β in the limit |T| ≫ |S|: the mean of the top θ of X ~ Binomial(k, α), over its mean kα.
 
     E[top θ of X] = min_t {t + E(X − t)₊/θ}, the minimum at a whole number t.
@@ -173,4 +174,4 @@ def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float,
     return float(np.log(skills * texts) + choices + hits * np.log(alpha) + (edges - hits) * np.log1p(-alpha))
 
 
-doors(__name__, starts="[1, 1e5]")
+doors(__name__, starts="[1, 1e5]", k="[0, ∞)")

@@ -34,7 +34,7 @@ def test_flow_of_a_linear_model_is_its_linearized_path():
     np.testing.assert_allclose(found - start, linearized_path(matrix, y - matrix @ start, times), atol=1e-9)
     end = linearized_path(matrix, y - matrix @ start, np.array([np.inf]))[0]
     np.testing.assert_allclose(end, np.linalg.pinv(matrix) @ (y - matrix @ start), atol=1e-10)
-    with pytest.raises(ValueError, match="increasing"):
+    with pytest.raises(ValueError, match="times must be finite and increase from 0 on"):
         gradient_flow(lambda theta: theta, start, start, np.array([1.0, 0.5]))
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
@@ -17,8 +18,8 @@ from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.landscapes.convexity import LogCoshLoss, QuarticCone, chord_gap, regularity_constants, tangent_gap
 from deeptheory.landscapes.critical_points import find_critical_points
 from deeptheory.landscapes.symmetry import NeuronSumLoss
-from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import Quadratic, SineBowl
+from deeptheory.optimization.runs import trajectory
 
 
 @jax.jit
@@ -37,7 +38,7 @@ def values_at(function, points):
 @jax.jit
 def descended(function, start):
     """Where a thousand steps of gradient descent end."""
-    return trajectory(gradient_descent(function, step_size=0.2), start, steps=1000).position[-1]
+    return trajectory(function, optax.sgd(0.2), start, steps=1000).position[-1]
 
 
 @claim(
@@ -161,7 +162,7 @@ def between_two_solutions(pieces):
 @jax.jit
 def run(function, start, step):
     """Two thousand steps of gradient descent."""
-    return trajectory(gradient_descent(function, step_size=step), start, steps=2000)
+    return trajectory(function, optax.sgd(step), start, steps=2000)
 
 
 @claim(
@@ -289,6 +290,6 @@ def straight_and_bent(pieces):
     return Row(
         [
             Curves(fast, x="step t", y="bound, and f on w⁴", log="y"),
-            Curves(marks, x="step t", y="f(w_t)", log="xy", ys=(1e-7, 30)),
+            Curves(marks, x="step t", y="value f(w_t)", log="xy", ys=(1e-7, 30)),
         ]
     )

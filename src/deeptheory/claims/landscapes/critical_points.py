@@ -9,6 +9,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
@@ -22,8 +23,8 @@ from deeptheory.landscapes.obstacles import (
     flow_time_in_well,
     tilted_well_critical_points,
 )
-from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import QuarticSaddle
+from deeptheory.optimization.runs import trajectory
 
 
 @jax.jit
@@ -136,21 +137,21 @@ def around_a_saddle(pieces):
     """Change of value over r² on circles of three radii around a saddle: the smaller the circle, the purer the sign."""
     found = pieces["definition"].aside
     marks = [Line(f"r = {r}", found["angles"], wave) for r, wave in zip((1, 0.3, 0.01), found["waves"], strict=True)]
-    return Curves([*marks, Level("", y=0.0)], x="angle on the circle", y="(f − f(0)) / r²")
+    return Curves([*marks, Level("", y=0.0)], x="angle on the circle, in radians", y="change of value over r²")
 
 
 @jax.jit
 def ends(function, starts, step):
     """Where three thousand steps of gradient descent end, and the ways there."""
-    states = jax.vmap(lambda start: trajectory(gradient_descent(function, step_size=step), start, steps=3000))(starts)
+    states = jax.vmap(lambda start: trajectory(function, optax.sgd(step), start, steps=3000))(starts)
     return states.position[:, -1], states.position[:, :200:4]
 
 
 @claim(
     items={"A6.6": ("spurious minimum", "saddle", "flat region")},
     says=r"Gradient descent ends in the minimum on whose side it starts, spurious or not; on the stable manifold of a "
-    r"saddle it ends at the saddle; and on $1-e^{-w^2/2}$, with no other critical point than its minimum, the flow "
-    r"from $w_0$ to $w_1$ takes the time $\frac12[\mathrm{Ei}(w_0^2/2)-\mathrm{Ei}(w_1^2/2)]$.",
+    r"saddle it ends at the saddle; and on $1-e^{-w^2/2}$, whose only critical point is its minimum, the flow from "
+    r"$w_0$ to $w_1$ takes $\frac12[\mathrm{Ei}(w_0^2/2)-\mathrm{Ei}(w_1^2/2)]$.",
     needs="small steps",
     symbols={
         "w_0, w_1": "where the flow starts, and a point nearer to the minimum",
@@ -239,8 +240,10 @@ def obstacles(pieces, settings):
     ]
     return Row(
         [
-            Curves(well, x="w", y="f(w)"),
-            Surface(ways, columns=x, rows=y, heights=surface, x="w₁", y="w₂", value="f"),
+            Curves(well, x="weight w", y="value f(w)"),
+            Surface(
+                ways, columns=x, rows=y, heights=surface, x="first weight w₁", y="second weight w₂", value="value f"
+            ),
             Curves(times, x="start w₀", y="time to reach 1", log="y"),
         ]
     )

@@ -9,6 +9,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 from scipy.optimize import brentq
 
@@ -28,7 +29,7 @@ from deeptheory.landscapes.factorization import (
     top_eigenvector_hessian,
 )
 from deeptheory.landscapes.obstacles import TiltedWell, tilted_well_critical_points
-from deeptheory.optimization.descent import gradient_descent, trajectory
+from deeptheory.optimization.runs import trajectory
 
 SPECTRUM = (5.0, 3.0, 2.0, 1.0)
 
@@ -42,7 +43,7 @@ def derivatives(function, points):
 @jax.jit
 def descent_ends(function, starts, step):
     """Where three thousand steps of gradient descent end."""
-    run = lambda start: trajectory(gradient_descent(function, step_size=step), start, steps=3000).position[-1]  # noqa: E731
+    run = lambda start: trajectory(function, optax.sgd(step), start, steps=3000).position[-1]  # noqa: E731
     return jax.vmap(run)(starts)
 
 
@@ -310,7 +311,7 @@ def slopes_over_the_invariants(pieces):
         Dots("minima", [-1.0, 1.0], [1.0, 1.0]),
         Dots("least slope for its value", [-(8**-0.5), 8**-0.5], [0.5, 0.5]),
     ]
-    axes = dict(x="s = ⟨x, z⟩", y="r = ‖x‖²", xs=(-1.3, 1.3), ys=(0.0, 1.7))
+    axes = dict(x="overlap s = ⟨x, z⟩", y="squared length r = ‖x‖²", xs=(-1.3, 1.3), ys=(0.0, 1.7))
     return Surface(marks, columns=s, rows=r, heights=heights, value="larger slope", **axes)
 
 
@@ -405,4 +406,4 @@ def below_the_bound(pieces):
         Dots("critical points", found.bound[-count:], found.quantity[-count:]),
         Line("equal", ends, ends),
     ]
-    return Curves(marks, x="−½‖E‖² + 4⟨∇f, Δ⟩", y="curvature along Δ", xs=(low, 10.0), ys=(low, 10.0))
+    return Curves(marks, x="bound −½‖E‖² + 4⟨∇f, Δ⟩", y="curvature along Δ", xs=(low, 10.0), ys=(low, 10.0))

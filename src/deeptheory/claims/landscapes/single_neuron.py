@@ -9,6 +9,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 from jax.scipy.special import erf
 
@@ -22,7 +23,7 @@ from deeptheory.landscapes.single_neuron import (
     relu_neuron_loss,
     secant_correlation,
 )
-from deeptheory.optimization.descent import gradient_descent, trajectory
+from deeptheory.optimization.runs import trajectory
 
 
 @jax.jit
@@ -176,7 +177,7 @@ def both_ways(squared, matching, start):
     """Distances from the target along descent on the squared and on the matching loss."""
     found = []
     for function, step in ((squared, 1.0), (matching, 1.0)):
-        states = trajectory(gradient_descent(function, step_size=step), start, steps=1500)
+        states = trajectory(function, optax.sgd(step), start, steps=1500)
         found.append(jnp.linalg.norm(states.position - squared.target, axis=1))
     return jnp.stack(found)
 
@@ -269,5 +270,8 @@ def from_afar(pieces):
         Dots("surrogate", order, np.sort(-pieces["convex"].quantity)),
     ]
     return Row(
-        [Curves(runs, x="step", y="‖w − w*‖"), Curves(bends, x="points, in order", y="least eigenvalue of the Hessian")]
+        [
+            Curves(runs, x="step", y="distance from the truth, ‖w − w*‖"),
+            Curves(bends, x="points, in order", y="least eigenvalue of the Hessian"),
+        ]
     )

@@ -203,7 +203,7 @@ doors(
     __name__,
     inputs="[1, 1e6]",
     count="[1, 1e7]",
-    steps="[0, 1e9]",
+    steps="[0, 1e7]",
     step_size="[0, ∞)",
     scale="(0, ∞)",
     second_moment="(0, ∞)",

@@ -177,7 +177,7 @@ def train_first_layer(
         gradient = first_layer_gradient(present, amplitudes, x, outputs - y, activation=activation)
         return present - step_size * gradient, outputs
 
-    start = jnp.asarray(weights)
+    start = jnp.asarray(weights, jnp.result_type(weights, amplitudes, x, y, step_size))
     trained, path = jax.lax.scan(step, start, None, length=steps)
     last = first_layer_outputs(trained, amplitudes, x, activation=activation)
     return FirstLayerTrace(jnp.concatenate([path, last[None]]), trained, jnp.linalg.norm(trained - start, axis=1))
@@ -189,7 +189,7 @@ doors(
     terms="[0, 1e5]",
     width="[1, 1e7]",
     inputs="[1, 1e6]",
-    steps="[0, 1e9]",
+    steps="[0, 1e7]",
     step_size="[0, ∞)",
     degrees="[1, 1e7]",
 )

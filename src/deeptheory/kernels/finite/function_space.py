@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.flows import followed
 
 __all__ = ["FunctionPath", "function_flow", "kernel_gradient_descent"]
 
@@ -47,11 +48,11 @@ def kernel_gradient_descent(
 
     f ← f − ηΘ∇ℓ(f): gradient descent of any model whose tangent kernel does not move (arora 9.2, lucchi 7.1.2).
     """
-    kernel, start = jnp.asarray(kernel), jnp.asarray(outputs)
+    kernel, start = jnp.asarray(kernel), jnp.asarray(outputs, jnp.result_type(outputs, kernel))
 
     def step(dual, _):
         present = start - jnp.tensordot(kernel, dual, 1)
-        return dual + step_size * loss_gradient(present), present
+        return (dual + step_size * loss_gradient(present)).astype(start.dtype), present
 
     dual, path = jax.lax.scan(step, jnp.zeros_like(start), None, length=steps)
     return jnp.concatenate([path, (start - jnp.tensordot(kernel, dual, 1))[None]]), dual
@@ -76,11 +77,6 @@ def function_flow(
     nothing while integrating. LSODA switches between stiff and plain steps; it runs on the host, in double precision,
     and is neither differentiated nor compiled. Squared loss has the closed form of `predictions`.
     """
-    from scipy.integrate import solve_ivp
-
-    times = np.asarray(times, float)
-    if times.ndim != 1 or not len(times) or times[0] < 0 or (np.diff(times) <= 0).any() or not np.isfinite(times).all():
-        raise ValueError(f"times must be finite, increasing and not negative, got {times}")
     if other_outputs is not None and other_kernel is None:
         raise ValueError("outputs at other inputs need other_kernel, the kernel of those with the training inputs")
     theta, start = np.asarray(kernel, float), np.asarray(outputs, float)
@@ -103,12 +99,7 @@ def function_flow(
         return np.concatenate([state[size:], slope - drag * state[size:]]) if moving else slope
 
     state = np.zeros((2 if moving else 1) * size)
-    solution = solve_ivp(
-        rate, (0.0, max(times[-1], 1e-300)), state, "LSODA", t_eval=times, rtol=tolerance, atol=tolerance
-    )
-    if not solution.success:
-        raise ValueError(f"the flow could not be integrated to time {times[-1]}: {solution.message}")
-    path = solution.y.T.reshape(len(times), -1, *shape)
+    path = followed(rate, 0.0, state, times, method="LSODA", tolerance=tolerance).reshape(len(times), -1, *shape)
     left, carried = (np.array(part).reshape(-1, *(1,) * start.ndim) for part in zip(*map(coasting, times), strict=True))
 
     def read(matrix, first, speed):

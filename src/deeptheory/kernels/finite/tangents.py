@@ -321,7 +321,7 @@ def kernel_alignment(
 
 
 def relative_drift(
-    after: Float[Array | np.ndarray, "..."], before: Float[Array | np.ndarray, "..."]
+    after: Float[Array | np.ndarray, "*shape"], before: Float[Array | np.ndarray, "*shape"]
 ) -> Float[Array, ""]:
     """Return ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ in the Frobenius norm."""
     return jnp.linalg.norm(jnp.ravel(after - before)) / jnp.linalg.norm(jnp.ravel(before))

@@ -92,6 +92,10 @@ class ImageResize(LinearPositions):
         for extent in self.extents:
             if extent != -1:
                 whole("an extent of ImageResize that is not -1", extent)
+        try:
+            jax.image.ResizeMethod.from_string(self.method)
+        except ValueError:
+            raise ValueError(f"method must be one that jax.image.resize knows, got {self.method!r}") from None
 
     def transform(self, x):
         if x.ndim != len(self.extents):
@@ -105,6 +109,11 @@ class Index(LinearPositions):
     """Some positions alone: integers and slices, one for every position axis."""
 
     index: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        for place in self.index:
+            if isinstance(place, str | float | complex):
+                raise TypeError(f"index must hold whole numbers and slices, got {place!r}")
 
     def transform(self, x):
         return self.chosen(x, self.index)

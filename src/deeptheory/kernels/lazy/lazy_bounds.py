@@ -116,4 +116,14 @@ def least_eigenvalue_bound(cosine: float, samples: int) -> float:
     return float(tail + first_layer_coefficient(1) * max(1 - others * cosine, 0.0))
 
 
-doors(__name__, sides="[1, 2]")
+doors(
+    __name__,
+    sides="[1, 2]",
+    samples="[1, ∞)",
+    width="(0, ∞)",
+    inputs="[0, ∞)",
+    residual="[0, ∞)",
+    time="[0, ∞)",
+    slope="[0, ∞)",
+    curvature="[0, ∞)",
+)

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.flows import followed
 from deeptheory.kernels.regression.predictions import diagonalize, flow
 
 __all__ = [
@@ -44,9 +45,9 @@ def gradient_flow(
     `model` maps parameters to the outputs on all training inputs. An explicit method of order eight on the host: for
     times of a few hundred n/s_max(D f)² at most.
     """
-    from scipy.integrate import solve_ivp
-
     start, y = np.asarray(start, float), jnp.asarray(y)
+    if (met := jax.eval_shape(model, start).shape) != y.shape:
+        raise ValueError(f"model must return outputs of the shape {y.shape} that y has, got {met}")
 
     def risk(theta: Array) -> Array:
         return jnp.mean((model(theta) - y) ** 2) / 2
@@ -56,14 +57,7 @@ def gradient_flow(
     def velocity(_: float, theta: np.ndarray) -> np.ndarray:
         return -np.asarray(slope(theta), float)
 
-    times = np.asarray(times, float)
-    if np.any(np.diff(times, prepend=0.0) < 0):
-        raise ValueError(f"times must be increasing and not negative, got {times}")
-    end = (0.0, max(float(times[-1]), 1e-300))
-    found = solve_ivp(velocity, end, start, "DOP853", t_eval=times, rtol=tolerance, atol=tolerance)
-    if not found.success:
-        raise ValueError(f"the flow could not be followed to time {times[-1]}: {found.message}")
-    return found.y.T
+    return followed(velocity, 0.0, start, times, method="DOP853", tolerance=tolerance)
 
 
 def linearized_path(

@@ -37,6 +37,8 @@ def spectral_matching(one: Complex[np.ndarray, "n n"], two: Complex[np.ndarray, 
     from scipy.optimize import linear_sum_assignment
 
     costs = np.abs(np.linalg.eigvals(one)[:, None] - np.linalg.eigvals(two)) ** 2
+    if not np.isfinite(costs).all():
+        raise ValueError("the eigenvalues are too far apart: the squares of their distances overflow")
     return float(costs[linear_sum_assignment(costs)].sum())
 
 

@@ -6,11 +6,13 @@ powers of x and x′ (Schoenberg 1942 has the converse).
 
 from collections.abc import Callable
 from math import exp, factorial, sqrt
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.hermite import hermite_coefficients
 
 __all__ = ["gaussian_series", "hermite_series", "laplace_series", "series_kernel", "tensor_features"]
@@ -19,7 +21,7 @@ AnyArray = Array | np.ndarray
 Coefficients = Float[np.ndarray, " k"]
 
 
-def gaussian_series(terms: int) -> Coefficients:
+def gaussian_series(terms: Annotated[int, "[1, 171]"]) -> Coefficients:
     """Return the first Taylor coefficients e⁻² 2ᵏ/k! of exp(−‖x − x′‖²) = exp(−2 + 2t) in t = x·x′, for unit vectors.
 
     arora Problem 3.2.2b.
@@ -40,7 +42,7 @@ def laplace_series(terms: int) -> Coefficients:
     return np.array(series[:terms])
 
 
-def hermite_series(activation: Callable[[Array], Array], terms: int) -> Coefficients:
+def hermite_series(activation: Callable[[Array], Array], terms: Annotated[int, "[1, 101]"]) -> Coefficients:
     """Return u_k², the Taylor coefficients in x·x′ of the kernel E φ(w·x)φ(w·x′) of unit vectors, w ~ N(0, I).
 
     u_k = E φ(z)h_k(z) are the coefficients of the activation in normalised Hermite polynomials, which two normals of
@@ -63,6 +65,7 @@ def tensor_features(coefficients: Float[AnyArray, " k"], x: Float[AnyArray, "n d
     """
     if np.min(coefficients) < 0:
         raise ValueError(f"coefficients must not be negative, got {np.min(coefficients)}")
+    affordable(features=(x.shape[0], sum(x.shape[1] ** k for k in range(len(coefficients)))))
     xp = x.__array_namespace__()
     power, parts = xp.ones_like(x[:, :1]), []
     for coefficient in coefficients:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import ROUNDING
 
 __all__ = [
     "LowRank",
@@ -60,7 +61,10 @@ def pivoted_cholesky(
         pivot = int(np.argmax(left))
         if left[pivot] <= floor:
             break
-        column = np.asarray(row(pivot), float) - factor[:, :step] @ factor[pivot, :step]
+        entries = np.asarray(row(pivot), float)
+        if entries.shape != left.shape:
+            raise ValueError(f"row must return as many entries as the diagonal has, {size}, got {entries.shape}")
+        column = entries - factor[:, :step] @ factor[pivot, :step]
         factor[:, step] = column / np.sqrt(left[pivot])
         left = np.maximum(left - factor[:, step] ** 2, 0)
         left[pivot] = 0
@@ -87,11 +91,11 @@ def low_rank_preconditioner(low_rank: LowRank, *, ridge: float) -> Product:
     return apply
 
 
-def matrix_product(kernel: Float[Array | np.ndarray, "n n"], *, rows: int = 4096) -> Product:
+def matrix_product(matrix: Float[Array | np.ndarray, "n n"], *, rows: int = 4096) -> Product:
     """Return v ↦ Kv reading a block of rows at a time, so that a memory-mapped kernel is never held whole."""
 
     def product(v: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.asarray(kernel[i : i + rows] @ v) for i in range(0, kernel.shape[0], rows)])
+        return np.concatenate([np.asarray(matrix[i : i + rows] @ v) for i in range(0, matrix.shape[0], rows)])
 
     return product
 
@@ -161,6 +165,8 @@ def conjugate_gradients(
         curvature = np.sum(direction * image, 0)
         # A finished column has direction 0; it must neither move nor divide by zero.
         step = np.where(curvature > 0, energy / np.where(curvature > 0, curvature, 1), 0)
+        if not step.any():
+            break  # no direction is left in which the matrix is positive: nothing would move any more
         dual += step * direction
         residual -= step * image
         conditioned = np.asarray(precondition(residual), float)
@@ -186,9 +192,17 @@ def solve_kernel(
     """Solve (K + ρ)α = y for a kernel matrix, in memory or mapped from disk, by preconditioned conjugate gradients."""
     if kernel.shape[0] != kernel.shape[1] or kernel.shape[0] != len(y):
         raise ValueError(f"a square kernel of as many rows as targets is needed, got {kernel.shape} and {len(y)}")
+    product = matrix_product(kernel, rows=rows)
+    # ⟨u, Kv⟩ = ⟨v, Ku⟩ for random u and v if and only if K is symmetric: one reading, where a comparison of the matrix
+    # with its transpose would read a mapped one column by column.
+    probe = np.random.default_rng(0).standard_normal((len(y), 2))
+    image = product(probe.astype(kernel.dtype))
+    apart = abs(probe[:, 0] @ image[:, 1] - probe[:, 1] @ image[:, 0])
+    if apart > ROUNDING * np.linalg.norm(probe) * np.linalg.norm(image):
+        raise ValueError("kernel must be a symmetric matrix, got one that is not")
     low_rank = pivoted_cholesky(np.asarray(kernel.diagonal()), lambda i: np.asarray(kernel[i]), rank=rank)
     return conjugate_gradients(
-        matrix_product(kernel, rows=rows),
+        product,
         y,
         ridge=ridge,
         preconditioner=low_rank_preconditioner(low_rank, ridge=ridge),

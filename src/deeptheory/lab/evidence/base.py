@@ -82,7 +82,8 @@ class Evidence:
     def thinned(self) -> "Evidence":
         """What the store keeps for figures, where there is too much: every k-th row of what is longest.
 
-        The judgement is made on everything before anything is stored. What lies aside is kept as it is.
+        The judgement is made on everything before anything is stored. What lies aside loses the same rows where it
+        has as many, so that a picture finds the two side by side; what is of another length is kept as it is.
         """
         longest = max((array.shape[0] for array in numbers(self).values() if array.ndim), default=0)
         every = -(-sum(array.size for array in numbers(self).values()) // 2**15)
@@ -92,7 +93,8 @@ class Evidence:
         def kept(leaf: Any) -> Any:
             return leaf[::every] if np.ndim(leaf) and len(leaf) == longest else leaf
 
-        return dataclasses.replace(jax.tree.map(kept, dataclasses.replace(self, aside={})), aside=self.aside)
+        aside = {name: kept(value) for name, value in self.aside.items()}
+        return dataclasses.replace(jax.tree.map(kept, dataclasses.replace(self, aside={})), aside=aside)
 
     def inconclusive(self, reason: str) -> Judgement:
         return Judgement("inconclusive", reason, self.strength)

@@ -92,9 +92,13 @@ def thin(count: int, *keys: Any, keep: int = POINTS) -> np.ndarray:
 
 
 def rows(**columns: Any) -> Rows:
-    """Columns as records of plain numbers and words; records with a number that is not finite are left out."""
+    """Columns as records of plain numbers and words; records with a number that is not finite are left out.
+
+    A column of one entry holds for all records, of which there are none where another column is empty.
+    """
     arrays = {name: np.ravel(np.asarray(column)) for name, column in columns.items()}
-    length = max((array.size for array in arrays.values()), default=0)
+    sizes = {array.size for array in arrays.values()}
+    length = 0 if 0 in sizes else max(sizes, default=0)
     arrays = {name: np.broadcast_to(array, (length,)) for name, array in arrays.items()}
     good = np.ones(length, bool)
     for array in arrays.values():

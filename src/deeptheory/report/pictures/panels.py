@@ -44,7 +44,8 @@ def field(picture: Field) -> tuple[Spec, int]:
     longest = np.hypot(finite(u).max(initial=0), finite(v).max(initial=0)) or 1.0
     length = np.hypot(u, v)
     # The longest arrow spans the distance between two places; the others follow by the root, or most would be dots.
-    spacing = max(np.ptp(finite(x)), np.ptp(finite(y)), 1e-300) / max(np.sqrt(x.size), 2)
+    spread = [np.ptp(each) for each in (finite(x), finite(y)) if each.size]
+    spacing = max([*spread, 1e-300]) / max(np.sqrt(x.size), 2)
     grown = 0.85 * spacing * np.sqrt(length / longest) / np.where(length > 0, length, 1)
     ends = x + grown * u, y + grown * v
     shafts = rows(x=x, y=y, x2=ends[0], y2=ends[1], length=length)
@@ -143,7 +144,9 @@ def square(x: Spec, y: Spec) -> Spec:
 
 
 def cells(centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the cells around these centres begin and end."""
+    """Where the cells around these centres begin and end; one that is alone has a width of one."""
+    if centres.size < 2:
+        return centres - 0.5, centres + 0.5
     between = (centres[1:] + centres[:-1]) / 2
     ends = np.concatenate([[2 * centres[0] - between[0]], between, [2 * centres[-1] - between[-1]]])
     return ends[:-1], ends[1:]

@@ -4,6 +4,7 @@ import base64
 import struct
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from deeptheory.report.drawings.canvas import (
     BAND,
     INK,
     OBSERVED,
+    PAPER,
     PREDICTED,
     SERIES,
     Spec,
@@ -22,7 +24,7 @@ from deeptheory.report.drawings.canvas import (
     panel,
     word,
 )
-from deeptheory.report.drawings.values import rows
+from deeptheory.report.drawings.values import finite, rows
 
 SIDE = 300
 MOST = 12
@@ -30,25 +32,37 @@ MOST = 12
 
 
 def graph(picture: Graph) -> tuple[Spec, int]:
-    x, y = np.asarray(picture.places, float).T
+    x, y = np.reshape(np.asarray(picture.places, float), (-1, 2)).T
     kinds = list(picture.kinds) or [""] * len(x)
     between = list(picture.edge_kinds) or [""] * len(picture.edges)
     # The most frequent kind of edge recedes.
-    edges = dict(zip((kind for kind, _ in Counter(between).most_common()), (BAND, PREDICTED, OBSERVED), strict=False))
-    colours = edges | dict(zip(dict.fromkeys(kinds), SERIES, strict=False))
+    edges = coloured("edges", [kind for kind, _ in Counter(between).most_common()], (BAND, PREDICTED, OBSERVED))
+    colours = edges | coloured("nodes", list(dict.fromkeys(kinds)), SERIES)
     start, end = (np.asarray([edge[side] for edge in picture.edges], int) for side in (0, 1))
     lines = rows(x=x[start], y=y[start], x2=x[end], y2=y[end], name=between)
     dots = rows(x=x, y=y, name=kinds, label=list(picture.labels) or [str(1 + place) for place in range(len(x))])
     places = plain(x, y)
-    shown: Any = by_word("name", colours, legend=any(colours))
+    explained = [name for name, colour in colours.items() if name and colour != BAND]
+    shown: Any = by_word("name", colours, legend=bool(explained))
+    if explained:
+        shown["legend"] = {**shown["legend"], "values": explained}
     told = [word("label", title="node"), *([word("name", title="kind")] if any(kinds) else [])]
     layers = [
         mark("rule", {"strokeWidth": 3}, lines, **places, x2={"field": "x2"}, y2={"field": "y2"}, color=shown),
         mark("point", {"size": 420, "filled": True, "opacity": 1}, dots, **places, color=shown, tooltip=told),
     ]
     if picture.labels:
-        layers.append(mark("text", {"color": "white", "fontWeight": 600}, dots, **places, text=word("label")))
+        layers.append(mark("text", {"color": PAPER, "fontWeight": 600}, dots, **places, text=word("label")))
     return titled(panel([], *layers, height=240, movable=False) | {"width": SIDE}, picture.title), len(x) - len(dots)
+
+
+def coloured(what: str, kinds: list[str], colours: Sequence[str]) -> dict[str, str]:
+    """Give every kind a colour of its own."""
+    if len(kinds) > len(colours):
+        raise ValueError(
+            f"a graph has colours for {len(colours)} kinds of {what}, got {len(kinds)}: {', '.join(kinds)}"
+        )
+    return dict(zip(kinds, colours, strict=False))
 
 
 def network(picture: Network) -> tuple[Spec, int]:
@@ -132,7 +146,7 @@ def plain(x: np.ndarray, y: np.ndarray) -> Spec:
     """Positions without axes, with room for what is drawn at the ends."""
 
     def placed(field: str, values: np.ndarray) -> Spec:
-        low, high = np.nanmin(values), np.nanmax(values)
+        low, high = (finite(values).min(), finite(values).max()) if finite(values).size else (0.0, 1.0)
         room = 0.12 * (high - low) or 1.0
         domain = [float(low - room), float(high + room)]
         return unlabelled(field, domain)
