@@ -318,7 +318,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         {"second": np.eye(2), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
     "landscapes.linear_networks.best_second_matrix":
         {"first": np.eye(2, 3), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
-    "landscapes.linear_networks.bottleneck_critical_points": {"inputs": np.eye(3, 4), "labels": np.eye(2, 4), "width": 1},
+    "landscapes.linear_networks.bottleneck_critical_points":
+        {"inputs": np.eye(3, 4), "labels": np.eye(2, 4), "width": 1},
     "landscapes.linear_networks.bottleneck_index":
         {"eigenvalues": np.array([2.0, 1.0]), "kept": (1,), "width": 1, "inputs": 3},
     "landscapes.linear_networks.deep_critical_point":

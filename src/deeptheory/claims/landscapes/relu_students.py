@@ -31,8 +31,8 @@ def slopes_at(loss, points):
 
 @claim(
     items={"L6.2": ("loss", "spurious", "reached")},
-    says="A student of as many ReLU neurons as its teacher of orthogonal ones, ten here, has spurious minima: points "
-    "of positive loss, without slope, and with a Hessian that is positive definite. Descent on the population loss $L$ "
+    says="A student of as many ReLU neurons as its teacher of orthogonal ones, ten here, has spurious minima: of "
+    "positive loss, without slope, and with a positive definite Hessian. Descent on the population loss $L$ "
     "ends there in more than a tenth of the runs.",
     needs="standard Gaussian inputs; outer weights one",
     symbols={"L": "the population loss, half the mean squared error over all inputs"},
