@@ -83,7 +83,7 @@ def test_orbits_and_averages():
 @pytest.mark.item("A6.13")
 def test_the_pass_of_a_double_well_in_the_plane():
     # The segment leads over a hill at 0; the passes are at (0, ±1), of value 1/2.
-    well = lambda w: (w[0] ** 2 + w[1] ** 2 - 1) ** 2 + w[0] ** 2 * 0 + (1 - w[0] ** 2) / 2  # noqa: E731
+    well = lambda w: (w[0] ** 2 + w[1] ** 2 - 1) ** 2 + (1 - w[0] ** 2) / 2  # noqa: E731
     ends = jnp.array([-(1.25**0.5), 0.0]), jnp.array([1.25**0.5, 0.0])
     top, path = mountain_pass(well, *ends, bend=jnp.array([0.0, 0.5]), step_size=0.02)
     np.testing.assert_allclose(top, [0.0, 1.0], atol=1e-8)
