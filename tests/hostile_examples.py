@@ -90,6 +90,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "Comparison": lambda: of("generalization.pac_bayes.comparison_bounds").kl_comparison(),
     "DecisionList": lambda: RULES,
     "Eigenbasis": lambda: of("kernels.regression.predictions").diagonalize(array("Float", "n n")),
+    "Curvature": lambda: of("curvature.operators").hessian(squared_error, np.ones(3), POINTS),
     "Equivalent": lambda: of("generalization.interpolation.gaussian_equivalents").Equivalent(0.1, 0.5, 0.4),
     "FiniteSamples": lambda: of("generalization.pac_bayes.information").enumerate_samples(np.full(2, 0.5), 2),
     "Generator": lambda: np.random.default_rng(0),
@@ -135,6 +136,18 @@ POINTS = np.array([[1.0, 0.2, 0.1], [0.5, 1.0, -0.3], [0.8, -0.4, 1.2]])
 
 def square(x: Any) -> Any:
     return (x**2).sum()
+
+
+def squared_error(parameters: Any, batch: Any) -> Any:
+    return ((batch @ parameters) ** 2).mean()
+
+
+def squared_errors(parameters: Any, batch: Any) -> Any:
+    return (batch @ parameters) ** 2
+
+
+def loss_of_outputs(outputs: Any, targets: Any) -> Any:
+    return ((outputs - targets) ** 2).mean()
 
 
 def linear(x: Any, other: Any = None) -> Any:
@@ -293,6 +306,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "networks.pieces.shallow_layers": {"low": 0, "high": 2},
     "networks.pieces.through_points": {"knots": (0, 1), "values": (0, 2)},
     "networks.from_scratch.train_classifier": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0]), "steps": 3},
+    "curvature.operators.hessian": {"loss": squared_error, "parameters": np.ones(3), "data": POINTS},
+    "curvature.operators.gauss_newton":
+        {"model": affine, "loss": loss_of_outputs, "parameters": np.ones(3), "inputs": POINTS, "targets": np.ones(3)},
+    "curvature.operators.fisher": {"model": affine, "parameters": np.ones((3, 2)), "inputs": POINTS},
+    "curvature.operators.gradient_noise": {"losses": squared_errors, "parameters": np.ones(3), "data": POINTS},
+    "curvature.density.spectral_sum":
+        {"density": of("curvature.density").SpectralDensity(*[np.ones(3)] * 3, *[np.ones((2, 2)) / 2] * 2, 0.1),
+         "function": abs},
     "curvature.edge_of_stability.stability_phases":
         {"losses": np.linspace(1, 0, 7), "sharpness": np.array([0.5, 3.0, 5.0, 4.0]), "every": 2},
     "curvature.edge_of_stability.descent_with_sharpness": {"function": square, "steps": 4, "every": 2},

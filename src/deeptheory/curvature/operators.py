@@ -12,12 +12,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["Curvature", "blocks", "dense", "fisher", "gauss_newton", "gradient_noise", "hessian"]
+__all__ = ["blocks", "dense", "fisher", "gauss_newton", "gradient_noise", "hessian"]
 
 Vector = Float[Array, " p"]
 Loss = Callable[[Any, Any], Float[Array, ""]]
@@ -97,6 +98,11 @@ def _is_flat(parameters: Any) -> bool:
 
 def _curvature(rule: Rule, parameters: Any, data: Any, batch: int | None) -> Curvature:
     moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
+    for name, leaf in [("parameters", each) for each in jax.tree.leaves(moving)] + [
+        ("data", each) for each in jax.tree.leaves(data)
+    ]:
+        if np.asarray(leaf).dtype.kind not in "biuf":
+            raise TypeError(f"{name} must be made of real numbers, got {np.asarray(leaf).dtype}")
     flat, unravel = ravel_pytree(moving)
     if not flat.size:
         raise ValueError("parameters must hold at least one floating-point array, and hold none")

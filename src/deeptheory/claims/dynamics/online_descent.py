@@ -146,7 +146,7 @@ def paths_around_the_solution(pieces):
     right = [seen("seen", found.x, found.y), Line("√δ", grid, last * np.sqrt(max(found.x) / grid))]
     return Row(
         [
-            Curves(marks, x="time", y="x"),
-            Curves(right, x="1/δ", y="largest distance from the flow", log="xy"),
+            Curves(marks, x="time", y="position x"),
+            Curves(right, x="inverse step size 1/δ", y="largest distance from the flow", log="xy"),
         ]
     )

@@ -147,4 +147,4 @@ def by_width(pieces):
         Dots("against the network", m, aligned.y),
         seen("random signs, root mean square", m, np.sqrt(np.mean(astray.y, axis=1, keepdims=True))),
     ]
-    return Curves(marks, x="width m", y="|f − f₀|", log="xy")
+    return Curves(marks, x="width m", y="distance |f − f₀| from the linearization", log="xy")

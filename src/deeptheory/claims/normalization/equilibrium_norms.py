@@ -144,4 +144,9 @@ def settling(pieces, settings):
     """Squared norms along descent on tangential noise from starts of different sizes, and the predicted level."""
     noise = pieces["noise"]
     marks = [Line("runs", noise.aside["step"], path, thin=True) for path in noise.aside["paths"]]
-    return Curves([*marks, Level("equilibrium", y=float(noise.aside["level"]))], x="step", y="‖w‖²", log="y")
+    return Curves(
+        [*marks, Level("equilibrium", y=float(noise.aside["level"]))],
+        x="step",
+        y="squared norm of the weights",
+        log="y",
+    )

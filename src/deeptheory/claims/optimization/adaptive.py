@@ -81,7 +81,7 @@ def below_the_diagonal(pieces):
             Line("1 + ln(S/a₁)", ends, ends),
             Line("1 + ln(S/a₁)", ends, ends - 1, rival="ln(S/a₁)"),
         ],
-        x="1 + ln(S/a₁)",
+        x="bound 1 + ln(S/a₁)",
         y="sum of shares",
     )
 

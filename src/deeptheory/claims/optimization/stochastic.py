@@ -45,8 +45,8 @@ def fit(x, y, starts, rate, batches):
 @claim(
     items={"A2.9": ("mean", "covariance", "like descent"), "A2.24": "covariance"},
     says=r"The gradient $g_S$ of $B$ examples drawn with replacement has mean $\nabla f$ and covariance $\Sigma/B$; "
-    r"without replacement it is $\frac{n-B}{n-1}$ of that. As the steps get smaller the path comes to that of "
-    r"gradient descent: the mean square of the distance at a fixed time $\eta t$ is of order $\eta$.",
+    r"without replacement it is $\frac{n-B}{n-1}$ of that. As steps get smaller the path comes to that of gradient "
+    r"descent: its mean squared distance at a fixed time $\eta t$ is of order $\eta$.",
     needs="examples drawn uniformly; least squares",
     symbols={
         "g_S": "the stochastic gradient: the mean over the batch $S$",

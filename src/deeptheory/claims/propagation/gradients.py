@@ -196,8 +196,10 @@ def phases(pieces):
     marks = [seen("observed", layers, mean.observed), Line("exact", layers, mean.predicted)]
     depths, gains = [2, 5, 10, 20, 40], [0.25, 0.5, 0.8, 1.0, 1.25, 2.0, 4.0]
     values = [[np.log10(layer_gradient_moment((100,) * (n + 1), 1, g / 100)) for g in gains] for n in depths]
-    heat = HeatMap(values, depths, gains, x="dσ²", y="depth L", value="log₁₀ of the mean square", middle=0.0)
-    return Row([Curves(marks, x="layer k", y="E‖∂ℓ/∂W^k‖²"), heat])
+    heat = HeatMap(
+        values, depths, gains, x="width times variance, dσ²", y="depth L", value="log₁₀ of the mean square", middle=0.0
+    )
+    return Row([Curves(marks, x="layer k", y="mean squared gradient E‖∂ℓ/∂W^k‖²"), heat])
 
 
 @claim(
