@@ -21,10 +21,8 @@ import optax
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
-ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "optimization", "propagation"]
-ROOMS += ["regularization", "robustness", "skills", "spectra"]
-ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
-ROOMS += ["robustness", "skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "normalization", "optimization"]
+ROOMS += ["propagation", "regularization", "robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
 """tried with nonsense in its own tests: the folder it writes refuses all but the first inputs it saw"""
 MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
@@ -424,6 +422,50 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.stochastic.sgd_stationarity_bound": {"steps": 3},
     "optimization.stochastic.sgd_step_size": {"steps": 3},
     "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
+    "landscapes.convexity.chord_gap": {"function": square, "share": 0.5},
+    "landscapes.convexity.regularity_constants": {"function": square},
+    "landscapes.convexity.tangent_gap": {"function": square},
+    "landscapes.critical_points.find_critical_points": {"function": square, "steps": 3},
+    "landscapes.critical_points.improvement": {"function": square},
+    "landscapes.critical_points.is_direction_of_improvement": {"function": square},
+    "landscapes.critical_points.is_second_order_stationary": {"function": square},
+    "landscapes.critical_points.least_curvature": {"function": square, "steps": 2},
+    "landscapes.critical_points.on_vectors": {"function": square, "example": jnp.ones(3)},
+    "landscapes.critical_points.spectra_at": {"function": square},
+    "landscapes.critical_points.sphere_extremes": {"function": square, "radii": jnp.array([0.5, 1.0])},
+    "landscapes.factorization.aligned": {"factor": np.eye(3, 2), "other": np.eye(3, 2)},
+    "landscapes.linear_networks.best_first_matrix":
+        {"second": np.eye(2), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
+    "landscapes.linear_networks.best_second_matrix":
+        {"first": np.eye(2, 3), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
+    "landscapes.linear_networks.bottleneck_critical_points":
+        {"inputs": np.eye(3, 4), "labels": np.eye(2, 4), "width": 1},
+    "landscapes.linear_networks.bottleneck_index":
+        {"eigenvalues": np.array([2.0, 1.0]), "kept": (1,), "width": 1, "inputs": 3},
+    "landscapes.linear_networks.deep_critical_point":
+        {"inputs": np.eye(3, 4), "labels": np.eye(2, 4), "kept": (0,), "widths": (3, 2, 2)},
+    "landscapes.linear_networks.end_to_end": {"weights": LAYERS},
+    "landscapes.linear_networks.layer_gradients":
+        {"weights": LAYERS, "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
+    "landscapes.linear_networks.least_squares_map": {"inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
+    "landscapes.linear_networks.projected_least_squares":
+        {"later": np.eye(2), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
+    "landscapes.linear_flows.flow_factors": {"factors": np.ones((2, 3, 3)), "target": np.eye(3), "steps": 3},
+    "landscapes.linear_flows.mode_curve": {"target": 1.0, "depth": 2, "times": np.array([0.0, 1.0])},
+    "landscapes.near_initialization.linearized_shallow": {"activation": jnp.tanh},
+    "landscapes.near_initialization.shallow_gradient": {"activation": jnp.tanh},
+    "landscapes.near_initialization.shallow_output": {"activation": jnp.tanh},
+    "landscapes.plateaus.plateau_time": {"size": 0.1, "signal": 1.0, "depth": 2},
+    "landscapes.single_neuron.secant_correlation": {"activation": jnp.tanh},
+    "landscapes.symmetry.mountain_pass": {"function": square, "images": 5, "steps": 3},
+    "propagation.classifiers.softmax_gradient_bounds": {"weights": LAYERS, "x": np.ones(3)},
+    "propagation.classifiers.softmax_layer_gradients": {"weights": LAYERS, "x": np.ones(3), "label": 1},
+    "propagation.random_products.forward_fourth_moment": {"widths": (3, 2)},
+    "propagation.random_products.forward_second_moment": {"widths": (3, 2)},
+    "propagation.random_products.fourth_moment_after": {"fourth": 3.0, "square": 4.0, "fourth_powers": 2.0},
+    "propagation.random_products.gram_second_moment": {"widths": (3, 2)},
+    "propagation.random_products.layer_gradient_moment": {"widths": (3, 2, 2), "layer": 1},
+    "propagation.random_products.log_norm_law": {"widths": (3, 2)},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
     "implicit_bias.separable.residual_decay": SEPARATED,
     "implicit_bias.separable.residual_forces":

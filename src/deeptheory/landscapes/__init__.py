@@ -4,8 +4,29 @@
   notions.
 - `critical_points`: critical points of any function: found, told apart, classified by the Hessian, and by the
   definition where it fails.
+- `factorization`: symmetric matrix factorization, ¼‖M − XXᵀ‖², with its top eigenvector as the case of one column.
+- `linear_flows`: gradient flow of deep linear networks: what it conserves, and how the product moves.
+- `linear_networks`: linear networks of any depth, squared loss: gradients, normal equations, the critical points of two
+  matrices.
+- `near_initialization`: a shallow network near its initial weights: its linearization, and how far it can be from it.
+- `obstacles`: the obstacles to descent in their simplest form: a spurious minimum, a saddle, a flat region.
+- `plateaus`: how long gradient flow waits at the degenerate saddle of a deep linear network.
+- `relu_students`: students of ReLU teachers: the population loss in closed form, whose spurious minima gradient descent
+  does reach.
+- `single_neuron`: a single neuron, or generalized linear model: its squared loss, what its gradient points to, and a
+  convex surrogate.
+- `symmetry`: symmetric landscapes: sums of neurons, the orbit of a minimum, its average, and the pass between two
+  minima.
 """
 
 from deeptheory.foundations.packages import submodules
+from deeptheory.landscapes.critical_points import (
+    find_critical_points as find_critical_points,
+    inertia as inertia,
+    kind_of_point as kind_of_point,
+    least_curvature as least_curvature,
+)
+from deeptheory.landscapes.factorization import factorization_critical_points as factorization_critical_points
+from deeptheory.landscapes.linear_networks import bottleneck_critical_points as bottleneck_critical_points
 
 __getattr__ = submodules(__name__)

@@ -32,7 +32,7 @@ def tangent_gap(function: Function, at: Float[Array, "d"], other: Float[Array, "
 
     `at` is w, where the tangent touches (arora eq. 6.2). Of a quadratic with Hessian Q it is ½(w'−w)ᵀQ(w'−w).
     """
-    value, slope = jax.jvp(function, (at,), (other - at,))
+    value, slope = jax.jvp(function, (at,), ((other - at).astype(at.dtype),))
     return function(other) - value - slope
 
 
@@ -56,7 +56,9 @@ class QuarticCone(eqx.Module):
     Weakly quasi-convex with constant 1, and ‖∇f‖² ≤ 16f; yet gradient descent is not geometric: f(w_t) ~ 1/(8ηt)².
     """
 
-    smoothness: float = 12.0
+    @property
+    def smoothness(self) -> float:
+        return 12.0
 
     def __call__(self, w: Float[Array, "d"]) -> Float[Array, ""]:
         inner = jnp.clip(w, -1.0, 1.0)

@@ -45,6 +45,9 @@ class CriticalPoints(NamedTuple):
 
 def on_vectors(function: Callable[[Any], Any], example: Any) -> tuple[Function, Float[Array, "d"], Callable]:
     """A function of a tree of arrays as a function of one vector; with the example as a vector, and the way back."""
+    for leaf in jax.tree.leaves(example):
+        if np.asarray(leaf).dtype.kind not in "iuf":
+            raise TypeError(f"example must be a tree of arrays of real numbers, got one of {np.asarray(leaf).dtype}")
     start, tree_of = ravel_pytree(example)
     return lambda vector: function(tree_of(vector)), start, tree_of
 
@@ -200,7 +203,7 @@ def improvement(
     function: Function, point: Float[Array, "d"], direction: Float[Array, "d"]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """What a direction promises: |⟨∇f, δ⟩|/‖δ‖, and δᵀ∇²f δ/‖δ‖². One product with the Hessian, no Hessian."""
-    unit = direction / jnp.linalg.norm(direction)
+    unit = (direction / jnp.linalg.norm(direction)).astype(point.dtype)
     gradient, image = jax.jvp(jax.grad(function), (point,), (unit,))
     return jnp.abs(gradient @ unit), unit @ image
 

@@ -67,7 +67,7 @@ def factorization_gradient(factor: Factor, matrix: Matrix) -> Factor:
     return (factor @ factor.T - matrix) @ factor
 
 
-def factorization_curvature(factor: Factor, matrix: Matrix, direction: Factor) -> Float[Array | np.ndarray, ""]:
+def factorization_curvature(factor: Factor, matrix: Matrix, direction: Factor) -> float | Float[Array, ""]:
     """The second derivative along Δ: ½‖XΔᵀ + ΔXᵀ‖² − ⟨M − XXᵀ, ΔΔᵀ⟩ (arora Sec. 6.4.1)."""
     turned = factor @ direction.T
     residual = matrix - factor @ factor.T

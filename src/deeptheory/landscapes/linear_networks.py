@@ -149,7 +149,7 @@ def bottleneck_index(eigenvalues: Float[np.ndarray, "d"], kept: tuple[int, ...],
     if positive + len(kept) > inputs:
         raise ValueError(f"eigenvalues must have at most {inputs} positive entries, as many as inputs")
     exchanges = sum(other > eigenvalues[place] for place in kept for other in left)
-    return exchanges + (width - len(kept)) * positive
+    return int(exchanges + (width - len(kept)) * positive)
 
 
 def bottleneck_critical_points(

@@ -26,7 +26,7 @@ class ReluStudentLoss(eqx.Module):
     """½E(Σ_i max(⟨w_i, x⟩, 0) − Σ_j max(⟨v_j, x⟩, 0))² over standard Gaussian x, of the student's flat weights.
 
     The rows of `teacher` are the v_j. Zero at any order of them. With as many student as teacher neurons, six or more
-    and orthogonal, there are spurious minima (Safran and Shamir 2018); with a few neurons more descent hardly finds one.
+    and orthogonal, there are spurious minima (Safran and Shamir 2018); with a few more descent rarely ends in one.
     """
 
     teacher: Float[Array, "k d"]

@@ -3,6 +3,7 @@
 Weights are listed from the input on; W_k is d_k × d_{k−1} with independent entries of mean zero and variance σ².
 """
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -42,7 +43,7 @@ def second_moment_through(
 
 def forward_second_moment(widths: Widths, variance: Number, square: Number = 1.0) -> Number:
     """E‖W_L⋯W₁x‖² = ∏ σ²d_k ‖x‖², with widths (d₀, …, d_L) and ‖x‖² = `square` (lucchi Cor. 49)."""
-    return np.prod([float(width) for width in widths[1:]]) * variance ** (len(widths) - 1) * square
+    return math.prod(float(width) for width in widths[1:]) * variance ** (len(widths) - 1) * square
 
 
 def fourth_moment_after(rows: int, variance: Number, fourth: float, square: Number, fourth_powers: Number) -> Number:
@@ -56,7 +57,7 @@ def fourth_moment_after(rows: int, variance: Number, fourth: float, square: Numb
 
 def forward_fourth_moment(widths: Widths, variance: Number, square: Number = 1.0) -> Number:
     """E‖W_L⋯W₁x‖⁴ = ∏ σ⁴d_k(d_k + 2) ‖x‖⁴ for Gaussian entries, with ‖x‖² = `square` (lucchi eq. 6.46)."""
-    return np.prod([float(d) * (d + 2) for d in widths[1:]]) * variance ** (2 * len(widths) - 2) * square**2
+    return math.prod(float(d) * (d + 2) for d in widths[1:]) * variance ** (2 * len(widths) - 2) * square**2
 
 
 def gram_second_moment(widths: Widths, variance: Number) -> Number:
@@ -85,7 +86,7 @@ def layer_gradient_moment(
         raise ValueError(f"layer must lie in [1, {len(widths) - 1}], got {layer}")
     before, after = widths[:layer], widths[layer:]
     own = variance * forward_fourth_moment(before, variance, square) * gram_second_moment(after, variance)
-    back = np.prod([float(d) for d in after[:-1]]) * variance ** (len(after) - 1) * label_square
+    back = math.prod(float(d) for d in after[:-1]) * variance ** (len(after) - 1) * label_square
     return own + back * forward_second_moment(before, variance, square)
 
 

@@ -45,8 +45,8 @@ def drawn(random, trials, dimension, rate):
 
 @claim(
     items={"A6.24": ("spread out", "blocks", "concentrated")},
-    says=r"Of $zz^\top$, with $|z_i|$ equal and a share 0.8 of the entries observed, gradient descent recovers all in at "
-    r"least 95 % of runs. If the entries fall into $c$ blocks without one in between it does in a share $2^{-(c-1)}$; "
+    says=r"Of $zz^\top$, with $|z_i|$ equal and a share 0.8 of entries observed, gradient descent recovers all in "
+    r"at least 95 % of runs. If the entries fall into $c$ blocks with none between it does in a share $2^{-(c-1)}$; "
     r"for $z=e_1$ at most in a share $p(2p-p^2)^{d-1}$.",
     needs="rank one, dimension about ten, each entry observed with probability p",
     symbols={

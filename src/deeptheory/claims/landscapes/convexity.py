@@ -183,9 +183,9 @@ def run(function, start, step):
     r"$\eta^2\|\nabla f\|^2\le\eta^2L^2\|w-w^*\|^2$. Weak quasi-convexity compares $\langle\nabla f,w-w^*\rangle$ with "
     r"$f-f^*$, which near a flat minimum is far smaller than $\|w-w^*\|^2$: on $w^4$ the step $4\eta w^3$ shrinks "
     r"faster than $w$.",
-    notice=r"On logarithmic axes the run on $w^4$ settles on the line of slope $-2$; a geometric rate would bend down "
-    "without end, as the two on the left do. The function is convex, smooth and has one minimum: what it lacks is "
-    "curvature there.",
+    notice=r"Left, where only the loss is on a logarithmic axis, geometric rates are straight lines and the run on "
+    r"$w^4$ flattens out. Right, on two logarithmic axes, it settles on the line of slope $-2$, and a geometric rate "
+    "bends down without end. The function is convex, smooth and has one minimum: what it lacks is curvature there.",
 )
 def relaxed_convexity_and_rates(
     key, *, dimension: Annotated[int, Interval(ge=2, le=50)] = 6, start: Annotated[float, Interval(ge=0.5, le=4)] = 2.0

@@ -127,10 +127,6 @@ def two_matrices_have_no_bad_minima(
     slopes = np.array([float(jnp.linalg.norm(gradient_of(loss, point))) for point in points])
     spectra = np.stack([np.linalg.eigvalsh(np.asarray(hessian_of(loss, point))) for point in points])
 
-    def ways_down(each):
-        left = [v for place, v in enumerate(values) if place not in each.kept]
-        return sum(v > values[place] for place in each.kept for v in left) + (width - len(each.kept)) * len(left)
-
     # Descent reaches minima; Newton steps on the gradient reach saddles too.
     starts = 0.5 * random.standard_normal((40, width * (inputs + outputs)))
     found = find_critical_points(loss, jnp.asarray(starts), steps=200)
@@ -165,11 +161,9 @@ def two_matrices_have_no_bad_minima(
         "stationary": Identity(slopes, 0.0, scale=1.0, size=30, condition=100),
         "indices": Exact(
             inertia(spectra, tolerance=1e-9)[:, 0],
-            np.array([ways_down(each) for each in listed]),
+            np.array([each.index for each in listed]),
             aside={
-                "exchanges": [
-                    ways_down(each) - (width - len(each.kept)) * (outputs - len(each.kept)) for each in listed
-                ]
+                "exchanges": [each.index - (width - len(each.kept)) * (outputs - len(each.kept)) for each in listed]
             },
         ),
         "descent": Identity(

@@ -76,12 +76,13 @@ def shallow_networks_are_nearly_linear(
     key, *, trials: Trials = 400, length: Annotated[float, Interval(ge=0.1, le=3)] = 1.0
 ):
     random = generator(key)
-    widths = np.array([16, 64, 256, 1024])
+    widths = np.array([16, 128, 1024])
     quantities, bounds, aligned, astray, reached = [], [], [], [], []
     for m in widths:
         initial, signs, x = random.standard_normal((m, 3)), random.choice([-1.0, 1.0], m), random.standard_normal(3)
         arrays = jnp.asarray(initial), jnp.asarray(signs), jnp.asarray(x)
-        for name, beta in LARGEST_CURVATURE.items():
+        # Compiling is most of the cost: the other activations are tried at the least width only.
+        for name, beta in LARGEST_CURVATURE.items() if m == widths[0] else [("tanh", LARGEST_CURVATURE["tanh"])]:
             for scale in (0.3, 3.0):
                 moved = scale * random.standard_normal((m, 3))
                 quantities.append(abs(float(OFF[name](arrays[0] + moved, *arrays))))
@@ -111,7 +112,7 @@ def shallow_networks_are_nearly_linear(
     return {
         "gradient": Identity(found, written, scale=np.abs(np.asarray(written)).max(), aside={"signs": arrays[1]}),
         "bound": Inequality(np.array(quantities), np.array(bounds)),
-        "attained": Identity(reached[:, 0], reached[:, 1], error=1e-12),
+        "attained": Identity(reached[:, 0], reached[:, 1], error=1e-12, aside={"widths": widths}),
         "aligned": Rate(widths, np.array(aligned), exponent=-0.5, rivals=(0.0, -1.0), aside={"length": length}),
         "random": Rate(widths, np.stack(astray), exponent=-2.0, rivals=(-1.0, -3.0)),
     }
@@ -127,10 +128,9 @@ def half_the_bound(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@shallow_networks_are_nearly_linear.control("β/(2m), held against the tightest", of="bound")
+@shallow_networks_are_nearly_linear.control("β/(2m)", of="attained")
 def over_width(evidence):
-    widths = np.repeat([16, 64, 256, 1024], len(evidence.bound) // 4)
-    return replace(evidence, bound=np.asarray(evidence.bound) / widths)
+    return replace(evidence, right=evidence.right / np.sqrt(evidence.aside["widths"]))
 
 
 @shallow_networks_are_nearly_linear.picture

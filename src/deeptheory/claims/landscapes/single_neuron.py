@@ -66,7 +66,7 @@ def leaky(slope):
     r"$\langle w-w_*,x\rangle$. Both slopes are at least zero, and so is the square.",
     notice="Along any ray from the truth the correlation is positive, and for the sigmoid it dies out: far away the "
     "slope at $w$ vanishes and the gradient, though it points home, says it ever more quietly. The leaky activation "
-    "keeps a fixed share.",
+    "keeps a fixed share, and where all inputs see its flat side it keeps no more than the bound.",
 )
 def a_neuron_points_home(
     key,
@@ -160,6 +160,7 @@ def how_loudly(pieces):
     far = secant.aside["distance"]
     right = [
         Dots("leaky", far[:60], secant.bound[:60] / far[:60] ** 2),
+        Dots("leaky, all inputs on its flat side", far[60:], secant.bound[60:] / far[60:] ** 2),
         Line("a² λ_min", np.sort(far[:60]), np.full(60, secant.quantity[0] / far[0] ** 2)),
         Line(
             "a² λ_min",
