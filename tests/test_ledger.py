@@ -130,8 +130,24 @@ def test_recording_one_test_file_keeps_the_others(tmp_path):
     record_tests({"A1.1": {a}}, tmp_path, book)
     assert read(book).tests == {"A1.1": [a], "A1.2": [b]}
     (tmp_path / b).write_text("")
-    record_tests({}, tmp_path, book)
+    told = record_tests({}, tmp_path, book)
     assert read(book).tests == {"A1.1": [a]}
+    assert str(told) == f"the ledger: 1 dropped (A1.2 in {b})"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"claims": {\n<<<<<<< ours\n', "a merge left its markers in it; take either side, and record"),
+        ('{"claims": ', "Expecting value: line 1"),
+        ("\udcff", "'utf-8' codec can't decode"),
+    ],
+    ids=["merging", "cut off", "not text"],
+)
+def test_a_ledger_that_cannot_be_read_names_its_file(tmp_path, text, why):
+    (tmp_path / "spectra.json").write_text(text, errors="surrogateescape")
+    with pytest.raises(ValueError, match=f"the ledger file .*spectra.json cannot be read: {why}"):
+        read(tmp_path)
 
 
 def test_the_ledger_lists_the_marked_tests():

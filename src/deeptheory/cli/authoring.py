@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from deeptheory import books
-from deeptheory.cli.app import AUTHORS, Refused, app, complete
+from deeptheory.cli.app import AUTHORS, PATH, Refused, app, complete, complete_room
 from deeptheory.lab.entries import PACKAGE, catalogue
 from deeptheory.lab.records import REFUTABLE
 
@@ -75,9 +75,9 @@ def rival(evidence):
 def new(
     name: Annotated[str, typer.Argument(help="what the claim says, as a name: words_joined_like_this")],
     item: Annotated[str, typer.Option("--item", help="the item it checks", autocompletion=complete)],
-    room: Annotated[str | None, typer.Option(help="the room, where it is not the item's own")] = None,
+    room: Annotated[str | None, typer.Option(help="the room, where it is not the item's own", autocompletion=complete_room)] = None,
     topic: Annotated[str | None, typer.Option(help="the topic inside the room, where it has topics")] = None,
-    root: Annotated[Path | None, typer.Option(help="the source tree to write into", show_default="this one")] = None,
+    root: Annotated[Path | None, typer.Option(help="the source tree to write into", show_default="this one", **PATH)] = None,
 ) -> None:
     """Mathematics, test, claim and control, as stubs."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)+", name):
@@ -88,6 +88,11 @@ def new(
     if len(found) != 1:
         near = ", ".join(each.id for each in found[:4]) or ", ".join(books.nearest(item))
         raise Refused(f"{item!r} names {len(found)} items; name one" + (f": {near}" if near else ""))
+    rooms = sorted({each.room for each in books.items()})
+    if room is not None and room not in rooms:
+        raise Refused(f"no room is called {room!r}; the rooms are {', '.join(rooms)}")
+    if topic is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", topic):
+        raise Refused(f"a topic is named by small words joined by _, not {topic!r}")
     tree = root or PACKAGE.parents[1]
     if not (tree / "src" / "deeptheory").is_dir():
         raise Refused(f"{tree} is no source tree of deeptheory; clone the project, or name one with --root")

@@ -245,7 +245,7 @@ def mean_hitting_time(
 doors(
     __name__,
     dimension="[2, 1e9]",
-    nodes="[2, 1000]",
+    nodes="[2, 400]",
     quadrature="[1, 200]",
     replicas="[1, 1e6]",
     max_steps="[1, 1e12]",

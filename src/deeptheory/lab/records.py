@@ -97,7 +97,7 @@ def read(folder: Path = FOLDER) -> Ledger:
     """The ledger as it stands in a folder; empty where there is none."""
     found = Ledger()
     for path in sorted(folder.glob("*.json")):
-        content = json.loads(path.read_text())
+        content = _content(path)
         for name, entry in content["claims"].items():
             found.claims[name] = Recorded(**{**entry, "errata": tuple(entry["errata"])})
         found.counterexamples.update(content["counterexamples"])
@@ -105,6 +105,16 @@ def read(folder: Path = FOLDER) -> Ledger:
         for item, files in content["tests"].items():
             found.tests.setdefault(item, []).extend(files)
     return found
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text()
+        return json.loads(text)
+    except ValueError as problem:
+        merging = not isinstance(problem, UnicodeDecodeError) and re.search(r"^<{7} ", text, re.MULTILINE)
+        why = "a merge left its markers in it; take either side, and record the others' claims again" if merging else problem
+        raise ValueError(f"the ledger file {path} cannot be read: {why}") from None
 
 
 @functools.cache
@@ -159,8 +169,11 @@ def record(runs: Iterable["Run"], known: Catalogue, folder: Path = FOLDER) -> Ch
     )
 
 
-def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path = FOLDER) -> None:
-    """Add items that passing tests have just compared with an oracle; drop marks that are no longer in their file."""
+def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path = FOLDER) -> Changes:
+    """Add items that passing tests have just compared with an oracle; drop marks that are no longer in their file.
+
+    What is new and what was dropped is told as "item in file".
+    """
     before = read(folder)
     tests = {item: set(files) for item, files in before.tests.items()}
     for item, files in compared.items():
@@ -169,6 +182,8 @@ def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path
     kept = {item: sorted(file for file in files if item in marked[file]) for item, files in tests.items()}
     Ledger(before.claims, {i: f for i, f in kept.items() if f}, before.counterexamples, before.rooms).save(folder)
     ledger.cache_clear()
+    was, now = ({f"{item} in {file}": None for item in each for file in each[item]} for each in (before.tests, kept))
+    return Changes(new=tuple(now.keys() - was), changed=(), dropped=tuple(was.keys() - now))
 
 
 def _marks(path: Path) -> set[str]:
