@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("two_layer_nets", "throughput", "kernels", "marchenko_pastur")
+NAMES = ("two_layer_nets", "throughput", "kernels", "marchenko_pastur", "curvature")
 
 
 def main() -> int:

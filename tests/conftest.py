@@ -1,5 +1,6 @@
 """What every test shares: double precision, checked shapes, and the way to data that is not shipped."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from jaxtyping import install_import_hook
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "deeptheory"
 ABOVE = {"lab", "claims", "books", "report", "cli"}
 ROOMS = [path.parent.name for path in SOURCE.glob("*/__init__.py") if path.parent.name not in ABOVE]
+ROOM_TO_GROW = 1.5e9
 _hook = install_import_hook([f"deeptheory.{room}" for room in ROOMS], "beartype.beartype")
 
 
@@ -18,6 +20,23 @@ _hook = install_import_hook([f"deeptheory.{room}" for room in ROOMS], "beartype.
 def double_precision():
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def flat_memory():
+    """Drop compiled programs once they have grown: a worker that keeps those of every module ends at several GB."""
+    yield
+    if resident() > ROOM_TO_GROW:
+        jax.clear_caches()
+        gc.collect()
+
+
+def resident():
+    """Bytes of memory this process holds now; none where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 @pytest.fixture

@@ -17,11 +17,14 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+import optax
 from jaxtyping import AbstractArray
 
 ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
-ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "optimization", "regularization", "robustness"]
-ROOMS += ["skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "optimization", "propagation"]
+ROOMS += ["regularization", "robustness", "skills", "spectra"]
+ROOMS += ["implicit_bias", "kernels", "networks", "neural_tangents", "normalization", "optimization", "regularization"]
+ROOMS += ["robustness", "skills", "spectra"]
 ELSEWHERE = ("kernels.regression.disk.disk_kernel",)
 """tried with nonsense in its own tests: the folder it writes refuses all but the first inputs it saw"""
 MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
@@ -109,7 +112,8 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "MLP": lambda: of("networks.mlp").init_mlp(KEY, (3, 4, 1)),
     "MarginLoss": lambda: of("implicit_bias.separable").LOGISTIC,
     "MaxMargin": lambda: of("implicit_bias.separable").max_margin(POINTS),
-    "Method": lambda: of("optimization.descent").gradient_descent(square, step_size=0.1),
+    "GradientTransformation": lambda: optax.sgd(0.1),
+    "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
     "NoiseLaw": lambda: of("diffusions.weak_order").two_point_noise(0.5),
     "PiecewiseAffine": lambda: of("networks.pieces").through_points((0, 1), (0, 2), 1, -1),
     "Population": lambda: of("generalization.interpolation.correlated_risk").Population(
@@ -298,6 +302,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.separable.margin_rates": SEPARATED,
     "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
+    "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
+    "optimization.promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "optimization.landscapes.polyak_lojasiewicz_constant": {"function": square},
     "implicit_bias.separable.residual_decay": SEPARATED,
     "implicit_bias.separable.residual_forces":
@@ -340,8 +346,8 @@ diffusions.torus_semigroups.weak_error_on_torus, noise: negative
 diffusions.torus_semigroups.weak_error_on_torus, steps: negated
 diffusions.weak_order.weak_error, step: tiny
 dynamics.single_index.information_exponent, tolerance: negative
-dynamics.sphere.mean_hitting_time, level: negative
-dynamics.sphere.mean_hitting_time, level: two
+dynamics.hitting_times.mean_hitting_time, level: negative
+dynamics.hitting_times.mean_hitting_time, level: two
 dynamics.sphere.overlap_step, overlap: two
 dynamics.sphere.spherical_sgd, dimension: million
 dynamics.sphere.spherical_sgd, steps: billion
@@ -394,7 +400,7 @@ networks.from_scratch.train_classifier, steps: million
 optimization.empirical_risk.negative_directions, cutoff: negative
 optimization.landscapes.Huber, smoothness: negative
 optimization.landscapes.LogisticRidge, ridge: negative
-optimization.saddle.improve_or_localize, values: float32
+optimization.promises.improve_or_localize, values: float32
 robustness.noise_training.two_moons, noise: negative
 skills.emergence.exact_concentration, k: negative
 """

@@ -3,7 +3,7 @@
 import pytest
 
 from deeptheory import books
-from deeptheory.formulas import lettered, readable, spelt_out, spoken
+from deeptheory.formulas import lettered, readable, scripted, spelt_out, spoken
 from deeptheory.lab.entries import catalogue
 
 BY_HAND = [
@@ -53,3 +53,9 @@ def test_no_latex_is_left_in_any_text():
     assert len(texts) > 1000
     left = [text for text in texts if set("\\$") & set(readable(text)) or "_{" in readable(text)]
     assert left == []
+
+
+def test_powers_and_indices_outside_formulas():
+    assert scripted("f(x_k) − (1 − e^(−2T))/2") == "f(xₖ) − (1 − e⁻²ᵀ)/2"
+    assert scripted("x_k^2") == "xₖ²"
+    assert scripted("d^(−1/4), R_S and rate_of") == "d^(−1/4), R_S and rate_of"  # there are no such small characters

@@ -1,6 +1,7 @@
 """The ledger and the status of items that follows from it."""
 
 import re
+import subprocess
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -95,6 +96,37 @@ def test_the_ledger_survives_saving(tmp_path):
     assert read(tmp_path) == ledger()
 
 
+def test_what_two_branches_record_is_joined_by_git(tmp_path):
+    git = lambda *words: subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)  # noqa: E731
+    git("init", "-b", "main")
+    git("config", "user.email", "a@b.c")
+    git("config", "user.name", "a")
+    (tmp_path / ".gitattributes").write_text((Path(__file__).parents[1] / ".gitattributes").read_text())
+    folder = tmp_path / "src" / "deeptheory" / "ledger"
+    folder.mkdir(parents=True)
+    names = {name: entry(name) for name in ("a", "m", "n", "z")}
+    known = Catalogue("", names)
+
+    def commit(*claims):
+        record([Ran(name) for name in claims], known, folder)
+        git("add", "-A")
+        git("commit", "-m", " ".join(claims))
+
+    commit("a", "z")
+    git("checkout", "-b", "other")
+    commit("m")
+    git("checkout", "main")
+    commit("n")
+    git("merge", "other")
+    assert set(read(folder).claims) == set(names)
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    (tmp_path / "room.jsonl").write_text("<<<<<<< HEAD\n")
+    with pytest.raises(ValueError, match=r"line 1 of .*room\.jsonl is no record of the ledger: '<<<<<<< HEAD'"):
+        read(tmp_path)
+
+
 @dataclass(frozen=True)
 class Ran:
     claim: str
@@ -110,14 +142,14 @@ class Ran:
 def test_recording_merges_says_what_changed_and_touches_nothing_else(tmp_path):
     known = Catalogue("", {"one": entry("one"), "two": replace(entry("two"), subject="other")})
     assert str(record([Ran("one"), Ran("two")], known, tmp_path)) == "the ledger: 2 new (one, two)"
-    untouched = (tmp_path / "other.json").stat().st_mtime_ns
+    untouched = (tmp_path / "other.jsonl").stat().st_mtime_ns
     assert str(record([Ran("one", "refuted")], known, tmp_path)) == "the ledger: 1 changed (one)"
-    assert (tmp_path / "other.json").stat().st_mtime_ns == untouched
+    assert (tmp_path / "other.jsonl").stat().st_mtime_ns == untouched
     assert {name: line.verdict for name, line in read(tmp_path).claims.items()} == {"one": "refuted", "two": "holds"}
     assert str(record([Ran("one", "refuted")], known, tmp_path)) == "the ledger: nothing changed"
     gone = Catalogue("", {"two": known.claims["two"]})
     assert str(record([], gone, tmp_path)) == "the ledger: 1 dropped (one)"
-    assert [path.name for path in tmp_path.iterdir()] == ["other.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["other.jsonl"]
 
 
 def test_recording_one_test_file_keeps_the_others(tmp_path):
@@ -133,21 +165,6 @@ def test_recording_one_test_file_keeps_the_others(tmp_path):
     told = record_tests({}, tmp_path, book)
     assert read(book).tests == {"A1.1": [a]}
     assert str(told) == f"the ledger: 1 dropped (A1.2 in {b})"
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ('{"claims": {\n<<<<<<< ours\n', "a merge left its markers in it; take either side, and record"),
-        ('{"claims": ', "Expecting value: line 1"),
-        ("\udcff", "'utf-8' codec can't decode"),
-    ],
-    ids=["merging", "cut off", "not text"],
-)
-def test_a_ledger_that_cannot_be_read_names_its_file(tmp_path, text, why):
-    (tmp_path / "spectra.json").write_text(text, errors="surrogateescape")
-    with pytest.raises(ValueError, match=f"the ledger file .*spectra.json cannot be read: {why}"):
-        read(tmp_path)
 
 
 def test_the_ledger_lists_the_marked_tests():

@@ -4,11 +4,14 @@ import functools
 import re
 import unicodedata
 
-__all__ = ["clipped", "lettered", "readable", "spelt_out", "spoken"]
+__all__ = ["INDEX", "POWER", "clipped", "lettered", "readable", "scripted", "spelt_out", "spoken"]
 
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 SCRIPTED = re.compile(r"[_^]\w+$")
 """What ends in an index or a power that is not set in small characters."""
+POWER = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]))")
+INDEX = re.compile(r"(?<!\w)([^\W\d_])_([A-Za-z0-9]+)")
+"""Powers and indices in words that are no formula: n^(1/2), λ_max."""
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|:=|\s+|.", re.DOTALL)
 
 
@@ -63,6 +66,20 @@ def readable(text: str) -> str:
 def lettered(name: str) -> str:
     """A name whose parts that spell a Greek letter are that letter: gamma as γ, lambda_max as λ max."""
     return " ".join(GREEK.get(part, part) for part in name.replace("_", " ").split())
+
+
+def scripted(text: str) -> str:
+    """A text that is no formula, its powers and indices in small characters where there are all: x_k^2 as xₖ²."""
+
+    def power(found: re.Match[str]) -> str:
+        small = _script("^", [("operand", (found[1] or found[2] or found[3]).replace("-", "−"))])
+        return found[0] if small.startswith("^") else small
+
+    def index(found: re.Match[str]) -> str:
+        small = _script("_", [("operand", found[2])])
+        return found[0] if small.startswith("_") else found[1] + small
+
+    return INDEX.sub(index, POWER.sub(power, text))
 
 
 def spelt_out(text: str) -> str:

@@ -65,7 +65,10 @@ BAD = [
     (("new", "my_claim", "--item", ""), "'' names 0 items"),
     (("new", "my_claim", "--item", "A2.26", "--root", "nowhere"), "nowhere is no source tree of deeptheory"),
     (("new", "my_claim", "--item", "A2.26", "--room", "../.."), "no room is called '../..'; the rooms are alignment"),
-    (("new", "my_claim", "--item", "A2.26", "--topic", "../a"), "a topic is named by small words joined by _, not '../a'"),
+    (
+        ("new", "my_claim", "--item", "A2.26", "--topic", "../a"),
+        "a topic is named by small words joined by _, not '../a'",
+    ),
     (("coverage", "--book", ""), "no book is called ''"),
     (("coverage", "--chapter", "-1"), "there are no items of chapter -1"),
     (("runs", "--repair", "--store", "typo"), "typo cannot be opened: there is no such file"),

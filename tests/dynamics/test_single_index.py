@@ -8,7 +8,9 @@ from deeptheory.dynamics.single_index import (
     critical_ratio,
     descent_time,
     escape_rate,
+    fisher_consistent,
     information_exponent,
+    mixture_loss,
     mixture_series,
     overlap_velocity,
     principal_component_series,
@@ -21,6 +23,7 @@ def normal_mean(function):
     return quad(lambda z: function(z) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi), -12, 12, points=[0.0], limit=200)[0]
 
 
+@pytest.mark.item("J11.6")
 def test_hermite_coefficients_against_closed_forms():
     np.testing.assert_allclose(hermite_coefficients(lambda x: x**2, 4), [1, 0, np.sqrt(2), 0, 0], atol=1e-12)
     relu = hermite_coefficients(jax.nn.relu, 3)
@@ -101,3 +104,25 @@ def test_velocity_escape_and_descent_in_closed_form():
 def test_too_long_a_step_never_descends():
     with pytest.raises(ValueError, match="does not grow"):
         descent_time(hermite_link(2), 0.01, 0.5, step=0.5)
+
+
+@pytest.mark.item("J11.4")
+def test_mixture_loss_against_numerical_integration():
+    for field in (0.5, -1.0):
+        share = np.exp(field) / (np.exp(field) + np.exp(-field))
+        sides = [normal_mean(lambda z, s=s, h=field: np.log(np.cosh(z + 0.7 * s + h))) for s in (1, -1)]
+        assert mixture_loss(0.7, field) == pytest.approx(-(share * sides[0] + (1 - share) * sides[1]), abs=1e-10)
+        value = np.polynomial.polynomial.polyval(0.3, mixture_series(field, degree=24))
+        assert mixture_loss(np.array([0.3, 0.7]), field)[0] == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.item("J11.12")
+def test_consistency_is_the_sign_of_the_slope_inside():
+    assert fisher_consistent(np.array([1.0, -1.0]))
+    assert fisher_consistent(np.array([0.0, 0.0, 0.0, -2.0]))
+    assert not fisher_consistent(np.array([0.0, 1.0]))
+    # φ′ = −(m − ½)² touches zero at one half; −(m − ½)(m − 2) changes sign there; 2 lies outside.
+    assert not fisher_consistent(np.array([0.0, -0.25, 0.5, -1 / 3]))
+    assert not fisher_consistent(np.array([0.0, -1.0, 1.25, -1 / 3]))
+    assert fisher_consistent(np.array([0.0, -2.0, 0.5]))
+    assert not fisher_consistent(np.array([3.0]))

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deeptheory.dynamics.single_index import descent_time
 from deeptheory.dynamics.sphere import (
-    mean_hitting_time,
+    overlap_cdf,
     overlap_chain,
     overlap_step,
     spherical_sgd,
@@ -27,6 +26,17 @@ def first_passage(paths, level):
 def test_upper_half_overlap_is_the_absolute_value_of_a_uniform_coordinate(key):
     overlap = upper_half_overlap(key, 20, 4000)
     assert stats.kstest(overlap**2, stats.beta(0.5, 9.5).cdf).pvalue > 1e-4  # m² of a uniform point is Beta(½, (N−1)/2)
+
+
+@pytest.mark.item("J11.9")
+def test_overlap_of_a_uniform_point_has_its_law(key):
+    from scipy.integrate import quad
+
+    for size in (3, 4, 9):
+        whole = quad(lambda m, e=(size - 3) / 2: (1 - m * m) ** e, -1, 1)[0]
+        for m in (-0.6, 0.0, 0.3):
+            part = quad(lambda m, e=(size - 3) / 2: (1 - m * m) ** e, -1, m)[0]
+            assert overlap_cdf(m, size) == pytest.approx(part / whole, abs=1e-9)
 
 
 @pytest.mark.item("J11.8")
@@ -68,22 +78,6 @@ def test_chain_and_whole_vector_pass_the_level_at_the_same_times(key, degree, st
         second, link, dimension=dimension, step=step, replicas=400, max_steps=steps, symmetric=True, stop=False
     ).times[0]
     assert stats.ks_2samp(np.minimum(whole, steps + 1), np.minimum(chain, steps + 1)).pvalue > 1e-4
-
-
-@pytest.mark.parametrize(("degree", "step"), [(1, 0.2), (2, 0.1), (3, 0.015)])
-def test_mean_hitting_time_is_the_mean_of_simulated_times(key, degree, step):
-    link, settings = hermite_link(degree), {"dimension": 16, "step": step, "symmetric": degree == 2}
-    times = overlap_chain(key, link, replicas=1000, **settings).times[0]
-    solved = mean_hitting_time(link, **settings)
-    assert times.mean() == pytest.approx(solved, abs=4 * times.std() / np.sqrt(1000))
-    fine = mean_hitting_time(link, nodes=64, quadrature=40, **settings)
-    assert solved == pytest.approx(fine, rel=5e-3)
-
-
-def test_mean_hitting_time_between_levels_approaches_the_limiting_dynamics():
-    link = hermite_link(1)
-    solved = mean_hitting_time(link, dimension=3000, step=0.2, start=0.5, level=0.9) / 3000
-    assert solved == pytest.approx(descent_time(link, 0.5, 0.9, step=0.2), rel=2e-3)
 
 
 def test_chain_reports_peak_and_unfinished_runs(key):

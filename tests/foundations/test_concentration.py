@@ -31,7 +31,9 @@ def test_log_binomial_tail_far_below_the_smallest_double():
     assert c.log_binomial_tail(10, 0.5, 11) == -np.inf
 
 
-@pytest.mark.parametrize(("n", "p", "t"), [(7, 0.3, 1.9), (10, 0.5, 3.0), (1, 0.25, 0.75), (40, 0.05, 2.0)])
+@pytest.mark.parametrize(
+    ("n", "p", "t"), [(7, 0.3, 1.9), (10, 0.5, 3.0), (1, 0.25, 0.75), (40, 0.05, 2.0), (3, 0.7, 1.1)]
+)
 def test_log_binomial_deviation_counts_both_sides_and_touching_values(n, p, t):
     counts = np.arange(n + 1)
     inside = np.abs(counts - n * p) >= t - 1e-9

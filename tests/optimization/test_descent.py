@@ -5,30 +5,30 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.optimization import landscapes as land
 from deeptheory.optimization.descent import (
     convex_gap_bound,
-    gradient_descent,
     guaranteed_decrease,
     optimal_quadratic_step,
     polyak_lojasiewicz_factor,
     quadratic_losses,
     stationarity_bound,
-    trajectory,
     worst_contraction,
     worst_convex_gap,
     worst_stationarity,
 )
+from deeptheory.optimization.runs import trajectory
 
 pytestmark = pytest.mark.slow
 
 
 @functools.partial(jax.jit, static_argnames="steps")
 def compiled(function, start, step_size, steps):
-    return trajectory(gradient_descent(function, step_size=step_size), start, steps=steps)
+    return trajectory(function, optax.sgd(step_size), start, steps=steps)
 
 
 def run(function, start, step_size, steps):
@@ -67,7 +67,7 @@ def test_trajectory_is_gradient_descent(key):
         np.testing.assert_allclose(states.value[t], np.sum(weights * (1 - np.cos(x))), atol=1e-13)
         x = x - 0.4 * weights * np.sin(x)
     with pytest.raises(ValueError, match=r"steps must .*, got -1"):
-        trajectory(gradient_descent(land.SineBowl(), step_size=0.1), jnp.ones(1), steps=-1)
+        trajectory(land.SineBowl(), optax.sgd(0.1), jnp.ones(1), steps=-1)
 
 
 @pytest.mark.item("L5.9")

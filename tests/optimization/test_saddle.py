@@ -3,13 +3,14 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from scipy import stats
 
-from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, Quadratic, QuarticSaddle
+from deeptheory.optimization.promises import improve_or_localize
+from deeptheory.optimization.runs import trajectory
 from deeptheory.optimization.saddle import (
-    improve_or_localize,
     is_second_order_stationary,
     perturbed_gradient_descent,
     uniform_ball,
@@ -35,26 +36,28 @@ def test_uniform_ball(key, dimension):
 def test_perturbed_descent_against_a_plain_loop(key):
     function, settings = QuarticSaddle(0.5), dict(step_size=0.25, radius=0.05, tolerance=0.02, patience=12)
     draws = uniform_ball(key, (150, 3))
-    method = perturbed_gradient_descent(function, **settings)
+    method = perturbed_gradient_descent(**settings)
     start = jnp.array([0.0, 0.3, -0.2])
-    states = jax.jit(lambda draws: trajectory(method, start, steps=150, draws=draws))(jnp.asarray(draws))
+    states = jax.jit(lambda draws: trajectory(function, method, start, steps=150, draws=draws))(jnp.asarray(draws))
     states = jax.tree.map(np.asarray, states)
 
     gradient = lambda x: x * (np.array([-0.5, 1, 1]) + x @ x)  # noqa: E731
-    x, last, times = np.asarray(start), -np.inf, []
-    for t in range(150):
-        np.testing.assert_allclose(states.position[t], x, atol=1e-12)
+    x, t, move, last, times, path = np.asarray(start), 0, 0, -np.inf, [], []
+    while move < 150:  # t counts the iterations of the book, whose perturbation and gradient step are two moves of ours
+        path.append(x)
         if np.linalg.norm(gradient(x)) <= 0.02 and t - last > 12:
-            x, last = x - 0.25 * 0.05 * draws[t], t
-            times.append(t)
-        x = x - 0.25 * gradient(x)
-    assert np.array_equal(np.flatnonzero(states.perturbed) - 1, times) and len(times) > 2
-    assert np.diff(times).min() > 12
+            x, last = x - 0.25 * 0.05 * draws[move], t
+            move += 1
+            times.append(move)
+        x, t, move = x - 0.25 * gradient(x), t + 1, move + 1
+    assert np.array_equal(np.flatnonzero(states.memory.perturbed), times) and len(times) > 2
+    kept = states.position[:150][~states.memory.perturbed[:150]]
+    np.testing.assert_allclose(kept, np.array(path)[: len(kept)], atol=1e-12)
     assert float(states.value[-1]) == pytest.approx(float(function.minimum), rel=1e-3)
 
 
 def test_gradient_descent_never_leaves_the_stable_manifold():
-    states = trajectory(gradient_descent(QuarticSaddle(0.5), step_size=0.25), jnp.array([0.0, 0.3, -0.2]), steps=500)
+    states = trajectory(QuarticSaddle(0.5), optax.sgd(0.25), jnp.array([0.0, 0.3, -0.2]), steps=500)
     assert np.all(np.asarray(states.position)[:, 0] == 0.0)
     assert float(jnp.linalg.norm(states.position[-1])) < 1e-12
 
@@ -62,18 +65,20 @@ def test_gradient_descent_never_leaves_the_stable_manifold():
 @pytest.mark.item("A7.11")
 def test_certificate_against_all_pairs(key):
     function = CubicSaddle(0.2, 1.0)
-    method = perturbed_gradient_descent(function, step_size=1.0, radius=0.05, tolerance=0.02, patience=15)
+    method = perturbed_gradient_descent(step_size=1.0, radius=0.05, tolerance=0.02, patience=15)
     draws = jnp.asarray(uniform_ball(key, (90, 2)))
 
     @jax.jit
     def certified(draws):
-        states = trajectory(method, jnp.array([0.0, 0.5]), steps=90, draws=draws)
-        return states, improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
+        states = trajectory(function, method, jnp.array([0.0, 0.5]), steps=90, draws=draws)
+        return states, improve_or_localize(
+            states.position, states.value, step_size=1.0, restarts=states.memory.perturbed
+        )
 
     states, (farthest, allowed) = jax.tree.map(np.asarray, certified(draws))
     positions, values = np.asarray(states.position), np.asarray(states.value)
     for t in range(91):
-        first = max(np.flatnonzero(states.perturbed[: t + 1]), default=0)
+        first = max(np.flatnonzero(states.memory.perturbed[: t + 1]), default=0)
         distances = np.linalg.norm(positions[first : t + 1] - positions[first], axis=1)
         assert float(farthest[t]) == pytest.approx(distances.max(), abs=1e-14)
         assert float(allowed[t]) == pytest.approx(np.sqrt(2 * (t - first) * (values[first] - values[t])), abs=1e-12)
@@ -83,12 +88,12 @@ def test_certificate_against_all_pairs(key):
 @pytest.mark.item("A7.11")
 def test_certificate_on_a_slope_and_on_a_parabola():
     slope = lambda x: 3.0 * x[0]  # noqa: E731
-    states = trajectory(gradient_descent(slope, step_size=0.7), jnp.zeros(1), steps=9)
+    states = trajectory(slope, optax.sgd(0.7), jnp.zeros(1), steps=9)
     farthest, allowed = improve_or_localize(states.position, states.value, step_size=0.7)
     np.testing.assert_allclose(farthest[1:] / allowed[1:], 0.5**0.5, rtol=1e-12)
     for step_size, holds in ((0.5, True), (0.55, False)):  # smoothness 2: the lemma ends exactly at η = 1/ℓ
         parabola = Quadratic(jnp.array([[2.0]]), jnp.zeros(1))
-        states = trajectory(gradient_descent(parabola, step_size=step_size), jnp.ones(1), steps=1)
+        states = trajectory(parabola, optax.sgd(step_size), jnp.ones(1), steps=1)
         farthest, allowed = improve_or_localize(states.position, states.value, step_size=step_size)
         assert (float(farthest[1]) <= float(allowed[1]) + 1e-12) == holds
 

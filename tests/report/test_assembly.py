@@ -226,7 +226,7 @@ def test_a_failure_leaves_what_was_there(runs, small, tmp_path, monkeypatch):
     folder = tmp_path / "pages"
     write(folder, [runs["chances"]], **small)
     before = sorted(path.name for path in folder.rglob("*"))
-    monkeypatch.setattr(pages, "claim_page", lambda *_: 1 / 0)
+    monkeypatch.setattr(assembly, "claim_page", lambda *_: 1 / 0)
     with pytest.raises(ValueError, match="no run can be shown; that of 'sums_agree': ZeroDivisionError"):
         write(folder, [runs["sums_agree"]], **small)
     assert sorted(path.name for path in folder.rglob("*")) == before
@@ -237,13 +237,13 @@ def test_a_failure_leaves_what_was_there(runs, small, tmp_path, monkeypatch):
 def test_a_picture_that_cannot_be_drawn_is_named_and_the_default_figures_serve(
     runs, small, tmp_path, monkeypatch, place
 ):
-    real = getattr(pages, place)
+    real = getattr(assembly, place)
 
     def breaking(*given):
         own = len(given) == 2 and (place == "drawn" or given[1] == "draws_itself")
         return 1 / 0 if own else real(*given)
 
-    monkeypatch.setattr(pages, place, breaking)
+    monkeypatch.setattr(assembly, place, breaking)
     said = []
     shown = [runs["draws_itself"], runs["sums_agree"]]
     index = write(tmp_path / "pages", shown, **small, lament=said.append)

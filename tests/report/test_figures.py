@@ -245,3 +245,15 @@ def test_thin_keeps_ends():
     kept = thin(10_000, key, keep=50)
     assert len(kept) <= 50 and np.argmax(key) in kept and np.argmin(key) in kept and 0 in kept and 9999 in kept
     assert not spread([0.0, 1.0, 1e6]) and spread([1.0, 31.0])
+
+
+def test_every_round_number_of_a_logarithmic_axis_is_labelled():
+    """Vega leaves out every other one of more values than the ticks it is asked for."""
+    axis = canvas.labels("x", {"type": "log", "domain": [0.09, 6.5]})
+    assert axis["tickCount"] >= len(axis["values"])
+
+
+@pytest.mark.parametrize(("ends", "labelled"), [((0.5, 2.5), [1, 2]), ((0.0, 5.0), [0, 1, 2, 3, 4, 5])])
+def test_between_whole_numbers_nothing_is_labelled(ends, labelled):
+    assert canvas.labels("number", {"domain": list(ends)}, whole=True)["values"] == labelled
+    assert canvas.labels("number", {"domain": [0.0, 90.0]}, whole=True)["tickMinStep"] == 1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import vl_convert
 
+from deeptheory.lab import Limit, Rate
 from deeptheory.lab.pictures import (
     Curves,
     Dots,
@@ -24,6 +25,8 @@ from deeptheory.lab.pictures import (
     Stack,
     Surface,
     Table,
+    compared,
+    power_law,
     seen,
 )
 from deeptheory.report.drawings import OBSERVED, PREDICTED, RIVAL
@@ -31,7 +34,7 @@ from deeptheory.report.figures import charted, composed
 from deeptheory.report.pictures import PAINTERS, painted
 from deeptheory.report.pictures.contours import level_sets
 from deeptheory.report.pictures.marks import Ink
-from deeptheory.report.pictures.tables import folded
+from deeptheory.report.pictures.tables import folded, written
 
 X = np.linspace(-1, 1, 8)
 GRID = np.meshgrid(X, X)
@@ -158,6 +161,8 @@ def test_rivals_are_marked_and_have_their_own_colour():
     ink = Ink.of(MARKS)
     assert ink.colours["predicted, as printed"] == RIVAL and ink.colours["observed"] == OBSERVED
     assert Ink.of(MARKS[:3]).colours["predicted"] == PREDICTED
+    two = Ink.of([Line("", X, X, rival="one"), Line("", X, -X, rival="other")]).colours
+    assert len(set(two.values())) == 2
 
 
 def test_level_sets_lie_on_the_level():
@@ -209,3 +214,79 @@ def test_long_words_of_a_table_are_folded_in_the_middle():
     spec = painted(PICTURES["table"], "").spec
     heads = [each["said"] for each in layers_of(spec)[1]["data"]["values"]]
     assert heads == ["case", "predicted", "observed", "difference"]
+
+
+@pytest.mark.parametrize(
+    ("heights", "place"), [((0.0, 0.0, 0.0), ("left", "top")), ((0.0, 1.0, 0.9), ("left", "bottom"))]
+)
+def test_words_of_a_level_stand_where_nothing_is_drawn(heights, place):
+    """Beside a line that stands: at its top, or at its foot where a curve runs along the top."""
+    curve = Line("predicted", [0.0, 0.5, 1.0], heights)
+    set_as = words_of_a_level(painted(Curves([curve, Level("a pole", x=0.45)], ys=(-0.1, 1.0)), "").spec)
+    assert (set_as["align"], set_as["baseline"]) == place
+
+
+def test_words_of_a_level_avoid_dots_at_its_end():
+    """What runs along the level itself is in nobody's way."""
+    dots = Dots("observed", [0.0, 0.9, 1.0], [1.0, 0.53, 0.53])
+    level = words_of_a_level(painted(Curves([dots, Level("limit", y=0.5)], ys=(0, 1)), "").spec)
+    assert (level["align"], level["baseline"]) == ("right", "top")
+    settled = Line("settled", [0.0, 1.0], [0.501, 0.499])
+    level = words_of_a_level(painted(Curves([settled, Level("limit", y=0.5)], ys=(0, 1)), "").spec)
+    assert (level["align"], level["baseline"]) == ("right", "bottom")
+
+
+def test_few_dots_stay_large_beside_many():
+    many = Dots("random", np.arange(300.0), np.arange(300.0))
+    spec = painted(Curves([many, Dots("found", [1.0, 2.0], [3.0, 4.0])]), "").spec
+    sizes = {
+        each["data"]["values"][0]["name"]: each["mark"]["size"]
+        for each in layers_of(spec)
+        if each.get("mark", {}).get("opacity") == 1
+    }
+    assert sizes["found"] > sizes["random"]
+
+
+def test_powers_and_indices_are_small_characters():
+    spec = painted(
+        Curves([Line("(1 − μ/L)^k", X, X), Line("", X, -X, rival="e^(−2T)")], x="step k", y="f(x_k)"), ""
+    ).spec
+    assert spec["usermeta"]["rivals"] == ["e⁻²ᵀ"]
+    assert spec["layer"][0]["encoding"]["y"]["axis"]["title"] == "f(xₖ)"
+    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["(1 − μ/L)ᵏ", "e⁻²ᵀ"]
+
+
+def test_numbers_of_a_table_are_written_as_people_do():
+    assert written(-1.5e-5) == "−1.5·10⁻⁵" and written(12000.0) == "12,000"
+
+
+def test_edges_that_recede_are_not_in_the_legend():
+    triangle = [(0, 1), (1, 2), (2, 0)]
+    picture = Graph([(0, 0), (1, 0), (0, 1)], triangle, kinds=list("aab"), edge_kinds=["bridge", "other", "other"])
+    assert painted(picture, "").spec["layer"][0]["encoding"]["color"]["legend"]["values"] == ["bridge", "a", "b"]
+
+
+def test_what_is_compared_is_a_line_dots_and_rivals():
+    places, trials = np.array([1.0, 4.0]), np.array([[1.0, 1.0], [2.0, 2.0]])
+    picture = compared(
+        places, np.sqrt, trials, Level("one", y=1.0), rivals={"half": np.sqrt(places) / 2}, x="n", log="x"
+    )
+    truth, observed, wrong, level = picture.marks
+    assert np.allclose(truth.y, np.sqrt(truth.x)) and (truth.x[0], truth.x[-1]) == (1.0, pytest.approx(4.0))
+    assert list(observed.y) == [1.0, 2.0] and list(observed.error) == [0.0, 0.0]  # means over trials
+    assert list(wrong.x) == [1.0, 4.0] and list(wrong.y) == [0.5, 1.0] and wrong.rival == "half"
+    assert level.y == 1.0 and picture.log == "x"
+    assert painted(picture, "").spec["usermeta"]["rivals"] == ["half"]
+    assert isinstance(compared(places, places, places).marks[1], Dots)
+    assert compared(places, np.sqrt, places, xs=(0.25, 9.0)).marks[0].x[0] == 0.25  # over the whole panel
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [Rate([1.0, 2.0, 4.0], [8.0, 2.0, 0.5], exponent=-2.0), Limit([1.0, 2.0, 4.0], [8.0, 2.0, 0.5], order=2.0)],
+)
+def test_a_power_law_goes_through_the_first_value(evidence):
+    dots, line, wrong = power_law("error", evidence, rivals={-1.0: "1/n"})
+    assert list(line.y) == list(dots.y) == [8.0, 2.0, 0.5]
+    assert list(wrong.y) == [8.0, 4.0, 2.0] and wrong.rival == "1/n"
+    assert power_law("error", Rate([1.0, 2.0], [[7.0, 9.0], [4.0, 4.0]], exponent=-1.0))[1].y[0] == 8.0

@@ -86,6 +86,9 @@ def test_no_ratio_where_the_budget_exceeds_the_largest_divergence():
     assert np.isinf(first_moment_concentration(0.25, 0.1, 2)) and np.isfinite(first_moment_concentration(0.15, 0.1, 2))
     finite = first_moment_concentration(0.25, 0.1, 8, skills_per_text=0.01)
     assert finite > first_moment_concentration(0.25, 0.1, 8)
+    binary = lambda p: -p * np.log(p) - (1 - p) * np.log(1 - p)  # noqa: E731
+    scale, kl = finite * 0.25, 0.25 * finite * np.log(finite) + (1 - finite * 0.25) * np.log((1 - finite * 0.25) / 0.75)
+    assert scale < 1 and 8 * 0.1 * kl == pytest.approx(binary(0.1) + 0.01 * binary(0.25), rel=1e-9)
 
 
 @pytest.mark.item("A15.31")

@@ -152,6 +152,13 @@ def test_gauss_nodes_give_moments_and_transforms(ratio):
         mp.marchenko_pastur_nodes(ratio, count=0)
 
 
+@pytest.mark.parametrize("z", [-1e9, 1e9, 1e9j])
+def test_far_from_the_bulk_the_transform_keeps_its_digits(z):
+    moments = [mp.marchenko_pastur_moment(order, 0.4, 1.3) for order in range(3)]
+    expected = -sum(moment / z ** (order + 1) for order, moment in enumerate(moments))
+    assert complex(marchenko_pastur_stieltjes(z, 0.4, 1.3)) == pytest.approx(expected, rel=1e-14)
+
+
 def test_cdf_ends_and_small_ratio():
     assert mp.marchenko_pastur_cdf(np.array([-1.0, 0.0, 20.0]), 4.0).tolist() == [0, 0.75, 1]
     # As the ratio falls the law becomes a semicircle around one; the mass below one tends to a half like √a.

@@ -75,9 +75,13 @@ def rival(evidence):
 def new(
     name: Annotated[str, typer.Argument(help="what the claim says, as a name: words_joined_like_this")],
     item: Annotated[str, typer.Option("--item", help="the item it checks", autocompletion=complete)],
-    room: Annotated[str | None, typer.Option(help="the room, where it is not the item's own", autocompletion=complete_room)] = None,
+    room: Annotated[
+        str | None, typer.Option(help="the room, where it is not the item's own", autocompletion=complete_room)
+    ] = None,
     topic: Annotated[str | None, typer.Option(help="the topic inside the room, where it has topics")] = None,
-    root: Annotated[Path | None, typer.Option(help="the source tree to write into", show_default="this one", **PATH)] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="the source tree to write into", show_default="this one", **PATH)
+    ] = None,
 ) -> None:
     """Mathematics, test, claim and control, as stubs."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)+", name):

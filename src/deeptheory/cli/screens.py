@@ -28,10 +28,19 @@ def show_claim(entry: Entry, status: Mapping[str, Any], last: dict[str, Any] | N
     if entry.scale:
         out.print(f"scale: {readable(entry.scale)}")
     out.print()
+    if entry.symbols:  # a claim that is being written may have none yet, nor a reason
+        meanings = table("symbol", "meaning")
+        for symbol, meaning in entry.symbols.items():
+            meanings.add_row(readable(f"${symbol}$"), readable(meaning))
+        out.print(meanings)
+        out.print()
+    if entry.why:
+        out.print(f"why: {readable(entry.why)}")
+        out.print()
     printed = table("item", "printed at", "status", "title", "evidence")
     for name, pieces in entry.items.items():
         title = readable(books.item(name).title)
-        served = ", ".join(piece for piece in pieces if piece)
+        served = " · ".join(piece for piece in pieces if piece)
         printed.add_row(name, printed_at([name]), coloured(status[name].status), title, served)
     out.print(printed)
     _errata(out, [books.item(name) for name in entry.items])

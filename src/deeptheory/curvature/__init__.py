@@ -1,8 +1,26 @@
-"""Curvature of a loss along training.
+"""Curvature of a loss: Hessian, Gauss–Newton, Fisher and gradient noise of any model, and sharpness along training.
 
+- `density`: how the eigenvalues of a curvature are spread, its trace, its diagonal: estimates from random vectors, with
+  errors.
 - `edge_of_stability`: the largest Hessian eigenvalue of a loss, and how it moves while gradient descent trains.
+- `eigenpairs`: largest and smallest eigenvalues of a curvature with their vectors, each to a stated residual.
+- `operators`: second derivatives of a loss as matrices that are never written down: Hessian, Gauss–Newton, Fisher,
+  gradient noise.
 """
 
+from deeptheory.curvature.density import (
+    diagonal as diagonal,
+    spectral_density as spectral_density,
+    trace as trace,
+)
+from deeptheory.curvature.eigenpairs import extreme_eigenpairs as extreme_eigenpairs
+from deeptheory.curvature.operators import (
+    blocks as blocks,
+    fisher as fisher,
+    gauss_newton as gauss_newton,
+    gradient_noise as gradient_noise,
+    hessian as hessian,
+)
 from deeptheory.foundations.packages import submodules
 
 __getattr__ = submodules(__name__)

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.krylov import expanded, krylov_start
 
 __all__ = ["SharpnessTrace", "StabilityPhases", "descent_with_sharpness", "sharpness", "stability_phases"]
 
@@ -33,28 +34,14 @@ def sharpness(
     count = min(iterations, point.size)
     if count < 1:
         raise ValueError(f"iterations must be at least 1, got {iterations}")
-    gradient, direction = jax.grad(function), direction.astype(point.dtype)
-
-    def expand(carry: tuple, index: Array) -> tuple[tuple, tuple]:
-        basis, vector, alive = carry
-        basis = basis.at[index].set(vector)
-        image = jax.jvp(gradient, (point,), (vector,))[1]
-        diagonal = vector @ image
-        # Twice is enough (Kahan, Parlett): the whole basis, so that no eigenvalue comes back as a ghost.
-        rest = image - basis.T @ (basis @ image)
-        rest = rest - basis.T @ (basis @ rest)
-        length = jnp.linalg.norm(rest)
-        going_on = alive & (length > 64 * jnp.finfo(point.dtype).eps * jnp.linalg.norm(image))
-        following = jnp.where(going_on, rest / jnp.where(going_on, length, 1.0), 0.0)
-        return (basis, following, going_on), (diagonal, jnp.where(going_on, length, 0.0), alive)
-
-    start = (jnp.zeros((count, point.size), point.dtype), direction / jnp.linalg.norm(direction), jnp.array(True))
-    (basis, _, _), (diagonal, off_diagonal, alive) = jax.lax.scan(expand, start, jnp.arange(count))
+    gradient = jax.grad(function)
+    space = krylov_start(direction.astype(point.dtype), count)
+    space = expanded(lambda vector: jax.jvp(gradient, (point,), (vector,))[1], space, count)
     # An exhausted Krylov space is padded with a number below a Rayleigh quotient, hence below the answer.
-    diagonal = jnp.where(alive, diagonal, diagonal[0] - jnp.abs(diagonal[0]) - 1)
-    tridiagonal = jnp.diag(diagonal) + jnp.diag(off_diagonal[:-1], 1) + jnp.diag(off_diagonal[:-1], -1)
-    values, vectors = jnp.linalg.eigh(tridiagonal)
-    eigenvector = vectors[:, -1] @ basis
+    first = space.projected[0, 0]
+    unused = jnp.where(jnp.arange(count) < space.filled, 0, first - jnp.abs(first) - 1)
+    values, vectors = jnp.linalg.eigh(space.projected + jnp.diag(unused))
+    eigenvector = vectors[:, -1] @ space.basis
     return values[-1], eigenvector / jnp.linalg.norm(eigenvector)
 
 

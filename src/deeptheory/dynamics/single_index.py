@@ -18,7 +18,9 @@ __all__ = [
     "critical_ratio",
     "descent_time",
     "escape_rate",
+    "fisher_consistent",
     "information_exponent",
+    "mixture_loss",
     "mixture_series",
     "overlap_velocity",
     "principal_component_series",
@@ -59,6 +61,32 @@ def mixture_series(field: float, *, degree: int = 8) -> Float[np.ndarray, " powe
     signs = np.where(powers % 2, np.tanh(field), 1.0)
     coefficients = hermite_coefficients(lambda z: jnp.logaddexp(z + field, -z - field) - jnp.log(2.0), degree)
     return -signs * coefficients / [sqrt(factorial(k)) for k in range(degree + 1)]
+
+
+def mixture_loss(
+    overlap: float | Float[np.ndarray, "*shape"], field: float
+) -> float | Float[np.ndarray, "*shape"] | np.floating:
+    """Return φ(m) = −E log cosh(z + εm + h) of the two-component mixture, by quadrature: jagannath Sec. 11.2.2."""
+    points, weights = gaussian_panels()
+    share = 1 / (1 + np.exp(-2 * field))
+    sides = []
+    for sign in (1, -1):
+        inside = np.add.outer(sign * np.asarray(overlap), points) + field
+        sides.append((np.logaddexp(inside, -inside) - np.log(2)) @ weights)
+    return -(share * sides[0] + (1 - share) * sides[1])
+
+
+def fisher_consistent(series: Float[np.ndarray, " powers"], *, tolerance: float = 1e-10) -> bool:
+    """Return whether φ′ < 0 on (0, 1): gradient flow on the population loss then finds v from every positive overlap.
+
+    `series` holds the Taylor coefficients of φ, which must have converged on [0, 1]. A root of φ′ inside, or a positive
+    value between roots, breaks it. Reference: jagannath Def. 11.7; Rem. 11.8 names the wrong assumption (A for B).
+    """
+    slope = np.polynomial.Polynomial(np.where(np.abs(series) > tolerance, series, 0.0)).deriv()
+    roots = slope.roots()
+    inside = np.sort(roots[(np.abs(roots.imag) < 1e-9) & (roots.real > 1e-9) & (roots.real < 1 - 1e-9)].real)
+    ends = np.concatenate([[0.0], inside, [1.0]])
+    return len(inside) == 0 and bool(np.all(slope((ends[1:] + ends[:-1]) / 2) < 0))
 
 
 def information_exponent(series: Float[np.ndarray, " powers"], *, tolerance: float = 1e-10) -> int | None:

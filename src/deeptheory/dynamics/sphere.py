@@ -1,8 +1,7 @@
-"""Online gradient descent on the sphere for single-index models: the whole vector, its exact overlap chain, and the
-chain's mean hitting times without sampling."""
+"""Online gradient descent on the sphere for single-index models: the whole vector and its exact overlap chain."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +16,7 @@ from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "OverlapRun",
-    "mean_hitting_time",
+    "overlap_cdf",
     "overlap_chain",
     "overlap_step",
     "spherical_sgd",
@@ -56,9 +55,6 @@ def overlap_step(
     side = jnp.sqrt(1 - overlap**2)
     pull = rate * squared_loss_slope(link, field, overlap * field + side * other)
     return (overlap - pull * side * other) / jnp.sqrt(1 + pull**2 * (other**2 + rest))
-
-
-_step = jax.jit(overlap_step, static_argnames="link")
 
 
 class OverlapRun(NamedTuple):
@@ -176,77 +172,20 @@ def spherical_sgd(
     return np.concatenate(paths)[:steps]
 
 
-def _chi_square_rule(degrees: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss quadrature for the chi-square law, by Golub and Welsch (SciPy's Laguerre weights overflow beyond 300)."""
-    order = np.arange(nodes)
-    diagonal = 2 * order + degrees / 2
-    beside = np.sqrt(order[1:] * (order[1:] + degrees / 2 - 1))
-    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-    return 2 * values, vectors[0] ** 2
+def overlap_cdf(overlap: float | Float[Array | np.ndarray, "*shape"], dimension: int) -> Any:
+    """Return the chance that a uniform point on the sphere has an overlap of at most m with a fixed direction.
 
-
-def mean_hitting_time(
-    link: Link,
-    *,
-    dimension: int,
-    step: float,
-    level: float = 0.5,
-    start: float | None = None,
-    symmetric: bool = False,
-    nodes: int = 48,
-    quadrature: int = 32,
-) -> float:
-    """Return the expected number of steps until the overlap passes a level, by a linear solve instead of sampling.
-
-    Chains start uniformly on the upper half sphere, or at the overlap `start`. The expectation h(m) from overlap m
-    satisfies h = 1 + E h(m′) below the level and 0 above. Collocation at Chebyshev points of arsinh(m√N), which resolve
-    the equator, with Gauss quadrature over the three random numbers of a step, gives a small dense system;
-    the defaults are good to a few parts in a thousand up to N = 500, and further with more nodes.
+    The density is proportional to (1 − m²)^((N−3)/2), and √N m has a standard normal limit (Poincaré).
+    Reference: jagannath Ch. 11 Sec. 3.2.
     """
-    x, weight = np.polynomial.hermite_e.hermegauss(quadrature)
-    weight = weight / weight.sum()
-    rest, rest_weight = _chi_square_rule(dimension - 2, 3)
-    weights = (weight[:, None, None] * weight[:, None] * rest_weight).ravel()
+    from scipy.special import betainc
 
-    # Eight deviations of the equator below zero a path is never seen; reflecting there avoids the singular south pole.
-    scale = dimension**-0.5
-    floor = -level if symmetric else max(-1.0, -8 * scale)
-    low, high = np.arcsinh(floor / scale), np.arcsinh(level / scale)
-    # Points that include the level itself: from there half of the steps leave, which is what makes the system regular.
-    chebyshev, barycentric = np.cos(np.arange(nodes) * np.pi / (nodes - 1)), (-1.0) ** np.arange(nodes)
-    barycentric[[0, -1]] /= 2
-
-    def interpolation(overlap):
-        gap = (2 * (np.arcsinh(overlap / scale) - low) / (high - low) - 1)[:, None] - chebyshev
-        terms = barycentric / np.where(np.abs(gap) < 1e-14, 1e-14, gap)
-        return terms / terms.sum(1, keepdims=True)
-
-    starts = np.clip(scale * np.sinh(low + (high - low) * (chebyshev + 1) / 2), floor, level)
-    arrays = jnp.broadcast_arrays(starts[:, None, None, None], x[:, None, None], x[:, None], rest)
-    moved = np.asarray(_step(link, *arrays, step / dimension)).reshape(nodes, -1)
-    transition = np.empty((nodes, nodes))
-    for row, after in zip(transition, moved, strict=True):
-        inside = (np.abs(after) if symmetric else after) <= level
-        row[:] = weights[inside] @ interpolation(np.maximum(after[inside], floor))
-    expected = np.linalg.solve(np.eye(nodes) - transition, np.ones(nodes))
-    if start is not None:
-        return float((interpolation(np.array([start])) @ expected)[0])
-
-    # The initial overlap has density 2(1 − m²)^((N−3)/2)/B(½, (N−1)/2); beyond twelve deviations there is nothing.
-    from scipy.special import betaln
-
-    reach = min(level, 12 * scale)
-    points, point_weights = np.polynomial.legendre.leggauss(100)
-    points, point_weights = (points + 1) * reach / 2, point_weights * reach / 2
-    density = 2 * np.exp((dimension - 3) / 2 * np.log1p(-(points**2)) - betaln(0.5, (dimension - 1) / 2))
-    return float((point_weights * density) @ (interpolation(points) @ expected))
+    return betainc((dimension - 1) / 2, (dimension - 1) / 2, (1 + np.asarray(overlap)) / 2)
 
 
 doors(
     __name__,
     dimension="[2, 1e9]",
-    nodes="[2, 400]",
-    quadrature="[1, 200]",
     replicas="[1, 1e6]",
     max_steps="[1, 1e12]",
     steps="[1, 1e6]",
@@ -254,5 +193,4 @@ doors(
     rate="[0, ∞)",
     overlap="[-1, 1]",
     rest="[0, ∞)",
-    level="(0, 1)",
 )

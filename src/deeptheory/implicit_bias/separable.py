@@ -38,6 +38,7 @@ __all__ = [
     "stable_step",
 ]
 
+
 class MarginLoss(NamedTuple):
     """A decreasing loss of the margin: its value, log(−ℓ′) and the smoothness constant β = sup ℓ″."""
 

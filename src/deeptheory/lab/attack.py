@@ -226,12 +226,16 @@ def _watching(lines: dict[str, set[int]]) -> Iterator[None]:
 
 def against_tests(mutant: Mutant, folder: Path) -> str:
     """The unit test that fails on a mutant, tried in a copy of the package; empty if none does."""
-    name, own = mutant.function.split(".")[0], f"test_{mutant.module.rpartition('.')[2]}.py"
-    told = (name, mutant.module)
+    told = (mutant.function.split(".")[0], mutant.module)
+    leaf = mutant.module.rpartition(".")[2]
+    # Private parts are tested by way of the modules of the room that import them.
+    room = (PACKAGE / mutant.module.split(".")[1]).rglob("*.py")
+    users = [path.stem for path in room if f"from {mutant.module} import" in path.read_text()]
+    own = {f"test_{name}.py" for name in (leaf, *users)}
     files = [
         path
         for path in sorted(folder.rglob("test_*.py"))
-        if path.name == own or any(word in path.read_text() for word in told)
+        if path.name in own or any(word in path.read_text() for word in told)
     ]
     if not files:
         return ""

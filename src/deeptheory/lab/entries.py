@@ -29,7 +29,7 @@ FACES = ("books", "cli", "report")
 DECIDING = ("_claim", "platform", "run", "search", "spaces")
 """Modules of the laboratory that, beside the kinds of evidence, decide what is observed and how it is judged."""
 
-GUARDS = tuple(f"deeptheory.foundations.{name}" for name in ("doors", "guards", "packages", "shapes", "wishes"))
+GUARDS = tuple(f"deeptheory.foundations.{name}" for name in ("entrances", "guards", "packages", "shapes", "wishes"))
 """Modules that refuse bad input or open packages: a verdict does not depend on them."""
 
 KEPT = 16

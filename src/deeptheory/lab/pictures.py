@@ -8,13 +8,16 @@ cannot be drawn. What its author got wrong, parts that do not belong together, i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from deeptheory.lab.evidence import Limit, Rate
+
 __all__ = [
     "Curves", "Dots", "Field", "Graph", "HeatMap", "Histogram", "Images", "Level", "Line", "Network", "Panel",
-    "Picture", "Plane", "Row", "Stack", "Surface", "Table", "seen",
+    "Picture", "Plane", "Row", "Stack", "Surface", "Table", "compared", "power_law", "seen",
 ]  # fmt: skip
 
 
@@ -169,6 +172,53 @@ class Surface(Plane):
     heights: Any = field(default=(), kw_only=True)
     levels: int | Sequence[float] = field(default=10, kw_only=True)
     value: str = field(default="value", kw_only=True)
+
+
+# What many claims show ------------------------------------------------------------------------------------------------
+
+
+def compared(
+    along: Any,
+    predicted: Any,
+    observed: Any,
+    *also: Mark,
+    rivals: Mapping[str, Any] = MappingProxyType({}),
+    names: tuple[str, str] = ("predicted", "observed"),
+    **axes: Any,
+) -> Curves:
+    """Prediction, observation and what is wrong beside them, over one variable.
+
+    `predicted` and each of the `rivals`, which stand under the words that the legend has for them, are numbers at
+    `along` or functions, drawn over the whole width of the panel. Of an `observed` with trials as its last axis the
+    means are drawn, with two standard errors. `also` are more marks; `axes` are those of a panel.
+    """
+    places = np.ravel(np.asarray(along, float))
+    low, high = axes.get("xs") or (places.min(), places.max())
+    dense = (np.geomspace if "x" in axes.get("log", "") else np.linspace)(low, high, 100)
+
+    def line(name: str, values: Any, rival: str = "") -> Line:
+        return (
+            Line(name, dense, values(dense), rival=rival)
+            if callable(values)
+            else Line(name, places, values, rival=rival)
+        )
+
+    dots = seen(names[1], places, observed) if np.ndim(observed) > 1 else Dots(names[1], places, observed)
+    wrong = [line("", values, says) for says, values in rivals.items()]
+    return Curves([line(names[0], predicted), dots, *wrong, *also], **axes)
+
+
+def power_law(name: str, evidence: Rate | Limit, *, rivals: Mapping[float, str] = MappingProxyType({})) -> list[Mark]:
+    """The values of a rate or of a limit, with lines of its exponent, and of wrong ones, through the first value."""
+    x, first = np.asarray(evidence.x, float), float(np.mean(np.asarray(evidence.y)[0]))
+    values = seen(name, x, evidence.y) if np.ndim(evidence.y) > 1 else Dots(name, x, evidence.y)
+    exponent = evidence.exponent if isinstance(evidence, Rate) else -evidence.order
+
+    def line(exponent: float) -> np.ndarray:
+        return first * (x / x[0]) ** exponent
+
+    wrong = [Line("", x, line(each), rival=says) for each, says in rivals.items()]
+    return [values, Line(name, x, line(exponent)), *wrong]
 
 
 # What has no marks ---------------------------------------------------------------------------------------------------

@@ -62,28 +62,28 @@ class Ledger:
     rooms: dict[str, str] = field(default_factory=dict)
 
     def save(self, folder: Path = FOLDER) -> None:
-        """Write the files that differ from what they hold; remove those of rooms that are gone."""
+        """Write the files that differ from what they hold; remove those of rooms that are gone.
+
+        One line a record: git joins two people's lines by itself (`.gitattributes`), in whatever order.
+        """
         folder.mkdir(exist_ok=True)
-        pages: dict[str, dict[str, dict[str, Any]]] = {}
-
-        def page(room: str) -> dict[str, dict[str, Any]]:
-            return pages.setdefault(room, {"claims": {}, "counterexamples": {}, "tests": {}})
-
+        rooms: dict[str, list[dict[str, Any]]] = {}
         for name, entry in sorted(self.claims.items()):
-            page(self.rooms[name])["claims"][name] = asdict(entry)
+            rooms.setdefault(self.rooms[name], []).append({"claim": name, **asdict(entry)})
         for name, found in sorted(self.counterexamples.items()):
-            page(self.rooms[name])["counterexamples"][name] = found
+            rooms.setdefault(self.rooms[name], []).append({"counterexamples": found, "of": name})
         for item, files in sorted(self.tests.items()):
             for file in sorted(files):
-                page(_room(file))["tests"].setdefault(item, []).append(file)
-        for room, content in pages.items():
-            path, text = folder / f"{room}.json", json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+                rooms.setdefault(_room(file), []).append({"compared": item, "in": file})
+        for room, lines in rooms.items():
+            path = folder / f"{room}.jsonl"
+            text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
             if not path.exists() or path.read_text() != text:
                 temporary = path.with_suffix(".writing")
                 temporary.write_text(text)
                 temporary.replace(path)
-        for path in folder.glob("*.json"):
-            if path.stem not in pages:
+        for path in folder.glob("*.jsonl"):
+            if path.stem not in rooms:
                 path.unlink()
 
 
@@ -94,27 +94,30 @@ def _room(file: str) -> str:
 
 
 def read(folder: Path = FOLDER) -> Ledger:
-    """The ledger as it stands in a folder; empty where there is none."""
+    """The ledger as it stands in a folder; empty where there is none. Of two lines for one claim the later counts."""
     found = Ledger()
-    for path in sorted(folder.glob("*.json")):
-        content = _content(path)
-        for name, entry in content["claims"].items():
-            found.claims[name] = Recorded(**{**entry, "errata": tuple(entry["errata"])})
-        found.counterexamples.update(content["counterexamples"])
-        found.rooms.update(dict.fromkeys([*content["claims"], *content["counterexamples"]], path.stem))
-        for item, files in content["tests"].items():
-            found.tests.setdefault(item, []).extend(files)
+    for path in sorted(folder.glob("*.jsonl")):
+        for number, text in enumerate(path.read_text().splitlines(), start=1):
+            try:
+                _take(json.loads(text), path.stem, found)
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"line {number} of {path} is no record of the ledger: {text[:40]!r}") from error
     return found
 
 
-def _content(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text()
-        return json.loads(text)
-    except ValueError as problem:
-        merging = not isinstance(problem, UnicodeDecodeError) and re.search(r"^<{7} ", text, re.MULTILINE)
-        why = "a merge left its markers in it; take either side, and record the others' claims again" if merging else problem
-        raise ValueError(f"the ledger file {path} cannot be read: {why}") from None
+def _take(line: dict[str, Any], room: str, found: Ledger) -> None:
+    """Put one line of a room's file into the ledger."""
+    if "compared" in line:
+        files = found.tests.setdefault(line["compared"], [])
+        if line["in"] not in files:
+            files.append(line["in"])
+    elif "counterexamples" in line:
+        found.counterexamples[line["of"]] = line["counterexamples"]
+        found.rooms[line["of"]] = room
+    else:
+        name = line.pop("claim")
+        found.claims[name] = Recorded(**{**line, "errata": tuple(line["errata"])})
+        found.rooms[name] = room
 
 
 @functools.cache

@@ -1,13 +1,15 @@
-"""Optimization: gradient descent and its rates, saddles, and the landscapes to try them on.
+"""Optimization: methods and their runs, rates, saddles, and the landscapes to try them on.
 
+- `runs`: any method of optax, or of optax's shape, on any function, as one scan; where a run fails.
+- `methods`: what optax lacks: Nesterov's method with growing momentum, AdaGrad by norms and with a lag, Newton, fixed
+  preconditioners, the plateau rule.
+- `promises`: inequalities that hold at every step of a run by theory: how tight they are, and where the first breaks.
+- `descent`: how fast gradient descent with a fixed step is on quadratic, convex and other smooth functions.
 - `conditioning`: gradient descent on a quadratic in its eigenbasis, and how many steps its condition number costs.
+- `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still.
+- `landscapes`: functions to descend on whose smoothness, convexity and minimum are known in closed form.
 - `empirical_risk`: training as a flow on the empirical risk: how fast it falls, where the Hessian points down, which
   limit applies.
-- `descent`: gradient descent with a fixed step, and how fast it is on quadratic, convex and other smooth
-  functions.
-- `landscapes`: functions to descend on whose smoothness, convexity and minimum are known in closed form.
-- `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still, and certificates for its
-  runs.
 """
 
 from deeptheory.foundations.packages import submodules

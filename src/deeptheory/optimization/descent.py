@@ -1,14 +1,12 @@
-"""Gradient descent with a fixed step, and how fast it is on quadratic, convex and other smooth functions.
+"""How fast gradient descent with a fixed step is on quadratic, convex and other smooth functions.
 
-A method is a pair `(init, step)` around a state; `trajectory` runs any method. The bounds are plain functions of the
-constants: smoothness L, strong convexity or Polyak–Łojasiewicz constant μ, step size η, number of steps k. Those called
-`worst_…` are attained by some function of the class; the others are the ones that textbooks prove.
+The bounds are plain functions of the constants: smoothness L, strong convexity or Polyak–Łojasiewicz constant μ, step
+size η, number of steps k. Those called `worst_…` are attained by some function of the class; the others are the ones
+that textbooks prove. To run gradient descent: `trajectory` of `runs` with `optax.sgd`.
 """
 
-from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
@@ -16,71 +14,18 @@ from jaxtyping import Array, Float, Num
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
-    "DescentState",
-    "Method",
     "convex_gap_bound",
-    "gradient_descent",
     "guaranteed_decrease",
     "optimal_quadratic_step",
     "polyak_lojasiewicz_factor",
     "quadratic_losses",
     "stationarity_bound",
-    "trajectory",
     "worst_contraction",
     "worst_convex_gap",
     "worst_stationarity",
 ]
 
 Number = float | int | Num[Array | np.ndarray, "..."]
-Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
-
-
-class Method(NamedTuple):
-    """An iterative method: `init(position)` makes its state, `step(state, draw)` moves it.
-
-    `draw` is one slice of the randomness the method needs, `None` for a deterministic one.
-    """
-
-    init: Callable[[Float[Array, "d"]], Any]
-    step: Callable[[Any, Any], Any]
-
-
-class DescentState(NamedTuple):
-    """Where gradient descent stands: the point, the value there and the gradient there."""
-
-    position: Float[Array, "*k d"]
-    value: Float[Array, "*k"]
-    gradient: Float[Array, "*k d"]
-
-
-def gradient_descent(function: Function, *, step_size: Number) -> Method:
-    """Gradient descent x ← x − η∇f(x) with a fixed step η > 0."""
-
-    def init(position: Float[Array, "d"]) -> DescentState:
-        return DescentState(position, *jax.value_and_grad(function)(position))
-
-    def step(state: DescentState, draw: None = None) -> DescentState:
-        return init(state.position - step_size * state.gradient)
-
-    return Method(init, step)
-
-
-def trajectory(
-    method: Method, start: Float[Array, "d"], *, steps: Annotated[int, "[0, 1e7]"], draws: Any = None
-) -> Any:
-    """Run a method and return its states at times 0, 1, …, steps, stacked along a leading axis.
-
-    `draws` holds the randomness, one slice per step. Pure and compiled as one scan: wrap it in `jit`, and in `vmap`
-    over starts, step sizes, functions or draws.
-    """
-    first = method.init(start)
-
-    def body(state: Any, draw: Any) -> tuple[Any, Any]:
-        following = method.step(state, draw)
-        return following, following
-
-    _, rest = jax.lax.scan(body, first, draws, length=steps)
-    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, rest)
 
 
 def guaranteed_decrease(gradient_square: Number, *, step_size: Number, smoothness: Number) -> Number:

@@ -11,11 +11,11 @@ import re
 import unicodedata
 import xml.etree.ElementTree as tree
 
+from deeptheory.formulas import INDEX, POWER
+
 __all__ = ["formula", "scripted", "typeset"]
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
-_RAISED = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]))")
-_LOWERED = re.compile(r"(?<!\w)([^\W\d_])_([A-Za-z0-9]+)")
 _PUNCTUATION = re.compile(r"[,.;:!?)\]’”-]+")
 _SPACE = "http://www.w3.org/1998/Math/MathML"
 _DRAWN = """
@@ -83,8 +83,8 @@ def scripted(text: str) -> str:
     def power(found: re.Match[str]) -> str:
         return f"<sup>{(found[1] or found[2] or found[3]).replace('-', '−')}</sup>"
 
-    raised = _RAISED.sub(power, html.escape(text, quote=False))
-    return _LOWERED.sub(r"\1<sub>\2</sub>", raised)
+    raised = POWER.sub(power, html.escape(text, quote=False))
+    return INDEX.sub(r"\1<sub>\2</sub>", raised)
 
 
 @functools.lru_cache(maxsize=16384)

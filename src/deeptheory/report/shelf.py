@@ -162,7 +162,7 @@ class Shelf:
         return {
             "claim": run.claim,
             "title": heading(run.claim),
-            "says": clipped(entry.says) if entry else "",
+            "says": clipped(entry.says, 300) if entry else "",  # the sheet cuts it after two lines
             "statement": stated(entry.says)[0] if entry else "",
             "stale": self.stale(run),
             "made": day(run.made),

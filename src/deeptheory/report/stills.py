@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, Drawn
-from deeptheory.report.drawings.canvas import Spec
+from deeptheory.report.drawings.canvas import PAPER, RIVALS, Spec
 from deeptheory.report.figures import composed
 
 __all__ = ["PALETTE", "Still", "alone", "still"]
 
-PALETTE = {OBSERVED: "observed", PREDICTED: "predicted", RIVAL: "rival", BAND: "band", INK: "ink"} | {
-    colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)
-}
+PALETTE = {
+    OBSERVED: "observed",
+    PREDICTED: "predicted",
+    RIVAL: "rival",
+    RIVALS[1]: "rival-2",
+    BAND: "band",
+    INK: "ink",
+    PAPER: "paper",
+} | {colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)}
 """Which custom property of the style sheet stands for each colour of a figure."""
 
 COLOUR = re.compile("|".join(PALETTE))
@@ -76,4 +82,4 @@ def _colours() -> str:
     return f":root{{{light}}}{halo}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
-_NAMES = {"paper", *PALETTE.values()}
+_NAMES = set(PALETTE.values())

@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +30,17 @@ class Theme:
 
 @functools.cache
 def courses() -> dict[str, dict[str, Any]]:
-    """By subject the introduction, and the themes in order with what each builds on."""
-    return json.loads((Path(__file__).parent / "courses.json").read_text("utf-8"))
+    """By subject the introduction, and the themes in order with what each builds on: `courses/SUBJECT.md`.
+
+    A file is a paragraph, then a line a theme: `- ridge_path: after pseudo_inverses, marchenko_pastur`.
+    """
+    found = {}
+    for path in sorted((Path(__file__).parent / "courses").glob("*.md")):
+        introduction, _, list_of_themes = path.read_text("utf-8").partition("\n\n")
+        lines = [line.removeprefix("- ").partition(": after ") for line in list_of_themes.splitlines()]
+        themes = {theme: after.split(", ") if after else [] for theme, _, after in lines}
+        found[path.stem] = {"introduction": introduction, "themes": themes}
+    return found
 
 
 def course(subject: str, entries: "list[Entry]") -> tuple[str, list[Theme]]:

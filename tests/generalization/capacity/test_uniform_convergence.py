@@ -32,6 +32,11 @@ def explicit_points(sample, coordinates=3, seed=5):
     return np.hstack([sample.signal * sample.labels[:, None] * u, sample.noise])
 
 
+def test_labels_are_fair_signs(key):
+    labels = signal_noise_sample(key, 400, 1).labels
+    assert set(labels) == {-1, 1} and abs(labels.sum()) < 120  # six standard deviations of a fair sum
+
+
 @pytest.mark.item("A5.16")
 def test_one_gradient_step_on_the_whole_vectors(key):
     sample = signal_noise_sample(key, 7, 11, noise=1.7, signal=2.0)

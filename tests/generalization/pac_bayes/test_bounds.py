@@ -156,6 +156,8 @@ def test_inverses_at_the_ends():
     assert float(binary_kl_upper_inverse(0.0, 1e-12)) == pytest.approx(-np.expm1(-1e-12), rel=1e-14)
     assert float(binary_kl_lower_inverse(1.0, 50.0)) == pytest.approx(np.exp(-50), rel=1e-13)
     assert float(binary_kl_upper_inverse(0.3, 0.0)) == float(binary_kl_lower_inverse(0.3, 0.0)) == 0.3
+    slope = jax.grad(binary_kl_upper_inverse)
+    assert float(slope(0.0, 0.5)) == np.inf and float(slope(1.0, 0.5)) == 0.0  # q log q is steep at zero
     assert float(binary_kl_upper_inverse(1.0, 2.0)) == 1.0 and float(binary_kl_lower_inverse(0.0, 2.0)) == 0.0
 
 

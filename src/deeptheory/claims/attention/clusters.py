@@ -32,7 +32,15 @@ def climb(tokens, betas):
 
 
 @claim(
-    items={"J14.5": ("velocity", "speed", "overlap", "rate when hot", "rate when cold")},
+    items={
+        "J14.5": (
+            "velocity of the tokens",
+            "speed of the overlap",
+            "overlap along the flow",
+            "approach to consensus, hot",
+            "approach to consensus, cold",
+        )
+    },
     says=r"Under self-attention with $Q=K=V=I$ orthonormal tokens keep one common overlap $g$, and it obeys exactly "
     r"$\dot g = 2e^{\beta g}(1-g)((n-1)g+1)/(e^{\beta}+(n-1)e^{\beta g})$. From any start close to consensus all "
     r"$1-\langle x_i,x_j\rangle$ vanish like $e^{-2t}$, whatever $\beta$.",
@@ -90,9 +98,11 @@ def orthonormal_tokens_obey_one_equation(
     hot, cold = int(np.argmin(betas)), int(np.argmax(betas))
     clock, slow = np.exp(times[-5:]), -2 * float(np.exp(-betas[cold]))
     return {
-        "velocity": Identity(cooled * velocity[:, -1], climbed, scale=1 + cooled, size=count),
-        "speed": Identity(speeds, law[..., None], scale=1.0, size=count, aside={"one token more": more[..., None]}),
-        "overlap": Identity(
+        "velocity of the tokens": Identity(cooled * velocity[:, -1], climbed, scale=1 + cooled, size=count),
+        "speed of the overlap": Identity(
+            speeds, law[..., None], scale=1.0, size=count, aside={"one token more": more[..., None]}
+        ),
+        "overlap along the flow": Identity(
             np.stack([overlaps.min(-1), overlaps.max(-1)]),
             exact[None],
             scale=1.0,
@@ -103,20 +113,20 @@ def orthonormal_tokens_obey_one_equation(
         ),
         # Nothing is noisy here, so the exponent is asked for to 1 %. The slow rival is the decay constant O(e^-β) that
         # is proven for the whole way: the start from afar is that slow, the end is not.
-        "rate when hot": Rate(clock, gaps[hot], exponent=-2.0, resolution=0.02, rivals=(-1.0,)),
-        "rate when cold": Rate(
+        "approach to consensus, hot": Rate(clock, gaps[hot], exponent=-2.0, resolution=0.02, rivals=(-1.0,)),
+        "approach to consensus, cold": Rate(
             clock, gaps[cold], exponent=-2.0, resolution=0.02, rivals=(-1.0, slow) if slow > -1.9 else (-1.0,)
         ),
     }
 
 
-@orthonormal_tokens_obey_one_equation.control("n for n − 1 in the equation", of="speed")
+@orthonormal_tokens_obey_one_equation.control("n for n − 1 in the equation", of="speed of the overlap")
 def counting_itself(evidence):
     return replace(evidence, right=evidence.aside["one token more"])
 
 
 @orthonormal_tokens_obey_one_equation.control(
-    "without the factor 2, as if one token of a pair stood still", of="overlap"
+    "without the factor 2, as if one token of a pair stood still", of="overlap along the flow"
 )
 def half_speed(evidence):
     along = {**evidence.along, "time": evidence.along["time"][1::2]}
@@ -124,14 +134,16 @@ def half_speed(evidence):
 
 
 orthonormal_tokens_obey_one_equation.control(
-    "random directions in high dimension, which are orthonormal only nearly", of="overlap", start="random"
+    "random directions in high dimension, which are orthonormal only nearly",
+    of="overlap along the flow",
+    start="random",
 )
 
 
 @orthonormal_tokens_obey_one_equation.picture
 def overlap_curves(pieces):
     """The common overlap of orthonormal tokens: the exact equation (lines) and simulated tokens (points)."""
-    found = pieces["overlap"]
+    found = pieces["overlap along the flow"]
     betas, time = found.along["inverse temperature"], found.along["time"]
     exact = [Line(f"β = {beta:g}", time, line) for beta, line in zip(betas, found.right[0], strict=True)]
     tokens = [Dots(f"β = {beta:g}", time, line) for beta, line in zip(betas, found.left[0], strict=True)]
@@ -142,7 +154,7 @@ def overlap_curves(pieces):
 
 
 @claim(
-    items={"J14.8": ("consensus", "circle")},
+    items={"J14.8": ("all tokens meet", "velocity on the circle")},
     says=r"With $\beta=0$ every token moves toward the plain mean, and from almost every start all tokens meet in one "
     r"point; on the circle the flow is Kuramoto's $\dot\theta_i=\frac1n\sum_j\sin(\theta_j-\theta_i)$, with weights "
     r"$\propto_je^{\beta\cos(\theta_j-\theta_i)}$ in place of $\frac1n$ at other $\beta$.",
@@ -187,8 +199,10 @@ def uniform_attention_ends_in_one_cluster(
     kuramoto = np.stack([jax.vmap(kuramoto_velocity, (0, None))(angles, beta) for beta in (0.0, 2.0)])
     return {
         # The theorem says never; a share is what finitely many starts can exclude.
-        "consensus": Chance(failures, trials, share, along={"tokens, dimension": [f"{n}, {d}" for n, d in shapes]}),
-        "circle": Identity(
+        "all tokens meet": Chance(
+            failures, trials, share, along={"tokens, dimension": [f"{n}, {d}" for n, d in shapes]}
+        ),
+        "velocity on the circle": Identity(
             np.sum(velocity * tangent, -1), kuramoto, scale=1.0, size=32, aside={"times": shown, "paths": paths}
         ),
     }
@@ -197,26 +211,40 @@ def uniform_attention_ends_in_one_cluster(
 @uniform_attention_ends_in_one_cluster.picture
 def angles_meet(pieces):
     """The angles of 32 tokens on the circle, from where they meet in the end, along the flow of uniform attention."""
-    times, paths = pieces["circle"].aside["times"], np.asarray(pieces["circle"].aside["paths"])
+    times, paths = (
+        pieces["velocity on the circle"].aside["times"],
+        np.asarray(pieces["velocity on the circle"].aside["paths"]),
+    )
     heading = paths[..., 0] + 1j * paths[..., 1]
     angles = np.angle(heading / heading[-1].mean())
     return Curves(
-        [Line("tokens", times, each, thin=True) for each in angles.T], x="time t", y="angle from the meeting point"
+        [Line("tokens", times, each, thin=True) for each in angles.T],
+        x="time t",
+        y="angle from the meeting point, in radians",
     )
 
 
 uniform_attention_ends_in_one_cluster.control(
-    "every start, also two antipodal groups", of="consensus", start="antipodal"
+    "every start, also two antipodal groups", of="all tokens meet", start="antipodal"
 )
 
 
-@uniform_attention_ends_in_one_cluster.control("coupling 2, as ascent of the printed energy would have it", of="circle")
+@uniform_attention_ends_in_one_cluster.control(
+    "coupling 2, as ascent of the printed energy would have it", of="velocity on the circle"
+)
 def double_coupling(evidence):
     return replace(evidence, right=2 * evidence.right)
 
 
 @claim(
-    items={"J14.9": ("gradient", "climb", "ascent", "other energy")},
+    items={
+        "J14.9": (
+            "velocity is half the gradient",
+            "energy gained by the end",
+            "energy never falls",
+            "gradient of the energy with temperature",
+        )
+    },
     says=r"With $\beta=0$ the token flow is gradient ascent of $\frac{1}{2n}\sum_{ij}\langle x_i,x_j\rangle$, half the "
     r"printed $E_0$, so that $\dot E_0 = 2\sum_i|\dot x_i|^2\ge 0$. At other $\beta$ it climbs another energy, "
     r"$E_\beta=\frac1{n\beta}\sum_{ij}(e^{\beta\langle x_i,x_j\rangle}-1)$, whose gradient is "
@@ -255,33 +283,35 @@ def uniform_attention_climbs_half_the_energy(
         np.abs(worked - simpson(powers[1, :, :101], x=times[::2]))
     )
     return {
-        "gradient": Identity(velocities(starts, beta), gradient / 2, scale=1.0, size=16),
-        "climb": Identity(energy[:, -1] - energy[:, 0], worked, scale=16.0, error=2 * error),
-        "ascent": Inequality(energy[:, :-1], energy[:, 1:], aside={"times": times, "energy": energy[:12]}),
-        "other energy": Identity(other, 2 / 16 * partition * velocities(starts, 2.0), scale=np.exp(2.0), size=16),
+        "velocity is half the gradient": Identity(velocities(starts, beta), gradient / 2, scale=1.0, size=16),
+        "energy gained by the end": Identity(energy[:, -1] - energy[:, 0], worked, scale=16.0, error=2 * error),
+        "energy never falls": Inequality(energy[:, :-1], energy[:, 1:], aside={"times": times, "energy": energy[:12]}),
+        "gradient of the energy with temperature": Identity(
+            other, 2 / 16 * partition * velocities(starts, 2.0), scale=np.exp(2.0), size=16
+        ),
     }
 
 
 @uniform_attention_climbs_half_the_energy.picture
 def energies(pieces):
     """The energy E₀ of twelve sets of 16 tokens along the flow."""
-    aside = pieces["ascent"].aside
+    aside = pieces["energy never falls"].aside
     marks = [Line("sets of tokens", aside["times"], each, thin=True) for each in aside["energy"]]
     return Curves([*marks, Level("all tokens agree", y=16.0)], x="time t", y="energy E₀", ys=(0, 17.5))
 
 
-@uniform_attention_climbs_half_the_energy.control("gradient ascent of E₀ itself", of="gradient")
+@uniform_attention_climbs_half_the_energy.control("gradient ascent of E₀ itself", of="velocity is half the gradient")
 def printed_energy(evidence):
     return replace(evidence, right=2 * evidence.right)
 
 
 @uniform_attention_climbs_half_the_energy.control(
-    "the energy gains one squared speed, as under its own ascent", of="climb"
+    "the energy gains one squared speed, as under its own ascent", of="energy gained by the end"
 )
 def single_climb(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
 uniform_attention_climbs_half_the_energy.control(
-    "the same energy climbs when tokens attend selectively", of="ascent", beta=9.0
+    "the same energy climbs when tokens attend selectively", of="energy never falls", beta=9.0
 )

@@ -39,7 +39,10 @@ def train(inputs, labels, starts, directions, sizes, *, hidden, steps):
 
 
 @claim(
-    items={"A2.34": ("sharpness", "phases"), "A0.4": ("sharpness", "phases")},
+    items={
+        "A2.34": ("sharpness at the end", "phases of training"),
+        "A0.4": ("sharpness at the end", "phases of training"),
+    },
     says=r"Trained by full-batch gradient descent with step $\eta$, a network's sharpness $\lambda_{\max}(\nabla^2L)$ "
     r"rises from below past $2/\eta$ and settles within 5 % of it; until it "
     "arrives the loss falls at every step, from then on it rises at times and falls in the long run.",
@@ -60,8 +63,8 @@ def train(inputs, labels, starts, directions, sizes, *, hidden, steps):
     r"weights towards smaller curvature, and so the sharpness is held where the two effects balance.",
     notice=r"In units of $2/\eta$ all three runs end on the same line. The loss falls smoothly until its curve above "
     r"crosses the line, and jags from then on, while it still falls in the long run. The smaller the step, the later "
-    r"the edge is reached and the sharper the minimum that is found. Where a run settles is its mean over the last "
-    "quarter.",
+    r"the edge is reached and the sharper the minimum that is found. Above $1/\eta$ "
+    r"a step overshoots, and nothing happens there. Where a run settles is its mean over the last quarter.",
     explore={"width": (16, 24, 32)},
 )
 def edge_of_stability(
@@ -97,15 +100,17 @@ def edge_of_stability(
     along = {"network": np.arange(networks), "step size": sizes}
     traces = {"steps": np.arange(0, steps + 1, EVERY), "sharpness": relative[0], "losses": losses[0, :, ::EVERY]}
     return {
-        "sharpness": Chain({"at most 5 % above": (final, 1.05), "at most 5 % below": (0.95, final)}, along=along),
-        "phases": Exact(observed, np.ones_like(observed), along={"phase": PHASES, **along}, aside=traces),
+        "sharpness at the end": Chain(
+            {"at most 5 % above": (final, 1.05), "at most 5 % below": (0.95, final)}, along=along
+        ),
+        "phases of training": Exact(observed, np.ones_like(observed), along={"phase": PHASES, **along}, aside=traces),
     }
 
 
 edge_of_stability.control("steps so small that the edge is never reached", step_sizes=(0.02, 0.03, 0.04))
 
 
-@edge_of_stability.control("the sharpness settles at 1/η", of="sharpness")
+@edge_of_stability.control("the sharpness settles at 1/η", of="sharpness at the end")
 def at_half(evidence):
     final, _ = evidence.links["at most 5 % above"]
     return Chain({"at most 5 % above": (2 * final, 1.05), "at most 5 % below": (0.95, 2 * final)})
@@ -114,13 +119,14 @@ def at_half(evidence):
 @edge_of_stability.picture
 def traces(pieces):
     """Sharpness in units of 2/η (above) and loss (below) along the training of the first network, for each step η."""
-    phases = pieces["phases"]
+    phases = pieces["phases of training"]
     steps, sizes = phases.aside["steps"], phases.along["step size"]
     sharp = [Line(f"η = {size:g}", steps, each) for size, each in zip(sizes, phases.aside["sharpness"], strict=True)]
     losses = [Line(f"η = {size:g}", steps, each) for size, each in zip(sizes, phases.aside["losses"], strict=True)]
+    levels = [Level("the edge, 2/η", y=1), Level("1/η", y=0.5, rival="above which a step overshoots")]
     return Stack(
         [
-            Curves([*sharp, Level("the edge, 2/η", y=1)], x="step", y="sharpness, in units of 2/η", title="Sharpness"),
+            Curves([*sharp, *levels], x="step", y="sharpness, in units of 2/η", title="Sharpness"),
             Curves(losses, x="step", y="squared loss", log="y", title="Loss"),
         ]
     )

@@ -47,7 +47,16 @@ def path_moments(step, count, start):
 
 
 @claim(
-    items={"A12.13": ("iteration", "paths", "diffusion", "stationary", "order"), "A12.16": ("order", "blind")},
+    items={
+        "A12.13": (
+            "moments of the iteration",
+            "all paths enumerated",
+            "moments of the diffusion",
+            "variance in the end",
+            "distance to its diffusion",
+        ),
+        "A12.16": ("distance to its diffusion", "distance to no noise at all"),
+    },
     says=r"On the three losses $(x-3)^2,(x+3)^2,x^2+9$ the diffusion is $dX=-2X\,dt+\sqrt{24\eta}\,dW$; iteration and "
     r"diffusion have stationary variances $6\eta/(1-\eta)$ and $6\eta$, and differ by order $\eta$.",
     needs="uniform sampling; fixed time horizon",
@@ -86,26 +95,32 @@ def three_losses_against_their_diffusion(*, halvings: Halvings = 6):
     fine = 0.01 / 2.0 ** np.arange(halvings)
     silent = three_losses().amplified(0.0)
     return {
-        "iteration": Identity(tables[0], discrete, condition=40.0),
-        "diffusion": Identity(tables[1], continuous, condition=40.0, along={"eta": etas[:, 0], "step": steps}),
-        "paths": Identity(tables[0][:, :3], np.array(enumerated), condition=40.0),
-        "stationary": Identity(
+        "moments of the iteration": Identity(tables[0], discrete, condition=40.0),
+        "moments of the diffusion": Identity(
+            tables[1], continuous, condition=40.0, along={"eta": etas[:, 0], "step": steps}
+        ),
+        "all paths enumerated": Identity(tables[0][:, :3], np.array(enumerated), condition=40.0),
+        "variance in the end": Identity(
             np.array(late),
             np.array([0.6 / 0.9, 0.6]),
             condition=400.0,
             aside={"iteration": histories[0], "diffusion": histories[1]},
         ),
-        "order": Rate(fine, np.array([largest(three_losses(), eta) for eta in fine]), exponent=1.0, rivals=(0.5, 2.0)),
-        "blind": Rate(fine, np.array([largest(three_losses(), eta, diffusion=silent) for eta in fine]), exponent=1.0),
+        "distance to its diffusion": Rate(
+            fine, np.array([largest(three_losses(), eta) for eta in fine]), exponent=1.0, rivals=(0.5, 2.0)
+        ),
+        "distance to no noise at all": Rate(
+            fine, np.array([largest(three_losses(), eta, diffusion=silent) for eta in fine]), exponent=1.0
+        ),
     }
 
 
-@three_losses_against_their_diffusion.control("the diffusion's variance for the iteration", of="stationary")
+@three_losses_against_their_diffusion.control("the diffusion's variance for the iteration", of="variance in the end")
 def same_variance(evidence):
     return replace(evidence, right=np.full(2, evidence.right[1]))
 
 
-@three_losses_against_their_diffusion.control("6η(1 − η) for 6η/(1 − η)", of="stationary")
+@three_losses_against_their_diffusion.control("6η(1 − η) for 6η/(1 − η)", of="variance in the end")
 def product_for_quotient(evidence):
     return replace(evidence, right=evidence.right * np.array([0.9**2, 1.0]))
 
@@ -113,7 +128,11 @@ def product_for_quotient(evidence):
 @three_losses_against_their_diffusion.picture
 def second_moments(pieces):
     """E x² of the iteration and of the diffusion at η = 0.1 (left), and their weak distance as η falls (right)."""
-    stationary, order, blind = pieces["stationary"], pieces["order"], pieces["blind"]
+    stationary, order, blind = (
+        pieces["variance in the end"],
+        pieces["distance to its diffusion"],
+        pieces["distance to no noise at all"],
+    )
     k = np.arange(40)
     settle = [
         Dots("iteration", k[::2], stationary.aside["iteration"][:40:2]),
@@ -128,13 +147,15 @@ def second_moments(pieces):
     ]
     return Row(
         [
-            Curves(settle, x="step", y="E x²", ys=(0.4, 1.5)),
+            Curves(settle, x="step", y="mean square E x² of the iterate", ys=(0.4, 1.5)),
             Curves(fall, x="step size η", y="weak distance", log="xy"),
         ]
     )
 
 
-@three_losses_against_their_diffusion.control("noise of variance 36, the draw without noise forgotten", of="diffusion")
+@three_losses_against_their_diffusion.control(
+    "noise of variance 36, the draw without noise forgotten", of="moments of the diffusion"
+)
 def quiet_draw_forgotten(evidence):
     eta, step = np.asarray(evidence.along["eta"])[:, None], np.asarray(evidence.along["step"])
     more = 3 * eta * (1 - np.exp(-4 * eta * step))
@@ -143,8 +164,8 @@ def quiet_draw_forgotten(evidence):
 
 @claim(
     items={
-        "A12.17": ("quadratic", "multiplicative", "double well", "network"),
-        "A12.16": ("quadratic", "euler", "mismatch"),
+        "A12.17": ("three quadratic losses", "multiplicative noise", "a double well", "a small network"),
+        "A12.16": ("three quadratic losses", "Euler's scheme, Gaussian noise", "diffusion with half the covariance"),
     },
     says=r"The canonical equation $dX=-\nabla f\,dt+\sqrt\eta\,\sigma\,\Sigma^{1/2}dW$ is a weak approximation of "
     r"order $\eta$ to stochastic gradient descent, for linear and nonlinear gradients, additive and multiplicative "
@@ -181,9 +202,9 @@ def canonical_equation_has_weak_order_one(
     fine = 0.02 / 2.0 ** np.arange(halvings)
     coarse = 0.1 / 2.0 ** np.arange(halvings)
     oracles = {
-        "quadratic": three_losses().amplified(24**-0.5),
-        "multiplicative": linear_oracle(1.0, fair, additive=0.5, multiplicative=0.7),
-        "euler": linear_oracle(1.0, normal),
+        "three quadratic losses": three_losses().amplified(24**-0.5),
+        "multiplicative noise": linear_oracle(1.0, fair, additive=0.5, multiplicative=0.7),
+        "Euler's scheme, Gaussian noise": linear_oracle(1.0, normal),
     }
 
     def exact(oracle):
@@ -214,35 +235,49 @@ def canonical_equation_has_weak_order_one(
         nodes=nodes,
     )
     pieces = {name: Rate(fine, exact(oracle), exponent=1.0, rivals=(0.5,)) for name, oracle in oracles.items()}
-    pieces["double well"] = Rate(coarse, well, exponent=1.0, rivals=(0.5,))
-    pieces["network"] = Rate(coarse[:4], net, exponent=1.0, rivals=(0.5,))
+    pieces["a double well"] = Rate(coarse, well, exponent=1.0, rivals=(0.5,))
+    pieces["a small network"] = Rate(coarse[:4], net, exponent=1.0, rivals=(0.5,))
     half = [
         (three_losses().amplified((24 * eta) ** -0.5), three_losses().amplified((48 * eta) ** -0.5)) for eta in fine
     ]
     wrong = np.array([largest(one, eta, diffusion=other) for eta, (one, other) in zip(fine, half, strict=True)])
-    pieces["mismatch"] = Rate(fine, wrong, exponent=0.0, rivals=(1.0,))
+    pieces["diffusion with half the covariance"] = Rate(fine, wrong, exponent=0.0, rivals=(1.0,))
     return pieces
 
 
-canonical_equation_has_weak_order_one.control("half the covariance", of="network", variance=0.5, halvings=4)
+canonical_equation_has_weak_order_one.control("half the covariance", of="a small network", variance=0.5, halvings=4)
 
 
 @canonical_equation_has_weak_order_one.picture
 def weak_errors(pieces):
     """Weak distances between stochastic gradient descent and its equation, as the step falls, for four problems."""
     marks = [
-        Dots(name, pieces[name].x, pieces[name].y) for name in ("quadratic", "multiplicative", "double well", "network")
+        Dots(name, pieces[name].x, pieces[name].y)
+        for name in ("three quadratic losses", "multiplicative noise", "a double well", "a small network")
     ]
-    first = pieces["quadratic"]
+    first = pieces["three quadratic losses"]
     marks += [
         Line("order η", first.x, first.y[-1] * first.x / first.x[-1], dashed=True),
-        Line("quadratic", pieces["mismatch"].x, pieces["mismatch"].y, rival="half the covariance"),
+        Line(
+            "three quadratic losses",
+            pieces["diffusion with half the covariance"].x,
+            pieces["diffusion with half the covariance"].y,
+            rival="half the covariance",
+        ),
     ]
     return Curves(marks, x="step size η", y="weak error", log="xy")
 
 
 @claim(
-    items={"A12.18": ("order", "cumulant", "limit", "well"), "A12.17": "allowed"},
+    items={
+        "A12.18": (
+            "weak error with skewed noise",
+            "third cumulant",
+            "third cumulant over the root of the step",
+            "weak error in a double well",
+        ),
+        "A12.17": "weak error with noise that is not skewed",
+    },
     says=r"With noise of third moment $g$ that does not vanish the order is only one half: the third cumulant at time "
     r"$T$ is $\sqrt\eta\,s^3g\,(1-e^{-3T})/3$ to leading order. Skewness of order $1/\sigma$, as the theorem allows, "
     r"restores order one.",
@@ -289,23 +324,25 @@ def skewed_noise_costs_half_an_order(
         double_well(noise.values, noise.probabilities), coarse, lambda theta: np.sin(theta[:, 0]), noise=0.7
     )
     return {
-        "order": Rate(etas, np.array(errors), exponent=0.5, rivals=(1.0,)),
-        "well": Rate(coarse, well, exponent=0.5, rivals=(1.0,)),
-        "cumulant": Identity(np.array(cumulants), exact, scale=1.0, size=1 / etas),
-        "limit": Limit(
+        "weak error with skewed noise": Rate(etas, np.array(errors), exponent=0.5, rivals=(1.0,)),
+        "weak error in a double well": Rate(coarse, well, exponent=0.5, rivals=(1.0,)),
+        "third cumulant": Identity(np.array(cumulants), exact, scale=1.0, size=1 / etas),
+        "third cumulant over the root of the step": Limit(
             1 / etas,
             np.abs(np.array(cumulants) / np.sqrt(etas) - limit),
             order=1.0,
             aside={"over the root": np.array(cumulants) / np.sqrt(etas), "limit": limit, "as a variance": rival},
         ),
-        "allowed": Rate(etas, np.array(allowed), exponent=1.0, rivals=(0.5,)),
+        "weak error with noise that is not skewed": Rate(etas, np.array(allowed), exponent=1.0, rivals=(0.5,)),
     }
 
 
-skewed_noise_costs_half_an_order.control("noise without skewness", of="order", skewness=0.0)
+skewed_noise_costs_half_an_order.control("noise without skewness", of="weak error with skewed noise", skewness=0.0)
 
 
-@skewed_noise_costs_half_an_order.control("(1 − e^(−2T))/2, as for the variance", of="limit")
+@skewed_noise_costs_half_an_order.control(
+    "(1 − e^(−2T))/2, as for the variance", of="third cumulant over the root of the step"
+)
 def variance_factor(evidence):
     return replace(evidence, y=np.abs(evidence.aside["over the root"] - evidence.aside["as a variance"]))
 
@@ -313,7 +350,11 @@ def variance_factor(evidence):
 @skewed_noise_costs_half_an_order.picture
 def half_an_order(pieces):
     """Weak errors with skewed noise and with skewness that vanishes (left), and the third cumulant over √η (right)."""
-    order, allowed, limit = pieces["order"], pieces["allowed"], pieces["limit"]
+    order, allowed, limit = (
+        pieces["weak error with skewed noise"],
+        pieces["weak error with noise that is not skewed"],
+        pieces["third cumulant over the root of the step"],
+    )
     falls = [
         Dots("skewed noise", order.x, order.y),
         Dots("skewness of order 1/σ", allowed.x, allowed.y),

@@ -14,6 +14,7 @@ import numpy as np
 from annotated_types import Interval
 from scipy import stats
 
+from deeptheory.dynamics.hitting_times import mean_hitting_time
 from deeptheory.dynamics.single_index import (
     descent_time,
     escape_rate,
@@ -25,7 +26,6 @@ from deeptheory.dynamics.single_index import (
     teacher_student_series,
 )
 from deeptheory.dynamics.sphere import (
-    mean_hitting_time,
     overlap_chain,
     overlap_step,
     spherical_sgd,
@@ -83,7 +83,14 @@ def limiting_velocity(settings):
 
 
 @claim(
-    items={"J11.8": ("slope", "printed step", "step", "whole")},
+    items={
+        "J11.8": (
+            "gradient of the sample loss",
+            "step as printed",
+            "step of the chain",
+            "samples needed, whole vectors",
+        )
+    },
     says=r"The overlap $m=\langle x,v\rangle$ of spherical online gradient descent is a Markov chain of its own: with "
     r"$a,w$ normal and $q\sim\chi^2_{N-2}$, "
     r"$m\leftarrow(m-\frac\delta Nc\sqrt{1-m^2}\,w)/\sqrt{1+(\delta c/N)^2(w^2+q)}$, $c$ the derivative of the loss.",
@@ -129,33 +136,37 @@ def overlap_is_a_markov_chain(key, *, trials: Trials = 5120, dimension: Dimensio
     passed = np.where((paths > 0.5).any(0), (paths > 0.5).argmax(0) + 1.0, np.inf)
     times = overlap_chain(third, LINEAR, dimension=dimension, step=step, replicas=trials).times[0]
     return {
-        "slope": Identity(*slopes, scale=jnp.abs(slopes[0]).max()),
-        "printed step": Identity(
+        "gradient of the sample loss": Identity(*slopes, scale=jnp.abs(slopes[0]).max()),
+        "step as printed": Identity(
             stepped,
             np.stack([along for along, _ in printed]),
             scale=1.0,
             condition=np.sqrt(dimension),
             aside={"unprojected": np.stack([plain for _, plain in printed])},
         ),
-        "step": Identity(left, right, scale=1.0, condition=np.sqrt(dimension), aside={"forgotten": forgotten}),
-        "other": Distribution(stats.norm.cdf(other)),
-        "rest": Distribution(stats.chi2.cdf(rest, dimension - 2), aside={"lengths": rest, "dimension": dimension}),
-        "whole": Law(expected, passed, exact=True),
-        "chain": Law(expected, times, exact=True),
+        "step of the chain": Identity(
+            left, right, scale=1.0, condition=np.sqrt(dimension), aside={"forgotten": forgotten}
+        ),
+        "law of the other coordinate": Distribution(stats.norm.cdf(other)),
+        "law of the remaining length": Distribution(
+            stats.chi2.cdf(rest, dimension - 2), aside={"lengths": rest, "dimension": dimension}
+        ),
+        "samples needed, whole vectors": Law(expected, passed, exact=True),
+        "samples needed, chain alone": Law(expected, times, exact=True),
     }
 
 
-@overlap_is_a_markov_chain.control("the remaining N − 2 directions forgotten", of="step")
+@overlap_is_a_markov_chain.control("the remaining N − 2 directions forgotten", of="step of the chain")
 def forgotten_directions(evidence):
     return replace(evidence, right=evidence.aside["forgotten"])
 
 
-@overlap_is_a_markov_chain.control("the gradient not projected on the sphere", of="printed step")
+@overlap_is_a_markov_chain.control("the gradient not projected on the sphere", of="step as printed")
 def unprojected_gradient(evidence):
     return replace(evidence, right=evidence.aside["unprojected"])
 
 
-@overlap_is_a_markov_chain.control("N − 1 remaining directions", of="rest")
+@overlap_is_a_markov_chain.control("N − 1 remaining directions", of="law of the remaining length")
 def one_direction_more(evidence):
     return replace(evidence, ranks=stats.chi2.cdf(evidence.aside["lengths"], evidence.aside["dimension"] - 1))
 
@@ -164,16 +175,16 @@ def one_direction_more(evidence):
 def hitting_times(pieces):
     """The share of runs that have not yet reached overlap ½, against samples: whole vectors and the chain."""
 
-    def survival(name, times):
-        times = np.sort(np.asarray(times)[np.isfinite(times)])
-        places = np.linspace(0, len(times) - 1, 60).astype(int)
-        return times[places], 1 - places / np.size(pieces[name].observed)
+    def survival(times):
+        reached = np.sort(np.asarray(times)[np.isfinite(times)])
+        places = np.linspace(0, len(reached) - 1, 60).astype(int)
+        return reached[places], 1 - places / np.size(times)
 
     return Curves(
         [
-            Line("whole vectors", *survival("whole", pieces["whole"].observed)),
-            Dots("chain", *survival("chain", pieces["chain"].observed)),
-            Level("mean, by a linear system", x=float(pieces["chain"].predicted)),
+            Line("whole vectors", *survival(pieces["samples needed, whole vectors"].observed)),
+            Dots("chain", *survival(pieces["samples needed, chain alone"].observed)),
+            Level("mean, by a linear system", x=float(pieces["samples needed, chain alone"].predicted)),
         ],
         x="samples",
         y="share still below overlap ½",
@@ -182,14 +193,20 @@ def hitting_times(pieces):
 
 @claim(
     items={"J11.13": ""},
-    says=r"The information exponent, the order of the first term of the population loss in the overlap, is 1 for "
-    r"linear, ReLU, tanh, cubic links and an unbalanced mixture, 2 for the square, the cosine, principal components "
-    r"and a balanced mixture, 3 for the third Hermite polynomial.",
+    says="The information exponent is 1 for linear, ReLU, tanh and cubic links and an unbalanced mixture, 2 for the "
+    "square, the cosine, principal components and a balanced mixture, 3 for the third Hermite polynomial.",
     needs="Gaussian inputs, squared loss; log-likelihood for the mixture",
-    why=r"The link is the function that is applied to the projection on the hidden direction. In Hermite polynomials "
-    r"of a Gaussian, with coefficients $c_j$, two copies at overlap $m$ have the mean product $\sum_jc_j^2m^j$, and "
-    r"the squared loss falls by twice that. So the first coefficient beyond the constant that does not vanish decides, "
-    "not how the link behaves at zero: the cube begins with a multiple of the straight line.",
+    symbols={
+        r"\text{information exponent}": (
+            "the order of the first term of the population loss in the overlap of the guess with the hidden direction"
+        ),
+        r"\text{link}": "the function that is applied to the projection on the hidden direction",
+        r"\text{balanced}": "both components of the mixture of two Gaussians are as likely",
+    },
+    why=r"In Hermite polynomials of a Gaussian, with coefficients $c_j$, two copies of the link at overlap $m$ have "
+    r"the mean product $\sum_jc_j^2m^j$, and the squared loss falls by twice that. So the first coefficient beyond "
+    r"the constant that does not vanish decides, not how the link behaves at zero: the cube begins with a multiple of "
+    r"the straight line.",
 )
 def information_exponents_of_common_problems():
     links = {
@@ -382,7 +399,16 @@ def largest_overlaps(pieces):
 
 
 @claim(
-    items={"J11.16": ("velocity", "descent", "dynamics", "ratio 1", "ratio 2", "ratio 3")},
+    items={
+        "J11.16": (
+            "drift of the overlap",
+            "samples for the descent",
+            "descent follows its limit",
+            "descent over search, exponent 1",
+            "descent over search, exponent 2",
+            "descent over search, exponent 3",
+        )
+    },
     says=r"For information exponent $k\ge2$ most samples go into the search: from overlap 0.5 to 0.9 it takes of order "
     r"$N/\delta$ more, at the rate of the limiting dynamics, a share that falls like $1/\log N$ for $k=2$ and "
     r"$N^{-1/2}$ for $k=3$, while it stays of order one for $k=1$.",
@@ -415,16 +441,20 @@ def search_dominates_descent(*, sizes: Sizes = (32, 64, 128, 256)):
     search_limit = descent_time(LINEAR, 0.0, 0.5, step=0.1)
     per_descent = escape_rate(jnp.cos, step=0.9) * limits[1] / numbers
     return {
-        "velocity": limiting_velocity([problem[:2] for problem in problems]),
-        "descent": Rate(numbers, descents[2], exponent=1.5),
-        "dynamics": Identity(descents[:, -1] / limits[:, -1], 1.0, error=COLLOCATION),
-        "ratio 1": Limit(numbers, np.abs(share[0] - limits[0] / numbers / search_limit), order=0.5),
-        "ratio 2": Rate(numbers, np.exp(per_descent / share[1]), exponent=0.5, rivals=(0.0,)),
-        "ratio 3": Rate(numbers, share[2], exponent=-0.5, rivals=(0.0, -1.0), aside={"shares": share}),
+        "drift of the overlap": limiting_velocity([problem[:2] for problem in problems]),
+        "samples for the descent": Rate(numbers, descents[2], exponent=1.5),
+        "descent follows its limit": Identity(descents[:, -1] / limits[:, -1], 1.0, error=COLLOCATION),
+        "descent over search, exponent 1": Limit(
+            numbers, np.abs(share[0] - limits[0] / numbers / search_limit), order=0.5
+        ),
+        "descent over search, exponent 2": Rate(numbers, np.exp(per_descent / share[1]), exponent=0.5, rivals=(0.0,)),
+        "descent over search, exponent 3": Rate(
+            numbers, share[2], exponent=-0.5, rivals=(0.0, -1.0), aside={"shares": share}
+        ),
     }
 
 
-@search_dominates_descent.control("descent in order N samples whatever the step", of="descent")
+@search_dominates_descent.control("descent in order N samples whatever the step", of="samples for the descent")
 def order_dimension(evidence):
     return replace(evidence, exponent=1.0)
 
@@ -432,7 +462,7 @@ def order_dimension(evidence):
 @search_dominates_descent.picture
 def shares_of_the_descent(pieces):
     """Samples from overlap 0.5 to 0.9 over those up to 0.5, by dimension, for information exponents 1, 2, 3."""
-    found = pieces["ratio 3"]
+    found = pieces["descent over search, exponent 3"]
     marks = []
     for exponent, share in enumerate(found.aside["shares"], start=1):
         marks += [Line(f"exponent {exponent}", found.x, share), Dots(f"exponent {exponent}", found.x, share)]

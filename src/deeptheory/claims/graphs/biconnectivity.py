@@ -35,12 +35,26 @@ def parts_without(graph, *, nodes=(), edges=()):
 
 
 @claim(
-    items={"H3.5": ("blocks", "networkx", "bridges", "cut vertices", "tree", "paths")},
+    items={
+        "H3.5": (
+            "blocks by definition",
+            "blocks by another program",
+            "bridges",
+            "cut vertices",
+            "blocks and cut vertices form a tree",
+            "two paths within a block",
+        )
+    },
     says="One depth-first search finds the blocks of a graph, the largest parts that no single node disconnects, with "
     "bridges and cut vertices. Blocks and cut vertices form a tree in each part, and two nodes of a block of at least "
     "three have two disjoint paths.",
     needs="no loops or parallel edges, and blocks have an edge; all graphs with up to seven nodes against networkx, up "
     "to five against the definitions; disjoint paths counted by flows in all blocks with up to six",
+    symbols={
+        r"\text{block}": "a largest part that stays connected when any single node is removed",
+        r"\text{bridge, cut vertex}": "an edge, or a node, without which its component falls apart",
+        r"\text{disjoint paths}": "paths that share no node but their ends",
+    },
     why="Bridges are the blocks of one edge, cut vertices the nodes in several blocks. Two blocks cannot share two "
     "nodes: together they would stay connected without any one node, and be one block. "
     "Likewise a cycle of blocks would be one block, so they hang together as a tree. A depth-first search meets no "
@@ -59,8 +73,8 @@ def blocks_form_a_tree(*, nodes: Annotated[int, Interval(ge=5, le=7)] = 7):
     alone = [graph for graph in graphs_up_to(6) if blocks(graph) == [frozenset(graph)]]
     ways = [[len(list(nx.node_disjoint_paths(graph, u, v))) for u, v in combinations(graph, 2)] for graph in alone]
     return {
-        "blocks": Exact(words(map(blocks, few)), words(map(blocks_by_definition, few))),
-        "networkx": Exact(words(found), words(map(nx.biconnected_components, graphs))),
+        "blocks by definition": Exact(words(map(blocks, few)), words(map(blocks_by_definition, few))),
+        "blocks by another program": Exact(words(found), words(map(nx.biconnected_components, graphs))),
         "bridges": Exact(
             np.array([set(edge) in bridges(graph) for graph, edge in edges]),
             np.array([parts_without(graph, edges=[edge]) > parts_without(graph) for graph, edge in edges]),
@@ -72,12 +86,12 @@ def blocks_form_a_tree(*, nodes: Annotated[int, Interval(ge=5, le=7)] = 7):
             aside={"end of a bridge": np.array([any(node in b for b in bridges(graph)) for graph, node in places])},
         ),
         # A forest has as many nodes as edges and trees together; each tree spans one component that has edges.
-        "tree": Exact(
+        "blocks and cut vertices form a tree": Exact(
             np.array([[len(tree) - tree.number_of_edges(), parts_without(tree)] for tree in trees]),
             np.array([[len(each)] * 2 for each in parts]),
             aside={"blocks": np.array(list(map(len, found))), "nodes": np.array(list(map(len, trees)))},
         ),
-        "paths": Inequality(
+        "two paths within a block": Inequality(
             2,
             np.concatenate([each for graph, each in zip(alone, ways, strict=True) if len(graph) > 2]),
             aside={"in every block": np.concatenate(ways)},
@@ -85,12 +99,16 @@ def blocks_form_a_tree(*, nodes: Annotated[int, Interval(ge=5, le=7)] = 7):
     }
 
 
-@blocks_form_a_tree.control("two disjoint paths in every block, as printed", erratum="H3.5a", of="paths")
+@blocks_form_a_tree.control(
+    "two disjoint paths in every block, as printed", erratum="H3.5a", of="two paths within a block"
+)
 def in_every_block(evidence):
     return replace(evidence, bound=evidence.aside["in every block"])
 
 
-@blocks_form_a_tree.control("blocks are what holds together when the bridges go, and the bridges", of="blocks")
+@blocks_form_a_tree.control(
+    "blocks are what holds together when the bridges go, and the bridges", of="blocks by definition"
+)
 def without_bridges(evidence):
     few = graphs_up_to(5)
     held = [nx.connected_components(nx.restricted_view(graph, [], [tuple(b) for b in bridges(graph)])) for graph in few]
@@ -110,7 +128,10 @@ def ends_of_bridges(evidence):
     return replace(evidence, right=evidence.aside["end of a bridge"])
 
 
-@blocks_form_a_tree.control("a cut vertex joins two blocks, so there is one block more than cut vertices", of="tree")
+@blocks_form_a_tree.control(
+    "a cut vertex joins two blocks, so there is one block more than cut vertices",
+    of="blocks and cut vertices form a tree",
+)
 def one_more(evidence):
     counted, whole = evidence.aside["blocks"], evidence.aside["nodes"]
     return replace(evidence, left=np.stack([counted - (whole - counted), evidence.left[:, 1]], 1))

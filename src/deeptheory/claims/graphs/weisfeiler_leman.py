@@ -50,7 +50,17 @@ def numbered(names):
 
 
 @claim(
-    items={"H3.6": ("search", "two", "tie", "trees", "unrolled", "pair", "sums")},
+    items={
+        "H3.6": (
+            "smallest failures",
+            "graphs that are confused",
+            "colours in two graphs",
+            "colours by walks",
+            "graphs unrolled into trees",
+            "a pair of graphs",
+            "sums that tell multisets apart",
+        )
+    },
     says="Colour refinement, and with it every message-passing network, misses bridges and cut vertices: two "
     "triangles joined by a bridge look to it like a hexagon with a long chord. Of all graphs with up to six nodes "
     "only these two are so confused.",
@@ -99,7 +109,7 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
         unrolled.append([computation_tree(graph, v, depth) for graph in small for v in graph])
         unrolled.append(list(node_colours(small, after).values()))
     return {
-        "search": Exact(
+        "smallest failures": Exact(
             missed,
             [[0, 0]] * 5 + [[1, 1]],
             along={
@@ -107,42 +117,52 @@ def colour_refinement_misses_bridges(*, sees: Sight = "neighbours"):
                 "colours that mix": ["bridges and other edges", "cut and other nodes"],
             },
         ),
-        "two": Exact([len(confused), len(confused_nodes), len(confused | confused_nodes)], [2, 2, 2]),
-        "tie": Exact(*colours, along={"node": np.arange(6)}),
-        "trees": Exact(*trees, along={"node": np.arange(6)}),
-        "unrolled": Exact([numbered(each) for each in unrolled[::2]], [numbered(each) for each in unrolled[1::2]]),
-        "pair": Counterexample(
+        "graphs that are confused": Exact(
+            [len(confused), len(confused_nodes), len(confused | confused_nodes)], [2, 2, 2]
+        ),
+        "colours in two graphs": Exact(*colours, along={"node": np.arange(6)}),
+        "colours by walks": Exact(*trees, along={"node": np.arange(6)}),
+        "graphs unrolled into trees": Exact(
+            [numbered(each) for each in unrolled[::2]], [numbered(each) for each in unrolled[1::2]]
+        ),
+        "a pair of graphs": Counterexample(
             instance={name: np.array(graph.edges) for name, graph in zip(("with", "without"), pair, strict=True)},
             quantity=counts[0],
             bound=counts[1],
             violated=trees[0] == trees[1] and counts[0] > counts[1],
             how="bridges of two graphs whose nodes unroll to the same trees",
         ),
-        "sums": Exact(len({sum(6**colour for colour in each) for each in MULTISETS}), len(MULTISETS)),
+        "sums that tell multisets apart": Exact(
+            len({sum(6**colour for colour in each) for each in MULTISETS}), len(MULTISETS)
+        ),
     }
 
 
-@colour_refinement_misses_bridges.control("injective sums find every bridge, as printed", erratum="H3.6a", of="search")
+@colour_refinement_misses_bridges.control(
+    "injective sums find every bridge, as printed", erratum="H3.6a", of="smallest failures"
+)
 def nothing_missed(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
 
 
-@colour_refinement_misses_bridges.control("plain sums tell multisets apart", of="sums")
+@colour_refinement_misses_bridges.control("plain sums tell multisets apart", of="sums that tell multisets apart")
 def plain_sums(evidence):
     return replace(evidence, left=len({sum(each) for each in MULTISETS}))
 
 
 colour_refinement_misses_bridges.control(
-    "the pair ties for shortest-path distances too", of="tie", sees="shortest paths"
+    "the pair ties for shortest-path distances too", of="colours in two graphs", sees="shortest paths"
 )
-colour_refinement_misses_bridges.control("the pair ties for resistance distances too", of="tie", sees="resistances")
+colour_refinement_misses_bridges.control(
+    "the pair ties for resistance distances too", of="colours in two graphs", sees="resistances"
+)
 
 
 @colour_refinement_misses_bridges.picture
 def confused_pair(pieces, settings):
     """Two triangles joined by a bridge, and a hexagon with a chord, in the colours that refinement ends with."""
     return coloured(
-        [nx.Graph(pieces["pair"].instance[name].tolist()) for name in ("with", "without")], settings["sees"]
+        [nx.Graph(pieces["a pair of graphs"].instance[name].tolist()) for name in ("with", "without")], settings["sees"]
     )
 
 
@@ -200,20 +220,42 @@ def other_routes(graphs):
 
     sums = [sum(far[u][v] for u, v in graph.edges) for graph, far in zip(graphs, resistances, strict=True)]
     joined = [len(graph) - nx.number_connected_components(graph) for graph in graphs]
-    return {"paths": same(hops, walks), "resistances": same(resistances, inverses), "Foster": Exact(sums, joined)}
+    return {
+        "path lengths by another route": same(hops, walks),
+        "resistances by another route": same(resistances, inverses),
+        "sum of all resistances": Exact(sums, joined),
+    }
 
 
 @claim(
-    items={"H3.7": ("bridges", "cut vertices", "labels", "names", "paths", "resistances", "Foster")},
-    says="Colour refinement with shortest-path distances tells every bridge from every other edge, and with resistance "
-    "distances every cut vertex from every other node: on all graphs with up to seven nodes, refined together. Up "
-    "to five nodes: their names do not matter, and the resistances of all edges add up to nodes less components.",
+    items={
+        "H3.7": (
+            "bridges",
+            "cut vertices",
+            "bridges and cut vertices by definition",
+            "names do not matter",
+            "path lengths by another route",
+            "resistances by another route",
+            "sum of all resistances",
+        )
+    },
+    says="On all graphs with up to seven nodes, refined together, colours by shortest-path distances tell every "
+    "bridge from every other edge, and colours by resistance distances every cut vertex from every other node.",
     needs="distances are exact; infinite between components",
-    why="A node that sees how far away all others are knows much more than its neighbours. A bridge parts the nodes "
-    "into those nearer to one end and those nearer to the other, with no further edge between them. Resistances fall "
-    "with every further path, and that from $u$ to $v$ is the sum of those to $w$ and from it exactly if all paths go "
-    "through $w$, which is then a cut vertex; lengths of shortest paths add up at other nodes as well. That colours "
-    "can use this in every graph is a theorem of Zhang, Luo, Wang and He; here it is enumerated.",
+    symbols={
+        r"\text{colour}": (
+            "what a node has heard of the others after rounds of refinement: the colours of all, each with its distance"
+        ),
+        r"\text{bridge, cut vertex}": "an edge, or a node, without which its component falls apart",
+        r"\text{resistance distance}": "the resistance between two nodes when every edge is a resistor of one ohm",
+    },
+    why=r"A node that sees how far away all others are knows much more than its neighbours. A bridge parts the nodes "
+    r"into those nearer to one end and those nearer to the other, with no further edge between them. Resistances fall "
+    r"with every further path, and that from $u$ to $v$ is the sum of those to $w$ and from it exactly if all paths "
+    r"go through $w$, which is then a cut vertex; lengths of shortest paths add up at other nodes as well. That "
+    r"colours can use this in every graph is a theorem of Zhang, Luo, Wang and He; here it is enumerated. Up to five "
+    r"nodes it is also seen that their names do not matter, and that the resistances of all edges add up to nodes "
+    r"less components, as Foster found.",
     notice="Plain refinement gives the twins in these two graphs one colour. With distances they have different ones, "
     "left and right, and the bridge joins two nodes of a colour that no other edge joins.",
 )
@@ -243,11 +285,11 @@ def distance_colours_show_bridges(
     return {
         "bridges": told(edge_colours(graphs, colourings[bridges_by]), bridge_labels(graphs)),
         "cut vertices": told(node_colours(graphs, colourings[cuts_by]), cut_labels(graphs)),
-        "labels": Exact(
+        "bridges and cut vertices by definition": Exact(
             np.array([*edges.values(), *cuts.values()]),
             np.array([*(edge in chains[i] for i, edge in edges), *(v in points[i] for i, v in cuts)]),
         ),
-        "names": Exact(named, renamed),
+        "names do not matter": Exact(named, renamed),
         **other_routes(few),
     }
 

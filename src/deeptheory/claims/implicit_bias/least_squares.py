@@ -49,11 +49,21 @@ def orthogonal_solution(matrix, labels):
 
 
 @claim(
-    items={"A3.1": ("solutions", "dimension", "coordinates", "sparse")},
+    items={"A3.1": ("all solutions", "dimension of the solutions", "coordinates that suffice", "sparse solutions")},
     says=r"The solutions of $Xw=y$ with linearly independent rows are $X^+y+(I-X^+X)z$, an affine space of dimension "
     r"$d-n$; one that vanishes outside $n$ given coordinates exists, for labels in general position, exactly when "
     r"those $n$ columns are linearly independent.",
     needs="linearly independent rows, n < d",
+    symbols={
+        r"X,y": r"the design, $n$ rows of $d$ features, and the labels",
+        r"w": "the weights",
+        r"X^+": r"the pseudo-inverse of $X$",
+        r"z": r"any vector; $I-X^+X$ takes of it what the data cannot see",
+    },
+    why=r"The difference of two solutions is a vector that all rows of $X$ send to zero, and these vectors form a "
+    r"space of dimension $d-n$. To use $n$ given coordinates only is to solve a square system with those $n$ columns, "
+    r"which works for all labels exactly when they are linearly independent; an arbitrary choice of coordinates need "
+    r"not be.",
 )
 def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, le=4)] = 3):
     draw = generator(key)
@@ -86,32 +96,41 @@ def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, l
     size = np.linalg.norm(sparse, axis=1, keepdims=True) * np.linalg.norm(design)
     condition = np.linalg.cond(design)
     return {
-        "solutions": Identity(
+        "all solutions": Identity(
             found, solutions, scale=np.linalg.norm(solutions, axis=1)[:, None], condition=condition, size=columns
         ),
-        "dimension": Exact(
+        "dimension of the solutions": Exact(
             np.array([np.linalg.matrix_rank(unseen_projection(design), tol=1e-8)]),
             np.array([columns - rows]),
         ),
-        "coordinates": Exact(np.array(solvable), np.array(independent)),
-        "sparse": Identity(zeros, 0.0, scale=size, condition=blocks[:, None], size=columns),
+        "coordinates that suffice": Exact(np.array(solvable), np.array(independent)),
+        "sparse solutions": Identity(zeros, 0.0, scale=size, condition=blocks[:, None], size=columns),
     }
 
 
 @solutions_form_an_affine_space.control(
-    "an arbitrary choice of coordinates, as the footnote prints", erratum="A3.1a", of="coordinates"
+    "an arbitrary choice of coordinates, as the footnote prints", erratum="A3.1a", of="coordinates that suffice"
 )
 def any_coordinates(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-@solutions_form_an_affine_space.control("the solution is unique", of="solutions")
+@solutions_form_an_affine_space.control("the solution is unique", of="all solutions")
 def unique_solution(evidence):
     return replace(evidence, right=np.broadcast_to(evidence.right.mean(0), evidence.right.shape))
 
 
 @claim(
-    items={"A3.2": ("iterates", "residuals", "series"), "A3.3": ("limit", "printed limit", "least", "series", "step")},
+    items={
+        "A3.2": ("iterates in closed form", "residuals in closed form", "series for the inverse"),
+        "A3.3": (
+            "limit of descent",
+            "limit as printed",
+            "least distance from the start",
+            "series for the inverse",
+            "steps that converge",
+        ),
+    },
     says=r"Gradient descent on $\frac12\|Xw-y\|^2$ is at "
     r"$w_0+\sum_i\frac{1-(1-\eta\sigma_i^2)^t}{\sigma_i}v_iu_i^\top(y-Xw_0)$ after $t$ steps. For "
     r"$\eta<2/\lambda_{\max}(X^\top X)$, and no larger one, it converges to the solution nearest to $w_0$, "
@@ -181,35 +200,39 @@ def least_squares_descent(
     size = max(np.linalg.norm(found[1]), np.linalg.norm(starts[1]))
     close = dict(condition=condition**2, size=columns)
     return {
-        "iterates": Identity(np.array(iterates), np.array(predicted), scale=size, **close),
-        "residuals": Identity(np.array(rests), np.array(rest), scale=size * largest**0.5, **close),
-        "limit": Identity(np.stack([ends, nearest]), found, scale=size, **close, along={"by": np.array(["GD", "KKT"])}),
-        "printed limit": Identity(
+        "iterates in closed form": Identity(np.array(iterates), np.array(predicted), scale=size, **close),
+        "residuals in closed form": Identity(np.array(rests), np.array(rest), scale=size * largest**0.5, **close),
+        "limit of descent": Identity(
+            np.stack([ends, nearest]), found, scale=size, **close, along={"by": np.array(["GD", "KKT"])}
+        ),
+        "limit as printed": Identity(
             np.stack([pseudo_inverse(design.T @ design) @ design.T @ labels, found[0]]),
             design.T @ np.linalg.solve(design @ design.T, labels),
             scale=size,
             condition=condition**4,  # the first inverts XᵀX, the condition squared once more
             size=columns,
         ),
-        "least": Identity(np.sum(others**2, 1), least**2 + np.sum(aside**2, 1), scale=np.sum(others**2, 1), **close),
-        "series": Identity(
+        "least distance from the start": Identity(
+            np.sum(others**2, 1), least**2 + np.sum(aside**2, 1), scale=np.sum(others**2, 1), **close
+        ),
+        "series for the inverse": Identity(
             total,
             descent_series(design, step_size=step, terms=4096),
             scale=4096 * condition**2,
             size=columns,
             along={"pseudo-inverse": pseudo_inverse(step * design.T @ design)},
         ),
-        "step": Exact(np.array(tops) < 1, shares < 2, along={"step times largest eigenvalue": shares}),
+        "steps that converge": Exact(np.array(tops) < 1, shares < 2, along={"step times largest eigenvalue": shares}),
     }
 
 
 @least_squares_descent.picture
 def to_the_nearest_solution(pieces):
     """Two runs in the plane of the shortest solution and of the unseen part of the second start, and all solutions."""
-    ends = np.asarray(pieces["limit"].right)
+    ends = np.asarray(pieces["limit of descent"].right)
     shortest, unseen = np.linalg.norm(ends[0]), np.linalg.norm(ends[1] - ends[0])
     frame = np.stack([ends[0] / shortest, (ends[1] - ends[0]) / unseen], 1)
-    from_zero, from_elsewhere = np.asarray(pieces["iterates"].left)[[0, 2]] @ frame
+    from_zero, from_elsewhere = np.asarray(pieces["iterates in closed form"].left)[[0, 2]] @ frame
     wall = np.asarray([-0.3, 1.3]) * unseen
     return Plane(
         [
@@ -229,29 +252,37 @@ def to_the_nearest_solution(pieces):
     )
 
 
-@least_squares_descent.control("the matrix series sums to a pseudo-inverse, null space and all", of="series")
+@least_squares_descent.control(
+    "the matrix series sums to a pseudo-inverse, null space and all", of="series for the inverse"
+)
 def series_converges(evidence):
     return replace(evidence, right=evidence.along["pseudo-inverse"])
 
 
-@least_squares_descent.control("only steps below 1/λ_max converge", of="step")
+@least_squares_descent.control("only steps below 1/λ_max converge", of="steps that converge")
 def half_the_steps(evidence):
     return replace(evidence, right=evidence.along["step times largest eigenvalue"] < 1)
 
 
-@least_squares_descent.control("one step less", of="iterates")
+@least_squares_descent.control("one step less", of="iterates in closed form")
 def one_step_less(evidence):
     return replace(evidence, right=np.roll(evidence.right, 1, axis=1))
 
 
-@least_squares_descent.control("the solution of least norm from any start", of="limit")
+@least_squares_descent.control("the solution of least norm from any start", of="limit of descent")
 def forgets_the_start(evidence):
     return replace(evidence, right=np.broadcast_to(evidence.right[:1], evidence.right.shape))
 
 
 @claim(
     items={
-        "A3.4": ("library", "expansion", "rank", "spectral", "symmetric"),
+        "A3.4": (
+            "solution by orthogonalisation",
+            "inverse by singular vectors",
+            "trace of a projection is the rank",
+            "symmetric matrices rebuilt",
+            "singular vectors of symmetric matrices",
+        ),
         "A3.5": ("M M⁺ M", "M⁺ M M⁺", "symmetric products"),
     },
     says=r"$M^+=\sum_i\sigma_i^{-1}v_iu_i^\top$ over the nonzero singular values satisfies $MM^+M=M$ and "
@@ -259,6 +290,16 @@ def forgets_the_start(evidence):
     r"least norm; the trace of both products is the rank; a symmetric matrix has "
     r"$v_i=\operatorname{sign}(\lambda_i)u_i$.",
     needs="any real matrix, also rank-deficient; nonzero singular values well above rounding",
+    symbols={
+        r"M": "any real matrix",
+        r"M^+": "its pseudo-inverse",
+        r"\sigma_i,u_i,v_i": "its nonzero singular values with their left and right singular vectors",
+        r"\lambda_i": "the eigenvalues of a symmetric matrix",
+    },
+    why=r"$M$ maps each $v_i$ to $\sigma_iu_i$ and everything orthogonal to them to zero; $M^+$ maps $u_i$ back and "
+    r"the rest to zero. So $MM^+$ and $M^+M$ are the orthogonal projections on the spans of the $u_i$ and of the "
+    r"$v_i$, which are symmetric and have the rank as trace. $M^+y$ has nothing in the kernel of $M$, hence the least "
+    r"norm.",
 )
 def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 4):
     draw = generator(key)
@@ -272,13 +313,13 @@ def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 
         labels = draw.standard_normal(rows)
         seen, mapped = matrix @ inverse, inverse @ matrix
         pairs = {
-            "library": (inverse @ labels, orthogonal_solution(matrix, labels)),
-            "expansion": (inverse, right / singular @ left.T),
+            "solution by orthogonalisation": (inverse @ labels, orthogonal_solution(matrix, labels)),
+            "inverse by singular vectors": (inverse, right / singular @ left.T),
             "M M⁺ M": (seen @ matrix, matrix),
             "M⁺ M M⁺": (mapped @ inverse, inverse),
             "symmetric products": (np.append(seen, mapped), np.append(seen.T, mapped.T)),
             "transpose": (matrix @ matrix.T @ matrix, matrix),
-            "rank": (np.array([np.trace(seen), np.trace(mapped)]), np.array([rank, rank])),
+            "trace of a projection is the rank": (np.array([np.trace(seen), np.trace(mapped)]), np.array([rank, rank])),
         }
         for name, (found, true) in pairs.items():
             observed.setdefault(name, []).append(np.ravel(found))
@@ -296,14 +337,17 @@ def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 
     overlaps = np.array([np.sum(left * right, 0) for left, _, right in own])
     library = np.array([np.sum(u * vt.T, 0) for u, _, vt in map(np.linalg.svd, symmetric)])
     return pieces | {
-        "spectral": Identity(again, symmetric, scale=np.linalg.norm(symmetric, axis=(1, 2), keepdims=True)),
+        "symmetric matrices rebuilt": Identity(
+            again, symmetric, scale=np.linalg.norm(symmetric, axis=(1, 2), keepdims=True)
+        ),
         # Vectors whose singular values lie close together are found with fewer digits: room for a gap of 1e-4.
-        "symmetric": Identity(library, overlaps, scale=1.0, condition=1e4),
+        "singular vectors of symmetric matrices": Identity(library, overlaps, scale=1.0, condition=1e4),
     }
 
 
 @penrose_identities.control(
-    "left and right singular vectors of a symmetric matrix are equal, signs and all", of="symmetric"
+    "left and right singular vectors of a symmetric matrix are equal, signs and all",
+    of="singular vectors of symmetric matrices",
 )
 def equal_sides(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
@@ -314,7 +358,7 @@ def transposed(evidence):
     return replace(evidence, left=evidence.aside["transpose"])
 
 
-@penrose_identities.control("the inverse of a matrix of full rank", of="rank")
+@penrose_identities.control("the inverse of a matrix of full rank", of="trace of a projection is the rank")
 def full_rank(evidence):
     full = np.repeat([min(rows, columns) for rows, columns, _ in RANKS], 2)
     return replace(evidence, right=np.tile(full, len(evidence.right) // len(full)))

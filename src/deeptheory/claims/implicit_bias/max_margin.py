@@ -68,7 +68,10 @@ def approach(points, **prediction):
 
 
 @claim(
-    items={"J4.6": "residual", "L11.8": ("residual", "slope", "starts")},
+    items={
+        "J4.6": "length of the residual",
+        "L11.8": ("length of the residual", "growth of the weights", "start does not matter"),
+    },
     says=r"On almost all separable data the gradient flow of an exponential-tailed loss is "
     r"$w(t)=\hat w\log t+\rho(t)$ with $\hat w$ the max-margin vector and $\rho$ bounded, from any start.",
     needs="linearly separable; every support vector has a positive dual weight; exponential tail",
@@ -115,19 +118,23 @@ def separable_residual_is_bounded(
         apart.append((other[-1] - one[-1]) @ points[solution.support].T)
     return {
         # Six decimals: the rest is noise of the solver, whose differences mean nothing.
-        "residual": Bounded(
+        "length of the residual": Bounded(
             horizon * halvings, np.round(np.mean(sizes, axis=0), 6), aside={"lengths": np.mean(lengths, axis=0)}
         ),
-        "slope": Identity(np.array(slopes), 1.0, error=SOLVER, aside={"lengths": np.asarray(norms)}),
-        "starts": Identity(np.concatenate(apart), 0.0, scale=1.0, error=SOLVER),
+        "growth of the weights": Identity(np.array(slopes), 1.0, error=SOLVER, aside={"lengths": np.asarray(norms)}),
+        "start does not matter": Identity(np.concatenate(apart), 0.0, scale=1.0, error=SOLVER),
     }
 
 
-separable_residual_is_bounded.control("a support vector of dual weight 0", of="residual", data="degenerate")
-separable_residual_is_bounded.control("a polynomial tail", of="residual", loss="polynomial", horizon=40.0, datasets=1)
+separable_residual_is_bounded.control(
+    "a support vector of dual weight 0", of="length of the residual", data="degenerate"
+)
+separable_residual_is_bounded.control(
+    "a polynomial tail", of="length of the residual", loss="polynomial", horizon=40.0, datasets=1
+)
 
 
-@separable_residual_is_bounded.control("a slope of 1/γ, the margin taken for its square", of="slope")
+@separable_residual_is_bounded.control("a slope of 1/γ, the margin taken for its square", of="growth of the weights")
 def margin_for_its_square(evidence):
     return replace(evidence, right=evidence.aside["lengths"])
 
@@ -135,14 +142,14 @@ def margin_for_its_square(evidence):
 @separable_residual_is_bounded.picture
 def growth_and_residual(pieces):
     """Length of the weights and of the residual w − ŵ log t against log t, means over data sets."""
-    found = pieces["residual"]
+    found = pieces["length of the residual"]
     marks = [
         Line("weights", found.x, found.aside["lengths"]),
         Dots("weights", found.x, found.aside["lengths"]),
         Line("residual", found.x, found.y),
         Dots("residual", found.x, found.y),
     ]
-    return Curves(marks, x="log t", y="length", log="xy")
+    return Curves(marks, x="logarithm of the time t", y="length of the vector", log="xy")
 
 
 @claim(
@@ -194,11 +201,14 @@ def before_and_after(pieces):
     kept = (before > 1e-6) & (after > 1e-6)
     ends = np.asarray([before[kept].min(), before[kept].max()])
     marks = [Line("no change", ends, ends, dashed=True), Dots("instances", before[kept], after[kept])]
-    return Curves(marks, x="loss before the step", y="loss after it", log="xy")
+    return Curves(marks, x="loss before the step", y="loss after the step", log="xy")
 
 
 @claim(
-    items={"J4.8": "limit", "L11.9": ("limit", "curvature", "slack", "proof")},
+    items={
+        "J4.8": "limit of the residual",
+        "L11.9": ("limit of the residual", "approach by curvature", "approach by slack", "links of the proof"),
+    },
     says=r"Along the support vectors the residual has the limit $\tilde w$ with "
     r"$e^{-\langle\tilde w,\bar x_i\rangle}=n\alpha_i$, $\alpha$ the dual weights, and approaches it like "
     r"$t^{-\kappa}$, $\kappa$ the smaller of the least eigenvalue of $\sum\alpha_i\bar x_i\bar x_i^\top$ on their span "
@@ -244,10 +254,10 @@ def residual_limit_follows_from_the_duals(
     shrink, share, after, allowed = (np.concatenate(part) for part in zip(*links, strict=True))
     sizes = np.concatenate(sizes)
     return {
-        "limit": Identity(np.concatenate(ratios), sizes, error=SOLVER * sizes),
-        "curvature": approach(TOY, exponent=-0.25, resolution=0.05, rivals=(-1.0, -0.5)),
-        "slack": approach(NEAR, exponent=-0.3, resolution=0.05, rivals=(-1.0, -1.3)),
-        "proof": Chain(
+        "limit of the residual": Identity(np.concatenate(ratios), sizes, error=SOLVER * sizes),
+        "approach by curvature": approach(TOY, exponent=-0.25, resolution=0.05, rivals=(-1.0, -0.5)),
+        "approach by slack": approach(NEAR, exponent=-0.3, resolution=0.05, rivals=(-1.0, -1.3)),
+        "links of the proof": Chain(
             {
                 "support vectors shrink the residual": (shrink, 0 * shrink),
                 "the others push by at most their bound": (share, np.ones_like(share)),
@@ -263,27 +273,35 @@ def approaches(pieces):
     """Distance of the residual to its limit along the support vectors, against time, for two data sets."""
     marks = []
     for name, exponent in (("curvature", -0.25), ("slack", -0.3)):
-        time, error = np.asarray(pieces[name].x), np.asarray(pieces[name].y)
+        piece = pieces[f"approach by {name}"]
+        time, error = np.asarray(piece.x), np.asarray(piece.y)
         label = f"{name} decides: t^({exponent:g})"
         marks += [Dots(label, time, error), Line(label, time, error[0] * (time / time[0]) ** exponent)]
     return Curves(marks, x="time t", y="distance to the limit", log="xy")
 
 
-@residual_limit_follows_from_the_duals.control("the sample size left out", of="limit")
+@residual_limit_follows_from_the_duals.control("the sample size left out", of="limit of the residual")
 def without_sample_size(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-@residual_limit_follows_from_the_duals.control("a step size of 0.1 in the flow", of="limit")
+@residual_limit_follows_from_the_duals.control("a step size of 0.1 in the flow", of="limit of the residual")
 def with_step_size(evidence):
     return replace(evidence, right=evidence.right / 0.1)
 
 
 @claim(
     items={
-        "J4.7": ("direction", "cosine", "margin", "loss"),
-        "L11.10": ("direction", "loss", "constants"),
-        "H12.4": ("direction", "margin", "loss", "descent", "tail", "constants"),
+        "J4.7": ("error of the direction", "error of the cosine", "error of the margin", "loss times time"),
+        "L11.10": ("error of the direction", "loss times time", "constants of the rates"),
+        "H12.4": (
+            "error of the direction",
+            "error of the margin",
+            "loss times time",
+            "descent follows the flow",
+            "losses with other tails",
+            "constants of the rates",
+        ),
     },
     says=r"Direction and margin approach the max-margin ones like $1/\log t$, with constants that the residual gives, "
     r"the angle's cosine like $1/\log^2t$, and $t\,L(w(t))\to1/\gamma^2$; descent with a fixed step follows the flow.",
@@ -300,7 +318,7 @@ def with_step_size(evidence):
     r"and these sum to $|\hat w|^2=1/\gamma^2$.",
     notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
     "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
-    "predicted.",
+    r"predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot.",
     explore={"horizon": (100.0, 1000.0, 10000.0)},
 )
 def separable_descent_rates(
@@ -343,13 +361,13 @@ def separable_descent_rates(
     tails = np.append(np.stack([jnp.exp(each.log_slope(margins)) for each in losses]), np.full((2, 1), np.exp(-40)), 1)
     flowed = logarithmic_flow(WIDE, np.log(np.append(1.0, 1 + 0.5 * checkpoints)), loss=LOGISTIC)[1:]
     return {
-        "direction": Rate(growth, direction, exponent=-1.0, rivals=(-0.5, -2.0)),
-        "cosine": Rate(growth, cosine, exponent=-2.0, rivals=(-1.0,)),
-        "margin": Rate(growth, margin, exponent=-1.0, rivals=(-0.5, -2.0)),
-        "loss": Identity(loss, squared_norm, error=SOLVER * squared_norm),
-        "constants": Limit(growth, gaps, order=1.0),
-        "tail": Identity(np.append(slopes, slopes[:, -1:], axis=1), tails, condition=40.0),
-        "descent": Limit(0.5 * checkpoints, np.linalg.norm(stepped - flowed, axis=1), order=1.0),
+        "error of the direction": Rate(growth, direction, exponent=-1.0, rivals=(-0.5, -2.0)),
+        "error of the cosine": Rate(growth, cosine, exponent=-2.0, rivals=(-1.0,)),
+        "error of the margin": Rate(growth, margin, exponent=-1.0, rivals=(-0.5, -2.0)),
+        "loss times time": Identity(loss, squared_norm, error=SOLVER * squared_norm),
+        "constants of the rates": Limit(growth, gaps, order=1.0),
+        "losses with other tails": Identity(np.append(slopes, slopes[:, -1:], axis=1), tails, condition=40.0),
+        "descent follows the flow": Limit(0.5 * checkpoints, np.linalg.norm(stepped - flowed, axis=1), order=1.0),
     }
 
 
@@ -357,13 +375,16 @@ def separable_descent_rates(
 def slow_rates(pieces):
     """Errors of direction, margin and cosine in units of their predicted constants, against log t."""
     marks, grid = [], np.geomspace(1, 32, 40)
-    for name in ("direction", "margin", "cosine"):
-        marks.append(Dots(name, pieces[name].x, pieces[name].y))
-    for power in (1, 2):
-        marks.append(Line(f"predicted, 1/log{'²' if power == 2 else ''} t", grid, grid**-power))
-    return Curves(marks, x="log t, in units of its first value", y="error over its constant", log="xy")
+    shown = {"direction and margin, 1/log t": (("direction", "margin"), 1), "cosine, 1/log² t": (("cosine",), 2)}
+    for name, (errors, power) in shown.items():
+        found = [pieces[f"error of the {each}"] for each in errors]
+        marks += [Line(name, grid, grid**-power), *(Dots(name, piece.x, piece.y) for piece in found)]
+    marks.append(Line("", grid, grid**-0.5, rival="1/√log t"))
+    return Curves(
+        marks, x="logarithm of the time t, over its first value", y="error over its predicted constant", log="xy"
+    )
 
 
-@separable_descent_rates.control("t L(w) → 1/γ instead of 1/γ²", of="loss")
+@separable_descent_rates.control("t L(w) → 1/γ instead of 1/γ²", of="loss times time")
 def loss_of_the_margin(evidence):
     return replace(evidence, right=np.sqrt(evidence.right))

@@ -31,7 +31,10 @@ Depths = Annotated[tuple[int, ...], Interval(ge=1, le=12)]
 
 
 @claim(
-    items={"L4.13": ("pieces", "size", "integral", "values"), "H1.6": ("pieces", "shallow units", "shallow distance")},
+    items={
+        "L4.13": ("affine pieces", "units and layers", "integral and zeros", "values on a grid"),
+        "H1.6": ("affine pieces", "units of one layer", "distance of narrow shallow networks"),
+    },
     says=r"The tent map iterated $n$ times is a network of $3n$ ReLUs in $2n$ layers with exactly $2^n$ pieces on "
     r"$[0,1]$, equal to $1-|1-2\,\mathrm{frac}(2^{n-1}x)|$; one hidden layer needs $2^n$ ReLUs to equal it, and with "
     r"$2n$ it stays a fixed distance away.",
@@ -61,20 +64,20 @@ def tent_map_iterates(
     wide = [n for n in iterates if n >= 6]
     follow = {n: network_function(follow_sawtooth(n, 2 * n)) for n in wide}
     return {
-        "pieces": Exact(np.array([functions[n].count_on(0, 1) for n in iterates]), 2 ** np.array(iterates)),
-        "size": Exact(
+        "affine pieces": Exact(np.array([functions[n].count_on(0, 1) for n in iterates]), 2 ** np.array(iterates)),
+        "units and layers": Exact(
             np.array([(relu_nodes(networks[n]), len(networks[n])) for n in iterates]),
             np.array([(units * n, 2 * n) for n in iterates]),
         ),
-        "integral": Exact(
+        "integral and zeros": Exact(
             np.array([[integral(functions[n]), max(zeros[n], key=abs)] for n in iterates]),
             np.array([[Fraction(1, 2), Fraction(0)]] * len(iterates)),
         ),
-        "values": Exact(
+        "values on a grid": Exact(
             np.array([[functions[n](x) for x in points] for n in iterates]),
             np.array([sawtooth(n, points) * ((points >= 0) & (points <= 1)) for n in iterates]),
         ),
-        "shallow units": Exact(
+        "units of one layer": Exact(
             np.array(
                 [
                     (minimal_shallow_units(functions[n], 0, 1), relu_nodes(shallow_layers(functions[n], 0, 1)))
@@ -83,7 +86,7 @@ def tent_map_iterates(
             ),
             np.array([(2**n, 2**n) for n in iterates]),
         ),
-        "shallow distance": Inequality(
+        "distance of narrow shallow networks": Inequality(
             np.array([float(sawtooth_distance_bound(n, 2 * n + 1)) for n in wide]),
             np.array([float(l1_distance(functions[n], follow[n])) for n in wide]),
             along={"iterates": np.array(wide)},
@@ -92,20 +95,20 @@ def tent_map_iterates(
     }
 
 
-tent_map_iterates.control("two ReLUs make a tent on the whole line", of="values", units=2)
+tent_map_iterates.control("two ReLUs make a tent on the whole line", of="values on a grid", units=2)
 
 
-@tent_map_iterates.control("as many pieces as copies of the tent", of="pieces")
+@tent_map_iterates.control("as many pieces as copies of the tent", of="affine pieces")
 def copies(evidence):
     return replace(evidence, right=evidence.right // 2)
 
 
-@tent_map_iterates.control("one hidden unit per inner knot is enough", of="shallow units")
+@tent_map_iterates.control("one hidden unit per inner knot is enough", of="units of one layer")
 def one_per_knot(evidence):
     return replace(evidence, right=evidence.right - 1)
 
 
-@tent_map_iterates.control("2n ReLUs stay away in whatever number of layers", of="shallow distance")
+@tent_map_iterates.control("2n ReLUs stay away in whatever number of layers", of="distance of narrow shallow networks")
 def in_depth(evidence):
     deep = [tent_layers(n, units=2) for n in evidence.along["iterates"].tolist()]
     return replace(evidence, bound=np.array([distance_to_tent(len(layers) - 1, layers) for layers in deep]))
@@ -114,16 +117,16 @@ def in_depth(evidence):
 @tent_map_iterates.picture
 def iterates_of_the_tent(pieces):
     """The first iterates of the tent map (left), and one that a hidden layer of 2n units follows as it can (right)."""
-    distance = pieces["shallow distance"]
+    distance = pieces["distance of narrow shallow networks"]
     first = [Line(f"n = {n}", np.linspace(0, 1, 2**n + 1), np.arange(2**n + 1) % 2) for n in (1, 2, 3)]
-    panels = [Curves(first, x="x", y="Δⁿ(x)")]
+    panels = [Curves(first, x="input x", y="iterate Δⁿ(x)")]
     if len(distance.along["iterates"]):
         n = int(distance.along["iterates"][0])
         marks = [
             Line(f"{3 * n} units in {2 * n} layers", np.linspace(0, 1, 2**n + 1), np.arange(2**n + 1) % 2, thin=True),
             Line(f"one layer of {2 * n}", np.linspace(0, 1, 129), distance.aside["followed"][0]),
         ]
-        panels.append(Curves(marks, x="x", y="value"))
+        panels.append(Curves(marks, x="input x", y="value"))
     return Row(panels)
 
 
@@ -132,7 +135,16 @@ def distance_to_tent(iterates, layers):
 
 
 @claim(
-    items={"L4.14": ("size", "proof", "algebra", "certificate", "theorem"), "L4.12": "pieces"},
+    items={
+        "L4.14": (
+            "units and layers",
+            "links of the proof",
+            "count of large triangles",
+            "distance by counting pieces",
+            "distance above 1/32",
+        ),
+        "L4.12": "pieces of shallow networks",
+    },
     says=r"For $n=L^2+2$ the iterate $\Delta^n$ of the tent map has $3L^2+6$ ReLUs in $2L^2+4$ layers, and every ReLU "
     r"network $g$ with at most $2^L$ nodes in at most $L$ layers keeps "
     r"$\int_0^1|\Delta^n-g|\ge\frac12[2^n-1-2p]\,2^{-n-2}\ge\frac1{32}$, where $p=2^{L^2}$ bounds its pieces.",
@@ -180,32 +192,34 @@ def depth_separation(
     widths = [[len(layer.biases) for layer in layers[:-1]] for _, layers in legal]
     grid = np.array([Fraction(j, 97) for j in range(98)])
     return {
-        "size": Exact(
+        "units and layers": Exact(
             np.array([(relu_nodes(layers), len(layers)) for layers in tents]), np.stack([3 * bits + 6, 2 * bits + 4], 1)
         ),
-        "proof": Chain(
+        "links of the proof": Chain(
             {
                 "pieces of g": (np.array([float(network_piece_bound(2**L, L)) for L in depths.tolist()]), 2.0**bits),
                 "one in 32": (1 / 32, np.array([float(sawtooth_distance_bound(n + 2, 2**n)) for n in bits.tolist()])),
             }
         ),
-        "algebra": Exact(
+        "count of large triangles": Exact(
             np.array([Fraction(2 ** (n + 2) - 1 - 2 * 2**n, 2) for n in bits.tolist()]),
             np.array([Fraction(2 ** (n + 1) - 1, 2) for n in bits.tolist()]),
             along={"depth": depths},
         ),
         # What the attack is trained on is the iterate that it is measured against.
-        "aim": Exact(
+        "function to be approximated": Exact(
             np.array([sawtooth(n, grid) for n in (3, 6)]),
             np.array([[f(x) for x in grid] for f in (network_function(tent_layers(n)) for n in (3, 6))]),
         ),
-        "pieces": Inequality(
+        "pieces of shallow networks": Inequality(
             np.array([len(network_function(layers).pieces) for _, layers in legal]),
             np.array([float(network_piece_bound(sum(w), len(w))) for w in widths]),
             along={"layers": np.array([len(w) for w in widths])},
         ),
-        "certificate": Inequality(np.array([float(c) for c in certificates]), distances, along={"pieces": counts}),
-        "theorem": Inequality(
+        "distance by counting pieces": Inequality(
+            np.array([float(c) for c in certificates]), distances, along={"pieces": counts}
+        ),
+        "distance above 1/32": Inequality(
             np.full(len(legal), 1 / 32),
             distances[: len(legal)],
             aside={"trained": np.array([float(network_function(legal[0][1])(x)) for x in np.linspace(0, 1, 129)])},
@@ -213,28 +227,28 @@ def depth_separation(
     }
 
 
-@depth_separation.control("2·2^L crossings in the bound", of="algebra")
+@depth_separation.control("2·2^L crossings in the bound", of="count of large triangles")
 def printed_crossings(evidence):
     depths = evidence.along["depth"].tolist()
     return replace(evidence, left=np.array([Fraction(2 ** (L * L + 2) - 1 - 2 * 2**L, 2) for L in depths]))
 
 
-@depth_separation.control("the count of pieces started at L = 1 as the proof starts it", of="proof")
+@depth_separation.control("the count of pieces started at L = 1 as the proof starts it", of="links of the proof")
 def one_layer(evidence):
     return Chain({"pieces of g": (float(network_piece_bound(2, 1)), 2.0)})
 
 
-@depth_separation.control("networks of any size and depth keep away", of="theorem")
+@depth_separation.control("networks of any size and depth keep away", of="distance above 1/32")
 def any_size(evidence):
     return replace(evidence, quantity=1 / 32, bound=distance_to_tent(6, tent_layers(6, units=2)))
 
 
-@depth_separation.control("(m/L)^L, without the factor 2 of each ReLU layer", of="pieces")
+@depth_separation.control("(m/L)^L, without the factor 2 of each ReLU layer", of="pieces of shallow networks")
 def undoubled_layers(evidence):
     return replace(evidence, bound=evidence.bound / 2.0 ** evidence.along["layers"])
 
 
-@depth_separation.control("triangles of four times the area, 2⁻ⁿ for 2⁻ⁿ⁻²", of="certificate")
+@depth_separation.control("triangles of four times the area, 2⁻ⁿ for 2⁻ⁿ⁻²", of="distance by counting pieces")
 def larger_triangles(evidence):
     return replace(evidence, quantity=4 * evidence.quantity)
 
@@ -242,10 +256,10 @@ def larger_triangles(evidence):
 @depth_separation.picture
 def attained_and_certified(pieces):
     """The sixth iterate and a legal network trained on it (left); distances reached, and certified for all (right)."""
-    found = pieces["certificate"]
+    found = pieces["distance by counting pieces"]
     shape = [
         Line("Δ⁶", np.linspace(0, 1, 65), np.arange(65) % 2, thin=True),
-        Line("trained network", np.linspace(0, 1, 129), pieces["theorem"].aside["trained"]),
+        Line("trained network", np.linspace(0, 1, 129), pieces["distance above 1/32"].aside["trained"]),
     ]
     count = found.along["pieces"]
     marks = [
@@ -253,5 +267,5 @@ def attained_and_certified(pieces):
         Dots("certified for all", count, found.quantity),
         Level("1/32", y=1 / 32),
     ]
-    right = Curves(marks, x="affine pieces of g on [0, 1]", y="∫|Δⁿ − g|")
-    return Row([Curves(shape, x="x", y="value"), right])
+    right = Curves(marks, x="affine pieces of g on [0, 1]", y="distance ∫|Δⁿ − g|")
+    return Row([Curves(shape, x="input x", y="value"), right])

@@ -62,7 +62,7 @@ differentiated = jax.jit(jax.grad(differentiable_loss))
 
 
 @claim(
-    items={"L2.15": ("gradient", "trajectory")},
+    items={"L2.15": ("gradient of the listing", "losses along training")},
     says="Backpropagation written by hand is the gradient of the mean cross entropy when it is divided by the sample "
     "size $N$ a single time; dividing in every layer again, as the listing does, equals a step $N$ times smaller.",
     needs="labels 0 and 1; full-batch gradient descent",
@@ -88,10 +88,10 @@ def hand_written_gradient(key, *, per_class: PerClass = 50, width: Width = 20, s
     printed = train_classifier(network, x, y, steps=steps, gradient=printed_gradient)
     slower, proper = (train_classifier(network, x, y, steps=steps, step_size=eta) for eta in (0.5 / len(y), 0.5))
     return {
-        "gradient": Identity(
+        "gradient of the listing": Identity(
             flat(ours), flat(truth), scale=np.concatenate(scales), size=len(y) * width, aside={"listing": flat(listing)}
         ),
-        "trajectory": Identity(
+        "losses along training": Identity(
             printed.losses,
             slower.losses,
             size=len(y) * width,
@@ -105,12 +105,12 @@ def flat(layers):
     return np.concatenate([np.ravel(part) for layer in layers for part in layer])
 
 
-@hand_written_gradient.control("the listing as printed", erratum="L2.15a", of="gradient")
+@hand_written_gradient.control("the listing as printed", erratum="L2.15a", of="gradient of the listing")
 def listing_as_printed(evidence):
     return replace(evidence, left=evidence.aside["listing"])
 
 
-@hand_written_gradient.control("dividing again changes nothing", of="trajectory")
+@hand_written_gradient.control("dividing again changes nothing", of="losses along training")
 def divided_once(evidence):
     return replace(evidence, left=evidence.aside["divided once"])
 
@@ -118,7 +118,7 @@ def divided_once(evidence):
 @hand_written_gradient.picture
 def losses_by_division(pieces):
     """The loss along training, with the sample size divided out once, twice, and once with a step N times smaller."""
-    run = pieces["trajectory"]
+    run = pieces["losses along training"]
     steps = run.along["step"]
     marks = [
         Line("divided once", steps, run.aside["divided once"]),
@@ -129,7 +129,15 @@ def losses_by_division(pieces):
 
 
 @claim(
-    items={"L2.16": ("rule", "cross entropy", "accuracy", "floor", "reached")},
+    items={
+        "L2.16": (
+            "accuracy and loss of the rule",
+            "loss of the rule on draws",
+            "accuracy of the rule on draws",
+            "no network below the rule",
+            "networks below the linear one",
+        )
+    },
     says="On the two crossed Gaussian classes no model has an expected cross entropy below the quadratic "
     "discriminant's $0.1413$, nor an accuracy above its $0.9462$. With the right gradient the network gets nearer, on "
     "average, than the linear discriminant with $0.1745$.",
@@ -180,37 +188,41 @@ def training_towards_the_bayes_rule(
     pairs = (classes, UNEQUAL)
     return {
         # Cells that the boundary cuts through cost the accuracy its fifth digit; the cross entropy is smooth.
-        "rule": Identity(
+        "accuracy and loss of the rule": Identity(
             np.array([[bayes_accuracy(pair), bayes_cross_entropy(pair)] for pair in pairs]),
             np.array([sums_of_densities(pair, step=0.05) for pair in pairs]),
             error=np.array([1e-5, 1e-8]),
             along={"classes": np.array(["crossed", "unequal"]), "of the rule": np.array(["accuracy", "cross entropy"])},
         ),
-        "cross entropy": Law(floor, cross_entropy(odds, labels), exact=True),
-        "accuracy": Share(
+        "loss of the rule on draws": Law(floor, cross_entropy(odds, labels), exact=True),
+        "accuracy of the rule on draws": Share(
             int(np.round(np.sum(accuracy(odds, labels)) * labels.shape[-1])), labels.size, bayes_accuracy(classes)
         ),
         # Quadrature of a function with kinks: four digits.
-        "floor": Inequality(
+        "no network below the rule": Inequality(
             np.full((2, trials), floor),
             np.stack([before, after]),
             error=2e-4,
             along={"training loss": run.losses[-1]},
             aside={"axis": AXIS, "points": x[0], "labels": y[0], "network": expit(outputs[0]), "rule": expit(stated)},
         ),
-        "reached": Trend(linear - after),
+        "networks below the linear one": Trend(linear - after),
     }
 
 
-training_towards_the_bayes_rule.control("divided by N twice", of="reached", division="twice")
+training_towards_the_bayes_rule.control("divided by N twice", of="networks below the linear one", division="twice")
 
 
-@training_towards_the_bayes_rule.control("one covariance for both classes costs nothing", of="cross entropy")
+@training_towards_the_bayes_rule.control(
+    "one covariance for both classes costs nothing", of="loss of the rule on draws"
+)
 def linear_rule(evidence):
     return replace(evidence, predicted=linear_cross_entropy())
 
 
-@training_towards_the_bayes_rule.control("the floor holds for the loss on the training sample", of="floor")
+@training_towards_the_bayes_rule.control(
+    "the floor holds for the loss on the training sample", of="no network below the rule"
+)
 def training_loss(evidence):
     return replace(evidence, quantity=evidence.quantity[1], bound=evidence.along["training loss"])
 
@@ -218,7 +230,7 @@ def training_loss(evidence):
 @training_towards_the_bayes_rule.picture
 def learned_and_best(pieces):
     """What the first network has learned of the two classes (left), and the best rule (right), with its sample."""
-    aside = pieces["floor"].aside
+    aside = pieces["no network below the rule"].aside
     points, labels, shown = aside["points"], aside["labels"], []
     for name, title in (("network", "a trained network"), ("rule", "the quadratic discriminant")):
         marks = [Dots(f"class {label}", *points[labels == label][:80].T) for label in (0, 1)]

@@ -42,6 +42,10 @@ def kinks(nodes):
     says="Following breakpoints through a one-input ReLU network as rationals counts its affine pieces exactly: the "
     "count is one more than the bends seen in second differences on a fine grid, also for ReLU nodes that touch zero.",
     needs="whole-number weights up to 2 and two hidden layers of 3, so that knots are 1/144 apart and inside [−16, 16]",
+    symbols={
+        r"\text{affine piece}": "an interval of the input on which the network is a straight line, as long as possible",
+        r"\text{knot}": "a point where two pieces meet and the slope changes",
+    },
     why="A one-input ReLU network is a continuous function made of straight pieces. Layer by layer a new bend can "
     "appear only where a pre-activation crosses zero, and with rational weights that place is rational. So all bends "
     "are known exactly, and one only has to ask at each of them whether the slopes on both sides differ.",
@@ -173,11 +177,11 @@ def zigzag(pieces):
         Line(f"f: {int(found.aside['counts'][chosen, 0])} pieces", x, shape, dashed=True),
         Line(f"ReLU of f: {int(rectified[chosen, 0])} pieces", x, np.maximum(shape, 0)),
     ]
-    return Curves(marks, x="x", y="value", xs=(-3.0, 20.0), ys=(-6.0, 6.0))
+    return Curves(marks, x="input x", y="value", xs=(-3.0, 20.0), ys=(-6.0, 6.0))
 
 
 @claim(
-    items={"L4.12": ("nodes", "output")},
+    items={"L4.12": ("pieces at each node", "pieces of the output")},
     says=r"A node in ReLU layer $i$ has at most $2^i\prod_{j<i}m_j$ affine pieces; the output above $L$ layers with "
     r"$m$ nodes in all has at most $(2m/L)^L$.",
     needs="one input; ReLU activations",
@@ -208,8 +212,8 @@ def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, 
         ceilings.append(float(network_piece_bound(sum(widths), len(widths))))
         units.append(sum(widths))
     return {
-        "nodes": Inequality(np.array(nodes), np.array(bounds)),
-        "output": Inequality(
+        "pieces at each node": Inequality(np.array(nodes), np.array(bounds)),
+        "pieces of the output": Inequality(
             np.array(outputs),
             np.array(ceilings),
             along={"units": np.array(units)},
@@ -218,12 +222,12 @@ def pieces_of_relu_networks(key, *, trials: Trials = 96, widest: Annotated[int, 
     }
 
 
-@pieces_of_relu_networks.control("one piece more than there are units, whatever the depth", of="output")
+@pieces_of_relu_networks.control("one piece more than there are units, whatever the depth", of="pieces of the output")
 def as_if_shallow(evidence):
     return replace(evidence, bound=evidence.along["units"] + 1)
 
 
-@pieces_of_relu_networks.control("half of it, the ReLU of the last layer not counted", of="nodes")
+@pieces_of_relu_networks.control("half of it, the ReLU of the last layer not counted", of="pieces at each node")
 def undoubled(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
@@ -231,7 +235,7 @@ def undoubled(evidence):
 @pieces_of_relu_networks.picture
 def pieces_by_units(pieces):
     """Pieces of every network by its units: random ones of several depths, tents, and the bounds for each depth."""
-    found = pieces["output"]
+    found = pieces["pieces of the output"]
     units, layers, count = found.along["units"], found.aside["layers"], found.quantity
     drawn, m = len(count) - 6, np.arange(1, 33)
     marks = []

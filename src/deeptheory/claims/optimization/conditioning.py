@@ -17,7 +17,15 @@ from deeptheory.optimization.landscapes import Quadratic
 
 
 @claim(
-    items={"A2.1": "path", "A2.16": ("path", "count", "growth", "any start")},
+    items={
+        "A2.1": "path along each eigenvector",
+        "A2.16": (
+            "path along each eigenvector",
+            "steps needed from the worst start",
+            "growth with the condition number",
+            "steps needed from any start",
+        ),
+    },
     says=r"On $\frac12w^\top Aw$ gradient descent is at $(I-\eta A)^tw_0$. With $\eta=1/(2\lambda_1)$ the steepest "
     r"coordinate halves at each step, the flattest shrinks to $1-1/(2\kappa)$, and to come to $\varepsilon$ times the "
     r"distance takes $\lceil\ln\varepsilon/\ln(1-\frac1{2\kappa})\rceil\approx2\kappa\ln\frac1\varepsilon$ steps.",
@@ -72,7 +80,7 @@ def steps_grow_with_the_condition_number(
     path = quadratic_offsets(jnp.asarray(spectrum), jnp.asarray(start), step_size=step, steps=shown)
     flow = np.exp(-step * spectrum * np.arange(shown + 1)[:, None]) * start
     return {
-        "path": Identity(
+        "path along each eigenvector": Identity(
             seen[: shown + 1],
             path,
             scale=1.0,
@@ -80,26 +88,32 @@ def steps_grow_with_the_condition_number(
             along={"step": np.arange(shown + 1), "share of the steepest": spectrum / steepest},
             aside={"flow": flow},
         ),
-        "count": Exact(worst, np.asarray(needed).astype(int), along={"condition": kappa}, aside={"rounded up": most}),
-        "growth": Rate(kappa, worst, exponent=1.0, rivals=(0.5,)),
-        "any start": Chain(
+        "steps needed from the worst start": Exact(
+            worst, np.asarray(needed).astype(int), along={"condition": kappa}, aside={"rounded up": most}
+        ),
+        "growth with the condition number": Rate(kappa, worst, exponent=1.0, rivals=(0.5,)),
+        "steps needed from any start": Chain(
             {"no more than the worst": (other, worst), "2κ ln(1/ε) suffice": (worst, most)},
             along={"condition": kappa},
         ),
     }
 
 
-@steps_grow_with_the_condition_number.control("the gradient flow at time ηt", of="path")
+@steps_grow_with_the_condition_number.control("the gradient flow at time ηt", of="path along each eigenvector")
 def flow_instead(evidence):
     return replace(evidence, right=evidence.aside["flow"])
 
 
-@steps_grow_with_the_condition_number.control("exactly 2κ ln(1/ε) steps, rounded up", of="count")
+@steps_grow_with_the_condition_number.control(
+    "exactly 2κ ln(1/ε) steps, rounded up", of="steps needed from the worst start"
+)
 def leading_term_alone(evidence):
     return replace(evidence, right=evidence.aside["rounded up"])
 
 
-@steps_grow_with_the_condition_number.control("half as many steps, κ ln(1/ε), suffice", of="any start")
+@steps_grow_with_the_condition_number.control(
+    "half as many steps, κ ln(1/ε), suffice", of="steps needed from any start"
+)
 def half_the_steps(evidence):
     worst, most = evidence.links["2κ ln(1/ε) suffice"]
     return replace(evidence, links={"κ ln(1/ε) suffice": (worst, most / 2)})
@@ -108,7 +122,11 @@ def half_the_steps(evidence):
 @steps_grow_with_the_condition_number.picture
 def coordinates_and_counts(pieces):
     """Coordinates along eigenvectors, step by step (left), and steps to the accuracy by condition number (right)."""
-    path, count, chain = pieces["path"], pieces["count"], pieces["any start"]
+    path, count, chain = (
+        pieces["path along each eigenvector"],
+        pieces["steps needed from the worst start"],
+        pieces["steps needed from any start"],
+    )
     time, shares, kappa = path.along["step"], path.along["share of the steepest"], count.along["condition"]
     fall = []
     for place in (0, len(shares) // 2, len(shares) - 1):

@@ -35,7 +35,7 @@ slope = jax.jit(lambda inputs, labels, point: jax.value_and_grad(TanhNetworkLoss
 
 
 @claim(
-    items={"J8.1": ("rate", "balance", "steps")},
+    items={"J8.1": ("speed of the fall", "risk lost by the end", "what an Euler step misses")},
     says=r"Along gradient flow $\dot\theta=-\nabla\hat R$ from a random start the empirical risk falls at the rate "
     r"$\frac{d}{dt}\hat R=-\|\nabla\hat R\|^2$, hence by $\int\|\nabla\hat R\|^2dt$ in all; an Euler step of length "
     r"$\eta$ misses $-\eta\|\nabla\hat R\|^2$ by order $\eta^2$.",
@@ -88,29 +88,29 @@ def risk_falls_by_the_squared_gradient(
     largest = np.max(np.abs(stated))
     return {
         # A derivative from five values that are known to 1e-13, over times 2e-3 apart.
-        "rate": Identity(
+        "speed of the fall": Identity(
             *(np.array(seen), np.array(stated)),
             scale=largest,
             error=1e-8 * largest,
             along={"start": np.arange(starts), "time": centres},
             aside={"times": every, "risks": np.array(paths)},
         ),
-        "balance": Identity(np.array(lost), np.array(drops), scale=1.0, error=1e-10),
-        "steps": Rate(steps, defects.mean(1), exponent=2.0, rivals=(1.0, 3.0)),
+        "risk lost by the end": Identity(np.array(lost), np.array(drops), scale=1.0, error=1e-10),
+        "what an Euler step misses": Rate(steps, defects.mean(1), exponent=2.0, rivals=(1.0, 3.0)),
     }
 
 
-@risk_falls_by_the_squared_gradient.control("half the squared gradient", of="rate")
+@risk_falls_by_the_squared_gradient.control("half the squared gradient", of="speed of the fall")
 def half_the_square(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@risk_falls_by_the_squared_gradient.control("the gradient's length, not its square", of="rate")
+@risk_falls_by_the_squared_gradient.control("the gradient's length, not its square", of="speed of the fall")
 def length(evidence):
     return replace(evidence, right=-np.sqrt(-evidence.right))
 
 
-@risk_falls_by_the_squared_gradient.control("half the integral of the squared gradient", of="balance")
+@risk_falls_by_the_squared_gradient.control("half the integral of the squared gradient", of="risk lost by the end")
 def half_the_integral(evidence):
     return replace(evidence, right=evidence.right / 2)
 
@@ -118,7 +118,7 @@ def half_the_integral(evidence):
 @risk_falls_by_the_squared_gradient.picture
 def falling_risk(pieces):
     """The empirical risk along gradient flow from several starts, with lines of slope −‖∇R‖² at four times."""
-    rate = pieces["rate"]
+    rate = pieces["speed of the fall"]
     times, centres = rate.aside["times"], rate.along["time"]
     marks = [Line(f"start {place + 1}", times, risks) for place, risks in enumerate(rate.aside["risks"])]
     for risks, slopes in zip(rate.aside["risks"], rate.right, strict=True):
@@ -127,7 +127,7 @@ def falling_risk(pieces):
             here = np.interp(time, times, risks)
             marks.append(Line("slope −‖∇R‖²", reach, here + slope * (reach - time)))
     left = Curves(marks, x="time", y="empirical risk", log="x")
-    steps = pieces["steps"]
+    steps = pieces["what an Euler step misses"]
     defect = [
         Dots("seen", steps.x, steps.y),
         Line("order η²", steps.x, steps.y[-1] * (steps.x / steps.x[-1]) ** 2),
@@ -158,11 +158,19 @@ def origin_spectra(inputs):
 
 
 @claim(
-    items={"J8.2": ("origin", "count at the origin", "phase retrieval", "small start", "start", "random start")},
-    says="The Hessian of the empirical risk can have of the order of $d$ negative eigenvalues, $d$ the dimension of "
-    "the inputs: an autoencoder with $h$ hidden units has $hd$ at the origin; phase retrieval, with Hessian "
-    r"$(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, has $d$ at $\|w\|=\frac14\|v\|$ and $d-1$ at $\frac12\|v\|$; a tanh "
-    "network at a random start has a mean number that grows like $d$.",
+    items={
+        "J8.2": (
+            "autoencoder: eigenvalues at the origin",
+            "autoencoder: negative ones counted",
+            "phase retrieval: Hessian",
+            "phase retrieval: negative ones counted",
+            "network: size of the start",
+            "network: negative ones counted",
+        )
+    },
+    says=r"The Hessian of the empirical risk can have of the order of $d$ negative eigenvalues: an autoencoder with "
+    r"$h$ hidden units has $hd$ at the origin; phase retrieval $d$ at $\|w\|=\frac14\|v\|$ and $d-1$ at "
+    r"$\frac12\|v\|$; a tanh network at a random start a mean number that grows like $d$.",
     needs="an activation with σ(0) = 0, σ′(0) = 1 for the autoencoder; standard normal inputs for phase retrieval; "
     "for the network four hidden units, 2d samples, weights of variance one over the fan-in, d from 8 to 64",
     full=dict(trials=256),
@@ -172,11 +180,12 @@ def origin_spectra(inputs):
         "w": "the weights at which the Hessian is taken",
         "v": "the weights that made the labels",
     },
-    why="At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form has "
-    "as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval at a small start is a "
-    "hilltop: all directions lead down, and from a third of the target's length on all but the one along $w$. In a "
-    "network each hidden unit has a block of $d$ rows whose sign is roughly that of its outer weight times the mean "
-    "residual where it bends, negative for about half of the units.",
+    why=r"At the origin the autoencoder's risk is bilinear in its two layers to second order, and a bilinear form has "
+    r"as many negative directions as positive ones, $d$ for each hidden unit. Phase retrieval, with Hessian "
+    r"$(3\|w\|^2-\|v\|^2)I+6ww^\top-2vv^\top$, is a hilltop at a small start: all directions lead down, and from a "
+    r"third of the target's length on all but the one along $w$. In a network each hidden unit has a block of $d$ "
+    r"rows whose sign is roughly that of its outer weight times the mean residual where it bends, negative for about "
+    r"half of the units.",
     notice="All counts lie on lines through the origin: two for each dimension of the autoencoder with its two hidden "
     "units, one for phase retrieval, less one at the larger start. The random networks have about $2d$ of their "
     "$4d+4$ directions negative, which is half of the first layer.",
@@ -223,41 +232,45 @@ def negative_curvature_of_order_the_dimension(key, *, dimensions: Sizes = (8, 16
     flat = [each.reshape(-1, *each.shape[2:]) for each in (inputs, labels, points)]
     found = negative_directions(np.asarray(spectra(*flat))).reshape(len(dimensions), trials)
     return {
-        "origin": Identity(seen, stated, scale=stated.max(), size=24),
-        "count at the origin": Exact(np.sum(seen < -1e-9, axis=1), 2 * ranks, along={"dimension": ranks}),
-        "phase retrieval": Identity(
+        "autoencoder: eigenvalues at the origin": Identity(seen, stated, scale=stated.max(), size=24),
+        "autoencoder: negative ones counted": Exact(
+            np.sum(seen < -1e-9, axis=1), 2 * ranks, along={"dimension": ranks}
+        ),
+        "phase retrieval: Hessian": Identity(
             np.append(differentiated, risk),
             np.append(hessian, phase_retrieval_risk(weights, target)),
             scale=size**2,
             aside={"two for six": np.append(hessian - 4 * np.outer(weights, weights), risk)},
         ),
-        "small start": Exact(
+        "phase retrieval: negative ones counted": Exact(
             np.array(counts["small"]).reshape(3, 2),
             np.array(counts["expected"]).reshape(3, 2),
             along={"dimension": np.array([10, 20, 40]), "length": np.array([0.25, 0.5])},
         ),
         # Squares of fifteen thousand weights, each times its fan-in: their mean is known to a twelfth.
-        "start": Law(1.0, np.concatenate(squares), exact=True, resolution=0.15),
+        "network: size of the start": Law(1.0, np.concatenate(squares), exact=True, resolution=0.15),
         # Beside what each dimension adds there may be a number that does not grow.
-        "random start": Rate(
+        "network: negative ones counted": Rate(
             np.array(dimensions), found.astype(float), exponent=1.0, rivals=(0.0, 0.5, 2.0), order=1.0
         ),
     }
 
 
 @negative_curvature_of_order_the_dimension.control(
-    "one negative direction for each hidden unit", of="count at the origin"
+    "one negative direction for each hidden unit", of="autoencoder: negative ones counted"
 )
 def one_each(evidence):
     return replace(evidence, right=evidence.right // evidence.along["dimension"])
 
 
-@negative_curvature_of_order_the_dimension.control("2ww⊤ for 6ww⊤", of="phase retrieval")
+@negative_curvature_of_order_the_dimension.control("2ww⊤ for 6ww⊤", of="phase retrieval: Hessian")
 def two_for_six(evidence):
     return replace(evidence, right=evidence.aside["two for six"])
 
 
-@negative_curvature_of_order_the_dimension.control("the Gauss–Newton matrix: no negative direction", of="small start")
+@negative_curvature_of_order_the_dimension.control(
+    "the Gauss–Newton matrix: no negative direction", of="phase retrieval: negative ones counted"
+)
 def gauss_newton(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
 
@@ -265,7 +278,11 @@ def gauss_newton(evidence):
 @negative_curvature_of_order_the_dimension.picture
 def counts_by_dimension(pieces):
     """Negative Hessian directions by input dimension: exactly known at two starts (left), at random ones (right)."""
-    origin, small, start = pieces["count at the origin"], pieces["small start"], pieces["random start"]
+    origin, small, start = (
+        pieces["autoencoder: negative ones counted"],
+        pieces["phase retrieval: negative ones counted"],
+        pieces["network: negative ones counted"],
+    )
     d, x = small.along["dimension"], np.asarray(start.x, float)
     exact = [
         Dots("autoencoder", origin.along["dimension"], origin.left),

@@ -11,19 +11,19 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Reals, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 from deeptheory.optimization.descent import (
-    gradient_descent,
     guaranteed_decrease,
     stationarity_bound,
-    trajectory,
     worst_stationarity,
 )
 from deeptheory.optimization.landscapes import CosineSum, PiecewiseQuadratic, Quadratic, TanhNetworkLoss
+from deeptheory.optimization.runs import trajectory
 
 PIECES = 10
 Steps = Annotated[int, Interval(ge=1, le=200)]
@@ -32,13 +32,13 @@ Steps = Annotated[int, Interval(ge=1, le=200)]
 def on_the_line(curvatures, start, step, steps):
     """Descend on the function with these curvatures on (−∞, 1], [1, 2], [2, 3], …, flat at 0."""
     function = PiecewiseQuadratic(jnp.arange(1.0, len(curvatures)), curvatures)
-    return function, trajectory(gradient_descent(function, step_size=step), start[None], steps=steps)
+    return function, trajectory(function, optax.sgd(step), start[None], steps=steps)
 
 
 @functools.partial(jax.jit, static_argnames="steps")
 def descend(function, start, step, *, steps):
     """A run of gradient descent, compiled once per shape."""
-    return trajectory(gradient_descent(function, step_size=step), start, steps=steps)
+    return trajectory(function, optax.sgd(step), start, steps=steps)
 
 
 @jax.jit
@@ -122,11 +122,16 @@ def parabola_above(pieces):
         Line("η/2", eta, eta / 2, dashed=True),
         Line("guaranteed", eta, eta - eta**4 / 2, rival="η² inside the norm"),
     ]
-    return Row([Curves(picked, x="x", y="f(x), L = 1"), Curves(seen, x="step ηL", y="decrease / ‖∇f‖²", ys=(0, 2))])
+    return Row(
+        [Curves(picked, x="point x", y="value f(x), L = 1"), Curves(seen, x="step ηL", y="decrease / ‖∇f‖²", ys=(0, 2))]
+    )
 
 
 @claim(
-    items={"A2.7": ("parabola", "attained", "cosines"), "L5.15": ("parabola", "attained", "network")},
+    items={
+        "A2.7": ("parabola rises beyond 2/L", "parabola attains the decrease", "cosine wells never rise"),
+        "L5.15": ("parabola rises beyond 2/L", "parabola attains the decrease", "a network never rises"),
+    },
     says=r"Descent ends exactly at $\eta=2/L$: $\frac L2w^2$ falls by exactly $(\eta-\eta^2L/2)\|\nabla f\|^2$, so "
     r"it falls below and rises above that step; a sum of cosines never rises with $\eta<2/L$; a tanh network falls by "
     r"$(\eta-\eta^2L/2)\|\nabla f\|^2$ at every step, with $L$ the largest curvature along that step.",
@@ -174,26 +179,26 @@ def descent_ends_at_two_over_smoothness(
     squares = jnp.sum(states.gradient[:-1] ** 2, axis=1)
     least, flatter = (guaranteed_decrease(squares, step_size=0.05, smoothness=share * largest) for share in (1, 1 / 2))
     return {
-        "parabola": Exact(first[:, 1] > first[:, 0] * (1 + 1e-12), grid > 2, along={"step": grid}),
-        "attained": Identity(-np.diff(first)[:, 0], lowered, scale=steep, along={"step": grid}),
-        "cosines": Exact(
+        "parabola rises beyond 2/L": Exact(first[:, 1] > first[:, 0] * (1 + 1e-12), grid > 2, along={"step": grid}),
+        "parabola attains the decrease": Identity(-np.diff(first)[:, 0], lowered, scale=steep, along={"step": grid}),
+        "cosine wells never rise": Exact(
             risen, np.zeros_like(risen), aside={"product": sizes * float(wells.smoothness), "values": values}
         ),
-        "network": Inequality(
+        "a network never rises": Inequality(
             least, -jnp.diff(states.value), error=rounding(states.value), aside={"half the curvature": flatter}
         ),
     }
 
 
-descent_ends_at_two_over_smoothness.control("cosines with steps up to 2.5/L", of="cosines", edge=2.5)
+descent_ends_at_two_over_smoothness.control("cosines with steps up to 2.5/L", of="cosine wells never rise", edge=2.5)
 
 
-@descent_ends_at_two_over_smoothness.control("descent ends at 1/L", of="parabola")
+@descent_ends_at_two_over_smoothness.control("descent ends at 1/L", of="parabola rises beyond 2/L")
 def ends_at_one(evidence):
     return replace(evidence, right=np.asarray(evidence.along["step"]) > 1)
 
 
-@descent_ends_at_two_over_smoothness.control("η − η²L/4, with half the curvature", of="network")
+@descent_ends_at_two_over_smoothness.control("η − η²L/4, with half the curvature", of="a network never rises")
 def half_the_curvature(evidence):
     return replace(evidence, quantity=evidence.aside["half the curvature"])
 
@@ -201,7 +206,7 @@ def half_the_curvature(evidence):
 @descent_ends_at_two_over_smoothness.picture
 def where_descent_ends(pieces):
     """How much one step lowers a parabola, by step (left), and four runs on a sum of cosines, all below 2/L (right)."""
-    attained, cosines = pieces["attained"], pieces["cosines"]
+    attained, cosines = pieces["parabola attains the decrease"], pieces["cosine wells never rise"]
     products, values = cosines.aside["product"], cosines.aside["values"]
     fall = [
         Dots("seen", attained.along["step"], attained.left),
@@ -268,7 +273,7 @@ def means_and_bounds(pieces):
         Line("as large as the bound", ends, ends),
     ]
     limits = (0.01, float(ends[1]))
-    return Curves(marks, x="2(f(x₀) − f(x_T)) / (ηT)", y="squared gradient", log="xy", xs=limits, ys=limits)
+    return Curves(marks, x="bound 2(f(x₀) − f(x_T)) / (ηT)", y="squared gradient", log="xy", xs=limits, ys=limits)
 
 
 @claim(

@@ -28,7 +28,15 @@ from deeptheory.optimization.landscapes import PiecewiseQuadratic, Quadratic
 
 
 @claim(
-    items={"L5.9": ("curve", "decrease", "best step", "rate", "bound")},
+    items={
+        "L5.9": (
+            "loss along the steps",
+            "steps that converge",
+            "the best step",
+            "rate of the best step",
+            "bound on the best rate",
+        )
+    },
     says=r"On a quadratic every mode shrinks by $(1-\eta\lambda)^2$ per step, so it falls exactly for "
     r"$0<\eta<2/\lambda$; the best step is $\eta^*=2/(\lambda_{\max}+\lambda_{\min})$ with factor "
     r"$((\kappa-1)/(\kappa+1))^2\le(1-1/\kappa)^2$.",
@@ -77,7 +85,7 @@ def quadratic_modes(
     clear = np.abs(relative - 2) > 1e-6
     safe = (1 - 1 / condition) ** 2
     return {
-        "curve": Identity(
+        "loss along the steps": Identity(
             run,
             predicted,
             scale=run[:, :1],
@@ -85,31 +93,31 @@ def quadratic_modes(
             along={"step": sizes},
             aside={"half the exponent": once},
         ),
-        "decrease": Exact((factors < 1)[clear], relative[clear] < 2, along={"product": relative[clear]}),
-        "best step": Exact(worst.argmin(), 38, along={"grid": grid}),
-        "rate": Identity(worst.min(), rate, condition=condition, size=dimension),
-        "bound": Chain({"below (1 − 1/κ)²": (worst.min(), safe), "below one": (safe, 1.0)}),
+        "steps that converge": Exact((factors < 1)[clear], relative[clear] < 2, along={"product": relative[clear]}),
+        "the best step": Exact(worst.argmin(), 38, along={"grid": grid}),
+        "rate of the best step": Identity(worst.min(), rate, condition=condition, size=dimension),
+        "bound on the best rate": Chain({"below (1 − 1/κ)²": (worst.min(), safe), "below one": (safe, 1.0)}),
     }
 
 
-@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9a", of="decrease")
+@quadratic_modes.control("decrease only for η < 1/λ, as printed", erratum="L5.9a", of="steps that converge")
 def printed_condition(evidence):
     return replace(evidence, right=evidence.along["product"] < 1)
 
 
-@quadratic_modes.control("best step within η ≤ 1/λ_max", of="best step")
+@quadratic_modes.control("best step within η ≤ 1/λ_max", of="the best step")
 def printed_range(evidence):
     return replace(evidence, right=int(np.flatnonzero(evidence.along["grid"] <= 1)[-1]))
 
 
-@quadratic_modes.control("(1 − κ)² is below one", of="bound")
+@quadratic_modes.control("(1 − κ)² is below one", of="bound on the best rate")
 def condition_for_its_inverse(evidence):
     left, correct = evidence.links["below (1 − 1/κ)²"]
     rival = (1 - 1 / (1 - np.sqrt(correct))) ** 2
     return replace(evidence, links={"below (1 − κ)²": (left, rival), "below one": (rival, 1.0)})
 
 
-@quadratic_modes.control("a mode shrinks by 1 − ηλ a step, its value too", of="curve")
+@quadratic_modes.control("a mode shrinks by 1 − ηλ a step, its value too", of="loss along the steps")
 def once_a_step(evidence):
     return replace(evidence, right=evidence.aside["half the exponent"])
 
@@ -117,7 +125,7 @@ def once_a_step(evidence):
 @quadratic_modes.picture
 def modes_and_steps(pieces, settings):
     """The factor of the flattest and of the steepest mode by step (left), and runs with four steps (right)."""
-    curve, flat = pieces["curve"], 1 / settings["condition"]
+    curve, flat = pieces["loss along the steps"], 1 / settings["condition"]
     eta = np.linspace(0, 2.2, 200)
     best, rate = optimal_quadratic_step(flat, 1.0)
     factors = [
@@ -136,7 +144,7 @@ def modes_and_steps(pieces, settings):
     return Row(
         [
             Curves(factors, x="step ηλ_max", y="factor of f per step", ys=(0, 1.2)),
-            Curves(runs, x="step", y="f − f*", log="y"),
+            Curves(runs, x="step", y="gap f − f*", log="y"),
         ]
     )
 
@@ -216,7 +224,11 @@ def distances(pieces):
             Line("sharp", k, found.aside["twice the rate"][place] / first, rival="1 − 2ημ"),
         ]
         title = f"ημ = {product[place]:.2g}"
-        shown.append(Curves(marks, x="step k", y="‖x_k − x*‖² / ‖x₀ − x*‖²", log="y", ys=(1e-4, 1.0), title=title))
+        shown.append(
+            Curves(
+                marks, x="step k", y="squared distance, as a share of the first", log="y", ys=(1e-4, 1.0), title=title
+            )
+        )
     return Row(shown)
 
 
@@ -366,11 +378,11 @@ def without_convexity(pieces):
         Line("(1 − 3μ/4L)^k", k, proved[chosen]),
         Line("(1 − μ/L)^k", k, printed[chosen], rival="as printed"),
     ]
-    return Row([Curves(shape, x="x", y="f(x)"), Curves(fall, x="step k", y="f(x_k) − f*", log="y")])
+    return Row([Curves(shape, x="point x", y="value f(x)"), Curves(fall, x="step k", y="gap f(x_k) − f*", log="y")])
 
 
 @claim(
-    items={"L5.17": ("strongly convex", "convex")},
+    items={"L5.17": ("strongly convex functions", "a convex function without a rate")},
     says=r"A function with curvature at least $\mu$ satisfies $\frac12|f'|^2\ge\mu(f-f^*)$, with equality for "
     r"$\frac\mu2x^2$. Convexity alone gives no such $\mu$: for $x^4$ the ratio $\frac12|f'|^2/(f-f^*)$ is $8x^2$.",
     needs="smooth functions of one variable with a minimum",
@@ -395,23 +407,25 @@ def convexity_is_not_enough(*, curvature: Annotated[float, Interval(ge=0.01, le=
         return slope**2 / 2 / np.asarray(function(x))  # both minima are 0
 
     return {
-        "strongly convex": Chain(
+        "strongly convex functions": Chain(
             {
                 "attained": (ratio(lambda x: curvature / 2 * x**2), curvature),
                 "and not missed": (curvature, ratio(lambda x: curvature / 2 * x**2 + x**4)),
             },
             along={"x": x},
         ),
-        "convex": Rate(x, ratio(lambda x: x**4), exponent=2.0),
+        "a convex function without a rate": Rate(x, ratio(lambda x: x**4), exponent=2.0),
     }
 
 
-@convexity_is_not_enough.control("some μ for every convex function, as printed", erratum="L5.17b", of="convex")
+@convexity_is_not_enough.control(
+    "some μ for every convex function, as printed", erratum="L5.17b", of="a convex function without a rate"
+)
 def some_constant(evidence):
     return replace(evidence, exponent=0.0)
 
 
-@convexity_is_not_enough.control("twice the curvature", of="strongly convex")
+@convexity_is_not_enough.control("twice the curvature", of="strongly convex functions")
 def twice(evidence):
     attained, curvature = evidence.links["attained"]
     return replace(evidence, links={"not missed": (2 * curvature, attained)})
@@ -420,10 +434,10 @@ def twice(evidence):
 @convexity_is_not_enough.picture
 def ratios(pieces):
     """Half the squared slope over the gap, by the distance from the minimum, for three convex functions."""
-    convex, strong = pieces["convex"], pieces["strongly convex"]
+    convex, strong = pieces["a convex function without a rate"], pieces["strongly convex functions"]
     marks = [
         Line("μx²/2 + x⁴", strong.along["x"], strong.links["and not missed"][1]),
         Line("μx²/2", strong.along["x"], strong.links["attained"][0]),
         Line("x⁴", convex.x, convex.y),
     ]
-    return Curves(marks, x="distance from the minimum", y="½|f′|² / (f − f*)", log="xy")
+    return Curves(marks, x="distance from the minimum", y="half the squared slope over the gap", log="xy")

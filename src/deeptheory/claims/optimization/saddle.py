@@ -10,15 +10,16 @@ from typing import Annotated, Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row, Stack, Surface
-from deeptheory.optimization.descent import gradient_descent, trajectory
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
+from deeptheory.optimization.promises import improve_or_localize
+from deeptheory.optimization.runs import trajectory
 from deeptheory.optimization.saddle import (
-    improve_or_localize,
     is_second_order_stationary,
     perturbed_gradient_descent,
     uniform_ball,
@@ -28,7 +29,7 @@ PIECES = 10
 
 
 @claim(
-    items={"A7.6": ("radius", "square", "coordinate")},
+    items={"A7.6": ("law of the radius", "mean squared radius", "law of a coordinate")},
     says=r"A Gaussian direction times $rU^{1/d}$ is uniform in the ball: $P(\|\xi\|\le s)=(s/r)^d$, "
     r"$E\|\xi\|^2=r^2d/(d+2)$, and a coordinate has density proportional to $(r^2-x^2)^{(d-1)/2}$.",
     needs="U uniform on [0, 1], independent of the direction",
@@ -61,9 +62,9 @@ def perturbations_fill_the_ball(
     share = np.linalg.norm(points, axis=1) / radius
     half = (dimension + 1) / 2  # (x/r + 1)/2 of a coordinate x is Beta(half, half)
     return {
-        "radius": Distribution(share**dimension, resolution=0.02, aside={"dimension": dimension}),
-        "square": Law(dimension / (dimension + 2), share**2, exact=True),
-        "coordinate": Distribution(
+        "law of the radius": Distribution(share**dimension, resolution=0.02, aside={"dimension": dimension}),
+        "mean squared radius": Law(dimension / (dimension + 2), share**2, exact=True),
+        "law of a coordinate": Distribution(
             special.betainc(half, half, (points[:, 0] / radius + 1) / 2),
             resolution=0.02,
             aside={"dimension": dimension},
@@ -71,23 +72,23 @@ def perturbations_fill_the_ball(
     }
 
 
-@perturbations_fill_the_ball.control("(s/r)^(d−1) for (s/r)^d", of="radius")
+@perturbations_fill_the_ball.control("(s/r)^(d−1) for (s/r)^d", of="law of the radius")
 def one_dimension_less(evidence):
     dimension = evidence.aside["dimension"]
     return replace(evidence, ranks=evidence.ranks ** ((dimension - 1) / dimension))
 
 
-@perturbations_fill_the_ball.control("the distance is uniform on [0, r]", of="radius")
+@perturbations_fill_the_ball.control("the distance is uniform on [0, r]", of="law of the radius")
 def uniform_distance(evidence):
     return replace(evidence, ranks=evidence.ranks ** (1 / evidence.aside["dimension"]))
 
 
-@perturbations_fill_the_ball.control("all points lie on the sphere: E‖ξ‖² = r²", of="square")
+@perturbations_fill_the_ball.control("all points lie on the sphere: E‖ξ‖² = r²", of="mean squared radius")
 def on_the_sphere(evidence):
     return replace(evidence, predicted=1.0)
 
 
-@perturbations_fill_the_ball.control("a coordinate of the sphere, with exponent (d − 3)/2", of="coordinate")
+@perturbations_fill_the_ball.control("a coordinate of the sphere, with exponent (d − 3)/2", of="law of a coordinate")
 def coordinate_of_the_sphere(evidence):
     from scipy import special
 
@@ -103,8 +104,8 @@ def where_points_fall(pieces, settings):
 
     dimension, half = settings["dimension"], (settings["dimension"] + 1) / 2
     s, x = np.linspace(0, 1, 100), np.linspace(-1, 1, 201)
-    distances = np.asarray(pieces["radius"].ranks)[:20_000] ** (1 / dimension)
-    coordinates = 2 * special.betaincinv(half, half, np.asarray(pieces["coordinate"].ranks)[:20_000]) - 1
+    distances = np.asarray(pieces["law of the radius"].ranks)[:20_000] ** (1 / dimension)
+    coordinates = 2 * special.betaincinv(half, half, np.asarray(pieces["law of a coordinate"].ranks)[:20_000]) - 1
     radius = [
         Line("ball", s, dimension * s ** (dimension - 1)),
         Line("ball", s, np.ones_like(s), rival="uniform distance"),
@@ -125,22 +126,26 @@ def where_points_fall(pieces, settings):
 @functools.partial(jax.jit, static_argnames=("patience",))
 def escape(saddle, starts, draws, *, radius, tolerance, patience):
     """Perturbed runs from every start; whether each point is second-order stationary; the localization certificate."""
-    method = perturbed_gradient_descent(saddle, step_size=1.0, radius=radius, tolerance=tolerance, patience=patience)
+    method = perturbed_gradient_descent(step_size=1.0, radius=radius, tolerance=tolerance, patience=patience)
 
     def run(start, draws):
-        states = trajectory(method, start, steps=len(draws), draws=draws)
+        states = trajectory(saddle, method, start, steps=len(draws), draws=draws)
         setting = dict(tolerance=tolerance, hessian_lipschitz=saddle.hessian_lipschitz)
         # Every tenth point is enough: whoever has arrived stays.
         check = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))
         settled = check(states.position[::10])
-        farthest, allowed = improve_or_localize(states.position, states.value, step_size=1.0, restarts=states.perturbed)
+        setting = dict(step_size=1.0, restarts=states.memory.perturbed)
+        farthest, allowed = improve_or_localize(states.position, states.value, **setting)
         return states, settled, farthest, allowed
 
     return jax.vmap(run)(starts, draws)
 
 
 @claim(
-    items={"A7.6": ("escape", "stays", "waits"), "A7.11": "localize"},
+    items={
+        "A7.6": ("runs that have not escaped", "plain descent stays", "perturbations keep their distance"),
+        "A7.11": "way allowed by the progress",
+    },
     says=r"At a strict saddle with $\lambda_{\min}$ just below $-\sqrt{\rho\epsilon}$, gradient descent on the stable "
     r"manifold never comes to an $\epsilon$-second-order stationary point. Perturbed from a ball of radius $\epsilon$ "
     r"whenever $\|\nabla f\|\le\epsilon$, at most once every $T$ steps, it does in at least 95 % of runs.",
@@ -188,33 +193,37 @@ def perturbed_descent_escapes(
     assume(np.abs(states.position[..., 0]).max() <= 1, "the runs stay where the smoothness is 1")
     still, never, *_ = escape(saddle, jnp.asarray(starts), jnp.asarray(draws), radius=0.0, **setting)
 
-    gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.perturbed]
+    gaps = [np.diff(np.flatnonzero(each)).min(initial=steps) for each in states.memory.perturbed]
     # The first step, from far out, is where the bound is attained.
     some, time = slice(1, None, 5), np.arange(steps + 1)
     error = 2 * time * np.asarray(rounding(states.value, -1))
     return {
-        "escape": Chance(
+        "runs that have not escaped": Chance(
             int(np.sum(~settled.any(axis=1))),
             trials,
             0.05,
             aside={"perturbed": states.position[:8, :, :2], "plain": np.asarray(still.position)[:8, :, :2]},
         ),
-        "stays": Exact(
+        "plain descent stays": Exact(
             np.stack([np.asarray(never).any(axis=1), np.any(still.position[..., 0] != 0, axis=1)]),
             np.zeros((2, trials), bool),
         ),
-        "waits": Exact(np.asarray(gaps) > patience, np.ones(trials, bool)),
-        "localize": Inequality(farthest[:, some] ** 2, allowed[:, some] ** 2, error=error[:, some]),
+        "perturbations keep their distance": Exact(np.asarray(gaps) > patience, np.ones(trials, bool)),
+        "way allowed by the progress": Inequality(farthest[:, some] ** 2, allowed[:, some] ** 2, error=error[:, some]),
     }
 
 
-perturbed_descent_escapes.control("no perturbation: plain gradient descent", of="escape", perturbation="none")
 perturbed_descent_escapes.control(
-    "perturbed along the stable manifold only", of="escape", perturbation="along the stable manifold"
+    "no perturbation: plain gradient descent", of="runs that have not escaped", perturbation="none"
+)
+perturbed_descent_escapes.control(
+    "perturbed along the stable manifold only",
+    of="runs that have not escaped",
+    perturbation="along the stable manifold",
 )
 
 
-@perturbed_descent_escapes.control("without the factor 2: √(ηt(f(x₀) − f(x_t)))", of="localize")
+@perturbed_descent_escapes.control("without the factor 2: √(ηt(f(x₀) − f(x_t)))", of="way allowed by the progress")
 def no_factor_two(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
@@ -223,7 +232,7 @@ def no_factor_two(evidence):
 def runs_at_the_saddle(pieces, settings):
     """Eight runs of plain and of perturbed gradient descent on the saddle, and how far each is along the way out."""
     saddle = CubicSaddle(1.01 * settings["tolerance"] ** 0.5, 1.0)
-    aside = pieces["escape"].aside
+    aside = pieces["runs that have not escaped"].aside
     reach = 1.1 * max(float(np.abs(aside["perturbed"][..., 0]).max()), 0.1)
     x, y = np.linspace(-reach, reach, 41), np.linspace(-0.6 * reach, 0.6 * reach, 41)
     heights = jax.vmap(jax.vmap(saddle))(jnp.stack(jnp.meshgrid(jnp.asarray(x), jnp.asarray(y)), axis=-1))
@@ -260,7 +269,7 @@ def runs_at_the_saddle(pieces, settings):
 )
 def improve_or_localize_everywhere(curvatures, start, step, *, steps: Annotated[int, Interval(ge=1, le=200)] = 6):
     function = PiecewiseQuadratic(jnp.arange(1.0, PIECES), curvatures)
-    states = trajectory(gradient_descent(function, step_size=step), start[None], steps=steps)
+    states = trajectory(function, optax.sgd(step), start[None], steps=steps)
     farthest, allowed = improve_or_localize(states.position, states.value, step_size=step)
     # Squares: the root would magnify the rounding of a small decrease.
     error = 2 * step * jnp.arange(1, steps + 1) * rounding(states.value, -1)
@@ -291,5 +300,5 @@ def far_only_by_progress(pieces):
         Line("as far as allowed", ends, ends / 2**0.5, rival="without the factor 2"),
     ]
     limits = (float(ends[0]), float(ends[1]))
-    axes: dict[str, Any] = dict(x="√(2ηt(f(x₀) − f(x_t)))", y="farthest from the start", log="xy")
+    axes: dict[str, Any] = dict(x="bound √(2ηt(f(x₀) − f(x_t)))", y="farthest from the start", log="xy")
     return Curves(marks, xs=limits, ys=limits, **axes)

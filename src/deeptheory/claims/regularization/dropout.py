@@ -139,7 +139,7 @@ def masks_against_penalty(pieces):
 
 
 @claim(
-    items={"A11.8": ("chain", "attained", "descent")},
+    items={"A11.8": ("links of the proof", "equalized factors attain the norm", "penalty that descent finds")},
     says=r"Under Gaussian measurements the least dropout penalty over all factors of $M$ is $\|M\|_*^2/d_1$: every "
     "pair lies above it, link by link of the proof; equalized balanced factors reach it, and so does descent.",
     needs=r"Gaussian measurements; width $d_1\ge\operatorname{rank}M$",
@@ -183,14 +183,16 @@ def dropout_is_the_squared_nuclear_norm(
     equalized = [expected_dropout_regularizer(*equalized_factors(matrix, width)) for matrix in targets]
     least = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / width
     return {
-        "chain": Chain(steps, aside={"width": width}),
-        "attained": Identity(np.asarray(equalized), np.asarray(all_induced(targets, width)), size=width),
+        "links of the proof": Chain(steps, aside={"width": width}),
+        "equalized factors attain the norm": Identity(
+            np.asarray(equalized), np.asarray(all_induced(targets, width)), size=width
+        ),
         # Descent is stopped where the penalty no longer moves in its tenth digit or so.
-        "descent": Identity(np.asarray(found), least, error=1e-6 * least),
+        "penalty that descent finds": Identity(np.asarray(found), least, error=1e-6 * least),
     }
 
 
-@dropout_is_the_squared_nuclear_norm.control("the width left out of Cauchy–Schwarz", of="chain")
+@dropout_is_the_squared_nuclear_norm.control("the width left out of Cauchy–Schwarz", of="links of the proof")
 def without_the_width(evidence):
     chained, regularizer = evidence.links["Cauchy–Schwarz"]
     return replace(evidence, links={"Cauchy–Schwarz": (evidence.aside["width"] * chained, regularizer)})
@@ -199,32 +201,50 @@ def without_the_width(evidence):
 @dropout_is_the_squared_nuclear_norm.picture
 def penalties_over_the_least(pieces):
     """The dropout penalty against the squared nuclear norm over the width: random factors, and where descent ends."""
-    steps = pieces["chain"].links
+    steps = pieces["links of the proof"].links
     random, least = (
         np.asarray(steps[name][side]) for name, side in (("Cauchy–Schwarz", 1), ("triangle inequality", 0))
     )
-    ended, norms = np.asarray(pieces["descent"].left), np.asarray(pieces["descent"].right)
+    ended, norms = (
+        np.asarray(pieces["penalty that descent finds"].left),
+        np.asarray(pieces["penalty that descent finds"].right),
+    )
     ends = np.asarray([min(least.min(), norms.min()), max(least.max(), norms.max())])
     marks = [
         Dots("random factors", least[:300], random[:300]),
         Dots("descent ends", norms, ended),
         Line("the least", ends, ends),
         # The targets have rank three.
-        Line("the least", ends, ends * pieces["chain"].aside["width"] / 3, rival="over the rank instead of the width"),
+        Line(
+            "the least",
+            ends,
+            ends * pieces["links of the proof"].aside["width"] / 3,
+            rival="over the rank instead of the width",
+        ),
     ]
     return Curves(marks, x="squared nuclear norm over the width", y="dropout penalty", log="xy")
 
 
-@dropout_is_the_squared_nuclear_norm.control("divided by the rank instead of the width", of="attained")
+@dropout_is_the_squared_nuclear_norm.control(
+    "divided by the rank instead of the width", of="equalized factors attain the norm"
+)
 def over_the_rank(evidence):
     return replace(evidence, right=evidence.right * evidence.size / 3)
 
 
 @claim(
-    items={"A11.9": ("columns", "product", "rotation")},
+    items={"A11.9": ("columns of equal length", "product is kept", "rotation is orthogonal")},
     says=r"The balanced factors $WS^{1/2}$, $YS^{1/2}$ of a matrix, padded with zero columns, have a rotation that "
     r"gives every column of both the squared norm $\|M\|_*/d_1$ and leaves the product as it was.",
     needs=r"width $d_1\ge\operatorname{rank}M$",
+    symbols={
+        r"M": r"a matrix with singular value decomposition $WSY^\top$",
+        r"\|M\|_*": "its nuclear norm, the sum of the singular values",
+        r"d_1": "the width: the number of columns of each factor",
+    },
+    why=r"Turning both factors by the same rotation leaves their product alone, and the squared column norms of both "
+    r"are the diagonal of the rotated $S$, whose sum is $\|M\|_*$. Some rotation makes a diagonal constant: as long "
+    r"as one entry is above the mean and one below, turning the two into each other makes one of them equal to it.",
     full=dict(matrices=200, width=16),
 )
 def balanced_factors_have_an_equalizing_rotation(
@@ -244,14 +264,16 @@ def balanced_factors_have_an_equalizing_rotation(
     unit = np.concatenate([(np.swapaxes(turn, 1, 2) @ turn).reshape(matrices, -1), np.linalg.det(turn)[:, None]], 1)
     share = np.broadcast_to(norm[:, None] / width, (matrices, 2 * kept))
     return {
-        "columns": Identity(np.concatenate([(left**2).sum(1), (right**2).sum(1)], 1), share, size=kept**2),
-        "product": Identity(left @ np.swapaxes(right, 1, 2), targets, scale=norm[:, None, None], size=kept**2),
-        "rotation": Identity(unit, np.append(np.eye(kept), 1.0), scale=1.0, size=kept**2),
+        "columns of equal length": Identity(
+            np.concatenate([(left**2).sum(1), (right**2).sum(1)], 1), share, size=kept**2
+        ),
+        "product is kept": Identity(left @ np.swapaxes(right, 1, 2), targets, scale=norm[:, None, None], size=kept**2),
+        "rotation is orthogonal": Identity(unit, np.append(np.eye(kept), 1.0), scale=1.0, size=kept**2),
     }
 
 
 balanced_factors_have_an_equalizing_rotation.control(
-    "the compact decomposition, without zero columns", of="columns", columns="compact"
+    "the compact decomposition, without zero columns", of="columns of equal length", columns="compact"
 )
 
 
@@ -278,15 +300,22 @@ def balanced_factors_can_be_equalized(left, right, *, pair: Literal["balanced", 
     factors = balanced_factors(left @ right.T, 2) if pair == "balanced" else (left, right)
     size = jnp.maximum(jnp.linalg.norm(left) * jnp.linalg.norm(right), 1e-9)
     # The search over angles ends within 1e-8 of the best one.
-    return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size)
+    given = unequalizable_residual(left, right)
+    return Inequality(unequalizable_residual(*factors), 0.0, error=1e-6 * size, scale=size, aside={"given": given})
 
 
 @balanced_factors_can_be_equalized.picture
 def defects(pieces):
     """The defect that is left at the best rotation, over the size of the factors, for drawn matrices in order."""
-    found = np.sort(np.asarray(pieces[""].quantity / pieces[""].scale))
-    marks = [Dots("balanced factors", np.arange(1, len(found) + 1), np.maximum(found, 1e-18)), Level("allowed", y=1e-6)]
-    return Curves(marks, x="matrix, in order of its defect", y="defect over size", log="y")
+    (piece,) = pieces.values()
+    found, given = (np.sort(np.asarray(each / piece.scale)) for each in (piece.quantity, piece.aside["given"]))
+    matrix = np.arange(1, len(found) + 1)
+    marks = [
+        Dots("factors of the claim", matrix, np.maximum(found, 1e-18)),
+        Dots("", matrix, np.maximum(given, 1e-18), rival="the factors that were drawn, as in Thm 11.1.1"),
+        Level("allowed", y=1e-6),
+    ]
+    return Curves(marks, x="matrix, in order of its defect", y="defect, as a share of the size of the factors", log="y")
 
 
 balanced_factors_can_be_equalized.control("for any pair of factors, as printed", erratum="A11.10a", pair="given")
@@ -298,7 +327,7 @@ def no_rotation_equalizes(left, right):
 
 
 @claim(
-    items={"A11.11": ("value", "singular values", "narrow", "other spectra")},
+    items={"A11.11": ("least objective", "singular values of the optimum", "narrow factors", "other spectra")},
     says=r"The population optimum of dropout matrix sensing lowers the singular values of the target by "
     r"$\lambda\sum_{i\le\rho}s_i/(d_1+\lambda\rho)$ and drops those below, and all beyond the width: the dropout rate "
     r"selects the rank.",
@@ -362,9 +391,9 @@ def dropout_rate_selects_the_rank(
     ]
     close: dict[str, Any] = dict(scale=SINGULAR[0], error=left_over[..., None] ** 0.5, along={"rate": rates})
     return {
-        "value": Identity(values[0], values[1], error=left_over, along={"rate": rates}),
-        "singular values": Identity(singular, shrunk[:, None], size=width, **close),
-        "narrow": Identity(narrow, np.asarray(shrunk_values(2, strengths))[:, None], **close),
+        "least objective": Identity(values[0], values[1], error=left_over, along={"rate": rates}),
+        "singular values of the optimum": Identity(singular, shrunk[:, None], size=width, **close),
+        "narrow factors": Identity(narrow, np.asarray(shrunk_values(2, strengths))[:, None], **close),
         "other spectra": Identity(
             lowered,
             np.asarray(solved),
@@ -373,7 +402,7 @@ def dropout_rate_selects_the_rank(
             aside={"spectra": spectra, "thresholds": thresholds, "widths": widths, "strengths": powers},
         ),
         # The residual is the subgradient λ/d₁ ‖M‖_* of a unit ball's element: the condition for the convex optimum.
-        "certificate": Identity(
+        "certificate of the optimum": Identity(
             np.stack([np.linalg.norm(residual, 2, axis=(1, 2)) * nuclear, np.sum(residual * optimum, axis=(1, 2))]),
             strengths * nuclear**2 / width,
             scale=10 * SINGULAR[0] ** 2,
@@ -389,7 +418,9 @@ def one_rank_less(evidence):
     return replace(evidence, left=np.maximum(spectra - threshold[:, None], 0))
 
 
-@dropout_rate_selects_the_rank.control("the number of singular values in place of the width", of="singular values")
+@dropout_rate_selects_the_rank.control(
+    "the number of singular values in place of the width", of="singular values of the optimum"
+)
 def rank_for_width(evidence):
     strengths = np.asarray([dropout_strength(rate) for rate in evidence.along["rate"]])
     return replace(evidence, right=np.asarray(shrunk_values(len(SINGULAR), strengths))[:, None])
@@ -400,8 +431,8 @@ def rank_staircase(pieces, settings):
     """Singular values of the optimum (above) and its rank (below) against the dropout rate: predicted, and found."""
     rates = np.linspace(0.0, 0.985, 400)
     predicted = np.asarray(shrunk_values(settings["width"], np.asarray([dropout_strength(rate) for rate in rates])))
-    found = np.asarray(pieces["singular values"].left)
-    own = np.asarray(pieces["singular values"].along["rate"])
+    found = np.asarray(pieces["singular values of the optimum"].left)
+    own = np.asarray(pieces["singular values of the optimum"].along["rate"])
     values = [Line(f"s = {s:g}", rates, line) for s, line in zip(SINGULAR, predicted.T, strict=True)]
     values += [Dots(f"s = {s:g}", own, each) for s, each in zip(SINGULAR, found.mean(1).T, strict=True)]
     ranks = [Line("predicted", rates, (predicted > 1e-9).sum(1)), Dots("found", own, (found > 1e-3).sum(-1).mean(1))]
@@ -409,7 +440,7 @@ def rank_staircase(pieces, settings):
     return Stack([Curves(values, x=rate, y="singular value"), Curves(ranks, x=rate, y="rank", ys=(-0.2, 4.3))])
 
 
-@dropout_rate_selects_the_rank.control("a nuclear norm that is not squared", of="singular values")
+@dropout_rate_selects_the_rank.control("a nuclear norm that is not squared", of="singular values of the optimum")
 def fixed_threshold(evidence):
     threshold = np.asarray([dropout_strength(rate) / (2 * evidence.size) for rate in evidence.along["rate"]])
     return replace(evidence, right=np.maximum(np.asarray(SINGULAR) - threshold[:, None], 0)[:, None])

@@ -1,7 +1,7 @@
 """Certificates of randomized smoothing: from finitely many votes, and of classifiers trained on noisy copies."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import jax
 import numpy as np
@@ -24,7 +24,7 @@ from deeptheory.robustness.smoothing import (
 
 
 @claim(
-    items={"A18.13": ("coverage", "exact coverage")},
+    items={"A18.13": ("wrong certificates that were drawn", "probability of a wrong certificate")},
     says=r"A certificate from the exact lower confidence limit of the winning label's share, with the label chosen "
     r"from separate votes, is wrong with probability at most $\alpha$.",
     needs="two labels; the votes that choose the label are not those that measure it",
@@ -38,7 +38,7 @@ from deeptheory.robustness.smoothing import (
     "forgets this.",
     notice=r"The exact chance of failure is a saw, since votes come in whole numbers: it touches $\alpha$ again and "
     "again and never passes it, for any number of votes. The dots are shares of certificates that were wrong among "
-    "thousands, and scatter by chance about the saw of their number of votes.",
+    "thousands, with two standard errors. Counting one vote too many breaks the promise.",
     explore={"votes_each": (25, 100, 400), "alpha": (0.05, 0.1, 0.2)},
 )
 def certificate_coverage(
@@ -76,18 +76,22 @@ def certificate_coverage(
         for row, size in zip(p, n, strict=True)
     ]
     return {
-        "coverage": Chance(failures, trials, alpha, along={"distance over beta": margins}),
-        "exact coverage": Inequality(
+        "wrong certificates that were drawn": Chance(failures, trials, alpha, along={"distance over beta": margins}),
+        "probability of a wrong certificate": Inequality(
             np.array(exact), alpha, along={"votes": n[:, 0], "share": p[0]}, aside={"one vote more": np.array(one_more)}
         ),
     }
 
 
-certificate_coverage.control("one set of votes chooses and measures", of="coverage", choosing="same")
-certificate_coverage.control("the middle of the confidence interval for its lower end", of="coverage", limit="plug-in")
+certificate_coverage.control(
+    "one set of votes chooses and measures", of="wrong certificates that were drawn", choosing="same"
+)
+certificate_coverage.control(
+    "the middle of the confidence interval for its lower end", of="wrong certificates that were drawn", limit="plug-in"
+)
 
 
-@certificate_coverage.control("the limit of one vote more than was counted", of="exact coverage")
+@certificate_coverage.control("the limit of one vote more than was counted", of="probability of a wrong certificate")
 def one_vote_more(evidence):
     return replace(evidence, quantity=evidence.aside["one vote more"])
 
@@ -95,14 +99,21 @@ def one_vote_more(evidence):
 @certificate_coverage.picture
 def failures_by_share(pieces, settings):
     """How often the limit exceeds the true share of votes, exactly, and the certificates seen to be wrong."""
-    exact, seen_wrong = pieces["exact coverage"], pieces["coverage"]
-    share = exact.along["share"]
-    marks: list[Any] = [
-        Line(f"{n} votes", share, row) for n, row in zip(exact.along["votes"], exact.quantity, strict=True)
+    coverage = pieces["wrong certificates that were drawn"]
+    votes_each, alpha = settings["votes_each"], settings["alpha"]
+    limits = np.asarray(clopper_pearson_lower(np.arange(votes_each + 1), votes_each, alpha))
+    # Both sides of each jump; of several hundred teeth some.
+    teeth = limits[limits > 0.4][:: max(1, votes_each // 120)]
+    share = np.sort(np.concatenate([teeth - 1e-9, teeth]))
+    late = binom.sf(np.searchsorted(limits[1:], share, side="right") - 1, votes_each, share)
+    failed = np.asarray(coverage.failures) / coverage.trials
+    error = 2 * np.sqrt(failed * (1 - failed) / coverage.trials)
+    marks = [
+        Line("exact", share, certificate_failure_probability(share, votes_each, alpha)),
+        Dots("observed", ndtr(np.asarray(coverage.along["distance over beta"])), failed, error),
+        Line("", share, late, rival="the limit of one vote more"),
+        Level("α", y=alpha),
     ]
-    at = ndtr(np.asarray(seen_wrong.along["distance over beta"]))
-    marks.append(Dots(f"seen, {settings['votes_each']} votes", at, np.asarray(seen_wrong.failures) / seen_wrong.trials))
-    marks.append(Level("α", y=settings["alpha"]))
     return Curves(marks, x="true share of the winning label", y="chance of a wrong certificate", xs=(0.4, 1.0))
 
 
@@ -116,19 +127,31 @@ def smoothed_labels(base, spacing, beta):
 
 @claim(
     items={
-        "A18.15": ("attacked", "curve", "accuracy falls", "reach grows"),
-        "A18.13": ("attacked", "field", "radius"),
+        "A18.15": (
+            "no attack within the radius",
+            "certified below attacked accuracy",
+            "clean accuracy falls with noise",
+            "largest radius grows with noise",
+        ),
+        "A18.13": ("no attack within the radius", "votes of a half-plane", "radius of a half-plane"),
     },
     says="Train on Gaussian copies, smooth, certify: no perturbation inside the certified radius changes the smoothed "
-    "label, so the certified accuracy lies below the attacked one at every radius; for a half-plane the radius is "
-    "exact. With more noise the clean accuracy falls and the largest certified radius rises.",
+    "label, so certified accuracy lies below attacked accuracy at every radius. More noise lowers clean accuracy and "
+    "raises the largest radius.",
     needs="two moons in the plane; the classifier constant on cells of a grid, its votes exact, every cell attacked",
     scale="printed: deep nets on images; here: random features in the plane",
+    symbols={
+        r"\text{smoothed label}": "what most Gaussian copies of a point are called",
+        r"\text{certified accuracy}": (
+            "the share of points called rightly, with a certified radius of at least the one given"
+        ),
+        r"\text{attacked accuracy}": "the share still called rightly after the worst perturbation of that length",
+    },
     full=dict(trials=64),
     why="The certificate is a statement about the smoothed classifier, which takes the majority of noisy copies, and "
-    "holds whatever was trained. Training on noisy copies makes the base classifier good at what it will be asked, so "
-    "that majorities are large. The radius grows in proportion to the noise, but noise also blurs what it should tell "
-    "apart.",
+    "holds whatever was trained; for a half-plane its radius is exact. Training on noisy copies makes the base "
+    "classifier good at what it will be asked, so that majorities are large. The radius grows in proportion to the "
+    "noise, but noise also blurs what it should tell apart.",
     notice="Each certified curve lies below the accuracy that survives the strongest attack in the plane, found by "
     "trying every cell. Little noise certifies more points near by and none far out; much noise costs accuracy "
     "everywhere and reaches farther.",
@@ -160,28 +183,34 @@ def noise_trained_certificates(key, *, trials: Trials = 20, certified: Literal["
     scaled = edge / np.array(betas)[:, None]
     clear = np.abs(scaled) < 4
     return {
-        "field": Identity(fields, ndtr(scaled), scale=1.0, size=len(axis)),
+        "votes of a half-plane": Identity(fields, ndtr(scaled), scale=1.0, size=len(axis)),
         # Φ⁻¹ magnifies the rounding of a probability near 1 by 1/φ.
-        "radius": Identity(lengths[clear], np.abs(scaled * np.array(betas)[:, None])[clear], scale=1.0, condition=1e4),
-        "attacked": Inequality(radii, distances, error=1e-9),
-        "curve": Inequality(curves[0], curves[1], aside={"radius": at, "noise": np.array(betas)}),
-        "accuracy falls": Trend(clean[0] - clean[1]),
-        "reach grows": Trend(reach[1] - reach[0]),
+        "radius of a half-plane": Identity(
+            lengths[clear], np.abs(scaled * np.array(betas)[:, None])[clear], scale=1.0, condition=1e4
+        ),
+        "no attack within the radius": Inequality(radii, distances, error=1e-9),
+        "certified below attacked accuracy": Inequality(
+            curves[0], curves[1], aside={"radius": at, "noise": np.array(betas)}
+        ),
+        "clean accuracy falls with noise": Trend(clean[0] - clean[1]),
+        "largest radius grows with noise": Trend(reach[1] - reach[0]),
     }
 
 
-@noise_trained_certificates.control("the radius without its factor one half", of="radius")
+@noise_trained_certificates.control("the radius without its factor one half", of="radius of a half-plane")
 def twice_the_radius(evidence):
     return replace(evidence, left=2 * evidence.left)
 
 
-noise_trained_certificates.control("the certificate covers the base classifier", of="attacked", certified="base")
+noise_trained_certificates.control(
+    "the certificate covers the base classifier", of="no attack within the radius", certified="base"
+)
 
 
 @noise_trained_certificates.picture
 def accuracy_by_radius(pieces):
     """Accuracy that is certified, and that survives every attack, by radius, for little noise and for much."""
-    curve = pieces["curve"]
+    curve = pieces["certified below attacked accuracy"]
     radius, marks = curve.aside["radius"], []
     for b, beta in enumerate(curve.aside["noise"]):
         marks += [

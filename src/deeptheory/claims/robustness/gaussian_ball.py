@@ -19,10 +19,20 @@ from deeptheory.robustness.gaussian_ball import (
 
 
 @claim(
-    items={"A18.16": ("length", "spread", "spread limit", "coordinate", "whole law", "distances", "ball")},
-    says=r"The length of $\delta\sim N(0,\beta^2I_d)$ over $\beta\sqrt d$ has mean tending to 1 and standard "
-    r"deviation to $1/\sqrt{2d}$, and one coordinate is within total variation of order $1/d$ of one of the uniform "
-    r"ball of radius $\beta\sqrt d$; but the two laws themselves move apart: their total variation tends to 1.",
+    items={
+        "A18.16": (
+            "mean length",
+            "variance of the length",
+            "deviation of the length in the limit",
+            "one coordinate",
+            "the whole laws",
+            "total variation by two routes",
+            "law of a coordinate of the ball",
+        )
+    },
+    says=r"The length of $\delta\sim N(0,\beta^2I_d)$ over $\beta\sqrt d$ has mean tending to 1 and deviation like "
+    r"$1/\sqrt{2d}$, and one coordinate is within total variation of order $1/d$ of one of the uniform ball of radius "
+    r"$\beta\sqrt d$; yet the total variation of the two laws themselves tends to 1.",
     full=dict(trials=200_000),
     symbols={
         r"\delta": "the noise",
@@ -61,33 +71,33 @@ def gaussian_is_not_a_ball(key, *, sizes: Sizes = (2, 8, 32, 64), trials: Trials
     disc = 2**0.5 * points[:, 0] / np.linalg.norm(points, axis=1)
     labels = {"d": np.array(sizes)}
     return {
-        "length": Law(mean, lengths, along=labels, exact=True, aside={"largest": lengths[-1, :4000]}),
-        "spread": Law(deviation**2, (lengths - mean[:, None]) ** 2, along=labels, exact=True),
-        "spread limit": Limit(dimensions, np.abs(far * np.sqrt(2 * dimensions) - 1), order=1.0),
-        "coordinate": Limit(dimensions, coordinate, order=1.0),
-        "whole law": Limit(dimensions, 1 - apart, order=0.5, aside={"coordinate": coordinate}),
+        "mean length": Law(mean, lengths, along=labels, exact=True, aside={"largest": lengths[-1, :4000]}),
+        "variance of the length": Law(deviation**2, (lengths - mean[:, None]) ** 2, along=labels, exact=True),
+        "deviation of the length in the limit": Limit(dimensions, np.abs(far * np.sqrt(2 * dimensions) - 1), order=1.0),
+        "one coordinate": Limit(dimensions, coordinate, order=1.0),
+        "the whole laws": Limit(dimensions, 1 - apart, order=0.5, aside={"coordinate": coordinate}),
         # A cell in which the densities cross is off by its square, 1e-8, and so is the room's own trapezoidal rule.
-        "distances": Identity(
+        "total variation by two routes": Identity(
             np.array(found),
             np.array(summed),
             error=2e-7,
             along={"of": np.array(["length", "coordinate"]), "d": few},
         ),
-        "ball": Distribution(ball_marginal_cdf(disc, 2)),
+        "law of a coordinate of the ball": Distribution(ball_marginal_cdf(disc, 2)),
     }
 
 
-@gaussian_is_not_a_ball.control("the two laws are very close", of="whole law")
+@gaussian_is_not_a_ball.control("the two laws are very close", of="the whole laws")
 def very_close(evidence):
     return replace(evidence, y=1 - evidence.y)
 
 
-@gaussian_is_not_a_ball.control("the mean length is 1 at every dimension", of="length")
+@gaussian_is_not_a_ball.control("the mean length is 1 at every dimension", of="mean length")
 def already_one(evidence):
     return replace(evidence, predicted=np.ones_like(evidence.predicted))
 
 
-@gaussian_is_not_a_ball.control("the length spreads by 1/√d", of="spread limit")
+@gaussian_is_not_a_ball.control("the length spreads by 1/√d", of="deviation of the length in the limit")
 def wider_spread(evidence):
     # |deviation·√d − 1| in place of |deviation·√(2d) − 1|; the deviation lies below its limit.
     return replace(evidence, y=np.abs((1 - evidence.y) / np.sqrt(2) - 1))
@@ -96,7 +106,7 @@ def wider_spread(evidence):
 @gaussian_is_not_a_ball.picture
 def lengths_and_distances(pieces):
     """Lengths of Gaussian vectors and of points of the ball (left), and total variation between them (right)."""
-    length, whole = pieces["length"], pieces["whole law"]
+    length, whole = pieces["mean length"], pieces["the whole laws"]
     d, r = int(np.asarray(length.along["d"])[-1]), np.linspace(0.6, 1.4, 200)
     densities = [
         Line("Gaussian", r, d**0.5 * chi.pdf(d**0.5 * r, d)),

@@ -15,7 +15,14 @@ DRAWS = 640
 
 
 @claim(
-    items={"A18.17": ("steepest", "unit interval", "networks", "one-sided")},
+    items={
+        "A18.17": (
+            "steepest functions",
+            "functions from 0 to 1",
+            "slopes of smoothed networks",
+            "a function that is not bounded",
+        )
+    },
     says=r"The Gaussian average of a function with $|g|\le 1$ has gradient at most $\sqrt{2/\pi}/\beta$ in every "
     r"dimension, and $\mathrm{sign}\langle u,x\rangle$ attains it at its boundary; for $0\le g\le 1$ it is half of "
     r"that. Bounded above only, no constant serves: the average of $-x_1^2$ has gradient $-2x_1$.",
@@ -70,26 +77,28 @@ def smoothed_gradient_bound(key, *, trials: Trials = 160):
     ]
     limit, labels = np.sqrt(2 / np.pi), {"d": np.array(DIMENSIONS)}
     return {
-        "steepest": Law(limit / 2.0, steepest, along=labels, exact=True),
-        "unit interval": Law(limit / 4.0, unit, along=labels, exact=True),
-        "networks": Inequality(slopes, limit, error=doubt),
-        "one-sided": Rate(places, np.linalg.norm(parabola, axis=1), exponent=1.0),
+        "steepest functions": Law(limit / 2.0, steepest, along=labels, exact=True),
+        "functions from 0 to 1": Law(limit / 4.0, unit, along=labels, exact=True),
+        "slopes of smoothed networks": Inequality(slopes, limit, error=doubt),
+        "a function that is not bounded": Rate(places, np.linalg.norm(parabola, axis=1), exponent=1.0),
     }
 
 
 @smoothed_gradient_bound.control(
-    "bounded above, some constant bounds the gradient, as printed", erratum="A18.17a", of="one-sided"
+    "bounded above, some constant bounds the gradient, as printed",
+    erratum="A18.17a",
+    of="a function that is not bounded",
 )
 def some_constant(evidence):
     return replace(evidence, exponent=0.0)
 
 
-@smoothed_gradient_bound.control("half of it, as for values in [0, 1]", of="networks")
+@smoothed_gradient_bound.control("half of it, as for values in [0, 1]", of="slopes of smoothed networks")
 def half_of_it(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
 
-@smoothed_gradient_bound.control("a constant that grows with the dimension", of="steepest")
+@smoothed_gradient_bound.control("a constant that grows with the dimension", of="steepest functions")
 def growing(evidence):
     return replace(evidence, predicted=np.sqrt(np.asarray(evidence.along["d"])) * evidence.predicted)
 
@@ -97,7 +106,11 @@ def growing(evidence):
 @smoothed_gradient_bound.picture
 def steepest_averages(pieces):
     """Slopes of the steepest averages by dimension, β = 2 (left), and gradients of averages of networks (right)."""
-    steepest, unit, networks = pieces["steepest"], pieces["unit interval"], pieces["networks"]
+    steepest, unit, networks = (
+        pieces["steepest functions"],
+        pieces["functions from 0 to 1"],
+        pieces["slopes of smoothed networks"],
+    )
     d = steepest.along["d"]
     slopes = [
         seen("sign⟨u, x⟩", d, steepest.observed),

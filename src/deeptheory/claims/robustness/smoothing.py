@@ -41,7 +41,10 @@ def lead(move, first, last, noise):
 
 
 @claim(
-    items={"A18.11": ("votes", "error"), "A18.13": ("radius", "three labels")},
+    items={
+        "A18.11": ("share of the votes", "error of the share"),
+        "A18.13": ("radius with two labels", "radius with three labels"),
+    },
     says=r"Gaussian copies of $x$ fall on the side $w\cdot x+b>0$ with probability $\Phi((w\cdot x+b)/(\beta\|w\|))$, "
     "which $n$ votes estimate with error of order $n^{-1/2}$. The certified radius "
     r"$\frac\beta2(\Phi^{-1}(p_1)-\Phi^{-1}(p_2))$ is the distance to the boundary, or to where two of three tie.",
@@ -88,36 +91,36 @@ def halfspace_votes(key, *, trials: Trials = 400):
     top, rest = ndtr(ends[:, 0] / noise), ndtr(-ends[:, 1] / noise)
     ties = [brentq(lead, 0, 5, args=(*end, b), xtol=1e-14) for end, b in zip(ends, noise, strict=True)]
     return {
-        "votes": Share(
+        "share of the votes": Share(
             np.array(counts),
             150_000,
             1 - np.array(stated),
             along={"beta": BETAS[1:]},
             aside={"distance": DISTANCE + moves},
         ),
-        "three labels": Identity(
+        "radius with three labels": Identity(
             certified_radius(top, rest, noise),
             np.array(ties),
             scale=1.0,
             condition=100.0,
             aside={"top": top, "noise": noise, "ends": ends},
         ),
-        "error": Rate(sizes, np.abs(np.stack(shares) - predicted[2]), exponent=-0.5, rivals=(-1.0, 0.0)),
-        "radius": Identity(radii, np.full(4, DISTANCE), condition=condition, along={"beta": BETAS}),
+        "error of the share": Rate(sizes, np.abs(np.stack(shares) - predicted[2]), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "radius with two labels": Identity(radii, np.full(4, DISTANCE), condition=condition, along={"beta": BETAS}),
     }
 
 
-@halfspace_votes.control("the noise level enters as a variance", of="votes")
+@halfspace_votes.control("the noise level enters as a variance", of="share of the votes")
 def variance_for_deviation(evidence):
     return replace(evidence, predicted=ndtr(-evidence.aside["distance"] / np.asarray(evidence.along["beta"]) ** 2))
 
 
-@halfspace_votes.control("the radius without its factor one half", of="radius")
+@halfspace_votes.control("the radius without its factor one half", of="radius with two labels")
 def no_half(evidence):
     return replace(evidence, left=2 * evidence.left)
 
 
-@halfspace_votes.control("the runner-up has all that the first label leaves", of="three labels")
+@halfspace_votes.control("the runner-up has all that the first label leaves", of="radius with three labels")
 def rest_for_runner_up(evidence):
     top, noise = evidence.aside["top"], evidence.aside["noise"]
     return replace(evidence, left=certified_radius(top, 1 - top, noise))
@@ -126,7 +129,7 @@ def rest_for_runner_up(evidence):
 @halfspace_votes.picture
 def votes_and_radii(pieces):
     """Shares of votes against the distance in units of the noise (left), and the error of so many votes (right)."""
-    counted, error = pieces["votes"], pieces["error"]
+    counted, error = pieces["share of the votes"], pieces["error of the share"]
     z = np.linspace(0, 1.2, 100)
     at = counted.aside["distance"] / counted.along["beta"]
     shares = [
@@ -195,11 +198,14 @@ def quantiles_fall_by_the_distance(pieces):
         Line("no more than the distance", ends, ends),
         Line("no more than the distance", ends, 0.9 * ends, rival="a tenth less"),
     ]
-    return Curves(marks, x="distance moved, over β", y="Φ⁻¹(p) − Φ⁻¹(p′)", ys=(-3, 3.2))
+    return Curves(marks, x="distance moved, over β", y="fall of the normal quantile, Φ⁻¹(p) − Φ⁻¹(p′)", ys=(-3, 3.2))
 
 
 @claim(
-    items={"A18.12": ("networks", "half-spaces"), "A18.14": ("threshold", "profiles")},
+    items={
+        "A18.12": ("smoothed networks lose less", "half-spaces lose the most"),
+        "A18.14": ("least probability by two routes", "other profiles lose less"),
+    },
     says=r"Among all profiles with the same probability at $x$ the one that keeps least at $x'$ is 1 up to "
     r"$\Phi^{-1}(p)$ and 0 beyond: a linear programme finds it, other profiles keep more, half-spaces attain it, and "
     r"votes of random networks never fall below.",
@@ -257,36 +263,40 @@ def worst_case_profile(key, *, trials: Trials = 20, samples: Annotated[int, Inte
     labels = {"p": probabilities, "shift": shifts}
     shown = {"p": 0.8, "cells": cells, "values": values}
     return {
-        "threshold": Identity(np.array(solved), bounds, error=1e-7, along=labels),  # feasibility tolerance of HiGHS
-        "profiles": Inequality(float(smoothed_probability_bound(0.8, 1.0, 1.0)), values @ masses[1], aside=shown),
-        "half-spaces": Identity(attained, moved, condition=8.0, aside={"squared": squared}),
-        "networks": Inequality(lower, upper, aside={"unmoved": unmoved}),
+        "least probability by two routes": Identity(
+            np.array(solved), bounds, error=1e-7, along=labels
+        ),  # feasibility tolerance of HiGHS
+        "other profiles lose less": Inequality(
+            float(smoothed_probability_bound(0.8, 1.0, 1.0)), values @ masses[1], aside=shown
+        ),
+        "half-spaces lose the most": Identity(attained, moved, condition=8.0, aside={"squared": squared}),
+        "smoothed networks lose less": Inequality(lower, upper, aside={"unmoved": unmoved}),
     }
 
 
-@worst_case_profile.control("the profile is 1 from x on, not from minus infinity", of="threshold")
+@worst_case_profile.control("the profile is 1 from x on, not from minus infinity", of="least probability by two routes")
 def from_x_on(evidence):
     p, shift = np.asarray(evidence.along["p"]), np.asarray(evidence.along["shift"])
     return replace(evidence, right=ndtr(ndtri(p) - shift) - ndtr(-shift))
 
 
-@worst_case_profile.control("the noise level enters as a variance", of="half-spaces")
+@worst_case_profile.control("the noise level enters as a variance", of="half-spaces lose the most")
 def squared_noise(evidence):
     return replace(evidence, left=evidence.aside["squared"])
 
 
-@worst_case_profile.control("votes do not fall at all", of="networks")
+@worst_case_profile.control("votes do not fall at all", of="smoothed networks lose less")
 def votes_stay(evidence):
     return replace(evidence, quantity=evidence.aside["unmoved"])
 
 
-@worst_case_profile.control("the shift the other way: Φ(Φ⁻¹(p) + shift)", of="profiles")
+@worst_case_profile.control("the shift the other way: Φ(Φ⁻¹(p) + shift)", of="other profiles lose less")
 def other_way(evidence):
     bound = np.asarray(evidence.quantity)
     return replace(evidence, quantity=ndtr(2 * ndtri(evidence.aside["p"]) - ndtri(bound)))
 
 
-@worst_case_profile.control("the probability falls linearly, by shift·φ(0)", of="threshold")
+@worst_case_profile.control("the probability falls linearly, by shift·φ(0)", of="least probability by two routes")
 def linear_fall(evidence):
     p, shift = np.asarray(evidence.along["p"]), np.asarray(evidence.along["shift"])
     return replace(evidence, right=p - shift / np.sqrt(2 * np.pi))
@@ -295,7 +305,7 @@ def linear_fall(evidence):
 @worst_case_profile.picture
 def profiles_and_what_they_keep(pieces):
     """Profiles of probability 0.8 at x (left), and what the worst one keeps as the point moves (right)."""
-    found, solved = pieces["profiles"], pieces["threshold"]
+    found, solved = pieces["other profiles lose less"], pieces["least probability by two routes"]
     cells, values = found.aside["cells"], found.aside["values"]
     edge = float(ndtri(found.aside["p"]))
     shape = [

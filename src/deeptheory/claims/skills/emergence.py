@@ -1,7 +1,7 @@
 """Emergence of skills: how far an error set can concentrate on few skills of a random skill graph."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -32,7 +32,7 @@ SETTINGS = ((12, 3, 8, 0.1), (10, 2, 8, 0.1), (12, 3, 4, 0.03))
 
 
 @claim(
-    items={"A15.24": ("degree", "variance", "containing")},
+    items={"A15.24": ("mean degree of a skill", "variance of the degree", "share of pieces that use a cluster")},
     says=r"In a cluster of $|T|$ pieces with $k$ skills each, a skill of measure $\mu$ has a degree of mean $k|T|\mu$ "
     r"and variance $k|T|\mu(1-\mu)$, and a share $1-(1-\mu)^k$ of the pieces uses it: only its share of the edges is "
     r"$\mu$.",
@@ -56,23 +56,25 @@ def skill_degrees(key, *, trials: Trials = 100_000, texts: Annotated[int, Interv
     mean = k * texts * MEASURE
     labels = {"measure": MEASURE}
     return {
-        "degree": Law(mean, degrees, along=labels, exact=True, aside={"first": degrees[:, :4000]}),
-        "variance": Law(mean * (1 - MEASURE), (degrees - mean[:, None]) ** 2, along=labels, exact=True),
-        "containing": Law(containing_share(MEASURE, k), (clusters > 0).mean(1).T, along=labels, exact=True),
+        "mean degree of a skill": Law(mean, degrees, along=labels, exact=True, aside={"first": degrees[:, :4000]}),
+        "variance of the degree": Law(mean * (1 - MEASURE), (degrees - mean[:, None]) ** 2, along=labels, exact=True),
+        "share of pieces that use a cluster": Law(
+            containing_share(MEASURE, k), (clusters > 0).mean(1).T, along=labels, exact=True
+        ),
     }
 
 
-@skill_degrees.control("the pieces that contain a skill have its measure", of="containing")
+@skill_degrees.control("the pieces that contain a skill have its measure", of="share of pieces that use a cluster")
 def share_of_edges(evidence):
     return replace(evidence, predicted=evidence.along["measure"])
 
 
-@skill_degrees.control("Poisson degrees", of="variance")
+@skill_degrees.control("Poisson degrees", of="variance of the degree")
 def poisson(evidence):
     return replace(evidence, predicted=evidence.predicted / (1 - np.asarray(evidence.along["measure"])))
 
 
-@skill_degrees.control("k − 1 skills a piece", of="containing")
+@skill_degrees.control("k − 1 skills a piece", of="share of pieces that use a cluster")
 def one_skill_less(evidence):
     return replace(evidence, predicted=containing_share(np.asarray(evidence.along["measure"]), SKILLS_EACH - 1))
 
@@ -80,7 +82,7 @@ def one_skill_less(evidence):
 @skill_degrees.picture
 def degrees_and_shares(pieces, settings):
     """Degrees of the rarest skill in a cluster (left), and the share of pieces that use a skill at all (right)."""
-    degree, containing = pieces["degree"], pieces["containing"]
+    degree, containing = pieces["mean degree of a skill"], pieces["share of pieces that use a cluster"]
     rare, edges = float(MEASURE[-1]), SKILLS_EACH * settings["texts"]
     counts = np.arange(edges + 1)
     often = (
@@ -107,7 +109,7 @@ def degrees_and_shares(pieces, settings):
 
 
 @claim(
-    items={"A15.30": "theorem", "A15.32": "exact"},
+    items={"A15.30": "worst sets below the theorem", "A15.32": "worst sets for fixed skills"},
     says=r"With high probability over the random skill graph, for every set of $\theta|T|$ error pieces all but an "
     r"$\alpha$ fraction of the skills have at most $\beta\theta k|T|/|S|$ edges into it, $\beta$ the least number with "
     r"$k\,\mathrm{kl}(\beta\alpha\|\alpha)\ge(H(\theta)+H(\alpha)|S|/|T|)/\theta$.",
@@ -128,9 +130,9 @@ def degrees_and_shares(pieces, settings):
     r"its mean. The theorem instead counts: there are $e^{H(\theta)|T|}$ error sets, each is so bad with probability "
     r"$e^{-k\theta|T|\mathrm{kl}(\beta\alpha\|\alpha)}$, and if the product is small none is. This counts overlapping "
     "events as if they were disjoint, and is not tight.",
-    notice="In each setting all graphs have nearly the same worst concentration, that of the top of the binomial. The "
-    "theorem's bound is well above. Errors can gather on a fixed quarter of the skills, but only to a few times their "
-    "fair share.",
+    notice="All graphs have nearly the same worst concentration, that of the top of the binomial: the dots, one a "
+    "setting, lie on their curves. The theorem's bound is well above. Errors can gather on a fixed quarter of the "
+    "skills, but only to a few times their fair share.",
 )
 def worst_error_sets(
     key,
@@ -158,47 +160,52 @@ def worst_error_sets(
     looser = np.array([first_moment_concentration(g / s, t, k) for s, g, k, t in SETTINGS])
     fewer = np.array([exact_concentration(g / s, t, k - 1) for s, g, k, t in SETTINGS])
     return {
-        "theorem": Inequality(np.array(worst), np.array(bound)),
-        "exact": Law(np.array(limit), first, along=labels, exact=True, aside={"theorem": looser, "one less": fewer}),
+        "worst sets below the theorem": Inequality(np.array(worst), np.array(bound)),
+        "worst sets for fixed skills": Law(
+            np.array(limit), first, along=labels, exact=True, aside={"theorem": looser, "one less": fewer}
+        ),
     }
 
 
-worst_error_sets.control("all pieces, held to the bound for θ|T| of them", of="theorem", errors="all pieces")
-worst_error_sets.control("skills that are not uniform", of="theorem", measure="skewed")
+worst_error_sets.control(
+    "all pieces, held to the bound for θ|T| of them", of="worst sets below the theorem", errors="all pieces"
+)
+worst_error_sets.control("skills that are not uniform", of="worst sets below the theorem", measure="skewed")
 
 
-@worst_error_sets.control("the first-moment ratio is the worst one", of="exact")
+@worst_error_sets.control("the first-moment ratio is the worst one", of="worst sets for fixed skills")
 def first_moment_is_attained(evidence):
     return replace(evidence, predicted=evidence.aside["theorem"])
 
 
-@worst_error_sets.control("k − 1 for k edges a piece", of="exact")
+@worst_error_sets.control("k − 1 for k edges a piece", of="worst sets for fixed skills")
 def one_edge_less(evidence):
     return replace(evidence, predicted=evidence.aside["one less"])
 
 
 @worst_error_sets.picture
 def worst_seen_and_stated(pieces):
-    """The worst concentration of errors on a fixed set of skills in each graph, its limit, and the theorem's bound."""
-    exact = pieces["exact"]
-    count = np.arange(1, len(exact.predicted) + 1)
-    marks = [
-        Dots("each graph", np.repeat(count, exact.observed.shape[1]), exact.observed.ravel()),
-        Dots("limit: top θ of the binomial", count + 0.12, exact.predicted),
-        Dots("bound of the theorem", count + 0.12, exact.aside["theorem"]),
-        Level("errors spread evenly", y=1.0),
-    ]
-    return Curves(
-        marks, x="setting: 1 and 2 with 8 skills a piece, 3 with 4", y="concentration β", ys=(0, 5), xs=(0.5, 3.5)
-    )
+    """The worst concentration of errors on a fixed set of skills: means over graphs, the limit, the theorem's bound."""
+    ks = np.arange(2, 13)
+    marks: list[Any] = [Level("errors spread evenly", y=1.0)]
+    for (skills, group, k, theta), observed in zip(
+        SETTINGS, pieces["worst sets for fixed skills"].observed, strict=True
+    ):
+        alpha = group / skills
+        name = f"α = {alpha:g}, θ = {theta:g}"
+        marks += [Line(name, ks, exact_concentration(alpha, theta, ks)), seen(name, [k], observed[None])]
+    skills, group, _, theta = SETTINGS[0]
+    alpha = group / skills
+    bound = first_moment_concentration(alpha, theta, ks)
+    marks.append(Line(f"α = {alpha:g}, θ = {theta:g}", ks, bound, rival="the theorem's bound as if attained"))
+    return Curves(marks, x="skills of a piece, k", y="concentration β", ys=(0, 6))
 
 
 @claim(
     items={"A15.30": ""},
-    says=r"At finite sizes the choice of the skills costs a term: with high probability over the random skill graph, "
-    r"error sets and skill sets found by search stay below the $\beta$ with "
-    r"$k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)+H(\alpha)|S|/|T|$, though they pass the "
-    r"one without $|S|/|T|$ when there are half as many skills as pieces.",
+    says=r"With high probability over the random skill graph, error sets and skill sets found by search stay below "
+    r"the $\beta$ with $k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)=H(\theta)+H(\alpha)|S|/|T|$. With half as many "
+    r"skills as pieces they pass the one without $|S|/|T|$.",
     needs="edges drawn independently, uniform skills and pieces",
     full=dict(texts=800, trials=16),
     symbols={
@@ -324,7 +331,7 @@ def one_coin_more(evidence):
 
 
 @claim(
-    items={"A15.31": ("limit", "threshold", "binomials")},
+    items={"A15.31": ("logarithm of the first moment", "where the moment vanishes", "binomials by entropies")},
     says=r"The logarithm of the expected number of bad pairs, over $|T|$, tends to the left side of (15.16) at fixed "
     r"$|S|$, and the $\beta$ at which it changes sign to that of the theorem; and $\binom{N}{tN}\le e^{NH(t)}$ at "
     r"every size, with $H$ in nats.",
@@ -355,23 +362,27 @@ def first_moment_bound():
     parts = np.round(share * n)
     chosen = gammaln(n + 1) - gammaln(parts + 1) - gammaln(n - parts + 1)
     return {
-        "limit": Limit(texts, np.array(gaps), order=1.0, aside={"entropy of Y": entr(theta) + entr(1 - theta)}),
-        "threshold": Limit(texts, np.abs(roots - beta), order=1.0, aside={"roots": roots, "limit": beta}),
-        "binomials": Inequality(chosen, n * (entr(parts / n) + entr(1 - parts / n)), log=True),
+        "logarithm of the first moment": Limit(
+            texts, np.array(gaps), order=1.0, aside={"entropy of Y": entr(theta) + entr(1 - theta)}
+        ),
+        "where the moment vanishes": Limit(
+            texts, np.abs(roots - beta), order=1.0, aside={"roots": roots, "limit": beta}
+        ),
+        "binomials by entropies": Inequality(chosen, n * (entr(parts / n) + entr(1 - parts / n)), log=True),
     }
 
 
-@first_moment_bound.control("2 for e, with H still in nats", of="binomials")
+@first_moment_bound.control("2 for e, with H still in nats", of="binomials by entropies")
 def mixed_bases(evidence):
     return replace(evidence, bound=evidence.bound * np.log(2))
 
 
-@first_moment_bound.control("without the entropy of the choice of Y", of="limit")
+@first_moment_bound.control("without the entropy of the choice of Y", of="logarithm of the first moment")
 def no_choice(evidence):
     return replace(evidence, y=evidence.y + evidence.aside["entropy of Y"])
 
 
-@first_moment_bound.control("a threshold one percent higher", of="threshold")
+@first_moment_bound.control("a threshold one percent higher", of="where the moment vanishes")
 def higher_threshold(evidence):
     return replace(evidence, y=np.abs(evidence.aside["roots"] - 1.01 * evidence.aside["limit"]))
 
@@ -379,7 +390,7 @@ def higher_threshold(evidence):
 @first_moment_bound.picture
 def thresholds(pieces):
     """The β at which bad pairs stop being expected, by the number of pieces (left), and its distance (right)."""
-    found = pieces["threshold"]
+    found = pieces["where the moment vanishes"]
     left = [
         Dots("expected number is one", found.x, found.aside["roots"]),
         Level("theorem", y=float(found.aside["limit"])),

@@ -55,11 +55,14 @@ def standing(values, law):
 
 
 @claim(
-    items={"J6.1": ("fixed dimension", "proportional", "edge less one"), "J6.2": ("bulk", "edges")},
-    consistency=("edge less one",),
-    says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$; with "
-    r"$N/M\to\gamma$ its distance in operator norm tends to $\gamma+2\sqrt\gamma$ instead, whatever the law of the "
-    "entries. At 50,000 samples the eigenvalues fill [0.737, 1.303] in 1,000 dimensions, [0.566, 1.557] in 3,072.",
+    items={
+        "J6.1": ("distance in fixed dimension", "distance at a fixed ratio", "distance is the upper edge less one"),
+        "J6.2": ("ends as printed", "extreme eigenvalues"),
+    },
+    consistency=("distance is the upper edge less one",),
+    says=r"In fixed dimension the sample covariance of isotropic data tends to the identity like $M^{-1/2}$. With "
+    r"$N/M\to\gamma$ its eigenvalues fill $[(1-\sqrt\gamma)^2,(1+\sqrt\gamma)^2]$ instead, at distance "
+    r"$\gamma+2\sqrt\gamma$ from the identity, whatever the law of the entries.",
     needs="independent entries of mean 0, variance 1 and finite fourth moment",
     scale="printed 50,000 samples of dimension 1,000; here up to 3,200 of dimension 64 at the same ratio",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
@@ -69,10 +72,11 @@ def standing(values, law):
         r"\gamma": "the limit of dimension over samples, $N/M$",
     },
     why=r"An eigenvalue of the sample covariance is the mean of $\langle v,x\rangle^2$ over the samples, for a "
-    "direction $v$ that the samples themselves have chosen. In fixed dimension there are few directions and every "
-    "mean is close to 1. In $N$ dimensions there are exponentially many in $N$, against fluctuations that are "
-    "exponentially rare in $M$: with both of one order, some direction is off by a fixed amount. The spectrum fills "
-    r"$[(1-\sqrt\gamma)^2,(1+\sqrt\gamma)^2]$, and its upper end is the farther from 1.",
+    r"direction $v$ that the samples themselves have chosen. In fixed dimension there are few directions and every "
+    r"mean is close to 1. In $N$ dimensions there are exponentially many in $N$, against fluctuations that are "
+    r"exponentially rare in $M$: with both of one order, some direction is off by a fixed amount. At 50,000 samples "
+    r"the eigenvalues fill [0.737, 1.303] in 1,000 dimensions and [0.566, 1.557] in 3,072; the upper end is the "
+    r"farther from 1.",
     notice=r"The distance depends on the ratio alone: the dots of signs, Gaussian, uniform and Student entries lie "
     r"along one curve, a little below it at these sizes. The first order $2\sqrt\gamma$ is not enough even at a "
     "quarter as many dimensions as samples.",
@@ -100,8 +104,8 @@ def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: T
     farthest = [abs(general_edges(np.ones(1), np.ones(1), ratio) - 1).max() for ratio in ratios]
     # The ends of the spectrum come in, and fluctuate, like N^-⅔ (Tracy–Widom): a tenth is what these sizes resolve.
     return {
-        "fixed dimension": Rate(counts, fixed, exponent=-0.5, rivals=(-1.0, 0.0)),
-        "proportional": Law(
+        "distance in fixed dimension": Rate(counts, fixed, exponent=-0.5, rivals=(-1.0, 0.0)),
+        "distance at a fixed ratio": Law(
             np.asarray([covariance_error_limit(gamma) for gamma, _ in COVARIANCES]),
             errors,
             along={"case": labels},
@@ -110,33 +114,37 @@ def covariance_of_isotropic_data(key, *, sizes: Sizes = (32, 64, 128), trials: T
             resolution=0.1,
             aside={"gamma": np.asarray([gamma for gamma, _ in COVARIANCES])},
         ),
-        "edge less one": Identity(farthest, [covariance_error_limit(ratio) for ratio in ratios], condition=1e3),
-        "bulk": Printed(
+        "distance is the upper edge less one": Identity(
+            farthest, [covariance_error_limit(ratio) for ratio in ratios], condition=1e3
+        ),
+        "ends as printed": Printed(
             bulk, [[0.737, 1.303], [0.566, 1.557]], digits=3, aside={"ratio": np.asarray([1 / 50, 3072 / 50_000])}
         ),
-        "edges": Law(
+        "extreme eigenvalues": Law(
             bulk[0], ends, along={"edge": np.asarray(["lower", "upper"])}, sizes=np.asarray(sizes) // 2, order=2 / 3
         ),
     }
 
 
-@covariance_of_isotropic_data.control("2√γ, the first order alone", of="proportional")
+@covariance_of_isotropic_data.control("2√γ, the first order alone", of="distance at a fixed ratio")
 def first_order(evidence):
     return replace(evidence, predicted=2 * evidence.aside["gamma"] ** 0.5)
 
 
-@covariance_of_isotropic_data.control("the distance of the lower edge", of="proportional")
+@covariance_of_isotropic_data.control("the distance of the lower edge", of="distance at a fixed ratio")
 def lower_edge(evidence):
     return replace(evidence, predicted=abs(1 - (1 - evidence.aside["gamma"] ** 0.5) ** 2))
 
 
-@covariance_of_isotropic_data.control("1 ± 2√γ for the ends, the first order alone", of="bulk")
+@covariance_of_isotropic_data.control("1 ± 2√γ for the ends, the first order alone", of="ends as printed")
 def first_order_ends(evidence):
     width = 2 * evidence.aside["ratio"][:, None] ** 0.5
     return replace(evidence, ours=1 + width * np.asarray([-1.0, 1.0]))
 
 
-@covariance_of_isotropic_data.control("fifty samples a dimension are plenty: all eigenvalues at one", of="edges")
+@covariance_of_isotropic_data.control(
+    "fifty samples a dimension are plenty: all eigenvalues at one", of="extreme eigenvalues"
+)
 def plenty_of_samples(evidence):
     return replace(evidence, predicted=np.ones(2))
 
@@ -144,7 +152,7 @@ def plenty_of_samples(evidence):
 @covariance_of_isotropic_data.picture
 def distances_to_the_identity(pieces):
     """Distance of the sample covariance to the identity against dimensions per sample, at the largest size."""
-    found, grid = pieces["proportional"], np.linspace(0.005, 3.3, 200)
+    found, grid = pieces["distance at a fixed ratio"], np.linspace(0.005, 3.3, 200)
     gammas = np.asarray(found.aside["gamma"])
     return Curves(
         [
@@ -163,10 +171,18 @@ def distances_to_the_identity(pieces):
 @claim(
     items={},
     says=r"The eigenvalues of a symmetric matrix with independent entries of variance $1/n$ follow the semicircle on "
-    r"$[-2,2]$: moments that are Catalan numbers, edges, distribution function, whatever the law of the entries; its "
-    r"transform solves $S^2+zS+1=0$. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
-    r"ensemble, whose diagonal has variance $2/n$.",
+    r"$[-2,2]$, whatever the law of the entries: its moments, the Catalan numbers, its edges, its distribution "
+    r"function. Its transform solves $S^2+zS+1=0$.",
     needs="independent entries of mean 0, variance 1/n and finite fourth moment above the diagonal",
+    symbols={
+        r"n": "the size of the matrix",
+        r"S": r"the Stieltjes transform of the semicircle at $z$",
+    },
+    why=r"The mean of $\operatorname{tr}W^k/n$ counts closed walks of $k$ steps over the indices; only walks that go "
+    r"along every edge of a tree twice survive for large $n$, and there are Catalan many of them. A tree splits at "
+    r"its first edge into two, which is the quadratic equation of the transform. Only variances enter, so the law of "
+    r"the entries does not matter. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
+    r"ensemble, whose diagonal has variance $2/n$.",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
 )
 def semicircle_law(
@@ -202,20 +218,22 @@ def semicircle_law(
     weights = (4 - nodes**2) / (2 * np.pi) * np.pi / 2000
     catalan = [round(float((nodes ** int(k) * weights).sum())) for k in range(13)]
     return {
-        "moments": Law(
+        "moments of the spectrum": Law(
             predicted, moments, along={"entries": np.asarray(laws), "order": orders}, sizes=sizes, order=1.0
         ),
-        "scale": Law(
+        "mean square at every size": Law(
             np.stack([1 + 1 / few, np.ones(2)]),
             second[[0, 2]],
             along={"entries": np.asarray(["gaussian", "uniform"]), "size": few},
             exact=True,
         ),
-        "signs": Identity(second[1], 1.0, condition=10.0, size=8.0),
-        "catalan": Exact(np.asarray(catalan), np.asarray([semicircle_moment(k) for k in range(13)])),
-        "distance": Limit(np.asarray(sizes), distance / np.log(sizes)[:, None], order=1.0),
-        "edges": Law([-2.0, 2.0], top, along={"edge": np.asarray(["lower", "upper"])}, sizes=sizes, order=2 / 3),
-        "transform": Identity(
+        "mean square for signs": Identity(second[1], 1.0, condition=10.0, size=8.0),
+        "Catalan numbers": Exact(np.asarray(catalan), np.asarray([semicircle_moment(k) for k in range(13)])),
+        "distance of the distributions": Limit(np.asarray(sizes), distance / np.log(sizes)[:, None], order=1.0),
+        "extreme eigenvalues": Law(
+            [-2.0, 2.0], top, along={"edge": np.asarray(["lower", "upper"])}, sizes=sizes, order=2 / 3
+        ),
+        "transform of the law": Identity(
             parts((weights / (nodes - points[:, None])).sum(1)),
             parts(semicircle_stieltjes(points)),
             scale=1.0,
@@ -225,10 +243,10 @@ def semicircle_law(
     }
 
 
-semicircle_law.control("rows of unequal variance", of="moments", matrix="uneven", trials=32)
+semicircle_law.control("rows of unequal variance", of="moments of the spectrum", matrix="uneven", trials=32)
 
 
-@semicircle_law.control("edges at ±√2, as for variance 1/(2n)", of="edges")
+@semicircle_law.control("edges at ±√2, as for variance 1/(2n)", of="extreme eigenvalues")
 def other_normalisation(evidence):
     return replace(evidence, predicted=np.asarray([-(2**0.5), 2**0.5]))
 
@@ -239,6 +257,15 @@ def other_normalisation(evidence):
     r"evenly: the share of modulus up to $r$ is $r^2$. For Gaussian entries the mean of $|\lambda|^{2k}$ is "
     r"$\frac1n\sum_j j(j+1)\cdots(j+k-1)/n^k$ at every $n$, and that of $\lambda^2$ is zero.",
     needs="independent entries with independent real and imaginary parts of mean zero and equal variance",
+    symbols={
+        r"n": "the size of the matrix",
+        r"\lambda": "its eigenvalues, complex numbers",
+        r"r": "a radius, at most 1",
+    },
+    why=r"The law of a Gaussian matrix does not change when it is multiplied by a phase, so all directions are alike. "
+    r"The squared moduli of its eigenvalues have the law of independent Gamma variables with the parameters $1$ to "
+    r"$n$, over $n$: these fill $[0,1]$ evenly, and $r^2$ is the share up to $r$. For other entries with the same "
+    r"variances the limit is the same.",
     full=dict(sizes=(40, 80, 160), trials=200),
 )
 def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
@@ -260,29 +287,29 @@ def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
     gaps = [max(abs(ginibre_radial_moment(int(k), int(n)) * (k + 1) - 1) for k in orders) for n in far]
     return {
         # Few eigenvalues and four powers of their moduli: a tenth is what hundreds of such small matrices resolve.
-        "finite": Law(
+        "radial moments at finite size": Law(
             np.asarray(exact), moments, along={"size": np.asarray(sizes), "order": orders}, exact=True, resolution=0.1
         ),
-        "directions": Law(
+        "all directions alike": Law(
             0.0,
             parts(turned).T,
             along={"part": np.asarray(["real", "imaginary"])},
             scale=ginibre_radial_moment(1, 3),
             exact=True,
         ),
-        "approach": Rate(far, np.asarray(gaps), exponent=-1.0),
-        "shares": Law(
+        "approach to the limit": Rate(far, np.asarray(gaps), exponent=-1.0),
+        "shares within a radius": Law(
             circular_radius_cdf(radii), shares, along={"radius": radii}, sizes=sizes, order=1.0, resolution=0.1
         ),
     }
 
 
-@circular_law.control("the share r, as if moduli were uniform", of="shares")
+@circular_law.control("the share r, as if moduli were uniform", of="shares within a radius")
 def uniform_modulus(evidence):
     return replace(evidence, predicted=evidence.along["radius"])
 
 
-@circular_law.control("the limit 1/(k+1) at finite n", of="finite")
+@circular_law.control("the limit 1/(k+1) at finite n", of="radial moments at finite size")
 def limit_at_once(evidence):
     return replace(evidence, predicted=np.broadcast_to(1 / (evidence.along["order"] + 1), evidence.predicted.shape))
 
@@ -302,13 +329,21 @@ def density_moments(ratio, nodes):
 
 @claim(
     items={},
-    consistency=("density", "free product", "one eigenvalue"),
+    consistency=("moments of the density", "by free multiplication", "a population with one eigenvalue"),
     says=r"The spectrum of a sample covariance whose population has eigenvalues $t_k$ in shares $w_k$ has the "
-    r"transform of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$, $v=aS-(1-a)/z$: moments, density, and "
-    r"separate bulks whose ends are the critical values of $z(v)$. The density has mass $\min(1,1/a)$, and an atom "
-    r"$1-1/a$ at zero completes it for $a>1$. It is the free multiplicative convolution of the population with the "
-    "Marchenko–Pastur law.",
+    r"transform $S$ of Silverstein's equation $z=-1/v+a\sum_kw_kt_k/(1+t_kv)$, $v=aS-(1-a)/z$, and falls into bulks "
+    r"that end at the critical values of $z(v)$.",
     needs="independent standardised entries times the root of the population covariance",
+    symbols={
+        r"t_k,w_k": "eigenvalues of the population covariance, and the share of each",
+        r"a": "dimensions per sample",
+        r"S": r"the Stieltjes transform of the limiting spectrum at $z$; $v$ is that of the samples' Gram matrix",
+    },
+    why=r"The eigenvalues of the Gram matrix of the samples are those of the covariance but for zeros, and its "
+    r"transform $v$ is the easier: every population eigenvalue contributes $t_k/(1+t_kv)$ by itself. Where $z$ as a "
+    r"function of $v$ rises there is no spectrum, so its critical values are the edges. The density has mass "
+    r"$\min(1,1/a)$, and an atom $1-1/a$ at zero completes it for $a>1$. In other words the law is the free "
+    r"multiplicative convolution of the population with the Marchenko–Pastur law.",
     full=dict(sizes=(80, 160, 320), trials=64),
 )
 def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80):
@@ -332,8 +367,10 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
     )
     one = general_stieltjes(z, np.asarray([1.7]), np.ones(1), RATIO)
     return {
-        "moments": Law(predicted, moments, along={"order": np.asarray([1, 2, 3])}, sizes=sizes, order=1.0),
-        "edges": Law(
+        "moments of the spectrum": Law(
+            predicted, moments, along={"order": np.asarray([1, 2, 3])}, sizes=sizes, order=1.0
+        ),
+        "ends of the bulks": Law(
             edges.ravel(),
             ends,
             along={"edge": np.arange(6)},
@@ -342,37 +379,47 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
             resolution=0.1,  # of the width of its bulk; as above
             scale=np.repeat(np.diff(edges, axis=1)[:, 0], 2),
         ),
-        "density": Identity(integrals, np.append(1.0, predicted), size=2000.0, error=1e-7),
+        "moments of the density": Identity(integrals, np.append(1.0, predicted), size=2000.0, error=1e-7),
         # −zS(z) is the mass at zero as z → 0, up to z times the mean of 1/x over the rest.
-        "atom": Identity([above[0], (-1e-9j * least).real], [1 / 2, 1 - above[0]], error=1e-7),
-        "mean above one": Identity(above[1], (SHARES * POPULATION).sum(), error=1e-7),
-        "equation": Identity(
+        "mass at zero": Identity([above[0], (-1e-9j * least).real], [1 / 2, 1 - above[0]], error=1e-7),
+        "mean for ratios above one": Identity(above[1], (SHARES * POPULATION).sum(), error=1e-7),
+        "Silverstein's equation": Identity(
             parts(silverstein_inverse(companion, POPULATION, SHARES, RATIO)), parts(z), scale=10.0, condition=10.0
         ),
-        "free product": Identity(parts(transform), parts(free), scale=1.0, error=1e-11),
-        "one eigenvalue": Identity(
+        "by free multiplication": Identity(parts(transform), parts(free), scale=1.0, error=1e-11),
+        "a population with one eigenvalue": Identity(
             parts(one), parts(marchenko_pastur_stieltjes(z, RATIO, 1.7)), scale=1.0, condition=10.0
         ),
     }
 
 
-@general_population.control("each bulk a Marchenko–Pastur law of the whole ratio", of="edges")
+@general_population.control("each bulk a Marchenko–Pastur law of the whole ratio", of="ends of the bulks")
 def separate_laws(evidence):
     return replace(evidence, predicted=np.array([marchenko_pastur_edges(RATIO, t) for t in POPULATION]).ravel())
 
 
-@general_population.control("the moments of the population itself", of="moments")
+@general_population.control("the moments of the population itself", of="moments of the spectrum")
 def population_moments(evidence):
     return replace(evidence, predicted=np.asarray([(SHARES * POPULATION**k).sum() for k in (1, 2, 3)]))
 
 
 @claim(
     items={},
-    consistency=("semicircles",),
-    says="Two large matrices in general position add as free variables do: free cumulants add, and the transform of "
-    "the sum is found by subordination. Two random projections of half rank sum to the arcsine law on [0, 2], a "
-    "semicircle and a semicircle to a semicircle, and products of matrices multiply S-transforms.",
+    consistency=("two semicircles",),
+    says="Two large matrices in general position add as free variables do: free cumulants add, and the Stieltjes "
+    "transform of the sum is found by subordination. In products their S-transforms multiply.",
     needs="one of the two is rotated at random, independently of the other",
+    symbols={
+        r"\text{general position}": "the eigenvectors of one are turned at random against those of the other",
+        r"\text{free cumulants}": (
+            "the numbers, made of moments, that add when free variables do, as cumulants add for independent ones"
+        ),
+        r"\text{S-transform}": "the function of the moments that multiplies in products",
+    },
+    why=r"After a random turn the eigenvectors of the one matrix know nothing of those of the other, so that mixed "
+    r"traces depend on the two spectra alone, by one rule: freeness. Two projections of half rank then sum to the "
+    r"arcsine law on $[0,2]$ and a semicircle and a semicircle to a semicircle, with variances that add. With common "
+    r"eigenvectors the eigenvalues would add like independent numbers instead.",
     full=dict(sizes=(40, 80, 160), trials=128),
 )
 def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128):
@@ -410,15 +457,21 @@ def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128)
         for k in range(1, 7)
     ]
     return {
-        "sums": Law(np.asarray(arcsine[1::2], float), sums, along={"order": powers}, sizes=sizes, order=1.0),
-        "products": Law(wanted, products, along={"order": orders}, sizes=sizes, order=1.0),
-        "arcsine moments": Exact(np.asarray([str(m) for m in arcsine]), np.asarray([str(m) for m in central])),
-        "arcsine": Identity(parts(two), parts(closed), scale=1.0, error=1e-11),
-        "semicircles": Identity(parts(semi), parts(semicircle_stieltjes(z, 3.0)), scale=1.0, error=1e-11),
-        "density": Identity(density, smooth, error=1e-9),
+        "sums of random projections": Law(
+            np.asarray(arcsine[1::2], float), sums, along={"order": powers}, sizes=sizes, order=1.0
+        ),
+        "products with a sample covariance": Law(wanted, products, along={"order": orders}, sizes=sizes, order=1.0),
+        "moments of the arcsine law": Exact(
+            np.asarray([str(m) for m in arcsine]), np.asarray([str(m) for m in central])
+        ),
+        "transform of the arcsine law": Identity(parts(two), parts(closed), scale=1.0, error=1e-11),
+        "two semicircles": Identity(parts(semi), parts(semicircle_stieltjes(z, 3.0)), scale=1.0, error=1e-11),
+        "density of the arcsine law": Identity(density, smooth, error=1e-9),
     }
 
 
-@free_convolutions.control("common eigenvectors: sums of classically independent variables", of="sums")
+@free_convolutions.control(
+    "common eigenvectors: sums of classically independent variables", of="sums of random projections"
+)
 def independent_sum(evidence):
     return replace(evidence, predicted=1 / 2 + 2.0 ** evidence.along["order"] / 4)

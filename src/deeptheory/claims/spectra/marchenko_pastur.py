@@ -45,10 +45,17 @@ def finite_moments(sizes):
 
 
 @claim(
-    items={"J6.4": ("mass", "moments", "distribution", "quantiles")},
-    says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, and "
-    r"its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. The closed form of its distribution "
-    "function is the integral of that density, down to the lower edge, and the quantiles invert it.",
+    items={
+        "J6.4": (
+            "mass of the law",
+            "moments of the law",
+            "distribution function",
+            "quantiles invert the distribution function",
+        )
+    },
+    says=r"The Marchenko–Pastur density of ratio $a$ has mass $\min(1,1/a)$, an atom $1-1/a$ at zero completes it, "
+    r"and its moments are $s^{2k}\sum_{r<k}\frac{a^r}{r+1}\binom kr\binom{k-1}r$. Its distribution function in closed "
+    r"form is the integral of that density, and the quantiles invert it.",
     needs="ratio and variance positive",
     symbols={
         r"a": "the ratio of the law: dimensions per sample",
@@ -105,35 +112,50 @@ def marchenko_pastur_is_a_law(
     # Close to the edge the rounding of the point is large beside its distance, and the mass's share of the point small.
     close, inverted = np.asarray(rounded), np.where(ends <= near[-1], np.maximum(condition, 1.0), condition)
     return {
-        "mass": Identity(np.asarray(mass), np.ones(len(ratios)), size=nodes, along={"ratio": along["ratio"]}),
-        "moments": Identity(np.asarray(moments), np.asarray(predicted), size=nodes, along=along),
-        "distribution": Identity(*np.swapaxes(distribution, 0, 1), condition=lost * close, size=200, along=angles),
-        "quantiles": Identity(quantile, point, condition=lost * inverted, size=200, along=angles),
+        "mass of the law": Identity(
+            np.asarray(mass), np.ones(len(ratios)), size=nodes, along={"ratio": along["ratio"]}
+        ),
+        "moments of the law": Identity(np.asarray(moments), np.asarray(predicted), size=nodes, along=along),
+        "distribution function": Identity(
+            *np.swapaxes(distribution, 0, 1), condition=lost * close, size=200, along=angles
+        ),
+        "quantiles invert the distribution function": Identity(
+            quantile, point, condition=lost * inverted, size=200, along=angles
+        ),
     }
 
 
 @marchenko_pastur_is_a_law.picture
 def densities_and_distributions(pieces):
     """Densities (left) and distribution functions (right) at each ratio; dots are integrals of the density."""
-    ratios, variance = pieces["moments"].along["ratio"], float(np.asarray(pieces["moments"].right)[0, 0])
+    ratios, variance = (
+        pieces["moments of the law"].along["ratio"],
+        float(np.asarray(pieces["moments of the law"].right)[0, 0]),
+    )
     densities, distributions = [], []
     for i, ratio in enumerate(ratios):
         low, high = map(float, marchenko_pastur_edges(ratio, variance))
         x, name = (high + low) / 2 - (high - low) / 2 * np.cos(np.linspace(0, np.pi, 300)), f"a = {ratio:g}"
         densities.append(Line(name, x, marchenko_pastur_pdf(x, ratio, variance)))
         distributions.append(Line(name, x, marchenko_pastur_cdf(x, ratio, variance)))
-        distributions.append(Dots(name, pieces["quantiles"].right[i], pieces["distribution"].right[i]))
-    axis: dict[str, Any] = dict(x="x", log="x", xs=(0.004, 20.0))
+        distributions.append(
+            Dots(
+                name,
+                pieces["quantiles invert the distribution function"].right[i],
+                pieces["distribution function"].right[i],
+            )
+        )
+    axis: dict[str, Any] = dict(x="eigenvalue x", log="x", xs=(0.004, 20.0))
     return Row([Curves(densities, y="density", ys=(0, 1.5), **axis), Curves(distributions, y="mass up to x", **axis)])
 
 
-@marchenko_pastur_is_a_law.control("without the atom above ratio one", of="mass")
+@marchenko_pastur_is_a_law.control("without the atom above ratio one", of="mass of the law")
 def no_atom(evidence):
     atom = np.maximum(0.0, 1 - 1 / evidence.along["ratio"])
     return replace(evidence, left=evidence.left - atom)
 
 
-@marchenko_pastur_is_a_law.control("the ratio inverted", of="moments")
+@marchenko_pastur_is_a_law.control("the ratio inverted", of="moments of the law")
 def inverted_ratio(evidence):
     variance = evidence.right[0, 0]
     orders = [int(order) for order in evidence.along["order"]]
@@ -152,7 +174,7 @@ def inverted_ratio(evidence):
             "approach of the moments",
             "distance of the distributions",
             "distance by another route",
-            "edges",
+            "extreme eigenvalues",
             "share of zeros",
         )
     },
@@ -249,7 +271,7 @@ def sample_covariance_spectrum(
         "distance by another route": Identity(*two_sided, scale=1.0),
         # The ends of the spectrum move in, and fluctuate, like N^-2/3 (Tracy–Widom), not 1/N as the moments do, so at
         # these sizes a tenth is what can be resolved; deviations are in units of the spectrum's width.
-        "edges": Law(
+        "extreme eigenvalues": Law(
             ends,
             edges,
             along={"case": cases, "edge": np.asarray(["lower", "upper"])},
@@ -267,7 +289,7 @@ def printed_ratio(evidence):
     return replace(evidence, predicted=np.asarray([[marchenko_pastur_moment(k, a) for k in ORDERS] for a, _ in CASES]))
 
 
-@sample_covariance_spectrum.control("edges (1 ± √α)², as printed", erratum="J6.5a", of="edges")
+@sample_covariance_spectrum.control("edges (1 ± √α)², as printed", erratum="J6.5a", of="extreme eigenvalues")
 def printed_edges(evidence):
     return replace(evidence, predicted=np.asarray([marchenko_pastur_edges(alpha) for alpha, _ in CASES]))
 

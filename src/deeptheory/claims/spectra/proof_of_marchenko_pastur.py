@@ -37,7 +37,16 @@ LOW = 0.5 + 1j * np.asarray([0.1, 0.4, 1.0])
 
 
 @claim(
-    items={"J6.11": ("solution", "resolvent"), "J6.12": ("trace", "modulus", "attained", "left out", "within")},
+    items={
+        "J6.11": ("solution after the change", "resolvent after the change"),
+        "J6.12": (
+            "trace of the resolvent",
+            "change of the trace at most 1/v",
+            "numbers that attain 1/v",
+            "one sample left out",
+            "one sample moves the transform by at most 1/(Nv)",
+        ),
+    },
     says=r"$(A+tvv^\top)^{-1}v=A^{-1}v/(1+t\langle v,A^{-1}v\rangle)$. A change $c\,vv^\top$ moves the trace of a "
     r"resolvent by $-c\langle v,R^2v\rangle/(1+c\langle v,Rv\rangle)$, at most $1/|\operatorname{Im}z|$ in modulus; "
     r"so leaving one sample out moves $S_N$ by at most $1/(N\operatorname{Im}z)$.",
@@ -92,7 +101,7 @@ def rank_one_changes(
     left_out = stieltjes_transform(without, low)
     size_of = 1 / places.imag[:, None]
     return {
-        "solution": Identity(
+        "solution after the change": Identity(
             solved,
             formula,
             scale=abs(solved).max(1, keepdims=True),
@@ -100,24 +109,26 @@ def rank_one_changes(
             size=size,
             aside={"rival": rival},
         ),
-        "resolvent": Identity(
+        "resolvent after the change": Identity(
             parts(before),
             parts(behind),
             scale=parts(abs(np.asarray(before))).max((2, 3), keepdims=True),
             condition=1e4,
             size=size,
         ),
-        "trace": Identity(parts(direct), parts(traces), scale=size_of[..., None], condition=1e3, size=size),
-        "modulus": Inequality(abs(direct), size_of * np.ones(matrices)),
-        "attained": Identity(abs(np.asarray(numbers)), 1 / places.imag),
-        "left out": Identity(
+        "trace of the resolvent": Identity(
+            parts(direct), parts(traces), scale=size_of[..., None], condition=1e3, size=size
+        ),
+        "change of the trace at most 1/v": Inequality(abs(direct), size_of * np.ones(matrices)),
+        "numbers that attain 1/v": Identity(abs(np.asarray(numbers)), 1 / places.imag),
+        "one sample left out": Identity(
             parts(leave_one_out_transforms(x, low)[chosen]),
             parts(left_out),
             scale=1 / low.imag,
             condition=100.0,
             size=few,
         ),
-        "within": Inequality(
+        "one sample moves the transform by at most 1/(Nv)": Inequality(
             abs(left_out - whole),
             np.full(len(chosen), 1 / (few * low.imag)),
             along={"sample": chosen},
@@ -126,17 +137,17 @@ def rank_one_changes(
     }
 
 
-@rank_one_changes.control("⟨v, Av⟩ in the denominator", of="solution")
+@rank_one_changes.control("⟨v, Av⟩ in the denominator", of="solution after the change")
 def without_the_inverse(evidence):
     return replace(evidence, right=evidence.aside["rival"])
 
 
-@rank_one_changes.control("1/(vM) for one sample left out", of="within")
+@rank_one_changes.control("1/(vM) for one sample left out", of="one sample moves the transform by at most 1/(Nv)")
 def over_the_samples(evidence):
     return replace(evidence, bound=evidence.bound * evidence.aside["dimensions per sample"])
 
 
-@rank_one_changes.control("half of 1/|Im z| for drawn matrices", of="modulus")
+@rank_one_changes.control("half of 1/|Im z| for drawn matrices", of="change of the trace at most 1/v")
 def half_the_modulus(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
@@ -144,14 +155,19 @@ def half_the_modulus(evidence):
 @rank_one_changes.picture
 def changes_of_the_trace(pieces):
     """Changes of the trace of the resolvent, complex numbers, times Im z; they stay in the unit disc."""
-    found, height = np.asarray(pieces["trace"].left), 1 / np.asarray(pieces["attained"].right)
+    found, height = (
+        np.asarray(pieces["trace of the resolvent"].left),
+        1 / np.asarray(pieces["numbers that attain 1/v"].right),
+    )
     turn = np.linspace(0, 2 * np.pi, 200)
     marks = [Line("bound", np.cos(turn), np.sin(turn))]
     marks += [Dots(f"Im z = {v:.2g}", *(v * each).T) for v, each in zip(height, found, strict=True)]
     return Plane(marks, x="real part, times Im z", y="imaginary part, times Im z")
 
 
-@rank_one_changes.control("half of 1/|Im z|: points on the circle are at most a radius apart", of="attained")
+@rank_one_changes.control(
+    "half of 1/|Im z|: points on the circle are at most a radius apart", of="numbers that attain 1/v"
+)
 def a_radius(evidence):
     return replace(evidence, right=evidence.right / 2)
 
@@ -163,13 +179,31 @@ close to the line, where fluctuations are large."""
 
 
 @claim(
-    items={"J6.12": ("tail", "assembled", "variance", "summed", "height", "dimension")},
-    consistency=("summed",),
-    says=r"$P(|S_N-\mathbb ES_N|>t)\le4\exp(-N^2v^2t^2/(16M))$ at $\operatorname{Im}z=v$, and "
-    r"$\mathbb E|S_N-\mathbb ES_N|^2\le M/(Nv)^2$, $M$ times the square of the most that one sample can do; the "
-    r"constants 4 and 16 are those of Azuma's inequality with twice that. The fluctuations fall as $1/N$, far below "
-    r"these bounds, and over the spectrum they grow no faster than $1/v$ as $v$ falls from 0.2 to 0.025.",
+    items={
+        "J6.12": (
+            "probability of a deviation",
+            "constants from Azuma's inequality",
+            "mean squared deviation",
+            "bound as a sum over samples",
+            "fluctuations along the height",
+            "fluctuations along the dimension",
+        )
+    },
+    consistency=("bound as a sum over samples",),
+    says=r"$P(|S_N-\mathbb ES_N|>t)\le4\exp(-N^2v^2t^2/(16M))$ at $\operatorname{Im}z=v$, and $\mathbb E|S_N-\mathbb "
+    r"ES_N|^2\le M/(Nv)^2$. The fluctuations fall as $1/N$, far below these bounds, and over the spectrum grow no "
+    r"faster than $1/v$ as $v$ falls from 0.2 to 0.025.",
     needs="independent samples; the constants are ours, proved but far from sharp, so that data alone cannot fix them",
+    symbols={
+        r"S_N": r"the Stieltjes transform at $z$ of a sample covariance in dimension $N$",
+        r"M": "the number of samples",
+        r"v": r"the height of $z$ above the real line",
+    },
+    why=r"Reveal the samples one after the other: each is a change of rank one and can move $S_N$ by at most "
+    r"$1/(Nv)$, so what is expected of $S_N$ moves in $M$ bounded steps. Their squares add up to $M/(Nv)^2$, and "
+    r"Azuma's inequality with steps of twice that size, for real and imaginary part, gives the constants 4 and 16. "
+    r"Really the eigenvalues repel each other and hold still: the fluctuations are of the order $\sqrt M$ times "
+    r"smaller.",
     full=dict(trials=2000),
 )
 def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Trials = 400):
@@ -194,22 +228,26 @@ def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Tr
     most = [abs(rank_one_trace_change(np.asarray([[w.real - w.imag]]), np.ones(1), 2 * w.imag, w)) for w in z]
     summed = 2 * np.asarray(sizes)[:, None] * (np.asarray(most) / np.asarray(sizes)[:, None]) ** 2
     return {
-        "tail": Chance(np.asarray(failures), trials, np.minimum(azuma_tail(distance, dimension, samples, height), 1)),
-        "assembled": Identity(azuma_tail(distance, dimension, samples, height), assembled),
-        "variance": Inequality((moved**2).mean(1), bound, along={"size": np.asarray(sizes), "height": z.imag}),
-        "summed": Identity(bound, summed),
-        "height": Limit(1 / HEIGHTS, moved[-1, :, :-1].T, order=-1.0),
-        "dimension": Rate(np.asarray(sizes), moved[..., -1], exponent=-1.0, rivals=(-0.5,)),
+        "probability of a deviation": Chance(
+            np.asarray(failures), trials, np.minimum(azuma_tail(distance, dimension, samples, height), 1)
+        ),
+        "constants from Azuma's inequality": Identity(azuma_tail(distance, dimension, samples, height), assembled),
+        "mean squared deviation": Inequality(
+            (moved**2).mean(1), bound, along={"size": np.asarray(sizes), "height": z.imag}
+        ),
+        "bound as a sum over samples": Identity(bound, summed),
+        "fluctuations along the height": Limit(1 / HEIGHTS, moved[-1, :, :-1].T, order=-1.0),
+        "fluctuations along the dimension": Rate(np.asarray(sizes), moved[..., -1], exponent=-1.0, rivals=(-0.5,)),
     }
 
 
-@transform_concentration.control("1/v in the exponent, the constant as at v = 1", of="tail")
+@transform_concentration.control("1/v in the exponent, the constant as at v = 1", of="probability of a deviation")
 def printed_exponent(evidence):
     dimension, samples, height, distance = np.asarray(TAILS).T
     return replace(evidence, at_most=np.minimum(azuma_tail(distance, dimension, samples, height**-0.5), 1))
 
 
-@transform_concentration.control("fluctuations that fall as √v towards the line", of="height")
+@transform_concentration.control("fluctuations that fall as √v towards the line", of="fluctuations along the height")
 def printed_heights(evidence):
     return replace(evidence, order=0.5)
 
@@ -230,12 +268,30 @@ def enumerated(law, size):
 
 
 @claim(
-    items={"J6.13": ("mean", "variance", "off the diagonal", "bound", "attained", "rate")},
+    items={
+        "J6.13": (
+            "mean of a quadratic form",
+            "variance of a quadratic form",
+            "matrices without a diagonal",
+            "links of the bound",
+            "bound attained",
+            "deviation along the dimension",
+        )
+    },
     says=r"$\langle X,AX\rangle$ has mean $\operatorname{tr}A$ and variance "
     r"$\sum_{i\ne j}(A_{ij}^2+A_{ij}A_{ji})+(\kappa-1)\sum_iA_{ii}^2$, at most $N\max(2,\kappa-1)\|A\|^2$, which the "
     r"identity attains for $\kappa\ge3$ and a matching for $\kappa\le3$; so "
     r"$\frac1N\langle X,AX\rangle-\frac1N\operatorname{tr}A$ falls as $N^{-1/2}$ in mean modulus.",
     needs="independent entries of mean 0, variance 1, fourth moment κ",
+    symbols={
+        r"X": r"a vector of $N$ independent entries of mean 0 and variance 1",
+        r"A": r"a matrix of largest singular value $\|A\|$, independent of $X$",
+        r"\kappa": "the fourth moment of the entries",
+    },
+    why=r"Expand the square of $\sum_{ij}A_{ij}X_iX_j$: only terms in which every index appears in pairs have a mean. "
+    r"Pairs of different indices give $A_{ij}^2+A_{ij}A_{ji}$, equal ones the variance $\kappa-1$ of $X_i^2$. The "
+    r"squared entries of $A$ add up to at most $N\|A\|^2$, so the form deviates by order $\sqrt N\|A\|$, and over $N$ "
+    r"by $N^{-1/2}$.",
     full=dict(sizes=(50, 100, 200, 400, 800), trials=4000),
 )
 def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials = 600):
@@ -266,31 +322,52 @@ def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials =
         gaps[i] = abs((x @ rotation * x).sum(1) - np.trace(rotation)) / size
     small, middle, large = np.asarray(links).T
     return {
-        "mean": Identity(*np.asarray(mean).T, scale=10.0, size=100.0),
-        "variance": Identity(*np.asarray(variance).T, size=1024.0),
-        "off the diagonal": Identity(*np.asarray(off).T, size=1024.0),
-        "bound": Chain({"Jensen": (small, middle), "norm": (middle, large)}),
-        "attained": Identity(np.asarray(extremes), 10.0, size=1024.0),
-        "rate": Rate(np.asarray(sizes), gaps, exponent=-0.5, rivals=(-1.0, 0.0)),
+        "mean of a quadratic form": Identity(*np.asarray(mean).T, scale=10.0, size=100.0),
+        "variance of a quadratic form": Identity(*np.asarray(variance).T, size=1024.0),
+        "matrices without a diagonal": Identity(*np.asarray(off).T, size=1024.0),
+        "links of the bound": Chain({"Jensen": (small, middle), "norm": (middle, large)}),
+        "bound attained": Identity(np.asarray(extremes), 10.0, size=1024.0),
+        "deviation along the dimension": Rate(np.asarray(sizes), gaps, exponent=-0.5, rivals=(-1.0, 0.0)),
     }
 
 
-@trace_lemma.control("Σ Aᵢⱼ² off the diagonal", of="off the diagonal")
+@trace_lemma.control("Σ Aᵢⱼ² off the diagonal", of="matrices without a diagonal")
 def printed_square(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
 @claim(
-    items={"J6.14": ("identities", "steps", "attained", "slope", "quadratic forms", "left out", "residual", "limit")},
-    says=r"Run on a matrix, the proof of the Marchenko–Pastur law commits these errors: none in "
-    r"$1+zS_N=\frac1N\operatorname{tr}RW$, none in writing that as a mean over samples of $f(q_k)$, "
-    r"$f(s)=s/(1+s/\alpha)$, $q_k=\frac1N\langle X_k,R^{(k)}X_k\rangle$; in replacing $q_k$ by "
-    r"$\frac1N\operatorname{tr}R^{(k)}$ at most $\sqrt{\max(2,\kappa-1)/N}/v$ a sample in mean square, which "
-    r"$R^{(k)}=\frac iv$ attains for $\kappa\ge3$, and really of order $N^{-1/2}$; at most $1/(Nv)$ in replacing that "
-    r"by $S_N$; $f$ stretches them by at most $(|z|/v)^2$, its slope at the transform of $\delta_0$ if "
-    r"$\alpha\operatorname{Re}z=1$; and the defect of the equation that is left, times "
-    r"$1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$, is $S_N-S$. All of them vanish.",
+    items={
+        "J6.14": (
+            "steps that are exact",
+            "errors of the other steps",
+            "trace lemma attained",
+            "steepest slope of f",
+            "error of the quadratic forms",
+            "error of leaving a sample out",
+            "defect of the equation",
+            "distance from the law",
+        )
+    },
+    says=r"In the proof of the Marchenko–Pastur law two steps are exact. Replacing $q_k$ by a trace errs by at most "
+    r"$\sqrt{\max(2,\kappa-1)/N}/v$ in mean square, leaving a sample out by $1/(Nv)$; $f$ stretches this by at most "
+    r"$(|z|/v)^2$. The defect that is left gives $S_N-S\to0$.",
     needs="independent entries of mean 0, variance 1, fourth moment κ",
+    symbols={
+        r"S_N,S": r"the Stieltjes transforms at $z$ of the sample covariance $W$ in dimension $N$, and of the law",
+        r"v": r"the height $\operatorname{Im}z$",
+        r"\kappa": "the fourth moment of the entries",
+        r"q_k": r"$\frac1N\langle X_k,R^{(k)}X_k\rangle$ of sample $k$, with the resolvent $R^{(k)}$ of the others",
+        r"f": r"$f(s)=s/(1+s/\alpha)$, $\alpha$ samples per dimension",
+    },
+    why=r"Exactly, $1+zS_N=\frac1N\operatorname{tr}RW$ is a mean over samples of $f(q_k)$. A quadratic form in "
+    r"independent entries concentrates at the trace of its matrix, here $\frac1N\operatorname{tr}R^{(k)}$: the bound "
+    r"is attained where $R^{(k)}=\frac iv$ and $\kappa\ge3$, and the true error is of order $N^{-1/2}$. One sample is "
+    r"a change of rank one, which moves a trace by at most $1/v$. The slope of $f$ reaches its bound $(|z|/v)^2$ at "
+    r"the transform of $\delta_0$ if $\alpha\operatorname{Re}z=1$. What is left is the equation of the law for $S_N$ "
+    r"with a defect, and the defect times $1/(z-1/((1+S_N/\alpha)(1+S/\alpha)))$ is $S_N-S$.",
+    notice="Above, the error of every step as a line and its bound as a dashed one: all fall with the dimension, and "
+    "no error crosses its bound. Below, the two exact steps, which are off by rounding alone.",
     full=dict(sizes=(8, 16, 32, 64, 128), trials=48),
 )
 def marchenko_pastur_proof(
@@ -342,22 +419,30 @@ def marchenko_pastur_proof(
     mapped = [1 + LOW * s - marchenko_pastur_equation(s, LOW, 1 / alpha) for s in (point + 1e-5, point - 1e-5)]
     steepest = abs(mapped[0] - mapped[1]) / 2e-5
     return {
-        "identities": Identity(parts(left), parts(right), scale=1.0, condition=100.0, size=max(sizes)),
-        "steps": Chain({name: (low, high) for name, (low, high) in links.items()}, along={"size": np.asarray(sizes)}),
-        "attained": Identity(np.asarray(spread) ** 0.5, np.asarray(most), size=max(sizes)),
-        "slope": Identity(steepest, np.asarray([replacement_slope(complex(z)) for z in LOW]), condition=1e6),
-        "quadratic forms": Rate(np.asarray(sizes), forms, exponent=-0.5, rivals=(-1.0,)),
-        "left out": Limit(np.asarray(sizes), traces, order=1.0),
+        "steps that are exact": Identity(parts(left), parts(right), scale=1.0, condition=100.0, size=max(sizes)),
+        "errors of the other steps": Chain(
+            {name: (low, high) for name, (low, high) in links.items()}, along={"size": np.asarray(sizes)}
+        ),
+        "trace lemma attained": Identity(np.asarray(spread) ** 0.5, np.asarray(most), size=max(sizes)),
+        "steepest slope of f": Identity(
+            steepest, np.asarray([replacement_slope(complex(z)) for z in LOW]), condition=1e6
+        ),
+        "error of the quadratic forms": Rate(np.asarray(sizes), forms, exponent=-0.5, rivals=(-1.0,)),
+        "error of leaving a sample out": Limit(np.asarray(sizes), traces, order=1.0),
         # What the steps give is N^-½; it really falls faster, since errors of different samples cancel in the mean.
-        "residual": Limit(np.asarray(sizes), residual, order=0.5),
-        "limit": Limit(np.asarray(sizes), errors, order=0.5),
+        "defect of the equation": Limit(np.asarray(sizes), residual, order=0.5),
+        "distance from the law": Limit(np.asarray(sizes), errors, order=0.5),
     }
 
 
-marchenko_pastur_proof.control("samples that come four times each", of="limit", samples="repeated", trials=16)
+marchenko_pastur_proof.control(
+    "samples that come four times each", of="distance from the law", samples="repeated", trials=16
+)
 
 
-@marchenko_pastur_proof.control("M for N: a sample left out moves the transform by 1/(Mv)", of="steps")
+@marchenko_pastur_proof.control(
+    "M for N: a sample left out moves the transform by 1/(Mv)", of="errors of the other steps"
+)
 def over_all_samples(evidence):
     small, large = evidence.links["one sample left out"]
     return replace(evidence, links={"one sample left out": (small, np.asarray(large) / 2)})
@@ -366,15 +451,20 @@ def over_all_samples(evidence):
 @marchenko_pastur_proof.picture
 def errors_beside_bounds(pieces):
     """Each step's error (solid) and its bound (dashed), means over matrices, and the rounding of the two identities."""
-    sizes = pieces["steps"].along["size"]
+    sizes = pieces["errors of the other steps"].along["size"]
     steps = [
         Line(f"{name}{kind}", sizes, np.asarray(values).mean(1), dashed=bool(kind))
-        for name, pair in pieces["steps"].links.items()
+        for name, pair in pieces["errors of the other steps"].links.items()
         for kind, values in zip(("", ": its bound"), pair, strict=True)
     ]
-    ends = {"limit": "Sₙ − S in the end", "quadratic forms": "quadratic form, mean over samples"}
+    ends = {
+        "distance from the law": "Sₙ − S in the end",
+        "error of the quadratic forms": "quadratic form, mean over samples",
+    }
     steps += [Line(label, sizes, np.asarray(pieces[name].y).mean(1)) for name, label in ends.items()]
-    gaps = abs(np.asarray(pieces["identities"].left) - np.asarray(pieces["identities"].right)).max((1, 3))
+    gaps = abs(np.asarray(pieces["steps that are exact"].left) - np.asarray(pieces["steps that are exact"].right)).max(
+        (1, 3)
+    )
     exact = [
         Line(name, sizes, np.maximum(gaps[:, column], 1e-17))
         for column, name in enumerate(("trace identity", "Sherman–Morrison"))

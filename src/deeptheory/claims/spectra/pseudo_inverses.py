@@ -35,8 +35,14 @@ def penrose_sides(matrix, inverse):
 
 @claim(
     items={
-        "J7.2": ("penrose", "small values", "projection", "ridge", "estimator"),
-        "J7.1": ("estimators", "descent", "least norm"),
+        "J7.2": (
+            "Penrose's identities",
+            "small singular values",
+            "projection on the row space",
+            "ridge",
+            "least squares by the inverse",
+        ),
+        "J7.1": ("least squares as a limit of filters", "descent as a filter", "least norm of all solutions"),
     },
     says=r"$A^+=VD^+U^\top$ satisfies Penrose's four identities, and $A^+A$ projects on the row space. "
     r"$(AA^\top+\delta)^{-1}A$ is $\delta/(\sigma(\sigma^2+\delta))$ away from $(AA^\top)^+A$, $\sigma$ the least "
@@ -62,7 +68,16 @@ def pseudo_inverses(
     key, *, matrices: Annotated[int, Interval(ge=1, le=200)] = 12, start: Literal["zero", "random"] = "zero"
 ):
     draw = generator(key)
-    names = ("penrose", "rival", "small values", "truncated", "projection", "estimator", "estimators", "descent")
+    names = (
+        "Penrose's identities",
+        "rival",
+        "small singular values",
+        "truncated",
+        "projection on the row space",
+        "least squares by the inverse",
+        "least squares as a limit of filters",
+        "descent as a filter",
+    )
     sides = {name: ([], []) for name in names}
     norms, ridges, rate = [], np.geomspace(1e-4, 10, 6), 0.1
     errors, least = [], []
@@ -77,47 +92,55 @@ def pseudo_inverses(
         singular = draw.uniform(1, 3, rank)
         matrix = left * singular @ right.T
         inverse, hat = pseudo_inverse(matrix), pseudo_inverse(matrix @ matrix.T) @ matrix
-        compare("penrose", *penrose_sides(matrix, inverse))
+        compare("Penrose's identities", *penrose_sides(matrix, inverse))
         # A⁺ plus anything that ends in the null space still solves A x = y wherever that can be solved.
         loose = draw.standard_normal((columns, rows))
         compare("rival", *penrose_sides(matrix, inverse + loose - inverse @ matrix @ loose))
         # One more with the same directions and singular values down to a millionth, whose inverse is written down.
         small = np.geomspace(1e-6, 1, rank)
         written, large = right / small @ left.T, small > 1e-3
-        compare("small values", pseudo_inverse(left * small @ right.T), written)
+        compare("small singular values", pseudo_inverse(left * small @ right.T), written)
         compare("truncated", right[:, large] / small[large] @ left[:, large].T, written)
         # An independent basis of the row space: pivoted orthogonalisation, no singular values.
         basis = np.asarray(scipy.linalg.qr(matrix.T, pivoting=True)[0])[:, :rank]
-        compare("projection", inverse @ matrix, basis @ basis.T)
+        compare("projection on the row space", inverse @ matrix, basis @ basis.T)
         errors.append([np.linalg.norm(ridge_inverse(matrix, ridge) - hat, 2) for ridge in ridges])
         least.append(singular.min())
         # The books' X is p × n: the transpose of a design with one row a sample.
         design, labels, other = matrix.T, draw.standard_normal(columns), draw.standard_normal(rows)
         solution = np.linalg.lstsq(design, labels, rcond=1e-10)[0]
-        compare("estimator", hat @ labels, solution)
+        compare("least squares by the inverse", hat @ labels, solution)
         weights = np.zeros(rows) if start == "zero" else other
         for _ in range(100):
             weights = weights - rate * design.T @ (design @ weights - labels)
         if rank == min(rows, columns):
             for each in (pseudo_inverse_filter, gradient_descent_filter(rate, 10_000), ridge_filter(1e-10)):
-                compare("estimators", spectral_operator(design, each) @ labels, solution)
-            compare("descent", weights, spectral_operator(design, gradient_descent_filter(rate, 100)) @ labels)
+                compare("least squares as a limit of filters", spectral_operator(design, each) @ labels, solution)
+            compare(
+                "descent as a filter", weights, spectral_operator(design, gradient_descent_filter(rate, 100)) @ labels
+            )
         added = other - pseudo_inverse(design) @ (design @ other)
         norms.append([np.sum((solution + added) ** 2), np.sum(solution**2) + np.sum(added**2)])
     found = {name: (np.concatenate(one), np.concatenate(other)) for name, (one, other) in sides.items()}
     close: dict[str, Any] = dict(scale=3.0, condition=10.0, size=81.0)
-    plain = ("projection", "estimator", "descent")
+    plain = ("projection on the row space", "least squares by the inverse", "descent as a filter")
     least = np.asarray(least)
     return {
         **{name: Identity(*found[name], **close) for name in plain},
-        "penrose": Identity(
-            *found["penrose"], aside=dict(zip(("left", "right"), found["rival"], strict=True)), **close
+        "Penrose's identities": Identity(
+            *found["Penrose's identities"], aside=dict(zip(("left", "right"), found["rival"], strict=True)), **close
         ),
         # |σ/(σ² + c) − 1/σ| ≤ c for σ ≥ 1, and labels are of length ten at most.
-        "estimators": Identity(*found["estimators"], error=1e-9, **close),
+        "least squares as a limit of filters": Identity(
+            *found["least squares as a limit of filters"], error=1e-9, **close
+        ),
         # Reciprocals up to a million, of numbers known to 1e-16 beside the largest.
-        "small values": Identity(
-            *found["small values"], scale=1e6, condition=1e6, size=81.0, aside={"truncated": found["truncated"][0]}
+        "small singular values": Identity(
+            *found["small singular values"],
+            scale=1e6,
+            condition=1e6,
+            size=81.0,
+            aside={"truncated": found["truncated"][0]},
         ),
         "ridge": Identity(
             np.asarray(errors),
@@ -125,19 +148,19 @@ def pseudo_inverses(
             along={"least singular value": least, "ridge": ridges},
             **close,
         ),
-        "least norm": Identity(*np.asarray(norms).T, condition=10.0, size=81.0),
+        "least norm of all solutions": Identity(*np.asarray(norms).T, condition=10.0, size=81.0),
     }
 
 
-pseudo_inverses.control("gradient descent from another start", of="descent", start="random", matrices=2)
+pseudo_inverses.control("gradient descent from another start", of="descent as a filter", start="random", matrices=2)
 
 
-@pseudo_inverses.control("another inverse that solves every solvable system", of="penrose")
+@pseudo_inverses.control("another inverse that solves every solvable system", of="Penrose's identities")
 def any_solution(evidence):
     return replace(evidence, left=evidence.aside["left"], right=evidence.aside["right"])
 
 
-@pseudo_inverses.control("singular values below a thousandth of the largest left at zero", of="small values")
+@pseudo_inverses.control("singular values below a thousandth of the largest left at zero", of="small singular values")
 def truncated(evidence):
     return replace(evidence, left=evidence.aside["truncated"])
 
@@ -158,7 +181,7 @@ def ridge_error(pieces):
 
 
 @claim(
-    items={"J7.7": ("determinant", "spectrum", "zeros", "variance")},
+    items={"J7.7": ("determinants", "nonzero eigenvalues", "number of zeros", "variance by either matrix")},
     says=r"$\det(I_m+AB)=\det(I_n+BA)$ for $A$ of size $m\times n$ and $B$ of size $n\times m$; $XX^\top/n$ and "
     r"$X^\top X/n$ have the same nonzero eigenvalues, the larger one $|p-n|$ zeros more; so for $p>n$ the variance of "
     r"ridgeless least squares is $\frac{\sigma^2}n\sum_i1/\lambda_{p-n+i}(\hat\Sigma)="
@@ -195,26 +218,26 @@ def shared_spectrum(key, *, matrices: Annotated[int, Interval(ge=1, le=1000)] = 
         variances.append([*chain, float(conditional_bias_variance(x.T, np.ones(40), noise).variance)])
     chain = np.asarray(variances)
     return {
-        "determinant": Exact(*np.asarray(determinants).T[:2], aside={"negative": np.asarray(determinants)[:, 2]}),
-        "spectrum": Identity(*np.swapaxes(values, 0, 1), scale=10.0, size=40.0),
-        "zeros": Exact(*np.asarray(zeros).T),
-        "variance": Identity(
+        "determinants": Exact(*np.asarray(determinants).T[:2], aside={"negative": np.asarray(determinants)[:, 2]}),
+        "nonzero eigenvalues": Identity(*np.swapaxes(values, 0, 1), scale=10.0, size=40.0),
+        "number of zeros": Exact(*np.asarray(zeros).T),
+        "variance by either matrix": Identity(
             chain[:, :2], chain[:, 2:], condition=100.0, size=40.0, aside={"samples per feature": 15 / 40}
         ),
     }
 
 
-@shared_spectrum.control("σ²/n before the eigenvalues of XᵀX/p", of="variance")
+@shared_spectrum.control("σ²/n before the eigenvalues of XᵀX/p", of="variance by either matrix")
 def wrong_normalisation(evidence):
     return replace(evidence, left=evidence.left * np.asarray([1, 1 / evidence.aside["samples per feature"]]))
 
 
-@shared_spectrum.control("the larger matrix without its zeros", of="zeros")
+@shared_spectrum.control("the larger matrix without its zeros", of="number of zeros")
 def no_zeros(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
 
 
-@shared_spectrum.control("det(I − BA), the sign of a product lost", of="determinant")
+@shared_spectrum.control("det(I − BA), the sign of a product lost", of="determinants")
 def other_sign(evidence):
     return replace(evidence, right=evidence.aside["negative"])
 
@@ -222,8 +245,10 @@ def other_sign(evidence):
 @shared_spectrum.picture
 def both_spectra(pieces):
     """The eigenvalues of the p × p covariance and of the n × n matrix of inner products, for one draw, in order."""
-    outer, inner = (np.asarray(side)[0] for side in (pieces["spectrum"].left, pieces["spectrum"].right))
-    none = int(np.asarray(pieces["zeros"].left)[0])
+    outer, inner = (
+        np.asarray(side)[0] for side in (pieces["nonzero eigenvalues"].left, pieces["nonzero eigenvalues"].right)
+    )
+    none = int(np.asarray(pieces["number of zeros"].left)[0])
     places = np.arange(1, none + len(outer) + 1)
     return Curves(
         [

@@ -32,11 +32,12 @@ GROWING = 80, 640, 5120
 
 
 @claim(
-    items={"J7.5": ("edge", "distance", "below", "width")},
+    items={
+        "J7.5": ("place of the edge", "distance from the edge", "share below the edge", "width of the fluctuations")
+    },
     says=r"The smallest nonzero eigenvalue of a sample covariance tends to $(1-\sqrt\gamma)^2$ on both sides of "
     r"$\gamma=1$, at distances of order $n^{-2/3}$ and from both sides: for Gaussian entries the share of draws below "
-    r"the edge tends to $1-F_1(0)=0.168$, and the width is $(\pi cp)^{-2/3}$ where the density rises as "
-    r"$c\sqrt{x-\lambda_-}$.",
+    r"the edge tends to $1-F_1(0)=0.168$.",
     needs="independent entries of mean 0, variance 1, finite fourth moment; γ ≠ 1",
     full=dict(sizes=(50, 100, 200, 400), trials=400),
     symbols={
@@ -48,9 +49,9 @@ GROWING = 80, 640, 5120
         r"\lambda_-": r"the lower edge $(1-\sqrt\gamma)^2$ of the Marchenko–Pastur law",
     },
     why=r"Beside its edge the limiting density is $c\sqrt{x-\lambda_-}$, so $p$ eigenvalues leave the first of them "
-    "room of order $p^{-2/3}$: that is where one eigenvalue is expected. In this unit the smallest eigenvalue keeps "
-    "fluctuating as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of the edge. An event whose "
-    "probability stays at 0.17 does not stop happening.",
+    r"room of order $p^{-2/3}$, namely $(\pi cp)^{-2/3}$: that is where one eigenvalue is expected. In this unit the "
+    r"smallest eigenvalue keeps fluctuating as $n$ grows, by the Tracy–Widom law, whose mass lies on both sides of "
+    r"the edge. An event whose probability stays at 0.17 does not stop happening.",
     notice=r"The share of matrices with an eigenvalue below the edge does not fall with $n$; it rises to the sixth "
     "that the Tracy–Widom law gives. Had the eigenvalue stayed above the edge for all large $n$, the share would "
     "fall to zero.",
@@ -88,7 +89,7 @@ def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 2
     cases = np.asarray([f"γ = {gamma:g}, {entries}" for gamma, entries in EDGE_CASES])
     return {
         # Terms beyond n^-⅔ leave two per cent at these sizes and the spread four: a tenth is what can be resolved.
-        "edge": Law(
+        "place of the edge": Law(
             edges,
             least,
             along={"case": cases},
@@ -97,10 +98,12 @@ def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 2
             resolution=0.1,
             aside={"gamma": np.asarray([gamma for gamma, _ in EDGE_CASES])},
         ),
-        "distance": Rate(np.asarray(sizes), (abs(least - edges[:, None]) / edges[:, None]).mean(1), exponent=-2 / 3),
-        "width": Identity(*np.asarray(widths).T, condition=1e8),
+        "distance from the edge": Rate(
+            np.asarray(sizes), (abs(least - edges[:, None]) / edges[:, None]).mean(1), exponent=-2 / 3
+        ),
+        "width of the fluctuations": Identity(*np.asarray(widths).T, condition=1e8),
         # Counts among thousands of draws resolve a fifth of a share of a sixth.
-        "small matrices": Share(
+        "share below the edge, small matrices": Share(
             np.asarray(shares),
             25 * trials,
             np.asarray(predicted),
@@ -109,7 +112,7 @@ def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 2
         ),
         # The centre lies of order 1/n from the edge, n^-⅓ in units of the width: so the share comes to its limit. Ten
         # thousand draws and the way from the last size to the limit leave an eighth of the share open.
-        "below": Law(
+        "share below the edge": Law(
             1 - float(tracy_widom_cdf(0.0)),
             np.asarray(counted, float),
             sizes=np.asarray(GROWING),
@@ -119,17 +122,17 @@ def smallest_eigenvalue(key, *, sizes: Sizes = (30, 60, 120), trials: Trials = 2
     }
 
 
-@smallest_eigenvalue.control("never below the edge for n large, as printed", erratum="J7.5a", of="below")
+@smallest_eigenvalue.control("never below the edge for n large, as printed", erratum="J7.5a", of="share below the edge")
 def never_below(evidence):
     return replace(evidence, predicted=0.0, scale=evidence.predicted)
 
 
-@smallest_eigenvalue.control("1 − F₂(0), the share for complex entries", of="below")
+@smallest_eigenvalue.control("1 − F₂(0), the share for complex entries", of="share below the edge")
 def complex_entries(evidence):
     return replace(evidence, predicted=1 - float(tracy_widom_cdf(0.0, symmetry=2)))
 
 
-@smallest_eigenvalue.control("(1 − γ)² for the edge", of="edge")
+@smallest_eigenvalue.control("(1 − γ)² for the edge", of="place of the edge")
 def without_the_root(evidence):
     return replace(evidence, predicted=(1 - evidence.aside["gamma"]) ** 2)
 
@@ -137,7 +140,7 @@ def without_the_root(evidence):
 @smallest_eigenvalue.picture
 def shares_below_the_edge(pieces):
     """The share of Gaussian covariances whose smallest eigenvalue lies below the edge, against the samples."""
-    below = pieces["below"]
+    below = pieces["share below the edge"]
     return Curves(
         [
             seen("counted, p = n/4", below.sizes, below.observed),
@@ -158,8 +161,16 @@ PATHS = ((0.5, "rademacher"), (2.0, "exponential"))
 
 @claim(
     items={
-        "J7.8": ("path", "slope", "bounds", "attained", "curve", "ridgeless", "limit at zero"),
-        "J7.9": ("bilinear", "spread directions"),
+        "J7.8": (
+            "bias along the ridge",
+            "slope of the bias",
+            "bounds on the slope",
+            "bounds attained",
+            "distance from the limiting curve",
+            "bias without a ridge",
+            "limiting bias without a ridge",
+        ),
+        "J7.9": ("forms along the axes", "forms along spread directions"),
     },
     says=r"$f_n(z)=z\langle\beta,(\hat\Sigma+z)^{-1}\beta\rangle$ has slope "
     r"$\langle\beta,(\hat\Sigma+z)^{-2}\hat\Sigma\beta\rangle$, is at most $r^2$, and $|f_n'|\le "
@@ -240,35 +251,35 @@ def ridge_path_to_the_ridgeless_bias(
     start = [float(ridge_bias_limit(np.asarray([z]), gamma)[0]) for gamma, _ in PATHS for z in (0.0, 1e-9)]
     close: dict[str, Any] = dict(scale=40.0, condition=1e3, size=30.0)
     return {
-        "path": Identity(*np.swapaxes(path, 0, 1), **close),
-        "slope": Identity(*np.swapaxes(slope, 0, 1), scale=100.0, condition=1e4, size=30.0),
-        "bounds": Inequality(tight[0], tight[1], aside={"rival": np.swapaxes(smaller, 0, 1)}),
-        "attained": Identity(np.asarray(attained), 1.0, size=12.0),
-        "curve": Limit(np.asarray(sizes), distance.mean(1), order=0.5, aside=drawn),
-        "ridgeless": Identity(ended[0], ended[1], error=ended[2], **close),
-        "limit at zero": Identity(np.asarray(start), [0, 0, 0.5, 0.5], scale=1.0, error=1e-8),
-        "bilinear": Law(limits, axes, along=labels, sizes=sizes, order=1.0),
-        "spread directions": Law(9 * limits, spread, along=labels, sizes=sizes, order=1.0),
+        "bias along the ridge": Identity(*np.swapaxes(path, 0, 1), **close),
+        "slope of the bias": Identity(*np.swapaxes(slope, 0, 1), scale=100.0, condition=1e4, size=30.0),
+        "bounds on the slope": Inequality(tight[0], tight[1], aside={"rival": np.swapaxes(smaller, 0, 1)}),
+        "bounds attained": Identity(np.asarray(attained), 1.0, size=12.0),
+        "distance from the limiting curve": Limit(np.asarray(sizes), distance.mean(1), order=0.5, aside=drawn),
+        "bias without a ridge": Identity(ended[0], ended[1], error=ended[2], **close),
+        "limiting bias without a ridge": Identity(np.asarray(start), [0, 0, 0.5, 0.5], scale=1.0, error=1e-8),
+        "forms along the axes": Law(limits, axes, along=labels, sizes=sizes, order=1.0),
+        "forms along spread directions": Law(9 * limits, spread, along=labels, sizes=sizes, order=1.0),
     }
 
 
 ridge_path_to_the_ridgeless_bias.control(
-    "a direction that the samples choose", of="curve", direction="top eigenvector", trials=16
+    "a direction that the samples choose", of="distance from the limiting curve", direction="top eigenvector", trials=16
 )
 
 
-@ridge_path_to_the_ridgeless_bias.control("1 + S/γ in the equation", of="bilinear")
+@ridge_path_to_the_ridgeless_bias.control("1 + S/γ in the equation", of="forms along the axes")
 def printed_denominator(evidence):
     rival = [marchenko_pastur_stieltjes(-evidence.along["z"], 1 / gamma).real for gamma, _ in PATHS]
     return replace(evidence, predicted=np.asarray(rival))
 
 
-@ridge_path_to_the_ridgeless_bias.control("1 − 1/γ on both sides of one", of="limit at zero")
+@ridge_path_to_the_ridgeless_bias.control("1 − 1/γ on both sides of one", of="limiting bias without a ridge")
 def on_both_sides(evidence):
     return replace(evidence, right=np.asarray([-1, -1, 0.5, 0.5]))
 
 
-@ridge_path_to_the_ridgeless_bias.control("λ_max for λ_min in the bound on the slope", of="bounds")
+@ridge_path_to_the_ridgeless_bias.control("λ_max for λ_min in the bound on the slope", of="bounds on the slope")
 def largest_for_least(evidence):
     return replace(evidence, bound=evidence.aside["rival"])
 
@@ -278,7 +289,7 @@ def paths_to_zero(pieces):
     """The bias along the ridge, mean over eight fixed directions, for six draws of the largest size; and its limit."""
 
     def panel(gamma):
-        z, drawn = np.linspace(0, 2, 200), np.asarray(pieces["curve"].aside[f"{gamma:g}"])
+        z, drawn = np.linspace(0, 2, 200), np.asarray(pieces["distance from the limiting curve"].aside[f"{gamma:g}"])
         end = max(0.0, 1 - 1 / gamma)
         marks = [
             *(Line("draws", GRID, each, thin=True) for each in drawn),

@@ -31,13 +31,20 @@ def top(matrices, vector):
 
 @claim(
     items={},
-    consistency=("joins the edge", "threshold"),
+    consistency=("outlier at the threshold", "threshold from the equation"),
     says=r"A population eigenvalue $1+\theta$ above $1+\sqrt a$ sends the largest sample eigenvalue to "
-    r"$(1+\theta)(1+a/\theta)$ and gives its eigenvector the squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
-    r"planted one; below, the largest eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes. An "
-    r"outlier lies where the companion transform is $-1/(1+\theta)$, and the threshold $\sqrt a$ is the $\theta$ for "
-    r"which that is at the edge.",
+    r"$(1+\theta)(1+a/\theta)$, and its eigenvector has squared overlap $(1-a/\theta^2)/(1+a/\theta)$ with the "
+    r"planted one. Below, the eigenvalue stays at the edge $(1+\sqrt a)^2$ and the overlap vanishes.",
     needs="independent standardised entries with finite fourth moment; one spike",
+    symbols={
+        r"\theta": "by how much one eigenvalue of the population exceeds the others, which are 1",
+        r"a": "dimensions per sample",
+        r"\text{overlap}": "the squared cosine between the sample's leading eigenvector and the population's",
+    },
+    why=r"The other eigenvalues fill the Marchenko–Pastur law as if there were no spike. An eigenvalue outside it can "
+    r"only lie where the companion transform, that of the samples' Gram matrix, is $-1/(1+\theta)$; the transform "
+    r"takes such values outside the bulk only if $\theta$ exceeds $\sqrt a$, for which that place is the edge itself. "
+    r"Below the threshold the noise of the samples hides the direction entirely.",
     full=dict(sizes=(80, 160, 320), trials=320),
 )
 def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 280):
@@ -63,38 +70,49 @@ def spiked_covariance_transition(key, *, sizes: Sizes = (32, 64, 128), trials: T
     ends = [marchenko_pastur_stieltjes(x, ratio).real for x, ratio in zip(corners, ratios, strict=True)]
     last = ratios * np.asarray(ends) - (1 - ratios) / corners
     return {
-        "outlier": Law(places, values, along=labels, sizes=sizes, order=1.0),
-        "overlap": Law(
+        "eigenvalue above the threshold": Law(places, values, along=labels, sizes=sizes, order=1.0),
+        "overlap above the threshold": Law(
             spiked_covariance_overlap(np.asarray(ABOVE), RATIO), overlaps, along=labels, sizes=sizes, order=1.0
         ),
-        "edge": Law(spiked_covariance_eigenvalue(np.asarray([BELOW]), RATIO), edge, sizes=sizes, order=2 / 3),
+        "eigenvalue below the threshold": Law(
+            spiked_covariance_eigenvalue(np.asarray([BELOW]), RATIO), edge, sizes=sizes, order=2 / 3
+        ),
         # It falls like 1/N, but is the square of a nearly normal variable: that it falls is what so few draws settle.
-        "hidden": Limit(np.asarray(sizes), hidden, order=0.25),
-        "equation": Identity(companion, -1 / (1 + np.asarray(ABOVE)), condition=10.0),
-        "joins the edge": Identity(joins, marchenko_pastur_edges(RATIO)[1], condition=10.0),
+        "overlap below the threshold": Limit(np.asarray(sizes), hidden, order=0.25),
+        "equation of the outlier": Identity(companion, -1 / (1 + np.asarray(ABOVE)), condition=10.0),
+        "outlier at the threshold": Identity(joins, marchenko_pastur_edges(RATIO)[1], condition=10.0),
         # The transform ends in a square root there: a unit of rounding in the edge is 1e-8 in the transform.
-        "threshold": Identity(-1 / last - 1, [spiked_covariance_threshold(ratio) for ratio in ratios], error=1e-6),
+        "threshold from the equation": Identity(
+            -1 / last - 1, [spiked_covariance_threshold(ratio) for ratio in ratios], error=1e-6
+        ),
     }
 
 
-@spiked_covariance_transition.control("the population eigenvalue 1 + θ itself", of="outlier")
+@spiked_covariance_transition.control("the population eigenvalue 1 + θ itself", of="eigenvalue above the threshold")
 def no_inflation(evidence):
     return replace(evidence, predicted=1 + evidence.along["strength"])
 
 
-@spiked_covariance_transition.control("1 − a/θ² for the overlap", of="overlap")
+@spiked_covariance_transition.control("1 − a/θ² for the overlap", of="overlap above the threshold")
 def without_denominator(evidence):
     return replace(evidence, predicted=1 - RATIO / evidence.along["strength"] ** 2)
 
 
 @claim(
     items={},
-    consistency=("slope",),
+    consistency=("overlap from the transform",),
     says=r"A direction planted in a symmetric noise matrix with strength $\theta>1$ sends the largest eigenvalue to "
-    r"$\theta+1/\theta$, its eigenvector overlapping by $1-1/\theta^2$; for $\theta\le1$ the eigenvalue is at the edge "
-    r"2 and the overlap vanishes. An outlier lies where the transform $S$ of the semicircle is $-1/\theta$, and the "
-    r"overlap is $1/(\theta^2S')$ there.",
+    r"$\theta+1/\theta$, and its eigenvector has squared overlap $1-1/\theta^2$ with it. For $\theta\le1$ the "
+    r"eigenvalue is at the edge 2 and the overlap vanishes.",
     needs="noise of spectral variance one with independent entries; one direction, fixed beforehand",
+    symbols={
+        r"\theta": r"the eigenvalue of the planted matrix of rank one; the noise alone reaches from $-2$ to 2",
+        r"\text{overlap}": "the squared cosine between the leading eigenvector and the planted direction",
+    },
+    why=r"Adding a matrix of rank one creates an eigenvalue outside the semicircle where the transform $S$ of the "
+    r"semicircle is $-1/\theta$. Outside the bulk $|S|$ is below 1, its value at the edge, so this has a solution "
+    r"only for $\theta>1$. The overlap is $1/(\theta^2S')$ there: the steeper the transform, the more of the "
+    r"eigenvector is lost to the noise, and at the edge all of it.",
     full=dict(sizes=(80, 160, 320), trials=320),
 )
 def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 240):
@@ -116,24 +134,30 @@ def spiked_wigner_transition(key, *, sizes: Sizes = (32, 64, 128), trials: Trial
     slope = np.imag(semicircle_stieltjes(outliers + 1e-20j)) / 1e-20
     under = np.asarray([0.1, 0.5, 0.99, 1.0])
     return {
-        "outlier": Law(spiked_wigner_eigenvalue(above), values, along={"strength": above}, sizes=sizes, order=1.0),
-        "overlap": Law(spiked_wigner_overlap(above), overlaps, along={"strength": above}, sizes=sizes, order=1.0),
-        "edge": Law(spiked_wigner_eigenvalue(np.asarray([0.5])), edge, sizes=sizes, order=2 / 3),
+        "eigenvalue above the threshold": Law(
+            spiked_wigner_eigenvalue(above), values, along={"strength": above}, sizes=sizes, order=1.0
+        ),
+        "overlap above the threshold": Law(
+            spiked_wigner_overlap(above), overlaps, along={"strength": above}, sizes=sizes, order=1.0
+        ),
+        "eigenvalue below the threshold": Law(
+            spiked_wigner_eigenvalue(np.asarray([0.5])), edge, sizes=sizes, order=2 / 3
+        ),
         # The transform has a square root at the edge: next to it, a hundredth above threshold, digits are lost.
-        "equation": Identity(np.real(semicircle_stieltjes(outliers)), -1 / beside, condition=1e4),
-        "slope": Identity(1 / (beside**2 * slope), spiked_wigner_overlap(beside), condition=1e6),
-        "joins the edge": Identity(spiked_wigner_eigenvalue(under), 2.0),
-        "no overlap": Identity(spiked_wigner_overlap(under), 0.0, scale=1.0),
+        "equation of the outlier": Identity(np.real(semicircle_stieltjes(outliers)), -1 / beside, condition=1e4),
+        "overlap from the transform": Identity(1 / (beside**2 * slope), spiked_wigner_overlap(beside), condition=1e6),
+        "formula at the edge": Identity(spiked_wigner_eigenvalue(under), 2.0),
+        "formula without an overlap": Identity(spiked_wigner_overlap(under), 0.0, scale=1.0),
         # It falls like 1/N, but is the square of a nearly normal variable: that it falls is what so few draws settle.
-        "hidden": Limit(np.asarray(sizes), hidden, order=0.25),
+        "overlap below the threshold": Limit(np.asarray(sizes), hidden, order=0.25),
     }
 
 
-@spiked_wigner_transition.control("max(θ, 2) for the eigenvalue", of="outlier")
+@spiked_wigner_transition.control("max(θ, 2) for the eigenvalue", of="eigenvalue above the threshold")
 def larger_of_both(evidence):
     return replace(evidence, predicted=np.maximum(evidence.along["strength"], 2))
 
 
-@spiked_wigner_transition.control("1 − 1/θ for the overlap", of="overlap")
+@spiked_wigner_transition.control("1 − 1/θ for the overlap", of="overlap above the threshold")
 def unsquared_overlap(evidence):
     return replace(evidence, predicted=1 - 1 / evidence.along["strength"])

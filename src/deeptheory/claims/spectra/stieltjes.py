@@ -54,16 +54,25 @@ def integrated(function, ratio, variance=VARIANCE):
 
 @claim(
     items={
-        "J6.3": ("moments", "counts", "at eigenvalues"),
-        "J6.6": ("contour", "nodes", "traces"),
-        "J6.7": ("transform", "other half plane"),
+        "J6.3": ("moments as traces", "eigenvalues counted", "counted up to and including"),
+        "J6.6": ("functions by contour integrals", "contour integrals in steps", "traces as means"),
+        "J6.7": ("transform as a trace", "transform below the line"),
     },
-    says=r"The spectral measure of $W$ gives $(-\infty,x]$ the share of eigenvalues up to and including $x$; its "
-    r"moments are $\frac1N\operatorname{tr}W^k$, and its Stieltjes transform is $\frac1N\operatorname{tr}(W-z)^{-1}$. "
-    r"The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ is $f(A)$, for the exponential, the root, and the projection "
-    "on part of the spectrum; by equal steps round a circle, with nodes at the $n$-th roots of $-1$, the projection is "
-    r"$1/(1+u^n)$ at an eigenvalue $u$ radii from the centre. $\frac1N\operatorname{tr}f(A)$ is the mean of $f$.",
+    says=r"The spectral measure of $W$ has moments $\frac1N\operatorname{tr}W^k$ and Stieltjes transform "
+    r"$\frac1N\operatorname{tr}(W-z)^{-1}$. The integral $\frac1{2\pi i}\oint f(z)(z-A)^{-1}dz$ around the spectrum "
+    r"is $f(A)$, and $\frac1N\operatorname{tr}f(A)$ the mean of $f$ over the eigenvalues.",
     needs="a symmetric matrix; f analytic inside a circle that no eigenvalue lies on",
+    symbols={
+        r"\text{spectral measure}": r"gives $(-\infty,x]$ the share of eigenvalues up to and including $x$",
+        r"W,A": r"symmetric $N\times N$ matrices",
+        r"z": "a complex number that is no eigenvalue",
+        r"f": "a function that is analytic inside the contour",
+    },
+    why=r"In a basis of eigenvectors every statement is one about a single eigenvalue: its powers, $1/(\lambda-z)$, "
+    r"and Cauchy's formula for $f(\lambda)$, which gives $f(\lambda)$ inside the contour and nothing outside. So the "
+    r"same integral makes the exponential, the root, and the projection on the part of the spectrum inside. With "
+    r"equal steps round a circle, at the $n$-th roots of $-1$, the projection is $1/(1+u^n)$ at an eigenvalue $u$ "
+    r"radii from the centre: the error falls geometrically in $n$.",
 )
 def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] = 24):
     draw = generator(key)
@@ -94,40 +103,64 @@ def functions_of_a_matrix(key, *, size: Annotated[int, Interval(ge=4, le=200)] =
     transform = stieltjes_transform(values, PLACES)
     mirrored = stieltjes_transform(values, PLACES.conj())
     return {
-        "moments": Identity(linear_statistic(values, lambda v: v ** orders[:, None]), powers, size=size),
-        "counts": Exact(np.asarray(negative), np.rint(size * empirical_cdf(values, levels)).astype(int)),
-        "at eigenvalues": Exact(np.rint(size * np.concatenate(ties)).astype(int), counted),
-        "contour": Identity(parts(contours), parts(np.asarray(upper)), scale=np.exp(3.0), condition=10.0, size=size),
-        "nodes": Identity(parts(inside), parts(weights), scale=1.0, condition=10.0, size=size, along={"nodes": few}),
-        "traces": Identity(np.trace(np.real(contours[:2]), axis1=1, axis2=2) / size, np.asarray(sums), size=400.0),
-        "transform": Identity(parts(traces), parts(transform), scale=10.0, size=size),
-        "other half plane": Identity(parts(mirrored), parts(transform.conj()), scale=10.0, size=size),
+        "moments as traces": Identity(linear_statistic(values, lambda v: v ** orders[:, None]), powers, size=size),
+        "eigenvalues counted": Exact(np.asarray(negative), np.rint(size * empirical_cdf(values, levels)).astype(int)),
+        "counted up to and including": Exact(np.rint(size * np.concatenate(ties)).astype(int), counted),
+        "functions by contour integrals": Identity(
+            parts(contours), parts(np.asarray(upper)), scale=np.exp(3.0), condition=10.0, size=size
+        ),
+        "contour integrals in steps": Identity(
+            parts(inside), parts(weights), scale=1.0, condition=10.0, size=size, along={"nodes": few}
+        ),
+        "traces as means": Identity(
+            np.trace(np.real(contours[:2]), axis1=1, axis2=2) / size, np.asarray(sums), size=400.0
+        ),
+        "transform as a trace": Identity(parts(traces), parts(transform), scale=10.0, size=size),
+        "transform below the line": Identity(parts(mirrored), parts(transform.conj()), scale=10.0, size=size),
     }
 
 
-@functions_of_a_matrix.control("(A − z) in the contour integral", of="contour")
+@functions_of_a_matrix.control("(A − z) in the contour integral", of="functions by contour integrals")
 def printed_sign(evidence):
     return replace(evidence, left=-evidence.left)
 
 
-@functions_of_a_matrix.control("the trace without 1/N", of="transform")
+@functions_of_a_matrix.control("the trace without 1/N", of="transform as a trace")
 def printed_trace(evidence):
     return replace(evidence, left=evidence.left * evidence.size)
 
 
-@functions_of_a_matrix.control("f(W)/N in place of its trace's mean: the largest eigenvalue's powers", of="moments")
+@functions_of_a_matrix.control(
+    "f(W)/N in place of its trace's mean: the largest eigenvalue's powers", of="moments as traces"
+)
 def largest_only(evidence):
     return replace(evidence, right=evidence.right[0] ** np.arange(1, 7))
 
 
 @claim(
-    items={"J6.8": ("convolution", "fixed point", "density", "everywhere", "mass", "end points")},
-    consistency=("fixed point",),
+    items={
+        "J6.8": (
+            "blurred by a Cauchy variable",
+            "blurred law by two routes",
+            "error inside the support",
+            "error over all of the line",
+            "error of the mass",
+            "mass at an end point",
+        )
+    },
+    consistency=("blurred law by two routes",),
     says=r"$\frac1\pi\operatorname{Im}S(x+i\epsilon)$ is the density of the measure after a Cauchy variable of scale "
-    r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the Marchenko–Pastur density, with error of order $\epsilon$ "
-    r"inside the support and $\sqrt\epsilon$ over all of the line, and its integral recovers the mass of an interval, "
-    "of whose end points half the mass is counted.",
+    r"$\epsilon$ is added. As $\epsilon\to0$ it recovers the density, with error of order $\epsilon$ inside the "
+    r"support of the Marchenko–Pastur law, and its integral the mass of an interval.",
     needs="no mass at the end points of the interval, or else half of it is counted",
+    symbols={
+        r"S": "the Stieltjes transform of the measure",
+        r"\epsilon": "the height above the real line at which it is read",
+    },
+    why=r"The imaginary part of $1/(\lambda-x-i\epsilon)$ is $\pi$ times the Cauchy density of scale $\epsilon$ "
+    r"around $\lambda$, so reading the transform at height $\epsilon$ blurs the measure by that much. Where the "
+    r"density is smooth the blur changes it by order $\epsilon$; at the edges, where it starts like a root, by order "
+    r"$\sqrt\epsilon$. A mass at the end of an interval is blurred to both sides, so half of it is counted.",
 )
 def stieltjes_inversion(key, *, ratio: Annotated[float, Interval(ge=0.05, le=0.8)] = 0.4):
     draw = generator(key)
@@ -162,12 +195,12 @@ def stieltjes_inversion(key, *, ratio: Annotated[float, Interval(ge=0.05, le=0.8
     fine, atoms = np.geomspace(0.02, 0.0025, 4), np.asarray([0.0, 1, 2, 4])
     marked = np.asarray([inverted_mass(lambda z: stieltjes_transform(atoms, z), 0, 2, e) for e in fine])
     return {
-        "convolution": Identity(*np.swapaxes(smooth, 0, 1), size=7.0),
-        "fixed point": Identity(solved, smeared, size=4000.0),
-        "density": Rate(1 / heights, gaps[:, middle].max(1), exponent=-1.0, rivals=(-0.5, -2.0)),
-        "everywhere": Rate(1 / heights, gaps.max(1), exponent=-0.5, rivals=(-1.0, 0.0)),
-        "mass": Rate(1 / wide, abs(masses - truth).max(1), exponent=-1.0, rivals=(-2.0, -0.5)),
-        "end points": Identity(marked, 1 / 2, error=2 * fine / np.pi, along={"epsilon": fine}),
+        "blurred by a Cauchy variable": Identity(*np.swapaxes(smooth, 0, 1), size=7.0),
+        "blurred law by two routes": Identity(solved, smeared, size=4000.0),
+        "error inside the support": Rate(1 / heights, gaps[:, middle].max(1), exponent=-1.0, rivals=(-0.5, -2.0)),
+        "error over all of the line": Rate(1 / heights, gaps.max(1), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "error of the mass": Rate(1 / wide, abs(masses - truth).max(1), exponent=-1.0, rivals=(-2.0, -0.5)),
+        "mass at an end point": Identity(marked, 1 / 2, error=2 * fine / np.pi, along={"epsilon": fine}),
     }
 
 
@@ -176,25 +209,36 @@ def cauchy_density(x, centre, scale):
     return scale / (np.pi * ((x[:, None] - centre) ** 2 + scale**2))
 
 
-@stieltjes_inversion.control("the mass of (a, b] although both ends carry mass", of="end points")
+@stieltjes_inversion.control("the mass of (a, b] although both ends carry mass", of="mass at an end point")
 def ends_with_mass(evidence):
     return replace(evidence, right=3 / 4)
 
 
-@stieltjes_inversion.control("1/(2π) in place of 1/π", of="convolution")
+@stieltjes_inversion.control("1/(2π) in place of 1/π", of="blurred by a Cauchy variable")
 def half_as_much(evidence):
     return replace(evidence, left=evidence.left / 2)
 
 
 @claim(
     items={
-        "J6.9": ("bound", "sharp", "transform", "distribution", "back", "vague limit"),
-        "J6.17": ("vague limit", "test functions", "mass kept", "mass of the limit"),
+        "J6.9": (
+            "transforms from distributions",
+            "the constant 2",
+            "distance of the transforms",
+            "distance of the distributions",
+            "distributions from transforms",
+            "approach to the vague limit",
+        ),
+        "J6.17": (
+            "approach to the vague limit",
+            "test functions in the limit",
+            "mass before the limit",
+            "mass of the limit",
+        ),
     },
     says=r"Transforms of measures whose distribution functions are $D$ apart differ by at most $2D/v$ at height $v$, "
-    "and no constant below 2 will do; conversely transforms bound the masses of intervals. For sample covariances "
-    r"both distances vanish together. Transforms see the vague limit alone: those of $(1-p)\delta_0+p\,\delta_n$ tend "
-    r"to that of $(1-p)\delta_0$, as $1/n$.",
+    r"and no constant below 2 will do; transforms also bound masses of intervals. They see the vague limit alone: "
+    r"those of $(1-p)\delta_0+p\,\delta_n$ tend to that of $(1-p)\delta_0$.",
     needs="convergence of transforms at every z off the line gives weak convergence only to a limit of mass one",
     full=dict(sizes=(50, 100, 200, 400)),
     symbols={
@@ -209,8 +253,9 @@ def half_as_much(evidence):
     r"Backwards, $\frac1\pi\operatorname{Im}S$ at height $v$ is the density of the measure blurred by a Cauchy "
     r"variable, so the blurred masses of $[a,b]$ differ by at most $\frac{b-a}\pi\sup|S-S'|$ over it. Since $1/(x-z)$ "
     "vanishes at infinity, no transform sees mass that is far away.",
-    notice=r"Left, both distances to the Marchenko–Pastur law fall with the dimension. Right, a share of the mass "
-    "runs off to $n$: the transforms come to a limit, though the limit has lost that share.",
+    notice=r"Left, both distances to the Marchenko–Pastur law fall with the dimension: they vanish together. Right, a "
+    r"share of the mass runs off to $n$: the transforms come to a limit, as $1/n$, though the limit has lost that "
+    r"share.",
 )
 def stieltjes_continuity(
     key,
@@ -250,21 +295,21 @@ def stieltjes_continuity(
     left = total_mass(lambda z: (1 - share) * stieltjes_transform(np.zeros(1), z), 1e12)
     bound = stieltjes_difference_bound(distances[..., None], heights)
     return {
-        "bound": Inequality(gaps, bound),
-        "sharp": Identity(abs(far[0] - far[1]), stieltjes_difference_bound(0.5, levels)),
-        "transform": Limit(np.asarray(sizes), gaps.max(2), order=1.0),
+        "transforms from distributions": Inequality(gaps, bound),
+        "the constant 2": Identity(abs(far[0] - far[1]), stieltjes_difference_bound(0.5, levels)),
+        "distance of the transforms": Limit(np.asarray(sizes), gaps.max(2), order=1.0),
         # The largest fluctuation of the counting function is of order log N.
-        "distribution": Limit(np.asarray(sizes), distances / np.log(sizes)[:, None], order=1.0),
-        "back": Inequality(*np.asarray(back).T),
-        "vague limit": Rate(away, np.asarray(missing), exponent=-1.0, rivals=(-0.5, -2.0)),
-        "test functions": Identity(np.asarray(hats), hat),
-        "mass kept": Identity(np.asarray(whole), 1.0),
+        "distance of the distributions": Limit(np.asarray(sizes), distances / np.log(sizes)[:, None], order=1.0),
+        "distributions from transforms": Inequality(*np.asarray(back).T),
+        "approach to the vague limit": Rate(away, np.asarray(missing), exponent=-1.0, rivals=(-0.5, -2.0)),
+        "test functions in the limit": Identity(np.asarray(hats), hat),
+        "mass before the limit": Identity(np.asarray(whole), 1.0),
         "mass of the limit": Identity(left, 1 - share),
     }
 
 
 stieltjes_continuity.control(
-    "the law of ratio α, which the spectrum does not tend to", of="transform", law=2.0, trials=16
+    "the law of ratio α, which the spectrum does not tend to", of="distance of the transforms", law=2.0, trials=16
 )
 
 
@@ -276,10 +321,16 @@ def limit_keeps_the_mass(evidence):
 @stieltjes_continuity.picture
 def two_kinds_of_convergence(pieces):
     """Distances to the limit of transforms and of distribution functions; and transforms whose mass escapes."""
-    sizes = np.asarray(pieces["transform"].x)
-    counting = np.asarray(pieces["distribution"].y) * np.log(sizes)[:, None]
-    near = [seen("transforms", sizes, pieces["transform"].y), seen("distribution functions", sizes, counting)]
-    away, missing = np.asarray(pieces["vague limit"].x), np.asarray(pieces["vague limit"].y)
+    sizes = np.asarray(pieces["distance of the transforms"].x)
+    counting = np.asarray(pieces["distance of the distributions"].y) * np.log(sizes)[:, None]
+    near = [
+        seen("transforms", sizes, pieces["distance of the transforms"].y),
+        seen("distribution functions", sizes, counting),
+    ]
+    away, missing = (
+        np.asarray(pieces["approach to the vague limit"].x),
+        np.asarray(pieces["approach to the vague limit"].y),
+    )
     far = [Dots("transforms", away, missing), Line("1/n", away, missing[-1] * away[-1] / away, dashed=True)]
     return Row(
         [
@@ -291,7 +342,7 @@ def two_kinds_of_convergence(pieces):
     )
 
 
-@stieltjes_continuity.control("D/v, half the bound", of="sharp")
+@stieltjes_continuity.control("D/v, half the bound", of="the constant 2")
 def half_the_bound(evidence):
     return replace(evidence, right=evidence.right / 2)
 
@@ -302,10 +353,15 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
 
 @claim(
     items={
-        "J6.10": ("equation", "quadrature", "iteration", "residual"),
-        "J7.6": ("printed form", "origin", "matrices"),
+        "J6.10": ("equation of the law", "transform by quadrature", "transform by iteration", "defect on matrices"),
+        "J7.6": ("closed form as printed", "limit at the origin", "traces of matrices"),
     },
-    consistency=("equation", "quadrature", "iteration", "negative axis"),
+    consistency=(
+        "equation of the law",
+        "transform by quadrature",
+        "transform by iteration",
+        "transform on the negative axis",
+    ),
     says=r"The Stieltjes transform of the Marchenko–Pastur law of ratio $1/\alpha$ solves "
     r"$1+zS=s^2S/(1+s^2S/\alpha)$; that of a sample covariance does up to order $1/N$. At $-z$, for $s=1$ and "
     r"$\gamma=1/\alpha$, it is $[-(1-\gamma+z)+\sqrt{(1-\gamma+z)^2+4\gamma z}]/(2\gamma z)$, the limit of "
@@ -358,16 +414,22 @@ def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 
     printed = -(1 - gammas + NEGATIVE) + np.sqrt((1 - gammas + NEGATIVE) ** 2 + 4 * gammas * NEGATIVE)
     unit = np.asarray([integrated(lambda x: 1 / (x + NEGATIVE[:, None]), a, 1.0) for a in ratios])
     return {
-        "equation": Identity(parts(1 + PLACES * closed), parts(1 + PLACES * closed - defect), scale=10.0),
-        "quadrature": Identity(parts(closed), parts(exact), scale=10.0, size=4000.0, along={"ratio": ratios}),
-        "iteration": Identity(parts(closed), parts(iterated), scale=10.0, error=1e-11),
-        "residual": Rate(np.asarray(sizes), residual, exponent=-1.0, rivals=(-0.5,), aside={"exchanged": exchanged}),
-        "negative axis": Identity(parts(below), parts(direct), scale=10.0, size=4000.0),
-        "printed form": Identity(
+        "equation of the law": Identity(parts(1 + PLACES * closed), parts(1 + PLACES * closed - defect), scale=10.0),
+        "transform by quadrature": Identity(
+            parts(closed), parts(exact), scale=10.0, size=4000.0, along={"ratio": ratios}
+        ),
+        "transform by iteration": Identity(parts(closed), parts(iterated), scale=10.0, error=1e-11),
+        "defect on matrices": Rate(
+            np.asarray(sizes), residual, exponent=-1.0, rivals=(-0.5,), aside={"exchanged": exchanged}
+        ),
+        "transform on the negative axis": Identity(parts(below), parts(direct), scale=10.0, size=4000.0),
+        "closed form as printed": Identity(
             printed / (2 * gammas * NEGATIVE), unit, scale=10.0, size=4000.0, along={"gamma": ratios, "z": NEGATIVE}
         ),
-        "origin": Identity(np.asarray(start), [1 / 0.7, 1 / 0.2, 0.6], error=1e-7, along={"gamma": ratios}),
-        "matrices": Law(
+        "limit at the origin": Identity(
+            np.asarray(start), [1 / 0.7, 1 / 0.2, 0.6], error=1e-7, along={"gamma": ratios}
+        ),
+        "traces of matrices": Law(
             limits,
             traces,
             along={"case": np.asarray([f"γ = {g:g}, {law}" for g, law in cases]), "z": NEGATIVE},
@@ -378,7 +440,7 @@ def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 
     }
 
 
-@self_consistency.control("α for 1/α in the equation", of="residual")
+@self_consistency.control("α for 1/α in the equation", of="defect on matrices")
 def exchanged_ratio(evidence):
     return replace(evidence, y=evidence.aside["exchanged"])
 
@@ -388,13 +450,13 @@ def of_inner_products(transform, gamma, z):
     return gamma * transform + (1 - gamma) / z
 
 
-@self_consistency.control("the trace over the n × n matrix of inner products", of="printed form")
+@self_consistency.control("the trace over the n × n matrix of inner products", of="closed form as printed")
 def companion_form(evidence):
     gamma, z = evidence.along["gamma"][:, None], evidence.along["z"]
     return replace(evidence, left=of_inner_products(evidence.left, gamma, z))
 
 
-@self_consistency.control("for matrices too, the trace over the n × n one", of="matrices")
+@self_consistency.control("for matrices too, the trace over the n × n one", of="traces of matrices")
 def companion_of_matrices(evidence):
     gamma, z = evidence.aside["gamma"][:, None], evidence.along["z"]
     return replace(evidence, predicted=of_inner_products(evidence.predicted, gamma, z))
@@ -403,7 +465,7 @@ def companion_of_matrices(evidence):
 @self_consistency.picture
 def traces_along_the_ridge(pieces):
     """The normalised trace of (Σ̂ + z)⁻¹ against the ridge z: the formula, and matrices of the largest size."""
-    found, z = pieces["matrices"], np.geomspace(0.02, 4, 160)
+    found, z = pieces["traces of matrices"], np.geomspace(0.02, 4, 160)
     marks = []
     for j, gamma in enumerate(found.aside["gamma"]):
         curve = np.real(marchenko_pastur_stieltjes(-z, gamma))
@@ -414,13 +476,13 @@ def traces_along_the_ridge(pieces):
     return Curves(marks, x="ridge z", y="trace of (Σ̂ + z)⁻¹ over p", log="xy")
 
 
-@self_consistency.control("the other root of the quadratic", of="quadrature")
+@self_consistency.control("the other root of the quadratic", of="transform by quadrature")
 def other_root(evidence):
     first = evidence.left[..., 0] + 1j * evidence.left[..., 1]
     second = 1 / (evidence.along["ratio"][:, None] * VARIANCE * PLACES * first)
     return replace(evidence, left=parts(second))
 
 
-@self_consistency.control("below one, 1 − 1/γ for the limit of S at the origin", of="origin")
+@self_consistency.control("below one, 1 − 1/γ for the limit of S at the origin", of="limit at the origin")
 def exchanged_origins(evidence):
     return replace(evidence, right=1 - 1 / evidence.along["gamma"])

@@ -126,7 +126,7 @@ class Dense(Layer):
         return self.affine.scale(x @ weight, bias, x.shape[-1])
 
     def record(self, block):
-        return variances(block) if isinstance(block, Block) and not block.spatial and biased(self) else None
+        return variances(block) if isinstance(block, Block) and biased(self) else None
 
     def approach(self, gap, left, right):
         if not biased(self):

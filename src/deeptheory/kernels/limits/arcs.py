@@ -31,18 +31,27 @@ ARC = _interpolate(lambda x: np.arccos(x) / np.sqrt(1 - x * x), 10)
 """θ/sin θ in powers of cos θ: smooth where the arccosine is not, so one root and one polynomial give angle and sine."""
 
 
+ROUNDING = 8 * np.finfo(np.float64).eps
+"""By how much a correlation of parallel inputs may miss ±1 in double precision, after pools and a few layers."""
+
+
 def _wide(x: Array) -> bool:
     return x.dtype == jnp.float64
 
 
 @jax.custom_jvp
 def angle_and_sine(cosine: Array) -> tuple[Array, Array]:
-    """Return θ = arccos c and sin θ; c a rounding error outside [−1, 1] counts as ±1.
+    """Return θ = arccos c and sin θ; c a rounding error outside [−1, 1] counts as ±1, in double precision inside too.
+
+    There parallel inputs are common and others as near are not, and a rounded 1 would be an angle of some √ε, another
+    one with every way to compile it. In single precision inputs 1e-3 apart would be lost so.
 
     dθ/dc = −1/sin θ is infinite at c = ±1. There the derivative is taken to be 0: along any line of inputs through
     the coincidence θ grows like |t|, so 0 is the mean of the one-sided derivatives.
     """
     size = jnp.abs(cosine)
+    if _wide(cosine):
+        size = jnp.where(size < 1 - ROUNDING, size, 1)
     sine = jnp.sqrt(jnp.maximum((1 - size) * (1 + size), 0))
     if _wide(cosine):
         return jnp.arctan2(sine, cosine), sine

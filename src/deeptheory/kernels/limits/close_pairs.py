@@ -58,6 +58,15 @@ def least_gap(block: Block, left: Array, right: Array) -> Array:
     return 1 - jnp.max(cosine if same is None else jnp.where(same, 0, cosine))
 
 
+def _unit_gap(square: Array) -> Array:
+    """Return 1 − cos θ from |u − v|² of unit vectors, and 0 where rounding alone keeps these apart.
+
+    Compiled, equal vectors may differ in their last digits, by some ε; two jumps would make √ε of that.
+    """
+    alike = square <= (4 * jnp.finfo(square.dtype).eps) ** 2
+    return (square - lax.stop_gradient(jnp.where(alike, square, 0))) / 2
+
+
 @jax.custom_jvp
 def _refined(left: Float[Array, "n d"], right: Float[Array, "m d"], gap: Float[Array, "n m"], close: Array) -> Array:
     """Replace small gaps by ½|u − v|² of the unit vectors, 0 for equal inputs; rows without such gaps cost nothing."""
@@ -68,7 +77,7 @@ def _refined(left: Float[Array, "n d"], right: Float[Array, "m d"], gap: Float[A
         whole, unit, own, near = item
 
         def fine() -> Array:
-            apart = jnp.where((right == whole).all(-1), 0, jnp.sum((units[1] - unit) ** 2, -1) / 2)
+            apart = jnp.where((right == whole).all(-1), 0, _unit_gap(jnp.sum((units[1] - unit) ** 2, -1)))
             return jnp.where(near, apart, own)
 
         return lax.cond(near.any(), fine, lambda: own)
@@ -110,10 +119,9 @@ def product_gap(block: Block, left: Float[Array, "c *l"], right: Float[Array, "c
 
     def plain(left: Array, right: Array) -> Array:
         sizes = [root(jnp.sum(x * x, 0)) for x in (left, right)]
-        # Divided, not multiplied by an inverse root: of one channel the unit vectors are then ±1 to the last digit.
         one, two = (x / jnp.where(size > 0, size, 1) for x, size in zip((left, right), sizes, strict=True))
         whole = left_of(block, sizes[0]) * right_of(block, sizes[1])
-        return _summed(block, one, two, lambda x, y: (x - y) ** 2) * whole / 2
+        return _unit_gap(_summed(block, one, two, lambda x, y: (x - y) ** 2)) * whole
 
     gap = jax.custom_jvp(plain)
 

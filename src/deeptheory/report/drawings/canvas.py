@@ -14,7 +14,7 @@ import numpy as np
 
 from deeptheory.report.drawings.values import Rows, finite, plain, rows, spread
 
-__all__ = ["BAND", "INK", "OBSERVED", "PREDICTED", "RIVAL", "SERIES", "THEME", "Drawn", "Spec"]
+__all__ = ["BAND", "INK", "OBSERVED", "PAPER", "PREDICTED", "RIVAL", "RIVALS", "SERIES", "THEME", "Drawn", "Spec"]
 
 Spec = dict[str, Any]
 
@@ -23,8 +23,11 @@ Spec = dict[str, Any]
 OBSERVED = "#0072B2"
 PREDICTED = "#D55E00"
 RIVAL = "#8C6BB1"
+RIVALS = (RIVAL, "#46307D")
+"""Of two wrong versions in one panel each has its own colour."""
 BAND = "#8A8F98"
 INK = "#1D1F23"
+PAPER = "#FCFBF8"
 SERIES = ("#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#8C564B", "#5B6B8C")
 """Colours of series that share a panel; none of them is that of observation or prediction."""
 
@@ -193,11 +196,17 @@ def labels(
         if least:
             lowest = next(place for place, value in enumerate(values) if value >= scale["domain"][0])
             named[lowest] = f"≤ {named[lowest]}"
-        # Looked up rather than formatted: the format of Vega writes 10000 as 1e+4.
-        return shown | {"values": values, "labelExpr": f"{json.dumps(named)}[indexof({values}, datum.value)]"}
+        # Looked up rather than formatted: the format of Vega writes 10000 as 1e+4. Of more numbers than it is to show
+        # Vega leaves out every other one, so that 1, 2, 5, 10, 20 would become 1, 5, 20.
+        said = f"{json.dumps(named)}[indexof({values}, datum.value)]"
+        return shown | {"values": values, "tickCount": len(values), "labelExpr": said}
+    low, high = scale["domain"]
+    if whole and high - low <= 8:
+        # A least step of one is not kept by Vega on axes this short.
+        values = [plain(float(each)) for each in range(int(np.ceil(low)), int(np.floor(high)) + 1)]
+        return shown | {"values": values, "tickCount": len(values), "format": ",d"}
     if whole:
         shown["tickMinStep"] = 1
-    low, high = scale["domain"]
     largest = max(abs(low), abs(high))
     if largest == 0 or (1e-6 if percent else 1e-3) <= largest < 1e6:
         return shown | {"format": "~%" if percent else ",~f"}  # as many digits as the ticks need

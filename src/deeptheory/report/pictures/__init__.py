@@ -1,10 +1,12 @@
 """Pictures of claims as Vega-Lite specifications: one function a kind of picture, grouped by what they share."""
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from deeptheory.formulas import scripted
 from deeptheory.lab import pictures as kinds
 from deeptheory.report.drawings.canvas import Drawn, Spec
 from deeptheory.report.pictures.panels import curves, field, histogram, plane, surface
@@ -49,8 +51,20 @@ def _painted(picture: kinds.Picture) -> Painted:
         )
     if type(picture) not in PAINTERS:
         raise TypeError(f"a picture is made of the kinds in deeptheory.lab.pictures, not of {type(picture).__name__}")
+    if isinstance(picture, kinds.Panel):
+        picture = spelt(picture)
     with np.errstate(invalid="ignore", divide="ignore"):
         return PAINTERS[type(picture)](picture)
+
+
+def spelt(part: Any) -> Any:
+    """A panel or a mark, with the powers and indices of its words in small characters."""
+    said: dict[str, Any] = {
+        each.name: scripted(text) for each in fields(part) if isinstance(text := getattr(part, each.name), str)
+    }
+    if isinstance(part, kinds.Panel):
+        said["marks"] = [spelt(each) for each in part.marks]
+    return replace(part, **said)
 
 
 def composed(way: str, specs: list[Spec]) -> Spec:

@@ -1,7 +1,6 @@
 """Lines, dots and levels as layers, in colours that their names decide."""
 
-import json
-import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field as default
 from typing import Any
@@ -10,10 +9,9 @@ import numpy as np
 
 from deeptheory.lab.pictures import Dots, Level, Line, Mark
 from deeptheory.report.drawings.canvas import (
-    INK,
     OBSERVED,
     PREDICTED,
-    RIVAL,
+    RIVALS,
     SERIES,
     Spec,
     by_word,
@@ -23,17 +21,20 @@ from deeptheory.report.drawings.canvas import (
     word,
 )
 from deeptheory.report.drawings.values import Rows, finite, rows, thin
+from deeptheory.report.pictures.levels import levelled, rival
 
 __all__ = ["Ink", "Placed", "called", "marked"]
 
 DASHES = ([6, 4], [2, 3], [9, 3, 2, 3])
 POINTS = 160
 """How many points a line may have."""
+CROWD = 200
+"""How many dots of one name are drawn small."""
 
 
 def called(mark: Line | Dots) -> str:
     """The name of a mark in the legend; a rival's says whose it is."""
-    return f"{mark.name}, {mark.rival}" if mark.rival else mark.name
+    return ", ".join(part for part in (mark.name, mark.rival) if part)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Ink:
                 colours[name] = OBSERVED
             else:
                 colours[name] = next(free)
-        colours |= dict.fromkeys(rivals, RIVAL)
+        colours |= {name: RIVALS[place % len(RIVALS)] for place, name in enumerate(rivals)}
         dashed = {called(each) for each in marks if isinstance(each, Line) and each.dashed}
         dashes = {name: DASHES[0] if name in dashed else [1, 0] for name in colours}
         dashes |= {name: DASHES[place % len(DASHES)] for place, name in enumerate(rivals)}
@@ -117,7 +118,8 @@ class Placed:
         made += ink.strokes({"strokeWidth": 0.8, "opacity": 0.65}, self.threads, plain | way)
         made += ink.strokes({"strokeWidth": 2.2}, self.lines, plain | way)
         made += [rival(layer) for layer in ink.strokes({"strokeWidth": 2}, self.rivals, plain | way)]
-        made += [layer for level in self.levels for layer in levelled(level, x, y, self.covers[1])]
+        drawn = [self.threads, self.lines, self.rivals, self.dots, self.rival_dots]
+        made += [layer for level in self.levels for layer in levelled(level, x, y, drawn)]
         if self.ends:
             turned = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
             head = {"shape": "triangle", "size": 60, "filled": True, "opacity": 1, "clip": True}
@@ -131,9 +133,15 @@ class Placed:
             if bars:
                 ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}
                 made.append(wrap(mark("rule", {"strokeWidth": 1.6, "clip": True}, bars, **ends)))
-            if records:
-                few = {"size": 52 if len(records) < 200 else 16, "filled": True, "opacity": 1, "clip": True}
-                made.append(wrap(mark("point", few, records, **plain, tooltip=self.tooltips)))
+            counts = Counter(each["name"] for each in records)
+            # Many of a name are small, and lie below those of which there are few.
+            for size, some in (
+                (16, [each for each in records if counts[each["name"]] >= CROWD]),
+                (52, [each for each in records if counts[each["name"]] < CROWD]),
+            ):
+                if some:
+                    shown = {"size": size, "filled": True, "opacity": 1, "clip": True}
+                    made.append(wrap(mark("point", shown, some, **plain, tooltip=self.tooltips)))
         # The last layer carries the view that is dragged: never one that a switch takes away.
         if not made or made[-1].get("name"):
             made.append(mark("point", hidden, [], x=x, y=y))
@@ -197,45 +205,3 @@ def dot(placed: Placed, dots: Dots, x: np.ndarray, y: np.ndarray, log: str) -> i
     records = rows(**columns)
     (placed.rival_dots if dots.rival else placed.dots).extend(records)
     return len(x) - len(records)
-
-
-def levelled(level: Level, x: Spec, y: Spec, heights: Sequence[float] = ()) -> list[Spec]:
-    """A line over the whole panel with its words: above it, or below where the panel ends."""
-    across, value = ("x", level.x) if level.x is not None else ("y", level.y)
-    here = {"x": x, "y": y}[across]
-    colour = RIVAL if level.rival else INK
-    style = {"color": colour, "strokeDash": [4, 3], "strokeWidth": 1.4, "clip": True}
-    said = ", ".join(part for part in (level.says, level.rival) if part)
-    text: Spec = {"color": colour, "fontSize": 12, "limit": 480}
-    if across == "x":
-        text |= {"align": "left", "dx": 5, "baseline": "top", "dy": 2}
-        there: Spec = {"x": here, "y": {"value": 0}}
-    else:
-        below = topmost(float(value or 0.0), y.get("scale") or {}, heights)
-        text |= {"align": "right", "dx": -4} | (
-            {"baseline": "top", "dy": 5} if below else {"baseline": "bottom", "dy": -4}
-        )
-        there = {"y": here, "x": {"value": "width"}}
-    records = rows(**{across: float(value or 0.0)}, name=said)
-    line = mark("rule", style, records, **{across: here})
-    words = named("said", mark("text", text, records, **there, text=word("name")))  # curves may pass behind them
-    return [rival(line), rival(words)] if level.rival else [line, words]
-
-
-def topmost(value: float, scale: Spec, heights: Sequence[float]) -> bool:
-    """Whether a height is so near the upper end of its axis that nothing can be written above it."""
-    low, high = scale.get("domain") or (min(heights, default=0.0), max(heights, default=1.0))
-    if scale.get("type") == "log" and min(low, high, value) > 0:
-        low, high, value = np.log([low, high, value])
-    return value > high - 0.12 * (high - low)
-
-
-def rival(layer: Spec) -> Spec:
-    """Name a layer so that a switch finds it."""
-    return named("rival", layer)
-
-
-def named(kind: str, layer: Spec) -> Spec:
-    """Give a layer a name of its own by which a page knows its kind, or its kinds."""
-    kinds = "_".join([kind, *str(layer.get("name", "")).split("_")[:-1]])
-    return {**layer, "name": f"{kinds}_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}

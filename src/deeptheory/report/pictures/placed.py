@@ -14,6 +14,7 @@ from deeptheory.report.drawings.canvas import (
     BAND,
     INK,
     OBSERVED,
+    PAPER,
     PREDICTED,
     SERIES,
     Spec,
@@ -41,21 +42,26 @@ def graph(picture: Graph) -> tuple[Spec, int]:
     lines = rows(x=x[start], y=y[start], x2=x[end], y2=y[end], name=between)
     dots = rows(x=x, y=y, name=kinds, label=list(picture.labels) or [str(1 + place) for place in range(len(x))])
     places = plain(x, y)
-    shown: Any = by_word("name", colours, legend=any(colours))
+    explained = [name for name, colour in colours.items() if name and colour != BAND]
+    shown: Any = by_word("name", colours, legend=bool(explained))
+    if explained:
+        shown["legend"] = {**shown["legend"], "values": explained}
     told = [word("label", title="node"), *([word("name", title="kind")] if any(kinds) else [])]
     layers = [
         mark("rule", {"strokeWidth": 3}, lines, **places, x2={"field": "x2"}, y2={"field": "y2"}, color=shown),
         mark("point", {"size": 420, "filled": True, "opacity": 1}, dots, **places, color=shown, tooltip=told),
     ]
     if picture.labels:
-        layers.append(mark("text", {"color": "white", "fontWeight": 600}, dots, **places, text=word("label")))
+        layers.append(mark("text", {"color": PAPER, "fontWeight": 600}, dots, **places, text=word("label")))
     return titled(panel([], *layers, height=240, movable=False) | {"width": SIDE}, picture.title), len(x) - len(dots)
 
 
 def coloured(what: str, kinds: list[str], colours: Sequence[str]) -> dict[str, str]:
     """Give every kind a colour of its own."""
     if len(kinds) > len(colours):
-        raise ValueError(f"a graph has colours for {len(colours)} kinds of {what}, got {len(kinds)}: {', '.join(kinds)}")
+        raise ValueError(
+            f"a graph has colours for {len(colours)} kinds of {what}, got {len(kinds)}: {', '.join(kinds)}"
+        )
     return dict(zip(kinds, colours, strict=False))
 
 

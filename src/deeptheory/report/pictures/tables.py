@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from deeptheory.formulas import scripted, spoken
 from deeptheory.lab.pictures import HeatMap, Table
 from deeptheory.report.drawings.canvas import INK, OBSERVED, PREDICTED, Spec, by_word, mark, number, panel, word
 from deeptheory.report.drawings.values import finite, plain, rows
@@ -58,7 +59,8 @@ def table(picture: Table) -> tuple[Spec, int]:
     if picture.prediction and picture.observation:
         gaps = np.asarray(columns[picture.observation], float) - np.asarray(columns[picture.prediction], float)
         columns["difference"] = [written(gap, 2) for gap in gaps]
-    heads = [{"column": name, "row": -1, "said": folded(name, 8)} for name in columns]
+    wide = max(8, 66 // max(len(columns), 1))
+    heads = [{"column": name, "row": -1, "said": folded(scripted(name), wide)} for name in columns]
     cells = [
         {"column": name, "row": place, "said": folded(written(value))}
         for name, values in columns.items()
@@ -71,7 +73,8 @@ def table(picture: Table) -> tuple[Spec, int]:
     }
     look = {"limit": 150, "lineBreak": "\n"}
     lines = [
-        mark("text", look | {"fontWeight": 600}, heads, **places, text=word("said")),
+        # Heads of two lines end where those of one stand.
+        mark("text", look | {"fontWeight": 600, "baseline": "line-bottom"}, heads, **places, text=word("said")),
         mark("text", look, cells, **places, text=word("said")),
     ]
     deep = any("\n" in cell["said"] for cell in cells)
@@ -111,4 +114,4 @@ def written(value: Any, digits: int = 5) -> str:
     if not np.isfinite(number):
         return "—"
     whole = number == round(number) and abs(number) < 1e6
-    return (f"{int(number):,}" if whole else f"{number:.{digits}g}").replace("-", "−")
+    return spoken(f"{int(number):,}" if whole else f"{number:.{digits}g}")

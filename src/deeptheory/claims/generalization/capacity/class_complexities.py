@@ -32,7 +32,10 @@ DEPTHS = ((100, 2, 1.0), (100, 3, 1.5), (400, 3, 0.5), (25, 4, 2.0))
 
 
 @claim(
-    items={"L8.21": ("unit", "unit attained"), "L8.22": ("two layers", "equal inputs", "depth")},
+    items={
+        "L8.21": ("one unit", "one unit, bound attained"),
+        "L8.22": ("two layers", "equal inputs", "factor of the depth"),
+    },
     says=r"One rectified unit with $\|w\|\le B$ has complexity at most $B\max\|x_i\|/\sqrt n$; two layers with "
     r"Frobenius norms at most $B$ at most $(2B)^2/\sqrt n$, the exact value being that of a single unit, whatever the "
     r"width. Each further layer multiplies the bound by $2B$.",
@@ -71,14 +74,14 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
     hidden = np.maximum(np.einsum("chk,nk->chn", first, x[0]), 0)
     deep = np.einsum("ch,chn->cn", second, np.maximum(np.einsum("cgh,chn->cgn", middle, hidden), 0))
     return {
-        "unit": Inequality(unit, np.array([linear_complexity(z, radius) for z in x])),
+        "one unit": Inequality(unit, np.array([linear_complexity(z, radius) for z in x])),
         # Inputs all equal to e₁: the unit gives B·E max(Σσ, 0)/n, half of the linear ball's B·E|Σσ|/n.
-        "unit attained": Identity(
+        "one unit, bound attained": Identity(
             radius * exact_complexity(relu_plane_supremum(same), n),
             exact_complexity(ball_supremum(same, radius), n) / 2,
         ),
         "two layers": Inequality(two, frobenius_network_complexity(n, 2, radius)),
-        "any width": Inequality(
+        "two layers of any width": Inequality(
             np.max(signs @ outputs.T, axis=1),
             radius**2 * relu_plane_supremum(x[0], both_signs=True)(signs),
         ),
@@ -86,7 +89,7 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
             np.array([exact_complexity(finite_supremum(deep), n), radius * two[0]]),
             frobenius_network_complexity(n, 3, radius),
         ),
-        "depth": Identity(
+        "factor of the depth": Identity(
             np.array([frobenius_network_complexity(*each) for each in DEPTHS]),
             np.array([0.4, 2.7, 0.05, 51.2]),
             aside={"layers": np.array([layers for _, layers, _ in DEPTHS])},
@@ -99,12 +102,12 @@ def network_complexities(key, *, radius: Radius = 1.0, reach: Annotated[float, I
 network_complexities.control("inputs outside the disc of radius 4.9", of="two layers", reach=5.0)
 
 
-@network_complexities.control("a factor B for every layer, without the two", of="depth")
+@network_complexities.control("a factor B for every layer, without the two", of="factor of the depth")
 def without_the_two(evidence):
     return replace(evidence, left=np.asarray(evidence.left) / 2.0 ** evidence.aside["layers"])
 
 
-@network_complexities.control("half the linear ball's, as when all inputs agree", of="unit")
+@network_complexities.control("half the linear ball's, as when all inputs agree", of="one unit")
 def half_for_all_inputs(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
@@ -112,7 +115,7 @@ def half_for_all_inputs(evidence):
 @network_complexities.picture
 def complexities_by_depth(pieces):
     """Complexity of one unit and of two layers, exact on seven inputs, from below for three; and the bounds."""
-    two, three, unit = (pieces[name] for name in ("two layers", "three layers", "unit"))
+    two, three, unit = (pieces[name] for name in ("two layers", "three layers", "one unit"))
     bounds = [float(np.max(unit.bound)), float(two.bound), float(three.bound)]
     return Curves(
         [
@@ -125,7 +128,7 @@ def complexities_by_depth(pieces):
 
 
 @claim(
-    items={"A5.13": ("below", "by hand")},
+    items={"A5.13": ("test error below the measure", "values by hand")},
     says=r"The Hilbert ball just large enough to interpolate the labels $y$ has complexity at most "
     r"$\sqrt{2y^\top G^{-1}y\operatorname{tr}G}/n$; neither side changes when the kernel is multiplied by a number. "
     r"Smooth labels need less than random ones.",
@@ -161,7 +164,7 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
         / n
     )
     return {
-        "below": Chain(
+        "test error below the measure": Chain(
             {
                 "with the inverse": (observed, bounds),
                 # E√(σᵀGσ) is within √2 of √(tr G), and the bound carries another √2.
@@ -169,11 +172,11 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
             },
             aside={"printed": printed, "scales": np.array([1.0, scale])},
         ),
-        "invariant": Identity(
+        "scale of the kernel does not matter": Identity(
             np.stack([observed[1], bounds[1]]), np.stack([observed[0], bounds[0]]), condition=np.linalg.cond(gram)
         ),
         # yᵀG⁻¹y = 2 and tr G = 8 for four points; 2 and 5 for two.
-        "by hand": Identity(
+        "values by hand": Identity(
             [
                 float(kernel_label_complexity(2 * np.eye(4), np.ones(4))),
                 float(kernel_label_complexity(np.diag([1.0, 4.0]), np.array([1.0, 2.0]))),
@@ -184,12 +187,14 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
     }
 
 
-@kernel_complexity.control("the Gram matrix not inverted, as printed", erratum="A5.13a", of="below")
+@kernel_complexity.control(
+    "the Gram matrix not inverted, as printed", erratum="A5.13a", of="test error below the measure"
+)
 def printed_form(evidence):
     return replace(evidence, links={"printed": (evidence.links["with the inverse"][0], evidence.aside["printed"])})
 
 
-@kernel_complexity.control("without the factor two under the root", of="by hand")
+@kernel_complexity.control("without the factor two under the root", of="values by hand")
 def without_two(evidence):
     return replace(evidence, right=np.asarray(evidence.right) / np.sqrt(2))
 
@@ -197,7 +202,7 @@ def without_two(evidence):
 @kernel_complexity.picture
 def scales_of_the_kernel(pieces):
     """Complexity of the ball that interpolates, at two scales of the kernel, with the bound and the printed form."""
-    piece = pieces["below"]
+    piece = pieces["test error below the measure"]
     observed, bounds = piece.links["with the inverse"]
     scales, printed = piece.aside["scales"], piece.aside["printed"]
     panels = [

@@ -24,11 +24,18 @@ from deeptheory.lab.pictures import Curves, Dots, Line, seen
 
 @claim(
     items={
-        "L8.16": ("one function", "all functions", "reached"),
-        "H7.7": ("one function", "all functions", "reached", "empirical", "composed", "memorized"),
-        "A5.11": ("one function", "all functions", "reached"),
-        "L8.24": ("empirical", "composed", "memorized"),
-        "L8.26": ("clipped", "memorized"),
+        "L8.16": ("one function", "all functions", "gap of all functions"),
+        "H7.7": (
+            "one function",
+            "all functions",
+            "gap of all functions",
+            "empirical complexity",
+            "two bounds joined",
+            "bound is reached in the limit",
+        ),
+        "A5.11": ("one function", "all functions", "gap of all functions"),
+        "L8.24": ("empirical complexity", "two bounds joined", "bound is reached in the limit"),
+        "L8.26": ("clipped losses", "bound is reached in the limit"),
     },
     says=r"With probability $1-\delta$ all $f$ with values in $[0,1]$ have $\mathbb Ef-\hat{\mathbb E}f\le2R+"
     r"\sqrt{\log\frac1\delta/2n}$, and on both sides $2\hat R+3\sqrt{\log\frac2\delta/2n}$ with the complexity of the "
@@ -78,20 +85,22 @@ def complexity_bounds(key, *, trials: Trials = 1500, width: Annotated[float, Int
         "all functions": Chance(
             np.sum(gaps.max(0) > complexity_deviation(complexities.mean(), n, delta)), trials, delta
         ),
-        "empirical": Chance(
+        "empirical complexity": Chance(
             np.sum(np.abs(gaps).max(0) > empirical_complexity_deviation(complexities, n, delta)),
             trials,
             delta,
             aside={"largest": np.abs(gaps).max(), "samples": n},
         ),
         # The ramp is 1-Lipschitz: the complexity of what it is applied to will do.
-        "clipped": Chance(np.sum(gaps.max(0) > empirical_complexity_deviation(unclipped, n, delta)), trials, delta),
-        "reached": Inequality(memorized, complexity_deviation(every, grown, 1.0)),
-        "memorized": Limit(
+        "clipped losses": Chance(
+            np.sum(gaps.max(0) > empirical_complexity_deviation(unclipped, n, delta)), trials, delta
+        ),
+        "gap of all functions": Inequality(memorized, complexity_deviation(every, grown, 1.0)),
+        "bound is reached in the limit": Limit(
             grown, bounds - memorized, order=0.5, aside={"gap": memorized, "bound": bounds, "complexity": every}
         ),
         # Once for the gap and, doubled, once for the complexity, each at δ/2: 2(R̂ + s) + s.
-        "composed": Identity(
+        "two bounds joined": Identity(
             empirical_complexity_deviation(0.1, n, delta),
             complexity_deviation(0.1 + spread, n, delta / 2),
             aside={"samples": n, "delta": delta},
@@ -102,17 +111,17 @@ def complexity_bounds(key, *, trials: Trials = 1500, width: Annotated[float, Int
 complexity_bounds.control("half the width of the interval", of="one function", width=0.5)
 
 
-@complexity_bounds.control("R in place of 2R", of="reached")
+@complexity_bounds.control("R in place of 2R", of="gap of all functions")
 def complexity_once(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@complexity_bounds.control("the complexity of the sample once, not twice", of="memorized")
+@complexity_bounds.control("the complexity of the sample once, not twice", of="bound is reached in the limit")
 def sample_complexity_once(evidence):
     return replace(evidence, y=np.abs(np.asarray(evidence.y) - evidence.aside["complexity"]))
 
 
-@complexity_bounds.control("both steps at δ itself, without halving it", of="composed")
+@complexity_bounds.control("both steps at δ itself, without halving it", of="two bounds joined")
 def not_halved(evidence):
     n, delta = int(evidence.aside["samples"]), float(evidence.aside["delta"])
     return replace(evidence, right=complexity_deviation(0.1 + np.sqrt(np.log(1 / delta) / (2 * n)), n, delta))
@@ -121,7 +130,7 @@ def not_halved(evidence):
 @complexity_bounds.picture
 def memorizing_class(pieces):
     """The gap of a class that fits every sample, under 2R̂ + 3√(log(2/δ)/2n), as the sample grows."""
-    piece, small = pieces["memorized"], pieces["empirical"].aside
+    piece, small = pieces["bound is reached in the limit"], pieces["empirical complexity"].aside
     aside = piece.aside
     return Curves(
         [
@@ -135,7 +144,10 @@ def memorizing_class(pieces):
 
 
 @claim(
-    items={"A5.10": ("thresholds", "limit", "linear"), "A5.14": ("flipped", "shattered")},
+    items={
+        "A5.10": ("thresholds", "thresholds, in the limit", "linear functions"),
+        "A5.14": ("labels of one half flipped", "points that are shattered"),
+    },
     says=r"The two-sample complexity of thresholds is half the mean Kolmogorov–Smirnov distance of two samples of size "
     r"$m$, $\sim\frac12\sqrt{\pi/m}\ln2$; of the unit linear class on Gaussian data $\mathbb E\chi_d/\sqrt{2m}$. It is "
     r"$\frac12$ less the smallest error after the labels of one sample are flipped.",
@@ -183,28 +195,30 @@ def two_sample_complexity(key, *, trials: Trials = 8192, m: Annotated[int, Inter
     half = np.where(np.arange(8) < 4, 1, -1)
     return {
         "thresholds": Law(two_sample_threshold_complexity(m), distances, exact=True, aside={"m": m}),
-        "limit": Limit(
+        "thresholds, in the limit": Limit(
             sizes.astype(float), np.abs(exact / asymptote - 1), order=0.5, aside={"exact": exact, "limit": asymptote}
         ),
-        "linear": Law(
+        "linear functions": Law(
             chi / np.sqrt(2 * counts[:, None]), lengths, along={"m": counts, "dimension": dimensions}, exact=True
         ),
-        "flipped": Identity(signed, 0.5 - smallest, scale=1.0, aside={"kept": losses.mean(2).min(1)}),
-        "shattered": Identity(np.max(every @ half) / 8, 0.5),
+        "labels of one half flipped": Identity(
+            signed, 0.5 - smallest, scale=1.0, aside={"kept": losses.mean(2).min(1)}
+        ),
+        "points that are shattered": Identity(np.max(every @ half) / 8, 0.5),
     }
 
 
-@two_sample_complexity.control("the one-sample distance", of="limit")
+@two_sample_complexity.control("the one-sample distance", of="thresholds, in the limit")
 def one_sample(evidence):
     return replace(evidence, y=np.abs((1 + np.asarray(evidence.y)) / np.sqrt(2) - 1))
 
 
-@two_sample_complexity.control("the root of d for the mean of χ", of="linear")
+@two_sample_complexity.control("the root of d for the mean of χ", of="linear functions")
 def root_of_dimension(evidence):
     return replace(evidence, predicted=np.sqrt(evidence.along["dimension"] / (2 * evidence.along["m"][:, None])))
 
 
-@two_sample_complexity.control("no labels flipped", of="flipped")
+@two_sample_complexity.control("no labels flipped", of="labels of one half flipped")
 def nothing_flipped(evidence):
     return replace(evidence, right=0.5 - evidence.aside["kept"])
 
@@ -212,7 +226,7 @@ def nothing_flipped(evidence):
 @two_sample_complexity.picture
 def distances_of_samples(pieces):
     """Complexity of thresholds along the sample size: the exact law, what was drawn at one size, and the limit."""
-    limit, drawn = pieces["limit"], pieces["thresholds"]
+    limit, drawn = pieces["thresholds, in the limit"], pieces["thresholds"]
     return Curves(
         [
             Line("exact", limit.x, limit.aside["exact"]),

@@ -19,7 +19,7 @@ from deeptheory.generalization.capacity.covers import (
 )
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Limit, Reals, Trials, assume, claim
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, compared
 
 RADII = (0.9, 0.5, 0.25)
 
@@ -32,7 +32,14 @@ def ball_grid(dimension, step):
 
 
 @claim(
-    items={"A5.8": ("sizes", "interval", "least", "needed")},
+    items={
+        "A5.8": (
+            "sizes of covers",
+            "packings of the interval",
+            "least covers of the interval",
+            "least covers below the bound",
+        )
+    },
     says=r"At most $(1+2/\rho)^k$ points of the unit ball of $\mathbb R^k$ are pairwise $\rho$ or more apart, attained "
     r"for $k=1$ when $2/\rho$ is whole; so a greedy $\rho$-cover, whose points are farther apart, has fewer, and any "
     r"cover has at least $\rho^{-k}$.",
@@ -63,35 +70,39 @@ def covers_of_the_ball(*, dimensions: Annotated[tuple[int, ...], Interval(ge=1, 
     whole = 2.0 ** -np.arange(0, 7)
     packings = [len(greedy_cover(ball_grid(1, whole[-1] / 2), radius * (1 - 1e-9))) for radius in whole]
     return {
-        "sizes": Chain(
+        "sizes of covers": Chain(
             {"volume": (np.array(least), np.array(sizes, float)), "fewer": (np.array(sizes) + 1.0, np.ceil(most))},
             aside={"dimension": np.repeat(dimensions, len(RADII)), "centres": centres},
         ),
-        "interval": Identity(np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])),
+        "packings of the interval": Identity(
+            np.array(packings, float), np.array([cover_size(radius, 1) for radius in whole])
+        ),
         # From left to right, each interval as far as it may be from the last.
-        "least": Exact(
+        "least covers of the interval": Exact(
             np.array([interval_cover_size(radius) for radius in (1.0, *RADII, 0.15)]),
             np.array([len(np.arange(-1, 1, 2 * radius)) for radius in (1.0, *RADII, 0.15)]),
         ),
-        "needed": Inequality(
+        "least covers below the bound": Inequality(
             np.array([interval_cover_size(radius) for radius in RADII], float),
             np.array([cover_size(radius, 1) for radius in RADII]),
         ),
     }
 
 
-@covers_of_the_ball.control("the printed size", erratum="A5.8a", of="needed")
+@covers_of_the_ball.control("the printed size", erratum="A5.8a", of="least covers below the bound")
 def printed_size(evidence):
     return replace(evidence, bound=np.array([(2 + radius) / (2 * radius) for radius in RADII]))
 
 
-@covers_of_the_ball.control("at least (2/ρ)^k, as if the balls of a cover were no larger than a packing's", of="sizes")
+@covers_of_the_ball.control(
+    "at least (2/ρ)^k, as if the balls of a cover were no larger than a packing's", of="sizes of covers"
+)
 def packing_for_cover(evidence):
     least, sizes = evidence.links["volume"]
     return replace(evidence, links={"volume": (least * 2.0 ** evidence.aside["dimension"], sizes)})
 
 
-@covers_of_the_ball.control("the announced number of steps", of="interval")
+@covers_of_the_ball.control("the announced number of steps", of="packings of the interval")
 def announced_steps(evidence):
     return replace(evidence, right=np.asarray(evidence.right) - 1)
 
@@ -99,7 +110,7 @@ def announced_steps(evidence):
 @covers_of_the_ball.picture
 def packed_and_covered(pieces):
     """A greedy cover of the unit disc, ρ = ½: around each centre a disc of radius ρ and, dashed, one of radius ρ/2."""
-    centres, turn = pieces["sizes"].aside["centres"], np.linspace(0, 2 * np.pi, 60)
+    centres, turn = pieces["sizes of covers"].aside["centres"], np.linspace(0, 2 * np.pi, 60)
     circle = np.stack([np.cos(turn), np.sin(turn)])
     rings = [
         Line(name, *(centre[:, None] + radius * circle), thin=True, dashed=dashed)
@@ -167,7 +178,15 @@ def moves_of_the_gap(pieces):
 
 
 @claim(
-    items={"A5.9": ("cells", "failure", "reached", "confidence", "by hand")},
+    items={
+        "A5.9": (
+            "deviation by cells",
+            "probability of failure",
+            "bound is reached",
+            "term for the confidence",
+            "values by hand",
+        )
+    },
     says=r"If losses in $[0,1]$ of parameters within $\rho\le1$ of each other differ by at most $\gamma$ on every "
     r"point, all of the unit ball of $\mathbb R^k$ has $R-R_S\le\gamma+2\sqrt{k\log(2/\rho)/m}$ with probability at "
     r"least $1-(5/256)^k$. For large $m$ the bound, $\gamma$, is reached.",
@@ -218,24 +237,26 @@ def cover_bound(
     bound = np.array([normed_class_deviation(change, 1.0, 1, int(n)) for n in grown])
     few = np.array([10, 100, 1000])
     return {
-        "cells": Inequality(np.broadcast_to(deviations(losses), cells.shape), once + cells, aside={"once": once}),
-        "failure": Inequality(
+        "deviation by cells": Inequality(
+            np.broadcast_to(deviations(losses), cells.shape), once + cells, aside={"once": once}
+        ),
+        "probability of failure": Inequality(
             log_two_atoms(m, p, radius / 2 + root),
             np.vectorize(log_normed_class_failure)(radius, 1),
             log=True,
             aside={"samples": m, "share": p, "change": radius / 2, "root": root},
         ),
-        "reached": Limit(
+        "bound is reached": Limit(
             grown, bound - change * unseen, order=0.5, aside={"bound": bound, "gap": change * unseen, "change": change}
         ),
         # Of two equally likely atoms one alone is drawn with probability 2^−m; the gap is then ½.
-        "confidence": Inequality(
+        "term for the confidence": Inequality(
             0.5,
             np.array([cover_deviation(0.5, 0.01, 1, n, 0.5**n) for n in few.tolist()]),
             aside={"printed": np.array([normed_class_deviation(0.005, 0.01, 1, n) for n in few.tolist()])},
         ),
         # log(2/ρ) = 2 at ρ = 2/e²; at ρ = 1 there are five cells a dimension and the failure (5/256)^k, at ½ nine.
-        "by hand": Identity(
+        "values by hand": Identity(
             np.array(
                 [
                     normed_class_deviation(0.1, 2 / np.e**2, 2, 16),
@@ -269,29 +290,29 @@ def log_two_atoms(samples, share, deviation):
     return np.maximum(log_binomial_deviation(samples, share, samples * deviation), NEVER)
 
 
-@cover_bound.control("the cells' smallest losses alone, without γ", of="cells")
+@cover_bound.control("the cells' smallest losses alone, without γ", of="deviation by cells")
 def without_change(evidence):
     return replace(evidence, bound=evidence.bound - evidence.aside["once"])
 
 
-@cover_bound.control("the root without its factor two", of="failure")
+@cover_bound.control("the root without its factor two", of="probability of failure")
 def without_two(evidence):
     aside = evidence.aside
     half = aside["change"] + aside["root"] / 2
     return replace(evidence, quantity=log_two_atoms(aside["samples"], aside["share"], half))
 
 
-@cover_bound.control("twice γ is reached, what a cover and its neighbours give", of="reached")
+@cover_bound.control("twice γ is reached, what a cover and its neighbours give", of="bound is reached")
 def twice_the_change(evidence):
     return replace(evidence, y=np.asarray(evidence.y) + evidence.aside["change"])
 
 
-@cover_bound.control("for every sample, whatever its probability", of="confidence")
+@cover_bound.control("for every sample, whatever its probability", of="term for the confidence")
 def for_every_sample(evidence):
     return replace(evidence, bound=evidence.aside["printed"])
 
 
-@cover_bound.control("the price of one parameter, however many there are", of="by hand")
+@cover_bound.control("the price of one parameter, however many there are", of="values by hand")
 def one_parameter(evidence):
     right = np.array(evidence.right)
     right[:2] = evidence.aside["one parameter"]
@@ -301,14 +322,10 @@ def one_parameter(evidence):
 @cover_bound.picture
 def once_and_twice(pieces):
     """The gap of a class of one parameter that fits every sample, under the bound, as the sample grows."""
-    piece = pieces["reached"]
+    piece = pieces["bound is reached"]
     change = float(piece.aside["change"])
-    return Curves(
-        [
-            Line("bound", piece.x, piece.aside["bound"]),
-            Dots("gap observed", piece.x, piece.aside["gap"]),
-            Line("bound", piece.x, piece.aside["bound"] + change, rival="with 2γ, from a cover and its neighbours"),
-            Level("γ", y=change),
-        ],
-        x="samples m", y="generalization gap R − R_S", log="x",
+    return compared(
+        piece.x, piece.aside["bound"], piece.aside["gap"], Level("γ", y=change),
+        rivals={"bound with 2γ, from a cover and its neighbours": piece.aside["bound"] + change},
+        names=("bound", "gap observed"), x="samples m", y="generalization gap R − R_S", log="x",
     )  # fmt: skip

@@ -13,10 +13,10 @@ from deeptheory.lab.pictures import Curves, Line
 
 
 @claim(
-    items={"H10.4": ("gap", "stops", "ridge")},
-    says=r"Gradient descent on noisy least squares with more features than samples: the gap between risk and training "
-    r"error grows with the number of steps, the risk first falls and then rises, and the best stopping time does "
-    r"nearly as well as the best ridge, near $\lambda=1/\eta T$.",
+    items={"H10.4": ("gap grows with the steps", "risk falls, then rises", "as good as the best ridge")},
+    says=r"For gradient descent on noisy least squares with more features than samples the gap between risk and "
+    r"training error grows with the steps, the risk falls and then rises, and the best stopping time does nearly as "
+    r"well as the best ridge, near $\lambda=1/\eta T$.",
     needs="exact risks for the drawn features, averaged over signal and noise by hand",
     symbols={
         r"\lambda": "the penalty of ridge regression",
@@ -43,7 +43,7 @@ def early_stopping(key, *, noise: Annotated[float, Interval(ge=0, le=10)] = 1.0,
     best, training = int(np.argmin(risks[:, 0])), risks[:, 1]
     gap = risks[:, 0] + noise**2 - training
     return {
-        "gap": Inequality(
+        "gap grows with the steps": Inequality(
             gap[:-1],
             gap[1:],
             aside={
@@ -54,8 +54,10 @@ def early_stopping(key, *, noise: Annotated[float, Interval(ge=0, le=10)] = 1.0,
                 "ridge": ridges,
             },
         ),
-        "stops": Chain({"falls": (risks[best, 0], 0.8 * risks[0, 0]), "rises": (1.2 * risks[best, 0], risks[-1, 0])}),
-        "ridge": Chain(
+        "risk falls, then rises": Chain(
+            {"falls": (risks[best, 0], 0.8 * risks[0, 0]), "rises": (1.2 * risks[best, 0], risks[-1, 0])}
+        ),
+        "as good as the best ridge": Chain(
             {
                 "nearly as good": (risks[best, 0], 1.05 * ridges.min()),
                 "never better": (ridges.min(), risks[best, 0]),
@@ -73,13 +75,13 @@ def _filtered_risks(singular, spectral_filter, p, noise):
     return bias + noise**2 * np.sum(weights**2), np.sum(missed**2 * (singular**2 / p + noise**2)) / n
 
 
-early_stopping.control("without noise", of="stops", noise=0.0)
+early_stopping.control("without noise", of="risk falls, then rises", noise=0.0)
 
 
-early_stopping.control("a penalty of 1/(ηT)²", of="ridge", clock="(ηT)²")
+early_stopping.control("a penalty of 1/(ηT)²", of="as good as the best ridge", clock="(ηT)²")
 
 
-@early_stopping.control("the risk too grows with every step", of="gap")
+@early_stopping.control("the risk too grows with every step", of="gap grows with the steps")
 def risk_grows(evidence):
     risk = evidence.aside["risk"]
     return replace(evidence, quantity=risk[:-1], bound=risk[1:])
@@ -88,7 +90,7 @@ def risk_grows(evidence):
 @early_stopping.picture
 def valley(pieces):
     """Excess risk and training error of gradient descent along ηT, and the excess risk of ridge at 1/λ."""
-    aside = pieces["gap"].aside
+    aside = pieces["gap grows with the steps"].aside
     return Curves(
         [
             Line("risk, gradient descent", aside["time"], aside["risk"]),

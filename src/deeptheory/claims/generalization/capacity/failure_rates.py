@@ -202,9 +202,9 @@ def stacked(failures, *names):
 
 @claim(
     items={},
-    says=r"Each bound that promises something with probability $1-\delta$ fails with probability at most $\delta$ on "
-    r"the worst of the risks tried, all samples enumerated; with a quarter of its deviation it fails more often, or "
-    r"with a twentieth: VC bounds, empirical complexities and norms of three classes.",
+    says=r"Each bound promised with probability $1-\delta$ fails with probability at most $\delta$ on the worst of "
+    r"the risks tried, all samples enumerated. With a quarter of its deviation it fails more often; VC bounds, "
+    r"empirical complexities and norms do with a twentieth.",
     needs="0–1 losses; 10 and 20 examples, ten times as many for thresholds, 64 and 256 for norms; δ = 0.05 and 0.2; "
     "a grid of 21 posteriors, and of 99 risks for complexities; bounds known only up to constants are not here",
     symbols={r"\delta": "the probability with which a bound may fail"},
@@ -227,7 +227,9 @@ def failure_rates():
     union = worst["union, one-sided"] / DELTAS
     labels = {"bound": np.array(list(worst)), "case": LABELS}
     return {
-        "failure": Inequality(stacked(worst), np.broadcast_to(DELTAS, (len(worst), len(CASES))), along=labels),
+        "probability of failure": Inequality(
+            stacked(worst), np.broadcast_to(DELTAS, (len(worst), len(CASES))), along=labels
+        ),
         "a quarter of the deviation": Inequality(
             DELTAS, stacked(quarter, *near), along={"bound": np.array(near), "case": LABELS}
         ),
@@ -235,35 +237,35 @@ def failure_rates():
             DELTAS, stacked(twentieth, *loose), along={"bound": np.array(loose), "case": LABELS}
         ),
         # Risks are taken a little above a jump.
-        "sampled risk": Identity(worst["sampled risk"], DELTAS, error=1e-9),
-        "no mistake": Identity(
+        "sampled risk spends all of δ": Identity(worst["sampled risk"], DELTAS, error=1e-9),
+        "samples without a mistake": Identity(
             stacked(worst, "PAC-Bayes, Maurer", "PAC-Bayes, Langford–Seeger", "PAC-Bayes, Catoni"),
             1 - (1 - no_mistake) ** 2,
             error=1e-9,
         ),
-        "union": Chain({"at least": (0.22, union), "at most": (union, 0.3)}),
+        "share that the union bound spends": Chain({"at least": (0.22, union), "at most": (union, 0.3)}),
     }
 
 
-@failure_rates.control("the bound of one hypothesis for the best of five", of="failure")
+@failure_rates.control("the bound of one hypothesis for the best of five", of="probability of failure")
 def union_not_paid(evidence):
     return replace(
         evidence, quantity=stacked(worst_failures(price=0.0), "union, one-sided"), bound=DELTAS[None], along={}
     )
 
 
-@failure_rates.control("words of no length", of="failure")
+@failure_rates.control("words of no length", of="probability of failure")
 def words_not_paid(evidence):
     return replace(evidence, quantity=stacked(worst_failures(price=0.0), "Occam"), bound=DELTAS[None], along={})
 
 
-@failure_rates.control("no divergence in Catoni's bound", of="failure")
+@failure_rates.control("no divergence in Catoni's bound", of="probability of failure")
 def divergence_not_paid(evidence):
     quantity = stacked(worst_failures(price=0.0), "PAC-Bayes, Catoni")
     return replace(evidence, quantity=quantity, bound=DELTAS[None], along={})
 
 
-@failure_rates.control("the normal limit of a sampled risk", of="sampled risk")
+@failure_rates.control("the normal limit of a sampled risk", of="sampled risk spends all of δ")
 def wald(evidence):
     quantile = ndtri(1 - DELTAS)
     found = []
@@ -273,7 +275,7 @@ def wald(evidence):
     return replace(evidence, left=np.array(found))
 
 
-@failure_rates.control("Maurer's bound without its factor two", of="no mistake")
+@failure_rates.control("Maurer's bound without its factor two", of="samples without a mistake")
 def without_two(evidence):
     right = np.array(evidence.right)
     right[0] = 1 - (1 - DELTAS / (2 * np.sqrt([n for n, _ in CASES]))) ** 2
@@ -290,7 +292,7 @@ def with_a_quarter(evidence):
     return replace(evidence, bound=stacked(worst_failures(0.25), *evidence.along["bound"].tolist()))
 
 
-@failure_rates.control("a union bound that spends half of δ", of="union")
+@failure_rates.control("a union bound that spends half of δ", of="share that the union bound spends")
 def half_is_spent(evidence):
     return replace(evidence, links={"half": (0.5, evidence.links["at least"][1])})
 
@@ -298,7 +300,7 @@ def half_is_spent(evidence):
 @failure_rates.picture
 def shares_of_delta(pieces):
     """Probability of failure of each bound in units of δ: the most of four cases, and the least with less deviation."""
-    piece = pieces["failure"]
+    piece = pieces["probability of failure"]
     spent = dict(zip(piece.along["bound"].tolist(), np.max(np.asarray(piece.quantity) / DELTAS, axis=1), strict=True))
     reduced = {
         name: (share, float(np.min(failures / DELTAS)))

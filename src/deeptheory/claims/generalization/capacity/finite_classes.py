@@ -19,7 +19,7 @@ from deeptheory.generalization.capacity.finite_classes import (
     union_deviation,
 )
 from deeptheory.lab import Chance, Identity, Inequality, Integers, Limit, Reals, Share, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, compared
 
 Confidence = Annotated[float, Interval(ge=0.05, le=0.5)]
 ATOMS = np.array([0.1, 0.2, 0.3, 0.4])
@@ -39,7 +39,7 @@ def expected_empirical_risks(samples):
 
 
 @claim(
-    items={"L8.1": "unbiased", "H7.1": ("unbiased", "tail")},
+    items={"L8.1": "mean of the training error", "H7.1": ("mean of the training error", "probability of a deviation")},
     says=r"The training error of a classifier fixed beforehand has mean $R(f)=\mathbb P(f(x)\ne y)$, summed here over "
     r"every possible sample, and Hoeffding's $2e^{-2n\epsilon^2}$ bounds its tail.",
     needs="independent samples; four classifiers on four atoms",
@@ -60,8 +60,10 @@ def training_error_is_unbiased(*, samples: Annotated[int, Interval(ge=1, le=6)] 
     n, deviation = np.array([10, 40, 160])[:, None, None], np.array([0.05, 0.1, 0.2, 0.4])[:, None]
     tail = independent_log_tail(deviation, n, 1, np.array(truth), sides=2)
     return {
-        "unbiased": Identity(expected_empirical_risks(samples)[0], np.array(truth), aside={"samples": samples}),
-        "tail": Inequality(
+        "mean of the training error": Identity(
+            expected_empirical_risks(samples)[0], np.array(truth), aside={"samples": samples}
+        ),
+        "probability of a deviation": Inequality(
             tail,
             log_union_tail(deviation, n, 1, sides=2) + 0 * tail,
             log=True,
@@ -70,17 +72,17 @@ def training_error_is_unbiased(*, samples: Annotated[int, Interval(ge=1, le=6)] 
     }
 
 
-@training_error_is_unbiased.control("the indicator of a right answer", of="unbiased")
+@training_error_is_unbiased.control("the indicator of a right answer", of="mean of the training error")
 def right_answers(evidence):
     return replace(evidence, right=np.array([misclassification_risk(ATOMS, 1 - row, np.zeros(4)) for row in WRONG]))
 
 
-@training_error_is_unbiased.control("twice Hoeffding's exponent", of="tail")
+@training_error_is_unbiased.control("twice Hoeffding's exponent", of="probability of a deviation")
 def twice_hoeffding(evidence):
     return replace(evidence, bound=2 * np.asarray(evidence.bound) - np.log(2))
 
 
-@training_error_is_unbiased.control("the classifier that looks worst on the sample", of="unbiased")
+@training_error_is_unbiased.control("the classifier that looks worst on the sample", of="mean of the training error")
 def chosen_afterwards(evidence):
     risks, count = WRONG @ ATOMS, int(evidence.aside["samples"])
     chosen = [(np.prod(ATOMS[list(s)]), empirical_risk(WRONG[:, list(s)])) for s in product(range(4), repeat=count)]
@@ -91,7 +93,7 @@ def chosen_afterwards(evidence):
 @training_error_is_unbiased.picture
 def tails_of_training_errors(pieces):
     """Logarithm of the exact probability that a training error deviates by ε, along 2nε², with Hoeffding's bound."""
-    piece = pieces["tail"]
+    piece = pieces["probability of a deviation"]
     reach, risks = piece.aside["reach"], piece.aside["risk"]
     ends = np.array([0.0, 14.0])
     dots = [Dots(f"risk {risk:g}", reach[..., i], np.asarray(piece.quantity)[..., i]) for i, risk in enumerate(risks)]
@@ -101,12 +103,12 @@ def tails_of_training_errors(pieces):
             *dots,
             Line("bound", ends, np.log(2) - 2 * ends, rival="twice the exponent"),
         ],
-        x="2nε²", y="logarithm of the probability", xs=(0, 14), ys=(-28, 1),
+        x="squared deviation in units of Hoeffding: 2nε²", y="logarithm of the probability", xs=(0, 14), ys=(-28, 1),
     )  # fmt: skip
 
 
 @claim(
-    items={"L8.5": ("tail", "rate")},
+    items={"L8.5": ("probability of the largest deviation", "exponent of rare deviations")},
     says=r"The chance that some of N hypotheses has $R-R_S\ge\epsilon$ is at most $Ne^{-2n\epsilon^2}$, against the "
     r"exact law for independent errors; at risk 1/2 and $\epsilon=n^{-1/4}$ the exponent 2 is reached in the limit.",
     needs="losses in [0, 1], independent samples, hypotheses fixed beforehand",
@@ -138,24 +140,28 @@ def union_bound_on_the_largest_deviation():
         "deviation": np.broadcast_to(deviation, shape),
     }
     return {
-        "tail": Inequality(exact, log_union_tail(deviation, n, hypotheses) + 0 * exact, log=True, aside=aside),
+        "probability of the largest deviation": Inequality(
+            exact, log_union_tail(deviation, n, hypotheses) + 0 * exact, log=True, aside=aside
+        ),
         # −log P is 2√n plus logarithms, so the ratio comes to 1 like log(n)/√n.
-        "rate": Limit(sizes, np.abs(ratio - 1), order=0.4),
+        "exponent of rare deviations": Limit(sizes, np.abs(ratio - 1), order=0.4),
     }
 
 
-@union_bound_on_the_largest_deviation.control("the bound of one hypothesis for the worst of N", of="tail")
+@union_bound_on_the_largest_deviation.control(
+    "the bound of one hypothesis for the worst of N", of="probability of the largest deviation"
+)
 def without_the_union(evidence):
     return replace(evidence, bound=evidence.bound - np.log(evidence.aside["hypotheses"]))
 
 
-@union_bound_on_the_largest_deviation.control("twice the exponent", of="tail")
+@union_bound_on_the_largest_deviation.control("twice the exponent", of="probability of the largest deviation")
 def twice_the_exponent(evidence):
     hypotheses = np.log(evidence.aside["hypotheses"])
     return replace(evidence, bound=2 * (np.asarray(evidence.bound) - hypotheses) + hypotheses)
 
 
-@union_bound_on_the_largest_deviation.control("half the exponent", of="rate")
+@union_bound_on_the_largest_deviation.control("half the exponent", of="exponent of rare deviations")
 def half_the_exponent(evidence):
     return replace(evidence, y=np.abs(2 * (1 + np.asarray(evidence.y)) - 1))
 
@@ -163,24 +169,32 @@ def half_the_exponent(evidence):
 @union_bound_on_the_largest_deviation.picture
 def one_and_many(pieces):
     """Exact probability that one of N hypotheses deviates by ε, along 2nε² (as logarithms), with the bounds."""
-    aside = pieces["tail"].aside
+    aside = pieces["probability of the largest deviation"].aside
     reach, count = 2 * aside["samples"] * aside["deviation"] ** 2, aside["hypotheses"]
-    exact, marks = np.asarray(pieces["tail"].quantity), []
+    exact, marks = np.asarray(pieces["probability of the largest deviation"].quantity), []
     ends = np.array([0.0, 20.0])
     for hypotheses in (1, 1000):
         chosen = (count == hypotheses) & (reach <= 20)
         marks.append(Line(f"bound, N = {hypotheses}", ends, np.log(hypotheses) - ends))
         marks.append(Dots(f"exact, N = {hypotheses}", reach[chosen], exact[chosen]))
-    return Curves(marks, x="2nε²", y="logarithm of the probability", ys=(-30, 8))
+    return Curves(
+        marks, x="squared deviation in units of Hoeffding: 2nε²", y="logarithm of the probability", ys=(-30, 8)
+    )
 
 
 @claim(
     items={
-        "A5.2": ("never wrong", "simulated"),
-        "A5.4": ("never wrong", "constants", "simulated"),
-        "L8.3": ("two-sided", "constants", "inverse", "simulated", "thresholds"),
-        "L8.6": ("chosen afterwards", "two-sided"),
-        "H7.2": ("two-sided", "constants", "inverse", "thresholds"),
+        "A5.2": ("one-sided bound", "failures that were drawn"),
+        "A5.4": ("one-sided bound", "constants as written", "failures that were drawn"),
+        "L8.3": (
+            "two-sided bound",
+            "constants as written",
+            "bounds inverted",
+            "failures that were drawn",
+            "dependent hypotheses",
+        ),
+        "L8.6": ("a hypothesis chosen afterwards", "two-sided bound"),
+        "H7.2": ("two-sided bound", "constants as written", "bounds inverted", "dependent hypotheses"),
     },
     says=r"With probability $1-\delta$ all of $N$ hypotheses have $R-R_S\le\sqrt{(\log N+\log\frac1\delta)/2n}$, and "
     r"$|R-R_S|\le\sqrt{(\log N+\log\frac2\delta)/2n}$. The bound for one hypothesis does not hold for one chosen among "
@@ -222,23 +236,23 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     aside = {"hypotheses": many, "paid": np.exp(paid), "unpaid": np.exp(unpaid), "delta": delta}
     once = independent_log_tail(union_deviation(n, 1, delta, sides=1), n, hypotheses, risk)
     return {
-        "never wrong": Inequality(
+        "one-sided bound": Inequality(
             np.exp(independent_log_tail(one_sided, n, hypotheses, risk)), delta, aside={"unpaid": np.exp(once)}
         ),
-        "two-sided": Inequality(
+        "two-sided bound": Inequality(
             np.exp(independent_log_tail(two_sided, n, hypotheses, risk, sides=2)), delta, aside=aside
         ),
-        "constants": Identity(
+        "constants as written": Identity(
             np.stack([finite_class_deviation(n, hypotheses, delta), one_sided, two_sided]),
             np.sqrt(np.stack([4 * one / n, one / (2 * n), (one + np.log(2)) / (2 * n)])),
         ),
-        "inverse": Identity(
+        "bounds inverted": Identity(
             np.stack([log_union_tail(one_sided, n, hypotheses), log_union_tail(two_sided, n, hypotheses, sides=2)]),
             np.log(delta),
             scale=10.0,
         ),
         # 2,000 draws resolve a share of one half to a ninth; without the N it would be 150 times smaller.
-        "simulated": Share(
+        "failures that were drawn": Share(
             np.sum(sups >= cut - 1e-9),
             trials,
             np.exp(independent_log_tail(cut, 50, 200, 0.5)),
@@ -246,10 +260,10 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
             aside={"one": np.exp(independent_log_tail(cut, 50, 1, 0.5))},
         ),
         # h_t(x) = 1{x ≤ t} on uniform x with label 0: R = t, R_S the empirical distribution function.
-        "thresholds": Chance(
+        "dependent hypotheses": Chance(
             np.sum(np.max(np.abs(below - grid[:, None]), axis=0) > union_deviation(100, 100, delta)), trials, delta
         ),
-        "chosen afterwards": Inequality(
+        "a hypothesis chosen afterwards": Inequality(
             0.99,
             np.exp(independent_log_tail(coins, 50, 1000, 0.5, sides=2)),
             aside={"beforehand": np.exp(independent_log_tail(coins, 50, 1, 0.5, sides=2))},
@@ -257,32 +271,32 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
     }
 
 
-@finite_classes.control("the bound of a single hypothesis, for the worst of N", of="never wrong")
+@finite_classes.control("the bound of a single hypothesis, for the worst of N", of="one-sided bound")
 def union_not_paid(evidence):
     return replace(evidence, quantity=evidence.aside["unpaid"])
 
 
-@finite_classes.control("the bound of a single hypothesis, used after choosing", of="two-sided")
+@finite_classes.control("the bound of a single hypothesis, used after choosing", of="two-sided bound")
 def used_after_choosing(evidence):
     return replace(evidence, quantity=evidence.aside["unpaid"])
 
 
-@finite_classes.control("a coin named beforehand", of="chosen afterwards")
+@finite_classes.control("a coin named beforehand", of="a hypothesis chosen afterwards")
 def named_beforehand(evidence):
     return replace(evidence, bound=evidence.aside["beforehand"])
 
 
-@finite_classes.control("an exact law for N dependent copies", of="simulated")
+@finite_classes.control("an exact law for N dependent copies", of="failures that were drawn")
 def dependent_copies(evidence):
     return replace(evidence, predicted=evidence.aside["one"])
 
 
-@finite_classes.control("no factor two in the width", of="constants")
+@finite_classes.control("no factor two in the width", of="constants as written")
 def half_the_width(evidence):
     return replace(evidence, right=np.asarray(evidence.right) * np.array([0.5, 1.0, 1.0])[:, None, None, None])
 
 
-@finite_classes.control("log(1/δ) on two sides as on one", of="constants")
+@finite_classes.control("log(1/δ) on two sides as on one", of="constants as written")
 def two_sides_as_one(evidence):
     right = np.asarray(evidence.right)
     return replace(evidence, right=right[[0, 1, 1]])
@@ -291,7 +305,7 @@ def two_sides_as_one(evidence):
 @finite_classes.picture
 def chosen_among_many(pieces):
     """Probability that some of N coins, tossed 50 times, looks less fair than the bound allows."""
-    aside = pieces["two-sided"].aside
+    aside = pieces["two-sided bound"].aside
     return Curves(
         [
             Line("bound for N hypotheses", aside["hypotheses"], aside["paid"]),
@@ -338,13 +352,9 @@ def once(evidence):
 def excess_and_deviation(pieces):
     """Excess risk of the empirical minimiser against the largest deviation, on the classes searched."""
     (piece,) = pieces.values()
-    deviation = np.ravel(piece.bound) / 2
-    ends = np.array([0.0, deviation.max()])
-    return Curves(
-        [
-            Line("twice the largest deviation", ends, 2 * ends),
-            Line("deviation", ends, ends, rival="once the largest deviation"),
-            Dots("classes", deviation, np.ravel(piece.quantity)),
-        ],
+    return compared(
+        np.ravel(piece.bound) / 2, lambda deviation: 2 * deviation, np.ravel(piece.quantity),
+        rivals={"once the largest deviation": lambda deviation: deviation},
+        names=("twice the largest deviation", "classes"),
         x="largest deviation sup |R − R_S|", y="excess risk of the minimiser",
     )  # fmt: skip

@@ -36,7 +36,11 @@ def simplex(dimension):
 
 
 @claim(
-    items={"L8.7": ("half-spaces", "line"), "L8.8": "planes", "H7.3": "half-spaces"},
+    items={
+        "L8.7": ("half-spaces through the origin", "thresholds and intervals"),
+        "L8.8": "half-planes",
+        "H7.3": "half-spaces through the origin",
+    },
     says=r"Of n points in general position half-spaces of $\mathbb R^d$ cut out $2\sum_{i\le d}\binom{n-1}i$ subsets, "
     r"each labeling tried by a linear program; in the plane 2, 4, 8, 14, 22, 32, so the doubling stops at four points. "
     r"Thresholds cut out n+1, intervals n(n+1)/2+1.",
@@ -64,24 +68,24 @@ def growth_functions(
     sizes = np.arange(1, 13)
     observed = [[len(c(x)) for x in line] for c in (threshold_dichotomies, interval_dichotomies)]
     return {
-        "half-spaces": Exact(np.reshape(counts, (3, most)), np.reshape(formulas, (3, most))),
-        "line": Exact(np.array(observed), np.array([sizes + 1, sizes * (sizes + 1) // 2 + 1])),
-        "planes": Exact(
+        "half-spaces through the origin": Exact(np.reshape(counts, (3, most)), np.reshape(formulas, (3, most))),
+        "thresholds and intervals": Exact(np.array(observed), np.array([sizes + 1, sizes * (sizes + 1) // 2 + 1])),
+        "half-planes": Exact(
             np.array([len(half_space_dichotomies(draw.standard_normal((n, 2)))) for n in range(1, 7)]),
             np.array([2, 4, 8, 14, 22, 32]),
         ),
     }
 
 
-growth_functions.control("all points on one line", of="half-spaces", position="line")
+growth_functions.control("all points on one line", of="half-spaces through the origin", position="line")
 
 
-@growth_functions.control("doubling up to four points", of="planes")
+@growth_functions.control("doubling up to four points", of="half-planes")
 def doubling(evidence):
     return replace(evidence, right=np.where(np.asarray(evidence.right) == 14, 16, evidence.right))
 
 
-@growth_functions.control("intervals without the empty set", of="line")
+@growth_functions.control("intervals without the empty set", of="thresholds and intervals")
 def without_empty(evidence):
     return replace(evidence, right=np.asarray(evidence.right) - np.array([[0], [1]]))
 
@@ -89,7 +93,7 @@ def without_empty(evidence):
 @growth_functions.picture
 def labelings_counted(pieces):
     """Labelings of n points by half-spaces of ℝᵈ: counted by linear programs, the formula, and all 2ⁿ."""
-    counted = np.asarray(pieces["half-spaces"].left)
+    counted = np.asarray(pieces["half-spaces through the origin"].left)
     grid = np.arange(1, 13)
     formulas = [Line(f"d = {d}, formula", grid, [cover_count(int(n), d) for n in grid]) for d in DIMENSIONS]
     dots = [Dots("counted", np.arange(1, len(row) + 1), row) for row in counted]
@@ -99,13 +103,13 @@ def labelings_counted(pieces):
 
 @claim(
     items={
-        "L8.10": ("shattered", "not shattered", "sine"),
-        "L8.11": ("shattered", "radon"),
-        "H7.4": ("shattered", "not shattered", "radon", "sine"),
+        "L8.10": ("sets that are shattered", "sets that are not shattered", "signs of a sine"),
+        "L8.11": ("sets that are shattered", "Radon partitions"),
+        "H7.4": ("sets that are shattered", "sets that are not shattered", "Radon partitions", "signs of a sine"),
     },
-    says=r"Affine classifiers of $\mathbb R^d$ shatter $0,e_1,\dots,e_d$ and never both sides of a Radon partition "
-    r"of d+2 points, so their dimension is d+1 (3 in the plane). Thresholds shatter 1 point, intervals 2, rectangles 4 "
-    r"and none more; $\operatorname{sign}\sin(\omega x)$ shatters any number of the points $10^{-i}$.",
+    says=r"Affine classifiers of $\mathbb R^d$ shatter $0,e_1,\dots,e_d$ but never both sides of a Radon partition of "
+    r"$d+2$ points: their dimension is $d+1$. Thresholds shatter 1 point, intervals 2, rectangles 4 and none more; "
+    r"$\operatorname{sign}\sin(\omega x)$ shatters any number of the points $10^{-i}$.",
     needs="points in general position: three on a line are not shattered",
     symbols={
         r"d": "the dimension of the space",
@@ -147,10 +151,12 @@ def vc_dimensions(
     labels = np.array(list(product((False, True), repeat=6)))
     signs = np.array([sine_signs(sine_frequency(row), 6) for row in labels])
     return {
-        "shattered": Exact(np.array([*shattered, *small]), np.ones(most + 3, bool)),
-        "not shattered": Exact(np.array(larger), np.zeros(4, bool)),
-        "radon": Exact(np.array(radon), np.zeros(most, bool), aside={"points": four, "labels": radon_labels(four)}),
-        "sine": Exact(signs, labels),
+        "sets that are shattered": Exact(np.array([*shattered, *small]), np.ones(most + 3, bool)),
+        "sets that are not shattered": Exact(np.array(larger), np.zeros(4, bool)),
+        "Radon partitions": Exact(
+            np.array(radon), np.zeros(most, bool), aside={"points": four, "labels": radon_labels(four)}
+        ),
+        "signs of a sine": Exact(signs, labels),
     }
 
 
@@ -163,10 +169,10 @@ def _every_labeling(points):
     return all(_possible(points, np.array([True, *rest])) for rest in product((False, True), repeat=len(points) - 1))
 
 
-vc_dimensions.control("one point more", of="shattered", extra=1)
+vc_dimensions.control("one point more", of="sets that are shattered", extra=1)
 
 
-@vc_dimensions.control("one point against the others instead of Radon's parts", of="radon")
+@vc_dimensions.control("one point against the others instead of Radon's parts", of="Radon partitions")
 def one_against_the_others(evidence):
     draw, dimensions = np.random.default_rng(0), range(1, len(np.asarray(evidence.left)) + 1)
     return replace(
@@ -175,7 +181,7 @@ def one_against_the_others(evidence):
     )
 
 
-@vc_dimensions.control("the frequency without its leading one", of="sine")
+@vc_dimensions.control("the frequency without its leading one", of="signs of a sine")
 def without_leading_one(evidence):
     labels = np.asarray(evidence.right)
     return replace(evidence, left=np.array([sine_signs(sine_frequency(row) - 1, 6) for row in labels]))
@@ -184,7 +190,7 @@ def without_leading_one(evidence):
 @vc_dimensions.picture
 def radon_and_sine(pieces):
     """A Radon partition of four points in the plane, and a sine that labels six points + − + + − −."""
-    aside = pieces["radon"].aside
+    aside = pieces["Radon partitions"].aside
     points, labels = aside["points"], np.asarray(aside["labels"], bool)
     sides = [(name, points[chosen]) for name, chosen in (("one part", labels), ("the other", ~labels))]
     hulls = [Line(f"hull of {name}", *np.vstack([part, part[:1]]).T) for name, part in sides if len(part) > 1]
@@ -197,14 +203,16 @@ def radon_and_sine(pieces):
             Plane([*hulls, *(Dots(name, *part.T) for name, part in sides)], title="Radon's partition"),
             Curves(
                 [Line("wanted", places, np.where(wanted, 1.0, -1.0)), Dots("sign of the sine", places, signs)],
-                x="x = 10⁻ⁱ", y="label", log="x", title="sign sin(ωx), one parameter",
+                x="point x = 10⁻ⁱ", y="label, +1 or −1", log="x", title="sign sin(ωx), one parameter",
             ),
         ]
     )  # fmt: skip
 
 
 @claim(
-    items={"L8.12": ("class", "powers", "attained", "degree")},
+    items={
+        "L8.12": ("sizes of random classes", "sum below a power", "classes that attain the sum", "degree of the growth")
+    },
     says=r"A class of VC dimension h has at most $\sum_{i\le h}\binom ni$ dichotomies, with equality for the subsets "
     r"of at most h elements; for $n\ge h$ the sum is at most $(en/h)^h$. It is $2^n$ up to h, then a polynomial.",
     needs="n ≥ h for the second bound",
@@ -229,39 +237,39 @@ def sauer_shelah(key, *, domain: Annotated[int, Interval(ge=3, le=9)] = 7, short
     pairs = [(n, h) for h in range(1, 9) for n in (range(1, h) if short else range(h, 40))]
     growth = np.array([sauer_sum(2**k, 3) for k in range(3, 10)], float)
     return {
-        "class": Inequality(
+        "sizes of random classes": Inequality(
             np.array(sizes, float),
             np.array([sauer_sum(domain, h) for h in dimensions], float),
             aside={"one less": np.array([sauer_sum(domain, h - 1) for h in dimensions], float)},
         ),
-        "attained": Exact(
+        "classes that attain the sum": Exact(
             np.array([[len(members), vc_dimension(members)] for members in small]),
             np.array([[sauer_sum(domain, h), h] for h in range(domain + 1)]),
         ),
-        "powers": Inequality(
+        "sum below a power": Inequality(
             np.log([sauer_sum(n, h) for n, h in pairs]),
             # Below h the function refuses; its form there, for the control.
             np.array([np.log(sauer_power(max(n, h), h)) + h * np.log(min(n / h, 1)) for n, h in pairs]),
             log=True,
         ),
-        "degree": Rate(2.0 ** np.arange(3, 10), growth, exponent=3.0, rivals=(2.0, 4.0)),
+        "degree of the growth": Rate(2.0 ** np.arange(3, 10), growth, exponent=3.0, rivals=(2.0, 4.0)),
     }
 
 
-sauer_shelah.control("the power form below h", of="powers", short=True)
+sauer_shelah.control("the power form below h", of="sum below a power", short=True)
 
 
-@sauer_shelah.control("subsets of fewer than h elements", of="class")
+@sauer_shelah.control("subsets of fewer than h elements", of="sizes of random classes")
 def fewer_than_h(evidence):
     return replace(evidence, bound=evidence.aside["one less"])
 
 
-@sauer_shelah.control("faster than exponential", of="degree")
+@sauer_shelah.control("faster than exponential", of="degree of the growth")
 def faster_than_exponential(evidence):
     return Inequality(2.0 ** np.asarray(evidence.x), evidence.y)
 
 
-@sauer_shelah.control("one binomial fewer", of="attained")
+@sauer_shelah.control("one binomial fewer", of="classes that attain the sum")
 def one_fewer(evidence):
     right = np.asarray(evidence.right).copy()
     right[1:, 0] = right[:-1, 0]

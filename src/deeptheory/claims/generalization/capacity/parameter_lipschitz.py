@@ -20,7 +20,11 @@ squared_changes = jax.jit(
 
 
 @claim(
-    items={"A5.5": ("below", "largest", "edge"), "A5.6": ("reached", "everywhere"), "A5.7": "two layers"},
+    items={
+        "A5.5": ("squared loss, changes", "squared loss, in the middle", "squared loss, at the edge"),
+        "A5.6": ("logistic loss, constant reached", "logistic loss, slopes"),
+        "A5.7": "two-layer networks",
+    },
     says=r"On the unit ball $(w\cdot x-y)^2$ changes by at most $C=2(\|x\|+|y|)\|x\|$ per unit of $w$, reached at "
     r"$-\operatorname{sign}(y)x/\|x\|$. For a two-layer ReLU net the slope is "
     r"$2|f-y|(\sum_j\sigma(w_j\cdot x)^2+\|x\|^2\sum_ja_j^2\mathbf 1[w_j\cdot x>0])^{1/2}$.",
@@ -69,31 +73,35 @@ def parameter_lipschitz_constants(
     edge = np.asarray(squared_changes(x, y, -np.outer(1 - radii, np.sign(y) * x / size), radii))
     curved, along = radii * size**2, {"radius": radii}
     return {
-        "reached": Identity(np.array(reached), np.array(constants)),
-        "everywhere": Inequality(np.array(slopes), np.array(constants)),
-        "two layers": Identity(np.array(nets), np.array(formulas), size=15),
-        "below": Inequality(
+        "logistic loss, constant reached": Identity(np.array(reached), np.array(constants)),
+        "logistic loss, slopes": Inequality(np.array(slopes), np.array(constants)),
+        "two-layer networks": Identity(np.array(nets), np.array(formulas), size=15),
+        "squared loss, changes": Inequality(
             np.stack([middle, edge]) / radii, constant, aside={"no label": squared_loss_lipschitz(x, 0.0)}
         ),
         # The largest change of a square within ρ of w is at the end of a step along x, away from the label.
-        "largest": Identity(
+        "squared loss, in the middle": Identity(
             middle / radii, 2 * abs(residual) * size + curved, error=1e-8, along=along, aside={"curved": curved}
         ),
-        "edge": Identity(edge / radii, constant - curved, error=1e-8, along=along, aside={"curved": curved}),
+        "squared loss, at the edge": Identity(
+            edge / radii, constant - curved, error=1e-8, along=along, aside={"curved": curved}
+        ),
     }
 
 
-parameter_lipschitz_constants.control("beyond the ball", of="everywhere", reach=30.0)
-parameter_lipschitz_constants.control("only the first layer", of="two layers", trained="first layer")
-parameter_lipschitz_constants.control("at the other end of the ball", of="reached", end="near")
+parameter_lipschitz_constants.control("beyond the ball", of="logistic loss, slopes", reach=30.0)
+parameter_lipschitz_constants.control("only the first layer", of="two-layer networks", trained="first layer")
+parameter_lipschitz_constants.control("at the other end of the ball", of="logistic loss, constant reached", end="near")
 
 
-@parameter_lipschitz_constants.control("the slope at the point itself, without the curvature", of="largest")
+@parameter_lipschitz_constants.control(
+    "the slope at the point itself, without the curvature", of="squared loss, in the middle"
+)
 def slope_alone(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["curved"])
 
 
-@parameter_lipschitz_constants.control("the constant of the label 0, whatever the label", of="below")
+@parameter_lipschitz_constants.control("the constant of the label 0, whatever the label", of="squared loss, changes")
 def label_left_out(evidence):
     return replace(evidence, bound=evidence.aside["no label"])
 
@@ -101,8 +109,8 @@ def label_left_out(evidence):
 @parameter_lipschitz_constants.picture
 def local_constants(pieces):
     """Largest change of the loss per unit within ρ of a point, in the middle of the ball and up to its edge."""
-    middle, edge = pieces["largest"], pieces["edge"]
-    radii, constant = middle.along["radius"], float(np.max(pieces["below"].bound))
+    middle, edge = pieces["squared loss, in the middle"], pieces["squared loss, at the edge"]
+    radii, constant = middle.along["radius"], float(np.max(pieces["squared loss, changes"].bound))
     return Curves(
         [
             Line("predicted in the middle", radii, middle.right),

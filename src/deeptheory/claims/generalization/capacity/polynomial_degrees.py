@@ -22,7 +22,16 @@ TRUTH = np.asarray([1.0, 0.8, 0.6, 0.7])
 
 
 @claim(
-    items={"A5.3": ("truth", "ridge", "basis", "variance", "valley", "flattened")},
+    items={
+        "A5.3": (
+            "loss of the true polynomial",
+            "ridge by two routes",
+            "basis does not matter",
+            "variance of the fit",
+            "risk along the degree",
+            "risk with a ridge",
+        )
+    },
     says=r"Thirty points of a cubic with noise $\sigma^2$: the truth has expected loss $n\sigma^2$. Least squares of "
     r"degree $N\le25$ has its least test error at $N=3$, and variance "
     r"$\sigma^2\operatorname{tr}(\Phi^\top\Phi)^{-1}$; the best ridge penalty keeps degree 25 below a tenth of the "
@@ -78,12 +87,14 @@ def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=1
     size = np.linalg.norm(stacked, axis=1, keepdims=True)
     setting = {"noise": noise, "samples": n}
     return {
-        "truth": Law(n * noise, losses, exact=True, aside=setting),
-        "ridge": Identity(ridge, stacked, scale=size, condition=1e4),
+        "loss of the true polynomial": Law(n * noise, losses, exact=True, aside=setting),
+        "ridge by two routes": Identity(ridge, stacked, scale=size, condition=1e4),
         # Monomials to the fourth power have a condition number of some thousands on a random sample.
-        "basis": Identity(moved, legendre, scale=np.linalg.norm(legendre, axis=1, keepdims=True), condition=1e5),
-        "variance": Identity(varied, traced, condition=1e3, aside=setting),
-        "valley": Chain(
+        "basis does not matter": Identity(
+            moved, legendre, scale=np.linalg.norm(legendre, axis=1, keepdims=True), condition=1e5
+        ),
+        "variance of the fit": Identity(varied, traced, condition=1e3, aside=setting),
+        "risk along the degree": Chain(
             aside={"risks": risks, "ridge": np.asarray(best)},
             links={
                 "too few degrees miss the cubic": (np.full(designs, 0.3), risks[:, :3].min(1)),
@@ -91,7 +102,7 @@ def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=1
                 "every further degree costs": (risks[:, 3:-1], risks[:, 4:]),
             },
         ),
-        "flattened": Chain(
+        "risk with a ridge": Chain(
             {
                 "below the zero polynomial": (best, np.full(designs, (TRUTH**2).sum())),
                 "a tenth of least squares": (best, risks[:, -1] / 10),
@@ -100,24 +111,26 @@ def polynomial_interpolation(key, *, designs: Annotated[int, Interval(ge=1, le=1
     }
 
 
-@polynomial_interpolation.control("n − 4 degrees of freedom, as if the truth had been fitted", of="truth")
+@polynomial_interpolation.control(
+    "n − 4 degrees of freedom, as if the truth had been fitted", of="loss of the true polynomial"
+)
 def fitted_truth(evidence):
     return replace(evidence, predicted=(evidence.aside["samples"] - 4) * evidence.aside["noise"])
 
 
-@polynomial_interpolation.control("the error on the sample's own points, σ²(N + 1)/n", of="variance")
+@polynomial_interpolation.control("the error on the sample's own points, σ²(N + 1)/n", of="variance of the fit")
 def own_points(evidence):
     return replace(
         evidence, right=np.full_like(evidence.right, evidence.aside["noise"] * 7 / evidence.aside["samples"])
     )
 
 
-@polynomial_interpolation.control("no degree too many: every further one helps", of="valley")
+@polynomial_interpolation.control("no degree too many: every further one helps", of="risk along the degree")
 def every_degree_helps(evidence):
     return replace(evidence, links={"helps": evidence.links["every further degree costs"][::-1]})
 
 
-@polynomial_interpolation.control("no better than least squares of the same degree", of="flattened")
+@polynomial_interpolation.control("no better than least squares of the same degree", of="risk with a ridge")
 def no_better(evidence):
     return replace(evidence, links={"no better": evidence.links["a tenth of least squares"][::-1]})
 
@@ -125,7 +138,7 @@ def no_better(evidence):
 @polynomial_interpolation.picture
 def valley_of_degrees(pieces):
     """Test error of least squares along the degree, a line a design, and of the best ridge of degree 25."""
-    risks, ridge = (pieces["valley"].aside[name] for name in ("risks", "ridge"))
+    risks, ridge = (pieces["risk along the degree"].aside[name] for name in ("risks", "ridge"))
     degrees = np.arange(risks.shape[1])
     return Curves(
         [

@@ -24,7 +24,7 @@ from deeptheory.generalization.capacity.rademacher_bounds import (
     vc_complexity,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Limit, Reals, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, compared
 
 POINTS = 10
 Radius = Annotated[float, Interval(ge=0.1, le=10)]
@@ -33,10 +33,10 @@ SIGNS = all_signs(7)
 
 @claim(
     items={
-        "L8.15": ("by hand", "draws"),
-        "H7.6": ("by hand", "draws", "linear"),
-        "L8.19": ("linear", "orthogonal"),
-        "A5.12": ("linear", "orthogonal"),
+        "L8.15": ("values by hand", "signs that were drawn"),
+        "H7.6": ("values by hand", "signs that were drawn", "linear functions"),
+        "L8.19": ("linear functions", "orthogonal inputs"),
+        "A5.12": ("linear functions", "orthogonal inputs"),
     },
     says=r"Over all $2^n$ signs: all labelings have complexity 1, one function 0; the linear ball has $\frac "
     r"Bn\mathbb E\|\sum\sigma_ix_i\|$, between $1/\sqrt2$ times and once $\frac Bn\sqrt{\sum\|x_i\|^2}\le "
@@ -74,30 +74,34 @@ def complexities_by_enumeration(
     shares = np.array([[exact_complexity(ball_supremum(z), 8) / linear_complexity(z) for z in each] for each in wide])
     return {
         # E|Σσ| of ten signs is 2·10·C(9, 4)/2¹⁰·… = 2520/1024.
-        "by hand": Identity(
+        "values by hand": Identity(
             np.array(
                 [exact_complexity(s, n) for s in (finite_supremum(all_signs(n)), finite_supremum(values[:1]), constant)]
             ),
             np.array([1.0, 0.0, 2520 / 1024 / n]),
             scale=1.0,
         ),
-        "draws": Law(exact, sampled_complexity(signs, ball_supremum(x, radius), n, trials), exact=True),
-        "linear": Chain(
+        "signs that were drawn": Law(exact, sampled_complexity(signs, ball_supremum(x, radius), n, trials), exact=True),
+        "linear functions": Chain(
             {
                 "Jensen": (exact, bound),
                 "Khintchine": (bound, np.sqrt(2) * exact),
                 "largest norm": (bound, radius * np.max(np.linalg.norm(x, axis=1)) / np.sqrt(n)),
             }
         ),
-        "orthogonal": Identity(exact_complexity(ball_supremum(square, radius), n), linear_complexity(square, radius)),
-        "absolute": Inequality(
+        "orthogonal inputs": Identity(
+            exact_complexity(ball_supremum(square, radius), n), linear_complexity(square, radius)
+        ),
+        "with absolute values": Inequality(
             exact_complexity(absolute_ball_supremum(x, radius), n),
             finite_class_complexity(radius * np.vstack([x.T, -x.T])),
         ),
-        "finite": Inequality(exact_complexity(finite_supremum(values), n), finite_class_complexity(values)),
-        "shattering": Inequality(2 * exact_complexity(threshold_supremum(x[:, 0]), n), vc_complexity(n, 1)),
+        "finite classes": Inequality(exact_complexity(finite_supremum(values), n), finite_class_complexity(values)),
+        "classes of finite VC dimension": Inequality(
+            2 * exact_complexity(threshold_supremum(x[:, 0]), n), vc_complexity(n, 1)
+        ),
         # Massart: four functions on nine points, the longest of length 3; seven of length 8 on sixteen. Then V = n.
-        "written out": Identity(
+        "bounds written out": Identity(
             np.array(
                 [
                     finite_class_complexity(np.vstack([np.ones((3, 9)), np.zeros((1, 9))])),
@@ -108,24 +112,26 @@ def complexities_by_enumeration(
             ),
             np.sqrt([2 * np.log(4) / 9, np.log(7) / 2, 2.0, 2 * (np.log(25) + 1) / 25]),
         ),
-        "many dimensions": Limit(sizes.astype(float), 1 - shares.mean(1), order=1.0, aside={"shares": shares}),
+        "share of the bound in many dimensions": Limit(
+            sizes.astype(float), 1 - shares.mean(1), order=1.0, aside={"shares": shares}
+        ),
     }
 
 
-complexities_by_enumeration.control("parallel inputs", of="orthogonal", inputs="parallel")
+complexities_by_enumeration.control("parallel inputs", of="orthogonal inputs", inputs="parallel")
 
 
-@complexities_by_enumeration.control("the labels' values 0 and 1 for ±1", of="by hand")
+@complexities_by_enumeration.control("the labels' values 0 and 1 for ±1", of="values by hand")
 def zero_and_one(evidence):
     return replace(evidence, left=np.asarray(evidence.left) / 2)
 
 
-@complexities_by_enumeration.control("the root of the mean square for the mean", of="draws")
+@complexities_by_enumeration.control("the root of the mean square for the mean", of="signs that were drawn")
 def root_mean_square(evidence):
     return replace(evidence, predicted=np.sqrt(np.mean(np.square(evidence.observed))))
 
 
-@complexities_by_enumeration.control("equality in one dimension too", of="linear")
+@complexities_by_enumeration.control("equality in one dimension too", of="linear functions")
 def always_equal(evidence):
     exact, bound = evidence.links["Jensen"]
     return replace(evidence, links={"equal": (bound, exact)})
@@ -134,7 +140,7 @@ def always_equal(evidence):
 @complexities_by_enumeration.picture
 def shares_of_the_bound(pieces):
     """Complexity of the linear ball over its bound, for forty samples of eight points in each dimension."""
-    piece = pieces["many dimensions"]
+    piece = pieces["share of the bound in many dimensions"]
     shares = piece.aside["shares"]
     return Curves(
         [
@@ -160,18 +166,27 @@ SMOOTH = ("relu", "tanh", "absolute value", "clip", "shifted")
 
 @claim(
     items={"L8.20": "", "H7.7": ""},
-    says=r"Composing with a function of Lipschitz constant L multiplies the complexity by at most L, whether or not it "
+    says=r"Let every function of a class be followed by one and the same function $\varphi$ of Lipschitz constant "
+    r"$L$. The Rademacher complexity of the class is then multiplied by at most $L$, whether or not $\varphi$ "
     r"vanishes at 0.",
     needs="any six functions on seven points; complexity without an absolute value",
     over=dict(values=Reals(-2, 2, shape=(6, 7)), shift=Reals(0, 3)),
-    symbols={r"L": "the most by which the composed function stretches the distance of two values"},
-    why=r"Remove the function at one point after another. Average over the sign there: what is left is a supremum "
-    r"over pairs of functions of $\varphi(f(x))-\varphi(g(x))$ plus terms that are symmetric in the pair, and this is "
-    r"at most $L|f(x)-g(x)|$ plus the same terms. The pair may be exchanged, so the absolute value goes, and a sign "
+    symbols={
+        r"\varphi": "the function that follows, for example a rectifier or a loss",
+        r"L": r"the most by which $\varphi$ stretches the distance of two values",
+        r"\text{Rademacher complexity}": (
+            r"the mean over random signs $\sigma$ of the largest $\frac1n\sum_i\sigma_if(x_i)$ in the class: how well "
+            r"it fits noise"
+        ),
+    },
+    why=r"A function that brings values closer together cannot make a class better at fitting random signs. To see "
+    r"it, remove $\varphi$ at one point after another. Average over the sign there: what is left is a supremum over "
+    r"pairs of functions of $\varphi(f(x))-\varphi(g(x))$ plus terms that are symmetric in the pair, and this is at "
+    r"most $L|f(x)-g(x)|$ plus the same terms. The pair may be exchanged, so the absolute value goes, and a sign "
     r"before $Lf(x)$ comes back. A constant drops out of every difference: nothing needs to vanish at 0.",
-    notice=r"Each dot is a class of six functions: its complexity before and after the composition that makes it "
-    r"largest. All lie on or below the diagonal, and many on it: where all values are positive the rectifier "
-    r"changes nothing.",
+    notice="Each dot is a class of six functions: to the right its complexity, upwards its complexity after the "
+    "1-Lipschitz function, of those tried, that leaves the most. All dots lie on or below the diagonal, where nothing "
+    "is lost, and many on it: where all values are positive the rectifier changes nothing.",
 )
 def contraction(values, shift, *, activation: Literal["1-Lipschitz", "2-Lipschitz"] = "1-Lipschitz"):
     names = SMOOTH if activation == "1-Lipschitz" else ("twice",)
@@ -189,15 +204,9 @@ contraction.control("a function of constant 2", activation="2-Lipschitz")
 def before_and_after(pieces):
     """Complexities of classes of six functions before and after composition with 1-Lipschitz functions, the worst."""
     (evidence,) = pieces.values()
-    after, before = np.ravel(evidence.quantity), np.ravel(evidence.bound)
-    ends = np.array([0.0, 1.05 * before.max()])
-    return Curves(
-        [
-            Line("equal", ends, ends),
-            Line("half", ends, ends / 2, dashed=True),
-            Dots("classes searched", before, after),
-        ],
-        x="complexity of the class", y="complexity after the composition",
+    return compared(
+        np.ravel(evidence.bound), lambda before: before, np.ravel(evidence.quantity),
+        names=("equal", "classes searched"), x="complexity of the class", y="complexity after the composition",
     )  # fmt: skip
 
 

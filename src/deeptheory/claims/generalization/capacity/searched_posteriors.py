@@ -41,14 +41,17 @@ def searched_failures(share):
 @claim(
     items={},
     says=r"The linear posterior that makes Maurer's bound smallest, searched on the sample itself, has a risk above "
-    r"the bound with probability at most $\delta$, and above a quarter of the way to it with more. Of $n$ orthogonal "
-    r"inputs the best direction gives all the margin $m$ that makes $\mathrm{kl}^{-1}$ least.",
+    r"the bound with probability at most $\delta$, above a quarter of the way to it with more. On $n$ orthogonal "
+    r"inputs the best one has equal margins $m$.",
     needs="one input with labels −1 of any chance, all samples of twelve enumerated; 24 orthogonal inputs; δ = 0.05, "
     "0.2",
     symbols={
         r"\delta": "the probability with which the bound may fail",
         r"n": "the number of orthogonal inputs, each seen once with any label",
-        r"m": r"the common margin: risk $\Phi(-m)$, budget $\frac12\ln(1+m^2)+\ln(2\sqrt n/\delta)/n$",
+        r"m": (
+            r"the margin at which $\mathrm{kl}^{-1}$ of the risk $\Phi(-m)$ and the budget "
+            r"$\frac12\ln(1+m^2)+\ln(2\sqrt n/\delta)/n$ is least"
+        ),
         r"\mathrm{kl}^{-1}": "the largest risk that is within the budget of the one seen, in relative entropy",
     },
     why=r"A PAC-Bayes bound holds for all posteriors at once: the divergence from the prior pays for the search, "
@@ -60,13 +63,13 @@ def searched_failures(share):
 def searched_posterior_fails_rarely():
     deltas = np.array([0.05, 0.2])
     return {
-        "failure": Inequality(
+        "probability of failure": Inequality(
             searched_failures(1.0),
             deltas,
             aside=dict(zip(("direction", "risk", "bound"), searched_posteriors(), strict=True)),
         ),
         "a quarter of the deviation": Inequality(deltas, searched_failures(0.25)),
-        "memorizing": Identity(
+        "best posterior on orthogonal inputs": Identity(
             [best_linear_posterior(np.eye(24), np.where(np.arange(24) % 3, 1.0, -1.0), delta=d).bound for d in deltas],
             [least_memorizing_bound(24, d) for d in deltas],
             error=1e-7,
@@ -85,12 +88,14 @@ def least_memorizing_bound(n, delta, divergence=lambda margin: np.log1p(margin**
     return found.fun  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@searched_posterior_fails_rarely.control("a posterior as wide as the prior", of="memorizing")
+@searched_posterior_fails_rarely.control("a posterior as wide as the prior", of="best posterior on orthogonal inputs")
 def as_wide_as_the_prior(evidence):
     return replace(evidence, right=np.array([least_memorizing_bound(24, d, lambda m: m**2 / 2) for d in (0.05, 0.2)]))
 
 
-@searched_posterior_fails_rarely.control("never more often than δ, with half of the deviation", of="failure")
+@searched_posterior_fails_rarely.control(
+    "never more often than δ, with half of the deviation", of="probability of failure"
+)
 def half_of_the_deviation(evidence):
     return replace(evidence, quantity=searched_failures(0.5))
 
@@ -103,7 +108,7 @@ def nine_tenths(evidence):
 @searched_posterior_fails_rarely.picture
 def found_on_the_sample(pieces):
     """Risk on the sample and bound of the best posterior, along the number of labels −1 among twelve; δ = 0.05."""
-    aside = pieces["failure"].aside
+    aside = pieces["probability of failure"].aside
     labels = np.arange(aside["risk"].shape[1])
     return Curves(
         [

@@ -40,7 +40,7 @@ coupled = {name: jax.jit(lambda s, a, b, i, e, g=g: coupled_sgd(g, s, a, b, i, e
 
 
 @claim(
-    items={"H10.3": ("attained", "strongly convex")},
+    items={"H10.3": ("linear losses attain the bound", "strongly convex losses")},
     says=r"SGD on convex $L$-Lipschitz losses changes them by at most $\frac{2L^2}n\sum\eta_t$ in mean when one "
     r"example is replaced, exactly so for linear losses; curvature $\gamma$ stops the drift at $2L^2/\gamma n$.",
     needs="steps at most 2 over the smoothness, and 1 over it for strong convexity; indices drawn uniformly and shared",
@@ -76,14 +76,16 @@ def convex_sgd(key, *, trials: Trials = 16_384, loss: Literal["linear", "not con
     order = draw.integers(0, 200, (200, 400))
     a, b = logistic_runs(np.zeros(5), x, swapped, order, np.ones(400))
     return {
-        "attained": Law(
+        "linear losses attain the bound": Law(
             convex_sgd_stability(lipschitz, steps, n),
             changes[0],
             exact=True,
             aside={"times": times, "drift": [convex_sgd_stability(lipschitz, steps[:t], n) for t in times]},
         ),
-        "strongly convex": Law(settling[-1], changes[1], exact=True, aside={"limit": limit, "settling": settling}),
-        "logistic": Inequality(
+        "strongly convex losses": Law(
+            settling[-1], changes[1], exact=True, aside={"limit": limit, "settling": settling}
+        ),
+        "logistic regression": Inequality(
             np.mean(np.linalg.norm(np.asarray(a - b), axis=1)), convex_sgd_stability(1.0, np.ones(400), 200)
         ),
     }
@@ -91,15 +93,15 @@ def convex_sgd(key, *, trials: Trials = 16_384, loss: Literal["linear", "not con
 
 logistic_runs = jax.jit(lambda s, a, b, i, e: coupled_sgd(lambda w, z: -z * jax.nn.sigmoid(-w @ z), s, a, b, i, e))
 
-convex_sgd.control("a loss that is not convex", of="attained", loss="not convex")
+convex_sgd.control("a loss that is not convex", of="linear losses attain the bound", loss="not convex")
 
 
-@convex_sgd.control("without the factor two", of="attained")
+@convex_sgd.control("without the factor two", of="linear losses attain the bound")
 def without_two(evidence):
     return replace(evidence, predicted=np.asarray(evidence.predicted) / 2)
 
 
-@convex_sgd.control("the limit for many steps, after these few", of="strongly convex")
+@convex_sgd.control("the limit for many steps, after these few", of="strongly convex losses")
 def already_settled(evidence):
     return replace(evidence, predicted=evidence.aside["limit"])
 
@@ -107,7 +109,7 @@ def already_settled(evidence):
 @convex_sgd.picture
 def drift(pieces):
     """Mean change of the loss along SGD when one example is replaced: predicted at every step, observed at the last."""
-    linear, bent = pieces["attained"], pieces["strongly convex"]
+    linear, bent = pieces["linear losses attain the bound"], pieces["strongly convex losses"]
     times = linear.aside["times"]
     return Curves(
         [
@@ -123,8 +125,14 @@ def drift(pieces):
 
 @claim(
     items={
-        "H10.5": ("growth", "coupled", "every draw", "reached", "never drawn"),
-        "H10.6": ("logits", "slope"),
+        "H10.5": (
+            "sum of the distances",
+            "distance of two runs",
+            "all draws enumerated",
+            "bound for bounded losses reached",
+            "runs that never draw the example",
+        ),
+        "H10.6": ("slopes of the cross-entropy", "slope along the scale of the weights"),
     },
     says=r"Bounded gradients alone let coupled runs of SGD drift apart like $\eta T^2/n$, not $T/n$, as on "
     r"$-(\sqrt{1+w^2}-1)+zw$. A loss in $[0,M]$ differs by at most $M(1-(1-1/n)^T)\le MT/n$ in mean, attained. "
@@ -179,8 +187,8 @@ def nonconvex_sgd(key, *, trials: Trials = 2048):
     scales = np.array([1e1, 1e2, 1e3, 1e4])
     steep = np.array([np.linalg.norm(_softmax(np.array([-s, s])) - np.array([1.0, 0.0])) for s in scales])
     return {
-        "growth": Rate(times.astype(float), sums, exponent=2.0, rivals=(1.5,), aside={"samples": n}),
-        "coupled": Chain(
+        "sum of the distances": Rate(times.astype(float), sums, exponent=2.0, rivals=(1.5,), aside={"samples": n}),
+        "distance of two runs": Chain(
             {
                 "lower": (0.9 * escape_distances(eta, T).sum() / n * (drawn * n / T), mean),
                 "upper": (mean, 2 * eta * T**2 / n),
@@ -188,25 +196,27 @@ def nonconvex_sgd(key, *, trials: Trials = 2048):
             # Slopes are at most 2; over L the bound on losses is one on distances.
             aside={"convex": convex_sgd_stability(2.0, np.full(T, eta), n) / 2, "mean": mean, "steps": T},
         ),
-        "bounded": Inequality(np.mean(np.abs(losses[0] - losses[1])), bounded_loss_stability(1.0, T, n)),
-        "every draw": Identity(
+        "bounded losses": Inequality(np.mean(np.abs(losses[0] - losses[1])), bounded_loss_stability(1.0, T, n)),
+        "all draws enumerated": Identity(
             [np.mean([most * (0 in drawn) for drawn in product(range(n), repeat=t)]) for most, t, n in FEW_DRAWS],
             [bounded_loss_stability(*few) for few in FEW_DRAWS],
         ),
-        "reached": Share(
+        "bound for bounded losses reached": Share(
             np.sum(differ),
             len(differ),
             bounded_loss_stability(1.0, T, few),
             resolution=0.1,
             aside={"counted anew": T / few},
         ),
-        "never drawn": Exact(
+        "runs that never draw the example": Exact(
             np.concatenate([losses[0] != losses[1], differ])[~np.concatenate([shared == 0, often == 0]).any(axis=1)],
             np.zeros(int(np.sum(~np.concatenate([shared == 0, often == 0]).any(axis=1))), bool),
         ),
-        "decaying": Inequality(np.mean(np.abs(losses[0] - losses[1])), nonconvex_sgd_stability(0.5, 0.5, 0.5, T, n)),
-        "logits": Inequality(slopes, np.sqrt(2)),
-        "slope": Rate(scales, steep, exponent=0.0, rivals=(1.0,)),
+        "decaying steps": Inequality(
+            np.mean(np.abs(losses[0] - losses[1])), nonconvex_sgd_stability(0.5, 0.5, 0.5, T, n)
+        ),
+        "slopes of the cross-entropy": Inequality(slopes, np.sqrt(2)),
+        "slope along the scale of the weights": Rate(scales, steep, exponent=0.0, rivals=(1.0,)),
     }
 
 
@@ -218,27 +228,27 @@ def _softmax(logits):
 decaying_runs = jax.jit(lambda s, a, b, i, e: coupled_sgd(lambda w, z: 0.5 * jnp.sin(w - np.pi / 2) * z, s, a, b, i, e))
 
 
-@nonconvex_sgd.control("of order T/n, as printed", erratum="H10.5a", of="growth")
+@nonconvex_sgd.control("of order T/n, as printed", erratum="H10.5a", of="sum of the distances")
 def proportional(evidence):
     return replace(evidence, exponent=1.0)
 
 
-@nonconvex_sgd.control("no farther than convex losses, 2LΣη/n", of="coupled")
+@nonconvex_sgd.control("no farther than convex losses, 2LΣη/n", of="distance of two runs")
 def as_if_convex(evidence):
     return replace(evidence, links={"convex": (evidence.aside["mean"], evidence.aside["convex"])})
 
 
-@nonconvex_sgd.control("T/n, each draw of the example counted anew", of="reached")
+@nonconvex_sgd.control("T/n, each draw of the example counted anew", of="bound for bounded losses reached")
 def each_draw(evidence):
     return replace(evidence, predicted=evidence.aside["counted anew"])
 
 
-@nonconvex_sgd.control("cross-entropy not Lipschitz, in the logits either", of="slope")
+@nonconvex_sgd.control("cross-entropy not Lipschitz, in the logits either", of="slope along the scale of the weights")
 def not_lipschitz(evidence):
     return replace(evidence, exponent=1.0)
 
 
-@nonconvex_sgd.control("the constant 1, the most that one logit can do", of="logits")
+@nonconvex_sgd.control("the constant 1, the most that one logit can do", of="slopes of the cross-entropy")
 def one_logit(evidence):
     return replace(evidence, bound=1.0)
 
@@ -246,7 +256,7 @@ def one_logit(evidence):
 @nonconvex_sgd.picture
 def runs_that_part(pieces):
     """Mean distance of two coupled runs with one example replaced, along the number of steps; the loss has a ridge."""
-    growth, drawn = pieces["growth"], pieces["coupled"].aside
+    growth, drawn = pieces["sum of the distances"], pieces["distance of two runs"].aside
     times, distances = np.asarray(growth.x), np.asarray(growth.y) / growth.aside["samples"]
     return Curves(
         [

@@ -13,7 +13,7 @@ from deeptheory.generalization.capacity.stability import (
     regularized_stability,
 )
 from deeptheory.lab import Exact, Identity, Inequality, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law
 
 ATOMS = np.array([[1.0, 0.5], [-0.6, 1.0], [0.3, -1.0]])
 """Three examples (x, y), equally likely."""
@@ -40,9 +40,9 @@ def forgotten(memory, atoms):
 
 @claim(
     items={
-        "H10.1": ("mean", "linear", "rate"),
-        "H10.2": ("ghost", "below"),
-        "H10.6": ("on average", "attained"),
+        "H10.1": ("the mean of a sample", "linear losses attain the bound", "distance of two minimisers"),
+        "H10.2": ("gap is the mean change", "gap below the stability"),
+        "H10.6": ("bound by the training error", "bound by the training error attained"),
     },
     says=r"$\mathbb E[R-R_S]$ is the mean change of the loss at an example when it is replaced, so at most $\beta$; "
     r"minimisers of convex $L$-Lipschitz losses plus $\frac\lambda2\|w\|^2$ move by at most $2L/\lambda n$. For "
@@ -85,27 +85,27 @@ def replacing_one_example(key):
     step = w * (1 + 2.0 / g)  # f = w², smoothness 2: one step along its gradient over g
     few = np.array([2, 5, 10])
     return {
-        "ghost": Identity(gaps, changes),
-        "below": Inequality(np.abs(gaps), worst),
-        "mean": Identity(
+        "gap is the mean change": Identity(gaps, changes),
+        "gap below the stability": Inequality(np.abs(gaps), worst),
+        "the mean of a sample": Identity(
             np.array([abs(np.mean([1.0] + [0.3] * k) - np.mean([-1.0] + [0.3] * k)) for k in few - 1]),
             2 / few,
             along={"n": few},
         ),
-        "regularized": Inequality(moves, regularized_stability(1.0, lam, sizes)),
+        "regularized minimisers": Inequality(moves, regularized_stability(1.0, lam, sizes)),
         # Losses ±2w: the minimiser of mean + (λ/2)w² is −mean/λ, and one sign turned moves it by 4/λn.
-        "linear": Identity(
+        "linear losses attain the bound": Identity(
             np.array([abs(np.mean([2.0] * n) - np.mean([-2.0] + [2.0] * (n - 1))) / lam for n in sizes]),
             regularized_stability(2.0, lam, sizes),
             along={"n": sizes},
         ),
-        "rate": Rate(sizes.astype(float), moves, exponent=-1.0, rivals=(-0.5, -2.0)),
-        "on average": Inequality(
+        "distance of two minimisers": Rate(sizes.astype(float), moves, exponent=-1.0, rivals=(-0.5, -2.0)),
+        "bound by the training error": Inequality(
             f["gap"],
             on_average_bound(f["training"], f["moved"], smoothness, g),
             aside={"training": smoothness / g * f["training"]},
         ),
-        "attained": Identity(
+        "bound by the training error attained": Identity(
             step**2 - w**2, on_average_bound(w**2, (step - w) ** 2, 2.0, g), aside={"w": w, "step": step, "g": g}
         ),
     }
@@ -127,32 +127,34 @@ def _logistic(signed, lam):
     return w
 
 
-@replacing_one_example.control("the change the other way round", of="ghost")
+@replacing_one_example.control("the change the other way round", of="gap is the mean change")
 def other_way_round(evidence):
     return replace(evidence, right=-np.asarray(evidence.right))
 
 
-@replacing_one_example.control("half of the uniform stability", of="below")
+@replacing_one_example.control("half of the uniform stability", of="gap below the stability")
 def half_the_stability(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@replacing_one_example.control("n − 1 examples in place of n", of="mean")
+@replacing_one_example.control("n − 1 examples in place of n", of="the mean of a sample")
 def one_example_less(evidence):
     return replace(evidence, right=2 / (evidence.along["n"] - 1))
 
 
-@replacing_one_example.control("L/λn, without the factor two", of="linear")
+@replacing_one_example.control("L/λn, without the factor two", of="linear losses attain the bound")
 def once_the_constant(evidence):
     return replace(evidence, right=np.asarray(evidence.right) / 2)
 
 
-@replacing_one_example.control("the change of the parameters alone, without the training loss", of="on average")
+@replacing_one_example.control(
+    "the change of the parameters alone, without the training loss", of="bound by the training error"
+)
 def without_training_loss(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) - evidence.aside["training"])
 
 
-@replacing_one_example.control("half of the smoothness", of="attained")
+@replacing_one_example.control("half of the smoothness", of="bound by the training error attained")
 def half_smoothness(evidence):
     w, step, g = (evidence.aside[name] for name in ("w", "step", "g"))
     return replace(evidence, right=on_average_bound(float(w) ** 2, (step - w) ** 2, 1.0, g))
@@ -161,7 +163,11 @@ def half_smoothness(evidence):
 @replacing_one_example.picture
 def influence_of_one_example(pieces):
     """How far a penalized minimiser moves when one of n examples is replaced: linear losses, logistic regression."""
-    linear, logistic, bound = pieces["linear"], pieces["rate"], pieces["regularized"].bound
+    linear, logistic, bound = (
+        pieces["linear losses attain the bound"],
+        pieces["distance of two minimisers"],
+        pieces["regularized minimisers"].bound,
+    )
     return Curves(
         [
             Line("bound, L = 2", linear.along["n"], linear.right),
@@ -174,7 +180,7 @@ def influence_of_one_example(pieces):
 
 
 @claim(
-    items={"H10.7": ("rate", "fitted")},
+    items={"H10.7": ("change of the outputs", "training errors")},
     says="A wide network trained to zero training error on two samples that differ in one example changes its outputs "
     "elsewhere like 1/n at a fixed number of epochs: interpolation and stability go together here.",
     scale="printed: interpolating deep networks, no sizes; here: two-layer ReLU networks of width 200, 32 to 128 "
@@ -204,8 +210,10 @@ def interpolating_yet_stable(key, *, sizes: Sizes = (32, 64, 128), trials: Trial
         changes.append(np.sqrt(np.mean(np.square(one - two), axis=1)))
         errors.append(int(np.sum(np.sign(fit) != labels)))
     return {
-        "rate": Rate(np.array(sizes, float), np.array(changes), exponent=-1.0, resolution=0.1, rivals=(-0.5, -1.5)),
-        "fitted": Exact(np.array(errors), np.zeros(len(sizes), int), along={"n": np.array(sizes)}),
+        "change of the outputs": Rate(
+            np.array(sizes, float), np.array(changes), exponent=-1.0, resolution=0.1, rivals=(-0.5, -1.5)
+        ),
+        "training errors": Exact(np.array(errors), np.zeros(len(sizes), int), along={"n": np.array(sizes)}),
     }
 
 
@@ -235,16 +243,13 @@ def trained_outputs(first, second, inputs, labels, probe):
     return jax.vmap(one)(first, second, inputs, labels)
 
 
-@interpolating_yet_stable.control("no dependence on n", of="rate")
+@interpolating_yet_stable.control("no dependence on n", of="change of the outputs")
 def independent_of_n(evidence):
     return replace(evidence, exponent=0.0)
 
 
 @interpolating_yet_stable.picture
 def influence_of_one_label(pieces):
-    """Change of a trained network's outputs when one of n labels is erased, with the line 1/n through the largest n."""
-    sizes, changes = np.asarray(pieces["rate"].x), np.asarray(pieces["rate"].y)
-    return Curves(
-        [Line("1/n", sizes, changes[-1].mean() * sizes[-1] / sizes), seen("observed", sizes, changes)],
-        x="examples n", y="change of the outputs (root mean square)", log="xy",
-    )  # fmt: skip
+    """Change of a trained network's outputs when one of n labels is erased, and the line 1/n through the smallest n."""
+    marks = power_law("networks, 1/n", pieces["change of the outputs"], rivals={-0.5: "1/√n"})
+    return Curves(marks, x="examples n", y="change of the outputs, root mean square", log="xy")

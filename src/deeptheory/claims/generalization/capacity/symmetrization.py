@@ -75,7 +75,7 @@ def deviations_and_complexity(pieces):
 
 
 @claim(
-    items={"L8.18": ("chain", "rare", "brute force")},
+    items={"L8.18": ("links of the proof", "a rare event", "all samples enumerated")},
     says=r"The same chain at $m=10$ and $20$; for a rare event every link is reached: with $f=\pm1_A$ and $m=5$ "
     r"the three deviations and $2R_m$ are all $2P(A)$ up to a relative error of order $P(A)$. Averages over all "
     r"samples and signs at $m=3$ give the same numbers.",
@@ -121,7 +121,7 @@ def symmetrization_is_sharp(
         weight @ np.einsum("fsi,gi->gfs", first, signs).max(1).mean(0) / 3,
     ]
     return {
-        "chain": Chain(
+        "links of the proof": Chain(
             {
                 "Jensen": (found[..., 0], found[..., 1]),
                 "signs": (found[..., 1], found[..., 2]),
@@ -131,19 +131,19 @@ def symmetrization_is_sharp(
             error=1e-13,
             aside={"sizes": np.asarray(sizes)},
         ),
-        "rare": Limit(1 / chances, abs(rare - 2).max(1), order=1.0, aside={"chances": chances, "parts": rare}),
-        "brute force": Identity(np.asarray(brute), [part(values, law, 3) for part in four], error=1e-13),
+        "a rare event": Limit(1 / chances, abs(rare - 2).max(1), order=1.0, aside={"chances": chances, "parts": rare}),
+        "all samples enumerated": Identity(np.asarray(brute), [part(values, law, 3) for part in four], error=1e-13),
     }
 
 
-@symmetrization_is_sharp.control("signs without the factor 1/m", of="chain")
+@symmetrization_is_sharp.control("signs without the factor 1/m", of="links of the proof")
 def no_average(evidence):
     links = dict(evidence.links)
     links["triangle"] = (evidence.aside["sizes"] * links["triangle"][0], links["triangle"][1])
     return replace(evidence, links=links)
 
 
-@symmetrization_is_sharp.control("R in place of 2R for a rare event", of="rare")
+@symmetrization_is_sharp.control("R in place of 2R for a rare event", of="a rare event")
 def once(evidence):
     return replace(evidence, y=evidence.y + 1)
 
@@ -151,7 +151,7 @@ def once(evidence):
 @symmetrization_is_sharp.picture
 def a_rare_event(pieces):
     """Three deviations and 2R for plus or minus the indicator of an event, each over its probability."""
-    aside = pieces["rare"].aside
+    aside = pieces["a rare event"].aside
     chances, parts = aside["chances"], aside["parts"]
     names = ("from the truth", "from a second sample", "with random signs", "2R")
     return Curves(
@@ -159,5 +159,5 @@ def a_rare_event(pieces):
             *(Line(name, chances, part) for name, part in zip(names, parts.T, strict=True)),
             Line("complexity", chances, parts[:, 3] / 2, rival="R in place of 2R"),
         ],
-        x="probability of the event", y="over the probability", log="x", ys=(0.9, 2.1),
+        x="probability of the event", y="mean deviation over the probability of the event", log="x", ys=(0.9, 2.1),
     )  # fmt: skip

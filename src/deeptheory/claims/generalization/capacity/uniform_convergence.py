@@ -20,7 +20,7 @@ from deeptheory.generalization.capacity.uniform_convergence import (
     squared_norm,
 )
 from deeptheory.lab import Exact, Inequality, Integers, Law, Limit, Reals, Share, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table, seen
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table, compared, seen
 
 RATIOS = (0.5, 1.0, 2.0)
 
@@ -34,7 +34,14 @@ def batches(key, trials, samples, dimension, *, size=500):
 
 
 @claim(
-    items={"A5.16": ("limit", "finite", "fresh points", "length")},
+    items={
+        "A5.16": (
+            "test error in the limit",
+            "test error at finite size",
+            "errors on fresh points",
+            "squared length of the classifier",
+        )
+    },
     says=r"One gradient step on $m$ points $(yu, x_2)$, $\|u\|^2=1/m$, $x_2\sim N(0,I_D/D)$, has test error "
     r"$\Phi(-\sqrt{D/m})$ for large $D$, at finite size $\mathbb E\,\Phi(-\sqrt{D/(m\rho)})$ with "
     r"$\rho\sim\chi^2_D/D$, and weights of mean squared length $2m$.",
@@ -67,19 +74,23 @@ def one_step_test_error(key, *, sizes: Sizes = (14, 28, 56), trials: Trials = 48
     exact = np.array([[expected_test_error(m, int(ratio * m)) for ratio in RATIOS] for m in sizes])
     limit = np.array([limiting_test_error(2, int(2 * ratio)) for ratio in RATIOS])
     return {
-        "limit": Law(limit, errors, along={"D/m": labels["D/m"]}, sizes=sizes, order=1),
-        "finite": Law(exact, errors, along=labels, exact=True),
-        "fresh points": Share(np.sum(margins(classifier, fresh) < 0), 200_000, conditional_test_error(classifier)),
-        "length": Law(2.0 * np.array(sizes)[:, None], lengths, along=labels, exact=True),
+        "test error in the limit": Law(limit, errors, along={"D/m": labels["D/m"]}, sizes=sizes, order=1),
+        "test error at finite size": Law(exact, errors, along=labels, exact=True),
+        "errors on fresh points": Share(
+            np.sum(margins(classifier, fresh) < 0), 200_000, conditional_test_error(classifier)
+        ),
+        "squared length of the classifier": Law(2.0 * np.array(sizes)[:, None], lengths, along=labels, exact=True),
     }
 
 
-@one_step_test_error.control("the exponential tail exp(−D/2m) itself", of="limit")
+@one_step_test_error.control("the exponential tail exp(−D/2m) itself", of="test error in the limit")
 def exponential_tail(evidence):
     return replace(evidence, predicted=np.exp(-evidence.along["D/m"] / 2))
 
 
-@one_step_test_error.control("noise of mean length for the noise drawn: the limit at finite size", of="finite")
+@one_step_test_error.control(
+    "noise of mean length for the noise drawn: the limit at finite size", of="test error at finite size"
+)
 def mean_length(evidence):
     return replace(evidence, predicted=np.tile(ndtr(-np.sqrt(evidence.along["D/m"])), (len(evidence.along["m"]), 1)))
 
@@ -87,19 +98,15 @@ def mean_length(evidence):
 @one_step_test_error.picture
 def errors_along_the_noise(pieces):
     """Test error after one gradient step along D/m: the limit as a curve, the means of the largest samples as dots."""
-    ratios = np.linspace(0.25, 2.5, 100)
-    piece = pieces["limit"]
-    return Curves(
-        [
-            Line("limit", ratios, ndtr(-np.sqrt(ratios))),
-            seen("observed", piece.along["D/m"], np.asarray(piece.observed)[-1]),
-            Line("estimate", ratios, np.exp(-ratios / 2), rival="the exponential tail exp(−D/2m)"),
-        ],
-        x="noise coordinates per sample D/m", y="test error", log="y",
+    piece = pieces["test error in the limit"]
+    return compared(
+        piece.along["D/m"], lambda ratio: ndtr(-np.sqrt(ratio)), piece.observed[-1],
+        rivals={"the exponential tail exp(−D/2m)": lambda ratio: np.exp(-ratio / 2)}, names=("limit", "observed"),
+        x="noise coordinates per sample D/m", y="test error", log="y", xs=(0.25, 2.5),
     )  # fmt: skip
 
 
-@one_step_test_error.control("the signal's part of the length alone", of="length")
+@one_step_test_error.control("the signal's part of the length alone", of="squared length of the classifier")
 def signal_length(evidence):
     return replace(evidence, predicted=evidence.predicted / 2)
 
@@ -161,7 +168,7 @@ def asked_and_got(pieces):
 
 
 @claim(
-    items={"A5.17": ("flipped", "limit", "difference")},
+    items={"A5.17": ("errors on the flipped sample", "errors in the limit", "margins lost by flipping")},
     says=r"Train on the sample $S$ with its noise negated: the classifier so found errs on $S$ itself with "
     r"probability $\Phi\big((c-1)/(c\sqrt{m/D})\big)$ for large $m$ and $D$, where $c=\mathbb E\|x_2\|^2$: on half of "
     r"$S$ at $c=1$. Its answers lie $2c$ from those of the classifier of $S$ on average.",
@@ -196,13 +203,13 @@ def flipped_noise_classifier(key, *, sizes: Sizes = (8, 16, 32), trials: Trials 
     exact = [[expected_flipped_error(m, 4 * m, noise=noise) for noise in noises] for m in sizes]
     limit = [limiting_flipped_error(10**9, 4 * 10**9, noise=noise) for noise in noises]
     return {
-        "flipped": Law(np.array(exact), wrong, along=labels, exact=True),
-        "limit": Law(np.array(limit), wrong, along={"c": labels["c"]}, sizes=sizes, order=1),
-        "difference": Law(2 * np.array(noises), apart, along=labels, exact=True),
+        "errors on the flipped sample": Law(np.array(exact), wrong, along=labels, exact=True),
+        "errors in the limit": Law(np.array(limit), wrong, along={"c": labels["c"]}, sizes=sizes, order=1),
+        "margins lost by flipping": Law(2 * np.array(noises), apart, along=labels, exact=True),
     }
 
 
-@flipped_noise_classifier.control("all of S is misclassified already at c = 1", of="flipped")
+@flipped_noise_classifier.control("all of S is misclassified already at c = 1", of="errors on the flipped sample")
 def all_of_it(evidence):
     return replace(evidence, predicted=np.ones_like(evidence.predicted))
 
@@ -210,7 +217,7 @@ def all_of_it(evidence):
 @flipped_noise_classifier.picture
 def share_misclassified(pieces):
     """Share of the sample that the classifier with negated noise gets wrong, along the squared length of the noise."""
-    piece = pieces["limit"]
+    piece = pieces["errors in the limit"]
     noise = np.linspace(0.6, 2.5, 100)
     return Curves(
         [
@@ -222,13 +229,16 @@ def share_misclassified(pieces):
     )  # fmt: skip
 
 
-@flipped_noise_classifier.control("the two answers differ by at least 2 everywhere", of="difference")
+@flipped_noise_classifier.control("the two answers differ by at least 2 everywhere", of="margins lost by flipping")
 def at_least_two(evidence):
     return Inequality(2.0, evidence.observed[:, 0])
 
 
 @claim(
-    items={"H9.3": ("errors on S", "true error", "limit"), "A5.17": ("errors on S", "pruned")},
+    items={
+        "H9.3": ("errors on the sample and on its twin", "true error", "true error in the limit"),
+        "A5.17": ("errors on the sample and on its twin", "errors left after pruning"),
+    },
     says=r"With signal 2, noise $c=32$ and $D/m\ge100$ the one-step classifiers of $S$ and of $S$ with its noise "
     r"negated both have true error near $\Phi(-\sqrt{D/m}/8)$; the first makes no error on $S$, the second nothing "
     r"else: over outputs of gradient descent the two-sided gap is near 1.",
@@ -275,10 +285,14 @@ def uniform_convergence_is_vacuous(
     labels = {"trained on": np.array(["S", "S with its noise negated"]), "D": np.array(dimensions)}
     once = [limiting_test_error(m, dimension, noise=np.sqrt(noise), signal=2.0) for dimension in dimensions]
     return {
-        "errors on S": Exact(counts, np.array([[0, 0], [m * trials, m * trials]]), aside={"points": m * trials}),
+        "errors on the sample and on its twin": Exact(
+            counts, np.array([[0, 0], [m * trials, m * trials]]), aside={"points": m * trials}
+        ),
         "true error": Law(exact, errors, along=labels, exact=True, aside={"once": np.array(once)}),
-        "limit": Limit(grown, np.abs(finite - limits[0]), order=1.0, aside={"once": np.abs(finite - limits[1])}),
-        "pruned": Exact(pruned, 0),
+        "true error in the limit": Limit(
+            grown, np.abs(finite - limits[0]), order=1.0, aside={"once": np.abs(finite - limits[1])}
+        ),
+        "errors left after pruning": Exact(pruned, 0),
     }
 
 
@@ -294,18 +308,20 @@ def once(evidence):
     return replace(evidence, predicted=evidence.aside["once"])
 
 
-@uniform_convergence_is_vacuous.control("the noise enters once, in the limit", of="limit")
+@uniform_convergence_is_vacuous.control("the noise enters once, in the limit", of="true error in the limit")
 def once_in_the_limit(evidence):
     return replace(evidence, y=evidence.aside["once"])
 
 
-uniform_convergence_is_vacuous.control("noise only as strong as the squared signal", of="errors on S", noise=4.0)
+uniform_convergence_is_vacuous.control(
+    "noise only as strong as the squared signal", of="errors on the sample and on its twin", noise=4.0
+)
 
 
 @uniform_convergence_is_vacuous.picture
 def same_truth_other_sample(pieces):
     """Errors of the two classifiers on fresh points and on the sample S, at both numbers of noise coordinates."""
-    truth, sample = pieces["true error"], pieces["errors on S"]
+    truth, sample = pieces["true error"], pieces["errors on the sample and on its twin"]
     names, dimensions = truth.along["trained on"], truth.along["D"]
     rows = [(i, j) for j in range(len(dimensions)) for i in range(len(names))]
     return Table(

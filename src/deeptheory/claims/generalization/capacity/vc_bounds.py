@@ -22,9 +22,9 @@ from deeptheory.lab.pictures import Curves, Dots, Line
 
 @claim(
     items={
-        "L8.9": ("half-planes", "inverse"),
-        "L8.13": ("order", "smallest", "written out"),
-        "H7.5": ("tail", "random labels", "n = V"),
+        "L8.9": ("half-planes", "bounds inverted"),
+        "L8.13": ("from exact growth to the printed form", "smallest useful sample", "bounds written out"),
+        "H7.5": ("explicit bound inverted", "random labels fitted", "as many samples as dimensions"),
     },
     says=r"With probability $1-\delta$ all classifiers of a class with growth function $S$ have "
     r"$R-R_S\le2\sqrt{2(\log S(2n)+\log\frac2\delta)/n}$. In the VC dimension $V$ this is at most the same with "
@@ -74,22 +74,22 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
         return 2 * np.sqrt(2 * (capacity + np.log(2 / delta)) / samples)
 
     return {
-        "thresholds": Inequality(largest, thresholds),
+        "thresholds on the line": Inequality(largest, thresholds),
         "half-planes": Chance(np.sum(half_planes > growth_deviation(100, np.log(4 * 100), delta)), trials, delta),
         # 2·S(2n)·exp(−nε²/8) = δ at this deviation.
-        "inverse": Identity(
+        "bounds inverted": Identity(
             np.log(2) + np.log(2 * n + 1) - n * thresholds**2 / 8, np.full(4, np.log(delta)), error=1e-12, aside=aside
         ),
-        "order": Chain(
+        "from exact growth to the printed form": Chain(
             {
                 "exact growth below Sauer": (thresholds, sauer_deviation(n, 1, delta)),
                 "Sauer below the printed form": (sauer_deviation(n, h, delta), vc_dimension_deviation(n, h, delta)),
             },
             aside=aside,
         ),
-        "smallest": Exact(smallest, 197),
+        "smallest useful sample": Exact(smallest, 197),
         # The last has six points for a dimension of ten, which take all 2⁶ labelings.
-        "written out": Identity(
+        "bounds written out": Identity(
             np.stack(
                 [
                     sauer_deviation(n, 3, delta),
@@ -105,38 +105,40 @@ def vc_bounds(key, *, trials: Trials = 1000, delta: Annotated[float, Interval(ge
                 ]
             ),
         ),
-        "explicit": Inequality(largest, vc_deviation(n, 1, delta)),
+        "explicit bound for thresholds": Inequality(largest, vc_deviation(n, 1, delta)),
         # 4·(2en/V)^V·exp(−nε²/8) = δ at this deviation.
-        "tail": Identity(
+        "explicit bound inverted": Identity(
             np.log(4.0) + h * np.log(2 * np.e * n / h) - n * vc_deviation(n, h, delta) ** 2 / 8,
             np.log(delta),
             scale=100.0,
         ),
-        "random labels": Exact(np.array(wrong), np.zeros(len(m), int), along={"V": m}),
-        "n = V": Inequality(np.full(len(m), 0.5), vc_deviation(m, m, delta), along={"V": m}, aside={"delta": delta}),
+        "random labels fitted": Exact(np.array(wrong), np.zeros(len(m), int), along={"V": m}),
+        "as many samples as dimensions": Inequality(
+            np.full(len(m), 0.5), vc_deviation(m, m, delta), along={"V": m}, aside={"delta": delta}
+        ),
     }
 
 
-@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="n = V")
+@vc_bounds.control("the logarithm of n/V, as printed, where n = V", erratum="H7.5a", of="as many samples as dimensions")
 def printed_capacity(evidence):
     # V·log(n/V) is 0 whatever C₁; a gap below √(C₂·log(1/δ)/V) stays bounded when multiplied by √V, whatever C₂.
     dimension = evidence.along["V"]
     return Bounded(dimension, np.sqrt(dimension) * evidence.quantity)
 
 
-@vc_bounds.control("the growth of one dichotomy, for thresholds that may be chosen", of="inverse")
+@vc_bounds.control("the growth of one dichotomy, for thresholds that may be chosen", of="bounds inverted")
 def no_growth(evidence):
     return replace(evidence, left=np.asarray(evidence.left) - np.log(2 * evidence.aside["samples"] + 1))
 
 
-@vc_bounds.control("a logarithm of n/h without the one", of="order")
+@vc_bounds.control("a logarithm of n/h without the one", of="from exact growth to the printed form")
 def without_the_one(evidence):
     n, delta = evidence.aside["samples"], float(evidence.aside["delta"])
     exact = evidence.links["exact growth below Sauer"][0]
     return replace(evidence, links={"without the one": (exact, growth_deviation(n, np.log(2 * n), delta))})
 
 
-@vc_bounds.control("log 2n in place of log(2n/V) in Sauer's form", of="written out")
+@vc_bounds.control("log 2n in place of log(2n/V) in Sauer's form", of="bounds written out")
 def dimension_left_out(evidence):
     right = np.asarray(evidence.right)
     return replace(evidence, right=right[[1, 1, 2]])
@@ -145,7 +147,7 @@ def dimension_left_out(evidence):
 @vc_bounds.picture
 def at_the_dimension(pieces):
     """As many samples as the dimension: the gap of a class that fits random labels, the explicit and printed bounds."""
-    piece = pieces["n = V"]
+    piece = pieces["as many samples as dimensions"]
     dimension, delta = piece.along["V"], float(piece.aside["delta"])
     printed = [
         Line(
@@ -169,15 +171,18 @@ PUBLISHED = np.array([26e6, 56e6, 26e6, 66e6, 187e6, 121e6])
 
 
 @claim(
-    items={"L8.14": ("proportional", "table"), "H7.8": ("vacuous", "never infinite")},
-    says=r"With VC dimension of order $WL\log_2W$ the samples needed for a gap grow in proportion to it; published VC "
-    r"figures of six networks are 1.2 to 1.5 times this order (limits of ours). With ten times more weights than "
-    r"samples the bound exceeds 1. All functions bounded by $B$ have Rademacher complexity $B$.",
-    needs="the unknown constant of the order taken as 1",
+    items={
+        "L8.14": ("samples needed", "published VC figures"),
+        "H7.8": ("ten times more weights than samples", "all functions up to B"),
+    },
+    says=r"With VC dimension of order $WL\log_2W$ the samples needed grow in proportion to it, and with ten times "
+    r"more weights than samples the bound exceeds 1; published figures are 1.2 to 1.5 times this order. All functions "
+    r"up to $B$ have Rademacher complexity $B$.",
+    needs="the unknown constant of the order taken as 1; the limits 1.2 and 1.5 are ours",
     symbols={
         r"W": "the number of weights",
         r"L": "the number of layers",
-        r"B": "the largest output of a function",
+        r"B": r"a number: the class of all functions with values from $-B$ to $B$",
     },
     why=r"A network whose activations are piecewise linear is a polynomial of its weights on each of finitely many "
     r"pieces of weight space; counting the pieces layer by layer bounds the labelings of $n$ points, and with them "
@@ -194,34 +199,38 @@ def networks_in_vc_bounds(*, heavier: Annotated[float, Interval(ge=1e-6, le=1e3)
     n, depth = np.array([1e3, 6e4, 1e7]), np.array([2, 3, 8])[:, None]
     reach, signs = np.array([0.1, 1.0, 1e6]), np.array(list(product((-1.0, 1.0), repeat=8)))
     return {
-        "proportional": Rate(dimension, samples, exponent=1.0, rivals=(0.5, 2.0)),
-        "table": Chain({"at least": (1.2 * order, PUBLISHED), "at most": (PUBLISHED, 1.5 * order)}),
-        "vacuous": Inequality(
+        "samples needed": Rate(dimension, samples, exponent=1.0, rivals=(0.5, 2.0)),
+        "published VC figures": Chain({"at least": (1.2 * order, PUBLISHED), "at most": (PUBLISHED, 1.5 * order)}),
+        "ten times more weights than samples": Inequality(
             1.0, sauer_deviation(n, piecewise_linear_dimension(np.maximum(heavier * n, 2.0), depth), 0.05)
         ),
-        "never infinite": Identity(
+        "all functions up to B": Identity(
             np.array([np.mean(np.max(signs @ (b * signs).T, axis=1)) / 8 for b in reach]), reach, along={"B": reach}
         ),
     }
 
 
-@networks_in_vc_bounds.control("inversely", of="proportional")
+@networks_in_vc_bounds.control("inversely", of="samples needed")
 def inversely(evidence):
     return replace(evidence, exponent=-1.0)
 
 
-@networks_in_vc_bounds.control("a complexity of the network alone, whatever bounds its outputs", of="never infinite")
+@networks_in_vc_bounds.control(
+    "a complexity of the network alone, whatever bounds its outputs", of="all functions up to B"
+)
 def no_bound(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-networks_in_vc_bounds.control("ten weights for a hundred thousand samples", of="vacuous", heavier=1e-4)
+networks_in_vc_bounds.control(
+    "ten weights for a hundred thousand samples", of="ten times more weights than samples", heavier=1e-4
+)
 
 
 @networks_in_vc_bounds.picture
 def published_figures(pieces):
     """VC figures of six networks as published, against the order W·L·log₂W."""
-    order = np.asarray(pieces["table"].links["at least"][0]) / 1.2
+    order = np.asarray(pieces["published VC figures"].links["at least"][0]) / 1.2
     ends = np.array([order.min() / 1.5, 1.5 * order.max()])
     return Curves(
         [
@@ -230,10 +239,10 @@ def published_figures(pieces):
             Dots("published", order, PUBLISHED),
             Dots("W·L", order, WEIGHTS * LAYERS, rival="without the logarithm"),
         ],
-        x="W·L·log₂W", y="VC dimension", log="xy",
+        x="weights and layers, W·L·log₂W", y="VC dimension", log="xy",
     )  # fmt: skip
 
 
-@networks_in_vc_bounds.control("without the logarithm", of="table")
+@networks_in_vc_bounds.control("without the logarithm", of="published VC figures")
 def without_the_logarithm(evidence):
     return Chain({"at most": (PUBLISHED, 1.5 * WEIGHTS * LAYERS)})

@@ -24,11 +24,11 @@ from deeptheory.generalization.capacity.risks import (
     zero_one_loss,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 
 @claim(
-    items={"A1.1": ("mean", "rate", "spread")},
+    items={"A1.1": ("mean of the sample risk", "squared deviation along n", "variance of the sample risk")},
     says=r"In linear regression with Gaussian inputs the sample risk of fixed weights has mean "
     r"$L=\|w-w_*\|^2+\sigma^2$ and mean square error $2L^2/n$: it tends to the risk like $n^{-1/2}$.",
     needs="weights that do not depend on the sample",
@@ -59,19 +59,27 @@ def sample_risk_tends_to_risk(key, *, sizes: Sizes = (50, 200, 800), trials: Tri
             found[i, part] = problem.sample_risk(weights, x, y)
     risk, along = float(problem.risk(weights)), {"n": np.asarray(sizes)}
     return {
-        "mean": Law(np.full(len(sizes), risk), found, along=along, exact=True, aside={"noise": noise}),
-        "rate": Rate(np.asarray(sizes), (found - risk) ** 2, exponent=-1.0, resolution=0.1, rivals=(-0.5,)),
+        "mean of the sample risk": Law(
+            np.full(len(sizes), risk), found, along=along, exact=True, aside={"noise": noise}
+        ),
+        "squared deviation along n": Rate(
+            np.asarray(sizes), (found - risk) ** 2, exponent=-1.0, resolution=0.1, rivals=(-0.5,)
+        ),
         # Squares have heavy tails: four thousand of them give their mean to an eighth, at this level.
-        "spread": Law(2 * risk**2 / along["n"], (found - risk) ** 2, along=along, exact=True, resolution=0.2),
+        "variance of the sample risk": Law(
+            2 * risk**2 / along["n"], (found - risk) ** 2, along=along, exact=True, resolution=0.2
+        ),
     }
 
 
-@sample_risk_tends_to_risk.control("the distance alone, without the noise of the labels", of="mean")
+@sample_risk_tends_to_risk.control("the distance alone, without the noise of the labels", of="mean of the sample risk")
 def without_noise(evidence):
     return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
 
 
-@sample_risk_tends_to_risk.control("the square of the mean for the variance of a square, L² for 2L²", of="spread")
+@sample_risk_tends_to_risk.control(
+    "the square of the mean for the variance of a square, L² for 2L²", of="variance of the sample risk"
+)
 def once_the_square(evidence):
     return replace(evidence, predicted=np.asarray(evidence.predicted) / 2)
 
@@ -79,23 +87,26 @@ def once_the_square(evidence):
 @sample_risk_tends_to_risk.picture
 def spread_of_the_sample_risk(pieces):
     """Mean square deviation of the sample risk from the risk, along the size of the sample."""
-    piece = pieces["spread"]
-    n, predicted = piece.along["n"], np.asarray(piece.predicted)
-    return Curves(
-        [
-            Line("2L²/n", n, predicted),
-            seen("observed", n, piece.observed),
-            Line("variance", n, predicted / 2, rival="L²/n"),
-        ],
-        x="samples n", y="mean square deviation", log="xy",
+    piece = pieces["variance of the sample risk"]
+    return compared(
+        piece.along["n"], piece.predicted, piece.observed, rivals={"L²/n": np.asarray(piece.predicted) / 2},
+        names=("2L²/n", "observed"), x="samples n", y="mean square deviation", log="xy",
     )  # fmt: skip
 
 
 @claim(
-    items={"A1.2": ("least", "fixed", "chosen", "ridge", "path")},
-    says=r"The empirical minimiser has the least empirical risk; a hypothesis fixed beforehand has expected gap "
-    r"$\mathbb E[L-\hat L]=0$, the empirical minimiser one that is never negative (all samples enumerated); along the "
-    r"minimisers of $\hat L+\lambda\|w\|^2$ the norm falls and $\hat L$ rises with $\lambda$.",
+    items={
+        "A1.2": (
+            "least empirical risk",
+            "gap of a fixed hypothesis",
+            "gap of the minimiser",
+            "ridge by two routes",
+            "along the penalty",
+        )
+    },
+    says=r"A hypothesis fixed beforehand has expected gap $\mathbb E[L-\hat L]=0$; the empirical minimiser, chosen "
+    r"for the least $\hat L$, one that is never negative (all samples enumerated). Along the minimisers of $\hat "
+    r"L+\lambda\|w\|^2$ the norm falls and $\hat L$ rises with $\lambda$.",
     full=dict(classes=400),
     symbols={
         r"L,\ \hat L": "the risk, on the population, and the empirical risk, on the sample",
@@ -135,37 +146,43 @@ def empirical_minimisers_look_better_than_they_are(key, *, classes: Annotated[in
         for p in penalties
     ]
     return {
-        "least": Inequality(np.asarray(least), 0.0, scale=1.0, aside={"best": np.asarray(best)}),
-        "fixed": Identity(np.asarray(fixed), 0.0, scale=1.0),
-        "chosen": Chain(
+        "least empirical risk": Inequality(np.asarray(least), 0.0, scale=1.0, aside={"best": np.asarray(best)}),
+        "gap of a fixed hypothesis": Identity(np.asarray(fixed), 0.0, scale=1.0),
+        "gap of the minimiser": Chain(
             {
                 "better on the sample than in truth": (chosen[0], chosen[1]),
                 "by the gap": (chosen[1], chosen[0] + chosen[2] + 1e-12),
                 "and no less": (chosen[0] + chosen[2], chosen[1] + 1e-12),
             }
         ),
-        "ridge": Identity(path, np.asarray(stacked), scale=np.linalg.norm(path, axis=1)[:, None], condition=1e4),
-        "path": Chain(
+        "ridge by two routes": Identity(
+            path, np.asarray(stacked), scale=np.linalg.norm(path, axis=1)[:, None], condition=1e4
+        ),
+        "along the penalty": Chain(
             {"norms fall": (norms[1:], norms[:-1]), "errors rise": (errors[:-1], errors[1:])},
             aside={"penalties": penalties, "norms": norms, "errors": errors},
         ),
     }
 
 
-@empirical_minimisers_look_better_than_they_are.control("no gap on average for the minimiser either", of="chosen")
+@empirical_minimisers_look_better_than_they_are.control(
+    "no gap on average for the minimiser either", of="gap of the minimiser"
+)
 def unbiased_minimiser(evidence):
     small, large = evidence.links["better on the sample than in truth"]
     return Identity(small, large)
 
 
 @empirical_minimisers_look_better_than_they_are.control(
-    "the hypothesis of least risk has the least empirical risk too", of="least"
+    "the hypothesis of least risk has the least empirical risk too", of="least empirical risk"
 )
 def best_on_every_sample(evidence):
     return replace(evidence, quantity=evidence.aside["best"])
 
 
-@empirical_minimisers_look_better_than_they_are.control("a penalty that lowers the training error", of="path")
+@empirical_minimisers_look_better_than_they_are.control(
+    "a penalty that lowers the training error", of="along the penalty"
+)
 def penalty_helps_training(evidence):
     return replace(evidence, links={"errors fall": evidence.links["errors rise"][::-1]})
 
@@ -173,27 +190,29 @@ def penalty_helps_training(evidence):
 @empirical_minimisers_look_better_than_they_are.picture
 def looks_and_is(pieces):
     """Mean risk of the empirical minimiser against its mean empirical risk; norm and training error along a penalty."""
-    seems, true = (np.asarray(each) for each in pieces["chosen"].links["better on the sample than in truth"])
-    aside, ends = pieces["path"].aside, np.array([0.0, float(true.max())])
+    seems, true = (
+        np.asarray(each) for each in pieces["gap of the minimiser"].links["better on the sample than in truth"]
+    )
+    aside, ends = pieces["along the penalty"].aside, np.array([0.0, float(true.max())])
     return Row(
         [
             Curves(
                 [Line("equal", ends, ends), Dots("classes of five", seems, true)],
-                x="mean empirical risk of the minimiser", y="its mean risk",
+                x="mean empirical risk of the minimiser", y="mean risk of the minimiser",
             ),
             Curves(
                 [
                     Line("squared norm", aside["penalties"], aside["norms"]),
                     Line("training error", aside["penalties"], aside["errors"]),
                 ],
-                x="penalty λ", y="along the minimisers", log="x",
+                x="penalty λ", y="squared norm and training error", log="x",
             ),
         ]
     )  # fmt: skip
 
 
 @claim(
-    items={"A1.3": ("decreasing", "derivative", "value", "above errors")},
+    items={"A1.3": ("loss falls with the margin", "derivative", "loss and probability", "above the 0–1 loss")},
     says=r"The logistic loss $\ln(1+e^{-m})$ decreases strictly in the margin, has derivative $-1/(1+e^m)$, and over "
     r"$\ln2$ is never below the number of errors, equal to it at margin 0, which is one; the bounded $1/(1+e^m)$, the "
     r"chance of a wrong label, decreases too.",
@@ -213,15 +232,15 @@ def logistic_loss_rewards_margin():
     wrong = np.asarray(zero_one_loss(margins))
     bounded = np.asarray(ramp_loss(margins))
     return {
-        "decreasing": Inequality(falling[:, 1:], falling[:, :-1] * (1 - 1e-6)),
+        "loss falls with the margin": Inequality(falling[:, 1:], falling[:, :-1] * (1 - 1e-6)),
         "derivative": Identity(np.asarray(logistic_derivative(margins)), step, condition=4.0),
-        "value": Identity(
+        "loss and probability": Identity(
             np.stack([losses[0], np.asarray(label_probability(margins))]),
             np.stack([np.logaddexp(0, -margins), 1 - losses[1]]),
             scale=np.stack([losses[0], np.ones(601)]),
             condition=4.0,
         ),
-        "above errors": Chain(
+        "above the 0–1 loss": Chain(
             {
                 "logistic": (wrong, losses[0] / np.log(2)),
                 "and equal at margin zero": (logistic_loss(0.0) / np.log(2), zero_one_loss(0.0)),
@@ -235,13 +254,15 @@ def logistic_loss_rewards_margin():
     }
 
 
-@logistic_loss_rewards_margin.control("the probability of the right label in place of the loss", of="decreasing")
+@logistic_loss_rewards_margin.control(
+    "the probability of the right label in place of the loss", of="loss falls with the margin"
+)
 def printed_loss(evidence):
     values = np.asarray(label_probability(np.linspace(-10, 10, 201)))
     return replace(evidence, quantity=values[1:], bound=values[:-1] * (1 - 1e-6))
 
 
-@logistic_loss_rewards_margin.control("the logistic loss itself, not over ln 2", of="above errors")
+@logistic_loss_rewards_margin.control("the logistic loss itself, not over ln 2", of="above the 0–1 loss")
 def natural_units(evidence):
     errors, scaled = evidence.links["logistic"]
     return replace(evidence, links={"logistic": (errors, np.log(2) * scaled)})
@@ -250,7 +271,7 @@ def natural_units(evidence):
 @logistic_loss_rewards_margin.picture
 def losses_along_the_margin(pieces):
     """Losses along the margin: the count of errors, the logistic loss over ln 2, the ramp, the sigmoid loss doubled."""
-    piece = pieces["above errors"]
+    piece = pieces["above the 0–1 loss"]
     margins = piece.aside["margins"]
     curves = {"logistic, over ln 2": "logistic", "ramp": "ramp", "sigmoid, doubled": "sigmoid, doubled"}
     lines = [Line(name, margins, piece.links[link][1]) for name, link in curves.items()]

@@ -152,11 +152,11 @@ def ten_unequal_terms(pieces):
 
 @claim(
     items={
-        "A1.8": ("two", "one", "lemma"),
-        "A1.12": ("signs", "reference"),
-        "J5.9": ("two",),
-        "L8.2": ("calculator", "long"),
-        "A1.9": ("comparison",),
+        "A1.8": ("the constant two in the exponent", "the constant one in front", "moment-generating function"),
+        "A1.12": ("random signs", "a hundred signs"),
+        "J5.9": ("the constant two in the exponent",),
+        "L8.2": ("deviation, samples and confidence", "intervals from long samples"),
+        "A1.9": ("where Bernstein is better",),
     },
     says=r"Hoeffding's 2 is the best constant in the exponent (fair coins, $\epsilon\to0$), its prefactor 1 the best "
     r"(one coin, $p\to1$), and fair coins reach $\ln\mathbb Ee^{\lambda(X-\mathbb EX)}\le\lambda^2(b-a)^2/8$ to second "
@@ -208,79 +208,84 @@ def hoeffding_constants():
 
     fair = log_binomial_deviation(100, 0.5, 15.0)  # of a hundred signs the average deviates by 0.3
     return {
-        "two": Limit(1 / epsilon, abs(rates / one - 1), order=2.0, aside={"rate": rates, "exponent": one}),
-        "one": Limit(1 / close, abs(single), order=1.0, aside={"logarithm": single}),
-        "lemma": Chain(
+        "the constant two in the exponent": Limit(
+            1 / epsilon, abs(rates / one - 1), order=2.0, aside={"rate": rates, "exponent": one}
+        ),
+        "the constant one in front": Limit(1 / close, abs(single), order=1.0, aside={"logarithm": single}),
+        "moment-generating function": Chain(
             {
                 "every coin is below": (mgf, np.asarray(log_hoeffding_lemma(rate, 3.0))),
                 "the fair coin reaches it": ((1 - rate**2) * log_hoeffding_lemma(rate, 3.0), exact),
             },
             aside={"rate": rate, "chance": p[:, 0]},
         ),
-        "signs": Identity(signs, (2 * epsilon) ** 2 / 2, aside={"deviation": 2 * epsilon}),
-        "reference": Chain(
+        "random signs": Identity(signs, (2 * epsilon) ** 2 / 2, aside={"deviation": 2 * epsilon}),
+        "a hundred signs": Chain(
             {
                 "Rademacher below Hoeffding": (fair, both_sides(log_hoeffding(30.0, np.full(100, 2.0)))),
                 "3.5e-3": (np.log(3.5e-3 - 5e-5), fair),
                 "to the digit": (fair, np.log(3.5e-3 + 5e-5)),
             }
         ),
-        "calculator": Identity(
+        "deviation, samples and confidence": Identity(
             np.stack(found),
             np.stack([3 * np.sqrt(np.log(2 / delta) / (2 * n)), n, delta, delta]),
             condition=16.0,
             aside={"delta": delta},
         ),
-        "comparison": Exact(
+        "where Bernstein is better": Exact(
             np.asarray(log_bernstein(t, variance, bound) < log_hoeffding(t, np.full((1,), 10.0))),
             variance + bound * t / 3 < 25.0,
             aside={"variance": variance},
         ),
-        "long": Inequality(missed(1.0), np.log(delta)[:, None, None], log=True, aside={"narrow": missed(0.5**0.5)}),
+        "intervals from long samples": Inequality(
+            missed(1.0), np.log(delta)[:, None, None], log=True, aside={"narrow": missed(0.5**0.5)}
+        ),
     }
 
 
-@hoeffding_constants.control("exponent n ε² in place of 2 n ε²", of="two")
+@hoeffding_constants.control("exponent n ε² in place of 2 n ε²", of="the constant two in the exponent")
 def half_exponent(evidence):
     return replace(evidence, y=2 * (evidence.y + 1) - 1)
 
 
-@hoeffding_constants.control("a factor two in front of one tail as well", of="one")
+@hoeffding_constants.control("a factor two in front of one tail as well", of="the constant one in front")
 def two_in_front(evidence):
     return replace(evidence, y=abs(evidence.aside["logarithm"] + np.log(2)))
 
 
 @hoeffding_constants.control(
-    "the variance of a uniform variable for the fair coin's, (b − a)²/12 for (b − a)²/4", of="lemma"
+    "the variance of a uniform variable for the fair coin's, (b − a)²/12 for (b − a)²/4",
+    of="moment-generating function",
 )
 def uniform_variance(evidence):
     coins, bound = evidence.links["every coin is below"]
     return replace(evidence, links={"below": (coins, np.asarray(bound) / 3)})
 
 
-@hoeffding_constants.control("the exponent ε² for averages of [−1, 1] values", of="signs")
+@hoeffding_constants.control("the exponent ε² for averages of [−1, 1] values", of="random signs")
 def whole_square(evidence):
     return replace(evidence, right=evidence.aside["deviation"] ** 2)
 
 
-@hoeffding_constants.control("exp(−ε²m) at m = 100 and ε = 0.3, as printed", erratum="A1.12a", of="reference")
+@hoeffding_constants.control("exp(−ε²m) at m = 100 and ε = 0.3, as printed", erratum="A1.12a", of="a hundred signs")
 def printed_reference(evidence):
     return replace(evidence, links={"below": (evidence.links["Rademacher below Hoeffding"][0], -(0.3**2) * 100)})
 
 
-@hoeffding_constants.control("ln(1/δ), what one side needs, in the radius", of="calculator")
+@hoeffding_constants.control("ln(1/δ), what one side needs, in the radius", of="deviation, samples and confidence")
 def radius_of_one_side(evidence):
     right = np.array(evidence.right)
     right[0] *= np.sqrt(np.log(1 / evidence.aside["delta"]) / np.log(2 / evidence.aside["delta"]))
     return replace(evidence, right=right)
 
 
-@hoeffding_constants.control("wherever the variance is below n/4, whatever M", of="comparison")
+@hoeffding_constants.control("wherever the variance is below n/4, whatever M", of="where Bernstein is better")
 def variance_alone(evidence):
     return replace(evidence, right=evidence.aside["variance"] < 25.0)
 
 
-@hoeffding_constants.control("the radius √(ln(2/δ)/4n), from twice the exponent", of="long")
+@hoeffding_constants.control("the radius √(ln(2/δ)/4n), from twice the exponent", of="intervals from long samples")
 def narrow_interval(evidence):
     return replace(evidence, quantity=evidence.aside["narrow"])
 
@@ -288,7 +293,7 @@ def narrow_interval(evidence):
 @hoeffding_constants.picture
 def exponent_and_lemma(pieces):
     """Exact rate of fair coins over ε² beside Hoeffding's 2; log-moments of coins as a share of the lemma's bound."""
-    two, lemma = pieces["two"], pieces["lemma"]
+    two, lemma = pieces["the constant two in the exponent"], pieces["moment-generating function"]
     epsilon, rate = 1 / np.asarray(two.x), lemma.aside["rate"]
     coins, parabola = (np.asarray(each) for each in lemma.links["every coin is below"])
     some = [(i, f"chance {lemma.aside['chance'][i]:.2g}") for i in (0, 6, 12)]

@@ -110,7 +110,7 @@ def stopped_paths(steps, stops):
 
 
 @claim(
-    items={"J6.16": ("p = 2", "p = 1.5", "constants", "paths", "beyond a walk")},
+    items={"J6.16": ("p = 2", "p = 1.5", "the best constants", "all paths enumerated", "beyond a walk")},
     says=r"The walk stopped at its first visit of 1 has a ratio $\|X_n\|_p/\|\sqrt{Q_n}\|_p$ with positive limit in "
     r"$n$ for $p=1.5,3,4$, and 1 at $p=2$. Stopping once $|X|\le1.6\sqrt t$, $t\ge4$, makes it larger than "
     r"$\sqrt{p-1}$ at $p=4$, within $C_4=3$.",
@@ -147,13 +147,13 @@ def burkholder_on_stopped_walks(*, first: Annotated[float, Interval(ge=1.0, le=1
         "p = 1.5": Bounded(sizes, np.asarray([1 / ratio(law, first) for law in laws])),
         "p = 3": Bounded(sizes, np.asarray([ratio(law, 3.0) for law in laws])),
         "p = 4": Bounded(sizes, np.asarray([ratio(law, 4.0) for law in laws])),
-        "Gaussian": Limit(few, abs(np.asarray(free) / few**1.5 - normal), order=1.0),
-        "constants": Identity(
+        "walks that never stop": Limit(few, abs(np.asarray(free) / few**1.5 - normal), order=1.0),
+        "the best constants": Identity(
             [*burkholder_constants(4.0), *burkholder_constants(4 / 3), *burkholder_constants(2.0)],
             [1 / 3, 3.0, 1 / 3, 3.0, 1.0, 1.0],
             condition=4.0,
         ),
-        "paths": Identity(
+        "all paths enumerated": Identity(
             [ratio(stopped_walk(12, near_the_middle), power) for power in POWERS],
             [ratio(paths, power) for power in POWERS],
             size=4096.0,
@@ -177,7 +177,7 @@ def unstopped_constant(evidence):
     return replace(evidence, links={"at most √3": evidence.links["more than √3"][::-1]})
 
 
-@burkholder_on_stopped_walks.control("C = p in place of p* − 1", of="constants")
+@burkholder_on_stopped_walks.control("C = p in place of p* − 1", of="the best constants")
 def power_itself(evidence):
     return replace(evidence, right=np.asarray([1 / 4, 4.0, 1 / 4, 4.0, 1 / 2, 2.0]))
 

@@ -40,7 +40,17 @@ def sum_distance(terms: int, law: str) -> float:
 
 
 @claim(
-    items={"A1.6": ("rate", "continuous", "uniform", "Lindeberg", "constant", "mirror", "Berry–Esseen")},
+    items={
+        "A1.6": (
+            "coins",
+            "exponential variables",
+            "uniform variables",
+            "Lindeberg's condition",
+            "constant of the distance",
+            "mirrored coins",
+            "Berry–Esseen",
+        )
+    },
     says=r"The standardized sum of $n$ equal independent terms comes within $0.469\,\mathbb E|X|^3/(\sigma^3\sqrt n)$ "
     r"of the normal law; its distance times $\sqrt n$ tends to $(|\gamma|/6+s/2)/\sqrt{2\pi}$. The least constant for "
     r"terms of two values is Esseen's $(3+\sqrt{10})/(6\sqrt{2\pi})$.",
@@ -87,17 +97,17 @@ def sums_become_normal(
     spread = (p * (1 - p)) ** 0.5
     ratio = berry_esseen_limit((1 - 2 * p) / spread, 1 / spread) / ((p**2 + (1 - p) ** 2) / spread)
     return {
-        "rate": Rate(
+        "coins": Rate(
             sizes, distance["coin"], exponent=-0.5, resolution=0.05, rivals=(-1.0,), aside={"limit": limits["coin"]}
         ),
-        "continuous": Rate(
+        "exponential variables": Rate(
             sizes, distance["exponential"], exponent=-0.5, resolution=0.05, aside={"limit": limits["exponential"]}
         ),
-        "uniform": Rate(few, uniform, exponent=-1.0, resolution=0.1, rivals=(-0.5,)),
-        "Lindeberg": Limit(sizes, lindeberg, order=0.5),
-        "constant": Limit(sizes, away, order=1.0),
+        "uniform variables": Rate(few, uniform, exponent=-1.0, resolution=0.1, rivals=(-0.5,)),
+        "Lindeberg's condition": Limit(sizes, lindeberg, order=0.5),
+        "constant of the distance": Limit(sizes, away, order=1.0),
         # One of the two is farthest from the normal law just before a jump, the other just after it.
-        "mirror": Identity(
+        "mirrored coins": Identity(
             distance["biased"], [sum_distance(int(n), "mirrored") for n in sizes], scale=1.0, size=float(sizes[-1])
         ),
         "Berry–Esseen": Chain(
@@ -118,10 +128,12 @@ def sums_become_normal(
     }
 
 
-sums_become_normal.control("without Lindeberg's condition: sizes that double", of="Lindeberg", terms="doubling")
+sums_become_normal.control(
+    "without Lindeberg's condition: sizes that double", of="Lindeberg's condition", terms="doubling"
+)
 
 
-@sums_become_normal.control("the lattice step counted whole", of="constant")
+@sums_become_normal.control("the lattice step counted whole", of="constant of the distance")
 def whole_step(evidence):
     return replace(evidence, y=evidence.y + 0.5 * 2.0 / (2 * np.pi) ** 0.5)
 
@@ -136,13 +148,13 @@ def half_the_constant(evidence):
 def distances_from_normal(pieces):
     """Largest difference between the law of a standardized sum and the normal law, along the number of terms."""
     marks = []
-    for name, piece in (("coins", pieces["rate"]), ("exponentials", pieces["continuous"])):
+    for name, piece in (("coins", pieces["coins"]), ("exponentials", pieces["exponential variables"])):
         marks.append(Line(f"{name}, predicted", piece.x, float(piece.aside["limit"]) / np.sqrt(piece.x)))
         marks.append(Dots(name, piece.x, piece.y))
-    uniform = pieces["uniform"]
+    uniform = pieces["uniform variables"]
     bound = np.asarray(pieces["Berry–Esseen"].links["distance below the bound"][1])[0]
     marks.append(Dots("uniform terms", uniform.x, uniform.y))
-    marks.append(Line("Berry–Esseen bound for coins", pieces["rate"].x, bound, dashed=True))
+    marks.append(Line("Berry–Esseen bound for coins", pieces["coins"].x, bound, dashed=True))
     return Curves(marks, x="terms n", y="distance from the normal law", log="xy")
 
 
@@ -197,12 +209,12 @@ def between_two_lines(pieces):
             Line("2/3 · t/σ", near, 2 / 3 * near),
             Line("2/3 · t/σ", far, 2 / 3 * far, rival="for every t, as printed in Lemma 1.1.7"),
         ],
-        x="t/σ", y="P[|X| ≤ t]", xs=(0, 1.7), ys=(0, 1.2),
+        x="distance t from the mean, in standard deviations σ", y="probability P[|X| ≤ t]", xs=(0, 1.7), ys=(0, 1.2),
     )  # fmt: skip
 
 
 @claim(
-    items={"A1.10": ("crossing", "upper constant")},
+    items={"A1.10": ("where the lines cross", "the best upper constant")},
     says=r"$P[|X|\le t]=\frac23\frac t\sigma$ at $t=1.0794\,\sigma$; the best upper constant is $\sqrt{2/\pi}$, and "
     r"$\frac45$ is above it by 0.27 %.",
     symbols={
@@ -220,8 +232,8 @@ def gaussian_mass_constants():
     ratios = 2.0 ** np.arange(1, -8, -0.25)
     best = scipy.special.erf(ratios / 2**0.5) / ratios
     return {
-        "crossing": Printed(scipy.optimize.brentq(gap, 0.5, 3.0), 1.0794, digits=4),
-        "upper constant": Chain(
+        "where the lines cross": Printed(scipy.optimize.brentq(gap, 0.5, 3.0), 1.0794, digits=4),
+        "the best upper constant": Chain(
             {
                 "the density at the mean is the best constant": (best, (2 / np.pi) ** 0.5),
                 "and is approached": ((2 / np.pi) ** 0.5 * (1 - 1e-4), best[-1]),
@@ -233,12 +245,12 @@ def gaussian_mass_constants():
     }
 
 
-@gaussian_mass_constants.control("the crossing at t = σ, the usual hypothesis", of="crossing")
+@gaussian_mass_constants.control("the crossing at t = σ, the usual hypothesis", of="where the lines cross")
 def crossing_at_sigma(evidence):
     return replace(evidence, printed=1.0)
 
 
-@gaussian_mass_constants.control("0.79, the density at the mean cut off after two digits", of="upper constant")
+@gaussian_mass_constants.control("0.79, the density at the mean cut off after two digits", of="the best upper constant")
 def cut_off(evidence):
     return replace(evidence, links={"below": (evidence.aside["over"], 0.79)})
 
@@ -246,13 +258,13 @@ def cut_off(evidence):
 @gaussian_mass_constants.picture
 def mass_over_width(pieces):
     """P[|X| ≤ t] over t/σ along t/σ, with the constants of the lemma and the best one."""
-    aside = pieces["upper constant"].aside
+    aside = pieces["the best upper constant"].aside
     return Curves(
         [
             Line("exact", aside["ratios"], aside["over"]),
             Level("4/5", y=0.8),
             Level("2/3", y=2 / 3),
-            Level("1.0794", x=float(pieces["crossing"].ours)),
+            Level("1.0794", x=float(pieces["where the lines cross"].ours)),
         ],
-        x="t/σ", y="P[|X| ≤ t] over t/σ", ys=(0.4, 0.85),
+        x="distance t from the mean, in standard deviations σ", y="P[|X| ≤ t] over t/σ", ys=(0.4, 0.85),
     )  # fmt: skip

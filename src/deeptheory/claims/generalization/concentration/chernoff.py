@@ -188,15 +188,15 @@ def cramer_exponent(excess):
 @claim(
     items={
         "A1.7": (
-            "exponent",
+            "exact exponent",
             "where d²/3 ends",
             "small deviations",
-            "any deviation",
+            "exponent for any deviation",
             "first violation",
             "twice the mean",
         ),
-        "A1.9": ("second order",),
-        "J5.8": ("half", "proof", "table", "Hoeffding stalls"),
+        "A1.9": ("Bernstein to second order",),
+        "J5.8": ("half the mean", "union over many sums", "the printed table", "Hoeffding stalls"),
     },
     says=r"Every Chernoff bound is a number below $h(\delta)=(1+\delta)\ln(1+\delta)-\delta$: $\delta^2/3$ up to "
     r"$\delta=1.8170$, $\delta^2/2$ its first term, $\delta^2/(2+\delta)$ always, Bernstein's "
@@ -235,10 +235,10 @@ def chernoff_exponents():
         np.full(4, 400), 1 - np.asarray([0.05, 0.1, 0.2, 0.4]), 400 - np.asarray([10, 20, 40, 80])
     )
     return {
-        "exponent": Identity(
+        "exact exponent": Identity(
             np.asarray(bennett_exponent(deltas)), cramer_exponent(deltas), error=1e-12, aside={"deviation": deltas}
         ),
-        "forms": Identity(
+        "exponents as written": Identity(
             -np.stack([form(mean, some) for form in (log_chernoff_small, log_chernoff_upper, log_chernoff_lower)]),
             mean * some**2 / np.stack([np.full(3, 3.0), 2 + some, np.full(3, 2.0)]),
         ),
@@ -255,17 +255,17 @@ def chernoff_exponents():
             order=1.0,
             aside={"exponent": exact},
         ),
-        "any deviation": Identity(
+        "exponent for any deviation": Identity(
             (1 + grid) * 2 * grid / (2 + grid) - grid, -log_chernoff_upper(1.0, grid), condition=4.0
         ),
         "first violation": Chain({"beyond 1.854": (1.854, first), "before 1.855": (first, 1.855)}),
-        "second order": Limit(1 / excess, abs(exact / -log_bernstein(excess, 1.0, 1.0) - 1), order=2.0),
+        "Bernstein to second order": Limit(1 / excess, abs(exact / -log_bernstein(excess, 1.0, 1.0) - 1), order=2.0),
         "twice the mean": Inequality(
             scipy.stats.poisson.logsf(2 * twice - 1, twice), log_chernoff_small(twice, 1.0), log=True
         ),
-        "half": Inequality(lower, log_chernoff_lower(400 * np.asarray([0.05, 0.1, 0.2, 0.4]), 0.5), log=True),
-        "proof": Limit(grown, np.maximum(chernoff, 1e-300), order=1.0),
-        "table": Printed(
+        "half the mean": Inequality(lower, log_chernoff_lower(400 * np.asarray([0.05, 0.1, 0.2, 0.4]), 0.5), log=True),
+        "union over many sums": Limit(grown, np.maximum(chernoff, 1e-300), order=1.0),
+        "the printed table": Printed(
             np.asarray([hoeffding[3] / 1e5, chernoff[3] / 1e-8]),  # a million samples
             np.asarray([9.7, 2.3]),
             digits=1,
@@ -274,20 +274,22 @@ def chernoff_exponents():
     }
 
 
-@chernoff_exponents.control("Hoeffding's exponent is enough in dimension three, as the proof has it", of="proof")
+@chernoff_exponents.control(
+    "Hoeffding's exponent is enough in dimension three, as the proof has it", of="union over many sums"
+)
 def hoeffding_is_enough(evidence):
     bars = evidence.x ** (-3 / 5)
     return replace(evidence, y=evidence.x * np.exp(log_hoeffding(evidence.x * bars / 2, (evidence.x**0.5)[:, None])))
 
 
-@chernoff_exponents.control("Bernstein with M/2 in place of M/3", of="second order")
+@chernoff_exponents.control("Bernstein with M/2 in place of M/3", of="Bernstein to second order")
 def half_the_bound(evidence):
     excess = 1 / evidence.x
     exact = (evidence.y + 1) * -log_bernstein(excess, 1.0, 1.0)
     return replace(evidence, y=abs(exact / -log_bernstein(excess, 1.0, 1.5) - 1))
 
 
-@chernoff_exponents.control("δ²/2 itself for the exponent", of="exponent")
+@chernoff_exponents.control("δ²/2 itself for the exponent", of="exact exponent")
 def first_term(evidence):
     return replace(evidence, left=np.square(evidence.aside["deviation"]) / 2)
 
@@ -308,7 +310,7 @@ def as_below(evidence):
     return replace(evidence, bound=1.5 * np.asarray(evidence.bound))
 
 
-@chernoff_exponents.control("the exponent μ/4 at half the mean, δ² for δ²/2", of="half")
+@chernoff_exponents.control("the exponent μ/4 at half the mean, δ² for δ²/2", of="half the mean")
 def quarter(evidence):
     return replace(evidence, bound=2 * np.asarray(evidence.bound))
 

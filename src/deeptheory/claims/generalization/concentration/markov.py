@@ -7,7 +7,7 @@ import scipy.stats
 
 from deeptheory.foundations.concentration import chebyshev_bound, finite_law, markov_bound
 from deeptheory.lab import Chain, Identity, Inequality, Reals, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 
 @claim(
@@ -38,10 +38,9 @@ markov_bounds_every_tail.control("for variables of either sign", over=dict(value
 def tails_and_means(pieces):
     """Tail probabilities of laws on five points against the mean over the threshold, on the instances searched."""
     (piece,) = pieces.values()
-    ends = np.array([0.0, 2.0])
-    return Curves(
-        [Line("bound", ends, ends), Dots("laws", np.ravel(piece.bound), np.ravel(piece.quantity))],
-        x="mean over threshold", y="P[X ≥ t]", xs=(0, 2), ys=(0, 1.1),
+    return compared(
+        np.ravel(piece.bound), lambda bound: bound, np.ravel(piece.quantity), names=("bound", "laws"),
+        x="mean over threshold", y="probability P[X ≥ t]", xs=(0, 2), ys=(0, 1.1),
     )  # fmt: skip
 
 
@@ -92,7 +91,10 @@ def deviations_and_variances(pieces):
 
 
 @claim(
-    items={"A1.4": ("two points", "named laws"), "A1.5": ("three points", "two points, centred")},
+    items={
+        "A1.4": ("Markov, two points", "three named laws"),
+        "A1.5": ("Chebyshev, three points", "Chebyshev, two points"),
+    },
     says=r"Markov's bound is attained by $X\in\{0,t\}$, Chebyshev's by $X\in\{-t,0,t\}$ and by a fair sign; "
     r"exponential, $\chi^2$ and Bernoulli tails obey Markov, the exponential one within $1/e$ of it.",
     symbols={r"X": "a variable", r"t": "the threshold, or the deviation"},
@@ -110,10 +112,10 @@ def markov_and_chebyshev_are_attained():
     tails = np.stack([law.sf(np.nextafter(grid, 0)) for law in laws])
     bounds = np.stack([markov_bound(law.mean(), grid) for law in laws])
     return {
-        "two points": Identity(q, markov_bound(q * t, t)),  # P[X = t] = q
-        "three points": Identity(q, chebyshev_bound(q * t**2, t), aside={"t": t}),  # P[X = ±t] = q/2 each
-        "two points, centred": Identity(np.ones(9), chebyshev_bound(t[:9] ** 2, t[:9])),
-        "named laws": Chain(
+        "Markov, two points": Identity(q, markov_bound(q * t, t)),  # P[X = t] = q
+        "Chebyshev, three points": Identity(q, chebyshev_bound(q * t**2, t), aside={"t": t}),  # P[X = ±t] = q/2 each
+        "Chebyshev, two points": Identity(np.ones(9), chebyshev_bound(t[:9] ** 2, t[:9])),
+        "three named laws": Chain(
             {
                 "every tail is below the bound": (tails, bounds),
                 "the exponential tail comes within 1/e": (np.exp(-1) - 1e-4, np.max(tails[0] / bounds[0])),
@@ -123,17 +125,17 @@ def markov_and_chebyshev_are_attained():
     }
 
 
-@markov_and_chebyshev_are_attained.control("Markov with the constant two", of="two points")
+@markov_and_chebyshev_are_attained.control("Markov with the constant two", of="Markov, two points")
 def markov_doubled(evidence):
     return replace(evidence, right=2 * evidence.right)
 
 
-@markov_and_chebyshev_are_attained.control("Chebyshev with t in place of t²", of="three points")
+@markov_and_chebyshev_are_attained.control("Chebyshev with t in place of t²", of="Chebyshev, three points")
 def chebyshev_first_power(evidence):
     return replace(evidence, right=evidence.right * evidence.aside["t"])
 
 
-@markov_and_chebyshev_are_attained.control("E X/(t + E X), in the form of Cantelli's bound", of="named laws")
+@markov_and_chebyshev_are_attained.control("E X/(t + E X), in the form of Cantelli's bound", of="three named laws")
 def like_cantelli(evidence):
     tails, bounds = evidence.links["every tail is below the bound"]
     return replace(evidence, links={"below": (tails, bounds / (1 + bounds))})
@@ -142,14 +144,14 @@ def like_cantelli(evidence):
 @markov_and_chebyshev_are_attained.picture
 def three_laws(pieces):
     """Exact tails of an exponential, a chi-square and a Bernoulli variable under Markov's bound."""
-    piece = pieces["named laws"]
+    piece = pieces["three named laws"]
     tails, bounds = piece.links["every tail is below the bound"]
     names = ("exponential, mean 2", "chi-square, mean 3", "Bernoulli, mean 0.3")
     return Row(
         [
             Curves(
                 [Line("Markov", piece.aside["threshold"], bound), Line("exact", piece.aside["threshold"], tail)],
-                x="threshold t", y="P[X ≥ t]", title=name, log="xy", ys=(1e-4, 2),
+                x="threshold t", y="probability P[X ≥ t]", title=name, log="xy", ys=(1e-4, 2),
             )
             for name, tail, bound in zip(names, np.asarray(tails), np.asarray(bounds), strict=True)
         ]

@@ -20,7 +20,7 @@ from deeptheory.generalization.concentration.martingales import (
 )
 from deeptheory.lab import Identity, Inequality, Integers, Limit, Printed, Reals, claim
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 
 def log_tail(law, away, threshold):
@@ -112,7 +112,10 @@ azuma_bounds_martingales.control(
 
 
 @claim(
-    items={"J6.15": ("reference", "exponent", "ranges"), "L8.17": ("sum",)},
+    items={
+        "J6.15": ("a hundred signs", "the constant in the exponent", "ranges instead of bounds"),
+        "L8.17": ("McDiarmid for a sum",),
+    },
     says=r"At $n=100$ fair signs, $P[|S|\ge20]=0.0569$ and $P[|S|\ge30]=0.0035$, within Azuma's bound. Its exponent is "
     r"the best: that of fair signs tends to $t^2/2n$ for small $t/n$. With ranges $w_k=2c_k$ both forms agree, and "
     r"McDiarmid's bound for a sum is Hoeffding's.",
@@ -134,29 +137,31 @@ def azuma_constants():
     azuma = -np.asarray([log_azuma(x, np.ones(1)) for x in share])
     t, bounds = np.asarray([0.5, 2.0, 7.0]), np.asarray([0.3, 1.0, 2.5, 0.7])
     return {
-        "reference": Printed(
+        "a hundred signs": Printed(
             np.exp(log_binomial_deviation(100, 0.5, np.asarray([10.0, 15.0]))), [0.0569, 0.0035], digits=4
         ),
-        "exponent": Limit(
+        "the constant in the exponent": Limit(
             1 / share, abs(np.asarray(rates) / azuma - 1), order=2.0, aside={"rate": np.asarray(rates), "azuma": azuma}
         ),
         # Σc² is 0.09 + 1 + 6.25 + 0.49 = 7.83.
-        "ranges": Identity(np.stack([log_azuma_ranges(t, 2 * bounds), log_azuma(t, bounds)]), -(t**2) / (2 * 7.83)),
-        "sum": Identity(log_mcdiarmid(t, bounds), -2 * t**2 / 7.83),
+        "ranges instead of bounds": Identity(
+            np.stack([log_azuma_ranges(t, 2 * bounds), log_azuma(t, bounds)]), -(t**2) / (2 * 7.83)
+        ),
+        "McDiarmid for a sum": Identity(log_mcdiarmid(t, bounds), -2 * t**2 / 7.83),
     }
 
 
-@azuma_constants.control("the printed exponent, twice as large", erratum="J6.15a", of="exponent")
+@azuma_constants.control("the printed exponent, twice as large", erratum="J6.15a", of="the constant in the exponent")
 def twice(evidence):
     return replace(evidence, y=abs((evidence.y + 1) / 2 - 1))
 
 
-@azuma_constants.control("the exponent 2t²/Σc², which belongs to ranges, for sizes", of="ranges")
+@azuma_constants.control("the exponent 2t²/Σc², which belongs to ranges, for sizes", of="ranges instead of bounds")
 def sizes_as_ranges(evidence):
     return replace(evidence, right=4 * np.asarray(evidence.right))
 
 
-@azuma_constants.control("t²/(2Σc²), Azuma's exponent for differences of size c", of="sum")
+@azuma_constants.control("t²/(2Σc²), Azuma's exponent for differences of size c", of="McDiarmid for a sum")
 def differences_as_sizes(evidence):
     return replace(evidence, right=np.asarray(evidence.right) / 4)
 
@@ -164,14 +169,11 @@ def differences_as_sizes(evidence):
 @azuma_constants.picture
 def exponents(pieces):
     """Exact exponential rate at which a share x of fair signs is exceeded, over x², beside Azuma's exponent."""
-    piece = pieces["exponent"]
+    piece = pieces["the constant in the exponent"]
     x, rate, azuma = 1 / np.asarray(piece.x), piece.aside["rate"], piece.aside["azuma"]
-    return Curves(
-        [
-            Dots("fair signs, exact", x, rate / x**2),
-            Line("Azuma", x, azuma / x**2),
-            Line("exponent", x, 2 * azuma / x**2, rival="as printed, twice as large"),
-        ],
+    return compared(
+        x, azuma / x**2, rate / x**2,
+        rivals={"as printed, twice as large": 2 * azuma / x**2}, names=("Azuma", "fair signs, exact"),
         x="deviation per sign x = t/n", y="exponent over nx²", log="x", ys=(0.4, 1.1),
     )  # fmt: skip
 
@@ -226,16 +228,15 @@ def twice_the_exponent(evidence):
 def functions_searched(pieces):
     """Exact tails of functions of six bits against McDiarmid's bound, both as logarithms, on the instances searched."""
     (piece,) = pieces.values()
-    bound, tail = np.ravel(piece.bound), np.ravel(piece.quantity)
-    ends = np.array([-8.0, np.log(2)])
-    return Curves(
-        [Line("bound", ends, ends), Dots("functions", bound, tail)],
+    return compared(
+        np.ravel(piece.bound), lambda bound: bound, np.ravel(piece.quantity),
+        rivals={"twice the exponent": lambda bound: 2 * bound - np.log(2)}, names=("bound", "functions"),
         x="logarithm of the bound", y="logarithm of the probability", xs=(-5, 0.7), ys=(-12, 0.7),
     )  # fmt: skip
 
 
 @claim(
-    items={"L8.17": ("largest deviation", "median", "tails")},
+    items={"L8.17": ("change of the largest deviation", "change of the median", "tails of both statistics")},
     says=r"The largest deviation $\sup_f|\frac1n\sum f(X_i)-\mathbb Ef|$ over functions with values in $[0,1]$ has "
     r"differences at most $1/n$, however many functions; the median of values in $[0,1]$ has differences up to 1. "
     r"Exact tails of both obey McDiarmid's bound.",
@@ -270,25 +271,27 @@ def mcdiarmid_statistics(key, *, draws: Annotated[int, Interval(ge=1, le=200)] =
             tails.append([np.log(chances @ (away >= t * (1 - 1e-12)) + 1e-300) for t in at])
             bounds.append([both_sides(log_mcdiarmid(t, differences)) for t in at])
     return {
-        "largest deviation": Inequality(np.asarray(largest), 1 / n),
-        "median": Identity(np.asarray(middle), 1.0),
-        "tails": Inequality(
+        "change of the largest deviation": Inequality(np.asarray(largest), 1 / n),
+        "change of the median": Identity(np.asarray(middle), 1.0),
+        "tails of both statistics": Inequality(
             np.asarray(tails), np.asarray(bounds), log=True, aside={"thresholds": np.asarray(thresholds)}
         ),
     }
 
 
-@mcdiarmid_statistics.control("the median moves by 1/n at most, like a mean", of="median")
+@mcdiarmid_statistics.control("the median moves by 1/n at most, like a mean", of="change of the median")
 def median_like_a_mean(evidence):
     return Inequality(evidence.left, 1 / np.shape(evidence.left)[-1])
 
 
-@mcdiarmid_statistics.control("differences half as large", of="largest deviation")
+@mcdiarmid_statistics.control("differences half as large", of="change of the largest deviation")
 def half_the_difference(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@mcdiarmid_statistics.control("four times the exponent, as from differences half as large", of="tails")
+@mcdiarmid_statistics.control(
+    "four times the exponent, as from differences half as large", of="tails of both statistics"
+)
 def four_times_the_exponent(evidence):
     return replace(evidence, bound=np.log(2) + 4 * (np.asarray(evidence.bound) - np.log(2)))
 
@@ -296,7 +299,7 @@ def four_times_the_exponent(evidence):
 @mcdiarmid_statistics.picture
 def tails_of_statistics(pieces):
     """Exact tails of the largest deviation and of the median, and McDiarmid's bounds, along the threshold."""
-    piece = pieces["tails"]
+    piece = pieces["tails of both statistics"]
     at, tail, bound = piece.aside["thresholds"], np.asarray(piece.quantity), np.asarray(piece.bound)
     panels = []
     for start, title in ((0, "largest deviation of five means"), (1, "median")):

@@ -48,7 +48,15 @@ def least_over_rates(variance, bound, dimension):
 
 
 @claim(
-    items={"A1.11": ("diagonal", "diagonal tail", "columns", "scalar", "optimum")},
+    items={
+        "A1.11": (
+            "diagonal matrices",
+            "diagonal matrices, tail",
+            "variance of basis vectors",
+            "scalars and shapes",
+            "best exponent in the proof",
+        )
+    },
     says=r"For independent centred $n_1\times n_2$ matrices of norm at most $M$ the mean of $\|\sum X_i\|$ is at most "
     r"$\sqrt{2V\ln(n_1+n_2)}+\frac M3\ln(n_1+n_2)$, and its tail at most $(n_1+n_2)e^{-\frac{t^2/2}{V+Mt/3}}$. "
     r"Diagonal matrices of size $10^6$ reach nine tenths of the mean.",
@@ -106,65 +114,65 @@ def matrix_bernstein(key, *, families: Annotated[int, Interval(ge=1, le=200)] = 
     cases = [(*draw.uniform(0.1, 10, 2), int(draw.integers(1, 100))) for _ in range(12)]
     t = np.geomspace(0.1, 100, 20)
     return {
-        "mean": Inequality(*np.transpose(means)),
-        "tail": Inequality(*np.swapaxes(np.asarray(tails), 0, 1), log=True),
-        "square": Inequality(*np.transpose(squares)),
-        "rows": Identity(
+        "mean norm of small sums": Inequality(*np.transpose(means)),
+        "tails of small sums": Inequality(*np.swapaxes(np.asarray(tails), 0, 1), log=True),
+        "mean square of small sums": Inequality(*np.transpose(squares)),
+        "sampled rows": Identity(
             np.concatenate([drawn, drawn.mean(0)[None]]),
             np.concatenate([estimates - left.T @ right, np.zeros((1, 3, 2))]),
             scale=np.max(np.abs(estimates)),
             size=4.0,
         ),
-        "diagonal": Chain(
+        "diagonal matrices": Chain(
             {"below": (largest, bound), "nine tenths of it": (0.9 * bound[-1], largest[-1])},
             aside={"dimension": dimensions},
         ),
-        "diagonal tail": Inequality(
+        "diagonal matrices, tail": Inequality(
             np.log(diagonal_tail(10**6, 10**6, far)),
             np.asarray(log_matrix_tail(far, 1e6, 1.0, (10**6, 10**6))),
             log=True,
             aside={"one number": log_bernstein(far, 1e6, 1.0)},
         ),
-        "columns": Identity([matrix_variance(vectors) for vectors in basis], 60.0),
-        "scalar": Identity(
+        "variance of basis vectors": Identity([matrix_variance(vectors) for vectors in basis], 60.0),
+        "scalars and shapes": Identity(
             np.stack([log_matrix_tail(t, 2.0, 0.7, shape) for shape in ((1, 1), (3, 13))]),
             np.log([[2.0], [16.0]]) - t**2 / 2 / (2.0 + 0.7 * t / 3),
             scale=10.0,
         ),
-        "optimum": Identity(
+        "best exponent in the proof": Identity(
             [least_over_rates(v, m, k + 2) for v, m, k in cases],
             [float(expected_matrix_norm(v, m, (k, 2))) for v, m, k in cases],
             condition=10.0,
             aside={"products": [float(expected_matrix_norm(v, m, (2 * k - 1, 1))) for v, m, k in cases]},
         ),
-        "large": Chance(np.sum(norms >= at), trials, 0.1),
-        "large mean": Trend(float(expected_matrix_norm(**limits)) - norms),
+        "large matrices": Chance(np.sum(norms >= at), trials, 0.1),
+        "large matrices, mean": Trend(float(expected_matrix_norm(**limits)) - norms),
     }
 
 
-@matrix_bernstein.control("V from one of the two products alone", of="columns")
+@matrix_bernstein.control("V from one of the two products alone", of="variance of basis vectors")
 def one_product(evidence):
     # A sum of 60 signed basis columns has norm √60; ΣXXᵀ is the identity, and knows nothing of it.
     return Inequality(60**0.5, float(expected_matrix_norm(1.0, 1.0, (60, 1))))
 
 
-@matrix_bernstein.control("without the logarithm of the dimension", of="diagonal")
+@matrix_bernstein.control("without the logarithm of the dimension", of="diagonal matrices")
 def no_dimension(evidence):
     largest, bound = evidence.links["below"]
     return replace(evidence, links={"below": (largest, bound / np.log(2 * evidence.aside["dimension"]) ** 0.5)})
 
 
-@matrix_bernstein.control("the tail of one number, whatever the dimension", of="diagonal tail")
+@matrix_bernstein.control("the tail of one number, whatever the dimension", of="diagonal matrices, tail")
 def of_one_number(evidence):
     return replace(evidence, bound=evidence.aside["one number"])
 
 
-@matrix_bernstein.control("the larger of the two dimensions for their sum", of="scalar")
+@matrix_bernstein.control("the larger of the two dimensions for their sum", of="scalars and shapes")
 def larger_dimension(evidence):
     return replace(evidence, right=evidence.right + np.log([[1 / 2], [13 / 16]]))
 
 
-@matrix_bernstein.control("the product of the dimensions for their sum", of="optimum")
+@matrix_bernstein.control("the product of the dimensions for their sum", of="best exponent in the proof")
 def product_of_dimensions(evidence):
     return replace(evidence, right=evidence.aside["products"])
 
@@ -172,7 +180,7 @@ def product_of_dimensions(evidence):
 @matrix_bernstein.picture
 def largest_of_many(pieces):
     """Mean norm of diagonal matrices of sums of a million signs, in units of √V, along the size, with the bound."""
-    piece = pieces["diagonal"]
+    piece = pieces["diagonal matrices"]
     largest, bound = (np.asarray(each) / 1e3 for each in piece.links["below"])
     size = piece.aside["dimension"]
     return Curves(

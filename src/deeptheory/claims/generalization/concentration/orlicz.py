@@ -107,40 +107,42 @@ def squares_products_and_orlicz_norms(key, *, count: Count = 24):
     v, c, shares = *square_of_sub_gaussian(0.7), np.geomspace(0.01, 0.9, 9)
     below, chi_squares = np.minimum(t, 0.7 * degrees), scipy.stats.chi2(degrees)
     return {
-        "norms": Identity(np.array(found), closed, condition=16.0, along={"law": np.array(list(NORMS))}),
+        "norms of named laws": Identity(np.array(found), closed, condition=16.0, along={"law": np.array(list(NORMS))}),
         "moment at the norm": Identity(np.array(moments), 2.0, error=1e-6),  # the quadrature, where χ²₁ is singular
-        "products": Inequality(np.array(products), np.array(factors), error=1e-12),
-        "tail": Inequality(np.array(tails), np.array(allowed), error=1e-12),
-        "proxy": Inequality(np.append(orlicz, closed[0]), np.sqrt(8 / 3 * np.append(proxies, 1.0)), error=1e-9),
-        "squares": Inequality(np.array(squares), np.array(gammas), error=1e-12),
+        "norms of products": Inequality(np.array(products), np.array(factors), error=1e-12),
+        "tails by the norm": Inequality(np.array(tails), np.array(allowed), error=1e-12),
+        "norm by the variance proxy": Inequality(
+            np.append(orlicz, closed[0]), np.sqrt(8 / 3 * np.append(proxies, 1.0)), error=1e-9
+        ),
+        "squares of sub-Gaussian variables": Inequality(np.array(squares), np.array(gammas), error=1e-12),
         "even moments": Inequality(np.array(even), 1.0),
-        "series": Identity(
+        "series of the moments": Identity(
             2 * np.sum(shares[:, None] ** np.arange(2, 600), axis=1),
             (shares / c) ** 2 * v / (2 * (1 - shares)),
             condition=16.0,
         ),
-        "chi-square": Inequality(
+        "chi-square tails": Inequality(
             np.stack([chi_squares.logsf(degrees + t), chi_squares.logcdf(degrees - below)]),
             np.stack([above, log_sub_gamma_tail(below, law._replace(scale=0.0))]),
             log=True,
             aside={"degrees": degrees, "deviation": t},
         ),
-        "deviation": Identity(
+        "deviation at a given probability": Identity(
             np.asarray(sub_gamma_deviation(x, law)), 2 * np.sqrt(degrees * x) + 2 * x
         ),
-        "inverse": Identity(
+        "tail and deviation are inverse": Identity(
             log_sub_gamma_tail(sub_gamma_deviation(x, law), law), np.broadcast_to(-x, (4, 60)), condition=8.0
         ),
-        "Bernstein": Inequality(above, log_bernstein(t, law.variance, 3 * law.scale), log=True),
+        "sharper than Bernstein": Inequality(above, log_bernstein(t, law.variance, 3 * law.scale), log=True),
     }  # fmt: skip
 
 
-@squares_products_and_orlicz_norms.control("√2·σ for a Gaussian", of="proxy")
+@squares_products_and_orlicz_norms.control("√2·σ for a Gaussian", of="norm by the variance proxy")
 def root_two(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) * np.sqrt(6 / 8))
 
 
-@squares_products_and_orlicz_norms.control("E exp ≤ e in place of 2", of="norms")
+@squares_products_and_orlicz_norms.control("E exp ≤ e in place of 2", of="norms of named laws")
 def to_e(evidence):
     # 1/√(1 − 2s) = e for the Gaussian, and so on.
     e = np.e
@@ -148,25 +150,27 @@ def to_e(evidence):
     return replace(evidence, right=np.array(right))
 
 
-@squares_products_and_orlicz_norms.control("a product of sub-Gaussian variables is sub-Gaussian", of="products")
+@squares_products_and_orlicz_norms.control(
+    "a product of sub-Gaussian variables is sub-Gaussian", of="norms of products"
+)
 def product_in_the_second_norm(evidence):
     rare, x = np.array([1e-3, 1 - 1e-3]), np.array([1.0, 0.0])
     return replace(evidence, quantity=finite_norm(x * x, rare, 2), bound=finite_norm(x, rare, 2) ** 2)
 
 
-@squares_products_and_orlicz_norms.control("the tail without its factor two", of="tail")
+@squares_products_and_orlicz_norms.control("the tail without its factor two", of="tails by the norm")
 def tail_without_two(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@squares_products_and_orlicz_norms.control("the scale of a Gaussian's square is σ²", of="chi-square")
+@squares_products_and_orlicz_norms.control("the scale of a Gaussian's square is σ²", of="chi-square tails")
 def half_scale(evidence):
     law = SubGamma(2.0 * evidence.aside["degrees"], 1.0)
     bound = log_sub_gamma_tail(evidence.aside["deviation"], law)
     return replace(evidence, quantity=evidence.quantity[0], bound=np.asarray(bound))
 
 
-@squares_products_and_orlicz_norms.control("the variance of a Gaussian's square is σ⁴", of="chi-square")
+@squares_products_and_orlicz_norms.control("the variance of a Gaussian's square is σ⁴", of="chi-square tails")
 def half_variance(evidence):
     law = SubGamma(1.0 * evidence.aside["degrees"], 2.0)
     bound = log_sub_gamma_tail(evidence.aside["deviation"], law)
@@ -176,20 +180,22 @@ def half_variance(evidence):
 @squares_products_and_orlicz_norms.picture
 def square_of_a_gaussian(pieces):
     """Logarithm of the upper tail of a centred chi-square variable of one degree, with the sub-gamma bound."""
-    piece = pieces["chi-square"]
+    piece = pieces["chi-square tails"]
     t = piece.aside["deviation"][0]
     return Curves(
         [
             Line("exact", t, np.asarray(piece.quantity)[0, 0]),
             Line("sub-gamma, v = 2, c = 2", t, np.asarray(piece.bound)[0, 0]),
-            Line("Bernstein's form", t, np.asarray(pieces["Bernstein"].bound)[0]),
+            Line("Bernstein's form", t, np.asarray(pieces["sharper than Bernstein"].bound)[0]),
             Line("sub-gamma", t, log_sub_gamma_tail(t, SubGamma(2.0, 1.0)), rival="with c = 1, half the scale"),
         ],
         x="deviation t", y="logarithm of the tail", xs=(0, 30), ys=(-20, 0),
     )  # fmt: skip
 
 
-@squares_products_and_orlicz_norms.control("the square of every variable as that of a Gaussian", of="squares")
+@squares_products_and_orlicz_norms.control(
+    "the square of every variable as that of a Gaussian", of="squares of sub-Gaussian variables"
+)
 def gaussian_variance_for_all(evidence):
     # 0 and ±1 with chance a fifth: the variance of the square is 0.16, the proxy 0.23.
     values, law = np.array([-1.0, 0.0, 1.0]), np.array([0.1, 0.8, 0.1])

@@ -77,7 +77,7 @@ def means_under_the_constant(pieces):
 
 
 @claim(
-    items={"A5.34": ("fair coin", "Gaussian", "ten samples")},
+    items={"A5.34": ("fair coins", "Gaussian variables", "ten samples")},
     says=r"$2/\sqrt3$ is the best constant: a fair coin's loss reaches it like $1/m$; it is the value of "
     r"$\mathbb Ee^{\lambda X^2}=(1-2\lambda s^2)^{-1/2}$ for a Gaussian of the largest variance, $s^2=1/(4m)$.",
     symbols={
@@ -101,13 +101,13 @@ def squared_gap_constant():
     spread = np.asarray([0.1, 0.4, 0.9])
     gaussian = (weights * np.exp(0.3 * spread[:, None] ** 2 * nodes**2)).sum(1) / (2 * np.pi) ** 0.5
     return {
-        "fair coin": Limit(
+        "fair coins": Limit(
             sizes,
             np.abs(np.asarray(means) - square_exponential_bound(sizes / 2, 1 / (4 * sizes))),
             order=1.0,
             aside={"means": np.asarray(means)},
         ),
-        "Gaussian": Identity(gaussian, square_exponential_bound(0.3, spread**2), condition=10.0),
+        "Gaussian variables": Identity(gaussian, square_exponential_bound(0.3, spread**2), condition=10.0),
         "ten samples": Identity(square_exponential_bound(5.0, 1 / 40), 2 / 3**0.5),
     }
 
@@ -117,7 +117,7 @@ def twice_the_proxy(evidence):
     return replace(evidence, right=2**0.5)
 
 
-@squared_gap_constant.control("fair coins come to √2, the moment of twice the variance", of="fair coin")
+@squared_gap_constant.control("fair coins come to √2, the moment of twice the variance", of="fair coins")
 def twice_the_variance(evidence):
     return replace(evidence, y=np.abs(evidence.aside["means"] - 2**0.5))
 
@@ -125,7 +125,7 @@ def twice_the_variance(evidence):
 @squared_gap_constant.picture
 def moments_of_fair_coins(pieces):
     """Mean of exp((m/2)·gap²) for a fair coin along the sample size, with its limit."""
-    piece = pieces["fair coin"]
+    piece = pieces["fair coins"]
     return Curves(
         [
             Dots("fair coin, exact", piece.x, piece.aside["means"]),

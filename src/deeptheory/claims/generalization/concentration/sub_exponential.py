@@ -132,50 +132,54 @@ def two_regimes_of_light_tails():
     copies = 2 ** np.arange(4, 13)
     exponents = -gamma_tail(0.5 * copies, copies) / copies
     return {
-        "optimum": Identity(np.stack([log_light_tail(grid, each) for each in some]), np.array(best), error=1e-9),
-        "bend": Identity(log_light_tail(bends, stacked), log_two_regime_tail(bends, stacked)),
-        "forms": Inequality(np.stack([log_light_tail(grid, each) for each in some]), np.stack(
-            [log_two_regime_tail(grid, each) for each in some]), log=True,
-            aside={"deviation": grid, "proxy": np.array(some)[:, :1], "scale": np.array(some)[:, 1:]}),
-        "tails": Inequality(
+        "best exponent in the proof": Identity(
+            np.stack([log_light_tail(grid, each) for each in some]), np.array(best), error=1e-9
+        ),
+        "where the regimes meet": Identity(log_light_tail(bends, stacked), log_two_regime_tail(bends, stacked)),
+        "two regimes above the exact form": Inequality(
+            np.stack([log_light_tail(grid, each) for each in some]),
+            np.stack([log_two_regime_tail(grid, each) for each in some]), log=True,
+            aside={"deviation": grid, "proxy": np.array(some)[:, :1], "scale": np.array(some)[:, 1:]},
+        ),
+        "tails of named laws": Inequality(
             exact, np.asarray(log_light_tail(t, law)), log=True, aside={"deviation": t, **law._asdict()}),
-        "best scale": Identity(np.array(found), np.log1p(at) - at, error=1e-9, aside={"deviation": at}),
-        "Cramér": Limit(copies, np.abs(exponents / (0.5 - np.log(1.5)) - 1), order=1.0,
+        "best choice of the scale": Identity(np.array(found), np.log1p(at) - at, error=1e-9, aside={"deviation": at}),
+        "exponent of many copies": Limit(copies, np.abs(exponents / (0.5 - np.log(1.5)) - 1), order=1.0,
             aside={"exponents": exponents, "deviation": 0.5}),
     }  # fmt: skip
 
 
-@two_regimes_of_light_tails.control("the Gaussian tail for every deviation", of="tails")
+@two_regimes_of_light_tails.control("the Gaussian tail for every deviation", of="tails of named laws")
 def without_the_linear_regime(evidence):
     law = SubExponential(evidence.aside["proxy"])
     return replace(evidence, bound=np.asarray(log_light_tail(evidence.aside["deviation"], law)))
 
 
-@two_regimes_of_light_tails.control("half the scale", of="tails")
+@two_regimes_of_light_tails.control("half the scale", of="tails of named laws")
 def half_the_scale(evidence):
     law = SubExponential(evidence.aside["proxy"], evidence.aside["scale"] / 2)
     return replace(evidence, bound=np.asarray(log_light_tail(evidence.aside["deviation"], law)))
 
 
-@two_regimes_of_light_tails.control("ν in place of ν²", of="tails")
+@two_regimes_of_light_tails.control("ν in place of ν²", of="tails of named laws")
 def root_of_the_proxy(evidence):
     law = SubExponential(np.sqrt(evidence.aside["proxy"]), evidence.aside["scale"])
     return replace(evidence, bound=np.asarray(log_light_tail(evidence.aside["deviation"], law)))
 
 
-@two_regimes_of_light_tails.control("the variance in place of ν²", of="best scale")
+@two_regimes_of_light_tails.control("the variance in place of ν²", of="best choice of the scale")
 def only_the_variance(evidence):
     law = SubExponential(1.0, 1.001)
     return replace(evidence, left=np.asarray(log_light_tail(evidence.aside["deviation"], law)))
 
 
-@two_regimes_of_light_tails.control("e^{−t/b} in the linear regime", of="forms")
+@two_regimes_of_light_tails.control("e^{−t/b} in the linear regime", of="two regimes above the exact form")
 def whole_slope(evidence):
     t, proxy, scale = (evidence.aside[name] for name in ("deviation", "proxy", "scale"))
     return replace(evidence, bound=-np.minimum(t**2 / (2 * proxy), t / scale))
 
 
-@two_regimes_of_light_tails.control("Cramér's exponent of a Gaussian, t²/2", of="Cramér")
+@two_regimes_of_light_tails.control("Cramér's exponent of a Gaussian, t²/2", of="exponent of many copies")
 def gaussian_exponent(evidence):
     return replace(evidence, y=np.abs(evidence.aside["exponents"] / (evidence.aside["deviation"] ** 2 / 2) - 1))
 
@@ -183,7 +187,7 @@ def gaussian_exponent(evidence):
 @two_regimes_of_light_tails.picture
 def regimes(pieces):
     """Logarithm of P(X ≥ t) for a sum of ten centred exponentials, and what the constants at b = 2 say of it."""
-    piece, ten = pieces["tails"], (0, 1, 1)  # the law, its second scale, ten copies
+    piece, ten = pieces["tails of named laws"], (0, 1, 1)  # the law, its second scale, ten copies
     t, proxy, scale = (np.asarray(piece.aside[name])[ten] for name in ("deviation", "proxy", "scale"))
     law = SubExponential(proxy, scale)
     return Curves(
@@ -194,7 +198,7 @@ def regimes(pieces):
             Line("bound", t, log_light_tail(t, SubExponential(proxy)), rival="the Gaussian regime alone"),
             Level("the regimes meet", x=float(proxy[0] / scale[0])),
         ],
-        x="t", y="logarithm of P(X ≥ t)", xs=(0, 40), ys=(-30, 0),
+        x="deviation t", y="logarithm of P(X ≥ t)", xs=(0, 40), ys=(-30, 0),
     )  # fmt: skip
 
 
@@ -218,7 +222,7 @@ def gaussian_maximum(n):
     items={},
     says=r"Of independent sub-exponential variables the $\nu^2$ add and the largest $b$ stays. The mean of the "
     r"largest of $n$, dependent or not, is at most $\sigma\sqrt{2\ln n}$ for sub-Gaussian and $b\ln n+\nu^2/2b$ for "
-    r"sub-exponential ones once $\ln n\ge\nu^2/2b^2$; rare events come within order $1/n$ of it.",
+    r"sub-exponential ones if $\ln n\ge\nu^2/2b^2$; rare events come within order $1/n$ of it.",
     needs="identical proxies in a maximum; a sum of exponentials of sizes 1, 0.6, 0.3 and 0.1",
     symbols={
         r"\nu^2,\ b": "the variance proxy of a sub-exponential variable, and its scale",
@@ -247,47 +251,51 @@ def sums_and_maxima_of_light_tails():
     gaussian = np.array([gaussian_maximum(n) for n in many.tolist()])
     harmonic = scipy.special.digamma(many + 1.0) + np.euler_gamma - 1
     return {
-        "sum": Inequality(unequal_exponentials(t), np.asarray(log_light_tail(t, total)), log=True,
-            aside={"deviation": t, "proxies": proxies, "scales": scales}),
-        "copies": Identity(np.stack(five), np.stack([copies, scales]), condition=16.0),
-        "exclusive events": Inequality(1 - 1 / count, rare, aside={"count": count}),
-        "attained": Limit(count, rare / (1 - 1 / count) - 1, order=1.0),
-        "Gaussian": Chain({
+        "sum of unequal exponentials": Inequality(
+            unequal_exponentials(t), np.asarray(log_light_tail(t, total)), log=True,
+            aside={"deviation": t, "proxies": proxies, "scales": scales},
+        ),
+        "sum of equal copies": Identity(np.stack(five), np.stack([copies, scales]), condition=16.0),
+        "largest of n exclusive events": Inequality(1 - 1 / count, rare, aside={"count": count}),
+        "bound is approached": Limit(count, rare / (1 - 1 / count) - 1, order=1.0),
+        "largest of n Gaussians": Chain({
             "below the bound": (gaussian, np.asarray(maximum_bound(many, SubExponential(1.0)))),
             "0.92 of it at a million": (0.92 * np.sqrt(2 * np.log(1e6)), gaussian[-1]),
         }),
-        "exponential": Inequality(
+        "largest of n exponentials": Inequality(
             harmonic[:, None], np.asarray(maximum_bound(many[:, None], SubExponential(proxies, scales))),
             aside={"count": many, "proxies": proxies},
         ),
     }  # fmt: skip
 
 
-@sums_and_maxima_of_light_tails.control("the mean of the scales", of="sum")
+@sums_and_maxima_of_light_tails.control("the mean of the scales", of="sum of unequal exponentials")
 def mean_scale(evidence):
     proxy, scale = evidence.aside["proxies"][0], evidence.aside["scales"][0]
     law = SubExponential(np.sum(SHARES**2) * proxy, scale * SHARES.mean())
     return replace(evidence, bound=np.asarray(log_light_tail(evidence.aside["deviation"], law)))
 
 
-@sums_and_maxima_of_light_tails.control("the largest proxy instead of their sum", of="sum")
+@sums_and_maxima_of_light_tails.control("the largest proxy instead of their sum", of="sum of unequal exponentials")
 def largest_proxy(evidence):
     law = SubExponential(evidence.aside["proxies"][-1] * SHARES[0] ** 2)
     return replace(evidence, bound=np.asarray(log_light_tail(evidence.aside["deviation"], law)))
 
 
-@sums_and_maxima_of_light_tails.control("the variance of the indicator for its proxy", of="exclusive events")
+@sums_and_maxima_of_light_tails.control(
+    "the variance of the indicator for its proxy", of="largest of n exclusive events"
+)
 def indicator_variance(evidence):
     count = evidence.aside["count"]
     return replace(evidence, bound=np.asarray(maximum_bound(count, SubExponential((1 - 1 / count) / count))))
 
 
-@sums_and_maxima_of_light_tails.control("σ√(ln n)", of="exclusive events")
+@sums_and_maxima_of_light_tails.control("σ√(ln n)", of="largest of n exclusive events")
 def without_the_two(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / np.sqrt(2))
 
 
-@sums_and_maxima_of_light_tails.control("the square root of ln n for exponentials too", of="exponential")
+@sums_and_maxima_of_light_tails.control("the square root of ln n for exponentials too", of="largest of n exponentials")
 def gaussian_maximum_of_exponentials(evidence):
     law = SubExponential(evidence.aside["proxies"][2])
     return replace(evidence, bound=np.asarray(maximum_bound(evidence.aside["count"], law))[:, None])
@@ -296,9 +304,9 @@ def gaussian_maximum_of_exponentials(evidence):
 @sums_and_maxima_of_light_tails.picture
 def largest_of_many(pieces):
     """Mean of the largest of n independent Gaussians and exponentials along n, with the bounds."""
-    piece = pieces["exponential"]
+    piece = pieces["largest of n exponentials"]
     count = piece.aside["count"]
-    gaussian, root = pieces["Gaussian"].links["below the bound"]
+    gaussian, root = pieces["largest of n Gaussians"].links["below the bound"]
     law = SubExponential(piece.aside["proxies"][2])
     return Curves(
         [

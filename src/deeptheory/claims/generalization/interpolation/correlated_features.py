@@ -125,13 +125,13 @@ def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 
     case, signal = np.asarray([f"γ={g:g}, λ={z:g}" for g, z, _ in CASES]), np.asarray(list(SIGNALS))
     shared: dict[str, Any] = dict(sizes=sizes, order=1.0)
     return {
-        "bias": Law(
+        "bias with a ridge": Law(
             np.array([[each.bias for each in row] for row in limits]),
             bias,
             along={"case": case, "signal": signal},
             **shared,
         ),
-        "variance": Law(
+        "variance with a ridge": Law(
             np.array([row[0].variance for row in limits]),
             variance,
             along={"case": case},
@@ -139,30 +139,34 @@ def correlated_ridge_risk(key, *, sizes: Sizes = (24, 48, 96), trials: Trials = 
             **shared,
         ),
         # Below the threshold there is none.
-        "ridgeless bias": Law(
+        "bias without a ridge": Law(
             np.array([each.bias for each in ends[1]]), plain[:, 1], along={"signal": signal}, **shared
         ),
-        "ridgeless variance": Law(
+        "variance without a ridge": Law(
             np.array([row[0].variance for row in ends]),
             bare,
             along={"gamma": np.asarray(gammas)},
             aside={"noise": noise},
             **shared,
         ),
-        "no bias": Identity(plain[:, 0], 0.0, scale=1.0, condition=1e3),
-        "tuned": Law(np.array(best), tuned, along={"gamma": np.asarray(gammas)}, aside={"noise": noise}, **shared),
-        "least": Chain(
+        "no bias with fewer features than samples": Identity(plain[:, 0], 0.0, scale=1.0, condition=1e3),
+        "risk at the best ridge": Law(
+            np.array(best), tuned, along={"gamma": np.asarray(gammas)}, aside={"noise": noise}, **shared
+        ),
+        "the best ridge": Chain(
             {
                 "below all others": (np.array(best)[:, None], np.array(around) * (1 + 1e-14)),
                 # The middle of the grid is the stated ridge.
                 "and reached there": (np.array(around)[:, 60], np.array(best) * (1 + 1e-12)),
             }
         ),
-        "isotropic": Identity(np.concatenate(one), np.concatenate(known), scale=2.0, condition=100.0),
+        "features without correlation": Identity(
+            np.concatenate(one), np.concatenate(known), scale=2.0, condition=100.0
+        ),
     }
 
 
-@correlated_ridge_risk.control("isotropic features of the same trace", of="variance")
+@correlated_ridge_risk.control("isotropic features of the same trace", of="variance with a ridge")
 def same_trace(evidence):
     mean = float(WEIGHTS @ EIGENVALUES)
     people = Population(np.array([mean]), np.ones(1), np.ones(1))
@@ -171,31 +175,33 @@ def same_trace(evidence):
     return replace(evidence, predicted=np.array(rival, float))
 
 
-@correlated_ridge_risk.control("degrees of freedom over n, without κ'", of="variance")
+@correlated_ridge_risk.control("degrees of freedom over n, without κ'", of="variance with a ridge")
 def no_slope(evidence):
     noise = evidence.aside["noise"]
     share = evidence.predicted / noise
     return replace(evidence, predicted=noise * share / (1 + share))
 
 
-@correlated_ridge_risk.control("the signal anywhere", of="bias")
+@correlated_ridge_risk.control("the signal anywhere", of="bias with a ridge")
 def no_alignment(evidence):
     return replace(evidence, predicted=np.broadcast_to(evidence.predicted[:, 2:], evidence.predicted.shape))
 
 
-@correlated_ridge_risk.control("(1 − 1/γ) βᵀΣβ, as if the unseen directions did not depend on Σ", of="ridgeless bias")
+@correlated_ridge_risk.control(
+    "(1 − 1/γ) βᵀΣβ, as if the unseen directions did not depend on Σ", of="bias without a ridge"
+)
 def projected_signal(evidence):
     power = np.array([shares @ EIGENVALUES for shares in SIGNALS.values()])
     return replace(evidence, predicted=power / 2)
 
 
-@correlated_ridge_risk.control("variance σ²/(γ−1) above the threshold, whatever Σ", of="ridgeless variance")
+@correlated_ridge_risk.control("variance σ²/(γ−1) above the threshold, whatever Σ", of="variance without a ridge")
 def isotropic_above(evidence):
     gamma, noise = evidence.along["gamma"], evidence.aside["noise"]
     return replace(evidence, predicted=np.where(gamma < 1, evidence.predicted, noise / (gamma - 1)))
 
 
-@correlated_ridge_risk.control("the tuned risk of isotropic features of the same trace", of="tuned")
+@correlated_ridge_risk.control("the tuned risk of isotropic features of the same trace", of="risk at the best ridge")
 def tuned_isotropic(evidence):
     mean = np.array([float(WEIGHTS @ EIGENVALUES)])
     noise = float(evidence.aside["noise"])
@@ -222,13 +228,13 @@ def correlated_descent(pieces, settings):
         )
 
     marks: list[Any] = [Line(name, gammas, [risk(each, gamma) for gamma in gammas]) for name, each in people.items()]
-    bias, variance = (pieces[f"ridgeless {part}"].observed[-1] for part in ("bias", "variance"))
+    bias, variance = (pieces[f"{part} without a ridge"].observed[-1] for part in ("bias", "variance"))
     marks += [Dots(name, 2.0, np.mean(each) + np.mean(variance[1])) for name, each in zip(SIGNALS, bias, strict=True)]
     return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="xy", ys=(0.02, 5))
 
 
 @claim(
-    items={"H13.2": ("least squares", "limit")},
+    items={"H13.2": ("risk of least squares", "risk over its limit")},
     says=r"If only $k$ of $p$ correlated Gaussian features are seen, the labels follow a linear model in these with a "
     r"noise larger by $\tau=\beta_2^\top(\Sigma_{22}-\Sigma_{21}\Sigma_{11}^{-1}\Sigma_{12})\beta_2$, missed and "
     r"fitted besides: least squares on $n\ge k+2$ samples has excess risk $\tau+(\sigma^2+\tau)\frac k{n-k-1}$.",
@@ -291,7 +297,7 @@ def unseen_correlated_features(
             exact[i], missed[i] = np.mean(closed), np.mean(unfitted)
     case = np.asarray([f"k/n={g:g}, λ={z:g}" for g, z in PARTLY_SEEN])
     return {
-        "least squares": Law(
+        "risk of least squares": Law(
             exact,
             risks[:, 0],
             along={"samples": np.asarray(sizes)},
@@ -299,16 +305,16 @@ def unseen_correlated_features(
             aside={"missed only": missed},
         ),
         # Each observation over the limit's formula at its own size: the covariance is another one for each.
-        "limit": Law(np.ones(4), risks / limits[..., None], along={"case": case}, sizes=sizes, order=1.0),
+        "risk over its limit": Law(np.ones(4), risks / limits[..., None], along={"case": case}, sizes=sizes, order=1.0),
     }
 
 
 unseen_correlated_features.control(
-    "unseen features as independent noise", of="limit", unseen="independent", sizes=(30, 60), trials=40
+    "unseen features as independent noise", of="risk over its limit", unseen="independent", sizes=(30, 60), trials=40
 )
 
 
-@unseen_correlated_features.control("unseen features missed, not fitted as noise", of="least squares")
+@unseen_correlated_features.control("unseen features missed, not fitted as noise", of="risk of least squares")
 def missed_only(evidence):
     return replace(evidence, predicted=evidence.aside["missed only"])
 
@@ -317,7 +323,7 @@ def missed_only(evidence):
 def risks_and_their_limits(pieces):
     """Excess risk of least squares on the seen features along the number of samples; and risks of ridge and
     minimum-norm regression over their limits."""
-    law, limit = pieces["least squares"], pieces["limit"]
+    law, limit = pieces["risk of least squares"], pieces["risk over its limit"]
     sizes = law.along["samples"]
     ratios = [
         seen(str(case), limit.sizes, np.asarray(limit.observed)[:, j]) for j, case in enumerate(limit.along["case"])

@@ -50,13 +50,17 @@ def singular_values(designs):
 
 @claim(
     items={
-        "L13.1": ("peak", "interpolates", "second descent", "rise"),
-        "H13.3": ("peak", "nested", "norm", "near"),
+        "L13.1": ("place of the peaks", "training error", "second descent", "rise up to the peak"),
+        "H13.3": (
+            "place of the peaks",
+            "norm falls as features are added",
+            "mean squared norm",
+            "mean squared norm near the threshold",
+        ),
     },
     says=r"Minimum-norm least squares on $p$ random ReLU features has its largest risk and norm at $p=n$, fits the "
     r"labels from there on, and with many features beats the best with $p<n$. Adding features never raises the least "
-    r"norm of an interpolant; on Gaussian coordinates its mean is $\|\beta_{in}\|^2\frac np+"
-    r"\frac{n\,\sigma_{out}^2}{p-n-1}$ for $p\ge n+2$.",
+    r"norm of an interpolant.",
     needs="a signal stronger than the noise for the second descent; features added to those there are",
     scale="printed: networks on images; here: random features of Gaussian inputs",
     full=dict(trials=200),
@@ -68,7 +72,9 @@ def singular_values(designs):
     },
     why=r"With $p<n$ more features first help and then fit noise. At $p=n$ exactly one function of the class goes "
     r"through all labels, and to do so it needs huge weights. Beyond, many do, and the one of least norm is chosen: "
-    r"weights on the old features alone are still allowed, so the least norm can only fall as features are added.",
+    r"weights on the old features alone are still allowed, so the least norm can only fall as features are added. On "
+    r"$p\ge n+2$ Gaussian coordinates its mean square is known, $\|\beta_{in}\|^2\frac "
+    r"np+\frac{n\,\sigma_{out}^2}{p-n-1}$: the second part is the noise, and explodes at $p=n$.",
     notice=r"Test risk and norm peak together at $p=n$, where the training error becomes zero. Far to the right the "
     r"risk is below the valley on the left.",
 )
@@ -115,29 +121,33 @@ def random_features_descend_twice(
         squares[i] = ((inverse @ designs) ** 2).sum((1, 2)) / 200 + 0.09 * (inverse**2).sum((1, 2))
         exact[i] = gaussian_norm_square(40, int(p), inside=p / 200, outside=1 - p / 200, noise=0.09)
     return {
-        "peak": Exact(widths[[int(np.argmax(middle[0])), int(np.argmax(middle[1]))]], np.array([60, 60])),
-        "interpolates": Chain(
+        "place of the peaks": Exact(widths[[int(np.argmax(middle[0])), int(np.argmax(middle[1]))]], np.array([60, 60])),
+        "training error": Chain(
             {"fits": (train[above], 1e-10), "does not fit below": (1e-4, train[widths < 50])},
             aside={"at 52": train[WIDTHS.index(52)]},
         ),
-        "rise": Trend(
+        "rise up to the peak": Trend(
             np.log(test)[WIDTHS.index(60)] - best - np.log(2),
             aside={"widths": widths, "test": test, "train": train, "norm": norm},
         ),
         "second descent": Trend(best - np.log(test)[-1]),
         # The first norms are large and ill-conditioned: rounding is relative to them.
-        "nested": Inequality(least[1:], least[:-1], error=1e-9 * least[:-1]),
-        "norm": Law(exact[:4], squares[:4], along={"features": counts[:4]}, exact=True),
+        "norm falls as features are added": Inequality(least[1:], least[:-1], error=1e-9 * least[:-1]),
+        "mean squared norm": Law(exact[:4], squares[:4], along={"features": counts[:4]}, exact=True),
         # Ten features from the threshold the norm is heavy-tailed.
-        "near": Law(exact[4:], squares[4:], along={"features": counts[4:]}, exact=True, resolution=0.15),
+        "mean squared norm near the threshold": Law(
+            exact[4:], squares[4:], along={"features": counts[4:]}, exact=True, resolution=0.15
+        ),
     }
 
 
-random_features_descend_twice.control("with a ridge", of="peak", ridge=3.0, trials=8)
-random_features_descend_twice.control("a rise at p = n in spite of a ridge", of="rise", ridge=3.0, trials=16)
+random_features_descend_twice.control("with a ridge", of="place of the peaks", ridge=3.0, trials=8)
+random_features_descend_twice.control(
+    "a rise at p = n in spite of a ridge", of="rise up to the peak", ridge=3.0, trials=16
+)
 
 
-@random_features_descend_twice.control("labels fitted with 52 features for 60 samples", of="interpolates")
+@random_features_descend_twice.control("labels fitted with 52 features for 60 samples", of="training error")
 def fitted_before(evidence):
     return replace(evidence, links={"fits": (evidence.aside["at 52"], 1e-10)})
 
@@ -150,7 +160,7 @@ def classical_curve(evidence):
 @random_features_descend_twice.picture
 def peak_of_risk_and_norm(pieces):
     """Median test risk, training error and squared norm of minimum-norm fits against the number of features."""
-    aside = pieces["rise"].aside
+    aside = pieces["rise up to the peak"].aside
     train = np.median(aside["train"], axis=1)
     curves = {
         "test risk": np.median(aside["test"], axis=1),
@@ -158,13 +168,17 @@ def peak_of_risk_and_norm(pieces):
         "squared norm of the weights": np.median(aside["norm"], axis=1),
     }
     marks: list[Any] = [kind(name, aside["widths"], values) for name, values in curves.items() for kind in (Line, Dots)]
-    return Curves([*marks, Level("p = n", x=60.0)], x="features p", y="median over draws", log="xy")
+    return Curves(
+        [*marks, Level("p = n", x=60.0)], x="features p", y="risk, error and norm, medians over draws", log="xy"
+    )
 
 
-random_features_descend_twice.control("new features for every width", of="nested", features="fresh", trials=8)
+random_features_descend_twice.control(
+    "new features for every width", of="norm falls as features are added", features="fresh", trials=8
+)
 
 
-@random_features_descend_twice.control("a norm that only fits noise", of="norm")
+@random_features_descend_twice.control("a norm that only fits noise", of="mean squared norm")
 def noise_alone(evidence):
     share = evidence.along["features"] / 200
     seen = share * np.minimum(1, 40 / evidence.along["features"])
@@ -172,12 +186,22 @@ def noise_alone(evidence):
 
 
 @claim(
-    items={"L13.7": ("iterate", "bound", "rate", "risk", "grows", "stopped early", "later")},
+    items={
+        "L13.7": (
+            "iterates in closed form",
+            "distance to the solution",
+            "rate in the end",
+            "risk in the end",
+            "risk at the threshold grows",
+            "no peak after ten steps",
+            "place of the peak after many steps",
+        )
+    },
     says=r"Gradient descent from zero on least squares approaches the minimum-norm solution, "
-    r"$\|w_t-\Phi^+y\|\le(1-\eta s_{min}^2)^t\|\Phi^+y\|$, in the end at exactly this rate, and its risk that of "
-    r"$\Phi^+y$. At $p=n$ the logarithm of the risk grows on average from 10 steps to 100, 1000 and 10,000; stopped "
-    r"after 10 there is no peak.",
-    needs=r"$\eta\le1/s_{max}^2$; full rank; labels with noise for the peak",
+    r"$\|w_t-\Phi^+y\|\le(1-\eta s_{min}^2)^t\|\Phi^+y\|$, in the end at exactly this rate. At $p=n$ its risk grows "
+    r"with every tenfold of the steps from 10 to 10,000; stopped after 10 there is no peak.",
+    needs=r"$\eta\le1/s_{max}^2$; full rank; labels with noise for the peak; risks are compared by the mean of their "
+    r"logarithm",
     full=dict(trials=400),
     symbols={
         r"w_t": "the weights after $t$ steps from zero",
@@ -187,8 +211,9 @@ def noise_alone(evidence):
         r"s_{min}": "the smallest nonzero singular value of $\\Phi$",
     },
     why=r"Steps from zero stay in the span of the samples, so descent can end only at the solution of least norm, and "
-    r"along each singular direction the distance to it shrinks by $1-\eta s^2$ a step. At $p=n$ the smallest singular "
-    r"value is close to zero: the part of the weights that makes the risk peak is also the part that is learned last.",
+    r"with its risk; along each singular direction the distance to it shrinks by $1-\eta s^2$ a step. At $p=n$ the "
+    r"smallest singular value is close to zero: the part of the weights that makes the risk peak is also the part "
+    r"that is learned last.",
     notice=r"After ten steps the risk shows no peak; with every tenfold of the steps more of it appears at $p=n$; "
     r"far from the threshold nothing changes any more.",
 )
@@ -235,37 +260,39 @@ def descent_reaches_the_peak(
     at = int(np.flatnonzero(widths == 30)[0])
     ratios = np.array(ratios)
     return {
-        "iterate": Identity(np.array(gaps), 0.0, scale=1.0, condition=1e3, size=40.0),
-        "bound": Inequality(np.array(distances), np.array(bounds), error=1e-13),
-        "rate": Identity(ratios[:, 0], ratios[:, 1], error=1e-4, along={"s": ratios[:, 1]}),
+        "iterates in closed form": Identity(np.array(gaps), 0.0, scale=1.0, condition=1e3, size=40.0),
+        "distance to the solution": Inequality(np.array(distances), np.array(bounds), error=1e-13),
+        "rate in the end": Identity(ratios[:, 0], ratios[:, 1], error=1e-4, along={"s": ratios[:, 1]}),
         # Away from the threshold ten thousand steps are enough.
-        "risk": Identity(risks[-1, [0, 1, 5, 6]], final[[0, 1, 5, 6]], error=1e-3),
-        "grows": Trend(np.diff(np.log(risks[:, at]), axis=0)),
-        "later": Exact(
+        "risk in the end": Identity(risks[-1, [0, 1, 5, 6]], final[[0, 1, 5, 6]], error=1e-3),
+        "risk at the threshold grows": Trend(np.diff(np.log(risks[:, at]), axis=0)),
+        "place of the peak after many steps": Exact(
             widths[np.argmax(np.median(risks[-1], axis=1))],
             30,
             aside={"widths": widths, "risks": np.median(risks, axis=2), "least norm": np.median(final, axis=1)},
         ),
         # No peak: the risk after the fewest steps grows with p all along.
-        "stopped early": Trend(np.diff(np.log(risks[0, [1, 3, 5, 6]]), axis=0)),
+        "no peak after ten steps": Trend(np.diff(np.log(risks[0, [1, 3, 5, 6]]), axis=0)),
     }
 
 
-@descent_reaches_the_peak.control("(1 − η s_min)ᵗ, the singular value not squared", of="rate")
+@descent_reaches_the_peak.control("(1 − η s_min)ᵗ, the singular value not squared", of="rate in the end")
 def unsquared_rate(evidence):
     return replace(evidence, right=1 - (1 - evidence.right) ** 0.5)
 
 
-@descent_reaches_the_peak.control("(1 − η s_min²)²ᵗ, the rate of the loss", of="bound")
+@descent_reaches_the_peak.control("(1 − η s_min²)²ᵗ, the rate of the loss", of="distance to the solution")
 def rate_of_the_loss(evidence):
     first = evidence.bound[:, :1]
     return replace(evidence, bound=evidence.bound**2 / first)
 
 
-descent_reaches_the_peak.control("the peak is there after ten steps too", of="later", steps=(2, 5, 10), trials=16)
+descent_reaches_the_peak.control(
+    "the peak is there after ten steps too", of="place of the peak after many steps", steps=(2, 5, 10), trials=16
+)
 
 
-@descent_reaches_the_peak.control("the risk at p = n falls with more steps", of="grows")
+@descent_reaches_the_peak.control("the risk at p = n falls with more steps", of="risk at the threshold grows")
 def falls_with_steps(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
@@ -273,7 +300,7 @@ def falls_with_steps(evidence):
 @descent_reaches_the_peak.picture
 def peak_in_time(pieces, settings):
     """Median risk against the number of features after several numbers of steps, and of the least-norm solution."""
-    aside = pieces["later"].aside
+    aside = pieces["place of the peak after many steps"].aside
     marks: list[Any] = [
         kind(f"{steps:,} steps", aside["widths"], risks)
         for steps, risks in zip(settings["steps"], aside["risks"], strict=True)
@@ -285,7 +312,17 @@ def peak_in_time(pieces, settings):
 
 @claim(
     items={
-        "H13.4": ("tuned", "formula", "least", "along γ", "along p", "along n", "samples", "peak", "noiseless"),
+        "H13.4": (
+            "risk at the best ridge",
+            "best risk by two routes",
+            "the best ridge",
+            "best risk along γ",
+            "best risk along the features",
+            "best risk along the samples",
+            "risk without a ridge",
+            "peak without a ridge",
+            "risk without noise",
+        ),
     },
     says=r"Ridge with $z=\gamma\sigma^2/r^2$ has the least limiting risk of all, $\frac12(c+\sqrt{c^2+4r^2\sigma^2})$ "
     r"with $c=r^2(1-\frac1\gamma)-\sigma^2$, without a peak; for a design its mean over directions is "
@@ -354,15 +391,17 @@ def tuned_ridge_has_no_peak(
     silent = [np.mean(conditional_bias_variance(data[0, :n], np.eye(50), 0.0).bias) for n in rows]
     grid = np.geomspace(0.05, 20, 60)
     return {
-        "tuned": Law(limits, tuned, along={"gamma": gammas}, sizes=sizes, order=1.0, aside={"noise": noise}),
-        "formula": Identity(np.array(traces), np.array(solved)[:, None], size=12.0, condition=10.0),
-        "least": Chain(
+        "risk at the best ridge": Law(
+            limits, tuned, along={"gamma": gammas}, sizes=sizes, order=1.0, aside={"noise": noise}
+        ),
+        "best risk by two routes": Identity(np.array(traces), np.array(solved)[:, None], size=12.0, condition=10.0),
+        "the best ridge": Chain(
             {
                 "below all others": (limits[:, None], np.array([np.asarray(each.risk) for each in others])),
                 "and reached": (np.array([np.min(np.asarray(each.risk)) for each in others]), limits + 1e-12),
             }
         ),
-        "along γ": Chain(
+        "best risk along γ": Chain(
             {
                 "it only rises": (
                     optimal_ridge_risk(grid[:-1], signal=1.0, noise=noise),
@@ -371,23 +410,27 @@ def tuned_ridge_has_no_peak(
                 "finite at the threshold": (optimal_ridge_risk(1.0, signal=1.0, noise=noise), noise**0.5),
             }
         ),
-        "along p": Trend(nested[:-1] - nested[1:], along={"features": counts[:-1]}),
-        "along n": Inequality(by_rows[1:], by_rows[:-1], aside={"rows": rows, "tuned": by_rows, "plain": plain}),
-        "samples": Law(exact, plain[smooth], along={"samples": rows[smooth]}, exact=True, resolution=0.1),
-        "peak": Exact(rows[np.argmax(np.median(plain, axis=1))], 50),
-        "noiseless": Identity(
+        "best risk along the features": Trend(nested[:-1] - nested[1:], along={"features": counts[:-1]}),
+        "best risk along the samples": Inequality(
+            by_rows[1:], by_rows[:-1], aside={"rows": rows, "tuned": by_rows, "plain": plain}
+        ),
+        "risk without a ridge": Law(exact, plain[smooth], along={"samples": rows[smooth]}, exact=True, resolution=0.1),
+        "peak without a ridge": Exact(rows[np.argmax(np.median(plain, axis=1))], 50),
+        "risk without noise": Identity(
             np.array(silent), np.maximum(0.0, 1 - rows / 50), scale=1.0, condition=1e3, aside={"rows": rows}
         ),
     }
 
 
-tuned_ridge_has_no_peak.control("hardly any ridge, more rows", of="along n", tuning=1e-6, trials=16, sizes=(20, 40))
 tuned_ridge_has_no_peak.control(
-    "hardly any ridge, more coordinates", of="along p", tuning=1e-6, trials=32, sizes=(20, 40)
+    "hardly any ridge, more rows", of="best risk along the samples", tuning=1e-6, trials=16, sizes=(20, 40)
+)
+tuned_ridge_has_no_peak.control(
+    "hardly any ridge, more coordinates", of="best risk along the features", tuning=1e-6, trials=32, sizes=(20, 40)
 )
 
 
-@tuned_ridge_has_no_peak.control("the same with a quarter of the ridge", of="tuned")
+@tuned_ridge_has_no_peak.control("the same with a quarter of the ridge", of="risk at the best ridge")
 def quarter_of_the_ridge(evidence):
     noise = float(evidence.aside["noise"])
     rival = [
@@ -397,18 +440,18 @@ def quarter_of_the_ridge(evidence):
     return replace(evidence, predicted=np.array(rival, float))
 
 
-@tuned_ridge_has_no_peak.control("r²(1 − p/n) left without noise", of="noiseless")
+@tuned_ridge_has_no_peak.control("r²(1 − p/n) left without noise", of="risk without noise")
 def ratio_upside_down(evidence):
     return replace(evidence, right=np.maximum(0.0, 1 - 50 / evidence.aside["rows"]))
 
 
-@tuned_ridge_has_no_peak.control("a limit below the least", of="least")
+@tuned_ridge_has_no_peak.control("a limit below the least", of="the best ridge")
 def below_the_least(evidence):
     smaller, larger = evidence.links["and reached"]
     return replace(evidence, links={"and reached": (smaller, larger - 1e-3)})
 
 
-@tuned_ridge_has_no_peak.control("falling along γ", of="along γ")
+@tuned_ridge_has_no_peak.control("falling along γ", of="best risk along γ")
 def falling(evidence):
     smaller, larger = evidence.links["it only rises"]
     return replace(evidence, links={"it only falls": (larger, smaller)})
@@ -417,7 +460,7 @@ def falling(evidence):
 @tuned_ridge_has_no_peak.picture
 def more_data(pieces):
     """Median risk with 50 features against the number of samples, without ridge and with the tuned one."""
-    aside = pieces["along n"].aside
+    aside = pieces["best risk along the samples"].aside
     marks: list[Any] = [
         kind(name, aside["rows"], np.median(aside[key], axis=1))
         for name, key in (("tuned ridge", "tuned"), ("no ridge", "plain"))

@@ -67,7 +67,17 @@ def averaged_risks(draw, sizes, trials, exponent, noise):
 
 @claim(
     items={
-        "J5.6": ("d=1 β=1", "d=2 β=1", "d=2 β=½", "d=3 β=1", "line", "plane", "averaged", "bandwidth", "integrals"),
+        "J5.6": (
+            "d=1 β=1",
+            "d=2 β=1",
+            "d=2 β=½",
+            "d=3 β=1",
+            "constant on a line",
+            "constant in the plane",
+            "risk averaged over the square",
+            "best bandwidth",
+            "integrals of the kernel",
+        ),
     },
     says=r"With $h=n^{-1/(d+2\beta)}$ and $a<d/2$ the interpolating average has mean squared error of order "
     r"$n^{-2\beta/(2\beta+d)}$; at the tip of $f(0)+\|x\|^\beta$ this power of $n$ times the error tends to "
@@ -130,17 +140,19 @@ def interpolation_at_the_minimax_rate(
         for i, (d, b, _) in enumerate(SMOOTHINGS)
     } | {
         # The width at which h^{2β} and 1/(n hᵈ) are equal.
-        "bandwidth": Identity(widths ** shapes[:, 1:], 1 / (np.array(sizes) * widths ** shapes[:, :1]), condition=10.0),
-        "integrals": Identity(np.transpose(np.asarray(parts)), integrated, error=1e-8),
-        "line": Law(limits[0], scaled[0], sizes=sizes, order=float(rates[0])),
-        "plane": Law(
+        "best bandwidth": Identity(
+            widths ** shapes[:, 1:], 1 / (np.array(sizes) * widths ** shapes[:, :1]), condition=10.0
+        ),
+        "integrals of the kernel": Identity(np.transpose(np.asarray(parts)), integrated, error=1e-8),
+        "constant on a line": Law(limits[0], scaled[0], sizes=sizes, order=float(rates[0])),
+        "constant in the plane": Law(
             limits[1],
             scaled[1],
             sizes=sizes,
             order=float(rates[1]),
             aside={"parts": np.asarray(parts[1], float), "limits": np.array(limits, float)},
         ),
-        "averaged": Rate(
+        "risk averaged over the square": Rate(
             fewer,
             averaged_risks(draw, fewer, max(trials // 40, 16), 0.5 * steeper, noise),
             exponent=-0.5,
@@ -165,7 +177,9 @@ def unsquared_rate(evidence):
     return replace(evidence, exponent=evidence.exponent / 2)
 
 
-@interpolation_at_the_minimax_rate.control("the volume of the ball in place of the area of the sphere", of="plane")
+@interpolation_at_the_minimax_rate.control(
+    "the volume of the ball in place of the area of the sphere", of="constant in the plane"
+)
 def volume_for_area(evidence):
     bias, variance = evidence.aside["parts"]
     return replace(evidence, predicted=bias + 2 * variance)
@@ -175,7 +189,7 @@ def volume_for_area(evidence):
 def rates_of_interpolation(pieces):
     """Mean squared error at the tip against the number of samples, for four settings, with the limits as lines."""
     marks: list[Any] = []
-    for (d, b, _), limit in zip(SMOOTHINGS, pieces["plane"].aside["limits"], strict=True):
+    for (d, b, _), limit in zip(SMOOTHINGS, pieces["constant in the plane"].aside["limits"], strict=True):
         name = f"d={d} β={'½' if b < 1 else 1}"
         sizes = np.asarray(pieces[name].x, float)
         marks += [Line(name, sizes, limit * sizes ** (-2 * b / (2 * b + d))), seen(name, sizes, pieces[name].y)]
@@ -184,16 +198,39 @@ def rates_of_interpolation(pieces):
 
 @claim(
     items={
-        "J5.5": ("tip", "growing", "never above", "sine"),
-        "J5.7": ("void", "void bound", "bias", "sphere", "integral", "variance", "order"),
+        "J5.5": (
+            "seminorm of a tip",
+            "seminorm of a growing sample",
+            "seminorm of a sample is no larger",
+            "seminorm of a sine",
+        ),
+        "J5.7": (
+            "probability of no sample near",
+            "bound on the probability of no sample near",
+            "squared bias",
+            "squared bias with all samples at distance h",
+            "integral of the squared kernel",
+            "mean squared weight",
+            "order of the squared weight",
+        ),
     },
-    says=r"On a sample $|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for "
-    r"$\|x\|^\beta$. Within the minimax proof: no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; on "
-    r"every other draw the squared bias is at most $L^2h^{2\beta}$, with equality for points at distance $h$ from a "
-    r"tip; $\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$, $d\,v_d$ the area of the sphere; $E[w_1^2;N>n\bar "
-    r"p/2]\le\frac4{(n\bar p)^2}h^dp_{max}\int K^2$, of order $1/(n^2h^d)$, and $E[w_1^2;N\le n\bar p/2]\le P(N\le "
-    r"n\bar p/2)$, $N$ the number of samples within $h$.",
+    says=r"In the minimax proof no sample is near with probability $(1-\bar p)^n\le e^{-n\bar p}$; on every other "
+    r"draw the squared bias is at most $L^2h^{2\beta}$; and the squared weight of one sample has a mean of at most "
+    r"$\frac4{(n\bar p)^2}h^dp_{max}\int K^2+P(N\le n\bar p/2)$.",
     needs="a density between p_min > 0 and p_max around the point; a < d/2; β ≤ 1",
+    symbols={
+        r"\bar p": r"the probability that a sample lies within the bandwidth $h$ of the point",
+        r"n,N": r"the number of samples, and of those within $h$",
+        r"L,\beta": r"the Hölder seminorm and exponent: $|f(x)-f(y)|\le L\|x-y\|^\beta$",
+        r"d,p_{max}": "the dimension, and the largest density around the point",
+        r"K": r"the singular kernel $\|u\|^{-a}$ on the unit ball",
+    },
+    why=r"Where samples are near, the prediction is an average of values within $Lh^\beta$ of the truth: the bias, "
+    r"with equality for points at distance $h$ from a tip. If more than half the expected number are near, a weight "
+    r"is at most $2/(n\bar p)$ times the kernel; its square has the mean $h^dp_{max}\int K^2$, with "
+    r"$\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$ where $d\,v_d$ is the area of the sphere, and the bound is "
+    r"of order $1/(n^2h^d)$. Else a weight is at most 1, and that is rare. On a sample the largest "
+    r"$|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for $\|x\|^\beta$.",
 )
 def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Interval(ge=1.0, le=2.0)] = 1.0):
     draw = generator(key)
@@ -254,53 +291,63 @@ def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Inte
         areas[d] * quad(lambda r, d=d, a=a: r ** (d - 1 - 2 * a), 0, 1, epsabs=0, epsrel=1e-12)[0] for d, a in cases
     ]
     return {
-        "tip": Identity(tips, 1.0, along={"beta": powers}),
-        "growing": Inequality(growing[:, :-1], growing[:, 1:]),
-        "never above": Inequality(growing, 1.0, error=1e-12, along={"beta": powers, "points": np.array(sizes)}),
-        "sine": Chain({"below": (sine, 3.0), "reached": (3.0 * (1 - 1e-5), sine)}),
-        "void": Share(np.array(empty), 2 * trials, np.exp(void)),
-        "void bound": Inequality(
+        "seminorm of a tip": Identity(tips, 1.0, along={"beta": powers}),
+        "seminorm of a growing sample": Inequality(growing[:, :-1], growing[:, 1:]),
+        "seminorm of a sample is no larger": Inequality(
+            growing, 1.0, error=1e-12, along={"beta": powers, "points": np.array(sizes)}
+        ),
+        "seminorm of a sine": Chain({"below": (sine, 3.0), "reached": (3.0 * (1 - 1e-5), sine)}),
+        "probability of no sample near": Share(np.array(empty), 2 * trials, np.exp(void)),
+        "bound on the probability of no sample near": Inequality(
             np.array([log_void_probability(grid, int(n)) for n in counts]),
             -counts[:, None] * grid,
             log=True,
             aside={"next order": -counts[:, None] * grid * (1 + grid)},
         ),
         # The last is the one with all points at distance h, where the bound is reached.
-        "bias": Inequality(np.append(biases, at_distance), 4 * h ** (2 * beta), error=1e-8, aside={"slope": 2.0}),
-        "sphere": Identity(at_distance, 4 * h ** (2 * beta), error=1e-8),
-        "integral": Identity(
+        "squared bias": Inequality(
+            np.append(biases, at_distance), 4 * h ** (2 * beta), error=1e-8, aside={"slope": 2.0}
+        ),
+        "squared bias with all samples at distance h": Identity(at_distance, 4 * h ** (2 * beta), error=1e-8),
+        "integral of the squared kernel": Identity(
             np.array(shells),
             np.array([kernel_square_integral(d, a) for d, a in cases]),
             error=1e-9,
             along={"area": np.array([areas[d] for d, _ in cases])},
         ),
         # Loose by a factor of ten and more; what the first bound is made of is checked by “order” and “integral”.
-        "variance": Chain(
+        "mean squared weight": Chain(
             {"where half are near": (np.mean(first * many), bound), "where few are near": (np.mean(first * ~many), few)}
         ),
-        "order": Identity(np.array(terms) * grown**2 * bandwidths**2 * np.pi / 4, 4 * 2 / (2 - 2 * a), size=4.0),
+        "order of the squared weight": Identity(
+            np.array(terms) * grown**2 * bandwidths**2 * np.pi / 4, 4 * 2 / (2 - 2 * a), size=4.0
+        ),
     }
 
 
-minimax_proof.control("an exponent above β, twice of it", of="never above", excess=1.25, trials=400)
+minimax_proof.control(
+    "an exponent above β, twice of it", of="seminorm of a sample is no larger", excess=1.25, trials=400
+)
 
 
-@minimax_proof.control("the integral without the area of the sphere, as the proof prints it", of="integral")
+@minimax_proof.control(
+    "the integral without the area of the sphere, as the proof prints it", of="integral of the squared kernel"
+)
 def without_area(evidence):
     return replace(evidence, right=evidence.right / evidence.along["area"])
 
 
-@minimax_proof.control("1 − n p̄, the first order of the void probability", of="void")
+@minimax_proof.control("1 − n p̄, the first order of the void probability", of="probability of no sample near")
 def linear_void(evidence):
     counts, radii = np.array([2, 5, 20]), np.array([0.6, 0.3, 0.15])
     return replace(evidence, predicted=1 - counts * np.pi * radii**2 / 4)
 
 
-@minimax_proof.control("e^(−n p̄(1 + p̄)) above the void probability", of="void bound")
+@minimax_proof.control("e^(−n p̄(1 + p̄)) above the void probability", of="bound on the probability of no sample near")
 def next_order(evidence):
     return replace(evidence, bound=evidence.aside["next order"])
 
 
-@minimax_proof.control("L h^(2β), the slope not squared", of="bias")
+@minimax_proof.control("L h^(2β), the slope not squared", of="squared bias")
 def slope_not_squared(evidence):
     return replace(evidence, bound=evidence.bound / evidence.aside["slope"])

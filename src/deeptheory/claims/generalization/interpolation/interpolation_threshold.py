@@ -33,7 +33,7 @@ PEAK = (16, 24, 28, 30, 31, 32, 33, 34, 36, 40, 64)
 
 
 @claim(
-    items={"L13.2": ("planted", "others", "fitted")},
+    items={"L13.2": ("risk of the planted predictor", "risk of other predictors", "residual of the fit")},
     says=r"With labels $w_*\cdot\phi(x)+\epsilon$ the risk of $w_*$ is $\sigma^2$ and that of any other $w$ larger by "
     r"$\|w-w_*\|_\Sigma^2$; the empirical risk of the least-squares weights is $\sigma^2(1-p/n)$ on average.",
     needs="noise of mean zero and variance σ² given x",
@@ -67,21 +67,21 @@ def planted_risk(
     fitted = (np.linalg.pinv(rows) @ answers[..., None])[..., 0]
     residual = ((answers - (rows @ fitted[..., None])[..., 0]) ** 2).mean(1)
     return {
-        "planted": Law(predicted[:1], losses[:1], exact=True),
-        "others": Law(predicted[1:], losses[1:], exact=True),
-        "fitted": Law(np.array(noise * (1 - 6 / 20)), residual, exact=True, aside={"noise": noise}),
+        "risk of the planted predictor": Law(predicted[:1], losses[:1], exact=True),
+        "risk of other predictors": Law(predicted[1:], losses[1:], exact=True),
+        "residual of the fit": Law(np.array(noise * (1 - 6 / 20)), residual, exact=True, aside={"noise": noise}),
     }
 
 
-planted_risk.control("noise whose mean depends on x", of="planted", tilt=0.4, trials=20_000)
+planted_risk.control("noise whose mean depends on x", of="risk of the planted predictor", tilt=0.4, trials=20_000)
 
 
-@planted_risk.control("the empirical risk of the fitted weights taken for σ²", of="fitted")
+@planted_risk.control("the empirical risk of the fitted weights taken for σ²", of="residual of the fit")
 def unbiased_training(evidence):
     return replace(evidence, predicted=np.array(evidence.aside["noise"]))
 
 
-@planted_risk.control("n − p − 1 directions of the noise left", of="fitted")
+@planted_risk.control("n − p − 1 directions of the noise left", of="residual of the fit")
 def one_direction_less(evidence):
     return replace(evidence, predicted=evidence.predicted * (20 - 6 - 1) / (20 - 6))
 
@@ -90,7 +90,7 @@ def one_direction_less(evidence):
 def four_weights(pieces):
     """Mean loss on fresh labels of the planted weights and three others; the fitted weights on their own sample."""
     names = ["planted", "other 1", "other 2", "other 3", "fitted, on its sample"]
-    parts = [pieces[name] for name in ("planted", "others", "fitted")]
+    parts = list(pieces.values())
     return Table(
         {
             "weights": names,
@@ -111,7 +111,17 @@ def weights_from_labels(x):
 
 
 @claim(
-    items={"L13.5": ("risk", "near", "bias", "no bias", "variance", "peak"), "J7.10": ("peak", "noise", "ablations")},
+    items={
+        "L13.5": (
+            "risk far from the threshold",
+            "risk near the threshold",
+            "bias above the threshold",
+            "no bias below the threshold",
+            "variance",
+            "place of the peak",
+        ),
+        "J7.10": ("place of the peak", "without noise", "what makes the peak"),
+    },
     says=r"Minimum-norm least squares on the first $p$ of 128 Gaussian features and $n=32$ samples has most variance "
     r"at $p=n$ and the exact mean risk $(\|w_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ below, $\|w_{in}\|^2(1-\frac "
     r"np)+(\|w_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ above, each a bias and a variance.",
@@ -172,9 +182,9 @@ def bias_and_variance_across_the_threshold(
     )
     total, along = parts.sum(0) + noise, {"features": features}
     return {
-        "risk": Law(risk[far], total[far], along={"features": features[far]}, exact=True),
+        "risk far from the threshold": Law(risk[far], total[far], along={"features": features[far]}, exact=True),
         # Eight to twelve features from the threshold risks are heavy-tailed: a fifth is what a quick run resolves.
-        "near": Law(
+        "risk near the threshold": Law(
             risk[near],
             total[near],
             along={"features": features[near]},
@@ -182,12 +192,16 @@ def bias_and_variance_across_the_threshold(
             resolution=0.2,
             aside={"noise": noise},
         ),
-        "bias": Law(exact[0, above], parts[0, above], along={"features": features[above]}, exact=True),
-        "no bias": Identity(parts[0, ~above], exact[0, ~above, None], scale=1.0, condition=1e6),
+        "bias above the threshold": Law(
+            exact[0, above], parts[0, above], along={"features": features[above]}, exact=True
+        ),
+        "no bias below the threshold": Identity(parts[0, ~above], exact[0, ~above, None], scale=1.0, condition=1e6),
         "variance": Law(exact[1], parts[1], along=along, exact=True, resolution=0.2, aside={"noise": noise}),
-        "peak": Exact(np.array([PEAK[int(np.argmax(peaks))]]), np.array([SAMPLES])),
-        "noise": Identity(noiseless, np.broadcast_to(weights[:SAMPLES], noiseless.shape), scale=1.0, condition=1e6),
-        "ablations": Trend(
+        "place of the peak": Exact(np.array([PEAK[int(np.argmax(peaks))]]), np.array([SAMPLES])),
+        "without noise": Identity(
+            noiseless, np.broadcast_to(weights[:SAMPLES], noiseless.shape), scale=1.0, condition=1e6
+        ),
+        "what makes the peak": Trend(
             np.log(whole / 5) - np.log([cut, apart]), along={"without": np.array(["values", "overlap"])}
         ),
     }
@@ -199,7 +213,7 @@ def only_label_noise(evidence):
     return replace(evidence, predicted=evidence.predicted * noise / (1 - share + noise))
 
 
-@bias_and_variance_across_the_threshold.control("p/(n − p) in place of p/(n − p − 1)", of="near")
+@bias_and_variance_across_the_threshold.control("p/(n − p) in place of p/(n − p − 1)", of="risk near the threshold")
 def limit_at_finite_size(evidence):
     p, noise = evidence.along["features"], float(evidence.aside["noise"])
     share = p / COORDINATES
@@ -210,10 +224,10 @@ def limit_at_finite_size(evidence):
     return replace(evidence, predicted=np.array(limits, float) + 1 - share + noise)
 
 
-bias_and_variance_across_the_threshold.control("with a ridge of 20", of="peak", ridge=20.0, trials=100)
+bias_and_variance_across_the_threshold.control("with a ridge of 20", of="place of the peak", ridge=20.0, trials=100)
 
 
-@bias_and_variance_across_the_threshold.control("less than a hundredth is left of the peak", of="ablations")
+@bias_and_variance_across_the_threshold.control("less than a hundredth is left of the peak", of="what makes the peak")
 def next_to_nothing(evidence):
     return replace(evidence, differences=np.asarray(evidence.differences) - np.log(20))
 
@@ -221,7 +235,11 @@ def next_to_nothing(evidence):
 @bias_and_variance_across_the_threshold.picture
 def dots_line_threshold(pieces):
     """Measured risk, bias and variance as dots, their exact means as lines, and the threshold."""
-    known = pieces["risk"].predicted[0], pieces["variance"].predicted[0], pieces["no bias"].right[0, 0]
+    known = (
+        pieces["risk far from the threshold"].predicted[0],
+        pieces["variance"].predicted[0],
+        pieces["no bias below the threshold"].right[0, 0],
+    )
     noise = float(known[0] - known[1] - known[2])
     grid = np.arange(2, COORDINATES + 1)
     lines = np.full((3, len(grid)), np.nan)
@@ -231,7 +249,12 @@ def dots_line_threshold(pieces):
         lines[1:, place] = 1 - share + float(found.bias), float(found.variance)
     lines[0] = lines[1] + lines[2] + noise
     marks: list[Any] = [Line(part, grid, line) for part, line in zip(("risk", "bias", "variance"), lines, strict=True)]
-    for name, part in (("risk", "risk"), ("near", "risk"), ("variance", "variance"), ("bias", "bias")):
+    for name, part in (
+        ("risk far from the threshold", "risk"),
+        ("risk near the threshold", "risk"),
+        ("variance", "variance"),
+        ("bias above the threshold", "bias"),
+    ):
         marks.append(seen(part, pieces[name].along["features"], pieces[name].observed))
     return Curves([*marks, Level("p = n", x=SAMPLES)], x="features p", y="squared error", log="y", ys=(0.05, 30))
 
@@ -247,11 +270,20 @@ def least_law(samples, at):
 
 
 @claim(
-    items={"L13.6": ("edge", "edge above", "hard edge", "finite sizes", "order", "inverse", "infinite")},
+    items={
+        "L13.6": (
+            "least eigenvalue below the threshold",
+            "least eigenvalue above the threshold",
+            "law of the least eigenvalue",
+            "approach to the law of the hard edge",
+            "order of the least eigenvalue",
+            "law of the inverse's diagonal",
+            "inverse without a mean",
+        )
+    },
     says=r"The least nonzero eigenvalue of $\bar\Sigma$ tends to $(1-\sqrt\gamma)^2$ on both sides of the threshold. "
-    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$ up to $O(1/n)$. The "
-    r"inverse exists there, but an entry of the diagonal of $(\Phi^\top\Phi)^{-1}$ is one over $\chi^2_{n-p+1}$, no "
-    r"mean for $p\ge n-1$.",
+    r"At $p=n$ it is of order $n^{-2}$: $n^2\lambda_{min}$ has the law $1-e^{-x/2-\sqrt x}$ up to $O(1/n)$, and "
+    r"$(\Phi^\top\Phi)^{-1}$ has no mean for $p=n-1$ and $p=n$.",
     needs="Gaussian features",
     symbols={
         r"\bar\Sigma": "the sample covariance of $p$ features",
@@ -262,10 +294,10 @@ def least_law(samples, at):
         r"\Phi": "the design, $n\\times p$",
         r"\chi^2_k": "the sum of the squares of $k$ standard normal variables",
     },
-    why=r"A column of the design keeps, after projection off the others, $n-p+1$ coordinates, and the inverse's "
-    r"diagonal entry is one over their squared length. At $p=n$ that is a single Gaussian: it can be as near to zero "
-    r"as it likes, and its inverse square has no mean. With $n$ columns one of them is near zero, and "
-    r"$n^2\lambda_{min}$ keeps a law without a gap at zero.",
+    why=r"A column of the design keeps, after projection off the others, $n-p+1$ coordinates, and an entry of the "
+    r"diagonal of the inverse is one over their squared length, $1/\chi^2_{n-p+1}$. At $p=n$ that is a single "
+    r"Gaussian: it can be as near to zero as it likes, so the inverse exists, but has no mean. With $n$ columns one "
+    r"of them is near zero, and $n^2\lambda_{min}$ keeps a law without a gap at zero.",
     notice=r"The least eigenvalue of square designs, in units of $n^{-2}$, follows the law of the hard edge; most mass "
     r"is near zero, and there the density has no bound.",
     full=dict(trials=64_000),
@@ -275,7 +307,7 @@ def conditioning_at_the_threshold(
 ):
     draw = generator(key)
     edges, few = {}, max(trials // 60, 8)
-    for name, gamma in (("edge", 0.16), ("edge above", 6.25)):
+    for name, gamma in (("least eigenvalue below the threshold", 0.16), ("least eigenvalue above the threshold", 6.25)):
         least = np.empty((len(sizes), few))
         for i, larger in enumerate(sizes):
             n = larger if gamma < 1 else round(larger / gamma)
@@ -295,13 +327,13 @@ def conditioning_at_the_threshold(
     beyond = np.array([10.0, 40.0])
     many, at = 2 ** np.arange(2, 9), np.linspace(0.02, 12, 60)
     return edges | {
-        "hard edge": Distribution(hard_edge_cdf(400 * least)),
-        "finite sizes": Limit(
+        "law of the least eigenvalue": Distribution(hard_edge_cdf(400 * least)),
+        "approach to the law of the hard edge": Limit(
             many, [np.max(np.abs(least_law(int(n), at) - hard_edge_cdf(at))) for n in many], order=1.0
         ),
-        "order": Rate(grown, np.array(orders), exponent=-2.0),
-        "inverse": Distribution(scipy.stats.chi2.cdf(1 / entries, 12 - 8 + 1)),
-        "infinite": Share(
+        "order of the least eigenvalue": Rate(grown, np.array(orders), exponent=-2.0),
+        "law of the inverse's diagonal": Distribution(scipy.stats.chi2.cdf(1 / entries, 12 - 8 + 1)),
+        "inverse without a mean": Share(
             np.array([np.sum(inverses > t) for t in beyond]),
             trials,
             scipy.stats.chi2.cdf(1 / beyond, 1),
@@ -312,27 +344,29 @@ def conditioning_at_the_threshold(
 
 
 conditioning_at_the_threshold.control(
-    "two features fewer than samples", of="hard edge", columns="two less", trials=2000
+    "two features fewer than samples", of="law of the least eigenvalue", columns="two less", trials=2000
 )
 
 
-@conditioning_at_the_threshold.control("λ_min of order 1/n, as s_min ~ n^(−1/2) of the matrix itself", of="order")
+@conditioning_at_the_threshold.control(
+    "λ_min of order 1/n, as s_min ~ n^(−1/2) of the matrix itself", of="order of the least eigenvalue"
+)
 def singular_value_order(evidence):
     return replace(evidence, exponent=-1.0)
 
 
-@conditioning_at_the_threshold.control("n − p degrees of freedom", of="inverse")
+@conditioning_at_the_threshold.control("n − p degrees of freedom", of="law of the inverse's diagonal")
 def one_degree_less(evidence):
     inverted = scipy.stats.chi2.ppf(evidence.ranks, 5)
     return replace(evidence, ranks=scipy.stats.chi2.cdf(inverted, 4))
 
 
-@conditioning_at_the_threshold.control("the edge 1 − √γ, not squared", of="edge")
+@conditioning_at_the_threshold.control("the edge 1 − √γ, not squared", of="least eigenvalue below the threshold")
 def unsquared_edge(evidence):
     return replace(evidence, predicted=evidence.predicted**0.5)
 
 
-@conditioning_at_the_threshold.control("the law of the limit up to O(1/n²)", of="finite sizes")
+@conditioning_at_the_threshold.control("the law of the limit up to O(1/n²)", of="approach to the law of the hard edge")
 def second_order(evidence):
     return replace(evidence, order=2.0)
 
@@ -340,7 +374,7 @@ def second_order(evidence):
 @conditioning_at_the_threshold.picture
 def hard_edge(pieces):
     """The least eigenvalue of 20 × 20 Gaussian designs, times n², under the density of the hard edge."""
-    ranks = np.clip(np.asarray(pieces["hard edge"].ranks), 0.0, 1 - 1e-12)
+    ranks = np.clip(np.asarray(pieces["law of the least eigenvalue"].ranks), 0.0, 1 - 1e-12)
     # 1 − rank = e^(−x/2 − √x), solved for √x.
     values = (np.sqrt(1 - 2 * np.log1p(-ranks)) - 1) ** 2
     grid = np.linspace(0.02, 8, 200)

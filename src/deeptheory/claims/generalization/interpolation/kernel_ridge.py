@@ -23,15 +23,15 @@ from deeptheory.lab.pictures import Curves, Dots, Line
 @claim(
     items={
         "L13.8": (
-            "features",
-            "least",
-            "norm",
-            "feature norm",
-            "minimum",
-            "posterior",
-            "left out",
-            "interpolant",
-            "split",
+            "kernel and features agree",
+            "the minimum is a minimum",
+            "norm by Fourier series",
+            "norm by features",
+            "least value on a grid",
+            "Gaussian posterior mean",
+            "each point left out",
+            "no ridge in the limit",
+            "bias and variance",
         )
     },
     says=r"$\frac1n\sum_i(y_i-f(x_i))^2+\lambda\|f\|_{\mathcal H}^2$ is least at $f=\sum_iw_ik(\cdot,x_i)$, "
@@ -129,15 +129,15 @@ def kernel_ridge(
     condition = np.linalg.cond(kernel + ridge * np.eye(points))
     shared = dict(condition=condition, size=float(points))
     return {
-        "features": Identity(fitted, others @ theta, scale=np.max(np.abs(fitted)), **shared),
-        "least": Identity(objective(dual + steps), objective(dual[None]) + rises, **shared),
-        "norm": Identity(
+        "kernel and features agree": Identity(fitted, others @ theta, scale=np.max(np.abs(fitted)), **shared),
+        "the minimum is a minimum": Identity(objective(dual + steps), objective(dual[None]) + rises, **shared),
+        "norm by Fourier series": Identity(
             np.array([rkhs_norm_square(gram, weights)]),
             np.array([by_fourier]),
             error=1e-9,
             along={"integral": np.array([integral])},
         ),
-        "minimum": Identity(
+        "least value on a grid": Identity(
             reached,
             minimum,
             condition=np.linalg.cond(gram),
@@ -147,16 +147,16 @@ def kernel_ridge(
                 "curves": np.stack([places, gaussian[6:] @ stated, gaussian[6:] @ least_weights])[:, 1400:2601:10],
             },
         ),
-        "feature norm": Identity(np.array([rkhs_norm_square(kernel, dual)]), np.array([theta @ theta]), **shared),
-        "posterior": Identity(fitted, posterior, scale=np.max(np.abs(fitted)), **shared),
-        "left out": Identity(
+        "norm by features": Identity(np.array([rkhs_norm_square(kernel, dual)]), np.array([theta @ theta]), **shared),
+        "Gaussian posterior mean": Identity(fitted, posterior, scale=np.max(np.abs(fitted)), **shared),
+        "each point left out": Identity(
             np.asarray(leave_one_out(kernel, y, ridge=ridge)),
             np.array(refits),
             scale=np.max(np.abs(y)),
             **shared,
         ),
-        "interpolant": Limit(1 / ridges, np.array(errors), order=1.0),
-        "split": Identity(
+        "no ridge in the limit": Limit(1 / ridges, np.array(errors), order=1.0),
+        "bias and variance": Identity(
             np.stack([by_kernel.bias, by_kernel.variance]),
             np.array(by_feature, float).T,
             scale=np.max(by_kernel.risk),
@@ -165,30 +165,34 @@ def kernel_ridge(
     }
 
 
-@kernel_ridge.control("the objective with the printed ∫ f² dx is least there", erratum="L13.8a", of="minimum")
+@kernel_ridge.control(
+    "the objective with the printed ∫ f² dx is least there", erratum="L13.8a", of="least value on a grid"
+)
 def printed_objective(evidence):
     at, least = evidence.aside["printed"]
     return replace(evidence, left=at, right=least)
 
 
-@kernel_ridge.control("the inner product ∫ f g dx", of="norm")
+@kernel_ridge.control("the inner product ∫ f g dx", of="norm by Fourier series")
 def integral_inner_product(evidence):
     return replace(evidence, left=evidence.along["integral"])
 
 
-@kernel_ridge.control("an error of order λ²", of="interpolant")
+@kernel_ridge.control("an error of order λ²", of="no ridge in the limit")
 def second_order(evidence):
     return replace(evidence, order=2.0)
 
 
-kernel_ridge.control("w = (K + λI)⁻¹y, without the number of points", of="least", scaled=False)
-kernel_ridge.control("ridge λ on the features, without the number of points", of="features", scaled=False)
+kernel_ridge.control("w = (K + λI)⁻¹y, without the number of points", of="the minimum is a minimum", scaled=False)
+kernel_ridge.control(
+    "ridge λ on the features, without the number of points", of="kernel and features agree", scaled=False
+)
 
 
 @kernel_ridge.picture
 def two_penalties(pieces):
     """Six points on the line, kernel ridge regression, and the function that is least with ∫ f² for the norm."""
-    minimum = pieces["minimum"]
+    minimum = pieces["least value on a grid"]
     at, stated, other = minimum.aside["curves"]
     return Curves(
         [
@@ -196,6 +200,6 @@ def two_penalties(pieces):
             Dots("points", *minimum.aside["points"]),
             Line("least with ∫ f²", at, other, rival="the printed inner product"),
         ],
-        x="x",
-        y="f(x)",
+        x="input x",
+        y="value f(x)",
     )

@@ -34,20 +34,35 @@ def wave(x):
 
 @claim(
     items={
-        "J5.1": ("test", "training", "averages", "fresh", "U", "neighbours"),
-        "H13.1": ("test", "training", "averages", "fresh", "U", "least squares"),
+        "J5.1": (
+            "error on fresh labels",
+            "error on old labels",
+            "old and fresh labels of averages",
+            "fresh labels that were drawn",
+            "bias falls, variance rises",
+            "averages of neighbours",
+        ),
+        "H13.1": (
+            "error on fresh labels",
+            "error on old labels",
+            "old and fresh labels of averages",
+            "fresh labels that were drawn",
+            "bias falls, variance rises",
+            "fresh Gaussian features",
+        ),
     },
     says=r"The expected error on a fresh label is noise plus squared bias plus variance. At the training inputs a "
-    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$, which grows, and a bias that falls: a U-shaped "
-    r"curve. Fresh labels there are missed by $2\sigma^2\operatorname{tr}S/n$ more than the old ones by predictions "
-    r"$Sy$.",
+    r"polynomial with $p$ coefficients has variance $\sigma^2p/n$ and a bias that falls: a U-shaped curve. Old labels "
+    r"are missed by $2\sigma^2\operatorname{tr}S/n$ less than fresh ones.",
     needs="noise of mean zero and variance σ², independent across labels",
     symbols={
         r"p": "the number of coefficients, one more than the degree",
         r"n": "the number of training inputs, 30 here",
         r"\sigma^2": "the variance of the noise",
-        r"S": r"the matrix from labels to predictions; its trace is $p$ for least squares",
-        r"y": "the labels of the sample",
+        r"S": (
+            r"the matrix that takes the labels of the sample to the predictions there; its trace is $p$ for least "
+            r"squares"
+        ),
     },
     why=r"The label's own noise, the miss of the average prediction and the prediction's fluctuation are uncorrelated, "
     r"so their squares add. A projection on $p$ functions keeps $p$ of $n$ directions of the noise. The fit has seen "
@@ -105,19 +120,23 @@ def bias_variance_curve(
     along, coefficients = {"degree": np.array(DEGREES)}, 1 + np.array(DEGREES)
     best = np.min(curve.sum(0))
     return {
-        "test": Identity(errors, split, scale=np.max(np.abs(errors), 1, keepdims=True), along=along, **shared),
-        "training": Identity(
+        "error on fresh labels": Identity(
+            errors, split, scale=np.max(np.abs(errors), 1, keepdims=True), along=along, **shared
+        ),
+        "error on old labels": Identity(
             np.stack([residual, residual], 1),
             own,
             along=along,
             aside={"optimism": noise * coefficients / points},
             **shared,
         ),
-        "averages": Identity(
+        "old and fresh labels of averages": Identity(
             np.transpose([old, noise + np.array(new_labels) - old]), np.array(stated), scale=1.0, size=float(points)
         ),
-        "fresh": Law(predicted, misses, along=along, exact=True, aside={"noise": noise, "parts": curve}),
-        "U": Chain(
+        "fresh labels that were drawn": Law(
+            predicted, misses, along=along, exact=True, aside={"noise": noise, "parts": curve}
+        ),
+        "bias falls, variance rises": Chain(
             {
                 "bias falls": (curve[0, 1:], curve[0, :-1] + 1e-12),
                 "variance is σ²p/n": (curve[1], noise * coefficients / points + 1e-12),
@@ -127,13 +146,13 @@ def bias_variance_curve(
             },
             aside={"one fewer": noise * (coefficients - 1) / points},
         ),
-        "neighbours": Identity(
+        "averages of neighbours": Identity(
             np.stack([by_labels, parts[:, 1]]),
             np.stack([parts.sum(1), noise / counts]),
             scale=np.max(by_labels),
             size=float(points),
         ),
-        "least squares": Law(
+        "fresh Gaussian features": Law(
             np.array(gaussian_bias_variance(20, 8, noise=noise).variance),
             np.asarray(ols_variance(designs, np.eye(8), noise)),
             exact=True,
@@ -142,24 +161,26 @@ def bias_variance_curve(
     }
 
 
-@bias_variance_curve.control("the noise of the fresh label forgotten", of="fresh")
+@bias_variance_curve.control("the noise of the fresh label forgotten", of="fresh labels that were drawn")
 def without_noise(evidence):
     return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
 
 
 @bias_variance_curve.control(
-    "σ²p/n, the variance at the training inputs, for fresh Gaussian features", of="least squares"
+    "σ²p/n, the variance at the training inputs, for fresh Gaussian features", of="fresh Gaussian features"
 )
 def fixed_design_variance(evidence):
     return replace(evidence, predicted=np.array(evidence.aside["fixed design"]))
 
 
-@bias_variance_curve.control("training error lower by σ²p/n only", of="training")
+@bias_variance_curve.control("training error lower by σ²p/n only", of="error on old labels")
 def half_the_optimism(evidence):
     return replace(evidence, right=evidence.right + evidence.aside["optimism"][:, None] * np.array([0, 1]))
 
 
-@bias_variance_curve.control("as many coefficients as the degree, one fewer than there are", of="U")
+@bias_variance_curve.control(
+    "as many coefficients as the degree, one fewer than there are", of="bias falls, variance rises"
+)
 def one_coefficient_fewer(evidence):
     variance = evidence.links["variance is σ²p/n"][0]
     return replace(evidence, links={"variance is σ²k/n": (variance, evidence.aside["one fewer"])})
@@ -168,7 +189,7 @@ def one_coefficient_fewer(evidence):
 @bias_variance_curve.picture
 def u_curve(pieces):
     """Squared bias, variance, training error and error on fresh labels against the degree; dots are means of draws."""
-    fresh, training = pieces["fresh"], pieces["training"]
+    fresh, training = pieces["fresh labels that were drawn"], pieces["error on old labels"]
     degree, (bias, variance) = fresh.along["degree"], np.asarray(fresh.aside["parts"])
     return Curves(
         [
@@ -185,7 +206,14 @@ def u_curve(pieces):
 
 
 @claim(
-    items={"J5.2": ("parts", "resampled", "interpolates", "one neighbour")},
+    items={
+        "J5.2": (
+            "bias and variance",
+            "fresh labels that were drawn",
+            "one neighbour fits all labels",
+            "risk of one neighbour",
+        )
+    },
     says=r"Given the inputs, the average of the $k$ nearest responses misses a fresh label by $\sigma^2+(f(x_0)-\frac1k"
     r"\sum_\ell f(x_{(\ell)}))^2+\frac{\sigma^2}k$; with $k=1$ it interpolates and has variance $\sigma^2$, "
     r"$2\sigma^2$ and a bias in all.",
@@ -227,25 +255,29 @@ def neighbour_average_splits(
     inside = neighbour_weights(x, x, neighbours=1) @ (labels := truth + spread * draw.standard_normal(200))
     along = {"neighbours": counts}
     return {
-        "parts": Identity(
+        "bias and variance": Identity(
             np.stack([(exact.mean(0) - target) ** 2, exact.var(0)]),
             np.stack([bias, variance]),
             scale=np.max(exact**2),
             size=200.0,
             along={"part": np.array(["bias", "variance"]), **along},
         ),
-        "resampled": Law(
+        "fresh labels that were drawn": Law(
             noise + bias + variance, misses.T, along=along, exact=True, aside={"noise": noise, "bias": bias}
         ),
-        "interpolates": Identity(inside, labels),
-        "one neighbour": Identity(((exact[:, 0] - target) ** 2).mean() + noise, 2 * noise + bias[0], size=200.0),
+        "one neighbour fits all labels": Identity(inside, labels),
+        "risk of one neighbour": Identity(
+            ((exact[:, 0] - target) ** 2).mean() + noise, 2 * noise + bias[0], size=200.0
+        ),
     }
 
 
-neighbour_average_splits.control("the average of the values f(x₍ₗ₎)", of="parts", averaged="values", trials=8)
+neighbour_average_splits.control(
+    "the average of the values f(x₍ₗ₎)", of="bias and variance", averaged="values", trials=8
+)
 
 
-@neighbour_average_splits.control("variance σ²/k², that of a sum of k shares", of="resampled")
+@neighbour_average_splits.control("variance σ²/k², that of a sum of k shares", of="fresh labels that were drawn")
 def squared_count(evidence):
     k, noise = evidence.along["neighbours"], evidence.aside["noise"]
     return replace(evidence, predicted=evidence.predicted - noise / k + noise / k**2)
@@ -254,7 +286,7 @@ def squared_count(evidence):
 @neighbour_average_splits.picture
 def from_one_to_all(pieces):
     """Error on a fresh label against the number of neighbours, and the bias and variance it is made of."""
-    law = pieces["resampled"]
+    law = pieces["fresh labels that were drawn"]
     k, bias, noise = law.along["neighbours"], np.asarray(law.aside["bias"]), float(law.aside["noise"])
     return Curves(
         [

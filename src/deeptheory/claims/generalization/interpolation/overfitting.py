@@ -49,12 +49,20 @@ def polynomial_excess(points):
 
 @claim(
     items={
-        "L13.9": ("noise alone", "tempered", "Laplace", "benign", "forgotten", "bias", "catastrophic", "random points")
+        "L13.9": (
+            "noise at the inputs alone",
+            "tempered: excess risk",
+            "Laplace kernel in closed form",
+            "benign: variance of the Hilbert kernel",
+            "benign: approach to 1/log n",
+            "benign: bias of the Hilbert kernel",
+            "catastrophic: polynomial through even points",
+            "catastrophic: polynomial through random points",
+        )
     },
-    says=r"Of the interpolants of noisy labels on an interval, as $n\to\infty$: the broken line and the Laplace kernel "
-    r"have excess risk $\frac23\sigma^2$, the nearest neighbour $\sigma^2$; the Hilbert kernel $\|x-x'\|^{-d}$ a "
-    r"variance $\sim\sigma^2/\log n$ and a bias that falls; the polynomial through even points a variance of "
-    r"$4^{n+o(n)}$.",
+    says=r"Interpolants of noisy labels on an interval, as $n\to\infty$: the broken line and the Laplace kernel have "
+    r"excess risk $\frac23\sigma^2$, the nearest neighbour $\sigma^2$; the Hilbert kernel $\|x-x'\|^{-d}$ has "
+    r"variance $\sim\sigma^2/\log n$, the polynomial through even points one of $4^{n+o(n)}$.",
     needs="inputs dense in the interval, a Lipschitz function under the noise; the Hilbert kernel at a ball's centre",
     symbols={
         r"n": "the number of labels that are interpolated",
@@ -63,10 +71,11 @@ def polynomial_excess(points):
         r"d": "the dimension of the inputs, 1 and 2 for the Hilbert kernel",
     },
     why=r"Predictions that are local averages with weights $w_j$ have variance $\sigma^2\sum w_j^2$. Between two "
-    r"points the broken line weighs with $t$ and $1-t$, and $\int t^2+(1-t)^2=\frac23$. The Hilbert kernel gives every "
-    r"scale around a point the same total weight, $\log n$ scales in all: exactly $\sigma^2n\int_0^\infty "
-    r"e^{-s}E_2(s)^{n-1}ds$. The polynomial must bend everywhere for each label: by $4^n$ through even points, by more "
-    r"than a factor 2 for each random point, and not at all under the arcsine law through Chebyshev's.",
+    r"points the broken line weighs with $t$ and $1-t$, and $\int t^2+(1-t)^2=\frac23$. The Hilbert kernel gives "
+    r"every scale around a point the same total weight, $\log n$ scales in all: exactly $\sigma^2n\int_0^\infty "
+    r"e^{-s}E_2(s)^{n-1}ds$, and its bias falls too. The polynomial must bend everywhere for each label: by $4^n$ "
+    r"through even points, by more than a factor 2 for each random point, and not at all under the arcsine law "
+    r"through Chebyshev's.",
     notice=r"The singular kernel goes to each label in a spike and comes back towards the truth in between; the broken "
     r"line keeps a share of the noise everywhere; the polynomial passes through the same labels and is useless towards "
     r"the ends.",
@@ -119,62 +128,66 @@ def overfitting_taxonomy(
         [[np.log(polynomial_excess(np.sort(draw.uniform(-1, 1, n)))) for _ in range(200)] for n in (12, 24)]
     )
     return {
-        "noise alone": Identity(
+        "noise at the inputs alone": Identity(
             alone,
             np.array([TEMPERED[name] for name in ("broken line", "nearest neighbour", "Chebyshev polynomial")]),
             size=1600.0,
         ),
-        "tempered": Law(
+        "tempered: excess risk": Law(
             np.array([TEMPERED[name] for name in names]),
             excess,
             along={"interpolant": np.array(names)},
             sizes=sizes,
             order=2.0,
         ),
-        "Laplace": Identity(
+        "Laplace kernel in closed form": Identity(
             laplace_weights(x, at), solved, scale=1.0, condition=np.linalg.cond(np.asarray(kernel)), size=12.0
         ),
-        "benign": Law(
+        "benign: variance of the Hilbert kernel": Law(
             np.array([hilbert_excess(int(n)) for n in counts]),
             squares,
             along={"dimension": np.array([1, 2]), "points": counts},
             exact=True,
         ),
-        "forgotten": Rate(
+        "benign: approach to 1/log n": Rate(
             np.log(grown), np.array([hilbert_excess(int(n)) for n in grown]), exponent=-1.0, rivals=(-0.5, -2.0)
         ),
         # The squared bias goes like the inverse square of log n, slowly: from 100 to 400 points like its power 3/2.
-        "bias": Limit(np.log(counts), misses, order=1.0),
-        "catastrophic": Rate(
+        "benign: bias of the Hilbert kernel": Limit(np.log(counts), misses, order=1.0),
+        "catastrophic: polynomial through even points": Rate(
             np.exp([len(points) for points in even]),
             np.array([polynomial_excess(points) for points in even]),
             exponent=catastrophic_rate(),
             resolution=0.1,
             rivals=(catastrophic_rate() / 2,),
         ),
-        "random points": Trend(scattered[1] - scattered[0] - 12 * np.log(2)),
+        "catastrophic: polynomial through random points": Trend(scattered[1] - scattered[0] - 12 * np.log(2)),
     }
 
 
-overfitting_taxonomy.control("4ⁿ through Chebyshev's points too", of="catastrophic", nodes="chebyshev", trials=8)
+overfitting_taxonomy.control(
+    "4ⁿ through Chebyshev's points too", of="catastrophic: polynomial through even points", nodes="chebyshev", trials=8
+)
 
 
-@overfitting_taxonomy.control("one half for the broken line, as at the middle of every gap", of="tempered")
+@overfitting_taxonomy.control("one half for the broken line, as at the middle of every gap", of="tempered: excess risk")
 def middle_of_the_gap(evidence):
     return replace(evidence, predicted=np.array([0.5, 1.0, 0.5]))
 
 
-@overfitting_taxonomy.control("1/log n at finite n", of="benign")
+@overfitting_taxonomy.control("1/log n at finite n", of="benign: variance of the Hilbert kernel")
 def leading_order(evidence):
     return replace(evidence, predicted=1 / np.log(evidence.along["points"]))
 
 
-@overfitting_taxonomy.control("a bias of the order of 1/(log n)³", of="bias")
+@overfitting_taxonomy.control("a bias of the order of 1/(log n)³", of="benign: bias of the Hilbert kernel")
 def faster_bias(evidence):
     return replace(evidence, order=3.0)
 
 
-@overfitting_taxonomy.control("sixteen times for each random point", of="random points")
+@overfitting_taxonomy.control(
+    "sixteen times for each random point", of="catastrophic: polynomial through random points"
+)
 def sixteenfold(evidence):
     return replace(evidence, differences=np.asarray(evidence.differences) - 12 * np.log(8))
 

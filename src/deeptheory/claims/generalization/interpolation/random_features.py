@@ -64,7 +64,9 @@ def risk_of_a_draw(draw, activation, mean, inputs, features, samples, ridge, noi
 
 
 @claim(
-    items={"H13.3": ("risk", "ridgeless", "peak", "second descent")},
+    items={
+        "H13.3": ("risk with a ridge", "risk without a ridge", "peak at as many features as samples", "second descent")
+    },
     says=r"Ridge regression of $y=x^\top\beta+\varepsilon$ on $N$ random features $\phi(Wx)$ has in the limit the risk "
     r"of Gaussian features $\mu_1w^\top x+\mu_\star\xi$, with $\mu_1=\mathbb Ez\phi(z)$ and "
     r"$\mu_\star^2=\mathrm{Var}\,\phi(z)-\mu_1^2$. Without ridge it peaks at $N=n$ and beyond falls below its least "
@@ -128,11 +130,15 @@ def random_feature_regression(key, *, sizes: Sizes = (16, 32, 64), trials: Trial
     )
     shared: dict[str, Any] = dict(sizes=sizes, order=1.0)
     return {
-        "risk": Law(limits(CASES, noise), risks, along={"case": with_ridge}, aside={"noise": noise}, **shared),
-        "ridgeless": Law(limits(RIDGELESS, noise), plain, along={"case": without}, aside={"noise": noise}, **shared),
+        "risk with a ridge": Law(
+            limits(CASES, noise), risks, along={"case": with_ridge}, aside={"noise": noise}, **shared
+        ),
+        "risk without a ridge": Law(
+            limits(RIDGELESS, noise), plain, along={"case": without}, aside={"noise": noise}, **shared
+        ),
         # One matrix of side 400: its linear statistics are within a hundredth of their limits.
-        "shares": Identity(np.array(dense), np.array(shares), error=0.01),
-        "peak": Trend(
+        "shares by two routes": Identity(np.array(dense), np.array(shares), error=0.01),
+        "peak at as many features as samples": Trend(
             np.stack([logs[20] - logs[15], logs[20] - logs[40]]),
             aside={"at the inputs": np.stack([logs[10] - logs[5], logs[10] - logs[20]])},
         ),
@@ -141,17 +147,17 @@ def random_feature_regression(key, *, sizes: Sizes = (16, 32, 64), trials: Trial
     }
 
 
-@random_feature_regression.control("linear features, without the noise μ⋆ξ", of="risk")
+@random_feature_regression.control("linear features, without the noise μ⋆ξ", of="risk with a ridge")
 def no_rest(evidence):
     return replace(evidence, predicted=limits(CASES, float(evidence.aside["noise"]), lambda linear, rest: 0.0))
 
 
-@random_feature_regression.control("μ⋆² the whole variance of the activation", of="risk")
+@random_feature_regression.control("μ⋆² the whole variance of the activation", of="risk with a ridge")
 def whole_variance(evidence):
     return replace(evidence, predicted=limits(CASES, float(evidence.aside["noise"]), np.hypot))
 
 
-@random_feature_regression.control("what is missed not fitted as noise", of="ridgeless")
+@random_feature_regression.control("what is missed not fitted as noise", of="risk without a ridge")
 def missed_only(evidence):
     found, noise = [], float(evidence.aside["noise"])
     for name, wide, many, _ in RIDGELESS:
@@ -161,7 +167,7 @@ def missed_only(evidence):
     return replace(evidence, predicted=np.array(found, float))
 
 
-@random_feature_regression.control("the peak at as many features as inputs", of="peak")
+@random_feature_regression.control("the peak at as many features as inputs", of="peak at as many features as samples")
 def peak_at_the_inputs(evidence):
     return replace(evidence, differences=evidence.aside["at the inputs"])
 
@@ -171,7 +177,7 @@ def classical_curve(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
-@random_feature_regression.control("minimum-norm regression on the inputs themselves", of="ridgeless")
+@random_feature_regression.control("minimum-norm regression on the inputs themselves", of="risk without a ridge")
 def inputs_alone(evidence):
     noise = float(evidence.aside["noise"])
     rival = [limiting_bias_variance(1 / many, signal=1.0, noise=noise).risk for _, _, many, _ in RIDGELESS]
@@ -187,7 +193,7 @@ def second_descent(pieces, settings):
     for ridge in (0.0, 0.01, 0.1):
         risks = np.asarray(limits([("relu", wide, 2.0, ridge) for wide in widths], settings["noise"]))
         marks.append(Line(f"λ = {ridge:g}", widths / 2, np.where(abs(widths / 2 - 1) > 0.01, risks, np.nan)))
-    for piece, cases in (("risk", CASES), ("ridgeless", RIDGELESS)):
+    for piece, cases in (("risk with a ridge", CASES), ("risk without a ridge", RIDGELESS)):
         for (name, wide, many, ridge), risks in zip(cases, pieces[piece].observed[-1], strict=True):
             marks += [seen(f"λ = {ridge:g}", wide / many, risks[None])] if name == "relu" else []
     little = limits([("relu", wide, 2.0, 0.0) for wide in widths], 0.05)

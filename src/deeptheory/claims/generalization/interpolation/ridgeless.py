@@ -101,13 +101,21 @@ def parts_of_the_error(pieces):
         marks.append(Dots(name, right[right > 1e-9], left[right > 1e-9]))
     risks = np.ravel(pieces["risk"].right)
     ends = np.array([np.min(np.ravel(pieces["variance"].right)), np.max(risks)])
-    return Curves([Line("equal", ends, ends), *marks], x="formula", y="mean over the noise", log="xy")
+    return Curves(
+        [Line("equal", ends, ends), *marks], x="value by the formula", y="value by the mean over the noise", log="xy"
+    )
 
 
 @claim(
     items={
-        "J7.4": ("variance", "bias", "no bias", "other features", "minimum"),
-        "J5.11": ("variance", "bias", "no bias"),
+        "J7.4": (
+            "variance",
+            "bias",
+            "no bias below the threshold",
+            "risk with other features",
+            "least risk beyond the threshold",
+        ),
+        "J5.11": ("variance", "bias", "no bias below the threshold"),
     },
     says=r"As $p/n\to\gamma$, ridgeless least squares on isotropic features has bias 0 and variance "
     r"$\sigma^2\gamma/(1-\gamma)$ for $\gamma<1$, bias $r^2(1-1/\gamma)$ and variance $\sigma^2/(\gamma-1)$ for "
@@ -169,10 +177,10 @@ def double_descent(
     return {
         "variance": Law(predicted[:count, 1], variance[:, :count], along={"gamma": ratios}, sizes=sizes, order=1.0),
         "bias": Law(predicted[above, 0], bias[:, above], along={"gamma": ratios[above]}, sizes=sizes, order=1.0),
-        "no bias": Identity(
+        "no bias below the threshold": Identity(
             bias[:, below], 0.0, scale=1.0, condition=100.0, along={"size": np.asarray(sizes), "gamma": ratios[below]}
         ),
-        "other features": Law(
+        "risk with other features": Law(
             predicted[count:].sum(1),
             (bias + variance)[:, count:],
             along={"features": np.asarray([entries for _, entries in OTHERS])},
@@ -180,7 +188,7 @@ def double_descent(
             order=1.0,
         ),
         # The grid's step, 1e-4, is left in the place of the minimum and its square in the value.
-        "minimum": Identity(
+        "least risk beyond the threshold": Identity(
             np.asarray([grid[np.argmin(curve)], np.min(curve)]),
             np.asarray(overparameterized_minimum(signal=1.0, noise=0.25)),
             error=np.asarray([1e-4, 1e-8]),
@@ -194,7 +202,7 @@ def printed_variance(evidence):
     return replace(evidence, predicted=np.sign(evidence.along["gamma"] - 1) * evidence.predicted)
 
 
-@double_descent.control("bias r²(1 − 1/γ) also below the threshold", of="no bias")
+@double_descent.control("bias r²(1 − 1/γ) also below the threshold", of="no bias below the threshold")
 def bias_everywhere(evidence):
     return replace(evidence, right=(1 - 1 / evidence.along["gamma"])[:, None])
 
@@ -219,7 +227,7 @@ def descent_curve(pieces, settings):
 
 
 @claim(
-    items={"H13.2": ("risk", "near")},
+    items={"H13.2": ("risk far from the threshold", "risk near the threshold")},
     says=r"Minimum-norm least squares on the first $p$ of $D$ Gaussian coordinates has expected squared error "
     r"$(\|\beta_{out}\|^2+\sigma^2)(1+\frac p{n-p-1})$ for $p\le n-2$ and $\|\beta_{in}\|^2(1-\frac np)+"
     r"(\|\beta_{out}\|^2+\sigma^2)(1+\frac n{p-n-1})$ for $p\ge n+2$, at every finite $n$.",
@@ -262,13 +270,17 @@ def misspecified_double_descent(
         exact[i] = gaussian_prediction_risk(SAMPLES, p, inside=share, outside=1 - share, noise=NOISE)
     far = len(features)
     return {
-        "risk": Law(exact[:far], risks[:far], along={"features": np.asarray(features)}, exact=True),
+        "risk far from the threshold": Law(
+            exact[:far], risks[:far], along={"features": np.asarray(features)}, exact=True
+        ),
         # Ten features from the threshold the risk is heavy-tailed: a tenth is what a quick run can resolve.
-        "near": Law(exact[far:], risks[far:], along={"features": np.asarray(near)}, exact=True, resolution=0.1),
+        "risk near the threshold": Law(
+            exact[far:], risks[far:], along={"features": np.asarray(near)}, exact=True, resolution=0.1
+        ),
     }
 
 
-@misspecified_double_descent.control("n − p for n − p − 1", of="risk")
+@misspecified_double_descent.control("n − p for n − p − 1", of="risk far from the threshold")
 def no_one_taken_off(evidence):
     p = np.asarray(evidence.along["features"], float)
     share, less = p / COORDINATES, np.minimum(p, SAMPLES)
@@ -287,11 +299,16 @@ def descent_with_more_coordinates(pieces):
             for p, share in zip(counts, shares, strict=True)
         ]
         marks.append(Line("exact", counts, np.asarray(exact, float)))
-    marks += [seen("observed", pieces[name].along["features"], pieces[name].observed) for name in ("risk", "near")]
+        there = replace(pieces["risk far from the threshold"], along={"features": counts})
+        for says, control in (("n − p for n − p − 1", no_one_taken_off), ("unused only missed", missed_only)):
+            marks.append(Line("", counts, control(there).predicted, rival=says))
+    marks += [seen("observed", pieces[name].along["features"], pieces[name].observed) for name in pieces]
     return Curves(marks, x="coordinates used p", y="squared error on fresh labels", ys=(0, 8))
 
 
-@misspecified_double_descent.control("unused coordinates only missed, not fitted as noise", of="risk")
+@misspecified_double_descent.control(
+    "unused coordinates only missed, not fitted as noise", of="risk far from the threshold"
+)
 def missed_only(evidence):
     rival = [
         1 - p / COORDINATES + NOISE + gaussian_bias_variance(SAMPLES, int(p), signal=p / COORDINATES, noise=NOISE).risk
@@ -323,7 +340,7 @@ ESTIMATORS = {
 
 
 @claim(
-    items={"L13.3": ("exact", "sample", "fresh", "estimators")},
+    items={"L13.3": ("risk in three parts", "risk on a sample", "loss on fresh labels", "estimators by two routes")},
     says=r"The risk of a linear predictor is $\sigma^2+\|w-w_*\|_\Sigma^2$; for a random $w$ the excess splits into "
     r"$\|\mathbb Ew-w_*\|_\Sigma^2$ and $\mathbb E\|w-\mathbb Ew\|_\Sigma^2$, for least squares, ridge, minimum norm "
     "and early stopped gradient descent alike.",
@@ -368,14 +385,14 @@ def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
     # Designs are 30×8 or 6×8, and rounding in their inverses is what their condition numbers, some tens, allow.
     shared = dict(condition=1e4, size=60.0)
     return {
-        "exact": Identity(*exact, scale=exact[0, :, 2:], along={**along, "part": parts}, **shared),
-        "sample": Identity(*sampled, along=along, **shared),
-        "fresh": Law(risks, losses, along=along, exact=True, aside={"noise": noise}),
-        "estimators": Identity(*estimators, scale=size, along=along, **shared),
+        "risk in three parts": Identity(*exact, scale=exact[0, :, 2:], along={**along, "part": parts}, **shared),
+        "risk on a sample": Identity(*sampled, along=along, **shared),
+        "loss on fresh labels": Law(risks, losses, along=along, exact=True, aside={"noise": noise}),
+        "estimators by two routes": Identity(*estimators, scale=size, along=along, **shared),
     }
 
 
-@excess_risk_splits.control("no noise in the labels that are predicted", of="fresh")
+@excess_risk_splits.control("no noise in the labels that are predicted", of="loss on fresh labels")
 def noiseless_labels(evidence):
     return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"])
 
@@ -383,7 +400,7 @@ def noiseless_labels(evidence):
 @excess_risk_splits.picture
 def two_parts(pieces):
     """Bias, variance and their sum beside the excess risk averaged over noise, for four estimators."""
-    exact = pieces["exact"]
+    exact = pieces["risk in three parts"]
     excess, (bias, variance, _) = exact.left[:, 2], exact.right.T
     return Table(
         {
@@ -398,14 +415,14 @@ def two_parts(pieces):
     )
 
 
-@excess_risk_splits.control("the variance alone", of="exact")
+@excess_risk_splits.control("the variance alone", of="risk in three parts")
 def variance_alone(evidence):
     bias, variance, _ = evidence.right.T
     return replace(evidence, right=np.stack([bias, variance, variance], axis=1))
 
 
 @claim(
-    items={"L13.4": ("formula", "fixed", "gaussian")},
+    items={"L13.4": ("variance by two routes", "variance at the training inputs", "variance at fresh inputs")},
     says=r"Ordinary least squares has no bias and variance "
     r"$\frac{\sigma^2}n\mathbb E\operatorname{tr}(\Sigma\bar\Sigma^{-1})$: "
     r"$\sigma^2p/n$ for a fixed design, $\sigma^2p/(n-p-1)$ for Gaussian rows of any covariance.",
@@ -453,13 +470,17 @@ def least_squares_variance(
     condition = np.linalg.cond(designs) ** 2 * np.linalg.cond(covariance)
     exact = [gaussian_bias_variance(100, p, noise=noise).variance for p in features]
     return {
-        "formula": Identity(total, formula, condition=condition, size=40.0),
-        "fixed": Identity(fixed, noise * 30 / 40, condition=np.linalg.cond(tall) ** 2, size=40.0),
-        "gaussian": Law(np.asarray(exact), variances, along={"features": np.asarray(features)}, exact=True),
+        "variance by two routes": Identity(total, formula, condition=condition, size=40.0),
+        "variance at the training inputs": Identity(
+            fixed, noise * 30 / 40, condition=np.linalg.cond(tall) ** 2, size=40.0
+        ),
+        "variance at fresh inputs": Law(
+            np.asarray(exact), variances, along={"features": np.asarray(features)}, exact=True
+        ),
     }
 
 
-@least_squares_variance.control("the limit γ/(1−γ) at finite n", of="gaussian")
+@least_squares_variance.control("the limit γ/(1−γ) at finite n", of="variance at fresh inputs")
 def limit_at_finite_size(evidence):
     features = evidence.along["features"]
     return replace(evidence, predicted=evidence.predicted * (99 - features) / (100 - features))
@@ -468,7 +489,7 @@ def limit_at_finite_size(evidence):
 @least_squares_variance.picture
 def variance_along_features(pieces, settings):
     """Excess risk of least squares against the number of features, 100 Gaussian samples: exact, limit, observed."""
-    gaussian, noise = pieces["gaussian"], settings["noise"]
+    gaussian, noise = pieces["variance at fresh inputs"], settings["noise"]
     p = np.arange(2, 95)
     return Curves(
         [
@@ -483,4 +504,6 @@ def variance_along_features(pieces, settings):
     )
 
 
-least_squares_variance.control("no bias with more features than samples", of="formula", design="wide", trials=8)
+least_squares_variance.control(
+    "no bias with more features than samples", of="variance by two routes", design="wide", trials=8
+)

@@ -28,7 +28,10 @@ Points = Annotated[int, Interval(ge=12, le=400)]
 
 
 @claim(
-    items={"J5.3": ("weights", "empty", "at the data", "approach"), "J5.4": ("at the data", "approach", "slope")},
+    items={
+        "J5.3": ("weights add up to one", "nothing within reach", "values at the data", "approach to a label"),
+        "J5.4": ("values at the data", "approach to a label", "coefficient of the cusp"),
+    },
     says=r"The Nadaraya–Watson average with $K(u)=\|u\|^{-a}1(\|u\|\le1)$ has weights of sum one, is $Y_i$ at $X_i$ "
     r"for every bandwidth, and $f_n(x)-Y_i$ vanishes like $\|x-X_i\|^a$ with the coefficient "
     r"$h^{-a}\sum_{j\ne i}(Y_j-Y_i)K_h(X_j-X_i)$; where no point is within $h$ it is zero.",
@@ -98,18 +101,20 @@ def singular_average_interpolates(
     assume(bool(lasting.all()), "every point has a neighbour within the smaller bandwidth")
     far = gaps[:, -1] / steps[-1] ** exponent
     return {
-        "weights": Identity(np.array(sums), np.array(void), size=float(points)),
-        "empty": Identity(np.array(outside), 0.0, scale=1.0),
-        "at the data": Identity(
+        "weights add up to one": Identity(np.array(sums), np.array(void), size=float(points)),
+        "nothing within reach": Identity(np.array(outside), 0.0, scale=1.0),
+        "values at the data": Identity(
             np.array(there),
             np.broadcast_to(y, (6, points)),
             scale=1.0,
             along={"h": bandwidths},
             aside={"way": ways, "courses": np.array(courses), "labels": y[pair]},
         ),
-        "approach": Rate(steps, np.abs(gaps[0]).mean(1), exponent=exponent, resolution=0.05, rivals=(2 * exponent,)),
+        "approach to a label": Rate(
+            steps, np.abs(gaps[0]).mean(1), exponent=exponent, resolution=0.05, rivals=(2 * exponent,)
+        ),
         # The next term is smaller by (ε/h)^a times the kernel sum of the others.
-        "slope": Identity(
+        "coefficient of the cusp": Identity(
             far,
             slopes,
             scale=np.max(np.abs(slopes), 1, keepdims=True),
@@ -119,10 +124,10 @@ def singular_average_interpolates(
     }
 
 
-singular_average_interpolates.control("the same with a bounded kernel", of="at the data", kernel="box")
+singular_average_interpolates.control("the same with a bounded kernel", of="values at the data", kernel="box")
 
 
-@singular_average_interpolates.control("a coefficient without the power of the bandwidth", of="slope")
+@singular_average_interpolates.control("a coefficient without the power of the bandwidth", of="coefficient of the cusp")
 def unscaled_slope(evidence):
     return replace(evidence, right=evidence.right * evidence.aside["power"])
 
@@ -131,7 +136,7 @@ def unscaled_slope(evidence):
 def cusps(pieces, settings):
     """The average along a line through two data points, with a singular kernel and with a box; and the mean distance
     from a label against the distance from its data point."""
-    aside, approach = pieces["at the data"].aside, pieces["approach"]
+    aside, approach = pieces["values at the data"].aside, pieces["approach to a label"]
     singular, box = np.asarray(aside["courses"])
     steps, gaps = np.asarray(approach.x), np.asarray(approach.y)
     return Row(
@@ -143,7 +148,7 @@ def cusps(pieces, settings):
                     Dots("labels", [0.0, 1.0], aside["labels"]),
                 ],
                 x="place on the line, in distances of the two points",
-                y="average",
+                y="local average of the labels",
             ),
             Curves(
                 [
@@ -159,7 +164,16 @@ def cusps(pieces, settings):
 
 
 @claim(
-    items={"J5.10": ("torus", "few", "line", "plane", "space", "any two")},
+    items={
+        "J5.10": (
+            "points on a torus",
+            "few points",
+            "rate on a line",
+            "rate in the plane",
+            "rate in space",
+            "distance of any two points",
+        )
+    },
     says=r"Among $n$ uniform points of the unit cube the nearest one is at a distance of order $n^{-1/d}$, on the "
     r"torus $v_d^{-1/d}\Gamma(1+\frac1d)\frac{\Gamma(n)}{\Gamma(n+1/d)}$ on average, up to the chance that none is "
     r"within ½; the mean distance of two points does not shrink.",
@@ -194,23 +208,25 @@ def nearest_spacing(key, *, sizes: Sizes = (100, 300, 1000, 3000), trials: Trial
     nearest = [np.linalg.norm(draw.uniform(-0.5, 0.5, (2000 * trials, n - 1, d)), axis=2).min(1) for n, d in few]
     grown = np.array(sizes)
     return {
-        "few": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
-        "torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
+        "few points": Law(np.array([expected_nearest_distance(n, d) for n, d in few]), np.array(nearest), exact=True),
+        "points on a torus": Law(exact, torus, along={"dimension": np.array([1, 2, 3]), "points": grown}, exact=True),
         # Rivals are the exponents of one dimension more and less. Near the walls of the cube, where a share n^(−1/d) of
         # the points lies, the nearest one is farther: the correction to the power.
-        "line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, rivals=(-1 / 2,), order=1.0),
-        "plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.08, rivals=(-1.0, -1 / 3), order=0.5),
-        "space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.04, rivals=(-1 / 2, -1 / 4), order=1 / 3),
-        "any two": Rate(grown, pairs, exponent=0.0, resolution=0.05),
+        "rate on a line": Rate(grown, cube[0], exponent=-1.0, resolution=0.1, rivals=(-1 / 2,), order=1.0),
+        "rate in the plane": Rate(grown, cube[1], exponent=-0.5, resolution=0.08, rivals=(-1.0, -1 / 3), order=0.5),
+        "rate in space": Rate(grown, cube[2], exponent=-1 / 3, resolution=0.04, rivals=(-1 / 2, -1 / 4), order=1 / 3),
+        "distance of any two points": Rate(grown, pairs, exponent=0.0, resolution=0.05),
     }
 
 
-@nearest_spacing.control("the distance of any two points shrinks so, as the text has it", of="any two")
+@nearest_spacing.control(
+    "the distance of any two points shrinks so, as the text has it", of="distance of any two points"
+)
 def all_pairs_shrink(evidence):
     return replace(evidence, exponent=-0.5)
 
 
-@nearest_spacing.control("(v n)^(−1/d), the radius of a ball with one point on average", of="torus")
+@nearest_spacing.control("(v n)^(−1/d), the radius of a ball with one point on average", of="points on a torus")
 def typical_ball(evidence):
     dimension, points = evidence.along["dimension"][:, None], evidence.along["points"]
     volumes = np.array([ball_volume(int(d)) for d in evidence.along["dimension"]])[:, None]
@@ -220,10 +236,10 @@ def typical_ball(evidence):
 @nearest_spacing.picture
 def spacings(pieces):
     """Mean distance to the nearest of n points on tori of dimension one to three, and the mean distance of any two."""
-    torus, pairs = pieces["torus"], pieces["any two"]
+    torus, pairs = pieces["points on a torus"], pieces["distance of any two points"]
     points = torus.along["points"]
     marks: list[Any] = []
     for i, d in enumerate(torus.along["dimension"]):
         name = f"nearest, d = {d}"
         marks += [Line(name, points, np.asarray(torus.predicted)[i]), seen(name, points, np.asarray(torus.observed)[i])]
-    return Curves([*marks, seen("any two in the plane", pairs.x, pairs.y)], x="points n", y="distance", log="xy")
+    return Curves([*marks, seen("any two in the plane", pairs.x, pairs.y)], x="points n", y="mean distance", log="xy")

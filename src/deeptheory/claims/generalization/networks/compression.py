@@ -41,9 +41,9 @@ def aligned_networks(share, scales):
 
 @claim(
     items={
-        "A5.24": ("ranks", "dimension"),
-        "A5.27": ("change", "kept", "attained"),
-        "A5.28": ("layers", "together"),
+        "A5.24": ("stable rank and rank", "dimension of matrices of one rank"),
+        "A5.27": ("change of the matrix", "singular values kept", "bound on what is kept attained"),
+        "A5.28": ("one layer truncated", "all layers truncated"),
     },
     says=r"Dropping singular values below $\delta\|A\|_2$ changes $A$ by less than that and keeps at most "
     r"$\mathrm{srank}(A)/\delta^2$ of them. In every layer at $\delta=\gamma/(3d\|x\|\prod\|A_j\|_2)$ it moves outputs "
@@ -99,28 +99,30 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
     allowed = margin / 9
     aside = {"one layer more": margin / 12}
     return {
-        "ranks": Chain(
+        "stable rank and rank": Chain(
             {
                 "at least one": (1.0, np.array([*ranks, stable_rank(line) + 1e-12])),
                 "at most the rank": (np.array([*ranks[:-1], stable_rank(equal)]), np.array([30.0] * 6 + [4.0])),
             }
         ),
-        "dimension": Exact(int(np.linalg.matrix_rank(np.array(tangent))), degrees_of_freedom(6, 5, 2)),
-        "change": Inequality(
+        "dimension of matrices of one rank": Exact(
+            int(np.linalg.matrix_rank(np.array(tangent))), degrees_of_freedom(6, 5, 2)
+        ),
+        "change of the matrix": Inequality(
             np.array([spectral_norm(a - b) for a, b in zip(matrices, kept[:6], strict=True)]),
             share * np.array([spectral_norm(a) for a in matrices]),
             aside={"share": share},
         ),
-        "kept": Inequality(
+        "singular values kept": Inequality(
             np.array([np.linalg.matrix_rank(b) for b in kept], float),
             truncation_rank(1.0, share) * ranks,
             aside={"share": share, "stable rank": ranks},
         ),
-        "attained": Identity(
+        "bound on what is kept attained": Identity(
             truncation_rank(stable_rank(equal), 1.0), float(np.linalg.matrix_rank(truncate(equal, 1.0)))
         ),
-        "layers": Inequality(np.array(alone), allowed, aside=aside),
-        "together": Chain(
+        "one layer truncated": Inequality(np.array(alone), allowed, aside=aside),
+        "all layers truncated": Chain(
             {
                 "what is dropped is orthogonal to what is kept": (np.array(together), allowed / np.sqrt(1 - cut**2)),
                 "well within the margin": (allowed / np.sqrt(1 - cut**2), margin / 3),
@@ -130,33 +132,33 @@ def truncation(key, *, share: Annotated[float, Interval(ge=0.01, le=1)] = 0.2):
     }
 
 
-@truncation.control("one power of the share", of="kept")
+@truncation.control("one power of the share", of="singular values kept")
 def one_power(evidence):
     return replace(evidence, bound=evidence.aside["share"] * np.asarray(evidence.bound))
 
 
-@truncation.control("the square of the share", of="change")
+@truncation.control("the square of the share", of="change of the matrix")
 def squared_share(evidence):
     return replace(evidence, bound=evidence.aside["share"] * np.asarray(evidence.bound))
 
 
-@truncation.control("all r(h + w) entries of two factors for the dimension", of="dimension")
+@truncation.control("all r(h + w) entries of two factors for the dimension", of="dimension of matrices of one rank")
 def entries(evidence):
     return replace(evidence, right=2 * (6 + 5))
 
 
-@truncation.control("stable ranks below the rank", of="ranks")
+@truncation.control("stable ranks below the rank", of="stable rank and rank")
 def below_the_rank(evidence):
     stable, rank = evidence.links["at most the rank"]
     return replace(evidence, links={"below the rank": (stable, rank - 0.5)})
 
 
-@truncation.control("γ/3(d + 1), one layer more", of="layers")
+@truncation.control("γ/3(d + 1), one layer more", of="one layer truncated")
 def one_layer_more(evidence):
     return replace(evidence, bound=evidence.aside["one layer more"])
 
 
-@truncation.control("γ/3(d + 1), one layer more, for all together", of="together")
+@truncation.control("γ/3(d + 1), one layer more, for all together", of="all layers truncated")
 def one_more_together(evidence):
     moved, _ = evidence.links["what is dropped is orthogonal to what is kept"]
     return replace(evidence, links={"one layer more": (moved, evidence.aside["one layer more"])})
@@ -165,7 +167,11 @@ def one_more_together(evidence):
 @truncation.picture
 def kept_and_moved(pieces):
     """Singular values kept against the stable rank, with the bound; and how far outputs move, of what is allowed."""
-    kept, layers, together = pieces["kept"], pieces["layers"], pieces["together"]
+    kept, layers, together = (
+        pieces["singular values kept"],
+        pieces["one layer truncated"],
+        pieces["all layers truncated"],
+    )
     ranks, share = kept.aside["stable rank"], kept.aside["share"]
     grid = np.geomspace(1, 1.2 * ranks.max(), 40)
     moved = together.links["what is dropped is orthogonal to what is kept"][0]
@@ -189,7 +195,7 @@ def kept_and_moved(pieces):
                     Level("γ/3d", y=1.0),
                 ],
                 x="network: 0 random, 1–3 aligned",
-                y="change of the outputs, in γ/3d",
+                y="change of the outputs, as a multiple of γ/3d",
                 ys=(0, 1.2),
             ),
         ]
@@ -198,9 +204,9 @@ def kept_and_moved(pieces):
 
 @claim(
     items={
-        "A5.21": ("kept", "variance", "spread", "failure"),
-        "A5.22": ("kept", "few large"),
-        "A5.23": ("projection mean", "projection variance"),
+        "A5.21": ("coordinates kept", "variance of an answer", "squared error of an answer", "answers that change"),
+        "A5.22": ("coordinates kept", "few large coordinates"),
+        "A5.23": ("mean after a projection", "variance after a projection"),
     },
     says=r"Keeping coordinate $i$ of $c$ with probability $p_i=\min(1,8c_i^2/\gamma^2)$ and dividing by it keeps "
     r"$\sum p_i\le8/\gamma^2$ in mean, with variance $\sum(1/p_i-1)c_i^2u_i^2$ along $u$. A Gaussian map to $k$ "
@@ -237,53 +243,55 @@ def sparsified_classifiers(key, *, trials: Trials = 6000, divided: bool = True):
     # Sixty-four equal coordinates at γ² = 1/8, where 8c_i²/γ² is 1 for each of them.
     squares, levels = (heavy**2, np.full(64, 1 / 64)), (margin**2, 1 / 8)
     return {
-        "kept": Law(
+        "coordinates kept": Law(
             np.array([kept.sum(), kept_heavy.sum()]),
             np.stack([np.sum(each != 0, axis=1).astype(float) for each in (sparse, sparse_heavy)]),
             along={"classifier": np.array(["even", "with large coordinates"])},
             exact=True,
             aside={"all small": 8 / margin**2},
         ),
-        "few large": Inequality(
+        "few large coordinates": Inequality(
             [float(np.sum(each >= level / 8)) for each, level in zip(squares, levels, strict=True)],
             np.array([8 / level for level in levels]),
         ),
-        "variance": Chain({"Chebyshev": (variance, margin**2 / 8)}),
+        "variance of an answer": Chain({"Chebyshev": (variance, margin**2 / 8)}),
         # Squares of nearly normal errors: 6,000 resolve their mean to an eighth.
-        "spread": Law(variance, errors**2, exact=True, resolution=0.2, aside={"errors": errors, "margin": margin}),
-        "failure": Chance(np.sum(np.abs(errors) >= margin), trials, 1 / 8),
-        "projection mean": Law(c @ tilted, products, exact=True),
-        "projection variance": Law(
+        "squared error of an answer": Law(
+            variance, errors**2, exact=True, resolution=0.2, aside={"errors": errors, "margin": margin}
+        ),
+        "answers that change": Chance(np.sum(np.abs(errors) >= margin), trials, 1 / 8),
+        "mean after a projection": Law(c @ tilted, products, exact=True),
+        "variance after a projection": Law(
             (1 + 0.6**2) / rows, (products - 0.6) ** 2, exact=True, resolution=0.2, aside={"orthogonal": 1 / rows}
         ),
     }
 
 
-sparsified_classifiers.control("not divided by the probability", of="spread", divided=False)
+sparsified_classifiers.control("not divided by the probability", of="squared error of an answer", divided=False)
 
 
-@sparsified_classifiers.control("8/γ² coordinates kept, though some are large", of="kept")
+@sparsified_classifiers.control("8/γ² coordinates kept, though some are large", of="coordinates kept")
 def none_large(evidence):
     return replace(evidence, predicted=np.full(2, evidence.aside["all small"]))
 
 
-@sparsified_classifiers.control("fewer than 8/γ² large coordinates, by one", of="few large")
+@sparsified_classifiers.control("fewer than 8/γ² large coordinates, by one", of="few large coordinates")
 def one_fewer(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) - 1)
 
 
-@sparsified_classifiers.control("a variance of at most γ²/16", of="variance")
+@sparsified_classifiers.control("a variance of at most γ²/16", of="variance of an answer")
 def half_the_variance(evidence):
     variance, bound = evidence.links["Chebyshev"]
     return replace(evidence, links={"Chebyshev": (variance, bound / 2)})
 
 
-@sparsified_classifiers.control("twice the variance", of="spread")
+@sparsified_classifiers.control("twice the variance", of="squared error of an answer")
 def twice_the_variance(evidence):
     return replace(evidence, predicted=2 * np.asarray(evidence.predicted))
 
 
-@sparsified_classifiers.control("the variance for orthogonal vectors", of="projection variance")
+@sparsified_classifiers.control("the variance for orthogonal vectors", of="variance after a projection")
 def orthogonal_vectors(evidence):
     return replace(evidence, predicted=evidence.aside["orthogonal"])
 
@@ -291,7 +299,7 @@ def orthogonal_vectors(evidence):
 @sparsified_classifiers.picture
 def errors_of_sparse_classifiers(pieces):
     """By how much the sparse classifier's answer is off, over draws, under the normal density of the same variance."""
-    spread = pieces["spread"]
+    spread = pieces["squared error of an answer"]
     sigma, margin = float(spread.predicted) ** 0.5, float(spread.aside["margin"])
     grid = np.linspace(-1.2 * margin, 1.2 * margin, 200)
     density = np.exp(-(grid**2) / (2 * sigma**2)) / (sigma * np.sqrt(2 * np.pi))
@@ -350,7 +358,15 @@ def chance_of_a_word(width, samples, words):
 
 
 @claim(
-    items={"A5.19": ("codewords", "implication", "coverage", "two logits"), "A5.18": ("implication", "within")},
+    items={
+        "A5.19": (
+            "probability for all codewords",
+            "errors after compression",
+            "failures of the bound",
+            "two logits move apart",
+        ),
+        "A5.18": ("errors after compression", "distance of two classifiers"),
+    },
     says=r"With probability $1-\delta$ a classifier $f$ that a code of $r^q$ words meets within $\gamma$ has a word of "
     r"risk at most $\hat L_{2\gamma}(f)+\sqrt{(q\ln r+\ln\frac1\delta)/2m}$. With $\hat L_\gamma(f)$ this fails for "
     r"every $m$ and every constant.",
@@ -394,18 +410,20 @@ def compression_bounds(key, *, trials: Trials = 600, samples: Annotated[int, Int
     sizes = 10.0 ** np.arange(2, 15, 2)
     widths = np.sqrt(np.log(words) / sizes)
     return {
-        "codewords": Identity(
+        "probability for all codewords": Identity(
             chance_of_a_word(width, samples, words),
             delta,
             condition=64.0,
             aside={"free": chance_of_a_word(occam_bound(0, samples, delta), samples, words)},
         ),
-        "implication": Inequality((labels * rounded <= 0).astype(float), close.astype(float), aside={"once": closer}),
-        "coverage": Chance(
+        "errors after compression": Inequality(
+            (labels * rounded <= 0).astype(float), close.astype(float), aside={"once": closer}
+        ),
+        "failures of the bound": Chance(
             np.sum(risk > loose + width), trials, delta, aside={"risk": risk, "loose": loose, "width": width}
         ),
-        "within": Identity(compressed_within(f, g), scale),
-        "two logits": Inequality(
+        "distance of two classifiers": Identity(compressed_within(f, g), scale),
+        "two logits move apart": Inequality(
             np.full(len(sizes), margin_loss(margins(g, first))),
             at_twice + widths,
             along={"m": sizes},
@@ -414,22 +432,24 @@ def compression_bounds(key, *, trials: Trials = 600, samples: Annotated[int, Int
     }
 
 
-@compression_bounds.control("the number of words not paid for", of="codewords")
+@compression_bounds.control("the number of words not paid for", of="probability for all codewords")
 def words_for_free(evidence):
     return replace(evidence, left=evidence.aside["free"])
 
 
-@compression_bounds.control("margins of at most γ, half of what is needed", of="implication")
+@compression_bounds.control("margins of at most γ, half of what is needed", of="errors after compression")
 def half_the_margin(evidence):
     return replace(evidence, bound=evidence.aside["once"].astype(float))
 
 
-@compression_bounds.control("the margin loss alone, without a width", of="coverage")
+@compression_bounds.control("the margin loss alone, without a width", of="failures of the bound")
 def no_width(evidence):
     return replace(evidence, failures=np.sum(evidence.aside["risk"] > evidence.aside["loose"]))
 
 
-@compression_bounds.control("the margin loss at γ, with a constant of 1,000", erratum="A5.19b", of="two logits")
+@compression_bounds.control(
+    "the margin loss at γ, with a constant of 1,000", erratum="A5.19b", of="two logits move apart"
+)
 def margin_loss_at_gamma(evidence):
     return replace(evidence, bound=evidence.aside["printed"])
 
@@ -437,7 +457,7 @@ def margin_loss_at_gamma(evidence):
 @compression_bounds.picture
 def rounded_and_shifted(pieces):
     """Risk of the rounded classifier against the margin loss of the original; and the two-logit example along m."""
-    coverage, example = pieces["coverage"], pieces["two logits"]
+    coverage, example = pieces["failures of the bound"], pieces["two logits move apart"]
     risk, loose, width = (coverage.aside[name] for name in ("risk", "loose", "width"))
     ends = np.array([0.0, max(float(loose.max()), float(risk.max()))])
     sizes = example.along["m"]

@@ -109,19 +109,18 @@ def linear_network(key, *, count=64, weight=1.5, moved=0.25):
 @claim(
     items={
         "A5.35": (
-            "above the error",
-            "above the coin",
-            "others",
-            "linear network",
-            "counting",
-            "VC",
-            "hold-out",
+            "bounds above the true error",
+            "random labels: bounds above ½",
+            "all others above 1",
+            "PAC-Bayes of a linear network",
+            "counting stored bits",
+            "VC dimension",
+            "held-out data",
         )
     },
-    says=r"Networks trained on 200 digits, with true and with random labels: every bound of the league whose "
-    r"assumptions are met lies, at confidence $1-\delta$, above the true error. From the training data alone only "
-    r"PAC-Bayes around the start and a shorter network stay below 1. For random labels none is below $\frac12$, the "
-    r"error of guessing.",
+    says=r"For networks trained on 200 digits with true and with random labels every bound whose assumptions are met "
+    r"lies above the true error, at confidence $1-\delta$. From the training data alone only two stay below 1; for "
+    r"random labels none is below $\frac12$.",
     needs="two classes; bounds whose constants are unknown or hypotheses not met are not compared; true error "
     "by its binomial limit at one in a million, exactly 1/2 for random labels",
     scale="printed deep networks; here 7×7 pixels of two digits, one hidden layer of 32 or 64 units",
@@ -132,8 +131,9 @@ def linear_network(key, *, count=64, weight=1.5, moved=0.25):
     r"for the distance from the start in units of a noise that the network bears. On unit vectors a linear network "
     r"errs with probability $\Phi(-w/\sqrt2s)$ under noise $s$, and the entry is what kl and Catoni's bound give by a "
     r"root finder.",
-    notice=r"Held-out digits give by far the best bound, where they can be spared. Of those from the training data two "
-    r"stay below 1, and yet above guessing even for true labels; the others are vacuous, more so for random labels.",
+    notice="Held-out digits give by far the best bound, where they can be spared. Of those from the training data two "
+    "stay below 1, PAC-Bayes around the start and the description of a shorter network, and yet above guessing even "
+    "for true labels; the others are vacuous, more so for random labels.",
     full=dict(networks="all four"),
 )
 def league_of_bounds(key, *, networks: Literal["two", "all four"] = "two"):
@@ -178,7 +178,7 @@ def league_of_bounds(key, *, networks: Literal["two", "all four"] = "two"):
     ]
     entry, expected, chance, unpaid = np.array(cases).T
     return {
-        "above the error": Inequality(
+        "bounds above the true error": Inequality(
             np.array(errors),
             np.array(values),
             aside={
@@ -191,38 +191,40 @@ def league_of_bounds(key, *, networks: Literal["two", "all four"] = "two"):
                 "least errors": np.array(least),
             },
         ),
-        "above the coin": Inequality(
+        "random labels: bounds above ½": Inequality(
             0.5, np.array(by_data[1]), along={"bound": np.array(list(trained))}, aside={"one function": one[1]}
         ),
-        "others": Inequality(1.0, np.array(others)),
-        "counting": Identity(occam, np.sqrt((32 * weights * np.log(2) + np.log(1 / DELTA)) / 400)),
-        "VC": Identity(np.array(capacity), 2 * np.sqrt(2 * (400 * np.log(2) + np.log(2 / DELTA)) / 200)),
-        "linear network": Identity(entry, expected, error=chance, along={"unpaid": unpaid}),
-        "hold-out": Identity(np.array(tails), DELTA, condition=200.0),
+        "all others above 1": Inequality(1.0, np.array(others)),
+        "counting stored bits": Identity(occam, np.sqrt((32 * weights * np.log(2) + np.log(1 / DELTA)) / 400)),
+        "VC dimension": Identity(np.array(capacity), 2 * np.sqrt(2 * (400 * np.log(2) + np.log(2 / DELTA)) / 200)),
+        "PAC-Bayes of a linear network": Identity(entry, expected, error=chance, along={"unpaid": unpaid}),
+        "held-out data": Identity(np.array(tails), DELTA, condition=200.0),
     }
 
 
-@league_of_bounds.control("Hoeffding for one function, though the data chose it", of="above the error")
+@league_of_bounds.control("Hoeffding for one function, though the data chose it", of="bounds above the true error")
 def chosen_by_the_data(evidence):
     return replace(evidence, quantity=evidence.aside["least errors"], bound=evidence.aside["one function"])
 
 
-@league_of_bounds.control("Hoeffding for one function that has memorised coin flips", of="above the coin")
+@league_of_bounds.control(
+    "Hoeffding for one function that has memorised coin flips", of="random labels: bounds above ½"
+)
 def memorised_coins(evidence):
     return replace(evidence, bound=np.array([evidence.aside["one function"]]), along={})
 
 
-@league_of_bounds.control("bits as stored, dimension and norms say something", of="others")
+@league_of_bounds.control("bits as stored, dimension and norms say something", of="all others above 1")
 def others_say_something(evidence):
     return replace(evidence, quantity=np.asarray(evidence.bound), bound=1.0)
 
 
-@league_of_bounds.control("a deviation without the half in the exponent", of="counting")
+@league_of_bounds.control("a deviation without the half in the exponent", of="counting stored bits")
 def without_half(evidence):
     return replace(evidence, right=np.sqrt(2) * np.asarray(evidence.right))
 
 
-@league_of_bounds.control("the Monte Carlo estimate taken for the error itself", of="linear network")
+@league_of_bounds.control("the Monte Carlo estimate taken for the error itself", of="PAC-Bayes of a linear network")
 def not_paid(evidence):
     return replace(evidence, right=evidence.along["unpaid"])
 
@@ -230,7 +232,7 @@ def not_paid(evidence):
 @league_of_bounds.picture
 def table_of_bounds(pieces):
     """Every valid bound of each network, above the error on held-out digits; values from 1 on say nothing."""
-    aside = pieces["above the error"].aside
+    aside = pieces["bounds above the true error"].aside
     return HeatMap(
         aside["values"],
         [str(name) for name in aside["bounds"]],
@@ -290,22 +292,29 @@ def coin_failures(key, trials, classes, count, names):
 
 @claim(
     items={"A5.35": ("two classes", "three classes")},
-    says=r"Labels are fair coins of $k$ sides, so every classifier errs with probability exactly $1-1/k$. Networks on "
-    r"unit vectors take the majority of the labels seen at each. Each bound that the league calls valid is below "
-    r"$1-1/k$ for at most a share $\delta$ of the samples of 64.",
-    needs="the failures of each bound by itself, at δ = 0.3; 6 held-out coins",
+    says=r"If labels are fair coins with $k$ sides, every classifier errs with probability $1-1/k$, and a bound below "
+    r"that is wrong. On networks that fit 64 such labels as well as can be, each bound that the league calls valid is "
+    r"wrong on at most a share $\delta$ of samples.",
+    needs="networks that answer, at each of their unit vectors, with the majority of the labels seen there; the "
+    "failures of each bound by itself, at δ = 0.3; 6 held-out coins",
     scale="printed deep networks; here small ones, whose true error is known",
     symbols={
         r"k": "the number of classes: two, linear networks on 64 vectors; three, a hidden layer and biases, on 16",
+        r"\text{league}": (
+            "the table of all bounds that apply to a trained network, each with the assumptions it needs; valid are "
+            "those whose assumptions are met"
+        ),
         r"\delta": "the share of samples on which a bound may fail, 0.3 here",
     },
-    why=r"Where labels have nothing to do with inputs the true error of anything, with noise, rounded or not, is "
-    r"known, and a bound is wrong exactly when it is below it. The networks fit these coins as well as they can. A "
-    r"bound that forgets that the data chose the network takes the small training error for the true one and is almost "
-    r"always wrong.",
-    notice=r"Held-out data fail less than half as often as they may: six coins leave their limit few values. Bounds "
-    r"that pay for the choice by counting, norms or noise never fail here. The last two rows are no bounds, and always "
-    r"fail.",
+    why=r"A bound promises to lie above the true error except with probability $\delta$. Usually the true error is "
+    r"unknown; where labels have nothing to do with inputs it is the same for every classifier, with noise, rounded "
+    r"or not, and failures can be counted. The networks fit these coins, so their training error is far too small. A "
+    r"bound must pay for the fact that the data chose the network; one that forgets it takes the small training error "
+    r"for the true one and is almost always wrong.",
+    notice="One row for each bound, one column for each kind of labels: how often the bound failed, where 1 is as "
+    "often as it may. Held-out data fail less than half as often as they may: six coins leave their limit few values. "
+    "Bounds that pay for the choice by counting, norms or noise never fail here. The last two rows, in brackets, are "
+    "no bounds, and always fail.",
     full=dict(trials=256),
 )
 def valid_bounds_rarely_fail(key, *, trials: Trials = 64):
@@ -348,6 +357,6 @@ def shares_of_failures(pieces):
         list(columns),
         x="labels",
         y="bound",
-        value="share of failures, in δ",
+        value="share of failures, as a multiple of δ",
         middle=1.0,
     )

@@ -57,24 +57,37 @@ def nearest_change(layer, x, label, rival):
 @claim(
     items={
         "H8.5": (
-            "one layer",
-            "quadratic program",
+            "one layer, by search",
+            "one layer, by a quadratic program",
             "chain of units",
             "one hidden layer",
-            "order",
-            "tight for one layer",
-            "last layer",
-            "shape",
+            "between the two bounds",
+            "lower bound for one layer",
+            "change of the last layer alone",
+            "bound made of the margins",
         )
     },
-    says=r"The all-layer margin of one linear layer is margin$/(\sqrt2\,\|x\|)$, that of a chain of single units "
-    r"with positive weights the least of them, the last, which feeds one of two outputs, divided by $\sqrt2$. With "
-    r"one hidden layer it is the least over rivals of $|a\cdot c|/(s+\sqrt{s^2-2(a\cdot c)^2})^{1/2}$, "
-    r"$s=\|a\|^2+\|c\|^2/2$, where $a=h_1/\|x\|$ and $c$ is the difference of the two rows at the outputs. In "
-    r"general it lies between the $m$ with $\|x\|(\prod(\|A_i\|_2+m)-\prod\|A_i\|_2)=$ margin$/\sqrt2$ and the least "
-    r"perturbation of any single layer, the last of which is margin$/(\sqrt2\,\|h_{L-1}\|)$. For one layer the "
-    r"bound's $(\log n)^2\,\mathrm{mean}(1/m^2)/n$ is $2(\log n)^2\,\mathrm{mean}(\|x\|^2/\mathrm{margin}^2)/n$.",
+    says=r"The all-layer margin is margin$/(\sqrt2\,\|x\|)$ for one linear layer and has a closed form with one "
+    r"hidden layer. In general it is at most the least change of any single layer, and at least the $m$ with "
+    r"$\|x\|(\prod(\|A_i\|_2+m)-\prod\|A_i\|_2)=$ margin$/\sqrt2$.",
     needs="no biases; inputs that reach the outputs; perturbations times the norm of a layer's input, behind its ReLU",
+    symbols={
+        r"\text{all-layer margin}": (
+            "the least size of perturbations at all layers together that change the answer, each counted relative to "
+            "the length of what enters its layer"
+        ),
+        r"\text{margin}": "by how much the largest output exceeds the next",
+        r"x": "the input",
+        r"A_i": r"the matrix of layer $i$, with largest singular value $\|A_i\|_2$",
+    },
+    why=r"To change the answer two outputs must meet, and each moves half of the way: hence $\sqrt2$. Changes at "
+    r"several layers help each other, so all together need be no larger than the best alone, of which the last "
+    r"layer's is margin$/(\sqrt2\,\|h_{L-1}\|)$; and a change of size $m$ at every layer grows by no more than the "
+    r"product of $\|A_i\|_2+m$. With one hidden layer $h_1$ the best division between the two layers is a rotation, "
+    r"and the margin the least over rivals of $|a\cdot c|/(s+\sqrt{s^2-2(a\cdot c)^2})^{1/2}$ with $a=h_1/\|x\|$, $c$ "
+    r"the difference of the two output rows and $s=\|a\|^2+\|c\|^2/2$. A chain of single units with positive weights "
+    r"has the least of them, the last divided by $\sqrt2$. For one layer the bound made of these margins, $(\log "
+    r"n)^2\,\mathrm{mean}(1/m^2)/n$, is $2(\log n)^2\,\mathrm{mean}(\|x\|^2/\mathrm{margin}^2)/n$.",
 )
 def all_layer_margin_of_networks(key):
     draw = generator(key)
@@ -120,36 +133,38 @@ def all_layer_margin_of_networks(key):
     lost = np.max(np.abs(x @ layer.T), axis=1) / margins(x @ layer.T, labels)
     lost_last = np.max(np.abs(hidden) @ np.abs(network[-1].T), axis=1) / margins(outputs, answers)
     return {
-        "one layer": Identity(searched, closed, condition=lost, along={"length": np.linalg.norm(x, axis=1)}),
+        "one layer, by search": Identity(searched, closed, condition=lost, along={"length": np.linalg.norm(x, axis=1)}),
         # The last residual of the program is 1/(1 + m²), a difference from 1.
-        "quadratic program": Identity(program, closed, condition=lost * (1 + closed**2)),
+        "one layer, by a quadratic program": Identity(program, closed, condition=lost * (1 + closed**2)),
         "chain of units": Identity(
             units, np.min(weights / [1, 1, np.sqrt(2)], axis=1), error=1e-9, along={"least": weights.min(axis=1)}
         ),
         "one hidden layer": Identity(both, turned, error=1e-9, along={"singly": singly}),
-        "order": Chain(
+        "between the two bounds": Chain(
             {
                 "lower bound": (least_all_layer_margins(network, x, answers), together),
                 "below every single layer": (together, alone),
                 "below the last": (alone, last_layer_margins(network, x, answers) * (1 + 1e-12)),
             }
         ),
-        "tight for one layer": Identity(least_all_layer_margins([layer], x, labels), closed, error=1e-9 * closed),
-        "last layer": Identity(
+        "lower bound for one layer": Identity(least_all_layer_margins([layer], x, labels), closed, error=1e-9 * closed),
+        "change of the last layer alone": Identity(
             last_layer_margins(network, x, answers),
             all_layer_margins([network[-1]], hidden, answers),
             condition=lost_last,
         ),
-        "shape": Identity(all_layer_margin_bound(closed), 2 * np.log(40) ** 2 * np.mean(1 / gaps**2) / 40),
+        "bound made of the margins": Identity(
+            all_layer_margin_bound(closed), 2 * np.log(40) ** 2 * np.mean(1 / gaps**2) / 40
+        ),
     }
 
 
-@all_layer_margin_of_networks.control("not divided by the length of the input", of="one layer")
+@all_layer_margin_of_networks.control("not divided by the length of the input", of="one layer, by search")
 def not_divided(evidence):
     return replace(evidence, right=evidence.right * evidence.along["length"])
 
 
-@all_layer_margin_of_networks.control("one output moves alone: no √2", of="quadratic program")
+@all_layer_margin_of_networks.control("one output moves alone: no √2", of="one layer, by a quadratic program")
 def one_output(evidence):
     return replace(evidence, right=np.sqrt(2) * evidence.right)
 
@@ -164,7 +179,9 @@ def better_layer(evidence):
     return replace(evidence, right=evidence.along["singly"])
 
 
-@all_layer_margin_of_networks.control("all layers together are no easier to change than the best alone", of="order")
+@all_layer_margin_of_networks.control(
+    "all layers together are no easier to change than the best alone", of="between the two bounds"
+)
 def no_easier_together(evidence):
     together, alone = evidence.links["below every single layer"]
     return replace(evidence, links={"above the best alone": (alone, together)})
@@ -189,14 +206,14 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
 
 @claim(
     items={
-        "H8.6": ("complexity", "margins", "all layers", "gap"),
-        "H8.3": ("handbook bound", "gap"),
-        "A5.25": ("stable-rank bound", "gap"),
-        "A5.24": "stable rank",
+        "H8.6": ("spectral complexity", "normalised margins", "all-layer margins", "test error"),
+        "H8.3": ("bound of the handbook", "test error"),
+        "A5.25": ("bound by stable ranks", "test error"),
+        "A5.24": "stable rank of the first layer",
     },
-    says=r"Trained to the same loss on 200 digits, networks with random labels have a larger spectral complexity, "
-    r"smaller normalised and all-layer margins, larger norm bounds and a larger test error than with true labels. "
-    r"Training on true labels lowers the stable rank of the first layer.",
+    says="At the same loss on 200 digits networks with random labels have larger spectral complexity, norm bounds and "
+    "test error, and smaller normalised and all-layer margins, than with true labels. Training on true labels lowers "
+    "the stable rank of the first layer.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
     symbols={
         r"\text{spectral complexity}": r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$",
@@ -213,7 +230,14 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
 )
 def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
     images, truth = small_digits(3, 8)
-    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound", "gap")
+    names = (
+        "spectral complexity",
+        "normalised margins",
+        "all-layer margins",
+        "bound of the handbook",
+        "bound by stable ranks",
+        "test error",
+    )
     found, ranks = np.empty((6, 2, trials)), np.empty((2, trials))
     for t in range(trials):
         draw = jax.random.fold_in(key, t)
@@ -234,10 +258,12 @@ def random_labels_cost_norms_and_margins(key, *, trials: Trials = 16):
             if i == 0:
                 ranks[:, t] = stable_rank(start[0]), stable_rank(layers[0])
     rises = {name: Trend(rise) for name, rise in zip(names, found[:, 1] - found[:, 0], strict=True)}
-    return rises | {"stable rank": Trend(ranks[0] - ranks[1])}
+    return rises | {"stable rank of the first layer": Trend(ranks[0] - ranks[1])}
 
 
-@random_labels_cost_norms_and_margins.control("equal architectures have equal complexity, or less", of="complexity")
+@random_labels_cost_norms_and_margins.control(
+    "equal architectures have equal complexity, or less", of="spectral complexity"
+)
 def no_more_complex(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
@@ -245,7 +271,13 @@ def no_more_complex(evidence):
 @random_labels_cost_norms_and_margins.picture
 def costs_of_random_labels(pieces):
     """How many times larger each measure is with random labels than with true ones: geometric mean and two errors."""
-    names = ("complexity", "margins", "all layers", "handbook bound", "stable-rank bound")
+    names = (
+        "spectral complexity",
+        "normalised margins",
+        "all-layer margins",
+        "bound of the handbook",
+        "bound by stable ranks",
+    )
     logs = np.array([np.asarray(pieces[name].differences) for name in names])
     middle, error = logs.mean(1), 2 * logs.std(1, ddof=1) / np.sqrt(logs.shape[1])
     return Table(
@@ -254,8 +286,8 @@ def costs_of_random_labels(pieces):
                 "spectral complexity",
                 "1 / normalised margin",
                 "1 / all-layer margin²",
-                "handbook bound",
-                "stable-rank bound",
+                "bound of the handbook",
+                "bound by stable ranks",
             ],
             "times larger": np.exp(middle),
             "at least": np.exp(middle - error),
@@ -264,12 +296,14 @@ def costs_of_random_labels(pieces):
     )
 
 
-@random_labels_cost_norms_and_margins.control("training leaves the stable rank or raises it", of="stable rank")
+@random_labels_cost_norms_and_margins.control(
+    "training leaves the stable rank or raises it", of="stable rank of the first layer"
+)
 def no_lower_rank(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
-@random_labels_cost_norms_and_margins.control("the test error of random labels is no larger", of="gap")
+@random_labels_cost_norms_and_margins.control("the test error of random labels is no larger", of="test error")
 def no_larger(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
@@ -277,28 +311,30 @@ def no_larger(evidence):
 @claim(
     items={
         "H8.7": (
-            "spectral",
-            "Frobenius",
-            "spectral, on average",
-            "complexity",
-            "more samples",
+            "margin over spectral norms",
+            "Frobenius norms over margin",
+            "margin over spectral norms, on average",
+            "complexity over margin",
+            "more samples, typical margin",
             "more samples, smallest margin",
             "orthogonal layers",
         )
     },
-    says=r"From 16 to 128 hidden units, at equal loss, the median margin over the product of spectral norms hardly "
-    r"changes; over Frobenius norms it falls, and the complexity that the bound charges grows. With more samples the "
-    r"bound rises at the smallest margin. $L$ layers $s_i$ times orthogonal $k\times k$ matrices have complexity "
-    r"$kL^{3/2}\prod s_i$.",
+    says="From 16 to 128 hidden units, at equal loss, the median margin over the product of spectral norms hardly "
+    "changes; over Frobenius norms it falls, and the complexity that the bound charges grows. With more samples the "
+    "bound rises at the smallest margin.",
     needs="equal data and loss; starts with variance 2/fan-in; changes are observed at this scale, no theorem is meant",
     symbols={
-        r"L": "the number of layers",
-        r"s_i": "the scale of layer $i$, a multiple of an orthogonal matrix",
-        r"k": "the side of these matrices",
+        r"\text{margin}": "by how much the right output exceeds the other",
+        r"\text{complexity}": (
+            r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$ of the layers $A_i$"
+        ),
+        r"\text{spectral, Frobenius norm}": "the largest singular value, and the root of the sum of squared weights",
     },
     why=r"A wider layer has more, smaller weights: its largest singular value grows little, while its Frobenius norm, "
-    r"a sum over all weights, grows with the width. A bound that contains more than spectral norms therefore charges a "
-    r"wider network more for the same function. The smallest margin is set by the one example on which training was "
+    r"a sum over all weights, grows with the width. A bound that contains more than spectral norms therefore charges "
+    r"a wider network more for the same function: $L$ layers that are $s_i$ times orthogonal $k\times k$ matrices "
+    r"have complexity $kL^{3/2}\prod s_i$. The smallest margin is set by the one example on which training was "
     r"hardest, and with more examples there is a harder one.",
     notice=r"From 16 to 128 units the normalised margin changes by a fifth at most, up or down; the Frobenius norms "
     r"for the same margin grow on every sample, and the complexity, which the bound charges, threefold.",
@@ -330,7 +366,13 @@ def wider_networks_and_margins(
     changes = np.log(found[:3, 1] / found[:3, 0]), np.log(found[3:4, 3] / found[3:4, 2])
     # A smallest margin may be as small as chance has it: the part of the bound that is new, at most 1, has no tail.
     grown = 1 - found[4:, 2] / found[4:, 3]
-    names = ("spectral", "Frobenius", "complexity", "more samples", "more samples, smallest margin")
+    names = (
+        "margin over spectral norms",
+        "Frobenius norms over margin",
+        "complexity over margin",
+        "more samples, typical margin",
+        "more samples, smallest margin",
+    )
     spectral, *others = np.concatenate([*changes, grown])
     draw = generator(jax.random.fold_in(key, trials))
     factors, k = np.exp(draw.standard_normal(3)), 6
@@ -340,8 +382,8 @@ def wider_networks_and_margins(
     charged = 2 * k * 3**1.5 * product * np.log(k) / (0.3 * np.sqrt(50)) + np.sqrt(np.log(20) / 50)
     return {
         # Its change is a few per cent, less than twenty pairs can give a sign to.
-        "spectral": Inequality(np.abs(spectral), np.log(2)),
-        "spectral, on average": Inequality(np.mean(np.abs(spectral)), np.log(1.25)),
+        "margin over spectral norms": Inequality(np.abs(spectral), np.log(2)),
+        "margin over spectral norms, on average": Inequality(np.mean(np.abs(spectral)), np.log(1.25)),
         "orthogonal layers": Identity(
             [lipschitz_bound(layers), spectral_complexity(layers), bound],
             [product, k * 3**1.5 * product, charged],
@@ -349,12 +391,12 @@ def wider_networks_and_margins(
     } | {name: Trend(change) for name, change in zip(names[1:], others, strict=True)}
 
 
-@wider_networks_and_margins.control("unchanged to a hundredth on average", of="spectral, on average")
+@wider_networks_and_margins.control("unchanged to a hundredth on average", of="margin over spectral norms, on average")
 def unchanged(evidence):
     return replace(evidence, bound=np.log(1.01))
 
 
-@wider_networks_and_margins.control("unchanged to a twentieth for every sample", of="spectral")
+@wider_networks_and_margins.control("unchanged to a twentieth for every sample", of="margin over spectral norms")
 def hardly_changed(evidence):
     return replace(evidence, bound=np.log(1.05))
 
@@ -363,21 +405,23 @@ def hardly_changed(evidence):
 def changes_with_width(pieces):
     """Changes from the narrow to the wide network for each sample of digits, as factors."""
     logs = {
-        "normalised margin, up or down": np.asarray(pieces["spectral"].quantity),
-        "Frobenius norms over margin": np.asarray(pieces["Frobenius"].differences),
-        "complexity over margin": np.asarray(pieces["complexity"].differences),
+        "normalised margin, up or down": np.asarray(pieces["margin over spectral norms"].quantity),
+        "Frobenius norms over margin": np.asarray(pieces["Frobenius norms over margin"].differences),
+        "complexity over margin": np.asarray(pieces["complexity over margin"].differences),
     }
     samples = np.arange(1, len(logs["normalised margin, up or down"]) + 1)
     marks = [Dots(name, samples, np.exp(values)) for name, values in logs.items()]
     return Curves([*marks, Level("no change", y=1.0)], x="sample of digits", y="wide over narrow", log="y")
 
 
-@wider_networks_and_margins.control("smaller Frobenius norms for the margin in wider networks", of="Frobenius")
+@wider_networks_and_margins.control(
+    "smaller Frobenius norms for the margin in wider networks", of="Frobenius norms over margin"
+)
 def smaller_norms(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
-@wider_networks_and_margins.control("a smaller bound in wider networks", of="complexity")
+@wider_networks_and_margins.control("a smaller bound in wider networks", of="complexity over margin")
 def smaller_bound(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 

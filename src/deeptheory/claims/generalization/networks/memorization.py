@@ -54,7 +54,18 @@ def answers(layers, inputs):
 
 
 @claim(
-    items={"H9.1": ("training error", "loss", "changed", "classes", "chance", "falls", "slower", "early")},
+    items={
+        "H9.1": (
+            "errors on the sample",
+            "loss in the end",
+            "labels that changed",
+            "classes of random labels",
+            "test error of random labels",
+            "test error along the share",
+            "steps along the share",
+            "loss after a few steps",
+        )
+    },
     says=r"One architecture and one optimizer fit 100 digits without an error whether a share 0, 1/3, 2/3 or 1 of the "
     r"labels is drawn at random from $k$ classes. The test error rises with the share, to $1-1/k$ when all are random, "
     r"and fitting takes longer.",
@@ -100,36 +111,38 @@ def random_labels_are_fitted(key, *, trials: Trials = 20, width: Annotated[int, 
     many = np.arange(500_000) % 10  # so many that each class is resolved to a twentieth
     drawn = [corrupt_labels(jax.random.fold_in(key, trials), many, share, classes=10) for share in SHARES[1:]]
     return {
-        "training error": Exact(wrong.astype(int), np.zeros((len(SHARES), trials), int)),
+        "errors on the sample": Exact(wrong.astype(int), np.zeros((len(SHARES), trials), int)),
         # Trained in single precision, where the mean of a hundred costs is known to some 1e-7 of the largest.
-        "loss": Inequality(losses, 0.1, error=1e-6, along=shares),
-        "no step more": Exact(more, [0] * len(SHARES)),
-        "changed": Share(np.array([np.sum(labels != many) for labels in drawn]), len(many), 0.9 * np.array(SHARES[1:])),
-        "classes": Share(np.bincount(drawn[-1], minlength=10), len(many), 0.1),
+        "loss in the end": Inequality(losses, 0.1, error=1e-6, along=shares),
+        "steps beyond the last": Exact(more, [0] * len(SHARES)),
+        "labels that changed": Share(
+            np.array([np.sum(labels != many) for labels in drawn]), len(many), 0.9 * np.array(SHARES[1:])
+        ),
+        "classes of random labels": Share(np.bincount(drawn[-1], minlength=10), len(many), 0.1),
         # Exact, as the classes are drawn alike; a tenth of it tells ten classes from five (0.8) or from a coin.
-        "chance": Law(0.9, np.concatenate([errors[-1], again]), exact=True, resolution=0.1),
-        "falls": Trend(np.diff(errors, axis=0), along={"share": shares["share"][1:]}),
+        "test error of random labels": Law(0.9, np.concatenate([errors[-1], again]), exact=True, resolution=0.1),
+        "test error along the share": Trend(np.diff(errors, axis=0), along={"share": shares["share"][1:]}),
         # Share of the speed that is lost: at most 1, where ratios of times have a few large values.
-        "slower": Trend(1 - steps[0] / steps[1:], along={"share": shares["share"][1:]}),
-        "early": Trend(early[1:] - early[0], along={"share": shares["share"][1:]}),
-        "steps": Inequality(steps, float(MOST - 1), along=shares),
+        "steps along the share": Trend(1 - steps[0] / steps[1:], along={"share": shares["share"][1:]}),
+        "loss after a few steps": Trend(early[1:] - early[0], along={"share": shares["share"][1:]}),
+        "steps needed": Inequality(steps, float(MOST - 1), along=shares),
     }
 
 
-random_labels_are_fitted.control("with four hidden units", of="training error", width=4, trials=8)
+random_labels_are_fitted.control("with four hidden units", of="errors on the sample", width=4, trials=8)
 
 
-@random_labels_are_fitted.control("a coin's chance of error", of="chance")
+@random_labels_are_fitted.control("a coin's chance of error", of="test error of random labels")
 def chance_of_a_coin(evidence):
     return replace(evidence, predicted=0.5)
 
 
-@random_labels_are_fitted.control("all labels drawn anew change", of="changed")
+@random_labels_are_fitted.control("all labels drawn anew change", of="labels that changed")
 def all_change(evidence):
     return replace(evidence, count=evidence.count[:2], predicted=np.array(SHARES[1:3]))
 
 
-@random_labels_are_fitted.control("random labels are fitted sooner", of="slower")
+@random_labels_are_fitted.control("random labels are fitted sooner", of="steps along the share")
 def sooner(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
 
@@ -137,12 +150,12 @@ def sooner(evidence):
 @random_labels_are_fitted.picture
 def fitting_against_corruption(pieces):
     """Steps to fit, and training error, final and after twenty steps, against the share of random labels."""
-    wrong = np.asarray(pieces["training error"].left)
+    wrong = np.asarray(pieces["errors on the sample"].left)
     final = np.sum(wrong, axis=1) / (100 * wrong.shape[1])
-    above = np.concatenate([[0.0], np.mean(np.asarray(pieces["early"].differences), axis=1)])
+    above = np.concatenate([[0.0], np.mean(np.asarray(pieces["loss after a few steps"].differences), axis=1)])
     errors = {"at the end": final, "after 20 steps, above that with true labels": above}
     marks = [kind(name, SHARES, each) for name, each in errors.items() for kind in (Line, Dots)]
-    steps = seen("steps", SHARES, pieces["steps"].quantity)
+    steps = seen("steps", SHARES, pieces["steps needed"].quantity)
     return Row(
         [
             Curves(marks, x="share of random labels", y="training error"),
@@ -152,11 +165,19 @@ def fitting_against_corruption(pieces):
 
 
 @claim(
-    items={"H9.2": ("fit", "digits", "count", "slopes"), "L8.23": "complexity", "H9.1": "complexity"},
+    items={
+        "H9.2": (
+            "random values fitted",
+            "random labels of digits fitted",
+            "number of weights",
+            "slopes between thresholds",
+        ),
+        "L8.23": "Rademacher complexity",
+        "H9.1": "Rademacher complexity",
+    },
     says=r"$\sum_j w_j\,\mathrm{relu}(a\cdot x-b_j)$ with $2n+d$ weights takes any $n$ values at $n$ different "
-    r"points: thresholds interleaved with the projections make a triangular system. With each threshold a share $t$ "
-    r"into its gap the slopes obey $s' = (\Delta y/\Delta z - t s)/(1-t)$. The signs of such networks have empirical "
-    r"Rademacher complexity 1.",
+    r"points: thresholds interleaved with the projections make a triangular system. So the signs of such networks "
+    r"have empirical Rademacher complexity 1.",
     needs="a direction on which no two points project alike; n hidden units",
     symbols={
         r"a": "a direction on which the points project to different numbers",
@@ -167,9 +188,10 @@ def fitting_against_corruption(pieces):
         r"t": "where in its gap a threshold stands, 0.4 here",
     },
     why=r"Sorted along the direction, each point lies behind exactly one threshold more than the one before. So the "
-    r"first weight is chosen to fit the first point, the second to fit the next, and so on: a triangular system with a "
-    r"positive diagonal. Signs are values like any other, so every pattern of signs is fitted and the Rademacher "
-    r"average is as large as it can be.",
+    r"first weight is chosen to fit the first point, the second to fit the next, and so on: a triangular system with "
+    r"a positive diagonal. With each threshold a share $t$ into its gap the slopes obey $s'=(\Delta y/\Delta "
+    r"z-ts)/(1-t)$. Signs are values like any other, so every pattern of signs is fitted and the Rademacher average "
+    r"is as large as it can be.",
     notice=r"The line goes through every label, bending once in every gap; between the points it swings far beyond the "
     r"labels, since each bend has to correct the one before.",
     explore={"place": (0.05, 0.2, 0.4, 0.5, 0.6)},
@@ -206,43 +228,45 @@ def networks_that_memorize(
 
     return {
         # Forward substitution is backward stable: residuals are rounding in the sum of the absolute terms.
-        "fit": Identity(
+        "random values fitted": Identity(
             hidden @ weights,
             y[order],
             scale=hidden @ np.abs(weights),
             size=50,
             aside={"projection": x[order] @ network.direction, "between": between, "values": swings},
         ),
-        "digits": Identity(large(images), classes, scale=large.hidden(images) @ np.abs(large.weights), size=300),
-        "count": Exact([network.parameters, large.parameters], [2 * 50 + 10, 2 * 300 + 196]),
+        "random labels of digits fitted": Identity(
+            large(images), classes, scale=large.hidden(images) @ np.abs(large.weights), size=300
+        ),
+        "number of weights": Exact([network.parameters, large.parameters], [2 * 50 + 10, 2 * 300 + 196]),
         # A gap is known as well as the projections are, so relative to the least gap their rounding counts.
-        "slopes": Identity(
+        "slopes between thresholds": Identity(
             np.cumsum(network.weights),
             np.array(slopes),
             scale=np.cumsum(np.abs(network.weights)),
             condition=np.max(np.abs(x @ network.direction)) / np.min(gaps),
             aside={"place": place},
         ),
-        "complexity": Identity(exact_complexity(supremum, 8), 1.0),
+        "Rademacher complexity": Identity(exact_complexity(supremum, 8), 1.0),
     }
 
 
-networks_that_memorize.control("with one hidden unit less", of="fit", units="n − 1")
+networks_that_memorize.control("with one hidden unit less", of="random values fitted", units="n − 1")
 
 
-@networks_that_memorize.control("n + d weights", of="count")
+@networks_that_memorize.control("n + d weights", of="number of weights")
 def fewer_weights(evidence):
     return replace(evidence, right=[50 + 10, 300 + 196])
 
 
-@networks_that_memorize.control("slopes of the straight lines from point to point", of="slopes")
+@networks_that_memorize.control("slopes of the straight lines from point to point", of="slopes between thresholds")
 def straight_lines(evidence):
     # What s′ = Δy/Δz would be, read back from consecutive slopes of the network itself.
     slopes, place = np.asarray(evidence.right), evidence.aside["place"]
     return replace(evidence, right=(1 - place) * slopes + place * np.concatenate([[0.0], slopes[:-1]]))
 
 
-@networks_that_memorize.control("one pattern of signs in 256 is missed", of="complexity")
+@networks_that_memorize.control("one pattern of signs in 256 is missed", of="Rademacher complexity")
 def one_pattern_missed(evidence):
     # Eight signs: the best other pattern differs in one of them and so has correlation 6/8.
     return replace(evidence, right=1 - 2 / 8 / 256)
@@ -251,7 +275,7 @@ def one_pattern_missed(evidence):
 @networks_that_memorize.picture
 def through_every_label(pieces):
     """The memorizing network along its direction, through the first twelve of fifty labels drawn at random."""
-    fit = pieces["fit"]
+    fit = pieces["random values fitted"]
     return Curves(
         [
             Line("network", fit.aside["between"], fit.aside["values"]),
@@ -264,22 +288,25 @@ def through_every_label(pieces):
 
 
 @claim(
-    items={"L8.23": ("training error", "test error", "fit of signs", "dimension", "gap")},
-    says=r"A network with 1,000 hidden units fits 200 points in 20 dimensions with labels of a half-space and with "
-    r"fair coins alike, without an error; on the coins its test error is 1/2. The signs of trained networks so reach "
-    r"the largest empirical Rademacher average, 1, and the bounds by the VC dimension, $WL\log_2W$, and by "
-    r"$(2B)^L/\sqrt n$ exceed 1 for both, the first 400 and the second 10,000.",
-    needs="width well above n/d; VC dimension with constant 1; B the larger Frobenius norm for inputs of length 1",
+    items={"L8.23": ("training error", "test error", "fit of signs", "VC dimensions", "bounds above the gap")},
+    says="A network with 1,000 hidden units fits 200 points with labels of a half-space and with fair coins alike, "
+    "without an error; on coins its test error is ½. Its signs reach the largest Rademacher average, 1, and VC and "
+    "norm bounds exceed 1 for both.",
+    needs="points in 20 dimensions; width well above n/d; VC dimension with constant 1; B the larger Frobenius norm "
+    "for inputs of length 1",
     symbols={
-        r"W,\ L": "the numbers of weights and of layers",
-        r"B": "a bound on the Frobenius norm of each layer, for inputs of length 1",
-        r"n": "the number of samples, 200 here",
+        r"\text{VC dimension}": r"of order $WL\log_2W$ for $W$ weights in $L$ layers, here taken with constant 1",
+        r"\text{by norms}": (
+            r"the bound $(2B)^L/\sqrt n$, $B$ the larger Frobenius norm of the layers, for $n=200$ inputs of length 1"
+        ),
+        r"\text{Rademacher average}": "how well the network fits random signs, at most 1",
     },
     why=r"A bound that holds for all functions of a class must hold for the one that has memorised coin flips, whose "
     r"gap is 1/2. The same class, with the same number of weights and much the same norms, contains the network that "
     r"learned the half-space, so the bound cannot be smaller there.",
-    notice=r"Both columns of bounds are far above one, where they say nothing, and those for the half-space are no "
-    r"smaller in kind than those for coins: they do not see which labels were learned.",
+    notice="Both columns of bounds are far above one, where they say nothing: that by the dimension above 400, that "
+    "by norms above 10,000. Those for the half-space are no smaller in kind than those for coins: they do not see "
+    "which labels were learned.",
 )
 def random_labels_make_bounds_vacuous(key, *, labels: Literal["all drawn", "of a half-space"] = "all drawn"):
     draw, n, delta = generator(key), 200, 0.05
@@ -310,10 +337,10 @@ def random_labels_make_bounds_vacuous(key, *, labels: Literal["all drawn", "of a
         "test error": Share(errors, len(fresh), 0.5),
         "fit of signs": Identity(np.array(attained), 1.0),
         # Where the logarithm is a whole number: 2·1·1, 1024·2·10, 65536·5·16.
-        "dimension": Exact(dimensions, [2, 20_480, 5_242_880]),
-        "bounds": Inequality(1.0, np.array(bounds)),
-        "by how much": Inequality(np.array([400.0, 10_000.0] * 4), np.array(bounds)),
-        "gap": Inequality(0.5, np.array(bounds)),
+        "VC dimensions": Exact(dimensions, [2, 20_480, 5_242_880]),
+        "bounds above one": Inequality(1.0, np.array(bounds)),
+        "bounds above 400 and 10,000": Inequality(np.array([400.0, 10_000.0] * 4), np.array(bounds)),
+        "bounds above the gap": Inequality(0.5, np.array(bounds)),
     }
 
 
@@ -325,24 +352,28 @@ random_labels_make_bounds_vacuous.control(
 @random_labels_make_bounds_vacuous.picture
 def bounds_above_one(pieces):
     """Bounds on the gap by VC dimension and by norms, for the network of the half-space and three of coins."""
-    bounds = np.asarray(pieces["gap"].bound).reshape(-1, 2)
+    bounds = np.asarray(pieces["bounds above the gap"].bound).reshape(-1, 2)
     names = ["half-space", *(f"coins {i}" for i in range(1, len(bounds)))]
     return Table({"labels": names, "by the VC dimension": list(bounds[:, 0]), "by norms": list(bounds[:, 1])})
 
 
-@random_labels_make_bounds_vacuous.control("the capacity of one function alone", of="gap")
+@random_labels_make_bounds_vacuous.control("the capacity of one function alone", of="bounds above the gap")
 def one_function(evidence):
     return replace(evidence, bound=complexity_deviation(0.0, 200, 0.05))
 
 
 @claim(
-    items={"H9.4": ("errors on S", "good", "bad", "gap")},
-    says=r"One architecture holds two networks without an error on the same 40 digits: that of plain training, which "
-    r"errs on less than a fifth of fresh digits, and that of training on 400 wrongly labelled digits besides, which "
-    r"errs on at least three quarters. So over zero-error functions the gap between true and training error reaches "
-    r"at least 0.75.",
+    items={"H9.4": ("errors on the sample", "error of the good one", "error of the bad one", "gap of the worse")},
+    says="Two networks of one architecture make no error on the same 40 digits: one errs on less than a fifth of "
+    "fresh digits, the other, trained on 400 wrongly labelled digits besides, on at least three quarters. So without "
+    "training error the gap reaches 0.75.",
     needs="no two images nearly alike, as some ones are; true errors by their binomial limits at one in a million",
-    symbols={r"S": "the sample of 40 digits on which both networks make no error"},
+    symbols={
+        r"\text{gap}": (
+            "true error less training error; the largest over all networks that are perfect on the sample is at least "
+            "0.75"
+        ),
+    },
     why=r"A wide network can fit 440 labels as well as 40. Asked to fit the sample and, besides, many digits with "
     r"labels turned round, it learns the opposite of the rule and keeps the sample as exceptions. Both networks are "
     r"in the class and perfect on the sample, so no bound that holds for all such functions can be below their gap.",
@@ -373,20 +404,20 @@ def good_and_bad_interpolators(
             low[i, t] = beta.ppf(1e-6, wrong, right + 1) if wrong else 0.0
             high[i, t] = beta.ppf(1 - 1e-6, wrong + 1, right) if right else 1.0
     return {
-        "errors on S": Exact(on_sample, np.zeros((2, pairs), int), aside={"low": low, "high": high}),
-        "good": Inequality(high[0], 0.2),
-        "bad": Inequality(0.75, low[1]),
-        "gap": Inequality(0.75, np.max(low - on_sample / 40, axis=0)),
+        "errors on the sample": Exact(on_sample, np.zeros((2, pairs), int), aside={"low": low, "high": high}),
+        "error of the good one": Inequality(high[0], 0.2),
+        "error of the bad one": Inequality(0.75, low[1]),
+        "gap of the worse": Inequality(0.75, np.max(low - on_sample / 40, axis=0)),
     }
 
 
-good_and_bad_interpolators.control("without the wrongly labelled digits", of="bad", poisoned=0)
+good_and_bad_interpolators.control("without the wrongly labelled digits", of="error of the bad one", poisoned=0)
 
 
 @good_and_bad_interpolators.picture
 def two_interpolators(pieces):
     """Errors of the two networks of each pair: on the sample none, on fresh digits between these limits."""
-    on_sample = pieces["errors on S"]
+    on_sample = pieces["errors on the sample"]
     low, high = np.asarray(on_sample.aside["low"]), np.asarray(on_sample.aside["high"])
     pairs = np.arange(1, low.shape[1] + 1)
     marks = [
@@ -397,31 +428,31 @@ def two_interpolators(pieces):
     return Curves([*marks, both], x="pair of networks", y="share of errors", ys=(-0.05, 1.05))
 
 
-@good_and_bad_interpolators.control("an error of at most a hundredth", of="good")
+@good_and_bad_interpolators.control("an error of at most a hundredth", of="error of the good one")
 def hardly_any(evidence):
     return replace(evidence, bound=0.01)
 
 
-good_and_bad_interpolators.control("as many wrongly labelled digits as right ones", of="gap", poisoned=40)
+good_and_bad_interpolators.control("as many wrongly labelled digits as right ones", of="gap of the worse", poisoned=40)
 
 
 @claim(
     items={
         "H9.5": (
-            "signal and noise",
-            "one step",
-            "few dimensions",
-            "few samples",
-            "fair coins",
-            "in the samples",
-            "in the dimension",
-            "VC",
-            "VC tail",
+            "gap with high-dimensional noise",
+            "gap of one step on coins",
+            "gap of one step, by another formula",
+            "gap of one step, with six samples",
+            "labels are fair coins",
+            "gap along the samples",
+            "gap along the dimension",
+            "gap below the VC bound",
+            "VC bound inverted",
         )
     },
-    says=r"A search over pairs of samples for $|R(A(S))-R_{S'}(A(S))|$ finds a gap of at least 0.95 for one gradient "
-    r"step on a signal with high-dimensional noise. For logistic regression in $V$ dimensions on fair coins it finds a "
-    r"gap that falls like $n^{-1/2}$, grows like $V^{1/2}$ and stays below the VC bound.",
+    says=r"A search over pairs of samples for $|R(A(S))-R_{S'}(A(S))|$ finds at least 0.95 for one gradient step on a "
+    r"signal with high-dimensional noise. For logistic regression in $V$ dimensions on fair coins what it finds falls "
+    r"like $(V/n)^{1/2}$, below the VC bound.",
     needs="Gaussian inputs; V well below n",
     symbols={
         r"R,\ R_{S'}": "the true error of a classifier, and its error on the sample $S'$",
@@ -475,51 +506,53 @@ def search_for_a_uniform_gap(key, *, trials: Trials = 2000, twin: bool = True):
     in_samples = np.stack([gaps(n, 8, 6, few) for n in sizes])
     in_dimension = np.stack([gaps(512, v, 6, few) for v in dimensions])
     return {
-        "signal and noise": Inequality(0.95, vacuous),
-        "one step": Law(
+        "gap with high-dimensional noise": Inequality(0.95, vacuous),
+        "gap of one step on coins": Law(
             np.array([one_step_noise_gap(n, 20) for n in short]),
             once,
             along={"n": np.array(short)},
             exact=True,
             aside={"dimension": 20},
         ),
-        "few dimensions": Identity([[one_step_noise_gap(n, v) for n in counts] for v in (2, 3)], np.array(caps)),
+        "gap of one step, by another formula": Identity(
+            [[one_step_noise_gap(n, v) for n in counts] for v in (2, 3)], np.array(caps)
+        ),
         # So few that n − 1 is told from n; in rare draws the gap is negative, which adds a fifth of a per cent.
-        "few samples": Law(one_step_noise_gap(6, 8), gaps(6, 8, 0, 3 * trials), exact=True),
-        "fair coins": Share(np.sum(coins == 1), len(coins), 0.5),
-        "in the samples": Rate(np.array(sizes), in_samples, exponent=-0.5, rivals=(-1.0, 0.0)),
-        "in the dimension": Rate(np.array(dimensions), in_dimension, exponent=0.5, rivals=(1.0, 0.0)),
-        "VC": Inequality(
+        "gap of one step, with six samples": Law(one_step_noise_gap(6, 8), gaps(6, 8, 0, 3 * trials), exact=True),
+        "labels are fair coins": Share(np.sum(coins == 1), len(coins), 0.5),
+        "gap along the samples": Rate(np.array(sizes), in_samples, exponent=-0.5, rivals=(-1.0, 0.0)),
+        "gap along the dimension": Rate(np.array(dimensions), in_dimension, exponent=0.5, rivals=(1.0, 0.0)),
+        "gap below the VC bound": Inequality(
             np.max(in_samples, axis=1),
             limits,
             along={"n": np.array(sizes)},
             aside={"one function": np.sqrt(np.log(1 / 0.05) / (2 * np.array(sizes)))},
         ),
         # The tail has 2 where this form of the bound has 4.
-        "VC tail": Identity(
+        "VC bound inverted": Identity(
             log_growth_tail(limits, np.array(sizes), log_sauer(2 * np.array(sizes), 8)), np.log(0.05 / 2), scale=100.0
         ),
     }
 
 
 search_for_a_uniform_gap.control(
-    "tested on the samples themselves, not their twins", of="signal and noise", twin=False, trials=128
+    "tested on the samples themselves, not their twins", of="gap with high-dimensional noise", twin=False, trials=128
 )
 
 
-@search_for_a_uniform_gap.control("√(V/n) itself", of="one step")
+@search_for_a_uniform_gap.control("√(V/n) itself", of="gap of one step on coins")
 def the_rate_itself(evidence):
     return replace(evidence, predicted=np.sqrt(evidence.aside["dimension"] / evidence.along["n"]))
 
 
-@search_for_a_uniform_gap.control("the own term counted twice", of="one step")
+@search_for_a_uniform_gap.control("the own term counted twice", of="gap of one step on coins")
 def own_term_twice(evidence):
     dimension = int(evidence.aside["dimension"])
     rival = [one_step_noise_gap(1 + (float(n) - 1) / 4, dimension) for n in evidence.along["n"]]
     return replace(evidence, predicted=np.array(rival))
 
 
-@search_for_a_uniform_gap.control("Hoeffding's bound for one function", of="VC")
+@search_for_a_uniform_gap.control("Hoeffding's bound for one function", of="gap below the VC bound")
 def function_chosen_before(evidence):
     return replace(evidence, bound=evidence.aside["one function"])
 
@@ -527,7 +560,7 @@ def function_chosen_before(evidence):
 @search_for_a_uniform_gap.picture
 def gaps_that_fall(pieces):
     """The gap of logistic regression on coin flips in eight dimensions along the samples, with the VC bound."""
-    rate, capacity = pieces["in the samples"], pieces["VC"]
+    rate, capacity = pieces["gap along the samples"], pieces["gap below the VC bound"]
     sizes, found = np.asarray(rate.x, float), np.asarray(rate.y)
     return Curves(
         [

@@ -36,7 +36,15 @@ def random_network(draw, shapes=SHAPES):
 
 
 @claim(
-    items={"A5.26": ("slopes", "steps", "aligned"), "H8.2": ("slopes", "steps", "aligned", "power")},
+    items={
+        "A5.26": ("slopes of networks", "steps between two inputs", "aligned layers attain the bound"),
+        "H8.2": (
+            "slopes of networks",
+            "steps between two inputs",
+            "aligned layers attain the bound",
+            "spectral norm by power iteration",
+        ),
+    },
     says=r"A ReLU network is Lipschitz with constant $\prod\|A_i\|_2$, and no better when the layers are aligned, of "
     r"rank one and non-negative.",
     needs="no biases, or any; Euclidean norms",
@@ -72,28 +80,30 @@ def lipschitz_constant(key):
     typical = np.prod([frobenius_norm(layer) / np.sqrt(layer.shape[1]) for layer in network])
     shared: dict[str, Any] = dict(bound=lipschitz_bound(network), aside={"typical": typical})
     return {
-        "slopes": Inequality(slopes[:, 0], **shared),
-        "steps": Inequality(steps, **shared),
-        "aligned": Identity(
+        "slopes of networks": Inequality(slopes[:, 0], **shared),
+        "steps between two inputs": Inequality(steps, **shared),
+        "aligned layers attain the bound": Identity(
             np.linalg.norm(output),
             lipschitz_bound(aligned),
             aside={"sum": sum(spectral_norm(layer) for layer in aligned)},
         ),
-        "power": Identity(np.linalg.norm(network[0] @ vector), spectral_norm(network[0]), error=1e-6),
+        "spectral norm by power iteration": Identity(
+            np.linalg.norm(network[0] @ vector), spectral_norm(network[0]), error=1e-6
+        ),
     }
 
 
-@lipschitz_constant.control("the typical stretch of every layer", of="slopes")
+@lipschitz_constant.control("the typical stretch of every layer", of="slopes of networks")
 def typical_slope(evidence):
     return replace(evidence, bound=evidence.aside["typical"])
 
 
-@lipschitz_constant.control("the typical stretch of every layer, for steps", of="steps")
+@lipschitz_constant.control("the typical stretch of every layer, for steps", of="steps between two inputs")
 def typical_step(evidence):
     return replace(evidence, bound=evidence.aside["typical"])
 
 
-@lipschitz_constant.control("the sum of the norms", of="aligned")
+@lipschitz_constant.control("the sum of the norms", of="aligned layers attain the bound")
 def sum_of_norms(evidence):
     return replace(evidence, right=evidence.aside["sum"])
 
@@ -101,7 +111,7 @@ def sum_of_norms(evidence):
 @lipschitz_constant.picture
 def stretches(pieces):
     """By how much a random network stretches small changes of 200 inputs, beside the product of the norms."""
-    slopes = pieces["slopes"]
+    slopes = pieces["slopes of networks"]
     return Histogram(
         [
             Level("product of the spectral norms", x=float(slopes.bound)),
@@ -116,7 +126,10 @@ def stretches(pieces):
 
 
 @claim(
-    items={"A5.20": ("by hand", "error", "monotone"), "H8.1": ("error", "homogeneous", "normalized")},
+    items={
+        "A5.20": ("margin loss by hand", "margin loss at zero", "margin loss grows"),
+        "H8.1": ("margin loss at zero", "margins of larger layers", "normalised margins"),
+    },
     says=r"The margin loss, the share of margins at most $\gamma$, grows with $\gamma$ and is the 0–1 error at "
     r"$\gamma=0$, ties counted; multiplying $L$ layers by $c$ multiplies margins by $c^L$ and leaves those divided by "
     r"$\prod\|A_i\|_2$ as they were.",
@@ -147,20 +160,22 @@ def margin_distributions(key, *, scale: Annotated[float, Interval(ge=0.1, le=10)
     few = margins(np.array([[3.0, 1, 0], [1, 3, 0], [2, 2, 0], [0, 1, 0.5]]), np.array([0, 0, 1, 0]))
     places = np.array([-2.5, -1, 0, 1, 2])
     return {
-        "by hand": Identity(
+        "margin loss by hand": Identity(
             [margin_loss(few, g) for g in places],
             np.array([0, 2, 3, 3, 4]) / 4,
             along={"margin": places},
             aside={"below": np.mean(few < places[:, None], axis=1)},
         ),
-        "monotone": Inequality(losses[:-1], losses[1:], aside={"margin": grid}),
-        "error": Identity(margin_loss(margins(outputs, labels)), np.mean(np.argmax(outputs, axis=1) != labels)),
-        "homogeneous": Identity(
+        "margin loss grows": Inequality(losses[:-1], losses[1:], aside={"margin": grid}),
+        "margin loss at zero": Identity(
+            margin_loss(margins(outputs, labels)), np.mean(np.argmax(outputs, axis=1) != labels)
+        ),
+        "margins of larger layers": Identity(
             margins(np.asarray(relu_network(larger, x)) + shift, labels),
             scale**3 * margins(outputs + shift, labels),
             scale=10.0 * max(1.0, scale**3),
         ),
-        "normalized": Identity(
+        "normalised margins": Identity(
             normalized_margins(larger, x, labels),
             normalized_margins(network, x, labels),
             scale=1.0,
@@ -169,20 +184,20 @@ def margin_distributions(key, *, scale: Annotated[float, Interval(ge=0.1, le=10)
     }
 
 
-margin_distributions.control("with biases", of="homogeneous", bias=True)
+margin_distributions.control("with biases", of="margins of larger layers", bias=True)
 
 
-@margin_distributions.control("ties counted as right", of="by hand")
+@margin_distributions.control("ties counted as right", of="margin loss by hand")
 def ties_right(evidence):
     return replace(evidence, left=evidence.aside["below"])
 
 
-@margin_distributions.control("the share with a margin above γ", of="monotone")
+@margin_distributions.control("the share with a margin above γ", of="margin loss grows")
 def share_above(evidence):
     return replace(evidence, quantity=1 - np.asarray(evidence.quantity), bound=1 - np.asarray(evidence.bound))
 
 
-@margin_distributions.control("the product over all layers but one", of="normalized")
+@margin_distributions.control("the product over all layers but one", of="normalised margins")
 def one_norm_less(evidence):
     return replace(evidence, left=evidence.aside["scale"] * np.asarray(evidence.left))
 
@@ -192,7 +207,7 @@ def margin_curves(pieces, settings):
     """Margin loss against the margin for one network and for the same with every layer multiplied, plain and divided
     by the product of the norms."""
     scale = settings["scale"]
-    homogeneous, normalized = pieces["homogeneous"], pieces["normalized"]
+    homogeneous, normalized = pieces["margins of larger layers"], pieces["normalised margins"]
     pairs = (
         (np.asarray(homogeneous.right) / scale**3, homogeneous.left, "margin γ"),
         (normalized.right, normalized.left, "margin γ over the product of spectral norms"),
@@ -237,29 +252,34 @@ def memorised_coins(draw):
 
 @claim(
     items={
-        "A5.25": ("stable ranks", "memorised, stable ranks"),
-        "H8.3": ("handbook", "memorised, handbook"),
-        "H8.4": ("spectrally normalised", "PAC-Bayes"),
+        "A5.25": ("bound by stable ranks", "coin flips: bound by stable ranks"),
+        "H8.3": ("bound of the handbook", "coin flips: bound of the handbook"),
+        "H8.4": ("spectrally normalised bound", "PAC-Bayes bound"),
     },
-    says=r"Four margin bounds, computed from matrices and written out from known singular values, agree. On a network "
-    r"that has memorised coin flips, whose gap is 1/2, those with $\|x\|/\gamma$ stay true however long the inputs; "
-    r"with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$ they do not.",
+    says=r"Inputs $c$ times as long leave a classifier as it is, so a true bound on its gap cannot fall to zero with "
+    r"$c$. Margin bounds in $\|x\|/\gamma$ do not; with $\sqrt{\|x\|}/\gamma$ or $1/\gamma$, as two are printed, they "
+    r"fall below the gap ½ of a network that has memorised coin flips.",
     needs="no biases; orders taken with constant 1, which a power of the length beats whatever it is",
     symbols={
+        r"c": "the unit in which the inputs are measured: their lengths are multiplied by it",
+        r"\text{gap}": "test error less training error; ½ when labels are fair coins and all of them are fitted",
         r"\|x\|": "the length of the inputs",
-        r"\gamma": "the least margin on the sample",
-        r"1/2": "the gap between test and training error when labels are fair coins and all are fitted",
+        r"\gamma": "the least margin on the sample: by how much the right output exceeds the others",
     },
-    why=r"Inputs $c$ times as long make all outputs, and so all margins, $c$ times as large, while the classifier and "
-    r"its errors stay what they are. A bound that is to hold must therefore depend on $\|x\|/\gamma$ alone, or grow. "
-    r"With a smaller power of $\|x\|$ it falls to zero along $c$ and ends below the gap, whatever constant or "
-    r"logarithm stands in front.",
-    notice=r"The bounds with the length of the inputs are level, far above the gap of 1/2 and hence vacuous, but true. "
-    r"As printed, one falls like $c^{-1/2}$ and the other like $c^{-1}$, through the gap.",
+    why=r"Inputs $c$ times as long make all outputs of a network without biases, and so all margins, $c$ times as "
+    r"large, while the classifier and its errors stay what they are. A bound that is to hold must therefore depend on "
+    r"$\|x\|/\gamma$ alone, or grow. With a smaller power of $\|x\|$ it falls to zero along $c$ and ends below the "
+    r"gap, whatever constant or logarithm stands in front. What the four bounds are made of, products of spectral "
+    r"norms with stable ranks or sums of row lengths, is computed from matrices and written out from known singular "
+    r"values: the two agree.",
+    notice=r"From left to right the inputs of one network, which has memorised coin flips, become longer by a factor "
+    r"up to $10^{12}$. The bounds with the length of the inputs are level, far above the gap of ½ and hence of no "
+    r"use, but true. As printed, one falls like $c^{-1/2}$ and the other like $c^{-1}$, through the gap: there they "
+    r"are false.",
 )
 def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e3)] = 50.0):
     draw = generator(key)
-    names = ("stable ranks", "handbook", "spectrally normalised", "PAC-Bayes")
+    names = ("bound by stable ranks", "bound of the handbook", "spectrally normalised bound", "PAC-Bayes bound")
     found, written, rivals = np.empty((3, 4, 12))
     for i in range(12):
         layers, spectra, width = known_spectra(draw)
@@ -325,12 +345,12 @@ def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e
     return {
         name: Identity(found[i], written[i], size=60.0, aside={"rival": rivals[i]}) for i, name in enumerate(names)
     } | {
-        "memorised, stable ranks": Inequality(0.5, np.array(stable), along={"length": lengths}),
-        "memorised, handbook": Inequality(0.5, np.array(simple), along={"length": lengths}),
-        "layers against each other": Identity(values(other), plain),
+        "coin flips: bound by stable ranks": Inequality(0.5, np.array(stable), along={"length": lengths}),
+        "coin flips: bound of the handbook": Inequality(0.5, np.array(simple), along={"length": lengths}),
+        "layers scaled against each other": Identity(values(other), plain),
         # The last carries its confidence term under the margin, and so changes with the unit.
         "inputs in another unit": Identity(values(network, unit)[:3], plain[:3]),
-        "units against each other": Chain(
+        "units scaled against each other": Chain(
             {
                 "the path norm stays": (abs(path_norm(units) / path_norm(network) - 1), 1e-12),
                 "products grow": (1.5, values(units) / plain),
@@ -339,12 +359,14 @@ def norm_bounds_and_units(key, *, unit: Annotated[float, Interval(ge=1e-3, le=1e
     }
 
 
-@norm_bounds_and_units.control("the first power of the input norm", erratum="A5.25a", of="memorised, stable ranks")
+@norm_bounds_and_units.control(
+    "the first power of the input norm", erratum="A5.25a", of="coin flips: bound by stable ranks"
+)
 def first_power(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / np.sqrt(evidence.along["length"]))
 
 
-@norm_bounds_and_units.control("no input norm", erratum="H8.3a", of="memorised, handbook")
+@norm_bounds_and_units.control("no input norm", erratum="H8.3a", of="coin flips: bound of the handbook")
 def no_input_norm(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / evidence.along["length"])
 
@@ -353,10 +375,12 @@ def rival_formula(evidence):
     return replace(evidence, right=evidence.aside["rival"])
 
 
-norm_bounds_and_units.control("d under the root, not d²", of="stable ranks")(rival_formula)
-norm_bounds_and_units.control("ranks for stable ranks", of="handbook")(rival_formula)
-norm_bounds_and_units.control("sums of the lengths of columns, not of rows", of="spectrally normalised")(rival_formula)
-norm_bounds_and_units.control("ln(n/δ), the layers not counted", of="PAC-Bayes")(rival_formula)
+norm_bounds_and_units.control("d under the root, not d²", of="bound by stable ranks")(rival_formula)
+norm_bounds_and_units.control("ranks for stable ranks", of="bound of the handbook")(rival_formula)
+norm_bounds_and_units.control("sums of the lengths of columns, not of rows", of="spectrally normalised bound")(
+    rival_formula
+)
+norm_bounds_and_units.control("ln(n/δ), the layers not counted", of="PAC-Bayes bound")(rival_formula)
 
 
 @norm_bounds_and_units.picture
@@ -364,20 +388,20 @@ def bounds_along_the_length(pieces):
     """Two margin bounds of a network that has memorised coin flips, as its inputs grow, beside the gap of one half."""
     marks = []
     for piece, name, power in (
-        ("memorised, stable ranks", "√‖x‖ in place of ‖x‖", 0.5),
-        ("memorised, handbook", "no ‖x‖ at all", 1.0),
+        ("coin flips: bound by stable ranks", "√‖x‖ in place of ‖x‖", 0.5),
+        ("coin flips: bound of the handbook", "no ‖x‖ at all", 1.0),
     ):
         bound, lengths = np.asarray(pieces[piece].bound), pieces[piece].along["length"]
         grid = np.geomspace(lengths[0], lengths[-1], 50)
         said = "as printed in Thm 5.5.6" if power < 1 else "as printed in Sec. 8.3.2"
         marks += [
-            Line(piece.removeprefix("memorised, "), lengths, bound),
-            Dots(piece.removeprefix("memorised, "), lengths, bound),
+            Line(piece.removeprefix("coin flips: "), lengths, bound),
+            Dots(piece.removeprefix("coin flips: "), lengths, bound),
             Line(name, grid, bound[0] * grid**-power, rival=said),
         ]
     return Curves(
         [*marks, Level("gap 1/2", y=0.5)],
-        x="length of the inputs, times 1 at the left",
+        x="length of the inputs, as a multiple c of the first",
         y="bound on the gap",
         log="xy",
         ys=(1e-6, 1e4),

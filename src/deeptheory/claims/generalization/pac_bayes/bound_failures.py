@@ -60,12 +60,14 @@ HANDBOOK = "2(p−q)² with n"
 
 @claim(
     items={
-        "L9.4": ("failure", "search"), "L9.6": "failure", "H11.2": "failure", "A5.29": "failure", "A5.32": "failure",
-        "L9.5": ("binomial law", "drawn", "moment"), "L9.1": ("Gibbs risk", "gap"),
+        "L9.4": ("probability of failure", "worst posterior by two routes"), "L9.6": "probability of failure",
+        "H11.2": "probability of failure", "A5.29": "probability of failure", "A5.32": "probability of failure",
+        "L9.5": ("law of the mistakes", "mistakes that were drawn", "moment of the gap"),
+        "L9.1": ("risk of drawn hypotheses", "gap of a posterior"),
     },
-    says=r"Three hypotheses with 0–1 losses, nine examples, all outcomes enumerated: the probability that any "
-    r"posterior $Q$ whatever breaks a printed PAC-Bayes bound is below $\delta$. The mistakes of one hypothesis are "
-    r"binomial; the classifier that draws a hypothesis for every answer has risk $\mathbb E_QR$.",
+    says=r"Three hypotheses, nine examples, 0–1 losses, all outcomes enumerated: the probability that some posterior "
+    r"$Q$ breaks a printed PAC-Bayes bound is below $\delta$. The mistakes of one hypothesis are binomial; one drawn "
+    r"from $Q$ for every answer has risk $\mathbb E_QR$.",
     needs="losses in [0, 1]; a prior fixed before the sample; δ = 0.05 and 0.2",
     symbols={
         r"Q": "a posterior over the three hypotheses, chosen after the sample so as to break the bound",
@@ -118,28 +120,28 @@ def failures_enumerated(
     picked = draw.choice(3, trials, p=posterior)
     expected, gap = np.sum(posterior * (risks - empirical)), gibbs_gap(posterior, risks, empirical)
     return {
-        "failure": Inequality(failure, np.broadcast_to(deltas, failure.shape), along={
+        "probability of failure": Inequality(failure, np.broadcast_to(deltas, failure.shape), along={
             "form": np.array(list(FORMS)), "risks": np.array(["no mistake", "spread", "small"]), "delta": deltas},
             aside={"unpaid": unpaid}),
-        "search": Identity(found, supremum, scale=1.0, error=2e-3),  # so near twelve rounds come
-        "binomial law": Identity(
+        "worst posterior by two routes": Identity(found, supremum, scale=1.0, error=2e-3),  # so near twelve rounds come
+        "law of the mistakes": Identity(
             np.exp(binomial_log_probabilities(n, risk)), by_pattern, condition=100.0, error=1e-15,
             aside={"poisson": poisson.pmf(np.arange(n + 1), n * risk)},
         ),
-        "drawn": Share(
+        "mistakes that were drawn": Share(
             [np.sum(mistakes == k) for k in range(2, 6)], trials, np.exp(binomial_log_probabilities(n, risk))[2:6],
             resolution=0.1,  # the rarest of these counts is one in fourteen
         ),
-        "moment": Law(
+        "moment of the gap": Law(
             float(np.exp(log_moment_at(comparison, n, risk))), np.exp(n * comparison.value(risk, mistakes / n)),
             exact=True,
         ),
-        "Gibbs risk": Share(
+        "risk of drawn hypotheses": Share(
             np.sum(draw.random(trials) < risks[picked]), trials, gibbs_risk(posterior, risks),
             aside={"under the prior": gibbs_risk(prior, risks)},
         ),
         # By hand: the risks 0.1, 0.3, 0.5 less the empirical 0, 0.4, 0.5, weighed with 0.5, 0.3, 0.2.
-        "gap": Chain({
+        "gap of a posterior": Chain({
             "difference below gap": (expected, gap),
             "gap below distance": (gap, gibbs_risk(posterior, np.abs(risks - empirical))),
             "0.05 by hand, from below": (0.05 - 1e-15, gap),
@@ -148,27 +150,27 @@ def failures_enumerated(
     }  # fmt: skip
 
 
-@failures_enumerated.control("the moment not paid for: (KL + ln 1/δ)/n", of="failure")
+@failures_enumerated.control("the moment not paid for: (KL + ln 1/δ)/n", of="probability of failure")
 def nothing_paid(evidence):
     return replace(evidence, quantity=evidence.aside["unpaid"])
 
 
 failures_enumerated.control(
-    "a loss that is not confined to [0, 1], as printed", erratum="H11.2a", of="failure", loss_range=5.0
+    "a loss that is not confined to [0, 1], as printed", erratum="H11.2a", of="probability of failure", loss_range=5.0
 )
 
 
-@failures_enumerated.control("the empirical risk is Poisson, the binomial's limit", of="binomial law")
+@failures_enumerated.control("the empirical risk is Poisson, the binomial's limit", of="law of the mistakes")
 def poisson_law(evidence):
     return replace(evidence, left=evidence.aside["poisson"])
 
 
-@failures_enumerated.control("the hypothesis drawn from the prior", of="Gibbs risk")
+@failures_enumerated.control("the hypothesis drawn from the prior", of="risk of drawn hypotheses")
 def from_the_prior(evidence):
     return replace(evidence, predicted=evidence.aside["under the prior"])
 
 
-@failures_enumerated.control("a gap in which better and worse hypotheses cancel", of="gap")
+@failures_enumerated.control("a gap in which better and worse hypotheses cancel", of="gap of a posterior")
 def cancelling(evidence):
     difference = evidence.links["difference below gap"][0]
     return replace(evidence, links=evidence.links | {"0.05 by hand, from below": (0.05 - 1e-15, difference)})
@@ -178,7 +180,7 @@ def cancelling(evidence):
 def shares_of_the_promise(pieces):
     """How much of the failure probability δ each bound uses up, for three sets of risks and two values of δ; with
     the moment paid for, and without."""
-    failure = pieces["failure"]
+    failure = pieces["probability of failure"]
     risks, deltas = failure.along["risks"], failure.along["delta"]
     columns = [f"{name}, {delta:g}" for name in risks for delta in deltas]
     shown = {"as they are": failure.quantity, "moment not paid for": failure.aside["unpaid"]}
@@ -191,7 +193,7 @@ def shares_of_the_promise(pieces):
                 x="risks of the hypotheses, δ",
                 y="bound",
                 title=title,
-                value="failure, in δ",
+                value="probability of failure, as a share of δ",
                 middle=1.0,
             )
             for title, chance in shown.items()
@@ -200,12 +202,20 @@ def shares_of_the_promise(pieces):
 
 
 @claim(
-    items={"A5.29": ("failures", "search"), "A5.30": "one", "A5.31": "union"},
+    items={
+        "A5.29": ("failures for any posterior", "worst posterior by two routes"),
+        "A5.30": "failures for one hypothesis",
+        "A5.31": "failures for the best of thirty",
+    },
     says=r"Thirty hypotheses, forty examples, a uniform prior: Theorem 5.6.1 fails for some posterior $Q$, found by "
-    r"maximising its excess over all of them, with probability at most $\delta$; so do Hoeffding's bound for one "
-    r"hypothesis and the union bound, that is point posteriors.",
+    r"maximising its excess over all of them, with probability at most $\delta$. So do the union bound and "
+    r"Hoeffding's bound for one hypothesis.",
     needs="losses 0 or 1; the prior fixed before the sample",
-    symbols={r"Q": "the posterior that breaks the theorem most, on each sample anew", r"\delta": "0.05 here"},
+    symbols={
+        r"\text{Theorem 5.6.1}": r"McAllester's PAC-Bayes bound as arora prints it, for $m=40$ examples",
+        r"Q": "the posterior that breaks the theorem most, on each sample anew",
+        r"\delta": "0.05 here",
+    },
     why=r"For every sample the posterior with the largest excess is found twice, by climbing and from the dual "
     r"maximum. The theorem promises that the logarithm of $2m/\delta$ is rarely exceeded, whatever is chosen. If the "
     r"prior may be chosen after the sample, the divergence costs nothing and the most flattered of many hypotheses "
@@ -231,23 +241,24 @@ def thirty_hypotheses(
     if prior == "fixed":
         excess = worst_excess(square_comparison(factor), uniform, risks, empirical, m)
         supremum = dual_excess(factor, uniform, risks, empirical[:30], m)
-        search = {"search": Identity(excess[:30], supremum, scale=1.0, error=2e-3)}  # so near the rounds come
+        # So near the rounds come.
+        search = {"worst posterior by two routes": Identity(excess[:30], supremum, scale=1.0, error=2e-3)}
     else:  # all mass, prior and posterior, on the hypothesis that flatters itself most
         excess = m * factor * gaps.max(1) ** 2
     return search | {
-        "failures": Chance(
+        "failures for any posterior": Chance(
             int(np.sum(excess > allowed)),
             trials,
             delta,
             aside={"excess": np.sort(excess)[:: max(trials // 500, 1)], "allowed": allowed},
         ),
-        "one": Chance(
+        "failures for one hypothesis": Chance(
             int(np.sum(gaps[:, 0] > alone)),
             trials,
             delta,
             aside={"deviation": int(np.sum(gaps[:, 0] > 0.5 / np.sqrt(m)))},
         ),
-        "union": Chance(
+        "failures for the best of thirty": Chance(
             int(np.sum(gaps.max(1) > float(union_deviation(m, hypotheses, delta, sides=1)))),
             trials,
             delta,
@@ -258,19 +269,19 @@ def thirty_hypotheses(
 
 thirty_hypotheses.control(
     "a prior chosen after the sample, so that KL = 0",
-    of="failures",
+    of="failures for any posterior",
     prior="from the sample",
     hypotheses=20_000,
     trials=300,
 )
 
 
-@thirty_hypotheses.control("one standard deviation of a fair coin, 1/(2√m)", of="one")
+@thirty_hypotheses.control("one standard deviation of a fair coin, 1/(2√m)", of="failures for one hypothesis")
 def standard_deviation(evidence):
     return replace(evidence, failures=evidence.aside["deviation"])
 
 
-@thirty_hypotheses.control("the bound of one hypothesis for the best of thirty", of="union")
+@thirty_hypotheses.control("the bound of one hypothesis for the best of thirty", of="failures for the best of thirty")
 def union_not_paid(evidence):
     return replace(evidence, failures=evidence.aside["unpaid"])
 
@@ -278,13 +289,13 @@ def union_not_paid(evidence):
 @thirty_hypotheses.picture
 def worst_posteriors(pieces):
     """The share of samples on which the worst posterior exceeds a value, and the value that the theorem allows."""
-    aside = pieces["failures"].aside
+    aside = pieces["failures for any posterior"].aside
     excess = np.asarray(aside["excess"])
     return Curves(
         [
             Line("samples drawn", excess, 1 - (np.arange(len(excess)) + 0.5) / len(excess)),
             Level("ln(2m/δ)", x=float(aside["allowed"])),
-            Level("δ", y=float(np.max(pieces["failures"].at_most))),
+            Level("δ", y=float(np.max(pieces["failures for any posterior"].at_most))),
         ],
         x="n·Δ(E_Q R, E_Q R_S) − KL(Q‖P) of the worst posterior Q",
         y="share of samples beyond",

@@ -34,11 +34,18 @@ def covariance(draw, size):
 
 @claim(
     items={
-        "H11.1": ("quadrature", "sampled", "common axes", "isotropic", "point mass", "not negative"),
-        "L9.2": ("finite", "quadrature", "not negative", "not symmetric"),
-        "A5.29": ("sampled", "diagonal"),
-        "L9.7": "diagonal",
-        "A5.30": ("not dominated", "infinite"),
+        "H11.1": (
+            "Gaussians on the line",
+            "mean log-ratio",
+            "Gaussians with common axes",
+            "isotropic Gaussians",
+            "a point mass",
+            "never negative",
+        ),
+        "L9.2": ("finite sets", "Gaussians on the line", "never negative", "not symmetric"),
+        "A5.29": ("mean log-ratio", "diagonal Gaussians"),
+        "L9.7": "diagonal Gaussians",
+        "A5.30": ("through ever finer cells", "infinite where not dominated"),
     },
     says=r"$KL(Q\|P)=\mathbb E_Q\ln(dQ/dP)$ is for Gaussians $\frac12[\mathrm{tr}\,\Sigma_P^{-1}\Sigma_Q+"
     r"(m_Q-m_P)^\top\Sigma_P^{-1}(m_Q-m_P)-k+\ln\frac{\det\Sigma_P}{\det\Sigma_Q}]$, and $\ln 1/P(h)$ for a point "
@@ -104,25 +111,29 @@ def relative_entropy(
         prior_cells[k, : len(edges) - 1] = np.diff(norm.cdf(edges))
     through_cells = np.asarray(finite_kl(posterior_cells, prior_cells))
     return {
-        "finite": Identity(finite_kl(q, p), rel_entr(q, p).sum(-1), scale=np.abs(q * np.log(q / p)).sum(-1), size=6.0),
-        "quadrature": Identity(
+        "finite sets": Identity(
+            finite_kl(q, p), rel_entr(q, p).sum(-1), scale=np.abs(q * np.log(q / p)).sum(-1), size=6.0
+        ),
+        "Gaussians on the line": Identity(
             closed, on_the_line, scale=1 + np.abs(on_the_line), error=1e-9 + slip, aside={"turned": np.array(turned)}
         ),
-        "sampled": Law(divergence(mean, sigma, prior_mean, prior_sigma), ratios, exact=True),
-        "common axes": Identity(divergence(mean, sigma, prior_mean, prior_sigma), along_axes, condition=100.0),
-        "isotropic": Identity(
+        "mean log-ratio": Law(divergence(mean, sigma, prior_mean, prior_sigma), ratios, exact=True),
+        "Gaussians with common axes": Identity(
+            divergence(mean, sigma, prior_mean, prior_sigma), along_axes, condition=100.0
+        ),
+        "isotropic Gaussians": Identity(
             isotropic_gaussian_kl(np.linalg.norm(mean - prior_mean), prior_variance),
             gaussian_kl(mean, level, prior_mean, level),
             condition=10.0,
         ),
-        "diagonal": Identity(
+        "diagonal Gaussians": Identity(
             diagonal_gaussian_kl(mean, np.log(variances), prior_mean, np.full(size, np.log(prior_variance))),
             gaussian_kl(mean, np.diag(variances), prior_mean, level),
             condition=10.0,
             aside={"without": gaussian_kl(mean, np.diag(np.log(variances) ** 2), prior_mean, level)},
         ),
-        "point mass": Identity(finite_kl(np.eye(6), p[:1]), np.log(1 / p[0])),
-        "not negative": Chain(
+        "a point mass": Identity(finite_kl(np.eye(6), p[:1]), np.log(1 / p[0])),
+        "never negative": Chain(
             {
                 "Pinsker": (0.5 * np.abs(q - p).sum(-1) ** 2, finite_kl(q, p)),
                 "zero for equal laws": (np.abs(finite_kl(q, q)), 0.0),
@@ -134,28 +145,30 @@ def relative_entropy(
             [diagonal_gaussian_kl(0.0, 1.0, 0.0, 0.0), diagonal_gaussian_kl(0.0, 0.0, 0.0, 1.0)],
             [np.e / 2 - 1, 0.5 / np.e],
         ),
-        "not dominated": Identity(
+        "through ever finer cells": Identity(
             np.diff(through_cells)[2:], np.full(7, np.log(2)), error=1e-9, aside={"cells": through_cells}
         ),
-        "infinite": Exact(np.isinf([finite_kl(np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]), [True]),
+        "infinite where not dominated": Exact(
+            np.isinf([finite_kl(np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))]), [True]
+        ),
     }
 
 
-relative_entropy.control("the divergence in the other order", of="sampled", order="prior first")
+relative_entropy.control("the divergence in the other order", of="mean log-ratio", order="prior first")
 
 
-@relative_entropy.control("the two orders agree", of="quadrature")
+@relative_entropy.control("the two orders agree", of="Gaussians on the line")
 def orders_agree(evidence):
     return replace(evidence, left=evidence.aside["turned"])
 
 
-@relative_entropy.control("a hundredth more than twice the squared total variation", of="not negative")
+@relative_entropy.control("a hundredth more than twice the squared total variation", of="never negative")
 def more_than_pinsker(evidence):
     smaller, larger = evidence.links["Pinsker"]
     return replace(evidence, links={"Pinsker": (1.01 * smaller, larger)})
 
 
-@relative_entropy.control("variances for their logarithms", of="diagonal")
+@relative_entropy.control("variances for their logarithms", of="diagonal Gaussians")
 def without_logarithm(evidence):
     return replace(evidence, right=evidence.aside["without"])
 
@@ -164,7 +177,7 @@ def without_logarithm(evidence):
 def divergences(pieces):
     """Closed form against numerical integration for Gaussians on the line; and the divergence of two points from a
     Gaussian, seen through ever finer cells."""
-    line, cells = pieces["quadrature"], np.asarray(pieces["not dominated"].aside["cells"])
+    line, cells = pieces["Gaussians on the line"], np.asarray(pieces["through ever finer cells"].aside["cells"])
     count = 2.0 ** np.arange(1, len(cells) + 1)
     ends = np.array([np.min(line.right), np.max(line.right)])
     return Row(
@@ -175,14 +188,14 @@ def divergences(pieces):
                     Dots("closed form", line.right, line.left),
                     Dots("in the other order", line.right, line.aside["turned"], rival="KL(P‖Q)"),
                 ],
-                x="KL(Q‖P) by integration",
-                y="closed form",
+                x="divergence KL(Q‖P) by integration",
+                y="divergence KL(Q‖P) in closed form",
                 log="xy",
             ),
             Curves(
                 [Dots("two points, a Gaussian prior", count, cells), Line("ln(cells/2)", count, np.log(count / 2))],
                 x="cells of equal prior probability",
-                y="divergence",
+                y="divergence in nats",
                 log="x",
             ),
         ]
@@ -191,14 +204,17 @@ def divergences(pieces):
 
 @relative_entropy.control(
     "a Gaussian prior gives every vector positive probability, so the divergence stays finite",
-    of="not dominated",
+    of="through ever finer cells",
 )
 def finite_after_all(evidence):
     return replace(evidence, right=np.zeros(7))
 
 
 @claim(
-    items={"L9.3": ("inequality", "gap", "equality"), "A5.33": ("on a sample", "one sign")},
+    items={
+        "L9.3": ("the inequality", "what is missing", "equality at the Gibbs law"),
+        "A5.33": ("squared gaps on a sample", "gaps of one sign"),
+    },
     says=r"$\mathbb E_Q\varphi\le KL(Q\|P)+\ln\mathbb E_Pe^\varphi$ for every $Q$ dominated by $P$; what is missing is "
     r"$KL(Q\|G)$ with $G\propto Pe^\varphi$. Hence for every sample "
     r"$\frac m2(\mathbb E_Q\Delta)^2-KL(Q\|P)\le\ln\mathbb E_Pe^{\frac m2\Delta^2}$, with equality where all "
@@ -255,25 +271,25 @@ def change_of_measure(
     log_fewer = np.asarray(logsumexp((m - 1) / 2 * gaps**2, b=p, axis=-1))
     at_gibbs = np.asarray(gibbs_posterior(p, m / 2 * gaps**2)) if support == "dominated" else q
     return {
-        "inequality": Inequality(
+        "the inequality": Inequality(
             (q * score).sum(-1), divergence + log_moment, error=error, aside={"prior": p[:3], "score": score[:3]}
         ),
-        "gap": Identity(
+        "what is missing": Identity(
             change_of_measure_gap(q, p, score),
             rel_entr(q, gibbs).sum(-1),
             scale=1 + np.abs(score).max(-1),
             condition=10.0,
         ),
-        "equality": Identity(
+        "equality at the Gibbs law": Identity(
             change_of_measure_gap(gibbs_posterior(p, score), p, score), 0.0, scale=1 + np.abs(score).max(-1), size=36.0
         ),
-        "on a sample": Inequality(
+        "squared gaps on a sample": Inequality(
             m / 2 * squares - paid,
             np.stack([log_mean, m / 2 * level[:, 0] ** 2]),
             error=1e-13 * m,
             aside={"one more": (m + 1) / 2 * squares - paid},
         ),
-        "one sign": Identity(
+        "gaps of one sign": Identity(
             np.stack(
                 [
                     m / 2 * (p * level).sum(-1) ** 2 - np.asarray(finite_kl(p, p)),
@@ -287,18 +303,20 @@ def change_of_measure(
     }
 
 
-change_of_measure.control("Q not dominated by P, the sum over the common support", of="inequality", support="not")
+change_of_measure.control("Q not dominated by P, the sum over the common support", of="the inequality", support="not")
 
 
-change_of_measure.control("the mean of φ under P for the logarithm of a mean", of="inequality", moment="of the score")
+change_of_measure.control(
+    "the mean of φ under P for the logarithm of a mean", of="the inequality", moment="of the score"
+)
 
 
-@change_of_measure.control("m + 1 in front of the squared mean", of="on a sample")
+@change_of_measure.control("m + 1 in front of the squared mean", of="squared gaps on a sample")
 def one_example_more(evidence):
     return replace(evidence, quantity=evidence.aside["one more"])
 
 
-@change_of_measure.control("m − 1 in the exponent", of="one sign")
+@change_of_measure.control("m − 1 in the exponent", of="gaps of one sign")
 def one_example_fewer(evidence):
     return replace(evidence, right=evidence.aside["one fewer"])
 
@@ -306,7 +324,7 @@ def one_example_fewer(evidence):
 @change_of_measure.picture
 def tilted_priors(pieces):
     """What is missing in the inequality along laws tilted from the prior through the Gibbs law, for three priors."""
-    aside = pieces["inequality"].aside
+    aside = pieces["the inequality"].aside
     tilts = np.linspace(-1, 3, 161)
     marks: list[Any] = [Level("Gibbs law", x=1.0), Level("prior", x=0.0)]
     for i, (prior, score) in enumerate(zip(aside["prior"], aside["score"], strict=True)):
@@ -314,16 +332,18 @@ def tilted_priors(pieces):
         same = np.broadcast_to(prior, laws.shape), np.broadcast_to(score, laws.shape)
         missing = np.asarray(change_of_measure_gap(laws, *same))
         marks.append(Line(f"prior {i + 1}", tilts, missing / missing[np.argmin(np.abs(tilts))]))
-    return Curves(marks, x="tilt t of the prior towards φ", y="what is missing, in that of the prior", ys=(-0.1, 4))
+    return Curves(
+        marks, x="tilt t of the prior towards φ", y="what is missing, as a multiple of that at the prior", ys=(-0.1, 4)
+    )
 
 
-@change_of_measure.control("an equality for every Q", of="gap")
+@change_of_measure.control("an equality for every Q", of="what is missing")
 def no_gap(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
 
 
 @claim(
-    items={"L9.8": ("variances", "mean loss", "trade-off")},
+    items={"L9.8": ("best variances", "loss added by noise", "prior or curvature limits the variance")},
     says=r"Around a minimum with curvatures $h_i$ noise of variance $\sigma_i$ on the weights adds $\frac12\sum h_i"
     r"\sigma_i$ to a quadratic loss, exactly, and the posterior that minimises $c\cdot$loss $+KL(Q\|N(\theta_0,\lambda "
     r"I))$ has $\sigma_i=1/(1/\lambda+ch_i)$: flat directions keep the width of the prior, curved ones pay.",
@@ -374,36 +394,36 @@ def flat_minima(
         residual = (best + noise * np.sqrt(scale * predicted)) @ design.T - labels
         losses[i] = 0.5 * np.mean(residual**2, axis=1) - at_best
     return {
-        "variances": Identity(
+        "best variances": Identity(
             np.exp(found.x),
             predicted,
             error=1e-9 * predicted,
             aside={"curvature": curvatures, "without prior": 1 / (weight * curvatures)},
         ),
-        "mean loss": Law(
+        "loss added by noise": Law(
             0.5 * scales * (curvatures @ predicted),
             losses,
             along={"variance scale": scales},
             exact=True,
             resolution=0.1,
         ),  # squares of few Gaussians: their mean is known to some per cent
-        "trade-off": Inequality(
+        "prior or curvature limits the variance": Inequality(
             np.exp(found.x), 1 / np.maximum(1 / prior_variance, weight * curvatures), error=1e-9 * predicted
         ),
     }
 
 
-@flat_minima.control("the printed σ as a standard deviation", of="variances")
+@flat_minima.control("the printed σ as a standard deviation", of="best variances")
 def standard_deviation(evidence):
     return replace(evidence, right=np.sqrt(evidence.right))
 
 
-@flat_minima.control("curvature alone, without the prior's own precision", of="variances")
+@flat_minima.control("curvature alone, without the prior's own precision", of="best variances")
 def curvature_alone(evidence):
     return replace(evidence, right=evidence.aside["without prior"])
 
 
-@flat_minima.control("the smaller of the two variances, halved", of="trade-off")
+@flat_minima.control("the smaller of the two variances, halved", of="prior or curvature limits the variance")
 def halved(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
@@ -411,7 +431,7 @@ def halved(evidence):
 @flat_minima.picture
 def widths_and_curvatures(pieces, settings):
     """Posterior variance against curvature: formula and minimiser; and the loss added by noise of several sizes."""
-    variances, loss = pieces["variances"], pieces["mean loss"]
+    variances, loss = pieces["best variances"], pieces["loss added by noise"]
     curvature = np.asarray(variances.aside["curvature"])
     grid = np.geomspace(curvature.min() / 2, 2 * curvature.max(), 80)
     scales = loss.along["variance scale"]
@@ -431,13 +451,13 @@ def widths_and_curvatures(pieces, settings):
             ),
             Curves(
                 [Line("½ Σ hσ", scales, loss.predicted), seen("observed", scales, loss.observed)],
-                x="variance of the noise, in that of the posterior",
+                x="variance of the noise, as a multiple of the posterior's",
                 y="loss added",
             ),
         ]
     )
 
 
-@flat_minima.control("the loss grows with the width, not with its square", of="mean loss")
+@flat_minima.control("the loss grows with the width, not with its square", of="loss added by noise")
 def linear_growth(evidence):
     return replace(evidence, predicted=evidence.predicted / np.sqrt(evidence.along["variance scale"]))

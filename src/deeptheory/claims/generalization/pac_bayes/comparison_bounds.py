@@ -50,10 +50,21 @@ def sharper_below_and_above(turn, delta):
 
 @claim(
     items={
-        "L9.4": ("entropy", "squares", "Catoni", "growth"),
-        "H11.2": ("entropy", "growth", "threshold"),
-        "A5.32": ("squares", "sub-Gaussian", "limit", "Gaussian", "crossover"),
-        "A5.29": ("squares", "McAllester"),
+        "L9.4": (
+            "moment of kl",
+            "moments of squares",
+            "moment of Catoni's function",
+            "moment of kl between √n and 2√n",
+        ),
+        "H11.2": ("moment of kl", "moment of kl between √n and 2√n", "moment of kl below n"),
+        "A5.32": (
+            "moments of squares",
+            "moments of squares below their limits",
+            "limit of the moment",
+            "moment of a Gaussian",
+            "where two bounds cross",
+        ),
+        "A5.29": ("moments of squares", "moment that McAllester pays"),
     },
     says=r"The moment $J_\Delta(n)=\sup_r\sum_k Bin(k;n,r)e^{n\Delta(r,k/n)}$ that a comparison function costs is "
     r"$\sum_k Bin(k;n,k/n)$ for kl, between $\sqrt n$ and $2\sqrt n$; 1 for Catoni's; below $1/\sqrt{1-c/2}$, its "
@@ -94,7 +105,7 @@ def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=0.03, le=0.5)]
     nodes = np.linspace(-600, 600, 400_001)
     gaussian = [np.sum(np.exp(nodes**2 / (2 + e) - nodes**2 / 2)) * 0.003 / np.sqrt(2 * np.pi) for e in small]
     return {
-        "entropy": Identity(
+        "moment of kl": Identity(
             np.stack(
                 [
                     np.exp([kl_log_moment(int(n)) for n in SAMPLES[:4]]),
@@ -104,76 +115,76 @@ def moments_of_comparisons(*, delta: Annotated[float, Interval(ge=0.03, le=0.5)]
             np.stack([exact, exact]),
             condition=1000.0,  # logarithms of factorials up to 200! carry the rounding
         ),
-        "squares": Identity(
+        "moments of squares": Identity(
             moments,
             direct,
             condition=1000.0,
             error=1e-9,
             aside={"factor two": np.exp([log_moment(square_comparison(2.0), int(n)) for n in SAMPLES])},
         ),
-        "Catoni": Identity(
+        "moment of Catoni's function": Identity(
             [log_moment_at(catoni_comparison(c), 40, np.linspace(0, 1, 11)) for c in (0.3, 1.0, 4.0)], 0.0, scale=100.0
         ),
-        "growth": Chain(
+        "moment of kl between √n and 2√n": Chain(
             {
                 "√n from below": (np.sqrt(count), entropy),
                 "2√n from above": (entropy, 2 * np.sqrt(count)),
             },
             error=1e-10,
         ),
-        "threshold": Exact(entropy <= count + 1e-10, count >= 3),
-        "sub-Gaussian": Chain(
+        "moment of kl below n": Exact(entropy <= count + 1e-10, count >= 3),
+        "moments of squares below their limits": Chain(
             {
                 "below its limit": (moments[:2], np.broadcast_to(ceiling[:, None], moments[:2].shape)),
                 "which (5.8) pays": (ceiling[0], 2.0),
             }
         ),
-        "limit": Limit(SAMPLES, ceiling[1] - moments[1], order=1.0, aside={"moments": moments[1]}),
-        "McAllester": Inequality(np.log(moments[2]), np.log(2 * SAMPLES), log=True),
-        "Gaussian": Identity(gaussian, np.sqrt((2 + small) / small), error=1e-8),
-        "crossover": Chain(sharper_below_and_above((2 / delta) ** 3, delta), aside={"delta": delta}),
+        "limit of the moment": Limit(SAMPLES, ceiling[1] - moments[1], order=1.0, aside={"moments": moments[1]}),
+        "moment that McAllester pays": Inequality(np.log(moments[2]), np.log(2 * SAMPLES), log=True),
+        "moment of a Gaussian": Identity(gaussian, np.sqrt((2 + small) / small), error=1e-8),
+        "where two bounds cross": Chain(sharper_below_and_above((2 / delta) ** 3, delta), aside={"delta": delta}),
     }
 
 
-@moments_of_comparisons.control("E exp(z²/(2+ε)) tends to √2", of="Gaussian")
+@moments_of_comparisons.control("E exp(z²/(2+ε)) tends to √2", of="moment of a Gaussian")
 def printed_moment(evidence):
     return replace(evidence, right=np.full(4, np.sqrt(2)))
 
 
-@moments_of_comparisons.control("the moment of kl is at most n for every n", of="threshold")
+@moments_of_comparisons.control("the moment of kl is at most n for every n", of="moment of kl below n")
 def every_count(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-@moments_of_comparisons.control("Maurer's 2√n without its 2", of="growth")
+@moments_of_comparisons.control("Maurer's 2√n without its 2", of="moment of kl between √n and 2√n")
 def no_two(evidence):
     return replace(
         evidence, links={"√n from above": (evidence.links["2√n from above"][0], evidence.links["√n from below"][0])}
     )
 
 
-@moments_of_comparisons.control("the factor 2 in place of 2(n − 1)/n", of="squares")
+@moments_of_comparisons.control("the factor 2 in place of 2(n − 1)/n", of="moments of squares")
 def factor_two(evidence):
     return replace(evidence, left=np.stack([*np.asarray(evidence.left)[:2], evidence.aside["factor two"]]))
 
 
-@moments_of_comparisons.control("the 2 that (5.8) pays is enough for Theorem 5.6.1", of="McAllester")
+@moments_of_comparisons.control("the 2 that (5.8) pays is enough for Theorem 5.6.1", of="moment that McAllester pays")
 def pays_two(evidence):
     return replace(evidence, bound=np.full(len(SAMPLES), np.log(2)))
 
 
-@moments_of_comparisons.control("a limit one hundredth smaller", of="sub-Gaussian")
+@moments_of_comparisons.control("a limit one hundredth smaller", of="moments of squares below their limits")
 def smaller_limit(evidence):
     below, limit = evidence.links["below its limit"]
     return replace(evidence, links={"below its limit": (below, 0.99 * np.asarray(limit))})
 
 
-@moments_of_comparisons.control("the limit 2/√3 of c = ½ at c = 1", of="limit")
+@moments_of_comparisons.control("the limit 2/√3 of c = ½ at c = 1", of="limit of the moment")
 def other_limit(evidence):
     return replace(evidence, y=np.abs(2 / np.sqrt(3) - evidence.aside["moments"]))
 
 
-@moments_of_comparisons.control("the two bounds cross at (2/δ)² examples", of="crossover")
+@moments_of_comparisons.control("the two bounds cross at (2/δ)² examples", of="where two bounds cross")
 def earlier_crossing(evidence):
     delta = float(evidence.aside["delta"])
     return replace(evidence, links=sharper_below_and_above((2 / delta) ** 2, delta))
@@ -182,7 +193,7 @@ def earlier_crossing(evidence):
 @moments_of_comparisons.picture
 def prices(pieces):
     """The moment that each comparison function costs along the number of examples, with what the books pay for it."""
-    growth, squares = pieces["growth"].links, np.asarray(pieces["squares"].left)
+    growth, squares = pieces["moment of kl between √n and 2√n"].links, np.asarray(pieces["moments of squares"].left)
     least, entropy = growth["√n from below"]
     count, shown = np.asarray(least) ** 2, slice(2, None)
     return Curves(
@@ -197,20 +208,20 @@ def prices(pieces):
             Line("2, paid by (5.8)", SAMPLES, np.full(len(SAMPLES), 2.0)),
         ],
         x="examples n",
-        y="moment",
+        y="moment that is paid for",
         log="xy",
     )
 
 
 @claim(
     items={
-        "A5.29": ("closed forms", "as printed"),
-        "A5.30": "one hypothesis",
-        "A5.31": "finite class",
-        "A5.32": ("closed forms", "as printed"),
-        "H11.2": ("closed forms", "as printed", "tighter"),
-        "L9.4": "closed forms",
-        "L9.6": ("closed forms", "as printed", "tighter", "twice"),
+        "A5.29": ("bounds in closed form", "bounds as printed"),
+        "A5.30": "one hypothesis against Hoeffding",
+        "A5.31": "finite class against the union bound",
+        "A5.32": ("bounds in closed form", "bounds as printed"),
+        "H11.2": ("bounds in closed form", "bounds as printed", "which bound is tighter"),
+        "L9.4": "bounds in closed form",
+        "L9.6": ("bounds in closed form", "bounds as printed", "which bound is tighter", "twice as far as Pinsker"),
     },
     says=r"Each printed PAC-Bayes bound is the general one, $\Delta(\mathbb E_QR,\mathbb E_QR_S)\le(KL+\ln\frac "
     r"J\delta)/n$, solved for the risk: squares with $2m$, 2 and $n$ give Theorem 5.6.1, (5.8) and the handbook's, kl "
@@ -273,32 +284,32 @@ def printed_pac_bayes_bounds(key, *, count: Annotated[int, Interval(ge=8, le=200
     finite = mcallester_bound(0.0, np.log(class_size), n, delta)
     union = union_deviation(n, class_size, delta, sides=1)
     return {
-        "closed forms": Identity(
+        "bounds in closed form": Identity(
             np.minimum(ours, 1.0),
             solutions,
             scale=1.0,
             along={"bound": np.array(list(forms))},
             aside={"factor two": np.minimum(solved(square_comparison(2.0), 2 * n), solutions[0])},
         ),
-        "as printed": Identity(
+        "bounds as printed": Identity(
             np.stack([*ours[:3], (divergence + np.log(2 * np.sqrt(n) / delta)) / n]),
             np.stack(printed),
             scale=1.0,
             aside={"without half": empirical + np.sqrt((divergence + np.log(n / delta)) / n)},
         ),
-        "tighter": Chain(
+        "which bound is tighter": Chain(
             {"kl below Pinsker": (entropic, pinsker), "Pinsker below Theorem 70": (pinsker, theorem_70)},
             aside={"empirical": empirical},
         ),
-        "twice": Identity(theorem_70 - empirical, 2 * (pinsker - empirical), condition=100.0),
-        "one hypothesis": Identity(
+        "twice as far as Pinsker": Identity(theorem_70 - empirical, 2 * (pinsker - empirical), condition=100.0),
+        "one hypothesis against Hoeffding": Identity(
             2 * (n - 1) * one**2 - 2 * n * hoeffding**2,
             np.log(2 * n),
             scale=np.log(2 * n / delta),
             condition=10.0,
             aside={"with n": 2 * n * (one**2 - hoeffding**2)},
         ),
-        "finite class": Identity(
+        "finite class against the union bound": Identity(
             np.append(2 * (n - 1) * np.asarray(finite) ** 2 - 2 * n * union**2, price[0]),
             np.append(np.log(2 * n), np.log(3)),
             scale=np.append(np.log(2 * n * class_size / delta), 1.0),
@@ -307,35 +318,37 @@ def printed_pac_bayes_bounds(key, *, count: Annotated[int, Interval(ge=8, le=200
     }
 
 
-@printed_pac_bayes_bounds.control("2m under McAllester's root for 2(m − 1)", of="closed forms")
+@printed_pac_bayes_bounds.control("2m under McAllester's root for 2(m − 1)", of="bounds in closed form")
 def one_example_more(evidence):
     return replace(evidence, right=np.stack([evidence.aside["factor two"], *np.asarray(evidence.right)[1:]]))
 
 
-@printed_pac_bayes_bounds.control("n under the handbook's root for 2n", of="as printed")
+@printed_pac_bayes_bounds.control("n under the handbook's root for 2n", of="bounds as printed")
 def without_half(evidence):
     right = np.asarray(evidence.right)
     return replace(evidence, right=np.stack([*right[:2], evidence.aside["without half"], right[3]]))
 
 
-@printed_pac_bayes_bounds.control("Pinsker with 3(p − q)² for 2(p − q)²", of="tighter")
+@printed_pac_bayes_bounds.control("Pinsker with 3(p − q)² for 2(p − q)²", of="which bound is tighter")
 def three_squares(evidence):
     empirical = evidence.aside["empirical"]
     entropic, pinsker = evidence.links["kl below Pinsker"]
     return replace(evidence, links={"kl below": (entropic, empirical + np.sqrt(2 / 3) * (pinsker - empirical))})
 
 
-@printed_pac_bayes_bounds.control("Theorem 70's deviation is what Pinsker gives", of="twice")
+@printed_pac_bayes_bounds.control("Theorem 70's deviation is what Pinsker gives", of="twice as far as Pinsker")
 def printed_twice(evidence):
     return replace(evidence, right=np.asarray(evidence.right) / 2)
 
 
-@printed_pac_bayes_bounds.control("2m for 2(m − 1) with one hypothesis", of="one hypothesis")
+@printed_pac_bayes_bounds.control("2m for 2(m − 1) with one hypothesis", of="one hypothesis against Hoeffding")
 def all_examples(evidence):
     return replace(evidence, left=evidence.aside["with n"])
 
 
-@printed_pac_bayes_bounds.control("the union bound and PAC-Bayes pay the same", of="finite class")
+@printed_pac_bayes_bounds.control(
+    "the union bound and PAC-Bayes pay the same", of="finite class against the union bound"
+)
 def no_price(evidence):
     return replace(evidence, right=np.append(np.zeros(len(evidence.right) - 1), evidence.right[-1]))
 

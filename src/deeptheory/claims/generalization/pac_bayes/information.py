@@ -42,7 +42,16 @@ def random_problem(draw, *, hypotheses=4, outcomes=3, samples=3):
 
 
 @claim(
-    items={"H11.4": ("entropies", "processing", "ceiling", "attained", "Gaussian", "infinite")},
+    items={
+        "H11.4": (
+            "information by entropies",
+            "processing loses information",
+            "at most the logarithm of the class",
+            "ceiling attained",
+            "Gaussian means",
+            "infinite without noise",
+        )
+    },
     says=r"$I(A(S);S)=H(A(S))-H(A(S)|S)$ never grows when the output is processed further and is at most the logarithm "
     r"of the number of hypotheses. For the mean of $n$ values of variance $\tau^2$ plus noise of variance $s^2$ it is "
     r"$\frac12\ln(1+\tau^2/ns^2)$ nats, infinite without noise.",
@@ -82,24 +91,24 @@ def sample_information_values(key, *, count: Count = 60, trials: Trials = 100_00
         output, 0.0, np.sqrt(noise**2 + spread**2 / n)[:, None]
     )
     return {
-        "entropies": Identity(informations, differences, scale=np.log(hypotheses), condition=10.0),
-        "processing": Inequality(processed, informations, error=1e-13),
+        "information by entropies": Identity(informations, differences, scale=np.log(hypotheses), condition=10.0),
+        "processing loses information": Inequality(processed, informations, error=1e-13),
         # The last rule has an output of its own for each of four equally likely samples.
-        "ceiling": Inequality(
+        "at most the logarithm of the class": Inequality(
             np.append(informations, one_to_one),
             np.log(np.append(hypotheses, 4)),
             error=1e-14,
             aside={"one fewer": np.log(np.append(hypotheses, 4) - 1)},
         ),
-        "attained": Identity(one_to_one, np.log(4)),
-        "Gaussian": Law(
+        "ceiling attained": Identity(one_to_one, np.log(4)),
+        "Gaussian means": Law(
             np.array([gaussian_mean_information(n, spread=spread, noise=float(s)) for s in noise]),
             ratios,
             along={"noise": noise},
             exact=True,
             aside={"n": n, "spread": spread},
         ),
-        "infinite": Exact(np.isinf([gaussian_mean_information(n, spread=spread, noise=0.0)]), [True]),
+        "infinite without noise": Exact(np.isinf([gaussian_mean_information(n, spread=spread, noise=0.0)]), [True]),
     }
 
 
@@ -109,22 +118,22 @@ def along_noise(evidence, samples, noise):
     return np.array([gaussian_mean_information(samples, spread=spread, noise=float(s)) for s in noise])
 
 
-@sample_information_values.control("n − 1 for n in the variance of the mean", of="Gaussian")
+@sample_information_values.control("n − 1 for n in the variance of the mean", of="Gaussian means")
 def one_value_less(evidence):
     return replace(evidence, predicted=along_noise(evidence, int(evidence.aside["n"]) - 1, evidence.along["noise"]))
 
 
-@sample_information_values.control("in bits", of="entropies")
+@sample_information_values.control("in bits", of="information by entropies")
 def bits(evidence):
     return replace(evidence, left=np.asarray(evidence.left) / np.log(2))
 
 
-@sample_information_values.control("every further processing loses a hundredth", of="processing")
+@sample_information_values.control("every further processing loses a hundredth", of="processing loses information")
 def always_lost(evidence):
     return replace(evidence, bound=0.99 * np.asarray(evidence.bound))
 
 
-@sample_information_values.control("the logarithm of one hypothesis fewer", of="ceiling")
+@sample_information_values.control("the logarithm of one hypothesis fewer", of="at most the logarithm of the class")
 def one_hypothesis_fewer(evidence):
     return replace(evidence, bound=evidence.aside["one fewer"])
 
@@ -132,7 +141,7 @@ def one_hypothesis_fewer(evidence):
 @sample_information_values.picture
 def noisy_mean(pieces):
     """Information of the noisy mean of a sample about that sample, along the noise; dots are means of log-ratios."""
-    law = pieces["Gaussian"]
+    law = pieces["Gaussian means"]
     n, noise = int(law.aside["n"]), np.geomspace(0.05, 5, 80)
     return Curves(
         [
@@ -147,7 +156,15 @@ def noisy_mean(pieces):
 
 
 @claim(
-    items={"H11.5": ("bound", "witness", "rare losses", "proxy", "tight")},
+    items={
+        "H11.5": (
+            "gap below the bound",
+            "gap by hand",
+            "rare losses, sharper proxy",
+            "best proxy of a coin",
+            "bound attained for little information",
+        )
+    },
     says=r"$|\mathbb E[R-R_S]|\le\sqrt{2\sigma^2I/n}$, $I$ in nats, with $\sigma^2$ a sub-Gaussian variance proxy of "
     r"the loss: $\frac14$ for losses in $[0,1]$, $\frac{1-2p}{2\ln((1-p)/p)}$ for a loss that is 1 with probability "
     r"$p$ or $1-p$. The variance in its place is not enough.",
@@ -197,32 +214,32 @@ def information_and_gap(key, *, count: Count = 300, proxy: Literal["sub-Gaussian
     reached = information_bound(sample_information(coin, channel), 1)
     return {
         # The last rule, on one example, all but reaches its bound.
-        "bound": Inequality(
+        "gap below the bound": Inequality(
             np.append(gaps, repeated),
             np.append(bounds, reached),
             error=1e-13,
             aside={"samples": np.append(np.full(count, 3), 1)},
         ),
-        "witness": Identity(enumerated, zero_loss_witness(p, k), condition=10.0),
-        "rare losses": Inequality([gap for gap, _ in rare], np.array(allowed)),
+        "gap by hand": Identity(enumerated, zero_loss_witness(p, k), condition=10.0),
+        "rare losses, sharper proxy": Inequality([gap for gap, _ in rare], np.array(allowed)),
         # The largest of a grid of tilts, a thousandth apart: short of the largest of all by the square of that.
-        "proxy": Identity(bernoulli_proxy(coins), needed.max(0), error=1e-6),
+        "best proxy of a coin": Identity(bernoulli_proxy(coins), needed.max(0), error=1e-6),
         # To leading order both are the excess ε; the bound is ε(1 + ε²/3 + …).
-        "tight": Identity(repeated, reached, error=small**3),
+        "bound attained for little information": Identity(repeated, reached, error=small**3),
     }
 
 
 information_and_gap.control(
-    "the variance of the loss for its proxy", erratum="H11.5a", of="rare losses", proxy="variance"
+    "the variance of the loss for its proxy", erratum="H11.5a", of="rare losses, sharper proxy", proxy="variance"
 )
 
 
-@information_and_gap.control("√(I/n) without the 2", of="tight")
+@information_and_gap.control("√(I/n) without the 2", of="bound attained for little information")
 def without_two(evidence):
     return replace(evidence, right=np.sqrt(2) * np.asarray(evidence.right))
 
 
-@information_and_gap.control("n + 1 for n", of="bound")
+@information_and_gap.control("n + 1 for n", of="gap below the bound")
 def one_example_more(evidence):
     n = np.asarray(evidence.aside["samples"])
     return replace(evidence, bound=np.asarray(evidence.bound) * np.sqrt(n / (n + 1)))
@@ -235,7 +252,11 @@ def rare_zeros(pieces):
     p, counts = 0.01, np.unique(np.geomspace(2, 3000, 60).astype(int))
     gaps, informations = np.array([zero_loss_witness(p, int(k)) for k in counts]).T
     tried = [k for each, k in WITNESSES if each == p]
-    found = [float(np.asarray(pieces["rare losses"].quantity)[i]) for i, (each, _) in enumerate(WITNESSES) if each == p]
+    found = [
+        float(np.asarray(pieces["rare losses, sharper proxy"].quantity)[i])
+        for i, (each, _) in enumerate(WITNESSES)
+        if each == p
+    ]
     return Curves(
         [
             Line("gap", counts, gaps),
@@ -264,7 +285,7 @@ def slight_lean(samples, lean=0.01):
 
 
 @claim(
-    items={"H11.6": ("same", "chain")},
+    items={"H11.6": ("gap is stability on average", "links of the proof")},
     says=r"The expected gap is the average over $i$ of what replacing example $i$ by a fresh one changes in the loss "
     r"at example $i$, and little information makes it small: "
     r"$|\cdot|\le\frac1n\sum_i\sqrt{I(A;Z_i)/2}\le\sqrt{\sum_iI(A;Z_i)/2n}\le\sqrt{I(A;S)/2n}$.",
@@ -307,23 +328,23 @@ def information_makes_stable(
         "independent examples share the information": (sums, whole),
     }
     return {
-        "same": Identity(gap, stability, scale=1.0),
+        "gap is stability on average": Identity(gap, stability, scale=1.0),
         # A root turns the rounding of an information of zero into 1e-8.
-        "chain": Chain(links, error=1e-7, aside={"n": samples}),
+        "links of the proof": Chain(links, error=1e-7, aside={"n": samples}),
     }
 
 
 information_makes_stable.control(
-    "examples that are copies of one another", of="chain", examples="copies of one", count=40
+    "examples that are copies of one another", of="links of the proof", examples="copies of one", count=40
 )
 
 
-@information_makes_stable.control("the change is counted twice", of="same")
+@information_makes_stable.control("the change is counted twice", of="gap is stability on average")
 def counted_twice(evidence):
     return replace(evidence, right=2 * np.asarray(evidence.right))
 
 
-@information_makes_stable.control("the information of the sample over n + 1", of="chain")
+@information_makes_stable.control("the information of the sample over n + 1", of="links of the proof")
 def one_example_more_informs(evidence):
     n, links = int(evidence.aside["n"]), evidence.links
     smaller, larger = links["independent examples share the information"]
@@ -334,7 +355,7 @@ def one_example_more_informs(evidence):
 def below_the_information(pieces):
     """Stability on average of random learning rules, and its bound by single examples, against the bound by the
     information on the whole sample."""
-    links = pieces["chain"].links
+    links = pieces["links of the proof"].links
     stability, parts = (np.asarray(side) for side in links["each example by its own information"])
     whole = np.asarray(links["independent examples share the information"][1])
     ends = np.array([whole[-1] / 2, 1.2 * np.max(whole)])
@@ -346,7 +367,7 @@ def below_the_information(pieces):
             Dots("stability", whole[shown], stability[shown]),
             Dots("a rule that leans slightly", whole[-1:], stability[-1:]),
         ],
-        x="√(I(A;S)/2n)",
+        x="bound by the information on the sample, √(I(A;S)/2n)",
         y="stability, and its bound by single examples",
         log="xy",
         xs=(ends[0], ends[1]),

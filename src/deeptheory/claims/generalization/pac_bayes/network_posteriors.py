@@ -38,18 +38,33 @@ def blobs(draw, samples, *, labels="true"):
 
 
 @claim(
-    items={"L9.7": ("divergence", "objective", "balance", "non-vacuous"), "L9.1": "drawn networks"},
-    says=r"A two-layer network with a Gaussian law on each weight, trained on a PAC-Bayes bound around its random "
-    r"start, certifies on 2,000 points a risk below that of a coin, and its risk on fresh points lies below that. "
-    r"Networks drawn whole and drawn for each answer err equally often. With random labels the recipe certifies "
-    r"nothing.",
+    items={
+        "L9.7": (
+            "divergence from the prior",
+            "what training reports",
+            "training ends at a minimum",
+            "certificate below ½",
+        ),
+        "L9.1": "drawn networks",
+    },
+    says="A two-layer network with a Gaussian law on each weight, trained on a PAC-Bayes bound around its random "
+    "start, certifies on 2,000 points a risk below that of a coin, and its risk on fresh points is lower still. With "
+    "random labels it certifies nothing.",
     needs="prior and its scale fixed before the sample; a scale chosen by cross-validation must be paid for by a union "
     "bound",
     scale="printed: MNIST, 326k to 2.4M weights; here: points in the plane, 2,000 of them, 162 weights",
-    why=r"The bound is a smooth function of the means and variances of the weights once the 0–1 loss is replaced by a "
-    r"smooth surrogate, so it can be trained on like any loss: errors pull the law towards the data, the divergence "
-    r"back to the prior, and training ends where three tenths of the way in either direction is worse. Directions that "
-    r"matter little keep the width of the prior and cost nothing. Coin flips cannot be fitted at that price.",
+    symbols={
+        r"\text{PAC-Bayes bound}": (
+            "errors of drawn networks, plus the divergence of the law from the one at the start, over the number of "
+            "points"
+        ),
+        r"\text{certifies}": "bounds the risk from the training points alone, with high probability",
+    },
+    why="The bound is a smooth function of the means and variances of the weights once the 0–1 loss is replaced by a "
+    "smooth surrogate, so it can be trained on like any loss: errors pull the law towards the data, the divergence "
+    "back to the prior, and training ends where three tenths of the way in either direction is worse. Directions that "
+    "matter little keep the width of the prior and cost nothing. Coin flips cannot be fitted at that price. Networks "
+    "drawn once for all answers and anew for each answer err equally often, so the certificate may count either.",
     notice=r"What training reports, bound and surrogate loss, over the epochs: the divergence is paid back by fewer "
     r"errors until the two balance. The certificate counts real errors of drawn networks, with its price for drawing "
     r"them.",
@@ -102,33 +117,33 @@ def network_recipe(
     for w, m, s, m_0, s_0 in zip(drawn, means, logs, prior_means, prior_logs, strict=True):
         ratios += (s_0 - s + ((w - m_0) / np.exp(s_0)) ** 2 / 2 - ((w - m) / np.exp(s)) ** 2 / 2).sum((1, 2))
     return {
-        "divergence": Law(float(network_kl(law, prior)), ratios, exact=True),
+        "divergence from the prior": Law(float(network_kl(law, prior)), ratios, exact=True),
         # The inverse of kl is concave: means over an epoch of bounds lie below the bound of the means, here by 1 to 2 %
         # of what is added to the loss.
-        "objective": Chain(
+        "what training reports": Chain(
             {
                 "below the bound of the means": (reported, solved),
                 "and near it": (surrogate + 0.95 * (solved - surrogate), reported),
             },
             aside={"surrogate": surrogate, "divergence": divergences, "batch": by_batch},
         ),
-        "balance": Inequality(beside[0], np.array(beside[1:])),
-        "non-vacuous": Inequality(bound, 0.5),
-        "risk below bound": Inequality(mistakes / 40_000, bound),
+        "training ends at a minimum": Inequality(beside[0], np.array(beside[1:])),
+        "certificate below ½": Inequality(bound, 0.5),
+        "risk on fresh points": Inequality(mistakes / 40_000, bound),
         # Ten thousand networks know a risk of a quarter to a tenth of itself.
         "drawn networks": Share(whole, trials, singly, resolution=0.15, aside={"of the means": of_the_means}),
     }
 
 
-network_recipe.control("random labels certify as well", of="non-vacuous", labels="random")
+network_recipe.control("random labels certify as well", of="certificate below ½", labels="random")
 
 
-@network_recipe.control("the divergence without its factor one half", of="divergence")
+@network_recipe.control("the divergence without its factor one half", of="divergence from the prior")
 def no_half(evidence):
     return replace(evidence, predicted=2 * evidence.predicted)
 
 
-@network_recipe.control("the divergence over the points of a batch", of="objective")
+@network_recipe.control("the divergence over the points of a batch", of="what training reports")
 def over_a_batch(evidence):
     (reported, _), surrogate = evidence.links["below the bound of the means"], evidence.aside["surrogate"]
     return replace(
@@ -136,7 +151,7 @@ def over_a_batch(evidence):
     )
 
 
-@network_recipe.control("three tenths of the way back to the prior is better", of="balance")
+@network_recipe.control("three tenths of the way back to the prior is better", of="training ends at a minimum")
 def nearer_to_the_prior(evidence):
     return replace(evidence, quantity=np.asarray(evidence.bound)[0], bound=evidence.quantity)
 
@@ -149,7 +164,7 @@ def mean_weights(evidence):
 @network_recipe.picture
 def trained_on_the_bound(pieces):
     """Surrogate loss, divergence per point and the bound on them over the epochs, and the certificate at the end."""
-    objective = pieces["objective"]
+    objective = pieces["what training reports"]
     reported, _ = objective.links["below the bound of the means"]
     epochs = np.arange(1, len(np.asarray(reported)) + 1)
     last = epochs[-1:]
@@ -158,8 +173,8 @@ def trained_on_the_bound(pieces):
             Line("bound that is trained on", epochs, reported),
             Line("surrogate loss", epochs, objective.aside["surrogate"]),
             Line("KL per point", epochs, np.asarray(objective.aside["divergence"]) / 2000),
-            Dots("certificate, errors counted", last, np.atleast_1d(pieces["non-vacuous"].quantity)),
-            Dots("error on fresh points", last, np.atleast_1d(pieces["risk below bound"].quantity)),
+            Dots("certificate, errors counted", last, np.atleast_1d(pieces["certificate below ½"].quantity)),
+            Dots("error on fresh points", last, np.atleast_1d(pieces["risk on fresh points"].quantity)),
             Level("a coin", y=0.5),
         ],
         x="epoch",
@@ -169,10 +184,10 @@ def trained_on_the_bound(pieces):
 
 
 @claim(
-    items={"L9.1": ("failure", "law", "attained")},
-    says=r"Of $N$ independent answers of which $k$ are wrong, the risk averaged over them lies below the largest $r$ "
-    r"with $\mathrm{kl}(k/N\|r)\le\ln(1/\delta)/N$, except with probability $\delta$, also where each answer has a "
-    r"risk of its own. Without mistakes the limit is $1-\delta^{1/N}$, and no smaller one would do.",
+    items={"L9.1": ("probability of failure", "law of the mistakes", "limit without mistakes")},
+    says=r"Of $N$ independent answers, $k$ of them wrong, the mean risk lies below the largest $r$ with "
+    r"$\mathrm{kl}(k/N\|r)\le\ln(1/\delta)/N$, except with probability $\delta$, also where each answer has a risk of "
+    r"its own. Without mistakes the limit is $1-\delta^{1/N}$, and no smaller one would do.",
     needs="answers independent given the sample, as when a network is drawn for each",
     symbols={
         r"N,\ k": "the number of answers that were drawn, and of wrong ones; $N=60$ here",
@@ -204,30 +219,30 @@ def sampled_risk_limit(key, *, answers: Annotated[int, Interval(ge=2, le=400)] =
     unequal = draw.random(10)
     by_pattern = np.prod(np.where(patterns == 1, unequal[:, None], 1 - unequal[:, None]), axis=0)
     return {
-        "failure": Inequality(
+        "probability of failure": Inequality(
             failure, deltas[:, None], along={"delta": deltas}, error=1e-12, aside={"mean": by_the_mean, "risks": places}
         ),
-        "law": Identity(
+        "law of the mistakes": Identity(
             poisson_binomial(unequal), np.bincount(patterns.sum(0), by_pattern), scale=1.0, size=float(by_pattern.size)
         ),
-        "attained": Identity(
+        "limit without mistakes": Identity(
             (1 - limits[:, 0]) ** answers, deltas, condition=float(answers), aside={"answers": answers}
         ),
     }
 
 
-@sampled_risk_limit.control("the sampled mean itself", of="failure")
+@sampled_risk_limit.control("the sampled mean itself", of="probability of failure")
 def sampled_mean(evidence):
     return replace(evidence, quantity=evidence.aside["mean"])
 
 
-@sampled_risk_limit.control("Pinsker's √(ln(1/δ)/2N) without mistakes", of="attained")
+@sampled_risk_limit.control("Pinsker's √(ln(1/δ)/2N) without mistakes", of="limit without mistakes")
 def pinsker_limit(evidence):
     answers, deltas = int(evidence.aside["answers"]), np.asarray(evidence.right)
     return replace(evidence, left=(1 - np.sqrt(-np.log(deltas) / (2 * answers))) ** answers)
 
 
-@sampled_risk_limit.control("ln(1/δ) over N + 1", of="attained")
+@sampled_risk_limit.control("ln(1/δ) over N + 1", of="limit without mistakes")
 def one_answer_more(evidence):
     answers = int(evidence.aside["answers"])
     return replace(evidence, left=np.asarray(evidence.right) ** (answers / (answers + 1)))
@@ -236,7 +251,7 @@ def one_answer_more(evidence):
 @sampled_risk_limit.picture
 def how_often_too_low(pieces):
     """Probability that the limit lies below the risk, along the risk, for three promises δ."""
-    failure = pieces["failure"]
+    failure = pieces["probability of failure"]
     risks = np.asarray(failure.aside["risks"])
     marks: list[Any] = []
     for delta, chance in zip(failure.along["delta"], np.asarray(failure.quantity), strict=True):

@@ -27,7 +27,16 @@ VARIABLES = 4
 
 
 @claim(
-    items={"A5.36": ("reading", "code", "formula", "share", "total", "joint")},
+    items={
+        "A5.36": (
+            "lists read by hand",
+            "code is prefix-free",
+            "bound as written",
+            "share of one list",
+            "shares add up",
+            "failures for any list",
+        )
+    },
     says=r"Decision lists on four bits have a prefix-free code; with probability $1-\delta$ over $m$ examples no list "
     r"has a risk above its training error by more than $\sqrt{(\mathrm{bits}\ln2+\ln(1/\delta))/(2m)}$.",
     needs="the code is fixed before the sample; losses in [0, 1]",
@@ -86,8 +95,8 @@ def occam_bound_for_decision_lists(
     ]
     written = np.sqrt((bits * np.log(2) + np.log(1 / delta)) / (2 * samples))
     return {
-        "reading": Exact(answers, np.asarray(read)),
-        "code": Exact(
+        "lists read by hand": Exact(answers, np.asarray(read)),
+        "code is prefix-free": Exact(
             [
                 *map(str, kraft),
                 str(prefix_free(words)),
@@ -96,21 +105,21 @@ def occam_bound_for_decision_lists(
             ],
             ["1/2", "3/4", "7/8", "True", "True", "False"],
         ),
-        "formula": Identity(
+        "bound as written": Identity(
             bound,
             written,
             aside={"in bits": np.sqrt((bits + np.log(1 / delta)) / (2 * samples)), "lengths": lengths},
         ),
-        "share": Identity(single, [0.1 / 2**3, 0.01 / 2**20], condition=64.0),
+        "share of one list": Identity(single, [0.1 / 2**3, 0.01 / 2**20], condition=64.0),
         # Hoeffding's inequality is loose for coins that are not fair: a list spends at most a seventh of its share.
-        "total": Chain(
+        "shares add up": Chain(
             {
                 "each list spends its share": (np.stack(spent), delta * 2.0**-bits),
                 "together at most δ": (np.stack(spent).sum(1), np.full(2, delta)),
             },
             aside={"half paid": np.stack(halved)},
         ),
-        "joint": Chance(
+        "failures for any list": Chance(
             np.asarray(failures),
             trials,
             delta,
@@ -119,23 +128,25 @@ def occam_bound_for_decision_lists(
     }
 
 
-@occam_bound_for_decision_lists.control("the bound of a single hypothesis for the best of many", of="joint")
+@occam_bound_for_decision_lists.control(
+    "the bound of a single hypothesis for the best of many", of="failures for any list"
+)
 def nothing_paid(evidence):
     return replace(evidence, failures=evidence.aside["unpaid"])
 
 
-@occam_bound_for_decision_lists.control("half of the bits paid for", of="total")
+@occam_bound_for_decision_lists.control("half of the bits paid for", of="shares add up")
 def half_paid(evidence):
     shares = evidence.links["each list spends its share"][1]
     return replace(evidence, links={"each list spends its share": (evidence.aside["half paid"], shares)})
 
 
-@occam_bound_for_decision_lists.control("bits without their ln 2", of="formula")
+@occam_bound_for_decision_lists.control("bits without their ln 2", of="bound as written")
 def base_two(evidence):
     return replace(evidence, right=evidence.aside["in bits"])
 
 
-@occam_bound_for_decision_lists.control("a code that does not say where a list ends", of="code")
+@occam_bound_for_decision_lists.control("a code that does not say where a list ends", of="code is prefix-free")
 def endless(evidence):
     bare = ["".join(f"{literal:03b}{answer}" for literal, answer in rules) for rules, _ in decision_lists(VARIABLES, 2)]
     sums = [kraft_sum([word + "0" for word in bare if len(word) <= 4 * rules]) for rules in range(3)]
@@ -145,9 +156,12 @@ def endless(evidence):
 @occam_bound_for_decision_lists.picture
 def price_of_a_description(pieces, settings):
     """What the best-looking list of each length hides, in all but a share δ of the samples, and the bound on it."""
-    largest, lengths = np.asarray(pieces["joint"].aside["largest"]), pieces["formula"].aside["lengths"]
+    largest, lengths = (
+        np.asarray(pieces["failures for any list"].aside["largest"]),
+        pieces["bound as written"].aside["lengths"],
+    )
     grid = np.arange(0, np.max(lengths) + 3)
-    same = int(pieces["joint"].aside["m"]), settings["delta"]
+    same = int(pieces["failures for any list"].aside["m"]), settings["delta"]
     return Curves(
         [
             Line("Occam bound", grid, occam_bound(grid, *same)),
@@ -173,10 +187,18 @@ curvature_of = jax.jit(jax.hessian(lambda *at: jnp.mean(misfits(*at) ** 2)), sta
 
 
 @claim(
-    items={"A5.37": ("rank", "null directions", "zero directions", "Hessian", "along the set")},
-    says=r"At zero squared loss a tanh network with $k$ weights and $n<k$ data has a Jacobian $J$ of rank $n$ with "
-    r"$k-n$ null directions, and its Hessian $\frac2nJ^\top J$ has $k-n$ zero eigenvalues. One can walk along them, "
-    r"returning to zero loss after each step, away from the start: the solutions are not points.",
+    items={
+        "A5.37": (
+            "rank of the Jacobian",
+            "directions that change no answer",
+            "zero eigenvalues of the Hessian",
+            "Hessian at a solution",
+            "walk along the solutions",
+        )
+    },
+    says=r"At zero squared loss a tanh network with $k$ weights and $n<k$ data has a Jacobian $J$ of rank $n$, and "
+    r"its Hessian $\frac2nJ^\top J$ has $k-n$ zero eigenvalues. One can walk away along these directions, at zero "
+    r"loss after each step: the solutions are not points.",
     needs="an interpolating solution; points in general position",
     symbols={
         r"k": "the number of weights, 104 here",
@@ -222,9 +244,9 @@ def solutions_are_not_points(
         errors.append(float(np.max(np.abs(residuals(point)))))
     count = weight_count(widths)
     return {
-        "rank": Exact([np.linalg.matrix_rank(slopes), len(flat)], [samples, count - samples]),
-        "null directions": Identity(slopes @ flat.T, 0.0, scale=np.linalg.norm(slopes, 2), size=count),
-        "zero directions": Exact(
+        "rank of the Jacobian": Exact([np.linalg.matrix_rank(slopes), len(flat)], [samples, count - samples]),
+        "directions that change no answer": Identity(slopes @ flat.T, 0.0, scale=np.linalg.norm(slopes, 2), size=count),
+        "zero eigenvalues of the Hessian": Exact(
             int(np.sum(np.abs(eigenvalues) < 1e-8 * largest)),
             count - samples,
             aside={
@@ -233,7 +255,7 @@ def solutions_are_not_points(
                 "before": before,
             },
         ),
-        "Hessian": Identity(
+        "Hessian at a solution": Identity(
             curvature,
             2 / samples * slopes.T @ slopes,
             scale=largest,
@@ -241,7 +263,7 @@ def solutions_are_not_points(
             size=count,
             aside={"samples": samples},
         ),
-        "along the set": Chain(
+        "walk along the solutions": Chain(
             {
                 "still zero loss": (np.asarray([np.max(np.abs(residuals(solution))), *errors]), np.full(5, 1e-9)),
                 "away from the start": (0.3, walked[-1]),
@@ -251,18 +273,18 @@ def solutions_are_not_points(
     }
 
 
-@solutions_are_not_points.control("at a point that does not interpolate", of="zero directions")
+@solutions_are_not_points.control("at a point that does not interpolate", of="zero eigenvalues of the Hessian")
 def at_the_start(evidence):
     return replace(evidence, left=int(evidence.aside["at the start"]))
 
 
-@solutions_are_not_points.control("n − 1 for n in the mean of squares", of="Hessian")
+@solutions_are_not_points.control("n − 1 for n in the mean of squares", of="Hessian at a solution")
 def one_datum_less(evidence):
     n = int(evidence.aside["samples"])
     return replace(evidence, right=np.asarray(evidence.right) * n / (n - 1))
 
 
-@solutions_are_not_points.control("straight on, without returning", of="along the set")
+@solutions_are_not_points.control("straight on, without returning", of="walk along the solutions")
 def without_returning(evidence):
     return replace(evidence, links={"still zero loss": (evidence.aside["astray"], np.full(4, 1e-9))})
 
@@ -271,7 +293,7 @@ def without_returning(evidence):
 def flat_directions(pieces):
     """Sizes of the Hessian's eigenvalues at a solution and at the random start; and the largest residual along a walk
     through solutions, before and after returning to zero loss."""
-    zero, walk = pieces["zero directions"].aside, pieces["along the set"]
+    zero, walk = pieces["zero eigenvalues of the Hessian"].aside, pieces["walk along the solutions"]
     at, before = (np.sort(np.abs(np.asarray(zero[name])))[::-1] for name in ("eigenvalues", "before"))
     places = np.arange(1, len(at) + 1)
     returned = np.asarray(walk.links["still zero loss"][0])[1:]
@@ -281,7 +303,7 @@ def flat_directions(pieces):
                 [
                     Dots("at the start", places, before),
                     Dots("at a solution", places, np.maximum(at, 1e-18)),
-                    Level("n", x=float(int(pieces["Hessian"].aside["samples"]) + 0.5)),
+                    Level("n", x=float(int(pieces["Hessian at a solution"].aside["samples"]) + 0.5)),
                 ],
                 x="place in descending order",
                 y="size of an eigenvalue of the Hessian",

@@ -87,7 +87,7 @@ def trade_off(curves, title=""):
             Level("found", x=1.0),
         ],
         title=title,
-        x="length of the mean, in that found",
+        x="length of the mean, as a multiple of the one found",
         y="risk, bound, divergence",
         log="x",
         ys=(0, 0.7),
@@ -95,7 +95,17 @@ def trade_off(curves, title=""):
 
 
 @claim(
-    items={"H11.3": ("Gibbs law", "scale", "risk", "inversion", "minimum", "bound", "truth")},
+    items={
+        "H11.3": (
+            "the Gibbs law is best",
+            "best scale of the posterior",
+            "risk of drawn classifiers",
+            "risk by another route",
+            "least bound",
+            "bound below ½",
+            "true risk below the bound",
+        )
+    },
     says=r"$\lambda n\,\mathbb E_QR_S+KL(Q\|P)$ exceeds its least value by $KL(Q\|G)$, $G\propto Pe^{-\lambda nR_S}$. "
     r"Weights $N(s\mu,s^2I)$ of a linear classifier err with mean $\Phi(-y\mu\cdot x/\|x\|)$ whatever $s$, and "
     r"$s^2=d/(d+|\mu|^2)$ brings KL from $N(0,I)$ down to $\frac d2\ln(1+|\mu|^2/d)$.",
@@ -152,42 +162,44 @@ def best_posteriors(key, *, trials: Trials = 100_000, problems: Annotated[int, I
             clean = float(linear_gibbs_risk(found.direction, fresh, np.sign(fresh @ hidden)))
             true_risks[i] = 0.05 + 0.9 * clean
     return {
-        "Gibbs law": Identity(
+        "the Gibbs law is best": Identity(
             objective(other) - objective(gibbs), rel_entr(other, gibbs).sum(), scale=weight,
             aside={"turned": rel_entr(gibbs, other).sum()},
         ),
-        "scale": Identity(
+        "best scale of the posterior": Identity(
             [np.exp(log_variance), closest], [float(scale_free_variance(direction)), float(scale_free_kl(direction))],
             error=[1e-7, 1e-12], aside={"as wide": np.array([1.0, direction @ direction / 2])},
         ),
-        "risk": Share(np.sum(answers * signs[drawn] < 0), trials, float(linear_gibbs_risk(direction, points, signs))),
-        "inversion": Identity(
+        "risk of drawn classifiers": Share(
+            np.sum(answers * signs[drawn] < 0), trials, float(linear_gibbs_risk(direction, points, signs))
+        ),
+        "risk by another route": Identity(
             float(linear_gibbs_risk(direction, stretched, signs)), mean_wrong_sign(direction, stretched, signs),
             error=1e-10,
         ),
         # The quasi-Newton search stops when a step gains less than some 1e-9 of the bound.
-        "minimum": Identity(bounds[0], least, error=2e-6, aside={"curves": curves}),
-        "bound": Inequality(bounds[:-1], 0.5, aside={"coin flips": bounds[-1]}),
-        "truth": Inequality(true_risks, bounds, aside={"seen": seen}),
+        "least bound": Identity(bounds[0], least, error=2e-6, aside={"curves": curves}),
+        "bound below ½": Inequality(bounds[:-1], 0.5, aside={"coin flips": bounds[-1]}),
+        "true risk below the bound": Inequality(true_risks, bounds, aside={"seen": seen}),
     }  # fmt: skip
 
 
-@best_posteriors.control("coin flips certify too", of="bound")
+@best_posteriors.control("coin flips certify too", of="bound below ½")
 def coin_flips(evidence):
     return replace(evidence, quantity=evidence.aside["coin flips"])
 
 
-@best_posteriors.control("posterior as wide as the prior: KL = |μ|²/2", of="scale")
+@best_posteriors.control("posterior as wide as the prior: KL = |μ|²/2", of="best scale of the posterior")
 def equal_width(evidence):
     return replace(evidence, right=evidence.aside["as wide"])
 
 
-@best_posteriors.control("KL(G‖Q) for KL(Q‖G)", of="Gibbs law")
+@best_posteriors.control("KL(G‖Q) for KL(Q‖G)", of="the Gibbs law is best")
 def turned(evidence):
     return replace(evidence, right=evidence.aside["turned"])
 
 
-@best_posteriors.control("the errors on the sample bound the risk", of="truth")
+@best_posteriors.control("the errors on the sample bound the risk", of="true risk below the bound")
 def nothing_added(evidence):
     return replace(evidence, bound=evidence.aside["seen"])
 
@@ -195,7 +207,7 @@ def nothing_added(evidence):
 @best_posteriors.picture
 def least_value(pieces):
     """Errors, divergence and bound as the mean of the posterior is shortened or lengthened from the one found."""
-    return trade_off(pieces["minimum"].aside["curves"])
+    return trade_off(pieces["least bound"].aside["curves"])
 
 
 def realised_labelings(points):
@@ -209,10 +221,10 @@ def realised_labelings(points):
 
 
 @claim(
-    items={"L9.10": ("labels", "least", "report")},
-    says=r"Halfspaces through the origin of $\mathbb R^d$ realise all labelings of $d$ points and not all of $d+1$, so "
-    r"a VC bound is the same for true and for random labels; at $n=1000$, $d=20$ it exceeds 1. The PAC-Bayes bound of "
-    r"the best Gaussian posterior on the same points is below ½ for true labels and above it for random ones.",
+    items={"L9.10": ("labelings that are realised", "least PAC-Bayes bound", "bounds for true and random labels")},
+    says=r"Halfspaces through the origin of $\mathbb R^d$ realise all labelings of $d$ points and not of $d+1$, so a "
+    r"VC bound is the same for true and random labels. The PAC-Bayes bound of the best Gaussian posterior is below ½ "
+    r"for true labels, above it for random ones.",
     needs="points in general position; 0–1 loss",
     scale="printed: networks on MNIST; here: linear classifiers, 1,000 points in 20 dimensions",
     symbols={
@@ -220,10 +232,10 @@ def realised_labelings(points):
         r"n": "the number of examples",
     },
     why=r"Capacity counts what a class could fit and does not ask which labels came: with $d$ points in general "
-    r"position a linear system finds a halfspace for every labeling. A PAC-Bayes bound pays for the distance from "
-    r"prior to posterior. True labels agree on a direction, and a short step towards it errs little; coin flips have "
-    r"no such direction, and every step costs more than it gains. A bound from a thousand held-out points is lower "
-    r"still.",
+    r"position a linear system finds a halfspace for every labeling, and at $n=1000$, $d=20$ the VC bound exceeds 1. "
+    r"A PAC-Bayes bound pays for the distance from prior to posterior. True labels agree on a direction, and a short "
+    r"step towards it errs little; coin flips have no such direction, and every step costs more than it gains. A "
+    r"bound from a thousand held-out points is lower still.",
     notice=r"Left, true labels: errors fall while the divergence is still small, and the bound dips below ½. Right, "
     r"coin flips on the same points: errors hardly fall before the divergence counts, and the bound stays above ½.",
 )
@@ -239,18 +251,18 @@ def labels_and_capacity(key):
     sides = ((true.direction, y), (random.direction, coins))
     return {
         # Of d + 1 points in general position two labelings, opposite to each other, are missed (Radon).
-        "labels": Exact(
+        "labelings that are realised": Exact(
             [realised_labelings(draw.standard_normal((count, 4))) for count in (4, 5)],
             [2**4, 2**5 - 2],
             along={"points": np.array([4, 5])},
         ),
-        "least": Identity(
+        "least PAC-Bayes bound": Identity(
             [true.bound, random.bound],
             [least_bound(x, each, delta) for each in (y, coins)],
             error=2e-6,  # as near as the quasi-Newton search comes
             aside={"curves": np.stack([along_the_direction(mean, x, each, delta) for mean, each in sides])},
         ),
-        "report": Chain(
+        "bounds for true and random labels": Chain(
             {
                 "held-out below PAC-Bayes": (on_held_out, true.bound),
                 "PAC-Bayes with true labels": (true.bound, 0.5),
@@ -262,13 +274,13 @@ def labels_and_capacity(key):
     }
 
 
-@labels_and_capacity.control("random labels bound like true ones", of="report")
+@labels_and_capacity.control("random labels bound like true ones", of="bounds for true and random labels")
 def alike(evidence):
     bound = evidence.links["PAC-Bayes with true labels"][0]
     return replace(evidence, links=evidence.links | {"PAC-Bayes with random labels": (0.5, bound)})
 
 
-@labels_and_capacity.control("all labelings of d + 1 points too", of="labels")
+@labels_and_capacity.control("all labelings of d + 1 points too", of="labelings that are realised")
 def one_point_more(evidence):
     return replace(evidence, right=2 ** evidence.along["points"])
 
@@ -276,5 +288,5 @@ def one_point_more(evidence):
 @labels_and_capacity.picture
 def true_and_random(pieces):
     """Errors, divergence and PAC-Bayes bound along the length of the mean, for true labels and for coin flips."""
-    curves = np.asarray(pieces["least"].aside["curves"])
+    curves = np.asarray(pieces["least PAC-Bayes bound"].aside["curves"])
     return Row([trade_off(each, title) for each, title in zip(curves, ("true labels", "coin flips"), strict=True)])

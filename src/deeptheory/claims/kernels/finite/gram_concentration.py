@@ -36,11 +36,20 @@ def unit_ball_complexity(matrices):
 
 @claim(
     items={"A9.6": ""},
-    says=r"Each of m neurons is active on both of two inputs at angle $\vartheta$ with probability "
-    r"$(\pi-\vartheta)/2\pi$. The share that is, times $x_i\cdot x_j$, the entry of H(0), leaves "
-    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$, for all widths, angles, n "
-    r"and $\delta\le1$: half the printed $\sqrt{(2/m)\log(2n^2/\delta)}$, whose terms are taken to fill [-1, 1].",
-    needs="unit inputs; ReLU; standard normal weights",
+    says=r"Each of $m$ neurons is active on both of two inputs at angle $\vartheta$ with probability "
+    r"$(\pi-\vartheta)/2\pi$. The share that is, times $x_i\cdot x_j$, is an entry of $H(0)$, and leaves "
+    r"$\pm\sqrt{\log(2n^2/\delta)/2m}$ about its mean with probability at most $\delta/n^2$.",
+    needs="unit inputs; ReLU; standard normal weights; any width, angle and number of inputs, δ at most 1",
+    symbols={
+        r"m": "the number of neurons",
+        r"\vartheta": r"the angle between the inputs $x_i$ and $x_j$, two of $n$",
+        r"H(0)": "the kernel of the first layer at the random start",
+        r"\delta": r"the probability with which any of the $n^2$ entries may leave",
+    },
+    why=r"A neuron is active on an input in a half-space of weights, on both in a wedge of angle $\pi-\vartheta$: its "
+    r"share of the full turn is the probability. The entry is a mean of $m$ independent variables that are 0 or "
+    r"$x_i\cdot x_j$, and Hoeffding's inequality bounds how far such a mean strays. The printed tolerance "
+    r"$\sqrt{(2/m)\log(2n^2/\delta)}$ is twice as wide, since it takes the terms to fill $[-1,1]$.",
     over=dict(
         width=Integers(1, 2000, log=True),
         angle=Reals(0, np.pi),
@@ -88,19 +97,44 @@ def with_amplitudes(weights, amplitudes, x):
 
 @claim(
     items={
-        "A9.6": ("entries", "mean", "sharp", "tolerances", "at one half", "widths", "coverage"),
-        "L8.27": ("norms", "equal norms", "complexity", "attained", "theorem", "coverage", "amplitudes"),
-        "L8.28": ("coverage", "widths"),
+        "A9.6": (
+            "entries are shares of active neurons",
+            "mean of the entries",
+            "exponent of the entries is sharp",
+            "tolerance of entries and of the matrix",
+            "both tolerances at δ = ½",
+            "widths that suffice",
+            "failures of the bounds",
+        ),
+        "L8.27": (
+            "norm of one neuron's term",
+            "norm of one neuron's term, attained",
+            "complexity of the terms",
+            "complexity by hand",
+            "bound as the theorem gives it",
+            "failures of the bounds",
+            "amplitudes enter by their squares",
+        ),
+        "L8.28": ("failures of the bounds", "widths that suffice"),
     },
-    consistency=("at one half", "widths"),
-    says=r"The terms $H_k$ of $\hat G=\frac1m\sum_kH_k$, of mean G, have $\|H_k\|_F\le B^2\|X\|_F^2$ and Rademacher "
-    r"complexity at most $B^2\|X\|_F^2/\sqrt m$; equal ones $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$. So with "
-    r"probability $1-\delta$ $\|\hat G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, likewise "
-    r"$\le4n\sqrt{\log(n/\delta)/m}$, and the extreme eigenvalues move by no more. The second is at least 2n times the "
-    r"printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=1/2$: half of it would do. The "
-    r"mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
-    r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than ±1 enter by their squares.",
+    consistency=("both tolerances at δ = ½", "widths that suffice"),
+    says=r"With probability $1-\delta$ a kernel $\hat G=\frac1m\sum_kH_k$ sampled with $m$ neurons has $\|\hat "
+    r"G-G\|_2\le2B^2\|X\|_F^2/\sqrt m+6B^2\|X\|_F^2\sqrt{\log(2/\delta)/2m}$, and likewise "
+    r"$\le4n\sqrt{\log(n/\delta)/m}$; the extreme eigenvalues move by no more.",
     needs=r"$|\sigma'|\le B$; ReLU, unit inputs and $n\ge2$, $\delta\le1/2$ for the second bound",
+    symbols={
+        r"H_k": r"what neuron $k$ adds to the kernel of the first layer; $\|H_k\|_F\le B^2\|X\|_F^2$",
+        r"G": "the mean, the kernel of infinite width",
+        r"B": "the largest slope of the activation, 1 for ReLU",
+        r"X": r"the matrix of the $n$ inputs; $\|X\|_F^2$ is the sum of their squared lengths",
+        r"\delta": "the probability with which the bound may fail",
+    },
+    why=r"The first bound is that of a Rademacher complexity: the $H_k$ have norms of at most $B^2\|X\|_F^2$, so "
+    r"their complexity is at most that over $\sqrt m$, and $\|H\|_F\,\mathbb E|\sum_k\varepsilon_k|/m$ for equal "
+    r"ones; the second term pays for the confidence. The second bound is a union over entries: it is at least $2n$ "
+    r"times the printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=\frac12$, so half of "
+    r"it would do. The mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
+    r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than $\pm1$ enter by their squares.",
     full=dict(trials=10_000),
 )
 def sampled_gram_matrix_concentrates(
@@ -153,32 +187,40 @@ def sampled_gram_matrix_concentrates(
     leaving = np.array([entry_tolerance(1e7, 1e60, 1e-130, spread=1.0), entry_tolerance(1e7, 1e60, 1e-130) / 2])
     rare = np.log(2) + binom.logsf(np.ceil(1e7 * (0.5 + leaving)) - 1, 1e7, 0.5)
     return {
-        "norms": Inequality(norms, size[:, None]),
-        "equal norms": Identity(np.linalg.norm(signed @ signed.T), largest, size=5.0),
-        "complexity": Chain(
+        "norm of one neuron's term": Inequality(norms, size[:, None]),
+        "norm of one neuron's term, attained": Identity(np.linalg.norm(signed @ signed.T), largest, size=5.0),
+        "complexity of the terms": Chain(
             {
                 "Jensen": (complexity, np.sqrt(np.sum(norms**2, axis=1)) / 8),
                 "each norm": (np.sqrt(np.sum(norms**2, axis=1)) / 8, size / np.sqrt(8)),
             }
         ),
-        "attained": Identity(
+        "complexity by hand": Identity(
             np.array([unit_ball_complexity(alone), exact, unit_ball_complexity(np.full((8, 1), largest))]),
             np.array([1 / np.sqrt(6), largest, largest * walk / 8]),
             size=8.0,
         ),
         # One neuron: 2R + 3(b − a)√(log(2/δ)/2m) with values of ⟨H, V⟩ from −‖H‖ to ‖H‖; then four times the width.
-        "theorem": Identity(
+        "bound as the theorem gives it": Identity(
             np.array([sampled_gram_deviation(m, np.sum(parallel**2), failure, slope=1.5) for m in (1, 4)]),
             (2 * exact + 3 * (2 * largest) * np.sqrt(np.log(2 / failure) / 2)) / np.array([1.0, 2.0]),
         ),
-        "entries": Identity(sampled[:10], (x @ x.T) * shares, scale=1.0, size=float(width)),
-        "mean": Law(limit[upper], sampled[:, *upper].T, exact=True, scale=0.5),
+        "entries are shares of active neurons": Identity(
+            sampled[:10], (x @ x.T) * shares, scale=1.0, size=float(width)
+        ),
+        "mean of the entries": Law(limit[upper], sampled[:, *upper].T, exact=True, scale=0.5),
         # Hoeffding's 2e^{−t²/2} is √(2π)t times the two tails beyond t standard deviations. With 10⁷ coins those of the
         # binomial law are less than the normal ones by t⁴/12m = 0.011 in the logarithm, and Mills' ratio by 1/t².
-        "sharp": Identity(rare, -250 * np.log(10) - np.log(4 * np.pi * np.log(2e250)) / 2, error=0.03),
-        "tolerances": Inequality(2 * entry_tolerance(width, n, delta), concentration_tolerance(width, n, delta) / n),
-        "at one half": Identity(2 * n * entry_tolerance(width, n, 0.5), concentration_tolerance(width, n, 0.5)),
-        "widths": Identity(
+        "exponent of the entries is sharp": Identity(
+            rare, -250 * np.log(10) - np.log(4 * np.pi * np.log(2e250)) / 2, error=0.03
+        ),
+        "tolerance of entries and of the matrix": Inequality(
+            2 * entry_tolerance(width, n, delta), concentration_tolerance(width, n, delta) / n
+        ),
+        "both tolerances at δ = ½": Identity(
+            2 * n * entry_tolerance(width, n, 0.5), concentration_tolerance(width, n, 0.5)
+        ),
+        "widths that suffice": Identity(
             np.array(
                 [
                     concentration_tolerance(concentration_width(6, 0.3, failure), 6, failure),
@@ -189,52 +231,67 @@ def sampled_gram_matrix_concentrates(
             # (8.28) written out with log(1/δ), at the width for log(2/δ).
             aside={"one side": (12 + 36 * np.sqrt(-np.log(failure) / 2)) / np.sqrt(enough)},
         ),
-        "coverage": Chance(
+        "failures of the bounds": Chance(
             np.sum(outside, axis=1),
             trials,
             failure,
             along={"bound": bounds},
             aside={"beyond 1/√m": np.array([np.sum(apart > width**-0.5)])},
         ),
-        "amplitudes": Identity(formula, jacobian, scale=1.0, size=30.0, along={"without": without}),
+        "amplitudes enter by their squares": Identity(
+            formula, jacobian, scale=1.0, size=30.0, along={"without": without}
+        ),
     }
 
 
-@sampled_gram_matrix_concentrates.control("amplitudes left out", of="amplitudes")
+@sampled_gram_matrix_concentrates.control("amplitudes left out", of="amplitudes enter by their squares")
 def without_amplitudes(evidence):
     return replace(evidence, left=evidence.along["without"])
 
 
-@sampled_gram_matrix_concentrates.control("the width for log(2/δ) with log(1/δ) in the bound", of="widths")
+@sampled_gram_matrix_concentrates.control("the width for log(2/δ) with log(1/δ) in the bound", of="widths that suffice")
 def one_sided(evidence):
     return replace(evidence, left=np.array([evidence.left[0], evidence.aside["one side"]]))
 
 
-@sampled_gram_matrix_concentrates.control("‖Ĝ − G‖ at most 1/√m, whatever n and δ", of="coverage")
+@sampled_gram_matrix_concentrates.control("‖Ĝ − G‖ at most 1/√m, whatever n and δ", of="failures of the bounds")
 def without_the_size(evidence):
     return replace(evidence, failures=evidence.aside["beyond 1/√m"], along={})
 
 
-@sampled_gram_matrix_concentrates.control("a complexity of the mean norm over m", of="attained")
+@sampled_gram_matrix_concentrates.control("a complexity of the mean norm over m", of="complexity by hand")
 def over_the_width(evidence):
     return replace(evidence, right=evidence.right / np.array([np.sqrt(6), 1.0, np.sqrt(8)]))
 
 
-@sampled_gram_matrix_concentrates.control("the root of the mean square for the mean of equal terms", of="attained")
+@sampled_gram_matrix_concentrates.control(
+    "the root of the mean square for the mean of equal terms", of="complexity by hand"
+)
 def mean_square(evidence):
     left, right = np.array(evidence.left), np.array(evidence.right)
     return replace(evidence, left=left[2], right=right[1] / np.sqrt(8))
 
 
 @claim(
-    items={"A9.9": ("closeness", "all equal", "known"), "L8.28": ("Weyl", "tight", "kernels")},
-    says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$, all "
-    r"four equal when $A-B$ is constant; for shared eigenvectors the first three are $\max|a_i-b_i|$ of the sorted "
-    r"eigenvalues, $\max|a_i-b_i|$ and $\sqrt{\sum(a_i-b_i)^2}$ of the paired ones. "
-    r"$\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$ and "
-    r"$\lambda_{\min}(A+B)\ge\lambda_{\min}(A)+\lambda_{\min}(B)$, equal for shared eigenvectors. So "
-    r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
+    items={
+        "A9.9": ("four distances in order", "all four equal", "shared eigenvectors"),
+        "L8.28": ("extreme eigenvalues of a sum", "equality for shared eigenvectors", "kernels near their limit"),
+    },
+    says=r"For symmetric matrices $|\lambda_i(A)-\lambda_i(B)|\le\|A-B\|_2\le\|A-B\|_F\le n\max|A_{ij}-B_{ij}|$. A "
+    r"sum has $\lambda_{\max}(A+B)\le\lambda_{\max}(A)+\lambda_{\max}(B)$, and $\lambda_{\min}(A+B)$ is at least the "
+    r"sum of the two. So a kernel near its limit inherits its least eigenvalue.",
     needs="symmetric matrices",
+    symbols={
+        r"A,B": r"symmetric $n\times n$ matrices; $A_{ij}$ an entry",
+        r"\lambda_i": r"the eigenvalue number $i$ in order of size",
+        r"\|\cdot\|_2,\|\cdot\|_F": "the largest singular value, and the root of the sum of all squared entries",
+    },
+    why=r"A largest eigenvalue is the maximum of $v^\top Av$ over unit vectors, and the maximum of a sum is at most "
+    r"the sum of maxima; with $B=A+(B-A)$ that moves no eigenvalue farther than $\|A-B\|_2$. The norms follow from "
+    r"each other by counting entries. With $A-B$ constant all four are equal; for shared eigenvectors the first two "
+    r"are the largest difference of sorted and of paired eigenvalues, the third the root of the sum of squared "
+    r"differences, and the sums of extreme eigenvalues are attained. For kernels this says "
+    r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
     full=dict(pairs=10_000),
 )
 def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
@@ -257,23 +314,23 @@ def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
     sampled = np.asarray(grams(draw.standard_normal((40, 50, 4)), x))
     moved = closeness(sampled, np.broadcast_to(limit, sampled.shape))
     return {
-        "closeness": Chain(
+        "four distances in order": Chain(
             {
                 "Weyl": (apart.eigenvalues, apart.spectral),
                 "Frobenius": (apart.spectral, apart.frobenius),
                 "entries": (apart.frobenius, apart.entries),
             }
         ),
-        "all equal": Identity(np.array(constant), 3.5, size=5.0),
-        "known": Identity(known, designed, scale=5.0, size=5.0),
-        "Weyl": Chain(
+        "all four equal": Identity(np.array(constant), 3.5, size=5.0),
+        "shared eigenvectors": Identity(known, designed, scale=5.0, size=5.0),
+        "extreme eigenvalues of a sum": Chain(
             {
                 "largest": (values[2][:, -1], values[0][:, -1] + values[1][:, -1]),
                 "smallest": (values[0][:, 0] + values[1][:, 0], values[2][:, 0]),
             }
         ),
-        "tight": Identity(shared[[0, -1]], powers.sum(0)[[0, -1]], scale=5.0, size=5.0),
-        "kernels": Chain(
+        "equality for shared eigenvectors": Identity(shared[[0, -1]], powers.sum(0)[[0, -1]], scale=5.0, size=5.0),
+        "kernels near their limit": Chain(
             {
                 "least eigenvalue": (np.linalg.eigvalsh(limit)[0] - moved.spectral, np.linalg.eigvalsh(sampled)[:, 0]),
                 "eigenvalues": (moved.eigenvalues, moved.spectral),
@@ -282,28 +339,39 @@ def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
     }
 
 
-@eigenvalues_move_less_than_the_matrix.control("entries times √n in place of n", of="all equal")
+@eigenvalues_move_less_than_the_matrix.control("entries times √n in place of n", of="all four equal")
 def root_of_size(evidence):
     return replace(evidence, left=evidence.left * np.array([1, 1, 1, 5**-0.5]))
 
 
-@eigenvalues_move_less_than_the_matrix.control("the eigenvalues move as far as the matrix", of="known")
+@eigenvalues_move_less_than_the_matrix.control("the eigenvalues move as far as the matrix", of="shared eigenvectors")
 def as_far(evidence):
     return replace(evidence, right=evidence.right[[1, 1, 2]])
 
 
-@eigenvalues_move_less_than_the_matrix.control("the smallest eigenvalue below the sum too", of="Weyl")
+@eigenvalues_move_less_than_the_matrix.control(
+    "the smallest eigenvalue below the sum too", of="extreme eigenvalues of a sum"
+)
 def smallest_below(evidence):
     small, large = evidence.links["smallest"]
     return Chain({"smallest": (large, small)})
 
 
 @claim(
-    items={"A9.12": ("lower bound", "series", "orthonormal", "two inputs", "repeated", "antipodes", "rank")},
-    says=r"The ReLU kernel of the first layer has $\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$ for unit inputs "
-    r"with all $|x_i\cdot x_j|\le\rho<1$, attained by orthonormal ones and by two at an acute angle, and is singular "
-    r"when an input is repeated. On $\pm x_1,\dots,\pm x_k$ its eigenvalues are those of $K/2$ and of "
-    r"$K\circ\arcsin(K)/\pi$: rank $k+\min(k,d)$, so antipodes do harm only when there are more than d pairs.",
+    items={
+        "A9.12": (
+            "least eigenvalue above the bound",
+            "bound by its series",
+            "orthonormal inputs",
+            "two inputs at an acute angle",
+            "a repeated input",
+            "spectrum with antipodes",
+            "rank with antipodes",
+        )
+    },
+    says=r"On $n$ unit inputs with all $|x_i\cdot x_j|\le\rho<1$ the first-layer ReLU kernel has "
+    r"$\lambda_{\min}(H^*)\ge\sum_pc_p(1-(n-1)\rho^p)_+>0$; repeated inputs make it singular. On $\pm x_1,\dots,\pm "
+    r"x_k$ its rank is $k+\min(k,d)$: antipodes do harm only beyond $d$ pairs.",
     needs="unit inputs; ReLU; no biases; directions in general position for the rank",
     full=dict(sets=200),
     symbols={
@@ -313,11 +381,10 @@ def smallest_below(evidence):
         "K": "the matrix of inner products of $x_1,\\dots,x_k$, in $d$ dimensions",
     },
     why=r"The kernel is a power series in the cosines with coefficients that are not negative, so its matrix is a sum "
-    r"of entrywise powers of a Gram matrix, each "
-    r"positive semidefinite. High powers of cosines below one die away and leave nearly $c_p$ times the identity: by "
-    r"Gershgorin at least "
-    r"$c_p(1-(n-1)\rho^p)$. On pairs $\pm x$ even and odd labels decouple, and the odd half sees $K/2$ alone, whose "
-    r"rank is at most $d$.",
+    r"of entrywise powers of a Gram matrix, each positive semidefinite. High powers of cosines below one die away and "
+    r"leave nearly $c_p$ times the identity: by Gershgorin at least $c_p(1-(n-1)\rho^p)$. Orthonormal inputs and two "
+    r"at an acute angle attain the bound. On pairs $\pm x$ even and odd labels decouple: the eigenvalues are those of "
+    r"$K/2$, whose rank is at most $d$, and of $K\circ\arcsin(K)/\pi$.",
     notice=r"The least eigenvalue of random inputs lies above the bound, and of two inputs at an acute angle on it. It "
     r"goes to zero only as two inputs become parallel.",
 )
@@ -353,38 +420,48 @@ def kernel_is_positive_definite_unless_inputs_repeat(key, *, sets: Annotated[int
         halves.append(np.sort(np.concatenate([np.linalg.eigvalsh(product) / 2, even])))
         ranks.append(int(np.sum(values > 1e-7)))
     return {
-        "lower bound": Chain(
+        "least eigenvalue above the bound": Chain(
             {"positive": (np.finfo(float).tiny, np.array(bounds)), "below": (np.array(bounds), np.array(least))},
             error=1e-13,
             aside={"largest cosine": np.array(largest), "one input fewer": np.array(fewer)},
         ),
-        "series": Identity([least_eigenvalue_bound(r, int(n)) for n, r in grid], summed, scale=0.5, size=100.0),
-        "orthonormal": Identity(alone, least_eigenvalue_bound(0.0, 4), size=4.0),
-        "two inputs": Identity(
+        "bound by its series": Identity(
+            [least_eigenvalue_bound(r, int(n)) for n, r in grid], summed, scale=0.5, size=100.0
+        ),
+        "orthonormal inputs": Identity(alone, least_eigenvalue_bound(0.0, 4), size=4.0),
+        "two inputs at an acute angle": Identity(
             [np.linalg.eigvalsh(first_layer_limit(duo))[0] for duo in duos],
             [least_eigenvalue_bound(float(c), 2) for c in cosines],
             scale=0.5,
             size=8.0,
             aside={"cosine": cosines},
         ),
-        "repeated": Identity(repeated, 0.0, scale=0.5, error=1e-8),
+        "a repeated input": Identity(repeated, 0.0, scale=0.5, error=1e-8),
         # The angle of x and −x is π only up to the root of rounding.
-        "antipodes": Identity(np.concatenate(spectra), np.concatenate(halves), scale=0.5, error=2e-8),
-        "rank": Exact(np.array(ranks), np.array([k + min(k, 3) for k in pairs]), along={"pairs": np.array(pairs)}),
+        "spectrum with antipodes": Identity(np.concatenate(spectra), np.concatenate(halves), scale=0.5, error=2e-8),
+        "rank with antipodes": Exact(
+            np.array(ranks), np.array([k + min(k, 3) for k in pairs]), along={"pairs": np.array(pairs)}
+        ),
     }
 
 
-@kernel_is_positive_definite_unless_inputs_repeat.control("antipodes are as bad as repetitions", of="rank")
+@kernel_is_positive_definite_unless_inputs_repeat.control(
+    "antipodes are as bad as repetitions", of="rank with antipodes"
+)
 def one_per_pair(evidence):
     return replace(evidence, right=evidence.along["pairs"])
 
 
-@kernel_is_positive_definite_unless_inputs_repeat.control("n cosines in a row in place of n − 1", of="two inputs")
+@kernel_is_positive_definite_unless_inputs_repeat.control(
+    "n cosines in a row in place of n − 1", of="two inputs at an acute angle"
+)
 def one_cosine_more(evidence):
     return replace(evidence, right=[least_eigenvalue_bound(float(c), 3) for c in evidence.aside["cosine"]])
 
 
-@kernel_is_positive_definite_unless_inputs_repeat.control("n − 2 cosines in a row", of="lower bound")
+@kernel_is_positive_definite_unless_inputs_repeat.control(
+    "n − 2 cosines in a row", of="least eigenvalue above the bound"
+)
 def one_input_fewer(evidence):
     return replace(evidence, links={"below": (evidence.aside["one input fewer"], evidence.links["below"][1])})
 
@@ -392,7 +469,11 @@ def one_input_fewer(evidence):
 @kernel_is_positive_definite_unless_inputs_repeat.picture
 def least_eigenvalues(pieces):
     """The least eigenvalue of the kernel matrix against the largest cosine between two of the inputs."""
-    grid, duo, drawn = np.linspace(0, 0.999, 200), pieces["two inputs"], pieces["lower bound"]
+    grid, duo, drawn = (
+        np.linspace(0, 0.999, 200),
+        pieces["two inputs at an acute angle"],
+        pieces["least eigenvalue above the bound"],
+    )
     return Curves(
         [
             Line("bound for two inputs", grid, [least_eigenvalue_bound(float(c), 2) for c in grid]),
@@ -405,6 +486,6 @@ def least_eigenvalues(pieces):
     )
 
 
-@kernel_is_positive_definite_unless_inputs_repeat.control("the linear part K/4 alone", of="orthonormal")
+@kernel_is_positive_definite_unless_inputs_repeat.control("the linear part K/4 alone", of="orthonormal inputs")
 def linear_part(evidence):
     return replace(evidence, right=0.25)

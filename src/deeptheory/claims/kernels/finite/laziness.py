@@ -24,7 +24,7 @@ from deeptheory.kernels.regression.predictions import (
     predicted,
 )
 from deeptheory.lab import Identity, Law, Limit, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, Line, power_law, seen
 from deeptheory.networks.mlp import init_mlp
 
 two_layer_kernels = jax.jit(jax.vmap(lambda network, x: tangent_kernel(*functional(network), x), in_axes=(0, None)))
@@ -32,14 +32,14 @@ first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network
 
 
 @claim(
-    items={"H6.3": ("closed form", "mean", "first layer", "distance"), "H6.4": ("mean", "distance")},
-    says=r"For $m^{-1/2}\sum_ra_r\,\mathrm{relu}(w_r\cdot x)$ with standard normal $a,w$ and unit "
-    r"inputs at angle $\vartheta$ "
-    r"the tangent kernel has mean "
-    r"$\cos\vartheta\frac{\pi-\vartheta}{2\pi}+\frac{\sin\vartheta+(\pi-\vartheta)\cos\vartheta}{2\pi}$ "
-    r"at every width and differs from it by order $m^{-1/2}$ in the largest entry; training the "
-    r"first layer alone, with "
-    r"signs $a_r=\pm1$, leaves the first term.",
+    items={
+        "H6.3": ("closed form", "mean of both layers", "mean of the first layer", "distance of one network"),
+        "H6.4": ("mean of both layers", "distance of one network"),
+    },
+    says=r"For $m^{-1/2}\sum_ra_r\,\mathrm{relu}(w_r\cdot x)$ with standard normal $a,w$ and unit inputs at angle "
+    r"$\vartheta$ the tangent kernel has mean "
+    r"$\cos\vartheta\frac{\pi-\vartheta}{2\pi}+\frac{\sin\vartheta+(\pi-\vartheta)\cos\vartheta}{2\pi}$ at every "
+    r"width, up to order $m^{-1/2}$ in one network. The first layer alone, with $a_r=\pm1$, has the first term.",
     needs="no biases; unit inputs",
     scale="printed: width to infinity; here: ten inputs, widths 100 to 1,600",
     full=dict(widths=(100, 400, 1600, 6400)),
@@ -49,11 +49,9 @@ first_layer_grams = jax.jit(jax.vmap(lambda network, x: first_layer_gram(network
         r"\vartheta": "the angle between two unit inputs",
     },
     why=r"The gradient by $a_r$ is the neuron's output and that by $w_r$ its slope times $a_rx$, so the kernel is a "
-    r"mean over neurons of "
-    r"$\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on a wedge of angle "
-    r"$\pi-\vartheta$; the product "
-    r"of the rectified outputs integrates to the second term. A mean over $m$ independent neurons is exact in "
-    r"expectation and off by $m^{-1/2}$.",
+    r"mean over neurons of $\mathrm{relu}\,\mathrm{relu}+a_r^2\,x\cdot x'\,1\,1$. The two indicators are both one on "
+    r"a wedge of angle $\pi-\vartheta$; the product of the rectified outputs integrates to the second term. A mean "
+    r"over $m$ independent neurons is exact in expectation, and its largest entry off by $m^{-1/2}$.",
     notice=r"The entries of kernels of single networks scatter about the curve of the angle; their mean follows it. "
     r"The share of the first layer alone "
     r"vanishes for orthogonal inputs, that of the output weights does not.",
@@ -76,20 +74,24 @@ def two_layer_relu_kernel(key, *, widths: Sizes = (100, 400, 1600), trials: Tria
     return {
         # The angle of nearly parallel inputs is known to about the root of rounding.
         "closed form": Identity(np.array([limit, first_layer_limit(x)]), np.array([closed, slope]), error=1e-10),
-        "mean": Law(limit[pairs], found[:, *pairs].T, exact=True, scale=1.0, aside={"angle": angle[pairs]}),
-        "first layer": Law(np.asarray(first_layer_limit(x))[pairs], grams[:, *pairs].T, exact=True, scale=0.5),
-        "distance": Rate(np.asarray(widths), np.asarray(distances), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "mean of both layers": Law(
+            limit[pairs], found[:, *pairs].T, exact=True, scale=1.0, aside={"angle": angle[pairs]}
+        ),
+        "mean of the first layer": Law(
+            np.asarray(first_layer_limit(x))[pairs], grams[:, *pairs].T, exact=True, scale=0.5
+        ),
+        "distance of one network": Rate(np.asarray(widths), np.asarray(distances), exponent=-0.5, rivals=(-1.0, 0.0)),
     }
 
 
 @two_layer_relu_kernel.control("the covariance of outputs alone")
 def covariance_alone(pieces):
     # The second term of the tangent kernel: what the output weights contribute.
-    mean, first = pieces["mean"], pieces["first layer"]
-    return {"mean": replace(mean, predicted=mean.predicted - first.predicted)}
+    mean, first = pieces["mean of both layers"], pieces["mean of the first layer"]
+    return {"mean of both layers": replace(mean, predicted=mean.predicted - first.predicted)}
 
 
-@two_layer_relu_kernel.control("first layer with the share (π − ϑ)/π of active neurons", of="first layer")
+@two_layer_relu_kernel.control("first layer with the share (π − ϑ)/π of active neurons", of="mean of the first layer")
 def twice_the_share(evidence):
     return replace(evidence, predicted=2 * evidence.predicted)
 
@@ -98,7 +100,7 @@ def twice_the_share(evidence):
 def kernel_of_the_angle(pieces):
     """The tangent kernel of unit inputs against their angle, with the share of the first layer, and means over "
     "networks."""
-    grid, mean, first = np.linspace(0, np.pi, 120), pieces["mean"], pieces["first layer"]
+    grid, mean, first = np.linspace(0, np.pi, 120), pieces["mean of both layers"], pieces["mean of the first layer"]
     slope = np.cos(grid) * (np.pi - grid) / (2 * np.pi)
     whole = slope + (np.sin(grid) + (np.pi - grid) * np.cos(grid)) / (2 * np.pi)
     return Curves(
@@ -108,7 +110,7 @@ def kernel_of_the_angle(pieces):
             Line("first layer", grid, slope),
             seen("first layer", mean.aside["angle"], first.observed),
         ],
-        x="angle between the inputs",
+        x="angle between the inputs, in radians",
         y="tangent kernel",
     )
 
@@ -188,18 +190,21 @@ def limit_by_quadrature(x):
 
 @claim(
     items={
-        "L7.15": ("gap", "by hand"),
-        "H6.1": ("gap", "by hand"),
-        "H6.4": ("drift", "displacement", "size", "by hand"),
-        "H6.6": ("limit", "regression", "same kernel", "doubled", "plain"),
+        "L7.15": ("distance from the linearization", "training run by hand"),
+        "H6.1": ("distance from the linearization", "training run by hand"),
+        "H6.4": ("change of the kernel", "way of the parameters", "length of the parameters", "training run by hand"),
+        "H6.6": (
+            "limit kernel by two routes",
+            "distance from kernel regression",
+            "kernel of the doubled network",
+            "distance from kernel regression, from zero",
+            "distance from kernel regression, start left out",
+        ),
     },
-    consistency=("same kernel",),
-    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its own linearization, "
-    r"its "
-    r"tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. Up to "
-    r"order "
-    r"$m^{-1/2}$ it ends at $f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$, doubled to start from zero at "
-    r"$\Theta(x,X)\Theta^{-1}y$.",
+    consistency=("kernel of the doubled network",),
+    says=r"Trained by gradient descent, an erf network of width $m$ stays within order $1/m$ of its linearization; "
+    r"its tangent kernel moves by order $1/m$, its parameters by order 1 while $\|\theta_0\|$ grows like $\sqrt m$. "
+    r"Up to order $m^{-1/2}$ it ends at $f_0(x)+\Theta(x,X)\Theta^{-1}(y-f_0(X))$.",
     needs="one hidden layer in tangent scaling, smooth activation, stable steps, targets of fixed size",
     scale="printed: width to infinity; here: 48 to 432, eight orthonormal training inputs, on which the limit kernel "
     "is a multiple of the identity, 9 steps to convergence",
@@ -213,12 +218,11 @@ def limit_by_quadrature(x):
         "X,y": "training inputs and targets",
     },
     why=r"Each output is a sum of $m$ terms of size $m^{-1/2}$, so an order-one change needs a change of order "
-    r"$m^{-1/2}$ in each of $m$ neurons: a "
-    r"way of order 1 in a space where the start is $\sqrt m$ away from the origin. Second derivatives act within one "
-    r"neuron; their effects, of "
-    r"order $m^{-1/2}\cdot m^{-1}$ each and of random sign, add up to $1/m$. The kernel of one network differs from "
-    r"its mean by "
-    r"$m^{-1/2}$, which is why the limit is met more slowly than the network's own linearization.",
+    r"$m^{-1/2}$ in each of $m$ neurons: a way of order 1 in a space where the start is $\sqrt m$ away from the "
+    r"origin. Second derivatives act within one neuron; their effects, of order $m^{-1/2}\cdot m^{-1}$ each and of "
+    r"random sign, add up to $1/m$. The kernel of one network differs from its mean by $m^{-1/2}$, which is why the "
+    r"limit is met more slowly than the network's own linearization. Doubled with opposite signs the network starts "
+    r"from zero, and ends at $\Theta(x,X)\Theta^{-1}y$.",
     notice=r"The distance from the linearized path and the change of the kernel fall twice as fast as the distance "
     r"from the limit, while "
     r"the way of the parameters does not shrink at all: many small steps.",
@@ -255,7 +259,7 @@ def wide_networks_are_lazy(
     x, written = np.asarray(widths), np.array(written)
     rival = {"readout alone": written[..., 4]}
     return {
-        "by hand": Identity(
+        "training run by hand": Identity(
             np.array([each[:4, :12].T for each in found]),
             written[..., :4],
             scale=10.0,
@@ -263,40 +267,42 @@ def wide_networks_are_lazy(
             aside=rival,
         ),
         # Sixty nodes a direction integrate these functions to about 1e-10.
-        "limit": Identity(limit, limit_by_quadrature(everything), scale=1.0, error=1e-9),
-        "same kernel": Identity(kernels[1], kernels[0], scale=10.0, size=90.0),
-        "gap": Rate(x, gap, exponent=-1.0, rivals=(-0.5, -1.5), aside=rival),
+        "limit kernel by two routes": Identity(limit, limit_by_quadrature(everything), scale=1.0, error=1e-9),
+        "kernel of the doubled network": Identity(kernels[1], kernels[0], scale=10.0, size=90.0),
+        "distance from the linearization": Rate(x, gap, exponent=-1.0, rivals=(-0.5, -1.5), aside=rival),
         # Widths times drifts still creep up, by a share of order m^(−1/2): an order is stated, no power.
-        "drift": Limit(x, drift, order=1.0),
-        "displacement": Rate(x, moved, exponent=0.0, rivals=(0.5, -0.5)),
-        "size": Rate(x, size, exponent=0.5),
-        "regression": Rate(x, end, exponent=-0.5, rivals=(0.0,)),
-        "doubled": Rate(x, np.asarray(even), exponent=-0.5, rivals=(0.0,)),
-        "plain": Rate(x, plain, exponent=0.0),
+        "change of the kernel": Limit(x, drift, order=1.0),
+        "way of the parameters": Rate(x, moved, exponent=0.0, rivals=(0.5, -0.5)),
+        "length of the parameters": Rate(x, size, exponent=0.5),
+        "distance from kernel regression": Rate(x, end, exponent=-0.5, rivals=(0.0,)),
+        "distance from kernel regression, from zero": Rate(x, np.asarray(even), exponent=-0.5, rivals=(0.0,)),
+        "distance from kernel regression, start left out": Rate(x, plain, exponent=0.0),
     }
 
 
-@wide_networks_are_lazy.control("kernel regression without f₀", of="plain")
+@wide_networks_are_lazy.control("kernel regression without f₀", of="distance from kernel regression, start left out")
 def no_initial_function(evidence):
     return replace(evidence, exponent=-0.5)
 
 
-wide_networks_are_lazy.control("mean-field scaling 1/m", of="drift", scaling="mean field")
+wide_networks_are_lazy.control("mean-field scaling 1/m", of="change of the kernel", scaling="mean field")
 
 
-@wide_networks_are_lazy.control("the network stays near the model linear in its output weights", of="gap")
+@wide_networks_are_lazy.control(
+    "the network stays near the model linear in its output weights", of="distance from the linearization"
+)
 def near_random_features(evidence):
     return replace(evidence, y=evidence.aside["readout alone"])
 
 
-@wide_networks_are_lazy.control("linearized in the output weights alone", of="by hand")
+@wide_networks_are_lazy.control("linearized in the output weights alone", of="training run by hand")
 def readout_alone(evidence):
     right = np.array(evidence.right)
     right[..., 0] = evidence.aside["readout alone"]
     return replace(evidence, right=right)
 
 
-@wide_networks_are_lazy.control("a kernel that moves by order m^(−3/2)", of="drift")
+@wide_networks_are_lazy.control("a kernel that moves by order m^(−3/2)", of="change of the kernel")
 def half_an_order_less(evidence):
     return replace(evidence, order=1.5)
 
@@ -305,15 +311,10 @@ def half_an_order_less(evidence):
 def laziness_against_width(pieces):
     """What moves and what does not, on logarithmic axes; the lines have the predicted slopes."""
     names = {
-        "gap": "largest distance from the linearized path",
-        "drift": "change of the kernel",
-        "displacement": "way of the parameters",
-        "regression": "distance from the limit",
+        "distance from the linearization": "largest distance from the linearized path",
+        "change of the kernel": "change of the kernel",
+        "way of the parameters": "way of the parameters",
+        "distance from kernel regression": "distance from the limit",
     }
-    marks = []
-    for piece, name in names.items():
-        rate = pieces[piece]
-        means, slope = np.mean(rate.y, axis=1), rate.exponent if isinstance(rate, Rate) else -rate.order
-        centre = np.exp(np.mean(np.log(means)) - slope * np.mean(np.log(rate.x)))
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, centre * np.asarray(rate.x) ** slope)]
+    marks = [mark for piece, name in names.items() for mark in power_law(name, pieces[piece])]
     return Curves(marks, x="width", y="mean over networks", log="xy")

@@ -25,7 +25,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, power_law
 from deeptheory.networks.mlp import MLP, init_mlp
 
 Width = Annotated[int, Interval(ge=2, le=512)]
@@ -83,10 +83,10 @@ def foretold(kernel, outputs):
 
 @claim(
     items={
-        "L7.14": ("constant", "descent"),
-        "J8.4": ("flow", "descent"),
-        "H6.1": "remainder",
-        "H6.2": ("gram", "positive"),
+        "L7.14": ("kernel stays constant", "descent of the linearized network"),
+        "J8.4": ("flow of the linearized network", "descent of the linearized network"),
+        "H6.1": "error of the linearization",
+        "H6.2": ("kernel by finite differences", "eigenvalues are not negative"),
     },
     says=r"The linearization $f_{lin}=f_0+\partial f_0(\theta-\theta_0)$ misses $f$ by order $\|\theta-\theta_0\|^2$, "
     r"its tangent "
@@ -135,22 +135,30 @@ def linearized_network(
     size = float(np.max(np.abs(kernels[0])))
     values = np.linalg.eigvalsh(kernels[0])
     return {
-        "constant": Identity(kernels[1 if model == "linearized" else 2], kernels[0], scale=size, size=len(aim)),
-        "descent": Identity(descended, path, scale=10.0, size=len(aim), condition=DESCENT["steps"]),
-        "flow": Identity(flowed, start + (jacobian @ solution.y).T, scale=10.0, error=1e-8, size=len(aim)),
-        "remainder": Rate(SHIFTS, remainder, exponent=2.0, rivals=(1.0, 3.0)),
+        "kernel stays constant": Identity(
+            kernels[1 if model == "linearized" else 2], kernels[0], scale=size, size=len(aim)
+        ),
+        "descent of the linearized network": Identity(
+            descended, path, scale=10.0, size=len(aim), condition=DESCENT["steps"]
+        ),
+        "flow of the linearized network": Identity(
+            flowed, start + (jacobian @ solution.y).T, scale=10.0, error=1e-8, size=len(aim)
+        ),
+        "error of the linearization": Rate(SHIFTS, remainder, exponent=2.0, rivals=(1.0, 3.0)),
         # Central differences of step 1e-5 are right to about 1e-9.
-        "gram": Identity(kernels[0], differences @ differences.T, scale=size, error=1e-7 * size, size=len(aim)),
-        "positive": Inequality(-values, 0.0, scale=values[-1]),
+        "kernel by finite differences": Identity(
+            kernels[0], differences @ differences.T, scale=size, error=1e-7 * size, size=len(aim)
+        ),
+        "eigenvalues are not negative": Inequality(-values, 0.0, scale=values[-1]),
     }
 
 
-linearized_network.control("flow uphill", of="flow", direction="ascent")
-linearized_network.control("flow without 1/n", of="flow", averaged=False)
-linearized_network.control("the network's own kernel after training", of="constant", model="network")
+linearized_network.control("flow uphill", of="flow of the linearized network", direction="ascent")
+linearized_network.control("flow without 1/n", of="flow of the linearized network", averaged=False)
+linearized_network.control("the network's own kernel after training", of="kernel stays constant", model="network")
 
 
-@linearized_network.control("the second gradient at x, as the display reads", of="gram")
+@linearized_network.control("the second gradient at x, as the display reads", of="kernel by finite differences")
 def one_input_twice(evidence):
     return replace(evidence, right=np.broadcast_to(np.diag(evidence.right)[:, None], evidence.right.shape))
 
@@ -158,18 +166,8 @@ def one_input_twice(evidence):
 @linearized_network.picture
 def off_the_tangent(pieces):
     """How far the network is from its linearization after a way in a random direction, over all inputs the farthest."""
-    rate = pieces["remainder"]
-    line = rate.y[-1] * (np.asarray(rate.x) / rate.x[-1]) ** rate.exponent
-    return Curves(
-        [
-            Dots("network", rate.x, rate.y),
-            Line("predicted", rate.x, line),
-            Line("predicted", rate.x, line * rate.x / rate.x[-1], rival="third order"),
-        ],
-        x="way of the parameters",
-        y="distance from the linearization",
-        log="xy",
-    )
+    marks = power_law("network", pieces["error of the linearization"], rivals={3.0: "third order"})
+    return Curves(marks, x="way of the parameters", y="distance from the linearization", log="xy")
 
 
 squares = jax.jit(
@@ -178,13 +176,23 @@ squares = jax.jit(
 
 
 @claim(
-    items={"L7.13": ("first", "second", "third", "own width")},
+    items={"L7.13": ("first layer", "second layer", "third layer", "scaled by its own width")},
     says=r"With $f^l=\frac{\sigma_w}{\sqrt{n_{l-1}}}W^lh^{l-1}+\sigma_bb^l$, scaled by the fan-in, "
     r"every layer has variance "
     r"$\Sigma^l$: exactly in layers 1 and 2, up to order 1/width in layer 3, whatever the width of the layer itself. "
     r"Divided by $\sqrt{n_l}$, as printed, layer 1 has variance $\sigma_w^2\|x\|^2/n_1+\sigma_b^2$.",
     needs=r"standard normal entries; the first layer scaled by $\sigma_w$ alone, so that "
     r"$\Sigma^1=\sigma_w^2\|x\|^2+\sigma_b^2$",
+    symbols={
+        r"f^l,h^l": r"pre-activations and activations of layer $l$, at an input $x$",
+        r"n_l": r"the width of layer $l$",
+        r"W^l,b^l": "weights and biases, standard normal",
+        r"\Sigma^l": r"the variance of layer $l$ in the limit of infinite width",
+    },
+    why="A pre-activation is a sum over the layer below, so dividing by the root of how many terms there are keeps "
+    "its variance, whatever the width of its own layer. Layers 1 and 2 sum over inputs and over independent neurons, "
+    "and are exact; the neurons of layer 2 share the activations of layer 1, which makes layer 3 exact only in the "
+    "limit. Divided by the root of its own width a layer's variance shrinks as it grows.",
     full=dict(trials=20_000),
 )
 def fan_in_scaling(
@@ -210,16 +218,18 @@ def fan_in_scaling(
     along = {"width": np.asarray(widths), "input": np.arange(2)}
     shrunk = 1.3**2 * np.sum(x**2, axis=1) / np.asarray(widths)[:, None] + 0.4**2
     return {
-        "first": Law(predictions[0], first, exact=True, along=along),
-        "second": Law(predictions[1], second, exact=True, along=along),
-        "third": Law(predictions[2], third, along={"input": np.arange(2)}, sizes=np.asarray(widths), order=1),
-        "own width": Law(shrunk, np.array(own), exact=True, along=along),
+        "first layer": Law(predictions[0], first, exact=True, along=along),
+        "second layer": Law(predictions[1], second, exact=True, along=along),
+        "third layer": Law(predictions[2], third, along={"input": np.arange(2)}, sizes=np.asarray(widths), order=1),
+        "scaled by its own width": Law(shrunk, np.array(own), exact=True, along=along),
     }
 
 
-fan_in_scaling.control("scaled by the layer's own width, as printed", erratum="L7.13a", of="first", scaling="fan-out")
+fan_in_scaling.control(
+    "scaled by the layer's own width, as printed", erratum="L7.13a", of="first layer", scaling="fan-out"
+)
 
 
-@fan_in_scaling.control("the first layer divided by its fan-in too", of="first")
+@fan_in_scaling.control("the first layer divided by its fan-in too", of="first layer")
 def divided_by_inputs(evidence):
     return replace(evidence, predicted=(evidence.predicted - 0.4**2) / 3 + 0.4**2)

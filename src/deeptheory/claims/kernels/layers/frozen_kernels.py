@@ -8,11 +8,12 @@ import numpy as np
 from jax.scipy.special import erf
 from scipy.special import erf as error_function
 
-from deeptheory.claims.kernels.layers.tangent import falling, wide_limit
+from deeptheory.claims.kernels.layers.tangent import wide_limit
 from deeptheory.kernels.layers.activations import Erf
 from deeptheory.kernels.lazy.training import train_with_kernel
 from deeptheory.kernels.regression.predictions import kernel_training
 from deeptheory.lab import Identity, Law, Limit, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, power_law
 from deeptheory.networks.mlp import init_mlp
 
 POINTS = np.array(
@@ -79,8 +80,14 @@ def trained_by_hand(network, y, step):
 
 @claim(
     items={
-        "L7.19": ("drift", "outputs", "run by hand"),
-        "J8.12": ("drift", "outputs", "integral", "squared integral", "run by hand"),
+        "L7.19": ("change of the kernel", "distance of the outputs", "training run by hand"),
+        "J8.12": (
+            "change of the kernel",
+            "distance of the outputs",
+            "integral of the residual",
+            "integral of the squared residual",
+            "training run by hand",
+        ),
     },
     says=r"While a wide erf network trains, its tangent kernel moves by order 1/width, and its outputs follow descent "
     r"with the frozen limit kernel, $\dot f=-\Theta(f-y)$, up to order $\mathrm{width}^{-1/2}$; the integrals of "
@@ -129,23 +136,23 @@ def kernel_stays_put_in_training(
     bounded, squared = frozen_integrals(limits.ntk, TARGETS)
     return {
         # Widths times drifts still creep up, by a share of order m^(−1/2): an order is stated, no power.
-        "drift": Limit(sizes, np.array(drifts), order=1.0),
-        "outputs": Rate(sizes, np.array(gaps), exponent=-0.5, rivals=(0.0,)),
-        "integral": Law(bounded, integrals[:, 0], sizes=sizes, order=1),
-        "squared integral": Law(squared, integrals[:, 1], sizes=sizes, order=1),
-        "run by hand": Identity(*np.moveaxis(np.asarray(runs), 1, 0), error=1e-10),
+        "change of the kernel": Limit(sizes, np.array(drifts), order=1.0),
+        "distance of the outputs": Rate(sizes, np.array(gaps), exponent=-0.5, rivals=(0.0,)),
+        "integral of the residual": Law(bounded, integrals[:, 0], sizes=sizes, order=1),
+        "integral of the squared residual": Law(squared, integrals[:, 1], sizes=sizes, order=1),
+        "training run by hand": Identity(*np.moveaxis(np.asarray(runs), 1, 0), error=1e-10),
     }
 
 
-kernel_stays_put_in_training.control("targets that grow like √width", targets="growing", of="drift")
+kernel_stays_put_in_training.control("targets that grow like √width", targets="growing", of="change of the kernel")
 
 
-@kernel_stays_put_in_training.control("the output covariance as the kernel of training", of="integral")
+@kernel_stays_put_in_training.control("the output covariance as the kernel of training", of="integral of the residual")
 def covariance_trains(evidence):
     return replace(evidence, predicted=frozen_integrals(training_limits()[0].nngp, TARGETS)[0])
 
 
-@kernel_stays_put_in_training.control("a kernel that moves by order width^(−3/2)", of="drift")
+@kernel_stays_put_in_training.control("a kernel that moves by order width^(−3/2)", of="change of the kernel")
 def half_an_order_less(evidence):
     return replace(evidence, order=1.5)
 
@@ -153,5 +160,6 @@ def half_an_order_less(evidence):
 @kernel_stays_put_in_training.picture
 def frozen_kernel(pieces):
     """The drift of the kernel in training and the distance of the outputs from the frozen limit, against the width."""
-    names = {"drift": "drift of the kernel", "outputs": "outputs from the frozen limit"}
-    return falling(names, pieces, y="relative drift, distance of outputs")
+    marks = power_law("drift of the kernel", pieces["change of the kernel"], rivals={-0.5: "of order width^(−1/2)"})
+    marks += power_law("outputs from the frozen limit", pieces["distance of the outputs"])
+    return Curves(marks, x="width", y="relative drift, distance of outputs", log="xy")

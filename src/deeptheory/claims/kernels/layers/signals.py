@@ -10,9 +10,10 @@ from jax.scipy.special import erf
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from deeptheory.claims.kernels.layers.tangent import ACTIVATIONS, HE, INPUTS, SCALES, Width, falling, wide_limit
+from deeptheory.claims.kernels.layers.tangent import ACTIVATIONS, HE, INPUTS, SCALES, Width, wide_limit
 from deeptheory.kernels.limits.dense_networks import layerwise_ntk
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, power_law
 from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
 
 forward_factors = jax.jit(jax.vmap(lambda network, x: (backpropagate(network, x)[0], network(x)), in_axes=(0, None)))
@@ -26,15 +27,24 @@ def kurtosis_by_counting(hidden_widths):
 
 @claim(
     items={
-        "A9.20": "norms",
-        "L7.17": ("kurtosis", "moments", "Gaussian given the norm"),
-        "J8.9": ("kurtosis", "moments", "Gaussian given the norm"),
+        "A9.20": "squared norms of the layers",
+        "L7.17": ("kurtosis of the output", "kurtosis by counting", "Gaussian given the norm"),
+        "J8.9": ("kurtosis of the output", "kurtosis by counting", "Gaussian given the norm"),
     },
     says=r"In a ReLU network with $c_\sigma=2$ every layer keeps $\mathbb E\|g^{(h)}(x)\|^2=\|x\|^2$ exactly, at any "
-    r"width, and the output, Gaussian of variance $\|g^{(L)}(x)\|^2$ given the last hidden layer, has kurtosis exactly "
-    r"$3\prod_h(1+5/n_h)$: squared norms are multiplied by $\frac2{n_h}\chi^2$ with Bin$(n_h,\frac12)$ degrees of "
-    r"freedom. It becomes Gaussian like 1/width.",
+    r"width. The output is Gaussian given the last hidden layer, and has kurtosis exactly $3\prod_h(1+5/n_h)$: it "
+    r"becomes Gaussian like 1/width.",
     needs="no biases; standard normal weights",
+    symbols={
+        r"c_\sigma": "the factor by which squared weights are scaled so that layers keep the norm",
+        r"g^{(h)}(x)": r"the activations of layer $h$ at the input $x$",
+        r"n_h": r"the number of neurons of layer $h$",
+        r"\text{kurtosis}": "the mean fourth power over the squared mean square, 3 for a Gaussian",
+    },
+    why=r"Given the layer below, pre-activations are independent Gaussians, and a ReLU keeps each with probability "
+    r"one half: the squared norm is multiplied by $\frac2{n_h}\chi^2$ with $\mathrm{Bin}(n_h,\frac12)$ degrees of "
+    r"freedom. Its mean is 1, and its mean square $1+5/n_h$. Given the last hidden layer the output is Gaussian of "
+    r"variance $\|g^{(L)}(x)\|^2$, a random variance, which makes the tails heavier by exactly these factors.",
     full=dict(trials=65_536),
 )
 def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activation: Literal["ReLU", "erf"] = "ReLU"):
@@ -54,22 +64,22 @@ def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activa
     shapes = [(4,), (1, 2), (16, 16), (3, 40, 9)]
     return {
         # At width 16 the squared norm of the second layer swings by its own size: 24,576 networks resolve it to 4 %.
-        "norms": Law(size, norms, exact=True, along=along),
+        "squared norms of the layers": Law(size, norms, exact=True, along=along),
         # Fourth powers of norms that swing by half their size: resolved to a seventh, half of what width 32 adds to 3.
-        "kurtosis": Law(
+        "kurtosis of the output": Law(
             kurtosis, 3 * (norms[:, 1] / size) ** 2, exact=True, along={"width": np.array(widths)}, resolution=0.15
         ),
-        "moments": Identity(
+        "kurtosis by counting": Identity(
             [3 + relu_excess_kurtosis(shape) for shape in shapes], [kurtosis_by_counting(shape) for shape in shapes]
         ),
         "Gaussian given the norm": Distribution(ndtr(np.asarray(outputs)[:, 0, 0] / np.sqrt(norms[-1, 1]))),
     }
 
 
-relu_norms.control("an activation that is not homogeneous", of="norms", activation="erf")
+relu_norms.control("an activation that is not homogeneous", of="squared norms of the layers", activation="erf")
 
 
-@relu_norms.control("Gaussian at every width", of="kurtosis")
+@relu_norms.control("Gaussian at every width", of="kurtosis of the output")
 def gaussian_outputs(evidence):
     return replace(evidence, predicted=3.0)
 
@@ -83,11 +93,22 @@ two_routes = jax.jit(
 
 
 @claim(
-    items={"A9.21": ("gram", "layers"), "J8.10": "gram", "J8.8": "count"},
+    items={
+        "A9.21": ("kernel of all layers", "kernel of each layer"),
+        "J8.10": "kernel of all layers",
+        "J8.8": "number of parameters",
+    },
     says=r"Weight gradients are outer products $b^{(h)}g^{(h-1)\top}$ of a backward and a forward vector, so the "
     r"tangent kernel is $\sum_h(\langle g,g'\rangle+\sigma_b^2)\langle b,b'\rangle$, layer by layer equal to the Gram "
     r"matrix of the Jacobian.",
     needs="fully connected layers; derivatives of the activation where it has any",
+    symbols={
+        r"g^{(h)},b^{(h)}": r"the forward and the backward vector of layer $h$; a dash marks those of another input",
+        r"\sigma_b": "the scale of the biases",
+    },
+    why="A weight multiplies one entry of the activations below and acts on the output through one entry above: by "
+    "the chain rule its derivative is the product of a forward and a backward entry. The inner product of two such "
+    "matrices is the product of the inner products of the vectors, and biases have the constant 1 as forward entry.",
 )
 def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
     first, second = jax.random.split(key)
@@ -99,30 +120,32 @@ def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
     by_layer = np.array([weights + biases for weights, biases in zip(grams[:3], grams[3:], strict=True)])
     scale = np.max(np.abs(by_layer))
     return {
-        "layers": Identity(layers, by_layer, scale=scale, size=width**2),
-        "gram": Identity(
+        "kernel of each layer": Identity(layers, by_layer, scale=scale, size=width**2),
+        "kernel of all layers": Identity(
             np.sum(layers, axis=0),
             np.sum(by_layer, axis=0),
             scale=scale,
             size=width**2,
             aside={"biases": np.sum(grams[3:], axis=0)},
         ),
-        "count": Exact(
+        "number of parameters": Exact(
             np.array([parameter_count(sizes), parameter_count((5, 1024, 1024, 1))]),
             np.array([sum(leaf.shape[2] for leaf in flat), 1_056_769]),
         ),
     }
 
 
-backpropagation_factorises.control("an independent copy of the weights on the way back", of="layers", fresh=True)
+backpropagation_factorises.control(
+    "an independent copy of the weights on the way back", of="kernel of each layer", fresh=True
+)
 
 
-@backpropagation_factorises.control("without the share of the biases", of="gram")
+@backpropagation_factorises.control("without the share of the biases", of="kernel of all layers")
 def without_biases(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["biases"])
 
 
-@backpropagation_factorises.control("parameters of a layer k = L too", of="count")
+@backpropagation_factorises.control("parameters of a layer k = L too", of="number of parameters")
 def one_layer_more(evidence):
     return replace(evidence, left=evidence.left + np.array([2 * 3, 1 * 2]))
 
@@ -136,7 +159,7 @@ tangent_with = jax.jit(
 
 
 @claim(
-    items={"A9.24": ("difference", "limit")},
+    items={"A9.24": ("difference that fresh weights make", "distance from the limit")},
     says=r"Replacing the weights by an independent copy on the way back changes the tangent kernel by order "
     r"$\mathrm{width}^{-1/2}$ only, so the limit may be computed as if forward and backward pass were independent.",
     needs="output weights of mean zero, independent of the rest",
@@ -170,15 +193,21 @@ def fresh_weights_on_the_way_back(
         differences.append(np.linalg.norm(own - other, axis=(1, 2)) / np.linalg.norm(limit))
         distances.append(np.linalg.norm(other - limit, axis=(1, 2)) / np.linalg.norm(limit))
     return {
-        "difference": Rate(np.array(widths), np.array(differences), exponent=-0.5, rivals=(-1.0, 0.0)),
-        "limit": Rate(np.array(widths), np.array(distances), exponent=-0.5),
+        "difference that fresh weights make": Rate(
+            np.array(widths), np.array(differences), exponent=-0.5, rivals=(-1.0, 0.0)
+        ),
+        "distance from the limit": Rate(np.array(widths), np.array(distances), exponent=-0.5),
     }
 
 
-fresh_weights_on_the_way_back.control("output weights all equal to one", of="difference", readout="ones")
+fresh_weights_on_the_way_back.control(
+    "output weights all equal to one", of="difference that fresh weights make", readout="ones"
+)
 
 
 @fresh_weights_on_the_way_back.picture
 def fresh_or_not(pieces):
     """What an independent copy of the weights on the way back changes, and how far that kernel is from the limit."""
-    return falling({"difference": "change by fresh weights", "limit": "distance from the limit"}, pieces)
+    marks = power_law("change by fresh weights", pieces["difference that fresh weights make"])
+    marks += power_law("distance from the limit", pieces["distance from the limit"])
+    return Curves(marks, x="width", y="relative distance", log="xy")

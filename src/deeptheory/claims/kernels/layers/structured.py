@@ -19,6 +19,7 @@ from deeptheory.kernels.layers.pooling import AvgPool, Flatten, GlobalAvgPool
 from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Identity, Law, Trials, claim
+from deeptheory.lab.pictures import Curves, Line, seen
 
 
 def sampled_kernels(key, apply, shapes, inputs, trials):
@@ -64,6 +65,13 @@ def relu_layer(covariance, tangent):
     return sizes * (np.sin(angle) / (2 * np.pi) + slope * np.cos(angle)), tangent * slope
 
 
+def against_the_diagonal(dots, finite):
+    """Kernels of finite networks against those of the recursion, and the diagonal on which they belong."""
+    entries = np.concatenate([each.x for each in dots])
+    ends = 1.05 * np.array([min(entries.min(), 0.0), entries.max()])
+    return Curves([Line("equal", ends, ends), *dots], x="tangent kernel by the recursion", y=f"mean over {finite}")
+
+
 def recursion(x, *, layers, mixed, read, every=1):
     """The dynamic programme over all pairs of positions of all inputs: `mixed` what a layer hears, `read` the readout.
 
@@ -105,13 +113,28 @@ def graph_kernel(inputs, **settings):
 
 
 @claim(
-    items={"A9.26": ("one block", "recursion", "indistinguishable")},
-    says=r"The graph tangent kernel, sums over all pairs of nodes of a recursion that aggregates $K$ and $\Theta$ over "
-    r"closed neighbourhoods once a block and applies the ReLU step $\Theta\mapsto\Theta\dot\Sigma+\Sigma$ at each "
-    r"layer, is with one hidden layer exactly the mean tangent kernel of finite graph networks. It cannot tell the "
-    r"hexagon from two triangles.",
+    items={"A9.26": ("mean over finite networks", "recursion by another route", "hexagon and two triangles")},
+    says="With one hidden layer the mean tangent kernel of finite graph networks is exactly a recursion over pairs of "
+    "nodes: sum over what each node hears, take the ReLU step, in the end sum over all pairs. It cannot tell a "
+    "hexagon from two triangles.",
     needs="ReLU, no biases, standard normal weights",
     scale="printed: graph classification benchmarks; here four graphs of 2 to 4 nodes, networks of 8 neurons",
+    symbols={
+        r"\text{tangent kernel}": "the inner product, for two graphs, of the derivatives of the output by all weights",
+        r"\text{what a node hears}": "itself and its neighbours: a block sums over them once, before its layers",
+        r"\text{ReLU step}": (
+            r"$\Theta\mapsto\Theta\dot\Sigma+\Sigma$, from the tangent kernel of one layer to that of the next, with "
+            r"the covariance $\Sigma$ of its outputs and $\dot\Sigma$ of its slopes"
+        ),
+    },
+    why="Summing over neighbours is linear and the same for all networks, so it acts on the covariance of two nodes "
+    "as two sums, one for each. Random weights then make the outputs at two nodes Gaussian with that covariance, and "
+    "the ReLU has its known mean products. The readout sums over nodes, its kernel therefore over pairs of nodes. "
+    "With one hidden layer neurons are independent and the mean is exact at every width; deeper it holds in the "
+    "limit. Every node of a hexagon and of two triangles hears two others like itself, so no round tells the graphs "
+    "apart.",
+    notice="Each dot is a pair of graphs, a graph with itself among them: the mean over finite networks of eight "
+    "neurons against the kernel. All lie on the diagonal, within two standard errors.",
     full=dict(trials=131_072),
 )
 def graph_tangent_kernel(
@@ -139,24 +162,39 @@ def graph_tangent_kernel(
     limit = [graph_kernel((features, known), blocks=2, layers=layers) for layers in (1, 2)]
     return {
         # With 8 neurons a kernel swings by its own size: 12,288 networks resolve the mean to 4 %.
-        "one block": Law(upper(graph_kernel((features, known), blocks=1)), upper(one), exact=True),
+        "mean over finite networks": Law(upper(graph_kernel((features, known), blocks=1)), upper(one), exact=True),
         # Nodes that hear the same have the angle zero, which rounding of the cosine turns into its root.
-        "recursion": Identity(np.array(limit), np.array(stepwise), error=1e-6),
-        "indistinguishable": Identity(kernel, kernel[0, 0], error=1e-6 * kernel[0, 0]),
+        "recursion by another route": Identity(np.array(limit), np.array(stepwise), error=1e-6),
+        "hexagon and two triangles": Identity(kernel, kernel[0, 0], error=1e-6 * kernel[0, 0]),
     }
 
 
-graph_tangent_kernel.control("a node that does not hear itself", of="one block", hears="its neighbours alone")
+graph_tangent_kernel.control(
+    "a node that does not hear itself", of="mean over finite networks", hears="its neighbours alone"
+)
 
 
-@graph_tangent_kernel.control("one block fewer", of="recursion")
+@graph_tangent_kernel.picture
+def pairs_of_graphs(pieces):
+    """For each pair of the four graphs the mean tangent kernel of finite networks against that of the recursion."""
+    dots = [
+        seen(
+            "pairs of graphs",
+            pieces["mean over finite networks"].predicted,
+            pieces["mean over finite networks"].observed,
+        )
+    ]
+    return against_the_diagonal(dots, "networks of 8 neurons")
+
+
+@graph_tangent_kernel.control("one block fewer", of="recursion by another route")
 def one_block_fewer(evidence):
     features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
     fewer = graph_kernel((features, closed_neighbourhoods(adjacency)), blocks=1)
     return replace(evidence, left=np.array([fewer, evidence.left[1]]))
 
 
-@graph_tangent_kernel.control("the covariance in place of the tangent kernel", of="one block")
+@graph_tangent_kernel.control("the covariance in place of the tangent kernel", of="mean over finite networks")
 def graph_covariance(evidence):
     features, adjacency = padded_graphs(FEATURES, ADJACENCIES)
     pattern = closed_neighbourhoods(adjacency)
@@ -190,14 +228,39 @@ PIXELS = np.random.default_rng(8).standard_normal((5, 1, 1, 3))
 
 
 @claim(
-    items={"A9.27": ("pooled", "flat", "recursion", "one pixel")},
-    consistency=("one pixel",),
-    says=r"The convolutional tangent kernel, with covariances of pixel pairs averaged over the window and ReLU steps "
-    r"at each pair, is with one hidden layer exactly the mean tangent kernel of finite convolutional networks, with "
-    r"and without global pooling; without it, or after pooling of windows, only pairs of equal positions count. On "
-    r"images of one pixel, the window closed around it, it is the fully connected kernel.",
+    items={
+        "A9.27": (
+            "mean over finite networks, pooled",
+            "mean over finite networks, not pooled",
+            "recursion by another route",
+            "images of one pixel",
+        )
+    },
+    consistency=("images of one pixel",),
+    says="With one hidden layer the mean tangent kernel of finite convolutional networks is exactly a recursion over "
+    "pairs of pixels: average over the window, then take the ReLU step. With global pooling all pairs of pixels "
+    "count, else those at equal positions.",
     needs="ReLU, no biases, standard normal weights divided by the root of window size times channels",
     scale="printed: CIFAR-10; here images of 4×4 pixels in two colours, networks of 8 channels",
+    symbols={
+        r"\text{tangent kernel}": "the inner product, for two images, of the derivatives of the output by all weights",
+        r"\text{window}": r"the $3\times3$ pixels that a convolution hears at once, zeros outside the image",
+        r"\text{ReLU step}": (
+            r"$\Theta\mapsto\Theta\dot\Sigma+\Sigma$, from the tangent kernel of one layer to that of the next, with "
+            r"the covariance $\Sigma$ of its outputs and $\dot\Sigma$ of its slopes"
+        ),
+        r"\text{global pooling}": (
+            "the output reads the mean over all pixels; without it, each pixel has a weight of its own"
+        ),
+    },
+    why="A convolution uses the same random weights at every pixel. So its outputs at a pixel of one image and a "
+    "pixel of another are correlated by the mean, over the nine places of the window, of the correlations below; the "
+    "ReLU acts on each such pair as in a dense network. If the output reads the mean over pixels, every pair of "
+    "pixels contributes to the kernel; if it has separate weights for each pixel, or for means over small windows, "
+    "only pairs at the same place share a weight. On images of one pixel with the window closed around it a "
+    "convolution is a dense layer, and the kernel the fully connected one.",
+    notice="Each dot is a pair of images: the mean over finite networks of eight channels against the kernel, for "
+    "both ways to read the image out. All lie on the diagonal.",
     full=dict(trials=32_768),
 )
 def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
@@ -217,30 +280,41 @@ def convolutional_tangent_kernel(key, *, trials: Trials = 6144):
     plain = np.asarray(limit_kernel(dense, PIXELS[:, 0, 0], want=("ntk",)).ntk) / 2
     wrapped = image_kernel(PIXELS, layers=1, padding="CIRCULAR")  # every pixel of the window is the one there is
     return {
-        "pooled": Law(upper(one), upper(pooled), exact=True),
-        "flat": Law(upper(apart), upper(flat), exact=True),
-        "recursion": Identity(np.array([two, apart, blurred]), np.array([stepwise, separate, windows]), size=1000),
-        "one pixel": Identity(wrapped, plain, size=1000),
+        "mean over finite networks, pooled": Law(upper(one), upper(pooled), exact=True),
+        "mean over finite networks, not pooled": Law(upper(apart), upper(flat), exact=True),
+        "recursion by another route": Identity(
+            np.array([two, apart, blurred]), np.array([stepwise, separate, windows]), size=1000
+        ),
+        "images of one pixel": Identity(wrapped, plain, size=1000),
     }
 
 
-@convolutional_tangent_kernel.control("edges that wrap around", of="recursion")
+@convolutional_tangent_kernel.control("edges that wrap around", of="recursion by another route")
 def wrapped_edges(evidence):
     read = np.kron(np.eye(3), np.full(16, 1 / 16))
     around = recursion(IMAGES, layers=2, mixed=window_mean(3, 4, wraps=True), read=read)
     return replace(evidence, right=np.array([around, *evidence.right[1:]]))
 
 
-@convolutional_tangent_kernel.control("one pixel among zeros, with the whole window counted", of="one pixel")
+@convolutional_tangent_kernel.control("one pixel among zeros, with the whole window counted", of="images of one pixel")
 def among_zeros(evidence):
     return replace(evidence, right=recursion(PIXELS, layers=1, mixed=window_mean(5, 1), read=np.eye(5)))
 
 
-@convolutional_tangent_kernel.control("the kernel without pooling", of="pooled")
+@convolutional_tangent_kernel.control("the kernel without pooling", of="mean over finite networks, pooled")
 def not_pooled(evidence):
     return replace(evidence, predicted=upper(image_kernel(IMAGES, **FLAT)))
 
 
-@convolutional_tangent_kernel.control("one layer fewer", of="recursion")
+@convolutional_tangent_kernel.control("one layer fewer", of="recursion by another route")
 def one_layer_fewer(evidence):
     return replace(evidence, left=np.array([image_kernel(IMAGES, layers=1), *evidence.left[1:]]))
+
+
+@convolutional_tangent_kernel.picture
+def pairs_of_images(pieces):
+    """For each pair of the three images the mean tangent kernel of finite networks against that of the recursion."""
+    ways = {"pooled": "mean over pixels read out", "not pooled": "each pixel read out by itself"}
+    found = {name: pieces[f"mean over finite networks, {way}"] for way, name in ways.items()}
+    dots = [seen(name, piece.predicted, piece.observed) for name, piece in found.items()]
+    return against_the_diagonal(dots, "networks of 8 channels")

@@ -14,7 +14,7 @@ from deeptheory.kernels.layers.activations import Erf, Numerical, Relu
 from deeptheory.kernels.limits.dense_networks import conditional_covariance, fully_connected, layerwise_ntk
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law, seen
 from deeptheory.networks.mlp import init_mlp, parameter_count
 
 Width = Annotated[int, Interval(ge=2, le=8192)]
@@ -52,20 +52,19 @@ def angles(kernels):
 
 @claim(
     items={
-        "L7.17": ("covariance", "normal", "closed form", "covariances, layer by layer"),
-        "J8.9": ("covariance", "normal", "closed form", "covariances, layer by layer"),
-        "A9.22": ("covariance", "normal", "covariances, layer by layer"),
-        "L7.18": ("tangent", "tangent kernels, layer by layer"),
-        "J8.10": "tangent",
-        "J8.11": ("tangent", "tangent kernels, layer by layer"),
-        "A9.23": ("tangent", "tangent kernels, layer by layer"),
+        "L7.17": ("covariance of the output", "law of the output", "closed forms", "covariances, layer by layer"),
+        "J8.9": ("covariance of the output", "law of the output", "closed forms", "covariances, layer by layer"),
+        "A9.22": ("covariance of the output", "law of the output", "covariances, layer by layer"),
+        "L7.18": ("mean of the tangent kernel", "tangent kernels, layer by layer"),
+        "J8.10": "mean of the tangent kernel",
+        "J8.11": ("mean of the tangent kernel", "tangent kernels, layer by layer"),
+        "A9.23": ("mean of the tangent kernel", "tangent kernels, layer by layer"),
     },
-    consistency=("closed form",),
-    says=r"With one hidden layer of finite width the output has covariance "
-    r"$\Sigma^{(2)}=\sigma_w^2\mathbb E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is "
-    r"$\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: both limits are exact means, without any prefactor. With two and "
-    r"three hidden layers the "
-    r"limits are the same steps again.",
+    consistency=("closed forms",),
+    says=r"With one hidden layer of finite width the output has covariance $\Sigma^{(2)}=\sigma_w^2\mathbb "
+    r"E\,\phi\phi'+\sigma_b^2$ and the mean of the tangent kernel is $\Sigma^{(1)}\dot\Sigma^{(2)}+\Sigma^{(2)}$: "
+    r"both limits are exact means, with no prefactor. With two and three hidden layers the limits are the same steps "
+    r"again.",
     needs="standard normal weights and biases, scaled by the fan-in",
     scale="printed: width to infinity; here: exact means at width 64, the same at any, being means over neurons; the "
     "deeper recursions as formulas",
@@ -105,16 +104,18 @@ def expected_kernels(key, *, width: Width = 64, trials: Trials = 16_384):
     generic, closed = generic_and_closed(first, jnp.diag(first))
     along = {"activation": np.array(list(ACTIVATIONS)), "pair": np.arange(6)}
     return {
-        "covariance": Law(np.array([k.nngp[PAIRS] for k in limits]), np.array(covariances), exact=True, along=along),
-        "tangent": Law(
+        "covariance of the output": Law(
+            np.array([k.nngp[PAIRS] for k in limits]), np.array(covariances), exact=True, along=along
+        ),
+        "mean of the tangent kernel": Law(
             np.array([k.ntk[PAIRS] for k in limits]),
             np.array(tangents),
             exact=True,
             along=along,
             sizes=np.array([width]),
         ),
-        "normal": Distribution(ndtr(np.asarray(outputs) / np.sqrt(float(limits[-1].nngp[0, 0])))),
-        "closed form": Identity(np.array(generic), np.array(closed), error=1e-8),
+        "law of the output": Distribution(ndtr(np.asarray(outputs) / np.sqrt(float(limits[-1].nngp[0, 0])))),
+        "closed forms": Identity(np.array(generic), np.array(closed), error=1e-8),
         "covariances, layer by layer": Identity(deep[0], written[0], scale=10.0, size=30.0),
         "tangent kernels, layer by layer": Identity(
             deep[1], written[1], scale=10.0, size=30.0, aside={"covariances": written[0]}
@@ -157,7 +158,7 @@ def limits_of(change):
     return np.array(rivals)
 
 
-@expected_kernels.control("pre-activations in the inductive step", of="covariance")
+@expected_kernels.control("pre-activations in the inductive step", of="covariance of the output")
 def without_activation(evidence):
     return replace(
         evidence,
@@ -167,17 +168,17 @@ def without_activation(evidence):
     )
 
 
-@expected_kernels.control("the covariance of layer 1 at every layer", of="covariance")
+@expected_kernels.control("the covariance of layer 1 at every layer", of="covariance of the output")
 def first_layer(evidence):
     return replace(evidence, predicted=limits_of(lambda first, second, layer: first.nngp))
 
 
-@expected_kernels.control("the recursion without its base case, started at zero", of="tangent")
+@expected_kernels.control("the recursion without its base case, started at zero", of="mean of the tangent kernel")
 def no_base_case(evidence):
     return replace(evidence, predicted=limits_of(lambda first, second, layer: second.nngp))
 
 
-@expected_kernels.control("a last slope factor from the recursion instead of 1", of="tangent")
+@expected_kernels.control("a last slope factor from the recursion instead of 1", of="mean of the tangent kernel")
 def one_slope_more(evidence):
     def change(first, second, layer):
         own = jnp.diag(second.nngp)
@@ -201,17 +202,24 @@ def without_slopes(evidence):
 @expected_kernels.picture
 def means_and_limits(pieces):
     """Means over networks of one hidden layer against the kernels of the limit; on the diagonal they agree."""
-    marks, ends = [], [0.0, 1.05 * float(np.max(pieces["tangent"].predicted))]
-    for piece, name in (("covariance", "covariance of the output"), ("tangent", "tangent kernel")):
+    marks, ends = [], [0.0, 1.05 * float(np.max(pieces["mean of the tangent kernel"].predicted))]
+    for piece, name in (
+        ("covariance of the output", "covariance of the output"),
+        ("mean of the tangent kernel", "tangent kernel"),
+    ):
         evidence = pieces[piece]
         marks.append(seen(name, np.ravel(evidence.predicted), np.reshape(evidence.observed, (12, -1))))
     rival = limits_of(lambda first, second, layer: second.nngp)
-    lost = np.mean(pieces["tangent"].observed, axis=-1)
+    lost = np.mean(pieces["mean of the tangent kernel"].observed, axis=-1)
     marks.append(Dots("tangent kernel", np.ravel(rival), np.ravel(lost), rival="recursion started at zero"))
-    return Curves([Line("equal", ends, ends), *marks], x="limit", y="mean over networks")
+    return Curves(
+        [Line("equal", ends, ends), *marks],
+        x="kernel in the limit of infinite width",
+        y="mean over networks",
+    )
 
 
-@expected_kernels.control("the prefactor 1/√p", of="tangent")
+@expected_kernels.control("the prefactor 1/√p", of="mean of the tangent kernel")
 def with_prefactor(evidence):
     return replace(evidence, observed=evidence.observed / parameter_count((3, int(evidence.sizes[0]), 1)) ** 0.5)
 
@@ -221,8 +229,8 @@ def with_prefactor(evidence):
         "A9.22": ("covariance angles", "covariance distance"),
         "L7.17": "covariance angles",
         "J8.9": "covariance angles",
-        "A9.23": ("diagonal", "tangent angles", "tangent distance"),
-        "L7.18": ("diagonal", "tangent angles", "tangent distance"),
+        "A9.23": ("tangent kernel of an input with itself", "tangent angles", "tangent distance"),
+        "L7.18": ("tangent kernel of an input with itself", "tangent angles", "tangent distance"),
         "J8.11": ("tangent angles", "tangent distance"),
         "L7.19": ("tangent angles", "tangent distance"),
     },
@@ -241,7 +249,8 @@ def with_prefactor(evidence):
     r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
     r"remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the "
     r"mean, and each of three layers adds $\|x\|^2$.",
-    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$.",
+    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$. "
+    r"Like 1/width fall only means over networks, in which the swings cancel.",
     explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
 )
 def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 2048):
@@ -263,7 +272,9 @@ def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Tria
     diagonal = np.einsum("wtii->wit", found) / np.sum(INPUTS**2, axis=1)[:, None]
     # At width 32 a kernel swings by half its size, so 2,048 networks resolve its mean to 6 %.
     along = {"width": np.array(widths), "input": np.arange(3)}
-    return pieces | {"diagonal": Law(3.0, diagonal, exact=True, along=along, resolution=0.1)}
+    return pieces | {
+        "tangent kernel of an input with itself": Law(3.0, diagonal, exact=True, along=along, resolution=0.1)
+    }
 
 
 @kernels_of_deep_networks.control("the covariance of one layer less", of="covariance angles")
@@ -276,7 +287,9 @@ def covariance_for_tangent(evidence):
     return replace(evidence, predicted=angles(np.asarray(wide_limit(INPUTS, hidden_layers=2, **HE).nngp)))
 
 
-@kernels_of_deep_networks.control("without the layer that the missing base case drops", of="diagonal")
+@kernels_of_deep_networks.control(
+    "without the layer that the missing base case drops", of="tangent kernel of an input with itself"
+)
 def two_layers(evidence):
     return replace(evidence, predicted=2.0)
 
@@ -284,15 +297,6 @@ def two_layers(evidence):
 @kernels_of_deep_networks.picture
 def towards_the_limit(pieces):
     """Relative distance of the kernels of single networks from their limits, with lines of slope −½."""
-    return falling({"covariance distance": "covariance", "tangent distance": "tangent kernel"}, pieces)
-
-
-def falling(names, pieces, y="relative distance"):
-    """Means over networks against the width, each with a line of its predicted slope through the first."""
-    marks = []
-    for piece, name in names.items():
-        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
-        slope = rate.exponent if isinstance(rate, Rate) else -rate.order
-        line = first * (np.asarray(rate.x) / rate.x[0]) ** slope
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
-    return Curves(marks, x="width", y=y, log="xy")
+    marks = power_law("covariance", pieces["covariance distance"], rivals={-1.0: "1/width, the order of the mean"})
+    marks += power_law("tangent kernel", pieces["tangent distance"])
+    return Curves(marks, x="width", y="relative distance", log="xy")

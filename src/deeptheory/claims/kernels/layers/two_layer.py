@@ -85,9 +85,9 @@ def normal_parameters(draw, network, shape):
 
 @claim(
     items={
-        "A9.1": ("flow", "order", "semidefinite"),
-        "A9.3": ("model", "gradient"),
-        "L7.21": ("model", "gradient", "gram", "one step"),
+        "A9.1": ("velocity of the outputs", "error of a step", "eigenvalues are not negative"),
+        "A9.3": ("network by hand", "gradient by hand"),
+        "L7.21": ("network by hand", "gradient by hand", "kernel by hand", "one step by the kernel"),
     },
     says=r"Under gradient flow on $\frac12\sum(u_i-y_i)^2$ the outputs of any network follow $\dot u=-H(u-y)$ with "
     r"$H_{ij}=\langle\partial f(x_i),\partial f(x_j)\rangle\succeq0$, up to $O(\eta)$ for one step of size $\eta$. A "
@@ -144,44 +144,48 @@ def outputs_follow_the_tangent_kernel(key, *, width: Annotated[int, Interval(ge=
     written = np.maximum(before, 0) @ signs / width**0.5
     slopes = (signs * (before > 0) / width**0.5)[..., None] * x[:, None]
     return {
-        "flow": Identity(found, flows, scale=scale, error=1e-8 * scale),
-        "order": Rate(
+        "velocity of the outputs": Identity(found, flows, scale=scale, error=1e-8 * scale),
+        "error of a step": Rate(
             lengths[5:],
             np.sum(errors, axis=0),
             exponent=1.0,
             rivals=(0.0, 2.0),
             aside={"of each": np.array(errors), "networks": list(PROBES)},
         ),
-        "semidefinite": Inequality(-np.array(least), 0.0, scale=np.array(largest), error=1e-12 * np.array(largest)),
-        "model": Identity(start, written, scale=1.0, size=width),
-        "gradient": Identity(
+        "eigenvalues are not negative": Inequality(
+            -np.array(least), 0.0, scale=np.array(largest), error=1e-12 * np.array(largest)
+        ),
+        "network by hand": Identity(start, written, scale=1.0, size=width),
+        "gradient by hand": Identity(
             gradient,
             np.tensordot(start - y, slopes, 1),
             scale=1.0,
             size=width,
             aside={"all active": np.tensordot(start - y, np.abs(signs / width**0.5)[:, None] * x[:, None], 1)},
         ),
-        "gram": Identity(gram, np.einsum("imd,jmd->ij", jacobian, jacobian), scale=1.0, size=width),
-        "one step": Identity(after - start, step * gram @ (y - start), scale=np.abs(start).max(), size=width),
+        "kernel by hand": Identity(gram, np.einsum("imd,jmd->ij", jacobian, jacobian), scale=1.0, size=width),
+        "one step by the kernel": Identity(
+            after - start, step * gram @ (y - start), scale=np.abs(start).max(), size=width
+        ),
     }
 
 
-@outputs_follow_the_tangent_kernel.control("a loss without the half", of="flow")
+@outputs_follow_the_tangent_kernel.control("a loss without the half", of="velocity of the outputs")
 def without_half(evidence):
     return replace(evidence, right=2 * evidence.right)
 
 
-@outputs_follow_the_tangent_kernel.control("a mean over the samples in place of the sum", of="one step")
+@outputs_follow_the_tangent_kernel.control("a mean over the samples in place of the sum", of="one step by the kernel")
 def mean_loss(evidence):
     return replace(evidence, right=evidence.right / np.size(evidence.right))
 
 
-@outputs_follow_the_tangent_kernel.control("a mean over the neurons, 1/m for 1/√m", of="model")
+@outputs_follow_the_tangent_kernel.control("a mean over the neurons, 1/m for 1/√m", of="network by hand")
 def mean_of_neurons(evidence):
     return replace(evidence, right=evidence.right / evidence.size**0.5)
 
 
-@outputs_follow_the_tangent_kernel.control("the gradient without the signs of the neurons", of="gradient")
+@outputs_follow_the_tangent_kernel.control("the gradient without the signs of the neurons", of="gradient by hand")
 def without_signs(evidence):
     return replace(evidence, right=np.abs(evidence.right) * np.sign(evidence.aside["all active"]))
 
@@ -189,7 +193,7 @@ def without_signs(evidence):
 @outputs_follow_the_tangent_kernel.picture
 def single_steps(pieces):
     """How far the change of the outputs in one step is from the flow's, relative to it, for three networks."""
-    order = pieces["order"]
+    order = pieces["error of a step"]
     marks = [
         kind(name, order.x, errors)
         for name, errors in zip(order.aside["networks"], order.aside["of each"], strict=True)
@@ -206,15 +210,26 @@ smooth_grams = jax.jit(
 
 @claim(
     items={
-        "A9.4": ("mean", "closed form", "softplus"),
-        "A9.5": ("closed form", "mean", "any length"),
-        "L7.22": ("closed form", "mean", "distance", "trace"),
+        "A9.4": ("mean over networks", "closed form for ReLU", "quadrature for softplus"),
+        "A9.5": ("closed form for ReLU", "mean over networks", "inputs of any length"),
+        "L7.22": ("closed form for ReLU", "mean over networks", "distance of one network", "trace of the kernel"),
     },
     says=r"The first-layer kernel $H(0)_{ij}=x_i\cdot x_j\frac1m\sum_r\sigma'(w_r\cdot x_i)\sigma'(w_r\cdot x_j)$ has "
     r"mean $H^*_{ij}=x_i\cdot x_j\,\mathbb E\,\sigma'\sigma'$ at any width, for the ReLU "
     r"$x_i\cdot x_j(\pi-\angle(x_i,x_j))/2\pi$ with trace $\frac12\sum\|x_i\|^2$, n/2 on the sphere, and is within "
     r"order $m^{-1/2}$ of it.",
     needs="standard normal weights; unit inputs in all but the closed form for the ReLU",
+    symbols={
+        r"H(0)_{ij}": (
+            r"the inner product of the derivatives of the outputs on $x_i$ and $x_j$ by the weights of the first layer"
+        ),
+        r"m": "the number of neurons",
+        r"w_r": r"the weights of neuron $r$, standard normal",
+        r"\sigma'": "the slope of the activation",
+    },
+    why=r"The kernel is a mean over independent neurons, so its mean does not depend on the width and one network is "
+    r"off by order $m^{-1/2}$. For the ReLU both slopes are one exactly when the weights lie in a wedge of angle "
+    r"$\pi-\angle(x_i,x_j)$, whose share of the full turn is the probability; on the diagonal that is one half.",
     full=dict(widths=(64, 256, 1024, 4096), trials=1024),
 )
 def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 256):
@@ -241,36 +256,38 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
         means.append(found)
     both = np.stack([means[1], smooth_grams(draw.standard_normal((trials, widths[1], 3)), x)])[:, :, *above]
     return {
-        "closed form": Identity(limit[above], product[above] * orthants, scale=0.5, error=1e-10),
-        "softplus": Identity(smooth, product * slopes, scale=0.5, error=1e-8),
-        "any length": Identity(
+        "closed form for ReLU": Identity(limit[above], product[above] * orthants, scale=0.5, error=1e-10),
+        "quadrature for softplus": Identity(smooth, product * slopes, scale=0.5, error=1e-8),
+        "inputs of any length": Identity(
             longer[above], np.outer(lengths, lengths)[above] * product[above] * orthants, scale=2.0, error=1e-9
         ),
-        "trace": Identity(
+        "trace of the kernel": Identity(
             np.array([np.trace(limit), np.trace(longer)]), np.array([5, np.sum(lengths**2)]) / 2, size=5.0
         ),
-        "mean": Law(
+        "mean over networks": Law(
             np.stack([limit[above], smooth[above]]),
             both.transpose(0, 2, 1),
             exact=True,
             scale=0.5,
             along={"activation": np.array(["ReLU", "softplus"]), "cosine": product[above]},
         ),
-        "distance": Rate(np.array(widths), np.array(distances), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "distance of one network": Rate(np.array(widths), np.array(distances), exponent=-0.5, rivals=(-1.0, 0.0)),
     }
 
 
-@first_layer_kernel_at_initialization.control("(9.8) without the factor x·x′, as printed", erratum="A9.5a", of="mean")
+@first_layer_kernel_at_initialization.control(
+    "(9.8) without the factor x·x′, as printed", erratum="A9.5a", of="mean over networks"
+)
 def without_product(evidence):
     relu, softplus = evidence.predicted  # (9.8) is about ReLU
     return replace(evidence, predicted=np.stack([relu / evidence.along["cosine"], softplus]))
 
 
-@first_layer_kernel_at_initialization.control("both slopes at the same input", of="mean")
+@first_layer_kernel_at_initialization.control("both slopes at the same input", of="mean over networks")
 def same_input(evidence):
     return replace(evidence, predicted=np.stack([evidence.along["cosine"] / 2, evidence.predicted[1]]))
 
 
-@first_layer_kernel_at_initialization.control("arccos over π in place of 2π", of="closed form")
+@first_layer_kernel_at_initialization.control("arccos over π in place of 2π", of="closed form for ReLU")
 def half_circle(evidence):
     return replace(evidence, left=2 * evidence.left)

@@ -28,7 +28,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Chain, Exact, Identity, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, power_law
 
 STEPS = 20
 LONG = 24
@@ -64,12 +64,26 @@ def extremal(step, small):
 
 
 @claim(
-    items={"A9.7": ("bounds", "farthest", "movement"), "A9.8": ("bounds", "largest drift", "signs", "one sign")},
+    items={
+        "A9.7": ("links of the proof", "farthest move attained", "way of a typical weight"),
+        "A9.8": ("links of the proof", "largest drift attained", "drift under random signs", "drift under equal signs"),
+    },
     says=r"While all $|u_i-y_i|\le C$, no weight vector moves farther than $Ctn/\sqrt m$, no entry of the kernel by "
-    r"more than $2\max|\sigma''|$ times that, nor $\|H(t)-H(0)\|_2$ by more than n times an entry: order "
-    r"$tn^2/\sqrt m$. All three are attained. At fixed n and t a typical weight moves like $m^{-1/2}$, the kernel "
-    r"like $m^{-1/2}$ when all $a_r$ are equal, but only like $1/m$ under random signs.",
+    r"more than $2\max|\sigma''|$ times that, nor $\|H(t)-H(0)\|_2$ by more than $n$ times an entry. A typical weight "
+    r"moves like $m^{-1/2}$, the kernel under random signs like $1/m$.",
     needs=r"unit inputs, $|\sigma'|\le1$; labels within O(1) of the outputs at the start",
+    symbols={
+        r"u_i,y_i": r"output and label at input $i$ of $n$",
+        r"t": "the time of training",
+        r"m": r"the number of neurons, with output weights $a_r=\pm1$",
+        r"\sigma": "the activation",
+        r"H(t)": r"the kernel of the first layer at time $t$",
+    },
+    why=r"The gradient of one neuron's weights is a sum over $n$ inputs, each of at most $C/\sqrt m$: integrate over "
+    r"time. An entry of the kernel is a mean over neurons of products of slopes, and each slope changes by at most "
+    r"$\max|\sigma''|$ times the way of its weights; the norm of a matrix is at most $n$ times its largest entry, "
+    r"which makes order $tn^2/\sqrt m$. All three bounds are attained. Under random signs the changes of different "
+    r"neurons cancel and leave $1/m$; with all $a_r$ equal they add up, to $m^{-1/2}$.",
     full=dict(widths=(64, 256, 1024, 4096), trials=128),
 )
 def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 96):
@@ -96,7 +110,7 @@ def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), tria
     drift = drift_bound(0.7, size, 4, 9, curvature=2.0)
     sizes = np.array(widths)
     return {
-        "bounds": Chain(
+        "links of the proof": Chain(
             {
                 "a weight moves at most as far as it is pushed": (moved, travelled),
                 "residuals are at most C": (travelled, farthest),
@@ -105,25 +119,29 @@ def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), tria
                 "Frobenius below n entries": (frobenius, all_entries),
             }
         ),
-        "farthest": Identity(farthest_move, movement_bound(0.7, 0.3, 4, 9), size=9.0),
-        "largest drift": Identity(
+        "farthest move attained": Identity(farthest_move, movement_bound(0.7, 0.3, 4, 9), size=9.0),
+        "largest drift attained": Identity(
             np.array([np.abs(after - before).max(), closeness(after, before).spectral]),
             np.array([drift, 4 * drift]),
             error=np.array([1.0, 4.0]) * (drift**2 + 1e-14),
         ),
-        "movement": Rate(sizes, np.array(rates["random"][0]), exponent=-0.5, rivals=(0.0, -1.0)),
-        "signs": Rate(sizes, np.array(rates["random"][1]), exponent=-1.0, rivals=(-0.5,)),
+        "way of a typical weight": Rate(sizes, np.array(rates["random"][0]), exponent=-0.5, rivals=(0.0, -1.0)),
+        "drift under random signs": Rate(sizes, np.array(rates["random"][1]), exponent=-1.0, rivals=(-0.5,)),
         # The kernel is expanded in a movement of order m^(−1/2): so is the correction to its first term.
-        "one sign": Rate(sizes, np.array(rates["equal"][1]), exponent=-0.5, rivals=(-1.0, 0.0), order=0.5),
+        "drift under equal signs": Rate(
+            sizes, np.array(rates["equal"][1]), exponent=-0.5, rivals=(-1.0, 0.0), order=0.5
+        ),
     }
 
 
-@weights_and_kernel_barely_move.control("a root of the number of inputs in place of the number", of="farthest")
+@weights_and_kernel_barely_move.control(
+    "a root of the number of inputs in place of the number", of="farthest move attained"
+)
 def root_of_samples(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@weights_and_kernel_barely_move.control("one slope of the two", of="largest drift")
+@weights_and_kernel_barely_move.control("one slope of the two", of="largest drift attained")
 def one_slope(evidence):
     return replace(evidence, right=evidence.right / 2)
 
@@ -157,15 +175,25 @@ def frozen(kernel, across, y, start, test_start, step):
 
 @claim(
     items={
-        "A9.10": ("flow", "loss", "descent", "stable", "network"),
-        "A9.2": ("flow", "network", "predictor", "from zero", "start left out"),
-        "H6.8": ("descent", "network"),
+        "A9.10": (
+            "flow of a frozen kernel",
+            "loss of a frozen kernel",
+            "steps of a frozen kernel",
+            "steps that are stable",
+            "network near the kernel's path",
+        ),
+        "A9.2": (
+            "flow of a frozen kernel",
+            "network near the kernel's path",
+            "predictor of the network",
+            "predictor from a mirrored start",
+            "predictor with the start left out",
+        ),
+        "H6.8": ("steps of a frozen kernel", "network near the kernel's path"),
     },
-    says=r"A frozen kernel with eigenpairs $(\lambda_i,v_i)$ gives $v_i\cdot(u-y)=e^{-\lambda_it}v_i\cdot(u(0)-y)$, "
-    r"loss $\frac12\sum e^{-2\lambda_it}(v_i\cdot(u(0)-y))^2$; steps give $(1-\eta\lambda_i)^k$, stable iff "
-    r"$\eta<2/\lambda_1$. A wide network follows it with $H^*$ up to $m^{-1/2}$, and so near is its predictor to "
-    r"$f_0(x)+k(x,X)H^{*-1}(y-f_0(X))$; leaving $f_0$ out is off by order one, but from a mirrored start, where "
-    r"$f_0=0$, by order $m^{-1/2}$ too.",
+    says=r"With a frozen kernel the part of $u-y$ along $v_i$ falls like $e^{-\lambda_it}$ under the flow and "
+    r"$(1-\eta\lambda_i)^k$ in steps, stable iff $\eta<2/\lambda_1$. A wide network follows this with $H^*$ up to "
+    r"$m^{-1/2}$, and ends as near to $f_0(x)+k(x,X)H^{*-1}(y-f_0(X))$.",
     needs="unit inputs; ReLU; H* invertible",
     full=dict(widths=(64, 256, 1024, 4096), trials=256),
     symbols={
@@ -176,11 +204,11 @@ def frozen(kernel, across, y, start, test_start, step):
         "f_0": "the function of the network before training",
         "m": "the number of neurons",
     },
-    why=r"With a kernel that does not move $\dot u=-H(u-y)$ is linear, and each eigendirection decays by itself. In a "
-    r"wide network the "
-    r"kernel starts within order $m^{-1/2}$ of $H^*$ and drifts by no more, so its path stays as near. The function it "
-    r"ends in is that of the "
-    r"start plus kernel regression on what the start left over; only $f_0=0$ makes this plain kernel regression.",
+    why=r"With a kernel that does not move $\dot u=-H(u-y)$ is linear, and each eigendirection decays by itself; the "
+    r"loss is $\frac12\sum e^{-2\lambda_it}(v_i\cdot(u(0)-y))^2$. In a wide network the kernel starts within order "
+    r"$m^{-1/2}$ of $H^*$ and drifts by no more, so its path stays as near. The function it ends in is that of the "
+    r"start plus kernel regression on what the start left over. Leaving $f_0$ out is off by order one; only from a "
+    r"mirrored start, where $f_0=0$, is this plain kernel regression.",
     notice=r"Three distances fall like $m^{-1/2}$: of the path on the training inputs, of the predictor with the "
     r"outputs at the start, and "
     r"of the one from a mirrored start. The predictor without $f_0$ stays off by order one at every width.",
@@ -215,23 +243,23 @@ def training_follows_the_limit_kernel(key, *, widths: Sizes = (64, 256, 1024), t
         zeros.append(np.linalg.norm(after.T - np.asarray(limit), axis=0))
     sizes, scale = np.array(widths), np.linalg.norm(first - y)
     return {
-        "flow": Identity(flows, exponentials, scale=scale, size=4.0),
-        "loss": Identity(losses, np.sum(exponentials**2, axis=1) / 2, scale=scale**2),
-        "descent": Identity(steps, powers, scale=scale, size=4.0),
-        "stable": Exact(np.linalg.norm(late, axis=1) > 1, np.array([False, True])),
-        "network": Rate(sizes, np.array(curves), exponent=-0.5, rivals=(0.0, -1.0)),
-        "predictor": Rate(sizes, np.array(tests), exponent=-0.5, rivals=(0.0, -1.0)),
-        "from zero": Rate(sizes, np.array(zeros), exponent=-0.5, rivals=(0.0, -1.0)),
-        "start left out": Rate(sizes, np.array(printed), exponent=0.0, rivals=(-0.5,)),
+        "flow of a frozen kernel": Identity(flows, exponentials, scale=scale, size=4.0),
+        "loss of a frozen kernel": Identity(losses, np.sum(exponentials**2, axis=1) / 2, scale=scale**2),
+        "steps of a frozen kernel": Identity(steps, powers, scale=scale, size=4.0),
+        "steps that are stable": Exact(np.linalg.norm(late, axis=1) > 1, np.array([False, True])),
+        "network near the kernel's path": Rate(sizes, np.array(curves), exponent=-0.5, rivals=(0.0, -1.0)),
+        "predictor of the network": Rate(sizes, np.array(tests), exponent=-0.5, rivals=(0.0, -1.0)),
+        "predictor from a mirrored start": Rate(sizes, np.array(zeros), exponent=-0.5, rivals=(0.0, -1.0)),
+        "predictor with the start left out": Rate(sizes, np.array(printed), exponent=0.0, rivals=(-0.5,)),
     }
 
 
 @training_follows_the_limit_kernel.control("outputs at the start left out")
 def printed_predictor(pieces):
-    return replace(pieces["predictor"], y=pieces["start left out"].y)
+    return replace(pieces["predictor of the network"], y=pieces["predictor with the start left out"].y)
 
 
-@training_follows_the_limit_kernel.control("the loss falls like $e^{-\\lambda t}$", of="loss")
+@training_follows_the_limit_kernel.control("the loss falls like $e^{-\\lambda t}$", of="loss of a frozen kernel")
 def half_the_rate(evidence):
     return replace(evidence, left=np.sqrt(evidence.left * evidence.left[0]))
 
@@ -240,14 +268,10 @@ def half_the_rate(evidence):
 def nearer_with_the_width(pieces):
     """Distances of trained networks from what the limit kernel says, against the width; lines of slope −½ and 0."""
     names = {
-        "network": "outputs along training",
-        "predictor": "predictor with f₀",
-        "from zero": "predictor from a mirrored start",
-        "start left out": "predictor without f₀",
+        "network near the kernel's path": "outputs along training",
+        "predictor of the network": "predictor with f₀",
+        "predictor from a mirrored start": "predictor from a mirrored start",
+        "predictor with the start left out": "predictor without f₀",
     }
-    marks = []
-    for piece, name in names.items():
-        rate, first = pieces[piece], np.mean(pieces[piece].y[0])
-        line = first * (np.asarray(rate.x) / rate.x[0]) ** rate.exponent
-        marks += [seen(name, rate.x, rate.y), Line(name, rate.x, line)]
+    marks = [mark for piece, name in names.items() for mark in power_law(name, pieces[piece])]
     return Curves(marks, x="width m", y="distance from the limit", log="xy")

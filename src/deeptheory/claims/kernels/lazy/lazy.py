@@ -37,7 +37,7 @@ def slope(values, step):
 
 
 @claim(
-    items={"J9.1": ("outputs", "loss"), "J9.7": "difference"},
+    items={"J9.1": ("velocity of the outputs", "fall of the loss"), "J9.7": "difference from the linearized path"},
     says=r"Along gradient flow of $\|y-f\|^2/2n$ the outputs obey $\dot y_t=-K_t(y_t-y)/n$ with the tangent kernel "
     r"$K_t=Df\,Df^\top$ of that moment, so $\frac{d}{dt}\|y_t-y\|^2=-\frac2n\langle r,K_tr\rangle$, and their "
     r"difference $d_t$ from the linearized outputs obeys $\dot d_t=-\frac1nK_td_t-\frac1n(K_t-K_0)(\bar y_t-y)$.",
@@ -82,28 +82,34 @@ def residuals_follow_the_tangent_kernel(
     force = np.einsum("tij,tj->ti", grams, residual)
     scale, energy = np.abs(force).max(), np.sum(residual * force, axis=1)
     return {
-        "outputs": Identity(
+        "velocity of the outputs": Identity(
             slope(outputs, step),
             -force,
             scale=scale,
             error=SOLVER * scale,
             aside={"kernel of the start": -residual @ before @ before.T / count},
         ),
-        "loss": Identity(
+        "fall of the loss": Identity(
             slope(np.sum((outputs - y) ** 2, axis=1), step), -2 * energy, error=SOLVER * np.abs(energy).max()
         ),
-        "difference": Identity(slope(outputs - linear, step), -driven, scale=scale, error=SOLVER * scale),
+        "difference from the linearized path": Identity(
+            slope(outputs - linear, step), -driven, scale=scale, error=SOLVER * scale
+        ),
     }
 
 
-residuals_follow_the_tangent_kernel.control("the kernel of the start at all times", of="outputs", kernel="frozen")
-residuals_follow_the_tangent_kernel.control("without the mean over the data", of="outputs", divided=False)
+residuals_follow_the_tangent_kernel.control(
+    "the kernel of the start at all times", of="velocity of the outputs", kernel="frozen"
+)
+residuals_follow_the_tangent_kernel.control(
+    "without the mean over the data", of="velocity of the outputs", divided=False
+)
 
 
 @residuals_follow_the_tangent_kernel.picture
 def velocities(pieces):
     """How fast the outputs move along training, against what the tangent kernel of that moment says."""
-    outputs = pieces["outputs"]
+    outputs = pieces["velocity of the outputs"]
     said, frozen = np.ravel(outputs.right), np.ravel(outputs.aside["kernel of the start"])
     ends = np.array([said.min(), said.max()])
     return Curves(
@@ -117,16 +123,25 @@ def velocities(pieces):
     )
 
 
-@residuals_follow_the_tangent_kernel.control("half the decay of the squared distance", of="loss")
+@residuals_follow_the_tangent_kernel.control("half the decay of the squared distance", of="fall of the loss")
 def without_two(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-residuals_follow_the_tangent_kernel.control("a difference driven by no drift", of="difference", kernel="frozen")
+residuals_follow_the_tangent_kernel.control(
+    "a difference driven by no drift", of="difference from the linearized path", kernel="frozen"
+)
 
 
 @claim(
-    items={"J9.2": ("risk", "solutions", "limit", "path")},
+    items={
+        "J9.2": (
+            "risk of the linearized network",
+            "dimension of the solutions",
+            "solution nearest to the start",
+            "path in closed form",
+        )
+    },
     says=r"The linearized risk is $\|\tilde y-\tilde X\theta\|^2/2n$ with $\tilde X=Df(\theta_0)$ and "
     r"$\tilde y=y-f(\theta_0)+Df(\theta_0)\theta_0$; its minimizers are an affine space of dimension $p-n$, and its "
     r"flow $\bar\theta_t$ ends in the one nearest to the start, $\theta_0+Df(\theta_0)^+(y-f(\theta_0))$.",
@@ -172,9 +187,11 @@ def linearized_training_is_least_squares(
     nearest = centre - theta + lstsq(jacobian, y - outputs + jacobian @ (theta - centre))[0]  # pyright: ignore[reportOptionalSubscript]
     size, condition = np.abs(nearest).max(), (values[0] / values[-1]) ** 2
     return {
-        "risk": Identity(risks, np.mean((features @ places.T - targets[:, None]) ** 2, axis=0) / 2, size=theta.size),
-        "solutions": Exact(null_space(features).shape[1], theta.size - count),
-        "limit": Identity(
+        "risk of the linearized network": Identity(
+            risks, np.mean((features @ places.T - targets[:, None]) ** 2, axis=0) / 2, size=theta.size
+        ),
+        "dimension of the solutions": Exact(null_space(features).shape[1], theta.size - count),
+        "solution nearest to the start": Identity(
             theta + path[-1],
             theta + nearest,
             scale=size,
@@ -186,18 +203,22 @@ def linearized_training_is_least_squares(
                 "path": theta + flowed,
             },
         ),
-        "path": Identity(flowed, path[:-1], error=1e-9 * size * condition),
+        "path in closed form": Identity(flowed, path[:-1], error=1e-9 * size * condition),
     }
 
 
-linearized_training_is_least_squares.control("a minus before Df θ₀", of="risk", form="printed")
-linearized_training_is_least_squares.control("the solution of least norm", of="limit", nearest_to="origin")
+linearized_training_is_least_squares.control(
+    "a minus before Df θ₀", of="risk of the linearized network", form="printed"
+)
+linearized_training_is_least_squares.control(
+    "the solution of least norm", of="solution nearest to the start", nearest_to="origin"
+)
 
 
 @linearized_training_is_least_squares.picture
 def nearest_solution(pieces):
     """The flow in the plane through the start, its end and the solution of least norm; solutions lie on the line."""
-    limit = pieces["limit"]
+    limit = pieces["solution nearest to the start"]
     start, shortest, end = limit.aside["start"], limit.aside["least norm"], limit.left
     across, along = start - end, shortest - end
     across, along = across / np.linalg.norm(across), along / np.linalg.norm(along)
@@ -231,13 +252,26 @@ def bent_most(x, direction, *, width, scale, step=1e-4):
 
 
 @claim(
-    items={"J9.3": ("bound", "attained", "curvature"), "J9.8": ("bound", "singular values")},
-    says=r"For a two-layer network with fixed signs $Df$ is Lipschitz in the operator norm with the constant "
-    r"$\frac{\alpha}{\sqrt m}\sup|\sigma''|\max_{\|v\|=1}(\sum_i\langle x_i,v\rangle^4)^{1/2}\le"
-    r"\frac{\alpha}{\sqrt m}\sup|\sigma''|\,\|X\|_{op}\max_i\|x_i\|$. The constant is attained; it equals its "
-    r"bound for orthogonal and for repeated inputs and is smaller for two that enclose 60 degrees. "
-    r"By Weyl the least singular value of $Df$ moves by no more than that times the distance.",
+    items={
+        "J9.3": ("constant and its bound", "constant attained", "largest curvature of tanh"),
+        "J9.8": ("constant and its bound", "least singular value"),
+    },
+    says=r"For a two-layer network with fixed signs $Df$ is Lipschitz in the operator norm, with the attained "
+    r"constant $\frac{\alpha}{\sqrt m}\sup|\sigma''|\max_{\|v\|=1}(\sum_i\langle x_i,v\rangle^4)^{1/2}$, at most "
+    r"$\frac{\alpha}{\sqrt m}\sup|\sigma''|\,\|X\|_{op}\max_i\|x_i\|$. Its least singular value moves by no more.",
     needs="linearly independent inputs for the first constant",
+    symbols={
+        r"Df": "the derivatives of the outputs on all inputs by all weights of the first layer",
+        r"\alpha,m": "the scale of the output, and the number of neurons",
+        r"\sigma": "the activation",
+        r"X": r"the matrix of the inputs $x_i$, with largest singular value $\|X\|_{op}$",
+    },
+    why=r"The derivative by the weights of one neuron is $\frac{\alpha}{\sqrt m}\sigma'(\langle w,x_i\rangle)x_i$ on "
+    r"input $i$, and when $w$ moves along $v$ it changes by the second derivative times $\langle x_i,v\rangle x_i$. "
+    r"As a matrix over the inputs this change is largest along $v$ itself, the root of a sum of fourth powers. Of "
+    r"these, squares $\langle x_i,v\rangle^2$ are at most $\|x_i\|^2$ and add up to at most $\|X\|_{op}^2$, which "
+    r"gives the simpler bound; the two agree for orthogonal and for repeated inputs, not for two that enclose 60 "
+    r"degrees. By Weyl's inequality no singular value moves farther than the matrix.",
     full=dict(draws=64),
 )
 def jacobian_is_lipschitz(key, *, draws: Draws = 12, width: Width = 8):
@@ -277,14 +311,14 @@ def jacobian_is_lipschitz(key, *, draws: Draws = 12, width: Width = 8):
     bends = jax.vmap(jax.grad(jax.grad(lambda u: jnp.tanh(u))))(grid)
     return {
         # Differences over 2·10⁻⁴ are off by a relative 10⁻⁸.
-        "bound": Chain(
+        "constant and its bound": Chain(
             {
                 "drawn": (np.array(ratios).max(axis=1), constants),
                 "by the longest input": (constants, bounds),
             },
             error=1e-7,
         ),
-        "attained": Identity(
+        "constant attained": Identity(
             np.array([*attained, *attained[:2]]),
             np.array(
                 [jacobian_lipschitz_constant(network, x, width=width) for x, _ in extremal]
@@ -292,28 +326,28 @@ def jacobian_is_lipschitz(key, *, draws: Draws = 12, width: Width = 8):
             ),
             error=1e-7,
         ),
-        "curvature": Identity(float(np.abs(bends).max()), TANH.curvature, error=1e-6),
-        "singular values": Inequality(shifts[:, 0], shifts[:, 1]),
+        "largest curvature of tanh": Identity(float(np.abs(bends).max()), TANH.curvature, error=1e-6),
+        "least singular value": Inequality(shifts[:, 0], shifts[:, 1]),
     }
 
 
-@jacobian_is_lipschitz.control("the longest input squared", of="attained")
+@jacobian_is_lipschitz.control("the longest input squared", of="constant attained")
 def longest_squared(evidence):
     return replace(evidence, right=evidence.right / np.array([1.0, 1.0, 1.0, 1.0, 2.0]))
 
 
-@jacobian_is_lipschitz.control("the square of the operator norm of the data", of="attained")
+@jacobian_is_lipschitz.control("the square of the operator norm of the data", of="constant attained")
 def norm_squared(evidence):
     return replace(evidence, right=evidence.right * np.array([1.0, 1.0, 1.0, 1.0, 2.0]))
 
 
-@jacobian_is_lipschitz.control("the bound as the constant of any inputs", of="attained")
+@jacobian_is_lipschitz.control("the bound as the constant of any inputs", of="constant attained")
 def always_the_bound(evidence):
     # For two unit inputs at 60° the operator norm of X is √(3/2), the root of the sum of fourth powers √(9/8).
     return replace(evidence, right=evidence.right * np.array([1.0, 1.0, (4 / 3) ** 0.5, 1.0, 1.0]))
 
 
-@jacobian_is_lipschitz.control("the Frobenius norm within the operator norm's constant", of="bound")
+@jacobian_is_lipschitz.control("the Frobenius norm within the operator norm's constant", of="constant and its bound")
 def frobenius(evidence):
     x = np.array([[1.0, 1, 0], [1, 0, 1]])
     change = bent_most(x, np.array([2.0, 1, 1]), width=8, scale=1.0)

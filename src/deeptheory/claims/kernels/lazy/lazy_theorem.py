@@ -71,7 +71,15 @@ def followed(model, start, y, *, lipschitz, span):
 
 
 @claim(
-    items={"J9.4": ("loss", "travel", "deviation", "constants"), "J9.7": "invariants"},
+    items={
+        "J9.4": (
+            "fall of the loss",
+            "way of the parameters",
+            "distance from the linearized path",
+            "constants at the edge",
+        ),
+        "J9.7": "what the proof keeps",
+    },
     says=r"If $LE<s^2/4$, $E=\|y-f(\theta_0)\|$, then at all times $R(\theta_t)\le R(\theta_0)e^{-s^2t/2n}$, "
     r"$\|\theta_t-\theta_0\|\le2E/s$ and, with constants that are ours, "
     r"$\|\theta_t-\bar\theta_t\|\le\min\{3E/s,28LS^2E^2/s^5\}$.",
@@ -119,10 +127,12 @@ def lazy_training(key, *, draws: Draws = 2, width: Width = 60, margin: Margin = 
         least.append(-run.least / run.smallest)
     falls, travels, deviations, sums = np.array(falls), np.array(travels), np.array(deviations), np.array(sums)
     return {
-        "loss": Inequality(falls[:, 0], falls[:, 1], log=True),
-        "travel": Inequality(travels[:, 0], travels[:, 1]),
-        "deviation": Inequality(deviations[:, 0], deviations[:, 1], along={"run": np.arange(len(runs))}),
-        "invariants": Chain(
+        "fall of the loss": Inequality(falls[:, 0], falls[:, 1], log=True),
+        "way of the parameters": Inequality(travels[:, 0], travels[:, 1]),
+        "distance from the linearized path": Inequality(
+            deviations[:, 0], deviations[:, 1], along={"run": np.arange(len(runs))}
+        ),
+        "what the proof keeps": Chain(
             {
                 # Where everything is fitted the sum stands still, and the solver's last digits decide.
                 "the sum never grows": (sums[:, 1:], sums[:, :-1]),
@@ -136,7 +146,7 @@ def lazy_training(key, *, draws: Draws = 2, width: Width = 60, margin: Margin = 
                 "start": np.array([run.distance[0] for run in runs]),
             },
         ),
-        "constants": constants_at_the_edge(),
+        "constants at the edge": constants_at_the_edge(),
     }
 
 
@@ -183,38 +193,40 @@ def constants_at_the_edge():
     )
 
 
-@lazy_training.control("three times the rate", of="loss")
+@lazy_training.control("three times the rate", of="fall of the loss")
 def three_times(evidence):
     return replace(evidence, bound=3 * np.asarray(evidence.bound))
 
 
-@lazy_training.control("half the travel", of="travel")
+@lazy_training.control("half the travel", of="way of the parameters")
 def half_travel(evidence):
     return replace(evidence, bound=np.asarray(evidence.bound) / 2)
 
 
-@lazy_training.control("a deviation of ¼ L E²/s³", of="deviation")
+@lazy_training.control("a deviation of ¼ L E²/s³", of="distance from the linearized path")
 def small_deviation(evidence):
     # Of the runs only the last but one, the parabola far inside, has the second bound as the smaller; S = 3s there.
     share = np.where(evidence.along["run"] == len(evidence.bound) - 2, 0.25 / (28 * 9), 1)
     return replace(evidence, bound=share * evidence.bound)
 
 
-lazy_training.control("targets five times too far", of="invariants", margin=5.0, draws=1)
+lazy_training.control("targets five times too far", of="what the proof keeps", margin=5.0, draws=1)
 
 
-@lazy_training.control("the sum with the whole s never grows", of="invariants")
+@lazy_training.control("the sum with the whole s never grows", of="what the proof keeps")
 def whole_singular_value(evidence):
     sums = evidence.aside["with the whole s"]
     return replace(evidence, links={"the sum with the whole s never grows": (sums[:, 1:], sums[:, :-1])})
 
 
-@lazy_training.control("the Jacobian keeps three quarters of its least singular value", of="invariants")
+@lazy_training.control("the Jacobian keeps three quarters of its least singular value", of="what the proof keeps")
 def three_quarters(evidence):
     return replace(evidence, links={"three quarters": (-evidence.aside["least"], -0.75)})
 
 
-@lazy_training.control("half the least singular value at the end of the margin is all of it", of="constants")
+@lazy_training.control(
+    "half the least singular value at the end of the margin is all of it", of="constants at the edge"
+)
 def all_of_it(evidence):
     return replace(evidence, right=evidence.right * np.where(np.arange(len(evidence.right)) == 2, 2.0, 1.0))
 
@@ -223,7 +235,7 @@ def all_of_it(evidence):
 def never_grows(pieces):
     """What the proof watches along training, in units of its start: solid a network and the parabola, dashed the "
     "rival."""
-    chain = pieces["invariants"]
+    chain = pieces["what the proof keeps"]
     start, whole = chain.aside["start"][:, None], chain.aside["with the whole s"]
     later, before = chain.links["the sum never grows"]
     sums = np.concatenate([before[:, :1], later], axis=1)
@@ -241,7 +253,9 @@ ATTAINED = ((0.1, (1.9, 1.6)), (0.245, (2.5,)), (0.45, ()))
 
 
 @claim(
-    items={"J9.4": ("travel", "rate", "threshold", "every model")},
+    items={
+        "J9.4": ("way of the worst models", "rate of the worst models", "models beyond the threshold", "every model")
+    },
     says=r"The best constants of lazy training: as long as $2LE<s^2$, with $q^2=1-2LE/s^2$, the risk is at most "
     r"$R(\theta_0)e^{-2s^2q^2t/n}$ and $\|\theta_t-\theta_0\|\le\frac sL(1-q)$. The model "
     r"$(s\theta_1-L\theta_1^2/2,S_2\theta_2,\dots,S_n\theta_n)$ attains both, and beyond $2LE=s^2$ it keeps the "
@@ -307,10 +321,10 @@ def sharp_lazy_training(key, *, draws: Draws = 2, width: Width = 40):
         falls.append([2 * np.log(left_over / distance), -bound.rate * times])
     travels, falls = np.array(travels), np.array(falls)
     return {
-        "travel": Identity(np.array(ends), np.array([bound.travel for bound in bounds]), error=1e-9),
+        "way of the worst models": Identity(np.array(ends), np.array([bound.travel for bound in bounds]), error=1e-9),
         # At e⁻¹² the slope still differs from its limit by a few parts in a hundred thousand.
-        "rate": Identity(np.array(rates), np.array([bound.rate for bound in bounds]), error=2e-4),
-        "threshold": Identity(np.array(left), beyond - SMALLEST**2 / (2 * LIPSCHITZ), error=1e-8),
+        "rate of the worst models": Identity(np.array(rates), np.array([bound.rate for bound in bounds]), error=2e-4),
+        "models beyond the threshold": Identity(np.array(left), beyond - SMALLEST**2 / (2 * LIPSCHITZ), error=1e-8),
         # The worst models, which attain their bounds up to the solver's error, and networks.
         "every model": Chain(
             {"travel": (travels[:, 0], travels[:, 1]), "logarithm of the risk": (falls[:, 0], falls[:, 1])},
@@ -337,26 +351,26 @@ def way_to_the_targets(pieces):
     return Curves(
         [
             Line("best constant: 1 − q", share, 1 - np.sqrt(1 - 2 * share)),
-            Dots("worst models", shares[:count], pieces["travel"].left * LIPSCHITZ / SMALLEST),
+            Dots("worst models", shares[:count], pieces["way of the worst models"].left * LIPSCHITZ / SMALLEST),
             Line("the theorem: 2E/s", share[share <= 0.25], 2 * share[share <= 0.25]),
             Level("margin of the theorem", x=0.25),
             Level("nothing beyond is reached", x=0.5),
         ],
-        x="LE/s²",
+        x="distance E of the targets, times L/s²",
         y="way of the parameters times L/s",
     )
 
 
-@sharp_lazy_training.control("the printed travel 2E/s attained", of="travel")
+@sharp_lazy_training.control("the printed travel 2E/s attained", of="way of the worst models")
 def twice_the_distance(evidence):
     return replace(evidence, right=2 * np.array([share for share, _ in ATTAINED]) * SMALLEST / LIPSCHITZ)
 
 
-@sharp_lazy_training.control("the printed rate s²/2n attained", of="rate")
+@sharp_lazy_training.control("the printed rate s²/2n attained", of="rate of the worst models")
 def printed_rate(evidence):
     return replace(evidence, right=np.array([SMALLEST**2 / (2 * (1 + len(others))) for _, others in ATTAINED]))
 
 
-@sharp_lazy_training.control("everything fitted up to L E = s²", of="threshold")
+@sharp_lazy_training.control("everything fitted up to L E = s²", of="models beyond the threshold")
 def fitted(evidence):
     return replace(evidence, right=np.zeros(3))

@@ -56,7 +56,7 @@ def taught(key, trials, *, teacher, student, steps=200):
 
 
 @claim(
-    items={"A9.29": ("easier", "nearly always")},
+    items={"A9.29": ("wider students learn more often", "students four times as wide")},
     says=r"Observed, with thresholds chosen here: in 200 steps of Adam two-layer ReLU students of a ReLU teacher with "
     r"3 neurons reach a loss below $10^{-3}$ more often with 6 neurons than with 3, and with 12 in at least four of "
     r"five runs.",
@@ -79,27 +79,29 @@ def students_wider_than_their_teacher(key, *, trials: Trials = 384, teacher: Lit
     success = np.array(losses) < 1e-3
     gains = success[1:].astype(float) - success[0]
     return {
-        "easier": Trend(
+        "wider students learn more often": Trend(
             gains,
             along={"student": np.array(widths[1:])},
             aside={"widths": np.array(widths), "success": success.astype(float)},
         ),
-        "nearly always": Chance(int(np.sum(~success[2])), trials, 0.2),
+        "students four times as wide": Chance(int(np.sum(~success[2])), trials, 0.2),
     }
 
 
 @students_wider_than_their_teacher.picture
 def share_that_learns(pieces):
     """The share of students with a loss below a thousandth after training, against their number of neurons."""
-    aside = pieces["easier"].aside
+    aside = pieces["wider students learn more often"].aside
     marks = [seen("students", aside["widths"], aside["success"]), Level("four of five", y=0.8)]
     marks.append(Level("neurons of the teacher", x=float(aside["widths"][0])))
     return Curves(marks, x="neurons of the student", y="share that learns the teacher", ys=(0.0, 1.0))
 
 
-students_wider_than_their_teacher.control("a teacher as wide as its student", of="easier", teacher="as wide", trials=96)
 students_wider_than_their_teacher.control(
-    "teachers of 12 neurons too", of="nearly always", teacher="as wide", trials=96
+    "a teacher as wide as its student", of="wider students learn more often", teacher="as wide", trials=96
+)
+students_wider_than_their_teacher.control(
+    "teachers of 12 neurons too", of="students four times as wide", teacher="as wide", trials=96
 )
 
 
@@ -119,21 +121,34 @@ def zeros_and_ones():
 
 
 @claim(
-    items={"A9.31": ("mistakes", "start", "kernel", "slower")},
-    says=r"A two-layer ReLU network with many more weights than data, started from zero outputs, fits random labels of "
-    r"handwritten digits without a mistake; on average it needs more steps for them than for true labels. The least "
-    r"eigenvalue of its limit kernel is more than a hundredth of the mean one, so the kernel fits any labels.",
-    needs="no two inputs parallel",
+    items={
+        "A9.31": (
+            "mistakes on random labels",
+            "outputs at the start",
+            "least eigenvalue of the kernel",
+            "random labels take more steps",
+        )
+    },
+    says="A two-layer ReLU network with many more weights than data fits random labels of handwritten digits without "
+    "a mistake; on average it needs more steps for them than for the true labels.",
+    needs="no two inputs parallel; outputs zero at the start, each neuron being held twice with opposite signs",
     scale="printed: ImageNet-size networks; here 24 digits, 256 neurons, the first layer trained",
     full=dict(trials=32, width=1024),
-    why=r"With more weights than data the kernel matrix of the images is invertible unless two of them coincide, and a "
-    r"wide network trains as its kernel says: "
-    r"every labelling is fitted, each part of it at the speed of its eigenvalue. Random labels have more of themselves "
-    r"along the small eigenvalues, and take longer. "
-    r"Fitting the data therefore says nothing about whether they mean anything.",
-    notice=r"The loss falls for true and for random labels, more slowly for the random ones, and no label is left "
-    r"wrong at the end.",
-    symbols={"0": "the outputs at the start, because each neuron is held twice with opposite signs"},
+    why="A wide network trains as its kernel says: each part of the labels is fitted at the speed of the eigenvalue "
+    "of its direction. On these images the least eigenvalue of the limit kernel is more than a hundredth of the mean "
+    "one, so no labelling is out of reach; only an image that comes twice with both labels would be. Random labels "
+    "lie more along the small eigenvalues than true ones, and take longer. That a network fits its data therefore "
+    "does not show that they mean anything.",
+    notice="The mean squared error of one network along the steps of training, on the true labels of 24 zeros and "
+    "ones and on coin flips for the same images. Both curves fall below the level at which labels are counted as "
+    "fitted, the random ones later.",
+    symbols={
+        r"\text{fits}": (
+            "every label has the sign of the output after 600 steps of gradient descent; a loss below 0.2 is counted "
+            "as fitted when steps are compared"
+        ),
+        r"\text{random labels}": "coin flips that have nothing to do with the images",
+    },
 )
 def wide_networks_fit_random_labels(
     key,
@@ -161,33 +176,37 @@ def wide_networks_fit_random_labels(
         needed.append([np.argmax(loss < 0.2) if loss[-1] < 0.2 else steps for loss in losses])
     needed = np.array(needed, float)
     return {
-        "mistakes": Exact(np.array(mistakes), np.zeros(trials, int)),
-        "start": Identity(np.array(starts), 0.0, scale=1.0, size=float(width)),
+        "mistakes on random labels": Exact(np.array(mistakes), np.zeros(trials, int)),
+        "outputs at the start": Identity(np.array(starts), 0.0, scale=1.0, size=float(width)),
         # A hundredth of the mean eigenvalue, which is ½ because the trace is n/2.
-        "kernel": Inequality(0.005, values[0]),
-        "slower": Trend(np.log(needed[:, 1] / needed[:, 0]), aside={"losses": losses}),
+        "least eigenvalue of the kernel": Inequality(0.005, values[0]),
+        "random labels take more steps": Trend(np.log(needed[:, 1] / needed[:, 0]), aside={"losses": losses}),
     }
 
 
 @wide_networks_fit_random_labels.picture
 def loss_in_training(pieces):
     """The mean squared error of one network in training, on the true labels of the images and on random ones."""
-    losses = pieces["slower"].aside["losses"]
+    losses = pieces["random labels take more steps"].aside["losses"]
     steps = np.arange(losses.shape[1])
     marks = [Line(name, steps, path) for name, path in zip(("true labels", "random labels"), losses, strict=True)]
     return Curves([*marks, Level("counted as fitted", y=0.2)], x="step", y="mean squared error", ys=(0.0, 1.1))
 
 
-wide_networks_fit_random_labels.control("one image twice, with both labels", of="mistakes", images="one twice")
+wide_networks_fit_random_labels.control(
+    "one image twice, with both labels", of="mistakes on random labels", images="one twice"
+)
 
 
-@wide_networks_fit_random_labels.control("a positive kernel although one image comes twice", of="kernel")
+@wide_networks_fit_random_labels.control(
+    "a positive kernel although one image comes twice", of="least eigenvalue of the kernel"
+)
 def twice(evidence):
     x = zeros_and_ones()[0]
     x[1] = x[0]
     return replace(evidence, bound=np.linalg.eigvalsh(np.asarray(first_layer_limit(x)))[0])
 
 
-@wide_networks_fit_random_labels.control("random labels fitted faster", of="slower")
+@wide_networks_fit_random_labels.control("random labels fitted faster", of="random labels take more steps")
 def faster(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))

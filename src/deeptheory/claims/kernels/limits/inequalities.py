@@ -20,12 +20,29 @@ INTERVALS = ((0.0, 1.0), (-1.0, 2.0), (2.0, 2.6))
 
 
 @claim(
-    items={"J9.8": ("normal", "shared basis", "hermitian", "singular values")},
-    says=r"For normal matrices, their eigenvalues real or complex, some permutation has "
-    r"$\sum_i|\lambda_i(A)-\lambda_{\pi(i)}(B)|^2\le\|A-B\|_F^2$, with equality if they share their eigenvectors and "
-    r"are matched; for Hermitian ones, but not for all normal ones, the ordered spectra are the best match. "
-    r"Singular values of any matrices obey Weyl's $|s_k(A)-s_k(B)|\le\|A-B\|_{op}$.",
-    needs="normal matrices",
+    items={
+        "J9.8": (
+            "best match of normal matrices",
+            "equality for shared eigenvectors",
+            "sorted spectra of Hermitian matrices",
+            "singular values",
+        )
+    },
+    says=r"Eigenvalues of normal matrices, real or complex, can be matched so that "
+    r"$\sum_i|\lambda_i(A)-\lambda_{\pi(i)}(B)|^2\le\|A-B\|_F^2$; for Hermitian ones sorting matches best. Singular "
+    r"values of any matrices obey Weyl's $|s_k(A)-s_k(B)|\le\|A-B\|_{op}$.",
+    needs="normal matrices; any matrices for the singular values",
+    symbols={
+        r"A,B": "matrices of one size; normal means that there is an orthonormal basis of eigenvectors",
+        r"\lambda_i,s_k": "eigenvalues, and singular values in order of size",
+        r"\pi": "the permutation that matches best",
+        r"\|\cdot\|_F,\|\cdot\|_{op}": "the root of the sum of squared entries, and the largest singular value",
+    },
+    why=r"In bases of eigenvectors $\|A-B\|_F^2$ is an average of squared distances $|\lambda_i-\lambda_j'|^2$ with "
+    r"the weights $|\langle u_i,u_j'\rangle|^2$, whose rows and columns add up to one. Such weights are a mixture of "
+    r"permutations, so some permutation does no worse than the average; with shared eigenvectors they are one, and "
+    r"there is equality. On the line the best match is in order; in the plane of complex eigenvalues no order does it "
+    r"for all normal matrices.",
     full=dict(draws=2000),
 )
 def hoffman_wielandt(key, *, draws: Draws = 60, matrices: Literal["normal", "any"] = "normal"):
@@ -58,22 +75,24 @@ def hoffman_wielandt(key, *, draws: Draws = 60, matrices: Literal["normal", "any
     # Weyl with equality: a multiple of the same matrix.
     values = np.append(values, [[0.5 * np.linalg.norm(one, 2), np.linalg.norm(one - 1.5 * one, 2)]], axis=0)
     return {
-        "normal": Inequality(np.array(matched), np.array(distances), error=1e-10),
-        "shared basis": Identity(shared[:, 0], shared[:, 1], scale=100.0, error=1e-10),
-        "hermitian": Identity(ordered[:, 0], ordered[:, 1], scale=100.0, error=1e-10),
+        "best match of normal matrices": Inequality(np.array(matched), np.array(distances), error=1e-10),
+        "equality for shared eigenvectors": Identity(shared[:, 0], shared[:, 1], scale=100.0, error=1e-10),
+        "sorted spectra of Hermitian matrices": Identity(ordered[:, 0], ordered[:, 1], scale=100.0, error=1e-10),
         "singular values": Inequality(values[:, 0], values[:, 1], error=1e-12),
     }
 
 
-hoffman_wielandt.control("matrices that are not normal", of="normal", matrices="any")
+hoffman_wielandt.control("matrices that are not normal", of="best match of normal matrices", matrices="any")
 
 
-@hoffman_wielandt.control("half the squared distance", of="shared basis")
+@hoffman_wielandt.control("half the squared distance", of="equality for shared eigenvectors")
 def half_distance(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@hoffman_wielandt.control("the order of the real parts as the best match of normal matrices", of="hermitian")
+@hoffman_wielandt.control(
+    "the order of the real parts as the best match of normal matrices", of="sorted spectra of Hermitian matrices"
+)
 def ordered_by_real_parts(evidence):
     draws = jax.random.split(jax.random.key(0), (6, 2))
     pairs = [[random_normal_matrix(key, 4) for key in pair] for pair in draws]
@@ -91,10 +110,16 @@ TIMES = np.linspace(0, 3, 25)[1:]
 
 
 @claim(
-    items={"J9.9": ("bound", "equality")},
+    items={"J9.9": ("solutions below the bound", "solutions that attain the bound")},
     says=r"If $u'\le\beta u$ then $u(t)\le u(0)\exp\int_0^t\beta$, for $u$ and $\beta$ of any sign, with equality if "
     r"$u'=\beta u$.",
     needs="u differentiable, β continuous",
+    symbols={
+        r"u": r"a function of the time $t$ that grows no faster than its rate allows",
+        r"\beta": "the rate, which may change with time and have any sign",
+    },
+    why=r"The product of $u$ with $\exp(-\int\beta)$ has the derivative $(u'-\beta u)\exp(-\int\beta)\le0$, so it "
+    r"never rises above its first value; it stays there if $u'=\beta u$.",
     full=dict(draws=400),
 )
 def gronwall(key, *, draws: Draws = 24, loss: Literal["some", "gain"] = "some"):
@@ -118,21 +143,21 @@ def gronwall(key, *, draws: Draws = 24, loss: Literal["some", "gain"] = "some"):
     equal = np.arange(draws) % 4 == 0
     error = 1e-8 * np.maximum(np.abs(bounds), 1e-3)  # of the solver, relative to what it follows
     return {
-        "bound": Inequality(paths[~equal], bounds[~equal], error=error[~equal]),
-        "equality": Identity(paths[equal], bounds[equal], error=error[equal]),
+        "solutions below the bound": Inequality(paths[~equal], bounds[~equal], error=error[~equal]),
+        "solutions that attain the bound": Identity(paths[equal], bounds[equal], error=error[equal]),
     }
 
 
-gronwall.control("u′ ≤ βu + a positive term", of="bound", loss="gain")
+gronwall.control("u′ ≤ βu + a positive term", of="solutions below the bound", loss="gain")
 
 
-@gronwall.control("the sign of the exponent", of="equality")
+@gronwall.control("the sign of the exponent", of="solutions that attain the bound")
 def decaying(evidence):
     start = np.asarray(evidence.left)[:, :1] / np.asarray(evidence.right)[:, :1]
     return replace(evidence, right=start / np.asarray(evidence.right))
 
 
-@gronwall.control("the integral inequality with a negative β", of="bound")
+@gronwall.control("the integral inequality with a negative β", of="solutions below the bound")
 def integral_form(evidence):
     # u = 1 − 11 sin πt stays below 1 − ∫u on [0, 1], since it dips so far, and ends above e⁻¹.
     path = 1 - 11 * np.sin(np.pi * TIMES[:8])
@@ -154,11 +179,29 @@ def uniform(rate):
 
 
 @claim(
-    items={"J9.10": ("constants", "coins", "bounded", "attained", "tails")},
+    items={
+        "J9.10": (
+            "constants of named laws",
+            "constants of biased coins",
+            "bounded variables",
+            "bounded variables that attain the constant",
+            "tails by the constant",
+        )
+    },
     says=r"The least $B^2$ with $\mathbb E e^{\lambda Y}\le e^{\lambda^2B^2/2}$ is 1 for a random sign, $\sigma^2$ for "
     r"a Gaussian, $1/3$ for the uniform law on $[-1,1]$, $\frac{1-2p}{2\log((1-p)/p)}$ for a centred coin, and at most "
     r"$(b-a)^2/4$ for $Y=Z-\mathbb EZ$ with $Z$ in $[a,b]$; the fair coin on the two ends attains it.",
     needs="a centred variable Y",
+    symbols={
+        r"Y": "a variable of mean zero",
+        r"B^2": "its variance proxy: how large a Gaussian's variance must be to dominate its moments",
+        r"p": "the probability of heads of the coin",
+        r"a,b": r"the ends of the interval in which $Z$ lies",
+    },
+    why=r"The logarithm of $\mathbb Ee^{\lambda Y}$ starts like $\lambda^2\mathrm{Var}/2$, so $B^2$ is at least the "
+    r"variance. For a sign, a Gaussian, the uniform law and a fair coin that is enough. A biased coin is skewed: the "
+    r"worst $\lambda$ lies away from zero, where the proxy exceeds the variance. In an interval no law spreads more "
+    r"than half the mass at either end.",
 )
 def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=10, le=500)] = 60.0):
     rates = np.concatenate([-np.geomspace(0.01, reach, 60)[::-1], np.geomspace(0.01, reach, 60)])
@@ -187,25 +230,27 @@ def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=10, le=500)] =
     hoeffding = np.array([bounded_variance_proxy(a, b) for a, b in INTERVALS])
     tails = np.array([[law(rate) - rate**2 * best / 2 for rate in rates] for law, _, best in laws.values()])
     return {
-        "constants": Identity(np.array(found), np.array([best for _, _, best in laws.values()]), error=1e-7),
-        "coins": Identity(np.array(coins), proxies, error=1e-7),
-        "bounded": Inequality(np.array(three), hoeffding[1], error=1e-9),
-        "attained": Identity(np.array(fair), hoeffding, error=1e-7),
-        "tails": Inequality(np.exp(tails), 1.0, error=1e-9),
+        "constants of named laws": Identity(
+            np.array(found), np.array([best for _, _, best in laws.values()]), error=1e-7
+        ),
+        "constants of biased coins": Identity(np.array(coins), proxies, error=1e-7),
+        "bounded variables": Inequality(np.array(three), hoeffding[1], error=1e-9),
+        "bounded variables that attain the constant": Identity(np.array(fair), hoeffding, error=1e-7),
+        "tails by the constant": Inequality(np.exp(tails), 1.0, error=1e-9),
     }
 
 
-@sub_gaussian_constants.control("the variance of the coin", of="coins")
+@sub_gaussian_constants.control("the variance of the coin", of="constants of biased coins")
 def only_the_variance(evidence):
     chances = np.array([0.02, 0.1, 0.3, 0.5, 0.8])
     return replace(evidence, right=chances * (1 - chances))
 
 
-@sub_gaussian_constants.control("Hoeffding's constant for the uniform law", of="constants")
+@sub_gaussian_constants.control("Hoeffding's constant for the uniform law", of="constants of named laws")
 def hoeffding_uniform(evidence):
     return replace(evidence, right=np.array([*evidence.right[:2], bounded_variance_proxy(-1.0, 1.0)]))
 
 
-@sub_gaussian_constants.control("an eighth of the squared range", of="bounded")
+@sub_gaussian_constants.control("an eighth of the squared range", of="bounded variables")
 def eighth(evidence):
     return replace(evidence, bound=evidence.bound / 2)

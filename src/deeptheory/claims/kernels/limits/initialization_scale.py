@@ -23,7 +23,7 @@ from deeptheory.kernels.lazy.signed_network import (
     signed_weights,
 )
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law
 
 Width = Annotated[int, Interval(ge=4, le=256)]
 Scales = Annotated[tuple[float, ...], Interval(ge=0.01, le=1000.0)]
@@ -53,12 +53,29 @@ ACTIVATIONS = {
 
 
 @claim(
-    items={"J9.5": ("doubled", "variance", "degrees", "coefficients")},
-    says=r"In $f=\frac\alpha{\sqrt m}\sum_jb_j\sigma(\langle w_j,x\rangle)$ with as many signs $+1$ as $-1$ the start "
-    r"has $\mathbb E f^2=\alpha^2\mathrm{Var}\,\sigma(\langle w,x\rangle)$ at every width, and $f=0$ if both halves "
-    r"share their weights. No Hermite coefficient of tanh(u + ½) or the exponential up to the eighth vanishes (all are "
-    r"above $10^{-10}$); tanh and the sine lack the zeroth, the sigmoid the second, softplus and GELU the third.",
+    items={
+        "J9.5": (
+            "doubled networks start from zero",
+            "mean square at the start",
+            "first coefficient that vanishes",
+            "Hermite coefficients",
+        )
+    },
+    says=r"$f=\frac\alpha{\sqrt m}\sum_jb_j\sigma(\langle w_j,x\rangle)$ with as many signs $b_j=+1$ as $-1$ starts "
+    r"with $\mathbb E f^2=\alpha^2\mathrm{Var}\,\sigma(\langle w,x\rangle)$ at every width. All Hermite coefficients "
+    r"up to the eighth are nonzero for the exponential, not for tanh, sine, sigmoid, softplus or GELU.",
     needs="weights uniform on the sphere",
+    symbols={
+        r"m": "the number of neurons, half of them with either sign",
+        r"\alpha": "the scale of the output",
+        r"\sigma": "the activation, expanded in Hermite polynomials",
+        r"w": "the weights of a neuron, uniform on the sphere",
+    },
+    why=r"With as many signs of either kind the mean of $\sigma$ cancels and only its variance is left; independent "
+    r"random signs would leave the second moment. If the two halves share their weights, $f=0$. The theory of lazy "
+    r"training asks for an activation none of whose Hermite coefficients vanishes: up to the eighth those of $e^u$ "
+    r"and of $\tanh(u+\frac12)$ are above $10^{-10}$ in size, while tanh and the sine lack the zeroth, the sigmoid "
+    r"the second, softplus and GELU the third.",
     full=dict(trials=262_144),
 )
 def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
@@ -81,19 +98,19 @@ def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
         [np.exp(0.5) / np.sqrt(np.prod(np.arange(1, k + 1))) for k in range(5)],
     ]
     return {
-        "doubled": Identity(np.asarray(network.outputs(twins, x)), 0.0, scale=1.0),
-        "variance": Law(
+        "doubled networks start from zero": Identity(np.asarray(network.outputs(twins, x)), 0.0, scale=1.0),
+        "mean square at the start": Law(
             network.scale**2 * np.array([square - mean**2 for mean, square in moments]),
             outputs.T**2,
             exact=True,
             along={"input": np.arange(2)},
             aside={"second moments": network.scale**2 * np.array(moments)[:, 1], "outputs": outputs[:4096, 0]},
         ),
-        "degrees": Exact(
+        "first coefficient that vanishes": Exact(
             np.array([nonvanishing_degree(each) for each in found.values()]),
             np.array([degree for _, degree in ACTIVATIONS.values()]),
         ),
-        "coefficients": Identity(
+        "Hermite coefficients": Identity(
             np.array([found["shifted tanh"][:5], found["exponential"][:5]]), np.array(known), error=1e-9
         ),
     }
@@ -104,12 +121,12 @@ def hermite(degree, z):
     return np.polynomial.hermite_e.hermeval(z, np.eye(degree + 1)[degree]) / np.sqrt(np.prod(np.arange(1, degree + 1)))
 
 
-@fixed_signs.control("independent random signs, so the second moment", of="variance")
+@fixed_signs.control("independent random signs, so the second moment", of="mean square at the start")
 def second_moment(evidence):
     return replace(evidence, predicted=evidence.aside["second moments"])
 
 
-@fixed_signs.control("every activation that is no polynomial qualifies", of="degrees")
+@fixed_signs.control("every activation that is no polynomial qualifies", of="first coefficient that vanishes")
 def all_of_them(evidence):
     return replace(evidence, right=np.full(len(ACTIVATIONS), 8))
 
@@ -182,16 +199,16 @@ jacobians_of = jax.jit(jax.vmap(UNIT.jacobian))
 @claim(
     items={
         "J9.6": (
-            "distance",
-            "least",
-            "largest",
-            "largest in samples",
-            "lipschitz",
-            "lipschitz constant",
-            "travel",
-            "travel in samples",
-            "deviation in width",
-            "deviation in dimension",
+            "distance of the targets",
+            "least singular value",
+            "largest singular value",
+            "largest singular value along the samples",
+            "Lipschitz constant along the dimension",
+            "Lipschitz constant by the longest input",
+            "way along the dimension",
+            "way along the samples",
+            "deviation along the width",
+            "deviation along the dimension",
             "deviation for √d samples",
         )
     },
@@ -261,18 +278,26 @@ def gaussian_data_scalings(
     outputs = 1.3 * smooth(np.einsum("nk,nmk->nm", x, weights)) @ np.repeat([1.0, -1.0], 4) / np.sqrt(8)
     scaled = np.array(values) / np.sqrt(sizes)[:, None, None]
     return {
-        "distance": Law(1 + 1.3**2 * spread_over_weights(), (rng.standard_normal(draws) - outputs) ** 2, exact=True),
-        "least": Law(np.sqrt(SLOPE), scaled[:, 0], sizes=sizes, order=0.5),
-        "largest": Law(np.sqrt(SLOPE), scaled[:, 1], sizes=sizes, order=0.5),
-        "largest in samples": Rate(np.array(samples), np.array(largest), exponent=0.5, rivals=(1.0, 0.0), order=0.5),
-        "lipschitz": Rate(sizes, alone, exponent=1.0, rivals=(0.5,)),
-        "lipschitz constant": Law(SHARPEST, constants * np.sqrt(64) / longest, sizes=sizes, order=1),
-        "travel": Rate(sizes, np.array([parts[0] for parts in by_dimension]), exponent=-0.5, rivals=(-1.0, 0.0)),
-        "travel in samples": Rate(np.array([1, 2, 4]), np.array(by_samples), exponent=0.5, rivals=(1.0, 0.0)),
-        "deviation in width": Rate(
+        "distance of the targets": Law(
+            1 + 1.3**2 * spread_over_weights(), (rng.standard_normal(draws) - outputs) ** 2, exact=True
+        ),
+        "least singular value": Law(np.sqrt(SLOPE), scaled[:, 0], sizes=sizes, order=0.5),
+        "largest singular value": Law(np.sqrt(SLOPE), scaled[:, 1], sizes=sizes, order=0.5),
+        "largest singular value along the samples": Rate(
+            np.array(samples), np.array(largest), exponent=0.5, rivals=(1.0, 0.0), order=0.5
+        ),
+        "Lipschitz constant along the dimension": Rate(sizes, alone, exponent=1.0, rivals=(0.5,)),
+        "Lipschitz constant by the longest input": Law(
+            SHARPEST, constants * np.sqrt(64) / longest, sizes=sizes, order=1
+        ),
+        "way along the dimension": Rate(
+            sizes, np.array([parts[0] for parts in by_dimension]), exponent=-0.5, rivals=(-1.0, 0.0)
+        ),
+        "way along the samples": Rate(np.array([1, 2, 4]), np.array(by_samples), exponent=0.5, rivals=(1.0, 0.0)),
+        "deviation along the width": Rate(
             np.array(widths), np.array([parts[1] for parts in by_width]), exponent=-0.5, rivals=(-1.0,), order=1.0
         ),
-        "deviation in dimension": Rate(
+        "deviation along the dimension": Rate(
             sizes, np.array([parts[1] for parts in by_dimension]), exponent=-0.5, rivals=(0.0,)
         ),
         "deviation for √d samples": Rate(
@@ -294,17 +319,19 @@ def printed_dimension(evidence):
     return replace(evidence, exponent=-1.0)
 
 
-@gaussian_data_scalings.control("a deviation that does not fall with the width", of="deviation in width")
+@gaussian_data_scalings.control("a deviation that does not fall with the width", of="deviation along the width")
 def printed_width(evidence):
     return replace(evidence, exponent=0.0)
 
 
-@gaussian_data_scalings.control("the largest slope in place of the sharpest bend", of="lipschitz constant")
+@gaussian_data_scalings.control(
+    "the largest slope in place of the sharpest bend", of="Lipschitz constant by the longest input"
+)
 def largest_slope(evidence):
     return replace(evidence, predicted=1.0)
 
 
-@gaussian_data_scalings.control("the slope of the linear part alone", of="least")
+@gaussian_data_scalings.control("the slope of the linear part alone", of="least singular value")
 def only_linear(evidence):
     return replace(evidence, predicted=gaussian_mean(lambda z: 1 - smooth(z) ** 2))
 
@@ -313,24 +340,20 @@ def only_linear(evidence):
 def apart_from_the_linearized(pieces):
     """How far trained weights end from the linearized ones, n = √d samples at one width; lines through the first "
     "dot."""
-    rate = pieces["deviation for √d samples"]
-    first = np.mean(rate.y[0])
-    grid = np.geomspace(rate.x[0], rate.x[-1], 30)
-    ways = [first * (grid / rate.x[0]) ** exponent for exponent in (rate.exponent, -1.0)]
-    return Curves(
-        [
-            Line("predicted: d^(−1/4)", grid, ways[0]),
-            seen("trained networks", rate.x, rate.y),
-            Line("predicted: d^(−1/4)", grid, ways[1], rival="n/d^(3/2), as printed in Thm 9.2"),
-        ],
-        x="dimension d = n²",
-        y="distance from the linearized weights",
-        log="xy",
-    )
+    rivals = {-1.0: "n/d^(3/2), as printed in Thm 9.2"}
+    marks = power_law("trained networks, d^(−1/4)", pieces["deviation for √d samples"], rivals=rivals)
+    return Curves(marks, x="dimension d = n²", y="distance from the linearized weights", log="xy")
 
 
 @claim(
-    items={"A9.30": ("drift", "travel", "deviation", "towards small scales")},
+    items={
+        "A9.30": (
+            "drift of the kernel",
+            "distance travelled",
+            "distance from the linearized path",
+            "towards small scales",
+        )
+    },
     says=r"With the residual at the start kept fixed, a larger output scale $\alpha$ makes training lazy: the weights "
     r"travel $\alpha^{-1}$, the tangent kernel drifts by $\alpha^{-1}$ of itself, and the path leaves the linearized "
     r"one by $\alpha^{-2}$; from $\alpha=\frac12$ to 64 all three fall at every step.",
@@ -361,9 +384,9 @@ def lazy_to_rich(
     large = np.array(scales[-3:])
     falls = -np.diff(np.log(np.array([travel, deviation, drift])), axis=1)
     return {
-        "drift": Rate(large, drift[-3:], exponent=-1.0, rivals=(-2.0, 0.0)),
-        "travel": Rate(large, travel[-3:], exponent=-1.0, rivals=(-0.5,)),
-        "deviation": Rate(large, deviation[-3:], exponent=-2.0, rivals=(-1.0,)),
+        "drift of the kernel": Rate(large, drift[-3:], exponent=-1.0, rivals=(-2.0, 0.0)),
+        "distance travelled": Rate(large, travel[-3:], exponent=-1.0, rivals=(-0.5,)),
+        "distance from the linearized path": Rate(large, deviation[-3:], exponent=-2.0, rivals=(-1.0,)),
         "towards small scales": Trend(
             falls,
             along={
@@ -376,7 +399,7 @@ def lazy_to_rich(
     }
 
 
-lazy_to_rich.control("outputs of the start that grow with the scale", of="drift", outputs="kept")
+lazy_to_rich.control("outputs of the start that grow with the scale", of="drift of the kernel", outputs="kept")
 
 
 @lazy_to_rich.picture
@@ -389,4 +412,4 @@ def distances(pieces):
         for name, values in zip(names, np.transpose(along["means"]), strict=True)
         for kind in (Line, Dots)
     ]
-    return Curves(marks, x="scale of the outputs α", y="relative to the start, or in weights", log="xy")
+    return Curves(marks, x="scale of the outputs α", y="distance in weights, or drift relative to the start", log="xy")

@@ -35,16 +35,30 @@ def sphere(draw, count, dimension):
 
 @claim(
     items={
-        "A3.7": ("polynomial", "count"),
-        "A3.6": ("polynomial", "positive", "rank"),
-        "L7.1": ("squared product", "Gaussian", "positive", "rank"),
-        "J8.5": "positive",
+        "A3.7": ("quadratic kernel", "number of features"),
+        "A3.6": ("quadratic kernel", "eigenvalues are not negative", "rank of the Gram matrix"),
+        "L7.1": (
+            "squared product in the plane",
+            "Gaussian kernel",
+            "eigenvalues are not negative",
+            "rank of the Gram matrix",
+        ),
+        "J8.5": "eigenvalues are not negative",
     },
-    says=r"$(1+x\cdot y)^q$ is the inner product of the $\binom{d+q}q$ monomials of degree at most $q$, each times the "
-    r"root of its multinomial coefficient (28 for $q=2$, $d=6$), and $(x\cdot y)^2$ in the plane that of "
-    r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$; Gram matrices of these, of $e^{-\|x-y\|^2/2}$ and of $e^{-\|x-y\|}$ have no "
-    r"negative eigenvalue, and the rank of the first two is the number of features.",
+    says=r"$(1+x\cdot y)^q$ is the inner product of the $\binom{d+q}q$ monomials of degree at most $q$, each times "
+    r"the root of its multinomial coefficient. Gram matrices of such kernels, of $e^{-\|x-y\|^2/2}$ and of "
+    r"$e^{-\|x-y\|}$ have no negative eigenvalue.",
     needs="more points than features, in general position, for the rank",
+    symbols={
+        r"x,y": r"two inputs of $d$ coordinates",
+        r"q": "the degree",
+        r"\text{Gram matrix}": "the kernel between all pairs of some points",
+    },
+    why=r"Multiply the power out: every product of coordinates appears in both arguments, as often as its multinomial "
+    r"coefficient says; 28 features for $q=2$, $d=6$, and for $(x\cdot y)^2$ in the plane $x_1^2$, $x_2^2$ and "
+    r"$\sqrt2\,x_1x_2$. A matrix of inner products has no negative eigenvalue, and its rank is the number of features "
+    r"if there are as many points in general position. The Gaussian and the exponential of the distance are averages "
+    r"of waves, inner products with infinitely many features; an arbitrary decreasing function of the distance is not.",
 )
 def kernels_are_inner_products(
     key, *, dimension: Dimension = 6, points: Points = 50, power: Annotated[float, Interval(ge=1, le=8)] = 2.0
@@ -64,62 +78,75 @@ def kernels_are_inner_products(
     least = np.array([np.linalg.eigvalsh(gram)[0] for gram in grams.values()])
     size = np.array([np.trace(gram) for gram in grams.values()])
     return {
-        "polynomial": Identity(
+        "quadratic kernel": Identity(
             np.stack([left @ right.T, np.asarray(polynomial_kernel(x, other))]),
             np.broadcast_to((1 + products) ** 2, (2, points, points)),
             scale=np.linalg.norm(left, axis=1)[:, None] * np.linalg.norm(right, axis=1),
             along={"as": np.array(["features", "kernel"]), "x": x, "other": other},
         ),
-        "Gaussian": Identity(np.asarray(rbf_kernel(plane)), np.exp(-(cdist(plane, plane) ** 2) / 2), scale=1.0),
-        "cubic": Identity(
+        "Gaussian kernel": Identity(np.asarray(rbf_kernel(plane)), np.exp(-(cdist(plane, plane) ** 2) / 2), scale=1.0),
+        "cubic kernel": Identity(
             cubes @ cubes.T, (1 + x[:, :2] @ x[:, :2].T) ** 3, scale=np.sum(cubes**2, 1)[:, None] ** 0.5 * np.max(cubes)
         ),
-        "squared product": Identity(
+        "squared product in the plane": Identity(
             lifted @ lifted.T,
             (plane @ plane.T) ** 2,
             scale=np.linalg.norm(lifted, axis=1)[:, None] * np.linalg.norm(lifted, axis=1),
         ),
-        "count": Exact(
+        "number of features": Exact(
             np.array([left.shape[1], cubes.shape[1], lifted.shape[1]]),
             np.array([(dimension + 1) * (dimension + 2) // 2, comb(5, 3), 3]),
         ),
-        "rank": Exact(
+        "rank of the Gram matrix": Exact(
             np.array([np.linalg.matrix_rank(grams["polynomial"]), np.linalg.matrix_rank(grams["quadratic"])]),
             np.array([min(comb(dimension + 2, 2), points), 3]),
         ),
-        "positive": Inequality(-least, 0.0, error=1e-13 * size, along={"kernel": np.array(list(grams))}),
+        "eigenvalues are not negative": Inequality(
+            -least, 0.0, error=1e-13 * size, along={"kernel": np.array(list(grams))}
+        ),
     }
 
 
-@kernels_are_inner_products.control("features without the factors √2", of="polynomial")
+@kernels_are_inner_products.control("features without the factors √2", of="quadratic kernel")
 def without_roots(evidence):
     x, other = evidence.along["x"], evidence.along["other"]
     products = x @ other.T
     return replace(evidence, left=1 + products + (products**2 + x**2 @ (other**2).T) / 2)
 
 
-kernels_are_inner_products.control("exp(−‖x − y‖⁴): any decreasing function of the distance", of="positive", power=4.0)
+kernels_are_inner_products.control(
+    "exp(−‖x − y‖⁴): any decreasing function of the distance", of="eigenvalues are not negative", power=4.0
+)
 
 
 @claim(
     items={
         "A3.8": (
-            "distance",
-            "Gaussian",
-            "Laplace",
-            "coefficients",
-            "nonnegative",
-            "decay",
-            "truncated",
-            "features",
-            "positive",
+            "distance and inner product",
+            "series of the Gaussian kernel",
+            "series of the Laplace kernel",
+            "coefficients by Cauchy's formula",
+            "coefficients are not negative",
+            "decay of the coefficients",
+            "what a truncated series leaves",
+            "features of the series",
+            "eigenvalues are not negative",
         )
     },
-    consistency=("Gaussian", "Laplace"),
+    consistency=("series of the Gaussian kernel", "series of the Laplace kernel"),
     says=r"On unit vectors $\exp(-\|x-y\|^2)=e^{-2}\sum_k\frac{2^k}{k!}(x\cdot y)^k$ and $\exp(-\|x-y\|)="
     r"\exp(-\sqrt{2-2x\cdot y})$ are power series with positive coefficients, hence inner products of tensor powers; "
     r"the second has coefficients of order $k^{-3/2}/\sqrt{2\pi}$, and its truncation errs by order $k^{-1/2}$.",
     needs="unit vectors",
+    symbols={
+        r"x,y": r"unit vectors, so that $\|x-y\|^2=2-2x\cdot y$",
+        r"k": "the power of the inner product",
+    },
+    why=r"On the sphere a function of the distance is a function of the inner product. The Gaussian is an exponential "
+    r"of it, and $-\sqrt{2-2\rho}$ has a series with positive coefficients but for its constant, which the "
+    r"exponential keeps positive. $(x\cdot y)^k$ is the inner product of the $k$-th tensor powers, so the series are "
+    r"inner products of features. The root makes the coefficients fall slowly, like $k^{-3/2}$, and what is left like "
+    r"$k^{-1/2}$.",
 )
 def kernels_of_unit_vectors(
     key,
@@ -148,45 +175,45 @@ def kernels_of_unit_vectors(
     # Far from t = 1 two thousand terms of the Laplace series are the whole of it.
     apart = np.abs(products) < 0.98
     return {
-        "distance": Identity(
+        "distance and inner product": Identity(
             distances[away] ** 2, 2 - 2 * products[away], scale=4.0, along={"product": products[away]}
         ),
-        "Gaussian": Identity(
+        "series of the Gaussian kernel": Identity(
             series_kernel(gaussian_series(25), products), np.asarray(rbf_kernel(x, scale=0.5**0.5)), scale=1.0
         ),
-        "Laplace": Identity(
+        "series of the Laplace kernel": Identity(
             series_kernel(long[:2000], products[apart]), np.asarray(laplace_kernel(x))[apart], scale=1.0
         ),
-        "coefficients": Identity(series * 0.9 ** np.arange(60), cauchy, scale=1.0),
-        "nonnegative": Inequality(-series, 0.0),
-        "decay": Identity(
+        "coefficients by Cauchy's formula": Identity(series * 0.9 ** np.arange(60), cauchy, scale=1.0),
+        "coefficients are not negative": Inequality(-series, 0.0),
+        "decay of the coefficients": Identity(
             long[orders] * orders**1.5, 1 / np.sqrt(2 * np.pi), error=1.0 / orders, along={"order": orders}
         ),
-        "truncated": Rate(orders, left_over, exponent=-0.5, rivals=(-1.0, -1.5)),
-        "features": Identity(
+        "what a truncated series leaves": Rate(orders, left_over, exponent=-0.5, rivals=(-1.0, -1.5)),
+        "features of the series": Identity(
             np.array([each @ each.T for each in features]), np.einsum("sk,kij->sij", short, powers), scale=1.0
         ),
-        "positive": Inequality(
+        "eigenvalues are not negative": Inequality(
             -np.linalg.eigvalsh(kernel)[:1], 0.0, error=1e-13 * points, along={"kernel": np.array(["Laplace"])}
         ),
     }
 
 
-kernels_of_unit_vectors.control("exp(+‖x − y‖)", of="positive", sign="plus")
+kernels_of_unit_vectors.control("exp(+‖x − y‖)", of="eigenvalues are not negative", sign="plus")
 
 
-@kernels_of_unit_vectors.control("the radicand 1 − 2x·y", of="distance")
+@kernels_of_unit_vectors.control("the radicand 1 − 2x·y", of="distance and inner product")
 def printed_radicand(evidence):
     return replace(evidence, right=1 - 2 * evidence.along["product"])
 
 
-@kernels_of_unit_vectors.control("a constant 1/√π in the decay", of="decay")
+@kernels_of_unit_vectors.control("a constant 1/√π in the decay", of="decay of the coefficients")
 def other_constant(evidence):
     return replace(evidence, right=1 / np.sqrt(np.pi))
 
 
 @claim(
-    items={"L7.2": ("plane", "lifted", "circle")},
+    items={"L7.2": ("separable in the plane", "separable when lifted", "a circle separates")},
     says=r"Two concentric rings are separated by no line in the plane, and by a plane after the lift "
     r"$(x_1^2,x_2^2,\sqrt2x_1x_2)$, one whose boundary is a circle $x_1^2+x_2^2=c$; a linear program decides both.",
     needs="rings that do not overlap, the outer one all around",
@@ -223,9 +250,9 @@ def rings_separate_when_lifted(
         inside[index], outside[index] = height[inner].max(), height[~inner].min()
     along = {"draw": np.arange(draws)}
     return {
-        "plane": Exact(said[0], ~enclosed, along=along),
-        "lifted": Exact(said[1], np.ones(draws, bool), along=along),
-        "circle": Inequality(
+        "separable in the plane": Exact(said[0], ~enclosed, along=along),
+        "separable when lifted": Exact(said[1], np.ones(draws, bool), along=along),
+        "a circle separates": Inequality(
             inside, outside, along=along, aside={"points": x, "lifted": lifted[:, :2], "inner": inner}
         ),
     }
@@ -234,7 +261,7 @@ def rings_separate_when_lifted(
 @rings_separate_when_lifted.picture
 def before_and_after(pieces):
     """Two rings in the plane, and where the lift puts them; the line is the circle halfway between them."""
-    circle = pieces["circle"]
+    circle = pieces["a circle separates"]
     inner, level = circle.aside["inner"], (circle.quantity[-1] + circle.bound[-1]) / 2
     angle, size = np.linspace(0, 2 * np.pi, 100), np.sqrt(level)
     dots = [
@@ -244,16 +271,16 @@ def before_and_after(pieces):
     border = Line("border", size * np.cos(angle), size * np.sin(angle)), Line("border", [0, level], [level, 0])
     return Row(
         [
-            Plane([*dots[0], border[0]], x="x₁", y="x₂"),
-            Plane([*dots[1], border[1]], x="x₁²", y="x₂²"),
+            Plane([*dots[0], border[0]], x="first coordinate x₁", y="second coordinate x₂"),
+            Plane([*dots[1], border[1]], x="first feature x₁²", y="second feature x₂²"),
         ]
     )
 
 
-rings_separate_when_lifted.control("rings that overlap", of="lifted", width=0.8)
-rings_separate_when_lifted.control("the lift (x₁, x₂, x₁x₂)", of="lifted", lift="product")
+rings_separate_when_lifted.control("rings that overlap", of="separable when lifted", width=0.8)
+rings_separate_when_lifted.control("the lift (x₁, x₂, x₁x₂)", of="separable when lifted", lift="product")
 
 
-@rings_separate_when_lifted.control("separable as they are", of="plane")
+@rings_separate_when_lifted.control("separable as they are", of="separable in the plane")
 def without_lift(evidence):
     return replace(evidence, right=~evidence.right)

@@ -95,7 +95,17 @@ network_kernels = jax.jit(
 
 
 @claim(
-    items={"A3.10": ("outputs", "others", "weights", "residual", "modes", "limit", "step")},
+    items={
+        "A3.10": (
+            "outputs at the data",
+            "outputs elsewhere",
+            "weights of the data",
+            "residual in closed form",
+            "each eigendirection",
+            "limit of descent",
+            "steps that converge",
+        )
+    },
     says=r"$\alpha\leftarrow\alpha-\eta(G\alpha-y)$ makes the same predictions at every step as gradient descent on "
     r"the features; the residual is $(I-\eta G)^ty$, so that the direction of eigenvalue $\lambda$ shrinks by "
     r"$1-\eta\lambda$ a step, and for $\eta<2/\lambda_{\max}(G)$, and no larger one, $\alpha\to G^{-1}y$.",
@@ -149,31 +159,35 @@ def kernel_descent_needs_no_features(key, *, points: Points = 10, features: Feat
     modes = (path @ here.T - y) @ vectors / -(vectors.T @ y)
     weakest = np.min(np.abs(vectors.T @ y))
     return {
-        "outputs": Identity(np.asarray(outputs), path @ here.T, **close),
-        "others": Identity(on_others, path @ there.T, **close),
-        "weights": Identity(-np.asarray(dual), weights, scale=size / values[0], condition=condition, size=features),
-        "residual": Identity(np.array(left), rest, **close),
-        "modes": Identity(
+        "outputs at the data": Identity(np.asarray(outputs), path @ here.T, **close),
+        "outputs elsewhere": Identity(on_others, path @ there.T, **close),
+        "weights of the data": Identity(
+            -np.asarray(dual), weights, scale=size / values[0], condition=condition, size=features
+        ),
+        "residual in closed form": Identity(np.array(left), rest, **close),
+        "each eigendirection": Identity(
             modes,
             shrinking,
             scale=size / weakest,
             size=features,
             along={"step": np.arange(STEPS + 1), "speed": step * values},
         ),
-        "limit": Identity(
+        "limit of descent": Identity(
             np.stack([alpha, np.linalg.solve(kernel, y)]),
             np.broadcast_to(limit, (2, points)),
             scale=size / values[0],
             condition=condition,
             size=features,
         ),
-        "step": Exact(
+        "steps that converge": Exact(
             np.abs((each @ kernel - y) @ tops) < np.abs(y @ tops), shares < 2, along={"step times λ_max": shares}
         ),
     }
 
 
-@kernel_descent_needs_no_features.control(r"$e^{-\eta\lambda t}$, the flow in place of the steps", of="modes")
+@kernel_descent_needs_no_features.control(
+    r"$e^{-\eta\lambda t}$, the flow in place of the steps", of="each eigendirection"
+)
 def continuous_modes(evidence):
     return replace(evidence, right=np.exp(-evidence.along["step"][:, None] * evidence.along["speed"]))
 
@@ -181,7 +195,7 @@ def continuous_modes(evidence):
 @kernel_descent_needs_no_features.picture
 def modes_shrink(pieces):
     """What is left of the residual along three eigendirections, step by step; dots from descent on the features."""
-    modes = pieces["modes"]
+    modes = pieces["each eigendirection"]
     steps, speeds = modes.along["step"][:13], modes.along["speed"]
     marks = []
     for index in (-1, len(speeds) // 2, 0):
@@ -192,7 +206,7 @@ def modes_shrink(pieces):
     return Curves(marks, x="step", y="share of the residual left")
 
 
-@kernel_descent_needs_no_features.control(r"only steps below $1/\lambda_{\max}$ converge", of="step")
+@kernel_descent_needs_no_features.control(r"only steps below $1/\lambda_{\max}$ converge", of="steps that converge")
 def half_the_steps(evidence):
     return replace(evidence, right=evidence.along["step times λ_max"] < 1)
 
@@ -207,8 +221,13 @@ def integrated(here, y, theta):
 
 @claim(
     items={
-        "L7.5": ("from zero", "any start", "limit", "descent"),
-        "J8.6": ("velocity", "kernel", "parameters", "flow"),
+        "L7.5": ("outputs from zero", "outputs from any start", "limit of the flow", "descent near the flow"),
+        "J8.6": (
+            "velocity of the outputs",
+            "tangent kernel of the features",
+            "parameters and functions",
+            "slow flow on the data",
+        ),
     },
     says=r"Gradient flow on $\frac12\|f(X)-y\|^2$ in a model linear in its parameters gives $f_t(x)=f_0(x)+"
     r"K_xK^{-1}(I-e^{-Kt})(y-f_0(X))$; descent with step $\eta$ differs by order $\eta$. For the mean risk of "
@@ -272,44 +291,46 @@ def kernel_flow(
     least = np.linalg.lstsq(here, y)[0]
     weights: dict[str, Any] = dict(scale=size, condition=np.linalg.cond(kernel), size=features)
     return {
-        "from zero": Identity(paths[0], first[:-1], scale=size, error=1e-9 * size),
-        "any start": Identity(paths[1], later[:-1], scale=size, error=1e-9 * size, along={"time": TIMES}),
-        "limit": Identity(first[-1], there @ least, **weights),
-        "descent": Rate(steps, np.array(gaps), exponent=1.0, rivals=(2.0, 0.5)),
-        "velocity": Identity(
+        "outputs from zero": Identity(paths[0], first[:-1], scale=size, error=1e-9 * size),
+        "outputs from any start": Identity(paths[1], later[:-1], scale=size, error=1e-9 * size, along={"time": TIMES}),
+        "limit of the flow": Identity(first[-1], there @ least, **weights),
+        "descent near the flow": Rate(steps, np.array(gaps), exponent=1.0, rivals=(2.0, 0.5)),
+        "velocity of the outputs": Identity(
             motion,
             np.asarray(kernel_velocity(mixed, y - at @ begin)),
             scale=size,
             size=features,
             along={"samples": np.array(points)},
         ),
-        "kernel": Identity(tangents, np.broadcast_to(at @ at.T, (2, points, points)), scale=1.0, size=9),
-        "parameters": Identity(in_space, np.append(at @ theta, far @ theta), scale=size, size=features),
-        "flow": Identity(np.asarray(slow)[0], decayed, scale=size, size=points),
+        "tangent kernel of the features": Identity(
+            tangents, np.broadcast_to(at @ at.T, (2, points, points)), scale=1.0, size=9
+        ),
+        "parameters and functions": Identity(in_space, np.append(at @ theta, far @ theta), scale=size, size=features),
+        "slow flow on the data": Identity(np.asarray(slow)[0], decayed, scale=size, size=points),
     }
 
 
-kernel_flow.control("$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="any start", start="taken for zero")
+kernel_flow.control("$K_xK^{-1}(I-e^{-Kt})y$ from any start", of="outputs from any start", start="taken for zero")
 
 
 @kernel_flow.picture
 def outputs_in_time(pieces):
     """Outputs at three other inputs along the flow: dots by integrating the parameters, lines by the formula."""
-    from_zero, start = pieces["from zero"], pieces["any start"]
+    from_zero, start = pieces["outputs from zero"], pieces["outputs from any start"]
     times, marks = start.along["time"], []
     for index in range(3):
         name = f"input {index + 1}"
         marks += [Line(name, times, start.right[:, index]), Dots(name, times, start.left[:, index])]
     marks.append(Line("input 1", times, from_zero.right[:, 0], rival="the start taken for zero"))
-    return Curves(marks, x="time", y="output")
+    return Curves(marks, x="training time", y="output")
 
 
-@kernel_flow.control("the factor −½", of="velocity")
+@kernel_flow.control("the factor −½", of="velocity of the outputs")
 def minus_half(evidence):
     return replace(evidence, right=-0.5 * evidence.along["samples"] * evidence.right)
 
 
-@kernel_flow.control("the factor +½", of="velocity")
+@kernel_flow.control("the factor +½", of="velocity of the outputs")
 def plus_half(evidence):
     return replace(evidence, right=0.5 * evidence.along["samples"] * evidence.right)
 
@@ -323,11 +344,19 @@ def small_digits(draw, count):
 
 
 @claim(
-    items={"H6.5": ("network", "flow", "steps", "explosion", "catapult"), "H6.7": "moved"},
-    says=r"In function space gradient flow is $f_t=y+e^{-\Theta t}(f_0-y)$ and descent leaves "
-    r"$(I-\eta\Theta)^k(f_0-y)$: a network of "
-    r"width 4096 learns 20 digits along the eigendirections of its tangent kernel at these speeds, up to 0.25 % of the "
-    r"residual. Above $\eta=2/\lambda_{\max}$ the prediction explodes, while a network of width 256 catapults.",
+    items={
+        "H6.5": (
+            "trained network",
+            "flow in closed form",
+            "steps in closed form",
+            "steps that are too large",
+            "a narrow network catapults",
+        ),
+        "H6.7": "way of the parameters",
+    },
+    says=r"Gradient flow takes the outputs to $f_t=y+e^{-\Theta t}(f_0-y)$, descent to $y+(I-\eta\Theta)^k(f_0-y)$: a "
+    r"network of width 4096 learns 20 digits so, up to 0.25 % of the residual. Above $\eta=2/\lambda_{\max}$ the "
+    r"prediction explodes, while a network of width 256 catapults.",
     needs="width large against the number of points; η < 2/λ_max for the prediction to converge",
     scale="printed: infinite width; here: one hidden layer of 4096 and of 256, 20 digits of 7×7 pixels",
     full=dict(width=8192, steps=2000),
@@ -394,23 +423,23 @@ def networks_learn_along_eigendirections(
     return {
         # The kernel of a finite network moves by order 1/m: 0.05 % of the residual at most, 0.1 % of the movement, over
         # twenty seeds at width 4096. Allowed is five times that.
-        "network": Identity(
+        "trained network": Identity(
             outputs[counts] / size,
             expected / size,
             scale=1.0,
             error=0.0025 * max(1, 4096 / width),
             along=along | {"covariance": covariance},
         ),
-        "moved": Identity(
+        "way of the parameters": Identity(
             np.array([moved]),
             np.array([rkhs_norm_square(kernel, dual)]),
             error=0.005 * max(1, 4096 / width) * moved,
             along={"of the weights": np.array([dual @ dual])},
         ),
-        "flow": Identity(continuous, exponential, scale=size, size=points**2),
-        "steps": Identity(np.array(plain)[counts], expected, scale=size, size=steps * points),
-        "explosion": Identity(*growth, scale=1.0, size=900, along={"step": np.arange(31)}),
-        "catapult": Exact(
+        "flow in closed form": Identity(continuous, exponential, scale=size, size=points**2),
+        "steps in closed form": Identity(np.array(plain)[counts], expected, scale=size, size=steps * points),
+        "steps that are too large": Identity(*growth, scale=1.0, size=900, along={"step": np.arange(31)}),
+        "a narrow network catapults": Exact(
             np.array(list(catapult.values())), np.ones(4, bool), along={"what": np.array(list(catapult))}
         ),
     }
@@ -423,22 +452,26 @@ def followed(evidence, kernel):
     return replace(evidence, right=path / np.linalg.norm(start - y))
 
 
-@networks_learn_along_eigendirections.control("trained by the covariance of its outputs", of="network")
+@networks_learn_along_eigendirections.control("trained by the covariance of its outputs", of="trained network")
 def covariance_trains(evidence):
     return followed(evidence, evidence.along["covariance"])
 
 
-@networks_learn_along_eigendirections.control("each direction shrinks by |1 − ηλ|² a step", of="explosion")
+@networks_learn_along_eigendirections.control(
+    "each direction shrinks by |1 − ηλ|² a step", of="steps that are too large"
+)
 def squared_growth(evidence):
     return replace(evidence, right=2 * evidence.right - evidence.right[0])
 
 
-@networks_learn_along_eigendirections.control("twice as fast: the loss without its factor ½", of="network")
+@networks_learn_along_eigendirections.control("twice as fast: the loss without its factor ½", of="trained network")
 def without_half(evidence):
     return followed(evidence, 2 * evidence.along["kernel"])
 
 
-@networks_learn_along_eigendirections.control("the weights of the kernels, not their norm, for the way", of="moved")
+@networks_learn_along_eigendirections.control(
+    "the weights of the kernels, not their norm, for the way", of="way of the parameters"
+)
 def length_of_the_weights(evidence):
     return replace(evidence, right=evidence.along["of the weights"])
 
@@ -446,7 +479,7 @@ def length_of_the_weights(evidence):
 @networks_learn_along_eigendirections.picture
 def eigendirections(pieces):
     """What is left of the residual along five eigendirections: e^{−λt} drawn, the network's own outputs dotted."""
-    along = pieces["network"].along
+    along = pieces["trained network"].along
     times, values, modes = along["time"], along["eigenvalue"], np.asarray(along["mode"])
     # Directions in which the residual is too small at the start say nothing.
     heard = [i for i in range(len(values)) if abs(modes[0, i]) > 0.1 * np.linalg.norm(modes[0])][::-1][:5]

@@ -84,29 +84,42 @@ def descended(weights, amplitudes, x, y, step):
 
 @claim(
     items={
-        "A9.11": ("order", "random", "extremes", "energy", "alignment", "descent", "network", "trained"),
-        "H6.8": ("order", "random", "descent", "network", "trained"),
+        "A9.11": (
+            "true before random before last",
+            "mean loss of random labels",
+            "fastest and slowest labels",
+            "energy by two routes",
+            "more energy is never slower",
+            "residuals of descent",
+            "networks near the kernel's path",
+            "networks in the same order",
+        ),
+        "H6.8": (
+            "true before random before last",
+            "mean loss of random labels",
+            "residuals of descent",
+            "networks near the kernel's path",
+            "networks in the same order",
+        ),
     },
-    says=r"On two classes of handwritten digits the limit kernel fits the true labels before random ones and these "
-    r"before the last eigenvector; so, on average, do wide ReLU networks under gradient descent on "
-    r"$\frac12\|f(X)-y\|^2$, whose residuals are $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$ up to $m^{-1/2}$. Random "
-    r"labels cost $\frac12\operatorname{tr}e^{-2Ht}$ on average; labels with no less energy "
-    r"$\sum_{i\le j}(v_i\cdot y)^2/\|y\|^2$ in the first j directions, for every j, are never slower; the first and "
-    "last eigenvector are the extremes.",
+    says=r"Gradient descent of the limit kernel, and on average of wide ReLU networks, fits the true labels of digits "
+    r"before random ones, and these before the last eigenvector. Labels with no less energy $\sum_{i\le j}(v_i\cdot "
+    r"y)^2/\|y\|^2$ for every $j$ are never slower.",
     needs="first layer trained, outputs zero at the start; labels of equal norm",
     scale="printed: two classes of MNIST, 28×28, gradient descent; here: 80 images of 14×14, networks on 10 of them",
     full=dict(widths=(512, 2048, 8192, 32_768)),
     symbols={
-        "f,X,y": "the network, the images and their labels",
-        r"\lambda_i,v_i": "eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
-        r"\eta,k": "size and number of steps; $t$ the time of the flow",
-        "m": "the number of neurons",
+        r"\lambda_i,v_i": r"eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
+        r"y": r"the labels of the images $X$; the sum is the share of their square in the first $j$ eigenvectors",
+        r"f": r"the network, with $m$ neurons",
+        r"\eta,k": r"size and number of steps; $t$ the time of the flow",
     },
-    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$. "
-    r"Labels that make sense lie mostly "
-    r"along the few directions with large eigenvalues, random ones in all alike, so that most of them must wait for "
-    r"the slow ones. More energy at the "
-    r"top for every $j$ means a smaller loss at every time, by summation by parts.",
+    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
+    r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, a network of $m$ neurons that "
+    r"up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with large eigenvalues; "
+    r"random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must wait for the slow "
+    r"directions. The first and the last eigenvector are the fastest and the slowest labels there are. More energy at "
+    r"the top for every $j$ means a smaller loss at every time, by summation by parts.",
     notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector. Right, the "
     r"reason: most of the true labels' "
     r"energy is in the first few eigenvectors, that of random ones is spread evenly.",
@@ -160,16 +173,18 @@ def aligned_labels_train_faster(
         "random share": (vectors.T @ random[0])[::-1] ** 2 / images,
     }
     return {
-        "order": Chain(
+        "true before random before last": Chain(
             {"true before random": (fitted[0], fitted[83:]), "random before last": (fitted[83:], fitted[2])},
             along={**traces, "last": losses[2], **shares},
         ),
-        "random": Law(decays(2), losses[83:, early].T, exact=True, along={"time": times[early], "once": decays(1)}),
-        "extremes": Identity(
+        "mean loss of random labels": Law(
+            decays(2), losses[83:, early].T, exact=True, along={"time": times[early], "once": decays(1)}
+        ),
+        "fastest and slowest labels": Identity(
             losses[1:3], images / 2 * np.exp(-2 * np.outer(values[[-1, 0]], times)), scale=images, size=images
         ),
-        "energy": Identity(sums, running, scale=1.0, size=images),
-        "alignment": Chain(
+        "energy by two routes": Identity(sums, running, scale=1.0, size=images),
+        "more energy is never slower": Chain(
             {
                 "energy lies higher": (sums[1], sums[0] + 1e-9),
                 "never slower": (pairs[0], pairs[1] + 1e-9),
@@ -178,18 +193,18 @@ def aligned_labels_train_faster(
             }
         ),
         # Rounding leaves a slope uncertain by 1e-7.
-        "descent": Identity(*plain, scale=1.0, error=1e-6),
-        "network": Rate(np.array(widths), np.array(gaps), exponent=-0.5, rivals=(0.0,)),
-        "trained": Trend(np.diff(ended, axis=0), along={"later": np.array(["random", "last"])}),
+        "residuals of descent": Identity(*plain, scale=1.0, error=1e-6),
+        "networks near the kernel's path": Rate(np.array(widths), np.array(gaps), exponent=-0.5, rivals=(0.0,)),
+        "networks in the same order": Trend(np.diff(ended, axis=0), along={"later": np.array(["random", "last"])}),
     }
 
 
-@aligned_labels_train_faster.control("the loss of random labels without the square", of="random")
+@aligned_labels_train_faster.control("the loss of random labels without the square", of="mean loss of random labels")
 def without_square(evidence):
     return replace(evidence, predicted=evidence.along["once"])
 
 
-@aligned_labels_train_faster.control("random labels as fast as the true ones", of="order")
+@aligned_labels_train_faster.control("random labels as fast as the true ones", of="true before random before last")
 def as_fast(evidence):
     true, random = evidence.links["true before random"]
     return Chain({"random before true": (random, true)})
@@ -198,15 +213,15 @@ def as_fast(evidence):
 @aligned_labels_train_faster.picture
 def alignment_curves(pieces):
     """Loss against time for true, random and last-eigenvector labels; and where each set lies in the spectrum."""
-    along = pieces["order"].along
+    along = pieces["true before random before last"].along
     size = len(along["eigenvalue"])
     falls = [Line(name, along["time"], 2 * along[name] / size) for name in ("true", "random", "last")]
     ranks = np.arange(1, size + 1)
     lies = [Line(name, ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
     return Row(
         [
-            Curves(falls, x="time", y="share of the loss", log="x"),
-            Curves(lies, x="eigenvectors, from the top", y="energy up to there", log="x"),
+            Curves(falls, x="training time", y="loss, as a share of that at the start", log="x"),
+            Curves(lies, x="eigenvectors counted, from the top", y="share of the energy up to there", log="x"),
         ]
     )
 
@@ -228,19 +243,36 @@ def features(weights, signs, x):
 
 @claim(
     items={
-        "A9.13": ("movement", "trained", "rademacher", "diagonal", "one input", "measure", "coverage"),
-        "H6.8": ("measure", "coverage"),
-        "L7.24": "coverage",
+        "A9.13": (
+            "way of the linearized network",
+            "way of wide networks",
+            "complexity below the bound",
+            "orthogonal inputs attain the bound",
+            "one input many times",
+            "measure on the sphere",
+            "risk above the bound",
+        ),
+        "H6.8": ("measure on the sphere", "risk above the bound"),
+        "L7.24": "risk above the bound",
     },
-    says=r"From zero outputs the linearized network travels $\|W(\infty)-W(0)\|_F=\sqrt{y^\top H(0)^{-1}y}$, one of "
-    r"width m that up to order $m^{-1/2}$. A ball of radius R has Rademacher complexity at most "
-    r"$R\sqrt{\operatorname{tr}H}/n$, attained by orthogonal inputs; for n times one input it is "
-    r"$R\sqrt{H_{11}}\,\mathbb E|\sum_i\varepsilon_i|/n$. Twice the first with $R=\sqrt{y^\top H^{-1}y}$ is "
-    r"$\sqrt{2y^\top H^{-1}y/n}$ on the sphere. On two populations of digits the risk under a 1-Lipschitz loss in "
-    r"[0, 1] exceeds $2\sqrt{y^\top H^{-1}y\,\operatorname{tr}H}/n+3\sqrt{\log(2/\delta)/2n}$ in at most a share "
-    r"$\delta$ of the samples.",
-    needs="labels fitted exactly; the radius is read off the sample, for which a proof adds a logarithm: the last "
-    "sentence is an observation, and a weak one at n = 40, where the second term is 0.58",
+    says=r"From zero outputs the linearized network travels $R=\sqrt{y^\top H^{-1}y}$, and a ball of that radius has "
+    r"Rademacher complexity at most $R\sqrt{\operatorname{tr}H}/n$. On digits the risk exceeds "
+    r"$2R\sqrt{\operatorname{tr}H}/n+3\sqrt{\log(2/\delta)/2n}$ in at most a share $\delta$ of the samples.",
+    needs="labels fitted exactly; a 1-Lipschitz loss in [0, 1]; the radius is read off the sample, for which a proof "
+    "adds a logarithm: the last sentence is an observation on two populations, and a weak one at n = 40, where the "
+    "second term is 0.58",
+    symbols={
+        r"H": r"the kernel of the first layer on the $n$ inputs, at the start or in the limit of infinite width",
+        r"y": r"the labels; $y^\top H^{-1}y$ is their energy",
+        r"R": r"the way $\|W(\infty)-W(0)\|_F$ of the weights from start to fit",
+        r"\delta": "the probability with which the bound may fail",
+    },
+    why=r"The shortest change of the weights that fits the labels has the squared length $y^\top H^{-1}y$, and "
+    r"gradient descent from zero outputs finds it; a network of width $m$ travels as far up to order $m^{-1/2}$. The "
+    r"outputs of all weights within $R$ correlate with random signs by $R\,\mathbb E\sqrt{\varepsilon^\top "
+    r"H\varepsilon}/n$, by Jensen at most $R\sqrt{\operatorname{tr}H}/n$: attained by orthogonal inputs, while for "
+    r"$n$ times one input it is $R\sqrt{H_{11}}\,\mathbb E|\sum_i\varepsilon_i|/n$. On the sphere, where "
+    r"$\operatorname{tr}H=n/2$, twice that complexity is $\sqrt{2y^\top H^{-1}y/n}$.",
     full=dict(trials=2000, widths=(64, 256, 1024, 4096)),
 )
 def label_energy_bounds_the_risk(
@@ -285,35 +317,42 @@ def label_energy_bounds_the_risk(
     ]
     shortest = np.linalg.lstsq(jacobian, np.arange(1.0, 5.0), rcond=None)[0]
     return {
-        "movement": Identity(
+        "way of the linearized network": Identity(
             np.sqrt(label_energy(gram, np.arange(1.0, 5.0))),
             np.linalg.norm(shortest),
             condition=np.linalg.cond(gram),
             size=160.0,
         ),
-        "trained": Limit(np.array(widths), np.array([np.abs(way / root - 1) for way, root in ways]), order=0.5),
-        "rademacher": Chain({"by Jensen": (sets[0], sets[1])}),
-        "diagonal": Identity(unit_ball_complexity(np.eye(10) / 2), kernel_rademacher_bound(np.eye(10) / 2), size=10.0),
-        "one input": Identity(unit_ball_complexity(np.full((10, 10), 0.5)), 0.5**0.5 * walk / 10, size=10.0),
-        "measure": Identity(np.array(both), direct, condition=np.linalg.cond(sphere), size=10.0),
-        "coverage": Chance(
+        "way of wide networks": Limit(
+            np.array(widths), np.array([np.abs(way / root - 1) for way, root in ways]), order=0.5
+        ),
+        "complexity below the bound": Chain({"by Jensen": (sets[0], sets[1])}),
+        "orthogonal inputs attain the bound": Identity(
+            unit_ball_complexity(np.eye(10) / 2), kernel_rademacher_bound(np.eye(10) / 2), size=10.0
+        ),
+        "one input many times": Identity(unit_ball_complexity(np.full((10, 10), 0.5)), 0.5**0.5 * walk / 10, size=10.0),
+        "measure on the sphere": Identity(np.array(both), direct, condition=np.linalg.cond(sphere), size=10.0),
+        "risk above the bound": Chance(
             failures, trials, failure, along={"labels": np.array(["linear", "rare"]), "printed": printed}
         ),
     }
 
 
-@label_energy_bounds_the_risk.control("without the confidence term", of="coverage")
+@label_energy_bounds_the_risk.control("without the confidence term", of="risk above the bound")
 def printed_measure(evidence):
     return replace(evidence, failures=evidence.along["printed"])
 
 
-@label_energy_bounds_the_risk.control("the printed constant for twice the complexity", of="measure")
+@label_energy_bounds_the_risk.control("the printed constant for twice the complexity", of="measure on the sphere")
 def printed_constant(evidence):
     return replace(evidence, right=evidence.right / 2**0.5)
 
 
 @claim(
-    items={"A9.14": ("energy", "rises"), "H6.8": ("energy", "rises")},
+    items={
+        "A9.14": ("mean energy of noisy labels", "complexity and errors rise"),
+        "H6.8": ("mean energy of noisy labels", "complexity and errors rise"),
+    },
     says=r"When a share q of labels ±1 is replaced by fair signs, $\mathbb E\,y^\top H^{-1}y=(1-q)^2y_*^\top H^{-1}y_*+"
     r"(1-(1-q)^2)\operatorname{tr}H^{-1}$. On two classes of handwritten digits it rises with q, and with it the "
     "absolute error and the share of mistakes of the kernel predictor on fresh images.",
@@ -351,14 +390,14 @@ def complexity_rises_with_label_noise(key, *, images: Images = 100, trials: Tria
     seen = np.stack([measure, absolute, mistakes])
     clean = float(true @ np.linalg.solve(own, true))
     return {
-        "energy": Law(
+        "mean energy of noisy labels": Law(
             np.array([expected_noisy_energy(own, true, float(level)) for level in levels[1:]]),
             energy[1:],
             exact=True,
             along={"noise": levels[1:]},
             scale=clean * np.ones(4) + np.trace(np.linalg.inv(own)) / 2,
         ),
-        "rises": Trend(
+        "complexity and errors rise": Trend(
             np.diff(seen, axis=1),
             along={
                 "measure": np.array(["complexity", "absolute error", "mistakes"]),
@@ -370,7 +409,7 @@ def complexity_rises_with_label_noise(key, *, images: Images = 100, trials: Tria
     }
 
 
-@complexity_rises_with_label_noise.control("linear in the share of clean labels", of="energy")
+@complexity_rises_with_label_noise.control("linear in the share of clean labels", of="mean energy of noisy labels")
 def linear_in_noise(evidence):
     kept, noise = (1 - evidence.along["noise"]) ** 2, evidence.along["noise"]
     random = (evidence.predicted[1] * kept[0] - evidence.predicted[0] * kept[1]) / (kept[0] - kept[1])
@@ -381,7 +420,7 @@ def linear_in_noise(evidence):
 @complexity_rises_with_label_noise.picture
 def noise_curves(pieces):
     """The complexity, the absolute error and the share of mistakes against the share of random labels."""
-    along = pieces["rises"].along
+    along = pieces["complexity and errors rise"].along
     named = list(zip(along["measure"], along["means"], strict=True))
     marks = [kind(str(name), along["levels"], means) for kind in (Line, Dots) for name, means in named]
-    return Curves(marks, x="share of labels replaced by fair signs", y="mean")
+    return Curves(marks, x="share of labels replaced by fair signs", y="complexity and errors, means over draws")

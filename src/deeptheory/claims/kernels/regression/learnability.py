@@ -40,15 +40,36 @@ def apart(matrix):
 
 @claim(
     items={
-        "A9.16": ("coefficients", "forms", "sum", "arccos", "slow", "constant"),
-        "L7.23": ("coefficients", "forms", "sum", "slow", "constant"),
+        "A9.16": (
+            "coefficients by differentiation",
+            "coefficients in closed form",
+            "sum of the series",
+            "series of the arccosine",
+            "what the series leaves",
+            "constant of what is left",
+        ),
+        "L7.23": (
+            "coefficients by differentiation",
+            "coefficients in closed form",
+            "sum of the series",
+            "what the series leaves",
+            "constant of what is left",
+        ),
     },
-    consistency=("sum",),
+    consistency=("sum of the series",),
     says=r"$\rho(\pi-\arccos\rho)/2\pi=\frac\rho4+\frac1{2\pi}\sum_{l\ge0}\frac{(2l)!}{4^l(l!)^2}"
     r"\frac{\rho^{2l+2}}{2l+1}$: besides $\rho/4$ only even powers, with $c_p=\frac{(p-3)!!}{(p-2)!!}/2\pi(p-1)$. Off "
     r"the diagonal the series gives the kernel matrix; at $\rho=1$ what L terms of the sum leave is "
     r"$\frac1{2\pi^{3/2}\sqrt L}(1+\frac1{24L}+O(L^{-2}))$.",
     needs="unit inputs; ReLU",
+    symbols={
+        r"\rho": "the cosine between two unit inputs; the left side is the first-layer ReLU kernel",
+        r"c_p": r"the coefficient of $\rho^p$",
+        r"L": "the number of terms that are kept",
+    },
+    why=r"$\pi-\arccos\rho=\frac\pi2+\arcsin\rho$, and the arcsine has only odd powers, with positive coefficients; "
+    r"times $\rho$ they are even. The coefficients $c_p$ fall like $p^{-3/2}$, so what $L$ terms leave at $\rho=1$ "
+    r"falls only like $L^{-1/2}$.",
 )
 def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600):
     import mpmath
@@ -66,48 +87,74 @@ def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600)
     lengths = np.array([100, 200, 400, 800])
     left = 0.5 - np.array([float(first_layer_series(np.array(1.0), terms=int(length))) for length in lengths])
     return {
-        "coefficients": Identity(
+        "coefficients by differentiation": Identity(
             [first_layer_coefficient(degree) for degree in range(13)], np.array([float(c) for c in taylor]), scale=0.25
         ),
-        "forms": Identity([first_layer_coefficient(2 * n + 2) for n in orders.tolist()], exact, size=40.0),
-        "sum": Identity(
+        "coefficients in closed form": Identity(
+            [first_layer_coefficient(2 * n + 2) for n in orders.tolist()], exact, size=40.0
+        ),
+        "sum of the series": Identity(
             first_layer_series(cosines[kept], terms=terms), apart(first_layer_limit(x))[kept], scale=0.5, size=terms
         ),
         # The kernel is ρ(π − arccos ρ)/2π: its series is one of the arccosine.
-        "arccos": Identity(
+        "series of the arccosine": Identity(
             np.pi - 2 * np.pi * first_layer_series(z, terms=terms) / z, np.arccos(z), size=terms, along={"z": z}
         ),
-        "slow": Rate(lengths, left, exponent=-0.5, rivals=(-1.0, -1.5)),
+        "what the series leaves": Rate(lengths, left, exponent=-0.5, rivals=(-1.0, -1.5)),
         # A term more or less would count 1/2L; half a unit of L⁻² is left for what follows.
-        "constant": Identity(
+        "constant of what is left": Identity(
             left * np.sqrt(lengths), 0.5 * np.pi**-1.5 * (1 + 1 / (24 * lengths)), error=0.05 / lengths**2
         ),
     }
 
 
-@kernel_series.control("the series without powers or denominators", of="arccos")
+@kernel_series.control("the series without powers or denominators", of="series of the arccosine")
 def printed_arccos(evidence):
     z = np.asarray(evidence.along["z"])
     ratios = np.cumprod(np.concatenate([[1.0], np.arange(1, 59, 2) / np.arange(2, 60, 2)]))
     return replace(evidence, left=np.pi / 2 - z - z * np.sum(ratios))
 
 
-@kernel_series.control("the half of the diagonal as coefficient of ρ", of="coefficients")
+@kernel_series.control("the half of the diagonal as coefficient of ρ", of="coefficients by differentiation")
 def half_linear(evidence):
     return replace(evidence, left=np.array(evidence.left) + 0.25 * (np.arange(13) == 1))
 
 
 @claim(
     items={
-        "A9.15": ("order", "inverse", "linear", "symmetric"),
-        "L7.24": ("inverse", "linear", "symmetric"),
-        "A9.17": ("order", "powers", "single power", "constant"),
+        "A9.15": (
+            "kernel above each of its terms",
+            "inverse below four times the linear one",
+            "complexity of linear labels",
+            "linear labels with antipodes",
+        ),
+        "L7.24": (
+            "inverse below four times the linear one",
+            "complexity of linear labels",
+            "linear labels with antipodes",
+        ),
+        "A9.17": (
+            "kernel above each of its terms",
+            "energy of powers",
+            "a single power attains the bound",
+            "the constant 3p",
+        ),
     },
-    says=r"Since $H^*\succeq c_pK^{\circ p}$, labels $\sum\alpha_j(\beta_j\cdot x)^p$ with p = 1 or even have "
-    r"$\sqrt{y^\top H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$; the kernel "
-    r"$c_pK^{\circ p}$ alone attains it. For linear labels, $H^{*-1}\preceq4K^{-1}$, the complexity is at most "
-    r"$2\|\beta\|/\sqrt n$, attained on inputs that come with their antipodes; no inverse of K is needed for $n>d$.",
+    says=r"Labels $\sum\alpha_j(\beta_j\cdot x)^p$ with $p=1$ or even have $\sqrt{y^\top "
+    r"H^{*-1}y}\le\sum|\alpha_j|\|\beta_j\|^p/\sqrt{c_p}$, where $1/\sqrt{c_p}\le3p$, since $H^*\succeq c_pK^{\circ "
+    r"p}$. For linear labels the complexity is at most $2\|\beta\|/\sqrt n$, attained on inputs with their antipodes.",
     needs="unit inputs; ReLU; first layer trained",
+    symbols={
+        r"H^*": r"the first-layer ReLU kernel in the limit of infinite width, on $n$ unit inputs $x$",
+        r"y": r"the labels; their complexity is $\sqrt{y^\top H^{*-1}y/n}$",
+        r"c_p": r"the coefficient of $\rho^p$ in $\rho(\pi-\arccos\rho)/2\pi$; $c_1=\frac14$",
+        r"K^{\circ p}": r"the matrix of the $p$-th powers of the inner products of the inputs",
+    },
+    why=r"The kernel is a power series in the inner products with coefficients $c_p\ge0$, each term positive "
+    r"semidefinite, so it dominates each of them and its inverse is dominated. For the kernel $c_pK^{\circ p}$ alone "
+    r"a power of a projection is one of its features and has the energy $\|\beta\|^{2p}/c_p$: the bound is attained "
+    r"there. For $p=1$ this says $H^{*-1}\preceq4K^{-1}$; the bound needs no inverse of $K$ and holds for $n>d$ too. "
+    r"Where every input comes with its antipode the even terms drop out of odd labels, and nothing is lost.",
     full=dict(sets=200),
 )
 def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 12):
@@ -151,42 +198,50 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
     ]
     degrees = range(2, 400, 2)
     return {
-        "order": Inequality(-np.array(least), 0.0, scale=0.5, error=1e-13),
-        "inverse": Inequality(-np.array(inverse), 0.0, scale=1.0, error=1e-9),
-        "linear": Chain({"2‖β‖/√n": (complexity, sharp), "printed": (sharp, printed)}),
+        "kernel above each of its terms": Inequality(-np.array(least), 0.0, scale=0.5, error=1e-13),
+        "inverse below four times the linear one": Inequality(-np.array(inverse), 0.0, scale=1.0, error=1e-9),
+        "complexity of linear labels": Chain({"2‖β‖/√n": (complexity, sharp), "printed": (sharp, printed)}),
         # Energy, and complexity times √n: the trace of the kernel is n/2.
-        "symmetric": Identity(
+        "linear labels with antipodes": Identity(
             np.array([energy**0.5, whole * len(x) ** 0.5]),
             power_energy_bound(one, beta, power=1),
             error=doubt / (2 * energy**0.5),
         ),
-        "powers": Inequality(*np.array(powers).T),
+        "energy of powers": Inequality(*np.array(powers).T),
         # cosᵖ has Fourier coefficients between 1 and C(p, p/2), in units of the least: that is its condition.
-        "single power": Identity(
+        "a single power attains the bound": Identity(
             np.array(alone),
             np.array([power_energy_bound(one, ray, power=p) for p in EVEN]),
             condition=np.array([comb(p, p // 2) for p in EVEN]),
             size=len(ring),
         ),
-        "constant": Inequality(
+        "the constant 3p": Inequality(
             np.array([power_energy_bound(one, np.eye(1), power=p) for p in degrees]), 3.0 * np.array(degrees)
         ),
     }
 
 
-@linear_and_even_teachers_have_bounded_energy.control("‖β‖ in place of 2‖β‖", of="symmetric")
+@linear_and_even_teachers_have_bounded_energy.control("‖β‖ in place of 2‖β‖", of="linear labels with antipodes")
 def once_the_length(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@linear_and_even_teachers_have_bounded_energy.control("1/√c_p at most p", of="constant")
+@linear_and_even_teachers_have_bounded_energy.control("1/√c_p at most p", of="the constant 3p")
 def at_most_the_power(evidence):
     return replace(evidence, bound=evidence.bound / 3)
 
 
 @claim(
-    items={"A9.18": ("labels", "energy", "summed", "closed", "short")},
-    consistency=("labels",),
+    items={
+        "A9.18": (
+            "cosines by their series",
+            "energy below the bound",
+            "first bound in closed form",
+            "second bound in closed form",
+            "energy of short waves",
+        )
+    },
+    consistency=("cosines by their series",),
     says=r"Labels $\sum\alpha_j(\cos(\beta_j\cdot x)-1)$ have $\sqrt{y^\top H^{*-1}y}\le\sum_j|\alpha_j|\sum_k"
     r"\frac{\|\beta_j\|^{2k}}{(2k)!\sqrt{c_{2k}}}\le3\sum_j|\alpha_j|\|\beta_j\|\sinh\|\beta_j\|$: the sine hyperbolic "
     r"of "
@@ -225,17 +280,21 @@ def cosine_teachers_have_bounded_energy(key, *, sets: Count = 60):
     single = [size * beta[:1] / np.linalg.norm(beta[0]) for size in short]
     alone = [label_energy(first_layer_limit(x), cosine_teacher(x, one, each)) ** 0.5 for each in single]
     return {
-        "labels": Identity(cosine_teacher(x, alpha, beta), np.sum(terms, axis=0), scale=np.abs(terms).max(), size=30.0),
-        "energy": Chain({"term by term": (energy, summed), "1/√c_p ≤ 3p": (summed, bound)}, aside=drawn),
-        "summed": Identity(summed, np.array(closed)[:, 0], size=40.0),
-        "closed": Identity(
+        "cosines by their series": Identity(
+            cosine_teacher(x, alpha, beta), np.sum(terms, axis=0), scale=np.abs(terms).max(), size=30.0
+        ),
+        "energy below the bound": Chain(
+            {"term by term": (energy, summed), "1/√c_p ≤ 3p": (summed, bound)}, aside=drawn
+        ),
+        "first bound in closed form": Identity(summed, np.array(closed)[:, 0], size=40.0),
+        "second bound in closed form": Identity(
             bound,
             np.array(closed)[:, 1],
             size=40.0,
             aside=drawn,
         ),
         # Towards short β; the printed ‖β‖ sinh ‖β‖² would be of third order, with any constant.
-        "short": Rate(
+        "energy of short waves": Rate(
             short,
             np.array(alone),
             exponent=2.0,
@@ -245,14 +304,18 @@ def cosine_teachers_have_bounded_energy(key, *, sets: Count = 60):
     }
 
 
-@cosine_teachers_have_bounded_energy.control("3‖β‖ sinh ‖β‖²: the length squared under the sine", of="energy")
+@cosine_teachers_have_bounded_energy.control(
+    "3‖β‖ sinh ‖β‖²: the length squared under the sine", of="energy below the bound"
+)
 def squared_length(evidence):
     lengths, amplitudes = evidence.aside["length"], evidence.aside["amplitude"]
     squared = 3 * np.sum(np.abs(amplitudes) * lengths * np.sinh(lengths**2), axis=1)
     return replace(evidence, links={"the square": (evidence.links["term by term"][0], squared)})
 
 
-@cosine_teachers_have_bounded_energy.control("3‖β‖²: the first term of the series alone", of="closed")
+@cosine_teachers_have_bounded_energy.control(
+    "3‖β‖²: the first term of the series alone", of="second bound in closed form"
+)
 def first_term(evidence):
     lengths, amplitudes = evidence.aside["length"], evidence.aside["amplitude"]
     return replace(evidence, right=3 * np.sum(np.abs(amplitudes) * lengths**2, axis=1))
@@ -261,7 +324,7 @@ def first_term(evidence):
 @cosine_teachers_have_bounded_energy.picture
 def towards_short_waves(pieces):
     """The root of the energy of one cosine against the length of its wave vector, and what bounds it."""
-    short = pieces["short"]
+    short = pieces["energy of short waves"]
     summed, closed = short.aside["bounds"]
     return Curves(
         [
@@ -271,7 +334,7 @@ def towards_short_waves(pieces):
             Line("3‖β‖ sinh ‖β‖", short.x, 3 * short.x * np.sinh(short.x**2), rival="3‖β‖ sinh ‖β‖²"),
         ],
         x="length of β",
-        y="√(yᵀH⁻¹y)",
+        y="root of the energy, √(yᵀH⁻¹y)",
         log="xy",
     )
 
@@ -294,36 +357,33 @@ fits = jax.jit(
 @claim(
     items={
         "A9.19": (
-            "projection",
-            "growth on a circle",
-            "growth in four dimensions",
-            "trace",
-            "noise",
-            "energies",
-            "complexity",
+            "training ends at the linear fit",
+            "complexity of a cubic on a circle",
+            "complexity of a cubic in four dimensions",
+            "trace of the inverse",
+            "energy of a cubic",
+            "energies of other powers",
+            "complexity of other powers",
         )
     },
-    says=r"Odd labels that are not linear are out of reach without biases: on inputs with their antipodes training "
-    r"ends at the linear fit of an odd teacher. On scattered inputs the part of $y^\top H^{*-1}y$ in harmonics of "
-    r"eigenvalue $\lambda$ is their mean square over $\lambda+\kappa$, where $\sum\lambda/(\lambda+\kappa)=n$. A cubic "
-    r"has a part with $\lambda=0$, which costs $v\,\mathrm{tr}H^{*-1}$, of order $1/\kappa$: its root grows like "
-    r"$n^{d/2(d-1)}$, so its complexity does not fall, where that of powers 1, 2 and 4 falls like $n^{-1/2}$.",
+    says=r"Without biases odd labels that are not linear are out of reach: on inputs with their antipodes training "
+    r"ends at the linear fit of an odd teacher; on scattered ones the complexity $\sqrt{y^\top H^{*-1}y/n}$ of a "
+    r"cubic does not fall, that of powers 1, 2, 4 does like $n^{-1/2}$.",
     needs="unit inputs; ReLU without biases; first layer trained",
     full=dict(sizes=(160, 320, 640, 1280), trials=48),
     symbols={
-        "H^*": "the kernel of the first layer in the limit of infinite width, on the inputs",
-        "v": "the mean square over the sphere of what the cubic has beyond its linear part",
-        r"\kappa": "the ridge that interpolation carries with it",
-        "n": "the number of random inputs",
-        "d": "their dimension: 2, evenly spaced, and 4",
+        r"H^*": "the kernel of the first layer in the limit of infinite width, on the inputs",
+        r"y": "the labels at the inputs",
+        r"n": "the number of random inputs",
+        r"d": "their dimension: 2, evenly spaced, and 4",
     },
     why=r"But for $\rho/4$ the kernel $\rho(\pi-\arccos\rho)/2\pi$ has even powers only: no function in its space has "
-    r"an odd part that "
-    r"is not linear. To fit the third harmonic of a cubic it must treat it as noise of variance $v$, which costs $v$ "
-    r"times the trace of "
-    r"$H^{*-1}$. Near $\rho=\pm1$ the kernel bends like the distance, so its small eigenvalues are of the order of the "
-    r"distance "
-    r"$n^{-1/(d-1)}$ between neighbours and the trace of order $n\cdot n^{1/(d-1)}$.",
+    r"an odd part that is not linear. On scattered inputs harmonics of eigenvalue $\lambda$ add their mean square "
+    r"over $\lambda+\kappa$ to $y^\top H^{*-1}y$, with the ridge $\kappa$ that interpolation carries with it, "
+    r"$\sum\lambda/(\lambda+\kappa)=n$. The third harmonic of a cubic has $\lambda=0$ and is fitted as noise of its "
+    r"mean square $v$, at the cost $v\operatorname{tr}H^{*-1}$. Near $\rho=\pm1$ the kernel bends like the distance, "
+    r"so its small eigenvalues are of the order of the distance $n^{-1/(d-1)}$ between neighbours and the root of "
+    r"this cost grows like $n^{d/2(d-1)}$.",
     notice=r"The complexities of the linear, the square and the quartic teacher fall together like $n^{-1/2}$; that of "
     r"the cubic rises, along "
     r"the curve of pure noise: by this measure more data make it no better than random labels.",
@@ -360,13 +420,17 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials:
     around = [label_energy(first_layer_limit(x), np.cos(3 * ring)) for x, ring in zip(even, rings, strict=True)]
     return {
         # Rounding of the angle π leaves 1e-8 where an eigenvalue is zero, below the cutoff of the fit.
-        "projection": Identity(fits(first_layer_limit(both), labels), expected, scale=np.abs(labels).max(), error=1e-5),
-        "growth on a circle": Rate(odd, np.sqrt(around), exponent=1.0, resolution=0.1, rivals=(0.75, 1.25)),
-        "growth in four dimensions": Rate(
+        "training ends at the linear fit": Identity(
+            fits(first_layer_limit(both), labels), expected, scale=np.abs(labels).max(), error=1e-5
+        ),
+        "complexity of a cubic on a circle": Rate(
+            odd, np.sqrt(around), exponent=1.0, resolution=0.1, rivals=(0.75, 1.25)
+        ),
+        "complexity of a cubic in four dimensions": Rate(
             counts[-3:], ridges[-3:] ** -0.5, exponent=2 / 3, resolution=0.01, rivals=(0.5, 0.75, 1.0)
         ),
         # Inputs drawn at random lie closer together here and there than equations for means know: a constant, no power.
-        "trace": Rate(
+        "trace of the inverse": Rate(
             x,
             spread * ridges[: len(sizes), None],
             exponent=0.0,
@@ -375,7 +439,7 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials:
             aside={"complexity": np.moveaxis(np.sqrt(energies / x[:, None, None]), 1, 2)},
         ),
         # Extrapolated from draws whose energies differ by a tenth.
-        "noise": Law(
+        "energy of a cubic": Law(
             1.0,
             energies[:, CUBIC] / cost[:, CUBIC],
             sizes=x,
@@ -383,7 +447,7 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials:
             resolution=0.1,
             aside={"whole": squares[CUBIC].sum() * spread / energies[:, CUBIC]},
         ),
-        "energies": Law(
+        "energies of other powers": Law(
             1.0,
             (energies / cost)[:, :CUBIC],
             sizes=x,
@@ -392,7 +456,7 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials:
             along={"power": POWERS[:CUBIC]},
             aside={"nearest": energies[:, :CUBIC] / nearest.T[: len(sizes), :CUBIC, None]},
         ),
-        "complexity": Rate(
+        "complexity of other powers": Rate(
             counts[-3:],
             np.sqrt(parts[:CUBIC] / counts).mean(0)[-3:],
             exponent=-0.5,
@@ -402,12 +466,12 @@ def odd_powers_are_not_learnable(key, *, sizes: Sizes = (160, 320, 640), trials:
     }
 
 
-@odd_powers_are_not_learnable.control("noise of the variance of the whole cubic", of="noise")
+@odd_powers_are_not_learnable.control("noise of the variance of the whole cubic", of="energy of a cubic")
 def with_the_linear_part(evidence):
     return replace(evidence, observed=1 / np.asarray(evidence.aside["whole"]))
 
 
-@odd_powers_are_not_learnable.control("l + 2 for l + 3 in the eigenvalues", of="energies")
+@odd_powers_are_not_learnable.control("l + 2 for l + 3 in the eigenvalues", of="energies of other powers")
 def nearest_eigenvalues(evidence):
     return replace(evidence, observed=evidence.aside["nearest"])
 
@@ -415,7 +479,10 @@ def nearest_eigenvalues(evidence):
 @odd_powers_are_not_learnable.picture
 def with_more_data(pieces):
     """Complexities √(2yᵀH⁻¹y tr H)/n of teachers of four powers on random inputs in four dimensions."""
-    sizes, complexity = np.asarray(pieces["trace"].x, float), pieces["trace"].aside["complexity"]
+    sizes, complexity = (
+        np.asarray(pieces["trace of the inverse"].x, float),
+        pieces["trace of the inverse"].aside["complexity"],
+    )
     names = {"linear": 0, "square": 1, "quartic": 2, "cubic": CUBIC}
     marks = [seen(name, sizes, complexity[..., power]) for name, power in names.items()]
     slopes = {"linear": -0.5, "square": -0.5, "quartic": -0.5, "cubic": 1 / 6}
@@ -426,7 +493,7 @@ def with_more_data(pieces):
     return Curves([*marks, *lines], x="number of inputs n", y="complexity of the labels", log="xy")
 
 
-@odd_powers_are_not_learnable.control("a cubic is fitted like any labels", of="projection")
+@odd_powers_are_not_learnable.control("a cubic is fitted like any labels", of="training ends at the linear fit")
 def everything_fitted(evidence):
     cubic = np.array(evidence.right)
     cubic[2] = (cubic[0]) ** 3

@@ -34,13 +34,33 @@ ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf()), "cosine": (ja
 
 
 @claim(
-    items={"J8.5": ("equation", "orthonormal", "reconstruction", "Nyström", "Brownian", "remainder", "norm")},
-    says=r"$K(x,x')=\sum_i\lambda_i\phi_i(x)\phi_i(x')$ with eigenfunctions of $\phi\mapsto\int K(\cdot,x)\phi(x)d\mu$ "
-    r"orthonormal for $\mu$: Hermite functions and geometric $\lambda_k$ for the Gaussian kernel and measure, where "
-    r"Nyström's method on a quadrature finds them; $\sqrt2\sin((k-\frac12)\pi x)$ and $((k-\frac12)\pi)^{-2}$ for "
-    r"$\min(x,x')$, where N terms leave $\frac2{\pi^2N}(1-\frac1{12N^2}+O(N^{-4}))$ at $x=1$ and "
-    r"$\|f\|^2=\sum_ic_i^2/\lambda_i=\int f'^2$.",
+    items={
+        "J8.5": (
+            "Gaussian kernel: eigenfunctions",
+            "Gaussian kernel: orthonormal",
+            "Gaussian kernel: sum of the expansion",
+            "Gaussian kernel: by a matrix",
+            "min(x, x′): eigenfunctions",
+            "min(x, x′): what N terms leave",
+            "min(x, x′): norm of a function",
+        )
+    },
+    says=r"$K(x,x')=\sum_i\lambda_i\phi_i(x)\phi_i(x')$ with eigenfunctions orthonormal for $\mu$: Hermite functions "
+    r"and geometric $\lambda_k$ for the Gaussian kernel and measure, $\sqrt2\sin((k-\frac12)\pi x)$ and "
+    r"$((k-\frac12)\pi)^{-2}$ for $\min(x,x')$, where $\|f\|^2=\sum_ic_i^2/\lambda_i=\int f'^2$.",
     needs="a continuous kernel and a finite measure",
+    symbols={
+        r"\mu": (
+            r"the measure of the operator $\phi\mapsto\int K(\cdot,x)\phi(x)d\mu$; uniform on $[0,1]$ for $\min(x,x')$"
+        ),
+        r"\lambda_i,\phi_i": "its eigenvalues and eigenfunctions",
+        r"c_i": r"the coefficients of a function $f$ in the eigenfunctions",
+    },
+    why=r"A kernel is a symmetric operator without negative eigenvalues, and like a matrix it is the sum of its "
+    r"eigenvalues times its eigenfunctions, twice each. A function has the norm of the kernel's space if directions "
+    r"of small eigenvalue count for more: for $\min(x,x')$, whose inverse is minus the second derivative, that is the "
+    r"integral of $f'^2$. There $N$ terms leave $\frac2{\pi^2N}(1-\frac1{12N^2}+O(N^{-4}))$ at $x=1$. For the "
+    r"Gaussian kernel Nyström's method, the eigenvectors of a matrix on quadrature points, finds the same functions.",
 )
 def mercer_expansion(
     *,
@@ -72,16 +92,18 @@ def mercer_expansion(
     coefficients = (lengths * (points - points**2 / 2)) @ waves(points)
     projected = (lengths * brownian_kernel(points[:, None], np.array([[0.3]]))[:, 0]) @ waves(points)
     return {
-        "equation": Identity(image, ours * values, scale=1.0, size=120, along={"x": grid, "values": values}),
-        "orthonormal": Identity((at * weights[:, None]).T @ at, np.eye(10), scale=1.0, size=120),
-        "reconstruction": Identity(
+        "Gaussian kernel: eigenfunctions": Identity(
+            image, ours * values, scale=1.0, size=120, along={"x": grid, "values": values}
+        ),
+        "Gaussian kernel: orthonormal": Identity((at * weights[:, None]).T @ at, np.eye(10), scale=1.0, size=120),
+        "Gaussian kernel: sum of the expansion": Identity(
             mercer_kernel(many.values, many.functions(grid), many.functions(grid)),
             np.asarray(rbf_kernel(grid[:, None], scale=width)),
             scale=1.0,
             size=400,
         ),
         # Eigenvalues below the largest are known to rounding of the largest; functions come with a sign of their own.
-        "Nyström": Identity(
+        "Gaussian kernel: by a matrix": Identity(
             np.concatenate([found.values[None], theirs[:, :4] @ theirs[:, :4].T], axis=None),
             np.concatenate([values[None], ours[:, :4] @ ours[:, :4].T], axis=None),
             scale=np.max(ours**2),
@@ -89,14 +111,14 @@ def mercer_expansion(
             size=120,
         ),
         # The next term is 7/240N⁴ of the first.
-        "remainder": Identity(
+        "min(x, x′): what N terms leave": Identity(
             np.array([1 - part.sum() for part in terms]),
             2 / (np.pi**2 * counts) * (1 - 1 / (12 * counts**2)),
             error=0.01 * counts**-5.0,
             scale=1.0,
         ),
-        "Brownian": Identity(projected, first * waves(np.array([0.3]))[0], scale=1.0, size=400),
-        "norm": Identity(
+        "min(x, x′): eigenfunctions": Identity(projected, first * waves(np.array([0.3]))[0], scale=1.0, size=400),
+        "min(x, x′): norm of a function": Identity(
             np.array([mercer_norm_square(first, coefficients) + 2 / (3 * np.pi**4 * 100.0**3)]),
             np.array([1 / 3]),
             error=1e-12,
@@ -105,31 +127,50 @@ def mercer_expansion(
     }
 
 
-@mercer_expansion.control("eigenvalues shifted by one", of="equation")
+@mercer_expansion.control("eigenvalues shifted by one", of="Gaussian kernel: eigenfunctions")
 def shifted(evidence):
     values = evidence.along["values"]
     return replace(evidence, right=evidence.right / values * np.append(values[1:], 0))
 
 
-@mercer_expansion.control("(kπ)⁻², the eigenvalues of the bridge", of="remainder")
+@mercer_expansion.control("(kπ)⁻², the eigenvalues of the bridge", of="min(x, x′): what N terms leave")
 def bridge(evidence):
     counts = 2 ** np.arange(3, 11)
     left = np.array([1 - np.sum(2 / (np.arange(1, count + 1) * np.pi) ** 2) for count in counts])
     return replace(evidence, left=left)
 
 
-@mercer_expansion.control("the norm of the square-integrable functions", of="norm")
+@mercer_expansion.control("the norm of the square-integrable functions", of="min(x, x′): norm of a function")
 def plain_norm(evidence):
     return replace(evidence, left=evidence.along["without eigenvalues"])
 
 
 @claim(
-    items={"J8.7": ("one model", "mean", "variance", "distance", "Hermite")},
+    items={
+        "J8.7": (
+            "kernel of one model",
+            "mean of the kernel",
+            "variance of the kernel",
+            "distance from the limit",
+            "limit by Hermite coefficients",
+        )
+    },
     says=r"The kernel $K_m(x,x')=\frac1m\sum_l\sigma(w_l\cdot x)\sigma(w_l\cdot x')$ of random features has the limit "
-    r"as its mean and errs by order $m^{-1/2}$: for random Fourier features the variance is exactly "
-    r"$(1+\frac12e^{-2\delta^2}-e^{-\delta^2})/m$ at distance $\delta$; on the sphere the limit is "
-    r"$\sum_ku_k^2(x\cdot x')^k$ for any activation with Hermite coefficients $u_k$.",
+    r"as its mean and errs by order $m^{-1/2}$; for random Fourier features the variance is exactly "
+    r"$(1+\frac12e^{-2\delta^2}-e^{-\delta^2})/m$ at distance $\delta$.",
     needs="standard normal directions; a uniform phase for the Fourier features",
+    symbols={
+        r"m": "the number of features",
+        r"w_l": "their directions, standard normal",
+        r"\sigma": (
+            r"the activation, with Hermite coefficients $u_k$; for Fourier features a cosine with a random phase"
+        ),
+        r"\delta": r"the distance of $x$ and $x'$",
+    },
+    why=r"The features are independent, so $K_m$ is a mean of $m$ independent products: right on average, and off by "
+    r"the root of their variance over $m$. For Fourier features the products are cosines of Gaussian variables, whose "
+    r"first and second moments are known. On the sphere the limit is $\sum_ku_k^2(x\cdot x')^k$ for any activation, "
+    r"since Hermite polynomials of two Gaussians with correlation $\rho$ have the mean product $\rho^k$.",
     full=dict(sizes=(4, 16, 64, 256), trials=40_000),
 )
 def random_features_average_to_a_kernel(key, *, sizes: Sizes = (4, 16, 64), trials: Trials = 24_000):
@@ -154,28 +195,28 @@ def random_features_average_to_a_kernel(key, *, sizes: Sizes = (4, 16, 64), tria
         closed.append(np.asarray(feature_limit_kernel(circle, circle[-1:], activation=activation))[kept, 0])
     whole = np.asarray(model.kernel(x))[pairs]
     return {
-        "one model": Identity(whole, products.mean(1), scale=2.0, size=count),
-        "mean": Law(limit, kernels, exact=True, scale=1.0, along=along),
+        "kernel of one model": Identity(whole, products.mean(1), scale=2.0, size=count),
+        "mean of the kernel": Law(limit, kernels, exact=True, scale=1.0, along=along),
         # Squares of nearly normal numbers spread by 1.4 of their mean: 24,000 of them resolve it to 5 % on either side.
-        "variance": Law(
+        "variance of the kernel": Law(
             np.asarray(fourier_variance(x))[pairs],
             gaps**2 * np.array(sizes)[:, None, None],
             exact=True,
             along=along | {"kernel": limit},
             resolution=0.1,
         ),
-        "distance": Rate(
+        "distance from the limit": Rate(
             np.array(sizes), np.sqrt(np.mean(gaps**2, axis=1)), exponent=-0.5, rivals=(-1.0, 0.0), resolution=0.1
         ),
-        "Hermite": Identity(np.concatenate(series), np.concatenate(closed), scale=1.0, size=512),
+        "limit by Hermite coefficients": Identity(np.concatenate(series), np.concatenate(closed), scale=1.0, size=512),
     }
 
 
-@random_features_average_to_a_kernel.control("the second moment for the variance", of="variance")
+@random_features_average_to_a_kernel.control("the second moment for the variance", of="variance of the kernel")
 def not_centred(evidence):
     return replace(evidence, predicted=evidence.predicted + evidence.along["kernel"] ** 2)
 
 
-@random_features_average_to_a_kernel.control("a kernel exp(−δ²)", of="mean")
+@random_features_average_to_a_kernel.control("a kernel exp(−δ²)", of="mean of the kernel")
 def wider_kernel(evidence):
     return replace(evidence, predicted=evidence.predicted**2)

@@ -55,12 +55,20 @@ WATCHED = np.triu_indices(4)
 
 
 @claim(
-    items={"L7.6": ("mean", "distance")},
+    items={"L7.6": ("mean of the kernel", "distance from the limit")},
     says=r"The kernel $K_p(x,x')=\frac1p\langle\phi(x),\phi(x')\rangle$ of random features has the limit kernel as its "
     r"mean at every $p$ (arc-cosine for ReLU, arcsine for erf, RBF for $\sqrt2\cos(w\cdot x+c)$ with random phase) and "
     r"differs from it by order $p^{-1/2}$.",
     needs="standard normal directions; phases uniform on the circle for the cosine",
     scale="printed: infinitely many features; here: 64 to 1,024",
+    symbols={
+        r"\phi": r"the $p$ random features of an input",
+        r"K_p": "their kernel, a mean over the features",
+    },
+    why=r"Each feature contributes an independent product whose mean is the limit kernel: $K_p$ is right on average "
+    r"at every $p$, and off by the root of the variance over $p$. The mean of two rectified Gaussians is the "
+    r"arc-cosine kernel, of two error functions the arcsine; a random phase removes from two cosines the part that "
+    r"depends on more than their distance.",
     full=dict(counts=(100, 1000, 10_000, 100_000)),
 )
 def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trials = 256, phases: bool = True):
@@ -87,16 +95,18 @@ def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trial
     distances = np.reshape(distances, (len(LIMITS), len(counts), trials))
     along = {"activation": np.asarray(list(LIMITS)), "pair": np.arange(len(WATCHED[0]))}
     return {
-        "mean": Law(np.asarray(limits), np.asarray(means), exact=True, along=along, scale=np.asarray(sizes)),
+        "mean of the kernel": Law(
+            np.asarray(limits), np.asarray(means), exact=True, along=along, scale=np.asarray(sizes)
+        ),
         # The three activations together: each trial is one draw of all of them.
-        "distance": Rate(np.asarray(counts), distances.mean(0), exponent=-0.5, rivals=(-1.0, 0.0)),
+        "distance from the limit": Rate(np.asarray(counts), distances.mean(0), exponent=-0.5, rivals=(-1.0, 0.0)),
     }
 
 
-random_feature_kernel.control("cosines without random phases", of="mean", phases=False)
+random_feature_kernel.control("cosines without random phases", of="mean of the kernel", phases=False)
 
 
-@random_feature_kernel.control("rectified products without the half that is switched off", of="mean")
+@random_feature_kernel.control("rectified products without the half that is switched off", of="mean of the kernel")
 def twice_for_relu(evidence):
     return replace(evidence, predicted=evidence.predicted * np.array([2.0, 1.0, 1.0])[:, None])
 
@@ -121,7 +131,15 @@ def followed(kernel, y, here, there):
 
 
 @claim(
-    items={"L7.7": ("velocity", "training", "test", "end", "loss")},
+    items={
+        "L7.7": (
+            "velocity of the outputs",
+            "outputs at the data",
+            "outputs elsewhere",
+            "outputs in the end",
+            "loss along the flow",
+        )
+    },
     says=r"Under gradient flow on $\frac12\|f(X)-y\|^2$ the random-feature model moves as $\dot f(x)=K(x,X)(y-f(X))$: "
     r"$f_t(X)=y+e^{-Kt}(f_0(X)-y)$, $f_t(x)=f_0(x)+K(x,X)K^{-1}(e^{-Kt}-I)(f_0(X)-y)$ with $K=K(X,X)$ in the "
     r"exponent, $f_\infty(x)=f_0(x)+K(x,X)K^{-1}(y-f_0(X))$, and the loss is "
@@ -164,11 +182,15 @@ def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le
     size = float(np.linalg.norm(y - here))
     solver: dict[str, Any] = dict(scale=size, error=1e-8 * size, size=features)
     return {
-        "velocity": Identity(moved, kernel[:, :points] @ (y - reached[:points, 1]), scale=size * 10, size=features),
-        "training": Identity(np.asarray(ahead).T, reached[:points], **solver),
-        "test": Identity(np.asarray(elsewhere).T, reached[points:], **solver),
-        "end": Identity(np.asarray(end), outside @ nearest, scale=size, size=features, condition=condition),
-        "loss": Identity(
+        "velocity of the outputs": Identity(
+            moved, kernel[:, :points] @ (y - reached[:points, 1]), scale=size * 10, size=features
+        ),
+        "outputs at the data": Identity(np.asarray(ahead).T, reached[:points], **solver),
+        "outputs elsewhere": Identity(np.asarray(elsewhere).T, reached[points:], **solver),
+        "outputs in the end": Identity(
+            np.asarray(end), outside @ nearest, scale=size, size=features, condition=condition
+        ),
+        "loss along the flow": Identity(
             np.asarray(losses),
             0.5 * np.sum((reached[:points] - y[:, None]) ** 2, axis=0),
             scale=size**2,
@@ -181,19 +203,19 @@ def random_features_in_training(key, *, points: Annotated[int, Interval(ge=2, le
 @random_features_in_training.picture
 def outputs_in_time(pieces):
     """Outputs at three other inputs while the random-feature model trains: dots integrated, lines by the formula."""
-    test, marks = pieces["test"], []
+    test, marks = pieces["outputs elsewhere"], []
     for index in range(3):
         name = f"input {index + 1}"
         marks += [Line(name, TIMES, test.left[index]), Dots(name, TIMES, test.right[index])]
     return Curves(marks, x="training time", y="output", log="x")
 
 
-@random_features_in_training.control("from zero: the initial function left out", of="test")
+@random_features_in_training.control("from zero: the initial function left out", of="outputs elsewhere")
 def from_zero(evidence):
     return replace(evidence, left=evidence.left - evidence.left[:, :1])
 
 
-@random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss")
+@random_features_in_training.control(r"each mode of the loss decays like $e^{-\lambda t}$", of="loss along the flow")
 def half_the_rate(evidence):
     # Times double, so half the rate is the prediction for the time before.
     return replace(evidence, left=evidence.left[:-1], right=evidence.right[1:])
@@ -209,25 +231,32 @@ conditioned = jax.jit(lambda covariance, values: conditional_law(GaussianLaw(DRI
 
 
 @claim(
-    items={"L7.8": ("covariance", "mean", "normal", "joint", "conditional"), "L7.9": ("correlation", "crossings")},
-    says=r"Paths of a Gaussian process with mean $\mu$ and covariance $\Sigma$ have Gaussian marginals and sums with "
-    r"these moments; given some values the rest has mean $\mu+\Sigma_{tX}\Sigma_{XX}^{-1}(f_X-\mu_X)$ and the Schur "
-    r"complement as covariance. For the RBF kernel of scale $s$ the correlation at distance $h$ "
-    r"is $e^{-h^2/2s^2}$, and a centred "
-    r"path has $1/(\pi s)$ zeros a unit of length.",
+    items={
+        "L7.8": (
+            "covariance of paths",
+            "means of paths",
+            "law of one value",
+            "law of a sum of values",
+            "covariance given some values",
+        ),
+        "L7.9": ("correlation at a distance", "zeros a unit of length"),
+    },
+    says=r"Given some values a Gaussian process with mean $\mu$ and covariance $\Sigma$ has at $t$ the mean "
+    r"$\mu+\Sigma_{tX}\Sigma_{XX}^{-1}(f_X-\mu_X)$, and the Schur complement as covariance. For the RBF kernel of "
+    r"scale $s$ a centred path has $1/(\pi s)$ zeros a unit of length.",
     needs="crossings: mean zero, and a grid much finer than the scale",
     full=dict(trials=500_000),
     symbols={
         r"\mu,\Sigma": "mean and covariance of the process",
-        "f_X": "the values at given places $X$; $t$ is another place",
-        "s": "the length scale of the RBF kernel",
-        "h": "the distance of two places",
+        r"f_X": r"the values at given places $X$; $t$ is another place",
+        r"s": r"the length scale of the RBF kernel $e^{-h^2/2s^2}$, $h$ the distance of two places",
+        r"\text{Schur complement}": r"$\Sigma_{tt}-\Sigma_{tX}\Sigma_{XX}^{-1}\Sigma_{Xt}$",
     },
-    why=r"All finite sets of values are jointly Gaussian, so what is known of some fixes the rest up to a Gaussian "
-    r"that is independent of it: subtract the best linear "
-    r"prediction, and what is left is uncorrelated with the given values, hence independent. By Rice's formula a "
-    r"smooth centred process crosses zero at the rate "
-    r"$\frac1\pi\sqrt{-k''(0)/k(0)}$, which for the RBF kernel is $1/\pi s$.",
+    why=r"All finite sets of values are jointly Gaussian with these moments, so what is known of some fixes the rest "
+    r"up to a Gaussian that is independent of it: subtract the best linear prediction, and what is left is "
+    r"uncorrelated with the given values, hence independent. By Rice's formula a smooth centred process crosses zero "
+    r"at the rate $\frac1\pi\sqrt{-k''(0)/k(0)}$, which for the RBF kernel, whose correlation at distance $h$ is "
+    r"$e^{-h^2/2s^2}$, is $1/\pi s$.",
     notice=r"Paths of three length scales: the longer the scale the slower they wander. They cross zero about $1/\pi "
     r"s$ times a unit of length.",
 )
@@ -256,20 +285,20 @@ def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gau
     schur, size = np.asarray(schur), np.sqrt(np.diag(schur))
     spots = {"spot": SPOTS}
     return {
-        "mean": Law(DRIFT, found[1].T, exact=True, scale=1.0, along=spots),
-        "covariance": Law(known[pairs], (one[:, pairs[0]] * one[:, pairs[1]]).T, exact=True, scale=1.0),
-        "normal": Distribution(ndtr(centred[0, :, 3])),
-        "joint": Distribution(ndtr(one @ weights / np.sqrt(weights @ known @ weights))),
-        "conditional": Law(
+        "means of paths": Law(DRIFT, found[1].T, exact=True, scale=1.0, along=spots),
+        "covariance of paths": Law(known[pairs], (one[:, pairs[0]] * one[:, pairs[1]]).T, exact=True, scale=1.0),
+        "law of one value": Distribution(ndtr(centred[0, :, 3])),
+        "law of a sum of values": Distribution(ndtr(one @ weights / np.sqrt(weights @ known @ weights))),
+        "covariance given some values": Law(
             np.append(schur[some], np.zeros(3)), leftover, exact=True,
             scale=np.append(np.outer(size, size)[some], [size[2]] * 3),
         ),
-        "correlation": Law(
+        "correlation at a distance": Law(
             np.exp(-((SPOTS[1:] / SCALES[:, None]) ** 2) / 2),
             (centred[:, :, :1] * centred[:, :, 1:]).transpose(0, 2, 1),
             exact=True, along={"scale": SCALES, "distance": SPOTS[1:]}, scale=1.0,
         ),
-        "crossings": Law(
+        "zeros a unit of length": Law(
             np.array([zero_crossing_rate(second_moment=float(scale) ** -2) for scale in SCALES]), np.asarray(rates),
             exact=True, along={"scale": SCALES}, aside={"paths": np.array(shown)},
         ),
@@ -280,37 +309,39 @@ def gaussian_process_paths(key, *, trials: Trials = 100_000, paths: Literal["gau
 def paths_of_three_scales(pieces):
     """One centred path of each length scale over sixteen scales, each shifted for the eye; the line is its zero."""
     marks = []
-    for place, (scale, path) in enumerate(zip(SCALES, pieces["crossings"].aside["paths"], strict=True)):
+    for place, (scale, path) in enumerate(zip(SCALES, pieces["zeros a unit of length"].aside["paths"], strict=True)):
         grid = scale * STEPS
         marks += [
             Line(f"s = {scale}", grid, path + 6 * place),
             Line(f"s = {scale}", grid, 0 * grid + 6 * place, thin=True),
         ]
-    return Curves(marks, x="place", y="value, shifted by 6 from scale to scale", xs=(0.0, float(16 * SCALES[0])))
+    return Curves(
+        marks, x="place on the line", y="value, shifted by 6 from scale to scale", xs=(0.0, float(16 * SCALES[0]))
+    )
 
 
 gaussian_process_paths.control(
-    "paths of random size with the same covariance", of="normal", paths="mixture", trials=20_000
+    "paths of random size with the same covariance", of="law of one value", paths="mixture", trials=20_000
 )
 
 
-@gaussian_process_paths.control("only the crossings upward", of="crossings")
+@gaussian_process_paths.control("only the crossings upward", of="zeros a unit of length")
 def upward(evidence):
     return replace(evidence, predicted=evidence.predicted / 2)
 
 
-@gaussian_process_paths.control("correlation $e^{-h^2/s^2}$", of="correlation")
+@gaussian_process_paths.control("correlation $e^{-h^2/s^2}$", of="correlation at a distance")
 def without_half(evidence):
     return replace(evidence, predicted=evidence.predicted**2)
 
 
-@gaussian_process_paths.control("given values leave the variance alone", of="conditional")
+@gaussian_process_paths.control("given values leave the variance alone", of="covariance given some values")
 def unconditional(evidence):
     prior = np.asarray(rbf(SPOTS[ASKED, None]))[np.triu_indices(3)]
     return replace(evidence, predicted=np.append(prior, np.zeros(3)))
 
 
-@gaussian_process_paths.control("values given up to noise of variance 1/10", of="conditional")
+@gaussian_process_paths.control("values given up to noise of variance 1/10", of="covariance given some values")
 def with_ridge(evidence):
     known = np.asarray(rbf(SPOTS[:, None]))
     cross = known[np.ix_(ASKED, GIVEN)]
@@ -336,13 +367,19 @@ laws = jax.jit(
 
 @claim(
     items={
-        "L7.10": ("start", "normal"),
-        "L7.11": ("end mean", "end covariance", "end normal", "training points", "posterior"),
-        "L7.16": ("start", "end covariance", "posterior"),
+        "L7.10": ("covariance at the start", "law at the start"),
+        "L7.11": (
+            "mean after training",
+            "covariance after training",
+            "law after training",
+            "values at the data",
+            "posterior of the process",
+        ),
+        "L7.16": ("covariance at the start", "covariance after training", "posterior of the process"),
     },
     says=r"With $\theta_0\sim N(0,I)$ and given features, $f_0=\theta_0^\top\phi/\sqrt p$ is Gaussian with covariance "
-    r"$K_p$ at every $p$; trained for a time $t$ it stays Gaussian, and at the end has mean $K(x,X)K^{-1}y$ and "
-    r"covariance $K(x,x')-K(x,X)K^{-1}K(X,x')$, the posterior of that process given $y$, with $f_\infty(X)=y$.",
+    r"$K_p$ at every $p$. Trained it stays Gaussian, and at the end has mean $K(x,X)K^{-1}y$ and covariance "
+    r"$K(x,x')-K(x,X)K^{-1}K(X,x')$: the posterior of that process given $y$.",
     needs="gradient flow on squared loss; K(X, X) invertible; the same kernel at the start and in training",
     full=dict(trials=400_000),
     symbols={
@@ -352,10 +389,9 @@ laws = jax.jit(
         "X,y": "training inputs and targets",
     },
     why=r"Given the features $f_0$ is linear in Gaussian weights, hence a Gaussian process at every $p$. Training is "
-    r"an affine map of it, which at the end adds "
-    r"$K(x,X)K^{-1}(y-f_0(X))$: exactly the correction that conditions a Gaussian process on the values $y$. So start "
-    r"and training with one kernel make the "
-    r"posterior; with two different ones, as in a trained network, they do not.",
+    r"an affine map of it at every time, which at the end adds $K(x,X)K^{-1}(y-f_0(X))$, so that $f_\infty(X)=y$: "
+    r"exactly the correction that conditions a Gaussian process on the values $y$. So start and training with one "
+    r"kernel make the posterior; with two different ones, as in a trained network, they do not.",
     notice=r"Values at a watched input before and after training: the law narrows from the prior to the posterior, and "
     r"moves to the prediction.",
 )
@@ -381,25 +417,25 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
     condition = float(np.linalg.cond(before.covariance))
     times = {"time": np.array(["end", "middle"])}
     return {
-        "start": Law(
+        "covariance at the start": Law(
             before.covariance[pairs], (first[:, pairs[0]] * first[:, pairs[1]]).T, exact=True,
             scale=np.outer(size, size)[pairs], along={"features": np.full(len(pairs[0]), features)},
         ),
-        "normal": Distribution(ndtr(first[:, 0] / size[0])),
-        "end mean": Law(
+        "law at the start": Distribution(ndtr(first[:, 0] / size[0])),
+        "mean after training": Law(
             np.array([after.mean, between.mean]), np.array([last.T, half.T]), exact=True, along=times, scale=1.0
         ),
-        "end covariance": Law(
+        "covariance after training": Law(
             np.array([after.covariance[some], between.covariance[some]]), np.array(products), exact=True, along=times,
             scale=np.array([np.outer(s, s)[some] for s in spread]),
             aside={"values": last[:4096, 2], "law": np.array([[0.0, size[7]], [after.mean[2], spread[0][2]]])},
         ),
-        "end normal": Distribution(ndtr((last[:, 2] - after.mean[2]) / spread[0][2])),
-        "training points": Identity(
+        "law after training": Distribution(ndtr((last[:, 2] - after.mean[2]) / spread[0][2])),
+        "values at the data": Identity(
             np.array([inside.mean, *inside.covariance]), np.array([LABELS, *np.zeros((5, 5))]), scale=1.0,
             condition=condition,
         ),
-        "posterior": Identity(
+        "posterior of the process": Identity(
             np.array([after.mean, *after.covariance]), np.array([shift, *posterior]), scale=1.0, condition=condition
         ),
     }  # fmt: skip
@@ -408,7 +444,7 @@ def random_features_before_and_after(key, *, features: Features = 60, trials: Tr
 @random_features_before_and_after.picture
 def prior_and_posterior(pieces):
     """Trained values at one input over random starts, under the law of the end; beside it that of the start."""
-    aside = pieces["end covariance"].aside
+    aside = pieces["covariance after training"].aside
     (_, wide), (centre, _) = aside["law"]
     grid = np.linspace(centre - 4 * wide, centre + 4 * wide, 200)
     densities = [np.exp(-(((grid - m) / s) ** 2) / 2) / (s * np.sqrt(2 * np.pi)) for m, s in aside["law"]]
@@ -416,12 +452,12 @@ def prior_and_posterior(pieces):
     return Histogram(marks, samples=aside["values"], x="output at one input", y="density", name="trained")
 
 
-@random_features_before_and_after.control("θ·φ without 1/√p", of="start")
+@random_features_before_and_after.control("θ·φ without 1/√p", of="covariance at the start")
 def unnormalised(evidence):
     return replace(evidence, observed=evidence.observed * evidence.along["features"][0])
 
 
-@random_features_before_and_after.control("the shift of the training block printed as zero", of="training points")
+@random_features_before_and_after.control("the shift of the training block printed as zero", of="values at the data")
 def no_shift(evidence):
     return replace(evidence, right=np.zeros((6, 5)))
 
@@ -429,10 +465,10 @@ def no_shift(evidence):
 def ending(pieces, change):
     """The covariance at the end by another rule, from the prior and the posterior at the three watched points."""
     prior = np.zeros((8, 8))
-    prior[np.triu_indices(8)] = pieces["start"].predicted
-    law, some = pieces["end covariance"], np.triu_indices(3)
+    prior[np.triu_indices(8)] = pieces["covariance at the start"].predicted
+    law, some = pieces["covariance after training"], np.triu_indices(3)
     rival = change(prior[5:, 5:][some], law.predicted[0])
-    return {"end covariance": replace(law, predicted=np.array([rival, law.predicted[1]]))}
+    return {"covariance after training": replace(law, predicted=np.array([rival, law.predicted[1]]))}
 
 
 @random_features_before_and_after.control("the initial function kept to the end")

@@ -31,14 +31,18 @@ def scattered(draw, count):
 
 @claim(
     items={
-        "A3.9": ("features", "interpolates", "broken line"),
-        "L7.4": ("features", "interpolates", "broken line"),
-        "L7.3": ("representer", "regularized", "projection", "norm"),
+        "A3.9": ("kernel and features agree", "values at the data", "broken line"),
+        "L7.4": ("kernel and features agree", "values at the data", "broken line"),
+        "L7.3": (
+            "any minimizer, projected",
+            "ridge regression",
+            "projection keeps the fit",
+            "projection never lengthens",
+        ),
     },
-    says=r"$K_x^\top K^{-1}y$ passes through the data and equals $\phi(x)^\top\Phi^+y$, least squares of least norm in "
-    r"the features (for the kernel $\min(x,x')$: the broken line through the data); projecting any minimizer of "
-    r"$\|\Phi\theta-y\|^2$ on the span of the $\phi(x_i)$ keeps its fit, never lengthens it, and gives this function; "
-    r"$K_x^\top(K+\rho)^{-1}y$ is the ridge solution.",
+    says=r"$K_x^\top K^{-1}y$ passes through the data and equals $\phi(x)^\top\Phi^+y$, least squares of least norm "
+    r"in the features; $K_x^\top(K+\rho)^{-1}y$ is the ridge solution. Projecting any minimizer of "
+    r"$\|\Phi\theta-y\|^2$ on the span of the $\phi(x_i)$ keeps its fit and never lengthens it.",
     needs="K invertible (so p ≥ n)",
     full=dict(draws=16),
     symbols={
@@ -60,7 +64,16 @@ def kernel_regression_is_least_norm(
     key, *, draws: Draws = 3, minimizer: Literal["projected", "arbitrary"] = "projected"
 ):
     draw = generator(key)
-    observed = {name: [] for name in ("features", "interpolates", "representer", "regularized", "projection")}
+    observed = {
+        name: []
+        for name in (
+            "kernel and features agree",
+            "values at the data",
+            "any minimizer, projected",
+            "ridge regression",
+            "projection keeps the fit",
+        )
+    }
     expected = {name: [] for name in observed}
     lengths, parts = [], []
     worst = 1.0
@@ -78,11 +91,14 @@ def kernel_regression_is_least_norm(
             ridged = np.linalg.solve(features.T @ features + 0.3 * np.eye(features.shape[1]), features.T @ y)
             basis = diagonalize(kernel)
             pairs = {
-                "features": (np.append(found, predicted(basis, interpolation(), y, cross)), np.tile(far @ least, 2)),
-                "interpolates": (np.asarray(ridge_regression(kernel, y, kernel, ridge=0.0)), y),
-                "representer": (far @ function, found),
-                "regularized": (np.asarray(ridge_regression(kernel, y, cross, ridge=0.3)), far @ ridged),
-                "projection": (features @ projected, y),
+                "kernel and features agree": (
+                    np.append(found, predicted(basis, interpolation(), y, cross)),
+                    np.tile(far @ least, 2),
+                ),
+                "values at the data": (np.asarray(ridge_regression(kernel, y, kernel, ridge=0.0)), y),
+                "any minimizer, projected": (far @ function, found),
+                "ridge regression": (np.asarray(ridge_regression(kernel, y, cross, ridge=0.3)), far @ ridged),
+                "projection keeps the fit": (features @ projected, y),
             }
             for name, (one, two) in pairs.items():
                 observed[name].append(one)
@@ -97,14 +113,14 @@ def kernel_regression_is_least_norm(
         name: Identity(
             np.concatenate(observed[name]),
             np.concatenate(expected[name]),
-            scale=np.max(np.abs(np.concatenate(expected["features"]))),
+            scale=np.max(np.abs(np.concatenate(expected["kernel and features agree"]))),
             condition=worst,
             size=60,
         )
         for name in observed
     }
     return pieces | {
-        "norm": Identity(np.array(lengths), np.array(parts), condition=worst),
+        "projection never lengthens": Identity(np.array(lengths), np.array(parts), condition=worst),
         "broken line": Identity(
             np.asarray(between),
             np.interp(far, np.append(0, x), np.append(0, y_line)),
@@ -128,13 +144,15 @@ def broken_line(pieces):
             Dots("kernel regression", line.along["at"], line.left),
             Line("broken line", [0, x[0]], [y[0], y[0]], rival="not drawn from the origin"),
         ],
-        x="x",
+        x="input x",
         y="value",
     )
 
 
 kernel_regression_is_least_norm.control(
-    "a minimizer of the unregularized loss that is not the shortest", of="representer", minimizer="arbitrary"
+    "a minimizer of the unregularized loss that is not the shortest",
+    of="any minimizer, projected",
+    minimizer="arbitrary",
 )
 
 
@@ -145,10 +163,21 @@ def flat_before_the_first(evidence):
 
 @claim(
     items={
-        "A3.11": ("norm", "interpolants", "larger", "energy", "features"),
-        "H6.7": ("start", "descent", "larger", "vanishing"),
+        "A3.11": (
+            "least norm",
+            "other interpolants, projected",
+            "norms of other interpolants",
+            "integral of the squared slope",
+            "least norm by features",
+        ),
+        "H6.7": (
+            "distance from a start",
+            "residual of descent",
+            "norms of other interpolants",
+            "interpolants farther from the start",
+        ),
     },
-    consistency=("norm",),
+    consistency=("least norm",),
     says=r"Of all functions through the data $h=\sum_i\alpha_iK(\cdot,x_i)$, $\alpha=G^{-1}y$, has the least norm, "
     r"$\|h\|^2=y^\top G^{-1}y$: any other has $\|g\|^2=\|h\|^2+\|g-h\|^2$. From a start $f_0$ kernel descent ends at "
     r"the "
@@ -208,17 +237,17 @@ def least_norm_interpolant(
     aside = null_space(features) @ draw.standard_normal((40 - points, draws))
     moved = np.sum((final - theta) ** 2)
     return {
-        "norm": Identity(
+        "least norm": Identity(
             np.array([rkhs_norm_square(data, dual)]),
             np.array([least]),
             condition=condition,
             along={"of the weights": np.array([dual @ dual])},
         ),
         # The interpolants nearest to random weights, each a different one.
-        "interpolants": Identity(
+        "other interpolants, projected": Identity(
             weights, nearest, scale=np.max(np.abs(weights), 1)[:, None], condition=condition, size=points + others
         ),
-        "larger": Identity(
+        "norms of other interpolants": Identity(
             norms,
             least + excess,
             scale=norms + excess,
@@ -226,23 +255,23 @@ def least_norm_interpolant(
             size=points + others,
             aside={"least": np.array(least), "distance": excess},
         ),
-        "energy": Identity(
+        "integral of the squared slope": Identity(
             np.array(energies), np.sum(slopes**2 * np.diff(x, prepend=0)), condition=np.linalg.cond(brownian)
         ),
-        "features": Identity(
+        "least norm by features": Identity(
             np.array([np.sum(np.linalg.lstsq(features, y)[0] ** 2)]),
             np.array([minimum_norm_square(kernel, y)]),
             condition=np.linalg.cond(kernel),
         ),
-        "start": Identity(
+        "distance from a start": Identity(
             np.array([moved]),
             np.array([minimum_norm_square(kernel, residual)]),
             condition=np.linalg.cond(kernel),
             size=40,
             along={"without the start": np.array([minimum_norm_square(kernel, y)])},
         ),
-        "descent": Identity(y - features @ early, left, scale=np.max(np.abs(residual)), size=40),
-        "vanishing": Identity(
+        "residual of descent": Identity(y - features @ early, left, scale=np.max(np.abs(residual)), size=40),
+        "interpolants farther from the start": Identity(
             np.sum((final[:, None] + aside - theta[:, None]) ** 2, 0),
             moved + np.sum(aside**2, 0),
             condition=np.linalg.cond(kernel),
@@ -251,12 +280,12 @@ def least_norm_interpolant(
     }
 
 
-@least_norm_interpolant.control("yᵀΘ⁻¹y, the start forgotten", of="start")
+@least_norm_interpolant.control("yᵀΘ⁻¹y, the start forgotten", of="distance from a start")
 def start_forgotten(evidence):
     return replace(evidence, right=evidence.along["without the start"])
 
 
-@least_norm_interpolant.control("αᵀα, the norm of the weights", of="norm")
+@least_norm_interpolant.control("αᵀα, the norm of the weights", of="least norm")
 def norm_of_weights(evidence):
     return replace(evidence, right=evidence.along["of the weights"])
 
@@ -264,7 +293,7 @@ def norm_of_weights(evidence):
 @least_norm_interpolant.picture
 def pythagoras(pieces):
     """Squared norms of other interpolants, less the least, against their squared distances from the shortest one."""
-    larger = pieces["larger"]
+    larger = pieces["norms of other interpolants"]
     distance, least = larger.aside["distance"], float(larger.aside["least"])
     ends = np.array([distance.min(), distance.max()])
     return Curves(
@@ -275,7 +304,7 @@ def pythagoras(pieces):
     )
 
 
-@least_norm_interpolant.control("norms that add up without their squares", of="larger")
+@least_norm_interpolant.control("norms that add up without their squares", of="norms of other interpolants")
 def without_squares(evidence):
     least, distance = evidence.aside["least"], evidence.aside["distance"]
     return replace(evidence, right=(np.sqrt(least) + np.sqrt(distance)) ** 2)

@@ -1,0 +1,433 @@
+"""From the equator to the hidden direction: start, noise, drift and growth of the overlap, and when it is recovered.
+
+jagannath 11.3 to 11.5.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from annotated_types import Interval, MinLen
+from scipy import stats
+from scipy.integrate import solve_ivp
+
+from deeptheory.dynamics.hitting_times import hitting_survival, mean_hitting_time, mean_overlap
+from deeptheory.dynamics.noise_scaling import noise_moments
+from deeptheory.dynamics.recurrences import bihari_lasalle_bound, gronwall_bound, growth_recursion
+from deeptheory.dynamics.single_index import overlap_velocity, teacher_student_series
+from deeptheory.dynamics.sphere import overlap_cdf, overlap_chain
+from deeptheory.foundations.hermite import hermite_link
+from deeptheory.foundations.randomness import generator, unit_vectors
+from deeptheory.lab import (
+    Distribution,
+    Inequality,
+    Integers,
+    Law,
+    Limit,
+    Rate,
+    Reals,
+    Share,
+    Sizes,
+    Trials,
+    claim,
+)
+from deeptheory.lab.pictures import Curves, HeatMap, Histogram, Line, Row, seen
+
+LINEAR, SQUARE, CUBIC = (hermite_link(degree) for degree in (1, 2, 3))
+Three = Annotated[Sizes, MinLen(3)]
+
+
+@claim(
+    items={"J11.9": ("law", "limit")},
+    says=r"The overlap $m$ of a uniform point on the sphere in $N$ dimensions has density proportional to "
+    r"$(1-m^2)^{(N-3)/2}$, and $\sqrt N\,m$ is standard normal in the limit, at a distance of order $1/N$.",
+    needs="a fixed direction",
+    symbols={
+        r"m": "the overlap: the coordinate of the point along a fixed direction",
+        r"N": "the dimension",
+    },
+    why=r"The points of one overlap form a sphere of one dimension less and of radius $\sqrt{1-m^2}$; its surface, and "
+    r"the slope of the sphere there, give the density. With $m=u/\sqrt N$ it is $(1-u^2/N)^{(N-3)/2}$, which tends to "
+    r"$e^{-u^2/2}$.",
+    notice="In high dimension nearly all of the sphere is its equator: a random start has an overlap of order "
+    r"$1/\sqrt N$ with any direction, a hidden one included.",
+    explore={"dimension": (3, 5, 12, 100)},
+)
+def starts_lie_on_the_equator(key, *, dimension: Annotated[int, Interval(ge=3, le=1000)] = 5, trials: Trials = 60_000):
+    overlap = unit_vectors(generator(key), trials, dimension)[:, 0]
+    sizes, grid = np.array([8, 16, 32, 64]), np.linspace(-3, 3, 601)
+    gaps = [np.abs(overlap_cdf(np.clip(grid / n**0.5, -1, 1), int(n)) - stats.norm.cdf(grid)).max() for n in sizes]
+    return {
+        "law": Distribution(overlap_cdf(overlap, dimension), aside={"overlap": overlap, "dimension": dimension}),
+        "limit": Rate(sizes.astype(float), np.array(gaps), exponent=-1.0, rivals=(-0.5, -2.0)),
+    }
+
+
+@starts_lie_on_the_equator.control("exponent (N − 2)/2: one dimension more", of="law")
+def one_dimension_more(evidence):
+    return replace(evidence, ranks=overlap_cdf(evidence.aside["overlap"], int(evidence.aside["dimension"]) + 1))
+
+
+@starts_lie_on_the_equator.picture
+def equator(pieces, settings):
+    """Overlaps of uniform points, times √N, under their density and the normal one."""
+    size = settings["dimension"]
+    overlap = np.asarray(pieces["law"].aside["overlap"]) * size**0.5
+    grid = np.linspace(-min(size**0.5, 4), min(size**0.5, 4), 201)
+    inner = np.clip(grid / size**0.5, -0.999, 0.999)
+    density = stats.beta.pdf((1 + inner) / 2, (size - 1) / 2, (size - 1) / 2) / (2 * size**0.5)
+    marks = [Line("density", grid, density), Line("normal limit", grid, stats.norm.pdf(grid), dashed=True)]
+    return Histogram(marks, samples=overlap[:20_000], x="√N times the overlap", y="density")
+
+
+def components(x, y):
+    """Online principal components."""
+    return -((x @ y) ** 2)
+
+
+def mixture(x, y):
+    """Likelihood of a mixture of two Gaussians, with h = ½."""
+    return -jnp.logaddexp(x @ y + 0.5, -(x @ y) - 0.5)
+
+
+def single_index(x, y):
+    """Squared error of a student with the teacher's link; the hidden direction is the first axis."""
+    return (jnp.tanh(y @ x) - jnp.tanh(y[0])) ** 2
+
+
+PROBLEMS = {"principal components": components, "mixture": mixture, "single index": single_index}
+
+
+@jax.jit
+def moments_of(x, samples, factor):
+    """Both moments for every problem and every batch of its samples; the loss is multiplied by a factor."""
+
+    def of(loss, some):
+        scaled = lambda x, y: factor * loss(x, y)  # noqa: E731
+        return jax.vmap(lambda y: noise_moments(scaled, x, y, direction=jnp.eye(1, len(x))[0]))(some)
+
+    return [of(loss, some) for loss, some in zip(PROBLEMS.values(), samples, strict=True)]
+
+
+@claim(
+    items={"J11.11": ("mixture, along", "mixture, whole", "single index, along", "single index, whole")},
+    says=r"For principal components, mixtures and single-index models $E\langle\nabla H,\theta\rangle^2\le C$ and "
+    r"$E\|\nabla H\|^{4+\epsilon}\le CN^{(4+\epsilon)/2}$ with a constant that does not depend on $N$.",
+    needs="gradients along the sphere, at unit vectors; here ε = 1 and overlap 0.3",
+    full=dict(sizes=(16, 64, 256, 1024)),
+    symbols={
+        r"\nabla H": "the noise of a gradient on the sphere",
+        r"\theta": "the hidden direction",
+        r"C": "a constant",
+        r"\epsilon": "any positive number",
+        r"N": "the dimension",
+    },
+    why=r"In all three problems the gradient is a number of order one times the sample. A sample has components of "
+    r"order one and the length $\sqrt N$.",
+    notice="Both moments, the second divided by its power of the dimension, are level: the noise is spread evenly over "
+    "the directions. A loss that is multiplied by a power of the dimension would not be.",
+)
+def gradient_noise_is_spread_evenly(
+    key,
+    *,
+    sizes: Annotated[Three, Interval(ge=8, le=2048)] = (16, 64, 256),
+    trials: Trials = 32,
+    growth: Annotated[float, Interval(ge=0.0, le=1.0)] = 0.0,
+):
+    draw, found = generator(key), []
+    for size in sizes:
+        x = np.zeros(size)
+        x[:2] = 0.3, 0.91**0.5
+        samples = draw.standard_normal((len(PROBLEMS), trials, 512, size))
+        samples[0, ..., 0] *= 2.5**0.5  # variance 1 + λ with λ = 3/2
+        samples[1, ..., 0] += np.where(draw.random((trials, 512)) < 1 / (1 + np.exp(-1.0)), 1.0, -1.0)
+        found.append(np.array(moments_of(x, samples, size**growth)))
+    found, numbers = np.array(found), np.array(sizes, float)
+    return {
+        f"{problem}, {name}": Limit(numbers, found[:, row, which], order=0.0)  # bounded: no growth
+        for row, problem in enumerate(PROBLEMS)
+        for which, name in enumerate(("along", "whole"))
+    }
+
+
+gradient_noise_is_spread_evenly.control("the loss times √N", of="mixture, along", growth=0.5)
+gradient_noise_is_spread_evenly.control("the loss times √N, whole gradient", of="single index, whole", growth=0.5)
+
+
+@gradient_noise_is_spread_evenly.picture
+def moments_by_dimension(pieces):
+    """The two moments of the noise by dimension: along the hidden direction (left), of the whole gradient (right)."""
+    panels = []
+    for name, y in (("along", "E⟨∇H, θ⟩²"), ("whole", "E‖∇H‖⁵ over N^(5/2)")):
+        marks = [seen(title.split(",")[0], piece.x, piece.y) for title, piece in pieces.items() if title.endswith(name)]
+        panels.append(Curves(marks, x="dimension N", y=y, log="xy"))
+    return Row(panels)
+
+
+@claim(
+    items={"J11.17": ("drift", "martingale", "largest noise", "path")},
+    says=r"The overlap gains on average $\frac\delta Na_km^{k-1}$ a sample near the equator, and fluctuates by a "
+    r"martingale with $\sup_{t\le T}|M_t|\lesssim\frac\delta N\sqrt T$. With the cost of renormalising it follows "
+    r"$\frac{dm}{ds}=-\delta(1-m^2)\phi'(m)-\frac{\delta^2}2m\,E[c^2]$, $s=t/N$.",
+    needs="spherical online gradient descent, Gaussian inputs, steps δ of order one",
+    symbols={
+        r"\delta": "the step; a sample moves the iterate by $\\delta/N$ times the gradient",
+        r"N": "the dimension",
+        r"a_k": r"$2k$ times the square of the $k$-th Hermite coefficient",
+        r"m": "the overlap",
+        r"k": "the information exponent",
+        r"M_t": "the sum of the noise along the hidden direction",
+        r"T": "a number of samples",
+        r"\phi": "the population loss",
+        r"c": "the derivative of the loss of a sample in the field",
+    },
+    why=r"The population loss falls like $-\frac{a_k}km^k$, and its gradient along the sphere is $-a_km^{k-1}$. Noise "
+    r"of independent samples adds up like a random walk (Doob). A step also lengthens the iterate by a factor "
+    r"$1+\frac12(\delta c/N)^2N$; putting it back on the sphere takes that share from the overlap, in every step, so "
+    r"that it is felt at the same time scale as the drift when $\delta$ is of order one.",
+    notice="The drift alone, gradient flow on the population loss, runs far ahead of what is seen. With the cost of "
+    "renormalising the curve meets the dots.",
+    full=dict(sizes=(200, 800, 3200)),
+)
+def drift_noise_and_renormalisation(
+    key, *, sizes: Annotated[Three, Interval(ge=50, le=20_000)] = (100, 200, 400), trials: Trials = 768
+):
+    keys = jax.random.split(key, 3)
+    near = np.array([0.2, 0.1, 0.05, 0.025])
+    links = {"exponent 1": (lambda x: jnp.maximum(x, 0), 1), "exponent 2": (jnp.cos, 2), "exponent 3": (CUBIC, 3)}
+    drifts = []
+    for link, k in links.values():
+        coefficient = -k * teacher_student_series(link)[k]
+        forward, backward = (overlap_velocity(link, near, step=step, nodes=160) for step in (1.0, -1.0))
+        drifts.append(np.abs((forward - backward) / 2 / (coefficient * near ** (k - 1)) - 1))
+
+    # Noise at the equator for the cosine: E c²w² with c = −2(cos a − cos w) sin a.
+    size, step, walks = 400, 0.01, np.array([25, 100, 400])
+    x, w = np.polynomial.hermite_e.hermegauss(40)
+    w = w / w.sum()
+    slope = -2 * (np.cos(x)[:, None] - np.cos(x)) * np.sin(x)[:, None]
+    square = w @ (slope**2 * x**2) @ w
+    runs = [
+        overlap_chain(
+            k, jnp.cos, dimension=size, step=step, start=0.0, replicas=16 * trials, max_steps=int(t), stop=False
+        )
+        for k, t in zip(jax.random.split(keys[0], 3), walks, strict=True)
+    ]
+
+    clock, speed, begin = np.array([2.0, 5.0, 9.0]), 0.1, 0.3
+    paths = [
+        [
+            overlap_chain(
+                each, SQUARE, dimension=n, step=speed, start=begin, replicas=trials, max_steps=int(s * n), stop=False
+            ).overlap
+            for each, s in zip(jax.random.split(k, len(clock)), clock, strict=True)
+        ]
+        for k, n in zip(jax.random.split(keys[1], len(sizes)), sizes, strict=True)
+    ]
+    grid = np.linspace(0, clock[-1], 46)
+
+    def flow(velocity):
+        return solve_ivp(lambda s, m: velocity(m), (0, clock[-1]), [begin], t_eval=grid, rtol=1e-8).y[0]
+
+    whole = flow(lambda m: overlap_velocity(SQUARE, m, step=speed, nodes=16))
+    bare = flow(
+        lambda m: (
+            (overlap_velocity(SQUARE, m, step=speed, nodes=16) - overlap_velocity(SQUARE, m, step=-speed, nodes=16)) / 2
+        )
+    )
+    return {
+        "drift": Limit(1 / near, np.array(drifts).max(0), order=1.0),
+        "martingale": Law(
+            (step / size) ** 2 * walks * square,
+            np.array([run.overlap**2 for run in runs]),
+            exact=True,
+            resolution=0.12,
+            along={"samples": walks},
+        ),
+        "largest noise": Rate(
+            walks.astype(float), np.array([run.peak for run in runs]), exponent=0.5, rivals=(0.0, 1.0), order=0.5
+        ),
+        "path": Law(
+            np.interp(clock, grid, whole),
+            np.array(paths),
+            sizes=sizes,
+            order=1.0,
+            along={"time": clock},
+            aside={"bare": np.interp(clock, grid, bare), "curves": np.stack([grid, whole, bare])},
+        ),
+    }
+
+
+@drift_noise_and_renormalisation.control("the drift alone", of="path")
+def drift_alone(evidence):
+    return replace(evidence, predicted=np.asarray(evidence.aside["bare"]))
+
+
+@drift_noise_and_renormalisation.control("noise that adds up without cancelling: T² for T", of="martingale")
+def one_sample(evidence):
+    walks = np.asarray(evidence.along["samples"], float)
+    return replace(evidence, predicted=np.asarray(evidence.predicted)[0] * (walks / walks[0]) ** 2)
+
+
+@drift_noise_and_renormalisation.picture
+def with_and_without(pieces):
+    """Overlap over time for the second Hermite polynomial: chains in the largest dimension, and both equations."""
+    found = pieces["path"]
+    grid, whole, bare = np.asarray(found.aside["curves"])
+    return Curves(
+        [
+            Line("limit", grid, whole),
+            Line("limit", grid, bare, rival="drift alone"),
+            seen("chains", np.asarray(found.along["time"]), np.asarray(found.observed)[-1]),
+        ],
+        x="samples over dimension",
+        y="overlap m",
+    )
+
+
+@claim(
+    items={"J11.18": ""},
+    says=r"If $m_t\ge a+b\sum_{j<t}m_j^{k-1}$, $k\ge3$, then $m_t\ge a(1-(k-2)cba^{k-2}t)^{-1/(k-2)}$ as long as "
+    r"$m_t\le\eta$, with $c=(1+b\eta^{k-2})^{-(k-1)}$. For $k=2$ it is $m_t\ge a(1+b)^t$.",
+    needs="a, b > 0; for k = 2 the sequence with equality attains the bound",
+    over=dict(
+        order=Integers(2, 6),
+        a=Reals(1e-2, 0.5, log=True),
+        b=Reals(1e-3, 0.05, log=True),
+        t=Integers(1, 40),
+    ),
+    symbols={
+        r"m_t": "the sequence, an overlap that grows by its own power",
+        r"a": "a bound on its start",
+        r"b": "the rate of growth",
+        r"k": "the information exponent",
+        r"\eta": "a level the sequence has not passed",
+        r"c": "what discrete steps lose against the differential equation",
+    },
+    why=r"The least sequence grows by exactly $bm^{k-1}$ a step. The solution of $\dot m=bm^{k-1}$ grows faster, as "
+    r"its velocity rises within the step, but by no more than the factor $1/c$: from $m$ to $m+bm^{k-1}$ the velocity "
+    r"changes by $(1+bm^{k-2})^{k-1}$. So the sequence is above the solution with $cb$ for $b$.",
+    notice=r"A sequence that starts at $1/\sqrt N$ stays small for about $N^{(k-2)/2}/b$ steps, and then rises "
+    "at once.",
+)
+def growth_by_a_power(order, a, b, t):
+    sequence = growth_recursion(a, b, order=order, steps=t, most=40)
+    third = jnp.maximum(order, 3)
+    power = bihari_lasalle_bound(a, b, order=third, steps=t, cap=sequence)
+    left = 1 - b * a ** (third - 2) * t
+    printed = a / jnp.where(left > 0, jnp.maximum(left, 1e-300), jnp.inf) ** (1 / (third - 2))
+    linear = gronwall_bound(a, b, steps=t)
+    return Inequality(
+        jnp.where(order == 2, linear, power),
+        sequence,
+        aside={"printed": jnp.where(order == 2, linear, jnp.where(left > 0, printed, 0.0))},
+    )
+
+
+@growth_by_a_power.control("a/(1 − ba^(k−2)t)^(1/(k−2)) for k ≥ 3, as printed", erratum="J11.18a")
+def as_printed(evidence):
+    return replace(evidence, quantity=evidence.aside["printed"])
+
+
+@claim(
+    items={"J11.10": ("weak recovery", "strong recovery"), "J11.19": ("strong recovery", "enough", "too few")},
+    says=r"With $N^{1+a}$ samples and steps $N^{-b}$ the mean overlap at the end has the corners of the theorems: for "
+    r"information exponent 1 it comes to one for $0<b<a$ and to zero for $b>a$, for exponent 3 to zero "
+    r"for all $a<1$ with $b\ge a/2$.",
+    needs="spherical online gradient descent from the upper half sphere",
+    symbols={
+        r"N": "the dimension",
+        r"a": "how many samples: $N^a$ a dimension",
+        r"b": "how short the steps: $N^{-b}$",
+    },
+    why=r"Steps of length $N^{-b}$ carry the overlap $m$ a distance of order $N^{a-b}m^{k-1}$ in $N^{1+a}$ samples; "
+    r"their noise is of order $N^{a/2-b-1/2}$. For $k=1$ the first is enough when $b<a$. For $k=3$ and the start "
+    r"$m=N^{-1/2}$ it exceeds the start when $b<a-\frac12$, and the noise does not drown it when $b>a/2$: a wedge that "
+    r"opens at $a=1$.",
+    notice="Weak recovery is to pass a level, strong recovery to come to one. For exponent 1 (left) everything below "
+    "the diagonal is bright; for exponent 3 (right) only a wedge beyond $a=1$.",
+)
+def portrait_of_recovery(
+    key, *, sizes: Annotated[Three, Interval(ge=50, le=10_000)] = (100, 400, 1600), trials: Trials = 4096
+):
+    first, second = jax.random.split(key)
+    small, steps, step, level = 24, np.array([20, 60, 200]), 0.3, 0.5
+    run = overlap_chain(
+        first, LINEAR, dimension=small, step=step, replicas=trials, max_steps=int(steps[-1]), stop=False,
+        levels=(level,),
+    )  # fmt: skip
+    weak = 1 - hitting_survival(LINEAR, steps, dimension=small, step=step, level=level)
+    ends = [
+        overlap_chain(k, LINEAR, dimension=small, step=step, replicas=trials, max_steps=int(t), stop=False).overlap
+        for k, t in zip(jax.random.split(second, len(steps)), steps, strict=True)
+    ]
+
+    def at_the_end(link, n, a, b):
+        return float(mean_overlap(link, np.array([round(n ** (1 + a))]), dimension=n, step=n**-b, quadrature=16)[0])
+
+    numbers = np.array(sizes, float)
+    enough = np.array([1 - at_the_end(LINEAR, n, 0.5, 0.4) for n in sizes])
+    short = np.array([at_the_end(LINEAR, n, 0.3, 0.6) for n in sizes])
+    few = np.array([at_the_end(CUBIC, n, 0.4, 0.4) for n in sizes])
+    shown, portraits = sizes[0], []
+    for link, ratios, lengths in (
+        (LINEAR, np.linspace(0.1, 1.5, 8), np.linspace(0.1, 1.5, 8)),
+        (CUBIC, np.linspace(0.6, 2.0, 8), np.linspace(0.4, 1.8, 8)),
+    ):
+        samples = np.round(shown ** (1 + ratios)).astype(int)
+        rows = [mean_overlap(link, samples, dimension=shown, step=shown**-b, nodes=40, quadrature=12) for b in lengths]
+        portraits.append((ratios, lengths, np.array(rows)))
+    return {
+        "weak recovery": Share(
+            np.array([(run.times[0] <= t).sum() for t in steps]),
+            trials,
+            weak,
+            resolution=0.25,
+            along={"samples": steps},
+            aside={"mean": mean_hitting_time(LINEAR, dimension=small, step=step, level=level)},
+        ),
+        "strong recovery": Law(
+            mean_overlap(LINEAR, steps, dimension=small, step=step),
+            np.array(ends),
+            exact=True,
+            along={"samples": steps},
+            # dm/ds = 2δ(1 − m²) from the mean start √(2/πN).
+            aside={"flow": np.tanh(2 * step * steps / small + np.arctanh((2 / np.pi / small) ** 0.5))}
+            | {
+                f"{name} {k}": value
+                for k, portrait in zip((1, 3), portraits, strict=True)
+                for name, value in zip(("ratios", "lengths", "overlaps"), portrait, strict=True)
+            },
+        ),
+        "enough": Limit(numbers, enough, order=0.4),
+        "too few": Limit(numbers, np.maximum(short, few), order=0.3),
+    }
+
+
+@portrait_of_recovery.control("times of exponential law with the right mean", of="weak recovery")
+def exponential_times(evidence):
+    return replace(
+        evidence, predicted=-np.expm1(-np.asarray(evidence.along["samples"]) / float(evidence.aside["mean"]))
+    )
+
+
+@portrait_of_recovery.control("gradient flow on the population loss from the mean start", of="strong recovery")
+def population_flow(evidence):
+    return replace(evidence, predicted=np.asarray(evidence.aside["flow"]))
+
+
+@portrait_of_recovery.picture
+def portraits_by_exponent(pieces):
+    """Mean overlap at the end over samples (N^a a dimension) and steps (N^−b), for information exponents 1 and 3."""
+    found, panels = pieces["strong recovery"].aside, []
+    for k in (1, 3):
+        values = np.asarray(found[f"overlaps {k}"])[::-1]
+        rows = [f"{b:.1f}" for b in np.asarray(found[f"lengths {k}"])[::-1]]
+        columns = [f"{a:.1f}" for a in np.asarray(found[f"ratios {k}"])]
+        title = f"information exponent {k}"
+        panels.append(
+            HeatMap(values, rows, columns, x="a (samples N^a)", y="b (steps N^−b)", title=title, value="overlap")
+        )
+    return Row(panels)

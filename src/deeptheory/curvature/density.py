@@ -1,0 +1,136 @@
+"""How the eigenvalues of a curvature are spread, its trace, its diagonal: estimates from random vectors, with errors.
+
+One random unit vector sees the spectrum through the squares of its components; Lanczos turns what it sees into a Gauss
+quadrature of as many nodes as steps, exact for polynomials of twice that degree. Several vectors tell how far to trust
+it: all errors here are standard errors over the vectors.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from deeptheory.curvature.operators import Curvature
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.krylov import expanded, krylov_start
+from deeptheory.foundations.randomness import generator
+
+__all__ = ["Estimate", "SpectralDensity", "diagonal", "spectral_density", "spectral_sum", "trace"]
+
+
+class Estimate(NamedTuple):
+    """A value and its standard error."""
+
+    value: Float[np.ndarray, "..."]
+    error: Float[np.ndarray, "..."]
+
+
+class SpectralDensity(NamedTuple):
+    """A smoothed density of eigenvalues on points, its standard error, and the quadratures it was made from.
+
+    `nodes` and `weights` have a row a random vector; the weights of a row sum to one. `width` is the standard
+    deviation of the bell that stands for each node.
+    """
+
+    points: Float[np.ndarray, " points"]
+    density: Float[np.ndarray, " points"]
+    error: Float[np.ndarray, " points"]
+    nodes: Float[np.ndarray, "probes steps"]
+    weights: Float[np.ndarray, "probes steps"]
+    width: float
+
+
+@eqx.filter_jit
+def _projected(curvature: Curvature, starts: Float[Array, "probes p"], steps: int) -> tuple[Array, Array]:
+    """The tridiagonal matrix of every start, and how many rows of it are in use."""
+
+    def one(start: Array) -> tuple[Array, Array]:
+        space = expanded(curvature, krylov_start(start, steps), steps)
+        return space.projected, space.filled
+
+    return jax.lax.map(one, starts)
+
+
+def spectral_density(
+    curvature: Curvature,
+    key: Key[Array, ""],
+    *,
+    probes: int = 8,
+    steps: int = 64,
+    points: int = 512,
+    width: float | None = None,
+) -> SpectralDensity:
+    """The density of eigenvalues of a curvature, by Lanczos quadrature from random vectors.
+
+    Args:
+        probes: random vectors; errors fall like 1/√(probes·p).
+        steps: products for each; eigenvalues closer than a few per cent of the spectrum's length / steps are one.
+        points: where the density is evaluated, evenly from below the smallest node to above the largest.
+        width: standard deviation of the bell around each node; a hundredth of the spectrum's length unless said.
+
+    Reference: Golub and Welsch 1969; Ghorbani, Krishnan and Xiao 2019 for networks.
+    """
+    size = curvature.size
+    starts = generator(key).standard_normal((probes, size))
+    matrices, filled = _projected(curvature, jnp.asarray(starts, curvature.parameters.dtype), min(steps, size))
+    nodes, weights = _quadratures(np.asarray(matrices, float), np.asarray(filled))
+    low, high = nodes[weights > 0].min(), nodes[weights > 0].max()
+    width = width or max(0.01 * (high - low), 1e-12 * max(abs(low), abs(high), 1.0))
+    at = np.linspace(low - 4 * width, high + 4 * width, points)
+    bells = np.exp(-0.5 * ((at - nodes[..., None]) / width) ** 2) / (np.sqrt(2 * np.pi) * width)
+    each = np.einsum("ks,ksx->kx", weights, bells)
+    return SpectralDensity(at, each.mean(0), _standard_error(each), nodes, weights, float(width))
+
+
+def _quadratures(matrices: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights; what is not in use has weight zero."""
+    nodes, weights = np.zeros(matrices.shape[:2]), np.zeros(matrices.shape[:2])
+    for row, (matrix, used) in enumerate(zip(matrices, filled, strict=True)):
+        values, vectors = np.linalg.eigh(matrix[:used, :used])
+        nodes[row, :used], weights[row, :used] = values, vectors[0] ** 2
+    return nodes, weights
+
+
+def _standard_error(each: np.ndarray) -> np.ndarray:
+    return np.asarray(each.std(0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.full(each.shape[1:], np.inf))
+
+
+def spectral_sum(density: SpectralDensity, function: Callable[[np.ndarray], Any], size: int) -> Estimate:
+    """Σ f(λ) over all eigenvalues of a matrix with `size` rows, from the quadratures of its density.
+
+    With f = 1{λ > c} the number of eigenvalues above c, with |λ|, log or λ² what these sums mean.
+    """
+    each = size * np.sum(density.weights * np.asarray(function(density.nodes), float), axis=1)
+    return Estimate(np.asarray(each.mean()), _standard_error(each))
+
+
+@eqx.filter_jit
+def _products(curvature: Curvature, signs: Float[Array, "probes p"]) -> Array:
+    return jax.lax.map(lambda z: z * curvature(z), signs)
+
+
+def diagonal(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> Estimate:
+    """The diagonal of a curvature, as the mean of z·Az over random signs z; errors fall like 1/√probes.
+
+    Unbiased; the variance of entry i is Σ_{j≠i} A_ij². Reference: Bekas, Kokiopoulou and Saad 2007.
+    """
+    each = np.asarray(_products(curvature, _signs(curvature, key, probes)), float)
+    return Estimate(each.mean(0), _standard_error(each))
+
+
+def trace(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> Estimate:
+    """The trace of a curvature, as the mean of zᵀAz over random signs z (Hutchinson 1990); variance 2Σ_{i≠j}A_ij²."""
+    each = np.asarray(_products(curvature, _signs(curvature, key, probes)), float).sum(1)
+    return Estimate(np.asarray(each.mean()), _standard_error(each))
+
+
+def _signs(curvature: Curvature, key: Key[Array, ""], probes: int) -> Array:
+    signs = 2 * generator(key).integers(0, 2, (probes, curvature.size)) - 1
+    return jnp.asarray(signs, curvature.parameters.dtype)
+
+
+doors(__name__, probes="[1, 1e6]", steps="[1, 1e5]", points="[2, 1e6]", width="(0, ∞)", size="[1, ∞)")

@@ -1,0 +1,71 @@
+"""Krylov spaces of a symmetric matrix that is known by its products: an orthonormal basis, grown one product at a time.
+
+The basis is kept whole and every new vector is made orthogonal to it twice. That costs 4mp operations a step, little
+beside a product with the Hessian of a network, and no eigenvalue comes back as a ghost.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+__all__ = ["Krylov", "expanded", "krylov_start"]
+
+EXHAUSTED = 64.0
+"""What is left of a product, in units of its rounding error, when the space holds all that can be reached."""
+
+
+class Krylov(NamedTuple):
+    """An orthonormal basis in rows, the matrix in that basis, and the direction that comes next.
+
+    `beta` is the length of what the last product had outside the basis; zero when nothing was left, and then
+    `following` is zero too. `filled` counts the rows in use.
+    """
+
+    basis: Float[Array, "m p"]
+    projected: Float[Array, "m m"]
+    following: Float[Array, " p"]
+    beta: Float[Array, ""]
+    filled: Int[Array, ""]
+
+    @property
+    def alive(self) -> Bool[Array, ""]:
+        """Whether a direction is left to go on with."""
+        return self.beta > 0
+
+
+def krylov_start(start: Float[Array, " p"], size: int) -> Krylov:
+    """The empty space that will grow from a vector, with room for `size` directions."""
+    rows = jnp.zeros((size, start.size), start.dtype)
+    unit = start / jnp.linalg.norm(start)
+    return Krylov(rows, jnp.zeros((size, size), start.dtype), unit, jnp.ones((), start.dtype), jnp.array(0))
+
+
+def expanded(product: Callable[[Array], Array], space: Krylov, until: int | Int[Array, ""]) -> Krylov:
+    """Grow a space by Lanczos steps until it has `until` directions, or nothing is left to grow into.
+
+    Each step costs one product. The matrix in the basis is filled by columns: after a restart it is no longer
+    tridiagonal in its first rows, and nothing here relies on that.
+    """
+
+    def unfinished(space: Krylov) -> Array:
+        return (space.filled < until) & space.alive
+
+    def step(space: Krylov) -> Krylov:
+        at = space.filled
+        basis = space.basis.at[at].set(space.following)
+        image = product(space.following)
+        size = jnp.linalg.norm(image)
+        inside = basis @ image
+        rest = image - inside @ basis
+        again = basis @ rest  # twice is enough (Kahan, Parlett)
+        rest, inside = rest - again @ basis, inside + again
+        length = jnp.linalg.norm(rest)
+        goes_on = length > EXHAUSTED * jnp.finfo(image.dtype).eps * size
+        following = jnp.where(goes_on, rest / jnp.where(goes_on, length, 1), 0)
+        projected = space.projected.at[at].set(inside).at[:, at].set(inside)
+        return Krylov(basis, projected, following, jnp.where(goes_on, length, 0), at + 1)
+
+    return jax.lax.while_loop(unfinished, step, space)

@@ -1,0 +1,142 @@
+"""Momentum: the heavy ball on quadratics in closed form, the oscillator it becomes, and Nesterov's guarantee."""
+
+from typing import Annotated
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.optimization.runs import Iterates
+
+__all__ = [
+    "accelerated_gap_bound",
+    "damped_oscillator",
+    "heavy_ball_factor",
+    "heavy_ball_offsets",
+    "nesterov_potential",
+    "optimal_heavy_ball",
+    "worst_accelerated_gap",
+]
+
+Number = float | int | Num[Array | np.ndarray, "..."]
+
+
+def heavy_ball_factor(eigenvalues: Number, *, step_size: Number, momentum: Number) -> Number:
+    """Return the factor by which the heavy ball shrinks an eigen-coordinate per step in the long run.
+
+    The larger modulus of the roots of z² − (1 + β − ηλ)z + β: √β where the coordinate oscillates, |1 + β − ηλ| ≤ 2√β,
+    and (|1 + β − ηλ| + √((1 + β − ηλ)² − 4β))/2 where it does not. Below one exactly for 0 < ηλ < 2(1 + β) and β < 1.
+    Before the long run a coordinate can be larger by a factor of the number of steps, at a double root.
+
+    Reference: arora 2.3; Polyak 1964.
+    """
+    middle = jnp.abs(1 + momentum - step_size * jnp.asarray(eigenvalues))
+    split = jnp.sqrt(jnp.maximum(middle**2 - 4 * momentum, 0.0))
+    return jnp.where(split > 0, (middle + split) / 2, jnp.sqrt(momentum))
+
+
+def optimal_heavy_ball(smallest: float, largest: float) -> tuple[float, float]:
+    """Return the step and momentum with which the heavy ball is fastest on quadratics of curvature in [μ, L].
+
+    η = 4/(√L + √μ)² and β = ((√κ − 1)/(√κ + 1))², κ = L/μ; every coordinate then shrinks by √β a step, so that about
+    √κ/2 steps buy a factor e where gradient descent takes κ/2. Not for other functions: see `accelerated`.
+
+    Reference: Polyak 1964.
+    """
+    root = (largest**0.5, smallest**0.5)
+    return 4 / sum(root) ** 2, ((root[0] - root[1]) / sum(root)) ** 2
+
+
+def heavy_ball_offsets(
+    eigenvalues: Float[Array | np.ndarray, "d"],
+    offsets: Float[Array | np.ndarray, "d"],
+    *,
+    step_size: float,
+    momentum: Annotated[float, "(0, 1]"],
+    steps: Annotated[int, "[0, 1e6]"],
+) -> Float[np.ndarray, "k d"]:
+    """Return the coordinates of x_k − x* in the eigenbasis, k = 0, …, steps, of the heavy ball started at rest.
+
+    β^{k/2}(U_k(c_i) − √β U_{k−1}(c_i)) z_i with c_i = (1 + β − ηλ_i)/(2√β) and Chebyshev polynomials U of the second
+    kind: waves where |c_i| < 1. `eigenvalues` λ are the Hessian's, `offsets` z the coordinates of x₀ − x*, and
+    x_{−1} = x₀. For β = 0 see `quadratic_offsets`.
+    """
+    from scipy import special
+
+    time, root = np.arange(steps + 1)[:, None], momentum**0.5
+    middle = (1 + momentum - step_size * np.asarray(eigenvalues)) / (2 * root)
+    before = np.where(time > 0, special.eval_chebyu(np.maximum(time - 1, 0), middle), 0.0)
+    return root**time * (special.eval_chebyu(time, middle) - root * before) * np.asarray(offsets)
+
+
+def damped_oscillator(times: Number, *, stiffness: Number, damping: Number) -> Number:
+    """Return the solution of ẅ + aẇ + kw = 0 that starts at rest at 1.
+
+    e^{−at/2}(cos ωt + (a/2ω) sin ωt), ω² = k − a²/4, with hyperbolic functions where ω² is negative. With k = bλ it is
+    the limit of the heavy ball on ½λw² with β = 1 − ah and η = bh², at t = h·(number of steps), as h → 0.
+
+    Reference: arora 2.3.
+    """
+    square = jnp.asarray(stiffness - damping**2 / 4)
+    omega = jnp.sqrt(jnp.abs(square))
+    safe = jnp.where(omega > 0, omega, 1.0)
+    decay = jnp.exp(-damping * times / 2)
+    waves = jnp.cos(omega * times) + damping / 2 * jnp.sin(omega * times) / safe
+    # Two decaying exponentials rather than cosh and sinh, which overflow long before their product with the decay.
+    slow, fast = jnp.exp((omega - damping / 2) * times), jnp.exp(-(omega + damping / 2) * times)
+    creeps = (slow + fast) / 2 + damping / (4 * safe) * (slow - fast)
+    return jnp.where(omega == 0, decay * (1 + damping * times / 2), jnp.where(square > 0, decay * waves, creeps))
+
+
+def accelerated_gap_bound(distance_square: Number, *, step_size: Number, steps: Number) -> Number:
+    """The textbook bound on f(x_k) − f* of Nesterov's method on a convex function: 2‖x₀ − x*‖²/(η(k + 1)²).
+
+    For η ≤ 1/L and the momentum t/(t + 3), at the points x of the gradient steps (Su, Boyd and Candès 2016).
+    """
+    return 2 * distance_square / (step_size * (steps + 1) ** 2)
+
+
+def worst_accelerated_gap(distance_square: Number, *, smoothness: Number, steps: Number) -> Number:
+    """The largest f(x_k) − f* of Nesterov's method with η = 1/L over convex L-smooth f: 2LR²/(k² + 5k + 6).
+
+    Attained by the `Huber` function with threshold 4R/(k² + 5k + 6), which the points x travel along at a speed that
+    grows with time; that nothing is worse is known by performance estimation (Taylor, Hendrickx and Glineur 2017).
+    """
+    return 2 * smoothness * distance_square / (steps**2 + 5 * steps + 6)
+
+
+def nesterov_potential(
+    run: Iterates,
+    values: Float[Array, "k"],
+    *,
+    step_size: Number,
+    minimizer: Float[Array, "d"],
+    minimum: Number = 0.0,
+) -> Float[Array, "k"]:
+    """Return (k + 1)²η(f(x_k) − f*) + 2‖z_k − x*‖², z_k = ((k + 2)y_k − kx_k)/2, of a run of `accelerated`.
+
+    It never rises on a convex L-smooth function with η ≤ 1/L and the growing momentum, which is why the method is fast:
+    a promise to `audit` is (Φ_{k+1}, Φ_k). `values` are those at the points x_k = `run.memory.point`; `run.value` has
+    those at the look-ahead points y_k. For positions that are one array.
+
+    Reference: Su, Boyd and Candès 2016.
+    """
+    time = jnp.arange(len(values))
+    anchor = ((time + 2)[:, None] * run.position - time[:, None] * run.memory.point) / 2
+    return (time + 1) ** 2 * step_size * (values - minimum) + 2 * jnp.sum((anchor - minimizer) ** 2, 1)
+
+
+doors(
+    __name__,
+    step_size="(0, ∞)",
+    momentum="[0, 1]",
+    smallest="(0, ∞)",
+    largest="(0, ∞)",
+    stiffness="[0, ∞)",
+    damping="[0, ∞)",
+    times="[0, ∞)",
+    smoothness="(0, ∞)",
+    distance_square="[0, ∞)",
+    steps="[0, ∞)",
+)

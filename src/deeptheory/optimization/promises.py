@@ -1,0 +1,117 @@
+"""Inequalities that hold at every step of a run by theory: how tight each is there, and where the first one breaks.
+
+A promise is a pair of arrays (smaller, larger) over time, computed from what the run saw; `audit` reads it. A broken
+one means that a hypothesis does not hold there: a step too long, a smoothness too small, noise in the gradient.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.optimization.descent import guaranteed_decrease
+from deeptheory.optimization.runs import Iterates, gradient_squares
+
+__all__ = ["Audit", "audit", "descent_promise", "improve_or_localize", "parabola_promise", "step_promise"]
+
+Number = float | Float[Array, ""]
+Numbers = float | Float[Array | np.ndarray, "..."]
+
+
+class Audit(NamedTuple):
+    """What became of a promise.
+
+    tightest: the largest share of the larger side that the smaller reaches. at: when. violated: the first time at
+    which the promise breaks, or is not a number; −1 if it is kept.
+    """
+
+    tightest: Float[Array, "*batch"]
+    at: Int[Array, "*batch"]
+    violated: Int[Array, "*batch"]
+
+
+def audit(promise: Any, *, error: Numbers = 0.0) -> Audit:
+    """Read a promise, a pair of arrays smaller ≤ larger over time, along their last axis, times counted from 0.
+
+    What is not a number is a promise broken, so that a run that diverged can be read. `error` is what the larger side
+    may be off, such as the rounding of two losses that are subtracted; a promise is called broken only beyond it, and
+    its tightness is not read where it is a percent of the larger side or more.
+    """
+    smaller, larger = map(jnp.asarray, promise)
+    broken = ~(smaller <= larger + error + 64 * jnp.finfo(larger.dtype).eps * jnp.abs(larger))
+    told = (larger > 0) & (error <= 0.01 * larger)
+    share = jnp.where(told, smaller / jnp.where(told, larger, 1.0), -jnp.inf)
+    first = jnp.where(broken.any(-1), jnp.argmax(broken, -1), -1)
+    return Audit(jnp.maximum(share.max(-1), 0.0), jnp.argmax(share, -1), first)
+
+
+def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -> tuple[Array, Array]:
+    """Return what a gradient step must lower an L-smooth function by, and what it does: the descent lemma.
+
+    (η − η²L/2)‖∇f(x_t)‖² ≤ f(x_t) − f(x_{t+1}); for plain gradient descent with step η_t, one number or one a step
+    (arora Lemma 2.1.4). For other methods see `parabola_promise`.
+    """
+    squares = gradient_squares(run)[:-1]
+    return jnp.asarray(guaranteed_decrease(squares, step_size=step_size, smoothness=smoothness)), -jnp.diff(run.value)
+
+
+def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Array, Array]:
+    """Return by how much a step ends above the tangent plane, and by how much L-smoothness allows: ½L‖x_{t+1} − x_t‖².
+
+    f(x_{t+1}) − f(x_t) − ⟨∇f(x_t), x_{t+1} − x_t⟩ ≤ ½L‖x_{t+1} − x_t‖², for the steps of any method (arora eq. 2.2).
+    """
+    moves = jax.tree.map(lambda a: jnp.diff(a, axis=0).reshape(len(a) - 1, -1), run.position)
+    slopes = jax.tree.map(lambda g, move: jnp.sum(g[:-1].reshape(move.shape) * move, 1), run.gradient, moves)
+    squares = sum(jnp.sum(move**2, 1) for move in jax.tree.leaves(moves))
+    return jnp.diff(run.value) - sum(jax.tree.leaves(slopes)), smoothness / 2 * squares
+
+
+def step_promise(curvatures: Float[Array, "k"], *, step_size: Numbers) -> tuple[Array, Array]:
+    """Return ηL_t and 2: the step condition of gradient descent under the largest curvatures along a run.
+
+    Where it breaks the loss may rise; on a quadratic it does. For curvatures see `smoothness_along`.
+    """
+    return step_size * curvatures, jnp.full_like(curvatures, 2.0)
+
+
+def improve_or_localize(
+    positions: Float[Array, "k d"],
+    values: Float[Array, "k"],
+    *,
+    step_size: Number,
+    restarts: Bool[Array, "k"] | None = None,
+) -> tuple[Float[Array, "k"], Float[Array, "k"]]:
+    """How far a run of gradient descent has been from its start, and how far its decrease allows it to have been.
+
+    Returns, for every t, max_{τ≤t} ‖x_τ − x₀‖ and √(2ηt (f(x₀) − f(x_t))); on an ℓ-smooth function with η ≤ 1/ℓ the
+    first never exceeds the second (arora Lemma 7.3.2). `restarts` marks the times at which a new run begins, such as
+    the points that a perturbation led to; x₀ and t then count from the last one.
+    """
+    if restarts is None:
+        restarts = jnp.zeros(len(values), bool)
+
+    def body(carry: tuple, now: tuple) -> tuple[tuple, tuple]:
+        origin, highest, time, farthest = carry
+        position, value, restart = now
+        origin = jnp.where(restart, position, origin)
+        highest = jnp.where(restart, value, highest)
+        time = jnp.where(restart, 0, time + 1)
+        farthest = jnp.maximum(jnp.where(restart, 0.0, farthest), jnp.linalg.norm(position - origin))
+        allowed = jnp.sqrt(jnp.maximum(2 * step_size * time * (highest - value), 0.0))
+        return (origin, highest, time, farthest), (farthest, allowed)
+
+    start = (positions[0], values[0], jnp.array(-1), jnp.zeros((), values.dtype))
+    _, (farthest, allowed) = jax.lax.scan(body, start, (positions, values, restarts))
+    return farthest, allowed
+
+
+doors(
+    __name__,
+    step_size="[0, ∞)",
+    smoothness="[0, ∞)",
+    error="[0, ∞)",
+    nan=("audit", "descent_promise", "parabola_promise"),
+)

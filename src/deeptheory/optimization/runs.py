@@ -1,0 +1,110 @@
+"""Runs: any method of optax, or of optax's shape, on any function, as one scan.
+
+A method is a pair `(init, update)`, so what runs here runs in any training loop. Wrap a run in `jit`, and in `vmap`
+over starts, step sizes, functions, batches or draws.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from deeptheory.foundations.entrances import doors
+
+__all__ = ["Iterates", "best_iterate", "first_nonfinite", "gradient_squares", "trajectory"]
+
+
+class Iterates(NamedTuple):
+    """What a run saw at times 0, 1, …: where it was, value and gradient there, and what the method remembered."""
+
+    position: Any
+    value: Any  # an array over time; no door stands before it, since a run that has diverged is to be read too
+    gradient: Any
+    memory: Any
+
+
+def trajectory(
+    function: Callable,
+    method: optax.GradientTransformation | optax.GradientTransformationExtraArgs,
+    start: Any,
+    *,
+    steps: Annotated[int, "[0, 1e7]"],
+    batches: Any = None,
+    draws: Any = None,
+) -> Iterates:
+    """Run a method on f(x), or on f(x, batch), and return what it saw at times 0, 1, …, steps, along a leading axis.
+
+    `start` is any pytree of arrays. `batches` holds one slice a step, which f gets as second argument: indices of
+    examples, or noise. `draws` holds one slice a step of the randomness a method asks for as `draw`, such as
+    `perturbed_gradient_descent`. The last point is looked at with the last batch once more. Methods also get `value`,
+    `grad` and `value_fn`, as those of optax with a line search ask for. Everything is stacked: for millions of
+    parameters return under `jit` only what is needed, and the rest is never stored.
+    """
+    for leaf in jax.tree.leaves(start):
+        kind = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
+        if not jnp.issubdtype(kind, jnp.floating):
+            raise TypeError(f"start must be made of arrays of floating-point numbers, got one of {kind}")
+    for name, slices in {"batches": batches, "draws": draws}.items():
+        if wrong := [len(leaf) for leaf in jax.tree.leaves(slices) if len(leaf) != steps]:
+            raise ValueError(f"{name} must have one slice for each of {steps} steps, got {wrong[0]}")
+    method = optax.with_extra_args_support(method)
+
+    def last_again(slices: Any) -> Any:
+        return jax.tree.map(lambda a: jnp.concatenate([a, a[-1:]]) if steps else a, slices)
+
+    def body(now: tuple, slices: tuple) -> tuple[tuple, Iterates]:
+        position, memory = now
+        batch, draw = slices
+        objective = function if batches is None else lambda x: function(x, batch)
+        value, gradient = jax.value_and_grad(objective)(position)
+        extra = {} if draws is None else {"draw": draw}
+        move, following = method.update(
+            gradient, memory, position, value=value, grad=gradient, value_fn=objective, **extra
+        )
+        # Some methods of optax compute in single precision; a scan wants the kind it began with.
+        following = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), following, memory)
+        return (optax.apply_updates(position, move), following), Iterates(position, value, gradient, memory)
+
+    start = jax.tree.map(jnp.asarray, start)
+    _, seen = jax.lax.scan(
+        body, (start, method.init(start)), (last_again(batches), last_again(draws)), length=steps + 1
+    )
+    return seen
+
+
+def gradient_squares(run: Iterates) -> Float[Array, "k"]:
+    """Return ‖∇f(x_t)‖² at every time of a run, over all arrays of the gradient."""
+    squares = [jnp.sum(leaf.reshape(len(leaf), -1) ** 2, 1) for leaf in jax.tree.leaves(run.gradient)]
+    return jnp.stack(squares).sum(0)
+
+
+def best_iterate(run: Iterates) -> tuple[Int[Array, ""], Any]:
+    """Return the time τ < T of the smallest gradient among the first T, and x_τ (arora Alg. 1 to 3).
+
+    The end of the run, x_T, is not among them, as in print. For stochastic gradients the smallest estimate need not
+    belong to the smallest gradient: give a run whose `gradient` was replaced by true ones.
+    """
+    if len(run.value) < 2:
+        raise ValueError(f"run must have at least one step, got {len(run.value) - 1}")
+    time = jnp.argmin(gradient_squares(run)[:-1])
+    return time, jax.tree.map(lambda a: a[time], run.position)
+
+
+def first_nonfinite(run: Iterates) -> Int[Array, ""]:
+    """Return the first time at which value, gradient or position is not finite, −1 if there is none.
+
+    A run that diverges goes on to the end of the scan: what comes after this time says nothing.
+    """
+    finite = [
+        jnp.isfinite(leaf.reshape(len(leaf), -1)).all(1)
+        for leaf in jax.tree.leaves((run.position, run.value, run.gradient))
+    ]
+    broken = ~jnp.stack(finite).all(0)
+    return jnp.where(broken.any(), jnp.argmax(broken), -1)
+
+
+doors(__name__, nan=("trajectory", "gradient_squares"))

@@ -1,0 +1,136 @@
+"""Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point."""
+
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, Num, UInt32
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.randomness import generator
+
+__all__ = [
+    "batch_stationarity_bound",
+    "batch_steps",
+    "gradient_noise",
+    "minibatches",
+    "sgd_stationarity_bound",
+    "sgd_step_size",
+]
+
+Number = float | int | Num[Array | np.ndarray, "..."]
+
+
+def minibatches(
+    key: Key[Array, ""] | UInt32[Array, "2"],
+    *,
+    examples: int,
+    batch: int,
+    steps: int,
+    runs: int = 1,
+    replacement: bool = True,
+) -> Int[np.ndarray, "runs steps batch"]:
+    """Draw the indices of the examples that stochastic gradient descent looks at, for a number of independent runs.
+
+    With replacement every index is uniform and independent of all others. Without, the examples are shuffled anew at
+    every pass and cut into batches; what is left of a pass, fewer than `batch`, is not used. For `batches` of
+    `trajectory`.
+
+    Reference: arora 2.2.
+    """
+    if batch > examples and not replacement:
+        raise ValueError(f"batch must be at most examples without replacement, got {batch} of {examples}")
+    affordable(batches=(runs, steps, batch))
+    random = generator(key)
+    if replacement:
+        return random.integers(examples, size=(runs, steps, batch))
+    passes, used = -(-steps // (examples // batch)), examples // batch * batch
+    affordable(passes=(runs, passes, examples))
+    order = np.tile(np.arange(examples), (runs, passes, 1))
+    shuffled = random.permuted(order, axis=-1)[..., :used]
+    return shuffled.reshape(runs, -1, batch)[:, :steps]
+
+
+def gradient_noise(
+    gradients: Float[Array | np.ndarray, "n d"], *, batch: int = 1, replacement: bool = True
+) -> Float[np.ndarray, "d d"]:
+    """Return the covariance of the mean gradient of a batch, given the gradient of every example.
+
+    Σ/B with replacement, Σ = (1/n) Σ_i (g_i − ḡ)(g_i − ḡ)ᵀ; without it (n − B)/(n − 1) of that, nothing for a whole
+    pass. Its trace is the variance γ²/B of the stochastic gradient.
+
+    Reference: arora 2.2 and Problem 2.5.3(a).
+    """
+    found = np.asarray(gradients, float)
+    count = len(found)
+    if batch > count and not replacement:
+        raise ValueError(f"batch must be at most the number of gradients without replacement, got {batch} of {count}")
+    spread = found - found.mean(0)
+    share = 1.0 if replacement or count == 1 else (count - batch) / (count - 1)
+    return spread.T @ spread / count * share / batch
+
+
+def sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, steps: Number) -> Number:
+    """The step size of arora Thm 2.5.2: √(M/(βσ²T)), for T = `steps` steps on a function that can fall by M = `drop`.
+
+    `second_moment` σ² bounds E‖ĝ‖², the mean of the squared estimate, not its variance. √2 times it would make the
+    bound least.
+    """
+    return (drop / (smoothness * second_moment * steps)) ** 0.5
+
+
+def sgd_stationarity_bound(
+    drop: Number, *, step_size: Number, smoothness: Number, second_moment: Number, steps: Number
+) -> Number:
+    """Bound the mean of E‖∇f(w_t)‖² over T steps of stochastic gradient descent: M/(ηT) + ηβσ²/2, for every η.
+
+    `drop` M is f(w₁) − E f(w_{T+1}) or more, `second_moment` σ² at least every E‖ĝ_t‖². At the step of `sgd_step_size`
+    it is (3/2)√(Mβσ²/T), where print has 2. An equality for ½βx² with M and σ² as they are in the run. No convexity.
+
+    Reference: arora Thm 2.5.2.
+    """
+    return drop / (step_size * steps) + step_size * smoothness * second_moment / 2
+
+
+def batch_stationarity_bound(
+    drop: Number, *, step_size: Number, smoothness: Number, variance: Number, batch: Number, steps: Number
+) -> Number:
+    """Bound the mean of E‖∇f(w_t)‖² over T steps with batches of B examples: 2M/(ηT) + ηβγ²/B, for η ≤ 1/β.
+
+    `variance` γ² bounds E‖ĝ − ∇f‖² of a single example, whatever the size of the gradient itself. An equality for
+    ½βx² at η = 1/β.
+
+    Reference: arora Problem 2.5.3(b).
+    """
+    return 2 * drop / (step_size * steps) + step_size * smoothness * variance / batch
+
+
+def batch_steps(
+    accuracy: Number, *, drop: Number, smoothness: Number, variance: Number, batch: Number
+) -> tuple[Number, Number]:
+    """Return how many steps bring the bound of `batch_stationarity_bound` to ε², at the best step size, and that size.
+
+    T = 8Mβγ²/(Bε⁴) at η = ε²B/(2βγ²) for batches up to 2γ²/ε²: twice the batch, half the steps. Beyond it the step is
+    1/β and T = 2Mβ/(ε² − γ²/B), which comes down to the 2Mβ/ε² of exact gradients and no further. Not rounded up.
+
+    Reference: arora Problem 2.5.3(b).
+    """
+    noise, square = np.asarray(variance) / batch, np.asarray(accuracy) ** 2
+    small = noise >= square / 2
+    safe = np.where(small, 1.0, square - noise)
+    step = np.where(small, square / (2 * smoothness * np.where(small, noise, 1.0)), 1 / np.asarray(smoothness))
+    steps = np.where(small, 8 * drop * smoothness * noise / square**2, 2 * drop * smoothness / safe)
+    return steps, step
+
+
+doors(
+    __name__,
+    examples="[1, 1e9]",
+    batch="[1, ∞)",
+    steps="[1, ∞)",
+    runs="[1, ∞)",
+    drop="[0, ∞)",
+    smoothness="(0, ∞)",
+    second_moment="(0, ∞)",
+    variance="[0, ∞)",
+    step_size="(0, ∞)",
+    accuracy="(0, ∞)",
+)

@@ -1,0 +1,94 @@
+"""Lines over a whole panel at one value, with their words where the least is drawn."""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from deeptheory.lab.pictures import Level
+from deeptheory.report.drawings.canvas import INK, RIVAL, Spec, mark, word
+from deeptheory.report.drawings.values import Rows, rows
+
+__all__ = ["levelled", "named", "rival"]
+
+LETTER, LINE, GAP = 7 / 420, 20 / 280, 4 / 280
+"""How wide a letter, how tall a line of words and how far it is off, as shares of a panel of middle width."""
+
+
+def levelled(level: Level, x: Spec, y: Spec, drawn: Iterable[Rows]) -> list[Spec]:
+    """A level, and its words at the end of it and on the side where the fewest points of what is drawn are."""
+    across, value = ("x", float(level.x)) if level.x is not None else ("y", float(level.y or 0.0))
+    here = {"x": x, "y": y}[across]
+    colour = RIVAL if level.rival else INK
+    style = {"color": colour, "strokeDash": [4, 3], "strokeWidth": 1.4, "clip": True}
+    said = ", ".join(part for part in (level.says, level.rival) if part)
+    points = np.concatenate([np.zeros((0, 2)), *(each for some in drawn for each in ways(some, x, y))])
+    at, wide = float(shares([value], here)[0]), min(LETTER * len(said) + 0.02, 1.0)
+    if across == "x":
+        # Words beside a line that stands: right of it before left, at its top before its foot.
+        places = [((at if right else at - wide, 1 - LINE if top else 0.0), (right, top)) for right, top in CHOICES]
+        right, top = freest(places, (wide, LINE), points)
+        text: Spec = {"align": "left", "dx": 5} if right else {"align": "right", "dx": -5}
+        text |= {"baseline": "top", "dy": 2} if top else {"baseline": "bottom", "dy": -3}
+        there: Spec = {"x": here, "y": {"value": 0 if top else "height"}}
+    else:
+        places = [
+            ((1 - wide if right else 0.0, at + GAP if top else at - GAP - LINE), (right, top)) for right, top in CHOICES
+        ]
+        right, top = freest(places, (wide, LINE), points)
+        text = {"align": "right", "dx": -4} if right else {"align": "left", "dx": 4}
+        text |= {"baseline": "bottom", "dy": -4} if top else {"baseline": "top", "dy": 5}
+        there = {"y": here, "x": {"value": "width" if right else 0}}
+    records = rows(**{across: value}, name=said)
+    line = mark("rule", style, records, **{across: here})
+    text |= {"color": colour, "fontSize": 12, "limit": 480}
+    words = named("said", mark("text", text, records, **there, text=word("name")))  # curves may pass behind them
+    return [rival(line), rival(words)] if level.rival else [line, words]
+
+
+CHOICES = ((True, True), (True, False), (False, True), (False, False))
+"""Right or left, above or below, the more usual first."""
+
+
+def freest(places: list[tuple[tuple[float, float], Any]], size: tuple[float, float], points: np.ndarray) -> Any:
+    """What is said of the first place whose box, from its lower left, has the fewest points and leaves no panel."""
+
+    def crowded(place: tuple[tuple[float, float], Any]) -> float:
+        low = np.asarray(place[0])
+        high = low + size
+        outside = low.min() < -0.01 or high.max() > 1.01
+        return np.inf if outside else float(np.sum(np.all((points > low) & (points < high), axis=1)))
+
+    return min(places, key=crowded)[1]
+
+
+def ways(records: Rows, x: Spec, y: Spec) -> Iterator[np.ndarray]:
+    """Dots as they are, and lines as points that lie close, in shares of the panel."""
+    parts: dict[Any, Rows] = {}
+    for record in records:
+        parts.setdefault(record.get("part"), []).append(record)
+    for part, some in parts.items():
+        ends = np.stack([shares([each[name] for each in some], spec) for name, spec in (("x", x), ("y", y))], axis=1)
+        along = np.arange(len(ends)) if part is None else np.linspace(0, len(ends) - 1, max(600, len(ends)))
+        yield np.stack([np.interp(along, np.arange(len(ends)), side) for side in ends.T], axis=1)
+
+
+def shares(values: Any, spec: Spec) -> np.ndarray:
+    """Numbers as shares of the way from the lower to the upper end of their axis."""
+    numbers, ends = np.asarray(values, float), np.asarray(spec["scale"]["domain"], float)
+    if spec["scale"].get("type") == "log":
+        numbers, ends = np.log(np.where(numbers > 0, numbers, np.nan)), np.log(ends)
+    return (numbers - ends[0]) / (ends[1] - ends[0])
+
+
+def rival(layer: Spec) -> Spec:
+    """Name a layer so that a switch finds it."""
+    return named("rival", layer)
+
+
+def named(kind: str, layer: Spec) -> Spec:
+    """Give a layer a name of its own by which a page knows its kind, or its kinds."""
+    kinds = "_".join([kind, *str(layer.get("name", "")).split("_")[:-1]])
+    return {**layer, "name": f"{kinds}_{zlib.crc32(json.dumps(layer, sort_keys=True).encode()):08x}"}

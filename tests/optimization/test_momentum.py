@@ -1,0 +1,97 @@
+"""Momentum against companion matrices, plain recursions, an ODE solver and performance estimation (PEPit)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from deeptheory.optimization import momentum
+from deeptheory.optimization.landscapes import Huber, LogisticRidge
+from deeptheory.optimization.methods import accelerated
+from deeptheory.optimization.promises import audit
+from deeptheory.optimization.runs import trajectory
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.item("A2.11")
+def test_factor_by_companion_matrices_and_its_best_value_by_search():
+    eigenvalues = np.array([0.05, 0.4, 1.0, 2.5, 4.1])
+    for step, beta in ((0.3, 0.6), (0.9, 0.2), (0.9, 0.0), (0.4, 1.0)):
+        roots = [np.abs(np.linalg.eigvals([[1 + beta - step * lam, -beta], [1, 0]])).max() for lam in eigenvalues]
+        ours = momentum.heavy_ball_factor(eigenvalues, step_size=step, momentum=beta)
+        np.testing.assert_allclose(ours, roots, rtol=1e-7)
+    step, beta = momentum.optimal_heavy_ball(1.0, 100.0)
+    assert (step, beta) == (pytest.approx(4 / 121), pytest.approx((9 / 11) ** 2))
+    spectrum, grid = np.linspace(1, 100, 300), np.linspace(0.8, 1.2, 9)
+    worst = [
+        [
+            float(jnp.max(momentum.heavy_ball_factor(spectrum, step_size=a * step, momentum=b))) for a in grid
+        ] for b in np.linspace(0.5, 0.8, 13)
+    ]  # fmt: skip
+    assert np.min(worst) >= beta**0.5 - 1e-9
+
+
+@pytest.mark.item("A2.11", "A2.13")
+def test_closed_form_by_the_three_term_recursion():
+    eigenvalues, offsets = np.array([0.05, 0.4, 1.0, 2.5]), np.array([1.0, -2.0, 0.5, 3.0])
+    for step, beta in ((0.3, 0.6), (0.9, 0.2), (4 / 1.05, 0.3)):
+        path = momentum.heavy_ball_offsets(eigenvalues, offsets, step_size=step, momentum=beta, steps=25)
+        before = now = offsets
+        for each in path:
+            np.testing.assert_allclose(each, now, atol=1e-9 * max(1, np.abs(now).max()))
+            before, now = now, now - step * eigenvalues * now + beta * (now - before)
+
+
+@pytest.mark.item("A2.12")
+@pytest.mark.parametrize(("stiffness", "damping"), [(4.0, 0.5), (1.0, 2.0), (0.3, 3.0), (0.0, 1.0), (2.0, 0.0)])
+def test_oscillator_by_an_ode_solver(stiffness, damping):
+    times = np.linspace(0, 8, 30)
+    field = lambda t, s: [s[1], -damping * s[1] - stiffness * s[0]]  # noqa: E731
+    found = solve_ivp(field, (0, 8), [1.0, 0.0], t_eval=times, rtol=1e-10, atol=1e-12).y[0]
+    ours = momentum.damped_oscillator(jnp.asarray(times), stiffness=stiffness, damping=damping)
+    np.testing.assert_allclose(ours, found, atol=1e-8)
+    late = momentum.damped_oscillator(1e6, stiffness=0.3, damping=3.0)
+    assert float(late) == 0.0
+
+
+@pytest.mark.item("A2.14")
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_worst_gap_of_nesterov_by_performance_estimation_and_by_a_cone(steps):
+    from PEPit import PEP
+    from PEPit.functions import SmoothConvexFunction
+
+    problem = PEP()
+    function = problem.declare_function(SmoothConvexFunction, L=2.0)
+    best = function.stationary_point()
+    point = ahead = problem.set_initial_point()
+    problem.set_initial_condition((point - best) ** 2 <= 1)
+    for t in range(steps):
+        following = ahead - function.gradient(ahead) / 2.0
+        ahead, point = following + t / (t + 3) * (following - point), following
+    problem.set_performance_metric(function(point) - function(best))
+    bound = momentum.worst_accelerated_gap(1.0, smoothness=2.0, steps=steps)
+    assert problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0) == pytest.approx(bound, rel=1e-4)
+    assert bound <= momentum.accelerated_gap_bound(1.0, step_size=0.5, steps=steps)
+    cone = Huber(2.0, 4 / (steps**2 + 5 * steps + 6))
+    run = trajectory(cone, accelerated(0.5), jnp.array([0.6, 0.8]), steps=steps)
+    assert float(cone(run.memory.point[-1])) == pytest.approx(bound, rel=1e-12)
+
+
+@pytest.mark.item("A2.14")
+def test_the_potential_never_rises_and_does_with_too_long_a_step():
+    random = np.random.default_rng(3)
+    function = LogisticRidge(
+        jnp.asarray(3 * random.standard_normal((20, 4))), jnp.asarray(np.sign(random.standard_normal(20))), 1e-3
+    )
+    for scale, kept in ((1.0, True), (4.0, False)):
+        step = scale / float(function.smoothness)
+        run = trajectory(function, accelerated(step), jnp.full(4, 3.0), steps=60)
+        values = jax.vmap(function)(run.memory.point)
+        best = function.minimizer
+        potential = momentum.nesterov_potential(
+            run, values, step_size=step, minimizer=best, minimum=float(function(best))
+        )
+        found = audit((potential[1:], potential[:-1]), error=1e-9)
+        assert (int(found.violated) == -1) == kept

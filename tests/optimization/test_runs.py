@@ -1,0 +1,98 @@
+"""Runs against plain loops: trees, batches, draws, batching, and what is said of runs that fail."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from deeptheory.optimization.landscapes import CosineSum, Quadratic
+from deeptheory.optimization.promises import audit, descent_promise, improve_or_localize, parabola_promise, step_promise
+from deeptheory.optimization.runs import best_iterate, first_nonfinite, gradient_squares, trajectory
+
+pytestmark = pytest.mark.slow
+
+PARABOLA = Quadratic(jnp.array([[2.0]]), jnp.zeros(1))
+WELLS = CosineSum(jnp.array([1.0, 0.25, 2.0]))
+
+
+def test_a_run_on_a_tree_with_batches_of_examples():
+    random = np.random.default_rng(0)
+    x, y, chosen = random.standard_normal((8, 2)), random.standard_normal(8), random.integers(8, size=(5, 3))
+    inputs, labels = jnp.asarray(x), jnp.asarray(y)
+
+    def loss(params, batch):
+        return jnp.mean((inputs[batch] @ params["w"] + params["b"] - labels[batch]) ** 2) / 2
+
+    start = {"w": jnp.ones(2), "b": jnp.zeros(())}
+    run = trajectory(loss, optax.sgd(0.1), start, steps=5, batches=jnp.asarray(chosen))
+    w, b = np.ones(2), 0.0
+    for t in range(5):
+        np.testing.assert_allclose(run.position["w"][t], w, atol=1e-13)
+        residual = x[chosen[t]] @ w + b - y[chosen[t]]
+        np.testing.assert_allclose(run.value[t], np.mean(residual**2) / 2, atol=1e-13)
+        np.testing.assert_allclose(
+            gradient_squares(run)[t], np.sum((x[chosen[t]].T @ residual / 3) ** 2) + residual.mean() ** 2
+        )
+        w, b = w - 0.1 * x[chosen[t]].T @ residual / 3, b - 0.1 * residual.mean()
+    np.testing.assert_allclose(run.position["b"][5], b, atol=1e-13)
+    with pytest.raises(ValueError, match=r"batches must have one slice for each of 4 steps, got 5"):
+        trajectory(loss, optax.sgd(0.1), start, steps=4, batches=jnp.asarray(chosen))
+    with pytest.raises(TypeError, match=r"floating-point numbers, got one of int64"):
+        trajectory(PARABOLA, optax.sgd(0.1), np.array([1]), steps=4)
+
+
+def test_one_call_over_step_sizes_and_starts():
+    runs = jax.jit(
+        jax.vmap(
+            jax.vmap(lambda rate, start: trajectory(WELLS, optax.adam(rate), start, steps=7), (None, 0)), (0, None)
+        )
+    )(jnp.array([0.1, 0.2]), jnp.ones((3, 3)) * jnp.arange(1.0, 4)[:, None])
+    assert runs.value.shape == (2, 3, 8)
+    alone = trajectory(WELLS, optax.adam(0.2), 3 * jnp.ones(3), steps=7)
+    np.testing.assert_allclose(runs.value[1, 2], alone.value, rtol=1e-12)
+
+
+@pytest.mark.item("A2.21")
+def test_the_best_iterate_is_the_one_of_the_smallest_gradient_before_the_end():
+    run = trajectory(lambda x: jnp.sum(x**4) - 2 * jnp.sum(x**2), optax.sgd(0.3), jnp.array([0.2, 1.1]), steps=9)
+    norms = [np.linalg.norm(g) for g in np.asarray(run.gradient)[:9]]
+    time, point = best_iterate(run)
+    assert int(time) == int(np.argmin(norms)) != 8
+    np.testing.assert_array_equal(point, run.position[int(time)])
+    # The end itself, whose gradient no step has used, is not among them.
+    falling = trajectory(PARABOLA, optax.sgd(0.1), jnp.ones(1), steps=4)
+    assert int(best_iterate(falling)[0]) == 3
+    with pytest.raises(ValueError, match=r"at least one step, got 0"):
+        best_iterate(trajectory(PARABOLA, optax.sgd(0.1), jnp.ones(1), steps=0))
+
+
+def test_divergence_is_named_with_its_step():
+    run = trajectory(PARABOLA, optax.sgd(1e100), jnp.ones(1), steps=9)
+    assert int(first_nonfinite(run)) == 2  # values 1, 4e200, then overflow
+    assert int(first_nonfinite(trajectory(PARABOLA, optax.sgd(0.1), jnp.ones(1), steps=9))) == -1
+    wall = trajectory(lambda x: -jnp.log(x[0]) + 3 * x[0], optax.sgd(0.6), jnp.array([1.0]), steps=3)
+    assert int(first_nonfinite(wall)) == 1  # −0.2 has no logarithm
+
+
+def test_promises_are_attained_by_a_parabola_and_break_where_a_hypothesis_does():
+    run = trajectory(PARABOLA, optax.sgd(0.3), jnp.ones(1), steps=6)
+    for promise in (descent_promise(run, step_size=0.3, smoothness=2.0), parabola_promise(run, smoothness=2.0)):
+        found = audit(promise)
+        assert float(found.tightest) == pytest.approx(1.0, rel=1e-12) and int(found.violated) == -1
+    assert int(audit(parabola_promise(run, smoothness=1.9)).violated) == 0
+    # A bend at 1 that the run meets on its way: f″ is 1 beyond it and 3 before.
+    bent = lambda x: jnp.where(x[0] > 1, x[0] ** 2 / 2 + 2 * x[0], 1.5 * x[0] ** 2 + 1)  # noqa: E731
+    run = trajectory(bent, optax.sgd(0.9), jnp.array([300.0]), steps=6)
+    found = audit(descent_promise(run, step_size=0.9, smoothness=1.0), error=1e-12)
+    inside = np.flatnonzero(np.asarray(run.position)[:, 0] < 1)[0]
+    assert int(found.violated) == inside - 1 and inside > 2  # the step that crosses the bend
+    curvatures = jnp.where(run.position[:, 0] > 1, 1.0, 3.0)
+    assert int(audit(step_promise(curvatures, step_size=0.9)).violated) == inside
+    # Momentum breaks the lemma of plain descent and keeps what holds for any step.
+    heavy = trajectory(PARABOLA, optax.sgd(0.3, momentum=0.9), jnp.ones(1), steps=20)
+    assert int(audit(descent_promise(heavy, step_size=0.3, smoothness=2.0)).violated) > 0
+    assert int(audit(parabola_promise(heavy, smoothness=2.0), error=1e-12).violated) == -1
+    assert int(audit((np.array([1.0, np.nan]), np.array([2.0, 1.0]))).violated) == 1
+    far, allowed = improve_or_localize(run.position[:1], run.value[:1], step_size=0.9)
+    assert float(far[0]) == float(allowed[0]) == 0.0

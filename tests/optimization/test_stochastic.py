@@ -1,0 +1,72 @@
+"""Batches by enumeration and counting, and bounds of stochastic gradient descent by search."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from deeptheory.optimization.stochastic import (
+    batch_stationarity_bound,
+    batch_steps,
+    gradient_noise,
+    minibatches,
+    sgd_stationarity_bound,
+    sgd_step_size,
+)
+
+
+@pytest.mark.item("A2.9")
+def test_batches_with_and_without_replacement(key):
+    drawn = minibatches(key, examples=5, batch=2, steps=4000, runs=3)
+    assert drawn.shape == (3, 4000, 2) and len(np.unique(drawn[0, :, 0] * 5 + drawn[0, :, 1])) == 25
+    counts = np.bincount(drawn.ravel(), minlength=5)
+    assert np.all(np.abs(counts - 4800) < 5 * np.sqrt(4800))
+    passes = minibatches(key, examples=5, batch=2, steps=9, runs=50, replacement=False)
+    assert passes.shape == (50, 9, 2)
+    for start in range(0, 8, 2):  # two batches a pass, one example left over
+        within = passes[:, start : start + 2].reshape(50, -1)
+        assert all(len(set(each)) == 4 for each in within)
+    assert len({tuple(each) for each in passes.reshape(50, -1)}) == 50
+    with pytest.raises(ValueError, match=r"at most examples without replacement, got 6 of 5"):
+        minibatches(key, examples=5, batch=6, steps=1, replacement=False)
+
+
+@pytest.mark.item("A2.9", "A2.24")
+def test_noise_by_enumeration():
+    gradients = np.random.default_rng(0).standard_normal((6, 3))
+    for size in (1, 2, 3):
+        for replacement in (True, False):
+            batches = (
+                itertools.product(range(6), repeat=size) if replacement else itertools.permutations(range(6), size)
+            )
+            means = np.array([gradients[list(batch)].mean(0) for batch in batches])
+            np.testing.assert_allclose(means.mean(0), gradients.mean(0), atol=1e-14)
+            ours = gradient_noise(gradients, batch=size, replacement=replacement)
+            np.testing.assert_allclose(ours, np.cov(means.T, bias=True), atol=1e-14)
+    assert np.abs(gradient_noise(gradients, batch=6, replacement=False)).max() == 0
+
+
+@pytest.mark.item("A2.24")
+def test_steps_of_a_batch_by_search():
+    setting = dict(drop=3.0, smoothness=2.0)
+    for accuracy, batch in itertools.product((0.1, 0.4), (1, 4, 60, 5000)):
+        steps, step = batch_steps(accuracy, variance=1.7, batch=batch, **setting)
+        rates = np.geomspace(1e-6, 0.5, 20001)
+        room = accuracy**2 - rates * 2.0 * 1.7 / batch
+        least = np.min(np.where(room > 0, 2 * 3.0 / (rates * np.where(room > 0, room, 1)), np.inf))
+        assert float(steps) == pytest.approx(least, rel=1e-5)
+        bound = batch_stationarity_bound(
+            3.0, step_size=float(step), smoothness=2.0, variance=1.7, batch=batch, steps=steps
+        )
+        assert float(bound) == pytest.approx(accuracy**2, rel=1e-12)
+
+
+@pytest.mark.item("A2.23")
+def test_the_step_of_the_theorem_gives_three_halves():
+    moments = dict(smoothness=0.7, second_moment=5.0, steps=90)
+    step = sgd_step_size(2.0, **moments)
+    root = (2.0 * 0.7 * 5.0 / 90) ** 0.5
+    assert sgd_stationarity_bound(2.0, step_size=step, **moments) == pytest.approx(1.5 * root)
+    grid = [sgd_stationarity_bound(2.0, step_size=scale * step, **moments) for scale in np.linspace(0.5, 3, 501)]
+    assert np.min(grid) == pytest.approx(2**0.5 * root, rel=1e-5)
+    assert np.linspace(0.5, 3, 501)[np.argmin(grid)] == pytest.approx(2**0.5, abs=0.005)
