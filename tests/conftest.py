@@ -87,7 +87,8 @@ def pytest_sessionfinish(session):
         return
     from deeptheory.lab import records
 
-    records.record_tests(_compared, Path(__file__).resolve().parents[1])
+    changes = records.record_tests(_compared, Path(__file__).resolve().parents[1])
+    session.config.get_terminal_writer().line(f"\n{changes}")
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -162,8 +162,9 @@ def test_recording_one_test_file_keeps_the_others(tmp_path):
     record_tests({"A1.1": {a}}, tmp_path, book)
     assert read(book).tests == {"A1.1": [a], "A1.2": [b]}
     (tmp_path / b).write_text("")
-    record_tests({}, tmp_path, book)
+    told = record_tests({}, tmp_path, book)
     assert read(book).tests == {"A1.1": [a]}
+    assert str(told) == f"the ledger: 1 dropped (A1.2 in {b})"
 
 
 def test_the_ledger_lists_the_marked_tests():

@@ -15,11 +15,16 @@ def test_names_are_imported_when_first_used(tmp_path):
     file.write_text(
         "if TYPE_CHECKING:\n    from math import tau as tau\n    from json import dumps as dumps, loads as loads\n"
     )
-    get, names = promised("house", str(file))
+    get, listed, names = promised("json", str(file))
     assert names == ["dumps", "loads", "tau"]
+    assert {*names, "decoder", "encoder"} <= set(listed())
     assert get("tau") == pytest.approx(6.283185307179586)
-    with pytest.raises(AttributeError, match="module 'house' has no attribute 'pi'"):
+    with pytest.raises(AttributeError, match="module 'json' has no attribute 'pi'"):
         get("pi")
+
+
+def test_what_claims_are_written_with_is_listed():
+    assert {"claim", "Identity", "Law", "Trials", "Reals", "assume", "pictures"} <= set(dir(lab))
 
 
 def test_every_promise_is_kept():

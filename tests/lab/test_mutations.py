@@ -1,13 +1,17 @@
 """Wrong versions of mathematics: what is changed, what is left alone, and how a check meets them."""
 
 import ast
+import warnings
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 
 import deeptheory
+from deeptheory.lab import attack
 from deeptheory.lab.attack import equivalents, mutated, tried
 from deeptheory.lab.checking import workers
 from deeptheory.lab.mutations import mutants
@@ -98,3 +102,14 @@ def test_a_claim_notices_a_wrong_penalty():
     chosen = next(each for each in all_of(dropout, "induced_regularizer") if each.after == "nuclear_norm(matrix) ** 2")
     with workers(1) as pool:
         assert pool.submit(tried, "dropout_is_the_squared_nuclear_norm", chosen, 300.0).result()
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_mutant_warns_of_is_not_said(monkeypatch):
+    def check():
+        warnings.warn("overflow encountered in square", RuntimeWarning, stacklevel=1)
+        return SimpleNamespace(verdict="refuted", reason="2 against 1")
+
+    monkeypatch.setattr(attack, "load", lambda name: SimpleNamespace(check=check))
+    monkeypatch.setattr(attack, "mutated", lambda mutant: nullcontext())
+    assert tried("some_claim", None, 60.0) == "refuted: 2 against 1"

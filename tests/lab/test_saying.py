@@ -5,7 +5,7 @@ import pytest
 
 from deeptheory.lab import Chance, Exact, Identity, Inequality, Law, Limit, Printed, Rate, Trend
 from deeptheory.lab.evidence import Chain, Judgement
-from deeptheory.lab.evidence.detection import resolution, weakest
+from deeptheory.lab.evidence.detection import noticed, resolution, weakest
 from deeptheory.lab.evidence.saying import apart, counted, every, measured, percent, power
 from deeptheory.lab.outcome import ControlResult
 from deeptheory.lab.run import combined
@@ -90,3 +90,11 @@ def test_the_worst_verdict_decides_before_the_weakest_kind():
 def test_of_one_kind_the_coarsest_is_the_weakest():
     judged = {name: Judgement("holds", "", "", at) for name, at in (("a", 1e-3), ("b", 2e-3), ("c", None))}
     assert weakest(judged, dict.fromkeys(judged, "Law")) == "b"
+
+
+def test_how_tight_an_inequality_is_fits_bounds_from_above_and_from_below():
+    def said(tightness):
+        return noticed("Inequality", Judgement("holds", "", "", 1 - tightness, tightness))
+
+    assert said(0.9) == "An inequality sharper by 10 % would have been violated."
+    assert said(0.999) == "Any sharper inequality would have been violated."

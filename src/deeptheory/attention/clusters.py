@@ -165,4 +165,4 @@ def cluster_count(tokens: Tokens, tolerance: float = 1e-3) -> int:
     return int(connected_components(tokens @ tokens.T > 1 - tolerance, directed=False)[0])
 
 
-doors(__name__, substeps="[1, 1e5]", shape="[1, 1e9]", tolerance="(0, ∞)", step="(0, ∞)")
+doors(__name__, substeps="[1, 1e5]", shape="[1, 1e9]", tolerance="(0, ∞)", step="[1e-3, ∞)", limit="[0, 1e4]")

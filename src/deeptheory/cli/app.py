@@ -107,6 +107,13 @@ def seed_of(text: str) -> int:
         raise Refused(str(problem)) from None
 
 
+def path_of(text: str | Path) -> Path:
+    """A file or folder that was named: no text at all would be the folder in which the command is typed."""
+    if not str(text).strip():
+        raise Refused(f"a file or folder must have a name, got {text!r}")
+    return Path(text)
+
+
 What = Annotated[
     list[str] | None, typer.Argument(help="claims, items, books, subjects, or all", autocompletion=complete)
 ]
@@ -114,7 +121,8 @@ One = Annotated[str, typer.Argument(help="a claim", autocompletion=complete)]
 Json = Annotated[bool, typer.Option("--json", help="print JSON alone on standard output")]
 Seed = Annotated[int, typer.Option(help="seed of all randomness", parser=seed_of, metavar="<int>")]
 Jobs = Annotated[int, typer.Option(help="worker processes", show_default="one a core")]
-StorePath = Annotated[Path | None, typer.Option("--store", help="where runs are kept")]
+PATH: dict[str, Any] = {"parser": path_of, "metavar": "<path>"}
+StorePath = Annotated[Path | None, typer.Option("--store", help="where runs are kept", **PATH)]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="a parameter, name=value; may be given again", autocompletion=complete_setting),

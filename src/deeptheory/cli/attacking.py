@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from deeptheory.cli.app import AUTHORS, JOBS, Jobs, Json, Refused, Seed, What, app, emit, within
+from deeptheory.cli.app import AUTHORS, JOBS, PATH, Jobs, Json, Refused, Seed, What, app, emit, within
 from deeptheory.names import entries
 
 NOTICED, BY_CLAIM = 0.95, 0.80
@@ -16,7 +16,7 @@ NOTICED, BY_CLAIM = 0.95, 0.80
 def attack(
     what: What = None,
     mutants: Annotated[int, typer.Option("--mutants", help="how many wrong versions to try")] = 20,
-    tests: Annotated[Path, typer.Option(help="unit tests to try on what a claim does not notice")] = Path("tests"),
+    tests: Annotated[Path, typer.Option(help="unit tests for what a claim does not notice", **PATH)] = Path("tests"),
     seed: Seed = 0,
     jobs: Jobs = JOBS,
     json: Json = False,
@@ -30,6 +30,8 @@ def attack(
     within("--jobs", jobs, 1, 256)
     if not what:
         raise Refused("name what to attack: a claim, an item, a book or a subject; `all` is every claim")
+    if tests.is_file():
+        raise Refused(f"--tests takes a folder of unit tests, and {tests} is a file")
     chosen = [entry.name for entry in entries(what)]
     known = equivalents(tests / "equivalents.json")
     done = []

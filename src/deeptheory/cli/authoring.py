@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 
 from deeptheory import books
-from deeptheory.cli.app import AUTHORS, Refused, app, complete
+from deeptheory.cli.app import AUTHORS, PATH, Refused, app, complete, complete_room
 from deeptheory.lab.entries import PACKAGE, catalogue
 from deeptheory.lab.records import REFUTABLE
 
 MATHEMATICS = '''"""{title}."""
 
+from deeptheory.foundations.entrances import doors
+
 __all__ = ["{quantity}"]
 
 
-def {quantity}(x):
+def {quantity}(x: float) -> float:
     """Return … in one plain sentence.
 
     The formula, what every argument is and in which range, when not to use it.
@@ -25,15 +27,20 @@ def {quantity}(x):
     Reference: {place}.
     """
     raise NotImplementedError
+
+
+doors(__name__, x="(0, ∞)")
 '''
 
 TEST = '''"""{title}: compared with an independent calculation."""
 
 import numpy as np
+import pytest
 
 from deeptheory.{room}.{theme} import {quantity}
 
 
+@pytest.mark.item("{item}")
 def test_{quantity}_by_hand():
     """A value worked out by hand, by enumeration or by another algorithm; never by the same formula."""
     assert np.isclose({quantity}(1.0), 1.0)
@@ -43,7 +50,10 @@ CLAIM = '''"""{title} ({place})."""
 
 from dataclasses import replace
 
+import numpy as np
+
 from deeptheory.lab import Identity, claim
+from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.{room}.{theme} import {quantity}
 
 
@@ -51,33 +61,49 @@ from deeptheory.{room}.{theme} import {quantity}
     items={{"{item}": ""}},
     says=r"One sentence of our own, mathematics between dollar signs.",
     needs="its hypotheses",
+    symbols={{"x": "what each symbol of the statement stands for, in order of appearance"}},
+    why="The idea in two to five sentences of our own, not the proof.",
+    notice="What is to be seen in the picture, and where the rival goes wrong.",
 )
-def {name}(key):
-    predicted = {quantity}(1.0)
-    observed = 1.0  # by another route
-    return Identity(observed, predicted)
+def {name}():
+    x = np.linspace(0.5, 2.0, 7)
+    predicted = np.array([{quantity}(each) for each in x])
+    observed = np.ones(7)  # by another route
+    return Identity(observed, predicted, along={{"x": x}})
 
 
 {control}
+
+
+@{name}.picture
+def drawn(pieces):
+    """One sentence that says what is drawn: it becomes the caption."""
+    found = pieces[""]
+    x = found.along["x"]
+    return Curves([Line("predicted", x, found.right), Dots("observed", x, found.left)], x="x", y="value")
 '''
 
 PRINTED = """{comment}
 @{name}.control("…, as printed", erratum="{id}")
 def as_printed(evidence):
-    return replace(evidence, right=0.0)"""
+    return replace(evidence, right=0.0 * evidence.right)"""
 
 RIVAL = """@{name}.control("the nearest formula that someone might believe")
 def rival(evidence):
-    return replace(evidence, right=0.0)"""
+    return replace(evidence, right=0.0 * evidence.right)"""
 
 
 @app.command(rich_help_panel=AUTHORS)
 def new(
     name: Annotated[str, typer.Argument(help="what the claim says, as a name: words_joined_like_this")],
     item: Annotated[str, typer.Option("--item", help="the item it checks", autocompletion=complete)],
-    room: Annotated[str | None, typer.Option(help="the room, where it is not the item's own")] = None,
+    room: Annotated[
+        str | None, typer.Option(help="the room, where it is not the item's own", autocompletion=complete_room)
+    ] = None,
     topic: Annotated[str | None, typer.Option(help="the topic inside the room, where it has topics")] = None,
-    root: Annotated[Path | None, typer.Option(help="the source tree to write into", show_default="this one")] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="the source tree to write into", show_default="this one", **PATH)
+    ] = None,
 ) -> None:
     """Mathematics, test, claim and control, as stubs."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)+", name):
@@ -88,6 +114,11 @@ def new(
     if len(found) != 1:
         near = ", ".join(each.id for each in found[:4]) or ", ".join(books.nearest(item))
         raise Refused(f"{item!r} names {len(found)} items; name one" + (f": {near}" if near else ""))
+    rooms = sorted({each.room for each in books.items()})
+    if room is not None and room not in rooms:
+        raise Refused(f"no room is called {room!r}; the rooms are {', '.join(rooms)}")
+    if topic is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", topic):
+        raise Refused(f"a topic is named by small words joined by _, not {topic!r}")
     tree = root or PACKAGE.parents[1]
     if not (tree / "src" / "deeptheory").is_dir():
         raise Refused(f"{tree} is no source tree of deeptheory; clone the project, or name one with --root")

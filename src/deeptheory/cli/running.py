@@ -14,6 +14,7 @@ from deeptheory.characters import visible
 from deeptheory.cli.app import (
     AUTHORS,
     JOBS,
+    PATH,
     Jobs,
     Json,
     One,
@@ -48,7 +49,7 @@ Explore = Annotated[float, typer.Option(help="seconds for the sliders of the pag
 
 @app.command()
 def tour(
-    out: Annotated[Path, typer.Option(help="the folder of pages to write")] = Path("deeptheory-tour"),
+    out: Annotated[Path, typer.Option(help="the folder of pages to write", **PATH)] = Path("deeptheory-tour"),
     jobs: Jobs = JOBS,
     explore: Explore = 90,
     store: StorePath = None,
@@ -169,7 +170,7 @@ def calibrate(
 
 @app.command()
 def report(
-    path: Annotated[Path, typer.Argument(help="the folder to write")] = Path("deeptheory-report"),
+    path: Annotated[Path, typer.Argument(help="the folder to write", **PATH)] = Path("deeptheory-report"),
     jobs: Jobs = JOBS,
     explore: Explore = 90,
     store: StorePath = None,

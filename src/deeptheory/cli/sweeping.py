@@ -9,6 +9,7 @@ import typer
 
 from deeptheory.cli.app import (
     JOBS,
+    PATH,
     Jobs,
     Json,
     One,
@@ -43,7 +44,7 @@ def sweep(
         ),
     ],
     seeds: Annotated[int, typer.Option(help="how many seeds at each point")] = 1,
-    out: Annotated[Path | None, typer.Option(help="write the result as netCDF")] = None,
+    out: Annotated[Path | None, typer.Option(help="write the result as netCDF", **PATH)] = None,
     jobs: Jobs = JOBS,
     store: StorePath = None,
     json: Json = False,

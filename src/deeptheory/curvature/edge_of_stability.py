@@ -140,5 +140,5 @@ def stability_phases(
 
 
 doors(
-    __name__, steps="[1, 1e7]", every="[1, 1e7]", iterations="[1, 1e4]", step_size="[0, ∞)", nan=("stability_phases",)
+    __name__, steps="[1, 1e6]", every="[1, 1e6]", iterations="[1, 1e4]", step_size="[0, ∞)", nan=("stability_phases",)
 )

@@ -166,7 +166,7 @@ def mean_overlap(
 doors(
     __name__,
     dimension="[3, 1e9]",
-    nodes="[2, 1000]",
+    nodes="[2, 400]",
     quadrature="[1, 200]",
     step="[0, ∞)",
     times="[0, ∞)",

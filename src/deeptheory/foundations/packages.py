@@ -24,10 +24,11 @@ def submodules(package: str) -> Callable[[str], ModuleType]:
     return __getattr__
 
 
-def promised(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Return the `__getattr__` and the `__all__` of a package whose names are imported when they are first used.
+def promised(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported when they are first used.
 
     The names are those imported under `if TYPE_CHECKING:` in its file: type checkers and the package read one list.
+    `dir` lists them beside the package's public modules.
     """
     blocks = [node for node in ast.parse(Path(file).read_text("utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
@@ -39,4 +40,8 @@ def promised(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
             return getattr(importlib.import_module(places[name]), name)
         return modules(name)
 
-    return __getattr__, sorted(places)
+    def __dir__() -> list[str]:
+        parts = pkgutil.iter_modules(getattr(sys.modules[package], "__path__", []))
+        return sorted({*places, *(each.name for each in parts if not each.name.startswith("_"))})
+
+    return __getattr__, __dir__, sorted(places)

@@ -55,4 +55,4 @@ if TYPE_CHECKING:
     )
 
 # Naming a parameter or reading the catalogue does not import JAX.
-__getattr__, __all__ = promised(__name__, __file__)
+__getattr__, __dir__, __all__ = promised(__name__, __file__)

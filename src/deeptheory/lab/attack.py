@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -140,7 +141,8 @@ def tried(name: str, mutant: Mutant, limit: float) -> str:
     watchdog.daemon = True
     watchdog.start()
     try:
-        with mutated(mutant):
+        with mutated(mutant), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # wrong mathematics overflows, and nobody asked to hear of it
             run = claim.check()
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"

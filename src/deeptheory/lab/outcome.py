@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deeptheory.lab._claim import Pieces
-from deeptheory.lab.evidence import Judgement, Verdict, decode, known
+from deeptheory.lab.evidence import LEVEL, Judgement, Verdict, decode, known
 from deeptheory.lab.faces import face
 
 __all__ = ["ControlResult", "Run"]
@@ -88,7 +88,10 @@ class Run:
         return Run(**{**own, "judgements": judgements, "controls": controls}, blob=blob, unknown=unknown)
 
     def json(self) -> dict[str, Any]:
-        """The run as `check --json` prints it."""
+        """The run as `check --json` prints it: of every piece prediction beside observation, as the terminal shows."""
+        from deeptheory.lab.comparing import compared
+
+        beside = {name: compared(piece, LEVEL / len(self.judgements)) for name, piece in self.evidence.items()}
         names = (
             *("claim", "control", "items", "verdict", "reason", "strength", "resolution", "seconds", "seed"),
             "parameters",
@@ -97,6 +100,7 @@ class Run:
             name or "evidence": {
                 "kind": self.described[name]["kind"],
                 "thinned": name in self.thinned,
+                **dataclasses.asdict(beside[name]),
                 **dataclasses.asdict(judgement),
             }
             for name, judgement in self.judgements.items()

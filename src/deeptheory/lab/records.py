@@ -172,8 +172,11 @@ def record(runs: Iterable["Run"], known: Catalogue, folder: Path = FOLDER) -> Ch
     )
 
 
-def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path = FOLDER) -> None:
-    """Add items that passing tests have just compared with an oracle; drop marks that are no longer in their file."""
+def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path = FOLDER) -> Changes:
+    """Add items that passing tests have just compared with an oracle; drop marks that are no longer in their file.
+
+    What is new and what was dropped is told as "item in file".
+    """
     before = read(folder)
     tests = {item: set(files) for item, files in before.tests.items()}
     for item, files in compared.items():
@@ -182,6 +185,8 @@ def record_tests(compared: Mapping[str, Iterable[str]], root: Path, folder: Path
     kept = {item: sorted(file for file in files if item in marked[file]) for item, files in tests.items()}
     Ledger(before.claims, {i: f for i, f in kept.items() if f}, before.counterexamples, before.rooms).save(folder)
     ledger.cache_clear()
+    was, now = ({f"{item} in {file}": None for item in each for file in each[item]} for each in (before.tests, kept))
+    return Changes(new=tuple(now.keys() - was), changed=(), dropped=tuple(was.keys() - now))
 
 
 def _marks(path: Path) -> set[str]:

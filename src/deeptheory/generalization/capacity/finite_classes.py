@@ -99,4 +99,4 @@ def independent_sup_deviation(
     return worst
 
 
-doors(__name__, sides="[1, 2]", trials="[1, 1e6]", hypotheses="[1, ∞)", deviation="[0, ∞)")
+doors(__name__, sides="[1, 2]", trials="[1, 1e5]", hypotheses="[1, ∞)", deviation="[0, ∞)")

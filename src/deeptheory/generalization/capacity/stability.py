@@ -28,6 +28,8 @@ __all__ = [
 
 Numbers = float | int | Num[np.ndarray, "..."] | np.number
 Parameters = Float[Array, " d"]
+SAMPLES = 20_000
+"""how many samples are enumerated: every one is trained on with every replacement"""
 
 
 def coupled_sgd(
@@ -130,6 +132,8 @@ def ghost_gaps(
     from itertools import product
 
     atoms = np.asarray(atoms)
+    if len(atoms) ** n > SAMPLES:
+        raise ValueError(f"at most {SAMPLES:,} samples are enumerated, got {len(atoms)} atoms to the power n = {n}")
     trained = {s: algorithm(atoms[list(s)]) for s in product(range(len(atoms)), repeat=n)}
     losses = {s: loss(w, atoms) for s, w in trained.items()}
     gap, change, worst, training, moved = 0.0, 0.0, 0.0, 0.0, 0.0

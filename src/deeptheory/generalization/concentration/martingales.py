@@ -75,6 +75,7 @@ def log_mcdiarmid(deviation: Numbers, differences: Float[AnyArray, "*batch n"]) 
 def bounded_differences(table: Float[AnyArray, "..."], *, variables: int) -> Float[np.ndarray, "*batch n"]:
     """The least cᵢ of a function given by its table, one of the last `variables` axes for each variable."""
     table = np.asarray(table)
+    inside(1, table.ndim, variables=variables)
     others = tuple(range(table.ndim - variables, table.ndim))
     found = [np.ptp(table, axis=axis, keepdims=True).max(others) for axis in others]
     return np.stack(found, -1)

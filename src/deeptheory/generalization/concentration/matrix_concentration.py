@@ -1,6 +1,5 @@
 """Matrix Bernstein: how far a sum of independent random matrices lies from its mean in spectral norm."""
 
-from itertools import product
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -78,8 +77,8 @@ def row_sampling(left: Float[AnyArray, "k n1"], right: Float[AnyArray, "k n2"], 
 
 def all_choices(summands: int, outcomes: int) -> Int[np.ndarray, "all m"]:
     """Every way to choose one outcome for each summand: all of them equally likely."""
-    affordable(choices=(outcomes,) * summands)
-    return np.asarray(list(product(range(outcomes), repeat=summands)))
+    affordable(choices=(summands, outcomes**summands))
+    return np.indices((outcomes,) * summands).reshape(summands, -1).T
 
 
 doors(__name__, summands="[1, 20]", outcomes="[1, 1000]", draws="[1, 1e6]", shape="[1, ∞)")

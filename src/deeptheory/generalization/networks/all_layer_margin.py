@@ -171,4 +171,4 @@ def all_layer_margin_bound(values: Float[np.ndarray, " n"], *, capacity: float =
     return float(capacity**2 * np.log(len(values)) ** 2 * np.mean(1 / values**2) / len(values))
 
 
-doors(__name__, steps="[1, 1e5]")
+doors(__name__, steps="[1, 1e4]")

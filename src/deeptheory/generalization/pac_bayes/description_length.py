@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.concentration import hoeffding_radius
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable, inside
+from deeptheory.foundations.guards import inside
 from deeptheory.generalization.pac_bayes.comparison_bounds import comparison_bound, kl_comparison
 
 __all__ = [
@@ -24,6 +24,9 @@ __all__ = [
     "occam_risk",
     "prefix_free",
 ]
+
+LISTS = 10**6
+"""how many decision lists are enumerated"""
 
 Numbers = float | int | np.number | Float[Array | np.ndarray, "..."] | Int[Array | np.ndarray, "..."]
 
@@ -104,7 +107,8 @@ def decode(word: str, variables: int) -> DecisionList:
 
 def decision_lists(variables: int, rules: int) -> list[DecisionList]:
     """All decision lists on so many bits with at most so many rules, shortest first."""
-    affordable(lists=(4 * variables,) * rules)
+    if (count := (4 * variables) ** rules) > LISTS:
+        raise ValueError(f"at most {LISTS:,} decision lists are enumerated, got (4 · {variables})^{rules} = {count:,}")
     single = list(product(range(2 * variables), range(2)))
     return [
         DecisionList(chosen, default)

@@ -56,9 +56,10 @@ def noticed(kind: str, judged: Judgement) -> str:
         close = judged.tightness
         if close is None:
             return ""
-        smaller = "A" if close < 0.995 else "Any"
-        by = f" by {percent(1 - close)}" if close < 0.995 else ""
-        return f"{smaller} bound smaller{by} would have been violated."
+        # Said of bounds from above and from below alike: the evidence does not know which side is the theorem's.
+        if close >= 0.995:
+            return "Any sharper inequality would have been violated."
+        return f"An inequality sharper by {percent(1 - close)} would have been violated."
     if not size:  # unknown, or smaller than can be said
         return ""
     if kind in ("Rate", "Limit"):

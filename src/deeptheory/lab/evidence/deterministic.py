@@ -48,10 +48,15 @@ class Exact(Evidence):
 
 @kind
 class Identity(Evidence):
-    """Two computations of the same real numbers agree to rounding.
+    """Two computations of the same real numbers, `left` and `right`, agree to rounding.
 
-    Allowed is 64 eps sqrt(size) scale condition + error: `scale` the size of the numbers that were added up (default:
-    of the sides), `condition` the condition number of the problem, `error` the calibrated error of a solver inside.
+    Allowed is 64 eps sqrt(size) scale condition + error: `size` how many numbers were added up, `scale` how large they
+    were (default: the sides themselves; where terms cancel give theirs, as `deeptheory.lab.rounding` does), `condition`
+    the condition number of the problem, `error` the calibrated error of a solver inside. A difference beyond that
+    refutes; an allowance above 5 % of the sides makes the verdict inconclusive.
+
+    `along` labels the axes, in order: `along={"gamma": gammas}`; figures, tables and `run.dataset()` read it. `aside`
+    carries further arrays, or lists of words, that are stored and not judged, for pictures and controls.
     """
 
     left: Any
