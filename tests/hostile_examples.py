@@ -31,6 +31,7 @@ MAY_BE_NAN = ("curvature.edge_of_stability.stability_phases",)
 INNER = (
     "foundations.entrances",
     "foundations.flows",
+    "foundations.krylov",
     "foundations.guards",
     "foundations.packages",
     "foundations.shapes",
@@ -496,13 +497,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "spectra.self_consistent.silverstein_inverse": SPECTRUM | {"v": -0.1},
     "spectra.edges.smallest_eigenvalue_scaling": {"dimension": 3, "samples": 5},
     "spectra.stieltjes.stieltjes_transform": {"points": [0.5, 1.0]},
-    "normalization.decayed_descent.decayed_descent":
-        {"gradient": jnp.tanh, "start": jnp.ones(3), "rates": np.full(4, 0.1), "decays": 0.1},
-    "normalization.decayed_descent.equivalent_rates": {"rates": np.full(4, 0.1), "decays": 0.1},
-    "normalization.decayed_descent.momentum_rates": {"rate": 0.1},
-    "normalization.decayed_descent.momentum_root": {"rate": 0.1},
-    "normalization.decayed_descent.unrolled_square_norm":
-        {"gradient_squares": np.ones(4), "rates": np.full(4, 0.1), "decays": 0.1},
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 # `import deeptheory` costs nothing, and neither do its rooms until they are entered.
-__getattr__, _, __all__ = promised(__name__, __file__)
+__getattr__, __all__ = promised(__name__, __file__)[::2]
 shown_by(figure="deeptheory.report.figures:figure", html="deeptheory.report.notebook:run_html")
 
 

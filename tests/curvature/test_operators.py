@@ -123,7 +123,7 @@ def test_extreme_eigenpairs_against_the_dense_solver(key, largest):
     gap = np.linalg.norm(np.asarray(found.vectors) @ matrix - found.values[:, None] * np.asarray(found.vectors), axis=1)
     assert np.all(gap <= 1e-8 * np.abs(found.values)) and found.converged.all() and found.products < 400
     np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(6), atol=1e-12)
-    np.testing.assert_allclose(found.residuals, gap, rtol=1e-3, atol=1e-13)
+    np.testing.assert_allclose(found.residuals, gap, rtol=1e-3, atol=1e-12)  # products round at 50·ε·√200
 
 
 def test_eigenpairs_of_low_rank_end_when_nothing_is_left(key):
@@ -168,7 +168,7 @@ def test_density_trace_and_diagonal_within_their_errors(key):
 
 
 def test_bad_input_is_refused(key):
-    with pytest.raises(ValueError, match="one number of examples"):
+    with pytest.raises(ValueError, match="data must have arrays with a first axis of one length"):
         hessian(loss, WEIGHTS, (INPUTS, LABELS[:5]))
     with pytest.raises(ValueError, match="at least one floating-point array"):
         hessian(loss, {"first": 1}, (INPUTS, LABELS))

@@ -12,11 +12,11 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import batched, numeric
 
 __all__ = ["blocks", "dense", "fisher", "gauss_newton", "gradient_noise", "hessian"]
 
@@ -98,19 +98,13 @@ def _is_flat(parameters: Any) -> bool:
 
 def _curvature(rule: Rule, parameters: Any, data: Any, batch: int | None) -> Curvature:
     moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
-    for name, leaf in [("parameters", each) for each in jax.tree.leaves(moving)] + [
-        ("data", each) for each in jax.tree.leaves(data)
-    ]:
-        if np.asarray(leaf).dtype.kind not in "biuf":
-            raise TypeError(f"{name} must be made of real numbers, got {np.asarray(leaf).dtype}")
+    numeric(parameters=moving)
+    batched(data=data)
     flat, unravel = ravel_pytree(moving)
     if not flat.size:
         raise ValueError("parameters must hold at least one floating-point array, and hold none")
-    lengths = {x.shape[0] if jnp.ndim(x) else 0 for x in jax.tree.leaves(data)}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ValueError(f"data must be arrays with one number of examples on their first axes, got {sorted(lengths)}")
-    count = lengths.pop()
     data = jax.tree.map(jnp.asarray, data)
+    count = jax.tree.leaves(data)[0].shape[0]
     return Curvature(flat, data, rule, unravel, fixed, min(batch or count, count), (0, flat.size))
 
 

@@ -27,14 +27,14 @@ Statistics = Callable[[Any], Array]
 
 
 class EffectiveDynamics(NamedTuple):
-    """Population drift f, corrector g and volatility Σ of summary statistics at one point."""
+    """Population drift f, corrector g and volatility Σ of summary statistics at one point, or at a batch of points."""
 
-    drift: Float[Array, " k"]
-    corrector: Float[Array, " k"]
-    volatility: Float[Array, "k k"]
+    drift: Float[Array, "*batch k"]
+    corrector: Float[Array, "*batch k"]
+    volatility: Float[Array, "*batch k k"]
 
     @property
-    def velocity(self) -> Float[Array, " k"]:
+    def velocity(self) -> Float[Array, "*batch k"]:
         """The effective drift h = −f + g."""
         return self.corrector - self.drift
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import inside
+from deeptheory.foundations.guards import inside, numeric
 
 __all__ = [
     "decayed_descent",
@@ -36,6 +36,7 @@ def decayed_descent(gradient: Gradient, start: Any, *, rates: Rates, decays: Rat
     `rates` are the ηₜ, `decays` the λₜ (or one for all); `batches` holds one slice a step, handed to the gradient
     after the parameters. One compiled scan, so wrap it in `jit`. Reference: arora (13.1).
     """
+    numeric(start=start)
 
     def move(w: Any, given: Any) -> tuple[Any, Any]:
         rate, decay, batch = given

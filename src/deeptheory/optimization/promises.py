@@ -92,6 +92,8 @@ def improve_or_localize(
     """
     if restarts is None:
         restarts = jnp.zeros(len(values), bool)
+    precision = jnp.result_type(positions, values, step_size)
+    positions, values = jnp.asarray(positions, precision), jnp.asarray(values, precision)
 
     def body(carry: tuple, now: tuple) -> tuple[tuple, tuple]:
         origin, highest, time, farthest = carry

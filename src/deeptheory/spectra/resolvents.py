@@ -29,7 +29,7 @@ AnyArray = Array | np.ndarray
 Scalar = float | int | np.floating | Float[AnyArray, ""]
 
 
-def resolvent(matrix: Num[AnyArray, "*batch n n"], z: complex) -> Complex[AnyArray, "*batch n n"]:
+def resolvent(matrix: Float[AnyArray, "*batch n n"], z: complex) -> Complex[AnyArray, "*batch n n"]:
     """Return (A − z)⁻¹. jagannath Def. 6.7."""
     xp = matrix.__array_namespace__()
     return xp.linalg.inv(matrix - z * xp.eye(matrix.shape[-1]))

@@ -157,7 +157,7 @@ def test_heavy_ball_against_the_matrix_exponential():
 
 
 def test_bad_times():
-    with pytest.raises(ValueError, match="increasing"):
+    with pytest.raises(ValueError, match="increase"):
         function_flow(lambda f: f, K, F0, np.array([1.0, 0.5]))
     with pytest.raises(ValueError, match="other_kernel"):
         function_flow(lambda f: f, K, F0, np.array([1.0]), other_outputs=G0)

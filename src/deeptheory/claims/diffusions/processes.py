@@ -111,4 +111,4 @@ def paths(pieces):
     two = [Line(f"run {i + 1}", times, path) for i, path in enumerate(aside["wiener"])]
     held = np.repeat(times, 2)[1:]
     jumping = [Line(name, held, np.repeat(aside[name], 2)[:-1]) for name in ("gamma", "jumps")]
-    return Row([Curves(two, x="time", y="W"), Curves(jumping, x="time", y="position")])
+    return Row([Curves(two, x="time", y="position W"), Curves(jumping, x="time", y="position")])

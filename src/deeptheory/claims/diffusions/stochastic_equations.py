@@ -269,6 +269,6 @@ def wells_and_saddles(pieces, settings):
     return Row(
         [
             Histogram(left, samples=pieces["Gibbs"].aside["samples"], x="position", y="density"),
-            Curves(right, x="ησ²", y="mean time to leave", log="x"),
+            Curves(right, x="noise ησ²", y="mean time to leave", log="x"),
         ]
     )

@@ -342,7 +342,7 @@ def sequence_and_bounds(pieces):
         Line("bound", steps, bound),
         Line("bound", steps, a / (1 - a * b * steps), rival="as printed"),
     ]
-    return Curves(marks, x="steps t", y="m")
+    return Curves(marks, x="steps t", y="overlap m")
 
 
 @claim(

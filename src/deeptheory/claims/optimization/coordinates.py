@@ -188,7 +188,14 @@ def surfaces(pieces):
         marks = [Line("gradient descent", *path.T, arrow=True) for path in pieces["stationary"].aside[name]]
         panels.append(
             Surface(
-                marks, columns=grid, rows=grid, heights=np.asarray(heights), value="loss", x="w₁", y="w₂", title=name
+                marks,
+                columns=grid,
+                rows=grid,
+                heights=np.asarray(heights),
+                value="loss",
+                x="weight w₁",
+                y="weight w₂",
+                title=name,
             )
         )
     return Row(panels)

@@ -101,8 +101,8 @@ def plane_with_a_hole(pieces):
                 rows=grid,
                 heights=np.asarray(heights),
                 value="loss",
-                x="x₁",
-                y="x₂",
+                x="coordinate x₁",
+                y="coordinate x₂",
             ),
             Curves(
                 [

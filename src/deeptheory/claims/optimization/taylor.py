@@ -202,7 +202,7 @@ def between_parabolas(pieces):
             Line("± L/2 |w − w_t|²", way, -(way**2) / 2),
             Line("± L/2 |w − w_t|²", way, way**2 / 4, rival="L/4"),
         ],
-        x="w − w_t",
+        x="distance w − w_t",
         y="height above the tangent, L = 1",
         xs=(-8, 8),
         ys=(-30, 30),
@@ -292,7 +292,15 @@ def three_flat_points(pieces):
     points = np.stack(np.meshgrid(grid, grid))
     return Row(
         [
-            Surface([], columns=grid, rows=grid, heights=np.asarray(ZOO[name][0](points)), value=name, x="x", y="y")
+            Surface(
+                [],
+                columns=grid,
+                rows=grid,
+                heights=np.asarray(ZOO[name][0](points)),
+                value=name,
+                x="coordinate x",
+                y="coordinate y",
+            )
             for name in ("x² + y⁴", "x² − y⁴", "x³ − 3xy²")
         ]
     )

@@ -30,6 +30,9 @@ def uniform_gap(
     It never decreases with more samples; how near it comes to the supremum is a matter of the S′ that one thinks of (S
     itself, or a twin of it that is equally probable). Reference: handbook 7.2 and 9.3, Nagarajan and Kolter 2019.
     """
+    for name, samples in {"trained_on": trained_on, "tested_on": tested_on}.items():
+        if isinstance(samples, str | bytes):
+            raise TypeError(f"{name} must be samples, got the text {samples!r:.40}")
     others = list(tested_on)
     learned = [learn(sample) for sample in trained_on]
     if not learned or not others:
