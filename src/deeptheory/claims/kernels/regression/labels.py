@@ -103,13 +103,14 @@ def descended(weights, amplitudes, x, y, step):
         ),
     },
     says=r"Gradient descent of the limit kernel, and on average of wide ReLU networks, fits the true labels of digits "
-    r"before random ones, and these before the last eigenvector. Labels with no less energy $\sum_{i\le j}(v_i\cdot "
-    r"y)^2/\|y\|^2$ for every $j$ are never slower.",
+    r"before random ones, these before the last eigenvector. Of two sets that with no less energy "
+    r"$\sum_{i\le j}(v_i\cdot y)^2/\|y\|^2$ for all $j$ is never slower.",
     needs="first layer trained, outputs zero at the start; labels of equal norm",
     scale="printed: two classes of MNIST, 28×28, gradient descent; here: 80 images of 14×14, networks on 10 of them",
     full=dict(widths=(512, 2048, 8192, 32_768)),
     symbols={
-        r"\lambda_i,v_i": r"eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
+        r"\lambda_i,v_i": r"eigenvalues, the largest first, and eigenvectors of $H$, the tangent kernel of the first "
+        r"layer on the images in the limit of infinite width",
         r"y": r"the labels of the images $X$; the sum is the share of their square in the first $j$ eigenvectors",
         r"f": r"the network, with $m$ neurons",
         r"\eta,k": r"size and number of steps; $t$ the time of the flow",
@@ -212,12 +213,13 @@ def as_fast(evidence):
 
 @aligned_labels_train_faster.picture
 def alignment_curves(pieces):
-    """Loss against time for true, random and last-eigenvector labels; and where each set lies in the spectrum."""
+    """Loss against time for three sets of labels, random ones in the mean; where two of them lie in the spectrum."""
     along = pieces["true before random before last"].along
     size = len(along["eigenvalue"])
-    falls = [Line(name, along["time"], 2 * along[name] / size) for name in ("true", "random", "last")]
+    sets = {"true": "true labels", "random": "random labels", "last": "last eigenvector"}
+    falls = [Line(sets[name], along["time"], 2 * along[name] / size) for name in sets]
     ranks = np.arange(1, size + 1)
-    lies = [Line(name, ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
+    lies = [Line(sets[name], ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
     return Row(
         [
             Curves(falls, x="training time", y="loss, as a share of that at the start", log="x"),
