@@ -381,7 +381,8 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
     "independent of it, so the quadratic form by which its return changes the inverse is nearly a trace, the very "
     "transform one wants. So $S$ is given by itself, in a quadratic equation. Of its two roots the "
     r"transform is the one that is small at infinity and positive below the spectrum. As $z\to0$ that root "
-    r"tends to $1/(1-\gamma)$ for $\gamma<1$; for $\gamma>1$ it grows like $(1-1/\gamma)/z$, since so large a share of the eigenvalues is zero.",
+    r"tends to $1/(1-\gamma)$ for $\gamma<1$; for $\gamma>1$ it grows like $(1-1/\gamma)/z$, since so large a "
+    r"share of the eigenvalues is zero.",
     notice=r"Traces of inverses of matrices, means over draws of the largest size, lie on the formula. With more "
     "samples than dimensions the curve levels off as the ridge is taken away; with fewer it grows like 1/z, for "
     "then some eigenvalues are zero.",

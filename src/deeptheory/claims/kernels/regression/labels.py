@@ -121,9 +121,9 @@ def descended(weights, amplitudes, x, y, step):
     r"random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must wait for the slow "
     r"directions. The first and the last eigenvector are the fastest and the slowest labels there are. More energy at "
     r"the top for every $j$ means a smaller loss at every time, by summation by parts.",
-    notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector. Right, the "
-    r"reason: most of the true labels' "
-    r"energy is in the first few eigenvectors, that of random ones is spread evenly.",
+    notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector, that of "
+    r"the least eigenvalue, taken as labels. Right, the reason: most of the true labels' energy is in the first few "
+    r"eigenvectors, that of random ones is spread evenly.",
 )
 def aligned_labels_train_faster(
     key, *, images: Images = 80, widths: Sizes = (512, 2048, 8192), trials: Trials = 20, draws: Trials = 1500
