@@ -320,8 +320,8 @@ def with_step_size(evidence):
     why=r"Since $w=\hat w\log t+\rho$ with $\rho$ bounded, the direction of $w$ differs from that of $\hat w$ by the "
     r"part of $\rho$ orthogonal to it, over $|\hat w|\log t$; the margin likewise, and the cosine by half the square. "
     r"The loss is near the sum of $\frac1ne^{-\langle\rho,\bar x_i\rangle}/t$ over the support vectors, the points "
-    r"nearest the boundary. Their factors before $1/t$ tend to the dual weights, those with which $\hat w$ is the sum "
-    r"of the support vectors, and these sum to $|\hat w|^2=1/\gamma^2$.",
+    r"nearest the boundary. Their factors before $1/t$ tend to the dual weights, with which $\hat w$ is made of the "
+    r"support vectors, and these sum to $|\hat w|^2=1/\gamma^2$.",
     notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
     "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
     r"predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot. "

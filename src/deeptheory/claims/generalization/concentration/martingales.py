@@ -56,7 +56,7 @@ def log_tail(law, away, threshold):
     r"Ee^{\lambda\sum D_k}\le e^{\lambda^2\sum w_k^2/8}$, although the steps depend on each other. Markov's bound "
     r"with the best $\lambda$ gives the form with ranges; $|D_k|\le c_k$ is an interval of width $2c_k$.",
     notice=r"Each dot is a martingale, or a sum of fair signs, with a threshold $t$: the exact probability against its "
-    r"bound, below the line where the bound is true. Fair signs come nearest. With the printed exponent, twice as "
+    r"bound, which keeps it below the line. Fair signs come nearest. With the printed exponent, twice as "
     r"large, the bound by sizes would be the dashed line, and many of them lie above it.",
 )
 def azuma_bounds_martingales(up, down, bounds, share, n, *, steps: Literal["fair", "repeated"] = "fair"):
@@ -89,7 +89,7 @@ def printed_exponent(evidence):
 
 @azuma_bounds_martingales.picture
 def tails_of_martingales(pieces):
-    """Exact tails of martingales on trees and of sums of fair signs against Azuma's bounds, both as logarithms."""
+    """Exact tails of martingales of six steps and of sums of fair signs against Azuma's bounds, as logarithms."""
     (piece,) = pieces.values()
     bound, tail = np.asarray(piece.bound).T, np.asarray(piece.quantity).T
     ends = np.array([-12.0, np.log(2)])

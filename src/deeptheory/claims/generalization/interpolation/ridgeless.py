@@ -216,8 +216,8 @@ double_descent.control(
 
 @double_descent.picture
 def descent_curve(pieces, settings):
-    """Bias, variance and excess risk along γ: the limits as curves, and what the largest designs gave, ± 2 errors."""
-    grid = np.concatenate([np.geomspace(0.1, 0.98, 80), [1.0], np.geomspace(1.02, 6, 80)])
+    """Bias, variance and excess risk along γ: limits as curves, means of the largest designs with 2 standard errors."""
+    grid = np.concatenate([1 - np.geomspace(0.9, 0.02, 80), [1.0], 1 + np.geomspace(0.02, 5, 80)])
     limit = limiting_bias_variance(np.where(grid == 1, 2.0, grid), signal=1.0, noise=settings["noise"])
     parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
     marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]

@@ -161,7 +161,7 @@ def half_an_order_less(evidence):
 
 @kernel_stays_put_in_training.picture
 def frozen_kernel(pieces):
-    """Largest change of the kernel in training, and of the outputs from the frozen kernel's path, against the width."""
-    marks = power_law("change of the kernel", pieces["change of the kernel"], rivals={-0.5: "of order width^(−1/2)"})
+    """Largest change of the kernel in training, and distance of the outputs from the limit's path, against width."""
+    marks = power_law("change of the kernel", pieces["change of the kernel"], rivals={-0.5: "like 1/√width"})
     marks += power_law("distance of the outputs", pieces["distance of the outputs"])
     return Curves(marks, x="width", y="relative change, distance", log="xy")

@@ -103,8 +103,8 @@ def descended(weights, amplitudes, x, y, step):
         ),
     },
     says=r"Gradient descent of the limit kernel, and on average of wide ReLU networks, fits the true labels of digits "
-    r"before random ones, these before the last eigenvector. Of two sets that with no less energy "
-    r"$\sum_{i\le j}(v_i\cdot y)^2/\|y\|^2$ for all $j$ is never slower.",
+    r"before random ones, and these before the last eigenvector. Labels that have no less energy "
+    r"$\sum_{i\le j}(v_i\cdot y)^2/\|y\|^2$ than others for all $j$ are never slower.",
     needs="first layer trained, outputs zero at the start; labels of equal norm",
     scale="printed: two classes of MNIST, 28×28, gradient descent; here: 80 images of 14×14, networks on 10 of them",
     full=dict(widths=(512, 2048, 8192, 32_768)),
@@ -115,9 +115,10 @@ def descended(weights, amplitudes, x, y, step):
         r"f": r"the network, with $m$ neurons",
         r"\eta,k": r"size and number of steps; $t$ the time of the flow",
     },
-    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
-    r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, a network of $m$ neurons that "
-    r"up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with large eigenvalues; "
+    why=r"With a kernel that hardly moves, the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
+    r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, and so does a network of "
+    r"$m$ neurons up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with "
+    r"large eigenvalues; "
     r"random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must wait for the slow "
     r"directions. The first and the last eigenvector are the fastest and the slowest labels there are. More energy at "
     r"the top for every $j$ means a smaller loss at every time, by summation by parts.",
