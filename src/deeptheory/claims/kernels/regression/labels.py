@@ -118,10 +118,9 @@ def descended(weights, amplitudes, x, y, step):
     why=r"With a kernel that hardly moves, the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
     r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, and so does a network of "
     r"$m$ neurons up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with "
-    r"large eigenvalues; "
-    r"random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must wait for the slow "
-    r"directions. The first and the last eigenvector are the fastest and the slowest labels there are. More energy at "
-    r"the top for every $j$ means a smaller loss at every time, by summation by parts.",
+    r"large eigenvalues; random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must "
+    r"wait for the slow directions. The first and the last eigenvector are the fastest and the slowest labels there "
+    r"are. More energy at the top for every $j$ means a smaller loss at every time, by summation by parts.",
     notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector, that of "
     r"the least eigenvalue, taken as labels. Right, the reason: most of the true labels' energy is in the first few "
     r"eigenvectors, that of random ones is spread evenly.",
