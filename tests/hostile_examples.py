@@ -20,9 +20,6 @@ import numpy as np
 import optax
 from jaxtyping import AbstractArray
 
-ROOMS = ["attention", "curvature", "data", "diffusions", "dynamics", "foundations", "generalization", "graphs"]
-ROOMS += ["implicit_bias", "kernels", "landscapes", "networks", "neural_tangents", "normalization", "optimization"]
-ROOMS += ["propagation", "regularization", "robustness", "skills", "spectra"]
 import deeptheory
 
 ABOVE = ("books", "claims", "cli", "lab", "ledger", "report")
@@ -499,20 +496,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "spectra.self_consistent.silverstein_inverse": SPECTRUM | {"v": -0.1},
     "spectra.edges.smallest_eigenvalue_scaling": {"dimension": 3, "samples": 5},
     "spectra.stieltjes.stieltjes_transform": {"points": [0.5, 1.0]},
-    "landscapes.convexity.regularity_constants": {"function": square},
-    "landscapes.critical_points.find_critical_points": {"function": square},
-    "landscapes.critical_points.improvement": {"function": square},
-    "landscapes.critical_points.is_direction_of_improvement": {"function": square},
-    "landscapes.critical_points.is_second_order_stationary": {"function": square},
-    "landscapes.critical_points.least_curvature": {"function": square},
-    "landscapes.critical_points.spectra_at": {"function": square},
-    "landscapes.symmetry.mountain_pass": {"function": square},
-    "optimization.escape.coupled_runs": {"function": square},
-    "optimization.escape.leaving_times": {"function": square},
-    "landscapes.linear_networks.bottleneck_index":
-        {"eigenvalues": np.array([3.0, 2.0, 1.0]), "kept": (0, 1), "width": 2, "inputs": 3},
-    "landscapes.linear_networks.layer_gradients": {"weights": LAYERS, "inputs": array("Float", "3 n"),
-                                                   "labels": array("Float", "2 n")},
     "normalization.decayed_descent.decayed_descent":
         {"gradient": jnp.tanh, "start": jnp.ones(3), "rates": np.full(4, 0.1), "decays": 0.1},
     "normalization.decayed_descent.equivalent_rates": {"rates": np.full(4, 0.1), "decays": 0.1},
@@ -520,18 +503,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "normalization.decayed_descent.momentum_root": {"rate": 0.1},
     "normalization.decayed_descent.unrolled_square_norm":
         {"gradient_squares": np.ones(4), "rates": np.full(4, 0.1), "decays": 0.1},
-    "normalization.normalizers.group_norm": {"groups": 2},
-    "normalization.product_models.logistic_minimizer": {"margins": np.array([1.0, -0.5, 2.0])},
-    "optimization.escape.slab_share": {"dimension": 4},
-    "optimization.escape.stuck_width": {"steps": 4},
-    "optimization.escape.thin_slab_bound": {"dimension": 4},
-    "optimization.stochastic.batch_stationarity_bound": {"batch": 4, "steps": 4},
-    "optimization.stochastic.batch_steps": {"batch": 4},
-    "optimization.stochastic.sgd_stationarity_bound": {"steps": 4},
-    "optimization.stochastic.sgd_step_size": {"steps": 4},
-    "propagation.classifiers.softmax_gradient_bounds": {"weights": LAYERS, "x": np.ones(3)},
-    "propagation.classifiers.softmax_layer_gradients": {"weights": LAYERS, "x": np.ones(3), "label": 1},
-    "propagation.random_products.layer_gradient_moment": {"widths": (3, 4, 1), "layer": 1},
 }  # fmt: skip
 
 
