@@ -182,8 +182,8 @@ def influence_of_one_example(pieces):
 @claim(
     items={"H10.7": ("change of the outputs", "training errors")},
     says="A wide network trained for a fixed number of epochs puts all $n$ examples into their classes; yet its "
-    "outputs change only like $1/n$ when one of the labels is erased before training: a perfect fit and stability go "
-    "together here.",
+    "outputs change only like $1/n$ when one of the labels is erased before training: zero training error and "
+    "stability go together here.",
     scale="printed: interpolating deep networks, no sizes; here: two-layer ReLU networks of width 200, 32 to 128 "
     "points on two arcs of a circle, 80 epochs of full-batch gradient descent from a network that starts at zero",
     symbols={r"n": "the number of examples"},
