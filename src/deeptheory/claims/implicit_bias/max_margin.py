@@ -303,22 +303,29 @@ def with_step_size(evidence):
             "constants of the rates",
         ),
     },
-    says=r"Direction and margin approach the max-margin ones like $1/\log t$, with constants that the residual gives, "
-    r"the angle's cosine like $1/\log^2t$, and $t\,L(w(t))\to1/\gamma^2$; descent with a fixed step follows the flow.",
+    says=r"Gradient flow on separable data turns to the max-margin direction: direction and margin approach the "
+    r"best like $1/\log t$, with constants that $\rho$ gives, the angle's cosine comes to 1 like $1/\log^2t$, and "
+    r"$t\,L(w(t))\to1/\gamma^2$. Descent in fixed steps follows the flow.",
     needs="separable, generic data; exponential tail, −ℓ′(u) ∼ e^(−u)",
     full=dict(datasets=40, steps=1_000_000),
     symbols={
         r"t": "time, of the flow or the step size times the number of steps",
-        r"L(w)": "the mean loss",
-        r"\gamma": "the margin: the largest distance that all points can have from the boundary",
+        r"w(t)": "the weights at that time",
+        r"L(w)": r"the mean loss of the $n$ points, near $\frac1n\sum e^{-\langle w,\bar x_i\rangle}$ in the end",
+        r"\gamma": "the best margin: the largest distance that all points can have from the boundary",
+        r"\hat w": r"the max-margin vector, of length $1/\gamma$",
+        r"\rho": r"the residual $w-\hat w\log t$",
+        r"\bar x_i": "point $i$ times its label",
     },
     why=r"Since $w=\hat w\log t+\rho$ with $\rho$ bounded, the direction of $w$ differs from that of $\hat w$ by the "
     r"part of $\rho$ orthogonal to it, over $|\hat w|\log t$; the margin likewise, and the cosine by half the square. "
-    r"The loss is a sum of $e^{-\langle\rho,\bar x_i\rangle}/t$ over the support vectors, which are the dual weights, "
-    r"and these sum to $|\hat w|^2=1/\gamma^2$.",
+    r"The loss is near the sum of $\frac1ne^{-\langle\rho,\bar x_i\rangle}/t$ over the support vectors, the points "
+    r"nearest the boundary. Their factors before $1/t$ tend to the dual weights, with which $\hat w$ is made of the "
+    r"support vectors, and these sum to $|\hat w|^2=1/\gamma^2$.",
     notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
     "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
-    r"predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot.",
+    r"predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot. "
+    r"The first dot is at $\log t=1000$ or later, when $\rho$ has settled.",
     explore={"horizon": (100.0, 1000.0, 10000.0)},
 )
 def separable_descent_rates(

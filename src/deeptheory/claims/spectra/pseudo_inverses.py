@@ -45,14 +45,14 @@ def penrose_sides(matrix, inverse):
         "J7.1": ("least squares as a limit of filters", "descent as a filter", "least norm of all solutions"),
     },
     says=r"$A^+=VD^+U^\top$ satisfies Penrose's four identities, and $A^+A$ projects on the row space. "
-    r"$(AA^\top+\delta)^{-1}A$ is $\delta/(\sigma(\sigma^2+\delta))$ away from $(AA^\top)^+A$, $\sigma$ the least "
-    r"nonzero singular value. Minimum-norm least squares is $(XX^\top)^+Xy$; gradient descent from zero finds it.",
-    needs="gradient descent starts from zero with a step below 2/σ₁²",
+    r"$(AA^\top+\delta)^{-1}A$ is $\delta/(\sigma(\sigma^2+\delta))$ away from $(AA^\top)^+A$ in operator norm. "
+    r"Minimum-norm least squares is $(XX^\top)^+Xy$; gradient descent from zero finds it.",
+    needs=r"gradient descent starts from zero with a step below $2/\sigma_1^2$",
     symbols={
-        r"A^+": "the pseudo-inverse of $A$",
+        r"A^+": "the pseudo-inverse of $A$; Penrose: $AA^+A=A$, $A^+AA^+=A^+$, $AA^+$ and $A^+A$ are symmetric",
         r"U, D, V": r"the singular value decomposition $A=UDV^\top$; $D^+$ inverts the nonzero entries of $D$",
         r"\delta": "the ridge: a small multiple of the identity that makes the matrix invertible",
-        r"\sigma": "the least nonzero singular value of $A$",
+        r"\sigma": "the least nonzero singular value of $A$; $\\sigma_1$ the largest of $X$",
         r"X": "the data, one column a sample",
         r"y": "the labels",
     },
@@ -61,8 +61,9 @@ def penrose_sides(matrix, inverse):
     r"$\sigma/(\sigma^2+\delta)$, which differs most where $\sigma$ is least. Gradients of the squared loss lie in "
     "the span of the samples, so descent from zero never leaves it, and the one solution in that span is the "
     "shortest.",
-    notice=r"The error of the ridge falls in proportion to $\delta$ once $\delta$ is below $\sigma^2$: the dots, "
-    r"matrices whose $\sigma$ lies mostly between 1 and 2, run along the formula drawn for $\sigma=1$, $1.5$ and $2$.",
+    notice=r"The error of the ridge falls in proportion to $\delta$ once $\delta$ is below $\sigma^2$. Dots "
+    r"above each other are twelve matrices, those of least $\sigma$ on top; their $\sigma$ lies between 1 and 3, "
+    r"mostly below 2, and the curves are the formula for $\sigma=1$, $1.5$ and $2$.",
 )
 def pseudo_inverses(
     key, *, matrices: Annotated[int, Interval(ge=1, le=200)] = 12, start: Literal["zero", "random"] = "zero"

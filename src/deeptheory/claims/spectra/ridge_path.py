@@ -179,20 +179,23 @@ PATHS = ((0.5, "rademacher"), (2.0, "exponential"))
     needs="β fixed before the samples; independent entries of mean 0, variance 1 and a little over four moments",
     full=dict(sizes=(40, 80, 160, 320), trials=400),
     symbols={
-        r"f_n(z)": "the part of the signal that ridge regression of strength $z$ loses",
-        r"z": "the ridge",
+        r"f_n(z)": r"what ridge regression of strength $z$ loses of $\beta$ along $\beta$: $\langle\beta,\beta-"
+        r"(\hat\Sigma+z)^{-1}\hat\Sigma\beta\rangle$",
+        r"z": r"the ridge; $\hat\Sigma+z$ is $\hat\Sigma$ plus $z$ times the identity",
         r"\beta": "the true coefficients, fixed before the samples; $r$ is their length",
-        r"\hat\Sigma": "the sample covariance",
+        r"\hat\Sigma": "the covariance of $n$ samples of $p$ features",
         r"\lambda_{\max},\lambda_{\min}^+": "its largest and its least nonzero eigenvalue",
-        r"S_\gamma": r"the Stieltjes transform of the Marchenko–Pastur law of ratio $\gamma=p/n$",
+        r"S_\gamma": r"the Stieltjes transform of the Marchenko–Pastur law of ratio $\gamma=p/n$, to which the "
+        r"eigenvalues of $\hat\Sigma$ tend: $S_\gamma(-z)$ is the mean of $1/(\lambda+z)$ over it",
     },
     why=r"The bias of ridgeless regression is the value at $z=0$ of a smooth path. For every $z>0$ the path has a "
     r"limit: $\langle\beta,(\hat\Sigma+z)^{-1}\beta\rangle$ sees the spectrum through a fixed direction, which is as "
-    "good as the average over all directions, the Stieltjes transform. Its slopes are bounded by the eigenvalues "
-    r"next to zero, which stay away from it, so the limits in $n$ and in $z\to0$ may be exchanged.",
+    "good as the average over all directions, the Stieltjes transform. Its slopes are bounded through the least "
+    r"nonzero eigenvalue, which stays away from zero for $\gamma\ne1$, so the limits in $n$ and in $z\to0$ may be "
+    "exchanged.",
     notice=r"With fewer features than samples the path comes down to zero, with twice as many to one half: the share "
-    "of the signal that the samples never see. Draws of moderate size already lie about the limit; a direction "
-    "chosen after the samples would not.",
+    "of the signal that the samples never see. Draws of moderate size already lie about the limit, on the left, "
+    "with entries ±1, so near that it hides them; a direction chosen after the samples would not.",
 )
 def ridge_path_to_the_ridgeless_bias(
     key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 200, direction: Literal["fixed", "top eigenvector"] = "fixed"
@@ -286,7 +289,7 @@ def largest_for_least(evidence):
 
 @ridge_path_to_the_ridgeless_bias.picture
 def paths_to_zero(pieces):
-    """The bias along the ridge, mean over eight fixed directions, for six draws of the largest size; and its limit."""
+    """Share of the signal lost, mean over eight coordinate directions, for six draws of the largest size; its limit."""
 
     def panel(gamma):
         z, drawn = np.linspace(0, 2, 200), np.asarray(pieces["distance from the limiting curve"].aside[f"{gamma:g}"])
@@ -296,6 +299,6 @@ def paths_to_zero(pieces):
             Line("limit", z, ridge_bias_limit(z, gamma)),
             Level(f"ridgeless bias {end:g}", y=end),
         ]
-        return Curves(marks, x="ridge z", y="bias f(z), in units of r²", title=f"γ = {gamma:g}", ys=(-0.02, 1))
+        return Curves(marks, x="ridge z", y="share of the signal lost, f(z)/r²", title=f"γ = {gamma:g}", ys=(-0.02, 1))
 
     return Row([panel(gamma) for gamma, _ in PATHS])

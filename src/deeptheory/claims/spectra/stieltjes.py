@@ -369,21 +369,23 @@ NEGATIVE = np.asarray([0.05, 0.5, 2.0])
     needs=r"$\operatorname{Im}S>0$ where $\operatorname{Im}z>0$ selects the root",
     full=dict(sizes=(50, 100, 200, 400), trials=384),
     symbols={
-        r"S": r"the Stieltjes transform $S(z)=\int(x-z)^{-1}d\mu(x)$",
-        r"\alpha": "samples a dimension",
-        r"z": "where the transform is read; at $-z$ below zero it is a ridge",
+        r"S": r"the Stieltjes transform $S(z)=\int(x-z)^{-1}d\mu(x)$ of a law $\mu$ of eigenvalues",
+        r"\alpha": "samples per dimension",
+        r"z": r"first a number off the spectrum; where the transform is read at $-z$, a ridge $z>0$",
         r"s^2": "the variance of the entries",
-        r"N, p": "the dimension",
+        r"N, p": "the dimension, by either name",
         r"\gamma": "dimension over samples",
         r"\hat\Sigma": "the sample covariance",
     },
-    why=r"The resolvent of a sum of samples is its own mean field: take one sample out, and the rest is independent "
-    "of it, so the quadratic form that its return brings in is nearly a trace, the very transform one wants. What "
-    "comes out is a quadratic equation for $S$. Of its two roots the transform is the one that is small at infinity "
-    r"and positive below the spectrum. As $z\to0$ that root tends to $1/(1-\gamma)$ for $\gamma<1$; for $\gamma>1$ it "
-    r"grows like $(1-1/\gamma)/z$, since so large a share of the eigenvalues is zero.",
+    why=r"$S(z)$ is the mean diagonal entry of $(\hat\Sigma-z)^{-1}$. Take one sample out of $\hat\Sigma$: the rest is "
+    "independent of it, so the quadratic form by which its return changes the inverse is nearly a trace, the very "
+    "transform one wants. So $S$ is given by itself, in a quadratic equation. Of its two roots the "
+    r"transform is the one that is small at infinity and positive below the spectrum. As $z\to0$ that root "
+    r"tends to $1/(1-\gamma)$ for $\gamma<1$; for $\gamma>1$ it grows like $(1-1/\gamma)/z$, since so large a "
+    r"share of the eigenvalues is zero.",
     notice=r"Traces of inverses of matrices, means over draws of the largest size, lie on the formula. With more "
-    "samples than dimensions the curve levels off as the ridge is taken away, with fewer it diverges.",
+    "samples than dimensions the curve levels off as the ridge is taken away; with fewer it grows like 1/z, for "
+    "then some eigenvalues are zero.",
 )
 def self_consistency(key, *, sizes: Sizes = (20, 40, 80, 120), trials: Trials = 384):
     ratios = np.asarray([0.3, 0.8, 2.5])

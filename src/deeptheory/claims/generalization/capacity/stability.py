@@ -181,16 +181,18 @@ def influence_of_one_example(pieces):
 
 @claim(
     items={"H10.7": ("change of the outputs", "training errors")},
-    says="A wide network trained to zero training error on two samples that differ in one example changes its outputs "
-    "elsewhere like 1/n at a fixed number of epochs: interpolation and stability go together here.",
+    says="A wide network trained for a fixed number of epochs puts all $n$ examples into their classes; yet its "
+    "outputs change only like $1/n$ when one of the labels is erased before training: zero training error and "
+    "stability go together here.",
     scale="printed: interpolating deep networks, no sizes; here: two-layer ReLU networks of width 200, 32 to 128 "
-    "points on two arcs of a circle, full-batch gradient descent from a network that starts at zero",
+    "points on two arcs of a circle, 80 epochs of full-batch gradient descent from a network that starts at zero",
     symbols={r"n": "the number of examples"},
     why=r"A wide network in training is nearly a kernel method: one of $n$ labels enters its outputs through the "
     r"inverse of a kernel matrix whose large eigenvalues are of order $n$. A smooth kernel spreads the influence of "
     r"one point over the few directions it learns in the given time, and there the point's share is $1/n$. That all "
-    r"labels are fitted does not make single ones important.",
-    notice=r"Every network fits all labels; yet the change of its outputs when one label is erased falls like $1/n$.",
+    r"examples are classified correctly does not make single ones important.",
+    notice=r"No network errs on its examples; yet the change of its outputs, over 50 points around the circle, when "
+    r"one label is set to 0 falls like $1/n$, along the line, and not like $1/\sqrt n$.",
 )
 def interpolating_yet_stable(key, *, sizes: Sizes = (32, 64, 128), trials: Trials = 24):
     draw, width, changes, errors = generator(key), 200, [], []

@@ -172,19 +172,23 @@ def asked_and_got(pieces):
     says=r"Train on the sample $S$ with its noise negated: the classifier so found errs on $S$ itself with "
     r"probability $\Phi\big((c-1)/(c\sqrt{m/D})\big)$ for large $m$ and $D$, where $c=\mathbb E\|x_2\|^2$: on half of "
     r"$S$ at $c=1$. Its answers lie $2c$ from those of the classifier of $S$ on average.",
-    needs="‖u‖² = 1/m; one step of size 1 from zero",
+    needs=r"$\|u\|^2=1/m$; one gradient step of size 1 from zero weights",
     full=dict(sizes=(16, 32, 64), trials=12_000),
     symbols={
-        r"S": "the training sample",
+        r"S": r"the training sample: points $(yu,x_2)$ with labels $y=\pm1$",
+        r"u": "the signal, the same in all points up to the label's sign",
+        r"x_2": "the noise of a point, Gaussian",
         r"m,\ D": "the number of training points, and of noise coordinates",
-        r"x_2": "the noise of a point",
         r"c": "the mean squared length of the noise",
         r"\Phi": "the normal distribution function",
     },
     why=r"On its own training points a classifier meets its own noise: the margin is 1 from the signal, plus $c$ from "
     r"the point's own noise, plus a Gaussian from the noises of the others. Trained with the noise negated, the own "
-    r"part comes with a minus sign, and the margin is $1-c$ plus the same Gaussian, of variance $c^2m/D$.",
-    notice=r"At $c=1$ signal and own noise cancel, and half of the sample is misclassified. With stronger noise the "
+    r"part comes with a minus sign, and the margin is $1-c$ plus the same Gaussian, of variance $c^2m/D$. "
+    r"The negated sample is as likely as $S$: a bound that is uniform over what training may return has to cover this "
+    r"classifier too.",
+    notice=r"Here $D=4m$. At $c=1$ signal and own noise cancel, and half of the sample is misclassified. With stronger "
+    r"noise the "
     r"share grows, as the curve says; all of the sample is wrong only for large $c$ and $D/m$.",
     explore={"sizes": ((4, 8, 16), (8, 16, 32), (16, 32, 64))},
 )
@@ -223,7 +227,7 @@ def share_misclassified(pieces):
         [
             Line("limit", noise, [limiting_flipped_error(10**9, 4 * 10**9, noise=float(c)) for c in noise]),
             seen("observed", piece.along["c"], np.asarray(piece.observed)[-1]),
-            Level("all of it", y=1.0, rival="what the proof of Claim 5.4.1 says at c = 1"),
+            Level("all of it", y=1.0, rival="as the proof says at c = 1"),
         ],
         x="mean squared length c of the noise", y="share of S misclassified",
     )  # fmt: skip

@@ -31,9 +31,9 @@ def log_tail(law, away, threshold):
 
 @claim(
     items={"J6.15": ""},
-    says=r"For martingale differences $|D_k|\le c_k$, $P[|\sum D_k|\ge t]\le2e^{-t^2/(2\sum c_k^2)}$, and with "
-    r"$2e^{-2t^2/\sum w_k^2}$ where the $k$-th difference always lies in some interval of width $w_k$ (all leaves of "
-    "binary trees of six steps, searched; and fair signs).",
+    says=r"For martingale differences $|D_k|\le c_k$, $P[|\sum D_k|\ge t]\le2e^{-t^2/(2\sum c_k^2)}$, and at "
+    r"most $2e^{-2t^2/\sum w_k^2}$ where, given the past, the $k$-th lies in an interval of width $w_k$. Searched over "
+    "martingales of six steps, two ways each, and sums of fair signs.",
     needs="each difference has mean zero given the past",
     over=dict(
         up=Reals(0, 1, shape=(63,)),
@@ -49,14 +49,15 @@ def log_tail(law, away, threshold):
         r"D_k": "the $k$-th difference, of mean zero given the past",
         r"c_k": "a bound on its size",
         r"t": "the deviation of the sum from zero",
-        r"w_k": "the width of an interval that it lies in, which may move with the past",
+        r"w_k": "the width of an interval that it lies in; where this lies may depend on the past",
     },
     why=r"Given the past, a difference in an interval of width $w$ has $\mathbb Ee^{\lambda D}\le "
     r"e^{\lambda^2w^2/8}$, as in Hoeffding's lemma; so, one step after another from the last, $\mathbb "
     r"Ee^{\lambda\sum D_k}\le e^{\lambda^2\sum w_k^2/8}$, although the steps depend on each other. Markov's bound "
     r"with the best $\lambda$ gives the form with ranges; $|D_k|\le c_k$ is an interval of width $2c_k$.",
-    notice=r"Each dot is a martingale with a threshold, or a sum of fair signs, against its bound. Fair signs come "
-    r"nearest, and the printed exponent, twice as large, is crossed by them.",
+    notice=r"Each dot is a martingale, or a sum of fair signs, with a threshold $t$: the exact probability against its "
+    r"bound, which keeps it below the line. Fair signs come nearest. With the printed exponent, twice as "
+    r"large, the bound by sizes would be the dashed line, and many of them lie above it.",
 )
 def azuma_bounds_martingales(up, down, bounds, share, n, *, steps: Literal["fair", "repeated"] = "fair"):
     level = np.floor(np.log2(np.arange(63) + 1)).astype(int)
@@ -88,16 +89,16 @@ def printed_exponent(evidence):
 
 @azuma_bounds_martingales.picture
 def tails_of_martingales(pieces):
-    """Exact tails of martingales on trees and of sums of fair signs against Azuma's bounds, both as logarithms."""
+    """Exact tails of martingales of six steps and of sums of fair signs against Azuma's bounds, as logarithms."""
     (piece,) = pieces.values()
     bound, tail = np.asarray(piece.bound).T, np.asarray(piece.quantity).T
     ends = np.array([-12.0, np.log(2)])
     return Curves(
         [
             Line("bound", ends, ends),
-            Dots("trees, by sizes", bound[0], tail[0]),
-            Dots("trees, by ranges", bound[1], tail[1]),
-            Dots("fair signs", bound[2], tail[2]),
+            Dots("six steps, bound by sizes c", bound[0], tail[0]),
+            Dots("six steps, bound by widths w", bound[1], tail[1]),
+            Dots("fair signs, bound by sizes c", bound[2], tail[2]),
             Line("bound by sizes", ends, 2 * ends - np.log(2), rival="as printed in Thm 6.20"),
         ],
         x="logarithm of the bound", y="logarithm of the probability", xs=(-8, 0.8), ys=(-16, 0.8),

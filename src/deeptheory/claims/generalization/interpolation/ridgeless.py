@@ -126,17 +126,19 @@ def parts_of_the_error(pieces):
         r"n": "the number of samples",
         r"p": "the number of features, all of which are fitted",
         r"\gamma": "features per sample, $p/n$",
-        r"r": "the length of the true coefficient vector; 1 here",
+        r"\text{ridgeless}": "the shortest of the coefficient vectors that fit the labels best",
+        r"\text{risk}": r"bias plus variance: the mean squared distance of that vector from the true one, $\beta$",
+        r"r": r"the length of $\beta$; 1 here",
         r"\sigma^2": "the variance of the noise on the labels; 0.25 here",
     },
     why=r"The variance is $\sigma^2/n$ times the sum of $1/\lambda$ over the nonzero eigenvalues $\lambda$ of the "
     r"sample covariance. Near $p=n$ the smallest of them goes to zero, so the variance explodes; on either side the "
     r"Marchenko–Pastur law gives its value in closed form. With fewer features than samples everything can be learned "
-    r"and there is no bias; with more, only the projection of the truth onto the $n$ samples can be seen, and the "
-    r"share $1-n/p$ of its squared length is lost.",
+    r"and there is no bias; with more, only the projection of $\beta$ onto the span of the $n$ samples can be "
+    r"seen, and the share $1-n/p$ of its squared length is lost.",
     notice=r"The risk peaks at $\gamma=1$ and falls again beyond it: with $r>\sigma$ there is a second valley at "
-    r"$\gamma=r/(r-\sigma)$. The points, means over designs of 120 samples, lie on the curves although these are "
-    r"limits. The printed variance is negative below the threshold, which no variance can be.",
+    r"$\gamma=r/(r-\sigma)$, where the single dot stands. The others, means over designs of 120 samples, lie on the "
+    r"curves although these are limits. The printed variance is negative below the threshold, which none can be.",
     explore={"noise": (0.05, 0.1, 0.25, 0.5, 1.0)},
 )
 def double_descent(
@@ -214,8 +216,8 @@ double_descent.control(
 
 @double_descent.picture
 def descent_curve(pieces, settings):
-    """Bias, variance and excess risk along γ: the limits as curves, and what the largest designs gave, ± 2 errors."""
-    grid = np.concatenate([np.geomspace(0.1, 0.98, 80), [1.0], np.geomspace(1.02, 6, 80)])
+    """Bias, variance and excess risk along γ: limits as curves, means of the largest designs with 2 standard errors."""
+    grid = np.concatenate([1 - np.geomspace(0.9, 0.02, 80), [1.0], 1 + np.geomspace(0.02, 5, 80)])
     limit = limiting_bias_variance(np.where(grid == 1, 2.0, grid), signal=1.0, noise=settings["noise"])
     parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
     marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]
@@ -223,6 +225,8 @@ def descent_curve(pieces, settings):
     below = grid[grid < 1]
     printed = settings["noise"] * below / (below - 1)
     marks += [Line("variance γ/(γ − 1)", below, printed, rival="a misprint below γ = 1"), Level("γ = 1", x=1.0)]
+    place, least = overparameterized_minimum(signal=1.0, noise=settings["noise"])
+    marks += [Dots("least risk beyond γ = 1", [place], [least])] if place < grid[-1] else []
     return Curves(marks, x="features per sample γ = p/n", y="excess risk", log="x", ys=(-2, 4))
 
 
@@ -342,19 +346,23 @@ ESTIMATORS = {
 @claim(
     items={"L13.3": ("risk in three parts", "risk on a sample", "loss on fresh labels", "estimators by two routes")},
     says=r"The risk of a linear predictor is $\sigma^2+\|w-w_*\|_\Sigma^2$; for a random $w$ the excess splits into "
-    r"$\|\mathbb Ew-w_*\|_\Sigma^2$ and $\mathbb E\|w-\mathbb Ew\|_\Sigma^2$, for least squares, ridge, minimum norm "
-    "and early stopped gradient descent alike.",
-    needs="labels w*·φ + noise of mean zero that is independent of φ",
+    r"squared bias $\|\mathbb Ew-w_*\|_\Sigma^2$ and variance $\mathbb E\|w-\mathbb Ew\|_\Sigma^2$, for least "
+    r"squares, ridge, minimum norm and early stopped gradient descent alike.",
+    needs=r"labels $w_*\cdot\phi$ plus noise of mean zero that is independent of $\phi$",
     full=dict(trials=1_000_000),
     symbols={
-        r"w,\ w_*": "the estimate, and the true coefficients",
+        r"\text{risk}": r"the mean of (label − $w\cdot\phi$)² over fresh points; the excess is what exceeds $\sigma^2$",
+        r"w,\ w_*": "the estimate, random through the noise of its samples, and the true coefficients",
+        r"\phi": "the features of a point",
         r"\sigma^2": "the variance of the noise, 0.5 here",
         r"\|v\|_\Sigma^2": r"$v^\top\Sigma v$: the mean of $(v\cdot\phi)^2$ over features of covariance $\Sigma$",
     },
-    why=r"A fresh label differs from the prediction by its noise and by $(w-w_*)\cdot\phi$, uncorrelated. For "
-    r"a random $w$, write $w-w_*$ as what it is on average and the rest: the cross term has mean zero.",
-    notice=r"The four estimators trade the two parts differently: least squares has no bias, ridge and early stopping "
-    r"buy less variance with some. Bias and variance add up to the excess risk for every one.",
+    why=r"A fresh label differs from the prediction by its noise and by $(w-w_*)\cdot\phi$, which are uncorrelated, so "
+    r"their mean squares add up. For a random $w$, write $w-w_*$ as what it is on average and the rest: the cross term "
+    r"has mean zero.",
+    notice=r"The four estimators trade the two parts differently: least squares has no bias (what is printed is "
+    r"rounding), ridge and early stopping buy less variance with some. The minimum norm, on six samples of eight "
+    r"features, has bias too and a variance far above all. For every one the two add up to the excess risk.",
 )
 def excess_risk_splits(key, *, trials: Trials = 100_000, noise: Positive = 0.5):
     draw = generator(key)
@@ -399,18 +407,18 @@ def noiseless_labels(evidence):
 
 @excess_risk_splits.picture
 def two_parts(pieces):
-    """Bias, variance and their sum beside the excess risk averaged over noise, for four estimators."""
+    """Squared bias, variance and their sum beside the excess risk averaged over noise, for four estimators."""
     exact = pieces["risk in three parts"]
     excess, (bias, variance, _) = exact.left[:, 2], exact.right.T
     return Table(
         {
             "estimator": [str(name) for name in exact.along["estimator"]],
-            "bias": bias,
+            "squared bias": bias,
             "variance": variance,
-            "bias + variance": bias + variance,
+            "sum of both": bias + variance,
             "excess risk, averaged": excess,
         },
-        prediction="bias + variance",
+        prediction="sum of both",
         observation="excess risk, averaged",
     )
 

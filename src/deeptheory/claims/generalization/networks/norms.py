@@ -269,9 +269,9 @@ def memorised_coins(draw):
     why=r"Inputs $c$ times as long make all outputs of a network without biases, and so all margins, $c$ times as "
     r"large, while the classifier and its errors stay what they are. A bound that is to hold must therefore depend on "
     r"$\|x\|/\gamma$ alone, or grow. With a smaller power of $\|x\|$ it falls to zero along $c$ and ends below the "
-    r"gap, whatever constant or logarithm stands in front. What the four bounds are made of, products of spectral "
-    r"norms with stable ranks or sums of row lengths, is computed from matrices and written out from known singular "
-    r"values: the two agree.",
+    r"gap, whatever constant or logarithm stands in front. Four such bounds are made of products of spectral norms "
+    r"with stable ranks or sums of row lengths: computed from matrices, and written out from singular values that are "
+    r"known beforehand, they agree.",
     notice=r"From left to right the inputs of one network, which has memorised coin flips, become longer by a factor "
     r"up to $10^{12}$. The bounds with the length of the inputs are level, far above the gap of ½ and hence of no "
     r"use, but true. As printed, one falls like $c^{-1/2}$ and the other like $c^{-1}$, through the gap: there they "

@@ -97,7 +97,8 @@ def trained_by_hand(network, y, step):
     full=dict(widths=(128, 256, 512, 1024, 2048)),
     symbols={
         "f,y": "the outputs of the network and their targets",
-        r"\Theta": "the tangent kernel in the limit of infinite width",
+        r"\Theta": r"the tangent kernel, products $\langle\nabla f(x),\nabla f(x')\rangle$ of gradients in the "
+        r"weights, in the limit of infinite width",
         r"\mathrm{width}": "the number of neurons in the hidden layer",
     },
     why=r"The kernel is a mean over neurons, each of which moves by order $\mathrm{width}^{-1/2}$ with a sign of its "
@@ -105,8 +106,9 @@ def trained_by_hand(network, y, step):
     r"changes cancel to order 1/width. As long as the residual stays integrable in time nothing accumulates. The "
     r"outputs then see a frozen kernel, "
     r"and their distance from the limit is that of the kernel at the start, $\mathrm{width}^{-1/2}$.",
-    notice=r"The kernel moves by 1/width of its size, twice as steep as the outputs approach the path of the limit "
-    r"kernel.",
+    notice=r"Twice the width halves the change of the kernel, but it takes four times the width to halve the distance "
+    r"of the outputs from the path of the limit kernel: lines of slope $-1$ and $-\frac12$, drawn through the first "
+    r"dots. A kernel that moved by order $\mathrm{width}^{-1/2}$ would follow the dashed line.",
     explore={"widths": ((16, 32, 64, 128), (32, 64, 128, 256), (64, 128, 256, 512))},
 )
 def kernel_stays_put_in_training(
@@ -159,7 +161,7 @@ def half_an_order_less(evidence):
 
 @kernel_stays_put_in_training.picture
 def frozen_kernel(pieces):
-    """The drift of the kernel in training and the distance of the outputs from the frozen limit, against the width."""
-    marks = power_law("drift of the kernel", pieces["change of the kernel"], rivals={-0.5: "of order width^(−1/2)"})
-    marks += power_law("outputs from the frozen limit", pieces["distance of the outputs"])
-    return Curves(marks, x="width", y="relative drift, distance of outputs", log="xy")
+    """Largest change of the kernel in training, and distance of the outputs from the limit's path, against width."""
+    marks = power_law("change of the kernel", pieces["change of the kernel"], rivals={-0.5: "like 1/√width"})
+    marks += power_law("distance of the outputs", pieces["distance of the outputs"])
+    return Curves(marks, x="width", y="relative change, distance", log="xy")

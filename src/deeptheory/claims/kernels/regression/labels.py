@@ -103,26 +103,27 @@ def descended(weights, amplitudes, x, y, step):
         ),
     },
     says=r"Gradient descent of the limit kernel, and on average of wide ReLU networks, fits the true labels of digits "
-    r"before random ones, and these before the last eigenvector. Labels with no less energy $\sum_{i\le j}(v_i\cdot "
-    r"y)^2/\|y\|^2$ for every $j$ are never slower.",
+    r"before random ones, and these before the last eigenvector. Labels that have no less energy "
+    r"$\sum_{i\le j}(v_i\cdot y)^2/\|y\|^2$ than others for all $j$ are never slower.",
     needs="first layer trained, outputs zero at the start; labels of equal norm",
     scale="printed: two classes of MNIST, 28×28, gradient descent; here: 80 images of 14×14, networks on 10 of them",
     full=dict(widths=(512, 2048, 8192, 32_768)),
     symbols={
-        r"\lambda_i,v_i": r"eigenvalues, the largest first, and eigenvectors of the limit kernel $H$ on the images",
+        r"\lambda_i,v_i": r"eigenvalues, the largest first, and eigenvectors of $H$, the tangent kernel of the first "
+        r"layer on the images in the limit of infinite width",
         r"y": r"the labels of the images $X$; the sum is the share of their square in the first $j$ eigenvectors",
         r"f": r"the network, with $m$ neurons",
         r"\eta,k": r"size and number of steps; $t$ the time of the flow",
     },
-    why=r"With a kernel that hardly moves the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
-    r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, a network of $m$ neurons that "
-    r"up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with large eigenvalues; "
-    r"random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must wait for the slow "
-    r"directions. The first and the last eigenvector are the fastest and the slowest labels there are. More energy at "
-    r"the top for every $j$ means a smaller loss at every time, by summation by parts.",
-    notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector. Right, the "
-    r"reason: most of the true labels' "
-    r"energy is in the first few eigenvectors, that of random ones is spread evenly.",
+    why=r"With a kernel that hardly moves, the part of the labels along $v_i$ is learned at the speed $\lambda_i$: "
+    r"descent on $\frac12\|f(X)-y\|^2$ leaves $\sum(1-\eta\lambda_i)^k(v_i\cdot y)v_i$, and so does a network of "
+    r"$m$ neurons up to order $m^{-1/2}$. Labels that make sense lie mostly along the few directions with "
+    r"large eigenvalues; random ones lie in all alike, cost $\frac12\operatorname{tr}e^{-2Ht}$ on average and must "
+    r"wait for the slow directions. The first and the last eigenvector are the fastest and the slowest labels there "
+    r"are. More energy at the top for every $j$ means a smaller loss at every time, by summation by parts.",
+    notice=r"Left, true labels are fitted long before random ones, and these before the last eigenvector, that of "
+    r"the least eigenvalue, taken as labels. Right, the reason: most of the true labels' energy is in the first few "
+    r"eigenvectors, that of random ones is spread evenly.",
 )
 def aligned_labels_train_faster(
     key, *, images: Images = 80, widths: Sizes = (512, 2048, 8192), trials: Trials = 20, draws: Trials = 1500
@@ -212,12 +213,13 @@ def as_fast(evidence):
 
 @aligned_labels_train_faster.picture
 def alignment_curves(pieces):
-    """Loss against time for true, random and last-eigenvector labels; and where each set lies in the spectrum."""
+    """Loss against time for three sets of labels, random ones in the mean; where two of them lie in the spectrum."""
     along = pieces["true before random before last"].along
     size = len(along["eigenvalue"])
-    falls = [Line(name, along["time"], 2 * along[name] / size) for name in ("true", "random", "last")]
+    sets = {"true": "true labels", "random": "random labels", "last": "last eigenvector"}
+    falls = [Line(sets[name], along["time"], 2 * along[name] / size) for name in sets]
     ranks = np.arange(1, size + 1)
-    lies = [Line(name, ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
+    lies = [Line(sets[name], ranks, np.cumsum(along[f"{name} share"])) for name in ("true", "random")]
     return Row(
         [
             Curves(falls, x="training time", y="loss, as a share of that at the start", log="x"),
