@@ -13,12 +13,5 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 # `import deeptheory` costs nothing, and neither do its rooms until they are entered.
-__getattr__, __all__ = promised(__name__, __file__)[::2]
+__getattr__, __dir__, __all__ = promised(__name__, __file__)
 shown_by(figure="deeptheory.report.figures:figure", html="deeptheory.report.notebook:run_html")
-
-
-def __dir__() -> list[str]:
-    import pkgutil
-
-    rooms = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
-    return [*__all__, "__version__", *rooms]

@@ -79,11 +79,11 @@ def spectral_density(
     matrices, filled = _projected(curvature, jnp.asarray(starts, curvature.parameters.dtype), min(steps, size))
     nodes, weights = _quadratures(np.asarray(matrices, float), np.asarray(filled))
     low, high = nodes[weights > 0].min(), nodes[weights > 0].max()
-    width = width or max(0.01 * (high - low), 1e-12 * max(abs(low), abs(high), 1.0))
-    at = np.linspace(low - 4 * width, high + 4 * width, points)
-    bells = np.exp(-0.5 * ((at - nodes[..., None]) / width) ** 2) / (np.sqrt(2 * np.pi) * width)
+    broad = width or max(0.01 * (high - low), 1e-12 * max(abs(low), abs(high), 1.0))
+    at = np.linspace(low - 4 * broad, high + 4 * broad, points)
+    bells = np.exp(-0.5 * ((at - nodes[..., None]) / broad) ** 2) / (np.sqrt(2 * np.pi) * broad)
     each = np.einsum("ks,ksx->kx", weights, bells)
-    return SpectralDensity(at, each.mean(0), _standard_error(each), nodes, weights, float(width))
+    return SpectralDensity(at, each.mean(0), _standard_error(each), nodes, weights, float(broad))
 
 
 def _quadratures(matrices: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

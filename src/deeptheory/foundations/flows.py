@@ -41,10 +41,10 @@ def followed(
 
     if times[-1] == begin:
         return np.array([start], float)
-    tolerances = {"rtol": tolerance, "atol": tolerance if absolute is None else absolute}
+    least = tolerance if absolute is None else absolute
     # A trial step that is going to be rejected may overflow; the solver then shortens it.
     with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(patient, (begin, float(times[-1])), start, method, t_eval=times, **tolerances)
+        path = solve_ivp(patient, (begin, float(times[-1])), start, method, t_eval=times, rtol=tolerance, atol=least)
     if not (path.success and np.size(path.t) == times.size):
         reached = path.t[-1] if len(path.t) else begin
         raise ArithmeticError(f"the flow could not be followed beyond time {reached:.6g}: {path.message}")

@@ -70,7 +70,7 @@ def adagrad_norm_bound(squares: Float[AnyArray, "t"], *, drop: Number, smoothnes
     """
     squares = jnp.asarray(squares)
     total = squares.sum()
-    return (drop + smoothness / 2 * harmonic_bound(squares[0], total)) * jnp.sqrt(total) / len(squares)
+    return jnp.asarray(drop + smoothness / 2 * harmonic_bound(squares[0], total)) * jnp.sqrt(total) / len(squares)
 
 
 def lagged_adagrad_bound(
@@ -85,7 +85,7 @@ def lagged_adagrad_bound(
     gradients = jnp.asarray(gradients)
     count, dimension = gradients.shape
     roots = jnp.sqrt(bound**2 + jnp.sum(gradients[:-1] ** 2, 0))
-    return (drop + dimension * smoothness / 2 * lagged_harmonic_bound(count)) * roots.sum() / count
+    return jnp.asarray(drop + dimension * smoothness / 2 * lagged_harmonic_bound(count)) * roots.sum() / count
 
 
 doors(

@@ -231,7 +231,7 @@ def obstacles(pieces, settings):
     down = np.interp(np.asarray(wells.left), grid, heights)
     well = [Line("f", grid, heights), Dots("where runs end", wells.left, down)]
     x, y = np.linspace(-1, 1, 41), np.linspace(-0.4, 1.3, 41)
-    surface = [[float(QuarticSaddle(0.5)(np.array([a, b]))) for a in x] for b in y]
+    surface = [[float(QuarticSaddle(0.5)(jnp.array([a, b]))) for a in x] for b in y]
     ways = [Line("descent", path[:, 0], path[:, 1], arrow=True) for path in np.asarray(saddle.aside["paths"])]
     times = [
         Dots("observed", flat.along["start"], flat.left),

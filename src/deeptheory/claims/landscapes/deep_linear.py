@@ -174,8 +174,8 @@ def the_origin_is_a_plateau(key, *, signal: Annotated[float, Interval(ge=0.2, le
             return np.prod(w) - signal / 2
 
         half.terminal = True
-        options = dict(events=half, rtol=1e-9, atol=1e-14, method="DOP853")
-        return solve_ivp(flow, (0, 1e12), np.full(depth, size), **options).t_events[0][0]
+        start = np.full(depth, size)
+        return solve_ivp(flow, (0, 1e12), start, "DOP853", events=half, rtol=1e-9, atol=1e-14).t_events[0][0]
 
     sizes = np.geomspace(0.2, 0.002, 5)
     took = {depth: np.array([waits(depth, size) for size in sizes]) for depth in (2, 3, 4)}

@@ -247,25 +247,26 @@ def directions_of_improvement(key, *, dimension: Annotated[int, Interval(ge=2, l
     spurious = float(wells[2] - wells[0])
     clear = {gamma: np.minimum(bend_x, bend_z) >= -gamma for gamma in (0.0, 0.25, 1 / 3)}
 
-    def attained(square):
+    def attained(square, gamma):
         """Slopes over value, and the curvature along z, where the last is −γ: the best constant if slopes are equal."""
         overlap = np.sqrt((1 - gamma - square) / 2)
         along_x, _, along_z, bend_z = rank_one_improvement(square, overlap)
         value = rank_one_loss(square, overlap)
         return np.array([along_x / value, along_z / value, bend_z])
 
-    gamma = 0.0
-    best = attained(brentq(lambda r: np.subtract(*attained(r)[:2]), 0.4, 0.9))[0]
-    gamma, corner = 0.25, 0.5
+    best = attained(brentq(lambda r: float(np.diff(attained(r, 0.0)[:2])[0]), 0.4, 0.9), 0.0)[0]
+    corner = 0.5
     return {
         "invariants": Identity(seen, stated, scale=1 + square[:, None] ** 2, size=dimension**2, aside={"s": overlap}),
-        "exact": Inequality((best * low)[clear[0.0]], slope[clear[0.0]], aside={"x alone": along_x[clear[0.0]]}),
+        "exact": Inequality(
+            (best * low)[clear[0.0]], slope[clear[0.0]], aside={"x alone": np.asarray(along_x)[clear[0.0]]}
+        ),
         "robust": Inequality(
             (low / 2**0.5)[clear[0.25]],
             slope[clear[0.25]],
             aside={"third": (low / 2**0.5)[clear[1 / 3]], "third slope": slope[clear[1 / 3]]},
         ),
-        "robust attained": Identity(attained(corner), [2**-0.5, 2**-0.5, -0.25], scale=1.0),
+        "robust attained": Identity(attained(corner, 0.25), [2**-0.5, 2**-0.5, -0.25], scale=1.0),
         "locally optimizable": Inequality(highest, taus, along={"tau": taus}, aside={"spurious": spurious}),
     }
 
@@ -311,8 +312,9 @@ def slopes_over_the_invariants(pieces):
         Dots("minima", [-1.0, 1.0], [1.0, 1.0]),
         Dots("least slope for its value", [-(8**-0.5), 8**-0.5], [0.5, 0.5]),
     ]
-    axes = dict(x="overlap s = ⟨x, z⟩", y="squared length r = ‖x‖²", xs=(-1.3, 1.3), ys=(0.0, 1.7))
-    return Surface(marks, columns=s, rows=r, heights=heights, value="larger slope", **axes)
+    x, y = "overlap s = ⟨x, z⟩", "squared length r = ‖x‖²"
+    shape = dict(columns=s, rows=r, heights=heights)
+    return Surface(marks, **shape, value="larger slope", x=x, y=y, xs=(-1.3, 1.3), ys=(0.0, 1.7))
 
 
 @jax.jit

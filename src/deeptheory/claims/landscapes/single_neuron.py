@@ -169,8 +169,8 @@ def how_loudly(pieces):
             rival="a λ_min",
         ),
     ]
-    axes = dict(x="distance from the truth", y="correlation / distance²", log="xy")
-    return Row([Curves(left, **axes), Curves(right, **axes)])
+    x, y = "distance from the truth", "correlation / distance²"
+    return Row([Curves(left, x=x, y=y, log="xy"), Curves(right, x=x, y=y, log="xy")])
 
 
 @jax.jit

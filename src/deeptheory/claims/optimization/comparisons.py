@@ -169,5 +169,9 @@ def down_for_less(pieces):
     time = np.arange(1, len(aside["plain"]))
     marks = [Line("SGD", time * int(aside["batch"]), gap[1:]) for gap in aside["noisy"]]
     marks.append(Line("gradient descent", time * int(aside["examples"]), aside["plain"][1:]))
-    marks.append(Level("a tenth", y=float(aside["goal"])))
-    return Curves(marks, x="gradients of single examples", y="loss above the least", log="xy")
+    return Curves(
+        [*marks, Level("a tenth", y=float(aside["goal"]))],
+        x="gradients of single examples",
+        y="loss above the least",
+        log="xy",
+    )

@@ -134,8 +134,8 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
         # Every tenth point is enough: whoever has arrived stays.
         check = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))
         settled = check(states.position[::10])
-        setting = dict(step_size=1.0, restarts=states.memory.perturbed)
-        farthest, allowed = improve_or_localize(states.position, states.value, **setting)
+        restarts = states.memory.perturbed
+        farthest, allowed = improve_or_localize(states.position, states.value, step_size=1.0, restarts=restarts)
         return states, settled, farthest, allowed
 
     return jax.vmap(run)(starts, draws)

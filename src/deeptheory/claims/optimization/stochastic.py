@@ -305,14 +305,14 @@ def larger_batches_save_steps_up_to_a_point(
         )
         x = np.asarray(run(jnp.asarray(chosen)))[..., 0]
         found.append(np.mean((curvature * x[:, :-1]) ** 2))
-        fall = np.mean(curvature / 2 * (x[:, 0] ** 2 - x[:, -1] ** 2))
+        fall = float(np.mean(curvature / 2 * (x[:, 0] ** 2 - x[:, -1] ** 2)))
         noise = dict(smoothness=curvature, variance=(curvature * spread) ** 2, batch=batch)
         predicted.append(batch_stationarity_bound(fall, step_size=1 / curvature, steps=3, **noise))
 
     weights, variance = np.array([0.5, 1.0, 2.0]), 9.0
     setting = dict(drop=2 * weights.sum(), smoothness=2.0, variance=variance)
     sizes = np.array(batches)
-    steps, rates = batch_steps(accuracy, batch=sizes, **setting)
+    steps, rates = map(np.asarray, batch_steps(accuracy, batch=sizes, **setting))
     # The best over a fine grid of steps, without the formula.
     grid = np.geomspace(1e-5, 1.0, 40_001)[:, None] / 2.0
     room = accuracy**2 - grid * 2.0 * variance / sizes

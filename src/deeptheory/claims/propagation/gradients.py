@@ -75,7 +75,9 @@ def gradients_at_initialization(
         observed.append(np.sum(error**2, axis=1) * np.sum(forward[k] ** 2, axis=1))
         error = np.einsum("tij,ti->tj", w[:, k], error)
     widths, layers = (width,) * (depth + 1), np.arange(1, depth + 1)
-    stated = np.array([layer_gradient_moment(widths, k, variance, square=square, label_square=label) for k in layers])
+    stated = np.array(
+        [layer_gradient_moment(widths, k, variance, square=square, label_square=label) for k in range(1, depth + 1)]
+    )
 
     # The formula, on a network of unequal widths.
     uneven = (3, 4, 2, 5)
@@ -141,7 +143,7 @@ def gradients_at_initialization(
         ),
         "bound": Inequality(moments, bounds, aside={"smaller": np.array(smaller)}),
         "remainder": Identity(bounds / 2 - moments, lost, scale=bounds, size=12),
-        "phases": Exact(np.sign(np.log(deep)).astype(int), np.where(gains < 1, -1, 1), along={"gain": gains}),
+        "phases": Exact(np.sign(np.log(np.array(deep))).astype(int), np.where(gains < 1, -1, 1), along={"gain": gains}),
         "wide limit": Limit(
             wide, np.abs(limit - (4 * rho + gamma)), order=1.0, aside={"fewer": np.abs(limit - (3 * rho + gamma))}
         ),

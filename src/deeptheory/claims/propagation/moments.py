@@ -103,7 +103,8 @@ def moments_through_random_matrices(
             along={"entries": LAWS},
         ),
         "independent": Exact(
-            *map(np.array, ([each] for each in mean_square(independent))),
+            np.array([mean_square(independent)[0]]),
+            np.array([mean_square(independent)[1]]),
             aside={"uncorrelated": [str(v) for v in mean_square(dependent)]},
         ),
         "forward": Law(
