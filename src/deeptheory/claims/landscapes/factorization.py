@@ -313,8 +313,9 @@ def slopes_over_the_invariants(pieces):
         Dots("least slope for its value", [-(8**-0.5), 8**-0.5], [0.5, 0.5]),
     ]
     x, y = "overlap s = ⟨x, z⟩", "squared length r = ‖x‖²"
-    shape = dict(columns=s, rows=r, heights=heights)
-    return Surface(marks, **shape, value="larger slope", x=x, y=y, xs=(-1.3, 1.3), ys=(0.0, 1.7))
+    return Surface(
+        marks, columns=s, rows=r, heights=heights, value="larger slope", x=x, y=y, xs=(-1.3, 1.3), ys=(0.0, 1.7)
+    )
 
 
 @jax.jit
