@@ -30,7 +30,7 @@ def test_lookups_answer_in_under_half_a_second_without_jax(run, arguments):
         "print(time.process_time(), 'jax' in sys.modules, file=sys.stderr); sys.exit(status)"
     )
     command = [sys.executable, "-c", script, *arguments]
-    for _ in range(3):  # the best of several, so that a busy machine does not decide
+    for _ in range(5):  # the best of several, so that a busy machine does not decide
         done = subprocess.run(command, capture_output=True, text=True, env=run.environment, timeout=60)
         seconds, imported = done.stderr.strip().splitlines()[-1].split()
         assert done.returncode == 0, done.stderr

@@ -138,6 +138,14 @@ def test_worst_convex_gap_by_performance_estimation_and_by_huber(step_size, step
     assert bound <= convex_gap_bound(1.0, step_size=step_size, steps=steps)
 
 
+def test_worst_stationarity_has_the_units_of_its_constants():
+    # f ↦ cf and x ↦ x/s: squared gradients grow by c²s², gaps by c, smoothness by cs², steps by 1/(cs²).
+    plain = worst_stationarity(1.0, step_size=0.5, smoothness=1.0, gradients=4)
+    c, s = 3.0, 0.7
+    scaled = worst_stationarity(c, step_size=0.5 / (c * s**2), smoothness=c * s**2, gradients=4)
+    assert scaled == pytest.approx(c**2 * s**2 * plain, rel=1e-12)
+
+
 @pytest.mark.item("A2.22", "L5.16")
 @pytest.mark.parametrize(("step_size", "steps"), [(1.0, 1), (1.0, 5), (0.5, 3)])
 def test_worst_stationarity_by_performance_estimation_and_by_a_sawtooth(step_size, steps):

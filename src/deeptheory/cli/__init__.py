@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answered(words: list[str]) -> tuple[int, str]:
     """Do what was asked: exit status, and what there is to say about bad input."""
     gc.set_threshold(100_000)  # what a lookup reads stays until it ends: nothing is found by going through it
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # typer asks pydantic, which would look for plugins
     # Imported here, where an interrupt finds somebody who listens.
     from deeptheory.cli import attacking, authoring, lookup, running, sweeping  # noqa: F401  (they add their commands)
     from deeptheory.cli.app import Refused, app
