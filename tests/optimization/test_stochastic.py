@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
+from deeptheory.diffusions.gradient_noise import batch_covariance
 from deeptheory.optimization.stochastic import (
     batch_stationarity_bound,
     batch_steps,
-    gradient_noise,
     minibatches,
     sgd_stationarity_bound,
     sgd_step_size,
@@ -41,9 +41,9 @@ def test_noise_by_enumeration():
             )
             means = np.array([gradients[list(batch)].mean(0) for batch in batches])
             np.testing.assert_allclose(means.mean(0), gradients.mean(0), atol=1e-14)
-            ours = gradient_noise(gradients, batch=size, replacement=replacement)
+            ours = batch_covariance(gradients, size, replacement=replacement)
             np.testing.assert_allclose(ours, np.cov(means.T, bias=True), atol=1e-14)
-    assert np.abs(gradient_noise(gradients, batch=6, replacement=False)).max() == 0
+    assert np.abs(batch_covariance(gradients, 6, replacement=False)).max() == 0
 
 
 @pytest.mark.item("A2.24")

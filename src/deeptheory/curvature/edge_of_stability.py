@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.krylov import expanded, krylov_start
+from deeptheory.foundations.krylov import expanded, krylov_start, ritz
 
 __all__ = ["SharpnessTrace", "StabilityPhases", "descent_with_sharpness", "sharpness", "stability_phases"]
 
@@ -37,10 +37,8 @@ def sharpness(
     gradient = jax.grad(function)
     space = krylov_start(direction.astype(point.dtype), count)
     space = expanded(lambda vector: jax.jvp(gradient, (point,), (vector,))[1], space, count)
-    # An exhausted Krylov space is padded with a number below a Rayleigh quotient, hence below the answer.
     first = space.projected[0, 0]
-    unused = jnp.where(jnp.arange(count) < space.filled, 0, first - jnp.abs(first) - 1)
-    values, vectors = jnp.linalg.eigh(space.projected + jnp.diag(unused))
+    values, vectors = ritz(space, first - jnp.abs(first) - 1)
     eigenvector = vectors[:, -1] @ space.basis
     return values[-1], eigenvector / jnp.linalg.norm(eigenvector)
 

@@ -16,6 +16,7 @@ from jax import lax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Key, UInt32
 
+from deeptheory.diffusions.stochastic_equations import ItoEquation, euler_maruyama
 from deeptheory.dynamics.online import Loss
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import batched, numeric
@@ -171,14 +172,13 @@ def diffusion_paths(
         values, vectors = jnp.linalg.eigh(square)
         return vectors * jnp.sqrt(jnp.maximum(values, 0)) @ vectors.T
 
-    def once(state: Array, drawn: Any) -> tuple[Array, None]:
-        length, normal = drawn
-        noise = jnp.einsum("rij,rj->ri", jax.vmap(lambda u: root(volatility(u)))(state), normal)
-        return state + length * jax.vmap(velocity)(state) + jnp.sqrt(length) * noise, None
+    equation = ItoEquation(velocity, lambda u: root(volatility(u)))
 
     def interval(state: Array, drawn: Any) -> tuple[Array, Array]:
         length, normals = drawn
-        state, _ = lax.scan(once, state, (jnp.full(substeps, length / substeps), normals))
+        step = length / substeps
+        end = lambda u, normal: euler_maruyama(equation, u, jnp.sqrt(step) * normal, step=step)[-1]  # noqa: E731
+        state = jax.vmap(end, (0, 1))(state, normals)
         return state, state
 
     return lax.scan(interval, start, (jnp.diff(times, prepend=0.0), jnp.asarray(draws)))[1]

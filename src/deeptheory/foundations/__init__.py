@@ -10,6 +10,7 @@
 - `guards`: doors: a number outside the range a formula is true for is refused in one sentence that names it and the
   range.
 - `hermite`: hermite polynomials: the basis of functions of a standard normal.
+- `krylov`: Krylov spaces of a symmetric matrix that is known by its products, grown one product at a time.
 - `packages`: packages that open as one walks in: a module or topic of a room is imported when it is first named.
 - `randomness`: random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any
   size.

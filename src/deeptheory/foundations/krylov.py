@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-__all__ = ["Krylov", "expanded", "krylov_start"]
+__all__ = ["Krylov", "expanded", "krylov_start", "ritz"]
 
 EXHAUSTED = 64.0
 """What is left of a product, in units of its rounding error, when the space holds all that can be reached."""
@@ -69,3 +69,12 @@ def expanded(product: Callable[[Array], Array], space: Krylov, until: int | Int[
         return Krylov(basis, projected, following, jnp.where(goes_on, length, 0), at + 1)
 
     return jax.lax.while_loop(unfinished, step, space)
+
+
+def ritz(space: Krylov, unused: Float[Array, ""]) -> tuple[Float[Array, " m"], Float[Array, "m m"]]:
+    """Eigenvalues of the matrix in the basis, rising, and their vectors; rows not in use count as the value `unused`.
+
+    It is chosen where it does no harm: on the other side of the first Rayleigh quotient than the value that is sought.
+    """
+    empty = jnp.where(jnp.arange(len(space.projected)) < space.filled, 0, unused)
+    return jnp.linalg.eigh(space.projected + jnp.diag(empty))

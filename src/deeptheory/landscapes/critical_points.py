@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.krylov import expanded, krylov_start, ritz
 
 __all__ = [
     "CriticalPoints",
@@ -163,29 +164,11 @@ def least_curvature(
     are orthogonal to its start; that is a fixed vector without any symmetry of the coordinates.
     """
     gradient = jax.grad(function)
-    size, count = len(point), min(steps, len(point))
-    first = jnp.sin(1.0 + jnp.arange(size, dtype=point.dtype) ** 2)
-
-    def body(step: Any, state: tuple) -> tuple:
-        basis, diagonal, beside = state
-        vector = basis[step]
-        image = jax.jvp(gradient, (point,), (vector,))[1]
-        diagonal = diagonal.at[step].set(vector @ image)
-        # Twice against the whole basis: rounding would otherwise bring found eigenvectors back.
-        for _ in range(2):
-            image = image - basis.T @ (basis @ image)
-        length = jnp.linalg.norm(image)
-        following = jnp.where(length > 1e-10 * jnp.abs(diagonal).max(), image / jnp.where(length > 0, length, 1), 0)
-        return basis.at[step + 1].set(following), diagonal, beside.at[step].set(jnp.where(following.any(), length, 0))
-
-    basis = jnp.zeros((count + 1, size), point.dtype).at[0].set(first / jnp.linalg.norm(first))
-    empty = jnp.zeros(count, point.dtype)
-    _, diagonal, beside = jax.lax.fori_loop(0, count, body, (basis, empty, empty))
-    # Where the basis ended early the rest of the diagonal repeats its first entry, which lies above the least.
-    used = jnp.concatenate([jnp.ones(1, bool), jnp.cumprod(beside[:-1] > 0).astype(bool)])
-    diagonal = jnp.where(used, diagonal, diagonal[0])
-    between = beside[:-1] * used[1:]
-    return jnp.linalg.eigvalsh(jnp.diag(diagonal) + jnp.diag(between, 1) + jnp.diag(between, -1))[0]
+    first = jnp.sin(1.0 + jnp.arange(len(point), dtype=point.dtype) ** 2)
+    count = min(steps, len(point))
+    space = krylov_start(first, count)
+    space = expanded(lambda vector: jax.jvp(gradient, (point,), (vector,))[1], space, count)
+    return ritz(space, space.projected[0, 0])[0][0]
 
 
 def is_second_order_stationary(

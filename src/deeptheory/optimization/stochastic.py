@@ -1,7 +1,7 @@
 """Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point."""
 
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, Num, UInt32
+from jaxtyping import Array, Int, Key, Num, UInt32
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
@@ -10,7 +10,6 @@ from deeptheory.foundations.randomness import generator
 __all__ = [
     "batch_stationarity_bound",
     "batch_steps",
-    "gradient_noise",
     "minibatches",
     "sgd_stationarity_bound",
     "sgd_step_size",
@@ -47,25 +46,6 @@ def minibatches(
     order = np.tile(np.arange(examples), (runs, passes, 1))
     shuffled = random.permuted(order, axis=-1)[..., :used]
     return shuffled.reshape(runs, -1, batch)[:, :steps]
-
-
-def gradient_noise(
-    gradients: Float[Array | np.ndarray, "n d"], *, batch: int = 1, replacement: bool = True
-) -> Float[np.ndarray, "d d"]:
-    """Return the covariance of the mean gradient of a batch, given the gradient of every example.
-
-    Σ/B with replacement, Σ = (1/n) Σ_i (g_i − ḡ)(g_i − ḡ)ᵀ; without it (n − B)/(n − 1) of that, nothing for a whole
-    pass. Its trace is the variance γ²/B of the stochastic gradient.
-
-    Reference: arora 2.2 and Problem 2.5.3(a).
-    """
-    found = np.asarray(gradients, float)
-    count = len(found)
-    if batch > count and not replacement:
-        raise ValueError(f"batch must be at most the number of gradients without replacement, got {batch} of {count}")
-    spread = found - found.mean(0)
-    share = 1.0 if replacement or count == 1 else (count - batch) / (count - 1)
-    return spread.T @ spread / count * share / batch
 
 
 def sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, steps: Number) -> Number:

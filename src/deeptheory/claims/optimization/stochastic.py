@@ -14,6 +14,7 @@ import numpy as np
 import optax
 from annotated_types import Interval, MinLen
 
+from deeptheory.diffusions.gradient_noise import batch_covariance
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Rate, Sizes, Trend, Trials, assume, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
@@ -22,7 +23,6 @@ from deeptheory.optimization.runs import trajectory
 from deeptheory.optimization.stochastic import (
     batch_stationarity_bound,
     batch_steps,
-    gradient_noise,
     minibatches,
     sgd_stationarity_bound,
     sgd_step_size,
@@ -84,7 +84,7 @@ def minibatch_gradients_are_unbiased(
         found = np.array([single[list(batch)].mean(0) for batch in drawn])
         means.append(np.mean(found, axis=0))
         spreads.append(np.cov(np.asarray(found).T, bias=True))
-        predicted.append(gradient_noise(gradients, batch=size, replacement=replacement))
+        predicted.append(batch_covariance(gradients, size, replacement=replacement))
     along = {"batch": np.repeat(sizes, 2), "row": [0, 1], "column": [0, 1]}
     scale = np.abs(gradients).max() ** 2
 
