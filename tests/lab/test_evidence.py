@@ -78,7 +78,7 @@ def test_tightness_is_told_cell_by_cell():
     assert judged.tightness == 1.0
     assert judged.strata == {"by": "γ", "cells": 3, "median": 0.3, "smallest": 0.05, "where": "2"}
     assert judged.reason.endswith("; by γ the median is 30 %, the least 5 % at γ 2")
-    assert Inequality(quantity[:, 1], 1.0).judge().reason.endswith("; the median one 20 %, the slackest 2 %")
+    assert Inequality(quantity[:, 1], 1.0).judge().reason.endswith(", 20 % on the median one, 2 % on the slackest")
     links = {"first": (0.9, 1.0), "second": (0.2, 1.0), "third": (0.8, 1.0)}
     told = {"by": "link", "cells": 3, "median": 0.8, "smallest": 0.2, "where": "second"}
     assert Chain(links).judge().strata == told

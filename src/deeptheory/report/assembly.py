@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.evidence.detection import resolution, unseen
 from deeptheory.lab.functions import imports
 from deeptheory.lab.parameters import written
 from deeptheory.lab.records import badge
+from deeptheory.lab.sensitivity import resolution, unseen
 from deeptheory.lab.store import stale
 from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.formulas import clipped
-from deeptheory.lab.evidence.detection import overall
+from deeptheory.lab.sensitivity import overall
 from deeptheory.lab.store import stale
 from deeptheory.report.neighbours import related
 from deeptheory.report.themes import Theme, course
