@@ -264,6 +264,17 @@ def test_rows_that_lie_aside_are_thinned_with_those_that_were_judged():
     assert np.array_equal(back.aside["few"], [0, 1, 2])
 
 
+def test_a_few_long_curves_are_thinned_along_their_length():
+    """Each is drawn, with its label, over points that lie aside."""
+    points = np.arange(20_000.0)
+    judged = np.stack([points, 2 * points, 3 * points])
+    kept = {"curve": ["a", "b", "c"], "point": points}
+    back = decode(*encode({"": Identity(judged, judged, along=kept, aside={"drift": -points})}))[""]
+    assert len(back.left) == len(back.along["curve"]) == 3
+    assert 8 < back.left.shape[1] < len(points)
+    assert np.array_equal(back.left[0], back.along["point"]) and np.array_equal(back.left[0], -back.aside["drift"])
+
+
 def test_too_much_aside_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="'law' carries 1,000,000 entries aside, at most 262,144 are stored"):
         encode({"law": Identity(1.0, 1.0, aside={"all": np.zeros(1_000_000)})})
