@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeptheory.lab.entries import Catalogue, Entry
     from deeptheory.lab.exploring import Explored
     from deeptheory.lab.outcome import Run
-    from deeptheory.report.stills import Still
+    from deeptheory.report.stills import Stills
 
 __all__ = ["Shelf"]
 
@@ -33,7 +33,7 @@ class Shelf:
     statuses: Mapping[str, Any]
     counterexamples: Mapping[str, Any] = field(default_factory=dict)
     explored: "Mapping[str, Explored]" = field(default_factory=dict)
-    pictures: dict[str, "Still"] = field(default_factory=dict)
+    pictures: dict[str, "Stills"] = field(default_factory=dict)
     """The claims' own pictures, as files that several pages show."""
 
     @cached_property
