@@ -139,6 +139,14 @@ def test_parts_that_do_not_belong_together_are_refused(sentence):
         WRONG[sentence]()
 
 
+def test_panels_with_equal_axes_keep_their_own_marks():
+    """Vega draws layers of one name from one table: those of the last panel would stand in all."""
+    row = Row([Curves([Line("a", [0, 1], [0, 1]), Dots("b", [0.5], [y])], xs=(0, 1), ys=(0, 1)) for y in (0.2, 0.8)])
+    spec = painted(row, "").spec
+    names = [layer["name"] for panel in spec["hconcat"] for layer in panel["layer"] if "name" in layer]
+    assert len(set(names)) == len(names) == len({param["name"] for param in spec["params"]}) == 2
+
+
 def test_what_is_left_out_is_counted():
     assert painted(Curves([Dots("seen", [1, 2, 3], [1, np.nan, np.inf])]), "Dots.").caption == (
         "Dots. 2 values are not drawn: not finite, or off a logarithmic axis."

@@ -148,7 +148,7 @@ def runs_and_curvatures(pieces):
     kept = np.array([len(c) for count in range(3) for c in combinations(range(3), count)])
     return Row(
         [
-            Curves(ways, x="step", y="loss above the minimum", log="y", ys=(1e-9, 1.0)),
+            Curves(ways, x="step", y="loss above the minimum", log="xy", ys=(1e-9, 1.0)),
             Curves([Dots("critical points", kept, least)], x="eigenvectors kept", y="least eigenvalue of the Hessian"),
         ]
     )
@@ -348,6 +348,6 @@ def leaving(pieces):
     """Distance from the saddle along the way down, six runs for each size of the noise."""
     far = pieces["steps for a tenfold smaller noise"].aside["far"]
     t = np.arange(far.shape[2])
-    names = [f"noise {size:g}" for size in (1e-5, 1e-6, 1e-7)]
+    names = [f"noise 10^{power}" for power in (-5, -6, -7)]
     marks = [Line(name, t, run, thin=True) for name, runs in zip(names, far, strict=True) for run in runs]
     return Curves(marks, x="step", y="distance along the way down", log="y", ys=(1e-8, 1.0))

@@ -118,7 +118,7 @@ def panel(records: Rows, *layers: Spec, height: int, movable: bool = True) -> Sp
     last, params = layers[-1], []
     if movable:
         # Named after what it shows: two panels must not share a view, and equal runs must give equal pages.
-        shown = json.dumps([records, [layer["encoding"] for layer in layers]], sort_keys=True)
+        shown = json.dumps([records, layers], sort_keys=True)
         select = {
             "type": "interval",
             "translate": "[mousedown, window:mouseup] > window:mousemove!",
