@@ -189,9 +189,9 @@ def influence_of_one_example(pieces):
             "root mean square in the end",
         )
     },
-    says=r"A wide network trained for a fixed number of epochs puts all $n$ examples into their classes; yet erasing a "
-    r"label changes its outputs only like $1/n$. In the end, when it meets the labels exactly, it moves by the whole "
-    r"label at that example: like $1/n$ in the mean, $n^{-1/2}$ in its root mean square.",
+    says=r"A wide network puts all $n$ examples into their classes in a fixed number of epochs, yet erasing a label "
+    r"moves its outputs only like $1/n$. In the end, labels met exactly, it moves by the whole label there: like $1/n$ "
+    r"in mean, $n^{-1/2}$ in root mean square.",
     scale="printed: interpolating deep networks, no sizes; here: two-layer ReLU networks, 32 to 128 points on two arcs "
     "of a circle; of width 200 after 80 epochs of full-batch gradient descent from a network that starts at zero, "
     "infinitely wide in the end",
