@@ -74,7 +74,9 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
     """(name, value, whether it must be refused) for one argument."""
     kinds = alternatives(annotation)
     if annotation is Any and isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "f":
-        yield from spoilt_arrays(np.asarray(value), square=False)
+        # Where any tree of numbers is taken, a list of lists is one, and so is an array without entries.
+        for what, spoilt, refused in spoilt_arrays(np.asarray(value), square=False):
+            yield what, spoilt, refused and what not in ("ragged", "empty")
     if (
         annotation in (Any, inspect.Parameter.empty)
         or callable(value)
