@@ -31,9 +31,8 @@ def heavy_ball_factor(eigenvalues: Number, *, step_size: Number, momentum: Numbe
     Reference: arora 2.3; Polyak 1964.
     """
     middle = jnp.abs(1 + momentum - step_size * jnp.asarray(eigenvalues))
-    double = 2 * jnp.sqrt(
-        jnp.asarray(momentum, float)
-    )  # the root of middle² − 4β in two factors, which cannot overflow
+    double = 2 * jnp.sqrt(jnp.asarray(momentum, float))
+    # The root of middle² − 4β in two factors, which cannot overflow.
     split = jnp.sqrt(jnp.maximum(middle - double, 0.0)) * jnp.sqrt(middle + double)
     return jnp.where(split > 0, (middle + split) / 2, jnp.sqrt(momentum))
 
