@@ -30,7 +30,7 @@ def gradient_of(function, point):
     items={
         "L6.13": ("sums", "equal summands"),
         "L6.14": "formula",
-        "L6.18": ("signs", "twice"),
+        "L6.18": "twice",
         "L6.19": ("mean", "bound", "remainder"),
         "L6.20": ("phases", "wide limit"),
     },
@@ -131,8 +131,13 @@ def gradients_at_initialization(
             size=40,
             aside={"sign": np.concatenate([g.ravel() for g in stray])},
         ),
-        "signs": Inequality(exact, lemma, along={"layer": np.arange(1, 4)}),
-        "twice": Identity(2 * np.array(exact), np.array(lemma), size=4096, aside={"label": label_part}),
+        "twice": Identity(
+            2 * np.array(exact),
+            np.array(lemma),
+            size=4096,
+            along={"layer": np.arange(1, 4)},
+            aside={"label": label_part},
+        ),
         "mean": Law(
             stated,
             np.stack(observed[::-1]),
@@ -163,11 +168,6 @@ def other_sign(evidence):
 @gradients_at_initialization.control("a factor 1 for 2 in the label's part only", of="twice")
 def label_once(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["label"])
-
-
-@gradients_at_initialization.control("the lemma without its factors 2, less a tenth", of="signs")
-def less_than_exact(evidence):
-    return replace(evidence, bound=0.45 * np.asarray(evidence.bound))
 
 
 @gradients_at_initialization.control("without the part of the label", of="mean")
