@@ -46,11 +46,11 @@ def placed(draw, size, overlap, rest):
 
 @claim(
     items={
-        "J12.1": "closure",
+        "J12.1": "statistics decide the drift",
         "J12.3": ("drift", "corrector", "volatility"),
-        "J12.5": ("critical", "sub-critical", "ballistic"),
+        "J12.5": ("corrector in the limit", "corrector with shorter steps", "volatility in the limit"),
         "J12.6": "population loss",
-        "J12.7": ("drift", "critical"),
+        "J12.7": ("drift", "corrector in the limit"),
     },
     says=r"For spiked tensors $\Phi=-2\lambda m^k+R^{2k}+c$, and with steps $\delta=c_\delta/N$ the statistics $(m,r)$ "
     r"have in the limit the effective drift $(2m(\lambda km^{k-2}-kR^{2(k-1)}),-4kR^{2(k-1)}(r-c_\delta))$, the part "
@@ -119,15 +119,17 @@ def spiked_tensors_close(key, *, sizes: Small = (5, 10, 20), ratio: Positive = 0
         "drift": identity("drift"),
         "corrector": identity("corrector"),
         "volatility": identity("volatility"),
-        "closure": Identity(same[..., 0], same[..., 1], **rounding, aside={"loose": np.array(loose)}),
-        "critical": Limit(
+        "statistics decide the drift": Identity(
+            same[..., 0], same[..., 1], **rounding, aside={"loose": np.array(loose)}
+        ),
+        "corrector in the limit": Limit(
             numbers,
             np.abs(np.array(correctors) - limit),
             order=1.0,
             aside={"correctors": np.array(correctors), "limit": limit},
         ),
-        "sub-critical": Rate(numbers, np.array(short), exponent=-0.5, rivals=(0.0, -1.0)),
-        "ballistic": Rate(numbers, np.array(spreads), exponent=-1.0, rivals=(0.0, -0.5)),
+        "corrector with shorter steps": Rate(numbers, np.array(short), exponent=-0.5, rivals=(0.0, -1.0)),
+        "volatility in the limit": Rate(numbers, np.array(spreads), exponent=-1.0, rivals=(0.0, -0.5)),
     }
 
 
@@ -147,13 +149,13 @@ def quarter_of_the_spread(evidence):
     return replace(evidence, right=evidence.right * np.array([[1, 1], [1, 0.25]])[..., None])
 
 
-@spiked_tensors_close.control("the overlap alone closes", of="closure")
+@spiked_tensors_close.control("the overlap alone closes", of="statistics decide the drift")
 def overlap_alone(evidence):
     loose = np.asarray(evidence.aside["loose"])
     return replace(evidence, left=loose[..., 0], right=loose[..., 1])
 
 
-@spiked_tensors_close.control("no corrector in the limit, as in fixed dimension", of="critical")
+@spiked_tensors_close.control("no corrector in the limit, as in fixed dimension", of="corrector in the limit")
 def no_corrector(evidence):
     return replace(evidence, y=np.asarray(evidence.aside["correctors"]))
 
@@ -161,7 +163,11 @@ def no_corrector(evidence):
 @spiked_tensors_close.picture
 def corrector_and_volatility(pieces):
     """Corrector of r (left) and largest entry of the volatility (right) at one point of (m, r), by dimension."""
-    critical, short, spread = pieces["critical"], pieces["sub-critical"], pieces["ballistic"]
+    critical, short, spread = (
+        pieces["corrector in the limit"],
+        pieces["corrector with shorter steps"],
+        pieces["volatility in the limit"],
+    )
     x, grid = np.asarray(critical.x), np.geomspace(min(critical.x), max(critical.x), 50)
     return Row(
         [
@@ -252,7 +258,7 @@ def spiked_matrices_are_localizable(
     }
 
 
-spiked_matrices_are_localizable.control("steps N^(−1/2)", of="noise", power=0.5)
+spiked_matrices_are_localizable.control("steps N^(−1/2)", of="eighth moment of the noise", power=0.5)
 
 
 @spiked_matrices_are_localizable.control("of order N^(−5/2)", of="bent noise")
@@ -268,7 +274,11 @@ def even_noise(evidence):
 @spiked_matrices_are_localizable.picture
 def five_lines(pieces):
     """What localizability bounds, by dimension, at steps 1/N."""
-    marks = [Dots("√δ‖∇²u‖", pieces["curvature"].x, pieces["curvature"].y)]
-    names = {"noise": "δ⁴E‖∇H‖⁸", "projected noise": "δ²E⟨∇H, ∇u⟩⁴", "bent noise": "δ³E⟨∇²u, ∇H⊗∇H − G⟩²"}
+    marks = [Dots("√δ‖∇²u‖", pieces["curvature of the statistics"].x, pieces["curvature of the statistics"].y)]
+    names = {
+        "eighth moment of the noise": "δ⁴E‖∇H‖⁸",
+        "noise along the gradient of a statistic": "δ²E⟨∇H, ∇u⟩⁴",
+        "noise along the curvature of a statistic": "δ³E⟨∇²u, ∇H⊗∇H − G⟩²",
+    }
     marks += [seen(title, pieces[name].x, pieces[name].y) for name, title in names.items()]
     return Curves(marks, x="dimension N", y="quantity", log="xy")
