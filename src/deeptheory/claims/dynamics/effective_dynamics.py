@@ -201,7 +201,15 @@ def localized(x, v, tensors, step):
 
 
 @claim(
-    items={"J12.2": ("curvature", "noise", "projected noise", "bent noise", "size of the bent noise")},
+    items={
+        "J12.2": (
+            "curvature of the statistics",
+            "eighth moment of the noise",
+            "noise along the gradient of a statistic",
+            "noise along the curvature of a statistic",
+            "size of the noise along the curvature",
+        )
+    },
     says=r"The statistics $(m,r)$ of the spiked matrix are $\delta$-localizable for $\delta=1/N$: "
     r"$\delta^4E\|\nabla H\|^8$ stays bounded, $\delta^{1/2}\|\nabla^2u\|$ and $\delta^2E\langle\nabla H,\nabla "
     r"u\rangle^4$ fall, and $\delta^3E\langle\nabla^2u,\nabla H\otimes\nabla H-G\rangle^2\to0$.",
@@ -243,11 +251,11 @@ def spiked_matrices_are_localizable(
     square, short = m**2 + r, (1 - 1 / samples) * (1 - 2 / samples)
     unit = 512 * short * numbers ** (-3 * power)
     return {
-        "curvature": Rate(numbers, curvature[:, 0], exponent=-0.5, rivals=(0.0, -1.0)),
-        "noise": Limit(numbers, noise, order=0.0),  # bounded: no growth
-        "projected noise": Limit(numbers, projected, order=2.0),
-        "bent noise": Limit(numbers, bent, order=2.0),
-        "size of the bent noise": Law(
+        "curvature of the statistics": Rate(numbers, curvature[:, 0], exponent=-0.5, rivals=(0.0, -1.0)),
+        "eighth moment of the noise": Limit(numbers, noise, order=0.0),  # bounded: no growth
+        "noise along the gradient of a statistic": Limit(numbers, projected, order=2.0),
+        "noise along the curvature of a statistic": Limit(numbers, bent, order=2.0),
+        "size of the noise along the curvature": Law(
             unit * ((numbers - 2) * square**2 + (square + r) ** 2),
             bent,
             exact=True,
@@ -261,12 +269,12 @@ def spiked_matrices_are_localizable(
 spiked_matrices_are_localizable.control("steps N^(−1/2)", of="eighth moment of the noise", power=0.5)
 
 
-@spiked_matrices_are_localizable.control("of order N^(−5/2)", of="bent noise")
+@spiked_matrices_are_localizable.control("of order N^(−5/2)", of="noise along the curvature of a statistic")
 def half_an_order_more(evidence):
     return replace(evidence, order=2.5)
 
 
-@spiked_matrices_are_localizable.control("noise that is no larger along x", of="size of the bent noise")
+@spiked_matrices_are_localizable.control("noise that is no larger along x", of="size of the noise along the curvature")
 def even_noise(evidence):
     return replace(evidence, predicted=evidence.aside["even"])
 

@@ -298,7 +298,7 @@ def swings(pieces):
 
 
 @claim(
-    items={"A2.14": ("look-ahead", "gap", "all gaps", "potential")},
+    items={"A2.14": ("look-ahead", "gap on rounded cones", "gaps of cones and springs", "potential from step to step")},
     says=r"Nesterov's method takes the gradient ahead, at $w_t+\beta(w_t-w_{t-1})$. With $\beta_t=t/(t+3)$ and "
     r"$\eta=1/L$ a convex function has $f(w_k)-f^*\le2LR^2/(k^2+5k+6)$, attained by rounded cones. The heavy ball, "
     r"tuned for the curvatures of a strongly convex function, can cycle for ever.",
@@ -364,14 +364,14 @@ def nesterov_is_safe_where_the_heavy_ball_cycles(
     safe, _ = hurry(bent, jnp.array([3.3]), 1 / 25, steps=120)
     return {
         "look-ahead": Identity(constant, written, scale=2.0, size=steps, aside={"pushed": np.array(pushed)}),
-        "gap": Identity(
+        "gap on rounded cones": Identity(
             np.diag(gaps),
             worst_accelerated_gap(reach**2, smoothness=smoothness, steps=k),
             size=steps,
             along={"steps": k},
             aside={"textbook": accelerated_gap_bound(reach**2, step_size=1 / smoothness, steps=k)},
         ),
-        "all gaps": Inequality(
+        "gaps of cones and springs": Inequality(
             np.concatenate([gaps.ravel(), gap]), bound, error=rounding(np.asarray(values)), aside={"later": later}
         ),
         "potential from step to step": Inequality(
@@ -400,7 +400,9 @@ def textbook_gap(evidence):
     return replace(evidence, right=evidence.aside["textbook"])
 
 
-@nesterov_is_safe_where_the_heavy_ball_cycles.control("the bound one step ahead, with k + 1 for k", of="all gaps")
+@nesterov_is_safe_where_the_heavy_ball_cycles.control(
+    "the bound one step ahead, with k + 1 for k", of="gaps of cones and springs"
+)
 def one_step_ahead(evidence):
     return replace(evidence, bound=evidence.aside["later"])
 

@@ -100,13 +100,15 @@ def minibatch_gradients_are_unbiased(
         plain = fit(x, y, jnp.asarray(w), 1 / inverse / 4, jnp.asarray(whole))[:, -1]
         away.append(np.sum((noisy - plain) ** 2, -1))
     return {
-        "mean": Identity(means, gradients.mean(0), scale=scale**0.5, size=examples**4, aside={"examples": examples}),
-        "covariance": Identity(spreads, predicted, scale=scale, size=examples**4, along=along),
-        "like descent": Rate(1 / np.array(rates), away, exponent=1.0, rivals=(0.5, 2.0)),
+        "mean of the gradient": Identity(
+            means, gradients.mean(0), scale=scale**0.5, size=examples**4, aside={"examples": examples}
+        ),
+        "covariance of the gradient": Identity(spreads, predicted, scale=scale, size=examples**4, along=along),
+        "distance from gradient descent": Rate(1 / np.array(rates), away, exponent=1.0, rivals=(0.5, 2.0)),
     }
 
 
-@minibatch_gradients_are_unbiased.control("the sum over all examples divided by n − 1", of="mean")
+@minibatch_gradients_are_unbiased.control("the sum over all examples divided by n − 1", of="mean of the gradient")
 def one_example_fewer(evidence):
     n = evidence.aside["examples"]
     return replace(evidence, right=evidence.right * n / (n - 1))

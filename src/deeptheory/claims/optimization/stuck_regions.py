@@ -358,9 +358,9 @@ def coupled_runs_push_each_other_out(
         "growth of the first part": Identity(
             p, growth**time * apart[:, None], size=steps, along={"pair": np.arange(trials), "step": time}
         ),
-        "change": Inequality(*change),
-        "dominates": Inequality(*remainder[:2], error=1e-15, aside={"one": remainder[2]}),
-        "leaves": Inequality(left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "left": left[:4]}),
+        "change of the Hessian": Inequality(*change),
+        "second part against the first": Inequality(*remainder[:2], error=1e-15, aside={"one": remainder[2]}),
+        "time until one leaves": Inequality(left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "left": left[:4]}),
     }
 
 
@@ -371,12 +371,12 @@ def linear_growth(evidence):
     return replace(evidence, right=evidence.right[:, :1] * (1 + rate * time))
 
 
-@coupled_runs_push_each_other_out.control("ρ/2, as for a mean that begins at the saddle", of="change")
+@coupled_runs_push_each_other_out.control("ρ/2, as for a mean that begins at the saddle", of="change of the Hessian")
 def from_the_saddle(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
 
-@coupled_runs_push_each_other_out.control("the error of one step, not of t", of="dominates")
+@coupled_runs_push_each_other_out.control("the error of one step, not of t", of="second part against the first")
 def one_step(evidence):
     return replace(evidence, bound=evidence.aside["one"])
 

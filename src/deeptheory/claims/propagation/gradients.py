@@ -28,11 +28,11 @@ def gradient_of(function, point):
 
 @claim(
     items={
-        "L6.13": ("sums", "equal summands"),
-        "L6.14": "formula",
-        "L6.18": "twice",
-        "L6.19": ("mean", "bound", "remainder"),
-        "L6.20": ("phases", "wide limit"),
+        "L6.13": ("square of a sum", "equal summands"),
+        "L6.14": "gradient of each layer",
+        "L6.18": "lemma is twice the mean",
+        "L6.19": ("mean squared gradient", "bound on the squared gradient", "what the bound gives away"),
+        "L6.20": ("vanishing or exploding", "wide limit"),
     },
     says=r"For $\ell=\frac12\|y-W^{L:1}x\|^2$ and random weights $E\|\partial\ell/\partial W^k\|_F^2$ is half of "
     r"$2\sigma^2E\|W^{k-1:1}x\|^4E\|W^{k+1:L}W^{L:k+1}\|_F^2+2(d\sigma^2)^{L-1}\gamma$, below "
@@ -131,14 +131,14 @@ def gradients_at_initialization(
             size=40,
             aside={"sign": np.concatenate([g.ravel() for g in stray])},
         ),
-        "twice": Identity(
+        "lemma is twice the mean": Identity(
             2 * np.array(exact),
             np.array(lemma),
             size=4096,
             along={"layer": np.arange(1, 4)},
             aside={"label": label_part},
         ),
-        "mean": Law(
+        "mean squared gradient": Law(
             stated,
             np.stack(observed[::-1]),
             exact=True,
@@ -172,7 +172,7 @@ def label_once(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["label"])
 
 
-@gradients_at_initialization.control("without the part of the label", of="mean")
+@gradients_at_initialization.control("without the part of the label", of="mean squared gradient")
 def without_label(evidence):
     return replace(evidence, predicted=evidence.aside["without label"])
 
