@@ -42,7 +42,14 @@ def descended(function, start):
 
 
 @claim(
-    items={"A6.1": ("quadratic chords", "quadratic tangents", "chords", "tangents"), "A6.2": ("segment", "stationary")},
+    items={
+        "A6.1": ("quadratic chords", "quadratic tangents", "chords", "tangents"),
+        "A6.2": ("segment", "stationary"),
+        "L5.3": ("quadratic chords", "chords", "segment"),
+        "L5.23": ("chords", "tangents", "quadratic chords", "quadratic tangents"),
+        "H4.2": ("quadratic chords", "chords"),
+        "H4.3": ("segment", "stationary"),
+    },
     says=r"A convex $f$ lies below its chords, $f(\alpha w+(1-\alpha)w')\le\alpha f(w)+(1-\alpha)f(w')$, and above its "
     r"tangents, $f(w')\ge f(w)+\langle\nabla f(w),w'-w\rangle$. Hence the segment between two global minima is one of "
     "global minima, and every stationary point is global.",
