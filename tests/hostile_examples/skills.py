@@ -1,0 +1,3 @@
+FOUND = """
+emergence.exact_concentration, k: negative
+"""
