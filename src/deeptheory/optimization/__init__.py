@@ -6,6 +6,9 @@
 - `promises`: inequalities that hold at every step of a run by theory: how tight they are, and where the first breaks.
 - `descent`: how fast gradient descent with a fixed step is on quadratic, convex and other smooth functions.
 - `conditioning`: gradient descent on a quadratic in its eigenbasis, and how many steps its condition number costs.
+- `quadratic_models`: the parabola that a step minimizes, Newton's or with a cheaper matrix, and what that matrix does
+  to the condition number.
+- `continuous_time`: gradient flow, the limit of short steps.
 - `momentum`: the heavy ball in closed form, the oscillator it becomes, and Nesterov's guarantee.
 - `stochastic`: batches of examples, how much their gradients vary, and how fast they lead to a stationary point.
 - `noise_moments`: stochastic gradient descent on least squares in the mean square, exactly: plateaus, averages, and

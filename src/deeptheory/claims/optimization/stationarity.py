@@ -86,8 +86,8 @@ def returned(features, labels, start, rate, paths, keys):
     r"makes the two terms equal. No one knows which iterate is the best; one drawn at random has the mean. "
     r"Full gradients have no second term and may take the step $1/L$: $1/K$, at $n$ times the price.",
     notice="On the left, robust regression, which is not convex: the mean squared gradient falls with slope minus one "
-    "half below its bound; in the middle descent on its worst function, with slope minus one. On the right, examples looked at: "
-    r"stochastic gradients promise less where $n$ is larger than $\sigma^2/\epsilon$.",
+    "half below its bound; in the middle descent on its worst function, with slope minus one. On the right, "
+    r"examples looked at: stochastic gradients promise less where $n$ is larger than $\sigma^2/\epsilon$.",
 )
 def sgd_at_its_best_step(
     key,
