@@ -28,4 +28,5 @@ def test_the_penalty_of_a_step_on_a_parabola():
     assert float(penalty(jnp.array([2.0]))) == pytest.approx(6.0 + 0.05 * 36.0)
     path = gradient_flow(penalty, jnp.array([2.0]), np.array([0.4]))
     assert float(path[0, 0]) == pytest.approx(2 * np.exp(-(3 + 0.9) * 0.4), rel=1e-8)
-    assert np.log(1 - 0.02 * 3) / 0.02 == pytest.approx(-(3 + 0.02 * 9 / 2), abs=4e-3)  # the next term is η²λ³/3 = 0.0036
+    # The rate of descent at η = 0.02: the next term of its series is η²λ³/3 = 0.0036.
+    assert np.log(1 - 0.02 * 3) / 0.02 == pytest.approx(-(3 + 0.02 * 9 / 2), abs=4e-3)

@@ -17,6 +17,8 @@
 - `smoothness`: smoothness at a point, along a run and over a region; what kind of point a stationary one is.
 - `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still.
 - `escape`: where a run is stuck near a saddle, how thin that region is, and how long leaving takes.
+- `losses`: losses of single predictions, and the risk of any model on data as a function to descend on.
+- `convex_models`: support vector machines, solved with a certificate.
 - `hardness`: functions that no method minimizes fast.
 - `landscapes`: functions to descend on whose smoothness, convexity and minimum are known in closed form.
 - `empirical_risk`: training as a flow on the empirical risk: how fast it falls, where the Hessian points down, which

@@ -30,7 +30,7 @@ def slopes_at(loss, points):
 
 
 @claim(
-    items={"L6.2": ("loss", "spurious", "reached")},
+    items={"L6.2": ("loss", "spurious", "reached"), "L5.26": ("spurious", "reached")},
     says="A student of as many ReLU neurons as its teacher of orthogonal ones, ten here, has spurious minima: of "
     "positive loss, without slope, and with a positive definite Hessian. Descent on the population loss $L$ "
     "ends there in more than a tenth of the runs.",
