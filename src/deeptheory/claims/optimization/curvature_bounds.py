@@ -194,7 +194,7 @@ def directions_of_descent(key, *, instances: Annotated[int, Interval(ge=20, le=2
     cosines = np.asarray(descent_cosine(slopes, ways))
     reach = np.asarray(longest_descent(slopes, ways, smoothness=steep))
     down = cosines > 0
-    shares = np.array([1e-7, 0.01, 0.1, 0.5, 0.9, 0.999, 1.0, 1.05])
+    shares = np.array([1e-7, *np.arange(1, 10) / 10, 0.999, 1.0, 1.05])
     multiples = np.where(down, reach, 1.0)[:, None] * shares
     _, before, after = map(np.asarray, along_directions(matrices, points, ways, multiples))
     change = after - before[:, None]
@@ -228,7 +228,7 @@ def directions_of_descent(key, *, instances: Annotated[int, Interval(ge=20, le=2
             before[round_bowl],
             scale=1 + size[round_bowl, -2],
             size=9,
-            aside={"half way": after[round_bowl, 3], "bowls": (change / size.max(1, keepdims=True))[round_bowl]},
+            aside={"half way": after[round_bowl, 5], "bowls": (change / size.max(1, keepdims=True))[round_bowl]},
         ),
     }
 
