@@ -46,7 +46,7 @@ WHOLE = {"negative": -3, "zero": 0, "million": 10**6, "billion": 10**9, "endless
 NOT_WHOLE = {"half": 2.5, "half of numpy": np.float64(1.5), "complex": 1j, "true": True}
 
 
-def spoilt_arrays(value: np.ndarray, square: bool) -> Iterator[tuple[str, Any, bool]]:
+def spoilt_arrays(value: np.ndarray, square: bool, real: bool = True) -> Iterator[tuple[str, Any, bool]]:
     """(name, array, whether it must be refused) near an array that is accepted."""
     if np.issubdtype(value.dtype, np.inexact) and value.size:
         for name, number in {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}.items():
@@ -58,7 +58,7 @@ def spoilt_arrays(value: np.ndarray, square: bool) -> Iterator[tuple[str, Any, b
         yield "huge", value * 1e300, False
         yield "float32", value.astype(np.complex64 if value.dtype.kind == "c" else np.float32), False
         if value.dtype.kind == "f":
-            yield "complex", value + 1j, True
+            yield "complex", value + 1j, real
     yield "words", np.full(value.shape, "a"), True
     yield "objects", np.full(value.shape, None), True
     yield "ragged", [[1.0], [1.0, 2.0]], True
@@ -74,14 +74,17 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
     """(name, value, whether it must be refused) for one argument."""
     kinds = alternatives(annotation)
     if annotation is Any and isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "f":
-        yield from spoilt_arrays(np.asarray(value), square=False)
+        # A list of lists of any lengths is a pytree.
+        spoilt = spoilt_arrays(np.asarray(value), square=False)
+        yield from ((what, each, refused and what != "ragged") for what, each, refused in spoilt)
     if (
         annotation in (Any, inspect.Parameter.empty)
         or callable(value)
         or isinstance(value, str | bool | None.__class__)
     ):
         if callable(value):
-            yield from ((what, each, True) for what, each in {"number": 3.0, "text": "tanh", "nothing": None}.items())
+            wrong = {"text": "tanh", "nothing": None} | ({} if float in kinds else {"number": 3.0})
+            yield from ((what, each, True) for what, each in wrong.items())
         elif isinstance(value, str):
             yield from ((what, each, True) for what, each in {"number": 3.0, "another word": "zebra"}.items())
         return
@@ -102,7 +105,9 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
         yield "ragged", [[1.0], [1.0, 2.0]], True
     if isinstance(value, np.ndarray | jax.Array):
         square = value.ndim >= 2 and value.shape[-1] == value.shape[-2] and name in SYMMETRIC
-        yield from spoilt_arrays(np.asarray(value), square)
+        kept = {each.dtype.__name__ for each in kinds if hasattr(each, "dtype")}
+        real = not kept & {"Num", "Inexact", "Complex"}
+        yield from spoilt_arrays(np.asarray(value), square, real)
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         yield "none of them", type(value)(), False
         yield "nan among them", [*value[:-1], np.nan], True

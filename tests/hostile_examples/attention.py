@@ -5,5 +5,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+equiangular.equiangular_overlap, count: billion
 equiangular.equiangular_overlap, times: huge
 """

@@ -47,10 +47,29 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+xor_mixture.settled, weights: float32
+xor_mixture.xor_population_loss, gram: asymmetric
+effective.effective_dynamics, point: deeper
+online.exit_probability, step: tiny
+online.flow, start: empty
+online.online_descent, samples: empty
+online.online_step, sample: complex
+noise_scaling.spherical_gradient, sample: complex
+projections.projected_chain, gram: float32
+projections.projected_chain, steps: billion
+spiked_tensors.spiked_tensor_chain, dimension: billion
+spiked_tensors.spiked_tensor_loss, x: longer
 hitting_times.mean_hitting_time, level: negative
 hitting_times.mean_hitting_time, level: two
 single_index.information_exponent, tolerance: negative
 sphere.overlap_step, overlap: two
 sphere.spherical_sgd, dimension: million
 sphere.spherical_sgd, steps: billion
+"""
+
+SIGNED = """
+effective.effective_dynamics, samples
+effective.localizability, samples
+noise_scaling.noise_moments, samples
+online.online_descent, samples
 """

@@ -101,6 +101,14 @@ SIGNED = ("pac_bayes.gaussian_posteriors.sampled_outputs, noise",)
 INNER = ("league",)
 
 FOUND = """
+networks.norms.normalized_margins, inputs: longer
+interpolation.ridgeless.conditional_bias_variance, coefficients: deeper
+interpolation.ridgeless.ols_variance, covariance: deeper
+capacity.growth.half_space_dichotomies, points: huge
+capacity.paired_samples.uniform_gap, trained_on: a set
+pac_bayes.change_of_measure.finite_kl, prior: deeper
+pac_bayes.description_length.kraft_sum, words: text among them
+interpolation.nadaraya_watson.box_kernel, length: complex
 capacity.finite_classes.independent_log_tail, deviation: negative
 capacity.rademacher.two_sample_threshold_complexity, m: million
 capacity.rademacher_bounds.linear_complexity, radius: negative

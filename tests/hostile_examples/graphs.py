@@ -16,3 +16,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "weisfeiler_leman.mixed_colours": {"colours": {"a": 1, "b": 1}, "labels": {"a": 0, "b": 5}},
     "weisfeiler_leman.node_colours": {"graphs": [nx.path_graph(4)]},
 }  # fmt: skip
+
+FOUND = """
+weisfeiler_leman.computation_tree, node: text
+weisfeiler_leman.node_colours, graphs: text
+"""

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+separable.stable_step, signed_points: float32
 separable.logarithmic_flow, log_times: huge
 separable.logarithmic_flow, signed_points: huge
 """

@@ -90,6 +90,11 @@ INNER = (
 )
 
 FOUND = """
+lazy.linear_models.linearized_path, times: float32
+finite.structure.factored_gradients, x: empty
+finite.structure.factored_gradients, parameters: words
+finite.tangents.tangent_product, parameters: words
+limits.dense_networks.fully_connected, hidden_layers: billion
 finite.features.train_features, steps: billion
 finite.first_layer.train_first_layer, steps: billion
 finite.first_layer.train_first_layer, weights: float32

@@ -38,6 +38,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+tent.sawtooth, x: complex
 from_scratch.train_classifier, gradient: number
 from_scratch.train_classifier, steps: million
 """

@@ -36,6 +36,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+escape.coupled_runs, first: float32
+hardness.Haystack, radius: negative
+runs.trajectory, start: empty
+smoothness.power_method, point: float32
+smoothness.smoothness_along, direction: float32
 empirical_risk.negative_directions, cutoff: negative
 landscapes.Huber, smoothness: negative
 landscapes.LogisticRidge, ridge: negative

@@ -24,3 +24,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "self_consistent.silverstein_inverse": SPECTRUM | {"v": -0.1},
     "stieltjes.stieltjes_transform": {"points": [0.5, 1.0]},
 }  # fmt: skip
+
+SIGNED = """
+semicircle.circular_radius_cdf, radius
+"""
+
+FOUND = """
+edges.wishart_eigenvalue_below, trials: billion
+"""
