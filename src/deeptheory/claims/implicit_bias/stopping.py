@@ -29,7 +29,7 @@ PENALTIES = np.array([0.05, 0.5, 3.0])
         ),
     },
     says=r"Ridge regression $\min\|Xw-y\|^2+c\|w\|^2$ has fitted values $\sum_iu_i\frac{d_i^2}{d_i^2+c}u_i^\top y$. "
-    r"About a minimum with curvatures $h$, $k$ gradient steps from 0 leave the shares $1-(1-\eta h)^k$ of it and the penalty "
+    r"About a minimum with curvatures $h$, $k$ gradient steps from 0 leave the shares $1-(1-\eta h)^k$ and the penalty "
     r"$\frac c2\|w\|^2$ the shares $\frac h{h+c}$; with $c=\frac1{\eta k}$ they differ by at most 0.2036.",
     needs="a quadratic loss; for the last bound steps with ηh ≪ 1",
     full=dict(draws=200),
