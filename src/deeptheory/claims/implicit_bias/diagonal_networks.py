@@ -26,9 +26,11 @@ SCALES = np.array([0.3, 0.7, 2.0])
         "A8.20": ("weights along the flow", "what the flow keeps", "metric along the flow"),
         "A8.21": ("limits of the flow", "to least ℓ2 norm", "to least ℓ1 norm", "to least ℓ1 norm, less slack"),
     },
-    says=r"From $u=\alpha\mathbf1,v=-\alpha\mathbf1$ gradient flow of $w=u^{\odot2}-v^{\odot2}$ keeps $u\odot v$ and is "
+    says=r"From $u=\alpha\mathbf1,v=-\alpha\mathbf1$ gradient flow of $w=u^{\odot2}-v^{\odot2}$ keeps $u\odot "
+    r"v$ and is "
     r"mirror flow of $R_\alpha=\frac{\alpha^2}4\sum q(\frac{w_i}{\alpha^2})$, "
-    r"$q(z)=2-\sqrt{4+z^2}+z\operatorname{arcsinh}\frac z2$. It ends at $\operatorname{argmin}_{Xw=y}R_\alpha$: for large "
+    r"$q(z)=2-\sqrt{4+z^2}+z\operatorname{arcsinh}\frac z2$. It ends at "
+    r"$\operatorname{argmin}_{Xw=y}R_\alpha$: for large "
     r"$\alpha$ within $\alpha^{-4}$ of least $\ell_2$ norm, for small within $\alpha^{2(1-\rho)}$ of least $\ell_1$.",
     needs="flow, a loss of Xw − y that it brings to zero; for α → 0 one solution of least ℓ1 norm",
     full=dict(columns=12),
@@ -40,7 +42,8 @@ SCALES = np.array([0.3, 0.7, 2.0])
         r"\rho": r"the largest dual slope $|\langle x_j,\nu\rangle|<1$ of a coordinate outside the sparse solution",
     },
     why=r"$\dot u=-2u\odot g$ and $\dot v=2v\odot g$ with $g=\nabla L(w)$, so $u\odot v$ stays, and "
-    r"$4(u^2+v^2)=4\sqrt{w^2+4\alpha^4}$ is a function of $w$: the inverse of $R_\alpha''$. $R_\alpha$ is near $w^2/(16\alpha^2)$ for weights below "
+    r"$4(u^2+v^2)=4\sqrt{w^2+4\alpha^4}$ is a function of $w$: the inverse of $R_\alpha''$. $R_\alpha$ is "
+    r"near $w^2/(16\alpha^2)$ for weights below "
     r"$\alpha^2$, and near $\frac14|w|\log\frac{|w|}{\alpha^2}$ above. A coordinate outside the sparse solution is "
     r"$2\alpha^2\sinh(4\langle x_j,\mu\rangle)$ with $4\mu\approx\nu\log\alpha^{-2}$, of order $\alpha^{2-2\rho}$.",
     notice=r"Left: every pair $(u,v)$ stays on its hyperbola; those begun near the origin first creep along it. Right: "
@@ -144,7 +147,17 @@ def from_sparse_to_short(pieces):
     least = np.asarray(aside["least"])
     return Row(
         [
-            Field(marks, at_x=u, at_y=v, u=2 * u * pull, v=-2 * v * pull, x="u", y="v", xs=(-2, 2), ys=(-2, 2)),
+            Field(
+                marks,
+                at_x=u,
+                at_y=v,
+                u=2 * u * pull,
+                v=-2 * v * pull,
+                x="weight u",
+                y="weight v",
+                xs=(-2, 2),
+                ys=(-2, 2),
+            ),
             Curves(
                 [
                     Line("ℓ1 norm", scales, ones),

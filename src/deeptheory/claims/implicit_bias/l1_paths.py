@@ -60,10 +60,9 @@ def stepped(design, labels, step, level):
         ),
         "A8.11": ("a path that turns back", "small steps on it"),
     },
-    says=r"Greedy coordinate descent in infinitesimal steps, the $\ell_1$ path "
-    r"$\hat w(\lambda)=\operatorname{argmin}\frac12\|Xw-y\|^2+\lambda\|w\|_1$ and LARS are one path exactly when every "
-    r"coordinate of $\hat w$ is monotone; then they end at least $\ell_1$ norm. Otherwise they part, and "
-    r"coordinate descent can end above it: at 3/2 of it on two samples in three dimensions.",
+    says=r"Greedy coordinate descent in infinitesimal steps is the path "
+    r"$\hat w(\lambda)=\operatorname{argmin}\frac12\|Xw-y\|^2+\lambda\|w\|_1$, and LARS too, if every $\hat w_j$ is "
+    r"monotone; then it ends at least $\ell_1$ norm. If not they part, and it can end above: at 3/2 of the least.",
     needs="columns in general position",
     full=dict(trials=200),
     symbols={

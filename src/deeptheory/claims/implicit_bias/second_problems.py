@@ -25,22 +25,24 @@ PENALTIES = ("ℓ2", "quadratic", "entropy", "ℓ3/2", "ℓ1", "ℓ∞")
 
 @claim(
     items={"A8.1": ("which solution solves which problem", "conditions at the solutions", "certified least values")},
-    says=r"Each algorithm $\mathcal A$, run on $\frac12\|Xw-y\|^2$ to zero loss, solves one second problem "
-    r"$\min_{Xw=y}R(w)$ that it was never given, and none of the others: gradient descent that of $\|w\|_2$, "
-    r"preconditioning by $D^{-1}$ that of $\|w\|_D$, mirror descent that of its potential, Adam none of these.",
+    says=r"An algorithm that brings $\frac12\|Xw-y\|^2$ to zero solves a second problem $\min_{Xw=y}R(w)$ it was never "
+    r"given: gradient descent that of $\|w\|_2$, preconditioning by $D^{-1}$ that of $\|w\|_D$, mirror "
+    r"descent that of its "
+    r"potential; none of them that of another, and Adam none of these.",
     needs="from the minimum of R; more columns than rows",
     full=dict(columns=16),
     symbols={
-        r"\mathcal A": "gradient descent, preconditioned, by mirrors, or Adam",
         r"X,y": "the data and the labels",
         r"R": "a norm or an entropy",
         r"D": "a positive definite matrix",
     },
-    why=r"A solution $w$ solves the second problem exactly when some $\lambda$ has $X^\top\lambda\in\partial R(w)$: its "
-    r"conditions. Any $\lambda$ also bounds the least value from below, by $\langle\lambda,y\rangle-R^*(X^\top\lambda)$. So "
-    r"a point can be audited without knowing how it was found, and the audit proves what it says.",
-    notice="How much larger the second objective is than its least value, for each algorithm and each objective: zero on "
-    "the diagonal and nowhere else. Adam's row has no zero.",
+    why=r"A solution $w$ solves the second problem exactly when some $\lambda$ has $X^\top\lambda\in\partial "
+    r"R(w)$: its "
+    r"conditions. Any $\lambda$ also bounds the least value from below, by "
+    r"$\langle\lambda,y\rangle-R^*(X^\top\lambda)$. "
+    r"So a point can be audited without knowing how it was found, and the audit proves what it says.",
+    notice="How much larger the second objective is than its least value, for each algorithm and each objective: zero "
+    "on the diagonal and nowhere else. Adam's row has no zero.",
 )
 def algorithms_and_their_second_problems(key, *, columns: Annotated[int, Interval(ge=5, le=40)] = 8):
     draw = generator(key)
@@ -61,7 +63,7 @@ def algorithms_and_their_second_problems(key, *, columns: Annotated[int, Interva
         (METHODS[3], mirror_descent(squared_norm(1.5), 0.1), zero),
         (METHODS[4], optax.adam(0.03), zero),
     ):
-        runs[name] = jax.jit(lambda start, method=method: selected(method, loss, start, tolerance=1e-26))(start)
+        runs[name] = jax.jit(lambda start, method=method: selected(method, loss, start, tolerance=1e-22))(start)
     problems = (EUCLIDEAN, quadratic(matrix), ENTROPY, squared_norm(1.5), squared_norm(1.0), squared_norm(np.inf))
     corners = {4: least_norm(design, labels, power=1), 5: least_norm(design, labels, power=np.inf)}
     audits = [
