@@ -30,7 +30,7 @@ def ridge_share(curvatures: Numbers, *, penalty: float) -> Numbers:
     return singular * ridge_filter(penalty)(singular)
 
 
-def matching_penalty(*, step_size: float, steps: Float[Array | np.ndarray, "..."] | int) -> Numbers | float:
+def matching_penalty(*, step_size: float, steps: int) -> float:
     """Return c = 1/(ηk), whose ridge learns as much as k gradient steps where both have learnt little.
 
     With it the two shares never differ by more than `largest_gap`, whatever the curvature, up to terms of order ηh.

@@ -224,13 +224,17 @@ def smooth_norm(norm: Callable[[Any], Any], dimension: Annotated[int, "[1, 1000]
     return Potential(jax.jit(value), jax.jit(slope), inverse, jax.jit(lambda w: jnp.linalg.inv(bend(w))))
 
 
-def conjugate(potential: Potential, dual: Array | np.ndarray) -> Any:
+def conjugate(potential: Potential, dual: Float[Array | np.ndarray, "*shape"]) -> Any:
     """Return R*(z) = sup ⟨z, w⟩ − R(w), attained where ∇R(w) = z."""
     point = potential.inverse(dual)
     return _space(point).sum(dual * point) - potential.value(point)
 
 
-def bregman_divergence(potential: Potential, point: Array | np.ndarray, reference: Array | np.ndarray) -> Any:
+def bregman_divergence(
+    potential: Potential,
+    point: Float[Array | np.ndarray, "*shape"],
+    reference: Float[Array | np.ndarray, "*shape"],
+) -> Any:
     """Return D_R(w, w′) = R(w) − R(w′) − ⟨∇R(w′), w − w′⟩ ≥ 0; ½‖w − w′‖² for R = ½‖·‖². arora 8.1.1."""
     slope = _space(point).sum(potential.gradient(reference) * (point - reference))
     return potential.value(point) - potential.value(reference) - slope

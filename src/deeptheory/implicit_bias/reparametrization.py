@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
+from deeptheory.foundations.guards import numeric
 from deeptheory.implicit_bias.mirror import Potential
 
 __all__ = [
@@ -56,6 +57,7 @@ def gram_entries(factor: Float[Array | np.ndarray, "d r"]) -> Any:
 
 
 def _flat(parametrization: Callable[[Any], Any], theta: Any) -> tuple[Callable[[Any], Any], Any]:
+    numeric(theta=theta)
     point, back = ravel_pytree(jax.tree.map(jnp.asarray, theta))
     return lambda flat: jnp.ravel(parametrization(back(flat))), point
 

@@ -25,10 +25,9 @@ PENALTIES = ("ℓ2", "quadratic", "entropy", "ℓ3/2", "ℓ1", "ℓ∞")
 
 @claim(
     items={"A8.1": ("which solution solves which problem", "conditions at the solutions", "certified least values")},
-    says=r"An algorithm that brings $\frac12\|Xw-y\|^2$ to zero solves a second problem $\min_{Xw=y}R(w)$ it was never "
-    r"given: gradient descent that of $\|w\|_2$, preconditioning by $D^{-1}$ that of $\|w\|_D$, mirror "
-    r"descent that of its "
-    r"potential; none of them that of another, and Adam none of these.",
+    says=r"An algorithm that brings $\frac12\|Xw-y\|^2$ to zero solves a second problem $\min_{Xw=y}R(w)$: gradient "
+    r"descent that of $\|w\|_2$, preconditioning by $D^{-1}$ that of $\|w\|_D$, mirror descent that of its potential; "
+    r"none of them another's, and Adam none of these.",
     needs="from the minimum of R; more columns than rows",
     full=dict(columns=16),
     symbols={

@@ -80,7 +80,7 @@ def stopping_early_is_nearly_a_ridge(
     # Curvatures from far below to far above 1/(ηk), as long as a step is short beside each of them.
     curve, count = np.geomspace(1e-4, 1, 200) * 0.002 / step_size, 20_000
     gap = stopped_share(curve, step_size=step_size, steps=count) - ridge_share(
-        curve, penalty=float(matching_penalty(step_size=step_size, steps=count))
+        curve, penalty=matching_penalty(step_size=step_size, steps=count)
     )
     _, most = largest_gap()
     # Little learnt: shares of s = ηkh ≪ 1 agree to first order, s − s²/2 against s − s².
