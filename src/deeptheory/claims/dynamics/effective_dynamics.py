@@ -19,7 +19,7 @@ from deeptheory.dynamics.spiked_tensors import (
     tensor_statistics,
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
-from deeptheory.lab import Identity, Limit, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab import Identity, Law, Limit, Positive, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 Small = Annotated[Sizes, Interval(ge=3, le=24), MinLen(3)]
@@ -207,6 +207,7 @@ def localized(x, v, tensors, step):
             "eighth moment of the noise",
             "noise along the gradient of a statistic",
             "noise along the curvature of a statistic",
+            "size of the noise along the curvature",
         )
     },
     says=r"The statistics $(m,r)$ of the spiked matrix are $\delta$-localizable for $\delta=1/N$: "
@@ -236,29 +237,46 @@ def spiked_matrices_are_localizable(
     trials: Trials = 96,
     power: Annotated[float, Interval(ge=0.25, le=2.0)] = 1.0,
 ):
-    draw, found = generator(key), []
+    draw, found, samples, m, r = generator(key), [], 128, 0.6, 0.7
     for size, each in zip(sizes, jax.random.split(key, len(sizes)), strict=True):
-        v, x = placed(draw, size, np.full(trials, 0.6), np.full(trials, 0.7))
-        tensors = spiked_tensor_samples(each, v, signal=1.5, count=128 * trials)
-        found.append(localized(x, v, tensors.reshape(trials, 128, size, size), size**-power))
+        v, x = placed(draw, size, np.full(trials, m), np.full(trials, r))
+        tensors = spiked_tensor_samples(each, v, signal=1.5, count=samples * trials)
+        found.append(localized(x, v, tensors.reshape(trials, samples, size, size), size**-power))
     numbers = np.array(sizes, float)
     curvature, noise, projected, bent = (
         np.array([getattr(each, name) for each in found]) for name in ("curvature", "noise", "projected", "bent")
     )
+    # ∇H = −2(W + Wᵀ)x has covariance 8(R²I + xxᵀ), and 2∇Hᵀ(I − vvᵀ)∇H the variance 8 tr((I − vvᵀ)G)²; the variance of
+    # samples about their own mean falls short of it by two factors.
+    square, short = m**2 + r, (1 - 1 / samples) * (1 - 2 / samples)
+    unit = 512 * short * numbers ** (-3 * power)
     return {
         "curvature of the statistics": Rate(numbers, curvature[:, 0], exponent=-0.5, rivals=(0.0, -1.0)),
         "eighth moment of the noise": Limit(numbers, noise, order=0.0),  # bounded: no growth
         "noise along the gradient of a statistic": Limit(numbers, projected, order=2.0),
         "noise along the curvature of a statistic": Limit(numbers, bent, order=2.0),
+        "size of the noise along the curvature": Law(
+            unit * ((numbers - 2) * square**2 + (square + r) ** 2),
+            bent,
+            exact=True,
+            along={"dimension": numbers},
+            resolution=0.15,
+            aside={"even": unit * (numbers - 1) * square**2},
+        ),
     }
 
 
 spiked_matrices_are_localizable.control("steps N^(−1/2)", of="eighth moment of the noise", power=0.5)
 
 
-@spiked_matrices_are_localizable.control("of order N⁻³", of="noise along the curvature of a statistic")
-def one_order_more(evidence):
-    return replace(evidence, order=3.0)
+@spiked_matrices_are_localizable.control("of order N^(−5/2)", of="noise along the curvature of a statistic")
+def half_an_order_more(evidence):
+    return replace(evidence, order=2.5)
+
+
+@spiked_matrices_are_localizable.control("noise that is no larger along x", of="size of the noise along the curvature")
+def even_noise(evidence):
+    return replace(evidence, predicted=evidence.aside["even"])
 
 
 @spiked_matrices_are_localizable.picture

@@ -45,6 +45,10 @@ def descended(function, start):
     items={
         "A6.1": ("quadratic chords", "quadratic tangents", "losses below their chords", "losses above their tangents"),
         "A6.2": ("segment between two minima", "stationary points are global"),
+        "L5.3": ("quadratic chords", "losses below their chords", "segment between two minima"),
+        "L5.23": ("losses below their chords", "losses above their tangents", "quadratic chords", "quadratic tangents"),
+        "H4.2": ("quadratic chords", "losses below their chords"),
+        "H4.3": ("segment between two minima", "stationary points are global"),
     },
     says=r"A convex $f$ lies below its chords, $f(\alpha w+(1-\alpha)w')\le\alpha f(w)+(1-\alpha)f(w')$, and above its "
     r"tangents, $f(w')\ge f(w)+\langle\nabla f(w),w'-w\rangle$. Hence the segment between two global minima is one of "

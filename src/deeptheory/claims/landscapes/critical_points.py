@@ -58,6 +58,7 @@ def by_definition(low, high):
         "A6.4": ("kinds by values around the point", "lowest and highest value around a saddle", "degenerate points"),
         "A6.5": ("kinds by values around the point", "degenerate points"),
         "L6.1": ("kinds by values around the point", "lowest and highest value around a saddle"),
+        "L5.5": ("kinds by values around the point", "degenerate points"),
     },
     says=r"At a critical point a positive definite Hessian means a local minimum, a negative definite one a local "
     "maximum, eigenvalues of both signs a saddle of $f$: values below and above within every radius. The "

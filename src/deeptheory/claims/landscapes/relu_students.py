@@ -30,7 +30,10 @@ def slopes_at(loss, points):
 
 
 @claim(
-    items={"L6.2": ("population loss", "what makes it a spurious minimum", "runs that find the teacher")},
+    items={
+        "L6.2": ("population loss", "what makes it a spurious minimum", "runs that find the teacher"),
+        "L5.26": ("what makes it a spurious minimum", "runs that find the teacher"),
+    },
     says="A student of as many ReLU neurons as its teacher of orthogonal ones, ten here, has spurious minima: of "
     "positive loss, without slope, and with a positive definite Hessian. Descent on the population loss $L$ "
     "ends there in more than a tenth of the runs.",

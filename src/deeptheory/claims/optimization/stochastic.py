@@ -46,6 +46,8 @@ def fit(x, y, starts, rate, batches):
     items={
         "A2.9": ("mean of the gradient", "covariance of the gradient", "distance from gradient descent"),
         "A2.24": "covariance of the gradient",
+        "L5.18": ("mean of the gradient", "distance from gradient descent"),
+        "L5.19": "covariance of the gradient",
     },
     says=r"The gradient $g_S$ of $B$ examples drawn with replacement has mean $\nabla f$ and covariance $\Sigma/B$; "
     r"without replacement, $\frac{n-B}{n-1}$ of that. With smaller steps the path comes to that of gradient descent: "
@@ -101,18 +103,17 @@ def minibatch_gradients_are_unbiased(
         away.append(np.sum((noisy - plain) ** 2, -1))
     return {
         "mean of the gradient": Identity(
-            means, gradients.mean(0), scale=scale**0.5, size=examples**4, aside={"one": gradients[0]}
+            means, gradients.mean(0), scale=scale**0.5, size=examples**4, aside={"examples": examples}
         ),
         "covariance of the gradient": Identity(spreads, predicted, scale=scale, size=examples**4, along=along),
         "distance from gradient descent": Rate(1 / np.array(rates), away, exponent=1.0, rivals=(0.5, 2.0)),
     }
 
 
-@minibatch_gradients_are_unbiased.control(
-    "the gradient of the first example in the place of the mean", of="mean of the gradient"
-)
-def first_example(evidence):
-    return replace(evidence, right=evidence.aside["one"])
+@minibatch_gradients_are_unbiased.control("the sum over all examples divided by n − 1", of="mean of the gradient")
+def one_example_fewer(evidence):
+    n = evidence.aside["examples"]
+    return replace(evidence, right=evidence.right * n / (n - 1))
 
 
 @minibatch_gradients_are_unbiased.control("B + 1 for B", of="covariance of the gradient")

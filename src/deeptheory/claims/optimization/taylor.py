@@ -155,7 +155,7 @@ def remainders_and_circles(pieces):
 
 
 @claim(
-    items={"A2.6": "", "A2.5": ""},
+    items={"A2.6": "", "A2.5": "", "L5.23": ""},
     says=r"If all curvatures of $f$ lie in $[-L,L]$ then $|f'(w)-f'(w_t)|\le L|w-w_t|$, and $f(w)$ differs from its "
     r"tangent at $w_t$ by at most $\frac L2|w-w_t|^2$, upwards and downwards.",
     needs="curvature between −L and L; searched over functions of one variable, L = 1",

@@ -30,7 +30,7 @@ def gradient_of(function, point):
     items={
         "L6.13": ("square of a sum", "equal summands"),
         "L6.14": "gradient of each layer",
-        "L6.18": ("lemma with random signs", "lemma is twice the mean"),
+        "L6.18": "lemma is twice the mean",
         "L6.19": ("mean squared gradient", "bound on the squared gradient", "what the bound gives away"),
         "L6.20": ("vanishing or exploding", "wide limit"),
     },
@@ -131,9 +131,12 @@ def gradients_at_initialization(
             size=40,
             aside={"sign": np.concatenate([g.ravel() for g in stray])},
         ),
-        "lemma with random signs": Inequality(exact, lemma, along={"layer": np.arange(1, 4)}),
         "lemma is twice the mean": Identity(
-            2 * np.array(exact), np.array(lemma), size=4096, aside={"label": label_part}
+            2 * np.array(exact),
+            np.array(lemma),
+            size=4096,
+            along={"layer": np.arange(1, 4)},
+            aside={"label": label_part},
         ),
         "mean squared gradient": Law(
             stated,
@@ -167,11 +170,6 @@ def other_sign(evidence):
 @gradients_at_initialization.control("a factor 1 for 2 in the label's part only", of="lemma is twice the mean")
 def label_once(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["label"])
-
-
-@gradients_at_initialization.control("the lemma without its factors 2, less a tenth", of="lemma with random signs")
-def less_than_exact(evidence):
-    return replace(evidence, bound=0.45 * np.asarray(evidence.bound))
 
 
 @gradients_at_initialization.control("without the part of the label", of="mean squared gradient")
