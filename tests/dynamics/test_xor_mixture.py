@@ -29,6 +29,7 @@ def test_loss_is_the_cross_entropy_of_the_label():
     assert xor_loss(fields, np.zeros(2), v, np.array(0.0)) == pytest.approx(-np.log(1 - chance))
 
 
+@pytest.mark.slow
 def test_velocity_is_that_of_the_model_without_noise():
     rng = np.random.default_rng(0)
     v, w = rng.standard_normal(3), rng.standard_normal((3, 5))
@@ -43,6 +44,7 @@ def test_velocity_is_that_of_the_model_without_noise():
     np.testing.assert_allclose(corrector, 0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_difference_of_squares_only_shrinks():
     rng = np.random.default_rng(1)
     v, m = rng.standard_normal(5), rng.standard_normal((5, 2))

@@ -4,6 +4,7 @@ import os
 import shutil
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated
 
@@ -282,6 +283,14 @@ def site(runs, shelf, tmp_path_factory):
     explored = {"draws_itself": {"power": sorted(moved, key=lambda stop: stop[0])}}
     shown = [*runs.values(), gone]
     return write(tmp_path_factory.mktemp("report") / "pages", shown, explored=explored, **shelf).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What runs claims, or writes whole folders of pages, is not for the inner loop."""
+    for test in items:
+        if test.path.parent == Path(__file__).parent and {"runs", "site"} & set(test.fixturenames):
+            test.add_marker(pytest.mark.slow)
 
 
 def unavailable(reason):
