@@ -7,6 +7,7 @@ from .ingredients import LAYERS, square
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "convexity.chord_gap": {"function": square, "share": 0.5},
+    "convexity.deepest_chord": {"function": square, "shares": 3},
     "convexity.regularity_constants": {"function": square},
     "convexity.tangent_gap": {"function": square},
     "critical_points.find_critical_points": {"function": square, "steps": 3},

@@ -1,18 +1,23 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import optax
 
-from deeptheory.optimization import runs
+from deeptheory.optimization import convex_models, runs
 
 from .ingredients import array, square
 
 RECORDS: dict[str, Callable[[], Any]] = {
+    "HingeRidge": lambda: convex_models.HingeRidge(jnp.ones((4, 3)), jnp.ones(4), 0.5),
     "Iterates": lambda: runs.trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "continuous_time.StepPenalty": {"function": square},
+    "continuous_time.gradient_flow": {"function": square, "start": np.ones(3), "times": np.array([0.0, 0.5])},
+    "convex_models.soft_margin": {"sweeps": 3},
     "empirical_risk.risk_rate": {"risk": square},
     "escape.coupled_runs": {"function": square, "steps": 3},
     "escape.leaving_times": {"function": square, "steps": 3},
@@ -21,16 +26,30 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "escape.stuck_width": {"steps": 3},
     "escape.thin_slab_bound": {"dimension": 3},
     "landscapes.polyak_lojasiewicz_constant": {"function": square},
+    "losses.class_error": {"scores": np.array([0.2, 0.5, 0.3]), "label": 1},
+    "losses.cross_entropy": {"probabilities": np.array([0.2, 0.5, 0.3]), "soft_target": np.array([0.1, 0.6, 0.3])},
+    "losses.log_loss": {"probabilities": np.array([0.2, 0.5, 0.3]), "label": 1},
+    "losses.risk_on":
+        {"model": lambda w, x: w @ x, "loss": lambda guess, y: (guess - y) ** 2, "inputs": np.ones((4, 3)),
+         "targets": np.ones(4)},
+    "methods.variance_reduced": {"function": square, "every": 2},
+    "noise_moments.sgd_plateau": {"features": np.eye(3), "labels": np.ones(3)},
+    "noise_moments.variance_reduced_distances": {"every": 2, "steps": 3},
     "promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
+    "quadratic_models.block_diagonal_part": {"matrix": np.eye(3), "sizes": (2, 1)},
+    "quadratic_models.model_at": {"function": square},
     "runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
     "saddle.is_second_order_stationary": {"function": square},
     "smoothness.classify_point": {"function": square},
+    "smoothness.curvature_range": {"function": square},
     "smoothness.lipschitz_estimates":
         {"function": square, "first": array("Float", "2 3"), "second": array("Float", "2 3") + 1.0},
     "smoothness.power_method": {"function": square, "iterations": 3},
     "smoothness.smoothness_along": {"function": square, "iterations": 3},
     "stochastic.batch_stationarity_bound": {"batch": 2, "steps": 3},
     "stochastic.batch_steps": {"batch": 2},
+    "stochastic.best_sgd_step_size": {"steps": 3},
+    "stochastic.gradient_variance": {"losses": lambda w: w**2, "point": np.ones(3)},
     "stochastic.sgd_stationarity_bound": {"steps": 3},
     "stochastic.sgd_step_size": {"steps": 3},
 }  # fmt: skip

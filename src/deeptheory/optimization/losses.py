@@ -78,7 +78,7 @@ def risk_on(
 
     Reference: lucchi Ch. 5, handbook Ch. 4.
     """
-    lengths = {len(leaf) for leaf in jax.tree.leaves((inputs, targets))}
+    lengths = {np.shape(leaf)[0] if np.ndim(leaf) else 0 for leaf in jax.tree.leaves((inputs, targets))}
     if len(lengths) != 1 or min(lengths) < 1:
         raise ValueError(f"inputs and targets must have one first axis of examples, got lengths {sorted(lengths)}")
     data = jax.tree.map(jnp.asarray, (inputs, targets))
