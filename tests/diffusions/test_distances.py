@@ -41,3 +41,10 @@ def test_test_functions_on_samples_and_along_trajectories():
     times = np.stack([first, first + 1]), np.stack([second, second + 1])
     # squares at the second time: (2 + 10)/2 = 6 and 8
     assert trajectory_distance(*times, tests) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("width", [1e3, 1e6, 1e12])
+def test_a_wide_kernel_sees_the_means(width):
+    first, second = np.array([[0.1], [0.4], [0.2]]), np.array([[0.9], [0.3]])
+    apart = abs(first.mean() - second.mean())
+    assert kernel_distance(first, second, width=width) == pytest.approx(apart / width, rel=1e-6)

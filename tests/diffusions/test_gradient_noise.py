@@ -54,3 +54,8 @@ def test_svag_of_one_is_the_first_gradient_and_of_five_has_round_weights():
 def test_more_examples_than_there_are_cannot_be_drawn_without_replacement():
     with pytest.raises(ValueError, match="at most the number of examples 4"):
         batch_covariance(GRADIENTS, 5, replacement=False)
+
+
+def test_equal_gradients_are_left_as_they_are_however_large_the_amplification():
+    gradient = np.array([0.3, -0.2])
+    np.testing.assert_allclose(svag_gradient(gradient, gradient, 1e40), gradient, rtol=1e-15)

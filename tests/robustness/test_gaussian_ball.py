@@ -1,5 +1,6 @@
 """Lengths and distances of a Gaussian and a ball against sampling and direct integration."""
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
@@ -82,3 +83,22 @@ def test_distances_that_have_a_closed_form():
     assert ball_total_variation(1) == pytest.approx(2 * norm.sf(1), rel=1e-12)
     assert ball_marginal_total_variation(1) == pytest.approx(2 * norm.sf(1), rel=1e-7)
     assert ball_total_variation(2) == pytest.approx(np.exp(-1), rel=1e-12)
+
+
+@pytest.mark.parametrize("dimension", [3, 1999, 2000, 10**6, 10**9, 10**12])
+def test_lengths_in_any_dimension(dimension):
+    with mpmath.workdps(60):
+        half = mpmath.mpf(dimension) / 2
+        mean = mpmath.gammaprod([half + mpmath.mpf("0.5")], [half]) / mpmath.sqrt(half)
+        found = gaussian_length_moments(dimension)
+        assert abs(found[0] / mean - 1) < 1e-11
+        assert abs(found[1] / mpmath.sqrt(1 - mean**2) - 1) < 1e-8
+
+
+def test_distances_do_not_fade_into_rounding_in_high_dimension():
+    """Gaussian and ball stay apart, by all but about 1/√(πd) and a little; their coordinates meet like 1/d."""
+    before, near, far = (ball_total_variation(dimension) for dimension in (1998, 1999, 2000))
+    assert far - near == pytest.approx(near - before, rel=1e-2)
+    assert ball_total_variation(10**17) == pytest.approx(1.0, abs=1e-6)
+    scaled = [10**power * ball_marginal_total_variation(10**power) for power in (5, 6, 7, 12, 16)]
+    assert scaled == pytest.approx([scaled[1]] * 5, rel=1e-3)

@@ -307,3 +307,19 @@ def test_pivots_find_the_smallest_eigenvalue(key):
     assert not edges.wishart_eigenvalue_below(key, 4, 4, -0.1, 100).any()
     with pytest.raises(ValueError, match="dimension ≤ samples, not 6 and 5"):
         edges.wishart_eigenvalue_below(key, 6, 5, 0.1, 3)
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1e-9, 1e-14])
+def test_few_features_per_sample_leave_the_population(ratio):
+    """The transform is that of the population up to a first order in the ratio, which is known too."""
+    population, weights, z = np.array([0.5, 2.0]), np.array([0.4, 0.6]), 0.3 + 0.7j
+    plain = weights / (population - z)
+    # S = Σ w/(t(1 − a − azS) − z), to first order in a.
+    first = (weights * population * (1 + z * plain.sum()) / (population - z) ** 2).sum()
+    found = self_consistent.general_stieltjes(z, population, weights, ratio)
+    assert abs(found - plain.sum() - ratio * first) < 10 * ratio**2 + 1e-15
+
+
+def test_intervals_too_narrow_for_floating_point_are_refused():
+    with pytest.raises(ValueError, match=r"ratio must lie in \[1e-16, ∞\), got 1e-20"):
+        self_consistent.general_edges(np.array([0.5, 2.0]), np.array([0.4, 0.6]), 1e-20)

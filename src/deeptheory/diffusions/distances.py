@@ -47,7 +47,8 @@ def kernel_distance(first: Sample, second: Float[np.ndarray, "m d"], *, width: f
 
     def mean(a: np.ndarray, b: np.ndarray) -> float:
         squares = (a**2).sum(1)[:, None] - 2 * a @ b.T + (b**2).sum(1)
-        return float(np.exp(-np.maximum(squares, 0.0) / (2 * width**2)).mean())
+        # Less one, which drops out of the distance: where the kernel is wide it would hide the rest.
+        return float(np.expm1(-np.maximum(squares, 0.0) / (2 * width**2)).mean())
 
     return float(np.sqrt(max(mean(first, first) - 2 * mean(first, second) + mean(second, second), 0.0)))
 

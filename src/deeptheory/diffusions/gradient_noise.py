@@ -92,8 +92,8 @@ def svag_gradient(
     Take ℓ steps of size η/ℓ with it for one of size η: the diffusion stays, the steps become fine. ℓ = 1 gives the
     first gradient back.
     """
-    one, other = svag_weights(amplification)
-    return one * first + other * second
+    root = np.sqrt(2 * np.asarray(amplification, float) - 1)
+    return (first + second) / 2 + root / 2 * (first - second)
 
 
 def svag_moment_factors(amplification: Number) -> Float[np.ndarray, "4 ..."]:

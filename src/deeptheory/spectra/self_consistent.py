@@ -27,6 +27,8 @@ __all__ = [
 Scalar = float | int | np.floating | np.integer
 Vector = Float[np.ndarray, " k"]
 BISECTIONS = 100
+SMALLEST = 1e-16
+"""Below this ratio an interval of the support is as narrow as a few roundings of its place."""
 
 
 def _checked(population: Numbers, weights: Numbers, ratio: Scalar) -> tuple[Vector, Vector]:
@@ -70,7 +72,9 @@ def general_stieltjes(
     z = np.asarray(z, complex)
     if not np.all(np.imag(z) > 0):
         raise ValueError("z must lie in the upper half plane; elsewhere use S(z̄) = conjugate of S(z)")
-    return (_companion(z, population, weights, ratio) + (1 - ratio) / z) / ratio
+    # −(1/z) Σ w/(1 + tv), and not (v + (1 − a)/z)/a, in which small a leave nothing but rounding.
+    v = _companion(z, population, weights, ratio)
+    return -(weights / (1 + population * v[..., None])).sum(-1) / z
 
 
 def general_pdf(
@@ -101,6 +105,7 @@ def general_edges(population: Numbers, weights: Numbers, ratio: Scalar) -> Float
     of all poles, and two or none between two of them. The lowest interval starts at zero for a = 1.
     """
     population, weights = _checked(population, weights, ratio)
+    inside(SMALLEST, np.inf, "[)", ratio=ratio)
     values, kind = np.unique(population, return_inverse=True)
     shares = ratio * np.bincount(kind, weights)
 

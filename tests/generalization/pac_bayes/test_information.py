@@ -113,3 +113,9 @@ def test_bad_input_is_refused():
         bernoulli_proxy(1.0)
     with pytest.raises(ValueError, match="noise must "):
         gaussian_mean_information(3, spread=1.0, noise=-1.0)
+
+
+def test_small_noise_and_small_chances_keep_their_digits():
+    assert gaussian_mean_information(4, spread=1.0, noise=1e-200) == pytest.approx(np.log(1e200) - np.log(2), rel=1e-12)
+    assert zero_loss_witness(1e-20, 3)[0] == pytest.approx(2e-20, rel=1e-12)
+    assert zero_loss_witness(1.0, 3)[0] == zero_loss_witness(0.5, 1)[0] == 0.0

@@ -126,7 +126,10 @@ def gaussian_mean_information(samples: int, *, spread: float, noise: float) -> f
     """
     inside(0, np.inf, spread=spread, noise=noise)
     inside(1, np.inf, samples=samples)
-    return float("inf") if noise == 0 and spread > 0 else float(0.5 * np.log1p(spread**2 / (samples * noise**2)))
+    if noise == 0:
+        return float("inf")
+    # By logarithms: the square of the quotient overflows where its logarithm is a few hundred.
+    return float(0.5 * np.logaddexp(0.0, 2 * (np.log(spread) - np.log(noise)) - np.log(samples)))
 
 
 def zero_loss_witness(probability: float, hypotheses: int) -> tuple[float, float]:
@@ -137,9 +140,10 @@ def zero_loss_witness(probability: float, hypotheses: int) -> tuple[float, float
     """
     counts = np.arange(1, hypotheses + 1)
     chances = binom.pmf(counts, hypotheses, probability)
-    none = (1 - probability) ** hypotheses
     information = np.sum(chances * (np.log(hypotheses) - np.log(counts)))
-    return float(1 - probability - none), float(information)
+    # (1 − p)(1 − (1 − p)^(K−1)), of which nothing is lost for small p.
+    none = np.expm1((hypotheses - 1) * np.log1p(-probability)) if probability < 1 else -1.0
+    return float(-(1 - probability) * none), float(information)
 
 
 doors(
