@@ -476,7 +476,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.empirical_risk.risk_rate": {"risk": square},
     "implicit_bias.least_squares.supported_solution":
         {"design": array("Float", "2 3"), "labels": np.ones(2), "coordinates": (0, 2)},
-    "regularization.dropout.dropout_shrinkage": {"width": 4},
+    "regularization.shrinkage.dropout_shrinkage": {"width": 4},
     "foundations.binomial.clopper_pearson_lower": {"successes": 2, "trials": 5},
     "foundations.binomial.clopper_pearson_upper": {"successes": 2, "trials": 5},
     "robustness.smoothing.smoothed_value_and_gradient": {"function": lambda x: x[:, 0]},
