@@ -3,11 +3,9 @@
 U has d₀ rows and d₁ columns, one a hidden unit; `weights` is U, `matrix` the symmetric M, `strength` is λ = p/(1−p).
 """
 
-from typing import Annotated
-
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float, Int, Num
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.shrinkage import dropout_shrinkage
@@ -20,14 +18,17 @@ __all__ = [
     "autoencoder_risk",
     "autoencoder_target",
     "equalizing_curvature",
+    "equalizing_turn",
     "least_autoencoder_loss",
     "moved_mass",
+    "turned_pair",
 ]
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | Num[AnyArray, ""]
 Weights = Float[AnyArray, "d0 d1"]
 Matrix = Float[AnyArray, "d0 d0"]
+Place = int | Int[AnyArray, ""]
 
 
 def autoencoder_target(cross: Matrix) -> Float[Array, "d0 d0"]:
@@ -66,7 +67,7 @@ def autoencoder_curvature(weights: Weights, matrix: Matrix, strength: Scalar, di
     return loss + strength * jnp.sum(8 * overlaps**2 + 4 * norms * jnp.sum(direction**2, axis=0))
 
 
-def autoencoder_optimum(matrix: Matrix, width: Annotated[int, "[1, 1e6]"], strength: Scalar) -> Float[Array, "d0 d0"]:
+def autoencoder_optimum(matrix: Matrix, width: Scalar, strength: Scalar) -> Float[Array, "d0 d0"]:
     """Return the product UUᵀ at every global minimum: eigenvalues of M lowered to `dropout_shrinkage`.
 
     With λ₁ ≥ λ₂ ≥ … and κⱼ the mean of the first j: ρ is the last j ≤ d₁ with λⱼ(d₁ + λj) > λjκⱼ, and the threshold is
@@ -77,7 +78,7 @@ def autoencoder_optimum(matrix: Matrix, width: Annotated[int, "[1, 1e6]"], stren
     return (vectors[:, ::-1] * shrunk) @ vectors[:, ::-1].T
 
 
-def least_autoencoder_loss(matrix: Matrix, width: Annotated[int, "[1, 1e6]"], strength: Scalar) -> Float[Array, ""]:
+def least_autoencoder_loss(matrix: Matrix, width: Scalar, strength: Scalar) -> Float[Array, ""]:
     """Return the least value of ‖M − UUᵀ‖² + λ Σ‖uᵢ‖⁴: at the optimum all d₁ columns have one length.
 
     So it is ‖M − P‖² + λ(tr P)²/d₁ with P = `autoencoder_optimum`. arora Thm 11.3.1 and Lemma 11.3.3.
@@ -86,26 +87,39 @@ def least_autoencoder_loss(matrix: Matrix, width: Annotated[int, "[1, 1e6]"], st
     return jnp.sum((matrix - product) ** 2) + strength * jnp.trace(product) ** 2 / width
 
 
-def moved_mass(weights: Weights, distance: Scalar) -> Float[Array, "d0 d1"]:
-    """Turn the longest and the shortest column into each other a little: the product stays, the penalty falls.
+def turned_pair(weights: Weights, first: Place, second: Place, sine: Scalar) -> Float[Array, "d0 d1"]:
+    """Turn two columns into each other: û₁ = √(1−δ²) u₁ + δ u₂ and û₂ = √(1−δ²) u₂ − δ u₁, `sine` is δ.
 
-    û₁ = √(1−δ²) u₁ + δ u₂ and û₂ = √(1−δ²) u₂ − δ u₁ with the sign of δ against that of u₁ᵀu₂ (any sign if they are
-    orthogonal), and |δ| such that the result is within `distance` of U, or where both are equally long if that is
-    nearer. Equalized weights come back as they were. arora, proof of Lemma 11.3.3.
+    The product UUᵀ stays, and U moves by √(2(1 − √(1−δ²))(‖u₁‖² + ‖u₂‖²)). arora, proof of Lemma 11.3.3.
+    """
+    weights = jnp.asarray(weights)
+    one, other, cosine = weights[:, first], weights[:, second], jnp.sqrt(1 - sine**2)
+    return weights.at[:, first].set(cosine * one + sine * other).at[:, second].set(cosine * other - sine * one)
+
+
+def equalizing_turn(weights: Weights, distance: Scalar) -> tuple[Int[Array, ""], Int[Array, ""], Float[Array, ""]]:
+    """Return which columns are the longest and the shortest, and the δ of `turned_pair` that moves length between them.
+
+    Its sign is against that of u₁ᵀu₂, and either will do if they are orthogonal, where the book's sign function gives
+    zero. |δ| is such that U moves by `distance`, or to where both are equally long if that is nearer.
     """
     weights = jnp.asarray(weights)
     norms = jnp.sum(weights**2, axis=0)
     longest, shortest = jnp.argmax(norms), jnp.argmin(norms)
-    first, second = weights[:, longest], weights[:, shortest]
-    total, excess, overlap = norms[longest] + norms[shortest], norms[longest] - norms[shortest], first @ second
+    overlap, excess = weights[:, longest] @ weights[:, shortest], norms[longest] - norms[shortest]
     # ‖û₁‖² − ‖û₂‖² is excess·cos 2θ + 2·overlap·sin 2θ with δ = sin θ: zero at tan 2θ = −excess/(2·overlap).
     full = jnp.arctan2(excess, 2 * jnp.abs(overlap)) / 2
-    allowed = 2 * jnp.arcsin(jnp.minimum(distance / (2 * jnp.sqrt(jnp.maximum(total, jnp.finfo(norms.dtype).tiny))), 1))
-    angle = -jnp.minimum(full, allowed) * jnp.where(overlap >= 0, 1, -1)
-    cosine, sine = jnp.cos(angle), jnp.sin(angle)
-    moved = weights.at[:, longest].set(cosine * first + sine * second)
-    moved = moved.at[:, shortest].set(cosine * second - sine * first)
-    return jnp.where(excess > 0, moved, weights)
+    total = jnp.maximum(norms[longest] + norms[shortest], jnp.finfo(norms.dtype).tiny)
+    allowed = 2 * jnp.arcsin(jnp.minimum(distance / (2 * jnp.sqrt(total)), 1))
+    return longest, shortest, -jnp.sin(jnp.minimum(full, allowed)) * jnp.where(overlap >= 0, 1, -1)
+
+
+def moved_mass(weights: Weights, distance: Scalar) -> Float[Array, "d0 d1"]:
+    """Move length from the longest to the shortest column, by at most `distance`: the same product, a smaller penalty.
+
+    Equalized weights come back as they were. arora, proof of Lemma 11.3.3.
+    """
+    return turned_pair(weights, *equalizing_turn(weights, distance))
 
 
 def equalizing_curvature(weights: Weights, strength: Scalar) -> Float[Array, ""]:
@@ -118,4 +132,4 @@ def equalizing_curvature(weights: Weights, strength: Scalar) -> Float[Array, ""]
     return -4 * strength * (norms.max() - norms.min()) ** 2
 
 
-doors(__name__, strength="[0, ∞)", distance="[0, ∞)", power="[0, ∞)")
+doors(__name__, width="[1, ∞)", sine="[-1, 1]", strength="[0, ∞)", distance="[0, ∞)", power="[0, ∞)")

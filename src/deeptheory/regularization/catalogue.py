@@ -172,7 +172,7 @@ def swapped(
     weights: Float[Array | np.ndarray, "d0 d1"],
     lost: Float[Array | np.ndarray, " d0"],
     gained: Float[Array | np.ndarray, " d0"],
-    time: float,
+    time: Annotated[float, "[0, 1]"],
 ) -> Float[np.ndarray, "d0 d1"]:
     """Return U(t) with the eigenvector w = `lost` replaced by √(1−t²) w + t w′, w′ = `gained`, of none of U's.
 
@@ -206,4 +206,4 @@ def new_unit_curvature(
     return float(-4 * values[rank] + 4 * strength * values[:rank].sum() / (width + strength * rank))
 
 
-doors(__name__, strength="[0, ∞)", time="[0, 1]", square="[0, ∞)")
+doors(__name__, strength="[0, ∞)", time="[0, ∞)", square="[0, ∞)")

@@ -162,8 +162,9 @@ def completion_terms(
 
     `entries` is n, `larger` is d₂ ≥ d₀, `capacity` is α ≥ d₁R̂(U, V), `square` is γ, the largest squared norm of a row
     of U or V, `delta` is δ. The book leaves C = `first` and C′ = `second` open, and one is no claim about them: for
-    |M*| ≤ 1 entrywise and a ball fixed beforehand, 4√(2 log(d₂+d₀)/log d₂) and 2 serve by the contraction and bounded-difference
-    inequalities with `trace_ball_bound`, up to how far V is from its mean. Look at `completion_conditions` first.
+    |M*| ≤ 1 entrywise and a ball fixed beforehand, 4√(2 log(d₂+d₀)/log d₂) and 2 serve by the contraction and
+    bounded-difference inequalities with `trace_ball_bound`, up to how far V is from its mean. Look at
+    `completion_conditions` first.
     """
     complexity = first * (1 + square) * jnp.sqrt(capacity * larger * jnp.log(larger) / entries)
     return CompletionTerms(complexity, second * (1 + square**2) * jnp.sqrt(jnp.log(2 / delta) / (2 * entries)))
