@@ -55,7 +55,10 @@ def penalty_of_change(change, left, right):
 
 
 @claim(
-    items={"A11.8": ("links of the proof", "equalized factors attain the norm", "penalty that descent finds")},
+    items={
+        "A11.8": ("links of the proof", "equalized factors attain the norm", "penalty that descent finds"),
+        "A11.6": ("penalty that descent finds", "equalized factors attain the norm"),
+    },
     says=r"Under Gaussian measurements the least dropout penalty over all factors of $M$ is $\|M\|_*^2/d_1$: every "
     "pair lies above it, link by link of the proof; equalized balanced factors reach it, and so does descent.",
     needs=r"Gaussian measurements; width $d_1\ge\operatorname{rank}M$",
