@@ -33,6 +33,7 @@ __all__ = [
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | Num[AnyArray, ""]
+Numbers = float | int | Num[AnyArray, "..."]
 Law = Float[AnyArray, " d2"]
 OtherLaw = Float[AnyArray, " d0"]
 Places = Int[AnyArray, " n"]
@@ -144,19 +145,19 @@ def trace_ball_bound(
 class CompletionTerms(NamedTuple):
     """The two terms by which the risk may exceed the training error: of the class, and of chance."""
 
-    complexity: Float[Array, ""]
-    chance: Float[Array, ""]
+    complexity: Float[Array, "..."]
+    chance: Float[Array, "..."]
 
 
 def completion_terms(
     *,
-    entries: Scalar,
-    larger: Scalar,
-    capacity: Scalar,
-    square: Scalar,
-    delta: Scalar,
-    first: Scalar = 1.0,
-    second: Scalar = 1.0,
+    entries: Numbers,
+    larger: Numbers,
+    capacity: Numbers,
+    square: Numbers,
+    delta: Numbers,
+    first: Numbers = 1.0,
+    second: Numbers = 1.0,
 ) -> CompletionTerms:
     """Return C(1+γ)√(α d₂ log d₂/n) and C′(1+γ²)√(log(2/δ)/2n), the terms of arora Thm 11.1.2.
 

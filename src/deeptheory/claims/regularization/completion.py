@@ -11,21 +11,15 @@ from annotated_types import Interval, MinLen
 
 from deeptheory.claims.regularization.factors import descended
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Chain, Count, Identity, Inequality, Law, Rate, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Stack, power_law, seen
+from deeptheory.lab import Chain, Count, Identity, Inequality, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law
 from deeptheory.regularization.completion import (
-    completion_loss,
-    completion_regularizer,
-    completion_terms,
     expected_completion_regularizer,
     trace_ball_bound,
     trace_ball_supremum,
     weighted_equalized_factors,
-    weighted_optimum,
     weighted_trace_norm,
 )
-from deeptheory.regularization.descents import max_norm_projection
-from deeptheory.regularization.masks import dropout_strength
 
 
 def power_laws(rows, columns, exponent=1.0):
