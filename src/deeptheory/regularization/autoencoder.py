@@ -129,7 +129,7 @@ def equalizing_curvature(weights: Weights, strength: Scalar) -> Float[Array, ""]
     unless all columns are equally long, so such a point is a strict saddle. arora Lemma 11.3.6, whose display omits λ.
     """
     norms = jnp.sum(jnp.asarray(weights) ** 2, axis=0)
-    return -4 * strength * (norms.max() - norms.min()) ** 2
+    return jnp.asarray(-4 * strength * (norms.max() - norms.min()) ** 2)
 
 
 doors(__name__, width="[1, ∞)", sine="[-1, 1]", strength="[0, ∞)", distance="[0, ∞)", power="[0, ∞)")

@@ -139,7 +139,7 @@ def trace_ball_bound(
     by_row = jnp.zeros(len(row_law)).at[rows].add(inverse)
     by_column = jnp.zeros(len(column_law)).at[columns].add(inverse)
     spread = jnp.maximum(by_row.max(), by_column.max())
-    return radius * jnp.sqrt(2 * spread * jnp.log(len(row_law) + len(column_law))) / len(rows)
+    return jnp.asarray(radius) * jnp.sqrt(2 * spread * jnp.log(len(row_law) + len(column_law))) / len(rows)
 
 
 class CompletionTerms(NamedTuple):
@@ -168,7 +168,8 @@ def completion_terms(
     `completion_conditions` first.
     """
     complexity = first * (1 + square) * jnp.sqrt(capacity * larger * jnp.log(larger) / entries)
-    return CompletionTerms(complexity, second * (1 + square**2) * jnp.sqrt(jnp.log(2 / delta) / (2 * entries)))
+    chance = second * (1 + square**2) * jnp.sqrt(jnp.log(2 / delta) / (2 * entries))
+    return CompletionTerms(jnp.asarray(complexity), jnp.asarray(chance))
 
 
 def completion_conditions(

@@ -80,7 +80,8 @@ def neuron_penalties(
     Their sum is the regularizer. Any activation; the labels do not enter. arora Prop. 11.2.1; lucchi Thm 74.
     """
     features = top_features(weights, inputs, activation=activation)
-    return dropout_strength(rate) * jnp.sum(jnp.asarray(weights[-1]) ** 2, axis=0) * jnp.mean(features**2, axis=0)
+    outgoing, incoming = jnp.sum(jnp.asarray(weights[-1]) ** 2, axis=0), jnp.mean(features**2, axis=0)
+    return jnp.asarray(dropout_strength(rate) * outgoing * incoming)
 
 
 def explicit_dropout_loss(

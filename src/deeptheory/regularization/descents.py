@@ -22,7 +22,7 @@ def max_norm_projection(weights: Float[Array | np.ndarray, "units inputs"], squa
     Rows inside stay; the others are scaled to the sphere. arora, remarks on Thm 11.1.2.
     """
     norms = jnp.sum(jnp.asarray(weights) ** 2, axis=1, keepdims=True)
-    return weights * jnp.sqrt(square / jnp.maximum(norms, square))
+    return jnp.asarray(weights * jnp.sqrt(square / jnp.maximum(norms, square)))
 
 
 def dropout_descent(

@@ -86,7 +86,7 @@ def lasso_gap(
     steepest = jnp.max(jnp.abs(design.T @ residual))
     dual = residual * jnp.minimum(1, count * penalty / 2 / jnp.maximum(steepest, jnp.finfo(residual.dtype).tiny))
     primal = residual @ residual / count + penalty * jnp.sum(jnp.abs(weights))
-    return primal - (2 * dual @ labels - dual @ dual) / count
+    return jnp.asarray(primal) - (2 * dual @ labels - dual @ dual) / count
 
 
 doors(__name__, penalty="(0, ∞)", threshold="[0, ∞)")

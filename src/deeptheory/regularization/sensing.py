@@ -57,7 +57,7 @@ def nearest_interpolator(
     """
     rows = jnp.reshape(jnp.asarray(measurements), (len(labels), -1))
     missing = labels - rows @ jnp.ravel(matrix)
-    return matrix + jnp.reshape(rows.T @ jnp.linalg.solve(rows @ rows.T, missing), matrix.shape)
+    return jnp.asarray(matrix) + jnp.reshape(rows.T @ jnp.linalg.solve(rows @ rows.T, missing), matrix.shape)
 
 
 def dropout_objective(
@@ -106,7 +106,7 @@ def convolutional_sensing(
     The first layer applies the same d₁ filters V to every row of A; the second weighs unit (row, filter) by U and adds.
     Dropout of whole filters is that of matrix sensing. arora Sec. 11.4.
     """
-    hidden = measurement @ right
+    hidden = jnp.asarray(measurement) @ right
     return jnp.sum(left * hidden), hidden
 
 

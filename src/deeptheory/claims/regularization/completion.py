@@ -141,7 +141,10 @@ def weighted_penalties(pieces):
     return Curves(marks, x="squared weighted trace norm over the width", y="dropout penalty", log="xy")
 
 
-suprema = jax.jit(lambda signs, *given: jax.vmap(lambda each: trace_ball_supremum(each, *given, 1.0))(signs))
+@jax.jit
+def suprema(signs, rows, columns, row_law, column_law):
+    """The supremum over the unit ball for each row of signs."""
+    return jax.vmap(lambda each: trace_ball_supremum(each, rows, columns, row_law, column_law, 1.0))(signs)
 
 
 @claim(

@@ -22,13 +22,13 @@ from deeptheory.regularization.completion import (
 from deeptheory.regularization.descents import max_norm_projection
 from deeptheory.regularization.masks import dropout_strength
 
-TALL, WIDE, WIDTH = 20, 15, 6
+TALL, WIDE, WIDTH = 12, 10, 4
 ROW_LAW, COLUMN_LAW = (law / law.sum() for law in (1 / np.arange(3.0, 3 + TALL), 1 / np.arange(3.0, 3 + WIDE)))
 DELTA = 0.1
 
 
 @partial(jax.jit, static_argnames="steps")
-def minimizers(starts, shares, targets, strengths, square, *, steps=1200):
+def minimizers(starts, shares, targets, strengths, square, *, steps=1500):
     """Factors that minimise the dropout objective of completion, rows kept within a squared norm.
 
     `shares` says how often each entry was seen and `targets` with which mean label, a matrix for each problem, so that
@@ -98,14 +98,14 @@ def terms(found, entries, square):
         "A11.14": "gap below the two terms",
         "A11.17": ("capacity for many entries", "capacity falls", "gap with noisy labels falls"),
     },
-    says=r"In matrix completion with dropout a larger rate $p$ gives a smaller capacity $\alpha=d_1\hat R(U,V)$, and "
-    r"so a smaller $(1+\gamma)\sqrt{\alpha d_2\log d_2/n}+(1+\gamma^2)\sqrt{\log(2/\delta)/2n}$; the gap is below it, "
-    r"and falls if labels are noisy. For many entries $\alpha$ is the squared weighted trace norm of the optimum.",
+    says=r"Completion with dropout at a larger rate has a smaller capacity $\alpha=d_1\hat R$; for many entries "
+    r"$\alpha$ is the squared weighted trace norm of the optimum. The gap stays below "
+    r"$(1+\gamma)\sqrt{\alpha d_2\log d_2/n}+(1+\gamma^2)\sqrt{\log(2/\delta)/2n}$, and falls with the rate if "
+    "labels are noisy.",
     needs=r"entries of the target at most one; $C=C'=1$, which the book leaves open; rows of squared norm at most "
     r"$\gamma$",
     symbols={
-        "p": "the dropout rate",
-        r"\alpha": "the capacity: the width $d_1$ times the dropout penalty of the trained factors",
+        r"\alpha": r"the capacity: the width $d_1$ times the dropout penalty $\hat R$ of the trained factors",
         r"\gamma": "the largest squared norm that a row of the factors may have",
         "d_2": "the number of rows, the larger one",
         "n": "the number of entries seen",
@@ -123,10 +123,10 @@ def terms(found, entries, square):
 def dropout_rate_closes_the_gap(
     key,
     *,
-    rates: Annotated[tuple[float, ...], Interval(ge=0.02, le=0.9), MinLen(2)] = (0.1, 0.4, 0.7),
-    entries: Annotated[int, Interval(ge=50, le=2000)] = 200,
+    rates: Annotated[tuple[float, ...], Interval(ge=0.02, le=0.9), MinLen(2)] = (0.2, 0.5, 0.8),
+    entries: Annotated[int, Interval(ge=30, le=2000)] = 80,
     sizes: Sizes = (8000, 32_000),
-    trials: Trials = 12,
+    trials: Trials = 32,
     square: Annotated[float, Interval(ge=0.5, le=10.0)] = 2.0,
 ):
     draw = generator(key)

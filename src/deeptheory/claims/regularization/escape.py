@@ -59,9 +59,9 @@ def ends_of_methods(keys, starts, matrix, rate, step, *, steps):
 
 @claim(
     items={"A11.36": ("steps for smaller noise", "runs that end below every saddle")},
-    says=r"From a saddle of the dropout autoencoder disturbed by $\varepsilon$ gradient descent leaves after "
-    r"$\ln(1/\varepsilon)/\ln(1+\eta|\lambda_{\min}|)$ steps and a constant. From random weights gradient descent, "
-    "descent with noise and dropout with a fresh mask at each step all end below every saddle.",
+    says=r"From a saddle disturbed by $\varepsilon$ gradient descent on the dropout autoencoder leaves after "
+    r"$\ln(1/\varepsilon)/\ln(1+\eta|\lambda_{\min}|)$ steps and a constant. From random weights descent, descent with "
+    "noise, and dropout with a fresh mask at each step end below every saddle.",
     needs="a small step; dropout that does not drop so often that the noise of the masks hides the valleys",
     symbols={
         r"\varepsilon": "the size of the disturbance",
@@ -140,7 +140,7 @@ def waiting(pieces):
     aside = pieces["steps for smaller noise"].aside
     time = 5 * np.arange(np.asarray(aside["curves"]).shape[1])
     shown = time < 600
-    marks = [
+    marks: list[Line | Dots | Level] = [
         Line(f"disturbed by {noise:.0e}", time[shown], np.asarray(curve)[shown])
         for noise, curve in zip(NOISES, aside["curves"], strict=True)
     ]
