@@ -1,4 +1,4 @@
-"""Dropout in deep and in linear regression, and the lasso, against enumeration, autodiff and convex solvers."""
+"""Dropout in deep and linear regression, and explicit penalties, against enumeration, autodiff and convex solvers."""
 
 from itertools import pairwise, product
 
@@ -11,6 +11,7 @@ import pytest
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.risks import ridge_path
 from deeptheory.generalization.networks.norms import path_norm
+from deeptheory.implicit_bias.paths import l1_path, path_at
 from deeptheory.regularization import deep_regression, linear_regression, masks
 
 pytestmark = pytest.mark.slow
@@ -110,31 +111,15 @@ def test_dropout_of_coordinates_and_of_all_at_once(key):
 
 
 @pytest.mark.item("L11.2")
-def test_lasso_and_ridge_against_a_convex_solver(key):
+def test_explicit_penalties_against_a_convex_solver(key):
+    """The l1 and the squared l2 norm of the weights added to the mean squared error."""
     draw = generator(key)
     design, labels = draw.standard_normal((8, 5)), draw.standard_normal(8)
+    path = l1_path(design, labels)
     for penalty in (0.05, 0.4, 1.0):
         weights = cvxpy.Variable(5)
         loss = cvxpy.sum_squares(labels - design @ weights) / 8
-        least = cvxpy.Problem(cvxpy.Minimize(loss + penalty * cvxpy.norm1(weights))).solve(solver=cvxpy.CLARABEL)
-        ours = linear_regression.lasso(design, labels, penalty)
-        np.testing.assert_allclose(ours, weights.value, atol=1e-5)
-        gap = float(linear_regression.lasso_gap(design, labels, penalty, ours))
-        assert -1e-14 < gap < 1e-12
-        # At other weights the gap is never below the distance from the least value.
-        other = np.asarray(ours) + 0.1 * draw.standard_normal(5)
-        value = np.mean((labels - design @ other) ** 2) + penalty * np.abs(other).sum()
-        assert linear_regression.lasso_gap(design, labels, penalty, other) >= value - least - 1e-9
+        cvxpy.Problem(cvxpy.Minimize(loss + penalty * cvxpy.norm1(weights))).solve(solver=cvxpy.CLARABEL)
+        np.testing.assert_allclose(path_at(path, np.array([8 * penalty / 2]))[0], weights.value, atol=1e-5)
         cvxpy.Problem(cvxpy.Minimize(loss + penalty * cvxpy.sum_squares(weights))).solve(solver=cvxpy.CLARABEL)
         np.testing.assert_allclose(ridge_path(design, labels, np.array([penalty]))[0], weights.value, atol=1e-6)
-
-
-@pytest.mark.item("L11.2")
-def test_lasso_of_an_orthogonal_design_is_a_soft_threshold(key):
-    draw = generator(key)
-    design = 8**0.5 * np.linalg.qr(draw.standard_normal((8, 5)))[0]
-    labels = draw.standard_normal(8)
-    plain = design.T @ labels / 8
-    expected = np.sign(plain) * np.maximum(np.abs(plain) - 0.15, 0)
-    np.testing.assert_allclose(linear_regression.lasso(design, labels, 0.3, sweeps=5), expected, atol=1e-13)
-    np.testing.assert_allclose(linear_regression.soft_threshold(plain, 0.15), expected, atol=1e-15)

@@ -7,7 +7,7 @@
 - `shrinkage`: the optimum that dropout selects: singular values lowered by one common amount.
 - `completion`: dropout in matrix completion: entries seen at random, the weighted trace norm, and what it bounds.
 - `deep_regression`: dropout on the top hidden layer of a deep network: what it adds, and which neurons pay.
-- `linear_regression`: linear regression with a penalty: dropout of coordinates, of one shared mask, and the lasso.
+- `linear_regression`: linear regression with dropout of the inputs, by masks of their own or by one.
 - `autoencoder`: the linear autoencoder with tied weights under dropout: value, slopes, optimum, ways down.
 - `catalogue`: every critical point of that autoencoder, and the ways down from those not optimal.
 """

@@ -1,8 +1,5 @@
-"""Linear regression with a penalty: dropout of coordinates, of one shared mask, and the lasso."""
+"""Linear regression with dropout of the inputs: each coordinate by a mask of its own, or all by one."""
 
-from typing import Annotated
-
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
@@ -10,7 +7,7 @@ from jaxtyping import Array, Float, Num
 from deeptheory.foundations.entrances import doors
 from deeptheory.regularization.masks import dropout_strength
 
-__all__ = ["dropout_regression", "lasso", "lasso_gap", "shared_mask_regression", "soft_threshold"]
+__all__ = ["dropout_regression", "shared_mask_regression"]
 
 AnyArray = Array | np.ndarray
 Scalar = float | int | Num[AnyArray, ""]
@@ -39,54 +36,4 @@ def shared_mask_regression(
     return jnp.linalg.pinv(jnp.asarray(design)) @ labels / (1 + dropout_strength(rate))
 
 
-def soft_threshold(values: Float[AnyArray, "*shape"], threshold: Scalar) -> Float[Array, "*shape"]:
-    """Return sign(v) max(|v| − t, 0), the minimiser of ½(w − v)² + t|w|."""
-    return jnp.sign(values) * jnp.maximum(jnp.abs(values) - threshold, 0)
-
-
-def lasso(
-    design: Float[AnyArray, "n d"],
-    labels: Float[AnyArray, " n"],
-    penalty: Scalar,
-    *,
-    sweeps: Annotated[int, "[1, 1e6]"] = 1000,
-) -> Float[Array, " d"]:
-    """Minimise (1/n)‖y − Xw‖² + λ‖w‖₁ by cyclic coordinate descent; `penalty` is λ.
-
-    Every sweep sets each weight to its best value given the others, a soft threshold; `lasso_gap` says how far from the
-    optimum the result may be. No column of the design may be zero. For ‖w‖² in place of ‖w‖₁ see `ridge_path`. lucchi
-    Ch. 11.
-    """
-    count = len(labels)
-    design = jnp.asarray(design)
-    squares = jnp.sum(design**2, axis=0)
-
-    def coordinate(place: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        weights, residual = state
-        column = design[:, place]
-        best = soft_threshold(column @ residual + squares[place] * weights[place], count * penalty / 2) / squares[place]
-        return weights.at[place].set(best), residual + column * (weights[place] - best)
-
-    def sweep(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        return jax.lax.fori_loop(0, design.shape[1], coordinate, state)
-
-    start = (jnp.zeros(design.shape[1], design.dtype), jnp.asarray(labels, design.dtype))
-    return jax.lax.fori_loop(0, sweeps, sweep, start)[0]
-
-
-def lasso_gap(
-    design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"], penalty: Scalar, weights: Float[AnyArray, " d"]
-) -> Float[Array, ""]:
-    """Return the duality gap of (1/n)‖y − Xw‖² + λ‖w‖₁ at w: never below its distance from the least value.
-
-    The dual point is the residual, scaled until no column has an inner product above nλ/2 with it.
-    """
-    count = len(labels)
-    residual = labels - jnp.asarray(design) @ weights
-    steepest = jnp.max(jnp.abs(design.T @ residual))
-    dual = residual * jnp.minimum(1, count * penalty / 2 / jnp.maximum(steepest, jnp.finfo(residual.dtype).tiny))
-    primal = residual @ residual / count + penalty * jnp.sum(jnp.abs(weights))
-    return jnp.asarray(primal) - (2 * dual @ labels - dual @ dual) / count
-
-
-doors(__name__, penalty="(0, ∞)", threshold="[0, ∞)")
+doors(__name__)

@@ -232,8 +232,8 @@ def critical_points_are_dominated(
         shared = np.einsum("ai,kab,bi->ki", basis, products, basis)
         own = np.einsum("ai,ab,bi->i", basis, matrix, basis)
         pairs.append(np.stack([np.broadcast_to(own, shared.shape), shared, np.full(shared.shape, strength)]))
-    names: tuple[str, ...] = ("target", "product", "strength")
-    seen = dict(zip(names, np.concatenate(pairs, axis=1).reshape(3, -1), strict=True))
+    own, made, powers = np.concatenate(pairs, axis=1).reshape(3, -1)
+    seen = {"target": own, "product": made, "strength": powers}
     return {
         "the target less the product": Inequality(np.concatenate(slack), 0.0, error=1e-8, scale=2.0, aside=seen),
         "on the range of the weights": Inequality(np.concatenate(inside), 0.0, error=1e-8, scale=2.0),
