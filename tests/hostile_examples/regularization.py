@@ -1,5 +1,23 @@
 from typing import Any
 
+import numpy as np
+
+from .ingredients import LAYERS
+
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "dropout.dropout_shrinkage": {"width": 4},
+    "shrinkage.dropout_shrinkage": {"width": 4},
+    "autoencoder.autoencoder_optimum": {"width": 4},
+    "autoencoder.least_autoencoder_loss": {"width": 4},
+    "autoencoder.turned_pair": {"first": 0, "second": 1},
+    "catalogue.dropout_critical_points": {"matrix": np.diag([2.0, 1.0]), "width": 2},
+    "catalogue.lifted_curvature": {"rank": 1, "width": 2},
+    "catalogue.new_unit_curvature": {"rank": 1, "width": 2},
+    "catalogue.lifted": {"weights": np.diag([1.0, 0.0, 0.0]), "matrix": np.diag([2.0, 1.0, 0.5])},
+    "completion.completion_conditions": {"entries": 50},
+    "completion.completion_terms": {"entries": 50, "larger": 9},
+    "deep_regression.explicit_dropout_loss": {"weights": LAYERS, "labels": np.ones((4, 2))},
+    "deep_regression.regression_loss": {"weights": LAYERS, "labels": np.ones((4, 2))},
+    "deep_regression.top_dropout_loss": {"weights": LAYERS, "labels": np.ones((4, 2))},
+    "descents.dropout_descent":
+        {"loss": lambda weights, mask: (weights * mask).sum() ** 2, "start": np.ones(3), "width": 3, "steps": 2},
 }  # fmt: skip

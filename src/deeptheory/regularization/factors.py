@@ -1,10 +1,8 @@
-"""Dropout in matrix sensing: what it penalises, the factors that make the penalty least, the optimum it selects.
+"""Factors of a matrix, M = U Vᵀ: the least dropout penalty among them, and the rotations that reach it.
 
-The model is M = U Vᵀ with U of d₂×d₁ and V of d₀×d₁; a mask drops column j of U and of V together. Throughout, `rate`
-is the probability p of dropping a column, `width` is d₁ and `strength` is λ = p/(1−p).
+`width` is d₁, the number of columns of both factors.
 """
 
-import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated
@@ -12,94 +10,24 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.regularization.sensing import expected_dropout_regularizer
 
 __all__ = [
     "balanced_factors",
-    "dropout_masks",
-    "dropout_objective",
-    "dropout_optimum",
-    "dropout_regularizer",
-    "dropout_shrinkage",
-    "dropout_strength",
     "equalization_defect",
     "equalize",
     "equalized_factors",
-    "expected_dropout_regularizer",
     "induced_regularizer",
     "nuclear_norm",
     "nuclear_norm_chain",
-    "sensing_loss",
     "unequalizable_residual",
 ]
 
 AnyArray = Array | np.ndarray
-Scalar = float | int | Num[AnyArray, ""]
 Rationals = Sequence[Sequence[int | Fraction]]
-
-
-def dropout_strength(rate: Scalar) -> Scalar:
-    """Return λ = p/(1−p), the variance of one entry of a dropout mask of mean one."""
-    if not isinstance(rate, Tracer) and not 0 <= rate < 1:
-        raise ValueError(f"rate is the probability of dropping a column and must be in [0, 1), not {rate}")
-    return rate / (1 - rate)
-
-
-def dropout_masks(width: int, rate: Scalar) -> tuple[Float[Array, "masks width"], Float[Array, " masks"]]:
-    """List every dropout mask of d₁ units with its probability, so that an expectation is a finite sum.
-
-    An entry is 0 with probability p and 1/(1−p) otherwise; there are 2^d₁ masks. arora eq. 11.2.
-    """
-    if not 1 <= width <= 20:
-        raise ValueError(f"width must be in 1..20, not {width}: there are 2^width masks")
-    dropout_strength(rate)
-    kept = jnp.asarray(list(itertools.product((0, 1), repeat=width)))
-    probabilities = jnp.prod(jnp.where(kept == 1, 1.0 - rate, 1.0 * rate), axis=1)
-    return kept / (1.0 - rate), probabilities
-
-
-def sensing_loss(
-    left: Float[AnyArray, "d2 d1"],
-    right: Float[AnyArray, "d0 d1"],
-    measurements: Float[AnyArray, "n d2 d0"],
-    labels: Float[AnyArray, " n"],
-) -> Float[Array, ""]:
-    """Return the empirical squared loss of matrix sensing, L̂ = mean (yᵢ − ⟨U Vᵀ, Aᵢ⟩)². arora eq. 11.1."""
-    return jnp.mean((labels - jnp.einsum("aj,iab,bj->i", left, measurements, right)) ** 2)
-
-
-def dropout_objective(
-    left: Float[AnyArray, "d2 d1"],
-    right: Float[AnyArray, "d0 d1"],
-    measurements: Float[AnyArray, "n d2 d0"],
-    labels: Float[AnyArray, " n"],
-    rate: Scalar,
-) -> Float[Array, ""]:
-    """Return the dropout objective by its definition: the loss of U B Vᵀ averaged over all 2^d₁ masks B.
-
-    The cost is exponential in the width; the point is to be an oracle for L̂ + λ R̂. arora eq. 11.2.
-    """
-    masks, probabilities = dropout_masks(left.shape[1], rate)
-    losses = jax.vmap(lambda mask: sensing_loss(left * mask, right, measurements, labels))(masks)
-    return probabilities @ losses
-
-
-def dropout_regularizer(
-    left: Float[AnyArray, "d2 d1"], right: Float[AnyArray, "d0 d1"], measurements: Float[AnyArray, "n d2 d0"]
-) -> Float[Array, ""]:
-    """Return the empirical regularizer that dropout adds, R̂ = Σⱼ mean (uⱼᵀ Aᵢ vⱼ)². arora eq. 11.4."""
-    return jnp.sum(jnp.mean(jnp.einsum("aj,iab,bj->ij", left, measurements, right) ** 2, axis=0))
-
-
-def expected_dropout_regularizer(left: Float[AnyArray, "d2 d1"], right: Float[AnyArray, "d0 d1"]) -> Float[Array, ""]:
-    """Return the mean of R̂ over measurements with independent standard normal entries, R = Σⱼ ‖uⱼ‖²‖vⱼ‖².
-
-    Any centred entries of unit variance that are uncorrelated give the same. arora section 11.1.1.
-    """
-    return jnp.sum(jnp.sum(left**2, axis=0) * jnp.sum(right**2, axis=0))
 
 
 def nuclear_norm(matrix: Float[AnyArray, "rows columns"]) -> Float[Array, ""]:
@@ -188,36 +116,6 @@ def equalized_factors(
     return left @ rotation, right @ rotation
 
 
-def dropout_shrinkage(
-    singular: Float[AnyArray, " values"], width: Scalar, strength: Scalar
-) -> tuple[Float[Array, " values"], Float[Array, ""]]:
-    """Return the singular values at the population optimum of dropout matrix sensing, and how far they were lowered.
-
-    Soft thresholding at α = λ Σ_{i≤ρ} sᵢ/(d₁ + λρ), where ρ ≤ d₁ is the last j with sⱼ(d₁ + λj) > λ Σ_{i≤j} sᵢ; the
-    values must be sorted downwards. It minimises Σ(sᵢ − mᵢ)² + λ(Σmᵢ)²/d₁ over m ≥ 0 with at most d₁ nonzero.
-    arora eq. 11.6; the symmetric case is arora Thm 11.3.1.
-    """
-    singular = jnp.asarray(singular)
-    position = jnp.arange(1, singular.shape[0] + 1)
-    total = jnp.cumsum(singular)
-    # The inequality holds for a prefix of the list, so counting it is finding its last index.
-    kept = (singular * (width + strength * position) > strength * total) & (position <= width)
-    rank = jnp.sum(kept)
-    threshold = strength * jnp.sum(jnp.where(kept, singular, 0)) / (width + strength * rank)
-    return jnp.where(kept, singular - threshold, 0), jnp.asarray(threshold)
-
-
-def dropout_optimum(target: Float[AnyArray, "d2 d0"], width: int, rate: Scalar) -> Float[Array, "d2 d0"]:
-    """Return the product U Vᵀ that minimises the population dropout objective for Gaussian measurements of a target.
-
-    The objective is ‖M* − U Vᵀ‖² + λ Σ‖uⱼ‖²‖vⱼ‖²; `dropout_shrinkage` lowers the singular values of M*, so a
-    larger rate selects a smaller rank. arora section 11.1.1.
-    """
-    rotation, singular, reflection = jnp.linalg.svd(target, full_matrices=False)
-    shrunk, _ = dropout_shrinkage(singular, width, dropout_strength(rate))
-    return (rotation * shrunk) @ reflection
-
-
 def unequalizable_residual(
     left: Float[AnyArray, "*batch 2 2"],
     right: Float[AnyArray, "*batch 2 2"],
@@ -283,4 +181,4 @@ def equalization_defect(left: Rationals, right: Rationals) -> Fraction:
     return min(Fraction(0), wanted - lowest) if wanted < 0 else wanted
 
 
-doors(__name__, width="[1, ∞)", angles="[1, 1e4]", refinements="[0, 1000]", strength="[0, ∞)")
+doors(__name__, width="[1, ∞)", angles="[1, 1e4]", refinements="[0, 1000]")

@@ -1,0 +1,154 @@
+"""The dropout autoencoder against autodiff, enumeration of masks, search for critical points, and numbers by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.landscapes.critical_points import inertia
+from deeptheory.regularization import autoencoder, catalogue, masks
+
+pytestmark = pytest.mark.slow
+
+
+def symmetric(key, spectrum):
+    basis = np.linalg.qr(generator(key).standard_normal((len(spectrum),) * 2))[0]
+    matrix = basis * np.array(spectrum) @ basis.T
+    return (matrix + matrix.T) / 2, basis
+
+
+@pytest.mark.item("A11.22")
+def test_risk_of_the_autoencoder_over_isotropic_inputs(key):
+    draw = generator(key)
+    inputs = np.linalg.qr(draw.standard_normal((9, 3)))[0] * 3  # the mean of xxᵀ is the identity, exactly
+    outputs, weights = (
+        inputs @ draw.standard_normal((3, 3)) + draw.standard_normal((9, 3)),
+        draw.standard_normal((3, 2)),
+    )
+    cross = outputs.T @ inputs / 9
+    observed = np.mean(np.sum((outputs - inputs @ weights @ weights.T) ** 2, axis=1))
+    power = np.mean(np.sum(outputs**2, axis=1))
+    found = autoencoder.autoencoder_risk(weights, cross, power)
+    np.testing.assert_allclose(found, observed, rtol=1e-12)
+    np.testing.assert_allclose(
+        found, power - 2 * np.sum(cross * (weights @ weights.T)) + np.sum((weights @ weights.T) ** 2)
+    )
+    # With ‖C_yx‖² in the constant, as printed, it would be off by what is not symmetric in C_yx.
+    skew = (cross - cross.T) / 2
+    assert np.sum(cross**2) - np.sum(autoencoder.autoencoder_target(cross) ** 2) == pytest.approx(np.sum(skew**2))
+
+
+@pytest.mark.item("A11.23")
+def test_loss_is_the_mean_over_masks_and_its_derivatives_those_of_autodiff(key):
+    draw = generator(key)
+    matrix, _ = symmetric(key, (3.0, 1.0, -0.5))
+    weights, direction, rate = draw.standard_normal((3, 4)), draw.standard_normal((3, 4)), 0.35
+    strength = rate / (1 - rate)
+    # y = Mx with isotropic x: E‖y − UBUᵀx‖² = ‖M − UBUᵀ‖², averaged over masks.
+    mean = masks.mean_over_masks(lambda mask: jnp.sum((matrix - (weights * mask) @ weights.T) ** 2), 4, rate)
+    np.testing.assert_allclose(autoencoder.autoencoder_loss(weights, matrix, strength), mean, rtol=1e-12)
+    loss = lambda flat: autoencoder.autoencoder_loss(flat.reshape(3, 4), matrix, strength)  # noqa: E731
+    flat = jnp.asarray(weights.ravel())
+    slope = autoencoder.autoencoder_gradient(weights, matrix, strength)
+    np.testing.assert_allclose(slope.ravel(), jax.grad(loss)(flat), rtol=1e-11)
+    bend = direction.ravel() @ jax.hessian(loss)(flat) @ direction.ravel()
+    np.testing.assert_allclose(
+        autoencoder.autoencoder_curvature(weights, matrix, strength, direction), bend, rtol=1e-11
+    )
+
+
+@pytest.mark.item("A11.24")
+def test_optimum_by_hand():
+    # M = 1, two hidden units: UUᵀ = 2/(2 + λ), value λ/(2 + λ).
+    np.testing.assert_allclose(autoencoder.autoencoder_optimum(np.ones((1, 1)), 2, 0.6), 2 / 2.6)
+    np.testing.assert_allclose(autoencoder.least_autoencoder_loss(np.ones((1, 1)), 2, 0.6), 0.6 / 2.6)
+    # diag(1, 0.2, 0, 0), d₁ = 3, λ = 0.4: κ₂ = 0.6 and the threshold 0.48/3.8 keeps both.
+    shrunk = autoencoder.autoencoder_optimum(np.diag([1, 0.2, 0, 0]), 3, 0.4)
+    np.testing.assert_allclose(np.diag(shrunk), [1 - 0.48 / 3.8, 0.2 - 0.48 / 3.8, 0, 0], atol=1e-14)
+
+
+@pytest.mark.item("A11.27")
+def test_mass_moves_without_changing_the_product(key):
+    draw = generator(key)
+    for weights in (draw.standard_normal((3, 4)), np.diag([2.0, 1.0, 0.5]), np.array([[2.0, 1e-3], [0.0, 0.0]])):
+        for distance in (1e-3, 0.1, 10.0):
+            moved = np.asarray(autoencoder.moved_mass(weights, distance))
+            np.testing.assert_allclose(moved @ moved.T, weights @ weights.T, atol=1e-13)
+            assert np.linalg.norm(moved - weights) <= distance * (1 + 1e-9)
+            before, after = ((each**2).sum(0) for each in (weights, moved))
+            assert np.sum(after**2) < np.sum(before**2)
+    # Far enough, the two become equally long; equalized weights stay.
+    ends = (np.asarray(autoencoder.moved_mass(np.diag([2.0, 1.0]), 10.0)) ** 2).sum(0)
+    np.testing.assert_allclose(ends, 2.5)
+    np.testing.assert_array_equal(autoencoder.moved_mass(np.eye(2), 0.1), np.eye(2))
+
+
+@pytest.mark.item("A11.31")
+def test_listed_points_are_critical_and_counted_by_hand():
+    """Eigenvalues 1 and 0.9, two columns, λ = 1: seven sets of groups, by hand."""
+    points = catalogue.dropout_critical_points(np.diag([1.0, 0.9]), 2, 1.0)
+    groups = {each.groups for each in points}
+    assert groups == {
+        ((2, ()),),
+        ((2, (0,)),),
+        ((2, (1,)),),
+        ((2, (0, 1)),),
+        ((1, (0,)), (1, (1,))),
+        ((1, ()), (1, (0,))),
+        ((1, ()), (1, (1,))),
+    }
+    for each in points:
+        np.testing.assert_allclose(
+            autoencoder.autoencoder_gradient(each.weights, np.diag([1.0, 0.9]), 1.0), 0, atol=1e-14
+        )
+    assert [each.groups for each in points if each.optimal] == [((2, (0, 1)),)]
+    np.testing.assert_allclose(catalogue.equalized_squares(np.array([1.0, 0.9]), 2, 1.0), [1 - 1.9 / 4, 0.9 - 1.9 / 4])
+
+
+@pytest.mark.item("A11.29")
+@pytest.mark.parametrize("strength", [0.2, 3.0])
+def test_strict_saddles_are_all_points_but_the_optimum(key, strength):
+    matrix, _ = symmetric(key, (3.0, 1.7, 0.6))
+    points = catalogue.dropout_critical_points(matrix, 2, strength)
+    hessians = jax.vmap(jax.hessian(lambda flat: autoencoder.autoencoder_loss(flat.reshape(3, 2), matrix, strength)))
+    spectra = np.linalg.eigvalsh(hessians(jnp.asarray([each.weights.ravel() for each in points])))
+    negative = inertia(spectra)[:, 0]
+    assert [each.optimal for each in points] == list(negative == 0) and sum(negative == 0) == 1
+    assert len(points) >= 10
+
+
+@pytest.mark.item("A11.32")
+@pytest.mark.item("A11.33")
+@pytest.mark.item("A11.35")
+def test_second_derivatives_along_the_curves_by_differences(key):
+    spectrum = np.array([1.0, 0.5, 0.0])
+    matrix, basis = symmetric(key, spectrum)
+    strength, width, h = 1.9, 3, 1e-3
+    assert strength < catalogue.threshold_strength(spectrum) == pytest.approx(2.0)
+    value = lambda weights: float(autoencoder.autoencoder_loss(weights, matrix, strength))  # noqa: E731
+    listed = {each.groups: each for each in catalogue.dropout_critical_points(matrix, width, strength)}
+    point = listed[((3, (0,)),)]
+    bend = 2 * (value(catalogue.lifted(point.weights, matrix, h)) - point.value) / h**2
+    assert bend == pytest.approx(catalogue.lifted_curvature(spectrum, 1, width, strength), rel=1e-3)
+    # This curve ascends, below the printed threshold; another direction descends.
+    assert bend > 1.0 > 0 > catalogue.new_unit_curvature(spectrum, 1, width, strength)
+    null = np.linalg.svd(point.weights)[2][1]
+    moved = point.weights + h * np.outer(basis[:, 1], null)
+    bend = 2 * (value(moved) - point.value) / h**2
+    assert bend == pytest.approx(catalogue.new_unit_curvature(spectrum, 1, width, strength), rel=1e-3)
+    other = listed[((3, (1,)),)]
+    square = float((other.weights**2).sum())
+    for t in (0.1, 0.7, 1.0):
+        change = value(catalogue.swapped(other.weights, basis[:, 1], basis[:, 0], t)) - other.value
+        assert change == pytest.approx(t**2 / 2 * catalogue.swap_curvature(square, 0.5, 1.0))
+
+
+def test_lists_too_long_and_settings_without_a_meaning_are_refused():
+    with pytest.raises(ValueError, match="at most 8 rows"):
+        catalogue.dropout_critical_points(np.eye(9), 2, 1.0)
+    with pytest.raises(ValueError, match="positive"):
+        catalogue.threshold_strength(np.array([-1.0, 0.0]))
+    with pytest.raises(ValueError, match="rank"):
+        catalogue.new_unit_curvature(np.array([1.0, 0.5]), 2, 2, 1.0)
+    assert catalogue.threshold_strength(np.array([1.0, 1.0, 0.0])) == np.inf
