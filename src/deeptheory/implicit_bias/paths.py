@@ -66,15 +66,14 @@ class _Columns:
         self.q, self.r = np.linalg.qr(design[:, [first]], mode="complete")
 
     def join(self, column: int) -> None:
-        from scipy.linalg import qr_insert
+        from scipy.linalg import qr_insert  # pyright: ignore[reportAttributeAccessIssue]
 
-        self.q, self.r = qr_insert(
-            self.q, self.r, self.design[:, column], len(self.active), which="col", check_finite=False
-        )
+        new, last = self.design[:, column], len(self.active)
+        self.q, self.r = qr_insert(self.q, self.r, new, last, which="col", check_finite=False)
         self.active.append(column)
 
     def leave(self, place: int) -> int:
-        from scipy.linalg import qr_delete
+        from scipy.linalg import qr_delete  # pyright: ignore[reportAttributeAccessIssue]
 
         self.q, self.r = qr_delete(self.q, self.r, place, which="col", check_finite=False)
         return self.active.pop(place)
@@ -92,7 +91,7 @@ class _Columns:
         if self.dependent:
             raise ArithmeticError(f"column {self.active[-1]} is a combination of the columns that move already")
         square = self.r[: len(self.active)]
-        first = solve_triangular(square, signs, trans="T", check_finite=False)
+        first = solve_triangular(square, signs, trans=1, check_finite=False)
         return solve_triangular(square, first, check_finite=False)
 
     def predicted(self, move: np.ndarray) -> np.ndarray:
