@@ -43,7 +43,7 @@ def stagewise(columns: int) -> str:
     least = np.abs(least_norm(design, labels, power=1)[0]).sum()
     unfit = np.abs(design @ path.weights[-1] - labels).max()
     return (
-        f"Stagewise, {len(labels)} × {columns}: {len(path.levels)} breakpoints in {seconds:.2f} s, residual {unfit:.1e}, "
+        f"Stagewise, {len(labels)} × {columns}: {len(path.levels)} breakpoints in {seconds:.2f} s, unfit {unfit:.1e}, "
         f"ends at {np.abs(path.weights[-1]).sum() / least:.4f} of the least ℓ1 norm.\n"
     )
 

@@ -42,6 +42,7 @@ def test_closed_form_against_the_loop(design, begin):
     np.testing.assert_allclose(nearest_solution(design, labels, start), far, atol=1e-9)
 
 
+@pytest.mark.item("A8.2")
 def test_nearest_solution_solves_the_optimality_conditions():
     labels, start = RNG.standard_normal(4), RNG.standard_normal(9)
     system = np.block([[np.eye(9), WIDE.T], [WIDE, np.zeros((4, 4))]])

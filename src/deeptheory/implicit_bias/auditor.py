@@ -54,13 +54,10 @@ def selected(
 
     def step(now: tuple) -> tuple:
         count, point, memory, _ = now
-        if drawn is None:
-            objective = loss
-        else:
-            draw = jax.tree.map(lambda leaf: jnp.asarray(leaf)[count % len(leaf)], draws)
+        draw = jax.tree.map(lambda leaf: jnp.asarray(leaf)[count % len(leaf)], draws)
 
-            def objective(w: Any) -> Any:
-                return drawn(w, draw)
+        def objective(w: Any) -> Any:
+            return loss(w) if drawn is None else drawn(w, draw)
 
         value, gradient = jax.value_and_grad(objective)(point)
         move, following = method.update(gradient, memory, point, value=value, grad=gradient, value_fn=objective)

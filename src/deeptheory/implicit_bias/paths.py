@@ -66,15 +66,16 @@ class _Columns:
         self.q, self.r = np.linalg.qr(design[:, [first]], mode="complete")
 
     def join(self, column: int) -> None:
-        from scipy.linalg import qr_insert
+        from scipy.linalg import qr_insert  # pyright: ignore[reportAttributeAccessIssue]
 
-        self.q, self.r = qr_insert(self.q, self.r, self.design[:, column], len(self.active), which="col")
+        new, last = self.design[:, column], len(self.active)
+        self.q, self.r = qr_insert(self.q, self.r, new, last, which="col", check_finite=False)
         self.active.append(column)
 
     def leave(self, place: int) -> int:
-        from scipy.linalg import qr_delete
+        from scipy.linalg import qr_delete  # pyright: ignore[reportAttributeAccessIssue]
 
-        self.q, self.r = qr_delete(self.q, self.r, place, which="col")
+        self.q, self.r = qr_delete(self.q, self.r, place, which="col", check_finite=False)
         return self.active.pop(place)
 
     @property
@@ -90,7 +91,13 @@ class _Columns:
         if self.dependent:
             raise ArithmeticError(f"column {self.active[-1]} is a combination of the columns that move already")
         square = self.r[: len(self.active)]
-        return solve_triangular(square, solve_triangular(square, signs, trans="T"))
+        first = solve_triangular(square, signs, trans=1, check_finite=False)
+        return solve_triangular(square, first, check_finite=False)
+
+    def predicted(self, move: np.ndarray) -> np.ndarray:
+        """X_A times a move, by its factors: to gather the columns would copy them at every breakpoint."""
+        count = len(self.active)
+        return self.q[:, :count] @ (self.r[:count] @ move)
 
     def idle_move(self) -> np.ndarray:
         """A move of dependent columns that changes no prediction, the last of them by one."""
@@ -120,7 +127,7 @@ def _within_the_cone(columns: _Columns, signs: np.ndarray, move: np.ndarray) -> 
             move = np.delete(move + share.min() * change, np.argmin(share))
             released.append(columns.leave(int(np.argmin(share))))
             continue
-        fall = signs[released] * (columns.design[:, released].T @ (columns.design[:, columns.active] @ wanted))
+        fall = signs[released] * (columns.design[:, released].T @ columns.predicted(wanted))
         if not released or fall.min() >= 1 - 1e-10:
             return wanted, released
         columns.join(released.pop(int(np.argmin(fall))))
@@ -148,7 +155,7 @@ def _followed(
             raise ArithmeticError(f"the path has more than {most} breakpoints: columns that tie go round in circles")
         signs = np.sign(correlation)
         move, released = direction(columns, signs, move)
-        slopes = design.T @ (design[:, columns.active] @ move)
+        slopes = design.T @ columns.predicted(move)
         # A correlation c − t·slope meets the level λ − t at one of two times, or its negative.
         closing = np.stack([1 - slopes, 1 + slopes])
         distance = np.maximum(np.stack([level - correlation, level + correlation]), 0.0)

@@ -4,7 +4,7 @@ arora 8.1.1.
 """
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.optimize
@@ -126,7 +126,7 @@ def mirror_descent_projects(
     plain = start + matrix @ design.T @ np.linalg.solve(design @ matrix @ design.T, labels - design @ start)
     steep = run(steepest_descent(quadratic(matrix), 0.15), design, labels, start, steps=steps)
     size = np.linalg.norm(start) + np.linalg.norm(labels)
-    end = dict(scale=size, error=1e-10 * size)
+    end: dict[str, Any] = dict(scale=size, error=1e-10 * size)
     splits = np.array(values)
     return {
         "limits of mirror descent": Identity(
@@ -220,7 +220,7 @@ def steepest_descent_depends_on_its_steps(key, *, draws: Annotated[int, Interval
     tried = draw.standard_normal((draws, 200, 6)) * np.exp(draw.uniform(-6, 1, (draws, 200, 1)))
     for power, dual in zip(powers, duals, strict=True):
         potential = squared_norm(power)
-        steps = np.array([steepest_descent(potential, 1.0).update(g, None)[0] for g in gradients])
+        steps = np.array([steepest_descent(potential, 1.0).update(g, ())[0] for g in gradients])
         slopes.append(-np.sum(gradients * steps, 1))
         lengths.append([np.linalg.norm(step, power) ** 2 for step in steps])
         norms.append([np.linalg.norm(g, dual) ** 2 for g in gradients])
@@ -244,7 +244,7 @@ def steepest_descent_depends_on_its_steps(key, *, draws: Annotated[int, Interval
     audits = [*excess, solves(plain, DATA, TARGET, EUCLIDEAN).excess]
     # On the line (10 − 2s, s, s − 9) the norm is least where its derivative vanishes, one equation in s.
     root = scipy.optimize.brentq(lambda s: -2 * np.cbrt(10 - 2 * s) + np.cbrt(s) + np.cbrt(s - 9), 4.0, 5.0, xtol=1e-14)
-    least = bregman_projection(method, DATA, TARGET)
+    least, root = bregman_projection(method, DATA, TARGET), float(root)  # type: ignore[arg-type]
     return {
         "slope and lengths of a step": Identity(
             np.stack([slopes, lengths]),

@@ -4,7 +4,7 @@ arora 8.1, handbook 12.1 and 12.2, jagannath Example 4.1 and Lemma 4.2, lucchi T
 """
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -143,8 +143,8 @@ def nearest_interpolator(
     planes, heights, from_ = draw.standard_normal((2, 3)), draw.standard_normal(2), 2 * draw.standard_normal((3, 3))
     size = np.linalg.norm(starts[1]) + np.linalg.norm(nearest[1])
     # A loss down by 25 digits leaves an error down by 12; the slowest curvature of log cosh and momentum is near 1.
-    end = dict(scale=size, error=1e-10 * size)
-    exact = dict(scale=size, condition=9.0, size=columns)
+    end: dict[str, Any] = dict(scale=size, error=1e-10 * size)
+    exact: dict[str, Any] = dict(scale=size, condition=9.0, size=columns)
     axis = {"start": np.array([0.0, 1.0])}
     return {
         "limits of the runs": Identity(
