@@ -100,6 +100,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "GaussianNetwork": lambda: of("generalization.pac_bayes.gaussian_posteriors").gaussian_network(
         KEY, (3, 4, 2), spread=0.1
     ),
+    "Factors": lambda: of("diffusions.valleys").Factors(np.array([1.0, 1.1, 1.2]), np.array([0.9, 1.0, 0.8])),
     "ItoEquation": lambda: of("diffusions.stochastic_equations").ItoEquation(
         lambda x: -x, lambda x: jnp.diag(1 + 0 * x)
     ),
@@ -255,6 +256,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "diffusions.gradient_noise.batch_covariance": {"batch": 3},
     "diffusions.gradient_noise.linearly_scaled":
         {"schedule": of("diffusions.gradient_noise").Schedule(0.1, 4, 12), "factor": 3},
+    "diffusions.valleys.product_descent":
+        {"draw": np.random.default_rng(0), "noise": of("diffusions.valleys").label_noise, "rate": 0.1, "steps": 3},
     "diffusions.gradient_noise.svag_gradient": {"amplification": 2.0},
     "diffusions.gradient_noise.svag_moment_factors": {"amplification": 2.0},
     "diffusions.gradient_noise.svag_weights": {"amplification": 2.0},
