@@ -55,9 +55,9 @@ def phase(networks, order, rate, data):
 
 @claim(
     items={"A2.33": ("fall of the training loss at the cut", "few images: test loss up, training loss down")},
-    says="Training by mini-batches at a large rate stalls; with the rate cut to a tenth the training loss falls by "
-    "more than three tenths within three epochs. Of networks that have seen few images the test loss then rises "
-    "slightly while the training loss goes on falling.",
+    says="Training by mini-batches at a large rate stalls; cut to a tenth, it brings the training loss to less than "
+    "seven tenths within three epochs. With few images the test loss then rises slightly while the training loss "
+    "goes on falling.",
     needs="a rate so large that its noise, not its slowness, holds the loss up",
     scale="printed: PreResNet32 on CIFAR-10, rate 1 cut at epochs 80 and 300, batches of 128; here: 49–12–10 ReLU "
     "networks on 1000 or 250 handwritten digits of 7 × 7 pixels, rate 6 cut after ten or five epochs, batches of 8",
