@@ -9,7 +9,7 @@ import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 
 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
-SAMPLES, INPUTS, WIDTH = 100, 20, 64
+SAMPLES, INPUTS, WIDTH, RATES = 100, 20, 64, 40
 
 
 def problem(seed, networks):
@@ -20,7 +20,7 @@ def problem(seed, networks):
         "labels": np.sin(2 * inputs.sum(1)),
         "first": draw.standard_normal((networks, INPUTS, WIDTH)),
         "second": draw.standard_normal((networks, WIDTH)) / np.sqrt(WIDTH),
-        "rates": np.geomspace(0.01, 0.2, networks),
+        "rates": np.geomspace(0.01, 0.2, RATES)[np.arange(networks) % RATES],
     }
     return {name: torch.tensor(array, dtype=torch.float32) for name, array in arrays.items()}
 

@@ -8,6 +8,7 @@ import optax
 import pytest
 from jax.flatten_util import ravel_pytree
 
+from deeptheory.curvature import eigenpairs
 from deeptheory.curvature.density import diagonal, spectral_density, spectral_sum, trace
 from deeptheory.curvature.eigenpairs import extreme_eigenpairs
 from deeptheory.curvature.operators import blocks, dense, fisher, gauss_newton, gradient_noise, hessian
@@ -139,6 +140,16 @@ def test_a_search_that_ends_early_says_which_pairs_it_found(key):
     assert found.products == 20 and not found.converged.any() and np.all(found.residuals > 0)
     with pytest.raises(ValueError, match="basis must be at least count"):
         extreme_eigenpairs(curvature, key, count=5, basis=6)
+
+
+def test_a_search_without_restart_is_one_compiled_call(key, monkeypatch):
+    """What products share (the forward pass at the point) is computed once a call, so calls are to be few."""
+    curvature, _ = quadratic(np.geomspace(0.01, 50, 200))
+    calls, grown = [], eigenpairs._grown
+    monkeypatch.setattr(eigenpairs, "_grown", lambda *given: calls.append(1) or grown(*given))
+    found = extreme_eigenpairs(curvature, key, count=4, tolerance=1e-6, basis=60)
+    assert found.converged.all() and found.products < 60 and found.products % eigenpairs.STRIDE == 0
+    assert len(calls) == 1
 
 
 def test_single_precision_reaches_its_residual(key):

@@ -20,3 +20,12 @@ def test_images_are_averages_over_two_by_two_pixels(mnist):
 def test_too_many_are_refused():
     with pytest.raises(ValueError, match="3,000 training"):
         digits(train=3001)
+
+
+def test_coarser_images_are_averages_of_the_finer():
+    fine, coarse, coarsest = (digits(train=3, test=2, side=side) for side in (14, 7, 2))
+    image = fine.train_images[1].reshape(14, 14)
+    assert coarse.train_images[1].reshape(7, 7)[2, 5] == pytest.approx(image[4:6, 10:12].mean())
+    assert coarsest.test_images[1, 3] == pytest.approx(fine.test_images[1].reshape(14, 14)[7:, 7:].mean())
+    with pytest.raises(ValueError, match="side must be 14, 7 or 2 pixels, got 8"):
+        digits(side=8)

@@ -4,11 +4,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.diffusions import gradient_noise, stochastic_equations, torus_semigroups, weak_order
+from deeptheory.diffusions import gradient_noise, stochastic_equations, torus_semigroups, valleys, weak_order
 
 from .ingredients import square
 
 RECORDS: dict[str, Callable[[], Any]] = {
+    "Factors": lambda: valleys.Factors(np.array([1.0, 1.1, 1.2]), np.array([0.9, 1.0, 0.8])),
     "ItoEquation": lambda: stochastic_equations.ItoEquation(lambda x: -x, lambda x: jnp.diag(1 + 0 * x)),
     "LinearOracle": lambda: weak_order.three_losses(),
     "NoiseLaw": lambda: weak_order.two_point_noise(0.5),
@@ -34,6 +35,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "stochastic_equations.gibbs_density":
         {"loss": lambda x: x**2, "points": np.linspace(-3, 3, 41), "noise": 1.0, "rate": 1.0},
     "torus_semigroups.weak_error_on_torus": {"steps": np.array([0.25]), "test": lambda x: np.cos(x[:, 0])},
+    "valleys.product_descent": {"noise": valleys.label_noise, "rate": 0.1, "steps": 3},
     "weak_order.weak_error": {"step": 0.25},
 }  # fmt: skip
 

@@ -38,6 +38,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "quadratic_models.block_diagonal_part": {"matrix": np.eye(3), "sizes": (2, 1)},
     "quadratic_models.model_at": {"function": square},
+    "runs.measured_epochs": {
+        "function": lambda x, batch: jnp.sum((x - batch) ** 2), "method": optax.sgd(0.1), "start": np.ones(3),
+        "batches": np.ones((2, 4, 3)), "measure": jnp.sum,
+    },
     "runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
     "saddle.is_second_order_stationary": {"function": square},
     "smoothness.classify_point": {"function": square},

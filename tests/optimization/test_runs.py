@@ -8,7 +8,7 @@ import pytest
 
 from deeptheory.optimization.landscapes import CosineSum, Quadratic
 from deeptheory.optimization.promises import audit, descent_promise, improve_or_localize, parabola_promise, step_promise
-from deeptheory.optimization.runs import best_iterate, first_nonfinite, gradient_squares, trajectory
+from deeptheory.optimization.runs import best_iterate, first_nonfinite, gradient_squares, measured_epochs, trajectory
 
 pytestmark = pytest.mark.slow
 
@@ -96,3 +96,16 @@ def test_promises_are_attained_by_a_parabola_and_break_where_a_hypothesis_does()
     assert int(audit((np.array([1.0, np.nan]), np.array([2.0, 1.0]))).violated) == 1
     far, allowed = improve_or_localize(run.position[:1], run.value[:1], step_size=0.9)
     assert float(far[0]) == float(allowed[0]) == 0.0
+
+
+def test_epochs_measure_what_a_run_of_the_same_steps_passes_through():
+    """With momentum, whose memory must go on from epoch to epoch."""
+    batches = np.random.default_rng(2).standard_normal((3, 4, 2))
+    loss = lambda x, batch: jnp.sum(jnp.array([1.0, 3.0]) * (x - batch) ** 2)  # noqa: E731
+    method, start = optax.sgd(0.05, momentum=0.9), jnp.ones(2)
+    end, seen = measured_epochs(loss, method, start, batches=batches, measure=lambda x: {"size": x @ x})
+    whole = trajectory(loss, method, start, steps=12, batches=batches.reshape(12, 2)).position
+    np.testing.assert_allclose(end, whole[-1], rtol=1e-12)
+    np.testing.assert_allclose(seen["size"], np.sum(np.asarray(whole[4::4]) ** 2, 1), rtol=1e-12)
+    with pytest.raises(ValueError, match="batches must have axes epochs and steps"):
+        measured_epochs(loss, method, start, batches=np.ones(3), measure=jnp.sum)

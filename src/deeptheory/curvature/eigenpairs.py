@@ -7,13 +7,14 @@ goes. Products are counted, because they are the cost: on a network everything e
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.curvature.operators import Curvature
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.krylov import Krylov, expanded, krylov_start
+from deeptheory.foundations.krylov import Krylov, expanded, krylov_start, ritz
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["Eigenpairs", "extreme_eigenpairs"]
@@ -36,8 +37,26 @@ class Eigenpairs(NamedTuple):
 
 
 @eqx.filter_jit(donate="all-except-first")
-def _grown(curvature: Curvature, space: Krylov, until: Array) -> Krylov:
-    return expanded(curvature, space, until)
+def _grown(curvature: Curvature, space: Krylov, until: Array, goal: tuple[Array, Array], wanted: tuple[int, bool]):
+    """Grow until the wanted pairs look settled, in one program: what all products share is then computed once.
+
+    `goal` is the residual that a pair may have, as a share of its eigenvalue and at least; `wanted` says how many
+    pairs, and whether the largest.
+    """
+    (share, least), (count, largest) = goal, wanted
+
+    def settled(space: Krylov) -> Array:
+        far = 1 + 2 * jnp.linalg.norm(space.projected)  # beyond all eigenvalues, on the side that is not wanted
+        values, vectors = ritz(space, -far if largest else far)
+        pairs = slice(-count, None) if largest else slice(count)
+        residuals = space.beta * jnp.abs(vectors[space.filled - 1, pairs])
+        return jnp.all(residuals <= jnp.maximum(share * jnp.abs(values[pairs]), least))
+
+    def looked_at(space: Krylov) -> Array:
+        due = (space.filled >= count) & (space.filled % STRIDE == 0)
+        return jax.lax.cond(due, settled, lambda _: jnp.array(False), space)
+
+    return expanded(curvature, space, until, looked_at)
 
 
 @eqx.filter_jit(donate="all-except-first")
@@ -76,14 +95,15 @@ def extreme_eigenpairs(
     room = min(size, basis or 3 * count + 20)
     if room < min(size, count + 2):
         raise ValueError(f"basis must be at least count + 2 = {count + 2}, got {basis}")
-    start = generator(key).standard_normal(size)
-    space = krylov_start(jnp.asarray(start, curvature.parameters.dtype), room)
+    start = jnp.asarray(generator(key).standard_normal(size), curvature.parameters.dtype)
+    space = krylov_start(start, room)
     filled = used = 0
     sign = -1.0 if largest else 1.0
-    scale = 0.0
+    least = 0.0
     while True:
-        target = min(filled + STRIDE, room, filled + most - used)
-        space = _grown(curvature, space, jnp.array(target))
+        until = jnp.array(min(room, filled + most - used))
+        goal = (jnp.array(tolerance, start.dtype), jnp.array(least, start.dtype))
+        space = _grown(curvature, space, until, goal, (count, largest))
         reached, beta = int(space.filled), float(space.beta)
         used += reached - filled
         filled = reached
@@ -92,9 +112,8 @@ def extreme_eigenpairs(
         order = np.argsort(sign * values, kind="stable")
         values, weights = values[order], weights[:, order]
         residuals = beta * np.abs(weights[-1])
-        scale = max(scale, float(np.abs(values).max()))
-        floor = tolerance * scale * np.finfo(np.asarray(start, curvature.parameters.dtype).dtype).eps ** 0.5
-        found = residuals <= np.maximum(tolerance * np.abs(values), floor)
+        least = max(least, tolerance * float(np.abs(values).max()) * float(jnp.finfo(start.dtype).eps) ** 0.5)
+        found = residuals <= np.maximum(tolerance * np.abs(values), least)
         done = filled >= count and bool(found[:count].all())
         if done or used >= most or beta == 0:
             break
@@ -106,7 +125,8 @@ def extreme_eigenpairs(
             space = _restarted(jnp.asarray(padded, space.basis.dtype), space)._replace(filled=jnp.array(kept))
             filled = kept
     shown = min(count, filled)
-    vectors = jnp.asarray(weights[:, :shown].T, space.basis.dtype) @ space.basis[:filled]
+    rows = np.pad(weights[:, :shown], ((0, room - filled), (0, 0))).T  # of one shape, however many products it took
+    vectors = jnp.asarray(rows, start.dtype) @ space.basis
     return Eigenpairs(values[:shown], vectors, residuals[:shown], found[:shown], used)
 
 

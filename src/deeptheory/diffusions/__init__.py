@@ -7,6 +7,7 @@
 - `stochastic_equations`: Itô stochastic differential equations: paths, generators, and the one that belongs to SGD.
 - `torus_semigroups`: expectations of stochastic gradient descent and of its diffusion for parameters on a torus, to
   rounding.
+- `valleys`: noise along a valley of minima: two factors u·v fitted to a number, where everything can be worked out.
 - `weak_order`: how close stochastic gradient descent stays to its diffusion on quadratic losses, in exact moments, no
   sampling.
 """

@@ -43,15 +43,22 @@ def krylov_start(start: Float[Array, " p"], size: int) -> Krylov:
     return Krylov(rows, jnp.zeros((size, size), start.dtype), unit, jnp.ones((), start.dtype), jnp.array(0))
 
 
-def expanded(product: Callable[[Array], Array], space: Krylov, until: int | Int[Array, ""]) -> Krylov:
-    """Grow a space by Lanczos steps until it has `until` directions, or nothing is left to grow into.
+def expanded(
+    product: Callable[[Array], Array],
+    space: Krylov,
+    until: int | Int[Array, ""],
+    enough: Callable[[Krylov], Bool[Array, ""]] | None = None,
+) -> Krylov:
+    """Grow a space by Lanczos steps until it has `until` directions, is `enough`, or nothing is left to grow into.
 
     Each step costs one product. The matrix in the basis is filled by columns: after a restart it is no longer
-    tridiagonal in its first rows, and nothing here relies on that.
+    tridiagonal in its first rows, and nothing here relies on that. At least one step is made.
     """
+    begun = space.filled
 
     def unfinished(space: Krylov) -> Array:
-        return (space.filled < until) & space.alive
+        goes_on = (space.filled < until) & space.alive
+        return goes_on if enough is None else goes_on & ((space.filled == begun) | ~enough(space))
 
     def step(space: Krylov) -> Krylov:
         at = space.filled

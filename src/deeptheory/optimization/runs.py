@@ -22,6 +22,7 @@ __all__ = [
     "best_iterate",
     "first_nonfinite",
     "gradient_squares",
+    "measured_epochs",
     "random_iterate",
     "trajectory",
 ]
@@ -84,6 +85,32 @@ def trajectory(
         body, (start, method.init(start)), (last_again(batches), last_again(draws)), length=steps + 1
     )
     return seen
+
+
+def measured_epochs(
+    function: Callable, method: optax.GradientTransformation, start: Any, *, batches: Any, measure: Callable
+) -> tuple[Any, Any]:
+    """Run a method on f(x, batch) and keep only what `measure(x)` says after every epoch, and the last x.
+
+    For networks whose whole path would be too long to keep. The leaves of `batches` have axes epochs × steps: a slice
+    of a slice is the second argument of f, such as indices of examples. Measurements are stacked along epochs.
+    """
+    lengths = {leaf.shape[:2] if leaf.ndim > 1 else leaf.shape for leaf in map(jnp.asarray, jax.tree.leaves(batches))}
+    if len(lengths) != 1 or len(min(lengths)) < 2:
+        raise ValueError(f"batches must have axes epochs and steps, of one length in all leaves, got {lengths}")
+
+    def step(now: tuple, batch: Any) -> tuple[tuple, None]:
+        position, memory = now
+        move, memory = method.update(jax.grad(function)(position, batch), memory, position)
+        return (optax.apply_updates(position, move), memory), None
+
+    def epoch(now: tuple, batches: Any) -> tuple[tuple, Any]:
+        now, _ = jax.lax.scan(step, now, batches)
+        return now, measure(now[0])
+
+    start = jax.tree.map(jnp.asarray, start)
+    (position, _), seen = jax.lax.scan(epoch, (start, method.init(start)), batches)
+    return position, seen
 
 
 def gradient_squares(run: Iterates) -> Float[Array, "k"]:
