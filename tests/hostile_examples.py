@@ -114,7 +114,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "LinearOracle": lambda: of("diffusions.weak_order").three_losses(),
     "LowRank": lambda: of("kernels.regression.solvers").pivoted_cholesky(np.ones(4), lambda i: np.eye(4)[i], rank=2),
     "MLP": lambda: of("networks.mlp").init_mlp(KEY, (3, 4, 1)),
-    "MarginLoss": lambda: of("implicit_bias.separable").LOGISTIC,
+    "MarginLoss": lambda: of("implicit_bias.margin_losses").LOGISTIC,
     "MaxMargin": lambda: of("implicit_bias.separable").max_margin(POINTS),
     "GradientTransformation": lambda: optax.sgd(0.1),
     "Iterates": lambda: of("optimization.runs").trajectory(square, optax.sgd(0.1), np.ones(3), steps=3),

@@ -13,15 +13,12 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, polynomial_tail
 from deeptheory.implicit_bias.separable import (
-    EXPONENTIAL,
-    HALF_QUADRATIC,
-    LOGISTIC,
     gradient_descent_on_margins,
     logarithmic_flow,
     margin_rates,
     max_margin,
-    polynomial_tail,
     residual_decay,
     residual_forces,
     residual_limit,

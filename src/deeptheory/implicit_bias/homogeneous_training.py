@@ -1,0 +1,167 @@
+"""Gradient flow and descent on Σ exp(−qᵢ(θ)) of a homogeneous model, with the loss as a logarithm: e^(−10⁶) is near.
+
+The weights go to infinity, and what is left to ask is their direction. As in `homogeneous` a model is given by its
+signed outputs q(θ), a function of any pytree of weights with q(cθ) = c^L q(θ).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.flows import followed
+from deeptheory.foundations.guards import inside
+
+__all__ = ["HomogeneousRun", "homogeneous_descent", "homogeneous_flow", "settling"]
+
+
+class HomogeneousRun(NamedTuple):
+    """Where a run is: directions, lengths and losses as logarithms, each point's margin and share of the loss."""
+
+    directions: Float[np.ndarray, "times parameters"]
+    log_norms: Float[np.ndarray, " times"]
+    log_losses: Float[np.ndarray, " times"]
+    margins: Float[np.ndarray, "times n"]  # of the direction: qᵢ(θ)/|θ|^L
+    shares: Float[np.ndarray, "times n"]  # exp(−qᵢ(θ)) over their sum
+    alignment: Float[np.ndarray, " times"]  # cosine between θ and −∇L, 1 in a stationary direction
+    smoothed: Float[np.ndarray, " times"]  # −log L/|θ|^L; along the flow it never falls once the loss is below 1
+
+    @property
+    def margin(self) -> Float[np.ndarray, " times"]:
+        """The normalized margin minᵢ qᵢ(θ)/|θ|^L."""
+        return self.margins.min(1)
+
+
+def _pieces(state: Any, margins: Callable, unravel: Callable, degree: float) -> Any:
+    """Unit margins, shares of the loss and Σ pᵢ∇qᵢ(v), at the direction v and the logarithm of the length."""
+    values, pull = jax.vjp(lambda v: jnp.asarray(margins(unravel(v))), state[:-1])
+    shares = jax.nn.softmax(-jnp.exp(degree * state[-1]) * values)
+    return values, shares, pull(shares)[0]
+
+
+@partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
+def _velocity(state, margins, unravel, degree):
+    force = _pieces(state, margins, unravel, degree)[2]
+    force = force / jnp.linalg.norm(force)
+    radial = force @ state[:-1]
+    return jnp.append(force - radial * state[:-1], radial)
+
+
+@partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
+def _bending(state, margins, unravel, degree):
+    return jax.jacfwd(partial(_velocity, margins=margins, unravel=unravel, degree=degree))(state)
+
+
+@partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
+def _looked_at(states, margins, unravel, degree):
+    values, shares, force = jax.vmap(lambda state: _pieces(state, margins, unravel, degree))(states)
+    directions, growth = states[:, :-1], jnp.exp(degree * states[:, -1])
+    log_losses = jax.nn.logsumexp(-growth[:, None] * values, axis=1)
+    alignment = jnp.sum(force * directions, 1) / jnp.linalg.norm(force, axis=1) / jnp.linalg.norm(directions, axis=1)
+    return HomogeneousRun(directions, states[:, -1], log_losses, values, shares, alignment, -log_losses / growth)
+
+
+def _begin(start: Any) -> tuple[Any, Callable]:
+    flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start))
+    if not jnp.linalg.norm(flat) > 0:
+        raise ValueError("start must not be zero: a homogeneous model has no gradient there")
+    return flat, unravel
+
+
+def homogeneous_flow(
+    margins: Callable[[Any], Any],
+    start: Any,
+    lengths: Float[Array | np.ndarray, " times"],
+    *,
+    degree: float,
+    tolerance: float = 1e-9,
+) -> HomogeneousRun:
+    """Follow gradient flow on Σᵢ exp(−qᵢ(θ)) from `start`, at given lengths of its path measured by dσ = |dθ|/|θ|.
+
+    The path does not depend on how fast it is run through, so time is replaced: in σ the direction v = θ/|θ| obeys
+    v′ = (1 − vvᵀ)g and log|θ| grows by ⟨v, g⟩, where g is the unit vector along Σ pᵢ∇qᵢ(v) and p the shares of the loss,
+    a softmin of |θ|^L q(v). Nothing overflows; |θ| grows by a factor e per unit in the end, and the loss falls to
+    e^(−margin·|θ|^L). `lengths` increase from 0, where the flow is at its start; 6 to 10 beyond its turns suffice.
+    `margins` maps the weights, any pytree, to the signed outputs and must be homogeneous of the given degree (see
+    `homogeneous.homogeneity`). For smooth models: a ReLU network may slide along a kink, which is too stiff and is
+    refused; take `homogeneous_descent` then. References: arora 8.4, lucchi Thm 73.
+    """
+    with jax.enable_x64(True):
+        flat, unravel = _begin(start)
+        model: Any = {"margins": margins, "unravel": unravel, "degree": degree}
+        begin = np.append(flat / jnp.linalg.norm(flat), jnp.log(jnp.linalg.norm(flat)))
+        if not np.isfinite(_velocity(begin, **model)).all():
+            raise ValueError("the gradient vanishes at the start: the flow stays where it is")
+        states = followed(
+            lambda _, state: np.asarray(_velocity(state, **model)),
+            0.0,
+            begin,
+            lengths,
+            method="LSODA",
+            tolerance=tolerance,
+            jacobian=lambda _, state: np.asarray(_bending(state, **model)),
+        )
+        return HomogeneousRun(*(np.asarray(each) for each in _looked_at(states, **model)))
+
+
+@partial(jax.jit, static_argnames=("margins", "unravel"))
+def _descend(flat, counts, share, margins, unravel):
+    def own(w):
+        return jnp.asarray(margins(unravel(w)))
+
+    def step(_, w):
+        values, gradients = own(w), jax.jacrev(own)(w)
+        shares = jax.nn.softmax(-values)
+        width = shares @ jnp.sum(gradients**2, axis=1)
+        return w + share / jnp.where(width > 0, width, 1.0) * (shares @ gradients)
+
+    def to_next(w, count):
+        w = lax.fori_loop(0, count, step, w)
+        size = jnp.linalg.norm(w)
+        return w, jnp.append(w / size, jnp.log(size))
+
+    return lax.scan(to_next, flat, counts)[1]
+
+
+def homogeneous_descent(
+    margins: Callable[[Any], Any],
+    start: Any,
+    checkpoints: Int[Array | np.ndarray, " times"],
+    *,
+    degree: float,
+    share: float = 0.1,
+) -> HomogeneousRun:
+    """Run gradient descent on Σᵢ exp(−qᵢ(θ)) with steps share/(B² L), B the largest |∇qᵢ| at the moment.
+
+    Each step lowers the logarithm of the loss by about as much as the last, so a thousand of them take a network below
+    1e-30 where constant steps would stop moving; `checkpoints` are increasing numbers of steps. Any network, kinks
+    included. Larger shares than 1 may overshoot, and a direction is found to about the share's precision only: lower it
+    to see one converge. Reference: the steps of arora Thm 8.3.2, for models that are not linear.
+    """
+    with jax.enable_x64(True):
+        flat, unravel = _begin(start)
+        counts = np.diff(np.asarray(checkpoints), prepend=0)
+        inside(0, np.inf, "[)", checkpoints=counts)
+        states = _descend(flat, jnp.asarray(counts), share, margins, unravel)
+        return HomogeneousRun(*(np.asarray(each) for each in _looked_at(states, margins, unravel, degree)))
+
+
+def settling(run: HomogeneousRun) -> tuple[Float[np.ndarray, " times"], Float[np.ndarray, " times"]]:
+    """Return how far the direction, and the shares of the loss, are from where the run ends.
+
+    The theorem on first-order points assumes that both have limits; along a run that has come to them these distances
+    fall to rounding, and where they do not, its conclusion is not to be relied upon. Reference: arora
+    Assumption 8.4.3.
+    """
+    directions = np.linalg.norm(run.directions - run.directions[-1], axis=1)
+    return directions, np.abs(run.shares - run.shares[-1]).sum(1)
+
+
+doors(__name__, degree="(0, 100]", share="(0, 1]", tolerance="(0, 1]")
