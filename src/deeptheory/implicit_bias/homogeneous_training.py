@@ -39,40 +39,44 @@ class HomogeneousRun(NamedTuple):
         return self.margins.min(1)
 
 
-def _pieces(state: Any, margins: Callable, unravel: Callable, degree: float) -> Any:
+@partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
+def _pieces(state, margins, unravel, degree):
     """Unit margins, shares of the loss and Σ pᵢ∇qᵢ(v), at the direction v and the logarithm of the length."""
     values, pull = jax.vjp(lambda v: jnp.asarray(margins(unravel(v))), state[:-1])
     shares = jax.nn.softmax(-jnp.exp(degree * state[-1]) * values)
     return values, shares, pull(shares)[0]
 
 
-@partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
-def _velocity(state, margins, unravel, degree):
-    force = _pieces(state, margins, unravel, degree)[2]
-    force = force / jnp.linalg.norm(force)
+def _velocity(state: Any, force: Any) -> Any:
+    """How the direction turns and the logarithm of the length grows, along the unit vector of the force."""
+    force = force / (force @ force) ** 0.5
     radial = force @ state[:-1]
-    return jnp.append(force - radial * state[:-1], radial)
+    return state.__array_namespace__().concat([force - radial * state[:-1], radial[None]])
 
 
 @partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
 def _bending(state, margins, unravel, degree):
-    return jax.jacfwd(partial(_velocity, margins=margins, unravel=unravel, degree=degree))(state)
+    return jax.jacfwd(lambda s: _velocity(s, _pieces(s, margins, unravel, degree)[2]))(state)
 
 
-@partial(jax.jit, static_argnames=("margins", "unravel", "degree"))
-def _looked_at(states, margins, unravel, degree):
-    values, shares, force = jax.vmap(lambda state: _pieces(state, margins, unravel, degree))(states)
-    directions, growth = states[:, :-1], jnp.exp(degree * states[:, -1])
-    log_losses = jax.nn.logsumexp(-growth[:, None] * values, axis=1)
-    alignment = jnp.sum(force * directions, 1) / jnp.linalg.norm(force, axis=1) / jnp.linalg.norm(directions, axis=1)
-    return HomogeneousRun(directions, states[:, -1], log_losses, values, shares, alignment, -log_losses / growth)
+def _looked_at(states: np.ndarray, degree: float, **model: Any) -> HomogeneousRun:
+    seen = [_pieces(state, degree=degree, **model) for state in states]  # one by one: a batch would compile again
+    values, shares, force = (np.array(each) for each in zip(*seen, strict=True))
+    directions, log_norms = states[:, :-1], states[:, -1]
+    scaled = np.exp(degree * log_norms)[:, None] * values
+    least = scaled.min(1)
+    log_losses = np.log(np.exp(least[:, None] - scaled).sum(1)) - least
+    sizes = np.linalg.norm(force, axis=1) * np.linalg.norm(directions, axis=1)
+    alignment = np.sum(force * directions, axis=1) / np.where(sizes > 0, sizes, 1.0)
+    smoothed = -log_losses * np.exp(-degree * log_norms)
+    return HomogeneousRun(directions, log_norms, log_losses, values, shares, alignment, smoothed)
 
 
 def _begin(start: Any) -> tuple[Any, Callable]:
-    flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), start))
-    if not jnp.linalg.norm(flat) > 0:
+    flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), start))
+    if not np.any(flat):
         raise ValueError("start must not be zero: a homogeneous model has no gradient there")
-    return flat, unravel
+    return np.asarray(flat), unravel
 
 
 def homogeneous_flow(
@@ -90,17 +94,19 @@ def homogeneous_flow(
     a softmin of |θ|^L q(v). Nothing overflows; |θ| grows by a factor e per unit in the end, and the loss falls to
     e^(−margin·|θ|^L). `lengths` increase from 0, where the flow is at its start; 6 to 10 beyond its turns suffice.
     `margins` maps the weights, any pytree, to the signed outputs and must be homogeneous of the given degree (see
-    `homogeneous.homogeneity`). For smooth models: a ReLU network may slide along a kink, which is too stiff and is
-    refused; take `homogeneous_descent` then. References: arora 8.4, lucchi Thm 73.
+    `homogeneous.homogeneity`). For smooth models: a ReLU network may slide along a kink, or a unit die and stay on one,
+    which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the margins
+    decides the shares. References: arora 8.4, lucchi Thm 73.
     """
     with jax.enable_x64(True):
         flat, unravel = _begin(start)
         model: Any = {"margins": margins, "unravel": unravel, "degree": degree}
-        begin = np.append(flat / jnp.linalg.norm(flat), jnp.log(jnp.linalg.norm(flat)))
-        if not np.isfinite(_velocity(begin, **model)).all():
+        size = np.linalg.norm(flat)
+        begin = np.append(flat / size, np.log(size))
+        if not np.any(_pieces(begin, **model)[2]):
             raise ValueError("the gradient vanishes at the start: the flow stays where it is")
         states = followed(
-            lambda _, state: np.asarray(_velocity(state, **model)),
+            lambda _, state: _velocity(state, np.asarray(_pieces(state, **model)[2])),
             0.0,
             begin,
             lengths,
@@ -108,7 +114,7 @@ def homogeneous_flow(
             tolerance=tolerance,
             jacobian=lambda _, state: np.asarray(_bending(state, **model)),
         )
-        return HomogeneousRun(*(np.asarray(each) for each in _looked_at(states, **model)))
+        return _looked_at(states, **model)
 
 
 @partial(jax.jit, static_argnames=("margins", "unravel"))
@@ -150,7 +156,7 @@ def homogeneous_descent(
         counts = np.diff(np.asarray(checkpoints), prepend=0)
         inside(0, np.inf, "[)", checkpoints=counts)
         states = _descend(flat, jnp.asarray(counts), share, margins, unravel)
-        return HomogeneousRun(*(np.asarray(each) for each in _looked_at(states, margins, unravel, degree)))
+        return _looked_at(np.asarray(states), degree, margins=margins, unravel=unravel)
 
 
 def settling(run: HomogeneousRun) -> tuple[Float[np.ndarray, " times"], Float[np.ndarray, " times"]]:

@@ -121,7 +121,11 @@ def exact_line_search_misses_the_margin(*, rounds: Rounds = 20_000):
     edge = max(abs(sum(p * row[j] for p, row in zip(weights, whole, strict=True))) for j in range(8)) / sum(weights)
     aside = {"rounds": shown + 1.0, "exact": margins[shown], "small": small[shown]}
     return {
-        "largest margin": Exact(np.array([8 * least, 8 * edge], float), np.array([3.0, 3.0]), aside=aside),
+        "largest margin": Exact(
+            np.array([least.numerator, least.denominator, edge.numerator, edge.denominator]),
+            np.array([3, 8, 3, 8]),
+            aside=aside,
+        ),
         "margin of AdaBoost": Limit(late + 1.0, np.abs(margins[late] - 1 / 3), order=1.0, aside={"margins": margins[late]}),
         "edges of the cycle": Identity(
             np.append(np.abs(run.edges[-3:]), cycle_margin(np.abs(np.asarray(run.edges[-3:])))),
