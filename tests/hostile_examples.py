@@ -129,6 +129,10 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "RandomFeatures": lambda: of("kernels.finite.features").init_random_features(KEY, inputs=3, count=6),
     "SignalNoiseSample": lambda: _signal_and_noise(),
     "SignedNetwork": lambda: of("kernels.lazy.signed_network").SignedNetwork(),
+    "SteepestRun": lambda: of("implicit_bias.steepest_descent").steepest_descent(POINTS, np.full(3, 0.5)),
+    "HomogeneousRun": lambda: of("implicit_bias.homogeneous_training").homogeneous_descent(
+        lambda w: w**2, np.ones(3), np.array([0, 3]), degree=2.0
+    ),
     "SubExponential": lambda: of("generalization.concentration.sub_exponential").SubExponential(1.0, 0.5),
     "SubGamma": lambda: of("generalization.concentration.sub_exponential").SubGamma(1.0, 0.5),
     "SumOfMatrices": lambda: of("generalization.concentration.matrix_concentration").signed_matrices(
@@ -406,6 +410,20 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "implicit_bias.separable.gradient_descent_on_margins": {"checkpoints": np.array([0, 2])},
     "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.separable.margin_rates": SEPARATED,
+    "implicit_bias.margin_losses.loss_assumptions": {"loss": lambda u: jnp.logaddexp(0.0, -u)},
+    "implicit_bias.margins.largest_margin": SEPARATED,
+    "implicit_bias.steepest_descent.steepest_descent": SEPARATED | {"shares": np.array([0.5, 0.25])},
+    "implicit_bias.steepest_descent.margin_certificate": {"width": 1.0},
+    "implicit_bias.boosting.adaboost": {"answers": np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), "rounds": 3},
+    "implicit_bias.boosting.line_search_step": {"edge": 0.5},
+    "implicit_bias.homogeneous.unit_margins": {"margins": lambda w: w, "weights": np.ones(3), "degree": 1.0},
+    "implicit_bias.homogeneous.first_order_residual": {"margins": lambda w: w, "weights": np.ones(3), "degree": 1.0},
+    "implicit_bias.homogeneous_training.homogeneous_flow":
+        {"margins": lambda w: w**2, "start": np.ones(3), "lengths": np.array([0.0, 1.0]), "degree": 2.0},
+    "implicit_bias.homogeneous_training.homogeneous_descent":
+        {"margins": lambda w: w**2, "start": np.ones(3), "checkpoints": np.array([0, 3]), "degree": 2.0},
+    "implicit_bias.stationarity.kkt_residuals":
+        {"objective": square, "point": np.ones(3), "multipliers": np.zeros(3), "inequalities": lambda x: x - 1},
     "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
     "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
     "optimization.escape.leaving_times": {"function": square, "steps": 3},

@@ -26,8 +26,9 @@ def followed(
     """Return the solution of ẏ = velocity(t, y) from `start` at time `begin`, at increasing times from then on.
 
     `method` is one of `scipy.integrate.solve_ivp`, `tolerance` its relative tolerance, and the absolute one unless
-    that is given. `jacobian`, the derivative of the velocity in y, saves a stiff method n evaluations each time it needs
-    one, and may be rough: only how fast its equations are solved depends on it. A flow that is too stiff for the method, or too long, ends in an error, not in an endless run.
+    that is given. `jacobian`, the derivative of the velocity in y, saves a stiff method n evaluations each time it
+    needs one, and may be rough: only how fast its equations are solved depends on it. A flow that is too stiff for
+    the method, or too long, ends in an error, not in an endless run.
     """
     from scipy.integrate import solve_ivp
 

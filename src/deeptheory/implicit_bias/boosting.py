@@ -86,7 +86,9 @@ def adaboost(
     return _boost(table, begin, rounds)
 
 
-def cycle_margin(edges: Float[Array | np.ndarray, "*batch rounds"]) -> Float[Array | np.ndarray, "*batch"]:
+def cycle_margin(
+    edges: Float[Array | np.ndarray, "*batch rounds"],
+) -> Float[Array | np.ndarray, "*batch"] | np.floating:
     """Return the margin AdaBoost tends to if it goes round a cycle of edges r for ever.
 
     Σ −log(1 − r²)/Σ log((1+r)/(1−r)): what the log loss falls in one cycle over what the votes grow. Three equal edges

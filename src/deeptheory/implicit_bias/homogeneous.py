@@ -1,7 +1,8 @@
-"""Models whose outputs are homogeneous in their weights: degree, margins, and the first-order points of the margin.
+"""Models whose outputs are homogeneous in their weights: normalized margins, and their first-order points.
 
-A model is given by its signed outputs q(θ) = (yᵢ f(θ; xᵢ))ᵢ, a function of any pytree of weights, with q(cθ) = c^L q(θ).
-`homogeneous_training` follows gradient flow and descent on it.
+A model is given by its signed outputs q(θ) = (yᵢ f(θ; xᵢ))ᵢ, a function of any pytree of weights, with
+q(cθ) = c^L q(θ); `normalization.homogeneity` finds the degree L. `homogeneous_training` follows gradient flow and
+descent on it.
 """
 
 from collections.abc import Callable
@@ -15,45 +16,7 @@ from jaxtyping import Array, Bool, Float
 
 from deeptheory.foundations.entrances import doors
 
-__all__ = [
-    "FirstOrder",
-    "Homogeneity",
-    "first_order_residual",
-    "homogeneity",
-    "unit_margins",
-]
-
-
-class Homogeneity(NamedTuple):
-    """The degree of a function in its weights, and how far it is from being homogeneous of that degree."""
-
-    degree: float
-    scaling: float  # largest |f(cθ) − c^L f(θ)| over the scales, relative to c^L |f|
-    euler: float  # |⟨θ, ∇f⟩ − L f| relative to |f|
-
-
-def homogeneity(
-    function: Callable[[Any], Any], weights: Any, *, scales: tuple[float, ...] = (0.25, 0.5, 2.0, 5.0)
-) -> Homogeneity:
-    """Estimate the degree L of f(cθ) = c^L f(θ), with two tests of it: scaling and Euler's ⟨θ, ∇f⟩ = L f.
-
-    `function` maps the weights, any pytree, to a number or an array. The degree comes from the first scale alone and is
-    confirmed or not by the others. A bias after the last hidden layer or a skip across layers breaks it: the defects
-    are then of order one. Look at several weights before calling a function homogeneous. Reference: lucchi Def. 31,
-    arora 8.4.
-    """
-    if not scales or min(scales) <= 0 or scales[0] == 1:
-        raise ValueError(f"scales must be positive and the first not 1, got {scales}")
-    with jax.enable_x64(True):
-        flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), weights))
-        values, change = jax.jvp(lambda w: jnp.asarray(function(unravel(w))), (flat,), (flat,))
-        size = jnp.linalg.norm(values)
-        if not size > 0:
-            raise ValueError("the function is zero at these weights, which says nothing about its degree")
-        moved = [jnp.asarray(function(unravel(c * flat))) for c in scales]
-        degree = float(jnp.log(jnp.linalg.norm(moved[0]) / size) / np.log(scales[0]))
-        errors = [jnp.linalg.norm(m / c**degree - values) / size for c, m in zip(scales, moved, strict=True)]
-        return Homogeneity(degree, float(max(errors)), float(jnp.linalg.norm(change - degree * values) / size))
+__all__ = ["FirstOrder", "first_order_residual", "unit_margins"]
 
 
 def unit_margins(margins: Callable[[Any], Any], weights: Any, *, degree: float) -> Float[Array, " n"]:

@@ -74,7 +74,7 @@ def _looked_at(states: np.ndarray, degree: float, **model: Any) -> HomogeneousRu
 
 def _begin(start: Any) -> tuple[Any, Callable]:
     flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), start))
-    if not np.any(flat):
+    if not np.linalg.norm(flat) > 0:
         raise ValueError("start must not be zero: a homogeneous model has no gradient there")
     return np.asarray(flat), unravel
 
@@ -90,12 +90,12 @@ def homogeneous_flow(
     """Follow gradient flow on Σᵢ exp(−qᵢ(θ)) from `start`, at given lengths of its path measured by dσ = |dθ|/|θ|.
 
     The path does not depend on how fast it is run through, so time is replaced: in σ the direction v = θ/|θ| obeys
-    v′ = (1 − vvᵀ)g and log|θ| grows by ⟨v, g⟩, where g is the unit vector along Σ pᵢ∇qᵢ(v) and p the shares of the loss,
-    a softmin of |θ|^L q(v). Nothing overflows; |θ| grows by a factor e per unit in the end, and the loss falls to
+    v′ = (1 − vvᵀ)g and log|θ| grows by ⟨v, g⟩, where g is the unit vector along Σ pᵢ∇qᵢ(v) and p the shares of the
+    loss, a softmin of |θ|^L q(v). Nothing overflows; |θ| grows by a factor e per unit in the end, and the loss falls to
     e^(−margin·|θ|^L). `lengths` increase from 0, where the flow is at its start; 6 to 10 beyond its turns suffice.
     `margins` maps the weights, any pytree, to the signed outputs and must be homogeneous of the given degree (see
-    `homogeneous.homogeneity`). For smooth models: a ReLU network may slide along a kink, or a unit die and stay on one,
-    which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the margins
+    `normalization.homogeneity`). For smooth models: a ReLU network may slide along a kink, or a unit die and stay on
+    one, which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the margins
     decides the shares. References: arora 8.4, lucchi Thm 73.
     """
     with jax.enable_x64(True):

@@ -3,7 +3,7 @@
 As in `separable`, points are signed: x̄ᵢ = yᵢ xᵢ, and w is right about all of them iff X̄ w > 0.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -58,9 +58,7 @@ class LargestMargin(NamedTuple):
     support: Bool[np.ndarray, " n"]
 
 
-def largest_margin(
-    signed_points: Float[Array | np.ndarray, "n d"], *, norm: Literal[1, 2] | float = 2
-) -> LargestMargin:
+def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> LargestMargin:
     """Find the largest margin that a w of norm one can have; `norm` is 1, 2 or ∞.
 
     By duality γ = min over convex weights p of ‖X̄ᵀp‖⋆, ⋆ the dual norm: any w is a lower bound, any p an upper one, and
@@ -102,8 +100,11 @@ def _programme(points: np.ndarray, norm: float) -> LargestMargin:
 
 
 def normalized_margin(
-    signed_points: Float[Array | np.ndarray, "n d"], weights: Float[Array | np.ndarray, "*batch d"], *, norm: float = 2
-) -> Float[Array | np.ndarray, "*batch"]:
+    signed_points: Float[Array | np.ndarray, "n d"],
+    weights: Float[Array | np.ndarray, "*batch d"],
+    *,
+    norm: float = 2.0,
+) -> Float[Array | np.ndarray, "*batch"] | np.floating:
     """Return minᵢ ⟨w, x̄ᵢ⟩/‖w‖ for one w or many: the distance of the worst point from the boundary for `norm` 2.
 
     Negative where a point is misclassified. Any norm ‖·‖ₚ with p ≥ 1. Reference: arora Sec. 8.3.
@@ -114,8 +115,11 @@ def normalized_margin(
 
 
 def smoothed_margin(
-    signed_points: Float[Array | np.ndarray, "n d"], weights: Float[Array | np.ndarray, "*batch d"], *, norm: float = 2
-) -> Float[Array | np.ndarray, "*batch"]:
+    signed_points: Float[Array | np.ndarray, "n d"],
+    weights: Float[Array | np.ndarray, "*batch d"],
+    *,
+    norm: float = 2.0,
+) -> Float[Array | np.ndarray, "*batch"] | np.floating:
     """Return −log Σᵢ exp(−⟨w, x̄ᵢ⟩)/‖w‖, which lies below the margin by at most log(n)/‖w‖.
 
     Along the gradient flow of the exponential loss it never falls once that loss is below 1; the margin itself may.

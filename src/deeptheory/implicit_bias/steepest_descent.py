@@ -28,7 +28,7 @@ class SteepestRun(NamedTuple):
     relative_steps: Float[Array, " steps"]  # ηₜ L(wₜ)
 
 
-def steepest_step(gradient: Float[Array, " d"], *, norm: float = 2) -> Float[Array, " d"]:
+def steepest_step(gradient: Float[Array, " d"], *, norm: float = 2.0) -> Float[Array, " d"]:
     """Return the steepest step Δ for a gradient: ⟨Δ, −g⟩ = ‖Δ‖² = ‖g‖⋆², the minimizer of ⟨Δ, g⟩ + ½‖Δ‖².
 
     Gradient descent for norm 2, the largest coordinate alone for norm 1 (the first of several), signs times ‖g‖₁ for
@@ -55,7 +55,7 @@ def _dual_norm(vectors: Any, norm: float) -> Any:
     return jnp.linalg.norm(vectors, ord=order, axis=-1)
 
 
-def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2) -> Float[Array, ""]:
+def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
     """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖²."""
     _norm(norm)
     return jnp.max(_dual_norm(jnp.asarray(signed_points), norm))
@@ -82,7 +82,7 @@ def steepest_descent(
     signed_points: Float[Array | np.ndarray, "n d"],
     shares: Float[Array | np.ndarray, " steps"],
     *,
-    norm: float = 2,
+    norm: float = 2.0,
     largest_step: float = np.inf,
     start: Float[Array | np.ndarray, " d"] | None = None,
 ) -> SteepestRun:
@@ -123,6 +123,4 @@ def margin_certificate(
     return MarginCertificate(margin, length, margin / length)
 
 
-doors(
-    __name__, infinite=("norm", "largest_step"), largest_step="(0, ∞]", width="(0, ∞)", start_norm="[0, ∞)"
-)
+doors(__name__, infinite=("norm", "largest_step"), largest_step="(0, ∞]", width="(0, ∞)", start_norm="[0, ∞)")

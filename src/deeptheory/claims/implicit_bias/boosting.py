@@ -1,7 +1,8 @@
-"""AdaBoost is steepest descent in the ℓ1 norm with exact line search, and that search can miss the margin (arora 8.3.2)."""
+"""AdaBoost is steepest descent in the ℓ1 norm with exact line search, which can miss the margin (arora 8.3.2)."""
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -32,8 +33,8 @@ GOLDEN = (np.sqrt(5) - 1) / 2
         r"r": r"the edge of a learner: what it is right more than wrong, points weighted by their share of the loss",
     },
     why=r"The gradient's entry for learner $j$ is minus the loss times its edge, so the largest entry, where steepest "
-    r"descent in $\ell_1$ goes, is the learner of largest edge. Along it the loss is $L(\frac{1+r}2e^{-s}+\frac{1-r}2e^s)$ "
-    r"at step $s$, least where both terms are equal.",
+    r"descent in $\ell_1$ goes, is the learner of largest edge. Along it the loss is "
+    r"$L(\frac{1+r}2e^{-s}+\frac{1-r}2e^s)$ at step $s$, least where both terms are equal.",
     notice="The loss along the chosen learner in three rounds: the dot, AdaBoost's step, is at the bottom.",
 )
 def adaboost_is_steepest_descent(
@@ -47,7 +48,7 @@ def adaboost_is_steepest_descent(
     run = adaboost(answers, rounds=12)
     votes = np.vstack([np.zeros(learners), run.votes])
     chosen, steps, found, losses = [], [], [], [float(points)]
-    for before, after in zip(votes, votes[1:], strict=False):
+    for before, after in pairwise(votes):
         gradient = -np.exp(-answers @ before) @ answers
         chosen.append(int(np.flatnonzero(np.asarray(steepest_step(gradient, norm=1)))[0]))
         along = np.eye(learners)[chosen[-1]]
@@ -91,15 +92,15 @@ def bottoms(pieces):
 @claim(
     items={"A8.32": ("largest margin", "margin of AdaBoost", "edges of the cycle", "margin of bounded steps")},
     says=r"On one table of eight points and eight learners AdaBoost falls into a cycle of three learners, whose edges "
-    r"tend to the golden ratio $(\sqrt5-1)/2$ and whose margin tends to $\frac13$, while the largest $\ell_1$ margin is "
-    r"$\frac38$. Steepest descent with bounded steps reaches it.",
+    r"tend to the golden ratio $(\sqrt5-1)/2$ and whose margin tends to $\frac13$, while the largest $\ell_1$ margin "
+    r"is $\frac38$. Steepest descent with bounded steps reaches it.",
     needs="uniform weights at the start",
     full=dict(rounds=100_000),
     symbols={r"\ell_1": "the norm of a vote: the sum of its sizes; its margin is the worst point's, over that norm"},
-    why=r"Exact line search sends the edge of the learner just used to zero, so the run jumps between few learners and, "
-    r"here, closes a cycle. Over a cycle of edges $r$ the log loss falls by $-\sum\log(1-r^2)/2$ and the votes grow by "
-    r"$\sum\log\frac{1+r}{1-r}/2$. With $r^2=1-r$ the quotient is $\frac13$: the steps do not shrink in units of the "
-    "loss, and what curvature takes back never fades.",
+    why=r"Exact line search sends the edge of the learner just used to zero, so the run jumps between few learners "
+    r"and, here, closes a cycle. Over a cycle of edges $r$ the log loss falls by $-\sum\log(1-r^2)/2$ and the votes "
+    r"grow by $\sum\log\frac{1+r}{1-r}/2$. With $r^2=1-r$ the quotient is $\frac13$: the steps do not shrink in units "
+    "of the loss, and what curvature takes back never fades.",
     notice="AdaBoost comes to the lower line and stays; small steps along the same largest edges climb past it to the "
     "upper one.",
 )
@@ -126,7 +127,9 @@ def exact_line_search_misses_the_margin(*, rounds: Rounds = 20_000):
             np.array([3, 8, 3, 8]),
             aside=aside,
         ),
-        "margin of AdaBoost": Limit(late + 1.0, np.abs(margins[late] - 1 / 3), order=1.0, aside={"margins": margins[late]}),
+        "margin of AdaBoost": Limit(
+            late + 1.0, np.abs(margins[late] - 1 / 3), order=1.0, aside={"margins": margins[late]}
+        ),
         "edges of the cycle": Identity(
             np.append(np.abs(run.edges[-3:]), cycle_margin(np.abs(np.asarray(run.edges[-3:])))),
             np.append(np.full(3, GOLDEN), 1 / 3),

@@ -31,9 +31,9 @@ Dimension = Annotated[int, Interval(ge=2, le=20)]
         "A8.25": ("direction along the flow", "direction by other steps"),
         "A8.26": ("shares of the support vectors", "shares of the other points"),
     },
-    says=r"Gradient descent on separable data comes to the direction of the hard-margin vector $\hat w$, from any start "
-    r"and by any steps that send the loss to zero. The gradient comes to be made of support vectors alone, with shares "
-    r"$\alpha_i/\sum_j\alpha_j$; a point of margin $m$ keeps a share like $t^{-(m-1)}$.",
+    says=r"Gradient descent on separable data comes to the direction of the hard-margin vector $\hat w$, from any "
+    "start and by any steps that send the loss to zero. The gradient comes to be made of support vectors alone, with "
+    r"shares $\alpha_i/\sum_j\alpha_j$; a point of margin $m$ keeps a share like $t^{-(m-1)}$.",
     needs="almost all separable data: every support vector has a positive dual weight; exponential loss",
     symbols={
         r"\hat w": r"the shortest vector with $\langle\hat w,\bar x_i\rangle\ge1$ for all signed points $\bar x_i$",
@@ -123,9 +123,9 @@ def shares_of_the_loss(pieces):
         r"\hat w": "the max-margin vector of the training points",
         r"x_k": r"a validation point, times its label, with $\langle\hat w,x_k\rangle<0$",
     },
-    why=r"The direction of $w$ settles while its length grows like $\log t$. A validation point on the wrong side of the "
-    r"limit is pushed deeper into it at that rate, and the logistic loss is nearly linear there. Points on the right "
-    "side cost less and less. So the loss on validation data can grow for ever while training goes as it should.",
+    why=r"The direction of $w$ settles while its length grows like $\log t$. A validation point on the wrong side of "
+    "the limit is pushed deeper into it at that rate, and the logistic loss is nearly linear there. Points on the "
+    "right side cost less and less. So the loss on validation data can grow for ever while training goes as it should.",
     notice="The training loss falls, the number of validation errors stays what it is, and the validation loss climbs "
     "along a straight line in the logarithm of the time.",
 )
@@ -202,9 +202,9 @@ def loss_against_error(pieces):
         r"\ell(u)": "the loss at margin $u$",
         r"a,c": r"rate and scale of a tail: $-\ell'(u)\approx ce^{-au}$",
     },
-    why=r"The slope of the logistic loss is $-1/(1+e^u)$, which is $-e^{-u}$ up to a factor between $1-e^{-u}$ and 1, and "
-    r"never steeper to differentiate than $\frac14$. The exponential loss has second derivative $e^{-u}$, without bound "
-    r"to the left. The theorem survives, because descent never goes back to larger losses.",
+    why=r"The slope of the logistic loss is $-1/(1+e^u)$, which is $-e^{-u}$ up to a factor between $1-e^{-u}$ and 1, "
+    r"and never steeper to differentiate than $\frac14$. The exponential loss has second derivative $e^{-u}$, without "
+    "bound to the left. The theorem survives, because descent never goes back to larger losses.",
     notice="Largest curvature between $-R$ and $R$ as $R$ grows: constant for the logistic loss, exploding for the "
     "exponential one.",
 )

@@ -55,9 +55,10 @@ def sine(direction, force):
         "A8.36": ("first-order condition along the flow", "first-order point at the end", "margin of the corners"),
         "A8.37": ("gradient off the limit", "gradient where the bound is attained", "share of the other points"),
     },
-    says=r"Gradient flow on $\sum_ie^{-y_if_i(w)}$, $f_i$ smooth of degree $\alpha$, comes to a direction $\bar w$ along "
-    r"$\sum_i\lambda_iy_i\nabla f_i(\bar w)$, $\lambda_i>0$ only on points of least margin. On the way "
-    r"$|\nabla f_i(w_t)-\nabla f_i(g_t\bar w)|\le Bg_t^{\alpha-1}|\delta_t|$; other points lose their share of the loss.",
+    says=r"Gradient flow on $\sum_ie^{-y_if_i(w)}$, $f_i$ smooth of degree $\alpha$, comes to a direction $\bar w$ "
+    r"along $\sum_i\lambda_iy_i\nabla f_i(\bar w)$, $\lambda_i>0$ only on points of least margin. On the way "
+    r"$|\nabla f_i(w_t)-\nabla f_i(g_t\bar w)|\le Bg_t^{\alpha-1}|\delta_t|$; other points lose their share of the "
+    r"loss.",
     needs="the direction and the shares of the loss have limits",
     symbols={
         r"f_i": "the output at point $i$ with label $y_i$, as a function of the weights $w$",
@@ -67,8 +68,8 @@ def sine(direction, force):
         r"g_t,\delta_t": r"length of the weights and error of the direction: $w_t=g_t(\bar w+\delta_t)$",
         r"B": r"the largest norm of the second derivative of $f_i$ at unit weights",
     },
-    why=r"The velocity of the flow is $\sum_ie^{-y_if_i}y_i\nabla f_i$. As the weights grow, points of larger margin fade "
-    r"like $e^{-g^\alpha(m_i-m)}$, so it is made of the gradients of the nearest points, with positive weights. A "
+    why=r"The velocity of the flow is $\sum_ie^{-y_if_i}y_i\nabla f_i$. As the weights grow, points of larger margin "
+    r"fade like $e^{-g^\alpha(m_i-m)}$, so it is made of the gradients of the nearest points, with positive weights. A "
     "direction that settles must be the direction of its own velocity: that is the first-order condition, labels "
     "included.",
     notice="Margins from several random starts on the four corners: all come to 1, the best there is, when the weights "
@@ -157,22 +158,25 @@ def relu_margins(points, labels):
 
 @claim(
     items={"L11.13": ("margin at the end", "smoothed margin never falls", "first-order point at the end")},
-    says=r"Gradient flow on a homogeneous ReLU network comes to a first-order point of $\min\frac12|\theta|^2$ subject to "
-    r"$y_if(\theta;x_i)\ge1$, once $L<\frac1n$ (exponential loss), with $-\log(nL)/|\theta|^2$ never falling. On "
+    says=r"Gradient flow on a homogeneous ReLU network comes to a first-order point of $\min\frac12|\theta|^2$ subject "
+    r"to $y_if(\theta;x_i)\ge1$, once $L<\frac1n$ (exponential loss), with $-\log(nL)/|\theta|^2$ never falling. On "
     r"orthogonally separable data its margin is $1/(2|\hat w_+|+2|\hat w_-|)$.",
-    needs="exponential loss; for the value: ⟨x, x′⟩ > 0 within and < 0 between the classes, bias input included; units that look to their own class",
+    needs="exponential loss; for the value: ⟨x, x′⟩ > 0 within and < 0 between the classes, bias input included; units "
+    "that look to their own class",
     symbols={
         r"\theta": r"all weights of the net $f(\theta;x)=\sum_jv_j\max(0,\langle w_j,x\rangle+b_j)$",
         r"x_i,y_i": "the points and their labels",
         r"L": "the mean loss of the $n$ points",
-        r"\hat w_\pm": "the max-margin vector of one class alone, against the origin, with a constant added to the inputs",
+        r"\hat w_\pm": "the max-margin vector of one class alone, against the origin, with a constant added to the "
+        "inputs",
     },
-    why=r"The margin cannot fall because the loss decreases fastest for the growth it costs: growth of $|\theta|$ comes "
-    "from the component of the gradient along the weights, and any other component turns them towards larger margins. "
-    "On such data every unit ends up with one class, where it is a linear machine; units of a class line up with its "
-    r"max-margin vector, and a product $v\cdot w$ of size $|\hat w|$ costs least, $2|\hat w|$, with equal factors.",
-    notice="Margins from two random starts: both rise to the line, which is computed from two linear problems without a "
-    "network.",
+    why=r"The margin cannot fall because the loss decreases fastest for the growth it costs: growth of $|\theta|$ "
+    "comes from the component of the gradient along the weights, and any other component turns them towards larger "
+    "margins. On such data every unit ends up with one class, where it is a linear machine; units of a class line up "
+    r"with its max-margin vector, and a product $v\cdot w$ of size $|\hat w|$ costs least, $2|\hat w|$, with equal "
+    r"factors.",
+    notice="Margins from two random starts: both rise to the line, which is computed from two linear problems without "
+    "a network.",
 )
 def relu_flow_comes_to_two_machines(key, *, units: Annotated[int, Interval(ge=2, le=12)] = 4):
     random = generator(key)
@@ -226,7 +230,7 @@ def falling(evidence):
 
 @relu_flow_comes_to_two_machines.picture
 def rising_margins(pieces):
-    """Normalized margin of a ReLU network along the gradient flow, from two starts, and what linear problems predict."""
+    """Normalized margin of a ReLU network along the flow, from two starts, and what linear problems predict."""
     seen, marks = pieces["margin at the end"].aside, []
     for i, each in enumerate(seen["margins"]):
         marks.append(Line(f"start {i + 1}", seen["lengths"], each))
@@ -236,8 +240,8 @@ def rising_margins(pieces):
 
 @claim(
     items={"L11.13": ""},
-    says=r"A mean logistic loss below $\frac{\ln2}n$, or a mean exponential loss below $\frac1n$, means that all $n$ points "
-    r"are classified correctly: from there on gradient flow maximizes the margin.",
+    says=r"A mean logistic loss below $\frac{\ln2}n$, or a mean exponential loss below $\frac1n$, means that all $n$ "
+    "points are classified correctly: from there on gradient flow maximizes the margin.",
     needs="n points, any outputs",
     over=dict(
         wrong=Reals(-3.0, 0.0),
@@ -257,7 +261,9 @@ def small_loss_means_all_right(wrong, others, count):
     kept = jnp.append(True, counted)
     logistic = jnp.where(kept, LOGISTIC.value(outputs), 0.0).sum() / n
     exponential = jnp.where(kept, jnp.exp(-outputs), 0.0).sum() / n
-    return Inequality(jnp.stack([jnp.log(2.0), 1.0]) / n, jnp.stack([logistic, exponential]), aside={"wrong": wrong, "n": n})
+    return Inequality(
+        jnp.stack([jnp.log(2.0), 1.0]) / n, jnp.stack([logistic, exponential]), aside={"wrong": wrong, "n": n}
+    )
 
 
 @small_loss_means_all_right.control("below 1/n for the logistic loss too, as printed", erratum="L11.13a")

@@ -1,4 +1,7 @@
-"""Directions that satisfy the first-order conditions of the margin and are not its maximum (arora 8.4, lucchi 11.1.2)."""
+"""Directions that satisfy the first-order conditions of the margin and are not its maximum.
+
+arora 8.4, lucchi 11.1.2.
+"""
 
 from dataclasses import replace
 from typing import Annotated
@@ -25,13 +28,13 @@ def fourth_powers(weights):
 @claim(
     items={"L11.14": ("margin of two starts", "first-order points both")},
     says=r"Two ReLU units on two unit points of one label, at an angle $90°<\varphi<120°$: if one unit sees both "
-    r"points the flow ends at the margin $\frac12\cos\frac\varphi2$, if each sees its own at $\frac14$, which is smaller. "
-    r"Both ends satisfy the first-order conditions of the max-margin problem.",
+    r"points the flow ends at the margin $\frac12\cos\frac\varphi2$, if each sees its own at $\frac14$, which is "
+    "smaller. Both ends satisfy the first-order conditions of the max-margin problem.",
     needs="gradient flow on the exponential loss; no output bias",
     symbols={r"\varphi": "the angle between the two points"},
-    why=r"One unit halfway between the points reaches both with $\cos\frac\varphi2$ of its size $a^2$, at a squared norm "
-    r"of $2a^2$. A unit along each point reaches its own fully, but two of them cost $4a^2$; at an angle beyond 90° neither "
-    r"feels the other's point, so nothing tells them that one would do. Below 120° sharing is better.",
+    why=r"One unit halfway between the points reaches both with $\cos\frac\varphi2$ of its size $a^2$, at a squared "
+    "norm of $2a^2$. A unit along each point reaches its own fully, but two of them cost $4a^2$; at an angle beyond "
+    "90° neither feels the other's point, so nothing tells them that one would do. Below 120° sharing is better.",
     notice="Margins from both kinds of start, at several angles: two curves, and networks on each of them.",
     explore={"angle": (95.0, 100.0, 110.0, 115.0)},
 )
@@ -92,17 +95,17 @@ def two_margins(pieces):
 
 @claim(
     items={"A8.38": ("margin in the limit", "share of the loss off the support")},
-    says=r"The points that keep a share of the loss are those of the least *attained* margin $\min_iy_if_i(\bar w)$. With "
-    r"$f=2u_1^4+u_2^4$ and $3u_1^4+\frac32u_2^4$, started near the second axis, the flow ends there with margin 1, and "
-    r"all the loss is the first point's, although the best margin is 2.",
+    says=r"The points that keep a share of the loss are those of the least *attained* margin $\min_iy_if_i(\bar w)$. "
+    r"With $f=2u_1^4+u_2^4$ and $3u_1^4+\frac32u_2^4$, started near the second axis, the flow ends there with margin "
+    "1, and all the loss is the first point's, although the best margin is 2.",
     needs="an open set of starts around the second axis",
     symbols={
         r"f_i": "the output at point $i$, homogeneous of degree 4 in the weights $u_1,u_2$; labels $y_i=1$",
         r"\bar w": "the limit of the direction",
     },
-    why=r"Near the second axis the gradient in $u_1$ is of third order in $u_1$, so the direction turns to the axis however "
-    r"much larger the margin elsewhere. No point attains the best margin 2 there: with the best margin in the definition of "
-    r"support vectors there are none, and nothing would be left to carry the loss.",
+    why=r"Near the second axis the gradient in $u_1$ is of third order in $u_1$, so the direction turns to the axis "
+    "however much larger the margin elsewhere. No point attains the best margin 2 there: with the best margin in the "
+    "definition of support vectors there are none, and nothing would be left to carry the loss.",
     notice="From the same distance to either axis: one start ends at margin 2, the other at margin 1.",
 )
 def support_needs_the_attained_margin(*, tilt: Annotated[float, Interval(ge=0.01, le=0.3)] = 0.1):

@@ -58,12 +58,13 @@ def exponential_loss(points, w):
         r"\gamma_u": r"the dual norm of the gradient at step $u$",
         r"\bar x_i": "point $i$ times its label",
     },
-    why=r"A step lowers the logarithm of the loss by $\eta_u\gamma_u^2/L$, less what curvature takes back, and lengthens "
-    r"the weights by at most $\eta_u\gamma_u$. The loss bounds the worst point from both sides, so the first sum is a "
-    r"margin and the second a norm. Since $\gamma_u\ge\gamma L(w_u)$, the quotient of the two comes to $\gamma$ as soon "
-    r"as curvature takes back less and less, as it does with shorter and shorter steps in units of $1/(B^2L)$.",
-    notice="Three norms, three limits. The certificate, computed from losses and gradients alone, lies below the margin "
-    "all along, and pushes it against the largest possible one from below.",
+    why=r"A step lowers the logarithm of the loss by $\eta_u\gamma_u^2/L$, less what curvature takes back, and "
+    r"lengthens the weights by at most $\eta_u\gamma_u$. The loss bounds the worst point from both sides, so the first "
+    r"sum is a margin and the second a norm. Since $\gamma_u\ge\gamma L(w_u)$, the quotient of the two comes to "
+    r"$\gamma$ as soon as curvature takes back less and less, as it does with shorter and shorter steps in units of "
+    r"$1/(B^2L)$.",
+    notice="Three norms, three limits. The certificate, computed from losses and gradients alone, lies below the "
+    "margin all along, and pushes it against the largest possible one from below.",
     explore={"dimension": (2, 5, 10)},
 )
 def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dimension = 5, steps: Steps = 20_000):
@@ -103,10 +104,14 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
         "certificate, margin": (early["certificate"][positive], early["margin"][positive]),
         "margin, largest margin": (early["margin"], early["best"]),
     }
-    left = {name: np.max(1 - every[name][:, late] / every["best"][:, late], axis=0) for name in ("margin", "certificate")}
+    left = {
+        name: np.max(1 - every[name][:, late] / every["best"][:, late], axis=0) for name in ("margin", "certificate")
+    }
     aside = {"margin": every["margin"][:, late], "other": every["other"][:, late]}
     return {
-        "margin along the run": Chain(links, error=PROGRAMME * np.abs(early["least"]).max(), aside=early | {"step": kept}),
+        "margin along the run": Chain(
+            links, error=PROGRAMME * np.abs(early["least"]).max(), aside=early | {"step": kept}
+        ),
         "what is left to the largest margin": Limit(late + 1.0, left["margin"], order=0.5, aside=aside),
         "what the certificate leaves open": Limit(late + 1.0, left["certificate"], order=0.5),
     }
@@ -152,9 +157,9 @@ def three_limits(pieces):
         r"\gamma": r"the largest margin, $\max_{\|w\|\le1}\min_i\langle w,\bar x_i\rangle$",
         r"\bar x_i": "point $i$ times its label",
     },
-    why=r"The gradient is $-L\sum_ip_i\bar x_i$ with the shares $p$ of the points in the loss. A separator $u$ of norm 1 "
-    r"and margin $\gamma$ has $\langle u,\sum p_i\bar x_i\rangle\ge\gamma$, whatever the weights, and the dual norm is at "
-    r"least that. The best weights make both sides meet: that is the duality of the margin problem.",
+    why=r"The gradient is $-L\sum_ip_i\bar x_i$ with the shares $p$ of the points in the loss. A separator $u$ of norm "
+    r"1 and margin $\gamma$ has $\langle u,\sum p_i\bar x_i\rangle\ge\gamma$, whatever the weights, and the dual norm "
+    "is at least that. The best weights make both sides meet: that is the duality of the margin problem.",
     notice="Every dot lies above the line, however random the weights; the crosses, where shares are dual weights, lie "
     "on it in all three norms.",
 )
@@ -234,9 +239,9 @@ def dots_above_the_line(pieces):
         r"v": "any vector",
     },
     why=r"Within $1/(B^2L)$ curvature takes back at most half of what the slope promises, so each step lowers the loss "
-    r"by $\frac\eta2\|\nabla L\|_\star^2$: the squares sum to at most $2L_0/\eta$. The gradient is at least $\gamma L$, "
-    r"so $1/L$ grows by at least $\frac12\eta\gamma^2$ a step. And since the loss can only vanish if the weights grow "
-    "without end, the gradients themselves have no finite sum.",
+    r"by $\frac\eta2\|\nabla L\|_\star^2$: the squares sum to at most $2L_0/\eta$. The gradient is at least $\gamma "
+    r"L$, so $1/L$ grows by at least $\frac12\eta\gamma^2$ a step. And since the loss can only vanish if the weights "
+    "grow without end, the gradients themselves have no finite sum.",
     notice="The sum of the squares levels off early. The sum of the gradients goes on like the logarithm of the number "
     "of steps, in every norm.",
 )
@@ -245,9 +250,7 @@ def steepest_descent_sums(key, *, count: Points = 20, dimension: Dimension = 5, 
     random = generator(jax.random.fold_in(key, 1))
     start, ends = random.standard_normal(dimension) / 4, (steps / 2.0 ** np.arange(6, -1, -1)).astype(int)
     links, squares, sums, losses, curved = [], [], [], [], []
-    twice = jax.jit(
-        jax.vmap(lambda w, v: jax.jvp(jax.grad(lambda u: exponential_loss(points, u)), (w,), (v,))[1] @ v)
-    )
+    twice = jax.jit(jax.vmap(lambda w, v: jax.jvp(jax.grad(lambda u: exponential_loss(points, u)), (w,), (v,))[1] @ v))
     for norm in NORMS:
         width, gamma = float(data_width(points, norm=norm)), largest_margin(points, norm=norm).margin
         step = 1 / (width**2 * float(exponential_loss(points, start)))
