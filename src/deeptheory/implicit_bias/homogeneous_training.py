@@ -95,8 +95,8 @@ def homogeneous_flow(
     e^(−margin·|θ|^L). `lengths` increase from 0, where the flow is at its start; 6 to 10 beyond its turns suffice.
     `margins` maps the weights, any pytree, to the signed outputs and must be homogeneous of the given degree (see
     `normalization.homogeneity`). For smooth models: a ReLU network may slide along a kink, or a unit die and stay on
-    one, which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the margins
-    decides the shares. References: arora 8.4, lucchi Thm 73.
+    one, which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the
+    margins decides the shares. References: arora 8.4, lucchi Thm 73.
     """
     with jax.enable_x64(True):
         flat, unravel = _begin(start)
