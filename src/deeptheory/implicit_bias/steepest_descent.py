@@ -69,7 +69,7 @@ def _run(points, start, shares, cap, norm):
         margins = points @ w
         log_loss = jax.nn.logsumexp(-margins)
         slope = -jnp.exp(-margins - log_loss) @ points  # ∇L/L
-        relative = jnp.minimum(cap * jnp.exp(log_loss), share / width**2)
+        relative = jnp.minimum(jnp.exp(jnp.log(cap) + log_loss), share / width**2)  # an infinite cap times no loss
         moved = w + relative * steepest_step(slope, norm=norm)
         return moved, (moved, log_loss, _dual_norm(slope, norm), relative)
 

@@ -204,8 +204,8 @@ def before_and_after(pieces):
 def largest_pushes():
     """d(½|r|²)/ds of the exact equation of motion, at the residual for which a point beyond the margin pushes most.
 
-    One support vector e₁ and one point (ψ, height): r is orthogonal to the first and has ⟨r, x⟩ = 1 with the second. The
-    velocity is written out from the flow itself, not from the split of the proof.
+    One support vector e₁ and one point (ψ, height): r is orthogonal to the first and has ⟨r, x⟩ = 1 with the second.
+    The velocity is written out from the flow itself, not from the split of the proof.
     """
     pushed, bound, slacks = [], [], []
     for psi, height, s in ((1.3, 0.7, 2.0), (2.0, -1.5, 1.0), (1.1, 3.0, 6.0), (4.0, 0.5, 0.3)):
