@@ -52,4 +52,4 @@ def satisfiability_polynomial(clauses: Sequence[Sequence[int]]) -> Callable[[Flo
     return polynomial
 
 
-doors(__name__)
+doors(__name__, radius="(0, 0.5)")
