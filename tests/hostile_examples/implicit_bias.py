@@ -4,7 +4,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.implicit_bias import homogeneous_training, margin_losses, separable, steepest_descent
+from deeptheory.implicit_bias import homogeneous_training, margin_losses, separable, steepest
 
 from .ingredients import POINTS, array, square
 
@@ -16,13 +16,14 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "HomogeneousRun": lambda: homogeneous_training.homogeneous_descent(**SQUARES, checkpoints=np.array([0, 3])),
     "MarginLoss": lambda: margin_losses.LOGISTIC,
     "MaxMargin": lambda: separable.max_margin(POINTS),
-    "SteepestRun": lambda: steepest_descent.steepest_descent(POINTS, np.full(3, 0.5)),
+    "SteepestRun": lambda: steepest.steepest_descent(POINTS, np.full(3, 0.5)),
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "boosting.adaboost": {"answers": np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), "rounds": 3},
     "boosting.line_search_step": {"edge": 0.5},
     "homogeneous.first_order_residual": OUTPUTS,
+    "homogeneous.flat_weights": {"margins": lambda w: w, "weights": np.ones(3)},
     "homogeneous.unit_margins": OUTPUTS,
     "homogeneous_training.homogeneous_descent": SQUARES | {"checkpoints": np.array([0, 3])},
     "homogeneous_training.homogeneous_flow": SQUARES | {"lengths": np.array([0.0, 1.0])},
@@ -31,8 +32,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "stationarity.kkt_residuals": {
         "objective": square, "point": np.ones(3), "multipliers": np.zeros(3), "inequalities": lambda x: x - 1,
     },
-    "steepest_descent.margin_certificate": {"width": 1.0},
-    "steepest_descent.steepest_descent": SEPARATED | {"shares": np.array([0.5, 0.25])},
+    "steepest.margin_certificate": {"width": 1.0},
+    "steepest.steepest_descent": SEPARATED | {"shares": np.array([0.5, 0.25])},
     "least_squares.supported_solution": {"design": array("Float", "2 3"), "labels": np.ones(2), "coordinates": (0, 2)},
     "separable.gradient_descent_on_margins": {"checkpoints": np.array([0, 2])},
     "separable.margin_rates": SEPARATED,

@@ -5,7 +5,7 @@
 - `separable`: where gradient descent goes on linearly separable data: the max-margin vector, slowly.
 - `margin_losses`: losses of the margin, and what the theorems on separable data ask of them.
 - `margins`: separability and the largest margin in three norms, with certificates; shares of the loss.
-- `steepest_descent`: steepest descent in any norm, with a margin that it proves of itself on the way.
+- `steepest`: steepest descent in any norm, with a margin that it proves of itself on the way.
 - `boosting`: AdaBoost, and a table of answers on which it misses the largest margin.
 - `homogeneous`: normalized margin and first-order residual of homogeneous models.
 - `homogeneous_training`: gradient flow and descent on them, with losses far below the smallest number.

@@ -15,14 +15,34 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 
-__all__ = ["FirstOrder", "first_order_residual", "unit_margins"]
+__all__ = ["FirstOrder", "first_order_residual", "flat_weights", "unit_margins"]
+
+
+def flat_weights(
+    margins: Callable[[Any], Any], weights: Any, *, name: str = "weights"
+) -> tuple[Float[np.ndarray, " parameters"], Callable]:
+    """Return a pytree of weights as a vector in double precision, with the way back.
+
+    Weights that are not real numbers, or all zero, and models whose signed outputs are no vector are refused in a
+    sentence that calls the weights by `name`.
+    """
+    numeric(**{name: weights})
+    with jax.enable_x64(True):
+        flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), weights))
+        if not 0 < np.linalg.norm(flat) < np.inf:
+            raise ValueError(f"{name} must be finite and not all zero: a homogeneous model has no direction there")
+        shape = jax.eval_shape(lambda v: jnp.asarray(margins(unravel(v))), flat).shape
+    if len(shape) != 1 or not shape[0]:
+        raise ValueError(f"margins must be a vector of signed outputs, got the shape {shape}")
+    return np.asarray(flat), unravel
 
 
 def unit_margins(margins: Callable[[Any], Any], weights: Any, *, degree: float) -> Float[Array, " n"]:
     """Return qᵢ(θ/|θ|) = yᵢ f(θ; xᵢ)/|θ|^L; the least of them is the normalized margin."""
-    flat, _ = ravel_pytree(weights)
-    return jnp.asarray(margins(weights)) / jnp.linalg.norm(flat) ** degree
+    flat, _ = flat_weights(margins, weights)
+    return jnp.asarray(margins(weights)) / np.linalg.norm(flat) ** degree
 
 
 class FirstOrder(NamedTuple):
@@ -48,9 +68,9 @@ def first_order_residual(
     """
     from scipy.optimize import nnls
 
+    flat, unravel = flat_weights(margins, weights)
     with jax.enable_x64(True):
-        flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), weights))
-        unit = flat / jnp.linalg.norm(flat)
+        unit = flat / np.linalg.norm(flat)
         own = lambda v: jnp.asarray(margins(unravel(v)))  # noqa: E731
         attained, gradients = np.asarray(own(unit)), np.asarray(jax.jacobian(own)(unit))
     least = float(attained.min())

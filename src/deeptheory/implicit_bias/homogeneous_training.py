@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import inside
+from deeptheory.implicit_bias.homogeneous import flat_weights
 
 __all__ = ["HomogeneousRun", "homogeneous_descent", "homogeneous_flow", "settling"]
 
@@ -72,13 +72,6 @@ def _looked_at(states: np.ndarray, degree: float, **model: Any) -> HomogeneousRu
     return HomogeneousRun(directions, log_norms, log_losses, values, shares, alignment, smoothed)
 
 
-def _begin(start: Any) -> tuple[Any, Callable]:
-    flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), start))
-    if not np.linalg.norm(flat) > 0:
-        raise ValueError("start must not be zero: a homogeneous model has no gradient there")
-    return np.asarray(flat), unravel
-
-
 def homogeneous_flow(
     margins: Callable[[Any], Any],
     start: Any,
@@ -98,8 +91,8 @@ def homogeneous_flow(
     one, which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the
     margins decides the shares. References: arora 8.4, lucchi Thm 73.
     """
+    flat, unravel = flat_weights(margins, start, name="start")
     with jax.enable_x64(True):
-        flat, unravel = _begin(start)
         model: Any = {"margins": margins, "unravel": unravel, "degree": degree}
         size = np.linalg.norm(flat)
         begin = np.append(flat / size, np.log(size))
@@ -151,8 +144,8 @@ def homogeneous_descent(
     included. Larger shares than 1 may overshoot, and a direction is found to about the share's precision only: lower it
     to see one converge. Reference: the steps of arora Thm 8.3.2, for models that are not linear.
     """
+    flat, unravel = flat_weights(margins, start, name="start")
     with jax.enable_x64(True):
-        flat, unravel = _begin(start)
         counts = np.diff(np.asarray(checkpoints), prepend=0)
         inside(0, np.inf, "[)", checkpoints=counts)
         states = _descend(flat, jnp.asarray(counts), share, margins, unravel)

@@ -11,7 +11,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.boosting import CYCLING_ANSWERS, adaboost, cycle_margin
 from deeptheory.implicit_bias.margins import largest_margin, normalized_margin
-from deeptheory.implicit_bias.steepest_descent import steepest_descent, steepest_step
+from deeptheory.implicit_bias.steepest import steepest_descent, steepest_step
 from deeptheory.lab import Exact, Identity, Limit, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 

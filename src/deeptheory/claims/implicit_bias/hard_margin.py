@@ -12,7 +12,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, loss_assumptions
 from deeptheory.implicit_bias.margins import loss_shares
 from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin, separable_points
-from deeptheory.implicit_bias.steepest_descent import steepest_descent
+from deeptheory.implicit_bias.steepest import steepest_descent
 from deeptheory.lab import Bounded, Chain, Identity, Limit, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
 
@@ -31,9 +31,9 @@ Dimension = Annotated[int, Interval(ge=2, le=20)]
         "A8.25": ("direction along the flow", "direction by other steps"),
         "A8.26": ("shares of the support vectors", "shares of the other points"),
     },
-    says=r"Gradient descent on separable data comes to the direction of the hard-margin vector $\hat w$, from any "
-    "start and by any steps that send the loss to zero. The gradient comes to be made of support vectors alone, with "
-    r"shares $\alpha_i/\sum_j\alpha_j$; a point of margin $m$ keeps a share like $t^{-(m-1)}$.",
+    says=r"Gradient descent on separable data turns to the hard-margin vector $\hat w$, from any start, by any steps "
+    r"that send the loss to zero. Support vectors end with shares $\alpha_i/\sum_j\alpha_j$ of the gradient; a point "
+    "of margin $m$ keeps one like $t^{-(m-1)}$.",
     needs="almost all separable data: every support vector has a positive dual weight; exponential loss",
     symbols={
         r"\hat w": r"the shortest vector with $\langle\hat w,\bar x_i\rangle\ge1$ for all signed points $\bar x_i$",
@@ -66,7 +66,9 @@ def descent_turns_to_the_hard_margin(key, *, count: Points = 20, dimension: Dime
     run = steepest_descent(TRIANGLE, shares, start=np.array([-1.0, 2.0]))
     weights = np.asarray(run.weights)[steps]
     unit = best.vector * best.margin
-    stepped = np.linalg.norm(weights / np.linalg.norm(weights, axis=1, keepdims=True) - unit, axis=1)
+    turned = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    stepped, middle = np.linalg.norm(turned - unit, axis=1), TRIANGLE[:2].sum(0)
+    apart = turned - middle / np.linalg.norm(middle)
     times = np.append(0.0, np.linspace(6, 16, 11))
     mine = loss_shares(TRIANGLE, logarithmic_flow(TRIANGLE, times, tolerance=1e-12)[1:])
     outside = {margin: mine[:, i] for i, margin in zip((2, 3), (TRIANGLE @ best.vector)[2:], strict=True)}
@@ -76,7 +78,7 @@ def descent_turns_to_the_hard_margin(key, *, count: Points = 20, dimension: Dime
         "direction along the flow": Rate(
             growth, np.max(errors, axis=0), exponent=-1.0, resolution=0.1, rivals=(-0.5, -2.0), aside=aside
         ),
-        "direction by other steps": Limit(steps, stepped, order=0.5),
+        "direction by other steps": Limit(steps, stepped, order=0.5, aside={"mean": np.linalg.norm(apart, axis=1)}),
         "shares of the support vectors": Identity(
             np.concatenate(found), pooled, error=100 * SOLVER, scale=1.0,
             aside={"equal": np.concatenate([np.full(len(each), 1 / len(each)) for each in duals])},
@@ -87,6 +89,11 @@ def descent_turns_to_the_hard_margin(key, *, count: Points = 20, dimension: Dime
             error=1e-3,
         ),
     }  # fmt: skip
+
+
+@descent_turns_to_the_hard_margin.control("the middle of the support vectors", of="direction by other steps")
+def middle_of_the_support(evidence):
+    return replace(evidence, y=evidence.aside["mean"])
 
 
 @descent_turns_to_the_hard_margin.control("equal shares of all support vectors", of="shares of the support vectors")
@@ -194,9 +201,9 @@ def loss_against_error(pieces):
 
 @claim(
     items={"L11.5": ("smoothness found and known", "largest curvature", "two sides of the tail", "rate of the tail")},
-    says=r"The logistic loss is what the max-margin theorem asks: positive, decreasing to zero, $\frac14$-smooth, and "
-    r"$(1-e^{-u})e^{-u}\le-\ell'(u)\le(1+e^{-u})e^{-u}$, an exponential tail with $a=c=1$. The exponential loss has "
-    r"that tail, but its slope is not Lipschitz: it is smooth on half-lines only.",
+    says=r"The logistic loss is positive, decreasing to zero, $\frac14$-smooth, and has an exponential tail, "
+    r"$(1-e^{-u})e^{-u}\le-\ell'(u)\le(1+e^{-u})e^{-u}$. The exponential loss has the tail, with $a=c=1$ too, but is "
+    r"smooth on half-lines only.",
     needs="u > 0 in the bounds of the tail",
     symbols={
         r"\ell(u)": "the loss at margin $u$",

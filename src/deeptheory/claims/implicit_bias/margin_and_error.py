@@ -20,12 +20,13 @@ from deeptheory.lab import Identity, Inequality, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table
 from deeptheory.optimization.runs import trajectory
 
+STEPS = 2000
 METHODS = {
     "gradient descent": lambda step: optax.sgd(step),
     "heavy ball": lambda step: optax.sgd(step, momentum=0.8),
     "Nesterov": lambda step: optax.sgd(step, momentum=0.8, nesterov=True),
     "AdaGrad": lambda step: optax.adagrad(0.3),
-    "Adam": lambda step: optax.adam(0.03, b1=0.5),
+    "Adam": lambda step: optax.adam(optax.cosine_decay_schedule(0.03, STEPS), b1=0.5),
 }
 
 
@@ -158,7 +159,7 @@ def methods_choose_their_solution(
         return jnp.sum((design @ w - labels) ** 2) / 2
 
     ends = [
-        np.asarray(trajectory(half_squares, each(step), start, steps=2000).position[-1]) for each in METHODS.values()
+        np.asarray(trajectory(half_squares, each(step), start, steps=STEPS).position[-1]) for each in METHODS.values()
     ]
     losses = np.array([np.sum((design @ w - labels) ** 2) / 2 for w in ends])
     distances = np.array([np.linalg.norm(w - nearest) for w in ends]) / np.linalg.norm(nearest - start)

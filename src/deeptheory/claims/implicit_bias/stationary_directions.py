@@ -95,9 +95,9 @@ def two_margins(pieces):
 
 @claim(
     items={"A8.38": ("margin in the limit", "share of the loss off the support")},
-    says=r"The points that keep a share of the loss are those of the least *attained* margin $\min_iy_if_i(\bar w)$. "
-    r"With $f=2u_1^4+u_2^4$ and $3u_1^4+\frac32u_2^4$, started near the second axis, the flow ends there with margin "
-    "1, and all the loss is the first point's, although the best margin is 2.",
+    says=r"The points that keep a share of the loss are those of the least attained margin $\min_if_i(\bar w)$. With "
+    r"$f_1=2u_1^4+u_2^4$, $f_2=3u_1^4+\frac32u_2^4$ and a start near the second axis the flow ends there: margin 1, "
+    "all the loss at $f_1$, although the best margin is 2.",
     needs="an open set of starts around the second axis",
     symbols={
         r"f_i": "the output at point $i$, homogeneous of degree 4 in the weights $u_1,u_2$; labels $y_i=1$",

@@ -11,7 +11,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.margins import largest_margin, normalized_margin
 from deeptheory.implicit_bias.separable import separable_points
-from deeptheory.implicit_bias.steepest_descent import data_width, margin_certificate, steepest_descent, steepest_step
+from deeptheory.implicit_bias.steepest import data_width, margin_certificate, steepest_descent, steepest_step
 from deeptheory.lab import Bounded, Chain, Identity, Inequality, Limit, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 

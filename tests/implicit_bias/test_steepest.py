@@ -8,7 +8,7 @@ import pytest
 
 from deeptheory.implicit_bias.boosting import CYCLING_ANSWERS, adaboost, cycle_margin, line_search_step
 from deeptheory.implicit_bias.separable import separable_points
-from deeptheory.implicit_bias.steepest_descent import (
+from deeptheory.implicit_bias.steepest import (
     data_width,
     margin_certificate,
     steepest_descent,
