@@ -40,8 +40,8 @@ def two_gaussians(random, count, dimension, distance):
 @claim(
     items={"H12.6": ("smoothed margin along the flow", "error of the largest margin")},
     says=r"Gradient flow on the exponential loss raises the margin, $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$, "
-    "all along once the loss is below 1. On two Gaussian classes the largest margin, where it ends, errs less on new "
-    "points than a separator drawn at random among all that fit the sample.",
+    "all along once the loss is below 1. On two Gaussian classes the largest margin, where it ends, errs less than a "
+    r"separator drawn at random among all that fit.",
     needs="a sample that a plane through the origin separates",
     symbols={r"w": "the weights, through the origin", r"\bar x_i": "point $i$ times its label"},
     why=r"The loss falls fastest in a direction that has a component along $w$ and one that turns it; the first pays "
