@@ -14,7 +14,7 @@ from deeptheory.implicit_bias.margins import loss_shares
 from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin, separable_points
 from deeptheory.implicit_bias.steepest import steepest_descent
 from deeptheory.lab import Bounded, Chain, Identity, Limit, Rate, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 LOSSES = {"logistic": LOGISTIC, "exponential": EXPONENTIAL, "half quadratic": HALF_QUADRATIC}
 SOLVER = 1e-7
@@ -191,12 +191,21 @@ def loss_against_error(pieces):
     seen = pieces["slope of the validation loss"].aside
     kept = np.asarray(seen["times"]) <= 40
     time, losses, errors = (np.asarray(seen[name])[kept] for name in ("times", "loss", "errors"))
-    marks = [
-        Line("validation loss", time, losses / losses[0]),
-        Line("validation errors", time, errors / errors[0]),
-        Line("training loss", time, np.asarray(seen["train"])[kept] / np.asarray(seen["train"])[0]),
-    ]
-    return Curves(marks, x="logarithm of the time t", y="over its first value")
+    train = np.asarray(seen["train"])[kept]
+    return Row(
+        [
+            Curves([Line("validation loss", time, losses)], x="logarithm of the time t", y="validation loss"),
+            Curves(
+                [
+                    Line("validation errors", time, errors / errors[0]),
+                    Line("training loss", time, train / train[0]),
+                ],
+                x="logarithm of the time t",
+                y="over its first value",
+                log="y",
+            ),
+        ]
+    )
 
 
 @claim(

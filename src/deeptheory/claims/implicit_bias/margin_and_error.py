@@ -48,8 +48,9 @@ def two_gaussians(random, count, dimension, distance):
     "for the growth of the norm and the second is gain, so the smoothed margin cannot fall. Bounds on the test error "
     "divide the complexity of unit vectors by the margin, so they fall as it grows; and among all separators those far "
     "from the data resemble the best one most.",
-    notice="Test error of the flow against its margin as it rises, with separators drawn at random from all those that "
-    "fit the sample: the error falls as the margin grows.",
+    notice="Random separators of one sample, most of them near the edge of what fits, and the path of the flow far to "
+    "the right. Along the path itself the error need not fall: for Gaussian classes the first direction, the mean of "
+    "the signed points, is nearly the best, and the margin is bought at its expense.",
 )
 def margin_leads_to_test_error(
     key,

@@ -160,8 +160,8 @@ def three_limits(pieces):
     why=r"The gradient is $-L\sum_ip_i\bar x_i$ with the shares $p$ of the points in the loss. A separator $u$ of norm "
     r"1 and margin $\gamma$ has $\langle u,\sum p_i\bar x_i\rangle\ge\gamma$, whatever the weights, and the dual norm "
     "is at least that. The best weights make both sides meet: that is the duality of the margin problem.",
-    notice="Every dot lies above the line, however random the weights; the crosses, where shares are dual weights, lie "
-    "on it in all three norms.",
+    notice="Every dot lies above the line, however random the weights; the larger ones, where shares are dual weights, "
+    "lie on it in all three norms.",
 )
 def gradient_dominates_the_loss(
     key,
@@ -213,8 +213,7 @@ def dots_above_the_line(pieces):
     found = pieces["gradient and loss"]
     marks = []
     for i, norm in enumerate(NORMS):
-        x = np.full(np.shape(found.bound)[1], found.quantity[i][0])
-        marks.append(Dots(NAMES[norm], x, found.bound[i]))
+        marks.append(Dots(NAMES[norm], found.quantity[i], found.bound[i]))
     met = pieces["where it is attained"]
     ends = np.array([0.3, 2.0]) * np.array([np.min(found.quantity), np.max(found.quantity)])
     marks += [Line("equality", ends, ends), Dots("dual weights", np.ravel(met.right), np.ravel(met.left))]
