@@ -15,6 +15,8 @@ from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin, sep
 from deeptheory.implicit_bias.stationarity import kkt_residuals
 from deeptheory.normalization.homogeneity import degree_of_homogeneity, euler_degree
 
+pytestmark = pytest.mark.slow  # every model compiles its own flow
+
 POINTS = separable_points(jax.random.key(1), count=10, dimension=3)
 SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 CROSSED = np.array([[1.5, 1.2], [-1.2, -2.0], [1.0, -1.4], [-2.2, 2.5], [2.5, 2.0], [-1.0, 1.6]])

@@ -46,8 +46,8 @@ def two_gaussians(random, count, dimension, distance):
     symbols={r"w": "the weights, through the origin", r"\bar x_i": "point $i$ times its label"},
     why=r"The loss falls fastest in a direction that has a component along $w$ and one that turns it; the first pays "
     "for the growth of the norm and the second is gain, so the smoothed margin cannot fall. Bounds on the test error "
-    "divide the complexity of unit vectors by the margin, so they fall as it grows; and among all separators those far "
-    "from the data resemble the best one most.",
+    "divide the complexity of unit vectors by the margin, so they fall as it grows; and most separators that just fit "
+    "pass close by some points, turned far from the best one.",
     notice="Random separators of one sample, most of them near the edge of what fits, and the path of the flow far to "
     "the right. Along the path itself the error need not fall: for Gaussian classes the first direction, the mean of "
     "the signed points, is nearly the best, and the margin is bought at its expense.",
