@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -96,3 +97,12 @@ def test_the_cubic_saddle_is_tight():
     assert float(jnp.linalg.norm(jax.grad(saddle)(bottom))) < 1e-12
     assert float(saddle(bottom)) == pytest.approx(-2 / 3 * (epsilon**3 / rho) ** 0.5)
     assert float(saddle.minimum) == pytest.approx(float(saddle(bottom)))
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 1999, 2001, 10**6, 10**10, 10**15])
+def test_the_largest_slice_of_a_ball_in_any_dimension(dimension):
+    with mpmath.workdps(60):
+        half = mpmath.mpf(dimension) / 2
+        exact = mpmath.mpf("0.5") / mpmath.sqrt(mpmath.pi) * mpmath.gammaprod([half + 1], [half + mpmath.mpf("0.5")])
+        found = float(escape.thin_slab_bound(0.5, radius=1.0, dimension=dimension)[0])
+        assert abs(found / exact - 1) < 1e-11
