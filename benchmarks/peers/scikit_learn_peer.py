@@ -1,4 +1,4 @@
-"""The scikit-learn side of the ℓ1-path benchmark, as its users write it. Speaks JSON lines."""
+"""The scikit-learn side of the ℓ1-path and hard-margin benchmarks, as its users write it. Speaks JSON lines."""
 
 import json
 import sys
@@ -7,6 +7,36 @@ from importlib.metadata import version
 
 import numpy as np
 from sklearn.linear_model import lars_path  # pyright: ignore[reportMissingImports]
+from sklearn.svm import SVC, LinearSVC  # pyright: ignore[reportMissingImports]
+
+PENALTY = 1e10
+"""So large that no point is given up: the hard margin."""
+
+
+def path(request):
+    """The weights of the lasso at shares of the largest penalty."""
+    draw, columns = np.random.default_rng(request["seed"]), request["columns"]
+    rows = 2 * columns // 5
+    design, labels = draw.standard_normal((rows, columns)), draw.standard_normal(rows)
+    start = time.perf_counter()
+    levels, _, weights = lars_path(design, labels, method="lasso")
+    seconds = time.perf_counter() - start
+    at = np.asarray(request["shares"]) * levels[0]
+    value = [np.interp(at, levels[::-1], column[::-1]).tolist() for column in weights]
+    return seconds, np.transpose(value)
+
+
+def separator(request):
+    """The hard-margin separator through the origin; two classes are made of the points and their mirror images."""
+    points = np.asarray(request["points"])
+    inputs, labels = np.vstack([points, -points]), np.repeat([1, -1], len(points))
+    if request["solver"] == "svc":
+        model = SVC(kernel="linear", C=PENALTY, tol=1e-8, cache_size=1000)
+    else:
+        model = LinearSVC(loss="hinge", C=PENALTY, fit_intercept=False, tol=1e-8, max_iter=100_000)
+    start = time.perf_counter()
+    vector = model.fit(inputs, labels).coef_[0]
+    return time.perf_counter() - start, vector
 
 
 def main():
@@ -14,15 +44,8 @@ def main():
     print(json.dumps({"versions": versions}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
-        draw, columns = np.random.default_rng(request["seed"]), request["columns"]
-        rows = 2 * columns // 5
-        design, labels = draw.standard_normal((rows, columns)), draw.standard_normal(rows)
-        start = time.perf_counter()
-        levels, _, weights = lars_path(design, labels, method="lasso")
-        seconds = time.perf_counter() - start
-        at = np.asarray(request["shares"]) * levels[0]
-        value = [np.interp(at, levels[::-1], column[::-1]).tolist() for column in weights]
-        print(json.dumps({"seconds": seconds, "value": np.transpose(value).tolist()}), flush=True)
+        seconds, value = separator(request) if "solver" in request else path(request)
+        print(json.dumps({"seconds": seconds, "value": value.tolist()}), flush=True)
 
 
 main()

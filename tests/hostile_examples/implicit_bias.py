@@ -4,22 +4,40 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.implicit_bias import mirror, paths, separable
+from deeptheory.implicit_bias import homogeneous_training, margin_losses, mirror, paths, separable, steepest
 
 from .ingredients import POINTS, array, square
 
 SEPARATED = {"signed_points": POINTS}
+SQUARES = {"margins": lambda w: w**2, "start": np.ones(3), "degree": 2.0}
+OUTPUTS = {"margins": lambda w: w, "weights": np.ones(3), "degree": 1.0}
 WIDE = {"design": np.array([[1.0, 0.3, -0.5], [0.2, -0.8, 0.6]]), "labels": np.array([0.7, -0.4])}
 REPARAMETRIZED = {"parametrization": lambda theta: theta**2, "theta": np.array([1.0, 0.5])}
 
 RECORDS: dict[str, Callable[[], Any]] = {
-    "MarginLoss": lambda: separable.LOGISTIC,
+    "HomogeneousRun": lambda: homogeneous_training.homogeneous_descent(**SQUARES, checkpoints=np.array([0, 3])),
+    "MarginLoss": lambda: margin_losses.LOGISTIC,
     "MaxMargin": lambda: separable.max_margin(POINTS),
+    "SteepestRun": lambda: steepest.steepest_descent(POINTS, np.full(3, 0.5)),
     "PiecewisePath": lambda: paths.l1_path(**WIDE),
     "Potential": lambda: mirror.EUCLIDEAN,
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "boosting.adaboost": {"answers": np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), "rounds": 3},
+    "boosting.line_search_step": {"edge": 0.5},
+    "homogeneous.first_order_residual": OUTPUTS,
+    "homogeneous.flat_weights": {"margins": lambda w: w, "weights": np.ones(3)},
+    "homogeneous.unit_margins": OUTPUTS,
+    "homogeneous_training.homogeneous_descent": SQUARES | {"checkpoints": np.array([0, 3])},
+    "homogeneous_training.homogeneous_flow": SQUARES | {"lengths": np.array([0.0, 1.0])},
+    "margin_losses.loss_assumptions": {"loss": lambda u: jnp.logaddexp(0.0, -u)},
+    "margins.largest_margin": SEPARATED,
+    "stationarity.kkt_residuals": {
+        "objective": square, "point": np.ones(3), "multipliers": np.zeros(3), "inequalities": lambda x: x - 1,
+    },
+    "steepest.margin_certificate": {"width": 1.0},
+    "steepest.steepest_descent": SEPARATED | {"shares": np.array([0.5, 0.25])},
     "auditor.least_norm": WIDE | {"power": 1.0},
     "auditor.selected": {"loss": square, "start": np.ones(3), "steps": 9},
     "auditor.solves": WIDE | {"point": np.ones(3)},

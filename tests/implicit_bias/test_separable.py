@@ -4,15 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, polynomial_tail
 from deeptheory.implicit_bias.separable import (
-    EXPONENTIAL,
-    HALF_QUADRATIC,
-    LOGISTIC,
     gradient_descent_on_margins,
     logarithmic_flow,
     margin_rates,
     max_margin,
-    polynomial_tail,
     residual_decay,
     residual_forces,
     residual_limit,

@@ -21,11 +21,14 @@ def followed(
     method: str,
     tolerance: float,
     absolute: float | None = None,
+    jacobian: Callable[[float, np.ndarray], Any] | None = None,
 ) -> Float[np.ndarray, "time n"]:
     """Return the solution of ẏ = velocity(t, y) from `start` at time `begin`, at increasing times from then on.
 
     `method` is one of `scipy.integrate.solve_ivp`, `tolerance` its relative tolerance, and the absolute one unless
-    that is given. A flow that is too stiff for the method, or too long, ends in an error, not in an endless run.
+    that is given. `jacobian`, the derivative of the velocity in y, saves a stiff method n evaluations each time it
+    needs one, and may be rough: only how fast its equations are solved depends on it. A flow that is too stiff for
+    the method, or too long, ends in an error, not in an endless run.
     """
     from scipy.integrate import solve_ivp
 
@@ -42,9 +45,12 @@ def followed(
     if times[-1] == begin:
         return np.array([start], float)
     least = tolerance if absolute is None else absolute
+    known = {} if jacobian is None else {"jac": jacobian}
     # A trial step that is going to be rejected may overflow; the solver then shortens it.
     with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(patient, (begin, float(times[-1])), start, method, t_eval=times, rtol=tolerance, atol=least)
+        path = solve_ivp(
+            patient, (begin, float(times[-1])), start, method, t_eval=times, rtol=tolerance, atol=least, **known
+        )
     if not (path.success and np.size(path.t) == times.size):
         reached = path.t[-1] if len(path.t) else begin
         raise ArithmeticError(f"the flow could not be followed beyond time {reached:.6g}: {path.message}")

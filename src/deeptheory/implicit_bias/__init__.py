@@ -9,6 +9,13 @@
 - `reparametrization`: gradient flow of w = G(θ): the metric it induces, and its mirror map or what stands in the way.
 - `early_stopping`: the penalty that a number of steps amounts to.
 - `separable`: where gradient descent goes on linearly separable data: the max-margin vector, slowly.
+- `margin_losses`: losses of the margin, and what the theorems on separable data ask of them.
+- `margins`: separability and the largest margin in three norms, with certificates; shares of the loss.
+- `steepest`: steepest descent in any norm, with a margin that it proves of itself on the way.
+- `boosting`: AdaBoost, and a table of answers on which it misses the largest margin.
+- `homogeneous`: normalized margin and first-order residual of homogeneous models.
+- `homogeneous_training`: gradient flow and descent on them, with losses far below the smallest number.
+- `stationarity`: the conditions of Karush, Kuhn and Tucker at a point, for any constrained problem.
 """
 
 from deeptheory.foundations.packages import submodules

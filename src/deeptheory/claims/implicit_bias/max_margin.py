@@ -13,15 +13,12 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, polynomial_tail
 from deeptheory.implicit_bias.separable import (
-    EXPONENTIAL,
-    HALF_QUADRATIC,
-    LOGISTIC,
     gradient_descent_on_margins,
     logarithmic_flow,
     margin_rates,
     max_margin,
-    polynomial_tail,
     residual_decay,
     residual_forces,
     residual_limit,
@@ -204,9 +201,29 @@ def before_and_after(pieces):
     return Curves(marks, x="loss before the step", y="loss after the step", log="xy")
 
 
+def largest_pushes():
+    """d(½|r|²)/ds of the exact equation of motion, at the residual for which a point beyond the margin pushes most.
+
+    One support vector e₁ and one point (ψ, height): r is orthogonal to the first and has ⟨r, x⟩ = 1 with the second.
+    The velocity is written out from the flow itself, not from the split of the proof.
+    """
+    pushed, bound, slacks = [], [], []
+    for psi, height, s in ((1.3, 0.7, 2.0), (2.0, -1.5, 1.0), (1.1, 3.0, 6.0), (4.0, 0.5, 0.3)):
+        points = np.array([[1.0, 0.0], [psi, height]])
+        limit = np.array([np.log(0.5), 0.0])  # weight · exp(−⟨w̃, e₁⟩) = α = 1, with weight 1/2
+        residual = np.array([0.0, 1 / height])
+        w = np.array([s, 0.0]) + limit + residual
+        velocity = np.exp(s) * 0.5 * np.exp(-points @ w) @ points - np.array([1.0, 0.0])
+        pushed.append(residual @ velocity)
+        bound.append(np.exp(-(psi - 1) * s) * 0.5 * np.exp(-points[1] @ limit))
+        slacks.append((psi - 1) * s)
+    return np.array(pushed), np.array(bound), np.array(slacks)
+
+
 @claim(
     items={
         "J4.8": "limit of the residual",
+        "J4.9": ("links of the proof", "largest push of one point"),
         "L11.9": ("limit of the residual", "approach by curvature", "approach by slack", "links of the proof"),
     },
     says=r"Along the support vectors the residual has the limit $\tilde w$ with "
@@ -252,6 +269,7 @@ def residual_limit_follows_from_the_duals(
         grown = forces.log_bound[:-1] + np.log(-np.expm1(-slack * np.diff(early)) / slack)
         links.append([forces.support, forces.share, half[1:], half[:-1] + np.exp(np.minimum(grown, 50.0))])
     shrink, share, after, allowed = (np.concatenate(part) for part in zip(*links, strict=True))
+    pushed, bound, slacks = largest_pushes()
     sizes = np.concatenate(sizes)
     return {
         "limit of the residual": Identity(np.concatenate(ratios), sizes, error=SOLVER * sizes),
@@ -265,6 +283,8 @@ def residual_limit_follows_from_the_duals(
             },
             error=SOLVER,
         ),
+        # One point beyond the margin can push by 1/e of the bound, where ⟨r, x⟩ = 1, and by no more.
+        "largest push of one point": Identity(pushed * np.e, bound, error=1e-9 * bound, aside={"slack": slacks}),
     }
 
 
@@ -278,6 +298,20 @@ def approaches(pieces):
         label = f"{name} decides: t^({exponent:g})"
         marks += [Dots(label, time, error), Line(label, time, error[0] * (time / time[0]) ** exponent)]
     return Curves(marks, x="time t", y="distance to the limit", log="xy")
+
+
+@residual_limit_follows_from_the_duals.control("a push of a quarter of the bound at most", of="links of the proof")
+def quarter_of_the_bound(evidence):
+    name = "the others push by at most their bound"
+    share, whole = evidence.links[name]
+    return replace(evidence, links={**evidence.links, name: (share, whole / 4)})
+
+
+@residual_limit_follows_from_the_duals.control(
+    "a push that falls with the square root of time", of="largest push of one point"
+)
+def half_the_slack(evidence):
+    return replace(evidence, right=evidence.right * np.exp(evidence.aside["slack"] / 2))
 
 
 @residual_limit_follows_from_the_duals.control("the sample size left out", of="limit of the residual")

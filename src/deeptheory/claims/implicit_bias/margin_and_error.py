@@ -1,0 +1,186 @@
+"""From the algorithm to the margin, to a bound, to the test error; and what other algorithms choose instead.
+
+handbook 12.4, arora 8 and 8.1.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+from annotated_types import Interval
+from scipy.special import ndtr
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.least_squares import nearest_solution
+from deeptheory.implicit_bias.margins import normalized_margin, smoothed_margin
+from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin
+from deeptheory.lab import Identity, Inequality, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table
+from deeptheory.optimization.runs import trajectory
+
+STEPS = 2000
+METHODS = {
+    "gradient descent": lambda step: optax.sgd(step),
+    "heavy ball": lambda step: optax.sgd(step, momentum=0.8),
+    "Nesterov": lambda step: optax.sgd(step, momentum=0.8, nesterov=True),
+    "AdaGrad": lambda step: optax.adagrad(0.3),
+    "Adam": lambda step: optax.adam(optax.cosine_decay_schedule(0.03, STEPS), b1=0.5),
+}
+
+
+def two_gaussians(random, count, dimension, distance):
+    """Signed points of two Gaussian classes: label times point is one Gaussian around the difference of the means."""
+    points = random.standard_normal((count, dimension))
+    points[:, 0] += distance
+    return points
+
+
+@claim(
+    items={"H12.6": ("smoothed margin along the flow", "error of the largest margin")},
+    says=r"Gradient flow on the exponential loss raises the margin, $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$, "
+    "all along once the loss is below 1. On two Gaussian classes the largest margin, where it ends, errs less than a "
+    r"separator drawn at random among all that fit.",
+    needs="a sample that a plane through the origin separates",
+    symbols={r"w": "the weights, through the origin", r"\bar x_i": "point $i$ times its label"},
+    why=r"The loss falls fastest in a direction that has a component along $w$ and one that turns it; the first pays "
+    "for the growth of the norm and the second is gain, so the smoothed margin cannot fall. Bounds on the test error "
+    "divide the complexity of unit vectors by the margin, so they fall as it grows; and most separators that just fit "
+    "pass close by some points, turned far from the best one.",
+    notice="Random separators of one sample, most of them near the edge of what fits, and the path of the flow far to "
+    "the right. Along the path itself the error need not fall: for Gaussian classes the first direction, the mean of "
+    "the signed points, is nearly the best, and the margin is bought at its expense.",
+)
+def margin_leads_to_test_error(
+    key,
+    *,
+    trials: Trials = 64,
+    count: Annotated[int, Interval(ge=10, le=200)] = 30,
+    dimension: Annotated[int, Interval(ge=2, le=40)] = 10,
+    distance: Annotated[float, Interval(ge=1.0, le=6.0)] = 3.0,
+):
+    random = generator(key)
+    lengths = np.append(0.0, np.geomspace(1, 300, 24))
+    before, after, gains, shown, others = [], [], [], [], []
+    for trial in range(trials):
+        points = two_gaussians(random, count, dimension, distance)
+        while np.min(points[:, 0]) <= 0:  # a sample that the first axis does not separate is drawn anew
+            points = two_gaussians(random, count, dimension, distance)
+        solution = max_margin(points)
+        best = true_error(solution.vector, distance)
+        # A separator at random: a point of the feasible cone by hit and run from the first axis.
+        drawn = separators(random, points, 60)
+        gains.append(np.mean(true_error(drawn[20:], distance)) - best)
+        if trial < 6:
+            path = logarithmic_flow(points, lengths, weight=1.0)[1:]
+            losses = np.exp(-path @ points.T).sum(1)
+            smooth = smoothed_margin(points, path)
+            low = losses[:-1] < 1
+            before.append(smooth[:-1][low])
+            after.append(smooth[1:][low])
+            if trial == 0:
+                shown = [normalized_margin(points, path), true_error(path, distance)]
+                others = [normalized_margin(points, drawn), true_error(drawn, distance)]
+    return {
+        "smoothed margin along the flow": Inequality(
+            np.concatenate(before), np.concatenate(after), error=1e-7,
+            aside={"path": np.array(shown), "others": np.array(others), "best": np.array(ndtr(-distance))},
+        ),
+        "error of the largest margin": Trend(np.array(gains)),
+    }  # fmt: skip
+
+
+def true_error(weights, distance):
+    return ndtr(-distance * weights[..., 0] / np.linalg.norm(weights, axis=-1))
+
+
+def separators(random, points, steps):
+    """A walk over the unit separators: along a random great circle, uniformly over the part that separates."""
+    w, walk = np.eye(points.shape[1])[0], []
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 401)
+    for _ in range(steps):
+        aside = random.standard_normal(len(w))
+        aside -= (aside @ w) * w
+        aside /= np.linalg.norm(aside)
+        fits = np.all(np.outer(points @ w, np.cos(angles)) + np.outer(points @ aside, np.sin(angles)) > 0, axis=0)
+        angle = random.choice(angles[fits])
+        w = np.cos(angle) * w + np.sin(angle) * aside
+        walk.append(w)
+    return np.array(walk)
+
+
+@margin_leads_to_test_error.control("a smoothed margin that falls", of="smoothed margin along the flow")
+def falling(evidence):
+    return replace(evidence, quantity=evidence.bound, bound=evidence.quantity)
+
+
+@margin_leads_to_test_error.control("the largest margin errs more", of="error of the largest margin")
+def errs_more(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@margin_leads_to_test_error.picture
+def error_against_margin(pieces):
+    """True error against normalized margin: along the gradient flow, and for random separators of the same sample."""
+    seen = pieces["smoothed margin along the flow"].aside
+    marks = [
+        Line("gradient flow", *seen["path"], arrow=True),
+        Dots("random separators", *seen["others"]),
+        Level("best possible", y=float(seen["best"])),
+    ]
+    return Curves(marks, x="normalized margin on the sample", y="chance of a wrong answer", log="y")
+
+
+@claim(
+    items={"A8.39": ("distance to the nearest solution", "loss at the end")},
+    says=r"On $\frac12|Xw-y|^2$ with more unknowns than equations gradient descent, the heavy ball and Nesterov's "
+    "method end at the solution nearest to the start. AdaGrad and Adam fit the data as well and end at other "
+    "solutions.",
+    needs="full row rank; steps small enough to converge",
+    symbols={r"X,y": "the design and the labels, fewer rows than columns", r"w": "the weights"},
+    why="Gradients are combinations of the rows of the design, and so is every sum of them: methods that add up "
+    "gradients, with or without memory, never leave the span of the rows, in which there is one solution. Methods that "
+    "rescale coordinates one by one do leave it, and stop at the solution they meet first.",
+    notice="The loss at the end is zero up to rounding for all five methods; the distance from the nearest solution is "
+    "so for three of them only.",
+)
+def methods_choose_their_solution(
+    key,
+    *,
+    rows: Annotated[int, Interval(ge=2, le=20)] = 5,
+    columns: Annotated[int, Interval(ge=3, le=60)] = 20,
+):
+    random = generator(key)
+    design, labels = random.standard_normal((rows, columns)), random.standard_normal(rows)
+    start, step = 0.3 * random.standard_normal(columns), 1 / np.linalg.norm(design, 2) ** 2
+    nearest = np.asarray(nearest_solution(design, labels, start))
+
+    def half_squares(w):
+        return jnp.sum((design @ w - labels) ** 2) / 2
+
+    ends = [
+        np.asarray(trajectory(half_squares, each(step), start, steps=STEPS).position[-1]) for each in METHODS.values()
+    ]
+    losses = np.array([np.sum((design @ w - labels) ** 2) / 2 for w in ends])
+    distances = np.array([np.linalg.norm(w - nearest) for w in ends]) / np.linalg.norm(nearest - start)
+    return {
+        "distance to the nearest solution": Identity(
+            distances[:3], 0.0, scale=1.0, error=1e-6, aside={"distances": distances, "losses": losses}
+        ),
+        "loss at the end": Identity(losses, 0.0, scale=1.0, error=1e-6),
+    }
+
+
+@methods_choose_their_solution.control(
+    "AdaGrad and Adam end at the nearest one too", of="distance to the nearest solution"
+)
+def all_nearest(evidence):
+    return replace(evidence, left=evidence.aside["distances"])
+
+
+@methods_choose_their_solution.picture
+def ends_of_the_methods(pieces):
+    """Loss at the end and distance from the nearest solution, over the distance of that from the start, by method."""
+    seen = pieces["distance to the nearest solution"].aside
+    return Table({"method": list(METHODS), "loss at the end": seen["losses"], "distance": seen["distances"]})

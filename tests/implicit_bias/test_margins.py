@@ -1,0 +1,128 @@
+"""Separability, largest margins and shares of the loss, against cone programmes, counting and direct sums."""
+
+from itertools import product
+from math import comb
+
+import cvxpy
+import jax
+import numpy as np
+import pytest
+
+from deeptheory.implicit_bias.margins import (
+    largest_margin,
+    loss_shares,
+    normalized_margin,
+    separability,
+    smoothed_margin,
+)
+from deeptheory.implicit_bias.separable import max_margin, separable_points
+
+CROSS = np.array([[1.0, 0.0], [-1.0, 0.1], [0.0, -1.0]])
+
+
+def drawn(seed, n=12, d=4):
+    return separable_points(jax.random.key(seed), count=n, dimension=d)
+
+
+@pytest.mark.item("J4.3")
+@pytest.mark.item("A8.24")
+def test_separable_labelings_are_as_many_as_cover_counts():
+    points = np.random.default_rng(0).standard_normal((7, 3))
+    witnessed = 0
+    for labels in product([1.0, -1.0], repeat=7):
+        signed = points * np.array(labels)[:, None]
+        found = separability(signed)
+        if found.separable:
+            assert (signed @ found.vector).min() > 1 - 1e-9
+        else:
+            assert found.weights.min() >= 0 and found.weights.sum() == pytest.approx(1)
+            np.testing.assert_allclose(found.weights @ signed, 0, atol=1e-9)
+        witnessed += found.separable
+    assert witnessed == 2 * sum(comb(6, k) for k in range(3))
+
+
+@pytest.mark.item("A8.24")
+def test_the_loss_has_a_minimum_exactly_where_the_points_are_not_separable():
+    from scipy.optimize import minimize
+
+    def loss(w, points):
+        return np.exp(-points @ w).sum()
+
+    assert not separability(CROSS).separable
+    lowest = minimize(loss, np.zeros(2), CROSS, tol=1e-12)
+    assert lowest.fun > 1 and np.linalg.norm(lowest.x) < 10
+    points = drawn(0)
+    vector = separability(points).vector
+    falling = [loss(size * vector, points) for size in (1, 10, 100)]
+    assert falling[0] > falling[1] > falling[2] and falling[2] < 1e-40
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("seed", range(3))
+def test_largest_margin_is_that_of_a_cone_programme_and_of_its_dual(norm, seed):
+    points = drawn(seed)
+    found = largest_margin(points, norm=norm)
+    w, margin = cvxpy.Variable(4), cvxpy.Variable()
+    problem = cvxpy.Problem(cvxpy.Maximize(margin), [points @ w >= margin, cvxpy.norm(w, norm) <= 1])
+    problem.solve(cvxpy.CLARABEL)
+    assert found.margin == pytest.approx(problem.value, rel=1e-6)
+    assert (points @ found.vector).min() == pytest.approx(found.margin, rel=1e-9)
+    assert np.linalg.norm(found.vector, norm) == pytest.approx(1, rel=1e-9)
+    # the weights prove that no vector does better
+    dual = {1: np.inf, 2: 2, np.inf: 1}[norm]
+    assert np.linalg.norm(found.weights @ points, dual) == pytest.approx(found.margin, rel=1e-9)
+    assert found.weights.min() >= 0 and found.weights.sum() == pytest.approx(1)
+    assert not found.weights[~found.support].any()
+
+
+@pytest.mark.item("J4.4")
+@pytest.mark.item("L11.7")
+@pytest.mark.item("H12.5")
+def test_the_hard_margin_is_the_best_on_the_sphere():
+    points = drawn(4, n=9, d=2)
+    solution = max_margin(points)
+    # In the plane the best unit vector is along a point, or has two points at the same distance: try them all.
+    turned = (points[:, None] - points[None])[np.triu_indices(9, 1)] @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    candidates = np.vstack([points, turned, -turned])
+    best = max((points @ u).min() / np.linalg.norm(u) for u in candidates)
+    assert solution.margin == pytest.approx(best, rel=1e-9)
+    margins = points @ solution.vector
+    np.testing.assert_allclose(margins[solution.support], 1, rtol=1e-9)
+    assert margins[~solution.support].min() > 1 and (solution.duals[solution.support] > 0).all()
+    assert solution.duals.sum() == pytest.approx(np.sum(solution.vector**2))
+    # the support are the points of least signed margin, and with labels left out they would not be
+    labels = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+    assert np.argmin(labels[:, None] * points @ solution.vector) not in np.flatnonzero(solution.support)
+
+
+@pytest.mark.item("J4.10")
+def test_generic_points_have_at_most_as_many_support_vectors_as_dimensions():
+    counts = [max_margin(drawn(seed, n=40, d=3)).support.sum() for seed in range(60)]
+    assert max(counts) == 3 and min(counts) >= 1
+    square = np.array([[1.0, 1, 1], [1, -1, 1], [1, 1, -1], [1, -1, -1]])  # not generic: four corners on one plane
+    raised = largest_margin(square, norm=2)
+    assert raised.support.sum() == 4
+
+
+def test_points_that_are_not_separable_have_no_margin():
+    for norm in (1, 2, np.inf):
+        with pytest.raises(ValueError, match="not linearly separable"):
+            largest_margin(CROSS, norm=norm)
+    with pytest.raises(ValueError, match="norm must be 1, 2 or inf, got 3"):
+        largest_margin(drawn(0), norm=3)
+    with pytest.raises(ValueError, match="norm must be at least 1"):
+        normalized_margin(CROSS, np.ones(2), norm=0.5)
+
+
+@pytest.mark.item("A8.24")
+def test_margins_and_shares_are_their_sums():
+    points, weights = drawn(1), np.random.default_rng(3).standard_normal((5, 4))
+    for norm in (1, 2, 3, np.inf):
+        sizes = np.linalg.norm(weights, norm, axis=1)
+        np.testing.assert_allclose(normalized_margin(points, weights, norm=norm), (weights @ points.T).min(1) / sizes)
+        losses = np.exp(-weights @ points.T)
+        np.testing.assert_allclose(smoothed_margin(points, weights, norm=norm), -np.log(losses.sum(1)) / sizes)
+    np.testing.assert_allclose(loss_shares(points, weights), losses / losses.sum(1, keepdims=True))
+    # far beyond what a loss can be as a number
+    far = loss_shares(points, 1e6 * max_margin(points).vector)
+    assert far.sum() == pytest.approx(1) and far.max() > 0.1
