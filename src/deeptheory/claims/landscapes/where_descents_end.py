@@ -44,8 +44,8 @@ def autoencoded(spectrum, starts):
 @claim(
     items={"L5.26": ("ends of linear autoencoders", "wider students end closer together", "bad ends are rarer")},
     says=r"Descent on a linear autoencoder with $k$ hidden units ends at $\frac12\sum_{i>k}\lambda_i$ from every "
-    r"start: no bad minima. Observed: the final losses of tanh students of a teacher with 2 neurons spread over fewer "
-    r"powers of ten, and lie less often above $2\cdot10^{-4}$, with 4 or 8 neurons than with 2.",
+    r"start. Observed: final losses of tanh students of a teacher with 2 neurons spread over fewer powers of ten, and "
+    r"lie less often above $2\cdot10^{-4}$, with 4 or 8 neurons than with 2.",
     needs="random starts; the teacher stays narrow while the student grows",
     scale="printed: questions with pointers to papers; here 24 points in 3 dimensions, 400 steps of Adam",
     full=dict(trials=1000),

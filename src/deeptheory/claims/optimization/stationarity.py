@@ -2,7 +2,7 @@
 
 import itertools
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -102,9 +102,9 @@ def sgd_at_its_best_step(
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     features, labels = np.repeat(directions, 2, 0), np.tile([OFF, -OFF], inputs)
     start = np.array([3.0, -2.0, 1.0])
-    smoothness = np.linalg.norm(features, 2) ** 2 / len(features)
+    smoothness = float(np.linalg.norm(features, 2)) ** 2 / len(features)
     drop = float(loss_of(start, features, labels)) - np.log1p(OFF**2 / 2)
-    setting = dict(smoothness=smoothness, second_moment=STEEPEST**2)
+    setting: dict[str, Any] = dict(smoothness=smoothness, second_moment=STEEPEST**2)
     count = np.array(horizons)
     rates = best_sgd_step_size(drop, steps=count, **setting)
     paths = minibatches(key, examples=len(features), batch=1, steps=horizons[-1], runs=trials)[..., 0]
@@ -114,12 +114,12 @@ def sgd_at_its_best_step(
 
     # One step, no noise, a parabola: the best step is 1/L and the bound is attained.
     curvatures, places = np.array([0.3, 1.0, 4.0]), np.array([1.0, -2.0, 0.5])
-    one = dict(smoothness=curvatures, second_moment=(curvatures * places) ** 2)
+    one: dict[str, Any] = dict(smoothness=curvatures, second_moment=(curvatures * places) ** 2)
     gap = curvatures * places**2 / 2
     runs = [
         [
             descend(Quadratic(jnp.array([[c]]), jnp.zeros(1)), jnp.array([x]), eta, steps=1)
-            for c, x, eta in zip(curvatures, places, rule(gap, steps=1, **one), strict=True)
+            for c, x, eta in zip(curvatures, places, np.asarray(rule(gap, steps=1, **one)), strict=True)
         ]
         for rule in (best_sgd_step_size, sgd_step_size)
     ]

@@ -189,7 +189,7 @@ def valley_and_bowl(pieces):
         columns=grid,
         rows=narrow,
         heights=(flat * along**2 + across**2) / 2,
-        value="f",
+        value="value f",
         x="along the floor",
         y="across",
     )
