@@ -404,7 +404,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         {"losses": np.linspace(1, 0, 7), "sharpness": np.array([0.5, 3.0, 5.0, 4.0]), "every": 2},
     "curvature.edge_of_stability.descent_with_sharpness": {"function": square, "steps": 4, "every": 2},
     "implicit_bias.separable.gradient_descent_on_margins": {"checkpoints": np.array([0, 2])},
-    "optimization.saddle.is_second_order_stationary": {"function": square},
     "implicit_bias.separable.margin_rates": SEPARATED,
     "dynamics.sphere.overlap_chain": {"dimension": 5, "replicas": 3, "max_steps": 10},
     "optimization.runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
@@ -414,7 +413,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "optimization.escape.stuck_width": {"steps": 3},
     "optimization.escape.slab_share": {"dimension": 3},
     "optimization.escape.thin_slab_bound": {"dimension": 3},
-    "optimization.smoothness.classify_point": {"function": square},
     "optimization.smoothness.lipschitz_estimates":
         {"function": square, "first": array("Float", "2 3"), "second": array("Float", "2 3") + 1.0},
     "optimization.smoothness.power_method": {"function": square, "iterations": 3},

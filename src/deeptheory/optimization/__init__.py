@@ -9,7 +9,7 @@
 - `momentum`: the heavy ball in closed form, the oscillator it becomes, and Nesterov's guarantee.
 - `stochastic`: batches of examples, how much their gradients vary, and how fast they lead to a stationary point.
 - `adaptive`: what is proved of AdaGrad.
-- `smoothness`: smoothness at a point, along a run and over a region; what kind of point a stationary one is.
+- `smoothness`: smoothness at a point, along a run and over a region.
 - `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still.
 - `escape`: where a run is stuck near a saddle, how thin that region is, and how long leaving takes.
 - `hardness`: functions that no method minimizes fast.

@@ -58,6 +58,7 @@ def by_definition(low, high):
         "A6.4": ("definition", "hyperbolic", "degenerate"),
         "A6.5": ("definition", "degenerate"),
         "L6.1": ("definition", "hyperbolic"),
+        "H5.1": ("definition", "degenerate"),
     },
     says=r"At a critical point a positive definite Hessian means a local minimum, a negative definite one a local "
     "maximum, eigenvalues of both signs a saddle of $f$: values below and above within every radius. The "

@@ -43,7 +43,7 @@ def fit(x, y, starts, rate, batches):
 
 
 @claim(
-    items={"A2.9": ("mean", "covariance", "like descent"), "A2.24": "covariance"},
+    items={"A2.9": ("mean", "covariance", "like descent"), "A2.24": "covariance", "H4.9": ("mean", "covariance")},
     says=r"The gradient $g_S$ of $B$ examples drawn with replacement has mean $\nabla f$ and covariance $\Sigma/B$; "
     r"without replacement, $\frac{n-B}{n-1}$ of that. With smaller steps the path comes to that of gradient descent: "
     r"the mean squared distance at a fixed time $\eta t$ is of order $\eta$.",
