@@ -433,6 +433,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "landscapes.critical_points.on_vectors": {"function": square, "example": jnp.ones(3)},
     "landscapes.critical_points.spectra_at": {"function": square},
     "landscapes.critical_points.sphere_extremes": {"function": square, "radii": jnp.array([0.5, 1.0])},
+    "landscapes.random_landscapes.random_field": {"dimension": 1, "length": 6.0},
+    "landscapes.random_landscapes.torus_critical_points":
+        {"field": of("landscapes.random_landscapes").PeriodicField(jnp.ones((2, 1)), jnp.ones(2), -jnp.ones(2)),
+         "length": 6.283185307179586, "points": 9},
     "landscapes.factorization.aligned": {"factor": np.eye(3, 2), "other": np.eye(3, 2)},
     "landscapes.linear_networks.best_first_matrix":
         {"second": np.eye(2), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},

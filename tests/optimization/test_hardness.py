@@ -58,9 +58,10 @@ def test_the_valley_of_the_haystack_by_hand():
     # The radius unless told otherwise is 0.4: at half of it a share of a quarter, at 0.41 nothing.
     usual = Haystack(jnp.array([1.0, 0.0]))
     assert float(usual(jnp.array([0.8, 0.0]))) == pytest.approx(0.8 - 5 * 0.75**3, rel=1e-12)
-    assert float(usual(jnp.array([0.59, 0.0]))) == pytest.approx(0.59, rel=1e-12) and float(
-        usual(jnp.array([0.61, 0.0]))
-    ) < 0.61
+    assert (
+        float(usual(jnp.array([0.59, 0.0]))) == pytest.approx(0.59, rel=1e-12)
+        and float(usual(jnp.array([0.61, 0.0]))) < 0.61
+    )
 
 
 @pytest.mark.item("A2.20")

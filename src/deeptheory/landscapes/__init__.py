@@ -11,6 +11,7 @@
 - `near_initialization`: a shallow network near its initial weights: its linearization, and how far it can be from it.
 - `obstacles`: the obstacles to descent in their simplest form: a spurious minimum, a saddle, a flat region.
 - `plateaus`: how long gradient flow waits at the degenerate saddle of a deep linear network.
+- `random_landscapes`: how often a critical point has each index, exactly, for random matrices and Gaussian fields.
 - `relu_students`: students of ReLU teachers: the population loss in closed form, whose spurious minima gradient descent
   does reach.
 - `single_neuron`: a single neuron, or generalized linear model: its squared loss, what its gradient points to, and a

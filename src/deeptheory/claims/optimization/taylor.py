@@ -270,7 +270,9 @@ def second_derivatives_can_be_blind(key, *, forms: Annotated[int, Interval(ge=4,
     return {
         "words": Exact(np.array(words), np.array([*names, "degenerate"]), along={"function": [*ZOO, "a quartic form"]}),
         "truth": Exact(
-            np.array(lowest), np.array([minimum for *_, minimum in ZOO.values()]), aside={"semidefinite": spectra[:-1, 0] >= 0}
+            np.array(lowest),
+            np.array([minimum for *_, minimum in ZOO.values()]),
+            aside={"semidefinite": spectra[:-1, 0] >= 0},
         ),
         "quartic": Exact(np.array(found), np.array(true), aside={"diagonal": np.array(diagonal)}),
     }
