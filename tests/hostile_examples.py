@@ -433,6 +433,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "landscapes.critical_points.on_vectors": {"function": square, "example": jnp.ones(3)},
     "landscapes.critical_points.spectra_at": {"function": square},
     "landscapes.critical_points.sphere_extremes": {"function": square, "radii": jnp.array([0.5, 1.0])},
+    "landscapes.tensor_decomposition.online_components":
+        {"samples": jnp.ones((2, 4, 3)), "starts": jnp.eye(2, 3), "rates": jnp.full(4, 0.1)},
+    "landscapes.tensor_decomposition.sphere_spectrum": {"function": square, "point": jnp.array([0.6, 0.0, 0.8])},
+    "landscapes.tensor_decomposition.tensor_critical_points": {"components": np.eye(2, 3), "weights": np.ones(2)},
     "landscapes.random_landscapes.random_field": {"dimension": 1, "length": 6.0},
     "landscapes.random_landscapes.torus_critical_points":
         {"field": of("landscapes.random_landscapes").PeriodicField(jnp.ones((2, 1)), jnp.ones(2), -jnp.ones(2)),

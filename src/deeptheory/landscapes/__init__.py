@@ -18,6 +18,7 @@
   convex surrogate.
 - `symmetry`: symmetric landscapes: sums of neurons, the orbit of a minimum, its average, and the pass between two
   minima.
+- `tensor_decomposition`: orthogonal tensors of order four on the sphere: all critical points, and descent online.
 """
 
 from deeptheory.foundations.packages import submodules
