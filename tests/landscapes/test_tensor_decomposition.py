@@ -55,7 +55,7 @@ def test_the_strict_saddle_constant_is_the_least_of_the_list():
 
 @pytest.mark.item("H5.7")
 def test_one_step_online_by_hand():
-    """u = e₁, x = (2, 1, 0): ⟨u, x⟩³x = 8(2, 1, 0); with rate 1/16 to (0, −½, 0), so −e₂. Then only e₁ and e₃ are left."""
+    """u = e₁, x = (2, 1, 0): ⟨u, x⟩³x = 8(2, 1, 0); rate 1/16 leads to (0, −½, 0), so −e₂. Then e₁ and e₃ are left."""
     samples = jnp.array([[[2.0, 1.0, 0.0]], [[1.0, 5.0, 2.0]]])
     starts = jnp.array([[1.0, 0.0, 0.0], [3.0, 7.0, 4.0]])
     found = tensors.online_components(samples, starts, rates=jnp.array([1 / 16]))
