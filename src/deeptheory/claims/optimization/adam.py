@@ -70,8 +70,8 @@ def written_out(matrix, start, rate, *, corrected=True):
     },
     why=r"Adam divides a mean of gradients by the root of a mean of their squares, coordinate by coordinate: a factor "
     r"cancels, a rotation does not. For a constant gradient the quotient is its sign, so a plain is crossed at speed "
-    r"$\eta$. The heavy ball's velocity is a geometric sum, up to $\frac1{1-\beta}$ times that of gradient descent: ten "
-    r"times as fast, but on a plain ten times as flat just as slow.",
+    r"$\eta$. The heavy ball's velocity is a geometric sum, up to $\frac1{1-\beta}$ times that of gradient descent: "
+    r"ten times as fast, but on a plain ten times as flat just as slow.",
     notice="Left, the way made on a plain: the heavy ball needs some ten steps to gather speed. Right, the steps "
     "needed to go one unit, by slope: inversely proportional to it for gradient descent and for the heavy ball, which "
     "is ten times faster at every slope; for Adam always the same number.",
@@ -125,10 +125,9 @@ def adam_does_not_see_the_size_of_the_slope(
         ),
         "steps by slope": Rate(
             slopes,
-            (1 - ways[:, 1, 100]) / (ways[:, 1, 200] - ways[:, 1, 100]) * 100 + 100,
+            100 / (ways[:, 1, 200] - ways[:, 1, 100]),
             exponent=-1.0,
-            rivals=(-0.5, 0.0),
-            order=1.0,
+            rivals=(-0.5,),
             aside={"speed": speed, "rate": rate},
         ),
     }

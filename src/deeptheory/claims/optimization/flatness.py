@@ -45,12 +45,12 @@ def run(theta, factors, rate):
         "h_S": "the mean curvature of a batch",
     },
     why=r"A step multiplies $\theta$ by $1-\eta h_S$. Its mean square is that of the mean plus the variance; its "
-    r"logarithm adds up along the run, so the law of large numbers decides where a run goes. The sharper the well and "
-    r"the smaller the batch, the sooner a factor beyond one weighs more than many below it. A flat well has all "
-    r"factors near one, and keeps whom it catches.",
-    notice="Left, the rate at which a run in the sharp well grows, by the step, for batches of three sizes: small ones "
-    r"leave at shorter steps, and only for the largest is the edge near $2/\bar h$. Right, the share of runs that end "
-    "in the flat well, all started in the sharp one.",
+    r"logarithm adds up along the run, so the law of large numbers decides where a run goes. Of single examples the "
+    r"steep ones throw a run out farther than the others bring it back, from shorter steps on than gradient descent "
+    r"bears. A flat well has all factors near one, and keeps whom it catches.",
+    notice="Left, the rate at which a run in the sharp well grows, by the step, for batches of three sizes: single "
+    r"examples leave from 1.3 on, long before the 2 of gradient descent, larger batches a little after it. Right, the "
+    "share of runs that end in the flat well, all started in the sharp one.",
     explore={"spread": (0.3, 0.6, 0.8)},
 )
 def sgd_leaves_sharp_wells(
@@ -58,7 +58,7 @@ def sgd_leaves_sharp_wells(
     *,
     spread: Annotated[float, Interval(ge=0.1, le=0.9)] = 0.8,
     steps: Annotated[int, Interval(ge=100, le=10_000)] = 600,
-    trials: Trials = 400,
+    trials: Trials = 800,
 ):
     factors, batches = np.array([1 - spread, 1 + spread]), np.array([1, 4, 12])
     rates = np.array([0.5, 0.9, 1.4, 1.8, 2.4]) / SHARP
@@ -88,7 +88,8 @@ def sgd_leaves_sharp_wells(
             np.array(seen),
             exact=True,
             along=along,
-            scale=0.3,
+            scale=0.3,  # rates near zero decide, so what counts is the absolute error
+            resolution=0.1,
             aside={"of the mean": np.log(np.abs(1 - rates * SHARP))},
         ),
         "growth of the mean square": Law(
@@ -177,8 +178,9 @@ def measured(scales, angles, weights, inputs, labels, start):
         "H4.6": "largest curvature",
     },
     says=r"The sharpness of a minimum is its largest curvature $\lambda$, and in a small ball of radius $r$ the loss "
-    r"rises by $\frac12\lambda r^2$ at most. At $(a,\frac1a)$ the loss $\frac12(w_1w_2-1)^2$ has $\lambda=a^2+a^{-2}$: scaling "
-    r"the layers of a network by $a$ and $\frac1a$ changes no output, and makes a minimum as sharp as one likes.",
+    r"rises by $\frac12\lambda r^2$ at most. At $(a,\frac1a)$ the loss $\frac12(w_1w_2-1)^2$ has "
+    r"$\lambda=a^2+a^{-2}$: scaling the layers of a network by $a$ and $\frac1a$ changes no output, and makes a "
+    r"minimum as sharp as one likes.",
     needs="a > 0; activations with σ(az) = aσ(z), such as ReLU",
     symbols={
         r"\lambda": "the largest eigenvalue of the Hessian",
@@ -186,10 +188,10 @@ def measured(scales, angles, weights, inputs, labels, start):
         "a": "by how much the first layer is scaled",
         "w_1, w_2": "the two weights",
     },
-    why=r"Second derivatives by weights of the first layer carry $a^{-2}$, by those of the second $a^2$, and mixed ones "
-    "none, as each derivative undoes the scaling of its weight once. So the same function, with the same error on any "
-    "data, has a sharp and a flat description. That flat minima generalize better can be said only of a measure "
-    "that scaling leaves alone, or of minima found by one method from one scale.",
+    why=r"Second derivatives by weights of the first layer carry $a^{-2}$, by those of the second $a^2$, and mixed "
+    r"ones none, as each derivative undoes the scaling of its weight once. So the same function, with the same error "
+    r"on any data, has a sharp and a flat description. That flat minima generalize better can be said only of a "
+    r"measure that scaling leaves alone, or of minima found by one method from one scale.",
     notice="Along the hyperbola of minima the sharpness has its least value 2 in the middle and grows without bound to "
     "both sides, while the function stays the same. Counting only the trace of one layer would miss one side.",
     explore={"largest": (2.0, 4.0, 10.0)},

@@ -62,11 +62,11 @@ def crossing(path, level):
         r"\gamma_E": "Euler's constant",
     },
     why=r"Along the way out a step multiplies the coordinate by $1+\eta\gamma$ and adds the noise. On the ridge, "
-    r"without noise, it stays zero. With it the earliest kicks grow longest: $y_t$ becomes $(1+\eta\gamma)^t$ times one normal "
-    r"number, whose size is set in the first $1/\eta\gamma$ steps, and leaving is a matter of a logarithm.",
+    r"without noise, it stays zero. With it the earliest kicks grow longest: $y_t$ becomes $(1+\eta\gamma)^t$ times "
+    r"one normal number, whose size is set in the first $1/\eta\gamma$ steps, and leaving is a matter of a logarithm.",
     notice="Left, on a logarithmic axis, starts off the ridge rise along parallel lines; the one on it is not "
-    "there at all. Right, the times at which noisy runs have left, under the law of the logarithm of a normal number: late "
-    "ones are those whose first kicks happened to cancel.",
+    "there at all. Right, the times at which noisy runs have left, under the law of the logarithm of a normal number: "
+    "late ones are those whose first kicks happened to cancel.",
     explore={"noise": (1e-6, 1e-4, 1e-2)},
 )
 def a_kick_leaves_the_ridge(
@@ -208,18 +208,21 @@ def stuck(starts, batches, kicks, x, y, chosen):
         "H5.3": ("mean of the noise", "covariance of the noise"),
         "H5.8": ("never off the ridge", "every sample rests", "a way down"),
     },
-    says=r"The gradient of a batch is the true one plus noise of mean zero, with the covariance of single samples. That "
-    r"need not reach the way out: for samples $\frac12(\theta_1\mp1)^2-\frac12\theta_2^2$ the noise is $\pm e_1$, and "
-    r"SGD from $\theta_2=0$ stays there. In a linear network at $0$ no sample has a gradient, though $\lambda_{\min}<0$.",
+    says=r"The gradient of a batch is the true one plus noise of mean zero, with the covariance of single samples. "
+    r"That need not reach the way out: for samples $\frac12(\theta_1\mp1)^2-\frac12\theta_2^2$ the noise is $\pm "
+    r"e_1$, and SGD from $\theta_2=0$ stays there. In a linear network at $0$ no sample has a gradient, though "
+    r"$\lambda_{\min}<0$.",
     needs="batches drawn from the samples, nothing added",
     symbols={
         r"\theta_1, \theta_2": "the parameters",
         "e_1": "the first unit vector",
-        r"\lambda_{\min}": "the least eigenvalue of the Hessian, minus the norm of the correlation of labels and inputs",
+        r"\lambda_{\min}": "the least eigenvalue of the Hessian, minus the norm of the correlation of labels and "
+        r"inputs",
     },
-    why="Averaging over the samples gives the loss and its gradient, so the noise has mean zero. Its covariance is what "
-    "the samples disagree about, and on the way out they may agree: then it is zero there, however large elsewhere. "
-    "At the origin of a network with a hidden layer every gradient has a factor that is zero, for each sample.",
+    why="Averaging over the samples gives the loss and its gradient, so the noise has mean zero. Its covariance is "
+    "what the samples disagree about, and on the way out they may agree: then it is zero there, however large "
+    "elsewhere. At the origin of a network with a hidden layer every gradient has a factor that is zero, for each "
+    "sample.",
     notice="On the left, runs with the noise of samples wander along the ridge and never leave it. With noise of equal "
     "size in all directions, on the right, they all do.",
 )
@@ -289,7 +292,7 @@ def along_the_ridge(pieces):
     aside = pieces["never off the ridge"].aside
     panels = []
     for name, title in (("runs", "noise of samples"), ("loud", "noise in all directions")):
-        paths = np.clip(np.asarray(aside[name])[:8, :60], -3, 3)
+        paths = np.asarray(aside[name])[:8, :60]
         panels.append(
             Plane([Line("run", *path.T) for path in paths], x="θ₁", y="θ₂", title=title, xs=(-3, 3), ys=(-3, 3))
         )
