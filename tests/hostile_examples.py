@@ -436,6 +436,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "landscapes.critical_points.on_vectors": {"function": square, "example": jnp.ones(3)},
     "landscapes.critical_points.spectra_at": {"function": square},
     "landscapes.critical_points.sphere_extremes": {"function": square, "radii": jnp.array([0.5, 1.0])},
+    "landscapes.matrix_sensing.coordinates_of": {"matrix": np.eye(2)},
+    "landscapes.matrix_sensing.isometry_defect": {"form": np.eye(3)},
+    "landscapes.matrix_sensing.sensed_shift": {"point": np.array([1.0, 0.0]), "matrix": np.diag([2.0, 0.5])},
     "landscapes.tensor_decomposition.online_components":
         {"samples": jnp.ones((2, 4, 3)), "starts": jnp.eye(2, 3), "rates": jnp.full(4, 0.1)},
     "landscapes.tensor_decomposition.sphere_spectrum": {"function": square, "point": jnp.array([0.6, 0.0, 0.8])},

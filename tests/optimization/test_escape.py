@@ -100,7 +100,7 @@ def test_the_cubic_saddle_is_tight():
 
 @pytest.mark.item("H5.4")
 def test_the_kicked_coordinate_by_a_sum_and_its_time_by_quadrature():
-    """y_t is a sum of independent kicks; the law of the first passage follows from P(|y_t| ≤ R) while kicks are small."""
+    """y_t is a sum of independent kicks; the law of leaving follows from P(|y_t| ≤ R) while kicks are small."""
     growth, kick = 0.1, 1e-5
     for steps in (0, 1, 2, 7):
         by_hand = kick**2 * sum((1 + growth) ** (2 * k) for k in range(steps))

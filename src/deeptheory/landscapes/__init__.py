@@ -8,6 +8,7 @@
 - `linear_flows`: gradient flow of deep linear networks: what it conserves, and how the product moves.
 - `linear_networks`: linear networks of any depth, squared loss: gradients, normal equations, the critical points of two
   matrices.
+- `matrix_sensing`: a matrix seen through measurements: when the landscape of its factor stays kind, and how it moves.
 - `near_initialization`: a shallow network near its initial weights: its linearization, and how far it can be from it.
 - `obstacles`: the obstacles to descent in their simplest form: a spurious minimum, a saddle, a flat region.
 - `plateaus`: how long gradient flow waits at the degenerate saddle of a deep linear network.
