@@ -1,13 +1,13 @@
 """Nonsense at every public door: refused in one sentence of ours, or answered rightly; never nan, never a raw error.
 
 Every argument of every public function is replaced in turn by values that have no meaning there. The calls come from
-`hostile_examples`; a new public function whose call does not follow from its signature needs a line in that table.
+`hostile_examples`; a new public function whose call does not follow from its signature needs a line in the table of
+its room.
 """
 
 import inspect
 import os
 import resource
-import runpy
 import signal
 import traceback
 import warnings
@@ -22,17 +22,15 @@ import jax
 import numpy as np
 import pytest
 
+from hostile_examples import EXAMPLES, FOUND, MAY_BE_NAN, RECORDS, ROOMS, SIGNED, TABLES, alternatives, example, public
+
 HERE = Path(__file__).resolve().parent
 SOURCE = str(HERE.parent / "src" / "deeptheory")
+CALLS = str(HERE / "hostile_examples")
 SHARE = int(os.environ.get("DEEPTHEORY_HOSTILE", 16))
 """One of so many spoilt calls is made, chosen by its name, and those in FOUND; all with DEEPTHEORY_HOSTILE=1."""
 SECONDS = 30
 """of the processor's time, so that a busy machine does not decide"""
-
-EXAMPLES = str(HERE / "hostile_examples.py")
-examples = runpy.run_path(EXAMPLES)
-example, alternatives = examples["example"], examples["alternatives"]
-FOUND = examples["FOUND"].strip().splitlines()
 
 
 class Nonsense:
@@ -48,7 +46,7 @@ WHOLE = {"negative": -3, "zero": 0, "million": 10**6, "billion": 10**9, "endless
 NOT_WHOLE = {"half": 2.5, "half of numpy": np.float64(1.5), "complex": 1j, "true": True}
 
 
-def spoilt_arrays(value: np.ndarray, square: bool) -> Iterator[tuple[str, Any, bool]]:
+def spoilt_arrays(value: np.ndarray, square: bool, real: bool = True) -> Iterator[tuple[str, Any, bool]]:
     """(name, array, whether it must be refused) near an array that is accepted."""
     if np.issubdtype(value.dtype, np.inexact) and value.size:
         for name, number in {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}.items():
@@ -60,7 +58,7 @@ def spoilt_arrays(value: np.ndarray, square: bool) -> Iterator[tuple[str, Any, b
         yield "huge", value * 1e300, False
         yield "float32", value.astype(np.complex64 if value.dtype.kind == "c" else np.float32), False
         if value.dtype.kind == "f":
-            yield "complex", value + 1j, True
+            yield "complex", value + 1j, real
     yield "words", np.full(value.shape, "a"), True
     yield "objects", np.full(value.shape, None), True
     yield "ragged", [[1.0], [1.0, 2.0]], True
@@ -76,14 +74,17 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
     """(name, value, whether it must be refused) for one argument."""
     kinds = alternatives(annotation)
     if annotation is Any and isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "f":
-        yield from spoilt_arrays(np.asarray(value), square=False)
+        # A list of lists of any lengths is a pytree.
+        spoilt = spoilt_arrays(np.asarray(value), square=False)
+        yield from ((what, each, refused and what != "ragged") for what, each, refused in spoilt)
     if (
         annotation in (Any, inspect.Parameter.empty)
         or callable(value)
         or isinstance(value, str | bool | None.__class__)
     ):
         if callable(value):
-            yield from ((what, each, True) for what, each in {"number": 3.0, "text": "tanh", "nothing": None}.items())
+            wrong = {"text": "tanh", "nothing": None} | ({} if float in kinds else {"number": 3.0})
+            yield from ((what, each, True) for what, each in wrong.items())
         elif isinstance(value, str):
             yield from ((what, each, True) for what, each in {"number": 3.0, "another word": "zebra"}.items())
         return
@@ -104,7 +105,9 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
         yield "ragged", [[1.0], [1.0, 2.0]], True
     if isinstance(value, np.ndarray | jax.Array):
         square = value.ndim >= 2 and value.shape[-1] == value.shape[-2] and name in SYMMETRIC
-        yield from spoilt_arrays(np.asarray(value), square)
+        kept = {each.dtype.__name__ for each in kinds if hasattr(each, "dtype")}
+        real = not kept & {"Num", "Inexact", "Complex"}
+        yield from spoilt_arrays(np.asarray(value), square, real)
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         yield "none of them", type(value)(), False
         yield "nan among them", [*value[:-1], np.nan], True
@@ -127,7 +130,7 @@ def spoilt_calls(name: str, thing: Any) -> Iterator[tuple[str, dict[str, Any], b
         if parameter.kind in (2, 4):
             continue
         for what, spoilt, refused in hostile(parameter.name, parameter.annotation, value):
-            below = parameter.name in POSITIVE.split() and f"{name}, {parameter.name}" not in examples["SIGNED"]
+            below = parameter.name in POSITIVE.split() and f"{name}, {parameter.name}" not in SIGNED
             refused |= what == "asymmetric" or (what in ("negative", "negated") and below)
             chosen = zlib.crc32(f"{name} {parameter.name} {what}".encode()) % SHARE == 0
             if chosen or f"{name}, {parameter.name}: {what}" in FOUND:
@@ -155,7 +158,7 @@ def fault(
             answer = jax.block_until_ready(made(thing, call))
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        if any(frame.filename == EXAMPLES for frame in frames):
+        if any(frame.filename.startswith(CALLS) for frame in frames):
             return None  # what a user's own function does not take is for that function to say
         where = frames[-1]
         sentence = str(error)
@@ -181,7 +184,7 @@ def shelves() -> dict[str, dict[str, Any]]:
     """Public functions and layers by room, those of a room of modules by module. Named tuples are records: what holds
     one is looked into by the function that gets it."""
     found: dict[str, dict[str, Any]] = {}
-    for name, thing in examples["public"]().items():
+    for name, thing in public().items():
         record = hasattr(thing, "_fields") or (inspect.isclass(thing) and not is_dataclass(thing))
         if callable(thing) and not record and getattr(thing, "__module__", "").startswith("deeptheory."):
             found.setdefault(name.rpartition(".")[0], {})[name] = thing
@@ -190,12 +193,13 @@ def shelves() -> dict[str, dict[str, Any]]:
 
 def test_what_the_tables_name_is_there():
     """A line about a function that was renamed would be passed over in silence, and the function with it."""
-    known = examples["public"]()
-    named = [*examples["EXAMPLES"], *examples["MAY_BE_NAN"]]
+    assert set(TABLES) <= set(ROOMS)
+    known = public()
+    named = [*EXAMPLES, *MAY_BE_NAN]
     assert not [name for name in named if name not in known]
-    arguments = [line.partition(":")[0].split(", ") for line in (*FOUND, *examples["SIGNED"])]
+    arguments = [line.partition(":")[0].split(", ") for line in (*FOUND, *SIGNED)]
     assert not [pair for pair in arguments if pair[1] not in inspect.signature(known[pair[0]]).parameters]
-    for make in examples["RECORDS"].values():
+    for make in RECORDS.values():
         make()
 
 
@@ -212,10 +216,10 @@ def test_nonsense_is_refused_in_a_sentence_or_answered_rightly(shelf):
     for name, thing in shelves()[shelf].items():
         wrong = fault(thing, example(name, thing), refused=False, example=True)
         if wrong:
-            faults.append(f"{name} needs a call that it accepts, a line of EXAMPLES in hostile_examples.py: {wrong}")
+            faults.append(f"{name} needs a call that it accepts, a line in EXAMPLES of its room's table: {wrong}")
             continue
         for what, call, refused in spoilt_calls(name, thing):
-            wrong = fault(thing, call, refused, may_be_nan=name in examples["MAY_BE_NAN"])
+            wrong = fault(thing, call, refused, may_be_nan=name in MAY_BE_NAN)
             if wrong:
                 faults.append(f"{name}, {what}: {wrong}")
     assert not faults, "\n".join(faults)

@@ -49,14 +49,14 @@ def products(apply, size, count):
 
 def answer(request):
     model, data = network(request["path"])
-    parameters = dict(model.named_parameters())
+    parameters = list(model.parameters())
     criterion = torch.nn.CrossEntropyLoss()
     first = HessianLinearOperator(model, criterion, parameters, data, check_deterministic=False)
     second = HessianOperator(model, data, supervised_loss(criterion))
     work, who, count = request["work"], request["who"], request["count"]
     if work == "products":
         apply = (lambda v: first @ v) if who == "curvlinops" else second.matvec
-        return products(apply, sum(p.numel() for p in parameters.values()), count), 0.0
+        return products(apply, sum(p.numel() for p in parameters), count), 0.0
     start = time.perf_counter()
     if work == "eigenpairs" and who == "curvlinops":
         values = np.sort(eigsh(first.to_scipy(), k=count, which="LA", tol=1e-4)[0])[::-1]

@@ -6,6 +6,27 @@ from deeptheory.foundations.packages import promised
 from deeptheory.lab.faces import shown_by
 
 if TYPE_CHECKING:
+    from deeptheory import (
+        attention as attention,
+        curvature as curvature,
+        data as data,
+        diffusions as diffusions,
+        dynamics as dynamics,
+        generalization as generalization,
+        graphs as graphs,
+        implicit_bias as implicit_bias,
+        kernels as kernels,
+        landscapes as landscapes,
+        networks as networks,
+        neural_tangents as neural_tangents,
+        normalization as normalization,
+        optimization as optimization,
+        propagation as propagation,
+        regularization as regularization,
+        robustness as robustness,
+        skills as skills,
+        spectra as spectra,
+    )
     from deeptheory.api import Runs as Runs, check as check, claim as claim
     from deeptheory.finding import find as find
     from deeptheory.network_bounds import league as league

@@ -1,5 +1,7 @@
 """Packages that open as one walks in: one list of names serves type checkers and the package alike."""
 
+import json
+import pkgutil
 import subprocess
 import sys
 
@@ -13,18 +15,27 @@ from deeptheory.foundations.packages import promised
 def test_names_are_imported_when_first_used(tmp_path):
     file = tmp_path / "house.py"
     file.write_text(
-        "if TYPE_CHECKING:\n    from math import tau as tau\n    from json import dumps as dumps, loads as loads\n"
+        "if TYPE_CHECKING:\n    from math import tau as tau\n    from json import decoder as decoder, dumps as dumps\n"
+        "__version__ = '1'\na, b = 1, 2\n"
     )
     get, listed, names = promised("json", str(file))
-    assert names == ["dumps", "loads", "tau"]
-    assert {*names, "decoder", "encoder"} <= set(listed())
+    assert names == ["decoder", "dumps", "tau"]
+    assert listed() == ["__version__", *names]
     assert get("tau") == pytest.approx(6.283185307179586)
+    assert get("decoder") is json.decoder and get("scanner") is json.scanner
     with pytest.raises(AttributeError, match="module 'json' has no attribute 'pi'"):
         get("pi")
 
 
 def test_what_claims_are_written_with_is_listed():
     assert {"claim", "Identity", "Law", "Trials", "Reals", "assume", "pictures"} <= set(dir(lab))
+
+
+def test_the_house_lists_its_rooms_and_what_users_type():
+    inner = {"books", "claims", "cli", "foundations", "lab", "report"}
+    rooms = {each.name for each in pkgutil.iter_modules(deeptheory.__path__) if each.ispkg} - inner
+    typed = {"Runs", "check", "claim", "find", "league", "phase_diagram"}
+    assert set(dir(deeptheory)) == {*rooms, *typed, "__version__"}
 
 
 def test_every_promise_is_kept():

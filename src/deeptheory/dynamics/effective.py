@@ -40,6 +40,14 @@ class EffectiveDynamics(NamedTuple):
         return self.corrector - self.drift
 
 
+def _length(read: Callable[[Array], Array], flat: Array) -> int:
+    """How many statistics there are."""
+    shape = jax.eval_shape(read, flat).shape
+    if len(shape) != 1:
+        raise ValueError(f"statistics must return a vector at this point, got an array of shape {shape}")
+    return shape[0]
+
+
 def effective_dynamics(
     loss: Loss, statistics: Statistics, point: Any, samples: Any, *, step: float | Float[Array | np.ndarray, ""]
 ) -> EffectiveDynamics:
@@ -75,7 +83,7 @@ def effective_dynamics(
         moved, bent = along(gradient)
         return jax.tree.map(jnp.add, sums, (gradient, bent, jnp.outer(moved, moved))), None
 
-    size, count = jax.eval_shape(read, flat).shape[0], len(jax.tree.leaves(samples)[0])
+    size, count = _length(read, flat), len(jax.tree.leaves(samples)[0])
     zero = jnp.zeros_like(flat), jnp.zeros(size, flat.dtype), jnp.zeros((size, size), flat.dtype)
     gradient, bent, square = jax.tree.map(lambda total: total / count, lax.scan(add, zero, samples)[0])
     moved, bent_by_mean = along(gradient)
@@ -128,7 +136,7 @@ def localizability(
         return jax.jvp(lambda x: jax.jacrev(read)(x), (flat,), (direction,))[1]
 
     bent = jax.vmap(lambda direction: bending(direction) @ direction)(noise)
-    size = jax.eval_shape(read, flat).shape[0]
+    size = _length(read, flat)
 
     def norm(which: int) -> Array:
         # A start without symmetry, so that no eigenvector is orthogonal to it by accident.

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.dynamics.online import Loss
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import batched
+from deeptheory.foundations.guards import batched, numeric
 
 __all__ = ["NoiseMoments", "noise_moments", "spherical_gradient"]
 
@@ -23,6 +23,7 @@ class NoiseMoments(NamedTuple):
 
 def spherical_gradient(loss: Loss, x: Float[Array | np.ndarray, " n"], sample: Any) -> Float[Array, " n"]:
     """Return ∇L = DL − ⟨DL, x⟩x, the gradient along the unit sphere. Reference: jagannath Rem. 11.2."""
+    numeric(sample=sample)
     x = jnp.asarray(x)
     slope = jax.grad(loss)(x, sample)
     return slope - (slope @ x) * x

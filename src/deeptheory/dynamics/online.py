@@ -16,11 +16,12 @@ __all__ = ["Loss", "exit_probability", "flow", "interpolated", "online_descent",
 
 Loss = Callable[[Any, Any], Array]
 """(parameters, sample) → a number; parameters and samples may be any pytree"""
+MOST_STEPS = 10**6
 
 
 def online_step(loss: Loss, point: Any, sample: Any, step: float | Float[Array | np.ndarray, ""]) -> Any:
     """Return the parameters after one sample, X − δ∇L(X, Y). Reference: jagannath Ch. 11 Sec. 1."""
-    numeric(point=point)
+    numeric(point=point, sample=sample)
     slope = jax.grad(loss)(point, sample)
     return jax.tree.map(lambda value, change: value - step * change, point, slope)
 
@@ -113,6 +114,8 @@ def exit_probability(*, step: float, radius: float = 1.0, time: float = 1.0, nod
     """
     from scipy.special import ndtr
 
+    if time / step > MOST_STEPS:
+        raise ValueError(f"time / step must be at most {MOST_STEPS} steps of the chain, got {time / step:.3g}")
     points, weights = np.polynomial.legendre.leggauss(nodes)
     points, weights = radius * points, radius * weights
     mean = (1 - step) * points

@@ -18,7 +18,11 @@ from jax import lax
 from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
+
+BLOCK = 2**16
+"""samples drawn at once"""
 
 __all__ = ["Projected", "gram_matrix", "projected_chain", "projected_loss", "projected_step", "projected_velocity"]
 
@@ -100,12 +104,17 @@ def projected_step(
 
 @partial(jax.jit, static_argnames="loss")
 def _advance(state, drawn, data, step, loss):
+    """The states after every record's steps; `drawn` has the axes (record, step, replica)."""
     model = Projected(loss, *data)
 
     def once(state, drawn):
         return jax.vmap(lambda s, d: projected_step(model, *s, *d, step=step))(state, drawn), None
 
-    return lax.scan(once, state, drawn)[0]
+    def record(state, drawn):
+        state = lax.scan(once, state, drawn)[0]
+        return state, state
+
+    return lax.scan(record, state, drawn)
 
 
 def projected_chain(
@@ -125,21 +134,26 @@ def projected_chain(
     steps. A step costs the decomposition of a (K + M)-square matrix, in dimension 10⁵ as in 10³. Nothing is
     approximated: whole vectors in N ≥ K + M dimensions have the same law.
     """
-    gram = np.asarray(gram)
     replicas, size = gram.shape[:2]
     if dimension <= size:
         raise ValueError(f"dimension must exceed the number of vectors, {size}, got {dimension}")
-    random, state, path = generator(key), (jnp.asarray(gram), parameters), []
-    centres = np.asarray(model.centres, float)
-    for _ in range(max(1, steps // every)):
+    records = max(1, steps // every)
+    affordable(draws=(records, every, replicas, size), records=(records, replicas, size, size))
+    random, path = generator(key), []
+    state = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), (gram, parameters))
+    data, count = tuple(jnp.asarray(each, float) for each in model[1:]), len(np.asarray(model.centres))
+    block = min(records, max(1, BLOCK // (every * replicas)))
+    for _ in range(-(-records // block)):
+        # Blocks of one shape, compiled once; what lies beyond the last record is cut off.
+        shape = (block, every, replicas)
         drawn = (
-            random.integers(len(centres), size=(every, replicas)),
-            random.standard_normal((every, replicas, size)),
-            random.chisquare(dimension - size, (every, replicas)),
+            random.integers(count, size=shape),
+            random.standard_normal((*shape, size)),
+            random.chisquare(dimension - size, shape),
         )
-        state = _advance(state, drawn, tuple(map(jnp.asarray, model[1:])), step, model.loss)
-        path.append(state)
-    return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *path)
+        state, seen = _advance(state, drawn, data, step, model.loss)
+        path.append(seen)
+    return jax.tree.map(lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves])[:records], *path)
 
 
 def projected_velocity(
@@ -181,5 +195,12 @@ def projected_velocity(
 
 
 doors(
-    __name__, dimension="[2, 1e12]", step="(0, ∞)", steps="[1, 1e9]", every="[1, 1e6]", ratio="[0, ∞)", square="[0, ∞)"
+    __name__,
+    dimension="[2, 1e12]",
+    step="(0, ∞)",
+    steps="[1, 1e6]",
+    every="[1, 1e6]",
+    ratio="[0, ∞)",
+    square="[0, ∞)",
+    symmetric=("gram",),
 )

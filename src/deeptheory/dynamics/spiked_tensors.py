@@ -37,7 +37,8 @@ __all__ = [
     "tensor_statistics",
 ]
 
-BLOCK = 64
+BLOCK = 2**16
+"""numbers drawn at once"""
 AnyKey = Key[Array, ""] | UInt32[Array, "2"]
 Order = Annotated[int, "[2, 12]"]
 Ratio = Annotated[float, "(0, 1e6]"]
@@ -46,6 +47,8 @@ Numbers = float | Float[Array | np.ndarray, "*shape"]
 
 def spiked_tensor_loss(x: Float[Array | np.ndarray, " n"], tensor: Float[Array | np.ndarray, "..."]) -> Any:
     """Return ‖Y − x^{⊗k}‖² for a tensor Y with k axes of one length. Reference: jagannath Ch. 12 Sec. 4.1."""
+    if set(jnp.shape(tensor)) != {len(x)}:
+        raise ValueError(f"tensor must have axes of length {len(x)} as x has, got shape {jnp.shape(tensor)}")
     power = x = jnp.asarray(x)
     for _ in range(jnp.ndim(tensor) - 1):
         power = power[..., None] * x
@@ -149,20 +152,24 @@ def spiked_tensor_chain(
     approximated; whole vectors with explicit tensors have the same law. Reference: jagannath Ch. 12 Sec. 4.1.
     """
     random, step = generator(key), ratio / dimension
+    stops = np.round(np.asarray(times) / step).astype(int)
+    affordable(draws=(int(stops.max()), replicas, 3), path=(len(stops), replicas, 2))
     if start is None:
         m = random.standard_normal(replicas) / dimension**0.5
         r = random.chisquare(dimension - 1, replicas) / dimension
     else:
         m, r = (np.full(replicas, float(value)) for value in start)
     state, path, done = (jnp.asarray(m), jnp.asarray(r)), [], 0
-    for stop in np.round(np.asarray(times) / step).astype(int):
+    far = np.diff(stops, prepend=0).max() > 1024
+    block = max(1, min(1024 if far else 64, BLOCK // replicas))
+    for stop in stops:
         while done < stop:
             # Blocks of one shape, compiled once; steps beyond the last have length zero and leave all where it is.
-            lengths = np.where(np.arange(BLOCK) < stop - done, step, 0.0)
-            normals = random.standard_normal((2, BLOCK, replicas))
-            squares = random.chisquare(dimension - 2, (BLOCK, replicas))
+            lengths = np.where(np.arange(block) < stop - done, step, 0.0)
+            normals = random.standard_normal((2, block, replicas))
+            squares = random.chisquare(dimension - 2, (block, replicas))
             state = _advance(state, normals, squares, lengths, signal, order)
-            done += min(BLOCK, stop - done)
+            done += min(block, stop - done)
         path.append(np.stack([np.asarray(part) for part in state], axis=-1))
     return np.stack(path)
 

@@ -120,14 +120,15 @@ def settled(
     step, and an overlap that has then changed sign is set to zero. Near a fixed point the slowest mode falls like
     e^(−2αt). Pure: wrap it in `jit`.
     """
-    length = jnp.array([time / steps])
+    kind = jnp.result_type(CLASSES)
+    length = jnp.array([time / steps], kind)
 
     def once(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
         active = state[1] @ CLASSES.T > 0
         ahead, turned = flow(lambda now: _velocity(now[0], now[1], active, decay), state, length, substeps=1)
         return ahead[0], jnp.where(turned[0] * state[1] < 0, 0.0, turned[0])
 
-    return lax.fori_loop(0, steps, once, (jnp.asarray(weights), jnp.asarray(overlaps)))
+    return lax.fori_loop(0, steps, once, (jnp.asarray(weights, kind), jnp.asarray(overlaps, kind)))
 
 
 def class_strength(decay: float) -> float:
@@ -224,4 +225,5 @@ doors(
     classes="[0, 4]",
     time="[0, ∞)",
     steps="[1, 1e6]",
+    symmetric=("gram",),
 )

@@ -76,11 +76,15 @@ def symmetric(**named: Any) -> None:
 
 
 def numeric(**trees: Any) -> None:
-    """Refuse every named pytree with a leaf that is not made of real numbers."""
+    """Refuse every named pytree whose leaves are not made of real numbers, or are all empty."""
     for name, tree in trees.items():
-        for leaf in jax.tree.leaves(tree):
-            if not isinstance(leaf, Tracer) and np.asarray(leaf).dtype.kind not in "biuf":
+        leaves = jax.tree.leaves(tree)
+        for leaf in leaves:
+            kind = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
+            if not any(jax.numpy.issubdtype(kind, real) for real in (np.floating, np.integer, np.bool_)):
                 raise TypeError(f"{name} must be made of real numbers, got {leaf!r:.60}".replace("\n", " "))
+        if leaves and not any(np.size(leaf) for leaf in leaves):
+            raise ValueError(f"{name} must not be empty, got {tree!r:.60}".replace("\n", " "))
 
 
 def batched(**trees: Any) -> None:

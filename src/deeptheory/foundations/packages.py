@@ -28,20 +28,23 @@ def promised(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[]
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported when they are first used.
 
     The names are those imported under `if TYPE_CHECKING:` in its file: type checkers and the package read one list.
-    `dir` lists them beside the package's public modules.
+    `dir` lists them and what the file itself assigns, such as `__version__`; other modules can be named all the same.
     """
-    blocks = [node for node in ast.parse(Path(file).read_text("utf-8")).body if isinstance(node, ast.If)]
-    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-    places = {name.name: str(node.module) for node in imports for name in node.names}
+    body = ast.parse(Path(file).read_text("utf-8")).body
+    imports = [node for block in body if isinstance(block, ast.If) for node in block.body]
+    places = {
+        name.name: str(node.module) for node in imports if isinstance(node, ast.ImportFrom) for name in node.names
+    }
+    assigned = [
+        name.id for node in body if isinstance(node, ast.Assign) for name in node.targets if isinstance(name, ast.Name)
+    ]
     modules = submodules(package)
 
     def __getattr__(name: str) -> Any:
-        if name in places:
-            return getattr(importlib.import_module(places[name]), name)
-        return modules(name)
+        place = places.get(name, package)
+        return modules(name) if place == package else getattr(importlib.import_module(place), name)
 
     def __dir__() -> list[str]:
-        parts = pkgutil.iter_modules(getattr(sys.modules[package], "__path__", []))
-        return sorted({*places, *(each.name for each in parts if not each.name.startswith("_"))})
+        return sorted({*places, *assigned})
 
     return __getattr__, __dir__, sorted(places)

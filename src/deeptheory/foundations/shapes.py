@@ -22,6 +22,9 @@ def fitting(name: str, dimensions: str, shape: tuple[int, ...], sizes: Sizes) ->
         end = len(shape) - after
         middle = shape[many:end]
         pairs = [*zip(words[:many], shape[:many], strict=True), *zip(words[many + 1 :], shape[end:], strict=True)]
+        batch = "*" + words[many][2:]
+        if words[many].startswith("*#") and batch in sizes and not _spreads(middle, sizes[batch][0]):
+            return None
         if words[many].startswith("*") and words[many][1] not in "#_":
             if sizes.get(words[many], (middle,))[0] != middle:
                 return None
@@ -35,6 +38,13 @@ def fitting(name: str, dimensions: str, shape: tuple[int, ...], sizes: Sizes) ->
         elif wanted is not None and wanted != size:
             return None
     return {word: pair for word, pair in found.items() if word not in sizes}
+
+
+def _spreads(shape: tuple[int, ...], wide: int | tuple[int, ...]) -> bool:
+    """Say whether a shape broadcasts to another without making it wider."""
+    whole = wide if isinstance(wide, tuple) else (wide,)
+    pairs = zip(reversed(shape), reversed(whole), strict=False)
+    return len(shape) <= len(whole) and all(size in (1, other) for size, other in pairs)
 
 
 def said(dimensions: str, sizes: Sizes) -> str:

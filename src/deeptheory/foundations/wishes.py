@@ -73,7 +73,10 @@ class Wish:
             return self._array(name, np.asarray(value), sizes)
         if self.items is not None and not isinstance(value, str | bytes | Mapping):
             return self._sequence(name, value, sizes)
-        if isinstance(value, self.classes):
+        # A word is no sequence of anything else, though Python can iterate over it.
+        if isinstance(
+            value, tuple(each for each in self.classes if each is not Iterable or not isinstance(value, str | bytes))
+        ):
             return self._record(name, value, sizes)
         raise TypeError(f"{name} must be {self.words()}, got {_short(value)}")
 

@@ -167,6 +167,8 @@ def computation_tree(graph: nx.Graph, node: Hashable, depth: int) -> tuple:
     Equal for two nodes exactly when their 1-WL colours agree after `depth` rounds (handbook 3.3.3). The size grows as
     the degree to the power of the depth.
     """
+    if node not in graph:
+        raise ValueError(f"node must be one of the graph's, got {node!r:.60}")
     if depth == 0:
         return ()
     return tuple(sorted(computation_tree(graph, u, depth - 1) for u in graph[node]))

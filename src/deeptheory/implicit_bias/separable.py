@@ -201,7 +201,7 @@ def residual_forces(
 
 def stable_step(
     signed_points: Float[Array | np.ndarray, "n d"], loss: MarginLoss, *, weight: float | None = None
-) -> float | Float[Array, ""]:
+) -> float | np.floating | Float[Array, ""]:
     """Return 2/(β λ_max(weight · X̄ᵀX̄)), below which every gradient step lowers the loss.
 
     The first power of λ_max is what smoothness and units require; jagannath Thm 4.7 prints the second. No longer step

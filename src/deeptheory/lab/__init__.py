@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING
 from deeptheory.foundations.packages import promised
 
 if TYPE_CHECKING:
+    from deeptheory.lab import (
+        numbers as numbers,
+        pictures as pictures,
+    )
     from deeptheory.lab._claim import (
         Claim as Claim,
         assume as assume,

@@ -37,6 +37,8 @@ def sawtooth(iterates: int, x: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, "
 
     For floats, or exactly for an array of Fractions.
     """
+    if x.dtype.kind == "c":
+        raise TypeError("x must be made of real numbers or fractions, got complex ones")
     return 1 - np.abs(1 - 2 * ((2 ** (iterates - 1) * x) % 1))
 
 

@@ -76,7 +76,7 @@ def Exp(a: Scalar = 1, b: Scalar = 1) -> Layer:
 
 @named
 def ExpNormalized(gamma: Scalar = 1, shift: Scalar = -1, do_clip: bool = False) -> Layer:
-    return kernels.ExpNormalized(gamma, shift)
+    return kernels.ExpNormalized(gamma, 1 * shift)  # its own tests say `True` here and mean 1
 
 
 @named

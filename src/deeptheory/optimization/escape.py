@@ -175,11 +175,13 @@ def coupled_runs(
 
     Reference: arora Lemma 7.3.3.
     """
+    kind = jnp.result_type(saddle, first, second, step_size)
+    saddle, first, second = (each.astype(kind) for each in (saddle, first, second))
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    shares, weights = jnp.asarray((nodes + 1) / 2), jnp.asarray(weights / 2)
+    shares, weights = jnp.asarray((nodes + 1) / 2, kind), jnp.asarray(weights / 2, kind)
     gradient, hessian = jax.grad(function), jax.hessian(function)
     base = hessian(saddle)
-    grow = jnp.eye(len(saddle), dtype=saddle.dtype) - step_size * base
+    grow = jnp.eye(len(saddle), dtype=kind) - step_size * base
 
     def body(state: tuple, _: None) -> tuple[tuple, CoupledRuns]:
         one, other, quadratic, rest = state

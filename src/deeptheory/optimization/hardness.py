@@ -63,4 +63,4 @@ def satisfiability_polynomial(clauses: Sequence[Sequence[int]]) -> Satisfiabilit
     return SatisfiabilityPolynomial(jnp.asarray(np.maximum(np.abs(padded) - 1, 0)), jnp.asarray(np.sign(padded)))
 
 
-doors(__name__)
+doors(__name__, radius="(0, 0.5)")

@@ -14,6 +14,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 
 __all__ = ["Iterates", "best_iterate", "first_nonfinite", "gradient_squares", "trajectory"]
 
@@ -44,6 +45,7 @@ def trajectory(
     `grad` and `value_fn`, as those of optax with a line search ask for. Everything is stacked: for millions of
     parameters return under `jit` only what is needed, and the rest is never stored.
     """
+    numeric(start=start)
     for leaf in jax.tree.leaves(start):
         kind = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
         if not jnp.issubdtype(kind, jnp.floating):

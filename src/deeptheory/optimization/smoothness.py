@@ -55,6 +55,8 @@ def power_method(
     Reference: arora 2.6.
     """
 
+    direction = direction.astype(point.dtype)
+
     def product(u: Float[Array, "d"]) -> Float[Array, "d"]:
         return jax.jvp(jax.grad(function), (point,), (u,))[1]
 
@@ -83,6 +85,7 @@ def smoothness_along(
         estimates, u = power_method(function, point, u, iterations=iterations)
         return u, estimates[-1]
 
+    direction = direction.astype(positions.dtype)
     return jax.lax.scan(body, direction / jnp.linalg.norm(direction), positions)[1]
 
 

@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 from deeptheory.foundations.concentration import log_binomial_coefficient
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import inside
+from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -45,6 +45,7 @@ def skill_graph(
     """
     if min(texts, skills, k) < 1:
         raise ValueError(f"texts, skills and k must be at least 1, got {texts}, {skills}, {k}")
+    affordable(graph=(texts, skills), draws=(texts, k))
     rng = generator(key)
     chosen = rng.integers(0, skills, (texts, k)) if measure is None else rng.choice(skills, (texts, k), p=measure)
     cells = chosen + skills * np.arange(texts)[:, None]

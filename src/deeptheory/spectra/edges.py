@@ -5,6 +5,7 @@ import scipy.special
 from jaxtyping import Array, Bool, Float, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 from deeptheory.spectra.arguments import Numbers
 
@@ -57,6 +58,7 @@ def wishart_eigenvalue_below(
     """
     if not 1 <= dimension <= samples:
         raise ValueError(f"needs 1 ≤ dimension ≤ samples, not {dimension} and {samples}")
+    affordable(draws=(trials, dimension))
     random, below = generator(key), np.zeros(trials, bool)
     pivot, diagonal = np.ones(trials), np.zeros(trials)
     for i in range(dimension):

@@ -187,8 +187,8 @@ def worst_and_many(pieces):
         rows=grid,
         heights=np.log10(np.asarray(heights) + 1e-3),
         value="logarithm of the loss",
-        x="x₁",
-        y="x₂",
+        x="first coordinate x₁",
+        y="second coordinate x₂",
     )
     return Row(
         [

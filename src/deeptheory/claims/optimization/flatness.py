@@ -177,10 +177,9 @@ def measured(scales, angles, weights, inputs, labels, start):
         "H4.8": ("largest curvature", "worst rise", "same function", "blocks of the Hessian"),
         "H4.6": "largest curvature",
     },
-    says=r"The sharpness of a minimum is its largest curvature $\lambda$, and in a small ball of radius $r$ the loss "
-    r"rises by $\frac12\lambda r^2$ at most. At $(a,\frac1a)$ the loss $\frac12(w_1w_2-1)^2$ has "
-    r"$\lambda=a^2+a^{-2}$: scaling the layers of a network by $a$ and $\frac1a$ changes no output, and makes a "
-    r"minimum as sharp as one likes.",
+    says=r"The sharpness $\lambda$ of a minimum is its largest curvature; within a small radius $r$ the loss rises by "
+    r"at most $\frac12\lambda r^2$. For $\frac12(w_1w_2-1)^2$ at $(a,\frac1a)$ it is $a^2+a^{-2}$: layers scaled by "
+    r"$a$ and $\frac1a$ change no output of a network, and make a minimum as sharp as one likes.",
     needs="a > 0; activations with σ(az) = aσ(z), such as ReLU",
     symbols={
         r"\lambda": "the largest eigenvalue of the Hessian",

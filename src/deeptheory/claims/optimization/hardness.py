@@ -147,9 +147,9 @@ def looked_at(formulas, corners, starts):
     "not. A clause of three literals fails for one of eight settings of its variables. Near a zero a product with two "
     "factors that vanish is of second order, and its square of fourth: only clauses that hang on one variable bend "
     "the polynomial, along that variable.",
-    notice="Most runs of gradient descent stop where the loss is positive, though their formulas can be satisfied: the "
-    "polynomial has spurious minima besides its zeros, and from where a run stops no slope says which variable to "
-    "change. A method that always found the zeros would decide 3SAT.",
+    notice="Most runs of gradient descent come to an assignment that satisfies such a small formula. Some stop at a "
+    "loss near 0.4, in a spurious minimum, though their formula can be satisfied, and no slope there says which "
+    "variable to change. A method that found the zeros of every formula fast would decide 3SAT.",
     explore={"clauses": (12, 24, 32)},
 )
 def satisfying_assignments_are_the_zeros(

@@ -208,10 +208,9 @@ def stuck(starts, batches, kicks, x, y, chosen):
         "H5.3": ("mean of the noise", "covariance of the noise"),
         "H5.8": ("never off the ridge", "every sample rests", "a way down"),
     },
-    says=r"The gradient of a batch is the true one plus noise of mean zero, with the covariance of single samples. "
-    r"That need not reach the way out: for samples $\frac12(\theta_1\mp1)^2-\frac12\theta_2^2$ the noise is $\pm "
-    r"e_1$, and SGD from $\theta_2=0$ stays there. In a linear network at $0$ no sample has a gradient, though "
-    r"$\lambda_{\min}<0$.",
+    says=r"The gradient of a batch is the true one plus noise of mean zero, which need not reach the way out of a "
+    r"saddle: for samples $\frac12(\theta_1\mp1)^2-\frac12\theta_2^2$ it is $\pm e_1$, and SGD from $\theta_2=0$ stays "
+    r"there. In a linear network at $0$ no sample has a gradient, though $\lambda_{\min}<0$.",
     needs="batches drawn from the samples, nothing added",
     symbols={
         r"\theta_1, \theta_2": "the parameters",
@@ -294,6 +293,13 @@ def along_the_ridge(pieces):
     for name, title in (("runs", "noise of samples"), ("loud", "noise in all directions")):
         paths = np.asarray(aside[name])[:8, :60]
         panels.append(
-            Plane([Line("run", *path.T) for path in paths], x="θ₁", y="θ₂", title=title, xs=(-3, 3), ys=(-3, 3))
+            Plane(
+                [Line("run", *path.T) for path in paths],
+                x="parameter θ₁",
+                y="parameter θ₂",
+                title=title,
+                xs=(-3, 3),
+                ys=(-3, 3),
+            )
         )
     return Row(panels)

@@ -63,7 +63,9 @@ def linearly_separable(points: Float[Array | np.ndarray, "n d"], labels: Float[A
     """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program."""
     from scipy.optimize import linprog
 
-    signed = -np.asarray(labels, float)[:, None] * np.column_stack([np.asarray(points, float), np.ones(len(points))])
+    points = np.asarray(points, float)
+    scaled = points / (np.abs(points).max() or 1.0)  # a program of huge or tiny numbers has no answer
+    signed = -np.asarray(labels, float)[:, None] * np.column_stack([scaled, np.ones(len(points))])
     found = linprog(np.zeros(signed.shape[1]), A_ub=signed, b_ub=-np.ones(len(signed)), bounds=(None, None))
     return found.status == 0
 

@@ -1,6 +1,6 @@
 """How far uniform convergence fails at least: a search over pairs of samples, and a case where the answer is known."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key
 from scipy.special import stdtr
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.guards import affordable, numeric
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["logistic_classifier", "noise_labels", "one_step_noise_gap", "uniform_gap"]
@@ -19,8 +19,8 @@ Hypothesis = TypeVar("Hypothesis")
 
 def uniform_gap(
     learn: Callable[[Sample], Hypothesis],
-    trained_on: Iterable[Sample],
-    tested_on: Iterable[Sample],
+    trained_on: Sequence[Sample],
+    tested_on: Sequence[Sample],
     *,
     risk: Callable[[Hypothesis], float],
     error: Callable[[Hypothesis, Sample], float],
@@ -30,14 +30,9 @@ def uniform_gap(
     It never decreases with more samples; how near it comes to the supremum is a matter of the S′ that one thinks of (S
     itself, or a twin of it that is equally probable). Reference: handbook 7.2 and 9.3, Nagarajan and Kolter 2019.
     """
-    for name, samples in {"trained_on": trained_on, "tested_on": tested_on}.items():
-        if isinstance(samples, str | bytes):
-            raise TypeError(f"{name} must be samples, got the text {samples!r:.40}")
-    others = list(tested_on)
+    numeric(trained_on=list(trained_on), tested_on=list(tested_on))
     learned = [learn(sample) for sample in trained_on]
-    if not learned or not others:
-        raise ValueError(f"the search needs samples on both sides, got {len(learned)} and {len(others)}")
-    return float(max(abs(risk(h) - error(h, other)) for h in learned for other in others))
+    return float(max(abs(risk(h) - error(h, other)) for h in learned for other in tested_on))
 
 
 def noise_labels(

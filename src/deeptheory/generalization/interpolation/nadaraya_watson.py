@@ -44,7 +44,7 @@ def singular_kernel(exponent: float) -> Kernel:
     return kernel
 
 
-def box_kernel(length: np.ndarray) -> np.ndarray:
+def box_kernel(length: Float[np.ndarray, "..."]) -> np.ndarray:
     """Return 1(u ≤ 1): the mean over all points within the bandwidth, finite at zero."""
     return (np.asarray(length) <= 1).astype(float)
 

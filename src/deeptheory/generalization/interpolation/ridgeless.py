@@ -80,7 +80,9 @@ def bias_variance_of_operator(
 
 
 def conditional_bias_variance(
-    design: Float[AnyArray, "*batch n p"], coefficients: Float[AnyArray, "*directions p"], noise: Scalar
+    design: Float[AnyArray, "*batch n p"],
+    coefficients: Float[AnyArray, " p"] | Float[AnyArray, "rows p"],
+    noise: Scalar,
 ) -> BiasVariance:
     """Return bias and variance of the minimum-norm estimator given the design, for isotropic test inputs.
 

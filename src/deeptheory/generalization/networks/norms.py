@@ -126,7 +126,9 @@ def margin_loss(values: Float[np.ndarray, " n"], margin: float = 0.0) -> float:
     return float(np.mean(np.asarray(values) <= margin))
 
 
-def normalized_margins(layers: Layers, inputs: Float[Array | np.ndarray, "n d"], labels) -> Float[np.ndarray, " n"]:
+def normalized_margins(
+    layers: Layers, inputs: Float[Array | np.ndarray, "n d"], labels: Int[Array | np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
     """Margins divided by ∏‖Aᵢ‖₂: unchanged when layers are multiplied by positive numbers; handbook 8.3.2."""
     return margins(relu_network(layers, inputs), labels) / lipschitz_bound(layers)
 

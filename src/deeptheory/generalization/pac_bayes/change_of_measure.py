@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp, xlogy
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
@@ -22,7 +22,7 @@ __all__ = [
     "isotropic_gaussian_kl",
 ]
 
-Numbers = float | int | np.number | Float[Array | np.ndarray, "..."]
+Numbers = float | int | np.number | Num[Array | np.ndarray, "..."]
 
 
 @jax.jit

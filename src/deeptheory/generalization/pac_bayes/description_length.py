@@ -55,13 +55,21 @@ def occam_risk(errors: Numbers, bits: Numbers, samples: Numbers, delta: Numbers)
 
 def kraft_sum(words: Sequence[str]) -> Fraction:
     """Σ 2^(−length) over the words of a code: at most 1 if it is prefix-free, 1 if it is complete."""
+    _binary(words)
     return sum((Fraction(1, 2 ** len(word)) for word in words), Fraction(0))
 
 
 def prefix_free(words: Sequence[str]) -> bool:
     """Whether no word is the beginning of another."""
+    _binary(words)
     ordered = sorted(words)
     return not any(later.startswith(earlier) for earlier, later in pairwise(ordered))
+
+
+def _binary(words: Sequence[str]) -> None:
+    for word in words:
+        if set(word) - {"0", "1"}:
+            raise ValueError(f"words must be made of 0 and 1, got {word!r}")
 
 
 class DecisionList(NamedTuple):

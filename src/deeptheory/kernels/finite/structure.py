@@ -19,6 +19,7 @@ from jax.extend.core import Literal
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import batched, numeric
 
 __all__ = ["Factors", "factored_gradients"]
 
@@ -80,6 +81,8 @@ def factored_gradients(
     `apply(parameters, x)` maps inputs with a leading example axis (an array or a tree of arrays) to outputs with a
     leading example axis. The Gram matrix of a factor pair is ⟨h, h′⟩⟨b, b′⟩.
     """
+    numeric(parameters=parameters)
+    batched(x=x)
     leaves, structure = jax.tree.flatten(jax.tree.map(jnp.asarray, parameters))
 
     def single(values: Sequence[Array], example: Any) -> Array:

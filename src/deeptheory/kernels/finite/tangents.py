@@ -10,6 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.finite.structure import Factors, factored_gradients
 
 __all__ = [
@@ -114,6 +115,7 @@ def output_kernel(
     diagonal_axes: Axes = (),
 ) -> Float[Array, "..."]:
     """Return f(x)f(x′)ᵀ: one draw of the covariance of outputs, averaged over the traced axes."""
+    numeric(parameters=parameters, x=x, other=other)
     left = apply(parameters, x)
     right = left if other is None else apply(parameters, other)
     return contract_outputs(left, right, rank=left.ndim, trace_axes=trace_axes, diagonal_axes=diagonal_axes)
@@ -160,6 +162,7 @@ def tangent_kernel(
 
 
 def _checked_axes(apply: Apply, parameters: Any, x: Any, trace_axes: Axes, diagonal_axes: Axes) -> None:
+    numeric(parameters=parameters, x=x)
     rank = jax.eval_shape(apply, parameters, x).ndim
     both = set(canonical(trace_axes, rank)) & set(canonical(diagonal_axes, rank))
     if both:
@@ -233,8 +236,7 @@ def tangent_product(
     """Return v ↦ Θ̂(x, x′)v, for v shaped as f(x′): one backward and one forward pass, nothing stored."""
     same = other is None and other_apply is None
     other = x if other is None else other
-    if any(jnp.size(leaf) == 0 for leaf in jax.tree.leaves((x, other))):
-        raise ValueError("x and other must hold at least one input")
+    numeric(parameters=parameters, x=x, other=other)
 
     def left(values: Any) -> Any:
         return apply(values, x)
@@ -329,6 +331,9 @@ def relative_drift(
 
 def tangent_drift(apply: Apply, before: Any, after: Any, x: Any) -> Float[Array, ""]:
     """Return how far the full kernel on inputs x moves from θ₀ to θ_t: not at all in a linear model (lucchi Thm 58)."""
+    shapes = [[jnp.shape(leaf) for leaf in jax.tree.leaves(values)] for values in (before, after)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"before and after must have parameters of the same shapes, got {shapes[0]} and {shapes[1]}")
     first, last = (tangent_kernel(apply, values, x, trace_axes=()) for values in (before, after))
     return relative_drift(last, first)
 

@@ -72,7 +72,7 @@ def linearized_path(
     jacobian = jnp.asarray(jacobian)
     basis = diagonalize(jacobian @ jacobian.T)
     count = jacobian.shape[0]
-    return jnp.stack([jacobian.T @ basis.transform(flow(t / count), residual) for t in times])
+    return jnp.stack([jacobian.T @ basis.transform(flow(t / count), residual) for t in jnp.asarray(times)])
 
 
 def least_squares_form(

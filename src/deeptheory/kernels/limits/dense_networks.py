@@ -32,8 +32,6 @@ def fully_connected(
     Σ⁽ᵏ⁺¹⁾ = σ_w² E[φφ′] + σ_b², Θ⁽ᵏ⁺¹⁾ = Θ⁽ᵏ⁾ · σ_w² E[φ̇φ̇′] + Σ⁽ᵏ⁺¹⁾ (arora 9.15 and end of 9.4, lucchi Thm 57 and
     7.3, jagannath Thms 8.4 and 8.6).
     """
-    if hidden_layers < 0:
-        raise ValueError(f"hidden_layers must not be negative, got {hidden_layers}")
     bias = float(bias_scale) or None
     # A Dense layer divides by the fan-in, which the first layer of an MLP does not.
     first = Dense(1, float(input_scale) * inputs**0.5, bias)
@@ -77,4 +75,4 @@ def conditional_covariance(network: MLP, x: Float[Array | np.ndarray, "n d"]) ->
     return features @ features.T + network.bias_scale**2
 
 
-doors(__name__)
+doors(__name__, hidden_layers="[0, 1e4]")

@@ -1,0 +1,46 @@
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from deeptheory.diffusions import gradient_noise, stochastic_equations, torus_semigroups, weak_order
+
+from .ingredients import square
+
+RECORDS: dict[str, Callable[[], Any]] = {
+    "ItoEquation": lambda: stochastic_equations.ItoEquation(lambda x: -x, lambda x: jnp.diag(1 + 0 * x)),
+    "LinearOracle": lambda: weak_order.three_losses(),
+    "NoiseLaw": lambda: weak_order.two_point_noise(0.5),
+    "TorusOracle": lambda: torus_semigroups.double_well(np.array([1.0, -1.0]), np.full(2, 0.5)),
+}
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "distances.dictionary_distance": {"tests": [lambda x: x[:, 0]]},
+    "distances.trajectory_distance": {
+        "first": np.ones((2, 4, 3)), "second": np.zeros((2, 5, 3)), "tests": [lambda x: x[:, 0]],
+    },
+    "gradient_noise.batch_covariance": {"batch": 3},
+    "gradient_noise.linearly_scaled": {"schedule": gradient_noise.Schedule(0.1, 4, 12), "factor": 3},
+    "gradient_noise.svag_gradient": {"amplification": 2.0},
+    "gradient_noise.svag_moment_factors": {"amplification": 2.0},
+    "gradient_noise.svag_weights": {"amplification": 2.0},
+    "processes.bridge_refined": {"paths": np.cumsum(np.ones((3, 5)), 1)},
+    "processes.quadratic_variation": {"paths": np.cumsum(np.ones((3, 5)), 1)},
+    "stochastic_equations.canonical_equation": {"gradients": lambda x: jnp.outer(jnp.arange(3.0), x), "batch": 2},
+    "stochastic_equations.euler_maruyama": {"start": np.ones(3), "increments": np.full((4, 3), 0.1)},
+    "stochastic_equations.generator_of": {"function": square},
+    "stochastic_equations.geometric_errors": {"steps": np.array([0.5, 0.25])},
+    "stochastic_equations.gibbs_density":
+        {"loss": lambda x: x**2, "points": np.linspace(-3, 3, 41), "noise": 1.0, "rate": 1.0},
+    "torus_semigroups.weak_error_on_torus": {"steps": np.array([0.25]), "test": lambda x: np.cos(x[:, 0])},
+    "weak_order.weak_error": {"step": 0.25},
+}  # fmt: skip
+
+FOUND = """
+torus_semigroups.weak_error_on_torus, horizon: huge
+torus_semigroups.weak_error_on_torus, horizon: negative
+torus_semigroups.weak_error_on_torus, noise: negative
+torus_semigroups.weak_error_on_torus, steps: negated
+weak_order.weak_error, step: tiny
+"""

@@ -1,0 +1,44 @@
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from deeptheory.networks import from_scratch, mlp, pieces, tent
+
+from .ingredients import KEY
+
+AFFINE = from_scratch.init_glorot(KEY, (3, 4, 1))
+PIECES = tent.tent_layers(2)
+PLANE = np.array([[0.2, 0.4], [1.0, -0.3], [-0.5, 0.8], [0.6, 0.9]])
+TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
+
+RECORDS: dict[str, Callable[[], Any]] = {
+    "Affine": lambda: from_scratch.init_glorot(KEY, (3, 1))[0],
+    "MLP": lambda: mlp.init_mlp(KEY, (3, 4, 1)),
+    "PiecewiseAffine": lambda: pieces.through_points((0, 1), (0, 2), 1, -1),
+    "TwoGaussians": lambda: from_scratch.crossed_gaussians(),
+}
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "from_scratch.bayes_logits": {"x": PLANE},
+    "from_scratch.population_cross_entropy": {"model": lambda x: x[..., 0]},
+    "from_scratch.printed_gradient": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0])},
+    "from_scratch.train_classifier": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0]), "steps": 3},
+    "pieces.PiecewiseAffine": {"knots": (Fraction(1),), "pieces": tuple(TENT[0])},
+    "pieces.layers_from_arrays": {"weights": [np.ones((2, 1)), np.ones((1, 2))], "biases": [np.ones(2), np.ones(1)]},
+    "pieces.minimal_shallow_units": {"low": 0, "high": 2},
+    "pieces.network_function": {"layers": PIECES},
+    "pieces.pieces_on_a_grid": {"layers": PIECES, "low": 0, "high": 1},
+    "pieces.propagate": {"layers": PIECES},
+    "pieces.relu_nodes": {"layers": PIECES},
+    "pieces.shallow_layers": {"low": 0, "high": 2},
+    "pieces.through_points": {"knots": (0, 1), "values": (0, 2)},
+    "tent.fit_sawtooth": {"iterates": 1, "widths": (2,), "starts": 2, "steps": 2},
+}  # fmt: skip
+
+FOUND = """
+tent.sawtooth, x: complex
+from_scratch.train_classifier, gradient: number
+from_scratch.train_classifier, steps: million
+"""
