@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Complex, Float, Int, Key, UInt32
+from jaxtyping import Array, Float, Inexact, Int, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
@@ -32,7 +32,7 @@ Dimension = Annotated[int, "[1, 24]"]
 Levels = float | Float[np.ndarray, "*k"]
 
 
-def _pfaffian(matrix: Complex[np.ndarray, "*k n n"]) -> Complex[np.ndarray, "*k"]:
+def _pfaffian(matrix: Inexact[np.ndarray, "*k n n"]) -> Inexact[np.ndarray, "*k"]:
     """The Pfaffian of skew matrices of even size, by elimination of two rows at a time with the largest pivot."""
     left, value = matrix.copy(), np.ones(matrix.shape[:-2], matrix.dtype)
     while left.shape[-1]:
@@ -98,12 +98,12 @@ def _index_moments(dimension: int, levels: np.ndarray, power: int) -> np.ndarray
     z = np.exp(2j * np.pi * np.arange(dimension + 1) / (dimension + 1))[:, None, None, None]
     parts = bordered(z**2 * below + z * across + above, z[..., 0] * under + over)
     moments = np.fft.fft(_pfaffian(parts), axis=0).real / (dimension + 1)
-    moments[0] = _pfaffian(bordered(above, over) + 0j).real
-    moments[-1] = _pfaffian(bordered(below, under) + 0j).real
+    moments[0] = np.real(_pfaffian(bordered(above, over)))
+    moments[-1] = np.real(_pfaffian(bordered(below, under)))
     (over, above), (under, below) = (_one_side(dimension, np.zeros(1), end, 0) for end in (reach, -reach))
     across = under[:, :, None] * over[:, None, :]
     plain = bordered(below + above + across - np.swapaxes(across, -1, -2), under + over)
-    return np.maximum(moments / _pfaffian(plain + 0j).real, 0.0).T
+    return np.maximum(moments / np.real(_pfaffian(plain)), 0.0).T
 
 
 def goe_index_law(dimension: Dimension, *, threshold: Levels = 0.0) -> Float[np.ndarray, "*k n"]:
@@ -216,11 +216,16 @@ def torus_critical_points(
     hessian = np.stack([-(cosines * k) @ cos.T - (sines * k) @ sin.T for k in pairs.T], -1)
     draw, start = np.nonzero(np.all(np.abs(step(slope, hessian)) < 0.75 * mesh, axis=-1))
     position = grid[start]
-    for last in [False] * 4 + [True]:
+
+    def at(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The waves at scattered points, and their derivatives by the phase."""
         cos, sin = np.cos(position @ waves.T), np.sin(position @ waves.T)
-        even, odd = cosines[draw] * cos + sines[draw] * sin, sines[draw] * cos - cosines[draw] * sin
-        if not last:
-            position = position + np.clip(step(odd @ waves, -even @ pairs), -mesh, mesh)
+        return cosines[draw] * cos + sines[draw] * sin, sines[draw] * cos - cosines[draw] * sin
+
+    for _ in range(4):
+        even, odd = at(position)
+        position = position + np.clip(step(odd @ waves, -even @ pairs), -mesh, mesh)
+    even, odd = at(position)
     settled = np.linalg.norm(odd @ waves, axis=1) < 1e-7
     places = np.rint(position / 1e-5).astype(int) % round(length / 1e-5)
     kept = np.flatnonzero(settled)
