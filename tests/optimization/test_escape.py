@@ -113,3 +113,9 @@ def test_the_kicked_coordinate_by_a_sum_and_its_time_by_quadrature():
     # A hundredth of the noise costs ln 100/ln 1.1 steps more.
     quieter = escape.kick_escape_time(1.0, growth=growth, kick=kick / 100)
     assert float(quieter) - mean == pytest.approx(np.log(100) / np.log(1.1), abs=1e-2)
+
+
+def test_either_side_of_the_ridge_takes_as_long():
+    """ln(1 + 8)/ln 3 = 2 steps of growth 2, from ⅛ and from −⅛ alike."""
+    times = escape.escape_time(np.array([0.125, -0.125]), radius=1.0, growth=2.0)
+    np.testing.assert_allclose(times, [2.0, 2.0], rtol=1e-12)

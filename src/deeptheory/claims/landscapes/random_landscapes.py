@@ -44,7 +44,7 @@ def saddles_outnumber_minima(
     *,
     matrices: Annotated[int, Interval(ge=10_000, le=10_000_000)] = 1_000_000,
     trials: Trials = 400,
-    length: Annotated[float, Interval(ge=6.0, le=20.0)] = 6.0,
+    length: Annotated[float, Interval(ge=6.0, le=8.0)] = 6.0,
 ):
     random = generator(key)
     # The index is the number of changes of sign along the leading minors (Jacobi): no eigenvalues are computed.

@@ -72,13 +72,13 @@ def still(function, start):
     notice="Left, the loss at all critical points: the more components are mixed the higher it is, and the more ways "
     "lead down. The online runs start at the highest, where plain descent would stay. Right, the shares of the "
     "components in the directions that one run found, one after another: a permutation with signs.",
-    full=dict(dimension=5, samples=6000),
+    full=dict(dimension=4, samples=6000),
 )
 def tensors_are_decomposed_online(
     key,
     *,
-    dimension: Annotated[int, Interval(ge=2, le=5)] = 3,
-    samples: Annotated[int, Interval(ge=1000, le=100_000)] = 3000,
+    dimension: Annotated[int, Interval(ge=2, le=4)] = 3,
+    samples: Annotated[int, Interval(ge=3000, le=100_000)] = 3000,
     signals: Literal["signs and uniform", "Gaussian"] = "signs and uniform",
     trials: Trials = 100,
 ):

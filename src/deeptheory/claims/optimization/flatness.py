@@ -57,7 +57,7 @@ def sgd_leaves_sharp_wells(
     key,
     *,
     spread: Annotated[float, Interval(ge=0.1, le=0.9)] = 0.8,
-    steps: Annotated[int, Interval(ge=100, le=10_000)] = 600,
+    steps: Annotated[int, Interval(ge=400, le=10_000)] = 600,
     trials: Trials = 800,
 ):
     factors, batches = np.array([1 - spread, 1 + spread]), np.array([1, 4, 12])

@@ -150,13 +150,13 @@ def looked_at(formulas, corners, starts):
     notice="Most runs of gradient descent come to an assignment that satisfies such a small formula. Some stop at a "
     "loss near 0.4, in a spurious minimum, though their formula can be satisfied, and no slope there says which "
     "variable to change. A method that found the zeros of every formula fast would decide 3SAT.",
-    explore={"clauses": (12, 24, 32)},
+    explore={"clauses": (12, 18, 30)},
 )
 def satisfying_assignments_are_the_zeros(
     key,
     *,
     variables: Annotated[int, Interval(ge=4, le=9)] = 6,
-    clauses: Annotated[int, Interval(ge=4, le=60)] = 18,
+    clauses: Annotated[int, Interval(ge=4, le=30)] = 18,
     trials: Trials = 500,
 ):
     random = generator(key)

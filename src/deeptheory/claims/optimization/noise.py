@@ -18,7 +18,7 @@ from deeptheory.optimization.runs import trajectory
 from deeptheory.optimization.stochastic import minibatches
 
 CAP = 0.5
-"""how far along the way out a run must be to have left the capped saddle"""
+"""the share of the way to the minimum √γ that a run must have made to have left the capped saddle"""
 
 
 def capped(z, noise):
@@ -79,11 +79,12 @@ def a_kick_leaves_the_ridge(
 ):
     random, growth = generator(key), rate * descent
     # Apart by whole steps, so that the path between two of them, where the cap is felt, is the same for all.
-    offsets = 1e-8 * (1 + growth) ** np.array([0.0, 31.0, 84.0])
-    steps = int(np.ceil(escape_time(1e-9, radius=1.0, growth=growth)))
+    offsets = 1e-8 * (1 + growth) ** np.floor(np.log([1.0, 30.0, 1e3]) / np.log1p(growth))
+    # Time enough for the run among thousands whose kicks cancel best.
+    steps = int(np.ceil(escape_time(min(1e-9, 1e-6 * rate * noise), radius=1.0, growth=growth)))
     starts = np.stack([np.ones(4), np.array([0.0, *offsets]), np.full(4, descent)], 1)
     paths = np.asarray(on_capped_saddle(jnp.asarray(starts), rate, jnp.zeros((4, steps))))
-    left = crossing(paths[1:, :, 1], CAP)
+    left = crossing(paths[1:, :, 1], CAP * descent**0.5)
 
     # On the quadratic itself, without the cap: the coordinate is a sum over the kicks.
     kicks = rate * noise * random.standard_normal((steps, trials))
