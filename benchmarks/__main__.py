@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("two_layer_nets", "throughput", "kernels", "marchenko_pastur", "curvature")
+NAMES = ("two_layer_nets", "throughput", "kernels", "marchenko_pastur", "curvature", "l1_path")
 
 
 def main() -> int:

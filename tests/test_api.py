@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import deeptheory as dt
@@ -87,10 +88,26 @@ def test_finding_gives_lines_to_paste():
         exec(each.paste, {})
 
 
-@pytest.mark.parametrize(("words", "most"), [("zzqq", 3), ("the of", 3), (7, 3), ("kernel", 0), ("kernel", True)])
-def test_finding_nothing_is_one_sentence(words, most):
-    with pytest.raises(ValueError, match=r"nothing speaks of|no word to look for|is a text|whole number from 1"):
+@pytest.mark.parametrize(
+    ("words", "most", "sentence"),
+    [
+        ("zzqq", 3, "nothing speaks of 'zzqq'"),
+        ("the of", 3, "there is no word to look for in 'the of'"),
+        (7, 3, "what to look for is a text, not 7"),
+        ("kernel", 0, "most must be a whole number from 1, not 0"),
+        ("kernel", True, "most must be a whole number from 1, not True"),
+        ("q" * 10**6, 3, "nothing speaks of 'qqq"),
+        (" ".join(f"w{each}" for each in range(3000)), 3, "at most 40 words are looked for together, not 3,000"),
+    ],
+)
+def test_finding_nothing_is_one_sentence(words, most, sentence):
+    with pytest.raises(ValueError, match=sentence) as found:
         dt.find(words, most=most)
+    assert len(str(found.value)) < 150
+
+
+def test_a_word_that_is_said_often_is_looked_for_once():
+    assert dt.find("kernel ridge " * 10**4, most=np.int64(3)) == dt.find("kernel ridge", most=3)
 
 
 @pytest.mark.slow

@@ -90,6 +90,8 @@ def test_it_shows_itself(table, tmp_path):
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     with pytest.raises(ValueError, match="cannot be written"):
         table.page(tmp_path / "missing" / "league.html")
+    with pytest.raises(TypeError, match="a page is written to the file that a path names, not None"):
+        table.page(None)
     with pytest.raises(KeyError, match="no bound is called"):
         table["nothing"]
 

@@ -37,6 +37,18 @@ def test_the_grid_is_evaluated_point_by_point():
         ({"rate": [0.5, np.nan]}, 1, "the axis rate must be a list of numbers or words, and nan is none"),
         ({"rate": {1.0}}, 1, "the axis rate must be a list of values, not {1.0}"),
         ({"rate": np.ones((2, 2))}, 1, "the axis rate must be a list of values"),
+        ({"rate": b"ab"}, 1, "the axis rate must be a list of values, not b'ab'"),
+        ({"rate": [np.ones(2)]}, 1, r"the axis rate must be a list of numbers or words, not of array\(\[1., 1.\]\)"),
+        ({"rate": [None]}, 1, "the axis rate must be a list of numbers or words, not of None"),
+        ({"rate": np.array([None, 1.0])}, 1, "the axis rate must be a list of numbers or words, not of None"),
+        (
+            {"rate": np.array([np.nan, 1], object)},
+            1,
+            "the axis rate must be a list of numbers or words, and nan is none",
+        ),
+        ({"rate": np.array(["2020-01-01"], "datetime64[D]")}, 1, "the axis rate must be a list of numbers or words"),
+        ({"rate": [0.5, "hot"]}, 1, "the axis rate must be a list of numbers or one of words, not of both"),
+        ({"rate": [10**30]}, 1, "the axis rate has whole numbers beyond 64 bits"),
         ({"rate": [1.0]}, True, "seeds must be a whole number from 1, not True"),
         ({"rate": range(10**5)}, 1, "the settings rate have 100,000 combinations, each of which is compiled by itself"),
     ],
@@ -52,6 +64,23 @@ def test_a_grid_that_is_none_is_refused(over, seeds, sentence):
         ({"function": 3}, "function must be a function of a key and settings, not 3"),
         ({"function": lambda key, rate: "hot"}, "the function must return numbers, or a dictionary of them by name"),
         ({"function": lambda key, rate: {3: rate}}, "the function must return numbers, or a dictionary of them"),
+        ({"function": lambda key, rate: key}, "the function must return numbers, or a dictionary of them by name"),
+        ({"function": lambda key, rate: 10**30}, "the function must return numbers, or a dictionary of them by name"),
+        ({"function": lambda key, rate: {"rate": rate}}, "the function returns rate, which is the name of an axis"),
+        ({"function": lambda key, rate: {"seed": rate}}, "the function returns seed, which is the name of an axis"),
+        (
+            {"function": lambda key, rate: jnp.ones(rate), "over": {"rate": [1, 2]}},
+            r"the same names and shapes everywhere, not {'value': \(1,\)} and {'value': \(2,\)}",
+        ),
+        (
+            {"function": lambda key, rate: {f"at {rate}": 1.0}, "over": {"rate": [1, 2]}},
+            "the same names and shapes everywhere, not {'at 1': .*} and {'at 2': .*}",
+        ),
+        (
+            {"function": lambda key, value_0: jnp.ones(3), "over": {"value_0": [0.1, 0.2]}},
+            "the axes of value are called value_0: give value_0 another name",
+        ),
+        ({"over": np.ones((2, 2))}, r"settings and their values, not array\(\[\[1., 1.\], \[1., 1.\]\]\)"),
         ({"over": [0.5]}, r"over must be a dictionary of settings and their values, not \[0.5\]"),
         ({"over": {3: [0.5]}}, "an axis is called by the name of a setting, not 3"),
         ({"seed": -1}, "seed must be a whole number from 0 to 2147483647, not -1"),
@@ -90,6 +119,18 @@ def test_floats_and_seeds_share_one_program():
     assert len(np.unique(diagram["draw"].values[0])) == 12
 
 
+def test_the_entries_of_a_jax_array_share_a_program_too():
+    traces = []
+
+    def noted(key, rate):
+        traces.append(rate)
+        return rate**2
+
+    made = dt.phase_diagram(noted, {"rate": jnp.linspace(0.0, 1.0, 5)})
+    assert np.allclose(made["value"].values[:, 0], np.linspace(0.0, 1.0, 5) ** 2)
+    assert len(traces) <= 2  # once to see what it returns and once to compile
+
+
 def test_batches_change_nothing():
     work = lambda key, rate: rate * jax.random.normal(key)  # noqa: E731
     whole, parts = (dt.phase_diagram(work, {"rate": [0.5, 1.5, 2.5]}, seeds=5, batch=b) for b in (None, 4))
@@ -119,12 +160,6 @@ def test_repeated_sweeps_share_their_program():
     for start in (0.0, 1.0):
         assert np.allclose(everywhere(noted, np.full((5, 4), start), batch=2), 4 * start)
     assert len(traces) == 1
-
-
-@pytest.mark.parametrize(("over", "seeds", "word"), [({"rate": []}, 1, "rate"), ({"rate": [1.0]}, 0, "seeds")])
-def test_bad_grids_are_refused(over, seeds, word):
-    with pytest.raises(ValueError, match=word):
-        dt.phase_diagram(lambda key, rate: rate, over, seeds=seeds)
 
 
 def diagram(*settings, seeds=3):
@@ -158,11 +193,26 @@ def test_two_settings_are_shades_and_a_third_has_panels():
         (("rate",), "loss", "there is no value 'loss'; the diagram has value"),
         (("rate", "width", "depth", "more"), None, r"1 to 3 settings with several values, not 4 \(rate, width"),
         ((), None, r"not 0 \(none\)"),
+        (("rate",), ["value"], r"there is no value \['value'\]"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(made, value, sentence):
     with pytest.raises(ValueError, match=sentence):
         diagram(*made).chart(value)
+
+
+@pytest.mark.parametrize(
+    ("function", "rates", "sentence"),
+    [
+        (lambda key, rate: rate * 1j, [0.5, 1.0], "value has complex values, of which a chart shows none"),
+        (lambda key, rate: rate, [0.5, np.inf], "the axis rate has values that a chart has no place for"),
+        (lambda key, rate: abs(rate), [1j, 2j], "the axis rate has values that a chart has no place for"),
+    ],
+)
+def test_numbers_without_a_place_on_a_chart_are_not_bent(function, rates, sentence):
+    made = dt.phase_diagram(function, {"rate": rates})
+    with pytest.raises(ValueError, match=sentence):
+        made.chart()
 
 
 def test_values_with_axes_of_their_own_are_chosen_from_first():

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from deeptheory import books
 from deeptheory.formulas import clipped, readable
@@ -22,6 +23,8 @@ MEANT = {
 }  # fmt: skip
 """What people type, and what our names say for it."""
 ACCENTED, WORD = re.compile("[à-ž]"), re.compile(r"[^\W_]+")
+MOST = 40
+"""Words that are looked for together."""
 NAME, TEXT = 3.0, 1.0
 """How much a word counts in a name, and in the sentence beside it."""
 
@@ -59,21 +62,23 @@ def find(words: str, *, most: int = 8) -> Findings:
     together count first. `most` is how many of each kind are shown.
     """
     if not isinstance(words, str):
-        raise ValueError(f"what to look for is a text, not {words!r}")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise ValueError(f"what to look for is a text, not {words!r:.80}")
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
         raise ValueError(f"most must be a whole number from 1, not {most!r}")
-    wanted = [word for word in spelt(words) if not UNSAID.fullmatch(word)]
+    wanted = list(dict.fromkeys(word for word in spelt(words) if not UNSAID.fullmatch(word)))
     if not wanted:
-        raise ValueError(f"there is no word to look for in {words!r}")
+        raise ValueError(f"there is no word to look for in {words!r:.80}")
+    if len(wanted) > MOST:
+        raise ValueError(f"at most {MOST} words are looked for together, not {len(wanted):,}")
     found = Findings()
     for kind in KINDS:
         own = [text.read() for text in _texts(kind) if text.may_say(wanted)]
         scores = _scores(wanted, own)
         ranked = sorted((place for place in range(len(own)) if scores[place] > 0), key=lambda place: -scores[place])
-        found += [own[place].hit() for place in ranked[:most]]
+        found += [own[place].hit() for place in ranked[: int(most)]]
     if not found:
         near = _nearest(wanted)
-        raise ValueError(f"nothing speaks of {words!r}" + (f"; did you mean {' '.join(near)}?" if near else ""))
+        raise ValueError(f"nothing speaks of {words!r:.80}" + (f"; did you mean {' '.join(near)}?" if near else ""))
     return found
 
 

@@ -29,6 +29,8 @@ class ShownLeague(League):
         """Write a page of its own that needs nothing else, and return where."""
         from deeptheory.report.league import league_page
 
+        if not isinstance(path, str | Path):
+            raise TypeError(f"a page is written to the file that a path names, not {path!r:.60}")
         return league_page(self, Path(path))
 
 

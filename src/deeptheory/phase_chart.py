@@ -28,7 +28,7 @@ class PhaseDiagram(xarray.Dataset):
         import altair as alt
 
         name = value if value is not None else str(next(iter(self.data_vars)))
-        if name not in self.data_vars:
+        if name not in list(self.data_vars):
             raise ValueError(f"there is no value {name!r}; the diagram has {', '.join(map(str, self.data_vars))}")
         found = self[name]
         own = [str(axis) for axis in found.dims if axis not in self.coords]
@@ -36,10 +36,15 @@ class PhaseDiagram(xarray.Dataset):
             raise ValueError(
                 f"{name} has axes of its own, {', '.join(own)}: choose from them with isel, or average them"
             )
+        if found.dtype.kind == "c":
+            raise ValueError(f"{name} has complex values, of which a chart shows none: draw their abs, real or imag")
         settings = [str(axis) for axis in found.dims if axis != "seed" and found.sizes[axis] > 1]
         if not 1 <= len(settings) <= 3:
             said = ", ".join(settings) or "none"
             raise ValueError(f"a chart shows 1 to 3 settings with several values, not {len(settings)} ({said})")
+        for axis in settings:
+            if self[axis].dtype.kind in "fc" and not (np.isrealobj(self[axis]) and np.isfinite(self[axis]).all()):
+                raise ValueError(f"the axis {axis} has values that a chart has no place for: choose others with sel")
         table = self._cells(name, settings)
         if len(table) > CELLS:
             raise ValueError(f"a chart shows at most {CELLS:,} cells, not {len(table):,}: choose some with sel or isel")

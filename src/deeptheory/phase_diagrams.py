@@ -3,7 +3,7 @@
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -45,19 +45,21 @@ def phase_diagram(
     from deeptheory.phase_chart import PhaseDiagram  # which imports xarray
 
     if not callable(function):
-        raise TypeError(f"function must be a function of a key and settings, not {function!r:.60}")
+        raise TypeError(f"function must be a function of a key and settings, not {_shown(function)}")
     if not isinstance(over, Mapping):
-        raise TypeError(f"over must be a dictionary of settings and their values, not {over!r:.60}")
+        raise TypeError(f"over must be a dictionary of settings and their values, not {_shown(over)}")
     _whole("seeds", seeds, 1, math.inf)
     _whole("seed", seed, 0, 2**31 - 1)
     if batch is not None:
         _whole("batch", batch, 1, math.inf)
     for name, values in over.items():
         _check_axis(name, values)
-    if (total := math.prod(len(values) for values in over.values()) * int(seeds)) > MOST:
+    # The entries of a JAX array are arrays, not floats, and would be compiled one by one.
+    axes: dict[str, Any] = {n: np.asarray(v) if isinstance(v, jax.Array) else v for n, v in over.items()}
+    if (total := math.prod(len(values) for values in axes.values()) * int(seeds)) > MOST:
         raise ValueError(f"the grid has {total:,} points; a diagram takes at most {MOST:,}")
-    traced = {n: np.asarray(v, float) for n, v in over.items() if all(isinstance(e, (float, np.floating)) for e in v)}
-    looped = {name: list(values) for name, values in over.items() if name not in traced}
+    traced = {n: np.asarray(v, float) for n, v in axes.items() if all(isinstance(e, (float, np.floating)) for e in v)}
+    looped = {name: list(values) for name, values in axes.items() if name not in traced}
     if (programs := math.prod(map(len, looped.values()))) > PROGRAMS:
         raise ValueError(
             f"the settings {', '.join(looped)} have {programs:,} combinations, each of which is compiled by itself; at "
@@ -74,11 +76,18 @@ def phase_diagram(
     lengths = [len(values) for values in (*looped.values(), *traced.values())] + [seeds]
     names = [*looped, *traced, "seed"]
     variables = {}
+    if len(kinds := {tuple((name, table[name].shape[1:]) for name in sorted(table)) for table in tables}) > 1:
+        first, second = sorted(kinds)[:2]
+        raise ValueError(
+            f"the function must return the same names and shapes everywhere, not {dict(first)} and {dict(second)}"
+        )
     for name in tables[0]:
         stacked = np.stack([table[name] for table in tables])
         inner = stacked.shape[2:]
-        axes = [f"{name}_{axis}" for axis in range(len(inner))]
-        variables[name] = ([*names, *axes], stacked.reshape(*lengths, *inner))
+        own = [f"{name}_{axis}" for axis in range(len(inner))]
+        if taken := {*names, *tables[0]}.intersection(own):
+            raise ValueError(f"the axes of {name} are called {', '.join(own)}: give {taken.pop()} another name")
+        variables[name] = ([*names, *own], stacked.reshape(*lengths, *inner))
     diagram = PhaseDiagram(variables, coords={**looped, **traced, "seed": np.arange(seeds)})
     return diagram.transpose(*over, "seed", ...)
 
@@ -92,20 +101,34 @@ def _whole(name: str, value: Any, low: int, high: float) -> None:
 def _check_axis(name: Any, values: Any) -> None:
     """Refuse what is not the name of a setting with a list of values, none of which is nan or a list itself."""
     if not isinstance(name, str):
-        raise TypeError(f"an axis is called by the name of a setting, not {name!r:.60}")
+        raise TypeError(f"an axis is called by the name of a setting, not {_shown(name)}")
     if name in ("key", "seed"):
         raise ValueError(f"an axis may not be called {name}: the seeds make it")
     several = isinstance(values, Sequence | np.ndarray | jax.Array) and getattr(values, "ndim", 1) == 1
-    if not several or isinstance(values, str):
-        raise ValueError(f"the axis {name} must be a list of values, not {values!r:.60}")
+    if not several or isinstance(values, str | bytes):
+        raise ValueError(f"the axis {name} must be a list of values, not {_shown(values)}")
     if len(values) == 0:
         raise ValueError(f"the axis {name} has no values")
-    for value in values if isinstance(values, list | tuple) else ():
-        if isinstance(value, Sequence | Mapping | Set) and not isinstance(value, str):
-            raise ValueError(f"the axis {name} must be a list of numbers or words, not of {value!r:.60}")
-    found = np.asarray(() if isinstance(values, range) else values)
+    if isinstance(values, range):
+        return
+    plain = isinstance(values, np.ndarray | jax.Array) and values.dtype.kind in "fciubU"
+    wrong = [
+        each for each in ([] if plain else values) if not isinstance(each, str | complex | float | int | np.number)
+    ]
+    if wrong:
+        raise ValueError(f"the axis {name} must be a list of numbers or words, not of {_shown(wrong[0])}")
+    if not plain and len({isinstance(each, str) for each in values}) > 1:
+        raise ValueError(f"the axis {name} must be a list of numbers or one of words, not of both")
+    found = np.asarray(values if plain else list(values))
+    if found.dtype.kind == "O":
+        raise ValueError(f"the axis {name} has whole numbers beyond 64 bits")
     if found.dtype.kind in "fc" and np.isnan(found).any():
         raise ValueError(f"the axis {name} must be a list of numbers or words, and nan is none")
+
+
+def _shown(value: Any) -> str:
+    """What was given, on one line."""
+    return f"{' '.join(repr(value).split()):.60}"
 
 
 def _evaluate(
@@ -118,14 +141,21 @@ def _evaluate(
         value = function(point["key"], **fixed, **settings)
         found = value if isinstance(value, dict) else {"value": value}
         if not found or not all(isinstance(name, str) and _is_numbers(each) for name, each in found.items()):
-            raise TypeError(f"the function must return numbers, or a dictionary of them by name, not {value!r:.60}")
+            raise TypeError(f"the function must return numbers, or a dictionary of them by name, not {_shown(value)}")
+        if taken := [name for name in found if name in (*fixed, *settings, "seed")]:
+            raise ValueError(f"the function returns {taken[0]}, which is the name of an axis: give the value another")
         return found
 
     return {name: np.asarray(value) for name, value in everywhere(one, points, batch=batch).items()}
 
 
 def _is_numbers(value: Any) -> bool:
-    return isinstance(value, int | float | complex | np.generic | np.ndarray | jax.Array)
+    if isinstance(value, int) and abs(value) > jnp.iinfo(jnp.result_type(int)).max:
+        return False
+    if isinstance(value, np.generic | np.ndarray):
+        return value.dtype.kind in "fciub"
+    keys = isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+    return isinstance(value, int | float | complex | jax.Array) and not keys
 
 
 def everywhere(function: Callable[..., Any], points: Any, *shared: Any, batch: int | None = None) -> Any:

@@ -46,6 +46,7 @@ BAD = [
     (("frobnicate",), "No such command"),
     (("check", "--frobnicate"), "No such option"),
     (("sweep", QUICK, "--over", "width"), "--over takes name=values"),
+    (("sweep", QUICK, "--over", "=3"), "--over takes name=values, not '=3'"),
     (("sweep", "double_descent", "--over", "trials=16", "--out", "."), ". cannot be written: it is a folder"),
     (("sweep", "double_descent", "--over", "trials=16", "--out", "no/such.nc"), "there is no writable folder no"),
     (

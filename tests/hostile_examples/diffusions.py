@@ -38,6 +38,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+gradient_noise.svag_gradient, second: longer
+processes.compound_poisson_paths, rate: huge
+stochastic_equations.euler_maruyama, start: longer
 torus_semigroups.weak_error_on_torus, horizon: huge
 torus_semigroups.weak_error_on_torus, horizon: negative
 torus_semigroups.weak_error_on_torus, noise: negative

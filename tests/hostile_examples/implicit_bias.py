@@ -1,20 +1,43 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.implicit_bias import separable
+from deeptheory.implicit_bias import mirror, paths, separable
 
-from .ingredients import POINTS, array
+from .ingredients import POINTS, array, square
 
 SEPARATED = {"signed_points": POINTS}
+WIDE = {"design": np.array([[1.0, 0.3, -0.5], [0.2, -0.8, 0.6]]), "labels": np.array([0.7, -0.4])}
+REPARAMETRIZED = {"parametrization": lambda theta: theta**2, "theta": np.array([1.0, 0.5])}
 
 RECORDS: dict[str, Callable[[], Any]] = {
     "MarginLoss": lambda: separable.LOGISTIC,
     "MaxMargin": lambda: separable.max_margin(POINTS),
+    "PiecewisePath": lambda: paths.l1_path(**WIDE),
+    "Potential": lambda: mirror.EUCLIDEAN,
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "auditor.least_norm": WIDE | {"power": 1.0},
+    "auditor.selected": {"loss": square, "start": np.ones(3), "steps": 9},
+    "auditor.solves": WIDE | {"point": np.ones(3)},
+    "mirror.bregman_projection": WIDE,
+    "mirror.dual_multipliers": WIDE,
+    "mirror.smooth_norm": {"norm": lambda w: jnp.sqrt(w @ w), "dimension": 3},
+    "mirror.squared_norm": {"power": 1.5},
+    "paths.l1_path": WIDE,
+    "paths.lars_path": WIDE,
+    "paths.stagewise_path": WIDE,
+    "reparametrization.dual_point": REPARAMETRIZED | {"dual": np.array([0.1, 0.2]), "steps": 5},
+    "reparametrization.induced_metric": REPARAMETRIZED,
+    "reparametrization.lie_brackets": REPARAMETRIZED,
+    "reparametrization.mirror_flow": {"loss": square, "start": np.ones(3), "times": np.array([0.0, 0.5])},
+    "reparametrization.mirror_map": REPARAMETRIZED | {"steps": 5},
+    "reparametrization.products": {"pair": (np.ones(3), np.zeros(3))},
+    "reparametrization.reparametrized_flow": REPARAMETRIZED | {"loss": square, "times": np.array([0.0, 0.5])},
+    "reparametrization.squares_apart": {"pair": (np.ones(3), np.zeros(3))},
     "least_squares.supported_solution": {"design": array("Float", "2 3"), "labels": np.ones(2), "coordinates": (0, 2)},
     "separable.gradient_descent_on_margins": {"checkpoints": np.array([0, 2])},
     "separable.margin_rates": SEPARATED,

@@ -49,3 +49,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "single_neuron.secant_correlation": {"activation": jnp.tanh},
     "symmetry.mountain_pass": {"function": square, "images": 5, "steps": 3},
 }  # fmt: skip
+
+FOUND = """
+linear_flows.flow_factors, factors: float32
+linear_networks.best_first_matrix, second: longer
+linear_networks.best_second_matrix, inputs: longer
+linear_networks.deep_critical_point, labels: longer
+linear_networks.deep_critical_point, widths: none of them
+linear_networks.layer_gradients, inputs: longer
+linear_networks.layer_gradients, labels: longer
+linear_networks.projected_least_squares, later: longer
+"""

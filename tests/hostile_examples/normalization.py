@@ -33,3 +33,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "weight_decay.momentum_root": {"rate": 0.1, "decay": 0.1, "momentum": 0.5},
     "weight_decay.unrolled_square_norm": {"rates": np.full(4, 0.1), "decays": 0.2},
 }  # fmt: skip
+
+MAY_BE_NAN = ("normalizers.batch_norm", "normalizers.group_norm", "normalizers.layer_norm")
+"""without ε a constant row has no deviation to be divided by"""
+
+FOUND = """
+equilibrium.effective_rate, rate: huge
+equilibrium.equilibrium_norm, rate: huge
+homogeneity.euler_degree, parameters: words
+homogeneity.scaled, parameters: objects
+normalizers.deep_outputs, x: float32
+product_models.explosion_rate, product: two
+weight_decay.heavy_ball, start: complex
+"""

@@ -14,3 +14,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "random_products.layer_gradient_moment": {"widths": (3, 2, 2), "layer": 1},
     "random_products.log_norm_law": {"widths": (3, 2)},
 }  # fmt: skip
+
+FOUND = """
+classifiers.softmax_layer_gradients, x: longer
+"""

@@ -317,13 +317,29 @@ def test_sizes_increase_and_may_need_company():
         ({"rate": []}, "the axis rate has no values"),
         ({"seeds": 0}, "seeds must be"),
         ({"seeds": 1.5}, "seeds must be"),
+        ({"rate": [np.zeros((40, 40))]}, r"rate must be a number from .*, not \[\[0. 0."),
         ({"trials": range(10**8)}, "this asks for 100,000,000 runs; at most 100,000 are started at once"),
         ({"trials": [9] * 1000, "rate": [1.0] * 1000, "seeds": 100}, "this asks for 100,000,000 runs"),
     ],
 )
 def test_an_empty_or_endless_sweep_is_refused(grids, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=sentence) as found:
         example.exponential_mean.sweep(**grids)
+    assert len(str(found.value)) < 150
+
+
+def test_several_numbers_are_one_setting_as_list_and_as_tuple():
+    @claim(items={}, says="Nothing.")
+    def grows(*, sizes: Sizes = (2, 4)):
+        return Exact(np.asarray(sizes), np.asarray(sizes))
+
+    swept = grows.sweep(sizes=[[3, 5], (4, 6)])
+    assert list(swept["sizes"].values) == ["(3, 5)", "(4, 6)"]
+
+
+def test_an_array_without_axes_is_one_value():
+    swept = example.exponential_mean.sweep(rate=np.array(0.5), trials=np.array([64]))
+    assert swept["rate"].values == [0.5] and swept["trials"].values == [64]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_tightness_is_told_cell_by_cell():
     assert judged.tightness == 1.0
     assert judged.strata == {"by": "γ", "cells": 3, "median": 0.3, "smallest": 0.05, "where": "2"}
     assert judged.reason.endswith("; by γ the median is 30 %, the least 5 % at γ 2")
-    assert Inequality(quantity[:, 1], 1.0).judge().reason.endswith("; the median one 20 %, the slackest 2 %")
+    assert Inequality(quantity[:, 1], 1.0).judge().reason.endswith(", 20 % on the median one, 2 % on the slackest")
     links = {"first": (0.9, 1.0), "second": (0.2, 1.0), "third": (0.8, 1.0)}
     told = {"by": "link", "cells": 3, "median": 0.8, "smallest": 0.2, "where": "second"}
     assert Chain(links).judge().strata == told
@@ -262,6 +262,17 @@ def test_rows_that_lie_aside_are_thinned_with_those_that_were_judged():
     assert np.array_equal(back.aside["rows"], smaller[:, 0])
     assert np.array_equal(back.aside["names"].astype(int), smaller[:, 0])
     assert np.array_equal(back.aside["few"], [0, 1, 2])
+
+
+def test_a_few_long_curves_are_thinned_along_their_length():
+    """Each is drawn, with its label, over points that lie aside."""
+    points = np.arange(20_000.0)
+    judged = np.stack([points, 2 * points, 3 * points])
+    kept = {"curve": ["a", "b", "c"], "point": points}
+    back = decode(*encode({"": Identity(judged, judged, along=kept, aside={"drift": -points})}))[""]
+    assert len(back.left) == len(back.along["curve"]) == 3
+    assert 8 < back.left.shape[1] < len(points)
+    assert np.array_equal(back.left[0], back.along["point"]) and np.array_equal(back.left[0], -back.aside["drift"])
 
 
 def test_too_much_aside_is_refused_in_one_sentence():

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from deeptheory.lab import Chance, Exact, Identity, Inequality, Law, Limit, Printed, Rate, Trend
+from deeptheory.lab import Bounded, Chance, Exact, Identity, Inequality, Law, Limit, Printed, Rate, Trend
 from deeptheory.lab.evidence import Chain, Judgement
-from deeptheory.lab.evidence.detection import noticed, resolution, weakest
+from deeptheory.lab.evidence.coarseness import weakest
 from deeptheory.lab.evidence.saying import apart, counted, every, measured, percent, power
 from deeptheory.lab.outcome import ControlResult
 from deeptheory.lab.run import combined
+from deeptheory.lab.sensitivity import noticed, resolution
 
 REFUTED = [ControlResult("a rival", "refuted", "")]
 WIDTHS = np.asarray([8.0, 16.0, 32.0, 64.0])
@@ -25,9 +26,9 @@ WIDTHS = np.asarray([8.0, 16.0, 32.0, 64.0])
         (Exact([1, 2], [1, 3]), "1 of 2 entries differ, first 2 against 3"),
         (Printed(np.asarray([0.1]), np.asarray([0.1])), "the printed entry agrees"),
         (Printed(np.asarray([0.1, 0.2]), np.asarray([0.1, 0.2])), "both printed entries agree"),
-        (Inequality(0.75, 1.0), "the instance reaches 75 % of its bound"),
-        (Inequality(-1.0, 0.0), "the instance stays within the bound"),
-        (Inequality(1.000001, 1.0), "1.000001 exceeds its bound 1"),
+        (Inequality(0.75, 1.0), "the smaller side reaches 75 % of the larger"),
+        (Inequality(-1.0, 0.0), "the instance keeps the inequality"),
+        (Inequality(1.000001, 1.0), "the side that should be smaller is larger: 1.000001 against 1"),
         (Chain({"one": (0.5, 1.0)}), "the link holds; the slackest, “one”, reaches 50 % of its larger side"),
         (Rate(WIDTHS, WIDTHS ** (-2 / 3), exponent=-2 / 3), "exponent -0.667, -2/3 predicted"),
         (Limit(WIDTHS, 1 / WIDTHS), "distances fall like size to the power -1.000, order 0.5 stated"),
@@ -92,9 +93,58 @@ def test_of_one_kind_the_coarsest_is_the_weakest():
     assert weakest(judged, dict.fromkeys(judged, "Law")) == "b"
 
 
-def test_how_tight_an_inequality_is_fits_bounds_from_above_and_from_below():
-    def said(tightness):
-        return noticed("Inequality", Judgement("holds", "", "", 1 - tightness, tightness))
+def said_of(piece):
+    return noticed(type(piece).__name__, piece.judge())
 
-    assert said(0.9) == "An inequality sharper by 10 % would have been violated."
-    assert said(0.999) == "Any sharper inequality would have been violated."
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (1.0, "The two sides meet: anything sharper would have been violated."),
+        (0.998, "The two sides come within 0.2 % of each other: anything sharper would have been violated."),
+        (0.8, "An inequality sharper by more than a factor 1.25 would have been violated."),
+        (0.05, "An inequality sharper by more than a factor 20 would have been violated."),
+        (1e-9, "The two sides stay far apart: much sharper, it might hold as well."),
+        (0.0, "The two sides stay far apart: much sharper, it might hold as well."),
+        (-1.0, "The two sides stay far apart: much sharper, it might hold as well."),
+    ],
+)
+def test_how_tight_an_inequality_is_fits_bounds_from_above_and_from_below(share, said):
+    assert said_of(Inequality(share, 1.0)) == said
+
+
+@pytest.mark.parametrize("share", [0.8, 0.05])
+def test_an_inequality_that_is_sharper_than_said_is_violated(share):
+    """Whichever side is the theorem's: the bound above is made smaller, or the bound below larger, by that factor."""
+    factor = float(said_of(Inequality(share, 1.0)).split("factor ")[1].split(" ")[0])
+    for sharpened, verdict in ((factor * 1.01, "refuted"), (factor / 1.01, "holds")):
+        assert Inequality(share, 1.0 / sharpened).judge().verdict == verdict
+        assert Inequality(share * sharpened, 1.0).judge().verdict == verdict
+
+
+def test_of_a_chain_the_slackest_link_speaks_for_all():
+    assert said_of(Chain({"one": (0.5, 1.0), "two": (0.9, 1.0)})) == (
+        "Any of its links sharper by more than a factor 2 would have been violated."
+    )
+    assert said_of(Chain({"one": (0.0, 1.0), "two": (1.0, 1.0)})) == (
+        "The two sides of its slackest link stay far apart: much sharper, it might hold as well."
+    )
+    assert said_of(Chain({"one": (1.0, 1.0)})).startswith("The two sides of every link meet")
+
+
+def test_every_other_kind_says_what_it_would_have_noticed():
+    assert said_of(Exact(2, 2)) == "The comparison is exact: any difference would have been noticed."
+    assert said_of(Printed(0.1, 0.1)) == "A difference in the last printed digit would have been noticed."
+    assert said_of(Limit(WIDTHS, 1 / WIDTHS)) == (
+        "Distances that fall more slowly by 0.25 in the exponent would have been noticed."
+    )
+    assert said_of(Chance(0, 20_000, 0.1)) == (
+        "A failure rate above 0.73 % of the promised one would have been noticed."
+    )
+    assert said_of(Chance(950, 20_000, 0.05)).endswith("times the promised one would have been noticed.")
+    assert said_of(Bounded(WIDTHS, 1 - 1 / WIDTHS)) == (
+        "If the differences go on shrinking so, 1.6 % of the largest value is still to come."
+    )
+    noisy = 1 + 0.01 * np.random.default_rng(0).normal(size=(4, 100))
+    assert said_of(Bounded(WIDTHS, noisy)).endswith("per e-fold would have been noticed.")
+    assert said_of(Trend(np.random.default_rng(0).normal(1.0, 0.1, 100))) == ""

@@ -46,7 +46,7 @@ def test_flow_time_against_a_sum():
     assert flow_time_in_well(2.0, 1.0) == pytest.approx(np.sum(np.exp(middle**2 / 2) / middle) * 5e-6, rel=1e-9)
 
 
-@pytest.mark.item("H5.1", "A2.8")
+@pytest.mark.item("H5.1", "A2.8", "L5.5")
 @pytest.mark.parametrize(
     ("eigenvalues", "kind", "counts"),
     [

@@ -62,3 +62,13 @@ def test_scale_invariance_of_quotients_and_of_the_parts_of_a_network(key):
 def test_a_factor_of_one_says_nothing():
     with pytest.raises(ValueError, match="other than 1"):
         degree_of_homogeneity(jnp.sum, W, factor=1.0)
+
+
+@pytest.mark.parametrize("factor", [1e-120, 1e-60, 1e60, 1e120])
+def test_the_degree_is_seen_at_far_factors_whose_squares_leave_floating_point(factor):
+    assert degree_of_homogeneity(lambda w: w @ w, np.array([0.4, -1.3]), factor=factor) == pytest.approx(2.0)
+
+
+def test_a_function_that_vanishes_on_the_way_has_no_degree():
+    with pytest.raises(ValueError, match=r"f\(cw\)/f\(w\) must be positive and finite, got 0"):
+        degree_of_homogeneity(lambda w: w @ w, np.array([0.4, -1.3]), factor=1e-200)

@@ -69,6 +69,8 @@ def test_bounds_of_one_step_by_hand():
     # kept = ¾: 1/kept = 4/3, ρη/(2·9/16·4) = 1/4.5
     sharp = spheres.sharp_decayed_decrease(3.0, 4.0, rate=0.5, decay=0.5, smoothness=2.0)
     assert sharp == pytest.approx(1.5 * (4 / 3 - 1 / 4.5))
+    with pytest.raises(ValueError, match=r"rate · decay must lie in \[0, 1\), got 2.0"):
+        spheres.sharp_decayed_decrease(3.0, 4.0, rate=4.0, decay=0.5, smoothness=2.0)
 
 
 @pytest.mark.item("A13.18")

@@ -43,3 +43,11 @@ def test_one_step_on_a_parabola_attains_both_bounds():
         np.array([[1.0, 2.0], [2.0, 0.0], [1.0, 1.0]]), bound=2.0, drop=0.5, smoothness=0.3
     )
     assert float(found) == pytest.approx((0.5 + 0.3 * 2.0) * (3.0 + 8**0.5) / 3)
+
+
+@pytest.mark.parametrize("offset", [1e-3, 1e-17, 1e-200])
+def test_a_small_offset_is_not_lost_beside_the_terms(offset):
+    terms = np.array([0.1, 0.3, 0.2])
+    by_hand = 0.1 / offset + 0.3 / (offset + 0.1) + 0.2 / (offset + 0.4)
+    assert float(adaptive.lagged_harmonic_sum(terms, offset=offset)) == pytest.approx(by_hand, rel=1e-14)
+    assert float(adaptive.lagged_harmonic_bound(1e-20)) == pytest.approx(1e-20 / np.log(2), rel=1e-14)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 
@@ -48,3 +49,11 @@ def test_steps_at_the_ends():
     np.testing.assert_array_equal(many, [1.0, 3.0])  # ½ ≤ ½ at once; (3/4)² > ½ ≥ (3/4)³
     with pytest.raises(ValueError, match=r"accuracy must .*, got 0"):
         steps_to_accuracy(0.0, step_size=0.5, smallest=0.5, largest=1.0)
+
+
+@pytest.mark.parametrize("step_size", [1e-3, 1e-9, 1e-14, 1e-100, 1e-300])
+def test_short_steps_are_counted_though_one_minus_them_rounds_to_one(step_size):
+    with mpmath.workdps(400):
+        exact = mpmath.log(mpmath.mpf("0.01")) / mpmath.log(1 - mpmath.mpf(step_size) * mpmath.mpf("0.5"))
+        counted = float(steps_to_accuracy(0.01, step_size=step_size, smallest=0.5, largest=2.0))
+        assert abs(counted - exact) <= 1 + 1e-12 * exact

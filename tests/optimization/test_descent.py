@@ -12,7 +12,10 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.optimization import landscapes as land
 from deeptheory.optimization.descent import (
     convex_gap_bound,
+    descent_cosine,
     guaranteed_decrease,
+    least_gap,
+    longest_descent,
     optimal_quadratic_step,
     polyak_lojasiewicz_factor,
     quadratic_losses,
@@ -57,6 +60,7 @@ def performance_estimation(function_class, measure, *, step_size, steps, start=N
     return problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
 
 
+@pytest.mark.item("L5.6", "H4.4")
 def test_trajectory_is_gradient_descent(key):
     weights = jnp.array([1.0, 0.3, 2.0])
     states = jax.tree.map(np.asarray, run(land.CosineSum(weights), [1.0, -2.0, 0.5], 0.4, 20))
@@ -202,3 +206,25 @@ def test_polyak_lojasiewicz_rate_on_the_bowl_and_on_wide_least_squares(key):
     mu, smoothness = np.linalg.eigvalsh(design @ design.T)[[0, -1]]
     states = run(wide, np.ones(9), 1 / smoothness, 100)
     assert np.all(np.asarray(states.value) <= (1 - mu / smoothness) ** np.arange(101) * float(states.value[0]) + 1e-14)
+
+
+@pytest.mark.item("L5.4")
+def test_angles_and_lengths_of_descent_by_hand():
+    slope = np.array([3.0, 4.0])
+    ways = np.array([[-3.0, -4.0], [-1.0, 0.0], [4.0, -3.0], [3.0, 4.0], [0.0, 0.0]])
+    np.testing.assert_allclose(
+        descent_cosine(np.broadcast_to(slope, (5, 2)), ways), [1.0, 0.6, 0.0, -1.0, 0.0], atol=1e-15
+    )
+    # 2·|∇f·s|/(L‖s‖²) with L = 2: 2·25/(2·25), 2·3/2, and nothing for the others.
+    reach = longest_descent(np.broadcast_to(slope, (5, 2)), ways, smoothness=2.0)
+    np.testing.assert_allclose(reach, [1.0, 3.0, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.item("L5.12")
+def test_the_least_gap_on_a_parabola_and_a_function_that_is_not_convex():
+    # ½Lx² from x: slope Lx, gap ½Lx² = (Lx)²/(2L).
+    assert least_gap((3.0 * 2.0) ** 2, smoothness=3.0) == pytest.approx(6.0)
+    sine = land.SineBowl()
+    points = np.linspace(-6, 6, 2001)[:, None]
+    values, slopes = jax.vmap(jax.value_and_grad(sine))(jnp.asarray(points))
+    assert np.all(least_gap(slopes[:, 0] ** 2, smoothness=8.0) <= values + 1e-12)

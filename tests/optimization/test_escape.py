@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -119,3 +120,12 @@ def test_either_side_of_the_ridge_takes_as_long():
     """ln(1 + 8)/ln 3 = 2 steps of growth 2, from ⅛ and from −⅛ alike."""
     times = escape.escape_time(np.array([0.125, -0.125]), radius=1.0, growth=2.0)
     np.testing.assert_allclose(times, [2.0, 2.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 1999, 2001, 10**6, 10**10, 10**15])
+def test_the_largest_slice_of_a_ball_in_any_dimension(dimension):
+    with mpmath.workdps(60):
+        half = mpmath.mpf(dimension) / 2
+        exact = mpmath.mpf("0.5") / mpmath.sqrt(mpmath.pi) * mpmath.gammaprod([half + 1], [half + mpmath.mpf("0.5")])
+        found = float(escape.thin_slab_bound(0.5, radius=1.0, dimension=dimension)[0])
+        assert abs(found / exact - 1) < 1e-11

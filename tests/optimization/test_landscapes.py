@@ -81,6 +81,21 @@ def test_piecewise_quadratic_is_the_double_integral_of_its_curvature(key):
     assert float(at_a_breakpoint) == pytest.approx(integrate.quad(curvature, 0, breakpoints[-1], points=breakpoints)[0])
 
 
+def test_the_infimum_of_pieces_against_a_grid(key):
+    random = generator(key)
+    grid = np.linspace(-30, 30, 60_001)
+    for _ in range(8):
+        breaks, bends = np.sort(random.uniform(-3, 3, 4)), random.uniform(-1, 1, 5)
+        bends[[0, -1]] = random.uniform(0.3, 1, 2)
+        function = land.PiecewiseQuadratic(jnp.asarray(breaks), jnp.asarray(bends))
+        seen = np.min(jax.vmap(lambda x, function=function: function(x[None]))(jnp.asarray(grid)))
+        assert seen - 1e-6 <= float(function.minimum) <= seen + 1e-12
+    falling = land.PiecewiseQuadratic(jnp.array([1.0, 2.0]), jnp.array([1.0, -2.0, 0.0]))
+    assert float(falling.minimum) == -np.inf  # slope −1 for ever
+    assert float(land.PiecewiseQuadratic(jnp.array([1.0]), jnp.array([1.0, -1.0])).minimum) == -np.inf
+    assert float(land.PiecewiseQuadratic(jnp.array([1.0]), jnp.array([1.0, 0.0])).minimum) == 0.0
+
+
 @jax.jit
 def both_constants(function, grid):
     return land.polyak_lojasiewicz_constant(function, grid), function.polyak_lojasiewicz

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -111,3 +112,16 @@ def test_way_on_a_slope_by_the_printed_recursion():
     )
     ends = momentum.constant_slope_way(np.array([400.0, 401.0]), slope=1.0, step_size=1.0, momentum=0.9)
     assert np.diff(ends)[0] == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(("damping", "times"), [(1e6, 2e6), (1e12, 3e12), (1e160, 1e160), (1e9, 1.0)])
+def test_strong_damping_leaves_the_slow_rate(damping, times):
+    with mpmath.workdps(700):
+        a, t = mpmath.mpf(damping), mpmath.mpf(times)
+        slow, fast = ((-a + sign * mpmath.sqrt(a**2 - 4)) / 2 for sign in (1, -1))
+        exact = (slow * mpmath.exp(fast * t) - fast * mpmath.exp(slow * t)) / (slow - fast)
+        assert abs(float(momentum.damped_oscillator(times, stiffness=1.0, damping=damping)) / exact - 1) < 1e-12
+
+
+def test_the_factor_of_a_step_far_too_long_is_that_step():
+    assert float(momentum.heavy_ball_factor(1e200, step_size=1.0, momentum=0.5)) == pytest.approx(1e200)

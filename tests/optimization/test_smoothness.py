@@ -6,12 +6,17 @@ import numpy as np
 import optax
 import pytest
 
-from deeptheory.landscapes.critical_points import inertia, spectra_at
+from deeptheory.landscapes.critical_points import inertia, kind_of_point, spectra_at
 from deeptheory.optimization import landscapes as land
 from deeptheory.optimization.promises import audit, parabola_promise, step_promise
 from deeptheory.optimization.runs import trajectory
 from deeptheory.optimization.saddle import perturbed_gradient_descent, uniform_ball
-from deeptheory.optimization.smoothness import lipschitz_estimates, power_method, smoothness_along
+from deeptheory.optimization.smoothness import (
+    curvature_range,
+    lipschitz_estimates,
+    power_method,
+    smoothness_along,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -74,6 +79,28 @@ def test_smoothness_along_a_run_and_the_assumptions_of_the_rates():
     height = float(jnp.abs(run.value).max())
     assert int(audit((jnp.abs(run.value), jnp.full(21, height))).violated) == -1
     assert int(audit((jnp.abs(run.value), jnp.full(21, height / 2))).violated) == 0
+
+
+@pytest.mark.item("L5.11")
+def test_curvature_comes_up_to_constants_known_in_closed_form(key):
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((30, 3)), np.sign(random.standard_normal(30))
+    points = jnp.asarray(np.concatenate([np.zeros((1, 3)), 2 * random.standard_normal((50, 3))]))
+    loss = land.LogisticRidge(jnp.asarray(x), jnp.asarray(y), 0.1)
+    least, largest = curvature_range(loss, points)
+    # At w = 0 every logistic curvature is ¼: the smoothness is attained. Far out it falls to the ridge.
+    assert float(largest) == pytest.approx(float(loss.smoothness), rel=1e-12)
+    assert 0.1 < float(least) < 0.15
+    bowl = land.Quadratic(jnp.diag(jnp.array([0.5, -2.0, 3.0])), jnp.zeros(3))
+    np.testing.assert_allclose(curvature_range(bowl, points), (-2.0, 3.0), rtol=1e-12)
+
+
+@pytest.mark.item("L5.5")
+@pytest.mark.parametrize(("power", "minimum"), [(2, "minimum"), (3, "degenerate"), (4, "degenerate")])
+def test_powers_of_one_variable(power, minimum):
+    # x³ is no minimum and x⁴ is one: neither shows in two derivatives.
+    spectrum = spectra_at(lambda v: v[0] ** power, jnp.zeros((1, 1))).eigenvalues[0]
+    assert kind_of_point(spectrum) == minimum
 
 
 @pytest.mark.item("A7.5")

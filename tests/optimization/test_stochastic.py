@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -10,9 +11,12 @@ from deeptheory.optimization import stochastic
 from deeptheory.optimization.stochastic import (
     batch_stationarity_bound,
     batch_steps,
+    best_sgd_step_size,
+    gradient_variance,
     minibatches,
     sgd_stationarity_bound,
     sgd_step_size,
+    stationarity_steps,
 )
 
 
@@ -89,3 +93,45 @@ def test_growth_in_a_shared_well_by_all_batches(batch):
 
 def test_a_factor_of_zero_ends_every_run():
     assert stochastic.escape_exponent(np.array([2.0, 1.0]), step_size=0.5, batch=1) == -np.inf
+
+
+@pytest.mark.item("L5.21")
+def test_the_best_step_by_search():
+    moments = dict(smoothness=0.7, second_moment=5.0, steps=90)
+    best = best_sgd_step_size(2.0, **moments)
+    grid = np.geomspace(best / 3, best * 3, 4001)
+    values = sgd_stationarity_bound(2.0, step_size=grid, **moments)
+    assert grid[np.argmin(values)] == pytest.approx(best, rel=1e-3)
+    assert values.min() == pytest.approx(5.0**0.5 * (2 * 2.0 * 0.7 / 90) ** 0.5, rel=1e-6)
+
+
+@pytest.mark.item("L5.22")
+def test_steps_to_a_squared_gradient_by_search():
+    setting = dict(smoothness=0.7, second_moment=5.0)
+    for square in (0.1, 0.02):
+        steps = stationarity_steps(square, drop=2.0, **setting)
+        count = np.arange(1, 400_000)
+        rates = best_sgd_step_size(2.0, steps=count, **setting)
+        enough = sgd_stationarity_bound(2.0, step_size=rates, steps=count, **setting) <= square * (1 + 1e-12)
+        assert count[np.argmax(enough)] == int(np.ceil(steps.stochastic - 1e-6))
+        # Full gradients at 1/L: 2LΔ/K ≤ ε.
+        assert count[np.argmax(2 * 0.7 * 2.0 / count <= square * (1 + 1e-12))] == int(np.ceil(steps.full - 1e-9))
+        assert steps.stochastic / steps.full == pytest.approx(5.0 / square)
+
+
+@pytest.mark.item("L5.19")
+def test_the_variance_of_gradients_on_a_tree():
+    x, y = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([1.0, -1.0, 0.0])
+
+    def losses(point):
+        return (jnp.asarray(x) @ point["w"] + point["b"] - jnp.asarray(y)) ** 2 / 2
+
+    point = {"w": jnp.array([0.5, -1.0]), "b": jnp.array(0.25)}
+    residual = x @ [0.5, -1.0] + 0.25 - y
+    rows = np.column_stack([residual[:, None] * x, residual])
+    ours = float(gradient_variance(losses, point))
+    assert ours == pytest.approx(np.mean(np.sum((rows - rows.mean(0)) ** 2, 1)))
+    assert ours == pytest.approx(np.trace(batch_covariance(rows, 1)))
+    # Batches of two, all nine of them: half of it.
+    pairs = np.array([rows[list(pair)].mean(0) for pair in itertools.product(range(3), repeat=2)])
+    assert np.mean(np.sum((pairs - rows.mean(0)) ** 2, 1)) == pytest.approx(ours / 2)

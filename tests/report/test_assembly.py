@@ -20,7 +20,7 @@ from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
 from deeptheory.report.wording import findable, heading, seconds, sentence, spoken, stated
 
-VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "wbr"}
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 
 class Page(HTMLParser):
@@ -35,7 +35,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
-        self.links += [found[name] for name in ("href", "src") if found.get(name)]
+        self.links += [found[name] for name in ("href", "src", "srcset") if found.get(name)]
         if "id" in found:
             assert found["id"] not in self.anchors, found["id"]
             self.anchors.add(found["id"])
@@ -233,14 +233,14 @@ def test_a_failure_leaves_what_was_there(runs, small, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
 
 
-@pytest.mark.parametrize("place", ["drawn", "still"])
+@pytest.mark.parametrize("place", ["drawn", "filling"])
 def test_a_picture_that_cannot_be_drawn_is_named_and_the_default_figures_serve(
     runs, small, tmp_path, monkeypatch, place
 ):
     real = getattr(assembly, place)
 
     def breaking(*given):
-        own = len(given) == 2 and (place == "drawn" or given[1] == "draws_itself")
+        own = len(given) == 2 if place == "drawn" else given[1] == "draws_itself"
         return 1 / 0 if own else real(*given)
 
     monkeypatch.setattr(assembly, place, breaking)

@@ -122,7 +122,7 @@ def test_pointing_shows_numbers_and_the_wheel_still_scrolls(plain, site):
     mark = charts.first.locator("svg g.mark-symbol.role-mark").last.locator("path").first
     mark.hover(force=True)
     plain.wait_for_selector("#vg-tooltip-element.visible")
-    assert "bound" in plain.locator("#vg-tooltip-element").inner_text()
+    assert "larger side" in plain.locator("#vg-tooltip-element").inner_text()
     axis = "document.querySelector('.chart svg .role-axis-label').textContent"
     before, top = plain.evaluate(axis), plain.evaluate("scrollY")
     plain.mouse.wheel(0, 60)

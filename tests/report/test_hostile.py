@@ -155,6 +155,8 @@ def test_pages_are_inert_and_carry_a_policy(hostile_site):
                 )
             if tag == "img":
                 assert re.fullmatch(r"\.\./pictures/\w+\.svg", found["src"]), found
+            if tag == "source":
+                assert re.fullmatch(r"\.\./pictures/\w+\.narrow\.svg", found["srcset"]), found
             if "href" in found and tag != "link" and found.get("rel") == "noreferrer":
                 assert found["href"] in PAGES and path.parent.name == "books"
             elif "href" in found and tag != "link":

@@ -43,8 +43,11 @@ def _answered(words: list[str]) -> tuple[int, str]:
     gc.set_threshold(100_000)  # what a lookup reads stays until it ends: nothing is found by going through it
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # typer asks pydantic, which would look for plugins
     # Imported here, where an interrupt finds somebody who listens.
+    from typer.main import get_command
+
     from deeptheory.cli import attacking, authoring, lookup, running, sweeping  # noqa: F401  (they add their commands)
     from deeptheory.cli.app import Refused, app
+    from deeptheory.cli.typed import lightly
     from deeptheory.lab.store import StoreError
 
     if sys.stderr is None:
@@ -52,7 +55,7 @@ def _answered(words: list[str]) -> tuple[int, str]:
     if sys.stdout is None:
         return 2, "standard output is closed"
     try:
-        status = app(args=words, standalone_mode=False)
+        status = lightly(get_command(app))(args=words, standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0, ""
     except (Refused, StoreError, ValueError, ImportError) as refusal:

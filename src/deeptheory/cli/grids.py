@@ -16,8 +16,8 @@ def axis(text: str, parameters: Mapping[str, Parameter]) -> tuple[str, list[Any]
     `low:high:log2` doubles (likewise `log10`), `low:high:step` steps, `a,b,c` lists; a parameter that takes several
     numbers gets them one at a time, or as `a,b;c,d` says.
     """
-    name, sign, values = text.partition("=")
-    if not sign or not values:
+    name, _, values = text.partition("=")
+    if not name or not values:
         raise ValueError(f"--over takes name=values, not {text!r}")
     if name not in parameters:
         settings(parameters, {name: values})  # raises the sentence with the nearest names

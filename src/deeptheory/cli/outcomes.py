@@ -71,7 +71,7 @@ def _card(out: Console, entry: Entry, run: "Run") -> None:
 
 def _sentence(run: "Run") -> str:
     """Verdict, reason, and what would have been noticed."""
-    from deeptheory.lab.evidence.detection import unseen
+    from deeptheory.lab.sensitivity import unseen
 
     noticed = unseen(run)
     return f"{run.verdict}: {spoken(run.reason)}." + (f" {spoken(noticed)}" if noticed else "")
@@ -81,7 +81,7 @@ def _pieces(run: "Run") -> Table:
     """Prediction beside observation, a line for each piece of evidence."""
     from deeptheory.lab.comparing import compared
     from deeptheory.lab.evidence import LEVEL
-    from deeptheory.lab.evidence.detection import resolution
+    from deeptheory.lab.sensitivity import resolution
 
     made = table("evidence", ">predicted", ">observed", "at", "verdict", "resolution")
     evidence = run.evidence
@@ -98,7 +98,7 @@ def _lines(done: Sequence[tuple[Entry, "Run"]]) -> Table:
     """One line a run: prediction beside observation at the piece its verdict is taken from."""
     from deeptheory.lab.comparing import Comparison, compared
     from deeptheory.lab.evidence import LEVEL
-    from deeptheory.lab.evidence.detection import decisive, overall
+    from deeptheory.lab.sensitivity import decisive, overall
 
     made = table("claim", "verdict", ">predicted", ">observed", "resolution", ">controls", ">seconds")
     made.columns[0].no_wrap = True

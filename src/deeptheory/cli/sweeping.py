@@ -112,7 +112,7 @@ def _show(points: Sequence[tuple["Task", "Run | None"]], axes: list[str], seeds:
     from deeptheory.formulas import spoken
     from deeptheory.lab.comparing import compared
     from deeptheory.lab.evidence import LEVEL
-    from deeptheory.lab.evidence.detection import decisive, overall
+    from deeptheory.lab.sensitivity import decisive, overall
 
     heads = [*(f">{name}" for name in axes), *([">seed"] if seeds > 1 else [])]
     made = table(*heads, "verdict", "evidence", ">predicted", ">observed", "at", "resolution", ">seconds")

@@ -85,8 +85,8 @@ def svag_weights(amplification: Number) -> tuple[Number, Number]:
 
 
 def svag_gradient(
-    first: Float[np.ndarray, "..."], second: Float[np.ndarray, "..."], amplification: Number
-) -> Float[np.ndarray, "..."]:
+    first: Float[np.ndarray, "*shape"], second: Float[np.ndarray, "*shape"], amplification: Number
+) -> Float[np.ndarray, "*shape"]:
     """Combine two independent stochastic gradients into one of the same mean and ℓ times the covariance.
 
     Take ℓ steps of size η/ℓ with it for one of size η: the diffusion stays, the steps become fine. ℓ = 1 gives the

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.guards import affordable, inside
 
 __all__ = ["bridge_refined", "compound_poisson_paths", "gamma_paths", "quadratic_variation", "wiener_paths"]
 
@@ -32,6 +32,7 @@ def compound_poisson_paths(
     arora Def. 12.2.1 asks for continuous paths in its item 5; then only Brownian motion with drift is left.
     """
     affordable(paths=(paths, steps))
+    inside(0, 1e18, "[]", **{"rate · horizon / steps": rate * horizon / steps})
     counts = draw.poisson(rate * horizon / steps, (paths, steps))
     return _summed(draw.standard_normal((paths, steps)) * np.sqrt(counts))
 

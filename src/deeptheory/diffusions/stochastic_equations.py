@@ -56,6 +56,9 @@ def euler_maruyama(
         return moved, moved
 
     start = jnp.asarray(start, jnp.result_type(float, start))
+    needed = (len(start), increments.shape[1])
+    if (spread := jax.eval_shape(equation.diffusion, start).shape) != needed:
+        raise ValueError(f"the diffusion must give a matrix of shape {needed}, got {spread}")
     return jnp.concatenate([start[None], jax.lax.scan(move, start, jnp.asarray(increments))[1]])
 
 

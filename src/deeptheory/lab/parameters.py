@@ -58,7 +58,7 @@ class Parameter:
         return _WORDS[self.kind] + limits + f", {several} separated by commas" + ", increasing" * self.increasing
 
     def refuse(self, value: Any) -> ValueError:
-        return ValueError(f"{self.name} must be {self.allowed()}, not {value}")
+        return ValueError(f"{self.name} must be {self.allowed()}, not {' '.join(str(value).split()):.80}")
 
     def check(self, value: Any) -> Any:
         """Return the value in its proper type, or raise one sentence that names the range."""

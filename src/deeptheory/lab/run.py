@@ -15,7 +15,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.lab._claim import AssumptionNotMet, Claim, Control, Pieces
 from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, encode
 from deeptheory.lab.evidence.asymptotic import Rate
-from deeptheory.lab.evidence.detection import weakest
+from deeptheory.lab.evidence.coarseness import weakest
 from deeptheory.lab.evidence.saying import every, power
 from deeptheory.lab.outcome import ControlResult, Run
 from deeptheory.lab.parameters import SEED, control_named, written

@@ -25,18 +25,21 @@ SIGNS = {"holds": 1, "inconclusive": 0, "refuted": -1}
 SIGNED = "1 holds, 0 inconclusive, -1 refuted"
 UNSEEN = "the smallest deviation that would have been noticed"
 
-SEVERAL = (list, range, np.ndarray)
-"""What holds the values of an axis; anything else is one value."""
+
+def several(values: Any) -> bool:
+    """Whether these are the values of an axis; anything else is one value."""
+    return isinstance(values, list | range) or (isinstance(values, np.ndarray) and values.ndim > 0)
 
 
 def listed(over: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Every axis as a list; a single value stands for itself."""
-    return {name: list(values) if isinstance(values, SEVERAL) else [values] for name, values in over.items()}
+    """Every axis as a list; a single value stands for itself, and what is a list within it is one setting."""
+    axes = {name: list(values) if several(values) else [values] for name, values in over.items()}
+    return {name: [tuple(v) if isinstance(v, list) else v for v in values] for name, values in axes.items()}
 
 
 def points(over: Mapping[str, Any]) -> int:
     """How many combinations the listed settings have; nothing is laid out to count them."""
-    return math.prod(len(values) if isinstance(values, SEVERAL) else 1 for values in over.values())
+    return math.prod(len(values) if several(values) else 1 for values in over.values())
 
 
 def grid(over: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Convexity and what may stand in for it: gaps of chords and tangents, and the constants of three relaxed notions."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,7 +10,16 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["LogCoshLoss", "QuarticCone", "Regularity", "chord_gap", "regularity_constants", "tangent_gap"]
+__all__ = [
+    "Chord",
+    "LogCoshLoss",
+    "QuarticCone",
+    "Regularity",
+    "chord_gap",
+    "deepest_chord",
+    "regularity_constants",
+    "tangent_gap",
+]
 
 Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
 
@@ -25,6 +34,34 @@ def chord_gap(
     """
     between = share * first + (1 - share) * second
     return share * function(first) + (1 - share) * function(second) - function(between)
+
+
+class Chord(NamedTuple):
+    """Two points, the share of the first in a point between, and how far the chord is above the function there."""
+
+    first: Float[Array, "d"]
+    second: Float[Array, "d"]
+    share: Float[Array, ""]
+    gap: Float[Array, ""]
+
+
+def deepest_chord(function: Function, points: Float[Array, "k d"], *, shares: Annotated[int, "[1, 1000]"] = 9) -> Chord:
+    """Return the chord between any two of the points that lies farthest below the function, at so many even shares.
+
+    A gap below zero, beyond rounding, is a proof that the function is not convex: two points and one between. One that
+    is not says nothing of chords that were not tried. The permutations of a network's neurons are good points: all have
+    the same value, and the mean of two has not. Costs shares·k²/2 values.
+
+    Reference: lucchi Def. 18, handbook 4.1.1.
+    """
+    one, other = jnp.triu_indices(len(points), 1)
+    if not len(one):
+        raise ValueError(f"points must be two or more, got {len(points)}")
+    alphas = jnp.arange(1, shares + 1) / (shares + 1)
+    along = jax.vmap(lambda w, v: jax.vmap(lambda a: chord_gap(function, w, v, a))(alphas))
+    gaps = along(points[one], points[other])
+    pair, share = jnp.unravel_index(jnp.argmin(gaps), gaps.shape)
+    return Chord(points[one[pair]], points[other[pair]], alphas[share], gaps[pair, share])
 
 
 def tangent_gap(function: Function, at: Float[Array, "d"], other: Float[Array, "d"]) -> Float[Array, ""]:

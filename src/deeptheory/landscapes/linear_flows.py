@@ -69,7 +69,8 @@ def flow_factors(
 
     One compiled call. The error falls like steps⁻⁴: double the steps to see it.
     """
-    return _flow(jnp.asarray(factors), jnp.asarray(target), jnp.asarray(time / steps), steps)
+    kind = jnp.result_type(factors, target)
+    return _flow(jnp.asarray(factors, kind), jnp.asarray(target, kind), jnp.asarray(time / steps, kind), steps)
 
 
 def _runge_kutta(factors: Any, target: Any, step: Any, steps: int) -> Any:

@@ -33,6 +33,8 @@ __all__ = [
 Matrix = Float[Array | np.ndarray, "_ _"]
 Inputs = Float[Array | np.ndarray, "inputs n"]
 Outputs = Float[Array | np.ndarray, "outputs n"]
+Last = Float[Array | np.ndarray, "outputs _"]
+First = Float[Array | np.ndarray, "_ inputs"]
 
 
 def end_to_end(weights: Sequence[Matrix]) -> Matrix:
@@ -67,6 +69,8 @@ def layer_gradients(weights: Sequence[Matrix], inputs: Inputs, labels: Outputs) 
 
     With two matrices A = W₂ and B = W₁: −Aᵀ(Σ_yx − ABΣ_xx) and −(Σ_yx − ABΣ_xx)Bᵀ (lucchi eqs. 6.13, 6.14, 6.36).
     """
+    if (needed := (len(labels), len(inputs))) != (whole := end_to_end(weights).shape):
+        raise ValueError(f"the product of the weights must be a matrix of shape {needed}, got {whole}")
     forward = [inputs]
     for weight in weights:
         forward.append(weight @ forward[-1])
@@ -92,6 +96,9 @@ def deep_critical_point(
     counted from the largest eigenvalue; `widths` are (d₀, …, d_L). The rank of the matrices in between is that of the
     narrowest hidden layer; keep fewer eigenvectors than it has units, and it is a saddle.
     """
+    if len(widths) < 3 or (widths[0], widths[-1]) != (len(inputs), len(labels)):
+        ends = f"{len(inputs)} at the input and {len(labels)} at the output"
+        raise ValueError(f"widths must have a hidden layer, {ends}, got {tuple(widths)}")
     if len(kept) > min(widths):
         raise ValueError(f"kept must have at most {min(widths)} entries, the least width, got {len(kept)}")
     slope = least_squares_map(inputs, labels)
@@ -102,19 +109,19 @@ def deep_critical_point(
     return [first, *(np.eye(after, before) for before, after in pairwise(widths[1:-1])), last]
 
 
-def best_first_matrix(second: Matrix, inputs: Inputs, labels: Outputs) -> Matrix:
+def best_first_matrix(second: Last, inputs: Inputs, labels: Outputs) -> Matrix:
     """The B of least norm that minimizes ‖Y − ABX‖² for given A = `second`: AᵀABΣ_xx = AᵀΣ_yx (lucchi Thm 42)."""
     return np.linalg.pinv(np.asarray(second)) @ least_squares_map(inputs, labels)
 
 
-def best_second_matrix(first: Matrix, inputs: Inputs, labels: Outputs) -> Matrix:
+def best_second_matrix(first: First, inputs: Inputs, labels: Outputs) -> Matrix:
     """The A of least norm that minimizes ‖Y − ABX‖² for given B = `first`: ABΣ_xxBᵀ = Σ_yxBᵀ (lucchi Thm 43)."""
     hidden = np.asarray(first) @ np.asarray(inputs)
     return np.asarray(labels) @ np.linalg.pinv(hidden)
 
 
 def projected_least_squares(
-    later: Matrix, inputs: Inputs, labels: Outputs, *, tolerance: float = 1e-12
+    later: Last, inputs: Inputs, labels: Outputs, *, tolerance: float = 1e-12
 ) -> Float[np.ndarray, "outputs inputs"]:
     """P_C Σ_yx Σ_xx⁻¹, the map at any critical point whose matrices after the first have the product C = `later`.
 

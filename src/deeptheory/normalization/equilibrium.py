@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 
 __all__ = ["effective_rate", "equilibrium_norm", "norm_step", "relaxation_factor"]
 
@@ -27,8 +28,9 @@ def equilibrium_norm(gradient_square: Number, *, rate: Number, decay: Number) ->
     """The norm that such steps settle at: ‖w‖⁴ = ηG²/(λ(2 − ηλ)), about ηG²/(2λ).
 
     `gradient_square` is the mean of G² once settled. Where G² varies from step to step this is right to first order
-    in ηλ times the relative variance of G²; where it depends on w it is an equation, not yet a solution.
+    in ηλ times the relative variance of G²; where it depends on w it is an equation, not yet a solution. Needs ηλ < 2.
     """
+    inside(0, 2, "()", **{"rate · decay": rate * decay})
     return (rate * gradient_square / (decay * (2 - rate * decay))) ** 0.25
 
 

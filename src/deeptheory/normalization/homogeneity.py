@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 
 __all__ = ["degree_of_homogeneity", "euler_degree", "invariance_defect", "invariant_leaves", "scaled"]
 
@@ -23,11 +24,16 @@ def _every(name: str) -> bool:
 
 
 def _norm(tree: Any) -> Any:
-    return jnp.sqrt(sum(jnp.sum(jnp.abs(leaf) ** 2) for leaf in jax.tree.leaves(tree)))
+    """The norm of all leaves together; in units of the largest entry, so that no square overflows or underflows."""
+    flat = jnp.concatenate([jnp.ravel(jnp.abs(jnp.asarray(leaf))) for leaf in jax.tree.leaves(tree)])
+    unit = jax.lax.stop_gradient(jnp.max(flat))
+    unit = jnp.where(unit > 0, unit, 1.0)
+    return unit * jnp.linalg.norm(flat / unit)
 
 
 def scaled(parameters: Any, factor: Any, *, of: Chosen = _every) -> Any:
     """The parameters with every chosen leaf multiplied by a number."""
+    numeric(parameters=parameters)
     return jax.tree_util.tree_map_with_path(
         lambda path, leaf: factor * leaf if of(jax.tree_util.keystr(path)) else leaf, parameters
     )
@@ -43,7 +49,10 @@ def degree_of_homogeneity(
     """
     if not isinstance(factor, Tracer) and factor == 1:
         raise ValueError("factor must be positive and other than 1, got 1")
-    return jnp.log(_norm(function(scaled(parameters, factor, of=of))) / _norm(function(parameters))) / jnp.log(factor)
+    ratio = _norm(function(scaled(parameters, factor, of=of))) / _norm(function(parameters))
+    if not isinstance(ratio, Tracer) and not 0 < ratio < jnp.inf:
+        raise ValueError(f"f(cw)/f(w) must be positive and finite, got {ratio}: take another factor or point")
+    return jnp.log(ratio) / jnp.log(factor)
 
 
 def euler_degree(function: Callable[[Any], Any], parameters: Any, *, of: Chosen = _every) -> Any:
@@ -51,6 +60,7 @@ def euler_degree(function: Callable[[Any], Any], parameters: Any, *, of: Chosen 
 
     Only the chosen leaves move. For a homogeneous function both degrees agree; where they differ it is not.
     """
+    numeric(parameters=parameters)
     moving = scaled(jax.tree.map(jnp.ones_like, parameters), 0.0, of=lambda name: not of(name))
     direction = jax.tree.map(lambda leaf, on: leaf * on, parameters, moving)
     value, change = jax.jvp(function, (parameters,), (direction,))

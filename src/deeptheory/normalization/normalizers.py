@@ -115,7 +115,7 @@ def deep_outputs(
     def layer(hidden: Any, w: Any) -> tuple[Any, None]:
         return jax.nn.relu(normalize(hidden @ w.T)), None
 
-    return jax.lax.scan(layer, x, weights)[0] @ top.T
+    return jax.lax.scan(layer, jnp.asarray(x, jnp.result_type(x, weights)), weights)[0] @ top.T
 
 
 doors(__name__, epsilon="[0, ∞)", groups="[1, ∞)", nan=("layer_norm", "group_norm", "batch_norm"))

@@ -56,7 +56,7 @@ def explosion_rate(
     −1, and it goes on falling because ℓ′ and W^(1−2/k) grow with W; at this rate exactly the factors only change sign.
     arora Problem 13.1.1 prints the exponent 1/k − 1 in the denominator, which is too small a rate for W₀ < 1.
     """
-    product = jnp.abs(jnp.asarray(product))
+    product = jnp.abs(jnp.asarray(product, float))
     return 2 * product ** (2 / jnp.asarray(depth) - 1) / jnp.abs(logistic_slope(product, margins))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 
 __all__ = [
     "CircleWaves",
@@ -170,6 +171,7 @@ def sharp_decayed_decrease(
 
     Near a minimum with curvature ρ it is attained to first order.
     """
+    inside(0, 1, "[)", **{"rate · decay": rate * decay})
     kept = 1 - rate * decay
     return rate * gradient_square * (1 / kept - smoothness * rate / (2 * kept**2 * square))
 

@@ -105,6 +105,7 @@ def heavy_ball(
     `before` is w₋₁, the start itself unless given, and `before_rate` is η₋₁, the first rate unless given. Momentum is
     kept in units of the gradient, as by Li and Arora 2019, so that it does not jump where the rate does.
     """
+    numeric(start=start, before=before)
     start = jax.tree.map(lambda a: jnp.asarray(a, jnp.result_type(float, a)), start)
     before = start if before is None else before
     earlier = rates[0] if before_rate is None else before_rate

@@ -49,7 +49,8 @@ def lagged_harmonic_sum(terms: Float[AnyArray, "t"], *, offset: Number) -> Float
     Reference: arora 2.5.5.
     """
     terms = jnp.asarray(terms)
-    return jnp.sum(terms / (offset + jnp.cumsum(terms) - terms))
+    before = jnp.concatenate([jnp.zeros_like(terms[:1]), jnp.cumsum(terms[:-1])])
+    return jnp.sum(terms / (offset + before))
 
 
 def lagged_harmonic_bound(count: Number) -> Number:
@@ -57,7 +58,7 @@ def lagged_harmonic_bound(count: Number) -> Number:
 
     Each share u ≤ 1 is at most log₂(1 + u), and these add up. Attained by one term equal to the offset.
     """
-    return jnp.log2(1 + jnp.asarray(count))
+    return jnp.log1p(jnp.asarray(count)) / np.log(2)
 
 
 def adagrad_norm_bound(squares: Float[AnyArray, "t"], *, drop: Number, smoothness: Number) -> Float[Array, ""]:

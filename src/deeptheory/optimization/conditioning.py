@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.optimization.descent import worst_contraction
 
 __all__ = ["quadratic_offsets", "steps_to_accuracy"]
 
@@ -42,13 +41,16 @@ def steps_to_accuracy(accuracy: Number, *, step_size: Number, smallest: Number, 
     is a share of the distance ‖x₀ − x*‖, not of the value f(x₀) − f*, which needs about half as many; `smallest` and
     `largest` are the extreme eigenvalues of the Hessian, both positive. At η = 1/(2λ_max) it is at most ⌈2κ ln(1/ε)⌉
     and about that for large κ = λ_max/λ_min. A start without a share in the slowest eigenvector needs fewer. Where ε is
-    a power of ρ, rounding may add a step.
+    a power of ρ to within rounding, that power counts.
 
     Reference: arora 2.4.
     """
-    slowest = worst_contraction(step_size=step_size, smoothness=largest, strong_convexity=smallest)
-    needed = jnp.ceil(jnp.log(accuracy) / jnp.log(slowest))
-    return jnp.where(slowest < 1, jnp.maximum(needed, 1.0), jnp.inf)
+    # 1 − ρ itself, which ρ has lost to rounding where the steps are short.
+    first, last = jnp.asarray(step_size) * smallest, jnp.asarray(step_size) * largest
+    gained = jnp.minimum(jnp.minimum(first, 2 - first), jnp.minimum(last, 2 - last))
+    needed = jnp.log(accuracy) / jnp.log1p(-jnp.maximum(gained, 0))
+    needed = jnp.ceil(needed * (1 - 8 * jnp.finfo(needed.dtype).eps))
+    return jnp.where(gained > 0, jnp.maximum(needed, 1.0), jnp.inf)
 
 
 doors(__name__, accuracy="(0, 1)", step_size="(0, ∞)", smallest="(0, ∞)", largest="(0, ∞)", steps="[0, ∞)")

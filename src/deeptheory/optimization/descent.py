@@ -15,7 +15,10 @@ from deeptheory.foundations.entrances import doors
 
 __all__ = [
     "convex_gap_bound",
+    "descent_cosine",
     "guaranteed_decrease",
+    "least_gap",
+    "longest_descent",
     "optimal_quadratic_step",
     "polyak_lojasiewicz_factor",
     "quadratic_losses",
@@ -35,6 +38,41 @@ def guaranteed_decrease(gradient_square: Number, *, step_size: Number, smoothnes
     when η ≤ 1/L (arora Lemma 2.1.4, lucchi Lemma 39). Attained by ½Lx².
     """
     return (step_size - step_size**2 * smoothness / 2) * gradient_square
+
+
+def descent_cosine(
+    gradient: Float[Array | np.ndarray, "*k d"], direction: Float[Array | np.ndarray, "*k d"]
+) -> Float[Array, "*k"]:
+    """The cosine of the angle between −∇f and a direction s: positive exactly for directions of descent, ∇f·s < 0.
+
+    At an angle of π/2 it is zero, and whether f falls is for second derivatives to say (lucchi eq. 5.4; the sentence
+    after it has the closed interval). Zero where the gradient or the direction is.
+    """
+    slope, way = jnp.asarray(gradient), jnp.asarray(direction)
+    size = jnp.linalg.norm(slope, axis=-1) * jnp.linalg.norm(way, axis=-1)
+    return -jnp.sum(slope * way, -1) / jnp.where(size > 0, size, 1.0)
+
+
+def longest_descent(
+    gradient: Float[Array | np.ndarray, "*k d"], direction: Float[Array | np.ndarray, "*k d"], *, smoothness: Number
+) -> Float[Array, "*k"]:
+    """How far along a direction s an L-smooth function is sure to stay below its value: α < 2|∇f·s|/(L‖s‖²).
+
+    Zero if s is no direction of descent. Attained by ½L‖x‖², which is back at its value there; 2/L along −∇f.
+
+    Reference: lucchi eq. 5.3.
+    """
+    slope, way = jnp.asarray(gradient), jnp.asarray(direction)
+    square = jnp.sum(way**2, -1)
+    return 2 * jnp.maximum(-jnp.sum(slope * way, -1), 0.0) / (smoothness * jnp.where(square > 0, square, 1.0))
+
+
+def least_gap(gradient_square: Number, *, smoothness: Annotated[Number, "(0, ∞)"]) -> Number:
+    """The least that an L-smooth function can be above its infimum where its gradient is: ‖∇f‖²/(2L) (lucchi Lemma 36).
+
+    A step 1/L gains that much, and no step leads below the infimum; no convexity is needed. Attained by ½L‖x‖².
+    """
+    return gradient_square / (2 * smoothness)
 
 
 def stationarity_bound(drop: Number, *, step_size: Number, gradients: Number) -> Number:

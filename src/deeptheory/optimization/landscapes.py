@@ -147,6 +147,21 @@ class PiecewiseQuadratic(eqx.Module):
         return self.curvatures.min()
 
     @property
+    def minimum(self) -> Scalar:
+        """The infimum over the line: the least value at a breakpoint, 0, or the vertex of a piece; it may be −∞."""
+        edge = jnp.full(1, jnp.inf, self.breakpoints.dtype)
+        low, high = jnp.concatenate([-edge, self.breakpoints]), jnp.concatenate([self.breakpoints, edge])
+        inside = jnp.clip(0.0, low, high)
+        values, slopes = jax.vmap(lambda x: jax.value_and_grad(self)(x[None]))(inside)
+        bent = self.curvatures > 0
+        vertex = jnp.clip(inside - slopes[:, 0] / jnp.where(bent, self.curvatures, 1.0), low, high)
+        least = jnp.minimum(values, jax.vmap(lambda x: self(x[None]))(jnp.where(bent, vertex, inside))).min()
+        outward = jnp.stack([-slopes[0, 0], slopes[-1, 0]])
+        ends = self.curvatures[jnp.array([0, -1])]
+        falls = jnp.any((ends < 0) | ((ends == 0) & (outward < 0)))
+        return jnp.where(falls, -jnp.inf, least)
+
+    @property
     def polyak_lojasiewicz(self) -> Scalar:
         """The largest μ with ½f'² ≥ μ (f − f(0)) everywhere; 0 if there is none, or if 0 is not the minimizer.
 

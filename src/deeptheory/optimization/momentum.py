@@ -32,7 +32,9 @@ def heavy_ball_factor(eigenvalues: Number, *, step_size: Number, momentum: Numbe
     Reference: arora 2.3; Polyak 1964.
     """
     middle = jnp.abs(1 + momentum - step_size * jnp.asarray(eigenvalues))
-    split = jnp.sqrt(jnp.maximum(middle**2 - 4 * momentum, 0.0))
+    double = 2 * jnp.sqrt(jnp.asarray(momentum, float))
+    # The root of middle² − 4β in two factors, which cannot overflow.
+    split = jnp.sqrt(jnp.maximum(middle - double, 0.0)) * jnp.sqrt(middle + double)
     return jnp.where(split > 0, (middle + split) / 2, jnp.sqrt(momentum))
 
 
@@ -92,15 +94,17 @@ def damped_oscillator(times: Number, *, stiffness: Number, damping: Number) -> N
 
     Reference: arora 2.3.
     """
-    square = jnp.asarray(stiffness - damping**2 / 4)
-    omega = jnp.sqrt(jnp.abs(square))
+    root, half = jnp.sqrt(jnp.asarray(stiffness, float)), jnp.asarray(damping, float) / 2
+    omega = jnp.sqrt(jnp.abs(root - half)) * jnp.sqrt(root + half)
     safe = jnp.where(omega > 0, omega, 1.0)
     decay = jnp.exp(-damping * times / 2)
     waves = jnp.cos(omega * times) + damping / 2 * jnp.sin(omega * times) / safe
     # Two decaying exponentials rather than cosh and sinh, which overflow long before their product with the decay.
-    slow, fast = jnp.exp((omega - damping / 2) * times), jnp.exp(-(omega + damping / 2) * times)
-    creeps = (slow + fast) / 2 + damping / (4 * safe) * (slow - fast)
-    return jnp.where(omega == 0, decay * (1 + damping * times / 2), jnp.where(square > 0, decay * waves, creeps))
+    # The exponent of the slow one, ω − a/2, as −k/(ω + a/2): nothing cancels where the damping is strong.
+    sum_of_rates = jnp.where(omega + half > 0, omega + half, 1.0)
+    slow, fast = jnp.exp(-root / sum_of_rates * root * times), jnp.exp(-(omega + half) * times)
+    creeps = (slow + fast) / 2 + half / safe * (slow - fast) / 2
+    return jnp.where(omega == 0, decay * (1 + damping * times / 2), jnp.where(root > half, decay * waves, creeps))
 
 
 def accelerated_gap_bound(distance_square: Number, *, step_size: Number, steps: Number) -> Number:

@@ -11,12 +11,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 
-__all__ = ["Iterates", "best_iterate", "first_nonfinite", "gradient_squares", "trajectory"]
+__all__ = [
+    "Iterates",
+    "averaged_positions",
+    "best_iterate",
+    "first_nonfinite",
+    "gradient_squares",
+    "random_iterate",
+    "trajectory",
+]
 
 
 class Iterates(NamedTuple):
@@ -96,6 +104,36 @@ def best_iterate(run: Iterates) -> tuple[Int[Array, ""], Any]:
     return time, jax.tree.map(lambda a: a[time], run.position)
 
 
+def random_iterate(key: Key[Array, ""] | UInt32[Array, "2"], run: Iterates) -> tuple[Int[Array, ""], Any]:
+    """Return a time I drawn uniformly from 0, …, K − 1, and x_I, for a run of K steps.
+
+    What stochastic gradient descent may return where the best iterate cannot be told: E‖∇f(x_I)‖² is the mean over
+    times of E‖∇f(x_k)‖², which the theorem bounds, and no true gradient need be known. The end x_K is not among them.
+
+    Reference: lucchi 5.7.1; Ghadimi and Lan 2013.
+    """
+    if len(run.value) < 2:
+        raise ValueError(f"run must have at least one step, got {len(run.value) - 1}")
+    time = jax.random.randint(key, (), 0, len(run.value) - 1)
+    return time, jax.tree.map(lambda a: a[time], run.position)
+
+
+def averaged_positions(run: Iterates) -> Any:
+    """Return the averages x̄_k = (x₁ + … + x_k)/k of Polyak and Ruppert at every time of a run; at 0 the start itself.
+
+    x̄_{k+1} = (k x̄_k + x_{k+1})/(k + 1): the start has no weight. They forget where a run began only like 1/k; for long
+    transients average from later on.
+
+    Reference: lucchi 5.7.
+    """
+
+    def mean(positions: Array) -> Array:
+        count = jnp.arange(1, len(positions)).reshape(-1, *(1,) * (positions.ndim - 1))
+        return jnp.concatenate([positions[:1], jnp.cumsum(positions[1:], axis=0) / count])
+
+    return jax.tree.map(mean, run.position)
+
+
 def first_nonfinite(run: Iterates) -> Int[Array, ""]:
     """Return the first time at which value, gradient or position is not finite, −1 if there is none.
 
@@ -109,4 +147,4 @@ def first_nonfinite(run: Iterates) -> Int[Array, ""]:
     return jnp.where(broken.any(), jnp.argmax(broken), -1)
 
 
-doors(__name__, nan=("trajectory", "gradient_squares"))
+doors(__name__, nan=("trajectory", "gradient_squares", "averaged_positions"))

@@ -10,7 +10,14 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["LipschitzEstimates", "lipschitz_estimates", "power_method", "smoothness_along"]
+__all__ = [
+    "CurvatureRange",
+    "LipschitzEstimates",
+    "curvature_range",
+    "lipschitz_estimates",
+    "power_method",
+    "smoothness_along",
+]
 
 Function = Callable[[Float[Array, "d"]], Float[Array, ""]]
 Iterations = Annotated[int, "[1, 1e5]"]
@@ -40,6 +47,26 @@ def lipschitz_estimates(
     slopes = jnp.linalg.norm(gradient(first) - gradient(second), axis=1) / apart
     bends = jnp.linalg.norm(hessian(first) - hessian(second), ord=2, axis=(1, 2)) / apart
     return LipschitzEstimates(slopes.max(), bends.max())
+
+
+class CurvatureRange(NamedTuple):
+    """The least and the largest curvature that was met: no less than μ, and of modulus no more than L."""
+
+    least: Float[Array, ""]
+    largest: Float[Array, ""]
+
+
+def curvature_range(function: Function, points: Float[Array, "k d"]) -> CurvatureRange:
+    """Return the extreme eigenvalues of the Hessian over points: μ and L of μI ≼ ∇²f ≼ LI as far as the points show.
+
+    A function is μ-strongly convex and L-smooth if all its Hessians lie between; `least` is no less than the largest
+    such μ, and `largest` no more than the least such L (for a function that is not convex, L bounds moduli). Exact on
+    quadratics. Dense Hessians: for dimensions up to a few hundred.
+
+    Reference: lucchi Defs. 19, 20.
+    """
+    spectra = jax.vmap(lambda point: jnp.linalg.eigvalsh(jax.hessian(function)(point)))(points)
+    return CurvatureRange(spectra.min(), spectra.max())
 
 
 def power_method(

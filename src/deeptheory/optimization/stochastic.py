@@ -1,7 +1,10 @@
 """Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, Num, UInt32
 
@@ -10,13 +13,17 @@ from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
+    "StationaritySteps",
     "batch_stationarity_bound",
     "batch_steps",
+    "best_sgd_step_size",
     "escape_exponent",
+    "gradient_variance",
     "mean_square_factor",
     "minibatches",
     "sgd_stationarity_bound",
     "sgd_step_size",
+    "stationarity_steps",
 ]
 
 Number = float | int | Num[Array | np.ndarray, "..."]
@@ -52,6 +59,20 @@ def minibatches(
     return shuffled.reshape(runs, -1, batch)[:, :steps]
 
 
+def gradient_variance(losses: Callable[[Any], Float[Array, "n"]], point: Any) -> Float[Array, ""]:
+    """Return var(x) = (1/n) Σᵢ‖∇f(x) − ∇fᵢ(x)‖², how much the gradients of single examples differ at a point.
+
+    `losses` gives the losses fᵢ of all n examples, f is their mean, and `point` is any tree of arrays. A batch of r has
+    1/r of it with replacement, and (n − r)/(r(n − 1)) of it without. At a minimizer it decides where a constant step
+    stops; it is zero there if every example is fitted. Keeps all n gradients at once.
+
+    Reference: lucchi 5.7.
+    """
+    single = jax.tree.leaves(jax.jacrev(losses)(point))
+    deviations = [leaf - leaf.mean(0) for leaf in single]
+    return jnp.stack([jnp.sum(each**2) / len(each) for each in deviations]).sum()
+
+
 def sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, steps: Number) -> Number:
     """The step size of arora Thm 2.5.2: √(M/(βσ²T)), for T = `steps` steps on a function that can fall by M = `drop`.
 
@@ -72,6 +93,36 @@ def sgd_stationarity_bound(
     Reference: arora Thm 2.5.2.
     """
     return drop / (step_size * steps) + step_size * smoothness * second_moment / 2
+
+
+def best_sgd_step_size(drop: Number, *, smoothness: Number, second_moment: Number, steps: Number) -> Number:
+    """The step at which `sgd_stationarity_bound` is least: √(2Δ/(Lσ²K)), where it is σ√(2ΔL/K).
+
+    `drop` Δ is f(x₀) − f*, `second_moment` σ² bounds E‖∇f_i‖², `steps` is K. √2 times `sgd_step_size`.
+
+    Reference: lucchi Thm 41, where it is c/√K.
+    """
+    return (2 * drop / (smoothness * second_moment * steps)) ** 0.5
+
+
+class StationaritySteps(NamedTuple):
+    """How many steps bring E‖∇f‖² to ε: of single examples, and of full gradients, each of n examples' cost."""
+
+    stochastic: Number
+    full: Number
+
+
+def stationarity_steps(square: Number, *, drop: Number, smoothness: Number, second_moment: Number) -> StationaritySteps:
+    """Return how many steps suffice for a mean squared gradient of ε = `square`: 2ΔLσ²/ε² stochastic, or 2ΔL/ε full.
+
+    From σ√(2ΔL/K) ≤ ε at the best step, and from 2LΔ/K ≤ ε at the step 1/L. In gradients of single examples the second
+    is n times as much, so stochastic gradients promise less work exactly if n > σ²/ε. Not rounded up. lucchi calls
+    n/ε an iteration complexity; it is this count of examples.
+
+    Reference: lucchi 5.7.1.
+    """
+    full = 2 * drop * smoothness / square
+    return StationaritySteps(full * second_moment / square, full)
 
 
 def batch_stationarity_bound(
@@ -146,4 +197,5 @@ doors(
     variance="[0, ∞)",
     step_size="(0, ∞)",
     accuracy="(0, ∞)",
+    square="(0, ∞)",
 )

@@ -16,7 +16,9 @@ Vector = Float[Array | np.ndarray, "_"]
 
 def _signals(weights: Weights, x: Vector) -> list[np.ndarray]:
     signals = [np.asarray(x)]
-    for weight in weights:
+    for layer, weight in enumerate(weights, 1):
+        if np.shape(weight)[1] != len(signals[-1]):
+            raise ValueError(f"layer {layer} takes {np.shape(weight)[1]} numbers, got {len(signals[-1])}")
         signals.append(np.asarray(weight) @ signals[-1])
     return signals
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deeptheory.lab.evidence.detection import resolution, unseen
 from deeptheory.lab.functions import imports
 from deeptheory.lab.parameters import written
 from deeptheory.lab.records import badge
+from deeptheory.lab.sensitivity import resolution, unseen
 from deeptheory.lab.store import stale
 from deeptheory.report.drawings import THEME
 from deeptheory.report.figures import drawing_of, drawn
@@ -18,7 +18,7 @@ from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
 from deeptheory.report.security import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
-from deeptheory.report.stills import PALETTE, alone, still
+from deeptheory.report.stills import NARROW, PALETTE, WIDE, alone, filling, still
 from deeptheory.report.wording import (
     ERRATA,
     STATUSES,
@@ -93,7 +93,7 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
             contents[name] = claim_page(shelf, run, lament)
             rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
             if own := contents[name]["own"]:
-                shelf.pictures[name] = alone(own["still"], own["caption"])
+                shelf.pictures[name] = alone(own["still"], own["narrow"], own["caption"])
         except Exception as problem:
             problems[name] = problem
         tell(f"claims/{name}.html")
@@ -116,7 +116,8 @@ def pages(shelf: Shelf, contents: Mapping[str, dict[str, Any]]) -> Iterable[tupl
     yield "index.html", page("index", lines=[shelf.line(run) for group in shelf.subjects.values() for run in group])
     yield "errata.html", page("errata")
     for claim, picture in shelf.pictures.items():
-        yield f"pictures/{claim}.svg", picture.svg
+        yield f"pictures/{claim}.svg", picture.wide.svg
+        yield f"pictures/{claim}.narrow.svg", picture.narrow.svg
     for book in shelf.books:
         beside = {item: [shelf.line(run) for run in group] for item, group in shelf.beside(book).items()}
         yield f"books/{book.id}.html", page("book", book=book, beside=beside)
@@ -196,14 +197,15 @@ def own_picture(
 ) -> dict[str, Any] | None:
     """The picture of a run as JSON, and what it shows: the claim's own, or the default one that a slider moves.
 
-    With `resting` also as it stands still. None where there is no such picture or it cannot be drawn.
+    With `resting` also as it stands still, on a page and on a phone. None where there is no such picture or it cannot
+    be drawn.
     """
     drawing = drawing_of(run.claim, shelf.catalogue)
     if not run.described or (drawing is None and run.claim not in shelf.explored):
         return None
     try:
         figure = next(each for each in drawn(run, drawing).values() if not each.lines)
-        unmoved = still(figure.spec, run.claim) if resting else None
+        unmoved = [filling(figure.spec, run.claim, room) for room in (WIDE, NARROW)] if resting else [None, None]
     except Exception as problem:
         # A run may be older than the picture, and its evidence of another shape: the default figures serve any run.
         if not stale(run, shelf.catalogue.claims[run.claim]):
@@ -215,7 +217,8 @@ def own_picture(
     return {
         "figure": figure,
         "spec": embedded({**figure.spec, "description": label}),
-        "still": unmoved,
+        "still": unmoved[0],
+        "narrow": unmoved[1],
         "caption": figure.caption,
         "label": label,
         "rivals": figure.spec.get("usermeta", {}).get("rivals", []),

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from deeptheory.lab.evidence.detection import overall
+from deeptheory.lab.sensitivity import overall
 from deeptheory.report.drawings import INK
 from deeptheory.report.figures import composed, drawing_of, drawn
 from deeptheory.report.wording import VERDICTS, heading, seconds, spoken

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from deeptheory.formulas import clipped
-from deeptheory.lab.evidence.detection import overall
+from deeptheory.lab.sensitivity import overall
 from deeptheory.lab.store import stale
 from deeptheory.report.neighbours import related
 from deeptheory.report.themes import Theme, course
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeptheory.lab.entries import Catalogue, Entry
     from deeptheory.lab.exploring import Explored
     from deeptheory.lab.outcome import Run
-    from deeptheory.report.stills import Still
+    from deeptheory.report.stills import Stills
 
 __all__ = ["Shelf"]
 
@@ -33,7 +33,7 @@ class Shelf:
     statuses: Mapping[str, Any]
     counterexamples: Mapping[str, Any] = field(default_factory=dict)
     explored: "Mapping[str, Explored]" = field(default_factory=dict)
-    pictures: dict[str, "Still"] = field(default_factory=dict)
+    pictures: dict[str, "Stills"] = field(default_factory=dict)
     """The claims' own pictures, as files that several pages show."""
 
     @cached_property

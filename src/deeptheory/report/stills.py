@@ -10,8 +10,9 @@ from pathlib import Path
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, Drawn
 from deeptheory.report.drawings.canvas import PAPER, RIVALS, Spec
 from deeptheory.report.figures import composed
+from deeptheory.report.fitting import fitted
 
-__all__ = ["PALETTE", "Still", "alone", "still"]
+__all__ = ["NARROW", "PALETTE", "WIDE", "Stills", "alone", "filling", "still"]
 
 PALETTE = {
     OBSERVED: "observed",
@@ -38,6 +39,12 @@ SHEET = Path(__file__).parent / "style.css"
 MARGIN = 24
 """Room beside a picture that stands alone: a browser's letters may be wider than those of its layout."""
 
+WIDE, NARROW, NARROWEST = 736, 354, 160
+"""Pixels that a picture has on a page, on a phone, and that a panel keeps."""
+
+LETTERS = "Arial, Helvetica, 'Liberation Sans', sans-serif"
+"""Fonts of one width, which is that of the layout: what a browser calls its own may be wider, and words would meet."""
+
 _FRAME = re.compile(r"\s(?:width|height|viewBox)=\"[^\"]*\"")
 
 
@@ -53,6 +60,7 @@ def still(spec: Spec, name: str) -> str:
     # Nothing points at a still: what is drawn only to be pointed at is left out, and a hundredth of a pixel is enough.
     svg = re.sub(r"<path[^>]*\sopacity=\"0\"[^>]*/>", "", svg)
     svg = re.sub(r"(?<=\sd=\")[^\"]+|(?<=\stransform=\")[^\"]+", lambda found: _DIGITS.sub(r"\1", found[0]), svg)
+    svg = re.sub(r"(?<=opacity=\")(0?\.\d{3})\d+", r"\1", svg)
     # A page is read without it: what a reader hears is the label of the figure.
     return lighter(re.sub(r" aria-[a-z]+=\"[^\"]*\"| role=\"[^\"]*\"", "", svg))
 
@@ -78,21 +86,56 @@ def lighter(svg: str) -> str:
 
 @dataclass(frozen=True)
 class Still:
-    """A figure as a file of its own, which several pages show, with its size and what it shows."""
+    """A figure as a file of its own, which several pages show, with its size."""
 
     svg: str
     width: int
     height: int
+
+
+@dataclass(frozen=True)
+class Stills:
+    """A figure for wide screens and for narrow ones, and what it shows."""
+
+    wide: Still
+    narrow: Still
     caption: str
 
 
-def alone(svg: str, caption: str) -> Still:
-    """A still that brings the colours of both schemes with it."""
+def alone(wide: str, narrow: str, caption: str) -> Stills:
+    """Two drawings of a figure as files: one for a page, and one whose letters are as large on a phone."""
+    return Stills(coloured(wide), coloured(narrow), caption)
+
+
+def filling(spec: Spec, name: str, room: int) -> str:
+    """A still about this wide, so that it is shown in its own size.
+
+    Labels take what they take: it is drawn and looked at, and drawn again where it is too wide by more than a little.
+    """
+    panel = room - MARGIN - 60
+    for _ in range(3):
+        svg = still(fitted(spec, panel), name)
+        over = extent(svg)[0] + MARGIN - room
+        if over <= 0.03 * room or panel == NARROWEST:
+            break
+        panel = max(panel - over, NARROWEST)
+    return svg
+
+
+def extent(svg: str) -> tuple[int, int]:
+    """Width and height of a still in pixels."""
     width, height = (round(float(found)) for found in re.findall(r"(?:width|height)=\"([\d.]+)\"", svg)[:2])
+    return width, height
+
+
+def coloured(svg: str) -> Still:
+    """A still that brings the colours of both schemes with it, in letters as wide as those it was laid out with."""
+    width, height = extent(svg)
     wide = width + MARGIN
     frame = f'width="{wide}" height="{height}" viewBox="{-MARGIN // 2} 0 {wide} {height}"'
     svg = re.sub(r"<svg\b([^>]*)>", lambda found: f"<svg {frame}{_FRAME.sub('', found[1])}>", svg, count=1)
-    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), wide, height, caption)
+    svg = _FONT.sub(f' font-family="{LETTERS}"', svg)
+    return Still(svg.replace(">", f"><style>{_colours()}</style>", 1), wide, height)
 
 
 @functools.cache

@@ -73,7 +73,11 @@ def foreign(module):
         (dict(model=times, parameters=np.ones((4, 2)), initial=np.ones((4, 3))), "12 parameters and the trained one 8"),
         (dict(model=times, parameters=np.full((4, 2), np.nan)), "parameters must be finite, got nan"),
         (dict(parameters=[1.0]), "an Equinox model holds its own"),
-        (dict(key=3), "key must be a JAX random key"),
+        (dict(key=3), "key must be one JAX random key, got 3"),
+        (dict(key=jnp.ones(3)), r"key must be one JAX random key, got Array\(\[1., 1., 1.\]"),
+        (dict(key=jax.random.split(jax.random.key(0))), "key must be one JAX random key"),
+        (dict(model=lambda x: x[:, :2] + 1j), "the model must give real numbers, got complex"),
+        (dict(layers=[(np.eye(2, 4), np.ones(2), 1)]), "layer 0 must be a matrix"),
         (dict(train=(X + 1j, COINS)), "the train inputs must be real numbers, got an array of complex"),
     ],
 )

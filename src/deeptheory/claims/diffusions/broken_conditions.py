@@ -29,7 +29,14 @@ def hessian_norms(matrix, points):
 
 
 @claim(
-    items={"A12.19": ("heavy tail", "light tail", "annulus", "attained")},
+    items={
+        "A12.19": (
+            "fourth moment of a heavy tail",
+            "fourth moment of a light tail",
+            "smoothness away from the origin",
+            "smoothness attained",
+        )
+    },
     says=r"Student noise with three degrees of freedom has a variance but no fourth moment: cut off at $|z|\le R$ it "
     r"grows like $R$. A scale-invariant loss has no Lipschitz gradient near the origin, but on $r\le\|w\|$ its "
     r"constant is $\rho/r^2$.",
@@ -62,10 +69,14 @@ def conditions_that_fail(key, *, freedom: Annotated[float, Interval(ge=2.2, le=3
     norms = np.asarray(hessian_norms(matrix, points.reshape(-1, 4))).reshape(len(radii), -1)
     rho = float(loss.smoothness)
     return {
-        "heavy tail": Rate(reach, heavy, exponent=4 - freedom, rivals=(0.0, 2.0) if freedom == 3 else ()),
-        "light tail": Identity(light[-1], stats.t.moment(4, 9), error=1e-3),
-        "annulus": Inequality(norms, rho / radii[:, None] ** 2, error=1e-12 * rho / radii[:, None] ** 2),
-        "attained": Identity(
+        "fourth moment of a heavy tail": Rate(
+            reach, heavy, exponent=4 - freedom, rivals=(0.0, 2.0) if freedom == 3 else ()
+        ),
+        "fourth moment of a light tail": Identity(light[-1], stats.t.moment(4, 9), error=1e-3),
+        "smoothness away from the origin": Inequality(
+            norms, rho / radii[:, None] ** 2, error=1e-12 * rho / radii[:, None] ** 2
+        ),
+        "smoothness attained": Identity(
             norms.max(1),
             rho / radii**2,
             condition=1e3,
@@ -75,7 +86,7 @@ def conditions_that_fail(key, *, freedom: Annotated[float, Interval(ge=2.2, le=3
     }
 
 
-@conditions_that_fail.control("ρ/r", of="attained")
+@conditions_that_fail.control("ρ/r", of="smoothness attained")
 def inverse_radius(evidence):
     return replace(evidence, right=evidence.aside["inverse"])
 
@@ -83,7 +94,7 @@ def inverse_radius(evidence):
 @conditions_that_fail.picture
 def tails_and_origins(pieces, settings):
     """Fourth moments of cut-off noise (left), and the largest curvature outside a ball (right)."""
-    attained = pieces["attained"]
+    attained = pieces["smoothness attained"]
     aside, radii = attained.aside, np.asarray(attained.along["radius"])
     left = [
         Dots(f"{settings['freedom']:g} degrees of freedom", aside["reach"], aside["heavy"]),

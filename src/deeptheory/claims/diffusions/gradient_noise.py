@@ -26,7 +26,10 @@ def covariance(means):
 
 
 @claim(
-    items={"A12.2": ("with replacement", "without", "epoch"), "A12.3": ("mean", "cumulants", "with replacement")},
+    items={
+        "A12.2": ("covariance with replacement", "covariance without replacement", "noise of an epoch"),
+        "A12.3": ("mean of the batch", "third cumulants", "covariance with replacement"),
+    },
     says=r"A batch of $B$ gradients drawn with replacement has mean $\nabla f$ and covariance $\Sigma/B$, without "
     r"replacement $\frac{m-B}{B(m-1)}\Sigma$: an oracle $\nabla f+\sigma z$ with $\sigma=1/\sqrt B$, where $z$ has "
     r"covariance $\Sigma$ for all $B$ and third cumulant $\kappa_3/\sqrt B$.",
@@ -68,9 +71,11 @@ def minibatch_noise_by_counting(key):
     )
     size = np.abs(gradients).max() ** 2
     return {
-        "mean": Identity(np.array([each.mean(0) for each in drawn]), mean, scale=np.sqrt(size)),
-        "with replacement": Identity(np.array([covariance(each) for each in drawn]), np.array(replaced), scale=size),
-        "without": Identity(
+        "mean of the batch": Identity(np.array([each.mean(0) for each in drawn]), mean, scale=np.sqrt(size)),
+        "covariance with replacement": Identity(
+            np.array([covariance(each) for each in drawn]), np.array(replaced), scale=size
+        ),
+        "covariance without replacement": Identity(
             np.array([covariance(each) for each in chosen]),
             np.array(kept),
             scale=size,
@@ -80,17 +85,17 @@ def minibatch_noise_by_counting(key):
                 "chosen": np.array([np.trace(covariance(each)) for each in chosen]),
             },
         ),
-        "epoch": Identity(epochs.sum(1), 0.0, scale=np.abs(six).max(), condition=10.0),
-        "cumulants": Identity(np.array(seen), predicted, scale=size**2, along={"batch": [1, 2, 3]}),
+        "noise of an epoch": Identity(epochs.sum(1), 0.0, scale=np.abs(six).max(), condition=10.0),
+        "third cumulants": Identity(np.array(seen), predicted, scale=size**2, along={"batch": [1, 2, 3]}),
     }
 
 
-@minibatch_noise_by_counting.control("Σ/B for draws without replacement", of="without")
+@minibatch_noise_by_counting.control("Σ/B for draws without replacement", of="covariance without replacement")
 def independent_draws(evidence):
     return replace(evidence, right=evidence.aside["with"])
 
 
-@minibatch_noise_by_counting.control("a third cumulant that stays", of="cumulants")
+@minibatch_noise_by_counting.control("a third cumulant that stays", of="third cumulants")
 def skewness_stays(evidence):
     right = np.array(evidence.right)
     right[:, 2] = right[0, 2]
@@ -100,7 +105,7 @@ def skewness_stays(evidence):
 @minibatch_noise_by_counting.picture
 def noise_by_batch(pieces):
     """The trace of the covariance by batch size, over all batches (left); cumulants of the scaled noise (right)."""
-    without, cumulants = pieces["without"], pieces["cumulants"]
+    without, cumulants = pieces["covariance without replacement"], pieces["third cumulants"]
     batch = np.arange(1, len(without.aside["chosen"]) + 1)
     fine = np.linspace(1, batch[-1], 60)
     whole = without.aside["chosen"][0]
@@ -125,7 +130,11 @@ def noise_by_batch(pieces):
 
 
 @claim(
-    items={"A12.5": ("law", "same law"), "A12.4": ("same law", "epochs"), "A12.22": ("Poisson", "skewness")},
+    items={
+        "A12.5": ("law of the end point", "law with a larger batch and rate"),
+        "A12.4": ("law with a larger batch and rate", "what a schedule keeps"),
+        "A12.22": ("law with Poisson noise", "skewness with Poisson noise"),
+    },
     says=r"With gradients of fixed mean and batch noise, $x_k\sim\mathcal N(-\eta\bar gk,\eta^2\sigma^2kI)$: at time "
     r"$k\eta$ only $\eta\sigma^2$ matters, so batch and rate may grow together. With Poisson noise that is exact "
     r"too, though $x_K$ has skewness $-1/\sqrt{\lambda BK}$, which no Gaussian diffusion has.",
@@ -180,23 +189,27 @@ def scaled_schedules_walk_alike(
     centred = values - average
     skews = [-(p @ centred**3) / (p @ centred**2) ** 1.5 for p in pmfs]
     return {
-        "law": Distribution(ranks(ends["narrow"], schedule), aside={"ends": ends["narrow"][:4000]}),
-        "same law": Distribution(ranks(ends["wide"], schedule), aside={"root": ranks(ends["root"], schedule)}),
-        "epochs": Identity(
+        "law of the end point": Distribution(ranks(ends["narrow"], schedule), aside={"ends": ends["narrow"][:4000]}),
+        "law with a larger batch and rate": Distribution(
+            ranks(ends["wide"], schedule), aside={"root": ranks(ends["root"], schedule)}
+        ),
+        "what a schedule keeps": Identity(
             np.array([wide.rate * wide.steps, wide.batch * wide.steps, wide.rate / wide.batch]),
             np.array([schedule.rate * schedule.steps, schedule.batch * schedule.steps, schedule.rate / schedule.batch]),
         ),
-        "Poisson": Identity(np.array(pmfs), stats.poisson.pmf(values, parameter), scale=1.0, aside={"mean": parameter}),
-        "skewness": Identity(np.array(skews), -1 / np.sqrt(parameter), condition=1e3),
+        "law with Poisson noise": Identity(
+            np.array(pmfs), stats.poisson.pmf(values, parameter), scale=1.0, aside={"mean": parameter}
+        ),
+        "skewness with Poisson noise": Identity(np.array(skews), -1 / np.sqrt(parameter), condition=1e3),
     }
 
 
-@scaled_schedules_walk_alike.control("√κ times the rate", of="same law")
+@scaled_schedules_walk_alike.control("√κ times the rate", of="law with a larger batch and rate")
 def root_scaling(evidence):
     return replace(evidence, ranks=evidence.aside["root"])
 
 
-@scaled_schedules_walk_alike.control("no skewness, as of the diffusion", of="skewness")
+@scaled_schedules_walk_alike.control("no skewness, as of the diffusion", of="skewness with Poisson noise")
 def gaussian_limit(evidence):
     return replace(evidence, right=0.0)
 
@@ -204,7 +217,7 @@ def gaussian_limit(evidence):
 @scaled_schedules_walk_alike.picture
 def two_schedules(pieces):
     """Ends of walks under one Gaussian law (left), and the law with Poisson noise beside a Gaussian (right)."""
-    ends, poisson = pieces["law"].aside["ends"], pieces["Poisson"]
+    ends, poisson = pieces["law of the end point"].aside["ends"], pieces["law with Poisson noise"]
     middle, width = np.mean(ends), np.std(ends)
     x = np.linspace(middle - 4 * width, middle + 4 * width, 100)
     mean = float(poisson.aside["mean"])

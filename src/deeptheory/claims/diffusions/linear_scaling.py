@@ -20,9 +20,15 @@ def batch_moments(rate, batch, steps):
 
 @claim(
     items={
-        "A12.20": ("mean", "variance", "in the rate", "in the factor", "bound"),
-        "A12.21": ("stationary", "edge"),
-        "A12.1": ("descent", "noisy"),
+        "A12.20": (
+            "mean along the run",
+            "variance along the run",
+            "difference along the rate",
+            "difference along the factor",
+            "bound on the difference of means",
+        ),
+        "A12.21": ("stationary variance", "growth beyond the edge"),
+        "A12.1": ("descent against its flow", "noisy descent against its flow"),
     },
     says=r"Runs with $(B,\eta)$ and $(\kappa B,\kappa\eta)$ differ at equal times by at most $C(1+\kappa)\eta$ in "
     r"mean. On the three losses the second has stationary variance $\frac{6\eta/B}{1-\kappa\eta}$, which explodes at "
@@ -83,39 +89,43 @@ def linear_scaling_and_its_edge(
         path = START * np.exp(-2 * eta * np.arange(len(moments)))
         noisy.append(np.sqrt((moments[:, 2] - 2 * path * moments[:, 1] + path**2).max()))
     return {
-        "mean": Identity(many[:, 1], START * shrink, condition=1e3, along={"factor": factors}),
-        "variance": Identity(many[:, 2] - many[:, 1] ** 2, variance, scale=1.0, condition=1e3),
-        "in the rate": Rate(small, np.array(apart)[:, 2], exponent=1.0, rivals=(0.5, 2.0)),
-        "in the factor": Rate(growth - 1.0, np.array(grown), exponent=1.0, rivals=(0.5, 2.0), resolution=0.1),
-        "bound": Inequality(np.abs(many - one)[:, 1], 4 * np.exp(-2.0) * START * (1 + factors) * rate),
-        "stationary": Identity(
+        "mean along the run": Identity(many[:, 1], START * shrink, condition=1e3, along={"factor": factors}),
+        "variance along the run": Identity(many[:, 2] - many[:, 1] ** 2, variance, scale=1.0, condition=1e3),
+        "difference along the rate": Rate(small, np.array(apart)[:, 2], exponent=1.0, rivals=(0.5, 2.0)),
+        "difference along the factor": Rate(
+            growth - 1.0, np.array(grown), exponent=1.0, rivals=(0.5, 2.0), resolution=0.1
+        ),
+        "bound on the difference of means": Inequality(
+            np.abs(many - one)[:, 1], 4 * np.exp(-2.0) * START * (1 + factors) * rate
+        ),
+        "stationary variance": Identity(
             np.array(late),
             6 * rate / batch / (1 - edge),
             condition=1e4,
             aside={"curve": curve, "level": 6 * rate / batch, "diffusion": np.full(4, 6 * rate / batch)},
         ),
-        "edge": Identity(
+        "growth beyond the edge": Identity(
             [(after - before) / 100 for before, after in beyond],
             2 * np.log(2 * unstable - 1),
             error=2e-2 * np.log(1.04),
             aside={"rates": unstable},
         ),
-        "descent": Rate(etas, np.array([lag(eta) for eta in etas]), exponent=1.0, rivals=(0.5,)),
-        "noisy": Rate(etas, np.array(noisy), exponent=0.5, rivals=(1.0,)),
+        "descent against its flow": Rate(etas, np.array([lag(eta) for eta in etas]), exponent=1.0, rivals=(0.5,)),
+        "noisy descent against its flow": Rate(etas, np.array(noisy), exponent=0.5, rivals=(1.0,)),
     }
 
 
-@linear_scaling_and_its_edge.control("the variance of the smaller batch, at every κ", of="variance")
+@linear_scaling_and_its_edge.control("the variance of the smaller batch, at every κ", of="variance along the run")
 def same_variance(evidence):
     return replace(evidence, right=np.full(len(evidence.right), evidence.right[0]))
 
 
-@linear_scaling_and_its_edge.control("the variance of the diffusion, at every κ", of="stationary")
+@linear_scaling_and_its_edge.control("the variance of the diffusion, at every κ", of="stationary variance")
 def no_edge(evidence):
     return replace(evidence, right=evidence.aside["diffusion"])
 
 
-@linear_scaling_and_its_edge.control("an edge at κη = 2, the curvature taken as one", of="edge")
+@linear_scaling_and_its_edge.control("an edge at κη = 2, the curvature taken as one", of="growth beyond the edge")
 def late_edge(evidence):
     return replace(evidence, right=2 * np.log(np.abs(1 - evidence.aside["rates"])))
 
@@ -123,7 +133,8 @@ def late_edge(evidence):
 @linear_scaling_and_its_edge.picture
 def to_the_edge(pieces):
     """Stationary variance by κη, exact and seen (left); the lag of descent and of noisy descent behind flow (right)."""
-    stationary, descent, noisy = (pieces[name] for name in ("stationary", "descent", "noisy"))
+    stationary = pieces["stationary variance"]
+    descent, noisy = pieces["descent against its flow"], pieces["noisy descent against its flow"]
     curve, level = stationary.aside["curve"], float(stationary.aside["level"])
     left = [
         Line("predicted", curve, level / (1 - curve)),

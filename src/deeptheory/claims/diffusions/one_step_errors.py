@@ -24,7 +24,15 @@ START = 0.8
 
 
 @claim(
-    items={"A12.23": ("telescope", "step", "sum"), "A12.24": ("first", "second", "third", "Taylor")},
+    items={
+        "A12.23": ("differences of hybrids add up", "difference of neighbouring hybrids", "weak error of the whole"),
+        "A12.24": (
+            "first moments of a step",
+            "second moments of a step",
+            "third moments of a step",
+            "moments of a step by hand",
+        ),
+    },
     says=r"Iterating up to step $j$ and diffusing on to step $k$ gives hybrids whose neighbours differ by "
     r"$O(\eta^2)$, because means and covariances of one step match; over $T/\eta$ steps the differences add up, "
     r"exactly, to the weak error $O(\eta)$.",
@@ -68,13 +76,15 @@ def hybrids_lead_from_diffusion_to_iteration(
     exact = np.stack([etas * drift, etas**2 * drift**2 + etas * spread], 1)
     bound = np.abs(np.diff(first)).sum()
     return {
-        "telescope": Identity(np.array(sums), np.array(totals), scale=1.0, size=1 / etas, aside={"hybrids": first}),
-        "step": Rate(etas, np.array(terms), exponent=2.0, rivals=(1.0, 1.5, 3.0)),
-        "sum": Rate(etas, np.abs(totals), exponent=1.0, rivals=(0.5, 2.0), aside={"bound": bound}),
-        "first": Rate(etas, gaps[:, 0], exponent=2.0, rivals=(1.0,)),
-        "second": Rate(etas, gaps[:, 1], exponent=2.0, rivals=(1.0,)),
-        "third": Rate(etas, gaps[:, 2], exponent=2.0, rivals=(1.0, 1.5)),
-        "Taylor": Identity(
+        "differences of hybrids add up": Identity(
+            np.array(sums), np.array(totals), scale=1.0, size=1 / etas, aside={"hybrids": first}
+        ),
+        "difference of neighbouring hybrids": Rate(etas, np.array(terms), exponent=2.0, rivals=(1.0, 1.5, 3.0)),
+        "weak error of the whole": Rate(etas, np.abs(totals), exponent=1.0, rivals=(0.5, 2.0), aside={"bound": bound}),
+        "first moments of a step": Rate(etas, gaps[:, 0], exponent=2.0, rivals=(1.0,)),
+        "second moments of a step": Rate(etas, gaps[:, 1], exponent=2.0, rivals=(1.0,)),
+        "third moments of a step": Rate(etas, gaps[:, 2], exponent=2.0, rivals=(1.0, 1.5)),
+        "moments of a step by hand": Identity(
             moves[:, 0, :2], exact, scale=1.0, aside={"no gradient": exact - [0.0, 1.0] * exact[:, :1] ** 2}
         ),
     }
@@ -86,7 +96,7 @@ def _moved(moments, start):
     return [m[1] - start, m[2] - 2 * start * m[1] + start**2, m[3] - 3 * start * m[2] + 3 * start**2 * m[1] - start**3]
 
 
-@hybrids_lead_from_diffusion_to_iteration.control("no gradient in the second moment", of="Taylor")
+@hybrids_lead_from_diffusion_to_iteration.control("no gradient in the second moment", of="moments of a step by hand")
 def no_gradient(evidence):
     return replace(evidence, right=evidence.aside["no gradient"])
 
@@ -94,7 +104,11 @@ def no_gradient(evidence):
 @hybrids_lead_from_diffusion_to_iteration.picture
 def ladder(pieces):
     """The mean of the test function at the end, by the step at which the hybrid changes (left); errors by η (right)."""
-    hybrids, step, whole = pieces["telescope"].aside["hybrids"], pieces["step"], pieces["sum"]
+    hybrids, step, whole = (
+        pieces["differences of hybrids add up"].aside["hybrids"],
+        pieces["difference of neighbouring hybrids"],
+        pieces["weak error of the whole"],
+    )
     left = [
         Dots("hybrids", np.arange(len(hybrids)), hybrids),
         Level("diffusion", y=float(hybrids[0])),
@@ -114,7 +128,7 @@ def ladder(pieces):
 
 
 @claim(
-    items={"A12.25": ("rate of change", "Brownian", "path")},
+    items={"A12.25": ("rate of change", "Brownian motion alone", "error along one path")},
     says=r"Along $dX=b\,dt+S\,dW$ a smooth function changes by $dh=\langle\nabla h,b\rangle dt+\langle\nabla "
     r"h,S\,dW\rangle+\frac12\mathrm{tr}(\nabla^2h\,SS^\top)dt$, for any $S$, symmetric or not.",
     needs="a twice differentiable function",
@@ -180,12 +194,14 @@ def ito_lemma(key, *, trials: Trials = 400):
         lost.append(np.abs(np.cos(y) - np.cos(0.4) - without))
     return {
         "rate of change": Identity(change(x, root, bend), exact, scale=10.0, aside={"transposed": transposed}),
-        "Brownian": Identity(value, half_traces, scale=10.0, condition=100.0, aside={"transposed": wrong}),
-        "path": Rate(levels, np.array(gaps), exponent=-0.5, rivals=(0.0, -1.0), aside={"without": np.array(lost)}),
+        "Brownian motion alone": Identity(value, half_traces, scale=10.0, condition=100.0, aside={"transposed": wrong}),
+        "error along one path": Rate(
+            levels, np.array(gaps), exponent=-0.5, rivals=(0.0, -1.0), aside={"without": np.array(lost)}
+        ),
     }
 
 
-@ito_lemma.control("½tr(∇²h SᵀS), as printed", erratum="A12.25a", of="Brownian")
+@ito_lemma.control("½tr(∇²h SᵀS), as printed", erratum="A12.25a", of="Brownian motion alone")
 def transposed(evidence):
     return replace(evidence, right=evidence.aside["transposed"])
 
@@ -195,7 +211,7 @@ def transposed_generator(evidence):
     return replace(evidence, right=evidence.aside["transposed"])
 
 
-@ito_lemma.control("the ordinary chain rule", of="path")
+@ito_lemma.control("the ordinary chain rule", of="error along one path")
 def ordinary_chain_rule(evidence):
     return replace(evidence, y=evidence.aside["without"])
 
@@ -203,7 +219,7 @@ def ordinary_chain_rule(evidence):
 @ito_lemma.picture
 def along_paths(pieces):
     """The gap between a function and the sum of its changes along a path, with and without the correction, by step."""
-    path = pieces["path"]
+    path = pieces["error along one path"]
     marks = [
         seen("Itô's lemma", 1 / np.asarray(path.x, float), path.y),
         seen("chain rule alone", 1 / np.asarray(path.x, float), path.aside["without"], rival="the ordinary chain rule"),

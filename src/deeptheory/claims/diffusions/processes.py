@@ -21,8 +21,14 @@ from deeptheory.lab.pictures import Curves, Line, Row
 
 @claim(
     items={
-        "A12.7": ("gamma increments", "independent", "jumps"),
-        "A12.8": ("increments", "covariance", "apart", "quadratic variation", "slope"),
+        "A12.7": ("law of gamma increments", "increments are uncorrelated", "intervals without a jump"),
+        "A12.8": (
+            "law of the increments",
+            "covariance of two times",
+            "squared distance of two paths",
+            "quadratic variation",
+            "slope of increments",
+        ),
     },
     says=r"Brownian motion has increments $\mathcal N(0,\delta)$, covariance $\min(s,t)$ and squared increments that "
     r"add up to the time, with error $\sqrt{2/n}$; $|\Delta W|/\delta$ grows like $\delta^{-1/2}$. Gamma and "
@@ -66,19 +72,21 @@ def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval
     slopes = [np.abs(fine[:, stride] - fine[:, 0]) / (stride / 256) for stride in strides]
     quiet = np.sum(np.diff(jumps, axis=1)[:, 0] == 0)
     return {
-        "increments": Distribution(
+        "law of the increments": Distribution(
             stats.norm.cdf(moves / np.sqrt(lag / steps)), aside={"wide": stats.norm.cdf(moves / (lag / steps))}
         ),
-        "covariance": Law(np.minimum.outer(times, times)[::3, ::3], products[::3, ::3], exact=True, scale=1.0),
-        "apart": Law(2 * times[1::3], (wiener[:, 2::3] - other[:, 2::3]).T ** 2, exact=True),
+        "covariance of two times": Law(
+            np.minimum.outer(times, times)[::3, ::3], products[::3, ::3], exact=True, scale=1.0
+        ),
+        "squared distance of two paths": Law(2 * times[1::3], (wiener[:, 2::3] - other[:, 2::3]).T ** 2, exact=True),
         "quadratic variation": Rate(sizes, np.array(errors), exponent=-0.5, rivals=(0.0, -1.0)),
-        "slope": Rate(strides / 256, np.array(slopes), exponent=-0.5, rivals=(0.0, -1.0)),
-        "gamma increments": Distribution(
+        "slope of increments": Rate(strides / 256, np.array(slopes), exponent=-0.5, rivals=(0.0, -1.0)),
+        "law of gamma increments": Distribution(
             special.gammainc(4.0 * lag / steps, gains),
             aside={"later": special.gammainc(4.0 * (lag + 1) / steps, gains)},
         ),
-        "independent": Law(0.0, crossed, exact=True, scale=1.0),
-        "jumps": Share(
+        "increments are uncorrelated": Law(0.0, crossed, exact=True, scale=1.0),
+        "intervals without a jump": Share(
             quiet,
             trials,
             np.exp(-4.0 / steps),
@@ -87,17 +95,17 @@ def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval
     }
 
 
-@brownian_motion_among_levy_processes.control("a deviation of δ for √δ", of="increments")
+@brownian_motion_among_levy_processes.control("a deviation of δ for √δ", of="law of the increments")
 def linear_deviation(evidence):
     return replace(evidence, ranks=evidence.aside["wide"])
 
 
-@brownian_motion_among_levy_processes.control("increments of the next longer lag", of="gamma increments")
+@brownian_motion_among_levy_processes.control("increments of the next longer lag", of="law of gamma increments")
 def longer_lag(evidence):
     return replace(evidence, ranks=evidence.aside["later"])
 
 
-@brownian_motion_among_levy_processes.control("covariance of the product st", of="covariance")
+@brownian_motion_among_levy_processes.control("covariance of the product st", of="covariance of two times")
 def product_of_times(evidence):
     diagonal = np.diag(evidence.predicted)
     return replace(evidence, predicted=np.outer(diagonal, diagonal))
@@ -106,7 +114,7 @@ def product_of_times(evidence):
 @brownian_motion_among_levy_processes.picture
 def paths(pieces):
     """Two Brownian paths from the same start (left); a gamma and a compound Poisson process (right)."""
-    aside = pieces["jumps"].aside
+    aside = pieces["intervals without a jump"].aside
     times = aside["times"]
     two = [Line(f"run {i + 1}", times, path) for i, path in enumerate(aside["wiener"])]
     held = np.repeat(times, 2)[1:]

@@ -56,7 +56,15 @@ def ends(increments, horizon, factor, *, which, steps):
 
 
 @claim(
-    items={"A12.9": ("strong", "Milstein", "weak", "simulated"), "A12.10": "change of clock"},
+    items={
+        "A12.9": (
+            "strong order of Euler–Maruyama",
+            "strong order of Milstein",
+            "weak order of Euler–Maruyama",
+            "errors by simulation",
+        ),
+        "A12.10": "change of clock",
+    },
     says=r"Euler–Maruyama $X\leftarrow X+\mu h+S\,\Delta W$ has strong order $\frac12$ where the noise depends on "
     r"the state and weak order 1; Milstein's correction makes the strong order 1. In the time $\tau=t/a$ the "
     r"equation becomes $dx=a\mu\,d\tau+\sqrt a\,S\,dW_\tau$.",
@@ -90,10 +98,10 @@ def schemes_and_clocks(key, *, trials: Annotated[int, Interval(ge=1000, le=400_0
     decay = np.exp(-2 * PULL * horizon)
     settled = KICK**2 / (2 * PULL)
     return {
-        "strong": Rate(steps, strong, exponent=0.5, rivals=(1.0,)),
-        "Milstein": Rate(steps, milstein, exponent=1.0, rivals=(0.5,)),
-        "weak": Rate(steps, weak, exponent=1.0, rivals=(0.5, 2.0)),
-        "simulated": Law(
+        "strong order of Euler–Maruyama": Rate(steps, strong, exponent=0.5, rivals=(1.0,)),
+        "strong order of Milstein": Rate(steps, milstein, exponent=1.0, rivals=(0.5,)),
+        "weak order of Euler–Maruyama": Rate(steps, weak, exponent=1.0, rivals=(0.5, 2.0)),
+        "errors by simulation": Law(
             np.append(predicted, (1 + GROWTH[0] / 32) ** 32),
             np.stack([(coarse - exact) ** 2, coarse]),
             exact=True,
@@ -117,8 +125,14 @@ def a_for_its_root(evidence):
 @schemes_and_clocks.picture
 def orders(pieces):
     """Exact errors of the schemes by step (left); the second moment in the other clock, by number of steps (right)."""
-    marks = [Dots(name, pieces[name].x, pieces[name].y) for name in ("strong", "Milstein", "weak")]
-    strong, weak, clock = pieces["strong"], pieces["weak"], pieces["change of clock"]
+    errors = {"strong": "strong order of Euler–Maruyama", "Milstein": "strong order of Milstein"}
+    errors["weak"] = "weak order of Euler–Maruyama"
+    marks = [Dots(name, pieces[piece].x, pieces[piece].y) for name, piece in errors.items()]
+    strong, weak, clock = (
+        pieces["strong order of Euler–Maruyama"],
+        pieces["weak order of Euler–Maruyama"],
+        pieces["change of clock"],
+    )
     marks += [
         Line("∝ √h", strong.x, strong.y[-1] * (strong.x / strong.x[-1]) ** 0.5),
         Line("∝ h", weak.x, weak.y[-1] * weak.x / weak.x[-1]),
@@ -155,9 +169,9 @@ def regression_ends(increments, points, targets, rate, batch, start, *, steps):
 
 @claim(
     items={
-        "A12.11": ("Gibbs", "quadratic"),
-        "A12.12": ("regression", "only the ratio"),
-        "A12.32": "escape",
+        "A12.11": ("law at equilibrium", "variance in a quadratic well"),
+        "A12.12": ("second moments of least squares", "only the ratio of rate and batch"),
+        "A12.32": "time to leave a saddle",
     },
     says=r"$dX=-f'dt+\sqrt\eta\sigma\,dW$ settles at the density $\propto e^{-2f/\eta\sigma^2}$ and leaves a saddle "
     r"of curvature $-a$ after about $\frac1{2a}\ln\frac1\eta$. The canonical equation $dX=-\nabla "
@@ -210,11 +224,13 @@ def equilibria_and_escapes(
     noises, curvatures = 0.3 / 4.0 ** np.arange(6), np.array([0.5, 1.5, 4.0])
     times = np.array([exit_time_from_saddle(a, 1.0, noises) for a in curvatures])
     return {
-        "Gibbs": Distribution(
+        "law at equilibrium": Distribution(
             np.interp(x, grid, below), aside={"samples": x[:4000], "wider": np.interp(x, grid, wider)}
         ),
-        "quadratic": Identity(np.trapezoid(grid**2 * gaussian, grid), temperature * 0.64 / (2 * 1.7), error=1e-9),
-        "regression": Law(
+        "variance in a quadratic well": Identity(
+            np.trapezoid(grid**2 * gaussian, grid), temperature * 0.64 / (2 * 1.7), error=1e-9
+        ),
+        "second moments of least squares": Law(
             wanted,
             second,
             sizes=sizes,
@@ -222,8 +238,8 @@ def equilibria_and_escapes(
             scale=np.abs(wanted).max(),
             aside={"half the noise": quiet},
         ),
-        "only the ratio": Identity(twice, found[-1], scale=1.0, condition=100.0),
-        "escape": Identity(
+        "only the ratio of rate and batch": Identity(twice, found[-1], scale=1.0, condition=100.0),
+        "time to leave a saddle": Identity(
             times[:, -1] - times[:, -2],
             np.log(16) / (2 * curvatures),
             error=1e-4,
@@ -232,17 +248,17 @@ def equilibria_and_escapes(
     }
 
 
-@equilibria_and_escapes.control("e^(−f/ησ²), half the exponent", of="Gibbs")
+@equilibria_and_escapes.control("e^(−f/ησ²), half the exponent", of="law at equilibrium")
 def half_the_exponent(evidence):
     return replace(evidence, ranks=evidence.aside["wider"])
 
 
-@equilibria_and_escapes.control("half the noise", of="regression")
+@equilibria_and_escapes.control("half the noise", of="second moments of least squares")
 def half_the_noise(evidence):
     return replace(evidence, predicted=evidence.aside["half the noise"])
 
 
-@equilibria_and_escapes.control("(1/a) ln(1/η)", of="escape")
+@equilibria_and_escapes.control("(1/a) ln(1/η)", of="time to leave a saddle")
 def twice_the_logarithm(evidence):
     return replace(evidence, right=2 * evidence.right)
 
@@ -260,7 +276,7 @@ def wells_and_saddles(pieces, settings):
             rival="half the exponent",
         ),
     ]
-    escape = pieces["escape"]
+    escape = pieces["time to leave a saddle"]
     rates = escape.aside["rates"]
     right = []
     for a, times in zip(escape.aside["curvature"], escape.aside["times"], strict=True):
@@ -268,7 +284,7 @@ def wells_and_saddles(pieces, settings):
         right += [Line(f"a = {a:g}", rates, times[-1] + np.log(rates[-1] / rates) / (2 * a))]
     return Row(
         [
-            Histogram(left, samples=pieces["Gibbs"].aside["samples"], x="position", y="density"),
+            Histogram(left, samples=pieces["law at equilibrium"].aside["samples"], x="position", y="density"),
             Curves(right, x="noise ησ²", y="mean time to leave", log="x"),
         ]
     )

@@ -29,10 +29,15 @@ def amplified(oracle, ell):
 
 @claim(
     items={
-        "A12.26": ("first draw", "mean", "variance"),
-        "A12.27": ("mean", "variance", "cumulants", "shape"),
-        "A12.28": ("stationary", "order", "skewed"),
-        "A12.29": ("same samples", "oracle"),
+        "A12.26": ("first draw", "mean of the gradient", "covariance of the gradient"),
+        "A12.27": (
+            "mean of the gradient",
+            "covariance of the gradient",
+            "third and fourth cumulants by counting",
+            "third and fourth cumulants by powers",
+        ),
+        "A12.28": ("stationary variance", "weak error", "weak error with skewed noise"),
+        "A12.29": ("noise on the same samples", "covariance of the noise"),
     },
     says=r"SVAG's gradient $\frac{1+\sqrt{2\ell-1}}2g_1+\frac{1-\sqrt{2\ell-1}}2g_2$ keeps the mean, multiplies the "
     r"covariance by $\ell$, the third cumulant by $\frac{3\ell-1}2$ and the fourth by $\frac{\ell^2+2\ell-1}2$. With "
@@ -97,35 +102,41 @@ def variance_amplification_simulates_the_diffusion(
         errors[name] = np.array([np.abs(each - limit).max() for each in found])
     return {
         "first draw": Identity(combined[0], true + sigma * z1),
-        "mean": Identity(np.stack([powers[:, 0], seen[:, 0] + 1]), 1.0, condition=10.0),
-        "variance": Identity(np.stack([powers[:, 1], seen[:, 1]]), ells, condition=10.0),
-        "cumulants": Identity(seen[:, 2:], base[2:] * factors[:, 2:], scale=ells[:, None] ** 2.0, condition=100.0),
-        "shape": Identity(powers[:, 2:], factors[:, 2:], condition=100.0, aside={"ells": ells}),
-        "same samples": Identity(combined, true + ells[:, None] * sigma * printed, scale=10.0),
-        "oracle": Identity(shares, 1.0, condition=10.0, aside={"as printed": shares / ells}),
-        "stationary": Identity(variance, 6 * rate / (1 - rate / ells), condition=1e3, along={"ell": ells}),
-        "order": Rate(fine, errors["order"][1:], exponent=-1.0, rivals=(-0.5, -2.0)),
-        "skewed": Rate(fine, errors["skewed"][1:], exponent=-1.0, rivals=(-0.5, -2.0)),
+        "mean of the gradient": Identity(np.stack([powers[:, 0], seen[:, 0] + 1]), 1.0, condition=10.0),
+        "covariance of the gradient": Identity(np.stack([powers[:, 1], seen[:, 1]]), ells, condition=10.0),
+        "third and fourth cumulants by counting": Identity(
+            seen[:, 2:], base[2:] * factors[:, 2:], scale=ells[:, None] ** 2.0, condition=100.0
+        ),
+        "third and fourth cumulants by powers": Identity(
+            powers[:, 2:], factors[:, 2:], condition=100.0, aside={"ells": ells}
+        ),
+        "noise on the same samples": Identity(combined, true + ells[:, None] * sigma * printed, scale=10.0),
+        "covariance of the noise": Identity(shares, 1.0, condition=10.0, aside={"as printed": shares / ells}),
+        "stationary variance": Identity(variance, 6 * rate / (1 - rate / ells), condition=1e3, along={"ell": ells}),
+        "weak error": Rate(fine, errors["order"][1:], exponent=-1.0, rivals=(-0.5, -2.0)),
+        "weak error with skewed noise": Rate(fine, errors["skewed"][1:], exponent=-1.0, rivals=(-0.5, -2.0)),
     }
 
 
-@variance_amplification_simulates_the_diffusion.control("third cumulants multiplied by ℓ^(3/2)", of="shape")
+@variance_amplification_simulates_the_diffusion.control(
+    "third cumulants multiplied by ℓ^(3/2)", of="third and fourth cumulants by powers"
+)
 def like_a_scale(evidence):
     ells = np.asarray(evidence.aside["ells"], float)[:, None]
     return replace(evidence, right=ells ** np.array([1.5, 2.0]))
 
 
-@variance_amplification_simulates_the_diffusion.control("6η/(1 − η) for every ℓ", of="stationary")
+@variance_amplification_simulates_the_diffusion.control("6η/(1 − η) for every ℓ", of="stationary variance")
 def as_plain(evidence):
     return replace(evidence, right=evidence.right[0] + 0 * evidence.right)
 
 
-@variance_amplification_simulates_the_diffusion.control("√(2ℓ + 1) for √(2ℓ − 1)", of="variance")
+@variance_amplification_simulates_the_diffusion.control("√(2ℓ + 1) for √(2ℓ − 1)", of="covariance of the gradient")
 def plus_for_minus(evidence):
     return replace(evidence, right=evidence.right + 1)
 
 
-@variance_amplification_simulates_the_diffusion.control("covariance Σ at the scale ℓσ", of="oracle")
+@variance_amplification_simulates_the_diffusion.control("covariance Σ at the scale ℓσ", of="covariance of the noise")
 def at_the_printed_scale(evidence):
     return replace(evidence, left=evidence.aside["as printed"])
 
@@ -133,7 +144,8 @@ def at_the_printed_scale(evidence):
 @variance_amplification_simulates_the_diffusion.picture
 def closing_in(pieces, settings):
     """Stationary variance by ℓ (left), and the distance to the diffusion for even and for skewed noise (right)."""
-    stationary, order, skewed = (pieces[name] for name in ("stationary", "order", "skewed"))
+    stationary, order = pieces["stationary variance"], pieces["weak error"]
+    skewed = pieces["weak error with skewed noise"]
     ells, rate = np.asarray(stationary.along["ell"]), settings["rate"]
     fine = np.geomspace(1, 16, 60)
     left = [

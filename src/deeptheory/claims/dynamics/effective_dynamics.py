@@ -19,7 +19,7 @@ from deeptheory.dynamics.spiked_tensors import (
     tensor_statistics,
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
-from deeptheory.lab import Identity, Limit, Positive, Rate, Sizes, Trials, claim
+from deeptheory.lab import Identity, Law, Limit, Positive, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 Small = Annotated[Sizes, Interval(ge=3, le=24), MinLen(3)]
@@ -46,11 +46,11 @@ def placed(draw, size, overlap, rest):
 
 @claim(
     items={
-        "J12.1": "closure",
+        "J12.1": "statistics decide the drift",
         "J12.3": ("drift", "corrector", "volatility"),
-        "J12.5": ("critical", "sub-critical", "ballistic"),
+        "J12.5": ("corrector in the limit", "corrector with shorter steps", "volatility in the limit"),
         "J12.6": "population loss",
-        "J12.7": ("drift", "critical"),
+        "J12.7": ("drift", "corrector in the limit"),
     },
     says=r"For spiked tensors $\Phi=-2\lambda m^k+R^{2k}+c$, and with steps $\delta=c_\delta/N$ the statistics $(m,r)$ "
     r"have in the limit the effective drift $(2m(\lambda km^{k-2}-kR^{2(k-1)}),-4kR^{2(k-1)}(r-c_\delta))$, the part "
@@ -119,15 +119,17 @@ def spiked_tensors_close(key, *, sizes: Small = (5, 10, 20), ratio: Positive = 0
         "drift": identity("drift"),
         "corrector": identity("corrector"),
         "volatility": identity("volatility"),
-        "closure": Identity(same[..., 0], same[..., 1], **rounding, aside={"loose": np.array(loose)}),
-        "critical": Limit(
+        "statistics decide the drift": Identity(
+            same[..., 0], same[..., 1], **rounding, aside={"loose": np.array(loose)}
+        ),
+        "corrector in the limit": Limit(
             numbers,
             np.abs(np.array(correctors) - limit),
             order=1.0,
             aside={"correctors": np.array(correctors), "limit": limit},
         ),
-        "sub-critical": Rate(numbers, np.array(short), exponent=-0.5, rivals=(0.0, -1.0)),
-        "ballistic": Rate(numbers, np.array(spreads), exponent=-1.0, rivals=(0.0, -0.5)),
+        "corrector with shorter steps": Rate(numbers, np.array(short), exponent=-0.5, rivals=(0.0, -1.0)),
+        "volatility in the limit": Rate(numbers, np.array(spreads), exponent=-1.0, rivals=(0.0, -0.5)),
     }
 
 
@@ -147,13 +149,13 @@ def quarter_of_the_spread(evidence):
     return replace(evidence, right=evidence.right * np.array([[1, 1], [1, 0.25]])[..., None])
 
 
-@spiked_tensors_close.control("the overlap alone closes", of="closure")
+@spiked_tensors_close.control("the overlap alone closes", of="statistics decide the drift")
 def overlap_alone(evidence):
     loose = np.asarray(evidence.aside["loose"])
     return replace(evidence, left=loose[..., 0], right=loose[..., 1])
 
 
-@spiked_tensors_close.control("no corrector in the limit, as in fixed dimension", of="critical")
+@spiked_tensors_close.control("no corrector in the limit, as in fixed dimension", of="corrector in the limit")
 def no_corrector(evidence):
     return replace(evidence, y=np.asarray(evidence.aside["correctors"]))
 
@@ -161,7 +163,11 @@ def no_corrector(evidence):
 @spiked_tensors_close.picture
 def corrector_and_volatility(pieces):
     """Corrector of r (left) and largest entry of the volatility (right) at one point of (m, r), by dimension."""
-    critical, short, spread = pieces["critical"], pieces["sub-critical"], pieces["ballistic"]
+    critical, short, spread = (
+        pieces["corrector in the limit"],
+        pieces["corrector with shorter steps"],
+        pieces["volatility in the limit"],
+    )
     x, grid = np.asarray(critical.x), np.geomspace(min(critical.x), max(critical.x), 50)
     return Row(
         [
@@ -195,7 +201,15 @@ def localized(x, v, tensors, step):
 
 
 @claim(
-    items={"J12.2": ("curvature", "noise", "projected noise", "bent noise")},
+    items={
+        "J12.2": (
+            "curvature of the statistics",
+            "eighth moment of the noise",
+            "noise along the gradient of a statistic",
+            "noise along the curvature of a statistic",
+            "size of the noise along the curvature",
+        )
+    },
     says=r"The statistics $(m,r)$ of the spiked matrix are $\delta$-localizable for $\delta=1/N$: "
     r"$\delta^4E\|\nabla H\|^8$ stays bounded, $\delta^{1/2}\|\nabla^2u\|$ and $\delta^2E\langle\nabla H,\nabla "
     r"u\rangle^4$ fall, and $\delta^3E\langle\nabla^2u,\nabla H\otimes\nabla H-G\rangle^2\to0$.",
@@ -223,35 +237,56 @@ def spiked_matrices_are_localizable(
     trials: Trials = 96,
     power: Annotated[float, Interval(ge=0.25, le=2.0)] = 1.0,
 ):
-    draw, found = generator(key), []
+    draw, found, samples, m, r = generator(key), [], 128, 0.6, 0.7
     for size, each in zip(sizes, jax.random.split(key, len(sizes)), strict=True):
-        v, x = placed(draw, size, np.full(trials, 0.6), np.full(trials, 0.7))
-        tensors = spiked_tensor_samples(each, v, signal=1.5, count=128 * trials)
-        found.append(localized(x, v, tensors.reshape(trials, 128, size, size), size**-power))
+        v, x = placed(draw, size, np.full(trials, m), np.full(trials, r))
+        tensors = spiked_tensor_samples(each, v, signal=1.5, count=samples * trials)
+        found.append(localized(x, v, tensors.reshape(trials, samples, size, size), size**-power))
     numbers = np.array(sizes, float)
     curvature, noise, projected, bent = (
         np.array([getattr(each, name) for each in found]) for name in ("curvature", "noise", "projected", "bent")
     )
+    # ∇H = −2(W + Wᵀ)x has covariance 8(R²I + xxᵀ), and 2∇Hᵀ(I − vvᵀ)∇H the variance 8 tr((I − vvᵀ)G)²; the variance of
+    # samples about their own mean falls short of it by two factors.
+    square, short = m**2 + r, (1 - 1 / samples) * (1 - 2 / samples)
+    unit = 512 * short * numbers ** (-3 * power)
     return {
-        "curvature": Rate(numbers, curvature[:, 0], exponent=-0.5, rivals=(0.0, -1.0)),
-        "noise": Limit(numbers, noise, order=0.0),  # bounded: no growth
-        "projected noise": Limit(numbers, projected, order=2.0),
-        "bent noise": Limit(numbers, bent, order=2.0),
+        "curvature of the statistics": Rate(numbers, curvature[:, 0], exponent=-0.5, rivals=(0.0, -1.0)),
+        "eighth moment of the noise": Limit(numbers, noise, order=0.0),  # bounded: no growth
+        "noise along the gradient of a statistic": Limit(numbers, projected, order=2.0),
+        "noise along the curvature of a statistic": Limit(numbers, bent, order=2.0),
+        "size of the noise along the curvature": Law(
+            unit * ((numbers - 2) * square**2 + (square + r) ** 2),
+            bent,
+            exact=True,
+            along={"dimension": numbers},
+            resolution=0.15,
+            aside={"even": unit * (numbers - 1) * square**2},
+        ),
     }
 
 
-spiked_matrices_are_localizable.control("steps N^(−1/2)", of="noise", power=0.5)
+spiked_matrices_are_localizable.control("steps N^(−1/2)", of="eighth moment of the noise", power=0.5)
 
 
-@spiked_matrices_are_localizable.control("of order N⁻³", of="bent noise")
-def one_order_more(evidence):
-    return replace(evidence, order=3.0)
+@spiked_matrices_are_localizable.control("of order N^(−5/2)", of="noise along the curvature of a statistic")
+def half_an_order_more(evidence):
+    return replace(evidence, order=2.5)
+
+
+@spiked_matrices_are_localizable.control("noise that is no larger along x", of="size of the noise along the curvature")
+def even_noise(evidence):
+    return replace(evidence, predicted=evidence.aside["even"])
 
 
 @spiked_matrices_are_localizable.picture
 def five_lines(pieces):
     """What localizability bounds, by dimension, at steps 1/N."""
-    marks = [Dots("√δ‖∇²u‖", pieces["curvature"].x, pieces["curvature"].y)]
-    names = {"noise": "δ⁴E‖∇H‖⁸", "projected noise": "δ²E⟨∇H, ∇u⟩⁴", "bent noise": "δ³E⟨∇²u, ∇H⊗∇H − G⟩²"}
+    marks = [Dots("√δ‖∇²u‖", pieces["curvature of the statistics"].x, pieces["curvature of the statistics"].y)]
+    names = {
+        "eighth moment of the noise": "δ⁴E‖∇H‖⁸",
+        "noise along the gradient of a statistic": "δ²E⟨∇H, ∇u⟩⁴",
+        "noise along the curvature of a statistic": "δ³E⟨∇²u, ∇H⊗∇H − G⟩²",
+    }
     marks += [seen(title, pieces[name].x, pieces[name].y) for name, title in names.items()]
     return Curves(marks, x="dimension N", y="quantity", log="xy")

@@ -43,7 +43,10 @@ def paths(start, samples, step, points):
 
 
 @claim(
-    items={"J11.1": "mean step", "J11.2": ("distance", "spread", "large deviations")},
+    items={
+        "J11.1": "mean step",
+        "J11.2": ("distance from the flow", "spread around the flow", "rate of large deviations"),
+    },
     says=r"A step of online gradient descent is on average $-\delta\nabla\Phi$. As $\delta\to0$ in a fixed dimension "
     r"its interpolated path comes to the solution of $\dot x=-\nabla\Phi(x)$, at a distance of order $\sqrt\delta$, "
     r"and $-\delta\log P(\sup_t|X_t-\bar x_t|>\epsilon)\to I(\epsilon)$.",
@@ -101,15 +104,17 @@ def online_descent_follows_the_flow(
             scale=float(np.linalg.norm(scales**2 * (x - truth))),  # the length of the gradient
             aside={"gap": x - truth},
         ),
-        "distance": Rate(
+        "distance from the flow": Rate(
             np.array(sizes, float),
             np.array(gaps),
             exponent=-0.5,
             rivals=(0.0, -1.0),
             aside={"paths": np.array(shown), "solution": solution, "times": grid},
         ),
-        "spread": Law(spread, np.array(ends), sizes=sizes, order=1.0, resolution=0.15, aside={"noise": noise}),
-        "large deviations": Limit(
+        "spread around the flow": Law(
+            spread, np.array(ends), sizes=sizes, order=1.0, resolution=0.15, aside={"noise": noise}
+        ),
+        "rate of large deviations": Limit(
             deltas.astype(float),
             np.abs(cost - 1 / (1 - np.exp(-2.0))),
             order=0.5,
@@ -123,12 +128,12 @@ def unscaled(evidence):
     return replace(evidence, predicted=-np.asarray(evidence.aside["gap"]))
 
 
-@online_descent_follows_the_flow.control("half the exponent: 1 − e^(−T) in I", of="large deviations")
+@online_descent_follows_the_flow.control("half the exponent: 1 − e^(−T) in I", of="rate of large deviations")
 def slower_rate(evidence):
     return replace(evidence, y=np.abs(np.asarray(evidence.aside["cost"]) - 1 / (1 - np.exp(-1.0))))
 
 
-@online_descent_follows_the_flow.control("the spread of the noise of the answers alone", of="spread")
+@online_descent_follows_the_flow.control("the spread of the noise of the answers alone", of="spread around the flow")
 def answers_alone(evidence):
     return replace(evidence, predicted=float(evidence.aside["noise"]) ** 2 * (1 - np.exp(-2 * END)) / 2)
 
@@ -136,7 +141,7 @@ def answers_alone(evidence):
 @online_descent_follows_the_flow.picture
 def paths_around_the_solution(pieces):
     """Paths for longer and shorter steps around the solution (left); their largest distance from it (right)."""
-    found = pieces["distance"]
+    found = pieces["distance from the flow"]
     times, solution = np.asarray(found.aside["times"]), np.asarray(found.aside["solution"])
     marks = [Line("flow", times, solution)]
     for size, some in zip(np.asarray(found.x), np.asarray(found.aside["paths"]), strict=True):

@@ -39,7 +39,11 @@ def projections(draw, trials):
 
 
 @claim(
-    items={"J11.5": "loss", "J11.6": ("coefficients", "norm"), "J11.7": "loss"},
+    items={
+        "J11.5": "population loss",
+        "J11.6": ("Hermite coefficients", "norm by Hermite coefficients"),
+        "J11.7": "population loss",
+    },
     says=r"A student $g(\langle a,x\rangle)$ of a teacher $f(\langle a,v\rangle)+\epsilon$ has the population loss "
     r"$\phi(m)=-2\sum_ku_k(f)u_k(g)m^k+\|f\|^2+\|g\|^2+E\epsilon^2$, $m=\langle x,v\rangle$, with the Hermite "
     r"coefficients $u_k(f)=E[f(z)h_k(z)]$.",
@@ -87,7 +91,7 @@ def teacher_and_student_loss(key, *, trials: Trials = 200_000, noise: Positive =
     ours = np.array([hermite_coefficients(link, 8) for link, _ in closed.values()])
     smooth = [lambda x: jnp.exp(x / 2), jnp.cos, jnp.sin]
     return {
-        "loss": Law(
+        "population loss": Law(
             np.array(predicted),
             np.array(observed),
             exact=True,
@@ -95,10 +99,10 @@ def teacher_and_student_loss(key, *, trials: Trials = 200_000, noise: Positive =
             along={"pair": list(pairs), "overlap": OVERLAPS},
             aside={"noise": noise},
         ),
-        "coefficients": Identity(
+        "Hermite coefficients": Identity(
             ours, np.array([row / roots for _, row in closed.values()]), scale=1.0, size=512, aside={"roots": roots}
         ),
-        "norm": Identity(
+        "norm by Hermite coefficients": Identity(
             [np.sum(hermite_coefficients(link, 40) ** 2) for link in smooth],
             [np.exp(1 / 2), (1 + np.exp(-2)) / 2, (1 - np.exp(-2)) / 2],
             size=512,
@@ -107,12 +111,12 @@ def teacher_and_student_loss(key, *, trials: Trials = 200_000, noise: Positive =
     }
 
 
-@teacher_and_student_loss.control("the noise of the answers left out", of="loss")
+@teacher_and_student_loss.control("the noise of the answers left out", of="population loss")
 def noiseless(evidence):
     return replace(evidence, predicted=np.asarray(evidence.predicted) - float(evidence.aside["noise"]) ** 2)
 
 
-@teacher_and_student_loss.control("Hermite polynomials with leading coefficient 1", of="coefficients")
+@teacher_and_student_loss.control("Hermite polynomials with leading coefficient 1", of="Hermite coefficients")
 def monic(evidence):
     return replace(evidence, right=np.asarray(evidence.right) * np.asarray(evidence.aside["roots"]))
 
@@ -120,7 +124,7 @@ def monic(evidence):
 @teacher_and_student_loss.picture
 def losses_by_overlap(pieces, settings):
     """Population loss against overlap; dots are mean losses of whole vectors."""
-    found, grid = pieces["loss"], np.linspace(-0.95, 0.95, 80)
+    found, grid = pieces["population loss"], np.linspace(-0.95, 0.95, 80)
     links = {
         "phase retrieval": (lambda x: x**2, None),
         "tanh against ReLU": (jnp.tanh, jax.nn.relu),
@@ -134,7 +138,7 @@ def losses_by_overlap(pieces, settings):
 
 
 @claim(
-    items={"J11.3": "principal components", "J11.4": ("mixture", "derivatives")},
+    items={"J11.3": "loss of principal components", "J11.4": ("loss of a mixture", "derivatives at zero overlap")},
     says=r"Online principal components have $\phi(m)=-\lambda m^2-1$. The likelihood of a mixture of $\mathcal N(v,I)$ "
     r"and $\mathcal N(-v,I)$ with weights $p=e^h/(e^h+e^{-h})$ and $1-p$ has "
     r"$\phi(m)=-E\log\cosh(z+\epsilon m+h)$, $\epsilon=\pm1$ with probabilities $p,1-p$.",
@@ -177,22 +181,28 @@ def component_and_mixture_loss(
     series = np.array([mixture_series(h) for h in fields])
     predicted = np.array([mixture_loss(OVERLAPS, h) for h in (field, 0.0)])
     return {
-        "principal components": Law(
+        "loss of principal components": Law(
             -1 - signal * OVERLAPS**2, components, exact=True, along={"overlap": OVERLAPS}, aside={"signal": signal}
         ),
-        "mixture": Law(predicted, np.array(mixtures), exact=True, along={"field": [field, 0.0], "overlap": OVERLAPS}),
-        "derivatives": Identity(series[:, 1:3] * [1, 2], np.stack([slopes, bends], 1), scale=1.0, size=512),
-        "series": Identity(Polynomial(principal_component_series(signal))(OVERLAPS), -1 - signal * OVERLAPS**2),
+        "loss of a mixture": Law(
+            predicted, np.array(mixtures), exact=True, along={"field": [field, 0.0], "overlap": OVERLAPS}
+        ),
+        "derivatives at zero overlap": Identity(
+            series[:, 1:3] * [1, 2], np.stack([slopes, bends], 1), scale=1.0, size=512
+        ),
+        "loss by its series": Identity(
+            Polynomial(principal_component_series(signal))(OVERLAPS), -1 - signal * OVERLAPS**2
+        ),
     }
 
 
-@component_and_mixture_loss.control("λm for λm²", of="principal components")
+@component_and_mixture_loss.control("λm for λm²", of="loss of principal components")
 def linear_in_the_overlap(evidence):
     overlaps = np.asarray(evidence.along["overlap"])
     return replace(evidence, predicted=-1 - float(evidence.aside["signal"]) * overlaps)
 
 
-@component_and_mixture_loss.control("both components equally likely, whatever h", of="mixture")
+@component_and_mixture_loss.control("both components equally likely, whatever h", of="loss of a mixture")
 def balanced(evidence):
     predicted = np.array(evidence.predicted)
     predicted[0] = (predicted[0] + np.array(mixture_loss(-OVERLAPS, float(evidence.along["field"][0])))) / 2
@@ -203,7 +213,7 @@ def balanced(evidence):
 def two_problems(pieces, settings):
     """Population loss against overlap: principal components (left), mixtures (right); dots are whole vectors."""
     grid = np.linspace(-0.95, 0.95, 80)
-    components, mixture = pieces["principal components"], pieces["mixture"]
+    components, mixture = pieces["loss of principal components"], pieces["loss of a mixture"]
     left = [
         Line("predicted", grid, -1 - settings["signal"] * grid**2),
         seen("seen", OVERLAPS, np.asarray(components.observed)),
@@ -219,7 +229,7 @@ def two_problems(pieces, settings):
 
 
 @claim(
-    items={"J11.12": "consistency"},
+    items={"J11.12": "decreasing loss and recovery"},
     says=r"$\phi'<0$ on $(0,1)$ if and only if gradient flow on the population loss, $\dot m=-(1-m^2)\phi'(m)$, comes "
     r"to $m=1$ from every positive overlap.",
     needs="φ differentiable, its power series converged on [0, 1]",
@@ -257,7 +267,7 @@ def fisher_consistency():
         begun.append(bool(next(c for c in entry[1:] if abs(c) > 1e-9) < 0))
     verdicts = [fisher_consistent(entry) for entry in series.values()]
     return {
-        "consistency": Exact(
+        "decreasing loss and recovery": Exact(
             np.array(verdicts),
             np.array(arrived),
             along={"problem": list(series)},
@@ -266,7 +276,7 @@ def fisher_consistency():
     }
 
 
-@fisher_consistency.control("the loss falls at the equator", of="consistency")
+@fisher_consistency.control("the loss falls at the equator", of="decreasing loss and recovery")
 def falls_at_the_equator(evidence):
     return replace(evidence, left=np.asarray(evidence.aside["begun"]))
 
@@ -274,7 +284,7 @@ def falls_at_the_equator(evidence):
 @fisher_consistency.picture
 def valley(pieces):
     """Two population losses against overlap: one falls all the way to 1, the other has a valley before."""
-    grid, found = np.linspace(0, 1, 100), pieces["consistency"].aside
+    grid, found = np.linspace(0, 1, 100), pieces["decreasing loss and recovery"].aside
     names = {"consistent: third Hermite polynomial": "fall", "not: opposite third coefficients": "valley"}
     return Curves(
         [Line(name, grid, Polynomial(np.asarray(found[key]))(grid)) for name, key in names.items()],

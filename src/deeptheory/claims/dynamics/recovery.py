@@ -40,7 +40,7 @@ Three = Annotated[Sizes, MinLen(3)]
 
 
 @claim(
-    items={"J11.9": ("law", "limit")},
+    items={"J11.9": ("law of the overlap", "distance from the normal law")},
     says=r"The overlap $m$ of a uniform point on the sphere in $N$ dimensions has density proportional to "
     r"$(1-m^2)^{(N-3)/2}$, and $\sqrt N\,m$ is standard normal in the limit, at a distance of order $1/N$.",
     needs="a fixed direction",
@@ -60,12 +60,14 @@ def starts_lie_on_the_equator(key, *, dimension: Annotated[int, Interval(ge=3, l
     sizes, grid = np.array([8, 16, 32, 64]), np.linspace(-3, 3, 601)
     gaps = [np.abs(overlap_cdf(np.clip(grid / n**0.5, -1, 1), int(n)) - stats.norm.cdf(grid)).max() for n in sizes]
     return {
-        "law": Distribution(overlap_cdf(overlap, dimension), aside={"overlap": overlap, "dimension": dimension}),
-        "limit": Rate(sizes.astype(float), np.array(gaps), exponent=-1.0, rivals=(-0.5, -2.0)),
+        "law of the overlap": Distribution(
+            overlap_cdf(overlap, dimension), aside={"overlap": overlap, "dimension": dimension}
+        ),
+        "distance from the normal law": Rate(sizes.astype(float), np.array(gaps), exponent=-1.0, rivals=(-0.5, -2.0)),
     }
 
 
-@starts_lie_on_the_equator.control("exponent (N − 2)/2: one dimension more", of="law")
+@starts_lie_on_the_equator.control("exponent (N − 2)/2: one dimension more", of="law of the overlap")
 def one_dimension_more(evidence):
     return replace(evidence, ranks=overlap_cdf(evidence.aside["overlap"], int(evidence.aside["dimension"]) + 1))
 
@@ -74,7 +76,7 @@ def one_dimension_more(evidence):
 def equator(pieces, settings):
     """Overlaps of uniform points, times √N, under their density and the normal one."""
     size = settings["dimension"]
-    overlap = np.asarray(pieces["law"].aside["overlap"]) * size**0.5
+    overlap = np.asarray(pieces["law of the overlap"].aside["overlap"]) * size**0.5
     grid = np.linspace(-min(size**0.5, 4), min(size**0.5, 4), 201)
     inner = np.clip(grid / size**0.5, -0.999, 0.999)
     density = stats.beta.pdf((1 + inner) / 2, (size - 1) / 2, (size - 1) / 2) / (2 * size**0.5)
@@ -167,7 +169,9 @@ def moments_by_dimension(pieces):
 
 
 @claim(
-    items={"J11.17": ("drift", "martingale", "largest noise", "path")},
+    items={
+        "J11.17": ("drift near the equator", "variance of the martingale", "largest noise", "mean path of the overlap")
+    },
     says=r"The overlap gains on average $\frac\delta Na_km^{k-1}$ a sample near the equator, and fluctuates by a "
     r"martingale with $\sup_{t\le T}|M_t|\lesssim\frac\delta N\sqrt T$. With the cost of renormalising it follows "
     r"$\frac{dm}{ds}=-\delta(1-m^2)\phi'(m)-\frac{\delta^2}2m\,E[c^2]$, $s=t/N$.",
@@ -238,8 +242,8 @@ def drift_noise_and_renormalisation(
         )
     )
     return {
-        "drift": Limit(1 / near, np.array(drifts).max(0), order=1.0),
-        "martingale": Law(
+        "drift near the equator": Limit(1 / near, np.array(drifts).max(0), order=1.0),
+        "variance of the martingale": Law(
             (step / size) ** 2 * walks * square,
             np.array([run.overlap**2 for run in runs]),
             exact=True,
@@ -249,7 +253,7 @@ def drift_noise_and_renormalisation(
         "largest noise": Rate(
             walks.astype(float), np.array([run.peak for run in runs]), exponent=0.5, rivals=(0.0, 1.0), order=0.5
         ),
-        "path": Law(
+        "mean path of the overlap": Law(
             np.interp(clock, grid, whole),
             np.array(paths),
             sizes=sizes,
@@ -260,12 +264,14 @@ def drift_noise_and_renormalisation(
     }
 
 
-@drift_noise_and_renormalisation.control("the drift alone", of="path")
+@drift_noise_and_renormalisation.control("the drift alone", of="mean path of the overlap")
 def drift_alone(evidence):
     return replace(evidence, predicted=np.asarray(evidence.aside["bare"]))
 
 
-@drift_noise_and_renormalisation.control("noise that adds up without cancelling: T² for T", of="martingale")
+@drift_noise_and_renormalisation.control(
+    "noise that adds up without cancelling: T² for T", of="variance of the martingale"
+)
 def one_sample(evidence):
     walks = np.asarray(evidence.along["samples"], float)
     return replace(evidence, predicted=np.asarray(evidence.predicted)[0] * (walks / walks[0]) ** 2)
@@ -274,7 +280,7 @@ def one_sample(evidence):
 @drift_noise_and_renormalisation.picture
 def with_and_without(pieces):
     """Overlap over time for the second Hermite polynomial: chains in the largest dimension, and both equations."""
-    found = pieces["path"]
+    found = pieces["mean path of the overlap"]
     grid, whole, bare = np.asarray(found.aside["curves"])
     return Curves(
         [
@@ -346,7 +352,10 @@ def sequence_and_bounds(pieces):
 
 
 @claim(
-    items={"J11.10": ("weak recovery", "strong recovery"), "J11.19": ("strong recovery", "enough", "too few")},
+    items={
+        "J11.10": ("weak recovery", "strong recovery"),
+        "J11.19": ("strong recovery", "overlap with enough samples", "overlap with too few samples"),
+    },
     says=r"With $N^{1+a}$ samples and steps $N^{-b}$ the mean overlap at the end has the corners of the theorems: for "
     r"information exponent 1 it comes to one for $0<b<a$ and to zero for $b>a$, for exponent 3 to zero "
     r"for all $a<1$ with $b\ge a/2$.",
@@ -415,8 +424,8 @@ def portrait_of_recovery(
                 for name, value in zip(("ratios", "lengths", "overlaps"), portrait, strict=True)
             },
         ),
-        "enough": Limit(numbers, enough, order=0.4),
-        "too few": Limit(numbers, np.maximum(short, few), order=0.3),
+        "overlap with enough samples": Limit(numbers, enough, order=0.4),
+        "overlap with too few samples": Limit(numbers, np.maximum(short, few), order=0.3),
     }
 
 

@@ -101,8 +101,8 @@ def spiked_descent_follows_its_limit(
         ranks = stats.chi2.cdf(noise[2], size - 2)
     problems = {"paths": (2, signal, 1.0, (0.3, 0.6)), "paths of order three": (3, signal, 0.25, (0.9, 0.5))}
     pieces = {
-        "whole vectors": Identity(*np.concatenate(sides, axis=-1), scale=10.0, size=200.0),
-        "remaining directions": Distribution(ranks, aside={"freedom": size - 2}),
+        "chain against whole vectors": Identity(*np.concatenate(sides, axis=-1), scale=10.0, size=200.0),
+        "law of the remaining directions": Distribution(ranks, aside={"freedom": size - 2}),
     }
     for each, (name, (order, strength, ratio, start)) in zip(keys, problems.items(), strict=True):
         setting = {"signal": strength, "order": order}
@@ -131,7 +131,7 @@ def spiked_descent_follows_its_limit(
     return pieces
 
 
-@spiked_descent_follows_its_limit.control("one remaining direction more", of="remaining directions")
+@spiked_descent_follows_its_limit.control("one remaining direction more", of="law of the remaining directions")
 def one_more_direction(evidence):
     freedom = evidence.aside["freedom"]
     return replace(evidence, ranks=stats.chi2.cdf(stats.chi2.ppf(evidence.ranks, freedom), freedom + 1))
@@ -167,7 +167,7 @@ def paths_over_time(pieces):
 
 
 @claim(
-    items={"J12.8": ("rest points", "stability", "overlap at the end"), "J12.10": "overlap at the end"},
+    items={"J12.8": ("rest points", "stability of rest points", "overlap at the end"), "J12.10": "overlap at the end"},
     says=r"For $k=2$ and $c_\delta=1$ the fixed points $(m,r)$ are $(0,0)$, never stable; $(0,1)$, stable if and only "
     r"if $\lambda<1$; and for $\lambda>1$ $(\pm\sqrt{\lambda-1},1)$, stable. From a random start the overlap ends at "
     r"$m^2=\max(\lambda-1,0)$.",
@@ -219,8 +219,8 @@ def spiked_matrix_transition(key, *, sizes: Dimensions = (200, 400, 800), trials
             scale=10.0,
             aside={"at (1, 1)": at_one},
         ),
-        "found": Identity(np.array(places), np.array(expected), scale=1.0, condition=10.0),
-        "stability": Exact(
+        "rest points by search": Identity(np.array(places), np.array(expected), scale=1.0, condition=10.0),
+        "stability of rest points": Exact(
             np.array(stable), np.array(predicted), aside={"at (0, 1)": np.array([p[:2] == (0, 1) for p in expected])}
         ),
         "overlap at the end": Law(
@@ -240,7 +240,7 @@ def printed_fixed_point(evidence):
     return replace(evidence, left=np.asarray(evidence.aside["at (1, 1)"]))
 
 
-@spiked_matrix_transition.control("(0, 1) stable for every λ", of="stability")
+@spiked_matrix_transition.control("(0, 1) stable for every λ", of="stability of rest points")
 def always_stable(evidence):
     return replace(evidence, right=np.asarray(evidence.right) | np.asarray(evidence.aside["at (0, 1)"]))
 
@@ -274,7 +274,7 @@ def portraits(pieces):
 
 
 @claim(
-    items={"J12.9": ("variance", "rest")},
+    items={"J12.9": ("variance of the overlap", "length of the rest")},
     says=r"Near the equator $\tilde u=\sqrt N m$ is a diffusion: $d\tilde u=4\tilde u(\lambda-r)dt+2\sqrt{2r}\,dB$, "
     r"$dr=-8r(r-1)dt$. At $r=1$ it is an Ornstein–Uhlenbeck process, of variance "
     r"$e^{8(\lambda-1)t}+(e^{8(\lambda-1)t}-1)/(\lambda-1)$, bounded if and only if $\lambda<1$.",
@@ -310,7 +310,7 @@ def equator_is_diffusive(key, *, sizes: Dimensions = (60, 240, 960), trials: Tri
         for k, n in zip(keys[1], sizes, strict=True)
     ]
     return {
-        "variance": Law(
+        "variance of the overlap": Law(
             np.array([equator_variance(times, signal=float(signal)) for signal in signals]),
             np.array(squares),
             sizes=sizes,
@@ -319,7 +319,7 @@ def equator_is_diffusive(key, *, sizes: Dimensions = (60, 240, 960), trials: Tri
             resolution=0.1,
             along={"signal": signals, "time": times},
         ),
-        "rest": Law(
+        "length of the rest": Law(
             rest_on_the_equator(early, begin),
             np.array(rests),
             sizes=sizes,
@@ -330,14 +330,14 @@ def equator_is_diffusive(key, *, sizes: Dimensions = (60, 240, 960), trials: Tri
     }
 
 
-@equator_is_diffusive.control("noise 2√r for 2√(2r)", of="variance")
+@equator_is_diffusive.control("noise 2√r for 2√(2r)", of="variance of the overlap")
 def half_the_noise(evidence):
     signals, times = np.asarray(evidence.along["signal"]), np.asarray(evidence.along["time"])
     added = np.array([equator_variance(times, signal=float(signal), start=0.0) for signal in signals])
     return replace(evidence, predicted=evidence.predicted - added / 2)
 
 
-@equator_is_diffusive.control("r² − 1 for r − 1", of="rest")
+@equator_is_diffusive.control("r² − 1 for r − 1", of="length of the rest")
 def squared_rest(evidence):
     times, begin = np.asarray(evidence.along["time"]), float(evidence.aside["begin"])
     # dr = −8r(r² − 1)dt is solved by r^(−2) − 1 falling like e^(−16t).
@@ -347,7 +347,7 @@ def squared_rest(evidence):
 @equator_is_diffusive.picture
 def spreading(pieces):
     """Variance of √N times the overlap over time, below, at and above the transition; dots are runs."""
-    found = pieces["variance"]
+    found = pieces["variance of the overlap"]
     signals, times = np.asarray(found.along["signal"]), np.asarray(found.along["time"])
     grid, marks = np.linspace(0, times[-1], 60), []
     for row, signal in enumerate(signals):

@@ -110,7 +110,10 @@ def three_networks(pieces):
 
 
 @claim(
-    items={"J12.12": ("rest", "strength", "balance", "strong penalty"), "J12.13": ("components", "stable")},
+    items={
+        "J12.12": ("velocity at fixed points", "strength of each class", "size of both layers", "strong penalty"),
+        "J12.13": ("connected sets of fixed points", "stable sets"),
+    },
     says=r"Without noise and for $\alpha<1/8$, each neuron is at a fixed point zero or aligned with one of "
     r"$\pm\mu,\pm\nu$, $|m_i|=|v_i|$ with $\sum v_i^2=\log\frac{1-4\alpha}{4\alpha}$ over each class that has any; for "
     r"$\alpha>1/8$ all are zero. For $K=4$ they form 39 connected sets, of which 24 are stable.",
@@ -165,25 +168,27 @@ def xor_fixed_points(key, *, runs: Trials = 32, decay: Decay = 0.05):
     back = ((settled_at > RESIDUE).reshape(-1, 4, 4) == still[:, None]).all((1, 2))
     counts = np.array([components_by_exchange(k) for k in range(1, 6)])
     return {
-        "rest": Identity(np.concatenate([np.ravel(part) for part in velocity]), 0.0, scale=1.0),
-        "strength": Identity(
+        "velocity at fixed points": Identity(np.concatenate([np.ravel(part) for part in velocity]), 0.0, scale=1.0),
+        "strength of each class": Identity(
             np.array(strengths),
             np.log((1 - 4 * decays) / (4 * decays))[:, None, None] * np.array(expected),
             scale=1.0,
             error=RESIDUE,
             aside={"decays": decays, "occupied": np.array(expected)},
         ),
-        "balance": Identity(*np.moveaxis(np.array(balance), 1, 0), scale=1.0, error=RESIDUE),
+        "size of both layers": Identity(*np.moveaxis(np.array(balance), 1, 0), scale=1.0, error=RESIDUE),
         "strong penalty": Identity(
             np.abs(strong[0]), 0.0, scale=1.0, error=RESIDUE, aside={"weak": np.abs(np.asarray(weak[0]))}
         ),
-        "components": Exact(counts, np.array([5, 17, 35, 39, 16]), along={"neurons": list(range(1, 6))}),
-        "formula": Exact(counts, np.array([component_count(k) for k in range(1, 6)])),
-        "stable": Exact(np.append(back, back.sum()), np.append(still.all(1), 24)),
+        "connected sets of fixed points": Exact(
+            counts, np.array([5, 17, 35, 39, 16]), along={"neurons": list(range(1, 6))}
+        ),
+        "formula for the number of sets": Exact(counts, np.array([component_count(k) for k in range(1, 6)])),
+        "stable sets": Exact(np.append(back, back.sum()), np.append(still.all(1), 24)),
     }
 
 
-@xor_fixed_points.control("log((1 − 8α)/8α): half of the centres", of="strength")
+@xor_fixed_points.control("log((1 − 8α)/8α): half of the centres", of="strength of each class")
 def half_of_the_centres(evidence):
     decays, classes = np.asarray(evidence.aside["decays"]), np.asarray(evidence.aside["occupied"])
     strength = np.log(np.maximum(1 - 8 * decays, 1e-3) / (8 * decays))
@@ -195,13 +200,13 @@ def earlier_threshold(evidence):
     return replace(evidence, left=np.asarray(evidence.aside["weak"]))
 
 
-@xor_fixed_points.control("the occupied classes name the set, whatever K", of="components")
+@xor_fixed_points.control("the occupied classes name the set, whatever K", of="connected sets of fixed points")
 def named_by_classes(evidence):
     neurons = np.asarray(evidence.along["neurons"])
     return replace(evidence, right=np.array([sum(comb(4, j) for j in range(min(int(k), 4) + 1)) for k in neurons]))
 
 
-@xor_fixed_points.control("every set but zero is stable", of="stable")
+@xor_fixed_points.control("every set but zero is stable", of="stable sets")
 def nearly_all_stable(evidence):
     left = np.asarray(evidence.left)
     return replace(evidence, right=np.array([False, *[True] * (len(left) - 2), len(left) - 2]))
@@ -210,7 +215,7 @@ def nearly_all_stable(evidence):
 @xor_fixed_points.picture
 def strength_of_classes(pieces):
     """Sum of v² over a class at the end of runs, against the constant of the penalty, and its prediction."""
-    found = pieces["strength"]
+    found = pieces["strength of each class"]
     decays, classes = np.asarray(found.aside["decays"]), np.asarray(found.aside["occupied"])
     seen = np.asarray(found.left)
     grid = np.linspace(0.02, 0.16, 100)
@@ -236,7 +241,15 @@ def filling_probability(neurons):
 
 
 @claim(
-    items={"J12.14": ("probability", "share", "outcome", "many neurons"), "J12.15": "tickets"},
+    items={
+        "J12.14": (
+            "probability by filling boxes",
+            "share of runs that succeed",
+            "classes at the start and in the end",
+            "failures of many neurons",
+        ),
+        "J12.15": "rewound tickets",
+    },
     says=r"A run succeeds if and only if its $K$ neurons start with signs of all four classes, with probability "
     r"$p_K=\sum_j(-1)^j\binom4j(1-\frac j4)^K$: $p_4=\frac3{32}$, and $1-p_K\approx4(3/4)^K$. Four neurons, one of "
     r"each class, rewound to where they started, succeed always.",
@@ -279,40 +292,46 @@ def xor_success(key, *, runs: Trials = 96, trials: Trials = 400_000, decay: Deca
     many = np.arange(8, 29, 4)
     missing = np.array([float(1 - success_probability(int(k))) for k in many])
     return {
-        "probability": Exact(
+        "probability by filling boxes": Exact(
             [filling_probability(k) for k in range(4, 12)], [success_probability(k) for k in range(4, 12)]
         ),
-        "share": Share(
+        "share of runs that succeed": Share(
             np.array([share.sum() for share in shares]),
             trials,
             np.array([float(success_probability(k)) for k in counts]),
             along={"neurons": list(counts)},
         ),
-        "outcome": Exact(np.asarray(class_strengths(*ends) > RESIDUE), occupied(classes), aside={"weights": weights}),
-        "many neurons": Rate(np.exp(many), missing, exponent=-np.log(4 / 3), resolution=0.05, rivals=(-np.log(2),)),
-        "tickets": Exact(tickets[won], np.ones(won.sum(), bool), aside={"first": first[won]}),
+        "classes at the start and in the end": Exact(
+            np.asarray(class_strengths(*ends) > RESIDUE), occupied(classes), aside={"weights": weights}
+        ),
+        "failures of many neurons": Rate(
+            np.exp(many), missing, exponent=-np.log(4 / 3), resolution=0.05, rivals=(-np.log(2),)
+        ),
+        "rewound tickets": Exact(tickets[won], np.ones(won.sum(), bool), aside={"first": first[won]}),
     }
 
 
-@xor_success.control("p₄ = 3/27, as printed", of="probability", erratum="J12.14a")
+@xor_success.control("p₄ = 3/27, as printed", of="probability by filling boxes", erratum="J12.14a")
 def printed_probability(evidence):
     return replace(evidence, right=[Fraction(3, 27), *list(evidence.right)[1:]])
 
 
-@xor_success.control("three classes in the place of four", of="share")
+@xor_success.control("three classes in the place of four", of="share of runs that succeed")
 def three_classes(evidence):
     neurons = np.asarray(evidence.along["neurons"], float)
     return replace(evidence, predicted=1 - 3 * (2 / 3) ** neurons + 3 * (1 / 3) ** neurons)
 
 
-@xor_success.control("the sign of the weight alone decides: both signs occupy all", of="outcome")
+@xor_success.control(
+    "the sign of the weight alone decides: both signs occupy all", of="classes at the start and in the end"
+)
 def sign_alone(evidence):
     weights = np.asarray(evidence.aside["weights"])
     sides = np.stack([(weights > 0).any(1), (weights > 0).any(1), (weights < 0).any(1), (weights < 0).any(1)], axis=1)
     return replace(evidence, right=sides)
 
 
-@xor_success.control("any four neurons of a run that succeeded", of="tickets")
+@xor_success.control("any four neurons of a run that succeeded", of="rewound tickets")
 def any_four(evidence):
     return replace(evidence, left=np.asarray(evidence.aside["first"]))
 
@@ -320,7 +339,7 @@ def any_four(evidence):
 @xor_success.picture
 def success_by_neurons(pieces):
     """Probability of success by number of neurons, and the share of random starts with all four classes."""
-    found = pieces["share"]
+    found = pieces["share of runs that succeed"]
     neurons = np.asarray(found.along["neurons"])
     grid = np.arange(4, 21)
     return Curves(
@@ -328,7 +347,7 @@ def success_by_neurons(pieces):
             Line("predicted", grid, [float(success_probability(int(k))) for k in grid]),
             Dots("random starts", neurons, np.asarray(found.count) / found.trials),
             Dots("predicted", [4], [3 / 27], rival="3/27 at K = 4"),
-            Level("four neurons that won, trained again", y=float(np.mean(np.asarray(pieces["tickets"].left)))),
+            Level("four neurons that won, trained again", y=float(np.mean(np.asarray(pieces["rewound tickets"].left)))),
         ],
         x="neurons K",
         y="probability of success",

@@ -44,7 +44,13 @@ def drawn(random, trials, dimension, rate):
 
 
 @claim(
-    items={"A6.24": ("spread out", "blocks", "concentrated")},
+    items={
+        "A6.24": (
+            "failures on spread-out vectors",
+            "recovery from separate blocks",
+            "recovery of a concentrated vector",
+        )
+    },
     says=r"Of $zz^\top$, with $|z_i|$ equal and a share 0.8 of entries observed, gradient descent recovers all in "
     r"at least 95 % of runs. If the entries fall into $c$ blocks with none between it does in a share $2^{-(c-1)}$; "
     r"for $z=e_1$ at most in a share $p(2p-p^2)^{d-1}$.",
@@ -78,15 +84,17 @@ def completion_from_some_entries(key, *, trials: Trials = 400, dimension: Annota
         masks = np.broadcast_to(group[:, None] == group, (many, 6, 6))
         counts.append(int(np.sum(recovered(random, random.choice([-1.0, 1.0], (many, 6)) / 6**0.5, masks))))
     return {
-        "spread out": Chance(trials - shares[-1], trials, 0.05, aside={"shares": np.array(shares) / trials}),
-        "blocks": Share(
+        "failures on spread-out vectors": Chance(
+            trials - shares[-1], trials, 0.05, aside={"shares": np.array(shares) / trials}
+        ),
+        "recovery from separate blocks": Share(
             np.array(counts),
             many,
             np.array([0.5, 0.25]),
             along={"blocks": [2, 3]},
             resolution=0.2,  # 2⁻ᶜ⁺¹ against 1/c
         ),
-        "concentrated": Chance(
+        "recovery of a concentrated vector": Chance(
             found[-1],
             trials,
             bounds[-1],
@@ -95,18 +103,20 @@ def completion_from_some_entries(key, *, trials: Trials = 400, dimension: Annota
     }
 
 
-@completion_from_some_entries.control("three tenths of the entries are enough", of="spread out")
+@completion_from_some_entries.control("three tenths of the entries are enough", of="failures on spread-out vectors")
 def few_entries(evidence):
     share = evidence.aside["shares"][1]
     return replace(evidence, failures=round(float(evidence.trials * (1 - share))))
 
 
-@completion_from_some_entries.control("1/c for c blocks", of="blocks")
+@completion_from_some_entries.control("1/c for c blocks", of="recovery from separate blocks")
 def one_over_blocks(evidence):
     return replace(evidence, predicted=1 / np.array(evidence.along["blocks"]))
 
 
-@completion_from_some_entries.control("a vector in one place is recovered as often", of="concentrated")
+@completion_from_some_entries.control(
+    "a vector in one place is recovered as often", of="recovery of a concentrated vector"
+)
 def as_often(evidence):
     return replace(evidence, failures=evidence.aside["lost"], at_most=0.05)
 
@@ -114,9 +124,9 @@ def as_often(evidence):
 @completion_from_some_entries.picture
 def by_share(pieces):
     """The share of runs that recover all entries, by the share observed, for both kinds of vectors."""
-    one = pieces["concentrated"].aside
+    one = pieces["recovery of a concentrated vector"].aside
     marks = [
-        Line("spread out", RATES, pieces["spread out"].aside["shares"]),
+        Line("spread out", RATES, pieces["failures on spread-out vectors"].aside["shares"]),
         Line("in one place", RATES, one["shares"]),
         Line("in one place, at most", RATES, one["bounds"], dashed=True),
         Level("all", y=1.0),

@@ -42,7 +42,14 @@ def descended(function, start):
 
 
 @claim(
-    items={"A6.1": ("quadratic chords", "quadratic tangents", "chords", "tangents"), "A6.2": ("segment", "stationary")},
+    items={
+        "A6.1": ("quadratic chords", "quadratic tangents", "losses below their chords", "losses above their tangents"),
+        "A6.2": ("segment between two minima", "stationary points are global"),
+        "L5.3": ("quadratic chords", "losses below their chords", "segment between two minima"),
+        "L5.23": ("losses below their chords", "losses above their tangents", "quadratic chords", "quadratic tangents"),
+        "H4.2": ("quadratic chords", "losses below their chords"),
+        "H4.3": ("segment between two minima", "stationary points are global"),
+    },
     says=r"A convex $f$ lies below its chords, $f(\alpha w+(1-\alpha)w')\le\alpha f(w)+(1-\alpha)f(w')$, and above its "
     r"tangents, $f(w')\ge f(w)+\langle\nabla f(w),w'-w\rangle$. Hence the segment between two global minima is one of "
     "global minima, and every stationary point is global.",
@@ -107,29 +114,37 @@ def convexity_by_chords_and_tangents(
             quadratic_chords, shares * (1 - shares) * half, **size, aside={"shares": shares, "half": half}
         ),
         "quadratic tangents": Identity(quadratic_tangents, half, **size),
-        "chords": Inequality(mixed - chords, mixed, aside={"gap": chords, "length": length, "network": rival[0]}),
-        "tangents": Inequality(values[pairs:] - tangents, values[pairs:], aside={"network": rival[1]}),
-        "segment": Identity(segment, 0.0, scale=values.mean(), aside={"steps": steps, "network": rival[2]}),
-        "stationary": Identity(level, 0.0, scale=values.mean(), aside={"network": rival[3]}),
+        "losses below their chords": Inequality(
+            mixed - chords, mixed, aside={"gap": chords, "length": length, "network": rival[0]}
+        ),
+        "losses above their tangents": Inequality(
+            values[pairs:] - tangents, values[pairs:], aside={"network": rival[1]}
+        ),
+        "segment between two minima": Identity(
+            segment, 0.0, scale=values.mean(), aside={"steps": steps, "network": rival[2]}
+        ),
+        "stationary points are global": Identity(level, 0.0, scale=values.mean(), aside={"network": rival[3]}),
     }
 
 
-@convexity_by_chords_and_tangents.control("chords of a sum of two neurons", of="chords")
+@convexity_by_chords_and_tangents.control("chords of a sum of two neurons", of="losses below their chords")
 def network_chords(evidence):
     return replace(evidence, quantity=-evidence.aside["network"], bound=0.0)
 
 
-@convexity_by_chords_and_tangents.control("tangents of a sum of two neurons", of="tangents")
+@convexity_by_chords_and_tangents.control("tangents of a sum of two neurons", of="losses above their tangents")
 def network_tangents(evidence):
     return replace(evidence, quantity=-evidence.aside["network"], bound=0.0)
 
 
-@convexity_by_chords_and_tangents.control("between two minima of a sum of two neurons", of="segment")
+@convexity_by_chords_and_tangents.control("between two minima of a sum of two neurons", of="segment between two minima")
 def network_segment(evidence):
     return replace(evidence, left=evidence.aside["network"])
 
 
-@convexity_by_chords_and_tangents.control("stationary points of a sum of two neurons", of="stationary")
+@convexity_by_chords_and_tangents.control(
+    "stationary points of a sum of two neurons", of="stationary points are global"
+)
 def network_stationary(evidence):
     return replace(evidence, left=evidence.aside["network"])
 
@@ -147,7 +162,7 @@ def without_half(evidence):
 @convexity_by_chords_and_tangents.picture
 def between_two_solutions(pieces):
     """The loss along the segment between two global minima (left), and the gap of chords by their length (right)."""
-    segment, chords = pieces["segment"], pieces["chords"]
+    segment, chords = pieces["segment between two minima"], pieces["losses below their chords"]
     steps, length = segment.aside["steps"], chords.aside["length"]
     way = [Line("convex", steps, segment.left), Line("two neurons", steps, segment.aside["network"])]
     gaps = [Dots("convex", length, chords.aside["gap"]), Dots("two neurons", length, chords.aside["network"])]
@@ -166,7 +181,16 @@ def run(function, start, step):
 
 
 @claim(
-    items={"A6.7": ("quadratics", "sines"), "A6.8": ("gap", "distance", "hypotheses", "quartic", "prefactor")},
+    items={
+        "A6.7": ("constants of quadratics", "constant of x² + 3 sin²x"),
+        "A6.8": (
+            "fall of the gap a step",
+            "fall of the distance a step",
+            "hypotheses of the quartic",
+            "fall of the quartic",
+            "prefactor of the quartic",
+        ),
+    },
     says=r"With $\eta=1/L$ a function with $\|\nabla f\|^2\ge\mu(f-f^*)$ falls by the factor $1-\mu/2L$ a step; with "
     r"$\eta=\mu/L^2$ one with $\langle\nabla f,w-w^*\rangle\ge\mu\|w-w^*\|^2$ comes nearer by $1-\mu^2/L^2$. Weak "
     r"quasi-convexity gives no geometric rate: $w^4$, continued linearly, falls like $1/(8\eta t)^2$.",
@@ -217,56 +241,58 @@ def relaxed_convexity_and_rates(
     line = np.linspace(-3, 3, 601)
     value, rise = (np.asarray(each) for each in jax.jit(jax.vmap(jax.value_and_grad(cone)))(line[:, None]))
     return {
-        "quadratics": Identity(
+        "constants of quadratics": Identity(
             np.array(found), np.stack([2 * spectra[:, 0], np.full(5, 2.0), spectra[:, 0]], axis=1), size=dimension
         ),
-        "sines": Identity(float(sines.polyak_lojasiewicz), np.min(slope**2 / (grid**2 + 3 * np.sin(grid) ** 2))),
-        "gap": Inequality(
+        "constant of x² + 3 sin²x": Identity(
+            float(sines.polyak_lojasiewicz), np.min(slope**2 / (grid**2 + 3 * np.sin(grid) ** 2))
+        ),
+        "fall of the gap a step": Inequality(
             np.concatenate([(1 - bowl) ** 2, ends]),
             np.concatenate([1 - bowl, np.full(len(ends), 1 - mu / 16)]),
             aside={"quadratics": len(bowl)},
         ),
-        "distance": Inequality(
+        "fall of the distance a step": Inequality(
             np.concatenate([(1 - bowl**2) ** 2, nearer]),
             np.concatenate([1 - bowl**2, np.full(len(nearer), 1 - (secant / 8) ** 2)]),
         ),
-        "hypotheses": Chain(
+        "hypotheses of the quartic": Chain(
             {
                 "weakly quasi-convex with constant 1": (value, rise[:, 0] * line),
                 "weakly smooth": (rise[:, 0] ** 2, 16 * value),
             }
         ),
-        "quartic": Rate(times, values, exponent=-2.0, rivals=(-1.0, -3.0), aside={"path": states.value}),
-        "prefactor": Limit(times, np.abs((8 * times / 12) ** 2 * values - 1), order=1.0),
+        "fall of the quartic": Rate(times, values, exponent=-2.0, rivals=(-1.0, -3.0), aside={"path": states.value}),
+        "prefactor of the quartic": Limit(times, np.abs((8 * times / 12) ** 2 * values - 1), order=1.0),
     }
 
 
-@relaxed_convexity_and_rates.control("twice the constant for Polyak–Łojasiewicz: 1 − μ/L", of="gap")
+@relaxed_convexity_and_rates.control("twice the constant for Polyak–Łojasiewicz: 1 − μ/L", of="fall of the gap a step")
 def factor_two(evidence):
     return replace(evidence, bound=2 * evidence.bound - 1)
 
 
-@relaxed_convexity_and_rates.control("1 − 2μ²/L² for the distance", of="distance")
+@relaxed_convexity_and_rates.control("1 − 2μ²/L² for the distance", of="fall of the distance a step")
 def factor_two_of_distance(evidence):
     return replace(evidence, bound=2 * evidence.bound - 1)
 
 
 @relaxed_convexity_and_rates.control(
-    "the constant of a quadratic is λ_min, as with a half before ‖∇f‖²", of="quadratics"
+    "the constant of a quadratic is λ_min, as with a half before ‖∇f‖²", of="constants of quadratics"
 )
 def other_convention(evidence):
     return replace(evidence, right=evidence.right * np.array([0.5, 1, 1]))
 
 
 @relaxed_convexity_and_rates.control(
-    "a geometric rate under weak quasi-convexity, as printed", erratum="A6.8a", of="quartic"
+    "a geometric rate under weak quasi-convexity, as printed", erratum="A6.8a", of="fall of the quartic"
 )
 def geometric(evidence):
     # f(w_t) ≤ C ρ^t with ρ < 1 means that −log f(w_t) grows like t.
     return replace(evidence, y=-np.log(evidence.y), exponent=1.0, rivals=())
 
 
-@relaxed_convexity_and_rates.control("1/(4ηt)² for 1/(8ηt)²", of="prefactor")
+@relaxed_convexity_and_rates.control("1/(4ηt)² for 1/(8ηt)²", of="prefactor of the quartic")
 def prefactor_of_four(evidence):
     return replace(evidence, y=np.abs((evidence.y + 1) / 4 - 1))
 
@@ -274,7 +300,7 @@ def prefactor_of_four(evidence):
 @relaxed_convexity_and_rates.picture
 def straight_and_bent(pieces):
     """Gradient descent on w⁴ continued linearly (dots) on logarithmic axes, beside the laws t⁻² and a geometric one."""
-    quartic = pieces["quartic"]
+    quartic = pieces["fall of the quartic"]
     path, t = np.asarray(quartic.aside["path"]), np.unique(np.geomspace(1, 2000, 60).astype(int))
     marks = [
         Dots("w⁴", t, path[t]),

@@ -55,10 +55,11 @@ def by_definition(low, high):
 
 @claim(
     items={
-        "A6.4": ("definition", "hyperbolic", "degenerate"),
-        "A6.5": ("definition", "degenerate"),
-        "L6.1": ("definition", "hyperbolic"),
-        "H5.1": ("definition", "degenerate"),
+        "A6.4": ("kinds by values around the point", "lowest and highest value around a saddle", "degenerate points"),
+        "A6.5": ("kinds by values around the point", "degenerate points"),
+        "L6.1": ("kinds by values around the point", "lowest and highest value around a saddle"),
+        "L5.5": ("kinds by values around the point", "degenerate points"),
+        "H5.1": ("kinds by values around the point", "degenerate points"),
     },
     says=r"At a critical point a positive definite Hessian means a local minimum, a negative definite one a local "
     "maximum, eigenvalues of both signs a saddle of $f$: values below and above within every radius. The "
@@ -108,27 +109,29 @@ def the_hessian_classifies(
     plane = QuarticForm(simple.matrix, cubics[0, :2, :2, :2], quartics[0, :2, :2, :2, :2])
     waves = np.stack([changes(plane, r * circle) / r**2 for r in (1.0, 0.3, 0.01)])
     return {
-        "definition": Exact(
+        "kinds by values around the point": Exact(
             np.array(said), np.array(seen), aside={"diagonal": diagonal, "angles": angles, "waves": waves}
         ),
-        "hyperbolic": Identity(
+        "lowest and highest value around a saddle": Identity(
             np.stack([low, high]), np.stack([-(sizes**2), sizes**2]), along={"side": [0, 1], "radius": sizes}
         ),
-        "degenerate": Exact(np.array(degenerate), np.array(truth)),
+        "degenerate points": Exact(np.array(degenerate), np.array(truth)),
     }
 
 
-@the_hessian_classifies.control("the signs on the diagonal decide", of="definition")
+@the_hessian_classifies.control("the signs on the diagonal decide", of="kinds by values around the point")
 def by_diagonal(evidence):
     return replace(evidence, left=np.array(evidence.aside["diagonal"]))
 
 
-@the_hessian_classifies.control("the values on a circle are of the size of its radius", of="hyperbolic")
+@the_hessian_classifies.control(
+    "the values on a circle are of the size of its radius", of="lowest and highest value around a saddle"
+)
 def first_power(evidence):
     return replace(evidence, right=np.sign(evidence.right) * evidence.along["radius"])
 
 
-@the_hessian_classifies.control("a semidefinite Hessian means a minimum", of="degenerate")
+@the_hessian_classifies.control("a semidefinite Hessian means a minimum", of="degenerate points")
 def semidefinite(evidence):
     return replace(evidence, right=np.array(["degenerate, minimum"] * len(evidence.right)))
 
@@ -136,7 +139,7 @@ def semidefinite(evidence):
 @the_hessian_classifies.picture
 def around_a_saddle(pieces):
     """Change of value over r² on circles of three radii around a saddle: the smaller the circle, the purer the sign."""
-    found = pieces["definition"].aside
+    found = pieces["kinds by values around the point"].aside
     marks = [Line(f"r = {r}", found["angles"], wave) for r, wave in zip((1, 0.3, 0.01), found["waves"], strict=True)]
     return Curves([*marks, Level("", y=0.0)], x="angle on the circle, in radians", y="change of value over r²")
 

@@ -28,7 +28,15 @@ from deeptheory.landscapes.plateaus import plateau_time
 
 
 @claim(
-    items={"L6.8": "equation", "L6.9": ("minima", "ways down", "curvature", "degenerate")},
+    items={
+        "L6.8": "critical points project least squares",
+        "L6.9": (
+            "loss where descent ends",
+            "negative curvature at saddles",
+            "both signs at a saddle",
+            "Hessian at zero",
+        ),
+    },
     says=r"At a critical point of a deep linear network $W_{H+1}\cdots W_1=P_C\,YX^\top(XX^\top)^{-1}$ with "
     r"$C=W_{H+1}\cdots W_2$. Descent reaches the global minimum; every other critical point is a saddle, with a "
     r"negative curvature if $W_H\cdots W_2$ has the rank $p$ of the narrowest hidden layer.",
@@ -77,45 +85,53 @@ def deep_networks_have_no_bad_minima(key, *, depth: Annotated[int, Interval(ge=3
     spectrum = np.linalg.eigvalsh(np.asarray(hessian_of(loss, jnp.asarray(starts[0]))))
     order = np.argsort([len(kept) for kept in names], kind="stable")
     return {
-        "equation": Identity(
+        "critical points project least squares": Identity(
             np.stack([end_to_end(weights) for weights in everything]),
             np.stack([projected_least_squares(end_to_end(weights[1:]), x, y) for weights in everything]),
             scale=1.0,
             error=1e-9 + max(slopes),
             aside={"whole": least_squares_map(x, y)},
         ),
-        "minima": Identity(runs[:, -1], (np.sum(y**2) - values[:2].sum()) / 2, error=1e-6, aside={"runs": runs}),
-        "ways down": Exact(
+        "loss where descent ends": Identity(
+            runs[:, -1], (np.sum(y**2) - values[:2].sum()) / 2, error=1e-6, aside={"runs": runs}
+        ),
+        "negative curvature at saddles": Exact(
             np.array(least) < -1e-9,
             np.array([kept != (0, 1) for kept in names]),
             aside={"least": np.array(least)[order]},
         ),
-        "curvature": Exact(np.array([spectrum[0] < 0, spectrum[-1] > 0]), np.array([True, True])),
-        "degenerate": Exact(
+        "both signs at a saddle": Exact(np.array([spectrum[0] < 0, spectrum[-1] > 0]), np.array([True, True])),
+        "Hessian at zero": Exact(
             np.array([bool(np.abs(hessian).max() < 1e-12), float(loss(flat(*zero))) > runs[0, -1] + 1e-3]),
             np.array([True, True]),
         ),
     }
 
 
-@deep_networks_have_no_bad_minima.control("least squares itself, without the projection", of="equation")
+@deep_networks_have_no_bad_minima.control(
+    "least squares itself, without the projection", of="critical points project least squares"
+)
 def unprojected(evidence):
     return replace(evidence, right=np.broadcast_to(evidence.aside["whole"], evidence.right.shape))
 
 
-@deep_networks_have_no_bad_minima.control("a bad local minimum: one eigenvector kept is enough", of="ways down")
+@deep_networks_have_no_bad_minima.control(
+    "a bad local minimum: one eigenvector kept is enough", of="negative curvature at saddles"
+)
 def one_is_enough(evidence):
     return replace(
         evidence, right=np.array([False if len(evidence.right) - k <= 3 else r for k, r in enumerate(evidence.right)])
     )
 
 
-@deep_networks_have_no_bad_minima.control("every saddle has negative curvature, whatever the rank", of="degenerate")
+@deep_networks_have_no_bad_minima.control(
+    "every saddle has negative curvature, whatever the rank", of="Hessian at zero"
+)
 def always_strict(evidence):
     return replace(evidence, right=np.array([False, True]))
 
 
-@deep_networks_have_no_bad_minima.control("convex", of="curvature")
+@deep_networks_have_no_bad_minima.control("convex", of="both signs at a saddle")
 def convex(evidence):
     return replace(evidence, right=np.array([False, True]))
 
@@ -123,7 +139,10 @@ def convex(evidence):
 @deep_networks_have_no_bad_minima.picture
 def runs_and_curvatures(pieces):
     """Descent from random weights (left), and the least eigenvalue at critical points, by what they keep (right)."""
-    runs, least = np.asarray(pieces["minima"].aside["runs"]), pieces["ways down"].aside["least"]
+    runs, least = (
+        np.asarray(pieces["loss where descent ends"].aside["runs"]),
+        pieces["negative curvature at saddles"].aside["least"],
+    )
     steps = 100 * np.arange(runs.shape[1])
     ways = [Line("descent", steps[1:], run[1:] - runs[:, -1].min() + 1e-12, thin=True) for run in runs]
     kept = np.array([len(c) for count in range(3) for c in combinations(range(3), count)])
@@ -136,7 +155,16 @@ def runs_and_curvatures(pieces):
 
 
 @claim(
-    items={"L6.10": ("two matrices", "three matrices", "logarithm", "three", "four", "prefactor")},
+    items={
+        "L6.10": (
+            "Hessian of two matrices at zero",
+            "Hessian of three matrices at zero",
+            "time on the plateau, two matrices",
+            "time on the plateau, three matrices",
+            "time on the plateau, four matrices",
+            "time on the plateau in full",
+        )
+    },
     says=r"At zero the Hessian of two matrices has the singular values of $YX^\top$ with both signs, that of three or "
     r"more vanishes. So from weights of size $\epsilon$ the loss stands still for a time that grows like "
     r"$\log(1/\epsilon)$ with two matrices and like $\epsilon^{-(L-2)}$ with $L\ge3$.",
@@ -181,43 +209,47 @@ def the_origin_is_a_plateau(key, *, signal: Annotated[float, Interval(ge=0.2, le
     took = {depth: np.array([waits(depth, size) for size in sizes]) for depth in (2, 3, 4)}
     stated = {depth: np.array([plateau_time(size, signal, depth=depth) for size in sizes]) for depth in took}
     return {
-        "two matrices": Identity(
+        "Hessian of two matrices at zero": Identity(
             spectra[2],
             np.sort(np.concatenate([np.tile(singular, 2), -np.tile(singular, 2)])),
             scale=singular[0],
             size=20,
         ),
-        "three matrices": Identity(spectra[3], 0.0, scale=singular[0]),
-        "logarithm": Limit(
+        "Hessian of three matrices at zero": Identity(spectra[3], 0.0, scale=singular[0]),
+        "time on the plateau, two matrices": Limit(
             1 / sizes[1:],
             np.abs(np.diff(took[2]) * signal / np.log(sizes[:-1] / sizes[1:]) - 1),
             order=2.0,
             aside={"twice": np.abs(np.diff(took[2]) * 2 * signal / np.log(sizes[:-1] / sizes[1:]) - 1)},
         ),
-        "three": Rate(1 / sizes, took[3], exponent=1.0, rivals=(0.5, 2.0), aside={"sizes": sizes, "took": took[2]}),
-        "four": Rate(1 / sizes, took[4], exponent=2.0, rivals=(1.0, 3.0)),
-        "prefactor": Identity(
+        "time on the plateau, three matrices": Rate(
+            1 / sizes, took[3], exponent=1.0, rivals=(0.5, 2.0), aside={"sizes": sizes, "took": took[2]}
+        ),
+        "time on the plateau, four matrices": Rate(1 / sizes, took[4], exponent=2.0, rivals=(1.0, 3.0)),
+        "time on the plateau in full": Identity(
             np.stack(list(took.values())), np.stack(list(stated.values())), error=1e-5 * np.stack(list(stated.values()))
         ),
     }
 
 
-@the_origin_is_a_plateau.control("curvature at zero with three matrices as with two", of="three matrices")
+@the_origin_is_a_plateau.control(
+    "curvature at zero with three matrices as with two", of="Hessian of three matrices at zero"
+)
 def curved_at_zero(evidence):
     return replace(evidence, right=np.resize([-1.0, 1.0], len(evidence.left)) * evidence.scale)
 
 
-@the_origin_is_a_plateau.control("the singular values of one sign only", of="two matrices")
+@the_origin_is_a_plateau.control("the singular values of one sign only", of="Hessian of two matrices at zero")
 def one_sign(evidence):
     return replace(evidence, right=np.abs(evidence.right))
 
 
-@the_origin_is_a_plateau.control("a rate of 2s for s", of="logarithm")
+@the_origin_is_a_plateau.control("a rate of 2s for s", of="time on the plateau, two matrices")
 def twice_the_rate(evidence):
     return replace(evidence, y=evidence.aside["twice"])
 
 
-@the_origin_is_a_plateau.control("the time without the (L − 2)", of="prefactor")
+@the_origin_is_a_plateau.control("the time without the (L − 2)", of="time on the plateau in full")
 def without_depth(evidence):
     return replace(evidence, right=evidence.right * np.array([[1.0], [1.0], [2.0]]))
 
@@ -225,8 +257,8 @@ def without_depth(evidence):
 @the_origin_is_a_plateau.picture
 def waiting_times(pieces):
     """The time until half of the signal is learnt, by the size of the initial weights, for two to four matrices."""
-    sizes = pieces["three"].aside["sizes"]
-    observed, stated = pieces["prefactor"].left, pieces["prefactor"].right
+    sizes = pieces["time on the plateau, three matrices"].aside["sizes"]
+    observed, stated = pieces["time on the plateau in full"].left, pieces["time on the plateau in full"].right
     marks = [
         each
         for depth, seen, line in zip((2, 3, 4), observed, stated, strict=True)
@@ -253,7 +285,7 @@ def crossings(loss, saddle, direction, draws, sizes, step, edge):
 
 
 @claim(
-    items={"L6.11": ("stays", "leaves", "time")},
+    items={"L6.11": ("descent without noise stays", "descent with noise leaves", "steps for a tenfold smaller noise")},
     says=r"Gradient descent that starts at a saddle of a two-matrix network stays; with noise of size $\sigma$ at each "
     r"step it leaves, and a tenfold smaller noise costs it $\ln10/\ln(1+\eta|\lambda_{\min}|)$ more steps, no more.",
     needs="a strict saddle with one way down; small noise",
@@ -284,9 +316,9 @@ def noise_leaves_saddles(key, *, trials: Trials = 32, growth: Annotated[float, I
     still = crossings(loss, saddle, jnp.asarray(vectors[:, 0]), draws[:1], jnp.zeros(1), step, edge)[2]
     return {
         # Rounding is noise too, and grows by the same factor: a hundred steps make it 14 000 times larger.
-        "stays": Identity(still[..., :100], 0.0, scale=1.0, condition=1e5),
-        "leaves": Exact(np.asarray(left), np.full((3, trials), True)),
-        "time": Law(
+        "descent without noise stays": Identity(still[..., :100], 0.0, scale=1.0, condition=1e5),
+        "descent with noise leaves": Exact(np.asarray(left), np.full((3, trials), True)),
+        "steps for a tenfold smaller noise": Law(
             np.log(10) / rate,
             np.diff(np.asarray(times), axis=0),
             exact=True,
@@ -296,17 +328,17 @@ def noise_leaves_saddles(key, *, trials: Trials = 32, growth: Annotated[float, I
     }
 
 
-@noise_leaves_saddles.control("the noise pushes even where there is none", of="stays")
+@noise_leaves_saddles.control("the noise pushes even where there is none", of="descent without noise stays")
 def pushed(evidence):
     return replace(evidence, right=evidence.left + 1e-3)
 
 
-@noise_leaves_saddles.control("ln 2 more steps a tenth, not ln 10", of="time")
+@noise_leaves_saddles.control("ln 2 more steps a tenth, not ln 10", of="steps for a tenfold smaller noise")
 def natural(evidence):
     return replace(evidence, predicted=evidence.predicted * np.log(2) / np.log(10))
 
 
-@noise_leaves_saddles.control("ln 10/(2η|λ|), the rate of the loss", of="time")
+@noise_leaves_saddles.control("ln 10/(2η|λ|), the rate of the loss", of="steps for a tenfold smaller noise")
 def rate_of_the_loss(evidence):
     return replace(evidence, predicted=np.log(10) / (2 * evidence.aside["growth"]))
 
@@ -314,7 +346,7 @@ def rate_of_the_loss(evidence):
 @noise_leaves_saddles.picture
 def leaving(pieces):
     """Distance from the saddle along the way down, six runs for each size of the noise."""
-    far = pieces["time"].aside["far"]
+    far = pieces["steps for a tenfold smaller noise"].aside["far"]
     t = np.arange(far.shape[2])
     names = [f"noise {size:g}" for size in (1e-5, 1e-6, 1e-7)]
     marks = [Line(name, t, run, thin=True) for name, runs in zip(names, far, strict=True) for run in runs]

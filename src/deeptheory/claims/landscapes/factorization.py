@@ -56,9 +56,9 @@ def rotated(random, spectrum):
 
 @claim(
     items={
-        "A6.16": ("descent", "least value"),
-        "A6.17": ("gradient", "hessian"),
-        "A6.18": ("places", "spectra", "indices"),
+        "A6.16": ("where descent ends", "loss at critical points"),
+        "A6.17": ("gradient", "Hessian"),
+        "A6.18": ("critical points found and listed", "curvatures at critical points", "directions down, counted"),
     },
     says=r"$f(x)=\frac14\|M-xx^\top\|_F^2$ has $\nabla f=(xx^\top-M)x$ and $\nabla^2f=\|x\|^2I+2xx^\top-M$. Its "
     r"critical points are $0$ and $\pm\sqrt{\lambda_i}v_i$, with curvature $2\lambda_i$ along $v_i$ and "
@@ -106,7 +106,7 @@ def top_eigenvector_landscape(
     ends = np.asarray(descent_ends(loss, jnp.asarray(random.standard_normal((30, 4))), 0.05 / largest))
     return {
         "gradient": Identity(gradients, written, scale=largest, size=16, error=1e-12),
-        "hessian": Identity(
+        "Hessian": Identity(
             hessians,
             curved,
             scale=largest,
@@ -114,15 +114,19 @@ def top_eigenvector_landscape(
             error=1e-12,
             aside={"one outer product": curved - points[:, :, None] * points[:, None]},
         ),
-        "places": Exact(
+        "critical points found and listed": Exact(
             np.array([len(kept), int(np.sum(np.array(nearest) < 1e-7))]),
             np.array([9, 9]),
             along={"which": ["found", "listed"]},
         ),
-        "spectra": Identity(spectra, by_hand, scale=largest, size=16, along={"kept": np.arange(5)}),
-        "indices": Exact(np.array([each.index for each in listed]), np.sum(by_hand < 0, axis=1)),
-        "descent": Identity(np.abs(ends @ basis[:, 0]), largest**0.5, error=1e-8, aside={"first": basis[:, 0]}),
-        "least value": Identity(
+        "curvatures at critical points": Identity(
+            spectra, by_hand, scale=largest, size=16, along={"kept": np.arange(5)}
+        ),
+        "directions down, counted": Exact(np.array([each.index for each in listed]), np.sum(by_hand < 0, axis=1)),
+        "where descent ends": Identity(
+            np.abs(ends @ basis[:, 0]), largest**0.5, error=1e-8, aside={"first": basis[:, 0]}
+        ),
+        "loss at critical points": Identity(
             np.array([each.value for each in listed]),
             [float(loss(jnp.asarray(each.factor[:, 0]))) for each in listed],
             scale=largest**2,
@@ -130,23 +134,25 @@ def top_eigenvector_landscape(
     }
 
 
-@top_eigenvector_landscape.control("∇²f with one outer product: ‖x‖²I + xxᵀ − M", of="hessian")
+@top_eigenvector_landscape.control("∇²f with one outer product: ‖x‖²I + xxᵀ − M", of="Hessian")
 def one_outer_product(evidence):
     return replace(evidence, right=evidence.aside["one outer product"])
 
 
-@top_eigenvector_landscape.control("the origin is no critical point: two a rank", of="places")
+@top_eigenvector_landscape.control("the origin is no critical point: two a rank", of="critical points found and listed")
 def without_origin(evidence):
     return replace(evidence, right=evidence.right - 1)
 
 
-@top_eigenvector_landscape.control("curvature λ_i for 2λ_i along the kept eigenvector", of="spectra")
+@top_eigenvector_landscape.control(
+    "curvature λ_i for 2λ_i along the kept eigenvector", of="curvatures at critical points"
+)
 def half_along_itself(evidence):
     largest = evidence.right == np.max(evidence.right, axis=1, keepdims=True)
     return replace(evidence, right=np.where(largest, 0.5, 1) * evidence.right)
 
 
-@top_eigenvector_landscape.control("descent ends at λ₁v₁", of="descent")
+@top_eigenvector_landscape.control("descent ends at λ₁v₁", of="where descent ends")
 def without_root(evidence):
     return replace(evidence, right=evidence.right**2)
 
@@ -157,7 +163,7 @@ def staircase(pieces):
     names = ["0", "√λ₁v₁", "√λ₂v₂", "√λ₃v₃", "√λ₄v₄"]
     marks = [
         Dots("eigenvalues", np.full(4, place), spectrum, words=[name] * 4)
-        for place, (name, spectrum) in enumerate(zip(names, pieces["spectra"].left, strict=True))
+        for place, (name, spectrum) in enumerate(zip(names, pieces["curvatures at critical points"].left, strict=True))
     ]
     return Curves(
         [*marks, Level("", y=0.0)],
@@ -195,12 +201,12 @@ def settled(function, points, slopes):
 
 @claim(
     items={
-        "A6.20": "invariants",
-        "A6.19": "invariants",
-        "A6.21": "exact",
-        "A6.22": ("robust", "robust attained"),
-        "A6.14": "locally optimizable",
-        "A6.15": "locally optimizable",
+        "A6.20": "slopes and curvatures by norm and overlap",
+        "A6.19": "slopes and curvatures by norm and overlap",
+        "A6.21": "slope where nothing curves down",
+        "A6.22": ("slope where little curves down", "smallest slope attained"),
+        "A6.14": "loss at second-order stationary points",
+        "A6.15": "loss at second-order stationary points",
     },
     says=r"For $f(x)=\frac14\|zz^\top-xx^\top\|_F^2$ with $\|z\|=1$, if along neither $x$ nor $z$ the curvature is "
     r"below $-\frac14$, one of the slopes is at least $\min(f,1)/\sqrt2$, and no larger constant will do. So every "
@@ -257,43 +263,47 @@ def directions_of_improvement(key, *, dimension: Annotated[int, Interval(ge=2, l
     best = attained(brentq(lambda r: float(np.diff(attained(r, 0.0)[:2])[0]), 0.4, 0.9), 0.0)[0]
     corner = 0.5
     return {
-        "invariants": Identity(seen, stated, scale=1 + square[:, None] ** 2, size=dimension**2, aside={"s": overlap}),
-        "exact": Inequality(
+        "slopes and curvatures by norm and overlap": Identity(
+            seen, stated, scale=1 + square[:, None] ** 2, size=dimension**2, aside={"s": overlap}
+        ),
+        "slope where nothing curves down": Inequality(
             (best * low)[clear[0.0]], slope[clear[0.0]], aside={"x alone": np.asarray(along_x)[clear[0.0]]}
         ),
-        "robust": Inequality(
+        "slope where little curves down": Inequality(
             (low / 2**0.5)[clear[0.25]],
             slope[clear[0.25]],
             aside={"third": (low / 2**0.5)[clear[1 / 3]], "third slope": slope[clear[1 / 3]]},
         ),
-        "robust attained": Identity(attained(corner, 0.25), [2**-0.5, 2**-0.5, -0.25], scale=1.0),
-        "locally optimizable": Inequality(highest, taus, along={"tau": taus}, aside={"spurious": spurious}),
+        "smallest slope attained": Identity(attained(corner, 0.25), [2**-0.5, 2**-0.5, -0.25], scale=1.0),
+        "loss at second-order stationary points": Inequality(
+            highest, taus, along={"tau": taus}, aside={"spurious": spurious}
+        ),
     }
 
 
-@directions_of_improvement.control("curvature r + s² − 1 along z", of="invariants")
+@directions_of_improvement.control("curvature r + s² − 1 along z", of="slopes and curvatures by norm and overlap")
 def one_square_less(evidence):
     right = evidence.right.copy()
     right[:, 4] -= evidence.aside["s"] ** 2
     return replace(evidence, right=right)
 
 
-@directions_of_improvement.control("x alone is enough", of="exact")
+@directions_of_improvement.control("x alone is enough", of="slope where nothing curves down")
 def x_alone(evidence):
     return replace(evidence, bound=evidence.aside["x alone"])
 
 
-@directions_of_improvement.control("a constant of 3/4", of="robust")
+@directions_of_improvement.control("a constant of 3/4", of="slope where little curves down")
 def larger_constant(evidence):
     return replace(evidence, quantity=0.75 * 2**0.5 * evidence.quantity)
 
 
-@directions_of_improvement.control("curvature down to −1/3 with the same constant", of="robust")
+@directions_of_improvement.control("curvature down to −1/3 with the same constant", of="slope where little curves down")
 def more_curvature(evidence):
     return replace(evidence, quantity=evidence.aside["third"], bound=evidence.aside["third slope"])
 
 
-@directions_of_improvement.control("a landscape with a spurious minimum", of="locally optimizable")
+@directions_of_improvement.control("a landscape with a spurious minimum", of="loss at second-order stationary points")
 def with_spurious_minimum(evidence):
     return replace(evidence, quantity=np.full(len(evidence.bound), evidence.aside["spurious"]))
 
@@ -326,7 +336,14 @@ def towards(points, optimum):
 
 
 @claim(
-    items={"A6.23": ("spectra", "identity", "alignment", "descent")},
+    items={
+        "A6.23": (
+            "curvatures at critical points",
+            "curvature towards the optimum",
+            "bound on the curvature towards the optimum",
+            "where descent ends",
+        )
+    },
     says=r"With $r$ columns the critical points of $\frac14\|M-XX^\top\|_F^2$ keep a set $I$ of at most $r$ "
     r"eigenvectors of $M=ZZ^\top$. Along $\Delta=X-ZR$, to the nearest optimum, the curvature is "
     r"$\frac12\|\Delta\Delta^\top\|^2-\frac32\|E\|^2+4\langle\nabla f,\Delta\rangle\le-\frac12\|E\|^2+4\langle\nabla "
@@ -373,26 +390,30 @@ def the_nearest_optimum_leads_down(
     left = np.asarray(jax.vmap(FactorizationLoss(jnp.asarray(matrix)))(ends))
     size = dict(scale=1 + np.sum(both**2, axis=(1, 2)) ** 2, size=dimension**2)
     return {
-        "spectra": Identity(
+        "curvatures at critical points": Identity(
             spectra, np.stack([each.spectrum for each in listed]), scale=4.0, size=dimension**2, error=10 * slopes
         ),
-        "identity": Identity(direct, curvature, **size),
-        "alignment": Inequality(direct, bound, scale=size["scale"], aside={"astray": astray, "critical": len(turned)}),
-        "descent": Identity(left, 0.0, scale=1.0, error=1e-6),
+        "curvature towards the optimum": Identity(direct, curvature, **size),
+        "bound on the curvature towards the optimum": Inequality(
+            direct, bound, scale=size["scale"], aside={"astray": astray, "critical": len(turned)}
+        ),
+        "where descent ends": Identity(left, 0.0, scale=1.0, error=1e-6),
     }
 
 
-@the_nearest_optimum_leads_down.control("a zero column adds no way down", of="spectra")
+@the_nearest_optimum_leads_down.control("a zero column adds no way down", of="curvatures at critical points")
 def zero_columns(evidence):
     return replace(evidence, right=np.abs(evidence.right))
 
 
-@the_nearest_optimum_leads_down.control("−½‖E‖² for −(3/2)‖E‖² at equality", of="identity")
+@the_nearest_optimum_leads_down.control("−½‖E‖² for −(3/2)‖E‖² at equality", of="curvature towards the optimum")
 def other_share(evidence):
     return replace(evidence, right=evidence.right / 3)
 
 
-@the_nearest_optimum_leads_down.control("towards an optimum that is not the nearest", of="alignment")
+@the_nearest_optimum_leads_down.control(
+    "towards an optimum that is not the nearest", of="bound on the curvature towards the optimum"
+)
 def not_aligned(evidence):
     return replace(evidence, quantity=evidence.aside["astray"])
 
@@ -400,7 +421,7 @@ def not_aligned(evidence):
 @the_nearest_optimum_leads_down.picture
 def below_the_bound(pieces):
     """Curvature towards the nearest optimum against its bound; the critical points are on the left of zero."""
-    found = pieces["alignment"]
+    found = pieces["bound on the curvature towards the optimum"]
     count = int(found.aside["critical"])
     low = float(min(found.quantity.min(), found.bound.min()))
     ends = np.array([low, 10.0])

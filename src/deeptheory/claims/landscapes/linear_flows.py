@@ -39,8 +39,15 @@ def sensing_gradient(factors, target, measured):
 
 @claim(
     items={
-        "L6.22": ("velocities", "rates", "conserved", "balanced", "singular values", "product"),
-        "L6.23": "modes",
+        "L6.22": (
+            "velocity of the flow",
+            "rates of the two Gram matrices",
+            "what the flow conserves",
+            "balance is kept",
+            "singular values of each matrix",
+            "the product moves alone",
+        ),
+        "L6.23": "singular values over time",
     },
     says=r"Gradient flow of $W_L\cdots W_1$ towards $W^*$ conserves $W_{k+1}^\top W_{k+1}-W_kW_k^\top$. From balanced "
     r"weights the product moves alone, $\dot W=\frac1L\sum_k[WW^\top]^{\frac{L-k}L}(W^*-W)[W^\top W]^{\frac{k-1}L}$, "
@@ -102,17 +109,19 @@ def balanced_flows(
     grams = [np.einsum("kji,kjl->kil", w[1:], w[1:]) for w in (later, np.asarray(end))]
     outers = [np.einsum("kij,klj->kil", w[:-1], w[:-1]) for w in (later, np.asarray(end))]
     return {
-        "velocities": Identity(velocity, -gradient, scale=np.abs(velocity).max(), size=27),
-        "rates": Identity(*rates, scale=np.abs(velocity).max(), size=27),
-        "conserved": Identity(imbalance(end), imbalance(jnp.asarray(loose)), scale=1.0, error=1e-6),
-        "balanced": Identity(
+        "velocity of the flow": Identity(velocity, -gradient, scale=np.abs(velocity).max(), size=27),
+        "rates of the two Gram matrices": Identity(*rates, scale=np.abs(velocity).max(), size=27),
+        "what the flow conserves": Identity(imbalance(end), imbalance(jnp.asarray(loose)), scale=1.0, error=1e-6),
+        "balance is kept": Identity(
             grams[0], outers[0], scale=1.0, error=1e-6, aside={"loose squares": grams[1], "loose outer": outers[1]}
         ),
-        "singular values": Identity(
+        "singular values of each matrix": Identity(
             values, np.broadcast_to(np.linalg.svd(product, compute_uv=False) ** (1 / depth), values.shape), error=1e-5
         ),
-        "product": Identity(total, alone, scale=np.abs(total).max(), error=1e-6, aside={"depth": depth}),
-        "modes": Identity(
+        "the product moves alone": Identity(
+            total, alone, scale=np.abs(total).max(), error=1e-6, aside={"depth": depth}
+        ),
+        "singular values over time": Identity(
             modes,
             curves,
             scale=wanted[:, None],
@@ -123,17 +132,19 @@ def balanced_flows(
     }
 
 
-@balanced_flows.control("from any weights the two squares are equal, as printed", erratum="L6.22a", of="balanced")
+@balanced_flows.control(
+    "from any weights the two squares are equal, as printed", erratum="L6.22a", of="balance is kept"
+)
 def from_any_weights(evidence):
     return replace(evidence, left=evidence.aside["loose squares"], right=evidence.aside["loose outer"])
 
 
-@balanced_flows.control("the sum over layers without 1/L", of="product")
+@balanced_flows.control("the sum over layers without 1/L", of="the product moves alone")
 def without_depth(evidence):
     return replace(evidence, right=evidence.aside["depth"] * evidence.right)
 
 
-@balanced_flows.control("the rate of one layer more", of="modes")
+@balanced_flows.control("the rate of one layer more", of="singular values over time")
 def deeper(evidence):
     return replace(evidence, right=evidence.aside["deeper"])
 
@@ -141,7 +152,7 @@ def deeper(evidence):
 @balanced_flows.picture
 def stairs(pieces):
     """Singular values of the product along the flow (dots) and the curves predicted for each (lines)."""
-    modes = pieces["modes"]
+    modes = pieces["singular values over time"]
     t = modes.along["time"]
     marks = [
         each

@@ -68,10 +68,15 @@ def problem(random, inputs, outputs, samples):
 
 @claim(
     items={
-        "L6.4": ("gradients", "covariances"),
-        "L6.5": ("first matrix", "second matrix", "alternating", "not jointly"),
-        "L6.6": "projection",
-        "L6.7": ("values", "stationary", "indices", "descent"),
+        "L6.4": ("gradients", "gradients by covariances"),
+        "L6.5": ("best first matrix", "best second matrix", "alternating least squares", "not jointly convex"),
+        "L6.6": "critical points project least squares",
+        "L6.7": (
+            "loss at critical points",
+            "gradient at critical points",
+            "directions down, counted",
+            "where descent ends",
+        ),
     },
     says=r"The critical points of $\|Y-ABX\|_F^2$ project least squares, $AB=P_A\Sigma_{yx}\Sigma_{xx}^{-1}$. "
     r"They keep a set $I$ of at most $p$ eigenvectors of $\Sigma_{yx}\Sigma_{xx}^{-1}\Sigma_{xy}$, with loss "
@@ -135,19 +140,19 @@ def two_matrices_have_no_bad_minima(
     runs, _ = descended(loss, jnp.asarray(0.02 * starts[:8]), 0.5)
     return {
         "gradients": Identity(ravelled[0], ravelled[1], scale=1.0, size=30),
-        "covariances": Identity(ravelled[0], ravelled[2], scale=1.0, size=30, aside={"plus": ravelled[3]}),
-        "first matrix": Identity(at_first[0], 0.0, scale=1.0, size=30),
-        "second matrix": Identity(at_second[1], 0.0, scale=1.0, size=30),
-        "alternating": Inequality(falls[1:], falls[:-1], scale=1.0),
-        "not jointly": Inequality(sum(ends) / 2, float(loss(jnp.zeros(len(points[0])))), scale=1.0),
-        "projection": Identity(
+        "gradients by covariances": Identity(ravelled[0], ravelled[2], scale=1.0, size=30, aside={"plus": ravelled[3]}),
+        "best first matrix": Identity(at_first[0], 0.0, scale=1.0, size=30),
+        "best second matrix": Identity(at_second[1], 0.0, scale=1.0, size=30),
+        "alternating least squares": Inequality(falls[1:], falls[:-1], scale=1.0),
+        "not jointly convex": Inequality(sum(ends) / 2, float(loss(jnp.zeros(len(points[0])))), scale=1.0),
+        "critical points project least squares": Identity(
             np.stack([end_to_end(each) for each in maps]),
             np.stack([projected_least_squares(each[1], x, y, tolerance=1e-6) for each in maps]),
             scale=1.0,
             error=1e-6,
             aside={"whole": np.stack([least_squares_map(x, y)] * len(maps))},
         ),
-        "values": Identity(
+        "loss at critical points": Identity(
             [float(loss(point)) for point in points],
             [(np.sum(y**2) - values[list(each.kept)].sum()) / 2 for each in listed],
             size=30,
@@ -158,15 +163,15 @@ def two_matrices_have_no_bad_minima(
                 "index": [e.index for e in listed],
             },
         ),
-        "stationary": Identity(slopes, 0.0, scale=1.0, size=30, condition=100),
-        "indices": Exact(
+        "gradient at critical points": Identity(slopes, 0.0, scale=1.0, size=30, condition=100),
+        "directions down, counted": Exact(
             inertia(spectra, tolerance=1e-9)[:, 0],
             np.array([each.index for each in listed]),
             aside={
                 "exchanges": [each.index - (width - len(each.kept)) * (outputs - len(each.kept)) for each in listed]
             },
         ),
-        "descent": Identity(
+        "where descent ends": Identity(
             runs[:, -1],
             (np.sum(y**2) - values[:width].sum()) / 2,
             error=1e-6,
@@ -175,27 +180,29 @@ def two_matrices_have_no_bad_minima(
     }
 
 
-@two_matrices_have_no_bad_minima.control("Σ_yx + ABΣ_xx for Σ_yx − ABΣ_xx", of="covariances")
+@two_matrices_have_no_bad_minima.control("Σ_yx + ABΣ_xx for Σ_yx − ABΣ_xx", of="gradients by covariances")
 def other_sign(evidence):
     return replace(evidence, right=evidence.aside["plus"])
 
 
-@two_matrices_have_no_bad_minima.control("convex in both matrices together", of="not jointly")
+@two_matrices_have_no_bad_minima.control("convex in both matrices together", of="not jointly convex")
 def jointly_convex(evidence):
     return replace(evidence, quantity=evidence.bound, bound=evidence.quantity)
 
 
-@two_matrices_have_no_bad_minima.control("the map is that of least squares, unprojected", of="projection")
+@two_matrices_have_no_bad_minima.control(
+    "the map is that of least squares, unprojected", of="critical points project least squares"
+)
 def unprojected(evidence):
     return replace(evidence, right=evidence.aside["whole"])
 
 
-@two_matrices_have_no_bad_minima.control("idle hidden units add no way down", of="indices")
+@two_matrices_have_no_bad_minima.control("idle hidden units add no way down", of="directions down, counted")
 def no_idle_units(evidence):
     return replace(evidence, right=np.array(evidence.aside["exchanges"]))
 
 
-@two_matrices_have_no_bad_minima.control("the smallest p are kept at the minimum", of="descent")
+@two_matrices_have_no_bad_minima.control("the smallest p are kept at the minimum", of="where descent ends")
 def smallest_kept(evidence):
     return replace(evidence, right=evidence.aside["smallest"])
 
@@ -203,7 +210,7 @@ def smallest_kept(evidence):
 @two_matrices_have_no_bad_minima.picture
 def levels(pieces):
     """Critical levels by the number of ways down (left); descent from near the origin, past those levels (right)."""
-    values, runs = pieces["values"], np.asarray(pieces["descent"].aside["runs"])
+    values, runs = pieces["loss at critical points"], np.asarray(pieces["where descent ends"].aside["runs"])
     marks = [Dots("critical points", values.aside["index"], values.left)]
     steps = 100 * np.arange(runs.shape[1])
     ways = [Line("descent", steps, run, thin=True) for run in runs]

@@ -54,7 +54,15 @@ def gradients(weights, signs, x):
 
 
 @claim(
-    items={"L6.24": ("gradient", "bound", "attained", "aligned", "random")},
+    items={
+        "L6.24": (
+            "gradient",
+            "distance from the linear network",
+            "largest distance attained",
+            "distance along the width, aligned",
+            "distance along the width, random",
+        )
+    },
     says=r"For $f(W)=\sum_ja_j\sigma(\langle w_j,x\rangle)$ with $a_j=\pm1/\sqrt m$ and $|\sigma''|\le\beta$, "
     r"$\nabla f=D\,a\,x^\top$ and $|f(W)-f_0(W)|\le\frac\beta{2\sqrt m}\|W-W_0\|_F^2\|x\|^2$: for a movement of fixed "
     r"length at most of order $m^{-1/2}$, and of order $m^{-1}$ in a random direction.",
@@ -111,10 +119,12 @@ def shallow_networks_are_nearly_linear(
     reached = np.array(reached)
     return {
         "gradient": Identity(found, written, scale=np.abs(np.asarray(written)).max(), aside={"signs": arrays[1]}),
-        "bound": Inequality(np.array(quantities), np.array(bounds)),
-        "attained": Identity(reached[:, 0], reached[:, 1], error=1e-12, aside={"widths": widths}),
-        "aligned": Rate(widths, np.array(aligned), exponent=-0.5, rivals=(0.0, -1.0), aside={"length": length}),
-        "random": Rate(widths, np.stack(astray), exponent=-2.0, rivals=(-1.0, -3.0)),
+        "distance from the linear network": Inequality(np.array(quantities), np.array(bounds)),
+        "largest distance attained": Identity(reached[:, 0], reached[:, 1], error=1e-12, aside={"widths": widths}),
+        "distance along the width, aligned": Rate(
+            widths, np.array(aligned), exponent=-0.5, rivals=(0.0, -1.0), aside={"length": length}
+        ),
+        "distance along the width, random": Rate(widths, np.stack(astray), exponent=-2.0, rivals=(-1.0, -3.0)),
     }
 
 
@@ -123,12 +133,12 @@ def without_signs(evidence):
     return replace(evidence, right=evidence.right * np.asarray(evidence.aside["signs"])[:, None])
 
 
-@shallow_networks_are_nearly_linear.control("β/(4√m)", of="attained")
+@shallow_networks_are_nearly_linear.control("β/(4√m)", of="largest distance attained")
 def half_the_bound(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@shallow_networks_are_nearly_linear.control("β/(2m)", of="attained")
+@shallow_networks_are_nearly_linear.control("β/(2m)", of="largest distance attained")
 def over_width(evidence):
     return replace(evidence, right=evidence.right / np.sqrt(evidence.aside["widths"]))
 
@@ -136,7 +146,7 @@ def over_width(evidence):
 @shallow_networks_are_nearly_linear.picture
 def by_width(pieces):
     """Distance of a tanh network from its linearization after a movement of one length, by width."""
-    aligned, astray = pieces["aligned"], pieces["random"]
+    aligned, astray = pieces["distance along the width, aligned"], pieces["distance along the width, random"]
     m = aligned.x
     bound = [
         linearization_bound(int(k), LARGEST_CURVATURE["tanh"], moved=aligned.aside["length"] ** 2, square=1.0)

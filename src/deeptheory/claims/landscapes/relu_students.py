@@ -30,7 +30,10 @@ def slopes_at(loss, points):
 
 
 @claim(
-    items={"L6.2": ("loss", "spurious", "reached")},
+    items={
+        "L6.2": ("population loss", "what makes it a spurious minimum", "runs that find the teacher"),
+        "L5.26": ("what makes it a spurious minimum", "runs that find the teacher"),
+    },
     says="A student of as many ReLU neurons as its teacher of orthogonal ones, ten here, has spurious minima: of "
     "positive loss, without slope, and with a positive definite Hessian. Descent on the population loss $L$ "
     "ends there in more than a tenth of the runs.",
@@ -58,24 +61,24 @@ def small_relu_networks_have_bad_minima(
     x = random.standard_normal((200_000, 3))
     output = np.maximum(x @ student.T, 0).sum(1) - np.maximum(x @ np.asarray(few.teacher).T, 0).sum(1)
     return {
-        "loss": Law(float(few(jnp.asarray(student.ravel()))), output[None] ** 2 / 2, exact=True),
-        "spurious": Exact(
+        "population loss": Law(float(few(jnp.asarray(student.ravel()))), output[None] ** 2 / 2, exact=True),
+        "what makes it a spurious minimum": Exact(
             np.array([bool(found.slope[0] < 1e-9), bool(found.eigenvalues[0, 0] > 1e-6), bool(found.value[0] > 0.01)]),
             np.array([True, True, True]),
             along={"what": ["no slope", "curved upwards", "above zero"]},
             aside={"values": np.sort(values)},
         ),
         # At most nine tenths of the runs come down.
-        "reached": Chance(int(np.sum(values < 0.01)), trials, 0.9),
+        "runs that find the teacher": Chance(int(np.sum(values < 0.01)), trials, 0.9),
     }
 
 
-@small_relu_networks_have_bad_minima.control("the mean square without its half", of="loss")
+@small_relu_networks_have_bad_minima.control("the mean square without its half", of="population loss")
 def without_half(evidence):
     return replace(evidence, predicted=2 * evidence.predicted)
 
 
-@small_relu_networks_have_bad_minima.control("every minimum is global", of="spurious")
+@small_relu_networks_have_bad_minima.control("every minimum is global", of="what makes it a spurious minimum")
 def all_global(evidence):
     return replace(evidence, right=np.array([True, True, False]))
 
@@ -83,6 +86,6 @@ def all_global(evidence):
 @small_relu_networks_have_bad_minima.picture
 def where_runs_end(pieces):
     """The loss at the end of each run, in order: those above zero have come to rest in spurious minima."""
-    values = np.asarray(pieces["spurious"].aside["values"])
+    values = np.asarray(pieces["what makes it a spurious minimum"].aside["values"])
     marks = [Dots("end of a run", np.arange(len(values)), values), Level("zero", y=0.0)]
     return Curves(marks, x="run, in order", y="loss L", ys=(-0.002, 0.06))

@@ -47,7 +47,10 @@ def leaky(slope):
 
 
 @claim(
-    items={"A6.9": ("erf", "relu"), "A6.10": ("correlation", "secant")},
+    items={
+        "A6.9": ("erf", "relu"),
+        "A6.10": ("gradient towards the teacher", "lower bound on the gradient towards the teacher"),
+    },
     says=r"For $y=\sigma(\langle w_*,x\rangle)+\epsilon$ the loss is $\frac12E\epsilon^2+\frac12E(\sigma(\langle "
     r"w_*,x\rangle)-\sigma(\langle w,x\rangle))^2$, and $\langle\nabla L,w-w_*\rangle=E[\sigma'(\xi)\sigma'(\langle "
     r"w,x\rangle)\langle w-w_*,x\rangle^2]\ge0$: with slopes at least $a$, at least $a^2\lambda_{\min}\|w-w_*\|^2$.",
@@ -115,14 +118,14 @@ def a_neuron_points_home(
     floor = float(np.linalg.eigvalsh(inputs.T @ inputs / len(inputs))[0]) * distance
     return {
         **{name: Law(noise**2 / 2 + stated[name], seen[name].T, exact=True, aside={"noise": noise}) for name in seen},
-        "correlation": Identity(
+        "gradient towards the teacher": Identity(
             left,
             right,
             size=40,
             error=1e-9 * np.abs(right),
             aside={"midpoint": midpoint, "distance": np.sqrt(distance[:60])},
         ),
-        "secant": Inequality(
+        "lower bound on the gradient towards the teacher": Inequality(
             slope**2 * floor, correlation, scale=distance, aside={"slope": slope, "distance": np.sqrt(distance)}
         ),
     }
@@ -138,12 +141,12 @@ def no_noise(evidence):
     return replace(evidence, predicted=evidence.predicted - evidence.aside["noise"] ** 2 / 2)
 
 
-@a_neuron_points_home.control("ξ in the middle", of="correlation")
+@a_neuron_points_home.control("ξ in the middle", of="gradient towards the teacher")
 def midpoint(evidence):
     return replace(evidence, right=evidence.aside["midpoint"])
 
 
-@a_neuron_points_home.control("a for a²", of="secant")
+@a_neuron_points_home.control("a for a²", of="lower bound on the gradient towards the teacher")
 def one_slope(evidence):
     return replace(evidence, quantity=evidence.quantity / evidence.aside["slope"])
 
@@ -151,7 +154,7 @@ def one_slope(evidence):
 @a_neuron_points_home.picture
 def how_loudly(pieces):
     """⟨∇L, w − w*⟩ over ‖w − w*‖² by distance, for tanh and the sigmoid (left) and a leaky activation (right)."""
-    smooth, secant = pieces["correlation"], pieces["secant"]
+    smooth, secant = pieces["gradient towards the teacher"], pieces["lower bound on the gradient towards the teacher"]
     away = smooth.aside["distance"]
     left = [
         Dots(name, away, values / away**2)
@@ -196,7 +199,7 @@ def surrogate_at(squared, matching, points):
 
 
 @claim(
-    items={"A6.11": ("gradient", "hessian", "convex", "descent")},
+    items={"A6.11": ("gradient", "Hessian", "eigenvalues of the Hessian", "distance from step to step")},
     says=r"$g(w)=E[\tau(\langle w,x\rangle)-\sigma(\langle w_*,x\rangle)\langle w,x\rangle]$ with $\tau'=\sigma$ has "
     r"$\nabla g=E[(\sigma(\langle w,x\rangle)-\sigma(\langle w_*,x\rangle))x]$ and $\nabla^2g=E[\sigma'(\langle "
     r"w,x\rangle)xx^\top]\succeq0$: convex, with minimum at $w_*$, and descent comes nearer to it at every step.",
@@ -231,9 +234,9 @@ def matching_loss_is_convex(key, *, far: Annotated[float, Interval(ge=2, le=40)]
         "gradient": Identity(
             gradient, (level - truth) @ inputs / 60, scale=1.0, size=60, aside={"with the slope": other}
         ),
-        "hessian": Identity(hessian, moments(slope), scale=1.0, size=60, aside={"slope squared": moments(slope**2)}),
-        "convex": Inequality(-least, 0.0, scale=1.0, aside={"squared": indefinite}),
-        "descent": Inequality(
+        "Hessian": Identity(hessian, moments(slope), scale=1.0, size=60, aside={"slope squared": moments(slope**2)}),
+        "eigenvalues of the Hessian": Inequality(-least, 0.0, scale=1.0, aside={"squared": indefinite}),
+        "distance from step to step": Inequality(
             distances[1, 1:], distances[1, :-1], error=1e-12, along={"step": np.arange(1500)}, aside={"both": distances}
         ),
     }
@@ -244,17 +247,17 @@ def with_slope(evidence):
     return replace(evidence, left=evidence.aside["with the slope"])
 
 
-@matching_loss_is_convex.control("E[σ'²xxᵀ]", of="hessian")
+@matching_loss_is_convex.control("E[σ'²xxᵀ]", of="Hessian")
 def slope_squared(evidence):
     return replace(evidence, right=evidence.aside["slope squared"])
 
 
-@matching_loss_is_convex.control("the squared loss is convex", of="convex")
+@matching_loss_is_convex.control("the squared loss is convex", of="eigenvalues of the Hessian")
 def squared_convex(evidence):
     return replace(evidence, quantity=-evidence.aside["squared"])
 
 
-@matching_loss_is_convex.control("the squared loss comes as near", of="descent")
+@matching_loss_is_convex.control("the squared loss comes as near", of="distance from step to step")
 def squared_descent(evidence):
     slow, fast = evidence.aside["both"]
     return replace(evidence, quantity=slow[1:], bound=2 * fast[1:])
@@ -263,12 +266,12 @@ def squared_descent(evidence):
 @matching_loss_is_convex.picture
 def from_afar(pieces):
     """Distance from the truth along descent (left), and the least curvature at random points, in order (right)."""
-    slow, fast = pieces["descent"].aside["both"]
-    t, order = np.arange(len(slow)), np.arange(len(pieces["convex"].quantity))
+    slow, fast = pieces["distance from step to step"].aside["both"]
+    t, order = np.arange(len(slow)), np.arange(len(pieces["eigenvalues of the Hessian"].quantity))
     runs = [Line("squared loss", t, slow), Line("surrogate", t, fast)]
     bends = [
-        Dots("squared loss", order, np.sort(pieces["convex"].aside["squared"])),
-        Dots("surrogate", order, np.sort(-pieces["convex"].quantity)),
+        Dots("squared loss", order, np.sort(pieces["eigenvalues of the Hessian"].aside["squared"])),
+        Dots("surrogate", order, np.sort(-pieces["eigenvalues of the Hessian"].quantity)),
     ]
     return Row(
         [

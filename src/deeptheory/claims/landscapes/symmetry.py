@@ -30,7 +30,10 @@ def ring(w):
 
 
 @claim(
-    items={"A6.12": ("orbit", "one neuron", "average"), "A6.13": ("pass", "level", "ring")},
+    items={
+        "A6.12": ("loss at all orders of the neurons", "network at the average", "loss at the average"),
+        "A6.13": ("directions down at the pass", "height of the pass", "a ring of minima"),
+    },
     says=r"The loss of $h_\theta(x)=\sum_{i\le k}\sigma(\langle w_i,x\rangle)$ is the same at all $k!$ orders of a "
     r"minimum $\theta^*$; at their average $\bar\theta$ the network is $k\sigma(\langle\bar w,x\rangle)$ and the loss "
     "higher, so that it is not convex. The lowest pass between two of them is a saddle with one way down.",
@@ -82,38 +85,42 @@ def symmetry_makes_saddles(
     counts = inertia(np.asarray(flat.eigenvalues), tolerance=1e-6)
     seen = [[0, 1, 1] in counts.tolist(), [2, 0, 0] in counts.tolist(), [1, 0, 1] in counts.tolist()]
     return {
-        "orbit": Identity(orbit, float(losses(loss, jnp.asarray(other.reshape(1, -1)))[0]), size=samples),
-        "one neuron": Identity(
+        "loss at all orders of the neurons": Identity(
+            orbit, float(losses(loss, jnp.asarray(other.reshape(1, -1)))[0]), size=samples
+        ),
+        "network at the average": Identity(
             output,
             neurons * np.tanh(inputs @ teacher.mean(axis=0)),
             scale=neurons,
             aside={"sum of weights": np.tanh(inputs @ teacher.sum(axis=0))},
         ),
-        "average": Inequality(0.0, average, scale=1.0),
-        "pass": Exact(
+        "loss at the average": Inequality(0.0, average, scale=1.0),
+        "directions down at the pass": Exact(
             inertia(np.asarray(found.eigenvalues))[:, 0], np.array([1]), aside={"path": heights, "straight": straight}
         ),
-        "level": Inequality(float(found.value[0]), float(np.max(straight)), scale=1.0),
-        "ring": Exact(np.array(seen), np.array([True, True, False]), along={"kind": ["valley", "maximum", "saddle"]}),
+        "height of the pass": Inequality(float(found.value[0]), float(np.max(straight)), scale=1.0),
+        "a ring of minima": Exact(
+            np.array(seen), np.array([True, True, False]), along={"kind": ["valley", "maximum", "saddle"]}
+        ),
     }
 
 
-@symmetry_makes_saddles.control("one neuron with the sum of the weights", of="one neuron")
+@symmetry_makes_saddles.control("one neuron with the sum of the weights", of="network at the average")
 def sum_of_weights(evidence):
     return replace(evidence, right=evidence.aside["sum of weights"])
 
 
-@symmetry_makes_saddles.control("convex: the average is no higher than the minima", of="average")
+@symmetry_makes_saddles.control("convex: the average is no higher than the minima", of="loss at the average")
 def convex(evidence):
     return replace(evidence, quantity=evidence.bound, bound=evidence.quantity)
 
 
-@symmetry_makes_saddles.control("the pass is a minimum", of="pass")
+@symmetry_makes_saddles.control("the pass is a minimum", of="directions down at the pass")
 def no_way_down(evidence):
     return replace(evidence, right=np.array([0]))
 
 
-@symmetry_makes_saddles.control("whatever is symmetric and not constant has a saddle", of="ring")
+@symmetry_makes_saddles.control("whatever is symmetric and not constant has a saddle", of="a ring of minima")
 def always_a_saddle(evidence):
     return replace(evidence, right=np.array([True, True, True]))
 
@@ -121,7 +128,7 @@ def always_a_saddle(evidence):
 @symmetry_makes_saddles.picture
 def over_the_pass(pieces):
     """The loss from one minimum to the one with two neurons exchanged: straight on, and along the settled path."""
-    found = pieces["pass"].aside
+    found = pieces["directions down at the pass"].aside
     straight, path = np.asarray(found["straight"]), np.asarray(found["path"])
     marks = [
         Line("straight", np.linspace(0, 1, len(straight)), straight),

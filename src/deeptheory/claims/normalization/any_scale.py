@@ -43,11 +43,11 @@ def runs(function, starts, rate, decay, *, steps):
 
 @claim(
     items={
-        "A13.17": ("time", "logarithm", "vacuous"),
-        "A13.18": "vacuous",
-        "A13.23": ("small norms", "growth", "overshoot", "jump"),
-        "A13.24": ("large norms", "logarithm"),
-        "A13.26": "logarithm",
+        "A13.17": ("steps until the gradient is small", "steps for a tenfold norm", "share of the trivial bound"),
+        "A13.18": "share of the trivial bound",
+        "A13.23": ("steps at a small norm", "growth at a small norm", "norm after the jump", "jump along the norm"),
+        "A13.24": ("steps from a large norm", "steps for a tenfold norm"),
+        "A13.26": "steps for a tenfold norm",
     },
     says=r"On a scale-invariant loss descent with $\eta\lambda<\frac12$ meets $\|\nabla "
     r"L(w_t/\|w_t\|)\|^2\le8\pi^4\rho^2\lambda\eta$ at some "
@@ -103,19 +103,23 @@ def small_gradients_from_any_scale(
     per_factor = np.log(10) / -np.log1p(-intrinsic)
     share = np.array([1e-6, 1e-4, 1 / (8 * np.pi**2)])
     return {
-        "time": Inequality(
+        "steps until the gradient is small": Inequality(
             hits,
             np.broadcast_to(bound, hits.shape),
             along={"loss": list(functions), "norm": norms},
             aside={"rates": np.array([rate, decay]), "turn": np.sqrt(turn)},
         ),
-        "small norms": Inequality(np.array(first_squares), np.floor(small_norm_steps(rate=rate, decay=decay)) + 1.0),
-        "growth": Inequality(np.full(2, float(small_norm_growth(**both))), np.array(growths)),
-        "overshoot": Inequality(ends, np.asarray(overshoot_bound(norms[norms**2 < turn] ** 2, **setting))),
-        "jump": Rate(norms[norms**2 < turn], ends[1], exponent=-2.0, rivals=(-1.0,)),
-        "large norms": Inequality(hits[:, large], np.asarray(large_norm_steps(norms[large] ** 2, **both))),
-        "logarithm": Identity(np.diff(far, axis=1)[:, 0], per_factor, error=3.0),  # times are whole numbers
-        "vacuous": Identity(
+        "steps at a small norm": Inequality(
+            np.array(first_squares), np.floor(small_norm_steps(rate=rate, decay=decay)) + 1.0
+        ),
+        "growth at a small norm": Inequality(np.full(2, float(small_norm_growth(**both))), np.array(growths)),
+        "norm after the jump": Inequality(ends, np.asarray(overshoot_bound(norms[norms**2 < turn] ** 2, **setting))),
+        "jump along the norm": Rate(norms[norms**2 < turn], ends[1], exponent=-2.0, rivals=(-1.0,)),
+        "steps from a large norm": Inequality(hits[:, large], np.asarray(large_norm_steps(norms[large] ** 2, **both))),
+        "steps for a tenfold norm": Identity(
+            np.diff(far, axis=1)[:, 0], per_factor, error=3.0
+        ),  # times are whole numbers
+        "share of the trivial bound": Identity(
             guaranteed_share(rate=share, decay=1.0),
             gradient_guarantee(rate=share, decay=1.0, smoothness=rho) / float(gradient_bound(rho)) ** 2,
             aside={"printed": 8 * np.pi**4 * share},
@@ -123,22 +127,22 @@ def small_gradients_from_any_scale(
     }
 
 
-@small_gradients_from_any_scale.control("half the time", of="time")
+@small_gradients_from_any_scale.control("half the time", of="steps until the gradient is small")
 def half_the_time(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
 
-@small_gradients_from_any_scale.control("half the time for large norms", of="large norms")
+@small_gradients_from_any_scale.control("half the time for large norms", of="steps from a large norm")
 def half_for_large(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
 
-@small_gradients_from_any_scale.control("1/(2λη) steps per factor e", of="logarithm")
+@small_gradients_from_any_scale.control("1/(2λη) steps per factor e", of="steps for a tenfold norm")
 def half_the_slope(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@small_gradients_from_any_scale.control("largest gradient ρ for πρ", of="vacuous")
+@small_gradients_from_any_scale.control("largest gradient ρ for πρ", of="share of the trivial bound")
 def without_pi(evidence):
     return replace(evidence, left=evidence.aside["printed"])
 
@@ -146,7 +150,7 @@ def without_pi(evidence):
 @small_gradients_from_any_scale.picture
 def waiting(pieces):
     """Steps until the gradient at the unit vector is small, by the size of the start, beside the bound."""
-    time = pieces["time"]
+    time = pieces["steps until the gradient is small"]
     norms, (rate, decay) = np.asarray(time.along["norm"]), time.aside["rates"]
     fine = np.geomspace(norms[0], norms[-1], 200)
     bound = steps_from_any_scale(fine**2, rate=rate, decay=decay, smoothness=SMOOTHNESS)

@@ -50,7 +50,7 @@ def label_noise(starts, inputs, targets, top, rate, decays):
 
 
 @claim(
-    items={"A13.25": ("balance", "approach", "noise", "effective rate")},
+    items={"A13.25": ("norm in the end", "approach to the norm", "mean norm with noise", "effective rate")},
     says=r"On a scale-invariant loss whose stochastic gradients have mean square $G^2$ at unit vectors, descent with "
     r"weight decay settles at $\|w\|^4=\eta G^2/(\lambda(2-\eta\lambda))$, so that directions move at the rate "
     r"$\eta/\|w\|^2\approx\sqrt{2\eta\lambda}/G$; a small distance shrinks by "
@@ -103,14 +103,14 @@ def norms_settle_where_decay_balances_gradients(
     limit: dict[str, Any] = dict(sizes=1 / (rate * decays), order=1.0)
     every = slice(None, None, max(steps // 100, 1))
     return {
-        "balance": Identity(sizes, exact, condition=1e3),
-        "approach": Identity(
+        "norm in the end": Identity(sizes, exact, condition=1e3),
+        "approach to the norm": Identity(
             (nearby / exact - 1) / off,
             float(relaxation_factor(**setting)) ** 20,
             error=1e-5,
             aside={"half": (2 * (1 - rate * decay) - 1) ** 20},
         ),
-        "noise": Law(
+        "mean norm with noise": Law(
             1.0,
             settled.mean(2),
             **limit,
@@ -124,7 +124,7 @@ def norms_settle_where_decay_balances_gradients(
     }
 
 
-@norms_settle_where_decay_balances_gradients.control("‖w‖⁴ = ηG²/λ, without the 2", of="noise")
+@norms_settle_where_decay_balances_gradients.control("‖w‖⁴ = ηG²/λ, without the 2", of="mean norm with noise")
 def without_the_two(evidence):
     return replace(evidence, predicted=2.0)
 
@@ -134,7 +134,7 @@ def root_of_two(evidence):
     return replace(evidence, predicted=0.5**0.5)
 
 
-@norms_settle_where_decay_balances_gradients.control("a factor 1 − 2ηλ", of="approach")
+@norms_settle_where_decay_balances_gradients.control("a factor 1 − 2ηλ", of="approach to the norm")
 def half_the_rate(evidence):
     return replace(evidence, right=evidence.aside["half"])
 
@@ -142,7 +142,7 @@ def half_the_rate(evidence):
 @norms_settle_where_decay_balances_gradients.picture
 def settling(pieces, settings):
     """Squared norms along descent on tangential noise from starts of different sizes, and the predicted level."""
-    noise = pieces["noise"]
+    noise = pieces["mean norm with noise"]
     marks = [Line("runs", noise.aside["step"], path, thin=True) for path in noise.aside["paths"]]
     return Curves(
         [*marks, Level("equilibrium", y=float(noise.aside["level"]))],

@@ -83,10 +83,10 @@ def with_momentum(start, rest, batches, rates, momentum, decay, before, before_r
 
 @claim(
     items={
-        "A13.10": ("weights", "by hand"),
-        "A13.11": ("weights", "directions", "way back"),
+        "A13.10": ("weights", "first step by hand"),
+        "A13.11": ("weights", "directions", "rate and decay from the schedule"),
         "A13.12": "momentum",
-        "A13.13": ("directions", "cosine", "losses"),
+        "A13.13": ("directions", "cosine schedule", "losses along the way"),
     },
     says=r"On a scale-invariant loss, descent at rate $\eta$ with weight decay $\lambda$ visits the same directions "
     r"as plain descent at rates $\eta_t=\eta(1-\eta\lambda)^{-(2t+1)}$, with $\hat w_t=w_t/(1-\eta\lambda)^t$; with "
@@ -160,7 +160,7 @@ def weight_decay_is_an_exponential_rate(
         )
     )
     return {
-        "by hand": Identity(
+        "first step by hand": Identity(
             first, by_hand, condition=10.0, aside={"decayed by λ": by_hand + (rate - 1) * decay * decayed[0]}
         ),
         "weights": Identity(plain * kept / np.linalg.norm(decayed, axis=1, keepdims=True), directions(decayed), **near),
@@ -170,16 +170,18 @@ def weight_decay_is_an_exponential_rate(
             **near,
             aside={"without η": directions(literal), "rates": growing, "losses": seen, "plain losses": plainly},
         ),
-        "losses": Identity(plainly, seen, **(near | {"condition": 10 * near["condition"][:-1, 0]})),
-        "cosine": Identity(directions(exotic), directions(cosine), **near_cosine),
-        "way back": Identity(np.array(found), np.array([rate, decay]), condition=1e3),
+        "losses along the way": Identity(plainly, seen, **(near | {"condition": 10 * near["condition"][:-1, 0]})),
+        "cosine schedule": Identity(directions(exotic), directions(cosine), **near_cosine),
+        "rate and decay from the schedule": Identity(np.array(found), np.array([rate, decay]), condition=1e3),
         "momentum": Identity(
             directions(light), directions(heavy), **near_momentum, aside={"as without": directions(plain)}
         ),
     }
 
 
-weight_decay_is_an_exponential_rate.control("without normalization", of="losses", network="plain", steps=20)
+weight_decay_is_an_exponential_rate.control(
+    "without normalization", of="losses along the way", network="plain", steps=20
+)
 
 
 @weight_decay_is_an_exponential_rate.control("rates (1 − ηλ)^(−(2t+1)), without the factor η", of="directions")
@@ -187,7 +189,7 @@ def without_the_rate(evidence):
     return replace(evidence, left=evidence.aside["without η"])
 
 
-@weight_decay_is_an_exponential_rate.control("weights that shrink by λ, not ηλ", of="by hand")
+@weight_decay_is_an_exponential_rate.control("weights that shrink by λ, not ηλ", of="first step by hand")
 def decay_alone(evidence):
     return replace(evidence, right=evidence.aside["decayed by λ"])
 

@@ -34,7 +34,10 @@ def products(starts, margins, rates, *, depth, steps):
 
 
 @claim(
-    items={"A13.1": ("gradient", "minimizer", "descent"), "A13.2": ("threshold", "explosion")},
+    items={
+        "A13.1": ("gradient", "minimizer", "where plain descent ends"),
+        "A13.2": ("first step at the threshold", "explosion"),
+    },
     says=r"In one-dimensional logistic regression a weight $W=w_1\cdots w_k$ of $k$ equal factors, $k$ even, grows "
     r"without bound from $W_0>W^*>0$ as soon as $\eta>2W_0^{2/k-1}/|\hat\ell'(W_0)|$; at that rate the first step "
     r"only changes their signs, and below it $W$ falls.",
@@ -86,8 +89,10 @@ def product_of_factors_explodes(key, *, beyond: Annotated[float, Interval(ge=1.0
             aside={"as if equal": np.broadcast_to(balanced, (8, 5))},
         ),
         "minimizer": Identity(logistic_minimizer(two), np.log(5 / 2) / 1.5, condition=8.0),
-        "descent": Identity(single, minimizer, error=1e-9),
-        "threshold": Identity(at[:, 1], at[:, 0], condition=1e3, aside={"above": above, "below": below}),
+        "where plain descent ends": Identity(single, minimizer, error=1e-9),
+        "first step at the threshold": Identity(
+            at[:, 1], at[:, 0], condition=1e3, aside={"above": above, "below": below}
+        ),
         "explosion": Inequality(
             np.concatenate([above[:, :3].ravel(), below[:, 1]]),
             np.concatenate([above[:, 1:4].ravel(), below[:, 0]]),
@@ -107,12 +112,12 @@ def printed_rate(evidence):
     return replace(evidence, quantity=path[:, :3], bound=path[:, 1:4])
 
 
-@product_of_factors_explodes.control("a threshold one hundredth higher", of="threshold")
+@product_of_factors_explodes.control("a threshold one hundredth higher", of="first step at the threshold")
 def higher_threshold(evidence):
     return replace(evidence, left=evidence.aside["above"][:, 1])
 
 
-@product_of_factors_explodes.control("a threshold one hundredth lower", of="threshold")
+@product_of_factors_explodes.control("a threshold one hundredth lower", of="first step at the threshold")
 def lower_threshold(evidence):
     return replace(evidence, left=evidence.aside["below"][:, 1])
 

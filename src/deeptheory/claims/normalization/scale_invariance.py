@@ -56,7 +56,15 @@ def plain_degrees(weights, direction, x, bias, factor):
 
 
 @claim(
-    items={"A13.3": ("output", "gradient", "Euler", "algebra"), "A13.4": ("output", "gradient", "curvature", "Euler")},
+    items={
+        "A13.3": (
+            "degree of the output",
+            "degree of the gradient",
+            "Euler's identity",
+            "degrees of sums, products and compositions",
+        ),
+        "A13.4": ("degree of the output", "degree of the gradient", "degree of the Hessian", "Euler's identity"),
+    },
     says=r"A ReLU network of depth $k$ without biases is $k$-homogeneous in its parameters: $f(cw)=c^kf(w)$ and "
     r"$\langle w,\nabla f\rangle=kf$. Its gradient has degree $k-1$ and its Hessian $k-2$.",
     needs="ReLU, no biases, all parameters scaled together",
@@ -91,23 +99,27 @@ def relu_networks_are_homogeneous(key, *, bias: Annotated[float, Interval(ge=0.0
         )
     ]
     return {
-        "output": Identity(output, depths, scale=1.0, condition=100.0, along={"depth": depths}),
-        "gradient": Identity(gradient, depths - 1, scale=1.0, condition=100.0, along={"depth": depths}),
-        "curvature": Identity(curvature[1:], depths[1:] - 2, scale=1.0, condition=100.0, along={"depth": depths[1:]}),
-        "Euler": Identity(euler, depths, scale=1.0, condition=100.0, along={"depth": depths}),
-        "algebra": Identity(np.array(algebra), np.array([3.0, 3.0, 5.0, 1.0, 0.0]), scale=1.0, condition=1e3),
+        "degree of the output": Identity(output, depths, scale=1.0, condition=100.0, along={"depth": depths}),
+        "degree of the gradient": Identity(gradient, depths - 1, scale=1.0, condition=100.0, along={"depth": depths}),
+        "degree of the Hessian": Identity(
+            curvature[1:], depths[1:] - 2, scale=1.0, condition=100.0, along={"depth": depths[1:]}
+        ),
+        "Euler's identity": Identity(euler, depths, scale=1.0, condition=100.0, along={"depth": depths}),
+        "degrees of sums, products and compositions": Identity(
+            np.array(algebra), np.array([3.0, 3.0, 5.0, 1.0, 0.0]), scale=1.0, condition=1e3
+        ),
     }
 
 
-relu_networks_are_homogeneous.control("with biases", of="output", bias=0.1)
+relu_networks_are_homogeneous.control("with biases", of="degree of the output", bias=0.1)
 
 
-@relu_networks_are_homogeneous.control("hidden layers counted only", of="Euler")
+@relu_networks_are_homogeneous.control("hidden layers counted only", of="Euler's identity")
 def hidden_layers_only(evidence):
     return replace(evidence, right=evidence.right - 1)
 
 
-@relu_networks_are_homogeneous.control("the gradient keeps the degree", of="gradient")
+@relu_networks_are_homogeneous.control("the gradient keeps the degree", of="degree of the gradient")
 def degree_kept(evidence):
     return replace(evidence, right=evidence.right + 1)
 
@@ -116,11 +128,11 @@ def degree_kept(evidence):
 def degrees_by_depth(pieces):
     """Measured degrees of a network, its gradient and its Hessian, by depth (left); growth with the weights (right)."""
     marks = []
-    for name in ("output", "gradient", "curvature"):
-        piece = pieces[name]
+    for name in ("output", "gradient", "Hessian"):
+        piece = pieces[f"degree of the {name}"]
         marks += [Line(name, piece.along["depth"], piece.right), Dots(name, piece.along["depth"], piece.left)]
     c = np.geomspace(0.5, 2, 40)
-    growth = [Line(f"depth {k}", c, c ** float(pieces["gradient"].left[k - 1])) for k in (2, 4, 8)]
+    growth = [Line(f"depth {k}", c, c ** float(pieces["degree of the gradient"].left[k - 1])) for k in (2, 4, 8)]
     return Row(
         [
             Curves(marks, x="depth k", y="degree of homogeneity"),
@@ -162,10 +174,10 @@ def one_layer(scales, weights, top, x, epsilon):
 
 @claim(
     items={
-        "A13.5": ("statistics", "derivative"),
-        "A13.6": ("invariant parts", "loss"),
-        "A13.7": ("features", "loss"),
-        "A13.27": ("defect", "stunted gradient"),
+        "A13.5": ("means and variances after normalization", "derivative of the normalization"),
+        "A13.6": ("invariant parts", "loss of scaled weights"),
+        "A13.7": ("degree of the features", "loss of scaled weights"),
+        "A13.27": ("change of the output with ε", "stunted gradient"),
     },
     says=r"With layer, group or batch normalization features $\mathrm{ReLU}(\gamma N(Wx)+\beta)$ have degree one in "
     r"all parameters; with what follows the last normalization fixed the loss is scale invariant, up to a relative "
@@ -213,16 +225,16 @@ def normalized_networks_are_scale_invariant(key, *, epsilon: Annotated[float, In
     (exact, sharp), (soft, blunt) = (one_layer(every, network.weights[0], network.top, x, e) for e in (0.0, epsilon))
     defects = np.linalg.norm(soft - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2))
     return {
-        "statistics": Identity(statistics, np.array([0.0, 1, 1, 1])[:, None], scale=1.0),
-        "derivative": Identity(
+        "means and variances after normalization": Identity(statistics, np.array([0.0, 1, 1, 1])[:, None], scale=1.0),
+        "derivative of the normalization": Identity(
             derivative, [np.asarray(normalization_jacobian(row)) for row in a], scale=1.0, aside={"no scale": no_scale}
         ),
-        "features": Identity(np.array(features), np.array([1.0, 1.0, 2.0]), scale=1.0, condition=100.0),
+        "degree of the features": Identity(np.array(features), np.array([1.0, 1.0, 2.0]), scale=1.0, condition=100.0),
         "invariant parts": Exact([" ".join(each) for each in parts], [".weights[0] .weights[1]"] * 3),
-        "loss": Identity(
+        "loss of scaled weights": Identity(
             np.array(losses)[:, 1], np.array(losses)[:, 0], condition=100.0, aside={"top too": np.array(losses)[:, 2]}
         ),
-        "defect": Rate(
+        "change of the output with ε": Rate(
             scales,
             defects[:5],
             exponent=-2.0,
@@ -237,17 +249,19 @@ def normalized_networks_are_scale_invariant(key, *, epsilon: Annotated[float, In
     }
 
 
-@normalized_networks_are_scale_invariant.control("the scale is not divided out", of="derivative")
+@normalized_networks_are_scale_invariant.control("the scale is not divided out", of="derivative of the normalization")
 def scale_kept(evidence):
     return replace(evidence, right=evidence.aside["no scale"])
 
 
-@normalized_networks_are_scale_invariant.control("features of degree two: weights and input each count", of="features")
+@normalized_networks_are_scale_invariant.control(
+    "features of degree two: weights and input each count", of="degree of the features"
+)
 def degree_two(evidence):
     return replace(evidence, right=evidence.right + np.array([0.0, 1.0, 0.0]))
 
 
-@normalized_networks_are_scale_invariant.control("the top is trained and scaled too", of="loss")
+@normalized_networks_are_scale_invariant.control("the top is trained and scaled too", of="loss of scaled weights")
 def top_scaled(evidence):
     return replace(evidence, left=evidence.aside["top too"])
 
@@ -255,7 +269,7 @@ def top_scaled(evidence):
 @normalized_networks_are_scale_invariant.picture
 def epsilon_shows(pieces, settings):
     """The invariance defect by the size of the weights (left), and the gradient with and without ε (right)."""
-    defect = pieces["defect"]
+    defect = pieces["change of the output with ε"]
     aside = defect.aside
     falls = [
         Dots("defect", defect.x, defect.y),

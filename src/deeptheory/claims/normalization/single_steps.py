@@ -39,9 +39,9 @@ def descents(matrices, starts, rates, decays, *, steps):
 
 @claim(
     items={
-        "A13.20": ("orthogonal step", "attained"),
-        "A13.21": ("descent", "sharp descent", "first order"),
-        "A13.22": "norms",
+        "A13.20": ("orthogonal step", "orthogonal step attained"),
+        "A13.21": ("descent of a step", "sharp descent", "fall of a small step"),
+        "A13.22": "norms from step to step",
     },
     says=r"For a scale-invariant loss, $x\perp v$: $L(x+v)-L(x)\le\langle v,\nabla "
     r"L(x)\rangle+\rho\|v\|^2/2\|x\|^2$. A step $w'=(1-\eta\lambda)w-\eta\nabla L(w)$, $\eta\lambda\le\frac12$, "
@@ -107,22 +107,24 @@ def steps_of_scale_invariant_descent(
         "orthogonal step": Inequality(
             change, bound, error=1e-13 * rho, aside={"half": orthogonal_step_bound(terms[0], rho / 2, *terms[2:])}
         ),
-        "attained": Limit(1 / small, 1 - change[:NEAR] / bound[:NEAR], order=2.0),
-        "descent": Inequality(
+        "orthogonal step attained": Limit(1 / small, 1 - change[:NEAR] / bound[:NEAR], order=2.0),
+        "descent of a step": Inequality(
             promised,
             fall,
             error=rounding,
             aside={"reach": (before / (smooth * rate))[::10, ::8], "fall": (fall / unit)[::10, ::8]},
         ),
         "sharp descent": Chain({"a step": (sharper, fall), "simpler": (promised, sharper)}, error=rounding),
-        "first order": Identity(
+        "fall of a small step": Identity(
             (fall / unit)[:NEAR, 0],
             (sharper / unit)[:NEAR, 0],
             scale=1.0,
             error=1e-4,  # of the order of the squared distance, and of rounding over it
             aside={"without decay": (undecayed / unit)[:NEAR, 0]},
         ),
-        "norms": Identity(squares[:, 1:], norms, condition=100.0, size=steps, aside={"one later": np.asarray(late)}),
+        "norms from step to step": Identity(
+            squares[:, 1:], norms, condition=100.0, size=steps, aside={"one later": np.asarray(late)}
+        ),
     }
 
 
@@ -131,12 +133,12 @@ def half_the_curvature(evidence):
     return replace(evidence, bound=evidence.aside["half"])
 
 
-@steps_of_scale_invariant_descent.control("η(1 − ρη/2‖w‖²)‖∇L‖², as without weight decay", of="first order")
+@steps_of_scale_invariant_descent.control("η(1 − ρη/2‖w‖²)‖∇L‖², as without weight decay", of="fall of a small step")
 def without_decay(evidence):
     return replace(evidence, right=evidence.aside["without decay"])
 
 
-@steps_of_scale_invariant_descent.control("weights (1 − ηλ)^(2(T−t)), one too many", of="norms")
+@steps_of_scale_invariant_descent.control("weights (1 − ηλ)^(2(T−t)), one too many", of="norms from step to step")
 def one_too_many(evidence):
     return replace(evidence, right=evidence.aside["one later"])
 
@@ -144,7 +146,7 @@ def one_too_many(evidence):
 @steps_of_scale_invariant_descent.picture
 def promised_falls(pieces):
     """The fall of the loss in a step, over η‖∇L‖², by the squared norm of the weights over ρη; and what is promised."""
-    aside = pieces["descent"].aside
+    aside = pieces["descent of a step"].aside
     reach = np.geomspace(0.05, 1e3, 100)
     marks = [
         Dots("steps", np.ravel(aside["reach"]), np.ravel(aside["fall"])),

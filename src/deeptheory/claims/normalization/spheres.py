@@ -152,9 +152,14 @@ def searched(function, starts):
 
 @claim(
     items={
-        "A13.14": ("search", "circle"),
-        "A13.15": ("circle", "cosine", "quotient"),
-        "A13.19": ("gradient", "gap", "attained", "one curvature"),
+        "A13.14": ("smoothness by search", "smoothness on a circle"),
+        "A13.15": ("smoothness on a circle", "smoothness of a cosine", "smoothness of a Rayleigh quotient"),
+        "A13.19": (
+            "bound on the gradient",
+            "bound on the gap",
+            "sharp bounds attained",
+            "extremal loss has one curvature",
+        ),
     },
     says=r"With $\rho=\max_{\|w\|=1}\|\nabla^2L(w)\|$ a scale-invariant loss has $\|\nabla L(w)\|\le\pi\rho$ on the "
     r"sphere and $L-\min L\le\pi^2\rho/2$; the best such bounds are $\rho\tanh\frac\pi2$ and "
@@ -198,21 +203,23 @@ def smoothness_on_the_sphere(key, *, functions: Annotated[int, Interval(ge=16, l
     rhos = np.append(rho, np.full(len(points), smooth))
     steepness, ranges = np.append(slopes, np.linalg.norm(tangents, axis=1)), np.append(gaps, np.ptp(values))
     return {
-        "circle": Identity(
+        "smoothness on a circle": Identity(
             np.linalg.norm(direct, 2, axis=(1, 2)),
             circle_smoothness(*waves.slope_and_curvature(some)),
             condition=100.0,
         ),
-        "cosine": Identity(
+        "smoothness of a cosine": Identity(
             float(circle_smoothness(*cosine.slope_and_curvature(angles)).max()), 2 / np.sqrt(3), error=1e-6
         ),
-        "quotient": Identity(at_vectors, smooth, condition=100.0, aside={"widest": smooth / 2}),
-        "search": Identity(
+        "smoothness of a Rayleigh quotient": Identity(
+            at_vectors, smooth, condition=100.0, aside={"widest": smooth / 2}
+        ),
+        "smoothness by search": Identity(
             [float(searched(quotient, points[:16])), float(searched(cosine, points[:16, :2]))],
             np.array([smooth, 2 / np.sqrt(3)]),
             error=1e-3 * np.array([smooth, 1.0]),
         ),
-        "gradient": Chain(
+        "bound on the gradient": Chain(
             {
                 "below the sharp bound": (steepness, np.asarray(sharp_gradient_bound(rhos))),
                 "below πρ": (steepness, np.asarray(gradient_bound(rhos))),
@@ -220,38 +227,38 @@ def smoothness_on_the_sphere(key, *, functions: Annotated[int, Interval(ge=16, l
             },
             aside={"slopes": slopes / rho, "gaps": gaps / rho},
         ),
-        "gap": Chain(
+        "bound on the gap": Chain(
             {
                 "below the sharp bound": (ranges, np.asarray(sharp_gap_bound(rhos[: len(ranges)]))),
                 "below π²ρ/2": (ranges, np.asarray(gap_bound(rhos[: len(ranges)]))),
             }
         ),
-        "attained": Identity(
+        "sharp bounds attained": Identity(
             [float(ends[0][1] - ends[0][0]), float(jnp.linalg.norm(ends[1][2]))],
             np.array([float(sharp_gap_bound(1.3)), float(sharp_gradient_bound(1.3))]),
             error=1e-8,
             aside={"angle": away, "height": np.asarray(heights) / 1.3},
         ),
-        "one curvature": Identity(np.linalg.norm(bends, 2, axis=(1, 2)), 1.3, condition=1e3),
+        "extremal loss has one curvature": Identity(np.linalg.norm(bends, 2, axis=(1, 2)), 1.3, condition=1e3),
     }
 
 
-@smoothness_on_the_sphere.control("πρ is attained", of="attained")
+@smoothness_on_the_sphere.control("πρ is attained", of="sharp bounds attained")
 def printed_attained(evidence):
     return replace(evidence, right=np.array([float(gap_bound(1.3)), float(gradient_bound(1.3))]))
 
 
-@smoothness_on_the_sphere.control("ρ = λ_max − λ_min", of="quotient")
+@smoothness_on_the_sphere.control("ρ = λ_max − λ_min", of="smoothness of a Rayleigh quotient")
 def half_the_smoothness(evidence):
     return replace(evidence, right=evidence.aside["widest"])
 
 
-@smoothness_on_the_sphere.control("ρ = max |h″|, the slope forgotten", of="cosine")
+@smoothness_on_the_sphere.control("ρ = max |h″|, the slope forgotten", of="smoothness of a cosine")
 def slope_forgotten(evidence):
     return replace(evidence, right=1.0)
 
 
-@smoothness_on_the_sphere.control("the second derivative along the sphere alone", of="search")
+@smoothness_on_the_sphere.control("the second derivative along the sphere alone", of="smoothness by search")
 def along_the_sphere(evidence):
     return replace(evidence, right=np.array([float(evidence.right[0]), 1.0]), error=1e-3)
 
@@ -259,7 +266,7 @@ def along_the_sphere(evidence):
 @smoothness_on_the_sphere.picture
 def steepest(pieces):
     """The steepest function of an angle beside the printed bound (left); slopes and gaps of random ones (right)."""
-    aside, cloud = pieces["attained"].aside, pieces["gradient"].aside
+    aside, cloud = pieces["sharp bounds attained"].aside, pieces["bound on the gradient"].aside
     angle = np.linspace(0, np.pi, 80)
     half = np.asarray(aside["angle"]) >= 0
     climb = [

@@ -25,7 +25,10 @@ def rotated_run(function, basis, start, step, *, steps, diagonal=False):
 
 
 @claim(
-    items={"A2.15": ("coordinates", "blow-up"), "A2.17": ("rotated bowl", "rotated wells")},
+    items={
+        "A2.15": ("coordinates along the steps", "coordinates that blow up"),
+        "A2.17": ("rotated bowl", "rotated wells"),
+    },
     says=r"On $\frac12\sum_i\lambda_iw_i^2$ each coordinate is multiplied by $1-\eta\lambda_i$ at every step, and "
     r"blows up exactly if $\eta>2/\lambda_i$. Gradient descent on $f(Ux)$ from $U^\top w_0$ is that on $f$ from $w_0$, "
     r"seen through $U$, whatever $f$: so a quadratic may be taken diagonal.",
@@ -71,19 +74,19 @@ def gradient_descent_does_not_know_its_coordinates(
             seen, straight, scale=2.0, size=steps, aside={"adagrad": np.stack([other, unturned])}
         )
     return {
-        "coordinates": Identity(
+        "coordinates along the steps": Identity(
             runs,
             powers,
             scale=np.maximum(np.abs(powers), np.abs(start)),
             size=steps,
             aside={"rates": rates, "values": values},
         ),
-        "blow-up": Exact(grows, rates[:, None] > 2 / values, aside={"rates": rates, "values": values}),
+        "coordinates that blow up": Exact(grows, rates[:, None] > 2 / values, aside={"rates": rates, "values": values}),
         **pairs,
     }
 
 
-@gradient_descent_does_not_know_its_coordinates.control("blow-up from 1/λ on", of="blow-up")
+@gradient_descent_does_not_know_its_coordinates.control("blow-up from 1/λ on", of="coordinates that blow up")
 def half_as_early(evidence):
     rates, values = evidence.aside["rates"], evidence.aside["values"]
     return replace(evidence, right=rates[:, None] > 1 / values)
@@ -104,7 +107,7 @@ def adagrad_in_the_wells(evidence):
 @gradient_descent_does_not_know_its_coordinates.picture
 def explosions(pieces, settings):
     """The coordinates after the last step, over the step size, with their powers."""
-    found = pieces["coordinates"]
+    found = pieces["coordinates along the steps"]
     rates, values = found.aside["rates"], found.aside["values"]
     fine, marks = np.linspace(0.01, rates.max(), 300), []
     for i, value in enumerate(values):
@@ -130,7 +133,7 @@ def steepness(function, points):
 
 
 @claim(
-    items={"A0.1": ("stationary", "one end", "several ends")},
+    items={"A0.1": ("gradient at the end", "ends on a convex function", "heights of the ends")},
     says=r"Gradient descent ends where $\nabla f=0$: on a convex function of two variables at one and the same point "
     r"from every start, on a nonconvex one at several, of different height.",
     needs="steps below 2/L, and enough of them",
@@ -157,20 +160,20 @@ def descent_ends_at_a_stationary_point(key, *, starts: Annotated[int, Interval(g
         paths[name] = np.asarray(runs)[:8, :200:2]
     spread = np.ptp(heights["nonconvex"])
     return {
-        "stationary": Inequality(
+        "gradient at the end": Inequality(
             np.array(lengths), 1e-6, along={"function": list(functions)}, aside=paths | {"early": early}
         ),
-        "one end": Exact(groups["convex"], 1, aside={"nonconvex": groups["nonconvex"]}),
-        "several ends": Inequality(0.1, spread, aside={"heights": heights["nonconvex"]}),
+        "ends on a convex function": Exact(groups["convex"], 1, aside={"nonconvex": groups["nonconvex"]}),
+        "heights of the ends": Inequality(0.1, spread, aside={"heights": heights["nonconvex"]}),
     }
 
 
-@descent_ends_at_a_stationary_point.control("as many ends as on the other function", of="one end")
+@descent_ends_at_a_stationary_point.control("as many ends as on the other function", of="ends on a convex function")
 def as_many(evidence):
     return replace(evidence, right=evidence.aside["nonconvex"])
 
 
-@descent_ends_at_a_stationary_point.control("the gradients after fifty steps", of="stationary")
+@descent_ends_at_a_stationary_point.control("the gradients after fifty steps", of="gradient at the end")
 def too_early(evidence):
     return replace(evidence, quantity=evidence.aside["early"])
 
@@ -185,7 +188,7 @@ def surfaces(pieces):
         ("nonconvex", RippledBowl(matrix)),
     ):
         heights = jax.vmap(jax.vmap(function))(jnp.stack(jnp.meshgrid(jnp.asarray(grid), jnp.asarray(grid)), -1))
-        marks = [Line("gradient descent", *path.T, arrow=True) for path in pieces["stationary"].aside[name]]
+        marks = [Line("gradient descent", *path.T, arrow=True) for path in pieces["gradient at the end"].aside[name]]
         panels.append(
             Surface(
                 marks,

@@ -48,10 +48,10 @@ def shaken(saddle, starts, draws, tolerance):
 
 @claim(
     items={
-        "A7.7": ("success", "extra time"),
-        "A7.9": ("large gradient", "drop"),
-        "A7.10": ("drop", "rise", "units"),
-        "A7.15": "bottom",
+        "A7.7": ("failures to end well", "time at the saddle"),
+        "A7.9": ("decrease where the gradient is large", "failures to fall"),
+        "A7.10": ("failures to fall", "rise by the perturbation", "time along the tolerance"),
+        "A7.15": "value at the bottom",
     },
     says=r"A step with $\|\nabla f\|>\epsilon$ lowers $f$ by $\epsilon^2/2\ell$ or more. At the saddle of "
     r"$-\frac\gamma2x_1^2+\frac\rho6|x_1|^3+\frac12|y|^2$, $\gamma=\sqrt{\rho\epsilon}$, a perturbed run falls by "
@@ -136,40 +136,40 @@ def a_saddle_costs_a_logarithm(
         drops.append((plain[:, :-1] - plain[:, 1:])[large] / fall)
     tolerance = np.array(tolerances)
     return {
-        "large gradient": Inequality(1.0, np.concatenate(drops), error=1e-9),
-        "drop": Chance(np.array(failures), trials, chance, along={"tolerance": tolerance}),
-        "rise": Inequality(np.array(rises), np.array(allowed), along={"tolerance": tolerance}),
-        "units": Rate(tolerance, halfway, exponent=-0.5, rivals=(-1.0,)),
-        "bottom": Identity(
+        "decrease where the gradient is large": Inequality(1.0, np.concatenate(drops), error=1e-9),
+        "failures to fall": Chance(np.array(failures), trials, chance, along={"tolerance": tolerance}),
+        "rise by the perturbation": Inequality(np.array(rises), np.array(allowed), along={"tolerance": tolerance}),
+        "time along the tolerance": Rate(tolerance, halfway, exponent=-0.5, rivals=(-1.0,)),
+        "value at the bottom": Identity(
             np.concatenate(bottoms),
             -2 / 3,
             error=1e-5,
             aside={f"{name} {i}": pair[k] for i, pair in enumerate(paths) for k, name in enumerate(("path", "time"))},
         ),
-        "success": Chance(np.array(missed), trials, chance, along={"tolerance": tolerance}),
-        "extra time": Inequality(np.concatenate(extra), 1.0),
+        "failures to end well": Chance(np.array(missed), trials, chance, along={"tolerance": tolerance}),
+        "time at the saddle": Inequality(np.concatenate(extra), 1.0),
     }
 
 
-a_saddle_costs_a_logarithm.control("a quarter of the time", of="drop", patience=0.25)
+a_saddle_costs_a_logarithm.control("a quarter of the time", of="failures to fall", patience=0.25)
 
 
-@a_saddle_costs_a_logarithm.control("without the half: a fall by ε²/ℓ", of="large gradient")
+@a_saddle_costs_a_logarithm.control("without the half: a fall by ε²/ℓ", of="decrease where the gradient is large")
 def without_the_half(evidence):
     return replace(evidence, quantity=2 * evidence.quantity)
 
 
-@a_saddle_costs_a_logarithm.control("half the rise: εηr/2 + ℓη²r²/4", of="rise")
+@a_saddle_costs_a_logarithm.control("half the rise: εηr/2 + ℓη²r²/4", of="rise by the perturbation")
 def half_the_rise(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
 
-@a_saddle_costs_a_logarithm.control("the bottom at −1/2", of="bottom")
+@a_saddle_costs_a_logarithm.control("the bottom at −1/2", of="value at the bottom")
 def other_bottom(evidence):
     return replace(evidence, right=-0.5)
 
 
-@a_saddle_costs_a_logarithm.control("a tenth of the time at the saddle", of="extra time")
+@a_saddle_costs_a_logarithm.control("a tenth of the time at the saddle", of="time at the saddle")
 def a_tenth(evidence):
     return replace(evidence, bound=0.1)
 
@@ -177,7 +177,7 @@ def a_tenth(evidence):
 @a_saddle_costs_a_logarithm.picture
 def falls_in_units(pieces):
     """Loss over time in their own units, six runs for each tolerance (left), and the time to fall halfway (right)."""
-    aside, units = pieces["bottom"].aside, pieces["units"]
+    aside, units = pieces["value at the bottom"].aside, pieces["time along the tolerance"]
     marks = [
         Line(f"ε = {tolerance:g}", aside[f"time {i}"], path[: len(aside[f"time {i}"])])
         for i, tolerance in enumerate(np.asarray(units.x))
@@ -213,7 +213,7 @@ def labels(scale, stretch, points, tolerance, hessian_lipschitz):
 
 
 @claim(
-    items={"A7.3": ("path", "labels"), "H5.6": "labels"},
+    items={"A7.3": ("paths of both functions", "stationary for both"), "H5.6": "stationary for both"},
     says=r"For $g(x)=af(bx)$ the constants become $\ell\to ab^2\ell$, $\rho\to ab^3\rho$, $\epsilon\to ab\epsilon$. "
     r"With them perturbed gradient descent on $g$ is that on $f$ seen through a lens, $b\,x_t(g)=x_t(f)$, and a point "
     r"is an $\epsilon$-second-order stationary point of one exactly when it is of the other.",
@@ -256,8 +256,10 @@ def stationarity_has_the_right_units(
         return np.asarray(labels(a, b, jnp.asarray(line / b), a * b * accuracy, lipschitz))
 
     return {
-        "path": Identity(stretch * other, plain, scale=1.0, size=steps, condition=100.0, aside={"unscaled": other}),
-        "labels": Exact(
+        "paths of both functions": Identity(
+            stretch * other, plain, scale=1.0, size=steps, condition=100.0, aside={"unscaled": other}
+        ),
+        "stationary for both": Exact(
             label(scale, stretch, scale * stretch**3 * rho),
             label(1.0, 1.0, rho),
             aside={"crude": np.stack([label(1.0, 1.0, accuracy), label(scale, stretch, scale * stretch * accuracy)])},
@@ -265,12 +267,12 @@ def stationarity_has_the_right_units(
     }
 
 
-@stationarity_has_the_right_units.control("without stretching back", of="path")
+@stationarity_has_the_right_units.control("without stretching back", of="paths of both functions")
 def not_stretched(evidence):
     return replace(evidence, left=evidence.aside["unscaled"])
 
 
-@stationarity_has_the_right_units.control("a threshold −ε for the Hessian", of="labels")
+@stationarity_has_the_right_units.control("a threshold −ε for the Hessian", of="stationary for both")
 def crude_threshold(evidence):
     one, other = evidence.aside["crude"]
     return replace(evidence, left=other, right=one)
@@ -279,7 +281,7 @@ def crude_threshold(evidence):
 @stationarity_has_the_right_units.picture
 def two_runs(pieces):
     """The escaping coordinate of both runs over time, the second one stretched."""
-    path = pieces["path"]
+    path = pieces["paths of both functions"]
     time = np.arange(len(path.right))
     return Curves(
         [Line("on f", time, path.right[:, 0]), Dots("on a f(bx), times b", time[::3], path.left[::3, 0])],

@@ -33,7 +33,7 @@ def stops(corners):
 
 
 @claim(
-    items={"A2.20": ("queries", "growth", "same corner")},
+    items={"A2.20": ("mean number of questions", "growth with the dimension", "where descent ends")},
     says=r"A linear function on the cube in $\mathbb R^n$ with a valley hidden at one of its $2^n$ corners looks the "
     r"same everywhere else. In whatever order corners are asked, the mean number of questions is $(2^n+1)/2$, and "
     r"gradient descent goes to one and the same corner.",
@@ -67,19 +67,25 @@ def a_hidden_valley_takes_exponentially_many_questions(
         order.append(np.full(3, count * (count + 1) // 2))
     along = {"dimension": np.array(dimensions), "order": ["in order", "shuffled", "downhill first"]}
     return {
-        "queries": Exact(np.array(found), np.array(order), along=along),
-        "growth": Rate(2.0 ** np.array(dimensions), np.array(means) - 0.5, exponent=1.0, rivals=(0.5,)),
-        "same corner": Exact(np.array(ends), np.ones(len(dimensions), bool)),
+        "mean number of questions": Exact(np.array(found), np.array(order), along=along),
+        "growth with the dimension": Rate(
+            2.0 ** np.array(dimensions), np.array(means) - 0.5, exponent=1.0, rivals=(0.5,)
+        ),
+        "where descent ends": Exact(np.array(ends), np.ones(len(dimensions), bool)),
     }
 
 
-@a_hidden_valley_takes_exponentially_many_questions.control("2ⁿ/2 questions, a half less", of="queries")
+@a_hidden_valley_takes_exponentially_many_questions.control(
+    "2ⁿ/2 questions, a half less", of="mean number of questions"
+)
 def half_a_question_less(evidence):
     count = 2 ** np.asarray(evidence.along["dimension"])[:, None]
     return replace(evidence, right=np.broadcast_to(count**2 // 2, np.shape(evidence.right)))
 
 
-@a_hidden_valley_takes_exponentially_many_questions.control("descent finds the valley wherever it is", of="same corner")
+@a_hidden_valley_takes_exponentially_many_questions.control(
+    "descent finds the valley wherever it is", of="where descent ends"
+)
 def finds_it(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
 
@@ -87,7 +93,7 @@ def finds_it(evidence):
 @a_hidden_valley_takes_exponentially_many_questions.picture
 def plane_with_a_hole(pieces):
     """The function on a square with its valley at the far corner (left), and questions needed by dimension (right)."""
-    found = pieces["queries"]
+    found = pieces["mean number of questions"]
     grid = np.linspace(0, 1, 61)
     function = jax.vmap(jax.vmap(Haystack(jnp.ones(2))))
     heights = function(jnp.stack(jnp.meshgrid(jnp.asarray(grid), jnp.asarray(grid)), -1))

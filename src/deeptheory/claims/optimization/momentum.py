@@ -41,7 +41,11 @@ def hurry(function, start, step, *, steps):
 
 
 @claim(
-    items={"A2.11": ("path", "growth", "count"), "A2.13": "velocity", "H4.10": ("path", "velocity")},
+    items={
+        "A2.11": ("path along each eigenvector", "steps along the condition number", "steps needed"),
+        "A2.13": "form with a velocity",
+        "H4.10": ("path along each eigenvector", "form with a velocity"),
+    },
     says=r"The heavy ball with $\eta=4/(\sqrt L+\sqrt\mu)^2$, $\beta=(\frac{\sqrt\kappa-1}{\sqrt\kappa+1})^2$ shrinks "
     r"every coordinate of a quadratic by $\sqrt\beta$ a step in the long run, waves apart: about $\frac{\sqrt\kappa}2"
     r"\ln\frac1\varepsilon$ steps. Its form with a velocity $u_t=-\nabla f(w_t)+\beta u_{t-1}$ is the same method.",
@@ -114,7 +118,7 @@ def heavy_ball_needs_the_root_of_the_condition_number(
             [np.flatnonzero(root**time * (1 + (1 + sign * root) * time) > accuracy)[-1] + 1 for root in roots]
         )
     return {
-        "path": Identity(
+        "path along each eigenvector": Identity(
             seen,
             path,
             scale=np.abs(start),
@@ -123,7 +127,7 @@ def heavy_ball_needs_the_root_of_the_condition_number(
             along={"step": np.arange(shown + 1), "eigenvalue": spectrum},
             aside={"factor": beta**0.5},
         ),
-        "velocity": Identity(
+        "form with a velocity": Identity(
             seen,
             np.array(three) @ basis,
             scale=np.abs(start).max(),
@@ -131,8 +135,8 @@ def heavy_ball_needs_the_root_of_the_condition_number(
             condition=10.0,
             aside={"averaged": np.array(averaged) @ basis},
         ),
-        "growth": Rate(kappa, flattest, exponent=0.5, rivals=(1.0,)),
-        "count": Exact(
+        "steps along the condition number": Rate(kappa, flattest, exponent=0.5, rivals=(1.0,)),
+        "steps needed": Exact(
             np.array([flattest, steepest]),
             np.array(needed),
             along={"start": ["flattest", "steepest"], "condition": kappa},
@@ -141,7 +145,9 @@ def heavy_ball_needs_the_root_of_the_condition_number(
     }
 
 
-@heavy_ball_needs_the_root_of_the_condition_number.control("the momentum √β in the place of β", of="path")
+@heavy_ball_needs_the_root_of_the_condition_number.control(
+    "the momentum √β in the place of β", of="path along each eigenvector"
+)
 def root_of_the_momentum(evidence):
     spectrum, start = evidence.along["eigenvalue"], evidence.right[0]
     step, beta = optimal_heavy_ball(spectrum[0], spectrum[-1])
@@ -149,12 +155,14 @@ def root_of_the_momentum(evidence):
     return replace(evidence, right=heavy_ball_offsets(spectrum, start, step_size=step, momentum=beta**0.5, steps=steps))
 
 
-@heavy_ball_needs_the_root_of_the_condition_number.control("a velocity that averages: (1 − β)∇f", of="velocity")
+@heavy_ball_needs_the_root_of_the_condition_number.control(
+    "a velocity that averages: (1 − β)∇f", of="form with a velocity"
+)
 def averaging_velocity(evidence):
     return replace(evidence, right=evidence.aside["averaged"])
 
 
-@heavy_ball_needs_the_root_of_the_condition_number.control("one simple root: ln ε / ln √β steps", of="count")
+@heavy_ball_needs_the_root_of_the_condition_number.control("one simple root: ln ε / ln √β steps", of="steps needed")
 def simple_root(evidence):
     kappa = np.asarray(evidence.along["condition"], float)
     factor = (np.sqrt(kappa) - 1) / (np.sqrt(kappa) + 1)
@@ -166,7 +174,7 @@ def simple_root(evidence):
 @heavy_ball_needs_the_root_of_the_condition_number.picture
 def waves_and_counts(pieces):
     """Coordinates along eigenvectors under one envelope (left), and steps needed by condition number (right)."""
-    path, count = pieces["path"], pieces["count"]
+    path, count = pieces["path along each eigenvector"], pieces["steps needed"]
     time, kappa = path.along["step"], count.along["condition"]
     spectrum, root = path.along["eigenvalue"], float(path.aside["factor"])
     marks = []
@@ -300,7 +308,7 @@ def swings(pieces):
 
 
 @claim(
-    items={"A2.14": ("look-ahead", "gap", "chain", "potential")},
+    items={"A2.14": ("look-ahead", "gap on rounded cones", "gaps of cones and springs", "potential from step to step")},
     says=r"Nesterov's method takes the gradient ahead, at $w_t+\beta(w_t-w_{t-1})$. With $\beta_t=t/(t+3)$ and "
     r"$\eta=1/L$ a convex function has $f(w_k)-f^*\le2LR^2/(k^2+5k+6)$, attained by rounded cones. The heavy ball, "
     r"tuned for the curvatures of a strongly convex function, can cycle for ever.",
@@ -331,10 +339,7 @@ def nesterov_is_safe_where_the_heavy_ball_cycles(
 ):
     k, reach = np.arange(1, steps + 1), 2.0
     cones = [Huber(jnp.asarray(smoothness), jnp.asarray(4 * reach / (n**2 + 5 * n + 6))) for n in k]
-    seen = [
-        float(hurry(cone, jnp.array([reach]), 1 / smoothness, steps=steps)[1][n])
-        for cone, n in zip(cones, k, strict=True)
-    ]
+    gaps = np.array([hurry(cone, jnp.array([reach]), 1 / smoothness, steps=steps)[1][1:] for cone in cones])
 
     # The method written with a velocity, at a constant momentum: the gradient at w_t + β(w_t − w_{t−1}).
     random = generator(key)
@@ -358,6 +363,10 @@ def nesterov_is_safe_where_the_heavy_ball_cycles(
         jax.jit(functools.partial(nesterov_potential, **setting))(run.position, run.memory.point, values)
     )
     gap, time = np.asarray(values)[1:] - setting["minimum"], np.arange(1, 4 * steps + 1)
+    # Every cone after every number of steps, and a chain of coordinates: each with its squared distance R².
+    squares = np.concatenate([np.full(gaps.size, reach**2), np.full(len(time), best @ best)])
+    counts = np.concatenate([np.tile(k, steps), time])
+    bound, later = (worst_accelerated_gap(squares, smoothness=smoothness, steps=each) for each in (counts, counts + 1))
 
     bent = PiecewiseQuadratic(jnp.array([1.0, 2.0]), jnp.array([25.0, 1.0, 25.0]))
     rate, share = optimal_heavy_ball(1.0, 25.0)
@@ -365,26 +374,23 @@ def nesterov_is_safe_where_the_heavy_ball_cycles(
     safe, _ = hurry(bent, jnp.array([3.3]), 1 / 25, steps=120)
     return {
         "look-ahead": Identity(constant, written, scale=2.0, size=steps, aside={"pushed": np.array(pushed)}),
-        "gap": Identity(
-            seen,
+        "gap on rounded cones": Identity(
+            np.diag(gaps),
             worst_accelerated_gap(reach**2, smoothness=smoothness, steps=k),
             size=steps,
             along={"steps": k},
             aside={"textbook": accelerated_gap_bound(reach**2, step_size=1 / smoothness, steps=k)},
         ),
-        "chain": Inequality(
-            gap,
-            worst_accelerated_gap(best @ best, smoothness=smoothness, steps=time),
-            error=rounding(np.asarray(values)),
-            along={"steps": time},
+        "gaps of cones and springs": Inequality(
+            np.concatenate([gaps.ravel(), gap]), bound, error=rounding(np.asarray(values)), aside={"later": later}
         ),
-        "potential": Inequality(
+        "potential from step to step": Inequality(
             potential[1:], potential[:-1], error=time**2 * rounding(np.asarray(values)) / smoothness
         ),
-        "cycle": Identity(
+        "the heavy ball cycles": Identity(
             ball[-6:-3], ball[-3:], scale=1.0, error=1e-9, aside={"ball": ball, "nesterov": safe.memory.point[:, 0]}
         ),
-        "leaves the cycle": Inequality(
+        "Nesterov's method leaves the cycle": Inequality(
             np.abs(safe.memory.point[-3:, 0]).max(), np.abs(ball[-3:]).min(), aside={"cycle": ball[-3:]}
         ),
     }
@@ -397,20 +403,24 @@ def without_looking_ahead(evidence):
     return replace(evidence, right=evidence.aside["pushed"])
 
 
-@nesterov_is_safe_where_the_heavy_ball_cycles.control("the textbook bound 2LR²/(k + 1)² is attained", of="gap")
+@nesterov_is_safe_where_the_heavy_ball_cycles.control(
+    "the textbook bound 2LR²/(k + 1)² is attained", of="gap on rounded cones"
+)
 def textbook_gap(evidence):
     return replace(evidence, right=evidence.aside["textbook"])
 
 
-@nesterov_is_safe_where_the_heavy_ball_cycles.control("a sixth of the bound, LR²/3(k² + 5k + 6), suffices", of="chain")
-def a_sixth(evidence):
-    return replace(evidence, bound=evidence.bound / 6)
+@nesterov_is_safe_where_the_heavy_ball_cycles.control(
+    "the bound one step ahead, with k + 1 for k", of="gaps of cones and springs"
+)
+def one_step_ahead(evidence):
+    return replace(evidence, bound=evidence.aside["later"])
 
 
 @nesterov_is_safe_where_the_heavy_ball_cycles.picture
 def cones_and_cycles(pieces, settings):
     """The gap of rounded cones after k steps (left), and two methods on a function of curvature 1 and 25 (right)."""
-    gap, aside = pieces["gap"], pieces["cycle"].aside
+    gap, aside = pieces["gap on rounded cones"], pieces["the heavy ball cycles"].aside
     k = gap.along["steps"]
     fine, time = np.linspace(1, k[-1], 100), np.arange(len(aside["ball"]))
     reach, smoothness = 2.0, settings["smoothness"]

@@ -43,7 +43,13 @@ def fit(x, y, starts, rate, batches):
 
 
 @claim(
-    items={"A2.9": ("mean", "covariance", "like descent"), "A2.24": "covariance", "H4.9": ("mean", "covariance")},
+    items={
+        "A2.9": ("mean of the gradient", "covariance of the gradient", "distance from gradient descent"),
+        "A2.24": "covariance of the gradient",
+        "L5.18": ("mean of the gradient", "distance from gradient descent"),
+        "L5.19": "covariance of the gradient",
+        "H4.9": ("mean of the gradient", "covariance of the gradient"),
+    },
     says=r"The gradient $g_S$ of $B$ examples drawn with replacement has mean $\nabla f$ and covariance $\Sigma/B$; "
     r"without replacement, $\frac{n-B}{n-1}$ of that. With smaller steps the path comes to that of gradient descent: "
     r"the mean squared distance at a fixed time $\eta t$ is of order $\eta$.",
@@ -97,18 +103,21 @@ def minibatch_gradients_are_unbiased(
         plain = fit(x, y, jnp.asarray(w), 1 / inverse / 4, jnp.asarray(whole))[:, -1]
         away.append(np.sum((noisy - plain) ** 2, -1))
     return {
-        "mean": Identity(means, gradients.mean(0), scale=scale**0.5, size=examples**4, aside={"one": gradients[0]}),
-        "covariance": Identity(spreads, predicted, scale=scale, size=examples**4, along=along),
-        "like descent": Rate(1 / np.array(rates), away, exponent=1.0, rivals=(0.5, 2.0)),
+        "mean of the gradient": Identity(
+            means, gradients.mean(0), scale=scale**0.5, size=examples**4, aside={"examples": examples}
+        ),
+        "covariance of the gradient": Identity(spreads, predicted, scale=scale, size=examples**4, along=along),
+        "distance from gradient descent": Rate(1 / np.array(rates), away, exponent=1.0, rivals=(0.5, 2.0)),
     }
 
 
-@minibatch_gradients_are_unbiased.control("the gradient of the first example in the place of the mean", of="mean")
-def first_example(evidence):
-    return replace(evidence, right=evidence.aside["one"])
+@minibatch_gradients_are_unbiased.control("the sum over all examples divided by n − 1", of="mean of the gradient")
+def one_example_fewer(evidence):
+    n = evidence.aside["examples"]
+    return replace(evidence, right=evidence.right * n / (n - 1))
 
 
-@minibatch_gradients_are_unbiased.control("B + 1 for B", of="covariance")
+@minibatch_gradients_are_unbiased.control("B + 1 for B", of="covariance of the gradient")
 def off_by_one(evidence):
     batch = np.asarray(evidence.along["batch"])[:, None, None]
     return replace(evidence, right=np.asarray(evidence.right) * batch / (batch + 1))
@@ -117,7 +126,7 @@ def off_by_one(evidence):
 @minibatch_gradients_are_unbiased.picture
 def variances_and_distances(pieces):
     """The total variance of batch gradients by size (left), and distances to gradient descent by step (right)."""
-    spread, path = pieces["covariance"], pieces["like descent"]
+    spread, path = pieces["covariance of the gradient"], pieces["distance from gradient descent"]
     batch = np.asarray(spread.along["batch"])[::2]
     left, right = (np.trace(np.asarray(side), axis1=1, axis2=2) for side in (spread.left, spread.right))
     marks = []
@@ -149,7 +158,7 @@ def wander(function, starts, rate, noise, *, steps):
 
 
 @claim(
-    items={"A2.23": ("parabola", "decrease", "wells")},
+    items={"A2.23": ("bound attained by a parabola", "decrease of a step", "fall along the horizon")},
     says=r"SGD with step $\eta$ has $E[\frac1T\sum_t\|\nabla_t\|^2]\le\frac M{\eta T}+\frac{\eta\beta\sigma^2}2$, with "
     r"equality on $\frac\beta2x^2$ when $M$ and $\sigma^2$ are those of the run. With $\eta=\sqrt{M/(\beta\sigma^2T)}$ "
     r"that is $\frac32\sqrt{M\beta\sigma^2/T}$, and on a sum of cosines the mean does fall like $T^{-1/2}$.",
@@ -206,23 +215,27 @@ def sgd_comes_to_a_stationary_point(
         found.append(np.asarray(square)[:, :-1].mean(1))
         proved.append(1.5 * (most * 2.0 * moment / horizon) ** 0.5)
     return {
-        "parabola": Identity(
+        "bound attained by a parabola": Identity(
             mean, bound, size=1024, along={"step": rates * curvature}, aside={"variance": variance_only}
         ),
-        "decrease": Identity(
+        "decrease of a step": Identity(
             fell, line, scale=values.max(), size=1024, aside={"step": rates, "square": squares.mean(1)}
         ),
-        "wells": Rate(np.array(horizons), found, exponent=-0.5, rivals=(-1.0,), aside={"bound": proved}),
-        "below": Trend(np.array(proved)[:, None] - np.array(found), along={"steps": np.array(horizons)}),
+        "fall along the horizon": Rate(
+            np.array(horizons), found, exponent=-0.5, rivals=(-1.0,), aside={"bound": proved}
+        ),
+        "below the bound": Trend(np.array(proved)[:, None] - np.array(found), along={"steps": np.array(horizons)}),
     }
 
 
-@sgd_comes_to_a_stationary_point.control("the variance in the place of the second moment", of="parabola")
+@sgd_comes_to_a_stationary_point.control(
+    "the variance in the place of the second moment", of="bound attained by a parabola"
+)
 def variance_alone(evidence):
     return replace(evidence, right=evidence.aside["variance"])
 
 
-@sgd_comes_to_a_stationary_point.control("η² without the half: βη²E‖∇̂‖²", of="decrease")
+@sgd_comes_to_a_stationary_point.control("η² without the half: βη²E‖∇̂‖²", of="decrease of a step")
 def whole_square(evidence):
     step, square = np.asarray(evidence.aside["step"])[:, None], evidence.aside["square"]
     return replace(evidence, right=2 * evidence.right + step * square)
@@ -231,7 +244,7 @@ def whole_square(evidence):
 @sgd_comes_to_a_stationary_point.picture
 def paths_and_rates(pieces):
     """Mean squared gradients on a parabola by step (left), and of sums of cosines by number of steps (right)."""
-    parabola, wells = pieces["parabola"], pieces["wells"]
+    parabola, wells = pieces["bound attained by a parabola"], pieces["fall along the horizon"]
     step, horizon = parabola.along["step"], np.asarray(wells.x)
     left = [
         Line("predicted", step, parabola.right),
@@ -254,7 +267,7 @@ def paths_and_rates(pieces):
 
 
 @claim(
-    items={"A2.24": ("attained", "steps", "reached")},
+    items={"A2.24": ("bound attained by a parabola", "steps needed", "accuracy reached")},
     says=r"With batches of $B$ and $\eta\le1/\beta$ the mean of $E\|\nabla_t\|^2$ is at most $\frac{2M}{\eta T}+"
     r"\frac{\eta\beta\gamma^2}B$, attained by $\frac\beta2x^2$ at $\eta=1/\beta$. It is $\epsilon^2$ after "
     r"$8M\beta\gamma^2/(B\epsilon^4)$ steps for $B\le2\gamma^2/\epsilon^2$, then after "
@@ -329,28 +342,30 @@ def larger_batches_save_steps_up_to_a_point(
         reached.append(np.argmax(average.mean(0) <= accuracy**2) + 1)
         means.append(average[:, enough - 1])
     return {
-        "attained": Identity(
+        "bound attained by a parabola": Identity(
             found,
             predicted,
             size=4096,
             along={"batch": np.array(few)},
             aside={"noise": (curvature * spread) ** 2 / np.array(few)},
         ),
-        "steps": Identity(
+        "steps needed": Identity(
             least, steps, error=1e-6 * steps, along={"batch": sizes}, aside={"reached": np.array(reached)}
         ),
-        "reached": Trend(accuracy**2 - np.array(means), along={"batch": sizes}),
+        "accuracy reached": Trend(accuracy**2 - np.array(means), along={"batch": sizes}),
     }
 
 
-@larger_batches_save_steps_up_to_a_point.control("B² for B: noise that falls twice as fast", of="attained")
+@larger_batches_save_steps_up_to_a_point.control(
+    "B² for B: noise that falls twice as fast", of="bound attained by a parabola"
+)
 def squared_batch(evidence):
     batch = evidence.along["batch"]
     noise = evidence.aside["noise"]
     return replace(evidence, right=np.asarray(evidence.right) - noise + noise / batch)
 
 
-@larger_batches_save_steps_up_to_a_point.control("fewer steps with every larger batch, 8Mβγ²/(Bε⁴)", of="steps")
+@larger_batches_save_steps_up_to_a_point.control("fewer steps with every larger batch, 8Mβγ²/(Bε⁴)", of="steps needed")
 def no_corner(evidence):
     batch = evidence.along["batch"]
     return replace(evidence, right=evidence.right[0] * batch[0] / batch)
@@ -359,7 +374,7 @@ def no_corner(evidence):
 @larger_batches_save_steps_up_to_a_point.picture
 def a_corner(pieces, settings):
     """Steps guaranteed to suffice, and steps that runs took, by batch size."""
-    steps = pieces["steps"]
+    steps = pieces["steps needed"]
     batch, variance, accuracy = steps.along["batch"], 9.0, settings["accuracy"]
     fine = np.geomspace(batch[0], batch[-1], 200)
     setting = dict(drop=7.0, smoothness=2.0, variance=variance)

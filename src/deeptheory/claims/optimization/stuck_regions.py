@@ -22,7 +22,7 @@ from deeptheory.optimization.escape import (
     stuck_width,
     thin_slab_bound,
 )
-from deeptheory.optimization.landscapes import Quadratic, QuarticSaddle
+from deeptheory.optimization.landscapes import CubicSaddle, Quadratic, QuarticSaddle
 from deeptheory.optimization.saddle import uniform_ball
 
 
@@ -43,9 +43,9 @@ def bent_times(descent: float, starts: Array, radius: float, *, steps: int) -> A
 
 @claim(
     items={
-        "A7.12": ("band", "pancake", "share"),
-        "A7.13": "volume",
-        "A7.17": ("band", "pancake"),
+        "A7.12": ("stuck points in the plane", "stuck points in space", "share of the ball"),
+        "A7.13": "bounds on the share",
+        "A7.17": ("stuck points in the plane", "stuck points in space"),
     },
     says=r"At a quadratic saddle with $\lambda_{\min}=-\gamma$ a run is stuck for $T$ steps exactly in a slab of width "
     r"about $2R/((1+\eta\gamma)^T-1)$. A part of a ball of radius $r$ with width $\omega$ has at most the share "
@@ -104,35 +104,37 @@ def stuck_region_is_a_thin_slab(
     exact = np.asarray(slab_share(widths, radius=1.0, dimension=many[:, None]))
     half = float(stuck_width(radius, growth=descent, steps=steps)) / 2
     return {
-        "band": Exact(stuck(flat), inside(flat), aside={"points": flat, "bent": bent, "half": half}),
-        "pancake": Exact(stuck(solid), inside(solid), aside={"points": solid}),
-        "share": Share(np.array(counts), trials, np.array(shares), along={"dimension": dimensions}),
-        "volume": Chain(
+        "stuck points in the plane": Exact(
+            stuck(flat), inside(flat), aside={"points": flat, "bent": bent, "half": half}
+        ),
+        "stuck points in space": Exact(stuck(solid), inside(solid), aside={"points": solid}),
+        "share of the ball": Share(np.array(counts), trials, np.array(shares), along={"dimension": dimensions}),
+        "bounds on the share": Chain(
             {"the largest slice": (exact, sharp), "√(d/π)": (sharp, simple)},
             along={"dimension": many, "width": widths},
         ),
     }
 
 
-@stuck_region_is_a_thin_slab.control("a step more: (1 + ηγ)^(T+1) − 1", of="band")
+@stuck_region_is_a_thin_slab.control("a step more: (1 + ηγ)^(T+1) − 1", of="stuck points in the plane")
 def a_step_more(evidence):
     points, half = evidence.aside["points"], evidence.aside["half"]
     closer = np.abs(points[:, 0]) <= half / 1.1
     return replace(evidence, right=np.asarray(evidence.right) & closer)
 
 
-@stuck_region_is_a_thin_slab.control("all of the ball within R is stuck", of="pancake")
+@stuck_region_is_a_thin_slab.control("all of the ball within R is stuck", of="stuck points in space")
 def everything_stuck(evidence):
     return replace(evidence, right=np.ones_like(evidence.right))
 
 
-@stuck_region_is_a_thin_slab.control("√(d/2π), the limit, in every dimension", of="volume")
+@stuck_region_is_a_thin_slab.control("√(d/2π), the limit, in every dimension", of="bounds on the share")
 def limit_in_every_dimension(evidence):
     sharp, simple = evidence.links["√(d/π)"]
     return replace(evidence, links={"√(d/2π)": (sharp, simple / 2**0.5)})
 
 
-@stuck_region_is_a_thin_slab.control("Γ(d/2 + 1/2)/Γ(d/2), half an index less", of="volume")
+@stuck_region_is_a_thin_slab.control("Γ(d/2 + 1/2)/Γ(d/2), half an index less", of="bounds on the share")
 def half_an_index_less(evidence):
     from scipy import special
 
@@ -145,7 +147,7 @@ def half_an_index_less(evidence):
 @stuck_region_is_a_thin_slab.picture
 def bands_and_slices(pieces):
     """Starts from which runs stay near a saddle whose stable manifold is bent (left); shares of thin slabs (right)."""
-    band, volume = pieces["band"], pieces["volume"]
+    band, volume = pieces["stuck points in the plane"], pieces["bounds on the share"]
     points, bent = band.aside["points"], np.asarray(band.aside["bent"], bool)
     turn = np.linspace(0, 2 * np.pi, 200)
     half = float(band.aside["half"])
@@ -177,7 +179,7 @@ def bands_and_slices(pieces):
 
 
 @claim(
-    items={"A7.16": ("escaped", "median")},
+    items={"A7.16": ("share that has left", "median time along the dimension")},
     says=r"From a uniform point of a ball around a quadratic saddle a run has left by time $t$ with the probability "
     r"that $|x_1|>R/((1+\eta\gamma)^t-1)$. The median of $(1+\eta\gamma)^{\text{time}}$ grows like $\sqrt d$: each "
     r"doubling of the dimension costs $\frac12\ln2/\ln(1+\eta\gamma)$ steps.",
@@ -223,18 +225,20 @@ def escape_time_grows_with_the_logarithm_of_dimension(
         medians.append((1 + descent) ** np.median(left))
         curves.append(np.mean(left[:, None] <= np.arange(horizon + 1), 0))
     return {
-        "escaped": Share(
+        "share that has left": Share(
             np.array(counts),
             trials,
             np.array(predicted),
             along={"dimension": np.array(dimensions), "share that has left": [0.3, 0.5, 0.7]},
             aside={"curves": np.array(curves), "radius": radius},
         ),
-        "median": Rate(np.array(dimensions), medians, exponent=0.5, rivals=(1.0, 0.0)),
+        "median time along the dimension": Rate(np.array(dimensions), medians, exponent=0.5, rivals=(1.0, 0.0)),
     }
 
 
-@escape_time_grows_with_the_logarithm_of_dimension.control("a coordinate of the sphere, not of the ball", of="escaped")
+@escape_time_grows_with_the_logarithm_of_dimension.control(
+    "a coordinate of the sphere, not of the ball", of="share that has left"
+)
 def on_the_sphere(evidence):
     from scipy import special
 
@@ -246,7 +250,7 @@ def on_the_sphere(evidence):
 @escape_time_grows_with_the_logarithm_of_dimension.picture
 def shifted_curves(pieces, settings):
     """The share of runs that have left, over time, for each dimension; lines are predicted."""
-    found = pieces["escaped"]
+    found = pieces["share that has left"]
     curves, radius, marks = found.aside["curves"], float(found.aside["radius"]), []
     time = np.arange(1, curves.shape[1])
     width = np.asarray(stuck_width(radius, growth=settings["descent"], steps=time))
@@ -267,8 +271,30 @@ def pairs(function, first, second, step, *, steps):
     )(first, second)
 
 
+def lemma(runs, radius, step, rho, growth):
+    """What the lemma compares while both runs are within a radius: ‖Δ‖ and ρ times the distance; ‖q‖, its bound and the
+    bound of a single step; and when the first of two runs leaves."""
+    p, q = (np.linalg.norm(each, axis=-1) for each in (runs.quadratic, runs.rest))
+    far = np.maximum(*(np.linalg.norm(each, axis=-1) for each in (runs.first, runs.second)))
+    time = np.arange(far.shape[1])
+    left = np.array([np.argmax(each > radius) if np.any(each > radius) else len(time) + 8 for each in far])
+    inside = time < left[:, None]  # both have been within S up to and with this time
+    before = np.concatenate([inside[:, :1], inside[:, :-1]], 1)  # q(t) depends on earlier points only
+    once = 2 * step * rho * radius / growth * p
+    change = np.stack([np.asarray(runs.change)[inside], rho * far[inside]])
+    return change, np.stack([q[before], (time * once)[before], once[before]]), left
+
+
 @claim(
-    items={"A7.14": ("split", "growth", "change", "dominates", "leaves")},
+    items={
+        "A7.14": (
+            "difference in two parts",
+            "growth of the first part",
+            "change of the Hessian",
+            "second part against the first",
+            "time until one leaves",
+        )
+    },
     says=r"Two runs near a saddle that differ by $\eta\omega e_1$ have $\hat x_t=p(t)-q(t)$ with $\|p(t)\|="
     r"(1+\eta\gamma)^t\eta\omega$, and $\|q(t)\|\le\frac12\|p(t)\|$ while both are within $S$ of it and "
     r"$t\le\frac{1+\eta\gamma}{4\eta\rho S}$. So one is outside once $(1+\eta\gamma)^t>4S/(\eta\omega)$.",
@@ -317,43 +343,48 @@ def coupled_runs_push_each_other_out(
     runs = jax.tree.map(np.asarray, pairs(saddle, jnp.asarray(first), jnp.asarray(second), step, steps=steps))
     time = np.arange(steps + 1)
     p, q = np.linalg.norm(runs.quadratic, axis=-1), np.linalg.norm(runs.rest, axis=-1)
-    far = np.maximum(np.linalg.norm(runs.first, axis=-1), np.linalg.norm(runs.second, axis=-1))
-    left = np.array([np.argmax(each > radius) if np.any(each > radius) else steps + 9 for each in far])
-    inside = time < left[:, None]  # both have been within S up to and with this time
-    before = np.concatenate([inside[:, :1], inside[:, :-1]], 1)  # q(t) depends on earlier points only
-    bound = 2 * step * rho * radius * time / growth * p
+    change, remainder, left = lemma(runs, radius, step, rho, growth)
+    # Along the axis of a cubic the Hessian changes as fast as ρ allows: two runs close together see nearly all of it.
+    axis = np.eye(dimension)[0]
+    start = random.uniform(radius / 2, radius, trials)[:, None] * axis
+    beside = start - 0.05 * radius * random.uniform(size=(trials, 1)) * axis
+    straight = pairs(CubicSaddle(descent, rho), jnp.asarray(start), jnp.asarray(beside), step, steps=6)
+    steepest, bent, _ = lemma(straight, radius, step, rho, growth)
+    change, remainder = np.hstack([change, steepest]), np.hstack([remainder, bent])
     return {
-        "split": Identity(runs.first - runs.second, runs.quadratic - runs.rest, scale=p[..., None], size=steps),
-        "growth": Identity(
+        "difference in two parts": Identity(
+            runs.first - runs.second, runs.quadratic - runs.rest, scale=p[..., None], size=steps
+        ),
+        "growth of the first part": Identity(
             p, growth**time * apart[:, None], size=steps, along={"pair": np.arange(trials), "step": time}
         ),
-        "change": Inequality(runs.change[inside], rho * far[inside]),
-        "dominates": Inequality(q[before], bound[before], error=1e-15),
-        "leaves": Inequality(left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "left": left[:4]}),
+        "change of the Hessian": Inequality(*change),
+        "second part against the first": Inequality(*remainder[:2], error=1e-15, aside={"one": remainder[2]}),
+        "time until one leaves": Inequality(left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "left": left[:4]}),
     }
 
 
-@coupled_runs_push_each_other_out.control("p grows like 1 + t ηγ, not like a power", of="growth")
+@coupled_runs_push_each_other_out.control("p grows like 1 + t ηγ, not like a power", of="growth of the first part")
 def linear_growth(evidence):
     time = evidence.along["step"]
     rate = evidence.right[0, 1] / evidence.right[0, 0] - 1
     return replace(evidence, right=evidence.right[:, :1] * (1 + rate * time))
 
 
-@coupled_runs_push_each_other_out.control("a sixth of ρ", of="change")
-def a_sixth(evidence):
-    return replace(evidence, bound=evidence.bound / 6)
+@coupled_runs_push_each_other_out.control("ρ/2, as for a mean that begins at the saddle", of="change of the Hessian")
+def from_the_saddle(evidence):
+    return replace(evidence, bound=evidence.bound / 2)
 
 
-@coupled_runs_push_each_other_out.control("no remainder: the runs stay quadratic", of="dominates")
-def no_remainder(evidence):
-    return replace(evidence, bound=0 * evidence.bound)
+@coupled_runs_push_each_other_out.control("the error of one step, not of t", of="second part against the first")
+def one_step(evidence):
+    return replace(evidence, bound=evidence.aside["one"])
 
 
 @coupled_runs_push_each_other_out.picture
 def differences(pieces):
     """The quadratic part of the difference and the remainder over time, for four pairs of runs."""
-    aside, marks = pieces["leaves"].aside, []
+    aside, marks = pieces["time until one leaves"].aside, []
     for p, q, end in zip(aside["p"], aside["q"], aside["left"], strict=True):
         time = np.arange(min(int(end) + 1, len(p)))
         marks += [Line("‖p‖", time, p[: len(time)]), Line("‖q‖", time[2:], q[2 : len(time)], dashed=True)]

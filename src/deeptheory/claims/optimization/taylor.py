@@ -26,7 +26,15 @@ def derivatives(loss, point, directions):
 
 
 @claim(
-    items={"A2.2": ("linear", "quadratic", "leading", "symmetric"), "A2.3": ("steepest", "turned")},
+    items={
+        "A2.2": (
+            "error of the linear part",
+            "error of the quadratic part",
+            "leading error of the linear part",
+            "symmetry of the Hessian",
+        ),
+        "A2.3": ("steepest direction", "turn of the best direction"),
+    },
     says=r"A network's loss is $f(w_t)+\langle\nabla f,h\rangle+\frac12h^\top\nabla^2f\,h+O(|h|^3)$ at $w=w_t+h$, with "
     r"a symmetric Hessian. In a ball of radius $\epsilon$ the linear part is least at "
     r"$h=-\epsilon\nabla f/|\nabla f|$, and the loss itself at a point whose direction differs from that by order "
@@ -81,19 +89,21 @@ def taylor_and_the_steepest_descent(
     tried = many @ frame.T @ gradient
     best = circle[np.argmin(np.abs(angles))] @ gradient
     return {
-        "linear": Rate(radii, np.abs(linear), exponent=2.0, rivals=(1.0, 3.0)),
-        "quadratic": Rate(radii, np.abs(quadratic), exponent=3.0, rivals=(2.0,), aside={"linear": np.abs(linear)}),
-        "leading": Identity(
+        "error of the linear part": Rate(radii, np.abs(linear), exponent=2.0, rivals=(1.0, 3.0)),
+        "error of the quadratic part": Rate(
+            radii, np.abs(quadratic), exponent=3.0, rivals=(2.0,), aside={"linear": np.abs(linear)}
+        ),
+        "leading error of the linear part": Identity(
             linear[-1] / radii[-1] ** 2,
             way @ hessian @ way / 2,
             scale=np.abs(hessian).max(),
             error=2 * np.abs(quadratic[0] / radii[0] ** 3) * radii[-1] + rounding(np.array([value])) / radii[-1] ** 2,
         ),
-        "symmetric": Identity(hessian, hessian.T, scale=np.abs(hessian).max(), size=count),
-        "steepest": Chain(
+        "symmetry of the Hessian": Identity(hessian, hessian.T, scale=np.abs(hessian).max(), size=count),
+        "steepest direction": Chain(
             {"no direction is steeper": (-tried, size), "this one is as steep": (size, -best)}, error=1e-9
         ),
-        "turned": Identity(
+        "turn of the best direction": Identity(
             2 * turned[2] - turned[1],
             -(down @ hessian @ other) / size,
             scale=np.abs(hessian).max() / size,
@@ -103,18 +113,20 @@ def taylor_and_the_steepest_descent(
     }
 
 
-@taylor_and_the_steepest_descent.control("∇²f without the half", of="leading")
+@taylor_and_the_steepest_descent.control("∇²f without the half", of="leading error of the linear part")
 def without_the_half(evidence):
     return replace(evidence, right=2 * evidence.right)
 
 
-@taylor_and_the_steepest_descent.control("the steepest slope is ‖∇f‖/√2", of="steepest")
+@taylor_and_the_steepest_descent.control("the steepest slope is ‖∇f‖/√2", of="steepest direction")
 def less_steep(evidence):
     tried, size = evidence.links["no direction is steeper"]
     return replace(evidence, links={"no direction is steeper": (tried, size / 2**0.5)})
 
 
-@taylor_and_the_steepest_descent.control("the lowest point is exactly against the gradient", of="turned")
+@taylor_and_the_steepest_descent.control(
+    "the lowest point is exactly against the gradient", of="turn of the best direction"
+)
 def not_turned(evidence):
     return replace(evidence, right=0.0)
 
@@ -122,7 +134,7 @@ def not_turned(evidence):
 @taylor_and_the_steepest_descent.picture
 def remainders_and_circles(pieces):
     """What Taylor's approximations leave over, by distance (left); the loss on circles of three radii (right)."""
-    second, turned = pieces["quadratic"], pieces["turned"]
+    second, turned = pieces["error of the quadratic part"], pieces["turn of the best direction"]
     h, first = np.asarray(second.x), np.asarray(second.aside["linear"])
     left = [
         Dots("beyond the linear part", h, first),
@@ -143,7 +155,7 @@ def remainders_and_circles(pieces):
 
 
 @claim(
-    items={"A2.6": "", "A2.5": ""},
+    items={"A2.6": "", "A2.5": "", "L5.23": ""},
     says=r"If all curvatures of $f$ lie in $[-L,L]$ then $|f'(w)-f'(w_t)|\le L|w-w_t|$, and $f(w)$ differs from its "
     r"tangent at $w_t$ by at most $\frac L2|w-w_t|^2$, upwards and downwards.",
     needs="curvature between −L and L; searched over functions of one variable, L = 1",
@@ -231,7 +243,11 @@ def to_second_order(square):
 
 
 @claim(
-    items={"A7.19": ("words", "truth", "quartic"), "A2.8": ("words", "truth"), "A7.2": "words"},
+    items={
+        "A7.19": ("what the Hessian says", "minimum or not", "quartic forms"),
+        "A2.8": ("what the Hessian says", "minimum or not"),
+        "A7.2": "what the Hessian says",
+    },
     says=r"Where $\nabla f=0$ the Hessian decides if it has a negative eigenvalue, or only positive ones. If its least "
     r"is zero it says nothing: $x^2+y^4$ has a minimum at 0, $x^2-y^4$ and $x^3-3xy^2$ have none, and for a quartic "
     r"form $\sum_{ij}C_{ij}x_i^2x_j^2$ one asks whether $C$ is copositive.",
@@ -268,28 +284,30 @@ def second_derivatives_can_be_blind(key, *, forms: Annotated[int, Interval(ge=4,
     words = [kind if calm else f"{kind}, with a way down" for kind, calm in zip(kinds, stationary, strict=True)]
     names = [word for _, word, _ in ZOO.values()]
     return {
-        "words": Exact(np.array(words), np.array([*names, "degenerate"]), along={"function": [*ZOO, "a quartic form"]}),
-        "truth": Exact(
+        "what the Hessian says": Exact(
+            np.array(words), np.array([*names, "degenerate"]), along={"function": [*ZOO, "a quartic form"]}
+        ),
+        "minimum or not": Exact(
             np.array(lowest),
             np.array([minimum for *_, minimum in ZOO.values()]),
             aside={"semidefinite": spectra[:-1, 0] >= 0},
         ),
-        "quartic": Exact(np.array(found), np.array(true), aside={"diagonal": np.array(diagonal)}),
+        "quartic forms": Exact(np.array(found), np.array(true), aside={"diagonal": np.array(diagonal)}),
     }
 
 
-@second_derivatives_can_be_blind.control("a positive semidefinite Hessian means a minimum", of="truth")
+@second_derivatives_can_be_blind.control("a positive semidefinite Hessian means a minimum", of="minimum or not")
 def semidefinite_means_minimum(evidence):
     return replace(evidence, right=evidence.aside["semidefinite"])
 
 
-@second_derivatives_can_be_blind.control("flat to second order means a minimum", of="words")
+@second_derivatives_can_be_blind.control("flat to second order means a minimum", of="what the Hessian says")
 def flat_is_minimum(evidence):
     words = np.asarray(evidence.right)
     return replace(evidence, right=np.where(words == "degenerate", "minimum", words))
 
 
-@second_derivatives_can_be_blind.control("C not negative on the diagonal is enough", of="quartic")
+@second_derivatives_can_be_blind.control("C not negative on the diagonal is enough", of="quartic forms")
 def diagonal_is_enough(evidence):
     return replace(evidence, right=evidence.aside["diagonal"])
 

@@ -28,11 +28,11 @@ def gradient_of(function, point):
 
 @claim(
     items={
-        "L6.13": ("sums", "equal summands"),
-        "L6.14": "formula",
-        "L6.18": ("signs", "twice"),
-        "L6.19": ("mean", "bound", "remainder"),
-        "L6.20": ("phases", "wide limit"),
+        "L6.13": ("square of a sum", "equal summands"),
+        "L6.14": "gradient of each layer",
+        "L6.18": "lemma is twice the mean",
+        "L6.19": ("mean squared gradient", "bound on the squared gradient", "what the bound gives away"),
+        "L6.20": ("vanishing or exploding", "wide limit"),
     },
     says=r"For $\ell=\frac12\|y-W^{L:1}x\|^2$ and random weights $E\|\partial\ell/\partial W^k\|_F^2$ is half of "
     r"$2\sigma^2E\|W^{k-1:1}x\|^4E\|W^{k+1:L}W^{L:k+1}\|_F^2+2(d\sigma^2)^{L-1}\gamma$, below "
@@ -122,18 +122,23 @@ def gradients_at_initialization(
     a[:20] = b[:20]
     sizes = 2 * np.sum(a**2, axis=1) + 2 * np.sum(b**2, axis=1)
     return {
-        "sums": Inequality(np.sum((a + b) ** 2, axis=1), sizes),
+        "square of a sum": Inequality(np.sum((a + b) ** 2, axis=1), sizes),
         "equal summands": Identity(np.sum((a + b) ** 2, axis=1)[:20], sizes[:20]),
-        "formula": Identity(
+        "gradient of each layer": Identity(
             slopes,
             written,
             scale=np.abs(written).max(),
             size=40,
             aside={"sign": np.concatenate([g.ravel() for g in stray])},
         ),
-        "signs": Inequality(exact, lemma, along={"layer": np.arange(1, 4)}),
-        "twice": Identity(2 * np.array(exact), np.array(lemma), size=4096, aside={"label": label_part}),
-        "mean": Law(
+        "lemma is twice the mean": Identity(
+            2 * np.array(exact),
+            np.array(lemma),
+            size=4096,
+            along={"layer": np.arange(1, 4)},
+            aside={"label": label_part},
+        ),
+        "mean squared gradient": Law(
             stated,
             np.stack(observed[::-1]),
             exact=True,
@@ -141,46 +146,43 @@ def gradients_at_initialization(
             resolution=0.15,
             aside={"without label": stated - square * label * gain ** (depth - 1)},
         ),
-        "bound": Inequality(moments, bounds, aside={"smaller": np.array(smaller)}),
-        "remainder": Identity(bounds / 2 - moments, lost, scale=bounds, size=12),
-        "phases": Exact(np.sign(np.log(np.array(deep))).astype(int), np.where(gains < 1, -1, 1), along={"gain": gains}),
+        "bound on the squared gradient": Inequality(moments, bounds, aside={"smaller": np.array(smaller)}),
+        "what the bound gives away": Identity(bounds / 2 - moments, lost, scale=bounds, size=12),
+        "vanishing or exploding": Exact(
+            np.sign(np.log(np.array(deep))).astype(int), np.where(gains < 1, -1, 1), along={"gain": gains}
+        ),
         "wide limit": Limit(
             wide, np.abs(limit - (4 * rho + gamma)), order=1.0, aside={"fewer": np.abs(limit - (3 * rho + gamma))}
         ),
     }
 
 
-@gradients_at_initialization.control("3/2 for 2", of="sums")
+@gradients_at_initialization.control("3/2 for 2", of="square of a sum")
 def three_halves(evidence):
     return replace(evidence, bound=0.75 * evidence.bound)
 
 
-@gradients_at_initialization.control("δ = W^{L:1}x + y", of="formula")
+@gradients_at_initialization.control("δ = W^{L:1}x + y", of="gradient of each layer")
 def other_sign(evidence):
     return replace(evidence, right=evidence.aside["sign"])
 
 
-@gradients_at_initialization.control("a factor 1 for 2 in the label's part only", of="twice")
+@gradients_at_initialization.control("a factor 1 for 2 in the label's part only", of="lemma is twice the mean")
 def label_once(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["label"])
 
 
-@gradients_at_initialization.control("the lemma without its factors 2, less a tenth", of="signs")
-def less_than_exact(evidence):
-    return replace(evidence, bound=0.45 * np.asarray(evidence.bound))
-
-
-@gradients_at_initialization.control("without the part of the label", of="mean")
+@gradients_at_initialization.control("without the part of the label", of="mean squared gradient")
 def without_label(evidence):
     return replace(evidence, predicted=evidence.aside["without label"])
 
 
-@gradients_at_initialization.control("σ⁴d² for σ⁴d(d + 2)", of="bound")
+@gradients_at_initialization.control("σ⁴d² for σ⁴d(d + 2)", of="bound on the squared gradient")
 def width_squared(evidence):
     return replace(evidence, bound=evidence.aside["smaller"])
 
 
-@gradients_at_initialization.control("stable at σ = 1/d", of="phases")
+@gradients_at_initialization.control("stable at σ = 1/d", of="vanishing or exploding")
 def other_threshold(evidence):
     return replace(evidence, right=np.ones(len(evidence.right), int))
 
@@ -193,7 +195,7 @@ def one_layer_fewer(evidence):
 @gradients_at_initialization.picture
 def phases(pieces):
     """Mean squared gradients by layer (left); their order of magnitude by depth and variance, at width 100 (right)."""
-    mean = pieces["mean"]
+    mean = pieces["mean squared gradient"]
     layers = mean.along["layer"]
     marks = [seen("observed", layers, mean.observed), Line("exact", layers, mean.predicted)]
     depths, gains = [2, 5, 10, 20, 40], [0.25, 0.5, 0.8, 1.0, 1.25, 2.0, 4.0]
@@ -205,7 +207,9 @@ def phases(pieces):
 
 
 @claim(
-    items={"L6.21": ("formula", "bound", "attained", "stable")},
+    items={
+        "L6.21": ("gradient of each layer", "bound on the squared gradient", "bound attained", "size along the depth")
+    },
     says=r"With softmax and cross-entropy $\partial\ell/\partial W^l=W^{l+1:L}(p-y)(W^{l-1:1}x)^\top$, and since "
     r"$\|p-y\|^2\le2$ its square is at most $2\|W^{l+1:L}\|_{op}^2\|W^{l-1:1}x\|^2$ for any weights. At "
     r"$\sigma^2=1/d$ gradients keep their size with depth.",
@@ -263,10 +267,12 @@ def softmax_gradients(key, *, trials: Trials = 320, width: Annotated[int, Interv
 
     typical = digamma(width / 2) + np.log(2 * gains / width)
     return {
-        "formula": Identity(gradient, written, scale=np.abs(written).max(), size=40, aside={"other label": other}),
-        "bound": Inequality(np.array(squares), np.array(limits)),
-        "attained": Identity(reached, softmax_gradient_bounds(sure, x)[0]),
-        "stable": Law(
+        "gradient of each layer": Identity(
+            gradient, written, scale=np.abs(written).max(), size=40, aside={"other label": other}
+        ),
+        "bound on the squared gradient": Inequality(np.array(squares), np.array(limits)),
+        "bound attained": Identity(reached, softmax_gradient_bounds(sure, x)[0]),
+        "size along the depth": Law(
             typical,
             slopes,
             exact=True,
@@ -277,17 +283,17 @@ def softmax_gradients(key, *, trials: Trials = 320, width: Annotated[int, Interv
     }
 
 
-@softmax_gradients.control("another label's one-hot vector", of="formula")
+@softmax_gradients.control("another label's one-hot vector", of="gradient of each layer")
 def other_label(evidence):
     return replace(evidence, right=evidence.aside["other label"])
 
 
-@softmax_gradients.control("‖p − y‖² ≤ 1", of="attained")
+@softmax_gradients.control("‖p − y‖² ≤ 1", of="bound attained")
 def shorter(evidence):
     return replace(evidence, right=evidence.right / 2)
 
 
-@softmax_gradients.control("gradients change by (dσ²)² a layer", of="stable")
+@softmax_gradients.control("gradients change by (dσ²)² a layer", of="size along the depth")
 def squared_rate(evidence):
     return replace(evidence, predicted=2 * evidence.predicted)
 
@@ -295,6 +301,6 @@ def squared_rate(evidence):
 @softmax_gradients.picture
 def by_depth(pieces):
     """The mean logarithm of the squared gradient of the first layer, by depth, for two variances."""
-    found = pieces["stable"].aside
+    found = pieces["size along the depth"].aside
     marks = [Line(f"dσ² = {gain:g}", found["depths"], row) for gain, row in zip((0.5, 1.0), found["logs"], strict=True)]
     return Curves([*marks, Level("", y=0.0)], x="depth", y="mean log ‖∂ℓ/∂W¹‖²")

@@ -35,7 +35,11 @@ def mean_square(law):
 
 
 @claim(
-    items={"L6.15": ("through", "independent"), "L6.16": ("forward", "typical"), "L6.17": "fourth"},
+    items={
+        "L6.15": ("mean square of AWB", "independent factors by counting"),
+        "L6.16": ("mean square of the signal", "mean logarithm of the signal"),
+        "L6.17": "mean fourth power",
+    },
     says=r"For $W$ with independent centred entries of variance $\sigma^2$ and kurtosis $\kappa$: "
     r"$E\|AWB\|_F^2=\sigma^2\|A\|_F^2\|B\|_F^2$, $E\|W^{t:1}x\|^2=(d\sigma^2)^t\|x\|^2$, "
     r"$E\|W\xi\|^4=d(d+2)\sigma^4E\|\xi\|_2^4+(\kappa-3)d\sigma^4E\|\xi\|_4^4$.",
@@ -96,18 +100,18 @@ def moments_through_random_matrices(
     # Uncorrelated, for w is symmetric: E[aw] = 0 = E[a]E[w], and b is constant. Not independent: a tells |w|.
     dependent = [((int(abs(w) == 2), w, 1), Fraction(1, 4)) for w in values]
     return {
-        "through": Law(
+        "mean square of AWB": Law(
             second_moment_through(left, right, variance) * np.ones(len(LAWS)),
             np.stack(through),
             exact=True,
             along={"entries": LAWS},
         ),
-        "independent": Exact(
+        "independent factors by counting": Exact(
             np.array([mean_square(independent)[0]]),
             np.array([mean_square(independent)[1]]),
             aside={"uncorrelated": [str(v) for v in mean_square(dependent)]},
         ),
-        "forward": Law(
+        "mean square of the signal": Law(
             [forward_second_moment((width,) * (t + 1), spread) for t in depths],
             squares,
             exact=True,
@@ -115,7 +119,7 @@ def moments_through_random_matrices(
             resolution=0.1,  # the variance grows like e^{2t/d}
             aside={"gain": gain},
         ),
-        "typical": Law(
+        "mean logarithm of the signal": Law(
             [each.mean for each in law],
             np.log(squares),
             exact=True,
@@ -123,27 +127,31 @@ def moments_through_random_matrices(
             scale=1.0,
             aside={"mean": depths * np.log(gain)},
         ),
-        "fourth": Law(1.0, np.stack(fourth), exact=True, along={"entries": LAWS}, aside={"gaussian": stated}),
+        "mean fourth power": Law(
+            1.0, np.stack(fourth), exact=True, along={"entries": LAWS}, aside={"gaussian": stated}
+        ),
     }
 
 
-@moments_through_random_matrices.control("uncorrelated is enough, as printed", erratum="L6.15a", of="independent")
+@moments_through_random_matrices.control(
+    "uncorrelated is enough, as printed", erratum="L6.15a", of="independent factors by counting"
+)
 def uncorrelated(evidence):
     left, right = (Fraction(each) for each in evidence.aside["uncorrelated"])
     return replace(evidence, left=np.array([left]), right=np.array([right]))
 
 
-@moments_through_random_matrices.control("one layer fewer", of="forward")
+@moments_through_random_matrices.control("one layer fewer", of="mean square of the signal")
 def one_layer_fewer(evidence):
     return replace(evidence, predicted=np.asarray(evidence.predicted) / evidence.aside["gain"])
 
 
-@moments_through_random_matrices.control("the logarithm of the mean: t log dσ²", of="typical")
+@moments_through_random_matrices.control("the logarithm of the mean: t log dσ²", of="mean logarithm of the signal")
 def log_of_mean(evidence):
     return replace(evidence, predicted=evidence.aside["mean"])
 
 
-@moments_through_random_matrices.control("every kurtosis is 3", of="fourth")
+@moments_through_random_matrices.control("every kurtosis is 3", of="mean fourth power")
 def gaussian_everywhere(evidence):
     return replace(evidence, predicted=np.asarray(evidence.aside["gaussian"]))
 
@@ -151,7 +159,7 @@ def gaussian_everywhere(evidence):
 @moments_through_random_matrices.picture
 def mean_and_typical(pieces):
     """The mean of ‖W^{t:1}x‖²/‖x‖² by depth, and what is typical, the exponential of the mean logarithm."""
-    forward, typical = pieces["forward"], pieces["typical"]
+    forward, typical = pieces["mean square of the signal"], pieces["mean logarithm of the signal"]
     t = forward.along["depth"]
     marks = [
         seen("mean square", t, forward.observed),

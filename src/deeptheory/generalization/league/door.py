@@ -43,10 +43,16 @@ WRAPPED = {
 
 def checked_settings(delta: Any, key: Any) -> None:
     """Refuse what is no confidence and no random key."""
-    if key is not None and not isinstance(key, jax.Array):
-        raise ValueError(f"key must be a JAX random key, got {key!r}")
+    if key is not None and not _is_key(key):
+        raise ValueError(f"key must be one JAX random key, got {' '.join(repr(key).split()):.60}")
     if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 < float(delta) < 1:
         raise ValueError(f"delta must be a number strictly between 0 and 1, got {delta!r}")
+
+
+def _is_key(key: Any) -> bool:
+    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    old = isinstance(key, jax.Array) and key.dtype == jnp.uint32 and key.shape == (2,)
+    return old or (typed and key.shape == ())
 
 
 def checked_network(model: Any, parameters: Any, initial: Any) -> Network:
@@ -136,7 +142,9 @@ def _described(value: Any) -> str:
 def checked_outputs(network: Network, inputs: Inputs) -> Float[np.ndarray, "n k"]:
     """Outputs of the model for a sample: finite, a row for each input, a column for each of two classes or more."""
     try:
-        outputs = np.asarray(network.outputs(network.tree, inputs), float)
+        outputs = np.asarray(network.outputs(network.tree, inputs))
+        if not np.iscomplexobj(outputs):
+            outputs = outputs.astype(float)
     except Exception as problem:
         reason = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         raise ValueError(
@@ -147,6 +155,8 @@ def checked_outputs(network: Network, inputs: Inputs) -> Float[np.ndarray, "n k"
             f"the model must give one output for each of at least two classes, got shape {outputs.shape}; "
             "a single score s for class 1 becomes the two outputs 0 and s"
         )
+    if np.iscomplexobj(outputs):
+        raise ValueError(f"the model must give real numbers, got {outputs.dtype}")
     if not np.all(np.isfinite(outputs)):
         wrong = int(np.sum(~np.all(np.isfinite(outputs), axis=1)))
         raise ValueError(f"the model gives outputs that are not finite for {wrong:,} of the {len(inputs):,} inputs")

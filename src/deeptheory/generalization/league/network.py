@@ -184,7 +184,10 @@ def _matrix_and_bias(place: int, layer: Any) -> tuple[np.ndarray, np.ndarray | N
     matrix, bias = layer if paired else (layer, None)
     if not isinstance(matrix, list | tuple) and not hasattr(matrix, "__array__"):
         raise ValueError(f"layer {place} must be a matrix (out × in), got {_named(matrix)}: pass its weight")
-    array = np.asarray(matrix)
+    try:
+        array = np.asarray(matrix)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"layer {place} must be a matrix (out × in) or a pair (matrix, bias)") from None
     if array.ndim != 2 or array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
         raise ValueError(f"layer {place} must be a matrix of finite numbers, got shape {array.shape}")
     if not np.any(array):

@@ -20,6 +20,9 @@ RESOLUTION = 0.05
 
 EPSILON = float(np.finfo(np.float64).eps)
 
+FEWEST = 8
+"""Entries that every axis keeps in the record."""
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -80,18 +83,22 @@ class Evidence:
         raise TypeError(f"{type(self).__name__} evidence cannot be searched for violations")
 
     def thinned(self) -> "Evidence":
-        """What the store keeps for figures, where there is too much: every k-th row of what is longest.
+        """What the store keeps for figures, where there is too much: every k-th entry along what is longest.
 
-        The judgement is made on everything before anything is stored. What lies aside loses the same rows where it
+        The judgement is made on everything before anything is stored. What lies aside loses the same entries where it
         has as many, so that a picture finds the two side by side; what is of another length is kept as it is.
         """
-        longest = max((array.shape[0] for array in numbers(self).values() if array.ndim), default=0)
-        every = -(-sum(array.size for array in numbers(self).values()) // 2**15)
+        arrays = numbers(self).values()
+        longest = max((length for array in arrays for length in array.shape), default=0)
+        every = min(-(-sum(array.size for array in arrays) // 2**15), longest // FEWEST)
         if every <= 1:
             return self
 
         def kept(leaf: Any) -> Any:
-            return leaf[::every] if np.ndim(leaf) and len(leaf) == longest else leaf
+            shape = np.shape(leaf)
+            if longest not in shape:
+                return leaf
+            return np.asarray(leaf)[tuple(slice(None, None, every if length == longest else 1) for length in shape)]
 
         aside = {name: kept(value) for name, value in self.aside.items()}
         return dataclasses.replace(jax.tree.map(kept, dataclasses.replace(self, aside={})), aside=aside)

@@ -148,17 +148,20 @@ class Inequality(Evidence):
         resolution = None if tightness is None else 1.0 - tightness
         if np.any(beyond > 0):
             worst = np.unravel_index(np.argmax(beyond), beyond.shape) if beyond.ndim else ()
-            reason = "{} exceeds its bound {}".format(*apart(quantity[worst], bound[worst]))
+            reason = "the side that should be smaller is larger: {} against {}".format(
+                *apart(quantity[worst], bound[worst])
+            )
             return Judgement("refuted", reason, self.strength, resolution, tightness)
         strength = f"{self.strength} in {counted(quantity.size, 'instance')}"
         if tightness is None and np.any(bound > 0):
             return self.inconclusive(f"the error that is allowed hides more than {percent(RESOLUTION)} of every bound")
         if tightness is None:
-            return Judgement("holds", f"{every(quantity.size, 'instance', 'stay')} within the bound", strength)
+            return Judgement("holds", f"{every(quantity.size, 'instance', 'keep')} the inequality", strength)
         word = "loose: " if tightness < 0.5 else ""
-        which = "the instance" if quantity.size == 1 else f"the tightest of {quantity.size:,} instances"
+        where = "" if quantity.size == 1 else f" on the tightest of {quantity.size:,} instances"
         strata = stratified(shares, self.along)
-        reason = f"{word}{which} reaches {percent(tightness)} of its bound{layered(strata)}"
+        # Of a bound from below the theorem's side is the smaller one, so neither is called the bound.
+        reason = f"{word}the smaller side reaches {percent(tightness)} of the larger{where}{layered(strata)}"
         return Judgement("holds", reason, strength, resolution, tightness, strata=strata)
 
     def violation(self) -> Any:

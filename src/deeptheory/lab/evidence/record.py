@@ -10,16 +10,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from deeptheory.lab.evidence.base import Evidence
+from deeptheory.lab.evidence.base import FEWEST, Evidence
 
 __all__ = ["decode", "encode", "known"]
 
 LARGEST = 2**20
 """Bytes that the arrays of a run may take in the record."""
-
-FEWEST = 8
-"""Entries that every axis keeps."""
-
 
 ASIDE = 2**18
 """How many entries a piece of evidence may carry aside."""

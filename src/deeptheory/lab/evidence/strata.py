@@ -40,6 +40,6 @@ def layered(strata: Mapping[str, Any] | None) -> str:
     if strata is None:
         return ""
     if not strata["where"]:
-        return f"; the median one {percent(strata['median'])}, the slackest {percent(strata['smallest'])}"
+        return f", {percent(strata['median'])} on the median one, {percent(strata['smallest'])} on the slackest"
     slackest = f"{percent(strata['smallest'])} at {strata['by']} {strata['where']}"
     return f"; by {strata['by']} the median is {percent(strata['median'])}, the least {slackest}"

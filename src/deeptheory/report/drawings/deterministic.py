@@ -136,11 +136,12 @@ def inequality(piece: Inequality, level: float, names: Names) -> Drawn:
     quantity, bound, allowed = np.broadcast_arrays(
         np.asarray(piece.quantity, float), np.asarray(piece.bound, float), piece.allowed()
     )
-    words = ("log of the quantity", "log of the bound") if piece.log else ("quantity", "bound")
+    # A theorem's bound is the larger side or, where it bounds from below, the smaller.
+    words = ("log of the smaller side", "log of the larger side") if piece.log else ("smaller side", "larger side")
     labelled = axes(quantity.shape, piece.along)
     if quantity.size == 1 or (len(labelled) == 1 and piece.along and labelled[0].numeric and quantity.size <= 60):
         shown = Comparison(quantity, bound, piece.along, words=words, title=names.value).spec(deviations=False)
-        return Drawn(shown, "The quantity beside the bound it must not exceed.")
+        return Drawn(shown, "The smaller side beside the larger, which it must not exceed.")
     good = np.isfinite(quantity) & np.isfinite(bound)
     never = good & piece.log & (quantity <= NEVER)
     kept = good & ~never if np.any(good & ~never) else good

@@ -1,31 +1,15 @@
-"""How much a piece of evidence leaves unseen, in words, and which piece of several leaves most."""
+"""What a verdict would have noticed, in words. They decide nothing, so they stand apart from what judges."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from deeptheory.lab.evidence.base import Judgement
+from deeptheory.lab.evidence.coarseness import weakest
 from deeptheory.lab.evidence.saying import percent
 
 if TYPE_CHECKING:
     from deeptheory.lab.outcome import Run
 
-__all__ = ["decisive", "noticed", "overall", "resolution", "unseen", "weakest"]
-
-COARSEST = (("Trend",), ("Law", "Share"), ("Rate", "Limit"), ("Chance",), ("Distribution",), ("Bounded",),
-            ("Inequality", "Chain"), ("Printed",), ("Identity",), ("Exact", "Counterexample"))  # fmt: skip
-"""Kinds of evidence by how much they leave unseen; the resolutions of those that stand together compare."""
-
-RANK = {kind: rank for rank, kinds in enumerate(COARSEST) for kind in kinds}
-
-
-def weakest(judgements: Mapping[str, Judgement], kinds: Mapping[str, str]) -> str:
-    """The name of the piece that leaves most unseen: of the coarsest kind, that of the largest resolution."""
-
-    def strength(name: str) -> tuple[int, float]:
-        unseen = judgements[name].resolution
-        return RANK.get(kinds.get(name, ""), len(RANK)), 1.0 if unseen is None else -unseen
-
-    return min(judgements, key=strength)
+__all__ = ["decisive", "noticed", "overall", "resolution", "unseen"]
 
 
 def resolution(kind: str, judged: Judgement) -> str:
@@ -49,26 +33,46 @@ def resolution(kind: str, judged: Judgement) -> str:
 
 def noticed(kind: str, judged: Judgement) -> str:
     """What would not have gone unseen by a piece of evidence, as a sentence; empty where there is nothing to add."""
-    size = judged.resolution
-    if kind in ("Exact", "Counterexample", "Printed"):
+    size, close = judged.resolution, judged.tightness
+    if kind in ("Exact", "Counterexample"):
         return "The comparison is exact: any difference would have been noticed."
+    if kind == "Printed":
+        return "A difference in the last printed digit would have been noticed."
     if kind in ("Inequality", "Chain"):
-        close = judged.tightness
-        if close is None:
-            return ""
-        # Said of bounds from above and from below alike: the evidence does not know which side is the theorem's.
-        if close >= 0.995:
-            return "Any sharper inequality would have been violated."
-        return f"An inequality sharper by {percent(1 - close)} would have been violated."
+        return "" if close is None else sharper(close, chain=kind == "Chain")
+    if kind == "Chance" and close is not None:
+        rate = f"above {percent(close)} of" if close < 0.995 else f"of {close:.2g} times"
+        return f"A failure rate {rate} the promised one would have been noticed."
     if not size:  # unknown, or smaller than can be said
         return ""
-    if kind in ("Rate", "Limit"):
+    if kind == "Rate":
         return f"An exponent that differs by {size:.2g} would have been noticed."
-    if kind == "Chance":
-        return f"A rate of {resolution(kind, judged)} would have been noticed."
+    if kind == "Limit":
+        return f"Distances that fall more slowly by {size:.2g} in the exponent would have been noticed."
     if kind == "Distribution":
         return f"A law whose distribution function differs by {size:.2g} anywhere would have been noticed."
+    if kind == "Bounded" and judged.statistical:
+        return f"A trend of {percent(size)} per e-fold would have been noticed."
+    if kind == "Bounded":
+        return f"If the differences go on shrinking so, {percent(size)} of the largest value is still to come."
     return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
+
+
+def sharper(close: float, *, chain: bool = False) -> str:
+    """How much sharper an inequality would have failed, by the share of its larger side that the smaller one reaches.
+
+    Said as a factor between the sides, since the evidence does not know which of them is the theorem's: a bound from
+    above is made sharper by making it smaller, one from below by making it larger. The share of a chain is that of its
+    slackest link.
+    """
+    if close < 1e-3:
+        return f"The two sides{' of its slackest link' * chain} stay far apart: much sharper, it might hold as well."
+    sides = "The two sides of every link" if chain else "The two sides"
+    if close >= 0.995:
+        met = "meet" if 1 - close < 1e-9 else f"come within {percent(1 - close)} of each other"
+        return f"{sides} {met}: anything sharper would have been violated."
+    subject = "Any of its links" if chain else "An inequality"
+    return f"{subject} sharper by more than a factor {1 / close:.3g} would have been violated."
 
 
 def decisive(run: "Run") -> str | None:

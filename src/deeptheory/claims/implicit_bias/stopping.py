@@ -1,0 +1,146 @@
+"""Stopping early is nearly a ridge: both shrink the directions of small curvature, by filters that stay close.
+
+lucchi Ch. 11, Problems 1 and 2.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.early_stopping import largest_gap, matching_penalty, ridge_share, stopped_share
+from deeptheory.lab import Identity, Inequality, Positive, Rate, claim
+from deeptheory.lab.pictures import Curves, Level, Line
+
+STEPS = np.array([1, 3, 10, 40])
+PENALTIES = np.array([0.05, 0.5, 3.0])
+
+
+@claim(
+    items={
+        "L11.18": "fitted values of ridge regression",
+        "L11.19": (
+            "weights after k steps",
+            "weights under the penalty",
+            "gap between the shares",
+            "shares of directions little learnt",
+        ),
+    },
+    says=r"Ridge regression $\min\|Xw-y\|^2+c\|w\|^2$ has fitted values $\sum_iu_i\frac{d_i^2}{d_i^2+c}u_i^\top y$. "
+    r"About a minimum with curvatures $h$, $k$ gradient steps from 0 leave the shares $1-(1-\eta h)^k$ and the penalty "
+    r"$\frac c2\|w\|^2$ the shares $\frac h{h+c}$; with $c=\frac1{\eta k}$ they differ by at most 0.2036.",
+    needs="a quadratic loss; for the last bound steps with ηh ≪ 1",
+    full=dict(draws=200),
+    symbols={
+        r"X,y": "the data and the labels",
+        r"d_i,u_i": "singular values of $X$ and their left singular vectors",
+        r"c": r"the penalty; the book writes $c=\lambda/2$ in (11.28) and $c=2\lambda$ before (11.31)",
+        r"h": "an eigenvalue of the Hessian",
+        r"\eta,k": "the step size and the number of steps",
+    },
+    why=r"Along each eigenvector the problem is one number: a gradient step leaves $1-\eta h$ of what is missing, and "
+    r"the penalized minimum solves $h(w-w^*)+cw=0$. With $s=\eta kh$ the shares are $1-e^{-s}$ and "
+    r"$\frac s{1+s}$, up to terms in $\eta h$: both begin like $s$ and end at 1, and are "
+    r"farthest apart where $(1+s)^2=e^s$, at $s=2.51$.",
+    notice="Early stopping learns steep directions a little more, and leaves out flat ones as the ridge does. The "
+    "dashed curve is the ridge with the penalty that the book's formula names: a ridge twice too strong.",
+    explore={"step_size": (0.01, 0.05, 0.2)},
+)
+def stopping_early_is_nearly_a_ridge(
+    key, *, step_size: Positive = 0.05, draws: Annotated[int, Interval(ge=1, le=1000)] = 20
+):
+    draw = generator(key)
+    designs, labels = draw.standard_normal((draws, 7, 4)), draw.standard_normal((draws, 7))
+    fitted, predicted, printed = [], [], []
+    stopped, shares, penalized, ridges, doubled = [], [], [], [], []
+    for design, target in zip(designs, labels, strict=True):
+        left, singular, _ = np.linalg.svd(design, full_matrices=False)
+        for penalty in PENALTIES:
+            # The minimizer by least squares on stacked rows, with no normal equations in common with the filter.
+            rows = np.vstack([design, np.sqrt(penalty) * np.eye(4)])
+            fitted.append(design @ np.linalg.lstsq(rows, np.append(target, np.zeros(4)))[0])
+            predicted.append(left @ (ridge_share(singular**2, penalty=penalty) * (left.T @ target)))
+            printed.append(left @ (ridge_share(singular**2, penalty=2 * penalty) * (left.T @ target)))
+        basis = np.linalg.qr(draw.standard_normal((4, 4)))[0]
+        curvatures, best = np.exp(draw.uniform(-3, 1, 4)), draw.standard_normal(4)
+        hessian, rate = basis * curvatures @ basis.T, 0.5 / np.e
+        for steps in STEPS:
+            weights = np.zeros(4)
+            for _ in range(steps):
+                weights = weights - rate * hessian @ (weights - best)
+            stopped.append(basis.T @ weights)
+            shares.append(stopped_share(curvatures, step_size=rate, steps=int(steps)) * (basis.T @ best))
+        for penalty in PENALTIES:
+            # min ½(w − w*)ᵀH(w − w*) + λ‖w‖², the penalty as the book has it: c = 2λ.
+            penalized.append(basis.T @ np.linalg.solve(hessian + 2 * penalty * np.eye(4), hessian @ best))
+            ridges.append(ridge_share(curvatures, penalty=2 * penalty) * (basis.T @ best))
+            doubled.append(ridge_share(curvatures, penalty=penalty) * (basis.T @ best))
+    # Curvatures from far below to far above 1/(ηk), as long as a step is short beside each of them.
+    curve, count = np.geomspace(1e-4, 1, 200) * 0.002 / step_size, 20_000
+    gap = stopped_share(curve, step_size=step_size, steps=count) - ridge_share(
+        curve, penalty=matching_penalty(step_size=step_size, steps=count)
+    )
+    _, most = largest_gap()
+    # Little learnt: shares of s = ηkh ≪ 1 agree to first order, s − s²/2 against s − s².
+    small = 10.0 ** -np.arange(1.0, 5.0)
+    early = np.array([stopped_share(np.array(s / 1e6), step_size=1.0, steps=10**6) for s in small])
+    apart = np.abs(early - small / (1 + small))
+    return {
+        "fitted values of ridge regression": Identity(
+            np.array(fitted), np.array(predicted), scale=4.0, condition=10.0, aside={"printed": np.array(printed)}
+        ),
+        "weights after k steps": Identity(np.array(stopped), np.array(shares), scale=4.0, size=40),
+        "weights under the penalty": Identity(
+            np.array(penalized), np.array(ridges), scale=4.0, condition=60.0, aside={"printed": np.array(doubled)}
+        ),
+        # A step of ηh ≤ 0.002 changes a share by less than (ηh/2)·max s e^(−s) = 0.001/e.
+        "gap between the shares": Inequality(
+            gap, np.full(len(gap), most), error=0.001 / np.e, along={"s": step_size * count * curve}
+        ),
+        "shares of directions little learnt": Rate(1 / small, apart, exponent=-2.0, rivals=(-1.0, -3.0)),
+    }
+
+
+@stopping_early_is_nearly_a_ridge.picture
+def two_filters():
+    """Share of a direction learnt, against s = ηkh: early stopping and the ridge of penalty 1/(ηk)."""
+    s = np.geomspace(0.01, 100, 200)
+    return Curves(
+        [
+            Line("stopped after k steps", s, 1 - np.exp(-s)),
+            Line("ridge with c = 1/(ηk)", s, ridge_share(s, penalty=1.0)),
+            Line("", s, ridge_share(s, penalty=2.0), rival="λ = 1/(ηk) in λ‖w‖²"),
+            Level("largest gap", x=largest_gap()[0]),
+        ],
+        x="steps times step size times curvature, s = ηkh",
+        y="share learnt",
+        log="x",
+    )
+
+
+@stopping_early_is_nearly_a_ridge.control(
+    "factors d²/(d² + λ) for the penalty (λ/2)‖w‖², as printed",
+    erratum="L11.18a",
+    of="fitted values of ridge regression",
+)
+def factor_as_printed(evidence):
+    return replace(evidence, right=evidence.aside["printed"])
+
+
+@stopping_early_is_nearly_a_ridge.control(
+    "λ(Λ + λ)⁻¹ for the penalty λ‖w‖², as printed", erratum="L11.19a", of="weights under the penalty"
+)
+def penalty_as_printed(evidence):
+    return replace(evidence, right=evidence.aside["printed"])
+
+
+@stopping_early_is_nearly_a_ridge.control("one step less", of="weights after k steps")
+def one_step_less(evidence):
+    return replace(evidence, right=np.roll(evidence.right, 1, axis=0))
+
+
+@stopping_early_is_nearly_a_ridge.control("never apart by more than a fifth", of="gap between the shares")
+def a_fifth(evidence):
+    return replace(evidence, bound=np.full_like(evidence.bound, 1 / 5))

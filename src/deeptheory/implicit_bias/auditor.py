@@ -1,0 +1,163 @@
+"""The auditor: which solution does an algorithm select, and which second problem does that solution solve?
+
+Training has many solutions. `selected` runs any method of optax's shape to the one it finds; `solves` measures how far
+a point is from solving min R(w) subject to Xw = y, or min D_R(w, w₀): by its own conditions, by a certified bound
+on the least value, and by its distance to a solution found otherwise. That a point solves the second problem does not
+say that training on the second problem would find it.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.implicit_bias.mirror import Potential, conjugate, dual_multipliers
+
+__all__ = ["SecondProblem", "Selected", "least_norm", "selected", "solves"]
+
+
+class Selected(NamedTuple):
+    """What a run ended at: the point, its loss, the number of steps, and whether the loss came down as asked."""
+
+    point: Any
+    loss: Float[Array, "*batch"]
+    steps: Int[Array, "*batch"]
+    fitted: Bool[Array, "*batch"]
+
+
+def selected(
+    method: optax.GradientTransformation | optax.GradientTransformationExtraArgs,
+    loss: Callable[[Any], Any],
+    start: Any,
+    *,
+    steps: Annotated[int, "[1, 1e8]"] = 100_000,
+    tolerance: float = 1e-24,
+    draws: Any = None,
+    drawn: Callable[[Any, Any], Any] | None = None,
+) -> Selected:
+    """Run a method from `start` until the loss is `tolerance` times what it was, or for so many steps.
+
+    `start` is any pytree of arrays. Stochastic gradients: `drawn(w, draw)` is the loss of one draw, whose gradient the
+    method gets, and `draws` holds draws along a first axis, taken in turn and again from the first. The stop looks at
+    `loss`. A loss that is not a number ends the run. Wrap in `jit`, and in `vmap` over starts or data.
+    """
+    if (draws is None) != (drawn is None):
+        raise ValueError("draws and drawn must be given together: the draws, and the loss of one of them")
+    start = jax.tree.map(jnp.asarray, start)
+    method = optax.with_extra_args_support(method)
+    first = loss(start)
+
+    def step(now: tuple) -> tuple:
+        count, point, memory, _ = now
+        if drawn is None:
+            objective = loss
+        else:
+            draw = jax.tree.map(lambda leaf: jnp.asarray(leaf)[count % len(leaf)], draws)
+
+            def objective(w: Any) -> Any:
+                return drawn(w, draw)
+
+        value, gradient = jax.value_and_grad(objective)(point)
+        move, following = method.update(gradient, memory, point, value=value, grad=gradient, value_fn=objective)
+        # Some methods of optax compute in single precision; a loop wants the kind it began with.
+        following = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), following, memory)
+        point = optax.apply_updates(point, move)
+        return count + 1, point, following, loss(point)
+
+    def going(now: tuple) -> Any:
+        return (now[0] < steps) & (now[3] > tolerance * first) & jnp.isfinite(now[3])
+
+    begin = (jnp.zeros((), int), start, method.init(start), first)
+    count, point, _, value = jax.lax.while_loop(going, step, begin)
+    return Selected(point, value, count, value <= tolerance * first)
+
+
+class SecondProblem(NamedTuple):
+    """How far a point is from solving min D_R(w, w₀) subject to Xw = y.
+
+    unfit: ‖Xw − y‖ over ‖y‖. misaligned: the part of ∇R(w) − ∇R(w₀) outside the span of the rows, over its length; 0 at
+    the solution, where R is smooth. value: D_R(w, w₀). least: a lower bound on that of every interpolator, by duality.
+    excess: value/least − 1, how much less another interpolator may have at most. distance: from w to the solution.
+    """
+
+    unfit: float
+    misaligned: float
+    value: float
+    least: float
+    excess: float
+    distance: float
+
+
+def solves(
+    point: Float[Array | np.ndarray, " d"],
+    design: Float[Array | np.ndarray, "n d"],
+    labels: Float[Array | np.ndarray, " n"],
+    potential: Potential,
+    *,
+    start: Float[Array | np.ndarray, " d"] | None = None,
+    solution: tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]] | None = None,
+) -> SecondProblem:
+    """Measure how far w is from solving min D_R(w, w₀) subject to Xw = y; without `start`, min R(w).
+
+    `solution` is a pair of solution and multipliers; without it the dual is solved by Newton's method, which needs a
+    smooth conjugate. For ½‖·‖₁² and ½‖·‖∞² give that of `least_norm`, or one of any other solver: the bound `least` is
+    ⟨λ, y⟩ − R*(∇R(w₀) + Xᵀλ) + R*(∇R(w₀)), which no interpolator undercuts whatever λ is, so a wrong pair can only make
+    a point look worse. For a norm about w₀ ≠ 0 give w − w₀ and y − Xw₀.
+
+    Reference: arora Ch. 8, "Meanings of implicit regularization".
+    """
+    point, design, labels = (np.asarray(each, float) for each in (point, design, labels))
+    offset = np.zeros(len(point)) if start is None else np.asarray(potential.gradient(np.asarray(start, float)))
+    if solution is None:
+        multipliers = dual_multipliers(potential, design, labels, start)
+        best = np.asarray(potential.inverse(offset + design.T @ multipliers))
+    else:
+        best, multipliers = (np.asarray(each, float) for each in solution)
+    turned = np.asarray(potential.gradient(point)) - offset
+    aside = turned - design.T @ np.linalg.lstsq(design.T, turned)[0]
+    ground = float(conjugate(potential, offset))
+    value = float(potential.value(point) - offset @ point) + ground
+    least = float(multipliers @ labels - conjugate(potential, offset + design.T @ multipliers)) + ground
+    return SecondProblem(
+        unfit=float(np.linalg.norm(design @ point - labels) / max(np.linalg.norm(labels), 1e-300)),
+        misaligned=float(np.linalg.norm(aside) / max(np.linalg.norm(turned), 1e-300)),
+        value=value,
+        least=least,
+        excess=value / least - 1 if least > 0 else np.inf if value > 0 else 0.0,
+        distance=float(np.linalg.norm(point - best)),
+    )
+
+
+def least_norm(
+    design: Float[Array | np.ndarray, "n d"], labels: Float[Array | np.ndarray, " n"], *, power: float
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " n"]]:
+    """Return an interpolator of least ‖w‖₁ or ‖w‖∞, with multipliers for ½‖·‖²; `power` is 1 or ∞.
+
+    By linear programming. There may be several; the one returned is a corner of their set. The multipliers are those
+    of the linear programme times the norm, since ∇½‖·‖² is the norm times that of ‖·‖.
+    """
+    from scipy.optimize import linprog
+
+    design, labels = np.asarray(design, float), np.asarray(labels, float)
+    count, width = design.shape
+    if power == 1:
+        found = linprog(np.ones(2 * width), A_eq=np.hstack([design, -design]), b_eq=labels, method="highs")
+    elif power == np.inf:
+        above, one = np.ones((width, 1)), np.append(np.zeros(width), 1.0)
+        walls = np.block([[np.eye(width), -above], [-np.eye(width), -above]])
+        fit, bounds = np.hstack([design, np.zeros((count, 1))]), [(None, None)] * width + [(0, None)]
+        found = linprog(one, walls, np.zeros(2 * width), A_eq=fit, b_eq=labels, bounds=bounds, method="highs")
+    else:
+        raise ValueError(f"power must be 1 or ∞, got {power}; for others see bregman_projection")
+    if found.status != 0:
+        raise ValueError(f"no interpolator of least norm was found: {found.message}")
+    point = found.x[:width] - found.x[width:] if power == 1 else found.x[:width]
+    return point, found.eqlin.marginals * found.fun
+
+
+doors(__name__, infinite=("power",), power="[1, ∞]", tolerance="[0, 1)")

@@ -1,0 +1,201 @@
+"""Paths from zero to an interpolator: the ℓ1 regularization path, LARS, and infinitesimal stagewise descent, exactly.
+
+All three are piecewise linear. At every point the correlations cⱼ = xⱼᵀ(y − Xw) of some columns are largest in size,
+equal to a level λ, and only these columns move. They differ in what the moving columns do: in LARS their correlations
+fall together; on the ℓ1 path also a weight that comes to zero stops; in stagewise descent a weight may only move in
+the direction of its own correlation. On the host, in double precision.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from deeptheory.foundations.entrances import doors
+
+__all__ = ["PiecewisePath", "l1_path", "lars_path", "path_at", "rises_monotonely", "stagewise_path"]
+
+AnyArray = Array | np.ndarray
+
+
+class PiecewisePath(NamedTuple):
+    """A path that is linear between breakpoints: levels λ from the largest correlation down to 0, and the weights."""
+
+    levels: Float[np.ndarray, " breaks"]
+    weights: Float[np.ndarray, "breaks d"]
+
+
+def l1_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> PiecewisePath:
+    """Return the minimizers of ½‖Xw − y‖² + λ‖w‖₁ for all λ ≥ 0, by their breakpoints.
+
+    The homotopy of Osborne, Presnell and Turlach: between breakpoints the signs do not change and w is linear in λ; a
+    column joins when its correlation reaches λ, and leaves when its weight comes to zero. arora's ŵ(λ) of
+    ‖Xw − y‖² + λ‖w‖₁ is this at λ/2. Columns in general position: no two reach the level at the same time.
+
+    Reference: arora Ch. 8 Example 1; Efron, Hastie, Johnstone and Tibshirani 2004.
+    """
+    return _followed(design, labels, _together, crossing=False)
+
+
+def lars_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> PiecewisePath:
+    """Return the path of least-angle regression: like the ℓ1 path, but a weight may pass through zero and stays active.
+
+    Reference: Efron, Hastie, Johnstone and Tibshirani 2004.
+    """
+    return _followed(design, labels, _together, crossing=True)
+
+
+def stagewise_path(design: Float[AnyArray, "n d"], labels: Float[AnyArray, " n"]) -> PiecewisePath:
+    """Return the path of greedy coordinate descent on ½‖Xw − y‖² in the limit of infinitesimal steps.
+
+    Of the columns whose correlation is largest those move that keep it so, each in the direction of its correlation's
+    sign: the residual's projection on the cone of these columns, a non-negative least-squares problem. So a weight
+    moves one way as long as the sign of its correlation stays.
+
+    Reference: arora Ch. 8 Example 1; Hastie, Taylor, Tibshirani and Walther 2007.
+    """
+    return _followed(design, labels, _within_the_cone, crossing=True)
+
+
+class _Columns:
+    """The active columns X_A = QR, one joining or leaving at a time; normal equations square the condition."""
+
+    def __init__(self, design: np.ndarray, first: int) -> None:
+        self.design, self.active = design, [first]
+        self.q, self.r = np.linalg.qr(design[:, [first]], mode="complete")
+
+    def join(self, column: int) -> None:
+        from scipy.linalg import qr_insert
+
+        self.q, self.r = qr_insert(self.q, self.r, self.design[:, column], len(self.active), which="col")
+        self.active.append(column)
+
+    def leave(self, place: int) -> int:
+        from scipy.linalg import qr_delete
+
+        self.q, self.r = qr_delete(self.q, self.r, place, which="col")
+        return self.active.pop(place)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether the last column is a combination of the others."""
+        last = len(self.active) - 1
+        return last >= len(self.r) or bool(abs(self.r[last, last]) <= 1e-13 * abs(self.r[0, 0]))
+
+    def equal_fall(self, signs: np.ndarray) -> np.ndarray:
+        """(X_AᵀX_A)⁻¹s, the move along which all active correlations fall at rate one."""
+        from scipy.linalg import solve_triangular
+
+        if self.dependent:
+            raise ArithmeticError(f"column {self.active[-1]} is a combination of the columns that move already")
+        square = self.r[: len(self.active)]
+        return solve_triangular(square, solve_triangular(square, signs, trans="T"))
+
+    def idle_move(self) -> np.ndarray:
+        """A move of dependent columns that changes no prediction, the last of them by one."""
+        from scipy.linalg import solve_triangular
+
+        others = len(self.active) - 1
+        return np.append(-solve_triangular(self.r[:others, :others], self.r[:others, -1]), 1.0)
+
+
+def _together(columns: _Columns, signs: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    return columns.equal_fall(signs[columns.active]), []
+
+
+def _within_the_cone(columns: _Columns, signs: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """Move only in the direction of the signs: Lawson and Hanson's method, begun from the last move."""
+    released: list[int] = []
+    for _ in range(100 + 10 * len(columns.active)):
+        if columns.dependent:
+            # The gain grows without end along a move that changes no prediction, until some column may go no further.
+            wanted = change = signs[columns.active[-1]] * columns.idle_move()
+            against = change * signs[columns.active] < 0
+        else:
+            wanted = columns.equal_fall(signs[columns.active])
+            change, against = wanted - move, wanted * signs[columns.active] <= 0
+        if against.any():
+            share = np.where(against, -move / np.where(against, change, 1.0), np.inf)
+            move = np.delete(move + share.min() * change, np.argmin(share))
+            released.append(columns.leave(int(np.argmin(share))))
+            continue
+        fall = signs[released] * (columns.design[:, released].T @ (columns.design[:, columns.active] @ wanted))
+        if not released or fall.min() >= 1 - 1e-10:
+            return wanted, released
+        columns.join(released.pop(int(np.argmin(fall))))
+        move = np.append(wanted, 0.0)
+    raise ArithmeticError("columns that tie go round in circles: the direction of the stagewise path was not found")
+
+
+def _followed(
+    design: Float[AnyArray, "n d"],
+    labels: Float[AnyArray, " n"],
+    direction: Callable[[_Columns, np.ndarray, np.ndarray], tuple[np.ndarray, list[int]]],
+    *,
+    crossing: bool,
+) -> PiecewisePath:
+    """Follow a path from its first column to level 0; without `crossing` a weight that comes to zero leaves."""
+    design, labels = np.asarray(design, float), np.asarray(labels, float)
+    correlation = design.T @ labels
+    weights, level = np.zeros(len(correlation)), float(np.max(np.abs(correlation)))
+    levels, passed, rounding = [level], [weights.copy()], 1e-13 * level
+    columns, move = _Columns(design, int(np.argmax(np.abs(correlation)))), np.zeros(1)
+    gone: list[int] = []
+    most = 100 * (sum(design.shape) + 1)
+    while level > 0:
+        if len(levels) > most:
+            raise ArithmeticError(f"the path has more than {most} breakpoints: columns that tie go round in circles")
+        signs = np.sign(correlation)
+        move, released = direction(columns, signs, move)
+        slopes = design.T @ (design[:, columns.active] @ move)
+        # A correlation c − t·slope meets the level λ − t at one of two times, or its negative.
+        closing = np.stack([1 - slopes, 1 + slopes])
+        distance = np.maximum(np.stack([level - correlation, level + correlation]), 0.0)
+        # Who has just left is on the level still, up to rounding, and falls behind it.
+        for j in [*released, *gone]:
+            closing[int(signs[j] < 0), j] = -1.0
+        closing[:, columns.active] = -1.0
+        meets = np.where(closing > 0, distance / np.where(closing > 0, closing, 1.0), np.inf)
+        if len(columns.active) == min(design.shape):
+            # The residual is decided by these columns alone: with theirs all correlations come to 0, and none sooner.
+            meets[:] = np.inf
+        held = weights[columns.active]
+        towards = (held * move < 0) & (not crossing)
+        stops = np.where(towards, -held / np.where(towards, move, 1.0), np.inf)
+        stride = min(meets.min(), stops.min())
+        if stride >= level - rounding:
+            stride = level
+        weights[columns.active] += stride * move
+        correlation = correlation - stride * slopes
+        level -= stride
+        gone = []
+        if level and stride == stops.min():
+            gone = [columns.leave(int(np.argmin(stops)))]
+            weights[gone] = 0.0
+        elif level:
+            columns.join(int(np.argmin(meets.min(0))))
+            move = np.append(move, 0.0)
+        correlation[columns.active] = level * np.sign(correlation[columns.active])
+        levels.append(level)
+        passed.append(weights.copy())
+    return PiecewisePath(np.array(levels), np.array(passed))
+
+
+def path_at(path: PiecewisePath, levels: Float[AnyArray, " k"]) -> Float[np.ndarray, "k d"]:
+    """Return the weights at given levels λ ≥ 0, between breakpoints by straight lines; zero above the first."""
+    order = np.argsort(path.levels, kind="stable")
+    at = np.asarray(levels, float)
+    return np.stack([np.interp(at, path.levels[order], column[order]) for column in path.weights.T], axis=1)
+
+
+def rises_monotonely(path: PiecewisePath) -> Bool[np.ndarray, " d"]:
+    """Say for each weight whether its size never falls and its sign never changes as the level comes down.
+
+    If this holds for all weights of the ℓ1 path, it is the stagewise path and the path of LARS too.
+    """
+    moves, rounding = np.diff(path.weights, axis=0), 1e-10 * np.abs(path.weights).max()
+    return ~((moves > rounding).any(0) & (moves < -rounding).any(0))
+
+
+doors(__name__, levels="[0, ∞)")

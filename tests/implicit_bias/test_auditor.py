@@ -1,0 +1,77 @@
+import cvxpy
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from deeptheory.implicit_bias.auditor import least_norm, selected, solves
+from deeptheory.implicit_bias.least_squares import nearest_solution
+from deeptheory.implicit_bias.mirror import EUCLIDEAN, bregman_projection, hypentropy, squared_norm
+
+RNG = np.random.default_rng(7)
+DESIGN, LABELS = RNG.standard_normal((3, 6)), RNG.standard_normal(3)
+STARTS = RNG.standard_normal((2, 6))
+STEP = 0.5 / np.linalg.norm(DESIGN, 2) ** 2
+
+
+def loss(w):
+    return jnp.sum((DESIGN @ w - LABELS) ** 2) / 2
+
+
+@pytest.mark.item("A8.1")
+def test_runs_end_where_the_closed_form_says_batched():
+    found = jax.jit(jax.vmap(lambda start: selected(optax.sgd(STEP), loss, start)))(STARTS)
+    for point, start in zip(found.point, STARTS, strict=True):
+        np.testing.assert_allclose(point, nearest_solution(DESIGN, LABELS, start), atol=1e-10)
+    assert found.fitted.all() and (found.loss < 1e-20).all() and (found.steps < 100_000).all()
+
+
+def test_draws_are_taken_in_turn_and_the_loss_decides_when_to_stop():
+    step, order = 0.3, np.array([0, 2])
+
+    def drawn(w, i):
+        return (jnp.asarray(DESIGN)[i] @ w - jnp.asarray(LABELS)[i]) ** 2 / 2
+
+    found = selected(optax.sgd(step), loss, np.zeros(6), steps=5, draws=order, drawn=drawn)
+    w = np.zeros(6)
+    for i in (0, 2, 0, 2, 0):
+        w = w - step * (DESIGN[i] @ w - LABELS[i]) * DESIGN[i]
+    np.testing.assert_allclose(found.point, w, atol=1e-13)
+    assert int(found.steps) == 5 and not found.fitted
+    with pytest.raises(ValueError, match="together"):
+        selected(optax.sgd(step), loss, np.zeros(6), draws=order)
+
+
+@pytest.mark.item("A8.1")
+@pytest.mark.parametrize("power", [1.0, np.inf])
+def test_norms_with_corners_against_an_interior_point_solver(power):
+    w = cvxpy.Variable(6)
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.pnorm(w, power)), [DESIGN @ w == LABELS])
+    problem.solve(solver=cvxpy.CLARABEL)
+    solution = least_norm(DESIGN, LABELS, power=power)
+    audit = solves(solution[0], DESIGN, LABELS, squared_norm(power), solution=solution)
+    np.testing.assert_allclose(np.sqrt(2 * audit.least), problem.value, rtol=1e-7)
+    assert audit.unfit < 1e-12 and abs(audit.excess) < 1e-12 and audit.distance == 0
+
+
+@pytest.mark.item("A8.1")
+@pytest.mark.parametrize("potential", [EUCLIDEAN, squared_norm(1.5), hypentropy(0.5)])
+def test_excess_and_distance_of_a_point_that_is_moved_off(potential):
+    start, aside = STARTS[0], np.linalg.svd(DESIGN)[2][-1]
+    best = bregman_projection(potential, DESIGN, LABELS, start)
+    at_best, moved = (solves(best + shift * aside, DESIGN, LABELS, potential, start=start) for shift in (0.0, 0.1))
+    assert max(abs(at_best.excess), at_best.misaligned, at_best.unfit) < 1e-9
+    assert moved.excess > 1e-4 and moved.misaligned > 1e-3 and moved.unfit < 1e-12
+    np.testing.assert_allclose([moved.distance, at_best.distance], [0.1, 0.0], atol=1e-9)
+    np.testing.assert_allclose(moved.least, at_best.value, rtol=1e-9)
+    # Whatever the multipliers, the bound holds.
+    wrong = solves(best, DESIGN, LABELS, potential, start=start, solution=(best, RNG.standard_normal(3)))
+    assert wrong.least < at_best.value
+
+
+def test_what_cannot_be_asked_is_said():
+    with pytest.raises(ValueError, match="power must be 1 or ∞"):
+        least_norm(DESIGN, LABELS, power=3.0)
+    with pytest.raises(ValueError, match="no interpolator"):
+        least_norm(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.0, 1.0]), power=1)

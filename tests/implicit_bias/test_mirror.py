@@ -1,0 +1,195 @@
+import cvxpy
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import scipy.optimize
+import scipy.special
+
+from deeptheory.implicit_bias.mirror import (
+    ENTROPY,
+    EUCLIDEAN,
+    bregman_divergence,
+    bregman_projection,
+    conjugate,
+    hypentropy,
+    mirror_descent,
+    quadratic,
+    smooth_norm,
+    spectral_entropy,
+    squared_norm,
+    steepest_descent,
+)
+
+RNG = np.random.default_rng(5)
+DESIGN, LABELS, START = RNG.standard_normal((3, 7)), RNG.standard_normal(3), RNG.standard_normal(7)
+MATRIX = np.eye(7) + RNG.standard_normal((7, 3)) @ np.diag([0.5, 1.0, 2.0]) @ RNG.standard_normal((3, 7)) / 20
+MATRIX = MATRIX @ MATRIX.T
+POTENTIALS = {
+    "euclidean": EUCLIDEAN,
+    "quadratic": quadratic(MATRIX),
+    "p = 1.5": squared_norm(1.5),
+    "p = 3": squared_norm(3.0),
+    "hypentropy": hypentropy(0.3),
+    "hypentropy, a scale a coordinate": hypentropy(np.linspace(0.2, 2, 7)),
+}
+
+SHARP = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+"""a value known to 1e-10 leaves a point known to about 1e-5"""
+
+
+def oracle(name, design, labels):
+    """The interpolator of least R by an interior-point solver."""
+    w = cvxpy.Variable(design.shape[1])
+    value = {
+        "euclidean": lambda: cvxpy.sum_squares(w),
+        "quadratic": lambda: cvxpy.quad_form(w, cvxpy.psd_wrap(MATRIX)),
+        "p = 1.5": lambda: cvxpy.pnorm(w, 1.5),
+        "p = 3": lambda: cvxpy.pnorm(w, 3),
+        "entropy": lambda: cvxpy.sum(-cvxpy.entr(w) - w),
+    }[name]()
+    cvxpy.Problem(cvxpy.Minimize(value), [design @ w == labels]).solve(solver=cvxpy.CLARABEL, **SHARP)
+    return w.value
+
+
+@pytest.mark.item("A8.5")
+@pytest.mark.parametrize("name", POTENTIALS)
+def test_gradient_inverse_and_metric_are_derivatives_of_the_value(name):
+    potential, sides = POTENTIALS[name], 1e-5 * np.eye(7)
+    slope = [(potential.value(START + side) - potential.value(START - side)) / 2e-5 for side in sides]
+    bend = [(potential.gradient(START + side) - potential.gradient(START - side)) / 2e-5 for side in sides]
+    np.testing.assert_allclose(potential.gradient(START), slope, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(potential.inverse(potential.gradient(START)), START, rtol=1e-10)
+    np.testing.assert_allclose(potential.metric(START) @ np.array(bend), np.eye(7), atol=1e-6)
+
+
+@pytest.mark.item("A8.5")
+@pytest.mark.parametrize("name", ["euclidean", "quadratic", "p = 1.5", "hypentropy"])
+def test_a_step_minimizes_the_linear_model_with_the_divergence(name):
+    """The implicit form of arora (8.3), by a minimizer that knows values only."""
+    potential, gradient, step = POTENTIALS[name], RNG.standard_normal(7), 0.1
+    method = mirror_descent(potential, step)
+    move, _ = method.update(gradient, method.init(START), START)
+    found = scipy.optimize.minimize(
+        lambda w: step * gradient @ w + float(bregman_divergence(potential, w, START)), START, tol=1e-9
+    ).x
+    np.testing.assert_allclose(START + np.asarray(move), found, atol=1e-4)
+
+
+@pytest.mark.item("A8.4")
+def test_gradient_descent_minimizes_its_proximal_model():
+    """⟨w, g⟩ + ‖w − w_t‖²/(2η) is a square plus a constant: its least point by the normal equations of lstsq."""
+    gradient, step = RNG.standard_normal(7), 0.3
+    rows = np.eye(7) / np.sqrt(2 * step)
+    found = np.linalg.lstsq(rows, rows @ START - np.sqrt(step / 2) * gradient)[0]
+    method = optax.sgd(step)
+    move, _ = method.update(gradient, method.init(START))
+    np.testing.assert_allclose(START + np.asarray(move), found, atol=1e-13)
+    mirrored = mirror_descent(EUCLIDEAN, step).update(gradient, None, START)[0]
+    np.testing.assert_allclose(mirrored, move, atol=1e-15)
+
+
+@pytest.mark.item("A8.6")
+def test_divergences_known_in_closed_form():
+    first, second = RNG.uniform(0.1, 2, 7), RNG.uniform(0.1, 2, 7)
+    np.testing.assert_allclose(
+        bregman_divergence(EUCLIDEAN, first, second), np.linalg.norm(first - second) ** 2 / 2, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        bregman_divergence(ENTROPY, first, second), scipy.special.kl_div(first, second).sum(), rtol=1e-12
+    )
+    away = first - second
+    np.testing.assert_allclose(
+        bregman_divergence(quadratic(MATRIX), first, second), away @ MATRIX @ away / 2, rtol=1e-12
+    )
+    for potential in POTENTIALS.values():
+        assert bregman_divergence(potential, first, second) > 0
+        assert abs(bregman_divergence(potential, first, first)) < 1e-15
+
+
+@pytest.mark.item("A8.7")
+@pytest.mark.parametrize("name", ["euclidean", "quadratic", "p = 1.5", "p = 3"])
+def test_projections_against_an_interior_point_solver(name):
+    found = bregman_projection(POTENTIALS[name], DESIGN, LABELS)
+    np.testing.assert_allclose(found, oracle(name, DESIGN, LABELS), atol=3e-5)
+
+
+def test_projection_of_a_start_against_an_interior_point_solver():
+    labels, start = DESIGN @ RNG.uniform(0.1, 2, 7), RNG.uniform(0.5, 2, 7)
+    w = cvxpy.Variable(7)
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.kl_div(w, start))), [DESIGN @ w == labels])
+    problem.solve(solver=cvxpy.CLARABEL, **SHARP)
+    np.testing.assert_allclose(bregman_projection(ENTROPY, DESIGN, labels, start), w.value, atol=3e-5)
+    np.testing.assert_allclose(
+        bregman_projection(ENTROPY, DESIGN, labels), oracle("entropy", DESIGN, labels), atol=3e-5
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 1.0, 100.0])
+def test_projections_satisfy_the_optimality_conditions_at_every_scale(scale):
+    found = bregman_projection(hypentropy(scale), DESIGN, LABELS, START)
+    turned = np.arcsinh(found / (2 * scale**2)) - np.arcsinh(START / (2 * scale**2))
+    np.testing.assert_allclose(DESIGN @ found, LABELS, atol=1e-12)
+    np.testing.assert_allclose(turned - DESIGN.T @ np.linalg.lstsq(DESIGN.T, turned)[0], 0, atol=1e-10)
+
+
+def test_what_the_entropy_cannot_fit_is_said():
+    with pytest.raises(ValueError, match="domain"):
+        bregman_projection(ENTROPY, np.ones((1, 3)), np.array([-1.0]))
+
+
+@pytest.mark.item("A8.8")
+@pytest.mark.parametrize("power", [1.0, 4 / 3, 2.0, 3.0, np.inf])
+def test_steepest_directions_against_an_interior_point_solver(power):
+    gradient, potential = RNG.standard_normal(7), squared_norm(power)
+    v = cvxpy.Variable(7)
+    problem = cvxpy.Problem(cvxpy.Minimize(gradient @ v + cvxpy.square(cvxpy.pnorm(v, power)) / 2))
+    problem.solve(solver=cvxpy.CLARABEL, **SHARP)
+    move = np.asarray(steepest_descent(potential, 1.0).update(gradient, None)[0])
+    np.testing.assert_allclose(move, v.value, atol=3e-5)
+    dual = np.linalg.norm(gradient, np.inf if power == 1 else 1 if power == np.inf else power / (power - 1))
+    # arora (8.27), each side by its own definition.
+    np.testing.assert_allclose([-gradient @ move, np.linalg.norm(move, power) ** 2], dual**2, rtol=1e-12)
+    np.testing.assert_allclose(conjugate(potential, gradient), dual**2 / 2, rtol=1e-12)
+
+
+def test_ties_are_shared():
+    move = steepest_descent(squared_norm(1.0), 0.5).update(np.array([2.0, -2.0, 1.0]), None)[0]
+    np.testing.assert_allclose(move, [-0.5, 0.5, 0.0])
+
+
+def test_a_norm_given_as_a_function():
+    given, known = smooth_norm(lambda w: jnp.sqrt(w @ MATRIX @ w), 7), quadratic(MATRIX)
+    for one, other in zip(given, known, strict=True):
+        np.testing.assert_allclose(one(jnp.asarray(START)), other(START), rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="triangle"):
+        smooth_norm(lambda w: jnp.sum(jnp.sqrt(jnp.abs(w))) ** 2, 4)
+    with pytest.raises(ValueError, match="2‖w‖"):
+        smooth_norm(lambda w: w @ w, 4)
+    with pytest.raises(ValueError, match="positive away"):
+        smooth_norm(lambda w: jnp.abs(w).max() * jnp.sign(w[0]), 4)
+
+
+def test_spectral_entropy_of_a_diagonal_matrix_is_the_entropy():
+    potential, values = spectral_entropy(), np.array([0.3, 1.0, 2.5])
+    rotation = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
+    matrix = rotation * values @ rotation.T
+    np.testing.assert_allclose(potential.value(matrix), ENTROPY.value(values), rtol=1e-12)
+    np.testing.assert_allclose(potential.inverse(potential.gradient(matrix)), matrix, rtol=1e-12, atol=1e-13)
+    # Along a symmetric direction the metric is the derivative of the matrix exponential.
+    side = RNG.standard_normal((3, 3))
+    side, dual = side + side.T, potential.gradient(matrix)
+    ahead, behind = (potential.inverse(dual + step * side) for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(
+        (potential.metric(matrix) @ side.ravel()).reshape(3, 3), (ahead - behind) / 2e-5, atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("power", [0.9, -1.0, np.nan])
+def test_what_is_no_norm_is_refused(power):
+    with pytest.raises(ValueError, match="power must"):
+        squared_norm(power)
+    with pytest.raises(ValueError, match="positive definite"):
+        quadratic(np.diag([1.0, -0.1]))
+    with pytest.raises(ValueError, match="corners"):
+        bregman_projection(squared_norm(1.0), DESIGN, LABELS)
