@@ -1,12 +1,22 @@
 import numpy as np
 import pytest
 
-from deeptheory.dynamics.hitting_times import hitting_survival, mean_hitting_time, mean_overlap
+from deeptheory.dynamics.hitting_times import _chi_square_rule, hitting_survival, mean_hitting_time, mean_overlap
 from deeptheory.dynamics.single_index import descent_time
 from deeptheory.dynamics.sphere import overlap_chain
 from deeptheory.foundations.hermite import hermite_link
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(("degrees", "nodes"), [(1, 2), (4, 3), (998, 3), (7, 5)])
+def test_the_chi_square_rule_has_all_moments_it_can_have(degrees, nodes):
+    """k nodes integrate powers up to 2k − 1 exactly, and the next one not."""
+    values, weights = _chi_square_rule(degrees, nodes)
+    moments = [np.prod(degrees + 2.0 * np.arange(power)) for power in range(2 * nodes + 1)]
+    found = [weights @ values**power for power in range(2 * nodes + 1)]
+    np.testing.assert_allclose(found[:-1], moments[:-1], rtol=1e-10)
+    assert found[-1] < moments[-1] * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(("degree", "step"), [(1, 0.2), (2, 0.1), (3, 0.015)])

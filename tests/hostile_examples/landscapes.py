@@ -3,6 +3,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.landscapes.random_landscapes import PeriodicField
+
 from .ingredients import LAYERS, square
 
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -21,6 +23,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "factorization.aligned": {"factor": np.eye(3, 2), "other": np.eye(3, 2)},
     "linear_flows.flow_factors": {"factors": np.ones((2, 3, 3)), "target": np.eye(3), "steps": 3},
     "linear_flows.mode_curve": {"target": 1.0, "depth": 2, "times": np.array([0.0, 1.0])},
+    "matrix_sensing.coordinates_of": {"matrix": np.eye(2)},
+    "matrix_sensing.isometry_defect": {"form": np.eye(3)},
+    "matrix_sensing.sensed_shift": {"point": np.array([1.0, 0.0]), "matrix": np.diag([2.0, 0.5])},
+    "random_landscapes.random_field": {"dimension": 1, "length": 6.0},
+    "random_landscapes.torus_critical_points":
+        {"field": PeriodicField(jnp.ones((2, 1)), jnp.ones(2), -jnp.ones(2)), "length": 2 * np.pi, "points": 9},
+    "tensor_decomposition.online_components":
+        {"samples": jnp.ones((2, 4, 3)), "starts": jnp.eye(2, 3), "rates": jnp.full(4, 0.1)},
+    "tensor_decomposition.sphere_spectrum": {"function": square, "point": jnp.array([0.6, 0.0, 0.8])},
+    "tensor_decomposition.tensor_critical_points": {"components": np.eye(2, 3), "weights": np.ones(2)},
     "linear_networks.best_first_matrix": {"second": np.eye(2), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
     "linear_networks.best_second_matrix": {"first": np.eye(2, 3), "inputs": np.eye(3, 4), "labels": np.eye(2, 4)},
     "linear_networks.bottleneck_critical_points": {"inputs": np.eye(3, 4), "labels": np.eye(2, 4), "width": 1},

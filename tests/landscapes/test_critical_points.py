@@ -46,6 +46,7 @@ def test_flow_time_against_a_sum():
     assert flow_time_in_well(2.0, 1.0) == pytest.approx(np.sum(np.exp(middle**2 / 2) / middle) * 5e-6, rel=1e-9)
 
 
+@pytest.mark.item("H5.1", "A2.8", "L5.5")
 @pytest.mark.parametrize(
     ("eigenvalues", "kind", "counts"),
     [
@@ -61,6 +62,15 @@ def test_flow_time_against_a_sum():
 def test_kinds_and_inertia(eigenvalues, kind, counts):
     assert kind_of_point(np.array(eigenvalues)) == kind
     assert inertia(np.array(eigenvalues)).tolist() == counts
+
+
+def test_what_counts_as_zero_is_relative_to_the_largest_of_each_row():
+    """Exactly the tolerance times the largest is still zero, by either sign; the rows know nothing of each other."""
+    spectra = np.array([[-0.25, -0.125, 0.25, 1.0], [-2.0, -0.75, 0.5, 0.25], [-4e-9, 1e-9, 4e-9, 8e-9]])
+    assert inertia(spectra, tolerance=0.25).tolist() == [[0, 3, 1], [2, 2, 0], [1, 1, 2]]
+    assert inertia(spectra, tolerance=0.0).tolist() == [[2, 0, 2], [2, 0, 2], [1, 0, 3]]
+    assert inertia(np.array([-1.0, 2e-8, 0.5e-8])).tolist() == [1, 1, 1], "a hundred-millionth unless told otherwise"
+    assert kind_of_point(np.array([-1.0, 2e-8])) == "saddle" and kind_of_point(np.array([-1.0, 5e-9])) == "degenerate"
 
 
 def test_spheres_tell_a_degenerate_saddle_from_a_degenerate_minimum():
@@ -89,6 +99,25 @@ def test_second_order_stationarity_at_the_threshold():
     assert is_second_order_stationary(bowl, point, slope=0.3 + 1e-12, curvature=2.0 + 1e-12)
     assert not is_second_order_stationary(bowl, point, slope=0.3 - 1e-9, curvature=2.5)
     assert not is_second_order_stationary(bowl, point, slope=1.0, curvature=2.0 - 1e-9)
+
+
+@pytest.mark.item("A7.2", "H5.6")
+@pytest.mark.parametrize(
+    ("function", "point", "label"),
+    [
+        (lambda x: x[0] ** 2 - x[1] ** 2, [0.0, 0.0], False),
+        (lambda x: x[0] ** 3 - 3 * x[0] * x[1] ** 2, [0.0, 0.0], True),  # degenerate: passes, though no minimum
+        (lambda x: x[0] ** 2 + x[1] ** 4, [0.0, 0.0], True),
+        (lambda x: x[0] ** 2 + x[1] ** 4, [1.0, 0.0], False),
+        (lambda x: x[0] ** 2 - 0.04 * x[1] ** 2, [0.0, 0.0], True),  # −0.08 is above −√(ρε) = −0.1
+    ],
+)
+def test_second_order_labels(function, point, label):
+    """With ρ = 1 and ε = 0.01 the least curvature allowed is −√(ρε) = −0.1."""
+    found = is_second_order_stationary(function, jnp.array(point), slope=0.01, curvature=0.1)
+    assert bool(found) == label
+    lanczos = least_curvature(function, jnp.array(point)) >= -0.1
+    assert bool(lanczos & (jnp.linalg.norm(jax.grad(function)(jnp.array(point))) <= 0.01)) == label
 
 
 @pytest.mark.item("A6.19")

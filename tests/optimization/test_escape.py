@@ -99,6 +99,29 @@ def test_the_cubic_saddle_is_tight():
     assert float(saddle.minimum) == pytest.approx(float(saddle(bottom)))
 
 
+@pytest.mark.item("H5.4")
+def test_the_kicked_coordinate_by_a_sum_and_its_time_by_quadrature():
+    """y_t is a sum of independent kicks; the law of leaving follows from P(|y_t| ≤ R) while kicks are small."""
+    growth, kick = 0.1, 1e-5
+    for steps in (0, 1, 2, 7):
+        by_hand = kick**2 * sum((1 + growth) ** (2 * k) for k in range(steps))
+        assert float(escape.kicked_variance(steps, growth=growth, kick=kick)) == pytest.approx(by_hand, rel=1e-12)
+    times = np.arange(1, 600)
+    spread = np.sqrt(np.asarray(escape.kicked_variance(times, growth=growth, kick=kick)))
+    stays = special.erf(1 / (spread * 2**0.5))
+    mean = 1 + stays.sum()  # the sum over t ≥ 0 of the probability of not having left by t
+    assert float(escape.kick_escape_time(1.0, growth=growth, kick=kick)) == pytest.approx(mean, rel=1e-4)
+    # A hundredth of the noise costs ln 100/ln 1.1 steps more.
+    quieter = escape.kick_escape_time(1.0, growth=growth, kick=kick / 100)
+    assert float(quieter) - mean == pytest.approx(np.log(100) / np.log(1.1), abs=1e-2)
+
+
+def test_either_side_of_the_ridge_takes_as_long():
+    """ln(1 + 8)/ln 3 = 2 steps of growth 2, from ⅛ and from −⅛ alike."""
+    times = escape.escape_time(np.array([0.125, -0.125]), radius=1.0, growth=2.0)
+    np.testing.assert_allclose(times, [2.0, 2.0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("dimension", [1, 3, 1999, 2001, 10**6, 10**10, 10**15])
 def test_the_largest_slice_of_a_ball_in_any_dimension(dimension):
     with mpmath.workdps(60):

@@ -49,6 +49,22 @@ def test_the_polynomial_vanishes_exactly_at_satisfying_assignments():
 
 
 @pytest.mark.item("A2.20")
+def test_the_valley_of_the_haystack_by_hand():
+    """At |x − v|² = 1/32 and r = ¼ the share is a half: Σx − 2·(½)³. From r on nothing is seen of it."""
+    valley = Haystack(jnp.array([1.0, 0.0]), radius=0.25, depth=2.0)
+    assert float(valley(jnp.array([0.875, 0.125]))) == 1.0 - 0.25
+    assert float(valley(jnp.array([0.75, 0.0]))) == 0.75
+    np.testing.assert_array_equal(jax.grad(valley)(jnp.array([0.7, 0.05])), [1.0, 1.0])
+    # The radius unless told otherwise is 0.4: at half of it a share of a quarter, at 0.41 nothing.
+    usual = Haystack(jnp.array([1.0, 0.0]))
+    assert float(usual(jnp.array([0.8, 0.0]))) == pytest.approx(0.8 - 5 * 0.75**3, rel=1e-12)
+    assert (
+        float(usual(jnp.array([0.59, 0.0]))) == pytest.approx(0.59, rel=1e-12)
+        and float(usual(jnp.array([0.61, 0.0]))) < 0.61
+    )
+
+
+@pytest.mark.item("A2.20")
 def test_the_haystack_shows_its_valley_to_no_other_corner():
     corners = np.array(list(itertools.product([0.0, 1.0], repeat=4)))
     hidden = corners[11]

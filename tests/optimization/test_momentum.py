@@ -98,6 +98,22 @@ def test_the_potential_never_rises_and_does_with_too_long_a_step():
         assert (int(found.violated) == -1) == kept
 
 
+@pytest.mark.item("H4.10")
+def test_way_on_a_slope_by_the_printed_recursion():
+    """v ← βv + ηg, θ ← θ − v: with β = 0.9 and ηg = 1 the ways are 1, 2.9, 5.61, and in the end ten a step."""
+    way, speed = 0.0, 0.0
+    for time in range(40):
+        found = momentum.constant_slope_way(time, slope=2.0, step_size=0.5, momentum=0.9)
+        assert float(found) == pytest.approx(way, abs=1e-12)
+        speed = 0.9 * speed + 0.5 * 2.0
+        way += speed
+    assert momentum.constant_slope_way(np.array([3.0]), slope=1.0, step_size=1.0, momentum=0.9)[0] == pytest.approx(
+        5.61
+    )
+    ends = momentum.constant_slope_way(np.array([400.0, 401.0]), slope=1.0, step_size=1.0, momentum=0.9)
+    assert np.diff(ends)[0] == pytest.approx(10.0)
+
+
 @pytest.mark.parametrize(("damping", "times"), [(1e6, 2e6), (1e12, 3e12), (1e160, 1e160), (1e9, 1.0)])
 def test_strong_damping_leaves_the_slow_rate(damping, times):
     with mpmath.workdps(700):

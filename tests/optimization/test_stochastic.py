@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from deeptheory.diffusions.gradient_noise import batch_covariance
+from deeptheory.optimization import stochastic
 from deeptheory.optimization.stochastic import (
     batch_stationarity_bound,
     batch_steps,
@@ -74,6 +75,24 @@ def test_the_step_of_the_theorem_gives_three_halves():
     grid = [sgd_stationarity_bound(2.0, step_size=scale * step, **moments) for scale in np.linspace(0.5, 3, 501)]
     assert np.min(grid) == pytest.approx(2**0.5 * root, rel=1e-5)
     assert np.linspace(0.5, 3, 501)[np.argmin(grid)] == pytest.approx(2**0.5, abs=0.005)
+
+
+@pytest.mark.item("H5.9")
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_growth_in_a_shared_well_by_all_batches(batch):
+    curvatures, step = np.array([1.0, 3.0, 8.0]), 0.4
+    means = np.array([np.mean(each) for each in itertools.product(curvatures, repeat=batch)])
+    factor = stochastic.mean_square_factor(curvatures, step_size=step, batch=batch)
+    assert factor == pytest.approx(np.mean((1 - step * means) ** 2), rel=1e-12)
+    exponent = stochastic.escape_exponent(curvatures, step_size=step, batch=batch)
+    assert exponent == pytest.approx(np.mean(np.log(np.abs(1 - step * means))), rel=1e-12)
+    # The edge of the mean square, 2h/(h² + v/B).
+    edge = 2 * 4.0 / (16 + curvatures.var() / batch)
+    assert stochastic.mean_square_factor(curvatures, step_size=edge, batch=batch) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_a_factor_of_zero_ends_every_run():
+    assert stochastic.escape_exponent(np.array([2.0, 1.0]), step_size=0.5, batch=1) == -np.inf
 
 
 @pytest.mark.item("L5.21")

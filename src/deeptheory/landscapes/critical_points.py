@@ -176,7 +176,9 @@ def is_second_order_stationary(
 ) -> Bool[Array, ""]:
     """Whether a point is an (ε, γ)-second-order stationary point: ‖∇f‖ ≤ ε and λ_min(∇²f) ≥ −γ (arora Def. 6.3.2).
 
-    `slope` is ε and `curvature` is γ; with both zero it is the exact notion of Def. 6.3.1. Dense Hessian.
+    `slope` is ε and `curvature` is γ; with both zero it is the exact notion of Def. 6.3.1, and with γ = √(ρε), for a
+    ρ-Lipschitz Hessian, the ε-second-order stationary point of Def. 7.1.5. It need not be a minimum: x³ − 3xy² has one
+    at 0. Dense Hessian, for dimensions up to a few hundred; beyond, compare `least_curvature` with −γ.
     """
     lowest = jnp.linalg.eigvalsh(jax.hessian(function)(point))[0]
     return (jnp.linalg.norm(jax.grad(function)(point)) <= slope) & (lowest >= -curvature)

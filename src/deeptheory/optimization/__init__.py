@@ -14,7 +14,7 @@
 - `noise_moments`: stochastic gradient descent on least squares in the mean square, exactly: plateaus, averages, and
   corrected gradients.
 - `adaptive`: what is proved of AdaGrad.
-- `smoothness`: smoothness at a point, along a run and over a region; what kind of point a stationary one is.
+- `smoothness`: smoothness at a point, along a run and over a region.
 - `saddle`: leaving strict saddles: gradient descent that shakes itself when it stands still.
 - `escape`: where a run is stuck near a saddle, how thin that region is, and how long leaving takes.
 - `losses`: losses of single predictions, and the risk of any model on data as a function to descend on.

@@ -18,6 +18,8 @@ __all__ = [
     "CoupledRuns",
     "coupled_runs",
     "escape_time",
+    "kick_escape_time",
+    "kicked_variance",
     "leaving_times",
     "slab_share",
     "stuck_share",
@@ -72,6 +74,32 @@ def stuck_width(radius: Number, *, growth: Number, steps: Number) -> Number:
 def escape_time(distance: Number, *, radius: Number, growth: Number) -> Number:
     """Return ln(1 + R/|x₁|)/ln(1 + ηγ): how long a coordinate at `distance` x₁ takes to move by R. Not rounded."""
     return jnp.log1p(radius / jnp.abs(jnp.asarray(distance))) / jnp.log1p(growth)
+
+
+def kicked_variance(steps: Number, *, growth: Number, kick: Number) -> Number:
+    """Return the variance κ²((1 + g)^{2t} − 1)/((1 + g)² − 1) of y_t, y_{t+1} = (1 + g)y_t + κξ_t from y₀ = 0.
+
+    The coordinate along the way down of noisy gradient descent at a saddle: `growth` g is ηγ, `kick` κ the standard
+    deviation of what a step's noise adds, ηs for gradient noise s; ξ_t are independent with variance 1.
+
+    Reference: handbook Sec. 5.3.1.
+    """
+    rate = jnp.log1p(growth)
+    return jnp.asarray(kick) ** 2 * jnp.expm1(2 * steps * rate) / jnp.expm1(2 * rate)
+
+
+def kick_escape_time(radius: Number, *, growth: Number, kick: Number) -> Number:
+    """Return the mean number of steps until |y_t| of `kicked_variance` exceeds R, for Gaussian kicks far below R.
+
+    [ln(R/σ) + (γ_E + ln 2)/2]/ln(1 + g) + ½ with σ² = κ²/((1 + g)² − 1): in the end y_t = (1 + g)^t σZ with Z standard
+    normal, E ln|Z| = −(γ_E + ln 2)/2 with Euler's γ_E, and whole steps cost half a step on average, if 1/ln(1 + g) is
+    more than a few. The logarithm of the noise is all that counts: a hundredth of it costs ln 100/ln(1 + g) steps.
+
+    Reference: handbook Sec. 5.3.1.
+    """
+    rate = jnp.log1p(growth)
+    size = jnp.asarray(kick) / jnp.sqrt(jnp.expm1(2 * rate))
+    return (jnp.log(radius / size) + (np.euler_gamma + np.log(2)) / 2) / rate + 0.5
 
 
 def slab_share(width: Number, *, radius: Number, dimension: Number) -> Number:
@@ -177,10 +205,11 @@ doors(
     radius="(0, ∞)",
     width="[0, ∞)",
     growth="(0, ∞)",
+    kick="(0, ∞)",
     step_size="(0, ∞)",
     ball="(0, ∞)",
     gain="(0, ∞)",
     dimension="[1, ∞)",
-    steps="[1, ∞)",
+    steps="[0, ∞)",
     infinite=("distance",),
 )

@@ -10,6 +10,7 @@ from deeptheory.foundations.entrances import doors
 
 __all__ = [
     "accelerated_gap_bound",
+    "constant_slope_way",
     "damped_oscillator",
     "heavy_ball_factor",
     "heavy_ball_offsets",
@@ -69,6 +70,20 @@ def heavy_ball_offsets(
     middle = (1 + momentum - step_size * np.asarray(eigenvalues)) / (2 * root)
     before = np.where(time > 0, special.eval_chebyu(np.maximum(time - 1, 0), middle), 0.0)
     return root**time * (special.eval_chebyu(time, middle) - root * before) * np.asarray(offsets)
+
+
+def constant_slope_way(
+    time: Number, *, slope: Number, step_size: Number, momentum: Annotated[float, "[0, 1)"]
+) -> Number:
+    """Return how far the heavy ball has gone after t steps on a plane of slope g, from rest.
+
+    (ηg/(1 − β))(t − β(1 − β^t)/(1 − β)): in the end 1/(1 − β) times as fast as gradient descent, ten times for
+    β = 0.9. The velocity is v ← βv + ηg, and the point moves by −v.
+
+    Reference: handbook Sec. 4.2.2.
+    """
+    late = 1 - momentum
+    return step_size * slope / late * (time - momentum * (1 - momentum ** np.asarray(time)) / late)
 
 
 def damped_oscillator(times: Number, *, stiffness: Number, damping: Number) -> Number:
@@ -140,6 +155,7 @@ doors(
     stiffness="[0, ∞)",
     damping="[0, ∞)",
     times="[0, ∞)",
+    time="[0, ∞)",
     smoothness="(0, ∞)",
     distance_square="[0, ∞)",
     steps="[0, ∞)",

@@ -1,11 +1,10 @@
-"""Smoothness of a function at a point, along a run and over a region, and what kind of point a stationary one is."""
+"""Smoothness of a function at a point, along a run and over a region."""
 
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
@@ -14,7 +13,6 @@ from deeptheory.foundations.entrances import doors
 __all__ = [
     "CurvatureRange",
     "LipschitzEstimates",
-    "classify_point",
     "curvature_range",
     "lipschitz_estimates",
     "power_method",
@@ -118,26 +116,4 @@ def smoothness_along(
     return jax.lax.scan(body, direction / jnp.linalg.norm(direction), positions)[1]
 
 
-def classify_point(function: Function, point: Float[Array, "d"], *, cutoff: float = 1e-8) -> str:
-    """Say what the first two derivatives tell about a point.
-
-    "not stationary", "minimum" (all curvatures positive), "maximum", "strict saddle" (some curvature negative and some
-    not), or "degenerate": no curvature negative and some zero. The last is a second-order stationary point and may be a
-    minimum (x² + y⁴) or not (x² + y³, x³ − 3xy²): two derivatives cannot tell, and deciding it is NP-hard in general.
-    `cutoff` is what counts as zero, for the gradient and for curvatures. For functions one can evaluate, not under
-    `jit`.
-
-    Reference: arora Defs. 2.1.5, 7.1.3, 7.1.4.
-    """
-    slope = np.linalg.norm(jax.grad(function)(point))
-    curvatures = np.linalg.eigvalsh(jax.hessian(function)(point))
-    if slope > cutoff:
-        return "not stationary"
-    if curvatures[0] > cutoff:
-        return "minimum"
-    if curvatures[-1] < -cutoff:
-        return "maximum"
-    return "strict saddle" if curvatures[0] < -cutoff else "degenerate"
-
-
-doors(__name__, cutoff="[0, ∞)")
+doors(__name__)

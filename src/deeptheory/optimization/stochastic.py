@@ -1,7 +1,7 @@
 """Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,9 @@ __all__ = [
     "batch_stationarity_bound",
     "batch_steps",
     "best_sgd_step_size",
+    "escape_exponent",
     "gradient_variance",
+    "mean_square_factor",
     "minibatches",
     "sgd_stationarity_bound",
     "sgd_step_size",
@@ -152,6 +154,35 @@ def batch_steps(
     step = np.where(small, square / (2 * smoothness * np.where(small, noise, 1.0)), 1 / np.asarray(smoothness))
     steps = np.where(small, 8 * drop * smoothness * noise / square**2, 2 * drop * smoothness / safe)
     return steps, step
+
+
+def mean_square_factor(
+    curvatures: Float[Array | np.ndarray, "n"], *, step_size: Number, batch: Annotated[int, "[1, ∞)"]
+) -> Number:
+    """The factor (1 − ηh)² + η²v/B by which E θ² grows in a step of SGD in a well that all examples share.
+
+    Of n examples with losses ½h_iθ² the mean curvature is h, the variance v, and B are drawn with replacement. Below
+    one exactly for η < 2h/(h² + v/B): noise lowers the step that a well bears from 2/h, the more the smaller the batch.
+
+    Reference: Wu, Ma and E 2018; handbook Sec. 5.4.
+    """
+    values = np.asarray(curvatures)
+    return (1 - step_size * values.mean()) ** 2 + np.asarray(step_size) ** 2 * values.var() / batch
+
+
+def escape_exponent(
+    curvatures: Float[Array | np.ndarray, "n"], *, step_size: float, batch: Annotated[int, "[1, 12]"]
+) -> float:
+    """The rate E ln|1 − ηh_B| at which ln|θ| grows under SGD in a well of losses ½h_iθ², h_B the mean of a batch.
+
+    Every run leaves the well if it is positive, and comes to rest in it if it is negative, with probability one; runs
+    that do may still have means that explode (`mean_square_factor`). By all n^B batches, drawn with replacement.
+    """
+    values = np.asarray(curvatures, float)
+    affordable(batches=(len(values),) * batch)
+    means = sum(np.ix_(*[values] * batch)) / batch
+    with np.errstate(divide="ignore"):
+        return float(np.mean(np.log(np.abs(1 - step_size * means))))
 
 
 doors(

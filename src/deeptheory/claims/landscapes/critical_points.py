@@ -59,6 +59,7 @@ def by_definition(low, high):
         "A6.5": ("kinds by values around the point", "degenerate points"),
         "L6.1": ("kinds by values around the point", "lowest and highest value around a saddle"),
         "L5.5": ("kinds by values around the point", "degenerate points"),
+        "H5.1": ("kinds by values around the point", "degenerate points"),
     },
     says=r"At a critical point a positive definite Hessian means a local minimum, a negative definite one a local "
     "maximum, eigenvalues of both signs a saddle of $f$: values below and above within every radius. The "
@@ -151,7 +152,10 @@ def ends(function, starts, step):
 
 
 @claim(
-    items={"A6.6": ("spurious minimum", "saddle", "flat region")},
+    items={
+        "A6.6": ("spurious minimum", "saddle", "flat region"),
+        "H4.6": ("spurious minimum", "saddle", "flat region"),
+    },
     says=r"Gradient descent ends in the minimum on whose side it starts, spurious or not; on the stable manifold of a "
     r"saddle it ends at the saddle; and on $1-e^{-w^2/2}$, whose only critical point is its minimum, the flow from "
     r"$w_0$ to $w_1$ takes $\frac12[\mathrm{Ei}(w_0^2/2)-\mathrm{Ei}(w_1^2/2)]$.",

@@ -29,7 +29,7 @@ def distances(function, start, step, momentum, *, method, steps):
 
 
 @claim(
-    items={"A2.29": ("gradient descent", "heavy ball", "Newton", "order")},
+    items={"A2.29": ("gradient descent", "heavy ball", "Newton", "order"), "H4.12": ("gradient descent", "heavy ball")},
     says=r"On a quadratic with condition number $\kappa$, each method at its best step, gradient descent takes a "
     r"number of steps of order $\kappa$, the heavy ball of order $\sqrt\kappa$, Newton's method one.",
     needs="a quadratic; the distance is to fall by a factor of a thousand",

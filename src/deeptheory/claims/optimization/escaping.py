@@ -13,10 +13,11 @@ from annotated_types import Interval, MinLen
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Exact, Identity, Inequality, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
+from deeptheory.landscapes.critical_points import is_second_order_stationary
 from deeptheory.optimization.escape import thin_slab_bound
 from deeptheory.optimization.landscapes import CubicSaddle, QuarticSaddle
 from deeptheory.optimization.runs import gradient_squares, trajectory
-from deeptheory.optimization.saddle import is_second_order_stationary, perturbed_gradient_descent, uniform_ball
+from deeptheory.optimization.saddle import perturbed_gradient_descent, uniform_ball
 
 STEP = 0.5
 """half of what smoothness 1 allows, so that stable directions take some steps to settle"""
@@ -207,12 +208,12 @@ def follow(scale, stretch, start, draws, step, tolerance, *, patience, steps):
 @jax.jit
 def labels(scale, stretch, points, tolerance, hessian_lipschitz):
     """Which points are second-order stationary for a·f(bx)."""
-    base, setting = QuarticSaddle(0.5), dict(tolerance=tolerance, hessian_lipschitz=hessian_lipschitz)
+    base, setting = QuarticSaddle(0.5), dict(slope=tolerance, curvature=jnp.sqrt(hessian_lipschitz * tolerance))
     return jax.vmap(lambda x: is_second_order_stationary(lambda z: scale * base(stretch * z), x, **setting))(points)
 
 
 @claim(
-    items={"A7.3": ("paths of both functions", "stationary for both")},
+    items={"A7.3": ("paths of both functions", "stationary for both"), "H5.6": "stationary for both"},
     says=r"For $g(x)=af(bx)$ the constants become $\ell\to ab^2\ell$, $\rho\to ab^3\rho$, $\epsilon\to ab\epsilon$. "
     r"With them perturbed gradient descent on $g$ is that on $f$ seen through a lens, $b\,x_t(g)=x_t(f)$, and a point "
     r"is an $\epsilon$-second-order stationary point of one exactly when it is of the other.",

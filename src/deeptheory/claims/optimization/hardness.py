@@ -1,4 +1,4 @@
-"""A valley that no method finds fast (arora 2.5.1)."""
+"""Functions that no method minimizes fast: a hidden valley, and 3SAT as a polynomial (arora Ch. 2)."""
 
 import itertools
 from dataclasses import replace
@@ -7,12 +7,12 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from annotated_types import MinLen
+from annotated_types import Interval, MinLen
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Exact, Rate, Sizes, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, Surface
-from deeptheory.optimization.hardness import Haystack
+from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row, Surface
+from deeptheory.optimization.hardness import Haystack, satisfiability_polynomial
 
 
 @jax.jit
@@ -121,4 +121,108 @@ def plane_with_a_hole(pieces):
                 log="y",
             ),
         ]
+    )
+
+
+@jax.jit
+def looked_at(formulas, corners, starts):
+    """Values and Hessians at the corners, and where gradient descent ends, for each formula."""
+
+    def one(formula):
+        slope = jax.grad(formula)
+        end = lambda start: jax.lax.fori_loop(0, 500, lambda _, w: w - 0.03 * slope(w), start)  # noqa: E731
+        stopped = jax.vmap(end)(starts)
+        return jax.vmap(formula)(corners), jax.vmap(jax.hessian(formula))(corners), jax.vmap(formula)(stopped)
+
+    return jax.vmap(one)(formulas)
+
+
+@claim(
+    items={"A2.4": ("zeros", "curvature at a zero")},
+    says=r"$\sum_i(w_i^2-w_i)^2+\sum_c\prod_{l\in c}(\ldots)^2$ is zero exactly at the satisfying assignments, $2^n("
+    r"\frac78)^m$ on average over formulas of $m$ clauses with three of $n$ variables each. There its Hessian is "
+    r"diagonal, $2+2s_i$, with $s_i$ the number of clauses that $w_i$ alone satisfies.",
+    needs="the factors are 1 − wᵢ for a literal and wᵢ for its negation; variables and signs drawn at random",
+    symbols={
+        "w_i": "the variables, made real numbers",
+        "c, l": "a clause, and a literal in it",
+        "n, m": "the number of variables, and of clauses",
+        "s_i": "how many clauses would fail if $w_i$ changed",
+    },
+    why="The first sum is zero only if every $w_i$ is 0 or 1, and then a product is 1 if its clause fails and 0 if "
+    "not. A clause of three literals fails for one of eight settings of its variables. Near a zero a product with two "
+    "factors that vanish is of second order, and its square of fourth: only clauses that hang on one variable bend "
+    "the polynomial, along that variable.",
+    notice="Most runs of gradient descent come to an assignment that satisfies such a small formula. Some stop at a "
+    "loss near 0.4, in a spurious minimum, though their formula can be satisfied, and no slope there says which "
+    "variable to change. A method that found the zeros of every formula fast would decide 3SAT.",
+    explore={"clauses": (12, 18, 30)},
+)
+def satisfying_assignments_are_the_zeros(
+    key,
+    *,
+    variables: Annotated[int, Interval(ge=4, le=9)] = 6,
+    clauses: Annotated[int, Interval(ge=4, le=30)] = 18,
+    trials: Trials = 500,
+):
+    random = generator(key)
+    chosen = np.argsort(random.uniform(size=(trials, clauses, variables)), axis=-1)[..., :3]
+    signs = random.choice([-1, 1], chosen.shape)
+    corners = np.array(list(itertools.product([0, 1], repeat=variables)))
+    # By logic: a literal is true if its variable is 1 and it is not negated, or 0 and negated.
+    true = (corners[:, chosen] == 1) == (signs > 0)
+    satisfied = true.any(-1).all(-1).T
+    alone = np.sum(
+        true[..., None] & (true.sum(-1) == 1)[..., None, None] & (chosen[..., None] == np.arange(variables)), (2, 3)
+    )
+    few = slice(0, 40)
+    lists = (signs * (chosen + 1))[few]
+    formulas = jax.tree.map(
+        lambda *each: jnp.stack(each), *[satisfiability_polynomial(each.tolist()) for each in lists]
+    )
+    starts = random.uniform(0, 1, (12, variables))
+    values, hessians, ends = map(np.asarray, looked_at(formulas, jnp.asarray(corners, float), jnp.asarray(starts)))
+    at = satisfied[few]
+    expected = np.swapaxes(alone[:, few], 0, 1)[at]
+    return {
+        "zeros": Exact(values == 0, at, aside={"two of three": (true.sum(-1) >= 2).all(-1).T[few]}),
+        "curvature at a zero": Identity(
+            hessians[at], np.eye(variables) * (2 + 2 * expected)[:, None], scale=2.0, aside={"counts": expected}
+        ),
+        "mean number of zeros": Law(
+            2.0**variables * (7 / 8) ** clauses,
+            satisfied.sum(1),
+            exact=True,
+            resolution=0.3,  # the number varies from formula to formula as much as its mean
+            aside={"ends": ends[at.any(1)].ravel(), "clauses": clauses, "variables": variables},
+        ),
+    }
+
+
+@satisfying_assignments_are_the_zeros.control("two literals of each clause must be true", of="zeros")
+def two_of_three(evidence):
+    return replace(evidence, right=evidence.aside["two of three"])
+
+
+@satisfying_assignments_are_the_zeros.control("1 + sᵢ clauses bend it", of="curvature at a zero")
+def one_more_clause(evidence):
+    counts = np.asarray(evidence.aside["counts"])
+    return replace(evidence, right=np.eye(counts.shape[1]) * (4 + 2 * counts)[:, None])
+
+
+@satisfying_assignments_are_the_zeros.control("clauses of two literals: (3/4)^m", of="mean number of zeros")
+def literals_of_two(evidence):
+    # A clause with two literals fails for one of four settings.
+    return replace(evidence, predicted=2.0 ** evidence.aside["variables"] * (3 / 4) ** evidence.aside["clauses"])
+
+
+@satisfying_assignments_are_the_zeros.picture
+def where_runs_stop(pieces):
+    """The loss at which gradient descent stops, on formulas that can be satisfied; zero would be an answer."""
+    ends = np.asarray(pieces["mean number of zeros"].aside["ends"])
+    return Histogram(
+        [Level("a satisfying assignment", x=0.0)],
+        samples=ends[np.isfinite(ends)],
+        x="loss where a run stops",
+        y="density",
     )

@@ -44,6 +44,7 @@ def hurry(function, start, step, *, steps):
     items={
         "A2.11": ("path along each eigenvector", "steps along the condition number", "steps needed"),
         "A2.13": "form with a velocity",
+        "H4.10": ("path along each eigenvector", "form with a velocity"),
     },
     says=r"The heavy ball with $\eta=4/(\sqrt L+\sqrt\mu)^2$, $\beta=(\frac{\sqrt\kappa-1}{\sqrt\kappa+1})^2$ shrinks "
     r"every coordinate of a quadratic by $\sqrt\beta$ a step in the long run, waves apart: about $\frac{\sqrt\kappa}2"
@@ -198,7 +199,7 @@ def waves_and_counts(pieces):
 
 
 @claim(
-    items={"A2.12": ("bowl", "wells")},
+    items={"A2.12": ("bowl", "creeping", "wells")},
     says=r"With $\beta=1-ah$ and $\eta=bh^2$ the heavy ball is a discretization of $\ddot w+a\dot w+b\nabla f(w)=0$ "
     r"with time step $h$: over a fixed time the distance between the two is of order $h$.",
     needs="a smooth function; the ball and the oscillator start at rest from one point",
@@ -215,7 +216,7 @@ def waves_and_counts(pieces):
     r"by order $h$, and over a fixed time the errors of $1/h$ steps of size $h^2$ add up to order $h$.",
     notice="The ball swings through the minimum as the oscillator does; with large steps it swings a little too far, "
     "and the distance to the solution halves with the step. With the friction doubled it would be another oscillator, "
-    "and no step would be small enough.",
+    "and no step would be small enough. In a bowl too shallow for its friction it creeps down without a swing.",
     explore={"friction": (0.2, 0.5, 2.0)},
 )
 def heavy_ball_becomes_an_oscillator(
@@ -232,9 +233,12 @@ def heavy_ball_becomes_an_oscillator(
     curvature, start = np.array([1.0, 2.5]), random.choice([-1, 1], 2) * random.uniform(0.5, 1.5, 2)
     finest, shown = inverse_steps[-1], np.linspace(0, horizon, 20 * horizon + 1)
 
-    swing = jax.jit(
-        lambda times: damped_oscillator(times[:, None], stiffness=force * curvature, damping=friction) * start
-    )
+    # Half of the curvature at which friction is critical, or less: no waves, the coordinates creep.
+    shallow = curvature / curvature.max() * friction**2 / (8 * force)
+
+    @jax.jit
+    def swing(times, curvature):
+        return damped_oscillator(times[:, None], stiffness=force * curvature, damping=friction) * start
 
     def field(_, state):
         return np.r_[state[2:], -friction * state[2:] - force * curvature * np.sin(state[:2])]
@@ -242,7 +246,8 @@ def heavy_ball_becomes_an_oscillator(
     solved = solve_ivp(field, (0, horizon), np.r_[start, 0, 0], dense_output=True, rtol=1e-10, atol=1e-12).sol
     pieces = {}
     for name, function, truth in (
-        ("bowl", Quadratic(jnp.diag(jnp.asarray(curvature)), jnp.zeros(2)), swing),
+        ("bowl", Quadratic(jnp.diag(jnp.asarray(curvature)), jnp.zeros(2)), lambda times: swing(times, curvature)),
+        ("creeping", Quadratic(jnp.diag(jnp.asarray(shallow)), jnp.zeros(2)), lambda times: swing(times, shallow)),
         ("wells", CosineSum(jnp.asarray(curvature)), lambda times: solved(times)[:2].T),
     ):
 
@@ -271,6 +276,11 @@ def twice_the_friction(evidence):
     return replace(evidence, y=evidence.aside["doubled"])
 
 
+@heavy_ball_becomes_an_oscillator.control("twice the friction, β = 1 − 2ah, in a shallow bowl", of="creeping")
+def creeping_with_twice_the_friction(evidence):
+    return replace(evidence, y=evidence.aside["doubled"])
+
+
 @heavy_ball_becomes_an_oscillator.control("twice the friction, β = 1 − 2ah, in the wells", of="wells")
 def doubled_friction(evidence):
     return replace(evidence, y=evidence.aside["doubled"])
@@ -278,9 +288,9 @@ def doubled_friction(evidence):
 
 @heavy_ball_becomes_an_oscillator.picture
 def swings(pieces):
-    """A coordinate of the oscillator and of the heavy ball over time, in a bowl (left) and between wells (right)."""
+    """A coordinate of the oscillator and of the heavy ball over time: in a bowl, in a shallow one, between wells."""
     panels = []
-    for name in ("bowl", "wells"):
+    for name, title in {"bowl": "in a bowl", "creeping": "in a shallow bowl", "wells": "in a well"}.items():
         aside = pieces[name].aside
         times = aside["times"]
         panels.append(
@@ -291,7 +301,7 @@ def swings(pieces):
                 ],
                 x="time",
                 y="coordinate",
-                title=f"in a {name[:-1] if name == 'wells' else name}",
+                title=title,
             )
         )
     return Row(panels)

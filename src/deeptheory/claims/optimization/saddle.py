@@ -16,14 +16,11 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Distribution, Exact, Inequality, Law, Reals, Trials, assume, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row, Stack, Surface
+from deeptheory.landscapes.critical_points import is_second_order_stationary
 from deeptheory.optimization.landscapes import CubicSaddle, PiecewiseQuadratic
 from deeptheory.optimization.promises import improve_or_localize
 from deeptheory.optimization.runs import trajectory
-from deeptheory.optimization.saddle import (
-    is_second_order_stationary,
-    perturbed_gradient_descent,
-    uniform_ball,
-)
+from deeptheory.optimization.saddle import perturbed_gradient_descent, uniform_ball
 
 PIECES = 10
 
@@ -130,7 +127,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
 
     def run(start, draws):
         states = trajectory(saddle, method, start, steps=len(draws), draws=draws)
-        setting = dict(tolerance=tolerance, hessian_lipschitz=saddle.hessian_lipschitz)
+        setting = dict(slope=tolerance, curvature=jnp.sqrt(saddle.hessian_lipschitz * tolerance))
         # Every tenth point is enough: whoever has arrived stays.
         check = jax.vmap(lambda point: is_second_order_stationary(saddle, point, **setting))
         settled = check(states.position[::10])
@@ -144,6 +141,7 @@ def escape(saddle, starts, draws, *, radius, tolerance, patience):
 @claim(
     items={
         "A7.6": ("runs that have not escaped", "perturbations keep their distance"),
+        "H5.5": "runs that have not escaped",
         "A7.4": "plain descent stays",
         "A7.11": "way allowed by the progress",
     },

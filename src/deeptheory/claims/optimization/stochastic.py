@@ -48,6 +48,7 @@ def fit(x, y, starts, rate, batches):
         "A2.24": "covariance of the gradient",
         "L5.18": ("mean of the gradient", "distance from gradient descent"),
         "L5.19": "covariance of the gradient",
+        "H4.9": ("mean of the gradient", "covariance of the gradient"),
     },
     says=r"The gradient $g_S$ of $B$ examples drawn with replacement has mean $\nabla f$ and covariance $\Sigma/B$; "
     r"without replacement, $\frac{n-B}{n-1}$ of that. With smaller steps the path comes to that of gradient descent: "

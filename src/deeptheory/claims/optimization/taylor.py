@@ -11,8 +11,8 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, Rate, Reals, claim, rounding
 from deeptheory.lab.pictures import Curves, Dots, Line, Row, Surface
+from deeptheory.landscapes.critical_points import is_second_order_stationary, kind_of_point
 from deeptheory.optimization.landscapes import PiecewiseQuadratic, TanhNetworkLoss
-from deeptheory.optimization.smoothness import classify_point
 
 PIECES = 10
 
@@ -223,15 +223,23 @@ def between_parabolas(pieces):
 
 ZOO = {
     "x² + y²": (lambda v: v[0] ** 2 + v[1] ** 2, "minimum", True),
-    "x² − y²": (lambda v: v[0] ** 2 - v[1] ** 2, "strict saddle", False),
-    "−x² + y⁴": (lambda v: -(v[0] ** 2) + v[1] ** 4, "strict saddle", False),
-    "−x² − 2y²": (lambda v: -(v[0] ** 2) - 2 * v[1] ** 2, "maximum", False),
+    "x² − y²": (lambda v: v[0] ** 2 - v[1] ** 2, "saddle, with a way down", False),
+    "−x² + y⁴": (lambda v: -(v[0] ** 2) + v[1] ** 4, "degenerate, with a way down", False),
+    "−x² − 2y²": (lambda v: -(v[0] ** 2) - 2 * v[1] ** 2, "maximum, with a way down", False),
     "x² + y⁴": (lambda v: v[0] ** 2 + v[1] ** 4, "degenerate", True),
     "x² + y³": (lambda v: v[0] ** 2 + v[1] ** 3, "degenerate", False),
     "x² − y⁴": (lambda v: v[0] ** 2 - v[1] ** 4, "degenerate", False),
     "x³ − 3xy²": (lambda v: v[0] ** 3 - 3 * v[0] * v[1] ** 2, "degenerate", False),
 }
 """functions with a stationary point at 0: what two derivatives say, and whether 0 is a minimum"""
+
+
+@jax.jit
+def to_second_order(square):
+    """Hessian at 0, and whether 0 is second-order stationary, for each function of the zoo and a quartic form."""
+    functions, origin = [*(f for f, *_ in ZOO.values()), lambda v: (v**2) @ square @ (v**2)], jnp.zeros(2)
+    exactly = [is_second_order_stationary(f, origin, slope=0.0, curvature=0.0) for f in functions]
+    return jnp.stack([jax.hessian(f)(origin) for f in functions]), jnp.stack(exactly)
 
 
 @claim(
@@ -262,11 +270,7 @@ def second_derivatives_can_be_blind(key, *, forms: Annotated[int, Interval(ge=4,
     random = generator(key)
     angles = np.linspace(0, 2 * np.pi, 721)[:-1]
     ring = 1e-2 * np.stack([np.cos(angles), np.sin(angles)], 1)
-    words, lowest, psd = [], [], []
-    for function, _, _ in ZOO.values():
-        words.append(classify_point(function, jnp.zeros(2)))
-        lowest.append(bool(np.min([function(v) for v in ring]) > 0))
-        psd.append(bool(np.linalg.eigvalsh(jax.hessian(function)(jnp.zeros(2)))[0] >= 0))
+    lowest = [bool(np.min([function(v) for v in ring]) > 0) for function, _, _ in ZOO.values()]
     # Forms in two variables: copositive exactly if the diagonal is not negative and c₁₂ ≥ −√(c₁₁c₂₂).
     found, true, diagonal = [], [], []
     for matrix in random.standard_normal((forms, 3)) + np.array([0.7, 0.7, 0.0]):
@@ -274,14 +278,19 @@ def second_derivatives_can_be_blind(key, *, forms: Annotated[int, Interval(ge=4,
         found.append(bool(np.min([(v**2) @ square @ (v**2) for v in ring]) >= 0))
         diagonal.append(bool(min(matrix[:2]) >= 0))
         true.append(bool(min(matrix[:2]) >= 0 and matrix[2] >= -np.sqrt(max(matrix[0] * matrix[1], 0.0))))
-    words.append(classify_point(lambda v: (v**2) @ square @ (v**2), jnp.zeros(2)))
+    hessians, stationary = map(np.asarray, to_second_order(square))
+    spectra = np.linalg.eigvalsh(hessians)
+    kinds = [kind_of_point(spectrum) for spectrum in spectra]
+    words = [kind if calm else f"{kind}, with a way down" for kind, calm in zip(kinds, stationary, strict=True)]
     names = [word for _, word, _ in ZOO.values()]
     return {
         "what the Hessian says": Exact(
             np.array(words), np.array([*names, "degenerate"]), along={"function": [*ZOO, "a quartic form"]}
         ),
         "minimum or not": Exact(
-            np.array(lowest), np.array([minimum for *_, minimum in ZOO.values()]), aside={"semidefinite": np.array(psd)}
+            np.array(lowest),
+            np.array([minimum for *_, minimum in ZOO.values()]),
+            aside={"semidefinite": spectra[:-1, 0] >= 0},
         ),
         "quartic forms": Exact(np.array(found), np.array(true), aside={"diagonal": np.array(diagonal)}),
     }
