@@ -111,7 +111,7 @@ def few_or_many(images):
     """A thousand rows either way, so that epochs are equally long: few images are there several times."""
     found = digits(images, 500, side=7)
     rows = np.tile(np.arange(images), 1000 // images)
-    train = np.float32(found.train_images)[rows], found.train_labels[rows]
+    train = found.train_images[rows].astype(np.float32), found.train_labels[rows]
     return jax.tree.map(jnp.asarray, (train, (np.float32(found.test_images), found.test_labels)))
 
 
@@ -134,7 +134,9 @@ def cliffs(pieces):
     for kind, title in (("many", "1000 images"), ("few", "250 images, each four times an epoch")):
         epochs = np.arange(1, len(aside[kind]) + 1)
         names = ("training loss", "test loss")
-        marks = [Line(name, epochs, curve) for name, curve in zip(names, aside[kind].T, strict=True)]
+        marks: list[Line | Level] = [
+            Line(name, epochs, curve) for name, curve in zip(names, aside[kind].T, strict=True)
+        ]
         marks.append(Level("rate cut", x=2 * EPOCHS if kind == "many" else EPOCHS))
         if kind == "many":
             later = np.arange(2 * EPOCHS + 1, 3 * EPOCHS + 1)
@@ -170,7 +172,7 @@ def compared_activations(networks, order, shares, data):
             return sum(share * function(x) for share, function in zip(shares, ACTIVATIONS.values(), strict=True))
 
         def with_it(parts):
-            return MLP(*parts, activation, network.weight_scale, network.bias_scale, network.input_scale)
+            return MLP(parts[0], parts[1], activation, network.weight_scale, network.bias_scale, network.input_scale)
 
         def measure(parts):
             return jnp.mean(jnp.argmax(with_it(parts)(tests), 1) == answers), with_it(parts).preactivations(
