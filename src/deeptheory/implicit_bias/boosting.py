@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
@@ -80,7 +81,7 @@ def adaboost(
     """
     table = jnp.asarray(answers)
     inside(-1, 1, "[]", answers=answers)
-    if not isinstance(answers, jax.core.Tracer) and np.any(np.abs(np.sum(np.asarray(answers), axis=0)) == len(table)):
+    if not isinstance(answers, Tracer) and np.any(np.abs(np.sum(np.asarray(answers), axis=0)) == len(table)):
         raise ValueError("a learner is right on every point, or wrong on every point: its vote alone is infinite")
     begin = jnp.zeros(table.shape[1], table.dtype) if start is None else jnp.asarray(start, table.dtype)
     return _boost(table, begin, rounds)
