@@ -36,27 +36,35 @@ class AutoencoderLoss(eqx.Module):
 
 
 @partial(jax.jit, static_argnames="steps")
-def descent_ends(starts, matrices, strengths, *, steps=2000):
-    """Where gradient descent ends, a run for each start: the weights and the value of the loss.
+def descent_ends(starts, matrices, strengths, *, steps=500):
+    """Where descent ends, a run for each start: the weights and the value of the loss.
 
-    Dropout makes little difference between weights of one product, so descent settles slowly among them: the last steps
-    are those of Gauss and Newton, for the gradient.
+    Dropout makes little difference between weights of one product, so gradient descent is slow among them, and slow past
+    a saddle. The last steps are therefore Newton's, with all curvatures counted positive: these lead down everywhere,
+    whereas Newton's own would settle at the nearest saddle just as well. One that would raise the loss is not made but
+    damped.
     """
 
     def run(start, matrix, strength):
         size = jnp.linalg.norm(matrix, 2)
         step = 1 / (16 * size * (1 + strength))
-        slope = lambda weights: autoencoder_gradient(weights, matrix, strength)  # noqa: E731
-        end = jax.lax.fori_loop(0, steps, lambda _, u: u - step * slope(u), 0.3 * jnp.sqrt(size) * start)
+        loss = lambda flat: autoencoder_loss(flat.reshape(start.shape), matrix, strength)  # noqa: E731
+        slope = lambda flat: autoencoder_gradient(flat.reshape(start.shape), matrix, strength).ravel()  # noqa: E731
+        end = jax.lax.fori_loop(0, steps, lambda _, u: u - step * slope(u), 0.3 * jnp.sqrt(size) * start.ravel())
+        # Near the end the loss falls by less than it is rounded to, and the slope still tells.
+        rounding = 1e-14 * size**2
 
-        def settle(_, weights):
-            flat = lambda each: slope(each.reshape(start.shape)).ravel()  # noqa: E731
-            bend = jax.jacfwd(flat)(weights.ravel())
-            normal = bend @ bend + 1e-10 * size**2 * jnp.eye(len(bend))
-            return weights - jnp.linalg.solve(normal, bend @ flat(weights.ravel())).reshape(start.shape)
+        def settle(_, state):
+            weights, damping = state
+            bends, ways = jnp.linalg.eigh(jax.jacfwd(slope)(weights))
+            moved = weights - ways @ (ways.T @ slope(weights) / (jnp.abs(bends) + damping))
+            lower = loss(moved) <= loss(weights) + rounding
+            return jnp.where(lower, moved, weights), jnp.maximum(
+                jnp.where(lower, damping / 4, 4 * damping), 1e-6 * size
+            )
 
-        end = jax.lax.fori_loop(0, 12, settle, end)
-        return end, autoencoder_loss(end, matrix, strength)
+        end, _ = jax.lax.fori_loop(0, 100, settle, (end, size))
+        return end.reshape(start.shape), loss(end)
 
     return jax.vmap(run)(starts, matrices, strengths)
 
