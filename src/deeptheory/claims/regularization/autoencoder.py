@@ -39,10 +39,10 @@ class AutoencoderLoss(eqx.Module):
 def descent_ends(starts, matrices, strengths, *, steps=500):
     """Where descent ends, a run for each start: the weights and the value of the loss.
 
-    Dropout makes little difference between weights of one product, so gradient descent is slow among them, and slow past
-    a saddle. The last steps are therefore Newton's, with all curvatures counted positive: these lead down everywhere,
-    whereas Newton's own would settle at the nearest saddle just as well. One that would raise the loss is not made but
-    damped.
+    Dropout makes little difference between weights of one product, so gradient descent is slow among them, and slow
+    past a saddle. The last steps are therefore Newton's, with all curvatures counted positive: these lead down
+    everywhere, whereas Newton's own would settle at the nearest saddle just as well. One that would raise the loss is
+    not made but damped.
     """
 
     def run(start, matrix, strength):

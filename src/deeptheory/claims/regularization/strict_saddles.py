@@ -98,12 +98,13 @@ class Listed(NamedTuple):
 def every_saddle_is_strict(
     key,
     *,
-    matrices: Annotated[int, Interval(ge=1, le=50)] = 2,
-    factors: Annotated[tuple[float, ...], Interval(ge=0.01, le=100.0)] = (0.5, 3.0, 20.0),
+    matrices: Annotated[int, Interval(ge=2, le=50)] = 2,
+    factors: Annotated[tuple[float, ...], Interval(ge=0.01, le=100.0)] = (0.5, 1.2, 3.0, 20.0),
 ):
     draw = generator(key)
     spectra = np.cumsum(draw.uniform(0.2, 1.0, (matrices, 3)), axis=1)[:, ::-1]
-    # Half of the targets have rank two, below the width of three.
+    # Half of the targets have rank two, below the width of three. At 1 to 1.5 times the threshold theirs are always
+    # points that keep one eigenvector where the new direction leads down, and raising all singular values does not.
     spectra = np.where(np.arange(matrices)[:, None] % 2 == 0, spectra, spectra - spectra[:, -1:])
     targets, bases = rotated(draw, spectra)
     listed: list[Listed] = []
