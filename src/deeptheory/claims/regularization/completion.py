@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval, MinLen
 
-from deeptheory.claims.regularization.factors import descended
+from deeptheory.claims.regularization.factors import least_descended
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Count, Identity, Inequality, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, power_law
@@ -41,7 +41,10 @@ def links(left, right, row_law, column_law):
 @jax.jit
 @jax.value_and_grad
 def penalty_of_change(change, left, right, row_law, column_law):
-    """The penalty, and its gradient, at (U G, V G⁺ᵀ): all factors of U Vᵀ, as G runs over matrices of full rank."""
+    """The penalty, and its gradient, at (U G, V G⁺ᵀ), which are factors of U Vᵀ for every G of full rank.
+
+    There are local minima above the least value; one start in fifty or a hundred ends in one.
+    """
     other = right @ jnp.linalg.solve(change @ change.T, change)
     return expected_completion_regularizer(left @ change, other, row_law, column_law)
 
@@ -65,7 +68,7 @@ def penalty_of_change(change, left, right, row_law, column_law):
     why=r"An entry of the $j$-th term is $U(i,j)V(k,j)$, and the mean of its square over independent rows and columns "
     r"factorizes. With $\sqrt p\,u_j$ and $\sqrt q\,v_j$ for the columns this is the penalty of Gaussian sensing, so "
     "its least value is the squared nuclear norm of the weighted matrix over the width.",
-    notice="Random factors pay several times the least penalty; descent over all factors of a matrix ends on the line. "
+    notice="Random factors pay several times the least penalty; the best of a few descents ends on the line. "
     "Rows and columns that are seen often count more: without the weights the line would lie elsewhere.",
     full=dict(pairs=5000, matrices=24),
 )
@@ -90,9 +93,9 @@ def dropout_is_the_weighted_trace_norm(
         factors = weighted_equalized_factors(target, row_law, column_law, 5)
         attained.append(float(expected_completion_regularizer(*factors, row_law, column_law)))
         basis, values, other = np.linalg.svd(target, full_matrices=False)
-        start = draw.standard_normal((3, 5))
+        starts = draw.standard_normal((3, 3, 5))
         problem = (basis * np.sqrt(values), other.T * np.sqrt(values), row_law, column_law)
-        found.append(descended(penalty_of_change, start, *problem)[0])
+        found.append(least_descended(penalty_of_change, starts, *problem))
     plain = np.linalg.norm(targets, "nuc", axis=(1, 2)) ** 2 / 5 / 12
     return {
         "mean over all entries": Identity(
