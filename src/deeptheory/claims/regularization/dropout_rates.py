@@ -28,11 +28,12 @@ DELTA = 0.1
 
 
 @partial(jax.jit, static_argnames="steps")
-def minimizers(starts, shares, targets, strengths, square, *, steps=1500):
+def minimizers(starts, shares, targets, strengths, square, *, steps=400):
     """Factors that minimise the dropout objective of completion, rows kept within a squared norm.
 
     `shares` says how often each entry was seen and `targets` with which mean label, a matrix for each problem, so that
-    any number of entries costs the same.
+    any number of entries costs the same. Steps have momentum: rare entries have small slopes, and took four times as
+    many without.
     """
 
     def run(start, share, target, strength):
@@ -41,10 +42,12 @@ def minimizers(starts, shares, targets, strengths, square, *, steps=1500):
             loss = jnp.sum(share * (target - left @ right.T) ** 2)
             return TALL * WIDE * (loss + strength * jnp.sum(share * (left**2 @ (right**2).T)))
 
-        def body(_, factors):
-            return max_norm_projection(factors - 0.02 * jax.grad(objective)(factors), square)
+        def body(_, state):
+            now, before = state
+            ahead = now + 0.9 * (now - before)
+            return max_norm_projection(ahead - 0.02 / (1 + strength) * jax.grad(objective)(ahead), square), now
 
-        return jax.lax.fori_loop(0, steps, body, start)
+        return jax.lax.fori_loop(0, steps, body, (start, start))[0]
 
     return jax.vmap(run)(starts, shares, targets, strengths)
 
