@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -118,8 +118,9 @@ def exact_line_search_misses_the_margin(*, rounds: Rounds = 20_000):
     programme = largest_margin(table, norm=1)
     vote = [Fraction(float(v)).limit_denominator(64) for v in programme.vector]
     weights = [Fraction(float(p)).limit_denominator(64) for p in programme.weights]
-    least = min(sum(a * v for a, v in zip(row, vote, strict=True)) for row in whole) / sum(abs(v) for v in vote)
-    edge = max(abs(sum(p * row[j] for p, row in zip(weights, whole, strict=True))) for j in range(8)) / sum(weights)
+    least: Any = min(sum(a * v for a, v in zip(row, vote, strict=True)) for row in whole) / sum(abs(v) for v in vote)
+    edges: list[Any] = [abs(sum(p * row[j] for p, row in zip(weights, whole, strict=True))) for j in range(8)]
+    edge = max(edges) / sum(weights)
     aside = {"rounds": shown + 1.0, "exact": margins[shown], "small": small[shown]}
     return {
         "largest margin": Exact(

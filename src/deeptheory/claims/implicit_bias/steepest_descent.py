@@ -283,10 +283,11 @@ def steepest_descent_sums(key, *, count: Points = 20, dimension: Dimension = 5, 
         "squares of gradients below twice the first loss over the step",
         "growth of the weights below the sum of gradients",
     )
-    pairs = [tuple(np.array(side)[:, ::16] for side in zip(*pair, strict=True)) for pair in zip(*links, strict=True)]
+    sides = [[np.array(side)[:, ::16] for side in zip(*pair, strict=True)] for pair in zip(*links, strict=True)]
+    pairs = {name: (less, more) for name, (less, more) in zip(names, sides, strict=True)}
     aside = {"sums": np.mean(sums, axis=0)}
     return {
-        "loss and sums of gradients": Chain(dict(zip(names, pairs, strict=True)), error=1e-12),
+        "loss and sums of gradients": Chain(pairs, error=1e-12),
         "sum of the squared gradients": Bounded(ends, np.mean(squares, axis=0), aside=aside),
         "fall of the loss": Rate(ends, np.mean(losses, axis=0), exponent=-1.0, rivals=(-0.5, -2.0)),
         "curvature of the loss": Inequality(
