@@ -11,7 +11,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.boosting import CYCLING_ANSWERS, adaboost, cycle_margin
 from deeptheory.implicit_bias.margins import largest_margin, normalized_margin
-from deeptheory.implicit_bias.steepest import steepest_descent, steepest_step
+from deeptheory.implicit_bias.steepest import margin_descent, steepest_step
 from deeptheory.lab import Exact, Identity, Limit, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
@@ -107,7 +107,7 @@ def bottoms(pieces):
 def exact_line_search_misses_the_margin(*, rounds: Rounds = 20_000):
     table = CYCLING_ANSWERS
     run = adaboost(table, rounds=rounds)
-    bounded = steepest_descent(table, 1 / np.sqrt(1 + np.arange(rounds)), norm=1, largest_step=np.exp(700.0))
+    bounded = margin_descent(table, 1 / np.sqrt(1 + np.arange(rounds)), norm=1, largest_step=np.exp(700.0))
     margins = np.asarray(normalized_margin(table, np.asarray(run.votes), norm=1))
     small = np.asarray(normalized_margin(table, np.asarray(bounded.weights[1:]), norm=1))
     late = np.geomspace(rounds / 64, rounds, 7).astype(int) - 1
