@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from deeptheory.claims.regularization.autoencoder import descent_ends
 from deeptheory.foundations.randomness import generator
 from deeptheory.landscapes.critical_points import inertia
 from deeptheory.regularization import autoencoder, catalogue, masks
@@ -152,3 +153,17 @@ def test_lists_too_long_and_settings_without_a_meaning_are_refused():
     with pytest.raises(ValueError, match="rank"):
         catalogue.new_unit_curvature(np.array([1.0, 0.5]), 2, 2, 1.0)
     assert catalogue.threshold_strength(np.array([1.0, 1.0, 0.0])) == np.inf
+
+
+def test_descent_ends_at_no_saddle(key):
+    # With one column to itself an eigenvalue of 0.7 is kept as 0.7/1.1: a saddle near which weak dropout is slow.
+    matrix = np.diag([1.0, 0.7, 0.5, 0.3])
+    starts = generator(key).standard_normal((40, 4, 3))
+    ends, values = descent_ends(starts, np.repeat(matrix[None], 40, axis=0), np.full(40, 0.1))
+    least = autoencoder.least_autoencoder_loss(matrix, 3, 0.1)
+    np.testing.assert_allclose(values, np.full(40, least), rtol=1e-10)
+    np.testing.assert_allclose(
+        ends @ jnp.swapaxes(ends, 1, 2),
+        np.repeat(autoencoder.autoencoder_optimum(matrix, 3, 0.1)[None], 40, 0),
+        atol=1e-8,
+    )
