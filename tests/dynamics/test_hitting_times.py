@@ -67,3 +67,9 @@ def test_a_thousand_dimensions_at_exponent_three():
 def test_steps_too_long_for_the_nodes_are_refused():
     with pytest.raises(ValueError, match="nodes and quadrature must resolve the chain"):
         mean_overlap(hermite_link(3), np.array([400_000]), dimension=100, step=100**-0.4, nodes=40, quadrature=12)
+
+
+def test_a_mean_time_that_the_points_do_not_resolve_is_refused():
+    """In nine dimensions the reflection below the equator is at the south pole, where few points say little."""
+    with pytest.raises(ValueError, match="nodes must resolve the chain, got 48"):
+        mean_hitting_time(hermite_link(1), dimension=9, step=1e-3)

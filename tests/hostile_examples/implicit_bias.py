@@ -18,7 +18,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "HomogeneousRun": lambda: homogeneous_training.homogeneous_descent(**SQUARES, checkpoints=np.array([0, 3])),
     "MarginLoss": lambda: margin_losses.LOGISTIC,
     "MaxMargin": lambda: separable.max_margin(POINTS),
-    "SteepestRun": lambda: steepest.steepest_descent(POINTS, np.full(3, 0.5)),
+    "SteepestRun": lambda: steepest.margin_descent(POINTS, np.full(3, 0.5)),
     "PiecewisePath": lambda: paths.l1_path(**WIDE),
     "Potential": lambda: mirror.EUCLIDEAN,
 }
@@ -37,7 +37,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "objective": square, "point": np.ones(3), "multipliers": np.zeros(3), "inequalities": lambda x: x - 1,
     },
     "steepest.margin_certificate": {"width": 1.0},
-    "steepest.steepest_descent": SEPARATED | {"shares": np.array([0.5, 0.25])},
+    "steepest.margin_descent": SEPARATED | {"shares": np.array([0.5, 0.25])},
     "auditor.least_norm": WIDE | {"power": 1.0},
     "auditor.selected": {"loss": square, "start": np.ones(3), "steps": 9},
     "auditor.solves": WIDE | {"point": np.ones(3)},

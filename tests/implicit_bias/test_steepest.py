@@ -11,7 +11,7 @@ from deeptheory.implicit_bias.separable import separable_points
 from deeptheory.implicit_bias.steepest import (
     data_width,
     margin_certificate,
-    steepest_descent,
+    margin_descent,
     steepest_step,
 )
 
@@ -40,7 +40,7 @@ def test_a_zero_gradient_gives_no_step():
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 def test_a_run_is_the_plain_loop_and_its_certificate_the_plain_sums(norm):
     start, shares, cap = np.array([0.3, -0.2, 0.1]), np.array([1.0, 0.5, 0.25, 0.9]), 0.01
-    run = steepest_descent(POINTS, shares, norm=norm, largest_step=cap, start=start)
+    run = margin_descent(POINTS, shares, norm=norm, largest_step=cap, start=start)
     dual = {1.0: np.inf, 2.0: 2, np.inf: 1}[norm]
     width = max(np.linalg.norm(x, dual) for x in POINTS)
     assert float(data_width(POINTS, norm=norm)) == pytest.approx(width)
@@ -63,15 +63,15 @@ def test_a_run_is_the_plain_loop_and_its_certificate_the_plain_sums(norm):
 
 
 def test_the_loss_may_be_smaller_than_any_number():
-    run = steepest_descent(np.array([[2.0], [3.0]]), np.ones(20_000))
+    run = margin_descent(np.array([[2.0], [3.0]]), np.ones(20_000))
     assert float(run.log_losses[-1]) < -800 and np.isfinite(run.weights).all()
 
 
 def test_shares_beyond_the_curvature_are_refused():
     with pytest.raises(ValueError, match="shares must"):
-        steepest_descent(POINTS, np.array([1.0, 1.5]))
+        margin_descent(POINTS, np.array([1.0, 1.5]))
     with pytest.raises(ValueError, match="norm must be at least 1"):
-        steepest_descent(POINTS, np.ones(3), norm=0.3)
+        margin_descent(POINTS, np.ones(3), norm=0.3)
 
 
 def test_adaboost_is_its_textbook_loop():

@@ -6,7 +6,7 @@ valley; isotropic noise also points along it.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -37,12 +37,12 @@ class Factors(NamedTuple):
     second: Number
 
     @property
-    def imbalance(self) -> Number:
+    def imbalance(self) -> Any:
         """D = u² − v², which gradient flow keeps."""
         return self.first**2 - self.second**2
 
     @property
-    def sharpness(self) -> Number:
+    def sharpness(self) -> Any:
         """S = u² + v², on the valley the only curvature that is not zero."""
         return self.first**2 + self.second**2
 

@@ -45,7 +45,7 @@ def followed(
     if times[-1] == begin:
         return np.array([start], float)
     least = tolerance if absolute is None else absolute
-    known = {} if jacobian is None else {"jac": jacobian}
+    known: dict[str, Any] = {} if jacobian is None else {"jac": jacobian}
     # A trial step that is going to be rejected may overflow; the solver then shortens it.
     with np.errstate(over="ignore", invalid="ignore"):
         path = solve_ivp(

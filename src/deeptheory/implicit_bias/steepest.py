@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 
-__all__ = ["MarginCertificate", "SteepestRun", "data_width", "margin_certificate", "steepest_descent", "steepest_step"]
+__all__ = ["MarginCertificate", "SteepestRun", "data_width", "margin_certificate", "margin_descent", "steepest_step"]
 
 
 class SteepestRun(NamedTuple):
@@ -78,7 +78,7 @@ def _run(points, start, shares, cap, norm):
     return SteepestRun(jnp.concatenate([start[None], path]), log_losses, domination, relative)
 
 
-def steepest_descent(
+def margin_descent(
     signed_points: Float[Array | np.ndarray, "n d"],
     shares: Float[Array | np.ndarray, " steps"],
     *,

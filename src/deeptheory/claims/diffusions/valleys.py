@@ -1,7 +1,7 @@
 """The shape of gradient noise decides where along a valley of minima training ends (arora 12.1, footnote 4)."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -86,10 +86,11 @@ def noise_shape_decides_where_a_valley_ends(
         means.append(path.imbalance[-1] - fair.sum(0))
         squares.append(path.imbalance[-1] ** 2 + 4 * target**2 - (2 * left * path.imbalance[:-1] * fair).sum(0))
     imbalance, sharpness, time = start.imbalance, start.sharpness, clock / variance
-    shared = dict(sizes=np.sqrt(STEPS), order=1, aside={"clock": clock})
+    shared: dict[str, Any] = dict(sizes=np.sqrt(STEPS), order=1, aside={"clock": clock})
     valley = np.stack(on_the_valley(np.linspace(-1.6, 2.4, 80), target=target))
     ends = {"isotropic": np.stack(path)[:, -1, 1, :400], "valley": valley, "start": np.stack(start)[:, 1]}
     ends["label"] = np.stack(on_the_valley(np.arcsinh(across[-1, 0, 1] / (2 * target)), target=target))
+    drawn: dict[str, Any] = shared | {"aside": {**ends, "clock": clock}}
     return {
         **one_step(target, variance),
         "imbalance under label noise": Law(
@@ -104,7 +105,7 @@ def noise_shape_decides_where_a_valley_ends(
             isotropic_mean_square_sharpness(sharpness, time, variance=variance),
             np.array(squares),
             along={"place": places},
-            **(shared | {"aside": {**ends, "clock": clock}}),
+            **drawn,
         ),
     }
 

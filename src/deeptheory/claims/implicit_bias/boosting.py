@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -11,7 +11,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.boosting import CYCLING_ANSWERS, adaboost, cycle_margin
 from deeptheory.implicit_bias.margins import largest_margin, normalized_margin
-from deeptheory.implicit_bias.steepest import steepest_descent, steepest_step
+from deeptheory.implicit_bias.steepest import margin_descent, steepest_step
 from deeptheory.lab import Exact, Identity, Limit, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
@@ -107,7 +107,7 @@ def bottoms(pieces):
 def exact_line_search_misses_the_margin(*, rounds: Rounds = 20_000):
     table = CYCLING_ANSWERS
     run = adaboost(table, rounds=rounds)
-    bounded = steepest_descent(table, 1 / np.sqrt(1 + np.arange(rounds)), norm=1, largest_step=np.exp(700.0))
+    bounded = margin_descent(table, 1 / np.sqrt(1 + np.arange(rounds)), norm=1, largest_step=np.exp(700.0))
     margins = np.asarray(normalized_margin(table, np.asarray(run.votes), norm=1))
     small = np.asarray(normalized_margin(table, np.asarray(bounded.weights[1:]), norm=1))
     late = np.geomspace(rounds / 64, rounds, 7).astype(int) - 1
@@ -118,8 +118,9 @@ def exact_line_search_misses_the_margin(*, rounds: Rounds = 20_000):
     programme = largest_margin(table, norm=1)
     vote = [Fraction(float(v)).limit_denominator(64) for v in programme.vector]
     weights = [Fraction(float(p)).limit_denominator(64) for p in programme.weights]
-    least = min(sum(a * v for a, v in zip(row, vote, strict=True)) for row in whole) / sum(abs(v) for v in vote)
-    edge = max(abs(sum(p * row[j] for p, row in zip(weights, whole, strict=True))) for j in range(8)) / sum(weights)
+    least: Any = min(sum(a * v for a, v in zip(row, vote, strict=True)) for row in whole) / sum(abs(v) for v in vote)
+    edges: list[Any] = [abs(sum(p * row[j] for p, row in zip(weights, whole, strict=True))) for j in range(8)]
+    edge = max(edges) / sum(weights)
     aside = {"rounds": shown + 1.0, "exact": margins[shown], "small": small[shown]}
     return {
         "largest margin": Exact(

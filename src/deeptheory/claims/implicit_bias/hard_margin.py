@@ -12,7 +12,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, loss_assumptions
 from deeptheory.implicit_bias.margins import loss_shares
 from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin, separable_points
-from deeptheory.implicit_bias.steepest import steepest_descent
+from deeptheory.implicit_bias.steepest import margin_descent
 from deeptheory.lab import Bounded, Chain, Identity, Limit, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
@@ -63,7 +63,7 @@ def descent_turns_to_the_hard_margin(key, *, count: Points = 20, dimension: Dime
     # Steps in proportion to 1/(L √t), and steps that are constant, on data with a wide margin.
     best, steps = max_margin(TRIANGLE), np.geomspace(2_000, 64_000, 6).astype(int)
     shares = 1 / np.sqrt(1 + np.arange(steps[-1]))
-    run = steepest_descent(TRIANGLE, shares, start=np.array([-1.0, 2.0]))
+    run = margin_descent(TRIANGLE, shares, start=np.array([-1.0, 2.0]))
     weights = np.asarray(run.weights)[steps]
     unit = best.vector * best.margin
     turned = weights / np.linalg.norm(weights, axis=1, keepdims=True)

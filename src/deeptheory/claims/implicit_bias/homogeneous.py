@@ -4,7 +4,7 @@ arora 8.4, lucchi 11.1.2.
 """
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -149,7 +149,7 @@ def whole_margin(evidence):
 def margins_of_the_corners(pieces):
     """Normalized margin against the growth of the weights, from random starts, on the corners of a square."""
     seen = pieces["margin of the corners"].aside
-    marks = [Line(f"start {i + 1}", seen["lengths"], each) for i, each in enumerate(seen["margins"])]
+    marks: list[Any] = [Line(f"start {i + 1}", seen["lengths"], each) for i, each in enumerate(seen["margins"])]
     marks.append(Level("best margin", y=1.0))
     return Curves(marks, x="length of the path, in units of the weights", y="normalized margin")
 

@@ -75,7 +75,7 @@ def margin_leads_to_test_error(
         if trial < 6:
             path = logarithmic_flow(points, lengths, weight=1.0)[1:]
             losses = np.exp(-path @ points.T).sum(1)
-            smooth = smoothed_margin(points, path)
+            smooth = np.asarray(smoothed_margin(points, path))
             low = losses[:-1] < 1
             before.append(smooth[:-1][low])
             after.append(smooth[1:][low])

@@ -11,7 +11,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.margins import largest_margin, normalized_margin
 from deeptheory.implicit_bias.separable import separable_points
-from deeptheory.implicit_bias.steepest import data_width, margin_certificate, steepest_descent, steepest_step
+from deeptheory.implicit_bias.steepest import data_width, margin_certificate, margin_descent, steepest_step
 from deeptheory.lab import Bounded, Chain, Identity, Inequality, Limit, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
@@ -76,7 +76,7 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
     found: dict[str, list] = {}
     for norm in NORMS:
         # A step of e^700 is never asked for: the run is one with bounded steps as far as it goes.
-        run = steepest_descent(points, shares, norm=norm, largest_step=np.exp(700.0), start=start)
+        run = margin_descent(points, shares, norm=norm, largest_step=np.exp(700.0), start=start)
         width, path = data_width(points, norm=norm), np.asarray(run.weights[1:])
         bound = margin_certificate(run, width=width, start_norm=float(np.linalg.norm(start, norm)))
         moved = np.asarray(run.relative_steps * run.domination)
@@ -255,7 +255,7 @@ def steepest_descent_sums(key, *, count: Points = 20, dimension: Dimension = 5, 
     for norm in NORMS:
         width, gamma = float(data_width(points, norm=norm)), largest_margin(points, norm=norm).margin
         step = 1 / (width**2 * float(exponential_loss(points, start)))
-        run = steepest_descent(points, np.ones(steps), norm=norm, largest_step=step, start=start)
+        run = margin_descent(points, np.ones(steps), norm=norm, largest_step=step, start=start)
         loss, gradient = np.exp(run.log_losses), np.asarray(run.domination) * np.exp(run.log_losses[:-1])
         squared, total = np.cumsum(gradient**2), np.cumsum(gradient)
         time = 1.0 + np.arange(steps)
@@ -285,10 +285,11 @@ def steepest_descent_sums(key, *, count: Points = 20, dimension: Dimension = 5, 
         "squares of gradients below twice the first loss over the step",
         "growth of the weights below the sum of gradients",
     )
-    pairs = [tuple(np.array(side)[:, ::16] for side in zip(*pair, strict=True)) for pair in zip(*links, strict=True)]
+    sides = [[np.array(side)[:, ::16] for side in zip(*pair, strict=True)] for pair in zip(*links, strict=True)]
+    pairs = {name: (less, more) for name, (less, more) in zip(names, sides, strict=True)}
     aside = {"sums": np.mean(sums, axis=0)}
     return {
-        "loss and sums of gradients": Chain(dict(zip(names, pairs, strict=True)), error=1e-12),
+        "loss and sums of gradients": Chain(pairs, error=1e-12),
         "sum of the squared gradients": Bounded(ends, np.mean(squares, axis=0), aside=aside),
         "fall of the loss": Rate(ends, np.mean(losses, axis=0), exponent=-1.0, rivals=(-0.5, -2.0)),
         "curvature of the loss": Inequality(

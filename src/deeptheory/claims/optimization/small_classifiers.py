@@ -1,7 +1,7 @@
 """Networks that learn handwritten digits: what cutting the rate does, and smooth activations (arora 2.1, 2.6)."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -168,7 +168,7 @@ def compared_activations(networks, order, shares, data):
     (images, labels), (tests, answers) = data
 
     def one(network, order, shares):
-        def activation(x):
+        def activation(x) -> Any:
             return sum(share * function(x) for share, function in zip(shares, ACTIVATIONS.values(), strict=True))
 
         def with_it(parts):
