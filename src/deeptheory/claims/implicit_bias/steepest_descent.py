@@ -121,7 +121,9 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
     "the largest margin of the dual norm", of="what is left to the largest margin"
 )
 def of_the_dual_norm(evidence):
-    return replace(evidence, y=np.max(np.abs(1 - evidence.aside["margin"] / evidence.aside["other"]), axis=0))
+    # Over the larger of the two, as for the largest margin itself: a quotient that grows past 1 would hide its limit.
+    margin, other = evidence.aside["margin"], evidence.aside["other"]
+    return replace(evidence, y=np.max(np.abs(margin - other) / np.maximum(margin, other), axis=0))
 
 
 @steepest_descent_finds_its_margin.control("without what curvature takes back", of="margin along the run")

@@ -92,7 +92,7 @@ def returned(features, labels, start, rate, paths, keys):
 def sgd_at_its_best_step(
     key,
     *,
-    horizons: Annotated[Sizes, MinLen(3)] = (128, 512, 2048),
+    horizons: Annotated[Sizes, MinLen(3)] = (64, 256, 1024, 4096),
     trials: Trials = 192,
     inputs: Annotated[int, Interval(ge=4, le=200)] = 16,
 ):
@@ -108,23 +108,23 @@ def sgd_at_its_best_step(
     count = np.array(horizons)
     rates = best_sgd_step_size(drop, steps=count, **setting)
     paths = minibatches(key, examples=len(features), batch=1, steps=horizons[-1], runs=trials)[..., 0]
-    squares = np.asarray(squares_along(features, labels, start, rates, paths))
-    found = np.stack([each[:, :horizon].mean(1) for each, horizon in zip(squares, horizons, strict=True)])
+    runs = [squares_along(features, labels, start, rates[i : i + 1], paths[:, :k]) for i, k in enumerate(horizons)]
+    found = np.stack([np.asarray(each)[0, :, :k].mean(1) for each, k in zip(runs, horizons, strict=True)])
     bound = STEEPEST * np.sqrt(2 * drop * smoothness / count)
 
     # One step, no noise, a parabola: the best step is 1/L and the bound is attained.
     curvatures, places = np.array([0.3, 1.0, 4.0]), np.array([1.0, -2.0, 0.5])
     one: dict[str, Any] = dict(smoothness=curvatures, second_moment=(curvatures * places) ** 2)
     gap = curvatures * places**2 / 2
-    runs = [
+    single = [
         [
             descend(Quadratic(jnp.array([[c]]), jnp.zeros(1)), jnp.array([x]), eta, steps=1)
             for c, x, eta in zip(curvatures, places, np.asarray(rule(gap, steps=1, **one)), strict=True)
         ]
         for rule in (best_sgd_step_size, sgd_step_size)
     ]
-    first = np.array([float(run.gradient[0, 0]) ** 2 for run in runs[0]])
-    ends, short = np.array([[float(run.position[1, 0]) for run in row] for row in runs])
+    first = np.array([float(run.gradient[0, 0]) ** 2 for run in single[0]])
+    ends, short = np.array([[float(run.position[1, 0]) for run in row] for row in single])
 
     # One input in one dimension, two labels, eight steps: all 256 paths against iterates drawn at random.
     few, long = 8, 32_768
@@ -151,8 +151,9 @@ def sgd_at_its_best_step(
             scale=1.0,
             aside={"shorter": np.stack([first, short])},
         ),
+        # The way from the start takes 1/η of the K steps, with curvatures of its own: a share of order K^(−1/2).
         "mean squared gradient along K": Rate(
-            count, found, exponent=-0.5, rivals=(-1.0, -0.25), resolution=0.125, aside={"bound": bound}
+            count, found, exponent=-0.5, rivals=(-1.0, -0.25), resolution=0.125, order=0.5, aside={"bound": bound}
         ),
         "below the bound": Trend(bound[:, None] - found, along={"steps": count}),
         "an iterate drawn at random": Law(
