@@ -131,7 +131,7 @@ def moments_of(x, samples):
     "the directions. A loss that is multiplied by a power of the dimension would not be.",
 )
 def gradient_noise_is_spread_evenly(
-    key, *, sizes: Annotated[Three, Interval(ge=8, le=2048)] = (8, 16, 64), trials: Trials = 24
+    key, *, sizes: Annotated[Three, Interval(ge=8, le=2048)] = (8, 32, 128), trials: Trials = 32
 ):
     draw, found = generator(key), []
     for size in sizes:
