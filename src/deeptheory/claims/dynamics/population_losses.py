@@ -161,7 +161,7 @@ def losses_by_overlap(pieces, settings):
 def component_and_mixture_loss(
     key,
     *,
-    trials: Trials = 50_000,
+    trials: Trials = 200_000,
     signal: Positive = 1.5,
     field: Annotated[float, Interval(ge=-2.0, le=2.0)] = 0.5,
 ):
