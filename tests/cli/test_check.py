@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_bits_with_any_number_of_jobs(run):
     blobs = []
     for jobs in ("1", "2"):
         path = run.home / f"jobs{jobs}.sqlite"
-        done = run("check", "regularization", "spectra", "--jobs", jobs, "--store", str(path))
+        done = run("check", "graphs", "skills", "--jobs", jobs, "--store", str(path))
         assert done.returncode == 0, done.stdout + done.stderr
         with sqlite3.connect(path) as connection:
             rows = connection.execute("SELECT claim, blob FROM runs ORDER BY claim").fetchall()

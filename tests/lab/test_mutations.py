@@ -17,7 +17,7 @@ from deeptheory.lab.checking import workers
 from deeptheory.lab.mutations import mutants
 from deeptheory.networks import tent
 from deeptheory.networks.tent import sawtooth
-from deeptheory.regularization import dropout
+from deeptheory.regularization import factors
 
 SOURCE = '''
 def area(width, height):
@@ -89,9 +89,9 @@ def test_a_mutant_stands_wherever_the_function_is_held_and_leaves_no_trace():
 
 def test_compiled_programs_are_made_anew():
     matrix = np.diag([3.0, 1.0])
-    compiled = jax.jit(dropout.nuclear_norm)
+    compiled = jax.jit(factors.nuclear_norm)
     before = compiled(matrix)
-    chosen = next(each for each in all_of(dropout, "nuclear_norm") if each.before != each.after)
+    chosen = next(each for each in all_of(factors, "nuclear_norm") if each.before != each.after)
     with mutated(chosen):
         assert compiled(matrix) != before
     assert compiled(matrix) == before
@@ -99,7 +99,7 @@ def test_compiled_programs_are_made_anew():
 
 @pytest.mark.slow
 def test_a_claim_notices_a_wrong_penalty():
-    chosen = next(each for each in all_of(dropout, "induced_regularizer") if each.after == "nuclear_norm(matrix) ** 2")
+    chosen = next(each for each in all_of(factors, "induced_regularizer") if each.after == "nuclear_norm(matrix) ** 2")
     with workers(1) as pool:
         assert pool.submit(tried, "dropout_is_the_squared_nuclear_norm", chosen, 300.0).result()
 
