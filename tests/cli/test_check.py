@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_bits_with_any_number_of_jobs(run):
 
 @pytest.mark.slow
 def test_a_killed_check_loses_no_finished_run_and_resumes(run):
-    command = [sys.executable, "-m", "deeptheory", "check", "regularization", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "skills", "--jobs", "1"]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, env=run.environment, **pipes)
     first = process.stderr.readline()
@@ -123,7 +123,7 @@ def test_a_killed_check_loses_no_finished_run_and_resumes(run):
     finished = {line.split("] ")[1].split(":")[0] for line in (first, second)}
     listed = {line["claim"] for line in json.loads(run("runs", "--json").stdout)}
     assert finished <= listed
-    done = run("check", "regularization", "--jobs", "1")
+    done = run("check", "skills", "--jobs", "1")
     assert done.returncode == 0
     resumed = {line.split("] ")[1].split(":")[0] for line in done.stderr.splitlines() if "(stored)" in line}
     assert finished <= resumed
@@ -131,7 +131,7 @@ def test_a_killed_check_loses_no_finished_run_and_resumes(run):
 
 @pytest.mark.slow
 def test_two_checks_at_once_run_each_claim_once(run):
-    command = [sys.executable, "-m", "deeptheory", "check", "regularization", "--jobs", "1"]
+    command = [sys.executable, "-m", "deeptheory", "check", "skills", "--jobs", "1"]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     both = [subprocess.Popen(command, env=run.environment, **silent) for _ in range(2)]
     assert [process.wait(300) for process in both] == [0, 0]

@@ -21,7 +21,7 @@ def test_a_file_that_is_no_store_is_refused_and_stays(run, tmp_path, typed):
 
 @pytest.mark.slow
 def test_one_damaged_run_stops_nothing_and_the_store_is_tidied_on_request(run, tmp_path):
-    assert run("check", "regularization").returncode == 0
+    assert run("check", "skills").returncode == 0
     listed = json.loads(run("runs", "--json").stdout)
     with sqlite3.connect(run.home / "runs.sqlite") as store:
         store.execute("UPDATE runs SET verdict = 'refuted' WHERE id = 1")
@@ -38,7 +38,7 @@ def test_one_damaged_run_stops_nothing_and_the_store_is_tidied_on_request(run, t
     assert "dropped run 2 of" in done.stdout
     assert "2 runs dropped" in done.stdout
     assert json.loads(run("runs", "--repair", "--prune", "--json").stdout) == []
-    done = run("check", "regularization")
+    done = run("check", "skills")
     assert done.stderr.count("(stored)") == len(listed) - 1
 
 
