@@ -53,7 +53,8 @@ def adaboost_is_steepest_descent(
         chosen.append(int(np.flatnonzero(np.asarray(steepest_step(gradient, norm=1)))[0]))
         along = np.eye(learners)[chosen[-1]]
         line = lambda s, at=before, e=along: np.log(np.exp(-answers @ (at + s * e)).sum())  # noqa: E731
-        found.append(minimize_scalar(line, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10}).x)
+        least: Any = minimize_scalar(line, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
+        found.append(least.x)
         steps.append((after - before)[chosen[-1]])
         losses.append(float(np.exp(-answers @ after).sum()))
     ratio, edges = np.diff(np.log(losses)), np.asarray(run.edges)

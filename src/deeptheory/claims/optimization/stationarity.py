@@ -106,7 +106,7 @@ def sgd_at_its_best_step(
     drop = float(loss_of(start, features, labels)) - np.log1p(OFF**2 / 2)
     setting: dict[str, Any] = dict(smoothness=smoothness, second_moment=STEEPEST**2)
     count = np.array(horizons)
-    rates = best_sgd_step_size(drop, steps=count, **setting)
+    rates = np.asarray(best_sgd_step_size(drop, steps=count, **setting))
     paths = minibatches(key, examples=len(features), batch=1, steps=horizons[-1], runs=trials)[..., 0]
     runs = [squares_along(features, labels, start, rates[i : i + 1], paths[:, :k]) for i, k in enumerate(horizons)]
     found = np.stack([np.asarray(each)[0, :, :k].mean(1) for each, k in zip(runs, horizons, strict=True)])
