@@ -44,8 +44,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "batches": np.ones((2, 4, 3)), "measure": jnp.sum,
     },
     "runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
-    "saddle.is_second_order_stationary": {"function": square},
-    "smoothness.classify_point": {"function": square},
     "smoothness.curvature_range": {"function": square},
     "smoothness.lipschitz_estimates":
         {"function": square, "first": array("Float", "2 3"), "second": array("Float", "2 3") + 1.0},

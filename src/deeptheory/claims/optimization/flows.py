@@ -66,7 +66,7 @@ def descent_follows_the_flow(
     key,
     *,
     height: Positive = 1.5,
-    time: Annotated[float, Interval(ge=0.5, le=4.0)] = 1.0,
+    time: Annotated[float, Interval(ge=0.5, le=2.0)] = 1.0,
     halvings: Annotated[int, Interval(ge=3, le=7)] = 5,
 ):
     random = generator(key)
