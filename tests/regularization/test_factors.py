@@ -6,24 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.optimize
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.regularization import factors, sensing
 
 pytestmark = pytest.mark.slow
-
-
-def descend(objective, start):
-    """Minimise a JAX function of one flat vector with L-BFGS."""
-    value_and_grad = jax.jit(jax.value_and_grad(objective))
-    return scipy.optimize.minimize(
-        lambda x: tuple(map(np.asarray, value_and_grad(x))),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-10},
-    )
 
 
 @pytest.mark.item("A11.8")
@@ -39,7 +26,7 @@ def test_chain_descends_and_is_tight_at_equalized_factors(key):
 
 
 @pytest.mark.item("A11.8")
-def test_descent_over_factorizations_reaches_the_induced_regularizer(key):
+def test_descent_over_factorizations_reaches_the_induced_regularizer(key, descend):
     matrix = generator(key).standard_normal((4, 3))
     left, right = factors.balanced_factors(matrix, 5)
     # All factors of M of full row rank: (W S^½, 0) extended by an invertible change of basis.

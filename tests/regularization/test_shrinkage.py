@@ -1,11 +1,9 @@
 """The optimum of dropout matrix sensing against a convex solver and descent."""
 
 import cvxpy
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.optimize
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.regularization import sensing, shrinkage
@@ -13,24 +11,12 @@ from deeptheory.regularization import sensing, shrinkage
 pytestmark = pytest.mark.slow
 
 
-def descend(objective, start):
-    """Minimise a JAX function of one flat vector with L-BFGS."""
-    value_and_grad = jax.jit(jax.value_and_grad(objective))
-    return scipy.optimize.minimize(
-        lambda x: tuple(map(np.asarray, value_and_grad(x))),
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-10},
-    )
-
-
 @pytest.mark.item("A11.11")
 @pytest.mark.parametrize(
     "strength, printed",
     [(0.3, (2.83125, 1.83125, 0.83125, 0.13125)), (2.0, (2.25, 1.25, 0.25, 0)), (10.0, (4 / 3, 1 / 3, 0, 0))],
 )
-def test_shrinkage_against_descent_and_a_quadratic_program(key, strength, printed):
+def test_shrinkage_against_descent_and_a_quadratic_program(key, strength, printed, descend):
     singular = np.array([3, 2, 1, 0.3])
     shrunk, threshold = shrinkage.dropout_shrinkage(singular, 10, strength)
     np.testing.assert_allclose(shrunk, printed, atol=1e-12)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
+from deeptheory.implicit_bias.mirror import squared_norm
 
 __all__ = ["MarginCertificate", "SteepestRun", "data_width", "margin_certificate", "margin_descent", "steepest_step"]
 
@@ -35,14 +36,11 @@ def steepest_step(gradient: Float[Array, " d"], *, norm: float = 2.0) -> Float[A
     norm ∞. Reference: arora (8.27).
     """
     _norm(norm)
-    size, g = _dual_norm(gradient, norm), -jnp.asarray(gradient)
+    g = -jnp.asarray(gradient)
     if norm == 1:
         top = jnp.argmax(jnp.abs(g))
         return jnp.zeros_like(g).at[top].set(g[top])
-    if norm == np.inf:
-        return size * jnp.sign(g)
-    power = norm / (norm - 1)
-    return size * jnp.sign(g) * (jnp.abs(g) / jnp.where(size > 0, size, 1.0)) ** (power - 1)
+    return squared_norm(norm).inverse(g)
 
 
 def _norm(norm: float) -> None:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
+from deeptheory.foundations.guards import numeric
 
 __all__ = ["StepPenalty", "gradient_flow"]
 
@@ -32,9 +33,7 @@ def gradient_flow(
 
     Reference: lucchi 5.2.
     """
-    for leaf in jax.tree.leaves(start):
-        if np.asarray(leaf).dtype.kind not in "iuf":
-            raise TypeError(f"start must be made of arrays of real numbers, got one of {np.asarray(leaf).dtype}")
+    numeric(start=start)
     leaves, structure = jax.tree.flatten(jax.tree.map(lambda leaf: np.asarray(leaf, float), start))
     shapes, ends = [leaf.shape for leaf in leaves], np.cumsum([leaf.size for leaf in leaves])
 
