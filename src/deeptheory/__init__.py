@@ -7,7 +7,10 @@ from deeptheory.lab.faces import shown_by
 
 if TYPE_CHECKING:
     from deeptheory import (
+        approximation as approximation,
+        architectures as architectures,
         attention as attention,
+        calculus as calculus,
         curvature as curvature,
         data as data,
         diffusions as diffusions,
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
         normalization as normalization,
         optimization as optimization,
         propagation as propagation,
+        reasoning as reasoning,
         regularization as regularization,
         robustness as robustness,
         skills as skills,
