@@ -73,9 +73,9 @@ def errors(weights, kept, inputs, wanted):
             "error on new digits",
         )
     },
-    says="A network with its hidden units scaled by the keep probability is the normalised geometric mean of all its "
-    r"$2^m$ sub-networks, better than they are on average by the mean divergence from them. Trained with dropout, "
-    "networks do better on new digits, and random halves of them still read the old ones.",
+    says="A network with hidden units scaled by the keep probability is the normalised geometric mean of its "
+    r"$2^m$ sub-networks, better than their average by the mean divergence from them. Trained with dropout, networks "
+    "do better on new digits, and random halves of them still read the old ones.",
     needs="ensemble: masks on the last hidden layer before a softmax. Training: 100 digits, a fifth of the labels "
     "random, 64 hidden units, half of them dropped, 300 steps of Adam on 20 digits each",
     symbols={"m": "the number of hidden units that can be dropped"},
