@@ -4,16 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.networks import from_scratch, mlp, pieces, tent
+from deeptheory.networks import computation_graphs, from_scratch, mlp, pieces, tent
 
 from .ingredients import KEY
 
+STEPS = {"a": ("sin", "x"), "f": ("multiply", "a", "x")}
+GRAPH = computation_graphs.ComputationGraph(STEPS, "f")
+LEAVES = {"x": 0.5}
+CELL = {"pre": ("multiply", "w", "before"), "sum": ("add", "pre", "x"), "h": ("tanh", "sum")}
 AFFINE = from_scratch.init_glorot(KEY, (3, 4, 1))
 PIECES = tent.tent_layers(2)
 PLANE = np.array([[0.2, 0.4], [1.0, -0.3], [-0.5, 0.8], [0.6, 0.9]])
 TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
 
 RECORDS: dict[str, Callable[[], Any]] = {
+    "ComputationGraph": lambda: GRAPH,
     "Affine": lambda: from_scratch.init_glorot(KEY, (3, 1))[0],
     "MLP": lambda: mlp.init_mlp(KEY, (3, 4, 1)),
     "PiecewiseAffine": lambda: pieces.through_points((0, 1), (0, 2), 1, -1),
@@ -21,6 +26,17 @@ RECORDS: dict[str, Callable[[], Any]] = {
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "computation_graphs.ComputationGraph": {"steps": STEPS, "output": "f"},
+    "computation_graphs.clamped_derivative": {"leaves": LEAVES, "node": "a"},
+    "computation_graphs.evaluate": {"leaves": LEAVES},
+    "computation_graphs.perceptron_graph": {"widths": (2, 2, 1), "activation": "tanh"},
+    "recurrences.tie": {"occurrences": ["x"], "shared": "y"},
+    "recurrences.unroll": {"steps": CELL, "carried": {"before": "h"}, "output": "h", "length": 3, "inputs": ["x"]},
+    "reverse_mode.backpropagate": {"leaves": LEAVES},
+    "reverse_mode.forward_accumulation": {"leaves": LEAVES},
+    "reverse_mode.hessian_vector_product": {"leaves": LEAVES, "vector": {"x": 1.0}},
+    "reverse_mode.sum_over_paths": {"leaves": LEAVES, "node": "a"},
+    "reverse_mode.trace": {"leaves": LEAVES},
     "from_scratch.bayes_logits": {"x": PLANE},
     "from_scratch.population_cross_entropy": {"model": lambda x: x[..., 0]},
     "from_scratch.printed_gradient": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0])},
@@ -41,4 +57,8 @@ FOUND = """
 tent.sawtooth, x: complex
 from_scratch.train_classifier, gradient: number
 from_scratch.train_classifier, steps: million
+"""
+
+ELSEWHERE = """
+recurrences.tie
 """
