@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.networks import computation_graphs, from_scratch, mlp, pieces, tent
+from deeptheory.networks import autoencoders, computation_graphs, from_scratch, mlp, pieces, tent
 
 from .ingredients import KEY
 
@@ -19,6 +19,7 @@ TENT = [((Fraction(1), Fraction(0)), (Fraction(-1), Fraction(2)))]
 
 RECORDS: dict[str, Callable[[], Any]] = {
     "ComputationGraph": lambda: GRAPH,
+    "LinearAutoencoder": lambda: autoencoders.optimal_autoencoder(PLANE.T, width=1),
     "Affine": lambda: from_scratch.init_glorot(KEY, (3, 1))[0],
     "MLP": lambda: mlp.init_mlp(KEY, (3, 4, 1)),
     "PiecewiseAffine": lambda: pieces.through_points((0, 1), (0, 2), 1, -1),
@@ -30,6 +31,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "computation_graphs.clamped_derivative": {"leaves": LEAVES, "node": "a"},
     "computation_graphs.evaluate": {"leaves": LEAVES},
     "computation_graphs.perceptron_graph": {"widths": (2, 2, 1), "activation": "tanh"},
+    "autoencoders.train_autoencoder": {"data": PLANE.T, "steps": 3},
+    "linear_maps.affine_parts": {"function": lambda x: 2 * x + 1},
+    "linear_maps.collapsed": {"layers": [np.ones((2, 3)), np.ones((1, 2))]},
+    "linear_maps.is_affine": {"function": lambda x: 2 * x + 1},
+    "linear_maps.is_linear": {"function": lambda x: 2 * x},
+    "linear_maps.superposition_defect": {"function": lambda x: 2 * x + 1},
     "recurrences.tie": {"occurrences": ["x"], "shared": "y"},
     "recurrences.unroll": {"steps": CELL, "carried": {"before": "h"}, "output": "h", "length": 3, "inputs": ["x"]},
     "reverse_mode.backpropagate": {"leaves": LEAVES},
@@ -61,4 +68,8 @@ from_scratch.train_classifier, steps: million
 
 ELSEWHERE = """
 recurrences.tie
+"""
+
+SIGNED = """
+linear_maps.superposition_defect, beta
 """

@@ -1,9 +1,11 @@
 """Networks: what they compute, how they are differentiated, and how many pieces they have.
 
+- `autoencoders`: linear autoencoders: loss, gradient, and the best one, which truncates the data's SVD.
 - `computation_graphs`: graphs without cycles: what every node computes, in which layer, and what moves when one is
   clamped.
 - `from_scratch`: A ReLU classifier written out in NumPy, with its gradient by hand, and the best rule for two
   Gaussian classes.
+- `linear_maps`: linear and affine layers: superposition, the matrix of a map, deep linear networks as one layer.
 - `mlp`: fully connected network in tangent-kernel parametrisation: standard normal weights, scales in the forward
   pass.
 - `operations`: what one node of a graph may do, and the message that it sends to each of its inputs.
