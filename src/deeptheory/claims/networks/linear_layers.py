@@ -116,7 +116,11 @@ def defects(pieces):
         name = f"β = {WEIGHTS[i]:g}"
         marks += [Line(name, WEIGHTS, seen.right[:, i, 0]), Dots(name, WEIGHTS, seen.left[:, i, 0])]
     constant = np.full(len(WEIGHTS), seen.aside["at zero"][0])
-    return Curves([*marks, Line("", WEIGHTS, constant, rival="one constant, as printed")], x="α", y="defect")
+    return Curves(
+        [*marks, Line("", WEIGHTS, constant, rival="one constant, as printed")],
+        x="first weight α",
+        y="defect of superposition",
+    )
 
 
 SPECTRUM = np.array([3.0, 2.2, 1.6, 1.2, 0.9, 0.7])
@@ -290,6 +294,7 @@ def losses(pieces):
     late = np.append(seen.right[1:], np.nan)
     by_width = [Line("tail of the squared singular values", widths, seen.right), Dots("trained", widths, seen.left)]
     by_width += [Line("", widths, late, rival="tail beginning one value later")]
+    way = way[:100]
     least = np.full(len(way), seen.aside["least"])
     steps = np.arange(len(way))
     along = [Line("a code of three numbers", steps, way), Line("the bound", steps, least, dashed=True)]
