@@ -106,10 +106,12 @@ def regions(pieces):
     """What the trained network says of the plane, with the hyperbola of the best rule and its sample."""
     aside = pieces["boundary of the best rule"].aside
     axis, points, labels = aside["axis"], aside["points"], aside["labels"]
-    marks = [Dots(f"class {label}", *points[labels == label][:100].T) for label in (0, 1)]
-    for side in (np.linspace(-1.75, 6, 80), np.linspace(-6, -4.45, 40)):
-        marks.append(Line("the best boundary", side, 27 / 4 / (side + 5 / 2) - 5 / 2))
+    classes = [Dots(f"class {label}", *points[labels == label][:100].T) for label in (0, 1)]
+    branches = [
+        Line("the best boundary", side, 27 / 4 / (side + 5 / 2) - 5 / 2)
+        for side in (np.linspace(-1.75, 6, 80), np.linspace(-6, -4.45, 40))
+    ]
     return Surface(
-        marks, columns=axis, rows=axis, heights=aside["network"], levels=[0.1, 0.5, 0.9], xs=(-6, 6), ys=(-6, 6),
-        x="first coordinate", y="second coordinate", value="probability of class 1",
+        [*classes, *branches], columns=axis, rows=axis, heights=aside["network"], levels=[0.1, 0.5, 0.9],
+        xs=(-6, 6), ys=(-6, 6), x="first coordinate", y="second coordinate", value="probability of class 1",
     )  # fmt: skip
