@@ -19,9 +19,9 @@ RADII = np.array([1.05, 1.1, 1.2, 1.3, 1.5, 1.9, 2.2])
 
 @claim(
     items={"L2.1": ("separable or not", "separable by a layer of ReLUs")},
-    says=r"Two rings around each other are parted by no line, whatever the linear change of coordinates; in polar "
-    r"coordinates, or in squares, by one. The features $\max(0,u_k^\top x-r)$ of $K$ directions at equal angles part "
-    r"them exactly if the outer radius is above $r/\cos(\pi/K)$.",
+    says=r"Two rings around each other are parted by no line, nor after any linear map; in polar coordinates, or in "
+    r"squares, they are. The ReLU features $\max(0,u_k^\top x-r)$ of $K$ directions at equal angles part them exactly "
+    r"if the outer radius is above $r/\cos(\pi/K)$.",
     needs="rings of radius $r=1$ and above, sampled at 840 points, corners of every polygon among them",
     symbols={
         "u_k": "$K$ unit vectors at equal angles",
