@@ -105,7 +105,7 @@ def worked_example():
     notice="The network of the worked example with the values that go up and, below them, the derivatives that come "
     "down. A weight's derivative is the number at its sum times the number that it multiplies.",
 )
-def node_derivatives_by_messages(key, *, units: Annotated[int, Interval(ge=3, le=40)] = 10):
+def node_derivatives_by_messages(key, *, units: Annotated[int, Interval(ge=3, le=20)] = 10):
     by_message, clamped, weights, local, readers = [], [], [], [], []
     early, direct, adjacent, sizes = [], [], [], []
     for each in jax.random.split(key, 4):
