@@ -10,6 +10,7 @@ from deeptheory.networks.from_scratch import (
     bayes_accuracy,
     bayes_cross_entropy,
     bayes_logits,
+    bayes_quadric,
     cross_entropy,
     crossed_gaussians,
     differentiable_loss,
@@ -174,3 +175,21 @@ def test_doors(problem):
     with pytest.raises(ValueError, match="step_size must be positive"):
         train_classifier(network, x, y, step_size=0.0)
     assert isinstance(network[0], Affine)
+
+
+@pytest.mark.item("L2.17")
+def test_the_best_boundary_is_a_hyperbola_by_hand():
+    matrix, slope, constant = bayes_quadric(crossed_gaussians())
+    np.testing.assert_allclose(matrix, [[0, -1 / 3], [-1 / 3, 0]], atol=1e-15)
+    np.testing.assert_allclose(slope, [-5 / 3, -5 / 3], rtol=1e-14)
+    assert constant == pytest.approx(1 / 3, rel=1e-13)
+    x = np.linspace(-2, 6, 9)
+    on_it = np.stack([x, 27 / 4 / (x + 5 / 2) - 5 / 2], 1)
+    np.testing.assert_allclose(bayes_logits(crossed_gaussians(), on_it), 0, atol=1e-13)
+
+
+def test_the_quadric_is_the_log_odds_of_unequal_classes():
+    matrix, slope, constant = bayes_quadric(UNEQUAL)
+    x = np.random.default_rng(0).standard_normal((20, 2))
+    ours = np.einsum("ni,ij,nj->n", x, matrix, x) + x @ slope + constant
+    np.testing.assert_allclose(ours, bayes_logits(UNEQUAL, x), rtol=1e-11, atol=1e-12)

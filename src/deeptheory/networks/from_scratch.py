@@ -26,6 +26,7 @@ __all__ = [
     "bayes_accuracy",
     "bayes_cross_entropy",
     "bayes_logits",
+    "bayes_quadric",
     "crossed_gaussians",
     "init_glorot",
     "population_cross_entropy",
@@ -175,6 +176,19 @@ def bayes_logits(classes: TwoGaussians, x: Float[np.ndarray, "n d"]) -> Float[np
     squares = np.einsum("kni,kij,knj->kn", centred, np.linalg.inv(classes.covariances), centred)
     sizes = np.linalg.slogdet(classes.covariances)[1]
     return 0.5 * (squares[0] - squares[1] + sizes[0] - sizes[1])
+
+
+def bayes_quadric(classes: TwoGaussians) -> tuple[Float[np.ndarray, "d d"], Float[np.ndarray, " d"], float]:
+    """Return A, b, c of the log-odds xᵀAx + b·x + c of `bayes_logits`: the best boundary is the quadric where it is 0.
+
+    A = ½(Σ₀⁻¹ − Σ₁⁻¹), so equal covariances give a plane. For `crossed_gaussians` the boundary is the hyperbola
+    (x₁ + 5/2)(x₂ + 5/2) = 27/4.
+    """
+    first, second = np.linalg.inv(classes.covariances)
+    zero, one = classes.means
+    sizes = np.linalg.slogdet(classes.covariances)[1]
+    constant = zero @ first @ zero - one @ second @ one + sizes[0] - sizes[1]
+    return (first - second) / 2, second @ one - first @ zero, float(constant / 2)
 
 
 def population_cross_entropy(
