@@ -67,7 +67,7 @@ def operator_norm(
     positive = _powered(np.abs(a), np.ones(a.shape[1]), p, iterations)[1]
     upper = min(_interpolated(columns.max(), values[0], rows.max(), p), _schur(np.abs(a), positive, p))
     off = 8 * sum(a.shape) * EPSILON
-    return OperatorNorm(lower * (1 - off), max(upper * (1 + off), lower), direction)
+    return OperatorNorm(lower * (1 - off), upper * (1 + off), direction)
 
 
 def _exact(value: float, direction: Float[np.ndarray, "n"]) -> OperatorNorm:
@@ -82,7 +82,9 @@ def _powered(a: np.ndarray, x: np.ndarray, p: float, iterations: int) -> tuple[f
         if not np.abs(pulled).max() > 0:
             break
         pulled /= np.abs(pulled).max()
-        x = np.sign(pulled) * np.abs(pulled) ** (1 / (p - 1))
+        before, x = x, np.sign(pulled) * np.abs(pulled) ** (1 / (p - 1))
+        if np.abs(x - before).max() < 4 * EPSILON:
+            break
     return float(vector_norm(a @ x, p) / vector_norm(x, p)), x
 
 
