@@ -75,7 +75,7 @@ def integral_remainder(
     points, weights = np.polynomial.legendre.leggauss(nodes)
     shares, weights = (points + 1) / 2, weights / 2
     steps = np.asarray(x, float)[:, None] - at
-    highest = jax.vmap(jax.vmap(derivative(function, order + 1)))(jnp.asarray(at + shares * steps))
+    highest = jax.jit(jax.vmap(jax.vmap(derivative(function, order + 1))))(jnp.asarray(at + shares * steps))
     return (
         (np.asarray(highest) * (1 - shares) ** order * weights).sum(1) * steps[:, 0] ** (order + 1) / factorial(order)
     )
@@ -91,10 +91,10 @@ def lagrange_points(function: Scalar, at: float, x: float, order: Order) -> Floa
     """
     if x == at:
         raise ValueError(f"x must differ from at, got {x} for both")
-    highest = derivative(function, order + 1)
+    highest = jax.jit(jax.vmap(derivative(function, order + 1)))
     [left] = integral_remainder(function, at, np.array([x]), order)
     wanted = float(left) * factorial(order + 1) / (x - at) ** (order + 1)
-    shares = crossings(lambda t: np.asarray(jax.vmap(highest)(jnp.asarray(at + t * (x - at)))) - wanted)
+    shares = crossings(lambda t: np.asarray(highest(jnp.asarray(at + t * (x - at)))) - wanted)
     return at + shares * (x - at)
 
 
