@@ -79,7 +79,9 @@ def mean_value_points(function: Scalar, x: Point, y: Point) -> Float[np.ndarray,
 
     Reference: lucchi Thm. 3, eq. 1.15.
     """
-    return crossings(lambda shares: mean_value_surplus(function, x, y, shares))
+    change = jnp.asarray(function(_as(x) + _as(y))) - jnp.asarray(function(_as(x)))
+    slopes = jax.jit(jax.vmap(lambda t: jax.jvp(function, (_on(x, y, t),), (_as(y),))[1]))
+    return crossings(lambda shares: np.asarray(slopes(jnp.asarray(shares)) - change))
 
 
 def _as(vector: Point) -> Float[Array, "d"]:

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.optimize import brentq
 
 from deeptheory.calculus.certified import Bounds, maximum
 from deeptheory.foundations.entrances import doors
@@ -105,8 +104,15 @@ def crossings(
     grid = (np.arange(cells) + 0.5) / cells
     values = np.asarray(function(grid))
     changes = np.flatnonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
-    inner = [brentq(lambda t: float(function(np.array([t]))[0]), grid[i], grid[i + 1], xtol=1e-15) for i in changes]
-    return np.sort(np.array([*inner, *grid[values == 0]]))
+    low, high, rows = grid[changes], grid[changes + 1], np.arange(len(changes))
+    # Always as many places at once, so that a compiled function is compiled once.
+    parts = max(cells // max(len(changes), 1), 2)
+    for _ in range(int(np.ceil(53 / np.log2(parts))) if len(changes) else 0):
+        places = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, parts)
+        found = np.asarray(function(np.resize(places, max(cells, places.size))))[: places.size].reshape(places.shape)
+        first = np.argmax(np.sign(found[:, 1:]) != np.sign(found[:, :1]), 1)
+        low, high = places[rows, first], places[rows, first + 1]
+    return np.sort(np.array([*(low / 2 + high / 2), *grid[values == 0]]))
 
 
 def remainder_bound(function: Scalar, at: float, x: float, order: Order) -> Bounds:

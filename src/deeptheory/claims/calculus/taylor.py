@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from math import factorial
+from typing import Annotated
 
-import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
+from annotated_types import Interval
 
 from deeptheory.calculus.mean_values import (
     gradient_change,
@@ -17,10 +18,10 @@ from deeptheory.calculus.mean_values import (
 )
 from deeptheory.calculus.taylor import integral_remainder, lagrange_points, remainder_bound
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Identity, Inequality, Rate, Trials, claim
+from deeptheory.lab import Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, power_law
 
-ABOUT, ORDERS = 0.3, (0, 1, 2, 3)
+ABOUT, ORDERS = 0.3, (0, 1, 2)
 
 
 def wave(x):
@@ -67,11 +68,11 @@ def remainders(places, orders=ORDERS):
     "intervals, lies just above each.",
 )
 def taylor_remainders():
-    steps = np.array([0.8, 0.4, 0.2, 0.1, -0.3])
+    steps = np.array([0.8, 0.4, 0.2, -0.3])
     true = remainders(ABOUT + steps)
     by_integral = np.array([integral_remainder(wave, ABOUT, ABOUT + steps, k) for k in ORDERS])
     points = [lagrange_points(wave, ABOUT, ABOUT + 0.8, k) for k in ORDERS]
-    bounds = np.array([[remainder_bound(wave, ABOUT, float(ABOUT + s), k).upper for s in steps] for k in ORDERS[:3]])
+    bounds = np.array([[remainder_bound(wave, ABOUT, float(ABOUT + s), k).upper for s in steps[:3]] for k in ORDERS])
     with mpmath.workdps(30):
         highest = [
             float(mpmath.diff(lambda x: mpmath.exp(mpmath.sin(x)), float(c[0]), k + 1))
@@ -99,7 +100,7 @@ def taylor_remainders():
             1 / small, np.abs(remainders(ABOUT + small, (2,))[0]), exponent=-3.0, rivals=(-2.0, -4.0)
         ),
         "a certain bound": Inequality(
-            np.abs(true[:3]), bounds, along={"order": np.array(ORDERS[:3]), "step": steps}, aside={"steps": steps}
+            np.abs(true[:, :3]), bounds, along={"order": np.array(ORDERS), "step": steps[:3]}
         ),
     }
 
@@ -127,19 +128,27 @@ def too_small(evidence):
 def remainders_over_distance(pieces):
     """Moduli of the remainders of orders 0 to 2 over the distance from the point of expansion, with their bounds."""
     piece = pieces["a certain bound"]
-    steps = piece.aside["steps"][:4]
+    steps = np.asarray(piece.along["step"])
     marks = []
     for order, (seen, bound) in enumerate(zip(np.asarray(piece.quantity), np.asarray(piece.bound), strict=True)):
-        marks += [Dots(f"order {order}", steps, seen[:4]), Line(f"bound of order {order}", steps, bound[:4])]
+        marks += [Dots(f"order {order}", steps, seen), Line(f"bound of order {order}", steps, bound)]
     return Row([Curves(marks, x="distance x − a", y="remainder", log="xy"),
                 Curves(power_law("order 2", pieces["remainder falls with its order"], rivals={-2.0: "one power less"}),
                        x="1/distance", y="remainder", log="xy")])  # fmt: skip
 
 
-def cubic(coefficients):
-    """A cubic polynomial of two variables from its ten coefficients."""
-    powers = [(i, j) for i in range(4) for j in range(4 - i)]
-    return lambda x: sum(c * x[0] ** i * x[1] ** j for c, (i, j) in zip(coefficients, powers, strict=True))
+def cubic(linear, square, cube):
+    """The polynomial of degree three with these coefficients, as a function to be differentiated."""
+    return lambda x: linear @ x + x @ square @ x + jnp.einsum("ijk,i,j,k->", cube, x, x, x)
+
+
+def by_hand(linear, square, cube, x):
+    """Its value, gradient and Hessian, written out."""
+    even = square + square.T
+    orders = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+    third = np.sum([cube.transpose(order) for order in orders], 0)
+    value = linear @ x + x @ square @ x + np.einsum("ijk,i,j,k->", cube, x, x, x)
+    return value, linear + even @ x + third @ x @ x / 2, even + third @ x
 
 
 @claim(
@@ -164,15 +173,16 @@ def cubic(coefficients):
     notice="Left: the slope along a segment, its mean, and where it has that value. Right: remainders of second order "
     r"with the weight $1-t$ lie on the diagonal; with the printed ½ they do not.",
 )
-def mean_values_along_a_segment(key, *, trials: Trials = 8):
+def mean_values_along_a_segment(key, *, segments: Annotated[int, Interval(ge=2, le=6)] = 3):
     rng = generator(key)
-    coefficients, x, y = rng.normal(size=(trials, 10)), rng.normal(size=(trials, 2)), rng.normal(size=(trials, 2))
-    rows = list(zip([cubic(c) for c in coefficients], x, y, strict=True))
-    change = np.array([float(f(b + s) - f(b)) for f, b, s in rows])
-    slopes = [jax.grad(f) for f, _, _ in rows]
-    first = np.array([float(g(b) @ s) for g, (_, b, s) in zip(slopes, rows, strict=True)])
-    last = np.array([float(g(b + s) @ s) for g, (_, b, s) in zip(slopes, rows, strict=True)])
-    turned = np.array([g(b + s) - g(b) for g, (_, b, s) in zip(slopes, rows, strict=True)])
+    x, y = rng.normal(size=(2, segments, 2))
+    drawn = [(rng.normal(size=2), rng.normal(size=(2, 2)), rng.normal(size=(2, 2, 2))) for _ in range(segments)]
+    rows = [(cubic(*c), b, s) for c, b, s in zip(drawn, x, y, strict=True)]
+    start = [by_hand(*c, b) for c, b in zip(drawn, x, strict=True)]
+    end = [by_hand(*c, b + s) for c, b, s in zip(drawn, x, y, strict=True)]
+    change = np.array([one[0] - zero[0] for zero, one in zip(start, end, strict=True)])
+    first, last = (np.array([each[1] @ s for each, s in zip(side, y, strict=True)]) for side in (start, end))
+    turned = np.array([one[1] - zero[1] for zero, one in zip(start, end, strict=True)])
     places = [mean_value_points(*row) for row in rows]
     size = 1 + np.abs(first) + np.abs(last)
     shares = np.linspace(0.005, 0.995, 100)
@@ -187,8 +197,9 @@ def mean_values_along_a_segment(key, *, trials: Trials = 8):
         ),
         "a point of mean slope": Identity(
             np.array([np.abs(mean_value_surplus(*row, c[:1])).max() for row, c in zip(rows, places, strict=True)]),
-            np.zeros(trials), scale=size, size=20,
-            aside={"half": np.array([float(mean_value_surplus(*row, np.array([0.5]))[0]) for row in rows]), "shares": shares,
+            np.zeros(segments), scale=size, size=20,
+            aside={"half": np.array([float(mean_value_surplus(*row, np.array([0.5]))[0]) for row in rows]),
+                   "shares": shares,
                    "slope": along + change[0], "mean": change[:1], "places": places[0]},
         ),
         "curves have none": Identity(np.linalg.norm(around, axis=1), np.full(100, 2 * np.pi), size=10,
@@ -199,7 +210,7 @@ def mean_values_along_a_segment(key, *, trials: Trials = 8):
         ),
         "change of the gradient": Identity(
             np.array([gradient_change(*row, nodes=4) for row in rows]), turned, scale=size[:, None], size=20,
-            aside={"start": np.array([jax.jvp(g, (b,), (s,))[1] for g, (_, b, s) in zip(slopes, rows, strict=True)])},
+            aside={"start": np.array([each[2] @ s for each, s in zip(start, y, strict=True)])},
         ),
     }  # fmt: skip
 
