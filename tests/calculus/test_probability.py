@@ -30,10 +30,10 @@ DICE = list(product(range(1, 7), repeat=2))
 @pytest.mark.item("L1.14")
 def test_printed_algebras():
     """Those of the book, and the smallest family with the axioms, grown from the generators one union at a time."""
-    assert sigma_algebra("abc", []) == {frozenset(), frozenset("abc")}
-    assert len(sigma_algebra("abc", ["a", "b"])) == 8
+    assert sigma_algebra(list("abc"), []) == {frozenset(), frozenset("abc")}
+    assert len(sigma_algebra(list("abc"), [{"a"}, {"b"}])) == 8
     assert sigma_algebra((1, 2, 3, 4), [(1, 2), (3, 4)]) == set(map(frozenset, ((), (1, 2), (3, 4), (1, 2, 3, 4))))
-    assert sigma_algebra("abc", ["a"]) == set(map(frozenset, ("", "a", "bc", "abc")))
+    assert sigma_algebra(list("abc"), [{"a"}]) == set(map(frozenset, ("", "a", "bc", "abc")))
     family = {frozenset({1, 2}), frozenset({2, 3})}
     while True:
         grown = family | {frozenset(range(1, 6)) - a for a in family} | {a | b for a in family for b in family}

@@ -1,10 +1,11 @@
 """What can be decided of open and closed: topologies of few points, rationals in gaps, finite covers of an interval."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 from typing import Annotated, Any
 
+from deeptheory.calculus.probability_spaces import members, sets
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -18,17 +19,16 @@ __all__ = [
     "topologies",
 ]
 
-Opens = Collection[Collection[Any]]
 Set = frozenset
 
 
-def is_topology(points: Collection[Any], opens: Opens) -> bool:
+def is_topology(points: Any, opens: Any) -> bool:
     """Say whether a family of sets has ∅ and the whole space, and all unions and intersections of two.
 
     On finitely many points that is all that a topology asks. Reference: lucchi Sec. 1.6.
     """
-    family = {frozenset(each) for each in opens}
-    ends = frozenset() in family and frozenset(points) in family
+    family = set(sets("opens", opens))
+    ends = frozenset() in family and frozenset(members("points", points)) in family
     return ends and all(a | b in family and a & b in family for a, b in combinations(family, 2))
 
 
@@ -41,35 +41,36 @@ def topologies(size: Annotated[int, "[0, 4]"]) -> list[frozenset[Set]]:
     return [each for each in families if is_topology(space, each)]
 
 
-def interior(subset: Collection[Any], opens: Opens) -> Set:
+def interior(subset: Any, opens: Any) -> Set:
     """Return the union of all open sets inside a set. Reference: lucchi Def. 10."""
-    inside = frozenset(subset)
-    return frozenset(chain.from_iterable(each for each in opens if frozenset(each) <= inside))
+    inside = frozenset(members("subset", subset))
+    return frozenset(chain.from_iterable(each for each in sets("opens", opens) if each <= inside))
 
 
-def limit_points(subset: Collection[Any], opens: Opens) -> Set:
+def limit_points(subset: Any, opens: Any) -> Set:
     """Return the points each of whose open neighbourhoods has a point of the set other than itself.
 
     Reference: lucchi Def. 12.
     """
-    inside, family = frozenset(subset), [frozenset(each) for each in opens]
+    inside, family = frozenset(members("subset", subset)), sets("opens", opens)
     space = frozenset(chain.from_iterable(family))
     return frozenset(p for p in space if all(each & inside - {p} for each in family if p in each))
 
 
-def closure(subset: Collection[Any], opens: Opens) -> Set:
+def closure(subset: Any, opens: Any) -> Set:
     """Return the set with its limit points: the smallest closed set around it.
 
     The limit points alone may be less: an isolated point of the set is none of its limit points.
 
     Reference: lucchi Def. 13, Prop. 8.
     """
-    return frozenset(subset) | limit_points(subset, opens)
+    return frozenset(members("subset", subset)) | limit_points(subset, opens)
 
 
-def is_dense(subset: Collection[Any], opens: Opens) -> bool:
+def is_dense(subset: Any, opens: Any) -> bool:
     """Say whether a set meets every open set that is not empty. Reference: lucchi Def. 14."""
-    return all(frozenset(subset) & frozenset(each) for each in opens if each)
+    inside = frozenset(members("subset", subset))
+    return all(inside & each for each in sets("opens", opens) if each)
 
 
 def simplest_rational(low: float | Fraction, high: float | Fraction) -> Fraction:
@@ -119,4 +120,4 @@ def finite_subcover(intervals: Sequence[tuple[float, float]], low: float, high: 
     return chosen
 
 
-doors(__name__, empty=("points", "subset", "opens"))
+doors(__name__)
