@@ -41,9 +41,9 @@ KNOWN = {"x²": (True, True, True, True), "|x|": (True, True, False, False), "�
         "L1.9": ("Lipschitz constants", "difference quotients stay below"),
         "L1.10": ("smoothness constants", "regularity of four functions"),
     },
-    says=r"A function has the Lipschitz constant $\sup\|\nabla f\|$ on a box, if it is continuous, and its gradient "
-    r"$\sup\|\nabla^2f\|$: for $x^2$ it is 2, for softplus ¼. Intervals bound both for certain, and find that $|x|$ "
-    r"has no smoothness constant, and $\sqrt{|x|}$ and a step no Lipschitz constant.",
+    says=r"A continuous function has the Lipschitz constant $\sup\|\nabla f\|$ on a box, its gradient "
+    r"$\sup\|\nabla^2f\|$: 2 for $x^2$, ¼ for softplus. Intervals bound both for certain; $|x|$ has no smoothness "
+    r"constant, $\sqrt{|x|}$ and a step no Lipschitz constant.",
     needs="functions of one variable on [−1, 2], bounds within one per cent; a derivative almost everywhere is not "
     "enough",
     symbols={
@@ -121,7 +121,7 @@ def zoo_and_kink(pieces):
     """Four functions of different regularity (left); slopes of |x|′ across pairs around the kink (right)."""
     x, widths = np.linspace(-1, 1.3, 461), pieces["regularity of four functions"].aside["widths"]
     values = {"x²": x**2, "|x|": np.abs(x), "√|x|": np.sqrt(np.abs(x)), "step": np.where(x > 0.3, 1.0, 0.0)}
-    curves = Curves([Line(name, x, y) for name, y in values.items()], x="x", y="f(x)")
+    curves = Curves([Line(name, x, y) for name, y in values.items()], x="argument x", y="value f(x)")
     slopes = Curves(
         [Dots("change of slope over distance", widths, 2 / widths), Line("of x²", widths, np.full(len(widths), 2.0))],
         x="distance of the pair", y="difference quotient of the derivative", log="xy",

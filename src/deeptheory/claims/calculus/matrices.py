@@ -246,7 +246,7 @@ def three_steps(pieces):
     disc = np.stack([np.cos(angles), np.sin(angles)])
     panels = []
     for name, step in {"the disc": np.eye(2), "Vᵀ": vt, "D Vᵀ": np.diag(values) @ vt, "U D Vᵀ = A": a}.items():
-        marks = [Line("disc", *(step @ disc))]
+        marks: list[Line | Dots] = [Line("disc", *(step @ disc))]
         for number, vector in enumerate(np.eye(2), 1):
             end = step @ vector
             marks.append(Line(f"image of e{number}", [0, end[0]], [0, end[1]], arrow=True))

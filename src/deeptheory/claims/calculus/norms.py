@@ -129,7 +129,7 @@ def image_of_a_circle(pieces):
             Dots("attained", inverse, piece.quantity[:, 0]),
             Line("", inverse, wrong, rival="exponents exchanged"),
         ],
-        x="1/p",
+        x="inverse exponent 1/p",
         y="operator norm",
     )
     return Row([plane, curves])
@@ -192,6 +192,6 @@ def both_sides(pieces):
     words = [f"{count} pairs" for count in counts]
     return Curves(
         [Line("equality: parallel vectors", [0, 144], [0, 144]), Dots("pairs of vectors", *pairs, words=words)],
-        x="‖x‖²‖y‖²",
-        y="⟨x, y⟩²",
+        x="product of squared lengths ‖x‖²‖y‖²",
+        y="squared inner product ⟨x, y⟩²",
     )

@@ -64,9 +64,9 @@ def words(sets):
             "what can be measured",
         )
     },
-    says=r"On a finite set the σ-algebras are the families of unions of the parts of a partition, $2^{\#\text{atoms}}$ "
-    r"events each: 15 on four outcomes. $X$ is a random variable if and only if it is constant on every atom; the sum "
-    r"of two dice is one for the power set, and not for $\{\emptyset,\Omega\}$.",
+    says=r"On a finite set σ-algebras are the unions of the parts of a partition: 15 on four outcomes. $X$ is a random "
+    r"variable if and only if it is constant on every atom: the sum of two dice is one for the power set, not for "
+    r"$\{\emptyset,\Omega\}$.",
     needs="four outcomes, all of whose families of events are enumerated; two fair dice in rationals",
     symbols={
         r"\sigma\text{-algebra}": "a family of events with ∅, complements and unions",
@@ -230,7 +230,7 @@ def areas_below_tails(pieces):
     """Tails of four laws over t; the area below each is its mean."""
     t = np.linspace(0, 4, 161)
     marks = [Line(f"{name}, mean {mean:.3g}", t, law.sf(t)) for name, (law, mean) in LAWS.items()]
-    return Curves(marks, x="t", y="Pr(X ≥ t)")
+    return Curves(marks, x="threshold t", y="probability Pr(X ≥ t)")
 
 
 @claim(

@@ -41,9 +41,9 @@ def words(sets):
             "covers that cannot be smaller",
         )
     },
-    says=r"The closure $A\cup A'$, the set with its limit points, is the smallest closed set around $A$; $A$ is "
-    r"closed if and only if $A'\subseteq A$. Between any two numbers lies a rational, of least denominator found by "
-    r"continued fractions; an open cover of $[a,b]$ by intervals has a least finite subcover, found from the left.",
+    says=r"The closure $A\cup A'$ is the smallest closed set around $A$, which is closed if and only if $A'\subseteq "
+    r"A$. Every gap holds a rational, of least denominator by continued fractions; a cover of $[a,b]$ by open "
+    r"intervals has a least finite subcover, found from the left.",
     needs="all 355 topologies on four points with all their subsets; random gaps and covers, against exhaustive search",
     symbols={
         r"A'": "the limit points of $A$, in whose every neighbourhood lies a point of $A$ other than themselves",
