@@ -44,8 +44,8 @@ def neurons_needed(
 
     `how` is the construction, called as how(f, size, low, high): `staircases.staircase`, `sigmoid_staircase` and
     `hinges` of one input, `boxes.box_network` (near in L1 and L2) or `cosines.cosine_network` of several, or one of
-    your own that returns something callable with a number of `units`. With numbers `low` and `high` f takes arrays of numbers,
-    with arrays it takes points of shape (n, d). The size is doubled until the error fits, then halved down to a size
+    your own that returns something callable with a number of `units`. With numbers `low` and `high` f takes arrays
+    of numbers, with arrays points of shape (n, d). The size is doubled until the error fits, then halved to a size
     whose predecessor does not fit. An error is never claimed that was not measured: if no size up to `largest` fits,
     that is said with the least error seen. The measurement is on a grid of `points` a side, so take it finer than the
     network; between the points see `errors.certified_sup_error`. An upper bound on what f needs: other

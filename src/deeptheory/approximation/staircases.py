@@ -37,8 +37,9 @@ def sigmoid_staircase(
     """Return f(x₀) + Σⱼ (f(xⱼ) − f(xⱼ₋₁)) σ(k(x − mⱼ)/h), a staircase of sigmoids with its steps between the knots.
 
     The knots x₀, …, x_{N−1} are h = (high − low)/(N − 1) apart, the steps stand at the middles mⱼ, and the first of
-    the N units is the constant 2f(x₀)σ(0). `steepness` is k. As k → ∞ the error at x tends to |f(x) − f(nearest
-    knot)| ≤ ω(h/2); at finite k a step half-way adds at most ω(h) e^(−k/4)-like tails (handbook 1.1.1).
+    the N units is the constant 2f(x₀)σ(0). `steepness` is k. For a ρ-Lipschitz f the error is at most
+    ρh/2 + 2ρh e^(−k/2)/(1 − e^(−k)): between two knots their values are averaged in favour of the nearer one, and what
+    the other steps lack of 0 or 1 adds up to the second term (handbook 1.1.1).
     """
     if units < 2:
         raise ValueError(f"units must be at least 2, one for the constant, got {units}")
