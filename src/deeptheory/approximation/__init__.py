@@ -2,7 +2,7 @@
 
 - `boxes`: functions of several inputs on boxes: constant on each, or as a ReLU network of two hidden layers with soft
   edges.
-- `compositions`: functions of functions: how errors of the parts add up, and networks stacked the same way.
+- `compositions`: functions of functions: how errors of the parts add up, and a square by depth.
 - `cosines`: cosine networks: closed under products, hence universal by Stone and Weierstrass, and built by Fejér's
   means.
 - `errors`: distances between functions: measured on grids, bounded between the points, and the least in a linear span.
