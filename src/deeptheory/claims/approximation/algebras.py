@@ -27,9 +27,9 @@ def off(degree, dimension, f=tent):
 
 @claim(
     items={"L3.14": ("product of two networks", "width of the product", "error of one input", "error of two inputs")},
-    says=r"The product of cosine networks of widths $m_1$ and $m_2$ is a cosine network of width $2m_1m_2$, by "
-    r"$\cos u\cos v=\frac12(\cos(u+v)+\cos(u-v))$. So cosine networks are an algebra with constants that tells points "
-    "apart, and come near every continuous function on a cube: Fejér's means of the cosine series are such networks.",
+    says=r"The product of cosine networks of widths $m_1$ and $m_2$ is one of width $2m_1m_2$, by "
+    r"$\cos u\cos v=\frac12(\cos(u+v)+\cos(u-v))$: an algebra, which comes near every continuous function on a cube. "
+    "Fejér's means are such networks, with errors almost like one over the degree.",
     needs="a kink as target; errors are largest values on a grid, in one and two dimensions",
     symbols={
         "u, v": r"the arguments $w\cdot x+b$ of two units",
@@ -128,9 +128,9 @@ TARGETS = [np.ones_like(X), np.ones_like(X), X, X**2]
 
 @claim(
     items={"L3.15": ("distance without one hypothesis", "distance with all of them")},
-    says=r"Leave out one hypothesis of Stone and Weierstrass, and a class may stay away from a continuous function on "
-    "$[0,1]$: functions with finitely many values other than zero stay $1$ from $1$; those that vanish at $0$ stay "
-    r"$1$ from $1$; those symmetric about $\frac12$ stay $\frac12$ from $x$; lines stay $\frac18$ from $x^2$.",
+    says="Without one hypothesis of Stone and Weierstrass a class may stay away from a continuous function on "
+    "$[0,1]$: functions with finitely many non-zero values, or zero at $0$, stay $1$ from $1$; those symmetric about "
+    r"$\frac12$ stay $\frac12$ from $x$; lines stay $\frac18$ from $x^2$.",
     needs="each class keeps the other three hypotheses; distances by linear programs over 121 places",
     symbols={"x": "a number between 0 and 1"},
     why="What all functions of a class have in common, their limits have too. Zero at all but a few places, zero at "

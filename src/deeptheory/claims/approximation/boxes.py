@@ -247,12 +247,18 @@ def smooth_bowl(x):
     return (x**2).sum(-1)
 
 
+class Interpolant(RegularGridInterpolator):
+    """Multilinear between the knots of a grid."""
+
+    @property
+    def units(self):
+        return self.values.size
+
+
 def interpolated(f, cells, low, high):
-    """Values at the knots of a grid, multilinear between them."""
+    """Values at the knots of a grid."""
     along, d = np.linspace(0, 1, cells + 1), len(low)
-    found = RegularGridInterpolator([along] * d, f(np.stack(np.meshgrid(*[along] * d, indexing="ij"), -1)))
-    found.units = (cells + 1) ** d
-    return found
+    return Interpolant([along] * d, f(np.stack(np.meshgrid(*[along] * d, indexing="ij"), -1)))
 
 
 def needed(how, f, dimension, wanted, points):
@@ -268,8 +274,8 @@ def needed(how, f, dimension, wanted, points):
         "H1.7": ("boxes in two dimensions", "knots in one dimension", "knots in two dimensions"),
     },
     says=r"To come within $\epsilon$ of a Lipschitz function of $d$ inputs, constants on boxes take about "
-    r"$\epsilon^{-d}$ of them. If it is twice differentiable, values at the knots of a grid with straight lines "
-    r"between them take $\epsilon^{-d/2}$: smoothness halves the exponent, the dimension multiplies it.",
+    r"$\epsilon^{-d}$ boxes; for a twice differentiable one, lines between the knots of a grid take $\epsilon^{-d/2}$ "
+    "knots: smoothness halves the exponent, the dimension multiplies it.",
     needs="measured for sums over coordinates, with ε a share of the range; other constructions may need fewer",
     symbols={r"\epsilon": "the largest error that is allowed, over $d$", "d": "the number of inputs"},
     why=r"A box must be so small that the function changes by no more than $2\epsilon$ in it: its side is of order "
@@ -296,6 +302,16 @@ def neurons_and_dimension(*, accuracies: Accuracies = (4, 8, 16, 32)):
         for what, found, exponent in (("boxes", boxes, 1.0), ("knots", knots, 0.5))
         for d, word in zip(found, ("one", "two", "three"), strict=False)
     }
+
+
+@neurons_and_dimension.control("ε^(−d/2) for a function with kinks too", of="boxes in three dimensions")
+def halved_for_all(evidence):
+    return replace(evidence, exponent=evidence.exponent / 2)
+
+
+@neurons_and_dimension.control("ε^(−d) for a smooth function too", of="knots in two dimensions")
+def whole_for_all(evidence):
+    return replace(evidence, exponent=2 * evidence.exponent)
 
 
 @neurons_and_dimension.picture

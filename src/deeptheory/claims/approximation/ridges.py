@@ -40,10 +40,9 @@ def fitted(rng, dimension, units, offset):
             "error with offsets",
         )
     },
-    says=r"Every polynomial is a sum of powers of linear forms, hence of ridges $g_k(\theta_k\cdot x)$. If each "
-    r"profile $g_k$ is replaced by a network of one input within $\epsilon_k$, the sum is a network of $d$ inputs "
-    r"within $\sum_k\epsilon_k$. Units $\sigma(\theta\cdot x+b)$ come near every continuous function; without offsets "
-    r"$b$ and with odd $\sigma$ they stay away from all that are not odd.",
+    says=r"Every polynomial is a sum of ridges $g_k(\theta_k\cdot x)$. With networks of one input within $\epsilon_k$ "
+    r"of the profiles $g_k$, the sum is a network within $\sum_k\epsilon_k$. Units $\sigma(\theta\cdot x+b)$ come near "
+    r"every continuous function; without offsets $b$ and with odd $\sigma$ only near odd ones.",
     needs="profiles are approximated where θ·x lives; polynomials, squares and ripples stand for continuous functions",
     symbols={
         r"\theta_k": "the direction along which a ridge varies",

@@ -106,7 +106,7 @@ def steps(pieces, settings):
     built = network(X[:, None])
     left = [Line("sin 2πx", X, wave(X)), Line(f"{network.units} thresholds", X, built)]
     right = [Line("error", X, np.abs(built - wave(X))), Line("ε", X, np.full(len(X), settings["wanted"]), dashed=True)]
-    return Row([Curves(left, x="place x", y="value"), Curves(right, x="place x", y="|f − g|")])
+    return Row([Curves(left, x="place x", y="value"), Curves(right, x="place x", y="error |f − g|")])
 
 
 Counts = Annotated[tuple[int, ...], Interval(ge=3, le=400), "increasing"]
