@@ -21,6 +21,7 @@ from deeptheory.approximation.boxes import (
 )
 from deeptheory.approximation.errors import grid_points, measured_error
 from deeptheory.approximation.requirements import neurons_needed
+from deeptheory.approximation.shallow import threshold
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Line, Row, Surface, power_law
@@ -95,8 +96,8 @@ def whole_sides(evidence):
     return replace(evidence, quantity=evidence.aside["best"][:, None])
 
 
-@constants_on_boxes.control("half the error: sides of 4δ by the largest coordinate", of="error by largest coordinate")
-def double_sides(evidence):
+@constants_on_boxes.control("within ε/2 already at sides of 2δ", of="error by largest coordinate")
+def half_the_error(evidence):
     return replace(evidence, bound=evidence.bound / 2)
 
 
@@ -152,6 +153,8 @@ def box_networks(key, *, wanted: Annotated[float, Interval(ge=0.15, le=0.5)] = 0
     x = rng.uniform(-0.3, 1.3, size=(400, 3))
     low, high = np.array([0.1, 0.2, 0.4]), np.array([0.5, 0.9, 0.6])
     away = np.maximum(np.maximum(low - x, x - high), 0)
+    steps = [threshold(each) for each in (x - low + 0.2, x - low, x - high, x - high - 0.2)]
+    stepped = threshold((steps[0] - steps[1] - steps[2] + steps[3]).sum(-1) - 2)
     sides = [np.array(each) for each in ((0.4,), (0.4, 0.3), (0.4, 0.3, 0.5))]
     fine = {1: 4000, 2: 500, 3: 90}
     edges, sums = [], {"simplex": [], "one less": []}
@@ -174,7 +177,11 @@ def box_networks(key, *, wanted: Annotated[float, Interval(ge=0.15, le=0.5)] = 0
     most = [measured_error(n, target, *ends[d], norm="sup", points=21) for d, n in networks.items()]
     return {
         "values of a bump": Identity(
-            bump(x, low, high, 0.2), np.maximum(1 - np.minimum(away / 0.2, 1).sum(-1), 0), scale=1.0, condition=4
+            bump(x, low, high, 0.2),
+            np.maximum(1 - np.minimum(away / 0.2, 1).sum(-1), 0),
+            scale=1.0,
+            condition=4,
+            aside={"thresholds": stepped},
         ),
         # The midpoint rule is off by the square of its step where the bump bends.
         "cost of a soft edge": Identity(
@@ -203,7 +210,7 @@ def box_networks(key, *, wanted: Annotated[float, Interval(ge=0.15, le=0.5)] = 0
 
 @box_networks.control("thresholds in place of ReLUs", of="values of a bump")
 def thresholds(evidence):
-    return replace(evidence, left=np.where(evidence.right == 1, 0.0, evidence.left))
+    return replace(evidence, left=evidence.aside["thresholds"])
 
 
 @box_networks.control("1/|S|! in place of 1/(|S| + 1)!", of="cost of a soft edge")
