@@ -129,6 +129,7 @@ def soft_boxes(dimension, wanted):
 
 
 @claim(
+    consistency=("formula for all sets at once",),
     items={"L3.4": ("values of a bump", "cost of a soft edge", "error in the mean", "units")},
     says=r"$(\sum_jg_j(x_j)-(d-1))_+$ with trapezoids $g_j$ of four ReLUs is 1 on a box and 0 beyond a margin "
     r"$\gamma$. It differs from the box by $\sum_S\prod_{j\in S}2\gamma\prod_{j\notin S}l_j/(|S|+1)!$ in the mean, and "
