@@ -36,7 +36,7 @@ def composition_error_bound(errors: Float[np.ndarray, " layers"], lipschitz: Flo
     return float(total)
 
 
-def square_by_tents(iterates: int, x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+def square_by_tents(iterates: int, x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Return x − Σ_{s≤n} Δˢ(x)/4ˢ, which misses x² on [0, 1] by exactly 4^(−n−1) at the worst: depth against width.
 
     Δˢ is the tent map iterated s times, a network of 3 ReLUs a layer that hands x and the sum on; it joins 2ⁿ + 1
@@ -45,7 +45,7 @@ def square_by_tents(iterates: int, x: Float[np.ndarray, "*n"]) -> Float[np.ndarr
     """
     if np.any((x < 0) | (x > 1)):
         raise ValueError(f"x must lie in [0, 1], got {x[(x < 0) | (x > 1)].flat[0]}")
-    return np.asarray(x - sum(sawtooth(s, x) / 4.0**s for s in range(1, iterates + 1)))
+    return x - sum(sawtooth(s, x) / 4.0**s for s in range(1, iterates + 1))
 
 
 doors(__name__, iterates="[1, 25]", errors="[0, ∞)", lipschitz="[0, ∞)")
