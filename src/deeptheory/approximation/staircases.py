@@ -1,0 +1,91 @@
+"""Networks of one input, built by hand: staircases of thresholds or sigmoids, and hinges along the graph."""
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from deeptheory.approximation.errors import sampled
+from deeptheory.approximation.shallow import ShallowNetwork, relu, sigmoid, threshold
+from deeptheory.foundations.entrances import doors
+
+__all__ = ["hinge_error_bound", "hinges", "sigmoid_staircase", "staircase", "staircase_units"]
+
+
+def staircase(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.0) -> ShallowNetwork:
+    """Return Σᵢ aᵢ 1[x ≥ bᵢ] with knots bᵢ = low + i·h, i < m, and steps aᵢ = f(bᵢ) − f(bᵢ₋₁), a₀ = f(low).
+
+    With h = (high − low)/m it agrees with f at its knots, so sup|network − f| ≤ ρh for a ρ-Lipschitz f, and no less
+    if f is a line of slope ρ (lucchi Thm 14). f takes an array of numbers.
+    """
+    knots = _knots(units, low, high)[:-1]
+    return ShallowNetwork(np.ones((units, 1)), -knots, np.diff(sampled(f, knots), prepend=0.0), threshold)
+
+
+def staircase_units(lipschitz: float, error: float, length: float = 1.0) -> int:
+    """Return ⌈ρ·length/ε⌉, thresholds that come within ε of every ρ-Lipschitz function on an interval (lucchi Thm 14).
+
+    At least one: it gives the constant.
+    """
+    return max(1, ceil(lipschitz * length / error))
+
+
+def sigmoid_staircase(
+    f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.0, *, steepness: float = 50.0
+) -> ShallowNetwork:
+    """Return f(x₀) + Σⱼ (f(xⱼ) − f(xⱼ₋₁)) σ(k(x − mⱼ)/h), a staircase of sigmoids with its steps between the knots.
+
+    The knots x₀, …, x_{N−1} are h = (high − low)/(N − 1) apart, the steps stand at the middles mⱼ, and the first of
+    the N units is the constant 2f(x₀)σ(0). `steepness` is k. For a ρ-Lipschitz f the error is at most
+    ρh/2 + 2ρh e^(−k/2)/(1 − e^(−k)): between two knots their values are averaged in favour of the nearer one, and what
+    the other steps lack of 0 or 1 adds up to the second term (handbook 1.1.1).
+    """
+    if units < 2:
+        raise ValueError(f"units must be at least 2, one for the constant, got {units}")
+    knots = _knots(units - 1, low, high)
+    values, step = sampled(f, knots), (high - low) / (units - 1)
+    weights = np.concatenate([[0.0], np.full(units - 1, steepness / step)])
+    biases = np.concatenate([[0.0], -steepness / step * (knots[:-1] + step / 2)])
+    return ShallowNetwork(weights[:, None], biases, np.concatenate([[2 * values[0]], np.diff(values)]), sigmoid)
+
+
+def hinges(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.0) -> ShallowNetwork:
+    """Return the ReLU network that joins N points of the graph of f by straight lines (handbook 1.1.1).
+
+    f(x₀) + s₀ (x − x₀)₊ + Σⱼ (sⱼ − sⱼ₋₁)(x − xⱼ)₊ with slopes sⱼ between knots that are h = (high − low)/(N − 1)
+    apart; the first of the N units is the constant. sup|network − f| ≤ (h²/8) max|f″|, for a ρ-Lipschitz f ≤ ρh/2.
+    f takes an array of numbers.
+    """
+    if units < 2:
+        raise ValueError(f"units must be at least 2, one for the constant, got {units}")
+    knots = _knots(units - 1, low, high)
+    values = sampled(f, knots)
+    slopes = np.diff(values) / np.diff(knots)
+    weights = np.concatenate([[0.0], np.ones(units - 1)])
+    biases = np.concatenate([[1.0], -knots[:-1]])
+    return ShallowNetwork(weights[:, None], biases, np.concatenate([values[:1], np.diff(slopes, prepend=0.0)]), relu)
+
+
+def hinge_error_bound(curvature: float, units: int, length: float = 1.0) -> float:
+    """Return (h²/8) max|f″| with h = length/(N − 1): how far N hinges can be from f; attained by parabolas."""
+    if units < 2:
+        raise ValueError(f"units must be at least 2, one for the constant, got {units}")
+    return (length / (units - 1)) ** 2 * curvature / 8
+
+
+def _knots(steps: int, low: float, high: float) -> np.ndarray:
+    if not low < high:
+        raise ValueError(f"low must lie below high, got {low} and {high}")
+    return np.linspace(low, high, steps + 1)
+
+
+doors(
+    __name__,
+    units="[1, 1000000]",
+    steepness="(0, 1e6]",
+    lipschitz="[0, ∞)",
+    error="(0, ∞)",
+    length="(0, ∞)",
+    curvature="[0, ∞)",
+)
