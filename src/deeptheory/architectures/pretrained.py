@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -40,18 +41,25 @@ def read_safetensors(path: str | Path) -> dict[str, np.ndarray]:
         raise ValueError(f"{path} is no safetensors file: its {len(content)} bytes end before its header does")
     try:
         header = json.loads(content[8:start])
-        entries = {name: (entry["dtype"], entry["shape"], entry["data_offsets"]) for name, entry in header.items()
-                   if name != "__metadata__"}  # fmt: skip
-    except (ValueError, AttributeError, TypeError, KeyError):
+        entries = {name: _entry(**entry) for name, entry in header.items() if name != "__metadata__"}
+    except (ValueError, AttributeError, TypeError):
         raise ValueError(f"{path} is no safetensors file: its header is not the JSON of one") from None
-    return {name: _array(f"{name} in {path}", content[start:], *entry) for name, entry in entries.items()}
+    data = memoryview(content)[start:]
+    return {name: _array(f"{name} in {path}", data, *entry) for name, entry in entries.items()}
 
 
-def _array(name: str, data: bytes, kind: str, shape: Sequence[int], places: Sequence[int]) -> np.ndarray:
+def _entry(dtype: Any, shape: Any, data_offsets: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """Kind, shape and place of an array, as the header has to say them."""
+    if any(type(number) is not int or number < 0 for number in (*shape, *data_offsets)):
+        raise ValueError("no sizes")
+    begin, end = data_offsets
+    return str(dtype), tuple(shape), begin, end
+
+
+def _array(name: str, data: memoryview, kind: str, shape: tuple[int, ...], begin: int, end: int) -> np.ndarray:
     if kind not in KINDS:
         raise ValueError(f"{name} must be of a kind in {', '.join(KINDS)}, got {kind!r}")
-    begin, end = places
-    if not 0 <= begin <= end <= len(data):
+    if not begin <= end <= len(data):
         raise ValueError(f"{name} is cut off: its bytes {begin} to {end} are not among the {len(data)} there are")
     if end - begin != prod(shape) * KINDS[kind].itemsize:
         raise ValueError(f"{name} must have {prod(shape)} numbers of kind {kind}, got {end - begin} bytes")
@@ -168,4 +176,4 @@ def embedding_table(
     return "\n".join(rows)
 
 
-doors(__name__, heads="[1, 1e4]", shown="[1, 1e5]", empty=())
+doors(__name__, heads="[1, 1e4]", shown="[1, 1e5]")
