@@ -2,8 +2,9 @@
 
 A model is a function `step(state, tokens) → (state, logits)`: it reads one token of every row and says how likely each
 next one is. Arrays of the state have a row for each sequence, scalars are shared. `LanguageModel.step` is one; a Markov
-chain is `lambda state, tokens: (state, log_transition[tokens])`. All that is asked of it runs in one compiled loop. The
-first token is given, such as a start token or the last one of a prompt: it is read, and is no part of the answer.
+chain is `lambda state, tokens: (state, log_transition[tokens])`. All that is asked of it runs in one compiled loop; a
+step that is the same object, or a `jax.tree_util.Partial` of the same function, is compiled once. The first token is
+given, such as a start token or the last one of a prompt: it is read, and is no part of the answer.
 """
 
 from collections.abc import Callable
