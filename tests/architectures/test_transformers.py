@@ -74,7 +74,11 @@ def test_decoder_block_in_numpy_and_its_causality():
     def attend(layer, x, seen, causal):
         heads = []
         for part in (slice(0, 3), slice(3, 6)):
-            q, k, v = affine(layer.query, x)[:, part], affine(layer.key, seen)[:, part], affine(layer.value, seen)[:, part]
+            q, k, v = (
+                affine(layer.query, x)[:, part],
+                affine(layer.key, seen)[:, part],
+                affine(layer.value, seen)[:, part],
+            )
             scores = np.exp(q @ k.T / np.sqrt(3)) * (np.tri(len(x)) if causal else 1)
             heads.append(scores / scores.sum(1, keepdims=True) @ v)
         return affine(layer.output, np.hstack(heads))

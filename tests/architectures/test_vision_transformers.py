@@ -27,7 +27,9 @@ def test_embedded_patches_are_a_strided_convolution():
     model = init_vision_transformer(jax.random.key(0), image=6, size=2, channels=3, width=5, layers=0, heads=1)
     images = np.random.default_rng(1).standard_normal((2, 6, 6, 3))
     kernel = np.asarray(model.embedding.weight).reshape(2, 2, 3, 5)
-    convolved = jax.lax.conv_general_dilated(images, kernel, (2, 2), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    convolved = jax.lax.conv_general_dilated(
+        images, kernel, (2, 2), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
     expected = convolved.reshape(2, 9, 5) + np.asarray(model.embedding.bias) + np.asarray(model.positions)
     np.testing.assert_allclose(model.tokens(images), expected, rtol=1e-9, atol=1e-12)
 

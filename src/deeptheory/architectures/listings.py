@@ -26,7 +26,9 @@ def _affine(layer: Affine, x: np.ndarray) -> np.ndarray:
 
 def _normal(layer: LayerNorm, x: np.ndarray) -> np.ndarray:
     centred = x - x.mean(-1, keepdims=True)
-    return centred / np.sqrt(x.var(-1, keepdims=True) + layer.epsilon) * np.asarray(layer.gain) + np.asarray(layer.shift)
+    return centred / np.sqrt(x.var(-1, keepdims=True) + layer.epsilon) * np.asarray(layer.gain) + np.asarray(
+        layer.shift
+    )
 
 
 def listed_attention(

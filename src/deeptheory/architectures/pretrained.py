@@ -96,7 +96,9 @@ def gpt2_model(arrays: Mapping[str, np.ndarray], *, heads: int | None = None) ->
         if name not in named:
             raise ValueError(f"arrays must have one called {name!r}, got {len(named)} others")
         array = np.asarray(named[name])
-        if array.ndim != len(shape) or any(want not in (-1, have) for want, have in zip(shape, array.shape, strict=True)):
+        if array.ndim != len(shape) or any(
+            want not in (-1, have) for want, have in zip(shape, array.shape, strict=True)
+        ):
             wanted = " × ".join("any" if size < 0 else str(size) for size in shape)
             raise ValueError(f"{name} must have shape {wanted}, got {' × '.join(map(str, array.shape))}")
         kind = array.dtype if array.dtype == np.float64 else np.float32

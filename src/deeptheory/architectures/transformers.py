@@ -112,9 +112,7 @@ class DecoderBlock(eqx.Module):
     second_norm: LayerNorm
     third_norm: LayerNorm
 
-    def __call__(
-        self, tokens: Tokens, context: Float[Array | np.ndarray, "*batch m e"]
-    ) -> Float[Array, "*batch n d"]:
+    def __call__(self, tokens: Tokens, context: Float[Array | np.ndarray, "*batch m e"]) -> Float[Array, "*batch n d"]:
         mask = causal_mask(tokens.shape[-2])
         attended = self.first_norm(tokens + self.attention(tokens, mask=mask))
         informed = self.second_norm(attended + self.cross_attention(attended, context))

@@ -74,9 +74,7 @@ def not_renormalised(evidence):
     return replace(evidence, right=evidence.aside["softmax of all"])
 
 
-@masks_hide_the_future.control(
-    "a token does not see itself either", of="outputs moved by a token, in a decoder block"
-)
+@masks_hide_the_future.control("a token does not see itself either", of="outputs moved by a token, in a decoder block")
 def strictly_past(evidence):
     return replace(evidence, right=np.tri(TOKENS, k=-1, dtype=bool))
 
@@ -88,9 +86,7 @@ def printed_block(evidence):
     return replace(evidence, left=evidence.aside["printed"])
 
 
-@masks_hide_the_future.control(
-    "the encoder's tokens are masked too", of="outputs moved by the encoder's tokens"
-)
+@masks_hide_the_future.control("the encoder's tokens are masked too", of="outputs moved by the encoder's tokens")
 def masked_context(evidence):
     return replace(evidence, right=np.tri(TOKENS, dtype=bool))
 

@@ -60,7 +60,9 @@ def encodings_turn_with_position(key, *, width: Annotated[int, Interval(ge=4, le
     draw = generator(key)
     tokens, order = draw.standard_normal((9, width)) / np.sqrt(width), np.roll(np.arange(9), draw.integers(1, 9))
     bare = np.abs(plain_attention(tokens[order]) - plain_attention(tokens)[order]).max()
-    placed = np.abs(plain_attention(tokens[order] + encodings[:9]) - plain_attention(tokens + encodings[:9])[order]).max()
+    placed = np.abs(
+        plain_attention(tokens[order] + encodings[:9]) - plain_attention(tokens + encodings[:9])[order]
+    ).max()
     return {
         "squared length of an encoding": Identity(np.sum(encodings**2, axis=1), width / 2, size=width),
         "product of two encodings": Identity(

@@ -68,13 +68,16 @@ def attention_is_a_derivative(key, *, sets: Annotated[int, Interval(ge=1, le=64)
     shared = draw.standard_normal((4, 4)) / 1.5
     queries, keys, values = (draw.standard_normal((sets, n, k)) for n, k in ((5, 3), (7, 3), (7, 2)))
     layer = init_attention(jax.random.fold_in(key, 1), 4, heads=3, head_width=2)
-    query, keyed, value, last = (np.asarray(each.weight) for each in (layer.query, layer.key, layer.value, layer.output))
+    query, keyed, value, last = (
+        np.asarray(each.weight) for each in (layer.query, layer.key, layer.value, layer.output)
+    )
     mapped = tokens @ shared
 
     def joined(scale):
         parts = [slice(2 * head, 2 * head + 2) for head in range(3)]
         return sum(
-            tilted(products(tokens @ query[:, part], tokens @ keyed[:, part]) / scale, tokens @ value[:, part]) @ last[part]
+            tilted(products(tokens @ query[:, part], tokens @ keyed[:, part]) / scale, tokens @ value[:, part])
+            @ last[part]
             for part in parts
         )
 
@@ -163,7 +166,9 @@ def scaling_keeps_the_slope():
     unscaled = np.array([seen(d, np.sqrt(d)) for d in widths])  # undoes the layer's division
     slope = quad(lambda z: np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / (2 * np.cosh(z / np.sqrt(2))) ** 2, -12, 12)[0]
     return {
-        "slope without the division": Rate(sizes, unscaled[:, 0], exponent=-0.5, rivals=(-1.0, -0.25), order=1.0, resolution=0.1),
+        "slope without the division": Rate(
+            sizes, unscaled[:, 0], exponent=-0.5, rivals=(-1.0, -0.25), order=1.0, resolution=0.1
+        ),
         "height of the curve without it": Rate(
             sizes, np.abs(unscaled[:, 0] * 2 * np.sqrt(np.pi * sizes) - 1), exponent=-1.0, rivals=(-0.5, 0.0), order=1.0
         ),

@@ -54,8 +54,8 @@ def nucleus(law, p):
     why="Tokens join in the order of their probabilities. The number $k$ does not ask how much they have together, the "
     "threshold $p$ does: few tokens where the model is sure, many where it is not. A sequence is drawn one token at a "
     "time and renormalised at each, which is not the model's law of sequences renormalised once.",
-    notice="As the same logits are flattened by a higher temperature the nucleus grows from one token to almost all, in "
-    "steps where its probability is just enough; top-k keeps two throughout.",
+    notice="As the same logits are flattened by a higher temperature the nucleus grows from one token to four, by "
+    "one where its probability is no longer enough; top-k keeps two throughout.",
 )
 def truncated_laws(
     key,
@@ -100,7 +100,10 @@ def truncated_laws(
             observed, expected, scale=1.0, size=12, aside={"renormalised once": whole / whole.sum()}
         ),
         "least set above p": Chain(
-            {"the set without its last token": (mass - last, np.full(len(mass), p)), "the set": (np.full(len(mass), p), mass)},
+            {
+                "the set without its last token": (mass - last, np.full(len(mass), p)),
+                "the set": (np.full(len(mass), p), mass),
+            },
             aside={"last": last},
         ),
         "size of the nucleus": Exact(
