@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from deeptheory.architectures.attention_layers import (
-    Affine,
+    Linear,
     MultiHeadAttention,
     attention_entropy,
     attention_weights,
@@ -125,5 +125,5 @@ def test_refusals():
 
 def test_layers_are_trees_of_arrays():
     layer = init_attention(jax.random.key(0), 4)
-    assert isinstance(layer, MultiHeadAttention) and isinstance(layer.query, Affine)
+    assert isinstance(layer, MultiHeadAttention) and isinstance(layer.query, Linear)
     assert len(jax.tree.leaves(layer)) == 8

@@ -76,7 +76,7 @@ def test_what_is_no_such_file(tmp_path):
             read_safetensors(tmp_path / "bad")
     with pytest.raises(ValueError, match="must have 8 numbers of kind F32, got 24 bytes"):
         read_safetensors(write(tmp_path / "bad", SMALL, a={"shape": [2, 4]}))
-    with pytest.raises(ValueError, match="must be of a kind in .*, got 'F3'"):
+    with pytest.raises(ValueError, match=r"must be of a kind in .*, got 'F3'"):
         read_safetensors(write(tmp_path / "bad", SMALL, a={"dtype": "F3"}))
     with pytest.raises(ValueError, match="its header is not the JSON of one"):
         read_safetensors(write(tmp_path / "bad", SMALL, a={"data_offsets": 3}))

@@ -16,7 +16,6 @@ from deeptheory.architectures.transformers import (
     sinusoidal_positions,
 )
 
-
 run = eqx.filter_jit(lambda module, *tokens: module(*tokens))
 
 

@@ -16,7 +16,7 @@ CHAIN: dict[str, Any] = {"step": lambda state, tokens: (state, LOGS[tokens]), "s
 MODEL = language_models.init_language_model(KEY, vocabulary=3, context=4, width=4, layers=1)
 
 RECORDS: dict[str, Callable[[], Any]] = {
-    "Affine": lambda: attention_layers.init_affine(KEY, 2, 2),
+    "Linear": lambda: attention_layers.init_linear(KEY, 2, 2),
     "EncoderBlock": lambda: transformers.init_encoder_block(KEY, 2, 3),
     "FeedForward": lambda: transformers.init_feed_forward(KEY, 2, 3),
     "LanguageModel": lambda: MODEL,
@@ -25,7 +25,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "attention_layers.Affine": {"weight": TOKENS, "bias": np.zeros(2)},
+    "attention_layers.Linear": {"weight": TOKENS, "bias": np.zeros(2)},
     "attention_layers.MultiHeadAttention": {"heads": 1},
     "attention_layers.attention_entropy": {"weights": np.array([0.25, 0.75])},
     "attention_layers.init_attention": {"width": 4, "heads": 2},

@@ -16,13 +16,13 @@ from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
-    "Affine",
+    "Linear",
     "MultiHeadAttention",
     "attention_entropy",
     "attention_weights",
     "causal_mask",
-    "init_affine",
     "init_attention",
+    "init_linear",
     "plain_attention",
     "scaled_dot_product",
     "shared_attention",
@@ -93,7 +93,7 @@ def attention_entropy(weights: Float[Array | np.ndarray, "*batch m"]) -> Float[A
     return -jnp.sum(jax.scipy.special.xlogy(weights, weights), axis=-1)
 
 
-class Affine(eqx.Module):
+class Linear(eqx.Module):
     """A layer x ↦ x W + b on the last axis; rows of W belong to inputs."""
 
     weight: Float[Array | np.ndarray, "_ _"]
@@ -103,10 +103,10 @@ class Affine(eqx.Module):
         return jnp.asarray(x) @ jnp.asarray(self.weight) + self.bias
 
 
-def init_affine(key: Key[Array, ""], inputs: int, outputs: int, *, scale: float = 1.0) -> Affine:
+def init_linear(key: Key[Array, ""], inputs: int, outputs: int, *, scale: float = 1.0) -> Linear:
     """Draw an affine layer: weights N(0, scale²/inputs), so that lengths are kept on average, and biases zero."""
     weight = generator(key).standard_normal((inputs, outputs)) * (scale / sqrt(inputs))
-    return Affine(jnp.asarray(weight), jnp.zeros(outputs))
+    return Linear(jnp.asarray(weight), jnp.zeros(outputs))
 
 
 class MultiHeadAttention(eqx.Module):
@@ -117,10 +117,10 @@ class MultiHeadAttention(eqx.Module):
     the class of lucchi's Listing 10.2; the formulas of Sec. 10.4.2 have no biases (set them to zero).
     """
 
-    query: Affine
-    key: Affine
-    value: Affine
-    output: Affine
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
     heads: int = eqx.field(static=True)
 
     def split(self, mapped: Float[Array, "*batch n hk"]) -> Float[Array, "*batch h n k"]:
@@ -160,7 +160,7 @@ def init_attention(
     seen = context_width or width
     keys = jax.random.split(key, 4)
     shapes = ((width, inner), (seen, inner), (seen, inner), (inner, width))
-    return MultiHeadAttention(*(init_affine(k, n, m) for k, (n, m) in zip(keys, shapes, strict=True)), heads)
+    return MultiHeadAttention(*(init_linear(k, n, m) for k, (n, m) in zip(keys, shapes, strict=True)), heads=heads)
 
 
 doors(

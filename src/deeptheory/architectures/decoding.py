@@ -185,9 +185,7 @@ def sequence_law(
     """
     vocabulary = _vocabulary(step, state, first)
     if len(first) * float(vocabulary) ** length > MOST_SEQUENCES:
-        raise ValueError(
-            f"length must leave at most 2**22 sequences, got {len(first)} rows of {vocabulary} tokens at length {length}"
-        )
+        raise ValueError(f"length must leave at most 2**22 sequences, got {len(first)} rows of {vocabulary}^{length}")
     tokens, logs = jnp.asarray(first), jnp.zeros((len(first),))
     for place in range(length):
         state, logits = step(state, tokens)

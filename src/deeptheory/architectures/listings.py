@@ -10,7 +10,7 @@ from math import inf, log
 import numpy as np
 from jaxtyping import Float
 
-from deeptheory.architectures.attention_layers import Affine, MultiHeadAttention
+from deeptheory.architectures.attention_layers import Linear, MultiHeadAttention
 from deeptheory.architectures.transformers import EncoderBlock, LayerNorm
 from deeptheory.foundations.entrances import doors
 
@@ -20,7 +20,7 @@ Law = Mapping[str, float]
 Sequences = Float[np.ndarray, "batch n d"]
 
 
-def _affine(layer: Affine, x: np.ndarray) -> np.ndarray:
+def _affine(layer: Linear, x: np.ndarray) -> np.ndarray:
     return x @ np.asarray(layer.weight) + np.asarray(layer.bias)
 
 
@@ -81,7 +81,7 @@ def tree_beam_search(
     for name, law in {"initial": initial, **expansions}.items():
         if not law or min(law.values()) < 0 or sum(law.values()) > 1 + 1e-9:
             raise ValueError(f"probabilities after {name!r} must be positive and sum to at most 1, got {dict(law)}")
-    beam = [((), 0.0)]
+    beam: list[tuple[tuple[str, ...], float]] = [((), 0.0)]
     for place in range(steps):
         longer = []
         for past, score in beam:

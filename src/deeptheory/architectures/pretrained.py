@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from deeptheory.architectures.attention_layers import Affine, MultiHeadAttention
+from deeptheory.architectures.attention_layers import Linear, MultiHeadAttention
 from deeptheory.architectures.language_models import CausalBlock, LanguageModel
 from deeptheory.architectures.transformers import FeedForward, LayerNorm
 from deeptheory.foundations.entrances import doors
@@ -113,18 +113,18 @@ def gpt2_model(arrays: Mapping[str, np.ndarray], *, heads: int | None = None) ->
     def norm(name: str) -> LayerNorm:
         return LayerNorm(get(f"{name}.weight", width), get(f"{name}.bias", width))
 
-    def affine(name: str, inputs: int, outputs: int) -> Affine:
-        return Affine(get(f"{name}.weight", inputs, outputs), get(f"{name}.bias", outputs))
+    def affine(name: str, inputs: int, outputs: int) -> Linear:
+        return Linear(get(f"{name}.weight", inputs, outputs), get(f"{name}.bias", outputs))
 
     def block(name: str) -> CausalBlock:
         joint = affine(f"{name}.attn.c_attn", width, 3 * width)
         weights, biases = jnp.split(joint.weight, 3, axis=1), jnp.split(joint.bias, 3)
-        three = (Affine(weight, bias) for weight, bias in zip(weights, biases, strict=True))
+        three = (Linear(weight, bias) for weight, bias in zip(weights, biases, strict=True))
         hidden = get(f"{name}.mlp.c_fc.bias", -1).shape[0]
         first = affine(f"{name}.mlp.c_fc", width, hidden)
         return CausalBlock(
             norm(f"{name}.ln_1"),
-            MultiHeadAttention(*three, affine(f"{name}.attn.c_proj", width, width), heads),
+            MultiHeadAttention(*three, affine(f"{name}.attn.c_proj", width, width), heads=heads),
             norm(f"{name}.ln_2"),
             FeedForward(first, affine(f"{name}.mlp.c_proj", hidden, width), jax.nn.gelu),
         )
@@ -143,11 +143,12 @@ def gpt2_arrays(model: LanguageModel) -> dict[str, np.ndarray]:
     for number, block in enumerate(model.blocks):
         layer, forward = block.attention, block.feed_forward
         three = (layer.query, layer.key, layer.value)
-        affines = {
-            "attn.c_attn": Affine(jnp.concatenate([a.weight for a in three], 1), jnp.concatenate([a.bias for a in three])),
+        joint = Linear(jnp.concatenate([a.weight for a in three], 1), jnp.concatenate([a.bias for a in three]))
+        maps = {
+            "attn.c_attn": joint,
             "attn.c_proj": layer.output, "mlp.c_fc": forward.first, "mlp.c_proj": forward.second,
         }  # fmt: skip
-        for name, affine in affines.items():
+        for name, affine in maps.items():
             arrays |= {f"h.{number}.{name}.weight": affine.weight, f"h.{number}.{name}.bias": affine.bias}
         for name, norm in {"ln_1": block.first_norm, "ln_2": block.second_norm}.items():
             arrays |= {f"h.{number}.{name}.weight": norm.gain, f"h.{number}.{name}.bias": norm.shift}

@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.architectures.attention_layers import (
-    Affine,
+    Linear,
     MultiHeadAttention,
     Tokens,
     causal_mask,
-    init_affine,
     init_attention,
+    init_linear,
     scaled_dot_product,
 )
 from deeptheory.foundations.entrances import doors
@@ -34,16 +34,14 @@ __all__ = [
     "sinusoidal_positions",
 ]
 
-Weights = Float[Array | np.ndarray, "_ _"]
-
 
 def residual_encoder_block(
     tokens: Tokens,
-    query: Float[Array | np.ndarray, "d k"],
-    key: Float[Array | np.ndarray, "d k"],
-    value: Float[Array | np.ndarray, "d d"],
-    first: Float[Array | np.ndarray, "d f"],
-    second: Float[Array | np.ndarray, "f d"],
+    query_weight: Float[Array | np.ndarray, "d k"],
+    key_weight: Float[Array | np.ndarray, "d k"],
+    value_weight: Float[Array | np.ndarray, "d d"],
+    first_weight: Float[Array | np.ndarray, "d f"],
+    second_weight: Float[Array | np.ndarray, "f d"],
     *,
     attention_share: float = 1.0,
     feed_forward_share: float = 1.0,
@@ -55,9 +53,9 @@ def residual_encoder_block(
     the tokens as they are. For layers one trains use `EncoderBlock`. Reference: lucchi Sec. 10.4.3.
     """
     tokens = jnp.asarray(tokens)
-    attended = scaled_dot_product(tokens @ query, tokens @ key, tokens @ value)
+    attended = scaled_dot_product(tokens @ query_weight, tokens @ key_weight, tokens @ value_weight)
     middle = attention_share * attended + tokens
-    return feed_forward_share * (activation(middle @ first) @ second) + middle
+    return feed_forward_share * (activation(middle @ first_weight) @ second_weight) + middle
 
 
 class LayerNorm(eqx.Module):
@@ -74,8 +72,8 @@ class LayerNorm(eqx.Module):
 class FeedForward(eqx.Module):
     """The same two layers at every position, σ(x W₁ + b₁) W₂ + b₂."""
 
-    first: Affine
-    second: Affine
+    first: Linear
+    second: Linear
     activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.relu)
 
     def __call__(self, x: Float[Array | np.ndarray, "*batch d"]) -> Float[Array, "*batch d"]:
@@ -129,7 +127,7 @@ def init_feed_forward(
 ) -> FeedForward:
     """Draw a feed-forward network: first weights of variance 2/fan-in, second 1/fan-in, biases zero."""
     first, second = jax.random.split(key)
-    return FeedForward(init_affine(first, width, hidden, scale=sqrt(2)), init_affine(second, hidden, width), activation)
+    return FeedForward(init_linear(first, width, hidden, scale=sqrt(2)), init_linear(second, hidden, width), activation)
 
 
 def init_encoder_block(key: Key[Array, ""], width: int, hidden: int, *, heads: int = 1) -> EncoderBlock:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from deeptheory.architectures.attention_layers import Affine, init_affine
+from deeptheory.architectures.attention_layers import Linear, init_linear
 from deeptheory.architectures.transformers import EncoderBlock, init_encoder_block
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
@@ -47,13 +47,13 @@ class VisionTransformer(eqx.Module):
     """Patches through an affine embedding, plus positions, through encoder blocks; their mean through an affine head.
 
     With all positions zero the output does not change when patches change places: the blocks commute with every
-    permutation and the mean forgets it. Reference: Dosovitskiy et al. (2020), with a mean in the place of a class token.
+    permutation and the mean forgets it. Reference: Dosovitskiy et al. (2020), with a mean for a class token.
     """
 
-    embedding: Affine
+    embedding: Linear
     positions: Float[Array | np.ndarray, "patches d"]
     blocks: tuple[EncoderBlock, ...]
-    head: Affine
+    head: Linear
     size: int = eqx.field(static=True)
 
     def tokens(self, images: Images) -> Float[Array, "*batch patches d"]:
@@ -87,8 +87,8 @@ def init_vision_transformer(
     first, second, third, *rest = jax.random.split(key, layers + 3)
     positions = generator(second).standard_normal(((image // size) ** 2, width)) / np.sqrt(width)
     blocks = tuple(init_encoder_block(each, width, 4 * width, heads=heads) for each in rest)
-    embedding = init_affine(first, size * size * channels, width)
-    return VisionTransformer(embedding, jnp.asarray(positions), blocks, init_affine(third, width, classes), size)
+    embedding = init_linear(first, size * size * channels, width)
+    return VisionTransformer(embedding, jnp.asarray(positions), blocks, init_linear(third, width, classes), size)
 
 
 doors(

@@ -37,9 +37,9 @@ def apart(tokens):
             "spread after a block with skips",
         )
     },
-    says=r"Tokens $x+\varepsilon r_i$ leave attention without a skip at distances $\varepsilon^3\,(r_i-r_j)W^Q{W^K}^\top"
-    r"C\,W^V/\sqrt{d_k}+O(\varepsilon^4)$: it cubes small differences. An encoder block with skips keeps them, "
-    r"$\varepsilon(r_i-r_j)(I+\alpha_2W^{F_1}D\,W^{F_2})+O(\varepsilon^2)$.",
+    says=r"Tokens $x+\varepsilon r_i$ leave attention without a skip at distances "
+    r"$\varepsilon^3\,(r_i-r_j)W^Q{W^K}^\topC\,W^V/\sqrt{d_k}+O(\varepsilon^4)$: it cubes small differences. An "
+    r"encoder block with skips keeps them, $\varepsilon(r_i-r_j)(I+\alpha_2W^{F_1}D\,W^{F_2})+O(\varepsilon^2)$.",
     needs="tokens that are close to one another; a smooth activation, tanh",
     symbols={
         r"x+\varepsilon r_i": "token $i$, near a common point $x$",
@@ -51,10 +51,10 @@ def apart(tokens):
         r"D": r"the diagonal matrix of $\sigma'$ at $(x+\alpha_1xW^V)W^{F_1}$",
     },
     why=r"What is common to a row of scores drops out of the softmax, and what is common to all rows moves all outputs "
-    r"alike. The scores of two tokens therefore differ in effect by $\varepsilon^2(r_i-r_j)W^Q{W^K}^\top r_m^\top/\sqrt{d_k}$, "
-    r"and that difference of weights is applied to values that differ by $\varepsilon$ themselves: a cube. Stacked, cubes "
-    "of cubes fall doubly exponentially (Dong, Cordonnier and Loukas 2021). A skip carries the differences "
-    r"past it, and then $\alpha_1$ enters them only through the common point.",
+    r"alike. The scores of two tokens therefore differ in effect by $\varepsilon^2(r_i-r_j)W^Q{W^K}^\top "
+    r"r_m^\top/\sqrt{d_k}$, and that difference of weights is applied to values that differ by $\varepsilon$ "
+    "themselves: a cube. Stacked, cubes of cubes fall doubly exponentially (Dong, Cordonnier and Loukas 2021). A skip "
+    r"carries the differences past it, and then $\alpha_1$ enters them only through the common point.",
     notice="Without skips the spread of the tokens is down at rounding after a handful of layers, each dot three times "
     "as deep as the one before on this scale; with skips it stays.",
 )

@@ -1,4 +1,4 @@
-"""What a long input hides from soft attention: the influence of one token falls like 1/n, and parity with it (lucchi)."""
+"""What a long input hides from soft attention: one token's influence falls like 1/n, and parity with it (lucchi)."""
 
 from dataclasses import replace
 
@@ -22,9 +22,9 @@ def parity_loss(logit, flipped):
 
 @claim(
     items={"L10.43": ("influence of one token", "loss on parity")},
-    says=r"In a transformer with soft attention the output at the last token moves by $O(1/n)$ when one other of $n$ tokens "
-    r"is replaced, at fixed weights. Parity flips with every bit, so that its mean cross-entropy on two inputs that differ "
-    r"in one bit is at least $\log2-|\Delta f|/4$: chance, in the end.",
+    says=r"In a transformer with soft attention the output at the last token moves by $O(1/n)$ when one other of $n$ "
+    "tokens is replaced, at fixed weights. Parity flips with every bit, so that its mean cross-entropy on two inputs "
+    r"that differ in one bit is at least $\log2-|\Delta f|/4$: chance, in the end.",
     needs="weights that do not change with the length, bounded tokens, and attention without hard maxima; here random "
     "weights, two blocks, and bits at random",
     symbols={
@@ -32,12 +32,12 @@ def parity_loss(logit, flipped):
         r"\Delta f": "the change of the logit when one bit is flipped",
         r"\log 2": "the cross-entropy of a guess",
     },
-    why=r"Scores are bounded, so that every weight is of order $1/n$, and a token that changes moves a mean of $n$ by as much. "
-    r"The next layer sees every token moved by $O(1/n)$ and one by $O(1)$ with a weight $O(1/n)$: again $O(1/n)$ (Hahn "
-    r"2020). The loss is convex and has slope $\frac12$ at zero, where it is $\log2$; the two inputs ask for opposite "
-    "signs, and their logits are hardly apart, wherever the threshold is put.",
-    notice="The change of the output falls by half when the input is twice as long. Weights that grow with the length, or "
-    "a scratch pad on which steps are written out, escape this; more training at one length does not.",
+    why=r"Scores are bounded, so that every weight is of order $1/n$, and a token that changes moves a mean of $n$ by "
+    "as much. The next layer sees every token moved by $O(1/n)$ and one by $O(1)$ with a weight $O(1/n)$: again "
+    r"$O(1/n)$ (Hahn 2020). The loss is convex and has slope $\frac12$ at zero, where it is $\log2$; the two inputs "
+    "ask for opposite signs, and their logits are hardly apart, wherever the threshold is put.",
+    notice="The change of the output falls by half when the input is twice as long. Weights that grow with the "
+    "length, or a scratch pad on which steps are written out, escape this; more training at one length does not.",
 )
 def one_token_in_many(key, *, trials: Trials = 64):
     draw = generator(key)

@@ -28,18 +28,18 @@ def moved_by(outputs):
         "L10.33": ("outputs moved by a token, in a decoder block", "outputs moved by the encoder's tokens"),
         "L10.41": ("masked weights", "outputs moved by a token, in a decoder block"),
     },
-    says=r"Adding $M_{ij}=-\infty$ for $j>i$ to the scores gives weights that are a softmax over the past, so that output "
-    r"$i$ of a decoder block is the same, bit by bit, whatever stands behind $i$; of the encoder's tokens each moves every "
-    "output. In the block printed under the name of a decoder every token moves every output.",
+    says=r"Adding $M_{ij}=-\infty$ for $j>i$ to the scores gives weights that are a softmax over the past, so that "
+    "output $i$ of a decoder block is the same, bit by bit, whatever stands behind $i$; of the encoder's tokens each "
+    "moves every output. In the block printed under the name of a decoder every token moves every output.",
     needs="nothing: random weights and tokens, each token replaced in turn",
     symbols={
         r"M_{ij}": "the mask: 0 where token $i$ may see token $j$",
         r"i, j": "positions in the sequence",
     },
-    why=r"$e^{-\infty}=0$, so that hidden tokens get the weight zero exactly, and zero times anything is added. Everything "
-    "else in the block acts on each position alone, so no way is left from a later token to an earlier output. The "
-    "attention to the encoder has no mask: its sequence is known in full. The printed block (Listing 10.3) has "
-    "neither mask nor a second sequence: it is an encoder block.",
+    why=r"$e^{-\infty}=0$, so that hidden tokens get the weight zero exactly, and zero times anything is added. "
+    "Everything else in the block acts on each position alone, so no way is left from a later token to an earlier "
+    "output. The attention to the encoder has no mask: its sequence is known in full. The printed block (Listing "
+    "10.3) has neither mask nor a second sequence: it is an encoder block.",
     notice="Rows are outputs, columns the token that was changed; dark is moved. On the left the triangle of a decoder "
     "block, on the right the full square of the printed block.",
 )
@@ -60,7 +60,7 @@ def masks_hide_the_future(key):
     past = np.tri(TOKENS, dtype=bool)
     return {
         "masked weights": Identity(
-            weights, np.where(past, scores / np.cumsum(scores, axis=1).diagonal()[:, None], 0.0), size=TOKENS, scale=1.0,
+            weights, np.where(past, scores / np.cumsum(scores, 1).diagonal()[:, None], 0.0), size=TOKENS, scale=1.0,
             aside={"softmax of all": np.where(past, scores / scores.sum(1, keepdims=True), 0.0)},
         ),
         "outputs moved by a token, in a decoder block": Exact(decoded, past, aside={"printed": printed}),

@@ -29,9 +29,10 @@ def frequencies(width, step=2):
             "outputs follow the order of the tokens",
         )
     },
-    says=r"Sinusoidal encodings have $|\mathrm{PE}(p)|^2=d/2$ and $\mathrm{PE}(p)\cdot\mathrm{PE}(p+k)=\sum_i\cos(k\omega_i)$ "
-    r"with $\omega_i=10000^{-2i/d}$, whatever $p$; one rotation by $k\omega_i$ in every pair of coordinates shifts "
-    "all positions by $k$. Attention follows every permutation of its tokens, and with encodings added it does not.",
+    says=r"Sinusoidal encodings have $|\mathrm{PE}(p)|^2=d/2$ and "
+    r"$\mathrm{PE}(p)\cdot\mathrm{PE}(p+k)=\sum_i\cos(k\omega_i)$ with $\omega_i=10000^{-2i/d}$, whatever $p$; one "
+    r"rotation by $k\omega_i$ in every pair of coordinates shifts all positions by $k$. Attention follows every "
+    r"permutation of its tokens, and with encodings added it does not.",
     needs="an even width",
     symbols={
         r"\mathrm{PE}(p)": "the encoding of position $p$",
@@ -39,10 +40,10 @@ def frequencies(width, step=2):
         r"k": "a shift of positions",
         r"\omega_i": r"the frequency of the pair of coordinates $2i$ and $2i+1$",
     },
-    why=r"Each pair of coordinates is a point on a circle, at the angle $p\omega_i$. It has length one, two of them have "
-    r"the cosine of their angle as product, and going on by $k$ turns it by $k\omega_i$, wherever it was. A layer of "
-    "attention without positions is equivariant: permuted tokens give permuted outputs (the text says invariant). An "
-    "encoding stays where it is when tokens change places, and so tells their order.",
+    why=r"Each pair of coordinates is a point on a circle, at the angle $p\omega_i$. It has length one, two of them "
+    r"have the cosine of their angle as product, and going on by $k$ turns it by $k\omega_i$, wherever it was. A "
+    "layer of attention without positions is equivariant: permuted tokens give permuted outputs (the text says "
+    "invariant). An encoding stays where it is when tokens change places, and so tells their order.",
     notice=r"The product with a shifted position over the shift: highest at zero, lower with distance and never "
     r"periodic. Were the exponent $i/d$ in the place of $2i/d$, half of the frequencies would be missing.",
     explore={"width": (8, 16, 32, 64, 128)},

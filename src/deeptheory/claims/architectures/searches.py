@@ -60,8 +60,8 @@ def followed(table):
         "L10.35": ("exact search", "greedy search"),
         "L10.36": ("beam of all beginnings", "example of the book", "a wider beam may find less"),
     },
-    says=r"Greedy search finds a sequence at most as likely as the best of all $K^N$. A beam of $B=1$ is greedy, one of "
-    r"$B=K^{N-1}$ exact, and in between a wider beam may find less. In the book's example greedy search ends at "
+    says=r"Greedy search finds a sequence at most as likely as the best of all $K^N$. A beam of $B=1$ is greedy, one "
+    "of $B=K^{N-1}$ exact, and in between a wider beam may find less. In the book's example greedy search ends at "
     r"$0.20$, a beam of two at $0.28$.",
     needs="for the oracle, Markov chains, in which dynamic programming finds the best path",
     symbols={
@@ -86,9 +86,9 @@ def wider_beams_and_the_best_sequence(key, *, chains: Annotated[int, Interval(ge
     greedy = np.exp(greedy_search(step, owners, first, length=LENGTH).log_probability)
     exact = np.exp(exact_search(step, owners, first, length=LENGTH).log_probability)
     best, steepest = np.array([viterbi(t) for t in tables]), np.array([followed(t) for t in tables])
-    widths = np.arange(1, 7)
-    found = np.array([[np.exp(tree_beam_search(*TRAP, width=w, steps=3)[0][1]) for w in widths],
-                      [listed_beam_search(INITIAL, EXPANSIONS, width=w, steps=2)[0][1] for w in widths]])  # fmt: skip
+    widths = range(1, 7)
+    trapped = np.exp([tree_beam_search(*TRAP, width=width, steps=3)[0][1] for width in widths])
+    book = np.array([listed_beam_search(INITIAL, EXPANSIONS, width=width, steps=2)[0][1] for width in widths])
     return {
         "exact search": Identity(exact, best, size=LENGTH * TOKENS, aside={"greedy": greedy}),
         "greedy search": Identity(greedy, steepest, size=LENGTH * TOKENS, aside={"best": best}),
@@ -97,12 +97,14 @@ def wider_beams_and_the_best_sequence(key, *, chains: Annotated[int, Interval(ge
             beams[WIDTHS[-1]], best, size=LENGTH * TOKENS, aside={"as wide as the vocabulary": beams[TOKENS]}
         ),
         "no beam beats the best": Inequality(np.array([beams[width] for width in WIDTHS]), best[None]),
-        "example of the book": Printed(found[1, :2], np.array([0.20, 0.28]), digits=2),
+        "example of the book": Printed(book[:2], np.array([0.20, 0.28]), digits=2),
         "a wider beam may find less": Identity(
-            found[0], np.array([0.16, 0.04375, 0.0625, 0.16, 0.16, 0.16]), along={"width": widths},
-            aside={"book": found[1]},
+            trapped,
+            np.array([0.16, 0.04375, 0.0625, 0.16, 0.16, 0.16]),
+            along={"width": np.array(widths)},
+            aside={"book": book},
         ),
-    }  # fmt: skip
+    }
 
 
 @wider_beams_and_the_best_sequence.control("greedy search finds the best", of="exact search")

@@ -44,8 +44,8 @@ def products(left, right):
     says=r"Attention is a derivative: $\sum_m a_{nm}v_{mj}=\partial_\varepsilon\log\sum_m"
     r"\exp(s_{nm}+\varepsilon v_{mj})$ at $\varepsilon=0$, with scores $XX^\top$ and values $X$, or $XUU^\top X^\top$ "
     r"and $XU$, or $QK^\top/\sqrt k$ and $V$; heads add up through their rows of $W^O$.",
-    needs="nothing: random tokens and weights of every shape in a batch; heads whose width is not the tokens' over their "
-    "number",
+    needs="nothing: random tokens and weights of every shape in a batch; heads whose width is not the tokens' over "
+    "their number",
     symbols={
         r"a_{nm}": "the weight that token $n$ gives to token $m$: a softmax of scores",
         r"s_{nm}": "the score of token $m$ for token $n$",
@@ -56,9 +56,9 @@ def products(left, right):
         r"k": "the width of queries and keys of one head",
         r"W^O": "the matrix through which all heads are joined",
     },
-    why=r"The derivative of $\log\sum_m e^{s_m}$ in one score is the softmax weight of that score. Tilting every score by "
-    r"its value therefore sums values with these weights. So a token moves to a mean of values, inside their convex "
-    "hull, and nothing in the formula knows in which order the tokens stand.",
+    why=r"The derivative of $\log\sum_m e^{s_m}$ in one score is the softmax weight of that score. Tilting every "
+    "score by its value therefore sums values with these weights. So a token moves to a mean of values, inside their "
+    "convex hull, and nothing in the formula knows in which order the tokens stand.",
     notice="Each dot is one coordinate of one output of the layer, each on the diagonal; without the division by the "
     "root of the width the weights are sharper and the outputs others.",
 )
@@ -132,18 +132,19 @@ def diagonal(pieces):
 
 @claim(
     items={"L10.28": ("slope without the division", "slope with the division", "height of the curve without it")},
-    says=r"Queries and keys with independent entries of variance 1 have scores of variance $d$. Between two keys the mean "
-    r"slope $a(1-a)$ of the softmax then falls like $1/(2\sqrt{\pi d})$. Divided by $\sqrt d$ the scores have variance 1 "
-    r"and the slope is the same at every width.",
+    says=r"Queries and keys with independent entries of variance 1 have scores of variance $d$. Between two keys the "
+    r"mean slope $a(1-a)$ of the softmax then falls like $1/(2\sqrt{\pi d})$. Divided by $\sqrt d$ the scores have "
+    "variance 1 and the slope is the same at every width.",
     needs="two keys with Gaussian entries, and a query of the length that such queries have on average, $\\sqrt d$",
     symbols={
         r"d": "the width of queries and keys",
         r"a": "the weight of one of two keys",
         r"a(1-a)": "the derivative of a weight in its own score: what gradients are multiplied with",
     },
-    why=r"The gap of two scores is Gaussian with variance $2d$, and the softmax of two is a logistic function of the gap. "
-    r"Its slope has area one and lives where the gap is of order one, which happens with probability of order "
-    r"$1/\sqrt d$: the density of the gap at zero, $1/\sqrt{4\pi d}$. Elsewhere the weight is 0 or 1 and no gradient passes.",
+    why=r"The gap of two scores is Gaussian with variance $2d$, and the softmax of two is a logistic function of the "
+    "gap. Its slope has area one and lives where the gap is of order one, which happens with probability of order "
+    r"$1/\sqrt d$: the density of the gap at zero, $1/\sqrt{4\pi d}$. Elsewhere the weight is 0 or 1 and no gradient "
+    r"passes.",
     notice="Without the division the slope falls by half whenever the width grows fourfold, and the entropy of the "
     "weights with it; with it both are flat.",
 )
