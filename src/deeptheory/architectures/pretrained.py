@@ -119,12 +119,12 @@ def gpt2_model(arrays: Mapping[str, np.ndarray], *, heads: int | None = None) ->
     def block(name: str) -> CausalBlock:
         joint = affine(f"{name}.attn.c_attn", width, 3 * width)
         weights, biases = jnp.split(joint.weight, 3, axis=1), jnp.split(joint.bias, 3)
-        three = (Linear(weight, bias) for weight, bias in zip(weights, biases, strict=True))
+        query, key, value = (Linear(weight, bias) for weight, bias in zip(weights, biases, strict=True))
         hidden = get(f"{name}.mlp.c_fc.bias", -1).shape[0]
         first = affine(f"{name}.mlp.c_fc", width, hidden)
         return CausalBlock(
             norm(f"{name}.ln_1"),
-            MultiHeadAttention(*three, affine(f"{name}.attn.c_proj", width, width), heads=heads),
+            MultiHeadAttention(query, key, value, affine(f"{name}.attn.c_proj", width, width), heads=heads),
             norm(f"{name}.ln_2"),
             FeedForward(first, affine(f"{name}.mlp.c_proj", hidden, width), jax.nn.gelu),
         )

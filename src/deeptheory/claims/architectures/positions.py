@@ -29,10 +29,9 @@ def frequencies(width, step=2):
             "outputs follow the order of the tokens",
         )
     },
-    says=r"Sinusoidal encodings have $|\mathrm{PE}(p)|^2=d/2$ and "
-    r"$\mathrm{PE}(p)\cdot\mathrm{PE}(p+k)=\sum_i\cos(k\omega_i)$ with $\omega_i=10000^{-2i/d}$, whatever $p$; one "
-    r"rotation by $k\omega_i$ in every pair of coordinates shifts all positions by $k$. Attention follows every "
-    r"permutation of its tokens, and with encodings added it does not.",
+    says=r"With $\omega_i=10000^{-2i/d}$, sinusoidal encodings have $|\mathrm{PE}(p)|^2=d/2$ and "
+    r"$\mathrm{PE}(p)\cdot\mathrm{PE}(p+k)=\sum_i\cos(k\omega_i)$, and one rotation shifts all positions by $k$. "
+    "Attention follows permutations of its tokens; with encodings added it does not.",
     needs="an even width",
     symbols={
         r"\mathrm{PE}(p)": "the encoding of position $p$",

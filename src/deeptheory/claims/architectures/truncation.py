@@ -43,9 +43,9 @@ def nucleus(law, p):
         "L10.37": ("frequencies under top-k", "sequences under top-k"),
         "L10.38": ("frequencies under top-p", "least set above p", "size of the nucleus"),
     },
-    says=r"Top-$k$ sampling draws from the law renormalised on its $k$ likeliest tokens, top-$p$ from that on the "
-    "least set of likeliest tokens whose probability exceeds $p$: without its last token the set has at most $p$. "
-    "Both hold token by token, so that a sequence has the product of renormalised conditionals.",
+    says=r"Top-$k$ sampling draws from the law renormalised on its $k$ likeliest tokens, top-$p$ on the least set of "
+    r"likeliest tokens whose probability exceeds $p$; without its last token the set has at most $p$. A sequence has the "
+    "product of such laws.",
     needs="nothing; of equally likely tokens the first is taken",
     symbols={
         r"k": "how many tokens are kept",
