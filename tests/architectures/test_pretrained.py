@@ -116,7 +116,7 @@ def test_models_that_do_not_fit():
 
 
 @pytest.mark.item("L10.40")
-def test_table_of_embeddings_and_the_printed_line():
+def test_table_of_embeddings_and_the_line_of_the_listing():
     embedding = np.zeros((5, 10))
     embedding[3, :2] = 3.0, -4.0
     lines = embedding_table(["Like", "Ġa"], np.array([3, 1]), embedding, shown=3).splitlines()
@@ -124,7 +124,7 @@ def test_table_of_embeddings_and_the_printed_line():
     assert lines[3].split()[:3] == ["Ġa", "1", "0.0000"] and len(lines) == 4
     with pytest.raises(ValueError, match=r"ids must lie in \[0, 4\], got 1 to 5"):
         embedding_table(["a", "b"], np.array([5, 1]), embedding)
-    # Listing 10.5 formats a row with this line, which no Python reads: names are quoted, and the quotes do not match.
+    # In the text we have of Listing 10.5 a row is formatted by this line, in which quotes do not match.
     printed = """print(f"{'token':<20} {'token_id':<10} {"norm:<10.4f} {"vector_str}")"""
     with pytest.raises(SyntaxError):
         compile(printed, "Listing 10.5", "exec")
