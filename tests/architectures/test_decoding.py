@@ -134,6 +134,17 @@ def test_top_p_at_equality_goes_on():
     np.testing.assert_allclose(np.exp(top_p(np.log(law), 0.5)), [2 / 3, 1 / 3, 0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_top_p_of_many_tokens_by_sorting(kind):
+    logits = np.random.default_rng(5).integers(-6, 7, (4, 500)).astype(kind)  # with many as likely as others
+    found = np.isfinite(top_p(logits, 0.731))
+    for row, kept in zip(logits, found, strict=True):
+        order = np.argsort(-row, kind="stable")
+        law = np.exp(row[order].astype(float)) / np.exp(row.astype(float)).sum()
+        before = np.concatenate([[0], np.cumsum(law)[:-1]])
+        np.testing.assert_array_equal(kept[order], before <= 0.731)
+
+
 def test_tempered():
     np.testing.assert_allclose(np.exp(tempered(np.log(LAW), 0.5)), LAW**2 / (LAW**2).sum(), rtol=1e-12)
 

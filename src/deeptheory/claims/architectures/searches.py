@@ -96,7 +96,9 @@ def wider_beams_and_the_best_sequence(key, *, chains: Annotated[int, Interval(ge
         "beam of all beginnings": Identity(
             beams[WIDTHS[-1]], best, size=LENGTH * TOKENS, aside={"as wide as the vocabulary": beams[TOKENS]}
         ),
-        "no beam beats the best": Inequality(np.array([beams[width] for width in WIDTHS]), best[None]),
+        "no beam beats the best": Inequality(
+            np.array([beams[width] for width in WIDTHS]), best[None], along={"width of the beam": np.array(WIDTHS)}
+        ),
         "example of the book": Printed(book[:2], np.array([0.20, 0.28]), digits=2),
         "a wider beam may find less": Identity(
             trapped,
