@@ -164,8 +164,8 @@ def embedding_table(
 ) -> str:
     """Table of tokens, their ids, the lengths of their embeddings and the first `shown` coordinates, a line each.
 
-    What lucchi's Listing 10.5 prints for Table 10.2. (The last format string of the listing does not parse in the text we
-    have of the book: names stand in quotes that do not match. That may be the text's fault.)
+    What lucchi's Listing 10.5 prints for Table 10.2. (The last format string of the listing does not parse in the text
+    we have of the book: names stand in quotes that do not match. That may be the text's fault.)
     """
     ids, embedding = np.asarray(ids), np.asarray(embedding)
     if len(words) != len(ids):

@@ -22,7 +22,7 @@ def parity_loss(logit, flipped):
 
 @claim(
     items={"L10.43": ("influence of one token", "loss on parity")},
-    says=r"At fixed weights the last output of soft attention moves by $O(1/n)$ when one other of $n$ tokens is replaced. "
+    says=r"At fixed weights the last output of soft attention moves by $O(1/n)$ when one of $n$ tokens is replaced. "
     r"Parity flips with every bit: its mean loss on two inputs one bit apart is at least $\log2-|\Delta f|/4$, in the "
     "end a guess.",
     needs="weights that do not change with the length, bounded tokens, and attention without hard maxima; here random "

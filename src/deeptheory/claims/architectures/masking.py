@@ -29,8 +29,8 @@ def moved_by(outputs):
         "L10.41": ("masked weights", "outputs moved by a token, in a decoder block"),
     },
     says=r"With $M_{ij}=-\infty$ for $j>i$ added to the scores, output $i$ of a decoder block is the same, bit by bit, "
-    r"whatever stands behind $i$; each token of the encoder moves every output. In the block printed as a decoder every "
-    "token moves every output.",
+    r"whatever stands behind $i$; each token of the encoder moves every output. In the block printed as a decoder "
+    "every token moves every output.",
     needs="nothing: random weights and tokens, each token replaced in turn",
     symbols={
         r"M_{ij}": "the mask: 0 where token $i$ may see token $j$",

@@ -44,8 +44,8 @@ def nucleus(law, p):
         "L10.38": ("frequencies under top-p", "least set above p", "size of the nucleus"),
     },
     says=r"Top-$k$ sampling draws from the law renormalised on its $k$ likeliest tokens, top-$p$ on the least set of "
-    r"likeliest tokens whose probability exceeds $p$; without its last token the set has at most $p$. A sequence has the "
-    "product of such laws.",
+    r"likeliest tokens whose probability exceeds $p$; without its last token the set has at most $p$. A sequence has "
+    "the product of such laws.",
     needs="nothing; of equally likely tokens the first is taken",
     symbols={
         r"k": "how many tokens are kept",
