@@ -44,18 +44,29 @@ def key():
     return jax.random.key(20261115)
 
 
-@pytest.fixture(scope="session")
-def mnist():
-    """The MNIST arrays, found beside the checkout or in the folder that DEEPTHEORY_DATA names."""
+def shared(name):
+    """The path of a file of data, found beside the checkout or in the folder that DEEPTHEORY_DATA names."""
     root = Path(__file__).resolve().parents[1]
     named = os.environ.get("DEEPTHEORY_DATA")
     for folder in ([Path(named)] if named else []) + [root.parent / "shared" / "data"]:
-        if (folder / "mnist.npz").exists():
-            return np.load(folder / "mnist.npz")
-    message = "mnist.npz was not found: put it in a folder and name that folder in DEEPTHEORY_DATA"
+        if (folder / name).exists():
+            return folder / name
+    message = f"{name} was not found: put it in a folder and name that folder in DEEPTHEORY_DATA"
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def mnist():
+    """The MNIST arrays."""
+    return np.load(shared("mnist.npz"))
+
+
+@pytest.fixture(scope="session")
+def tinyshakespeare():
+    """A million characters of Shakespeare's plays."""
+    return shared("tinyshakespeare.txt").read_text()
 
 
 # The ledger's list of items that a unit test compares with an oracle: written by `pytest --record-items`.
