@@ -74,12 +74,11 @@ def learn_filters(
     to the filters that made the targets if those patches span. Reference: lucchi Sec. 10.1.3.
     """
     images, targets, start = jnp.asarray(images), jnp.asarray(targets), jnp.asarray(start)
-    placed = {"stride": stride, "padding": padding}
 
     def step(kernels: Array, _: None) -> tuple[Array, Array]:
-        missed = correlate_images(images, kernels, **placed) - targets
+        missed = correlate_images(images, kernels, stride=stride, padding=padding) - targets
         slopes = missed / missed.size
-        down = filter_gradient(images, slopes, window=(start.shape[1], start.shape[2]), **placed)
+        down = filter_gradient(images, slopes, window=start.shape[1:3], stride=stride, padding=padding)
         return kernels - rate * down, jnp.mean(missed**2) / 2
 
     return jax.lax.scan(step, start, None, length=steps)

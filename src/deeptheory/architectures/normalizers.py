@@ -46,9 +46,10 @@ class BatchNorm(eqx.Module):
         z = jnp.asarray(z)
         if statistics is not None:
             mean, variance = statistics
-            return self.gain * (z - mean) / jnp.sqrt(variance + self.epsilon) + self.shift
+            unit = (z - jnp.asarray(mean)) / jnp.sqrt(jnp.asarray(variance) + self.epsilon)
+            return jnp.asarray(self.gain) * unit + jnp.asarray(self.shift)
         flat = batch_norm(z.reshape(-1, z.shape[-1]), epsilon=self.epsilon)
-        return self.gain * flat.reshape(z.shape) + self.shift
+        return jnp.asarray(self.gain) * flat.reshape(z.shape) + jnp.asarray(self.shift)
 
 
 class LayerNorm(eqx.Module):
@@ -62,7 +63,7 @@ class LayerNorm(eqx.Module):
     epsilon: float = eqx.field(static=True, default=1e-5)
 
     def __call__(self, z: Float[Array | np.ndarray, "*n h"]) -> Float[Array, "*n h"]:
-        return self.gain * layer_norm(jnp.asarray(z), epsilon=self.epsilon) + self.shift
+        return jnp.asarray(self.gain) * layer_norm(z, epsilon=self.epsilon) + jnp.asarray(self.shift)
 
 
 def init_batch_norm(features: int, *, epsilon: float = 1e-5) -> BatchNorm:

@@ -46,7 +46,7 @@ def seen_inputs(
     The network maps an image to a feature map. A place that is seen but has no slope at this image (behind a ReLU that
     is off, a maximum that is taken elsewhere) is missed: take an image, or weights, for which that does not happen.
     """
-    slopes = jax.jacrev(lambda x: network(x)[place].ravel())(jnp.asarray(image))
+    slopes = jax.jit(jax.jacrev(lambda x: network(x)[place].ravel()))(jnp.asarray(image))
     return np.asarray(jnp.any(slopes != 0, (0, -1)))
 
 

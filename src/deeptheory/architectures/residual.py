@@ -49,7 +49,7 @@ def deep_stack(
     """
 
     def layer(hidden: Array, w: Array) -> tuple[Array, None]:
-        return skip * hidden + activation(hidden @ w.T), None
+        return jnp.asarray(skip) * hidden + activation(hidden @ w.T), None
 
     return jax.lax.scan(layer, jnp.asarray(x, jnp.result_type(x, weights)), weights)[0]
 
