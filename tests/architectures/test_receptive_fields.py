@@ -10,7 +10,7 @@ from deeptheory.architectures.feature_maps import correlate_images
 from deeptheory.architectures.pooling import global_max_pool, max_pool
 from deeptheory.architectures.receptive_fields import (
     parameter_counts,
-    receptive_fields,
+    receptive_field_sizes,
     seen_inputs,
     shift_average,
     shift_equivariance_defect,
@@ -28,8 +28,8 @@ def layer(x):
 
 @pytest.mark.item("L10.13")
 def test_fields_grow_by_window_less_one_times_the_strides_before():
-    np.testing.assert_array_equal(receptive_fields([3, 3, 3]), [3, 5, 7])
-    np.testing.assert_array_equal(receptive_fields([3, 2, 5, 2], [2, 2, 1, 3]), [3, 5, 21, 25])
+    np.testing.assert_array_equal(receptive_field_sizes([3, 3, 3]), [3, 5, 7])
+    np.testing.assert_array_equal(receptive_field_sizes([3, 2, 5, 2], [2, 2, 1, 3]), [3, 5, 21, 25])
     windows, strides = [3, 2, 3], [2, 2, 1]
 
     def network(x):
@@ -38,7 +38,7 @@ def test_fields_grow_by_window_less_one_times_the_strides_before():
         return x
 
     seen = seen_inputs(network, np.ones((30, 30, 1)), (1, 2))
-    assert seen.sum() == receptive_fields(windows, strides)[-1] ** 2
+    assert seen.sum() == receptive_field_sizes(windows, strides)[-1] ** 2
     assert tuple(np.argwhere(seen)[0]) == (4, 8)
 
 
@@ -78,4 +78,4 @@ def test_linear_and_equivariant_means_circulant():
 
 def test_strides_belong_to_windows():
     with pytest.raises(ValueError, match="strides must be one for each of the 2 windows, got 1"):
-        receptive_fields([3, 3], [1])
+        receptive_field_sizes([3, 3], [1])

@@ -52,8 +52,7 @@ def correlate_images(
     """
     images, kernels = jnp.asarray(images), jnp.asarray(kernels)
     (down, right), (above, beside) = pair(stride), pair(padding)
-    if boundary not in ("zeros", "circular"):
-        raise ValueError(f"boundary must be zeros or circular, got {boundary!r}")
+    _known(boundary)
     rows, columns = images.shape[-3:-1]
     height, width = kernels.shape[1:3]
     if height > rows + 2 * above or width > columns + 2 * beside:
@@ -104,6 +103,7 @@ class Convolution(eqx.Module):
     boundary: str = eqx.field(static=True, default="zeros")
 
     def __check_init__(self) -> None:
+        _known(self.boundary)
         if np.shape(self.bias)[-1:] != np.shape(self.kernels)[-4:-3]:
             raise ValueError(
                 f"bias must have one entry for each of the {len(self.kernels)} filters, got {len(self.bias)}"
@@ -130,6 +130,11 @@ def init_convolution(
     affordable(kernels=(filters, height, width, channels))
     draws = generator(key).standard_normal((filters, height, width, channels))
     return Convolution(draws * np.sqrt(2 / draws[0].size), np.zeros(filters), stride, padding, boundary)
+
+
+def _known(boundary: str) -> None:
+    if boundary not in ("zeros", "circular"):
+        raise ValueError(f"boundary must be zeros or circular, got {boundary!r}")
 
 
 def pair(sizes: Pair) -> tuple[int, int]:

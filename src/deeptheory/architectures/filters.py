@@ -55,7 +55,7 @@ def mean_square(
     kernels: Kernels, images: Images, targets: Maps, *, stride: Pair = 1, padding: Pair = 0
 ) -> Float[Array, ""]:
     """Half the mean square of what the filters give on the images less the targets, over images, places and filters."""
-    return jnp.mean((correlate_images(images, kernels, stride=stride, padding=padding) - targets) ** 2) / 2
+    return jnp.mean(_missed(kernels, images, targets, stride, padding) ** 2) / 2
 
 
 def learn_filters(
@@ -73,15 +73,23 @@ def learn_filters(
     The loss is quadratic, so rates below 2 over the largest eigenvalue of the mean product of input patches converge,
     to the filters that made the targets if those patches span. Reference: lucchi Sec. 10.1.3.
     """
-    images, targets, start = jnp.asarray(images), jnp.asarray(targets), jnp.asarray(start)
+    images, targets = jnp.asarray(images), jnp.asarray(targets)
+    start = jnp.asarray(start, jnp.result_type(start, images, targets))
 
     def step(kernels: Array, _: None) -> tuple[Array, Array]:
-        missed = correlate_images(images, kernels, stride=stride, padding=padding) - targets
+        missed = _missed(kernels, images, targets, stride, padding)
         slopes = missed / missed.size
         down = filter_gradient(images, slopes, window=start.shape[1:3], stride=stride, padding=padding)
         return kernels - rate * down, jnp.mean(missed**2) / 2
 
     return jax.lax.scan(step, start, None, length=steps)
+
+
+def _missed(kernels: Kernels, images: Images, targets: Maps, stride: Pair, padding: Pair) -> Array:
+    maps = correlate_images(images, kernels, stride=stride, padding=padding)
+    if maps.shape != targets.shape:
+        raise ValueError(f"targets must have the shape {maps.shape} of the feature maps, got {targets.shape}")
+    return maps - jnp.asarray(targets)
 
 
 doors(

@@ -14,7 +14,7 @@ from deeptheory.foundations.entrances import doors
 __all__ = [
     "ParameterCounts",
     "parameter_counts",
-    "receptive_fields",
+    "receptive_field_sizes",
     "seen_inputs",
     "shift_average",
     "shift_equivariance_defect",
@@ -25,7 +25,7 @@ Network = Callable[..., Float[Array, "..."]]
 Images = Float[Array | np.ndarray, "*batch rows columns channels"]
 
 
-def receptive_fields(windows: Sequence[int], strides: Sequence[int] | None = None) -> Int[np.ndarray, " layers"]:
+def receptive_field_sizes(windows: Sequence[int], strides: Sequence[int] | None = None) -> Int[np.ndarray, " layers"]:
     """How many inputs, along one axis, an output of each layer sees: r_l = r_{l−1} + (F_l − 1) ∏_{k<l} s_k, r_0 = 1.
 
     Convolutions and poolings count alike, the first one first. Strides are 1 unless given. At the border of an image

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.signal
 
 from deeptheory.architectures.feature_maps import convolve_images, correlate_images, output_size
-from deeptheory.architectures.receptive_fields import parameter_counts, receptive_fields, seen_inputs
+from deeptheory.architectures.receptive_fields import parameter_counts, receptive_field_sizes, seen_inputs
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, claim
 from deeptheory.lab.pictures import Curves, Dots, Images, Line, Row
@@ -170,7 +170,7 @@ def receptive_fields_grow_with_depth(key):
             seen = seen_inputs(network, np.ones((31, 31, 1)), (0, 0))
             observed.append(int(seen.any(1).sum()))
             masks.append(seen)
-    predicted = [receptive_fields(*stack) for stack in stacks.values()]
+    predicted = [receptive_field_sizes(*stack) for stack in stacks.values()]
     size = {"rows": 9, "columns": 8, "channels": 2, "filters": 5, "window": 3, "stride": 2, "padding": 1}
     places = jax.eval_shape(
         lambda x, k: correlate_images(x, k, stride=2, padding=1),
@@ -184,7 +184,7 @@ def receptive_fields_grow_with_depth(key):
             along={"stack": list(stacks), "layer": [1, 2, 3, 4]},
             aside={
                 "masks": np.array(masks).reshape(3, 4, 31, 31).astype(float),
-                "without strides": np.array([receptive_fields(windows) for windows, _ in stacks.values()]),
+                "without strides": np.array([receptive_field_sizes(windows) for windows, _ in stacks.values()]),
             },
         ),
         "weights saved by sharing": Exact(

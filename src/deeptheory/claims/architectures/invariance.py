@@ -48,10 +48,9 @@ def trained(networks, images, kinds, shifted, answers, *, score, steps, rate):
         "L10.2": ("score after shifts", "recognized where never shown", "lost by the dense network"),
         "L10.15": ("pooling after shifts", "change of a maximum"),
     },
-    says="A network of filters that are the same everywhere, with a maximum over all places, gives the same answer "
-    "wherever a pattern stands, so it recognizes patterns where they were never shown; a dense network does not. "
-    r"Max pooling of stride $s$ passes on only shifts by multiples of $s$, and never enlarges a change in "
-    r"$\ell_\infty$.",
+    says="Equal filters everywhere and a maximum over all places answer alike wherever a pattern stands, and "
+    r"recognize it where it was never shown; a dense network does not. Max pooling of stride $s$ passes on only shifts "
+    r"by multiples of $s$, and enlarges no change in $\ell_\infty$.",
     needs="circular boundary; patterns shown in the middle only; 32 networks of each kind, 200 steps at rate ½",
     symbols={"s": "the stride, equal to the window", r"\ell_\infty": "the largest change of an entry"},
     why="A shift of the image shifts every feature map, and a maximum over all places does not see where it is "

@@ -84,7 +84,7 @@ def chain(pieces):
     u = np.linspace(0, 0.5, 60)
     exact = (1 - u) ** 10
     marks = [Line("all layers at once", u, exact), Line("", u, 1 - 10 * u, rival="first order")]
-    left = Curves(marks, x="ηg/w", y="output after the step, by that before", ys=(-1, 1))
+    left = Curves(marks, x="relative step ηg/w", y="output after the step, by that before", ys=(-1, 1))
     right = [
         Line(f"{w:g} to the power L − 1", depths, np.exp(gradient.right)),
         Dots("gradient", depths, np.exp(gradient.left)),
@@ -212,11 +212,10 @@ def companions(pieces):
         "L10.45": ("gain σ and shift μ", "loss along the size of the weights"),
         "L10.46": ("networks of any first weight", "least error without a gain", "error with a gain"),
     },
-    says=r"With $\gamma=\sigma$ and shift $\mu$ batch normalization gives the layer back, so it can do all a plain "
-    r"layer can; only the size of the incoming weights has lost its meaning. Without the gain $f=w_2\varphi(w_1x)$ is "
-    r"$w_2\varphi(\pm(x-\bar x)/s)$ whatever $w_1$: a steep $\tanh$ is out of reach; ReLU on "
-    r"centred data loses nothing.",
-    needs="a fixed batch, deviations with B − 1 as in the problem, no δ",
+    says=r"With $\gamma=\sigma$ and shift $\mu$ batch normalization gives the layer back; only the size of the "
+    r"incoming weights has lost its meaning. Without the gain $f=w_2\varphi(w_1x)$ is $w_2\varphi(\pm(x-\bar x)/s)$ "
+    r"whatever $w_1$: a steep $\tanh$ is out of reach, while ReLU loses nothing.",
+    needs="a fixed batch, deviations with B − 1 as in the problem, no δ; centred data for ReLU",
     symbols={
         r"\gamma": "the learned gain",
         r"\mu,\sigma": "mean and deviation of the pre-activations over the batch",

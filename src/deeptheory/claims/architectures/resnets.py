@@ -27,12 +27,14 @@ def block(channels, filters, window=3):
         "L10.20": ("numbers to learn", "sizes the printed head takes", "sizes a global maximum takes"),
         "L10.21": ("channels of a dense block", "numbers to learn"),
     },
-    says="ResNet9 as listed has 6,575,370 numbers to learn, for 3 channels and 10 classes, and takes images with sides "
-    "from 32 to 63; with a maximum over all places, which its comment promises, every side from 8. A basic block whose "
-    r"last gains are zero returns its rectified shortcut; a dense block of $L$ layers returns $k_0+Lk$ channels.",
+    says="ResNet9 as listed has 6,575,370 numbers to learn and takes images with sides from 32 to 63; with a maximum "
+    "over all places, every side from 8. A basic block with zero gains is its rectified shortcut; a dense block of "
+    r"$L$ layers returns $k_0+Lk$ channels.",
+    needs="3 channels and 10 classes for the count",
     symbols={"L": "the layers of a dense block", "k_0,k": "its input channels, and what each layer adds"},
     why="Three poolings divide the sides by eight, rounding down. The head of the listing takes the maximum over "
-    "windows of 4 × 4, which leaves the one place that its linear layer needs only for maps of 4 to 7 rows. The count "
+    "windows of 4 × 4, where a comment says that one place is left; that is so, as its linear layer needs, only for maps of 4 to 7 "
+    "rows. The count "
     "is that of eight convolutions with bias, gain and shift, and of the head. Without the 1×1 convolution a shortcut "
     "cannot change its number of channels or its stride.",
     notice="How many places the listed head hands to its linear layer, by the side of the image: one, as needed, "

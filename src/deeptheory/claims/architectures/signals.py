@@ -136,7 +136,7 @@ def shapes(pieces):
     mean = np.asarray(pieces["linear maps that commute with shifts"].left)
     labels = range(1, len(mean) + 1)
     shades = HeatMap(mean, labels, labels, x="input", y="output", title="mean over shifts", value="entry", middle=0.0)
-    return Row([Curves(marks, x="u", y="(f∗h)(u)"), shades])
+    return Row([Curves(marks, x="place u", y="convolution at u"), shades])
 
 
 @claim(
@@ -235,7 +235,7 @@ def ends(pieces):
     u = np.asarray(product.along["u"])
     marks = [Line("sum", u, product.right), Dots("padded transforms", u, product.left)]
     marks += [Line("", u, product.aside["around"], rival="no zeros appended")]
-    return Curves(marks, x="u", y="(f∗h)[u]")
+    return Curves(marks, x="place u", y="convolution at u")
 
 
 @claim(
