@@ -79,7 +79,7 @@ def learn_filters(
     def step(kernels: Array, _: None) -> tuple[Array, Array]:
         missed = _missed(kernels, images, targets, stride, padding)
         slopes = missed / missed.size
-        down = filter_gradient(images, slopes, window=start.shape[1:3], stride=stride, padding=padding)
+        down = filter_gradient(images, slopes, window=(start.shape[1], start.shape[2]), stride=stride, padding=padding)
         return kernels - rate * down, jnp.mean(missed**2) / 2
 
     return jax.lax.scan(step, start, None, length=steps)

@@ -49,10 +49,10 @@ def trained(networks, images, kinds, shifted, answers, *, score, steps, rate):
         "L10.15": ("pooling after shifts", "change of a maximum"),
     },
     says="Equal filters everywhere and a maximum over all places answer alike wherever a pattern stands, and "
-    r"recognize it where it was never shown; a dense network does not. Max pooling of stride $s$ passes on only shifts "
-    r"by multiples of $s$, and enlarges no change in $\ell_\infty$.",
+    r"recognize it where it was never shown; a dense network does not. Max pooling of stride $s$ passes on shifts "
+    r"by multiples of $s$ only, and enlarges no change.",
     needs="circular boundary; patterns shown in the middle only; 32 networks of each kind, 200 steps at rate ½",
-    symbols={"s": "the stride, equal to the window", r"\ell_\infty": "the largest change of an entry"},
+    symbols={"s": "the stride, equal to the window"},
     why="A shift of the image shifts every feature map, and a maximum over all places does not see where it is "
     "attained. In a dense network the weights of places where nothing was ever shown stay what they were. A window of "
     "pooling that has moved by less than its stride covers other entries, so the pooled map is a new one; its maxima "

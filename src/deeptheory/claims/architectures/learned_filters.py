@@ -115,7 +115,7 @@ def descent_finds_filters(key, *, trials: Trials = 64):
             correlate_images(ground, edge_filters()),
             expected,
             scale=1.0,
-            aside={"square": square[..., 0], "answers": np.moveaxis(correlate_images(square, edge_filters()), -1, 0)},
+            aside={"square": square[..., 0], "answers": jnp.moveaxis(correlate_images(square, edge_filters()), -1, 0)},
         ),
         "gradient of every weight": Identity(gradient, slopes, scale=1.0, size=len(patches), aside={"places": 36}),
         "distance from the planted filters": Identity(

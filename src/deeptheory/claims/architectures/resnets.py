@@ -33,10 +33,9 @@ def block(channels, filters, window=3):
     needs="3 channels and 10 classes for the count",
     symbols={"L": "the layers of a dense block", "k_0,k": "its input channels, and what each layer adds"},
     why="Three poolings divide the sides by eight, rounding down. The head of the listing takes the maximum over "
-    "windows of 4 × 4, where a comment says that one place is left; that is so, as its linear layer needs, only for maps of 4 to 7 "
-    "rows. The count "
-    "is that of eight convolutions with bias, gain and shift, and of the head. Without the 1×1 convolution a shortcut "
-    "cannot change its number of channels or its stride.",
+    "windows of 4 × 4, and a comment says that one place is left; that is so, as its linear layer needs, only for maps "
+    "of 4 to 7 rows. The count is that of eight convolutions with bias, gain and shift, and of the head. Without the "
+    "1×1 convolution a shortcut cannot change its number of channels or its stride.",
     notice="How many places the listed head hands to its linear layer, by the side of the image: one, as needed, "
     "from 32 to 63 only.",
 )
@@ -60,9 +59,9 @@ def resnet9_counted(key):
 
     x = np.maximum(rng.standard_normal((2, 4, 4, 4)), 0)
     kept = [jnp.asarray(x)]
-    for each in basic[1:]:
-        step = each.shortcut.stride
-        kept.append(jnp.maximum(jnp.einsum("nijc,mc->nijm", x[:, ::step, ::step], each.shortcut.kernels[:, 0, 0]), 0))
+    for shortcut, step in ((basic[1].shortcut, 1), (basic[2].shortcut, 2)):
+        assert shortcut is not None
+        kept.append(jnp.maximum(jnp.einsum("nijc,mc->nijm", x[:, ::step, ::step], shortcut.kernels[:, 0, 0]), 0))
     listed = [(3, 64), (64, 128), (128, 128), (128, 128), (128, 256), (256, 512), (512, 512), (512, 512)]
     expected = [sum(block(*sizes) for sizes in listed) + 512 * 10 + 10]
     expected += [2 * block(4, 4), block(4, 6) + block(6, 6) + 4 * 6 + 6, 2 * block(4, 4) + 4 * 4 + 4]

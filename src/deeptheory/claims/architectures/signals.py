@@ -63,7 +63,7 @@ def convolution_commutes_with_shifts(key):
     means, deviations = rng.uniform(-0.8, 0.8, 2), rng.uniform(0.3, 0.6, 2)
     signals = [lambda t, i=i: bell(t, means[i], deviations[i]) for i in range(2)]
     span = {"low": -8.0, "high": 8.0, "points": 800}
-    both = [continuous_convolution(*pair, at, **span) for pair in (signals, signals[::-1])]
+    both = [continuous_convolution(f, h, at, **span) for f, h in (signals, signals[::-1])]
     spread = np.hypot(*deviations)
     u = np.linspace(-1.5, 1.5, 31)
     seen = fourier_transform(signals[0], u, **span)
