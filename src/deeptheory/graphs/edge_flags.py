@@ -1,6 +1,5 @@
-"""Networks that flag edges of graphs: message passing, then a logistic rule on the states of both ends; and training."""
+"""Networks that flag edges of graphs: message passing, then a rule on the states of both ends; and their training."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax

@@ -24,7 +24,9 @@ def tuple_refinement(graphs: Sequence[nx.Graph], *, order: int = 2) -> Colouring
     Cost: n^(k+1) for each graph and round.
     """
     if not graphs or not all(len(graph) for graph in graphs):
-        raise ValueError(f"graphs must be some, each with a node, got {len(graphs)}, with {[*map(len, graphs)]!s:.60} nodes")
+        raise ValueError(
+            f"graphs must be some, each with a node, got {len(graphs)}, with {[*map(len, graphs)]!s:.60} nodes"
+        )
     affordable(views=(sum(len(graph) ** (order + 1) for graph in graphs), order))
     sizes = [len(graph) for graph in graphs]
     ends = np.cumsum([0, *(n**order for n in sizes)])

@@ -45,7 +45,6 @@ def neighbour_views(edges: Int[np.ndarray, "edges 2"], nodes: int) -> Views:
     return Views(starts, pairs % nodes if nodes else pairs)
 
 
-
 def refine(views: Views, *, start: Int[np.ndarray, " nodes"] | None = None, rounds: int | None = None) -> Refinement:
     """Refine the colours of all nodes until no class splits, c(v) ← hash(c(v), {{(label, c(u)) : u seen by v}}).
 
@@ -122,4 +121,12 @@ def _count(colours) -> int:
     return int(colours.max(initial=-1)) + 1
 
 
-doors(__name__, empty=("edges", "things", "own", "start"), rounds="[0, 1e6]", nodes="[0, 2e9]", own="[0, ∞)", things="[0, ∞)", start="[0, ∞)")
+doors(
+    __name__,
+    empty=("edges", "things", "own", "start"),
+    rounds="[0, 1e6]",
+    nodes="[0, 1e8]",
+    own="[0, ∞)",
+    things="[0, ∞)",
+    start="[0, ∞)",
+)
