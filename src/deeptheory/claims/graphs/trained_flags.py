@@ -81,8 +81,8 @@ def trained(key, sees, seen, unseen, networks):
         )
     },
     says="Trained to flag bridges in twins that refinement confuses, networks that see neighbours get exactly half of "
-    "the edges between the two copies right. With shortest-path distances, on larger graphs that they have not seen, "
-    "they make on average less than half of these errors.",
+    "the edges between copies right. With distances they make less than half of these errors on average, on larger "
+    "graphs than they have seen.",
     needs="two copies of a graph joined by an edge, and twins with one edge crossed; 12 networks of two layers and "
     "eight units, 120 steps of Adam, all fixed beforehand; trained on copies with four nodes and tried on five",
     symbols={
