@@ -48,9 +48,9 @@ def distinct(states):
         "H3.1": ("layers by their definition", "nodes renumbered"),
         "H3.3": ("nodes of one colour have one state", "as many states as colours", "graphs of equal colours"),
     },
-    says=r"After $k$ layers of message passing nodes with one colour after $k$ rounds of refinement have one state, and "
-    "graphs with the same colours one sum, whatever the weights. If messages are added, random weights give different "
-    "colours different states.",
+    says=r"After $k$ layers of message passing nodes with one colour after $k$ rounds of refinement have one state, "
+    "and graphs with the same colours one sum, whatever the weights. If messages are added, random weights give "
+    "different colours different states.",
     needs="nodes start alike; all graphs with up to six nodes, refined together; four networks with weights at random",
     symbols={
         "k": "the number of layers, and of rounds of refinement",

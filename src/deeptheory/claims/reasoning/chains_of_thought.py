@@ -1,7 +1,7 @@
 """Chains of thought are deep circuits with small steps (handbook 14.3, after Feng and others 2023)."""
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from itertools import combinations, permutations
 from math import ceil, log2
 
@@ -42,13 +42,21 @@ def longest(numbers):
     return next(tries)
 
 
-@lru_cache(maxsize=None)
+@cache
 def edits(one, other):
     """Edit distance by its recursion from the front."""
     if not one or not other:
         return len(one) + len(other)
     rest = edits(one[1:], other[1:])
     return rest if one[0] == other[0] else 1 + min(rest, edits(one[1:], other), edits(one, other[1:]))
+
+
+def moved(moves):
+    """The number of the order in which three cups stand after these moves, one after another."""
+    cups = (0, 1, 2)
+    for move in moves:
+        cups = tuple(cups[i] for i in GROUP[move])
+    return GROUP.index(cups)
 
 
 def least_depth(bits):
@@ -64,13 +72,12 @@ def least_depth(bits):
     known, level = set(inputs), 0
     while parity not in known:
         level += 1
-        if 2**level >= bits:  # all gates of the last layer with parity as output need not be listed: it is a tree
+        if any(parity ^ each in known for each in known):  # one more gate, and all others need not be listed
             return level
         for a, b in combinations(list(known), 2):
-            # The ten gates that read both; the others read one or none, and add no reach.
-            both, either, apart = a & b, a | b, a ^ b
-            one, other = a & (whole ^ b), b & (whole ^ a)
-            known.update(each ^ turn for each in (both, either, apart, one, other) for turn in (0, whole))
+            # The ten gates that depend on both; the others depend on one or none, which is known already.
+            gates = a & b, a | b, a ^ b, a & (whole ^ b), b & (whole ^ a)
+            known.update(gate ^ turned for gate in gates for turned in (0, whole))
     return level
 
 
@@ -87,18 +94,18 @@ def least_depth(bits):
     says=r"Arithmetic, longest increasing subsequences and edit distances are chains whose steps read at most 2, 4 and "
     r"5 earlier ones at every length. A transformer of fixed size writes such chains; answering at once takes a depth "
     r"that grows, $\lceil\log_2 n\rceil$ for $n$ bits.",
-    needs="the constructive half only: that fixed depth does not suffice for circuits with unbounded fan-in rests on an "
-    "unproved separation of complexity classes; gates with two inputs in the search for the least depth",
+    needs="the constructive half only: that fixed depth does not suffice with unbounded fan-in rests on an unproved "
+    "separation of complexity classes. Gates with two inputs in the search; attention as sharp as 16 places need",
     symbols={
         r"n": "the length of the question: numbers, letters or bits",
         r"\text{reads}": "the earlier tokens that the rule for a token needs",
         r"\text{depth}": "the longest chain of steps, each of which reads the one before",
     },
-    why="A table of dynamic programming is filled entry by entry, each from a few others; written down in order it is a "
-    "chain of thought, and the same small rule gives every token. The chain may be as deep as it is long. In one pass a "
+    why="A table of dynamic programming is filled entry by entry, each from a few others; written down in order it is "
+    "a chain of thought, and the same small rule gives every token. The chain may be as deep as it is long. At once a "
     r"circuit of gates with two inputs and depth $D$ depends on at most $2^D$ bits, and parity depends on all.",
-    notice="The chain for an expression written from left to right is as deep as it has operations, and a tree of pairs "
-    "only logarithmically. The tables of dynamic programming lie between: deep, with steps of fixed size.",
+    notice="The chain for an expression read from left to right is as deep as it has operations, a tree of pairs only "
+    "logarithmically. The tables of dynamic programming lie between: deep, with steps of fixed size.",
 )
 def chains_are_deep_circuits(key):
     rng = generator(key)
@@ -110,7 +117,7 @@ def chains_are_deep_circuits(key):
         nested = arithmetic_trace(expression, modulus=MODULUS)
         table, rise = edit_distance_trace(one, other), increasing_subsequence_trace(numbers)
         left = arithmetic_trace(" - ".join(map(str, numbers)), modulus=MODULUS)
-        expected = [eval(expression, {"__builtins__": {}}) % MODULUS, longest(numbers), edits(one, other)]  # noqa: S307
+        expected = [eval(expression, {"__builtins__": {}}) % MODULUS, longest(numbers), edits(one, other)]
         answers.append([[nested[-1].value, rise[-1].value, table[-1].value], expected])
         reads.append([fan_in(nested), fan_in(rise), fan_in(table)])
         counts.append(
@@ -123,14 +130,9 @@ def chains_are_deep_circuits(key):
     answers, counts = np.array(answers), np.array(counts)
 
     network = transformer_of_table(TABLE, places=max(SIZES))
-    moves = [rng.integers(6, size=n) for n in SIZES]
-    written = [think_aloud(network, each)[-1] for each in moves]
-    applied = []
-    for each in moves:
-        cups = (0, 1, 2)
-        for move in each:
-            cups = tuple(cups[i] for i in GROUP[move])
-        applied.append(GROUP.index(cups))
+    moves = [rng.integers(6, size=(40, n)) for n in SIZES]
+    written = [think_aloud(network, each)[:, -1] for each in moves]
+    applied = [[[moved(row), moved(row[::-1])] for row in each] for each in moves]
     bits = np.arange(2, 6)
     return {
         "answers of three kinds of chains": Exact(answers[:, 0], answers[:, 1], along={"length": SIZES}),
@@ -140,9 +142,9 @@ def chains_are_deep_circuits(key):
         ),
         "one transformer thinks at every length": Exact(
             np.array(written),
-            np.array(applied),
+            np.array(applied)[..., 0],
             along={"length": SIZES},
-            aside={"first states": np.array([each[0] for each in moves])},
+            aside={"backwards": np.array(applied)[..., 1]},
         ),
         "least depth of an answer at once": Exact(
             [least_depth(n) for n in bits.tolist()],
@@ -152,7 +154,7 @@ def chains_are_deep_circuits(key):
     }
 
 
-@chains_are_deep_circuits.control("a step of a table of edits reads three earlier ones", of="what a step reads")
+@chains_are_deep_circuits.control("a step of a table of edits reads four earlier ones", of="what a step reads")
 def letters_forgotten(evidence):
     return replace(evidence, right=np.minimum(evidence.right, 4))
 
@@ -162,9 +164,9 @@ def rounded_down(evidence):
     return replace(evidence, right=[int(log2(n)) for n in np.asarray(evidence.along["bits"])])
 
 
-@chains_are_deep_circuits.control("the answer is the first move", of="one transformer thinks at every length")
-def first_move(evidence):
-    return replace(evidence, right=evidence.aside["first states"])
+@chains_are_deep_circuits.control("moves in the other order", of="one transformer thinks at every length")
+def backwards(evidence):
+    return replace(evidence, right=evidence.aside["backwards"])
 
 
 @chains_are_deep_circuits.picture
