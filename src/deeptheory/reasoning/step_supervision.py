@@ -66,34 +66,36 @@ def train_recurrent(
     network: Recurrent,
     bits: Bool[np.ndarray, "n length"],
     *,
-    told: Float[np.ndarray, " length"],
+    told: Float[np.ndarray, "networks length"],
     steps: int = 300,
     step_size: float = 0.02,
 ) -> tuple[Recurrent, Float[Array, "steps *ensemble"]]:
     """Train an ensemble by Adam on all examples at once; returns the networks and the losses before each step.
 
-    `told` weighs the cross entropy of the answer after each bit: all alike for supervision of the steps, only the last
-    for that of the answer. Every array of `network` has one leading axis.
+    `told` weighs for each network the cross entropy of the answer after each bit: all alike for supervision of the
+    steps, only the last for that of the answer. Every array of `network` has one leading axis, as long as `told`.
     """
-    if not 0 < told.sum() < np.inf or told.min() < 0:
-        raise ValueError(f"told must be weights from 0 on, not all zero, got a sum of {told.sum():.3g}")
-    weights = jnp.asarray(told / told.sum())
+    if told.min() < 0 or told.sum(1).min() <= 0:
+        raise ValueError(f"told must be weights from 0 on, not all zero, got a least one of {told.min():.3g}")
+    if len(told) != len(network.reads):
+        raise ValueError(f"told must have a row for each of {len(network.reads)} networks, got {len(told)}")
     signs, optimizer = np.where(running_parity(bits), 1.0, -1.0), optax.adam(step_size)
 
-    def loss(each):
+    def loss(each, weights):
         return jnp.mean(jax.nn.softplus(-signs * answers(each, bits)) @ weights)
 
-    def descend(each):
+    def descend(each, weights):
         def step(state, _):
             each, memory = state
-            value, slope = jax.value_and_grad(loss)(each)
+            value, slope = jax.value_and_grad(loss)(each, weights)
             update, memory = optimizer.update(slope, memory)
             return (optax.apply_updates(each, update), memory), value
 
         (each, _), losses = jax.lax.scan(step, (each, optimizer.init(each)), length=steps)
         return each, losses
 
-    return jax.jit(jax.vmap(descend, out_axes=(0, 1)))(jax.tree.map(jnp.asarray, network))
+    weights = jnp.asarray(told / told.sum(1, keepdims=True))
+    return jax.jit(jax.vmap(descend, out_axes=(0, 1)))(jax.tree.map(jnp.asarray, network), weights)
 
 
 doors(__name__, width="[1, 4096]", length="[1, 20]", steps="[1, 1e6]", step_size="(0, ∞)")

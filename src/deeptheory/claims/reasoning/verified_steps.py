@@ -81,8 +81,8 @@ def by_enumeration(step, misses, alarms, steps, tries):
     },
     why="An equation is checked by computing it, and a number by looking whether it was given or found before; a step "
     "that follows from a wrong one is right by itself, so the first fault is named. A verifier lets one try a step "
-    r"again before the next, so that the chance of a failure is paid once for each step; a whole chain is right with chance "
-    r"$p^k$, and many tries are wasted. Of pairs of whole numbers only 2 and 2 have the same sum and product.",
+    r"again before the next, so that the chance of a failure is paid once for each step; a whole chain is right with "
+    r"chance $p^k$, and many tries are wasted. Of pairs of whole numbers only 2 and 2 have the same sum and product.",
     notice="On the left, for equally many written steps, checking each is worth far more than checking chains at the "
     "end. On the right a reader who multiplies is as good as questions allow, and falls with them; steps do not care.",
 )
