@@ -1,5 +1,6 @@
 """Networks that flag edges of graphs: message passing, then a rule on the states of both ends; and their training."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -39,7 +40,7 @@ def init_edge_flags(
     )
 
 
-def edge_scores(network: EdgeFlags, views: Views, edges: Int[np.ndarray, "edges 2"]) -> Float[Array, " edges"]:
+def edge_scores(network: EdgeFlags, views: Views, edges: Int[Array | np.ndarray, "edges 2"]) -> Float[Array, " edges"]:
     """Score every edge, above zero where it is flagged; symmetric in its ends."""
     states = pass_messages(network.layers, np.ones((len(views.starts) - 1, 1)), views)[-1]
     both = states[edges[:, 0]] + states[edges[:, 1]]
@@ -63,10 +64,16 @@ def train_edge_flags(
     if not 0 < np.count_nonzero(flags) < flags.size:
         raise ValueError(f"flags must hold both true and false, got {np.count_nonzero(flags)} true of {flags.size}")
     weights = np.where(flags, 0.5 / flags.sum(), 0.5 / (~flags).sum())
-    signs, optimizer = np.where(flags, 1.0, -1.0), optax.adam(step_size)
+    signs = np.where(flags, 1.0, -1.0)
+    return _descended(jax.tree.map(jnp.asarray, network), views, edges, weights * signs, step_size, steps)
+
+
+@partial(jax.jit, static_argnames="steps")
+def _descended(network, views, edges, weights, step_size, steps):
+    optimizer = optax.adam(step_size)
 
     def loss(each):
-        return weights @ jax.nn.softplus(-signs * edge_scores(each, views, edges))
+        return jnp.abs(weights) @ jax.nn.softplus(-jnp.sign(weights) * edge_scores(each, views, edges))
 
     def descend(each):
         def step(state, _):
@@ -78,8 +85,7 @@ def train_edge_flags(
         (each, _), losses = jax.lax.scan(step, (each, optimizer.init(each)), length=steps)
         return each, losses
 
-    trained, losses = jax.jit(jax.vmap(descend, out_axes=(0, 1)))(jax.tree.map(jnp.asarray, network))
-    return trained, losses
+    return jax.vmap(descend, out_axes=(0, 1))(network)
 
 
 doors(__name__, width="[1, 4096]", depth="[1, 64]", labels="[1, 1e4]", steps="[1, 1e6]", step_size="(0, ∞)")

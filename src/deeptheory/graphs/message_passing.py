@@ -76,10 +76,10 @@ def pass_messages(
     """Return the states of all nodes before the first layer and after each one (handbook 3.1).
 
     The states of a whole graph are `aggregate(states, graph of each node, number of graphs)`. Map over an ensemble of
-    weights with `jax.vmap`; `views` are plain arrays and belong outside.
+    weights with `jax.vmap`.
     """
     nodes = len(views.starts) - 1
-    places = np.repeat(np.arange(nodes), np.diff(views.starts))
+    places = jnp.repeat(jnp.arange(nodes), jnp.diff(views.starts), total_repeat_length=len(views.seen))
     labels = np.zeros(len(views.seen), int) if views.labels is None else views.labels
     found = [jnp.asarray(states)]
     for layer in layers:

@@ -4,6 +4,7 @@ h_t = tanh(W h_{t−1} + u x_t + b), and the sign of v·h_t + c says the parity 
 optimizer are the same in both cases; only how many of the answers count in the loss differs.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -79,7 +80,14 @@ def train_recurrent(
         raise ValueError(f"told must be weights from 0 on, not all zero, got a least one of {told.min():.3g}")
     if len(told) != len(network.reads):
         raise ValueError(f"told must have a row for each of {len(network.reads)} networks, got {len(told)}")
-    signs, optimizer = np.where(running_parity(bits), 1.0, -1.0), optax.adam(step_size)
+    weights = jnp.asarray(told / told.sum(1, keepdims=True))
+    signs = np.where(running_parity(bits), 1.0, -1.0)
+    return _descended(jax.tree.map(jnp.asarray, network), weights, bits, signs, step_size, steps)
+
+
+@partial(jax.jit, static_argnames="steps")
+def _descended(network, weights, bits, signs, step_size, steps):
+    optimizer = optax.adam(step_size)
 
     def loss(each, weights):
         return jnp.mean(jax.nn.softplus(-signs * answers(each, bits)) @ weights)
@@ -94,8 +102,7 @@ def train_recurrent(
         (each, _), losses = jax.lax.scan(step, (each, optimizer.init(each)), length=steps)
         return each, losses
 
-    weights = jnp.asarray(told / told.sum(1, keepdims=True))
-    return jax.jit(jax.vmap(descend, out_axes=(0, 1)))(jax.tree.map(jnp.asarray, network), weights)
+    return jax.vmap(descend, out_axes=(0, 1))(network, weights)
 
 
 doors(__name__, width="[1, 4096]", length="[1, 20]", steps="[1, 1e6]", step_size="(0, ∞)")

@@ -22,6 +22,7 @@ from deeptheory.lab import Exact, Identity, Inequality, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level
 
 DISTANCES = {"neighbours": None, "shortest paths": shortest_path_distances}
+all_scores = jax.jit(jax.vmap(edge_scores, in_axes=(0, None, None)))
 FAR = 12
 """more distances than occur among ten nodes, with the infinite one"""
 
@@ -67,7 +68,7 @@ def trained(key, sees, seen, unseen, networks):
     network, _ = train_edge_flags(network, views, seen.ends, seen.flags, steps=120, step_size=0.02)
     both = Edges(seen.graphs + unseen.graphs)
     views = views_of(both.graphs, distance=DISTANCES[sees])
-    scores = np.asarray(jax.jit(jax.vmap(lambda one: edge_scores(one, views, both.ends)))(network))
+    scores = np.asarray(all_scores(network, views, both.ends))
     return np.split((scores > 0) == both.flags, [len(seen.flags)], axis=1)
 
 
