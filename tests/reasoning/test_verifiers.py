@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_a_verifier_with_errors_over_all_outcomes():
     chances = {True: p * (1 - alarms), False: (1 - p) * misses, None: 1 - p * (1 - alarms) - (1 - p) * misses}
     total = Fraction(0)
     for drawn in product(chances, repeat=4):  # two chains of two steps
-        weight = np.prod([chances[each] for each in drawn])
+        weight = prod(chances[each] for each in drawn)
         chains = [each for each in (drawn[:2], drawn[2:]) if None not in each]
         total += weight * bool(chains and all(chains[0]))
     assert filtered_chains(0.7, 2, 2, misses=0.2, alarms=0.1) == pytest.approx(float(total))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Annotated
 
 import numpy as np
@@ -55,7 +56,7 @@ def by_enumeration(step, misses, alarms, steps, tries):
     outcomes["refused"] = 1 - sum(outcomes.values())
     chains = kept = Fraction(0)
     for drawn in product(outcomes, repeat=steps * tries):
-        chance = np.prod([outcomes[each] for each in drawn])
+        chance = prod(outcomes[each] for each in drawn)
         written = [drawn[i * steps : (i + 1) * steps] for i in range(tries)]
         accepted = next((each for each in written if "refused" not in each), ("refused",))
         chains += chance * (set(accepted) == {"right"})
