@@ -48,7 +48,7 @@ def tuple_refinement(graphs: Sequence[nx.Graph], *, order: int = 2) -> Colouring
 def _types(graph: nx.Graph, order: int) -> Int[np.ndarray, " tuples"]:
     """Isomorphism type of every tuple: for each two entries whether they are equal, joined or neither."""
     n = len(graph)
-    relation = nx.to_numpy_array(graph, dtype=int, weight=None) + 2 * np.eye(n, dtype=int)
+    relation = np.array([[2 * (u == v) + graph.has_edge(u, v) for v in graph] for u in graph])
     places = np.indices((n,) * order).reshape(order, -1)
     kinds = np.zeros(n**order, int)
     for i in range(order):
