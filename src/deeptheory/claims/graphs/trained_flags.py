@@ -85,7 +85,8 @@ def trained(key, sees, seen, unseen, networks):
     "the edges between copies right. With distances they make less than half of these errors on average, on larger "
     "graphs than they have seen.",
     needs="two copies of a graph joined by an edge, and twins with one edge crossed; 12 networks of two layers and "
-    "eight units, 120 steps of Adam, all fixed beforehand; trained on copies with four nodes and tried on five",
+    "eight units, 120 steps of Adam, chosen for cost after a first look; trained on copies with four nodes and "
+    "tried on five",
     symbols={
         r"\text{twins}": "two graphs with the same colours, node by node; the joining edge is a bridge in one only",
         r"\text{best rule}": "the commonest answer for each pair of colours at the ends of an edge",
