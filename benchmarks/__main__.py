@@ -12,6 +12,8 @@ NAMES = (
     "l1_path",
     "max_margin",
     "decoding",
+    "colour_refinement",
+    "clustering",
 )
 
 

@@ -6,15 +6,18 @@ generalised-distance version sees everyone and how far away they are, c(v) ← h
 Luo, Wang, He 2023).
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple, TypeVar
 
 import networkx as nx
+import numpy as np
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.graphs.refinement import Views, refine
 
 Bearer = TypeVar("Bearer", bound=Hashable)
 Colour = TypeVar("Colour", bound=Hashable)
@@ -23,15 +26,18 @@ Distance = Callable[[nx.Graph], Mapping[Hashable, Mapping[Hashable, Hashable]]]
 
 __all__ = [
     "Colouring",
+    "best_accuracy",
     "colour_refinement",
     "computation_tree",
     "edge_colours",
     "graphs_up_to",
+    "indistinguishable",
     "labels_by_colour",
     "mixed_colours",
     "node_colours",
     "resistance_distances",
     "shortest_path_distances",
+    "views_of",
 ]
 
 
@@ -93,6 +99,27 @@ def _adjugate(matrix: list[list[int]]) -> tuple[list[list[int]], int]:
     return [row[size:] for row in rows], previous
 
 
+def views_of(graphs: Sequence[nx.Graph], *, distance: Distance | None = None) -> Views:
+    """Number the nodes of several graphs through and list what each sees: its neighbours, or everyone by distance.
+
+    With `distance` the label of an entry is the rank of its distance among all that occur, the same in all graphs.
+    """
+    seen, labels, degrees, total = [], [], [], 0
+    for graph in graphs:
+        numbers = {v: total + i for i, v in enumerate(graph)}
+        rows = {v: dict.fromkeys(graph[v], 0) for v in graph} if distance is None else distance(graph)
+        for v in graph:
+            seen += [numbers[u] for u in rows[v]]
+            labels += rows[v].values()
+            degrees.append(len(rows[v]))
+        total += len(graph)
+    starts = np.cumsum([0, *degrees])
+    if distance is None:
+        return Views(starts, np.array(seen, int))
+    ranks = {d: rank for rank, d in enumerate(sorted(set(labels)))}
+    return Views(starts, np.array(seen, int), np.array([ranks[d] for d in labels], int))
+
+
 def colour_refinement(
     graphs: Sequence[nx.Graph], *, distance: Distance | None = None, rounds: int | None = None
 ) -> Colouring:
@@ -101,31 +128,23 @@ def colour_refinement(
     Without `distance` this is 1-WL (handbook 3.2): all nodes start alike and look at their neighbours. With it, nodes
     look at every node of their graph and its distance. One table of colours serves all graphs, so equal numbers in
     different graphs mean equal colours. The stop is when the number of classes no longer grows, or after `rounds`.
+    For graphs with many edges, as arrays, see `deeptheory.graphs.refinement`.
     """
-    # Nodes of all graphs are numbered through, and (distance, colour) is packed into one integer: both for speed.
-    places = {(i, v): place for place, (i, v) in enumerate((i, v) for i, graph in enumerate(graphs) for v in graph)}
-    total = len(places)
-    names: dict[Hashable, int] = {}
-    views: list[list[tuple[int, int]]] = []
-    for i, graph in enumerate(graphs):
-        if distance is None:
-            views += [[(0, places[i, u]) for u in graph[v]] for v in graph]
-        else:
-            rows = distance(graph)
-            views += [
-                [(total * names.setdefault(d, len(names)), places[i, u]) for u, d in rows[v].items()] for v in graph
-            ]
-    colours, classes, done = [0] * total, 1, 0
-    while rounds is None or done < rounds:
-        table: dict[Hashable, int] = {}
-        refined = [
-            table.setdefault((own, *sorted([label + colours[u] for label, u in view])), len(table))
-            for own, view in zip(colours, views, strict=True)
-        ]
-        if rounds is None and len(table) == classes:
-            break
-        colours, classes, done = refined, len(table), done + 1
-    return Colouring([{v: colours[places[i, v]] for v in graph} for i, graph in enumerate(graphs)], done)
+    found = refine(views_of(graphs, distance=distance), rounds=rounds)
+    ends = np.cumsum([0, *map(len, graphs)])
+    colours = [
+        dict(zip(graph, found.colours[i:j].tolist(), strict=True))
+        for graph, (i, j) in zip(graphs, pairwise(ends), strict=True)
+    ]
+    return Colouring(colours, len(found.classes) - 1)
+
+
+def indistinguishable(colouring: Colouring) -> list[list[int]]:
+    """Positions of the graphs that share their colours, each as often, with another one: what the test cannot tell."""
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for place, colours in enumerate(colouring.colours):
+        groups[tuple(sorted(colours.values()))].append(place)
+    return [places for places in groups.values() if len(places) > 1]
 
 
 def node_colours(graphs: Iterable[nx.Graph], colouring: Colouring) -> dict[tuple[int, Hashable], int]:
@@ -153,6 +172,16 @@ def mixed_colours(
     for bearer, colour in colours.items():
         found[colour].setdefault(labels[bearer], bearer)
     return {colour: bearers for colour, bearers in found.items() if len(bearers) > 1}
+
+
+def best_accuracy(colours: Mapping[Bearer, Hashable], labels: Mapping[Bearer, Hashable]) -> float:
+    """Share of bearers whose label is guessed by the best rule that knows colours only: the commonest label of each."""
+    counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    for bearer, colour in colours.items():
+        counts[colour][labels[bearer]] += 1
+    if not counts:
+        raise ValueError("colours must have bearers, got none")
+    return sum(max(count.values()) for count in counts.values()) / len(colours)
 
 
 def labels_by_colour(colours: Mapping[Bearer, Colour], labels: Mapping[Bearer, Label]) -> dict[Bearer, Label]:

@@ -1,0 +1,92 @@
+"""Message-passing networks: a node's state is updated by what its neighbours send, added up, averaged or maximised.
+
+h_v ← tanh(h_v W + AGGREGATE{{h_u A : u seen by v}} + b), once for each layer (handbook 3.1). What a node sees are
+`Views`, the same as those of colour refinement, so that the two can be compared node by node. Where entries carry
+labels (distances), each label has its own matrix A, and the network sees what refinement with distances sees.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.randomness import generator
+from deeptheory.graphs.refinement import Views
+
+__all__ = ["Aggregator", "Layer", "averaged", "greatest", "init_layers", "pass_messages", "summed"]
+
+Messages = Float[Array | np.ndarray, "entries width"]
+Places = Int[Array | np.ndarray, " entries"]
+Aggregator = Callable[[Messages, Places, int], Float[Array, "places width"]]
+"""(messages, place to which each goes, number of places) → one row a place; places without messages get zeros"""
+
+
+class Layer(NamedTuple):
+    """Weights of one layer: of a node's own state, of what it hears under each label, and a bias."""
+
+    own: Float[Array | np.ndarray, "*ensemble _ _"]
+    heard: Float[Array | np.ndarray, "*ensemble _ _ _"]
+    bias: Float[Array | np.ndarray, "*ensemble _"]
+
+
+def summed(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
+    """Add up the messages of each place: the only one of the three that counts them."""
+    return jax.ops.segment_sum(jnp.asarray(messages), places, count)
+
+
+def averaged(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
+    """Average the messages of each place: tells their proportions, and not how many there are."""
+    numbers = jax.ops.segment_sum(jnp.ones(len(messages)), places, count)
+    return summed(messages, places, count) / jnp.maximum(numbers, 1)[:, None]
+
+
+def greatest(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
+    """Take the largest entry of the messages of each place: tells which occur, and not how often."""
+    largest = jax.ops.segment_max(jnp.asarray(messages), places, count)
+    return jnp.where(jnp.isfinite(largest), largest, 0)
+
+
+def init_layers(
+    key: Key[Array, ""], widths: Sequence[int], *, labels: int = 1, ensemble: tuple[int, ...] = ()
+) -> list[Layer]:
+    """Draw normal weights of variance 1/(fan in), those of what is heard smaller by the number of labels."""
+    rng = generator(key)
+    return [
+        Layer(
+            rng.standard_normal((*ensemble, n, m)) / n**0.5,
+            rng.standard_normal((*ensemble, labels, n, m)) / (n * labels) ** 0.5,
+            0.1 * rng.standard_normal((*ensemble, m)),
+        )
+        for n, m in pairwise(widths)
+    ]
+
+
+def pass_messages(
+    layers: Sequence[Layer],
+    states: Float[Array | np.ndarray, "nodes in"],
+    views: Views,
+    *,
+    aggregate: Aggregator = summed,
+) -> list[Float[Array, "nodes _"]]:
+    """Return the states of all nodes before the first layer and after each one (handbook 3.1).
+
+    The states of a whole graph are `aggregate(states, graph of each node, number of graphs)`. Map over an ensemble of
+    weights with `jax.vmap`.
+    """
+    nodes = len(views.starts) - 1
+    places = jnp.repeat(jnp.arange(nodes), jnp.diff(views.starts), total_repeat_length=len(views.seen))
+    labels = np.zeros(len(views.seen), int) if views.labels is None else views.labels
+    found = [jnp.asarray(states)]
+    for layer in layers:
+        spoken = jnp.einsum("ni,lio->lno", found[-1], layer.heard)
+        heard = aggregate(spoken[labels, views.seen], places, nodes)
+        found.append(jnp.tanh(found[-1] @ layer.own + heard + layer.bias))
+    return found
+
+
+doors(__name__, labels="[1, 1e4]", count="[1, ∞)")
