@@ -1,4 +1,4 @@
-"""Infinitely many tokens: the continuity equation on the circle, and how n tokens approach it (jagannath, chapter 14)."""
+"""Infinitely many tokens: the continuity equation on the circle, and n tokens beside it (jagannath, chapter 14)."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from annotated_types import Interval, MinLen
+from annotated_types import Interval
 from scipy.special import iv
 
 from deeptheory.attention.clusters import token_flow
@@ -19,10 +19,10 @@ from deeptheory.attention.mean_field import (
     synchrony,
 )
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Identity, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, Row, power_law
+from deeptheory.lab import Identity, Law, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
-GRID = 256
+GRID, QUANTILES = 256, 128
 ANGLES = 2 * np.pi * np.arange(GRID) / GRID
 
 
@@ -34,11 +34,17 @@ def densities(starts, times, betas):
 
 
 @jax.jit
-def tokens_at(angles, time, beta):
-    """The squared length of the mean of each set of tokens on the circle, at a time."""
+def tokens_at(angles, time, betas):
+    """The mean of tokens on the circle at a time, for each temperature."""
     tokens = jnp.stack([jnp.cos(angles), jnp.sin(angles)], -1)
-    moved = jax.vmap(lambda start: token_flow(start, jnp.full(1, time), beta, substeps=16)[-1])(tokens)
-    return jnp.mean(moved[..., 0], -1), mean_field_velocity(tokens[0, :4], tokens[0], beta)
+    return jax.vmap(lambda beta: jnp.mean(token_flow(tokens, time, beta, substeps=128)[-1], 0))(betas)
+
+
+@jax.jit
+def pulls(point, angles):
+    """Velocity, along the circle, that each set of tokens makes at a point without temperature."""
+    tokens, tangent = jnp.stack([jnp.cos(angles), jnp.sin(angles)], -1), jnp.stack([-point[1], point[0]])
+    return jax.vmap(lambda atoms: mean_field_velocity(point[None], atoms, 0.0)[0] @ tangent)(tokens)
 
 
 @claim(
@@ -48,14 +54,14 @@ def tokens_at(angles, time, beta):
             "density in closed form, without temperature",
             "change of the mean direction",
             "growth of ripples",
-            "mass",
-            "distance of n tokens from the density",
+            "mean of tokens at quantiles of the density",
+            "spread of the velocity that n tokens make",
         )
     },
     says=r"Tokens distributed as $\mu$ move by $\partial_t\mu+\mathrm{div}(\mathcal X[\mu]\mu)=0$. On the circle at "
     r"$\beta=0$ a Poisson density keeps its form, with $\dot r=\frac12r(1-r^2)$; at other $\beta$ the ripple "
     r"$\cos k\theta$ on the uniform density grows at the rate $k^2I_k(\beta)/(\beta I_0(\beta))$. "
-    r"Random $n$ tokens are $n^{-1/2}$ away.",
+    r"The velocity that $n$ random tokens make has variance $\propto 1/n$.",
     needs="a smooth density; tokens that are drawn from it independently",
     symbols={
         r"\mu": "the distribution of the tokens on the sphere",
@@ -68,28 +74,31 @@ def tokens_at(angles, time, beta):
     },
     why=r"A token's velocity depends on the others only through averages over all, so it is a functional of their "
     r"distribution. On the circle these averages are convolutions, and the Fourier coefficients of "
-    r"$e^{\beta\cos\theta}$ are Bessel functions. At $\beta=0$ every token feels $r\sin$ of its angle to the mean, a flow "
-    "that maps the circle to itself as a Möbius map does, and Möbius maps take Poisson densities to Poisson densities.",
-    notice=r"The density of infinitely many tokens (left) gathers at one point and keeps its form. The mean direction "
-    r"of $n$ random tokens (right) misses that of the density by an amount that falls like $1/\sqrt n$.",
+    r"$e^{\beta\cos\theta}$ are Bessel functions. At $\beta=0$ every token feels $r\sin$ of its angle to the mean, "
+    "which moves the circle by Möbius maps, and these take Poisson densities to Poisson densities.",
+    notice=r"The density of infinitely many tokens (left) gathers at one point and keeps its form. The fastest ripple "
+    r"on the uniform density (right) has about $\sqrt{2\beta}$ crests: the colder, the more clusters form at first.",
+    full=dict(trials=200_000),
 )
 def densities_obey_the_continuity_equation(
     key,
     *,
     radius: Annotated[float, Interval(ge=0.1, le=0.5)] = 0.3,
     beta: Annotated[float, Interval(ge=0.5, le=8.0)] = 3.0,
-    sizes: Annotated[Sizes, MinLen(3)] = (16, 64, 256),
-    trials: Trials = 512,
+    sizes: Sizes = (4, 16, 64),
+    trials: Trials = 20_000,
 ):
     rng = generator(key)
     times, ripples, small = np.array([0.5, 1.0, 1.5, 2.0]), np.array([1, 2, 3]), 1e-6
     poisson = poisson_density(ANGLES, radius)
     rippled = (1 + small * np.cos(ripples[:, None] * ANGLES)) / (2 * np.pi)
-    starts = np.stack([poisson, poisson, *rippled])
-    betas = np.array([0.0, beta, *[beta] * len(ripples)])
+    starts = np.stack([poisson, poisson, poisson, *rippled])
+    betas = np.array([0.0, beta, beta, *[beta] * len(ripples)])
     # One density is looked at again and again within a thousandth, to see its change.
     near = np.array([1.0, 2.0, 3.0, 4.0]) * 1e-3
-    flows, velocities = map(np.asarray, densities(starts, np.stack([times, near, *[times] * len(ripples)]), betas))
+    flows, velocities = map(
+        np.asarray, densities(starts, np.stack([times, times, near, *[times] * len(ripples)]), betas)
+    )
     radii = synchrony(times, radius)
     exact = np.stack([poisson_density(ANGLES, r) for r in radii])
     twice = np.stack([poisson_density(ANGLES, r) for r in synchrony(2 * times, radius)])
@@ -100,18 +109,27 @@ def densities_obey_the_continuity_equation(
     velocity = np.sum(seen * toward, 1) / np.sum(seen, 1)
 
     # The weak form with test function cos θ: its mean changes at the rate of the mean of −sin θ v(θ).
-    means = np.concatenate([poisson[None], flows[1]]) @ np.cos(ANGLES) * 2 * np.pi / GRID
+    means = np.concatenate([poisson[None], flows[2]]) @ np.cos(ANGLES) * 2 * np.pi / GRID
     change = means @ [-25 / 12, 4, -3, 4 / 3, -1 / 4] / 1e-3  # one-sided difference of order four
     weak = np.sum(-np.sin(ANGLES) * velocity * poisson) * 2 * np.pi / GRID
-    grown = np.log(2 * np.pi * 2 * np.mean(flows[2:] * np.cos(ripples[:, None, None] * ANGLES), -1) / small) / times
+    grown = np.log(2 * np.pi * 2 * np.mean(flows[3:] * np.cos(ripples[:, None, None] * ANGLES), -1) / small) / times
     rates = ripples**2 * iv(ripples, beta) / (beta * iv(0, beta))
 
-    # Angles with a Poisson density are uniform ones moved by a Möbius map.
-    off = []
-    for size in sizes:
-        uniform = np.exp(2j * np.pi * rng.uniform(size=(trials, size)))
-        angles = np.angle((uniform + radius) / (1 + radius * uniform))
-        off.append(np.asarray(tokens_at(angles, 1.0, 0.0)[0]) - radii[1])
+    # Angles with a Poisson density are uniform ones moved by a Möbius map. Equally spaced labels integrate periodic
+    # functions faster than any power, so tokens at quantiles stand for the density itself.
+    def placed(uniform):
+        turned = np.exp(2j * np.pi * uniform)
+        return np.angle((turned + radius) / (1 + radius * turned))
+
+    end = times[-1:]
+    tokens = np.asarray(tokens_at(placed((np.arange(QUANTILES) + 0.5) / QUANTILES), end, np.array([0.0, beta])))
+    mean = flows[:2, -1] @ np.cos(ANGLES) * 2 * np.pi / GRID
+    # Seen from angle α the pull of one token is sin(φ − α), of mean −r sin α and mean square ½(1 − r² cos 2α).
+    alpha = 0.7
+    spread = (1 - radius**2 * np.cos(2 * alpha)) / 2 - (radius * np.sin(alpha)) ** 2
+    point = np.array([np.cos(alpha), np.sin(alpha)])
+    found = np.stack([pulls(point, placed(rng.uniform(size=(trials, size)))) for size in sizes])
+    deviations = (found + radius * np.sin(alpha)) ** 2
     return {
         "velocity that a density makes": Identity(
             velocities[1], velocity, scale=1.0, size=GRID, condition=10, aside={"sums": np.sum(seen * toward, 1)}
@@ -131,11 +149,15 @@ def densities_obey_the_continuity_equation(
             rates[:, None],
             scale=1.0,
             error=1e-5,
-            aside={"ours": mode_growth(ripples, beta), "modes": ripples, "beta": np.array(beta)},
+            aside={"modes": ripples, "beta": np.array(beta)},
         ),
-        "mass": Identity(flows.sum(-1) * 2 * np.pi / GRID, 1.0, size=GRID, aside={"end": flows[:, -1]}),
-        "distance of n tokens from the density": Rate(
-            sizes, np.square(off), exponent=-1.0, resolution=0.25, rivals=(-2.0, -0.5), order=1.0
+        "mass": Identity(flows.sum(-1) * 2 * np.pi / GRID, 1.0, size=GRID),
+        "mean of tokens at quantiles of the density": Identity(
+            tokens, np.stack([mean, 0 * mean], -1), scale=1.0, error=1e-6, aside={"start": np.array(radius)}
+        ),
+        # A squared deviation spreads by √2 of its mean, so that 20,000 of them resolve a twelfth of it at eight errors.
+        "spread of the velocity that n tokens make": Law(
+            spread / np.array(sizes), deviations, exact=True, resolution=0.1, along={"tokens": np.array(sizes)}
         ),
     }
 
@@ -164,21 +186,35 @@ def one_power_less(evidence):
     return replace(evidence, right=evidence.right / np.asarray(evidence.aside["modes"])[:, None])
 
 
+@densities_obey_the_continuity_equation.control(
+    "tokens that stay where they are", of="mean of tokens at quantiles of the density"
+)
+def stay(evidence):
+    return replace(evidence, left=np.asarray(evidence.aside["start"]) * np.array([1.0, 0.0]))
+
+
+@densities_obey_the_continuity_equation.control("n − 1 for n", of="spread of the velocity that n tokens make")
+def one_token_less(evidence):
+    count = np.asarray(evidence.along["tokens"])
+    return replace(evidence, predicted=evidence.predicted * count / (count - 1))
+
+
 @densities_obey_the_continuity_equation.picture
 def gathering(pieces):
-    """A density on the circle at four times, and the squared error of the mean of n tokens."""
-    found = pieces["density in closed form, without temperature"]
+    """A density on the circle at four times, and the growth rates of ripples on the uniform density."""
+    found, ripples = pieces["density in closed form, without temperature"], pieces["growth of ripples"]
     angles = np.asarray(found.along["angle"])
-    turned = np.roll(np.where(angles > np.pi, angles - 2 * np.pi, angles), GRID // 2 - 1)
+    turned = np.roll(np.where(angles >= np.pi, angles - 2 * np.pi, angles), GRID // 2)
     lines = [
-        Line(f"t = {time:g}", turned, np.roll(density, GRID // 2 - 1))
+        Line(f"t = {time:g}", turned, np.roll(density, GRID // 2))
         for time, density in zip(found.along["time"], found.left, strict=True)
     ]
-    away = pieces["distance of n tokens from the density"]
-    marks = power_law("squared distance", away, rivals={-0.5: "1/√n"})
+    modes, beta = np.arange(1, 13), float(ripples.aside["beta"])
+    rates = [Line(f"β = {cold:g}", modes, mode_growth(modes, cold)) for cold in (beta, 4 * beta)]
+    seen = Dots(f"β = {beta:g}", ripples.aside["modes"], np.asarray(ripples.left)[:, -1])
     return Row(
         [
             Curves(lines, x="angle from the meeting point, in radians", y="density of tokens"),
-            Curves(marks, x="tokens n", y="squared distance of the mean", log="xy"),
+            Curves([*rates, seen], x="crests of the ripple k", y="rate of growth"),
         ]
     )
