@@ -3,7 +3,16 @@
 import importlib
 import sys
 
-NAMES = ("two_layer_nets", "throughput", "kernels", "marchenko_pastur", "curvature", "l1_path", "max_margin")
+NAMES = (
+    "two_layer_nets",
+    "throughput",
+    "kernels",
+    "marchenko_pastur",
+    "curvature",
+    "l1_path",
+    "max_margin",
+    "clustering",
+)
 
 
 def main() -> int:
