@@ -1,4 +1,4 @@
-"""Heads of random matrices, in four ensembles, for clustering beyond identity matrices (jagannath Fig. 14.2.2)."""
+"""Heads of random matrices, in four ensembles, for clustering beyond identity matrices."""
 
 from typing import Literal
 

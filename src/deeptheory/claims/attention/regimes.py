@@ -50,7 +50,7 @@ def overlaps(starts, times, betas):
         )
     },
     says=r"Random tokens meet in one cluster for $\beta\le1$ in every dimension. In high dimension they are nearly "
-    r"orthogonal and all overlaps follow one curve, $\dot g=2(1-g)((n-1)g+1)/(e^{\beta(1-g)}+n-1)$, which starts at rate "
+    r"orthogonal and all overlaps follow $\dot g=2(1-g)((n-1)g+1)/(e^{\beta(1-g)}+n-1)$, which starts at rate "
     r"$2/(e^\beta+n-1)$, exponentially slow in the cold; they spread around it by $d^{-1/2}$.",
     needs="Q = K = V = I; tokens drawn uniformly on the sphere; for the curve, many more dimensions than tokens",
     symbols={
