@@ -34,8 +34,8 @@ def states(starts, beta):
         r"n": "the number of tokens",
         r"\beta": "the inverse temperature",
     },
-    why=r"Attention moves every token toward an average of the others, so their overlaps grow in the mean; where they are "
-    "all equal they must stay equal, because no token is different from another.",
+    why=r"Attention moves every token toward an average of the others, so their overlaps grow in the mean; where all "
+    "are equal they must stay equal, because no token is different from another.",
     notice=r"Near the start overlaps are spread over all values. Deeper they gather at the right end, where tokens "
     "agree. The same is reported of the layers of ALBERT, a trained network, which is not run here.",
     explore={"beta": (0.5, 1.0, 2.0)},
