@@ -122,7 +122,7 @@ def fastest_mode(inverse_temperature: float) -> int:
     return int(modes[np.argmax(mode_growth(modes, inverse_temperature))])
 
 
-def poisson_density(angles: float | Float[np.ndarray, "*shape"], radius: float) -> float | Float[np.ndarray, "*shape"]:
+def poisson_density(angles: Float[np.ndarray, "*shape"], radius: float) -> Float[np.ndarray, "*shape"]:
     """The density (1 − r²) / 2π(1 − 2r cos θ + r²), whose mean direction has length r."""
     return (1 - radius**2) / (2 * np.pi * (1 - 2 * radius * np.cos(angles) + radius**2))
 

@@ -59,9 +59,8 @@ def pulls(point, angles):
         )
     },
     says=r"Tokens distributed as $\mu$ move by $\partial_t\mu+\mathrm{div}(\mathcal X[\mu]\mu)=0$. On the circle at "
-    r"$\beta=0$ a Poisson density keeps its form, with $\dot r=\frac12r(1-r^2)$; at other $\beta$ the ripple "
-    r"$\cos k\theta$ on the uniform density grows at the rate $k^2I_k(\beta)/(\beta I_0(\beta))$. "
-    r"The velocity that $n$ random tokens make has variance $\propto 1/n$.",
+    r"$\beta=0$ a Poisson density keeps its form, $\dot r=\frac12r(1-r^2)$; a ripple $\cos k\theta$ on the uniform "
+    r"density grows at rate $k^2I_k(\beta)/(\beta I_0(\beta))$; $n$ random tokens miss it by $n^{-1/2}$.",
     needs="a smooth density; tokens that are drawn from it independently",
     symbols={
         r"\mu": "the distribution of the tokens on the sphere",

@@ -49,9 +49,9 @@ def overlaps(starts, times, betas):
             "spread of the overlaps in high dimension",
         )
     },
-    says=r"Random tokens meet in one cluster for $\beta\le1$ in every dimension. In high dimension they are nearly "
-    r"orthogonal and all overlaps follow $\dot g=2(1-g)((n-1)g+1)/(e^{\beta(1-g)}+n-1)$, which starts at rate "
-    r"$2/(e^\beta+n-1)$, exponentially slow in the cold; they spread around it by $d^{-1/2}$.",
+    says=r"Random tokens meet in one cluster for $\beta\le1$ in every dimension. In high dimension all overlaps follow "
+    r"$\dot g=2(1-g)((n-1)g+1)/(e^{\beta(1-g)}+n-1)$, with a start that is exponentially slow in the cold, and spread "
+    r"around it by $d^{-1/2}$.",
     needs="Q = K = V = I; tokens drawn uniformly on the sphere; for the curve, many more dimensions than tokens",
     symbols={
         r"\beta": "the inverse temperature",

@@ -74,7 +74,7 @@ def residual_networks_take_euler_steps(
 
     # Without activation the layers are matrices.
     products = rng.standard_normal((2, 5, dimension, dimension)) / np.sqrt(dimension)
-    linear = Layers(*products, np.zeros((5, dimension)))
+    linear = Layers(products[0], products[1], np.zeros((5, dimension)))
     out = np.asarray(residual_network(linear, start[None], lambda x: x)[-1, 0])
     chained, bare = start, start
     for outer, inner in zip(*products, strict=True):

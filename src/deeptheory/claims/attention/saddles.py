@@ -49,9 +49,9 @@ def followed(starts, times):
             "no end at a saddle",
         )
     },
-    says=r"Critical points of $E_0=\frac1n\sum_{ij}\langle x_i,x_j\rangle$ but consensus are strict saddles. With "
-    r"$p>q\ge1$ tokens at two poles the Hessian has eigenvalues $\pm\frac2n(p-q)$, 0 and 2, and $q(d-1)$ directions of "
-    r"escape; where the mean is zero it has those of $2(I-C)$. Flows end at a saddle from a null set only.",
+    says=r"Critical points of $E_0=\frac1n\sum_{ij}\langle x_i,x_j\rangle$ but consensus are strict saddles. With $p>q$ "
+    r"tokens at two poles the Hessian has eigenvalues $\pm\frac2n(p-q)$, 0, 2 and $q(d-1)$ directions of escape; "
+    r"where the mean is zero, those of $2(I-C)$.",
     needs="uniform attention, β = 0",
     symbols={
         r"E_0": "the interaction energy, which tokens climb at half its gradient",
@@ -80,13 +80,13 @@ def saddles_of_the_energy_are_strict(
 ):
     count = 2 * pairs
     smaller = np.arange(pairs + 1)
-    poles = np.stack([bipolar_tokens(count - q, q, dimension) for q in smaller])
+    poles = np.stack([bipolar_tokens(count - q, q, dimension) for q in range(pairs + 1)])
     half = random_tokens(key, pairs, dimension)
     balanced = np.concatenate([half, -half])
     critical = np.concatenate([poles, balanced[None]])
     bases = np.stack([tangent_bases(each) for each in critical])
     found = np.linalg.eigvalsh(np.asarray(hessians(critical, bases)))
-    spectra = [*(bipolar_spectrum(count - q, q, dimension) for q in smaller), balanced_spectrum(balanced)]
+    spectra = [*(bipolar_spectrum(count - q, q, dimension) for q in range(pairs + 1)), balanced_spectrum(balanced)]
     escapes = [*np.where(smaller < pairs, smaller, 1) * (dimension - 1), dimension]
 
     # Eigenvectors of each saddle with the largest and with the least positive eigenvalue, followed for a while.
@@ -121,7 +121,7 @@ def saddles_of_the_energy_are_strict(
             [saddle_index(each) for each in critical],
             np.array(escapes),
             along=along,
-            aside={"others": (dimension - 1) * np.maximum([*smaller, 1], 1) - (dimension - 1)},
+            aside={"others": (dimension - 1) * np.maximum(np.append(smaller, 1) - 1, 0)},
         ),
         # A displacement of 1e-5 grows at its own rate up to its square.
         "rate of escape": Identity(grown, rates / 2, scale=1.0, error=1e-6),
