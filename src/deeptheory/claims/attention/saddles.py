@@ -49,8 +49,8 @@ def followed(starts, times):
             "no end at a saddle",
         )
     },
-    says=r"Critical points of $E_0=\frac1n\sum_{ij}\langle x_i,x_j\rangle$ but consensus are strict saddles. With $p>q$ "
-    r"tokens at two poles the Hessian has eigenvalues $\pm\frac2n(p-q)$, 0, 2 and $q(d-1)$ directions of escape; "
+    says=r"Critical points of $E_0=\frac1n\sum_{ij}\langle x_i,x_j\rangle$ but consensus are strict saddles. With "
+    r"$p>q$ tokens at two poles the Hessian has eigenvalues $\pm\frac2n(p-q)$, 0, 2 and $q(d-1)$ directions of escape; "
     r"where the mean is zero, those of $2(I-C)$.",
     needs="uniform attention, β = 0",
     symbols={
