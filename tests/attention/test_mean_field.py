@@ -33,7 +33,7 @@ def test_velocity_on_the_circle_by_adaptive_quadrature():
 
     def seen(theta, of):
         def integrand(phi):
-            return np.exp(2 * np.cos(phi - theta)) * of(phi - theta) * poisson_density(np.asarray(phi), 0.4)
+            return np.exp(2 * np.cos(phi - theta)) * of(phi - theta) * poisson_density(np.array([phi]), 0.4)[0]
 
         return quad(integrand, 0, 2 * np.pi)[0]
 
