@@ -30,6 +30,7 @@ __all__ = [
     "kuramoto_velocity",
     "pair_overlaps",
     "random_tokens",
+    "tangent",
     "token_flow",
     "token_velocity",
 ]
@@ -44,10 +45,27 @@ def random_tokens(key: Key[Array, ""] | UInt32[Array, "2"], *shape: int) -> Floa
     return points / np.linalg.norm(points, axis=-1, keepdims=True)
 
 
-def attention_matrix(tokens: Tokens, inverse_temperature: Scalar) -> Float[Array, "n n"]:
-    """Attention that each token pays to every token: the row-wise softmax of β⟨x_i, x_j⟩ (jagannath 14.1.3)."""
+def tangent(tokens: Tokens, pull: Float[Array | np.ndarray, "n d"]) -> Float[Array, "n d"]:
+    """Each row of `pull` projected on the tangent space at its token: P⊥_x v = v − ⟨x, v⟩x."""
+    tokens, pull = jnp.asarray(tokens), jnp.asarray(pull)
+    return pull - jnp.sum(tokens * pull, axis=-1, keepdims=True) * tokens
+
+
+def attention_matrix(
+    tokens: Tokens,
+    inverse_temperature: Scalar,
+    query: Float[Array | np.ndarray, "k d"] | None = None,
+    key: Float[Array | np.ndarray, "k d"] | None = None,
+) -> Float[Array, "n n"]:
+    """Attention that each token pays to every token: the row-wise softmax of β⟨Qx_i, Kx_j⟩ (jagannath 14.1.3).
+
+    Every row is a probability vector, uniform at β = 0 and, as β → ∞, all on the tokens of the largest score. Without
+    `query` and `key` both are the identity.
+    """
     tokens = jnp.asarray(tokens)
-    return jax.nn.softmax(inverse_temperature * (tokens @ tokens.T), axis=-1)
+    asking = tokens if query is None else tokens @ jnp.asarray(query).T
+    answering = tokens if key is None else tokens @ jnp.asarray(key).T
+    return jax.nn.softmax(inverse_temperature * (asking @ answering.T), axis=-1)
 
 
 @jax.jit
@@ -57,8 +75,7 @@ def token_velocity(tokens: Tokens, inverse_temperature: Scalar) -> Float[Array, 
     Jagannath (SA); at β = 0 this is (2.5), where everyone sees the plain mean.
     """
     tokens = jnp.asarray(tokens)
-    pull = attention_matrix(tokens, inverse_temperature) @ tokens
-    return pull - jnp.sum(tokens * pull, axis=-1, keepdims=True) * tokens
+    return tangent(tokens, attention_matrix(tokens, inverse_temperature) @ tokens)
 
 
 def _runge_kutta_step(tokens, inverse_temperature, step):

@@ -1,0 +1,65 @@
+"""Where tokens cluster: one traced function of temperature and dimension, made for phase diagrams."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, Num
+
+from deeptheory.attention.clusters import token_flow
+from deeptheory.foundations.entrances import doors
+
+__all__ = ["clustered_share", "padded_tokens", "share_after"]
+
+Scalar = float | int | Num[Array | np.ndarray, ""]
+
+
+def padded_tokens(key: Key[Array, ""], dimension: Scalar, *, count: int, most: int) -> Float[Array, "count most"]:
+    """Uniform tokens on the sphere of a traced dimension, in `most` coordinates of which the last ones are zero.
+
+    What is zero stays exactly zero under self-attention with identity matrices, so one compiled program serves all
+    dimensions up to `most`. Beyond `count` dimensions nothing more happens in the flow than in `count` of them: the
+    tokens never leave their span.
+    """
+    drawn = jnp.where(jnp.arange(most) < dimension, jax.random.normal(key, (count, most)), 0.0)
+    return drawn / jnp.linalg.norm(drawn, axis=-1, keepdims=True)
+
+
+def clustered_share(tokens: Float[Array | np.ndarray, "n d"], tolerance: Scalar = 1e-3) -> Float[Array, ""]:
+    """Share of the pairs of tokens that overlap by more than 1 − tolerance: 1 in a single cluster."""
+    tokens = jnp.asarray(tokens)
+    count = tokens.shape[0]
+    close = jnp.sum(tokens @ tokens.T > 1 - tolerance) - count
+    return close / (count * (count - 1))
+
+
+def share_after(
+    key: Key[Array, ""],
+    inverse_temperature: Scalar,
+    dimension: Scalar,
+    time: Scalar = 30.0,
+    *,
+    count: int = 64,
+    most: int = 64,
+    steps: int = 120,
+) -> Float[Array, ""]:
+    """Share of pairs of `count` random tokens that are together after a time: a point of the clustering diagram.
+
+    Traced in temperature, dimension and time, so a whole diagram is one compiled call:
+    `dt.phase_diagram(share_after, {"inverse_temperature": [0.5, 1.0], "dimension": [2.0, 3.0]})`, with dimensions
+    written as floats. Runge–Kutta of order four in `steps` steps. Reference: jagannath Fig. 14.2.1.
+    """
+    tokens = padded_tokens(key, dimension, count=count, most=most)
+    times = jnp.asarray(time, tokens.dtype)[None]
+    return clustered_share(token_flow(tokens, times, inverse_temperature, substeps=steps)[-1])
+
+
+doors(
+    __name__,
+    dimension="[1, ∞)",
+    count="[2, 1e4]",
+    most="[1, 1e4]",
+    steps="[1, 1e6]",
+    time="[0, 1e4]",
+    tolerance="(0, 2]",
+    inverse_temperature="[0, ∞)",
+)
