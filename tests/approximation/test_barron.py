@@ -46,7 +46,9 @@ def test_constants_of_gaussians_in_high_precision():
 
 def test_bound_is_sharp_in_high_dimension():
     shares = [gaussian_barron_constant(d, 0.4) / gaussian_barron_bound(d, 0.4) for d in (1, 10, 100)]
-    np.testing.assert_allclose(shares, [np.sqrt(2 / np.pi), 1.4142136 * 52.342778 / 24 / np.sqrt(10), 0.997503], rtol=1e-6)
+    np.testing.assert_allclose(
+        shares, [np.sqrt(2 / np.pi), 1.4142136 * 52.342778 / 24 / np.sqrt(10), 0.997503], rtol=1e-6
+    )
 
 
 @pytest.mark.item("L4.9")

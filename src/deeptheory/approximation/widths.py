@@ -11,7 +11,14 @@ from scipy.special import gammaln
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
-__all__ = ["adaptive_width", "best_fixed_basis", "fixed_basis_error", "fixed_width", "limiting_fixed_width", "wave_lengths"]
+__all__ = [
+    "adaptive_width",
+    "best_fixed_basis",
+    "fixed_basis_error",
+    "fixed_width",
+    "limiting_fixed_width",
+    "wave_lengths",
+]
 
 
 def wave_lengths(dimension: int, largest: int, *, constant: float = 1.0) -> Float[np.ndarray, " waves"]:
@@ -89,9 +96,7 @@ def _rotate(basis: np.ndarray, i: int, j: int, wanted: float) -> None:
     )
 
 
-def fixed_basis_error(
-    lengths: Float[np.ndarray, " waves"], basis: Float[np.ndarray, "terms waves"]
-) -> float:
+def fixed_basis_error(lengths: Float[np.ndarray, " waves"], basis: Float[np.ndarray, "terms waves"]) -> float:
     """Return the worst squared error over the hull of the best combination of fixed functions, given in rows.
 
     `basis` holds their coefficients on the waves. The worst target of a hull is one of its corners, a single wave.
