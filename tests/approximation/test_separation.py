@@ -7,6 +7,7 @@ from scipy.special import jv
 from deeptheory.approximation.separation import (
     ball_density_cdf,
     ball_root_density,
+    best_ridge_error,
     covered_share,
     draw_ball_density,
     limiting_tube_share,
@@ -116,3 +117,19 @@ def test_floor_of_no_units_is_all_energy_and_falls_with_the_width():
     # In space a tube covers of a sphere the share 1 − √(1 − 1/r²).
     ratio = np.maximum(rho / unit_volume_radius(3), 1.0)
     assert floors[1] == pytest.approx(np.trapezoid(energy * np.sqrt(1 - ratio**-2.0), rho), rel=1e-12)
+
+
+@pytest.mark.item("L4.15")
+@pytest.mark.parametrize("dimension", [2, 3, 6])
+def test_best_function_of_one_direction_by_bins(dimension):
+    edges = np.sqrt(dimension) * np.array([0.2, 0.45, 0.8])
+
+    def target(s):
+        return np.where(s < edges[0], 0.0, np.where(s < edges[1], 1.0, np.where(s < edges[2], -1.0, 0.0)))
+
+    x = draw_ball_density(jax.random.key(3), dimension, 200_000)
+    values = target(np.linalg.norm(x, axis=1))
+    bins = np.clip(np.floor(np.abs(x[:, 0]) / edges[-1] * 60).astype(int), 0, 60)
+    means = np.bincount(bins, values, 61) / np.maximum(np.bincount(bins, minlength=61), 1)
+    binned = np.mean((values - means[bins]) ** 2)
+    assert best_ridge_error(target, edges, dimension) == pytest.approx(binned, abs=0.006)

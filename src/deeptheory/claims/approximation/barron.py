@@ -196,7 +196,7 @@ def arcs(t):
     "an absolutely convergent integral of waves, so it is continuous, and no function with a kink can have one. The "
     "constant says what suffices for Barron's sampling, not what is necessary: ReLUs have kinks of their own.",
     notice="On the left the constant of the tent climbs a straight line over the logarithm of the frequency, beside "
-    "that of a Gaussian bump of the same height, which stops. On the right the units: two end at one, the ReLU leaves.",
+    "that of a Gaussian bump of the same area, which stops. On the right the units: two end at one, the ReLU leaves.",
 )
 def kinks_have_no_barron_constant(*, width: Annotated[float, Interval(ge=0.5, le=2.0)] = 1.0):
     cutoffs = 2.0 ** np.arange(0, 5) / width

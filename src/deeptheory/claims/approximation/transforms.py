@@ -62,7 +62,7 @@ def fourier_transform_rules(
     closed = size * np.exp(-2 * np.pi**2 * (scale**2 * u**2 + wide**2 * v**2)) * turn
     # On the line: neither factor even, the integrals written out as sums over the grid.
     t, f = centred_grid(COUNT, SPACING), centred_grid(COUNT, 1 / (COUNT * SPACING))
-    g = (1 + t) * np.exp(-((t - shift) ** 2) / (2 * scale**2)) * np.cos(2 * np.pi * t)
+    g = (1 + t) * np.exp(-((t - shift) ** 2) / (2 * scale**2)) * np.cos(3 * t)
     h = np.exp(-(t**2) / (2 * wide**2)) * (2 - t)
     waves = np.exp(-2j * np.pi * np.outer(f, t)) * SPACING
     product = (waves @ g) * (waves @ h)

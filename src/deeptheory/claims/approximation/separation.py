@@ -1,0 +1,458 @@
+"""One against two hidden layers: a band-limited density, tubes in frequency space, shells, and a floor with numbers."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import jax
+import numpy as np
+from annotated_types import Interval
+from scipy.special import gammaln
+
+from deeptheory.approximation.separation import (
+    ball_density_cdf,
+    ball_root_density,
+    best_ridge_error,
+    covered_share,
+    draw_ball_density,
+    limiting_tube_share,
+    one_layer_floor,
+    radial_energy,
+    sphere_tube_share,
+    tube_share,
+    unit_volume_radius,
+)
+from deeptheory.approximation.shells import Shells, two_stage_error, two_stage_network
+from deeptheory.foundations.randomness import generator, unit_vectors
+from deeptheory.lab import Identity, Inequality, Limit, Share, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
+
+
+def ball_volume(dimension):
+    return np.exp(dimension / 2 * np.log(np.pi) - gammaln(dimension / 2 + 1))
+
+
+def over_slices(distance, dimension, radius):
+    """∫ cos(2π x·ω) over the ball, slice by slice across x: Gauss and Legendre in the angle."""
+    at, weights = np.polynomial.legendre.leggauss(80)
+    angle = np.pi / 2 * at
+    slices = ball_volume(dimension - 1) * (radius * np.cos(angle)) ** dimension * np.pi / 2 * weights
+    return np.cos(2 * np.pi * radius * np.outer(distance, np.sin(angle))) @ slices
+
+
+@claim(
+    items={
+        "L4.16": (
+            "transform of the ball's indicator",
+            "total mass",
+            "mass within a distance",
+            "lengths of drawn points",
+        )
+    },
+    says=r"$\varphi(x)=(R/\|x\|)^{n/2}J_{n/2}(2\pi R\|x\|)$ has the indicator of the ball of radius $R$ as its Fourier "
+    r"transform, and $\int\varphi^2$ is the ball's volume: $\varphi^2$ is a density exactly if the volume is one, "
+    r"$R=\Gamma(n/2+1)^{1/n}/\sqrt\pi$. Then $P(\|X\|\le t)=J_{n/2}^2+2\sum_{j\ge1}J^2_{n/2+j}$ at $2\pi Rt$.",
+    needs="any dimension n",
+    symbols={
+        r"\varphi": "the root of the density, a function on $n$ dimensions",
+        "R": "the radius of the ball of frequencies",
+        "n": "the dimension",
+        r"J_{n/2}": "Bessel's function",
+        "X": r"a random point with the density $\varphi^2$",
+    },
+    why="The transform of a radial indicator is an integral over slices of the ball, which is Bessel's. That both ways of "
+    r"counting energy agree (Parseval) makes $\int\varphi^2$ the volume of the ball, so the unit ball of frequencies would "
+    "not give a density but in dimension where its volume happens to be one. Sums of squares of neighbouring Bessel "
+    r"functions have derivatives that cancel but for one term, $nJ^2_{n/2}(z)/z$, the density of the length.",
+    notice=r"In one dimension $\varphi$ is the sinc. In higher ones it stays near its top for longer and then falls "
+    r"faster, like $\|x\|^{-(n+1)/2}$; the sinc of the length, drawn for three dimensions, is another function.",
+)
+def root_density_of_a_ball(key, *, trials: Trials = 20_000):
+    dimensions = (1, 2, 3, 8, 20)
+    distances = np.array([0.05, 0.3, 0.8, 1.5, 2.5])
+    at, weights = np.polynomial.legendre.leggauss(200)
+    reach = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    found, sliced, units, masses, missing = [], [], [], [], []
+    for n in dimensions:
+        radius = unit_volume_radius(n)
+        found.append(ball_root_density(distances, n))
+        sliced.append(over_slices(distances, n, radius))
+        units.append(ball_root_density(distances, n, radius=1.0))
+        end = 2.0 * np.sqrt(n)
+        s = end * (1 + at) / 2
+        area = n * ball_volume(n) * s ** (n - 1)
+        masses.append(
+            [end / 2 * weights @ (area * ball_root_density(s, n) ** 2), ball_density_cdf(np.array([end]), n)[0]]
+        )
+        missing.append(1 - ball_density_cdf(reach * np.sqrt(n), n))
+    lengths = np.linalg.norm(draw_ball_density(key, 5, trials), axis=1)
+    cuts = np.array([0.85, 1.1, 1.8])
+    masses = np.array(masses)
+    return {
+        "transform of the ball's indicator": Identity(
+            np.array(found), np.array(sliced), scale=1.0, size=80.0, condition=10.0,
+            along={"dimension": dimensions, "distance": distances}, aside={"unit ball": np.array(units)},
+        ),
+        "total mass": Limit(
+            reach, np.array(missing).mean(0), order=1.0, aside={"volumes": ball_volume(np.array(dimensions))}
+        ),
+        "mass within a distance": Identity(
+            masses[:, 0], masses[:, 1], size=200.0, condition=100.0, along={"dimension": dimensions}
+        ),
+        "lengths of drawn points": Share(
+            np.sum(lengths[:, None] <= cuts, axis=0), trials, ball_density_cdf(cuts, 5), along={"length": cuts},
+            resolution=0.1,
+        ),
+    }  # fmt: skip
+
+
+@root_density_of_a_ball.control("the ball of radius one for that of volume one", of="transform of the ball's indicator")
+def unit_ball(evidence):
+    return replace(evidence, left=evidence.aside["unit ball"])
+
+
+@root_density_of_a_ball.control("the sinc of the length in every dimension", of="transform of the ball's indicator")
+def sinc_of_the_length(evidence):
+    scale = [2 * unit_volume_radius(n) for n in evidence.along["dimension"]]
+    return replace(evidence, left=np.sinc(np.outer(scale, evidence.along["distance"])))
+
+
+@root_density_of_a_ball.control("the total mass of the unit ball's root", of="total mass")
+def volumes_of_unit_balls(evidence):
+    return replace(evidence, y=evidence.y + np.mean(np.abs(evidence.aside["volumes"] - 1)))
+
+
+@root_density_of_a_ball.control("each square counted once, not twice", of="mass within a distance")
+def once(evidence):
+    n = np.array(evidence.along["dimension"])
+    first = np.array([ball_root_density(np.array([2 * np.sqrt(d)]), d)[0] for d in n.tolist()])
+    radius = np.array([unit_volume_radius(d) for d in n.tolist()])
+    square = first**2 * (2 * np.sqrt(n) / radius) ** n  # J² at the end
+    return replace(evidence, right=(evidence.right + square) / 2)
+
+
+@root_density_of_a_ball.control("the lengths in six dimensions", of="lengths of drawn points")
+def one_dimension_more(evidence):
+    return replace(evidence, predicted=ball_density_cdf(evidence.along["length"], 6))
+
+
+@root_density_of_a_ball.picture
+def roots(pieces):
+    """The root of the density along a line through the centre, in one, three and ten dimensions, and the sinc."""
+    s = np.linspace(0.0, 4.0, 241)
+    marks = [Line(f"n = {n}", s, ball_root_density(s, n)) for n in (1, 3, 10)]
+    marks += [Line("", s, np.sinc(2 * unit_volume_radius(3) * s), rival="sinc of the length, n = 3")]
+    return Curves(marks, x="length ‖x‖", y="φ(x)")
+
+
+@claim(
+    items={
+        "L4.17": (
+            "share of a ball in one tube",
+            "share in high dimension",
+            "points in a tube",
+            "union within the sum",
+        )
+    },
+    says=r"One tube of radius 1 through the centre fills the share $I_{1/r^2}(\frac{n-1}2,\frac32)\sim2\sqrt{r^2-1}\sqrt{n/2\pi}\,"
+    r"r^{-n}$ of the ball of radius $r$, and $m$ tubes at most $m$ times as much: the base of the decay is $r$, so "
+    r"$m\,e^{-n}$ bounds it for $r>e$ and large $n$ only.",
+    needs="lines through the centre, r ≥ 1",
+    explore={"ratio": (1.5, 2.0, 3.0)},
+    symbols={
+        "r": "the radius of the ball over that of the tubes",
+        "n": "the dimension",
+        "m": "the number of tubes: hidden units of a network with one hidden layer",
+        "I_x(a,b)": "the distribution function of a Beta variable",
+    },
+    why="A point of the ball is in the tube if its part across the line is short. In high dimension nearly all of a point "
+    "lies across any given line, so that its length has to be small too, and volume goes with the power $n$ of the "
+    "length: the share is about that of the unit ball in the ball of radius $r$. Tubes overlap, so shares add at most.",
+    notice=r"Every line is straight in the dimension, steeper for larger balls: $r=2$ decays like $2^{-n}$, slower than "
+    r"$e^{-n}$, and $r=4$ faster. As the frequencies a target needs grow, networks need exponentially many units to reach "
+    "them.",
+)
+def tubes_cover_little(key, *, ratio: Annotated[float, Interval(ge=1.5, le=3.0)] = 2.0, trials: Trials = 40_000):
+    draw = generator(key)
+    dimensions, ratios = np.array([2, 3, 5, 10, 20, 40]), ratio * np.array([0.75, 1.0, 2.0])
+    at, weights = np.polynomial.legendre.leggauss(120)
+    rho = (1 + at) / 2
+    shares = np.array([[tube_share(n, r) for r in ratios] for n in dimensions.tolist()])
+    slices = np.array(
+        [
+            [
+                (n - 1) * ball_volume(n - 1) * weights / 2 @ (rho ** (n - 2) * 2 * np.sqrt(r * r - rho**2))
+                / (ball_volume(n) * r ** float(n)) for r in ratios
+            ]
+            for n in dimensions.tolist()
+        ]
+    )  # fmt: skip
+    high = np.array([20, 40, 80, 160, 300])
+    exact = np.array([tube_share(n, ratio) for n in high.tolist()])
+    limits = np.array([limiting_tube_share(n, ratio) for n in high.tolist()])
+    n, tubes = 4, (1, 3, 9)
+    ball = unit_vectors(draw, trials, n) * ratio * draw.uniform(0, 1, (trials, 1)) ** (1 / n)
+    directions = unit_vectors(draw, tubes[-1], n)
+    union = np.array([covered_share(ball, directions[:m]) for m in tubes])
+    across = np.eye(n)[:1]
+    single = round(covered_share(ball, across) * trials)
+    return {
+        "share of a ball in one tube": Identity(
+            shares, slices, error=1e-12 * shares, condition=100.0, along={"dimension": dimensions, "ratio": ratios}
+        ),
+        "share in high dimension": Limit(
+            high.astype(float), np.abs(exact / limits - 1), order=1.0, aside={"exact": exact, "ratio": np.array(ratio)}
+        ),
+        "points in a tube": Share(
+            np.array([single]),
+            trials,
+            np.array([tube_share(n, ratio)]),
+            resolution=0.1,
+            aside={"one more": np.array([tube_share(n + 1, ratio)])},
+        ),
+        # Five standard errors of a share.
+        "union within the sum": Inequality(
+            union, np.array(tubes) * tube_share(n, ratio), error=2.5 / np.sqrt(trials), along={"tubes": np.array(tubes)}
+        ),
+    }
+
+
+@tubes_cover_little.control("1/2 for 3/2, the share of the sphere", of="share of a ball in one tube")
+def of_the_sphere(evidence):
+    shares = [sphere_tube_share(evidence.along["ratio"], n) for n in evidence.along["dimension"].tolist()]
+    return replace(evidence, left=np.array(shares))
+
+
+@tubes_cover_little.control("decay like e⁻ⁿ whatever the ball", of="share in high dimension")
+def base_e(evidence):
+    ratio = float(evidence.aside["ratio"])
+    right = 2 * np.sqrt(ratio**2 - 1) * np.sqrt(evidence.x / (2 * np.pi)) * np.exp(-evidence.x)
+    return replace(evidence, y=np.abs(evidence.aside["exact"] / right - 1))
+
+
+@tubes_cover_little.control("√(n/4π) for √(n/2π)", of="share in high dimension")
+def other_prefactor(evidence):
+    ratio = float(evidence.aside["ratio"])
+    right = 2 * np.sqrt(ratio**2 - 1) * np.sqrt(evidence.x / (4 * np.pi)) * ratio**-evidence.x
+    return replace(evidence, y=np.abs(evidence.aside["exact"] / right - 1))
+
+
+@tubes_cover_little.control("the share in one dimension more", of="points in a tube")
+def higher(evidence):
+    return replace(evidence, predicted=evidence.aside["one more"])
+
+
+@tubes_cover_little.control("tubes that are counted as one", of="union within the sum")
+def as_one(evidence):
+    return replace(evidence, bound=evidence.bound / evidence.along["tubes"])
+
+
+@tubes_cover_little.picture
+def shares_by_dimension(pieces):
+    """Share of a ball that one tube fills, by dimension, for three balls; beside them the printed decay."""
+    n = np.arange(2, 41)
+    marks = [
+        Line(f"r = {name}", n, [tube_share(d, r) for d in n.tolist()])
+        for name, r in (("2", 2.0), ("e", np.e), ("4", 4.0))
+    ]
+    marks += [Line("", n, np.exp(-n.astype(float)), rival="e⁻ⁿ")]
+    return Curves(marks, x="dimension n", y="share of the ball in one tube", log="y")
+
+
+def alternating_shells(dimension, shells=6):
+    """Six shells of alternating sign where most of the mass of φ² begins, each 1/(5R) wide: frequencies near 2.5R."""
+    radius = unit_volume_radius(dimension)
+    edges = dimension / (4 * np.pi * radius) + np.arange(shells + 1) / (5 * radius)
+    return Shells(edges, (-1.0) ** np.arange(shells))
+
+
+def ridge_fit_errors(key, target, dimension, directions, points):
+    """Squared errors on fresh points of the best sum of ridge functions along these directions, fitted to others.
+
+    Each ridge function is free: 40 hats along its line. So it contains, nearly, what any activation could do.
+    """
+    knots = 1.1 * target.edges[-1] * np.linspace(-1, 1, 40)
+
+    def features(x):
+        hats = np.maximum(0, 1 - np.abs((x @ directions.T)[:, :, None] - knots) / (knots[1] - knots[0]))
+        return np.concatenate([np.ones((len(x), 1)), hats.reshape(len(x), -1)], axis=1)
+
+    seen, fresh = (draw_ball_density(one, dimension, points) for one in jax.random.split(key))
+    design = features(seen)
+    values = target(np.linalg.norm(seen, axis=1))
+    weights = np.linalg.solve(design.T @ design + np.eye(design.shape[1]), design.T @ values)
+    return (features(fresh) @ weights - target(np.linalg.norm(fresh, axis=1))) ** 2
+
+
+@claim(
+    items={
+        "L4.15": (
+            "energy by frequency",
+            "floor under the best single unit",
+            "floor under four fitted directions",
+            "floor at width 2ⁿ",
+            "error of two hidden layers",
+        ),
+        "L4.18": ("squares by the first layer", "values away from the edges", "error of two hidden layers"),
+    },
+    says=r"Under $\varphi^2$ every network with one hidden layer of $m$ units misses a radial target $g$ by at least "
+    r"$\int|\widehat{g\varphi}|^2\max(1-m\,c_n,0)d\omega$. For six alternating shells that is above $\frac14$ for $m=2^n$, "
+    r"$n=4,\dots,20$, while an explicit network with two hidden layers and $O(n^{3/2})$ units misses less than $\frac1{30}$.",
+    needs=r"squared error in $L^2(\varphi^2)$; any activation, weights and constants",
+    symbols={
+        r"\varphi^2": r"the density whose root has the indicator of a ball as transform",
+        "m": "the hidden units of the network with one hidden layer",
+        "g": r"the target, $\pm1$ on shells of $\|x\|$ and 0 elsewhere",
+        "c_n": r"the share of the sphere $\|\omega\|=\rho$ that one tube covers",
+        "n": "the dimension",
+    },
+    why=r"Times $\varphi$, a ridge function has its frequencies in one tube around its direction, a network of $m$ units in "
+    r"$m$ tubes. The target is radial, so what it has at a frequency length is spread evenly over a sphere, of which a tube "
+    r"covers a share that falls exponentially with $n$: the rest is missed. Two layers do not care: the first adds up "
+    r"squares, which are functions of one coordinate, and the second climbs and falls at the radii of the shells.",
+    notice="The floor for $2^n$ units does not fall with the dimension and stays ten times above what the explicit "
+    "network with its few thousand units can miss at most. For a single unit the floor is hardly below the best that one "
+    "unit of any kind can do: it gives away little. On the right, the target and the root of the density.",
+)
+def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=6000, le=20_000)] = 8000):
+    rng, keys = generator(key), iter(jax.random.split(key, 8))
+    frequencies = np.linspace(0.01, 24, 800)
+    ends = np.array([99, 199, 399, 799])
+    dimensions = np.array([4, 8, 14, 20])
+    floors, wide, errors, units, within, single, thinner = [], [], [], [], [], [], []
+    for n in dimensions.tolist():
+        target, step = alternating_shells(n), 0.06 / np.sqrt(n)
+        radius = unit_volume_radius(n)
+        energy = radial_energy(target, target.edges, n, frequencies, nodes=32)
+        mass = np.diff(ball_density_cdf(target.edges[[0, -1]], n))[0]
+        within.append([mass - np.trapezoid(energy[: end + 1], frequencies[: end + 1]) for end in ends])
+        floors.append(one_layer_floor(energy, frequencies, n, 2.0**n))
+        wide.append(one_layer_floor(energy, frequencies, n, 8.0**n))
+        single.append([one_layer_floor(energy, frequencies, n, 1), best_ridge_error(target, target.edges, n)])
+        bare = energy * (1 - sphere_tube_share(2 * frequencies / radius, n))
+        thinner.append(np.trapezoid(bare, frequencies))
+        errors.append(two_stage_error(target, n, step=step, ramp=0.002))
+        units.append(two_stage_network(target, n, step=step, ramp=0.002).units)
+    # Four directions, evenly spread in the plane and at random in higher dimension, each with a free ridge function.
+    above, thin = [], []
+    for n in (2, 3, 4):
+        target = alternating_shells(n)
+        energy = radial_energy(target, target.edges, n, frequencies, nodes=32)
+        angles = np.pi * np.arange(4) / 4
+        lines = np.stack([np.cos(angles), np.sin(angles)], axis=1) if n == 2 else unit_vectors(rng, 4, n)
+        floor = one_layer_floor(energy, frequencies, n, 4)
+        above.append(ridge_fit_errors(next(keys), target, n, lines, points) - floor)
+        half = sphere_tube_share(2 * frequencies / unit_volume_radius(n), n)
+        thin.append(np.trapezoid(energy * np.maximum(1 - 4 * half, 0), frequencies) - floor)
+    # A small network seen from inside: coordinates at knots, midway between them, and anywhere.
+    n, step, ramp = 6, 0.1, 0.01
+    target = alternating_shells(n)
+    network = two_stage_network(target, n, step=step, ramp=ramp)
+    inside = np.concatenate([np.zeros((300, n)), np.full((300, n), 0.5), rng.uniform(size=(300, n))])
+    x = step * (rng.integers(-8, 8, (900, n)) + inside)
+    square, band = np.sum(x**2, axis=1), n * step**2 / 8 + ramp
+    gap = np.min(np.abs(square[:, None] - target.edges**2), axis=1)
+    found, meant, away = network(x), target(np.sqrt(square)), gap > band
+    narrow = gap > n * step**2 / 16 + ramp
+    drawn = draw_ball_density(next(keys), n, 4000)
+    missed = (network(drawn) - target(np.linalg.norm(drawn, axis=1))) ** 2
+    certain = two_stage_error(target, n, step=step, ramp=ramp)
+    single = np.array(single)
+    return {
+        "energy by frequency": Limit(
+            frequencies[ends], np.array(within).mean(0), order=1.0, aside={"volume": ball_volume(dimensions).mean()}
+        ),
+        "floor under the best single unit": Inequality(
+            single[:, 0], single[:, 1], error=2e-3, along={"dimension": dimensions}, aside={"thin": np.array(thinner)}
+        ),
+        "floor under four fitted directions": Trend(
+            np.array(above), along={"dimension": [2, 3, 4]}, aside={"thin": np.array(thin)}
+        ),
+        "floor at width 2ⁿ": Inequality(
+            np.full(len(floors), 0.25),
+            np.array(floors),
+            along={"dimension": dimensions},
+            aside={"wider": np.array(wide)},
+        ),
+        "squares by the first layer": Inequality(
+            np.stack([network.squared_norm(x) - square, square - network.squared_norm(x)]),
+            np.stack([np.full(900, n * step**2 / 4), np.zeros(900)]),
+            scale=1.0,
+            error=1e-12,
+        ),
+        "values away from the edges": Identity(
+            found[away], meant[away], scale=1.0, error=1e-9, aside={"found": found[narrow], "meant": meant[narrow]}
+        ),
+        "error of two hidden layers": Inequality(
+            np.array(errors),
+            np.full(len(errors), 1 / 30),
+            along={"dimension": dimensions},
+            aside={"units": np.array(units)},
+        ),
+        "error within what is certain": Inequality(
+            missed.mean(), certain, error=5 * missed.std() / np.sqrt(4000), aside={"jumps": target.jumps}
+        ),
+    }
+
+
+@one_against_two_hidden_layers.control("the mass of the unit ball's density", of="energy by frequency")
+def not_a_density(evidence):
+    return replace(evidence, y=evidence.y + np.abs(evidence.aside["volume"] - 1))
+
+
+@one_against_two_hidden_layers.control("tubes of half the radius", of="floor under the best single unit")
+def half_the_radius(evidence):
+    return replace(evidence, quantity=evidence.aside["thin"])
+
+
+@one_against_two_hidden_layers.control("four tubes of half the radius", of="floor under four fitted directions")
+def four_of_half_the_radius(evidence):
+    return replace(evidence, differences=evidence.differences - evidence.aside["thin"][:, None])
+
+
+@one_against_two_hidden_layers.control("at every width, even 8ⁿ", of="floor at width 2ⁿ")
+def much_wider(evidence):
+    return replace(evidence, bound=evidence.aside["wider"])
+
+
+@one_against_two_hidden_layers.control(
+    "step²/8 a coordinate, as if squares had second derivative one", of="squares by the first layer"
+)
+def half_the_error(evidence):
+    return replace(evidence, bound=evidence.bound / 2)
+
+
+@one_against_two_hidden_layers.control("bands of half the error of the squares", of="values away from the edges")
+def narrow_bands(evidence):
+    return replace(evidence, left=evidence.aside["found"], right=evidence.aside["meant"])
+
+
+@one_against_two_hidden_layers.control("one hidden layer does as well, at width 2ⁿ", of="error of two hidden layers")
+def one_layer_alone(evidence):
+    return replace(evidence, quantity=np.full(len(evidence.quantity), 0.25))
+
+
+@one_against_two_hidden_layers.picture
+def floor_and_network(pieces):
+    """Squared error that 2ⁿ units in one layer are certain to have, and that two layers are certain to keep (left);
+    the target, along a line through the centre in four dimensions (right)."""
+    floor, reached = pieces["floor at width 2ⁿ"], pieces["error of two hidden layers"]
+    single = pieces["floor under the best single unit"]
+    n = floor.along["dimension"]
+    words = [f"{units} units" for units in reached.aside["units"]]
+    left = [
+        Line("any one layer of 2ⁿ units, at least", n, floor.bound),
+        Line("any one unit, at least", n, single.quantity, dashed=True),
+        Dots("best single unit", n, single.bound),
+        Dots("two layers, at most", n, reached.quantity, words=words),
+    ]
+    target, s = alternating_shells(4), np.linspace(-2, 2, 801)
+    right = [
+        Line("target", s, target(np.abs(s))),
+        Line("root of the density", s, ball_root_density(np.abs(s), 4)),
+    ]
+    return Row(
+        [
+            Curves(left, x="dimension n", y="mean squared error", log="y", ys=(0.01, 1)),
+            Curves(right, x="position along a line", y="value"),
+        ]
+    )
