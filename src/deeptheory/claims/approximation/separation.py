@@ -265,7 +265,7 @@ def alternating_shells(dimension, shells=6):
     return Shells(edges, (-1.0) ** np.arange(shells))
 
 
-def ridge_fit_errors(key, target, dimension, directions, points):
+def ridge_fit_errors(keys, target, dimension, directions, points):
     """Squared errors on fresh points of the best sum of ridge functions along these directions, fitted to others.
 
     Each ridge function is free: 40 hats along its line. So it contains, nearly, what any activation could do.
@@ -276,7 +276,7 @@ def ridge_fit_errors(key, target, dimension, directions, points):
         hats = np.maximum(0, 1 - np.abs((x @ directions.T)[:, :, None] - knots) / (knots[1] - knots[0]))
         return np.concatenate([np.ones((len(x), 1)), hats.reshape(len(x), -1)], axis=1)
 
-    seen, fresh = (draw_ball_density(one, dimension, points) for one in jax.random.split(key))
+    seen, fresh = (draw_ball_density(one, dimension, points) for one in keys)
     design = features(seen)
     values = target(np.linalg.norm(seen, axis=1))
     weights = np.linalg.solve(design.T @ design + np.eye(design.shape[1]), design.T @ values)
@@ -315,19 +315,19 @@ def ridge_fit_errors(key, target, dimension, directions, points):
 )
 def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=6000, le=20_000)] = 8000):
     rng, keys = generator(key), iter(jax.random.split(key, 8))
-    frequencies = np.linspace(0.01, 24, 800)
-    ends = np.array([99, 199, 399, 799])
+    frequencies = np.linspace(0.01, 16, 480)
+    ends = np.array([119, 239, 479])
     dimensions = np.array([4, 8, 14, 20])
     floors, wide, errors, units, within, single, thinner = [], [], [], [], [], [], []
     for n in dimensions.tolist():
         target, step = alternating_shells(n), 0.06 / np.sqrt(n)
         radius = unit_volume_radius(n)
-        energy = radial_energy(target, target.edges, n, frequencies, nodes=32)
+        energy = radial_energy(target, target.edges, n, frequencies, nodes=24)
         mass = np.diff(ball_density_cdf(target.edges[[0, -1]], n))[0]
         within.append([mass - np.trapezoid(energy[: end + 1], frequencies[: end + 1]) for end in ends])
         floors.append(one_layer_floor(energy, frequencies, n, 2.0**n))
         wide.append(one_layer_floor(energy, frequencies, n, 8.0**n))
-        single.append([one_layer_floor(energy, frequencies, n, 1), best_ridge_error(target, target.edges, n)])
+        single.append([one_layer_floor(energy, frequencies, n, 1), best_ridge_error(target, target.edges, n, nodes=24)])
         bare = energy * (1 - sphere_tube_share(2 * frequencies / radius, n))
         thinner.append(np.trapezoid(bare, frequencies))
         errors.append(two_stage_error(target, n, step=step, ramp=0.002))
@@ -336,11 +336,11 @@ def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=600
     above, thin = [], []
     for n in (2, 3, 4):
         target = alternating_shells(n)
-        energy = radial_energy(target, target.edges, n, frequencies, nodes=32)
+        energy = radial_energy(target, target.edges, n, frequencies, nodes=24)
         angles = np.pi * np.arange(4) / 4
         lines = np.stack([np.cos(angles), np.sin(angles)], axis=1) if n == 2 else unit_vectors(rng, 4, n)
         floor = one_layer_floor(energy, frequencies, n, 4)
-        above.append(ridge_fit_errors(next(keys), target, n, lines, points) - floor)
+        above.append(ridge_fit_errors([next(keys), next(keys)], target, n, lines, points) - floor)
         half = sphere_tube_share(2 * frequencies / unit_volume_radius(n), n)
         thin.append(np.trapezoid(energy * np.maximum(1 - 4 * half, 0), frequencies) - floor)
     # A small network seen from inside: coordinates at knots, midway between them, and anywhere.
@@ -353,7 +353,7 @@ def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=600
     gap = np.min(np.abs(square[:, None] - target.edges**2), axis=1)
     found, meant, away = network(x), target(np.sqrt(square)), gap > band
     narrow = gap > n * step**2 / 16 + ramp
-    drawn = draw_ball_density(next(keys), n, 4000)
+    drawn = draw_ball_density(next(keys), n, 16_000)
     missed = (network(drawn) - target(np.linalg.norm(drawn, axis=1))) ** 2
     certain = two_stage_error(target, n, step=step, ramp=ramp)
     single = np.array(single)
@@ -389,7 +389,7 @@ def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=600
             aside={"units": np.array(units)},
         ),
         "error within what is certain": Inequality(
-            missed.mean(), certain, error=5 * missed.std() / np.sqrt(4000), aside={"jumps": target.jumps}
+            missed.mean(), certain, error=5 * missed.std() / np.sqrt(16_000), aside={"jumps": target.jumps}
         ),
     }
 
@@ -440,10 +440,10 @@ def floor_and_network(pieces):
     n = floor.along["dimension"]
     words = [f"{units} units" for units in reached.aside["units"]]
     left = [
-        Line("any one layer of 2ⁿ units, at least", n, floor.bound),
-        Line("any one unit, at least", n, single.quantity, dashed=True),
-        Dots("best single unit", n, single.bound),
-        Dots("two layers, at most", n, reached.quantity, words=words),
+        Line("2ⁿ units in one layer, floor", n, floor.bound),
+        Line("one unit, floor", n, single.quantity, dashed=True),
+        Dots("one unit, best", n, single.bound),
+        Dots("two layers, ceiling", n, reached.quantity, words=words),
     ]
     target, s = alternating_shells(4), np.linspace(-2, 2, 801)
     right = [
