@@ -43,6 +43,7 @@ MAY_BE_NAN = ("edge_of_stability.stability_phases",)
 """the plateau of a run that never came to the edge is not a number"""
 
 FOUND = """
+density.spectral_density, probes: million
 edge_of_stability.descent_with_sharpness, start: float32
 edge_of_stability.sharpness, direction: float32
 """

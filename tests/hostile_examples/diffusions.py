@@ -40,6 +40,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+valleys.product_descent, steps: million
 gradient_noise.svag_gradient, second: longer
 processes.compound_poisson_paths, rate: huge
 stochastic_equations.euler_maruyama, start: longer

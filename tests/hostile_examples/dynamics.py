@@ -47,6 +47,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+sphere.overlap_chain, replicas: million
 xor_mixture.settled, weights: float32
 xor_mixture.xor_population_loss, gram: asymmetric
 effective.effective_dynamics, point: deeper

@@ -65,6 +65,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+auditor.selected, start: complex
+auditor.selected, start: empty
+homogeneous.flat_weights, weights: ragged
+paths.stagewise_path, design: huge
+reparametrization.dual_point, theta: longer
+reparametrization.dual_point, dual: longer
 separable.stable_step, signed_points: float32
 separable.logarithmic_flow, log_times: huge
 separable.logarithmic_flow, signed_points: huge

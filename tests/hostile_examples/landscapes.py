@@ -52,6 +52,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+critical_points.on_vectors, example: empty
+matrix_sensing.isometry_defect, form: float32
 linear_flows.flow_factors, factors: float32
 linear_networks.best_first_matrix, second: longer
 linear_networks.best_second_matrix, inputs: longer
@@ -60,4 +62,8 @@ linear_networks.deep_critical_point, widths: none of them
 linear_networks.layer_gradients, inputs: longer
 linear_networks.layer_gradients, labels: longer
 linear_networks.projected_least_squares, later: longer
+"""
+
+SIGNED = """
+tensor_decomposition.online_components, samples
 """

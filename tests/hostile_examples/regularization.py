@@ -21,3 +21,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "descents.dropout_descent":
         {"loss": lambda weights, mask: (weights * mask).sum() ** 2, "start": np.ones(3), "width": 3, "steps": 2},
 }  # fmt: skip
+
+FOUND = """
+descents.dropout_descent, start: words
+descents.dropout_descent, start: complex
+"""

@@ -169,7 +169,7 @@ def test_the_margin_of_squares_is_that_of_a_cone_programme():
 
 
 def test_nothing_to_follow_is_said():
-    with pytest.raises(ValueError, match="start must be finite and not all zero"):
+    with pytest.raises(ValueError, match="weights must be finite and not all zero"):
         homogeneous_flow(linear, np.zeros(3), np.array([0.0, 1.0]), degree=1.0)
     with pytest.raises(ValueError, match="the gradient vanishes at the start"):
         homogeneous_flow(lambda w: jax.nn.relu(-w), np.ones(2), np.array([0.0, 1.0]), degree=1.0)  # two dead units

@@ -133,4 +133,4 @@ def _signs(curvature: Curvature, key: Key[Array, ""], probes: int) -> Array:
     return jnp.asarray(signs, curvature.parameters.dtype)
 
 
-doors(__name__, probes="[1, 1e6]", steps="[1, 1e5]", points="[2, 1e6]", width="(0, ∞)", size="[1, ∞)")
+doors(__name__, probes="[1, 1e4]", steps="[1, 1e5]", points="[2, 1e6]", width="(0, ∞)", size="[1, ∞)")

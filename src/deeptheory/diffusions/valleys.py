@@ -141,4 +141,4 @@ def valley_drift(position: Number, *, variance: Number) -> Number:
     return -variance * np.tanh(position)
 
 
-doors(__name__, rate="(0, ∞)", deviation="[0, ∞)", variance="[0, ∞)", steps="[0, 1e7]", target="(0, ∞)", time="[0, ∞)")
+doors(__name__, rate="(0, ∞)", deviation="[0, ∞)", variance="[0, ∞)", steps="[0, 1e5]", target="(0, ∞)", time="[0, ∞)")

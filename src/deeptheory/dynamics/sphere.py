@@ -26,7 +26,7 @@ __all__ = [
 
 AnyKey = Key[Array, ""] | UInt32[Array, "2"]
 BLOCK = 128
-HELD = 2**24
+HELD = 2**23
 """Random numbers of a kind that are held at a time."""
 
 

@@ -40,7 +40,7 @@ def inside(low: Any, high: Any, ends: str = "[]", /, **named: Any) -> None:
         below = number <= high if ends[1] == "]" else number < high
         if not np.all(above & below):
             shown = value if number.size < 9 and number.ndim < 2 else number[~(above & below)][0]
-            raise ValueError(f"{name} must {_words(low, high, ends)}, got {shown}")
+            raise ValueError(f"{name} must {_words(low, high, ends)}, got {' '.join(str(shown).split())}")
 
 
 def ends(interval: str) -> tuple[float | int, float | int, str]:
@@ -50,7 +50,7 @@ def ends(interval: str) -> tuple[float | int, float | int, str]:
 
 
 def _whole(number: float) -> float | int:
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < 1e16 else number
 
 
 def symmetric(**named: Any) -> None:

@@ -16,6 +16,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.implicit_bias.mirror import Potential, conjugate, dual_multipliers
 
 __all__ = ["SecondProblem", "Selected", "least_norm", "selected", "solves"]
@@ -48,6 +49,7 @@ def selected(
     """
     if (draws is None) != (drawn is None):
         raise ValueError("draws and drawn must be given together: the draws, and the loss of one of them")
+    numeric(start=start)
     start = jax.tree.map(jnp.asarray, start)
     method = optax.with_extra_args_support(method)
     first = loss(start)

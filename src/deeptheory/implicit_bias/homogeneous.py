@@ -20,22 +20,21 @@ from deeptheory.foundations.guards import numeric
 __all__ = ["FirstOrder", "first_order_residual", "flat_weights", "unit_margins"]
 
 
-def flat_weights(
-    margins: Callable[[Any], Any], weights: Any, *, name: str = "weights"
-) -> tuple[Float[np.ndarray, " parameters"], Callable]:
+def flat_weights(margins: Callable[[Any], Any], weights: Any) -> tuple[Float[np.ndarray, " parameters"], Callable]:
     """Return a pytree of weights as a vector in double precision, with the way back.
 
-    Weights that are not real numbers, or all zero, and models whose signed outputs are no vector are refused in a
-    sentence that calls the weights by `name`.
+    Weights that are not real numbers, or all zero, and models whose signed outputs are no vector are refused.
     """
-    numeric(**{name: weights})
+    numeric(weights=weights)
     with jax.enable_x64(True):
         flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), weights))
         if not 0 < np.linalg.norm(flat) < np.inf:
-            raise ValueError(f"{name} must be finite and not all zero: a homogeneous model has no direction there")
-        shape = jax.eval_shape(lambda v: jnp.asarray(margins(unravel(v))), flat).shape
-    if len(shape) != 1 or not shape[0]:
-        raise ValueError(f"margins must be a vector of signed outputs, got the shape {shape}")
+            raise ValueError("weights must be finite and not all zero: a homogeneous model has no direction there")
+        outputs = jax.eval_shape(lambda v: margins(unravel(v)), flat)
+    shape = getattr(outputs, "shape", None)
+    if shape is None or len(shape) != 1 or not shape[0]:
+        what = f"a {type(outputs).__name__}" if shape is None else f"the shape {shape}"
+        raise ValueError(f"margins must give one array, a vector of signed outputs, got {what}")
     return np.asarray(flat), unravel
 
 

@@ -91,7 +91,7 @@ def homogeneous_flow(
     one, which is too stiff and is refused; take `homogeneous_descent` then. Beyond |θ|^L of 1e14 the rounding of the
     margins decides the shares. References: arora 8.4, lucchi Thm 73.
     """
-    flat, unravel = flat_weights(margins, start, name="start")
+    flat, unravel = flat_weights(margins, start)
     with jax.enable_x64(True):
         model: Any = {"margins": margins, "unravel": unravel, "degree": degree}
         size = np.linalg.norm(flat)
@@ -144,7 +144,7 @@ def homogeneous_descent(
     included. Larger shares than 1 may overshoot, and a direction is found to about the share's precision only: lower it
     to see one converge. Reference: the steps of arora Thm 8.3.2, for models that are not linear.
     """
-    flat, unravel = flat_weights(margins, start, name="start")
+    flat, unravel = flat_weights(margins, start)
     with jax.enable_x64(True):
         counts = np.diff(np.asarray(checkpoints), prepend=0)
         inside(0, np.inf, "[)", checkpoints=counts)

@@ -90,6 +90,8 @@ def dual_point(
     classical Runge–Kutta method. Traceable.
     """
     function, point = _flat(parametrization, theta)
+    if (size := jax.eval_shape(function, point).size) != len(dual):
+        raise ValueError(f"dual must have one entry for each of the {size} outputs at theta, got {len(dual)}")
 
     def velocity(at: Any) -> Any:
         return jax.vjp(function, at)[1](jnp.asarray(dual, at.dtype))[0] / steps

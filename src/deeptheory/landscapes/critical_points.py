@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.foundations.krylov import expanded, krylov_start, ritz
 
 __all__ = [
@@ -46,9 +47,7 @@ class CriticalPoints(NamedTuple):
 
 def on_vectors(function: Callable[[Any], Any], example: Any) -> tuple[Function, Float[Array, "d"], Callable]:
     """A function of a tree of arrays as a function of one vector; with the example as a vector, and the way back."""
-    for leaf in jax.tree.leaves(example):
-        if np.asarray(leaf).dtype.kind not in "iuf":
-            raise TypeError(f"example must be a tree of arrays of real numbers, got one of {np.asarray(leaf).dtype}")
+    numeric(example=example)
     start, tree_of = ravel_pytree(example)
     return lambda vector: function(tree_of(vector)), start, tree_of
 

@@ -51,7 +51,7 @@ def isometry_defect(form: Float[AnyArray, "*k q q"]) -> float | Float[np.ndarray
     needs m ≥ d(d + 1)/2 measurements to be below one. The constant of rank 2r, which theorems ask for, cannot be
     computed in general; in the plane and with one column it is this one.
     """
-    return np.abs(np.linalg.eigvalsh(np.asarray(form)) - 1).max(-1)
+    return np.abs(np.linalg.eigvalsh(np.asarray(form, float)) - 1).max(-1)
 
 
 class SensingLoss(eqx.Module):

@@ -13,6 +13,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 
 __all__ = ["class_error", "cross_entropy", "entropy", "hinge_loss", "log_loss", "risk_on", "squared_loss"]
 
@@ -64,7 +65,8 @@ def _of_label(scores: Float[AnyArray, "*k m"], label: int | Int[AnyArray, "*k"])
     classes = np.shape(scores)[-1]
     if not isinstance(label, Tracer) and np.any(np.asarray(label) >= classes):
         raise ValueError(f"label must be below the number of classes {classes}, got {np.max(label)}")
-    return jnp.take_along_axis(jnp.asarray(scores), jnp.asarray(label)[..., None], -1)
+    own = jnp.broadcast_to(jnp.asarray(label), np.shape(scores)[:-1])
+    return jnp.take_along_axis(jnp.asarray(scores), own[..., None], -1)
 
 
 def risk_on(
@@ -78,6 +80,7 @@ def risk_on(
 
     Reference: lucchi Ch. 5, handbook Ch. 4.
     """
+    numeric(inputs=inputs, targets=targets)
     lengths = {np.shape(leaf)[0] if np.ndim(leaf) else 0 for leaf in jax.tree.leaves((inputs, targets))}
     if len(lengths) != 1 or min(lengths) < 1:
         raise ValueError(f"inputs and targets must have one first axis of examples, got lengths {sorted(lengths)}")

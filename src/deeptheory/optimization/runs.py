@@ -95,6 +95,7 @@ def measured_epochs(
     For networks whose whole path would be too long to keep. The leaves of `batches` have axes epochs × steps: a slice
     of a slice is the second argument of f, such as indices of examples. Measurements are stacked along epochs.
     """
+    numeric(start=start, batches=batches)
     lengths = {leaf.shape[:2] if leaf.ndim > 1 else leaf.shape for leaf in map(jnp.asarray, jax.tree.leaves(batches))}
     if len(lengths) != 1 or len(min(lengths)) < 2:
         raise ValueError(f"batches must have axes epochs and steps, of one length in all leaves, got {lengths}")

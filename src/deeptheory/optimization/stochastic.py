@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, Num, UInt32
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.guards import affordable, numeric
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -68,6 +68,7 @@ def gradient_variance(losses: Callable[[Any], Float[Array, "n"]], point: Any) ->
 
     Reference: lucchi 5.7.
     """
+    numeric(point=point)
     single = jax.tree.leaves(jax.jacrev(losses)(point))
     deviations = [leaf - leaf.mean(0) for leaf in single]
     return jnp.stack([jnp.sum(each**2) / len(each) for each in deviations]).sum()

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Num
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.regularization.masks import draw_masks
 
 __all__ = ["dropout_descent", "max_norm_projection"]
@@ -42,6 +43,7 @@ def dropout_descent(
     the last weights and the loss seen at each step. The mean step is that of gradient descent on the loss averaged over
     all masks, so this is stochastic gradient descent on the dropout objective. arora eq. 11.2 and 11.8.
     """
+    numeric(start=start)
     masks = draw_masks(key, steps, width, rate)
 
     def body(weights: Any, mask: Float[Array, " width"]) -> tuple[Any, Float[Array, ""]]:
