@@ -27,11 +27,11 @@ def test_threshold_integral_is_the_function():
     for at in (0.8, -0.6):
         for theta, frequency in ((0.2, 1.3), (0.2, -0.9)):
             right = quad(
-                lambda b, f=frequency, t=theta: (f * at - b >= 0) * np.sin(2 * np.pi * (b + t)),
+                lambda b, x=at, f=frequency, t=theta: (f * x - b >= 0) * np.sin(2 * np.pi * (b + t)),
                 0, abs(frequency), points=[min(max(frequency * at, 0), abs(frequency))],
             )[0]  # fmt: skip
             left = quad(
-                lambda b, f=frequency, t=theta: (-f * at + b >= 0) * np.sin(2 * np.pi * (b + t)),
+                lambda b, x=at, f=frequency, t=theta: (-f * x + b >= 0) * np.sin(2 * np.pi * (b + t)),
                 -abs(frequency), 0, points=[max(min(frequency * at, 0), -abs(frequency))],
             )[0]  # fmt: skip
             one = (np.array([[at]]), np.array([[frequency]]), np.ones(1), np.array([theta]))

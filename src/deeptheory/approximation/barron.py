@@ -30,9 +30,9 @@ __all__ = [
 def barron_constant(magnitude: Callable[[float], Any], dimension: int, *, cutoff: float = np.inf) -> float:
     """Return C_f of a function of d variables whose transform has the modulus `magnitude`(‖ω‖), by quadrature.
 
-    C_f = S_d ∫₀^cutoff ρ^d |f̂|(ρ) dρ with S_d = 2π^(d/2)/Γ(d/2), the area of the unit sphere. With a finite cutoff it is
-    the share of frequencies up to there. An integral that does not settle is refused: C_f is infinite (a kink, a jump),
-    or the transform oscillates too much for a quadrature of 400 intervals; a finite cutoff shows which.
+    C_f = S_d ∫₀^cutoff ρ^d |f̂|(ρ) dρ with S_d = 2π^(d/2)/Γ(d/2), the area of the unit sphere. With a finite cutoff it
+    is the part of frequencies up to there. An integral that does not settle is refused: C_f is infinite (a kink, a
+    jump), or the transform oscillates too much for a quadrature of 400 intervals; a finite cutoff shows which.
     Reference: lucchi 4.1.
     """
     area = 2 * np.exp(dimension / 2 * np.log(np.pi) - gammaln(dimension / 2))

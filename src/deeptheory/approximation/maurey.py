@@ -91,7 +91,7 @@ def jordan_decomposition(
 def signed_vectors(
     features: Float[np.ndarray, "m n"], weights: Float[np.ndarray, " m"]
 ) -> tuple[Float[np.ndarray, "m n"], Float[np.ndarray, " m"]]:
-    """Return vectors and probabilities whose mean is Σ weights_j features_j, though weights are signed (lucchi Lemma 29).
+    """Return vectors and probabilities with mean Σ weights_j features_j, though weights are signed (lucchi Lemma 29).
 
     V = s‖μ‖₁ g(·, ω): the sign s is + with probability ‖μ₊‖₁/‖μ‖₁, then ω comes from μ_s/‖μ_s‖₁. Together, feature j is
     drawn with probability |weights_j|/‖μ‖₁ and carries the sign of its weight. What comes out goes into `maurey_error`,

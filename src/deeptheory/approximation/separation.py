@@ -160,8 +160,8 @@ def one_layer_floor(
 ) -> float:
     """Return a floor under the mean squared error, φ² the density, of all networks with one hidden layer of m units.
 
-    ∫ energy(ρ)·max(1 − m·c(ρ), 0) dρ with c the share of a sphere that one tube covers: m tubes cover at most m times as
-    much, and the energy of a radial target outside of them is missed, whatever activation, weights and constants.
+    ∫ energy(ρ)·max(1 − m·c(ρ), 0) dρ with c the share of a sphere that one tube covers: m tubes cover at most m times
+    as much, and the energy of a radial target outside of them is missed, whatever activation, weights and constants.
     `energy` comes from `radial_energy`; frequencies that are not given count for nothing, so the floor is safe, up to
     the trapezoidal rule. Reference: lucchi Thm 33, steps I to III.
     """
@@ -180,8 +180,8 @@ def best_ridge_error(
 ) -> float:
     """Return the least mean squared error, φ² the density, of any function of one direction against a radial target.
 
-    E g² − ∫N²/D dt, as the best function of t = θ·x is the conditional mean N/D: N(t) integrates gφ² across the line, and
-    D(t), the density of t, is the transform of the volume that two balls of frequencies have in common. What
+    E g² − ∫N²/D dt, as the best function of t = θ·x is the conditional mean N/D: N(t) integrates gφ² across the line,
+    and D(t), the density of t, is the transform of the volume that two balls of frequencies have in common. What
     `one_layer_floor` says of width one lies below. `target` and `edges` as in `radial_energy`; about four digits.
     """
     at, weights = np.polynomial.legendre.leggauss(nodes)

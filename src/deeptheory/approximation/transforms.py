@@ -35,7 +35,7 @@ def fourier_transform(values: Num[np.ndarray, "*shape"], spacing: float) -> Comp
 
     The integral is the trapezoidal sum, taken by the fast transform. For smooth f that is small at the edge of the grid
     and whose transform is small beyond the frequency 1/(2·spacing), its error is of the size of those two; a jump of f
-    or a slow decay leaves an error that falls only like the spacing, and closed forms are better. Reference: lucchi 4.1.
+    or a slow decay leaves an error that falls only like the spacing; closed forms are better. Reference: lucchi 4.1.
     """
     return np.fft.fftshift(np.fft.fftn(np.fft.ifftshift(values))) * spacing**values.ndim
 

@@ -127,4 +127,4 @@ def limiting_fixed_width(dimension: int, terms: int, *, constant: float = 1.0) -
     return float(constant**2 / 2 * (2 * volume / ((dimension + 2) * terms)) ** (2 / dimension))
 
 
-doors(__name__, dimension="[1, 100]", largest="[1, 1e6]", terms="[0, 1e9]", constant="(0, 1e6]")
+doors(__name__, lengths="[1e-9, 1e9]", dimension="[1, 100]", largest="[1, 1e6]", terms="[0, 1e9]", constant="(0, 1e6]")

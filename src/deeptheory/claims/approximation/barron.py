@@ -31,10 +31,11 @@ from deeptheory.networks.tent import tent_layers
         "L4.3": ("constant by quadrature", "constant from values on a grid", "stretched functions", "largest slope"),
         "L4.19": ("constant by quadrature", "bound by Cauchy and Schwarz", "nearness of the bound"),
     },
-    says=r"The density of $N(0,\sigma^2I_d)$ has $\int\|\widehat{\nabla f}\|d\omega=2\pi C_f=\frac{\sqrt2\,\Gamma((d+1)"
-    r"/2)}{\sigma\,\Gamma(d/2)}(2\pi\sigma^2)^{-d/2}\le\frac{\sqrt d}\sigma(2\pi\sigma^2)^{-d/2}$; $f(ax)$ has $C=aC_f$ "
-    r"in height one, a shift changes nothing, and $\|\nabla f\|\le2\pi C_f$.",
-    needs=r"$f$ and its transform are integrable",
+    says=r"The density of $N(0,\sigma^2I_d)$ has $\int\|\widehat{\nabla f}\|d\omega=2\pi "
+    r"C_f=\frac{\sqrt2\,\Gamma((d+1)/2)}{\sigma\,\Gamma(d/2)}(2\pi\sigma^2)^{-d/2}\le\frac{\sqrt "
+    r"d}\sigma(2\pi\sigma^2)^{-d/2}$; $f(ax)$ has $C=aC_f$ in height one, a shift changes nothing, and $\|\nabla "
+    r"f\|\le2\pi C_f$.",
+    needs="$f$ and its transform are integrable",
     explore={"scale": (0.25, 0.4, 0.6)},
     symbols={
         r"\sigma^2": "the variance of the Gaussian",
@@ -44,12 +45,13 @@ from deeptheory.networks.tent import tent_layers
         "a": "the factor by which a function is compressed",
     },
     why=r"The transform $e^{-2\pi^2\sigma^2\|\omega\|^2}$ is, up to a factor, the density of a Gaussian of variance "
-    r"$1/(4\pi^2\sigma^2)$, so $C_f$ is that factor $(2\pi\sigma^2)^{-d/2}$ times the mean length of a Gaussian vector, "
-    r"a little below $\sqrt d/(2\pi\sigma)$. The factor is the height of the density at its top: it decides everything "
-    r"in high dimension. The gradient is an integral of waves that are at most $2\pi\|\omega\||\widehat f|$ steep.",
-    notice=r"At $\sigma^2=1/(2\pi)$ the density has height one in every dimension and its constant grows like "
-    r"$\sqrt d$. A little wider and it vanishes exponentially, a little narrower and it explodes: networks need few "
-    "units for a wide density because there is hardly anything to approximate. The bound can hardly be told from the "
+    r"$1/(4\pi^2\sigma^2)$, so $C_f$ is that factor $(2\pi\sigma^2)^{-d/2}$ times the mean length of a Gaussian "
+    r"vector, a little below $\sqrt d/(2\pi\sigma)$. The factor is the height of the density at its top: it decides "
+    r"everything in high dimension. The gradient is an integral of waves that are at most $2\pi\|\omega\||\widehat "
+    "f|$ steep.",
+    notice=r"At $\sigma^2=1/(2\pi)$ the density has height one in every dimension and its constant grows like $\sqrt "
+    "d$. A little wider and it vanishes exponentially, a little narrower and it explodes: networks need few units "
+    "for a wide density because there is hardly anything to approximate. The bound can hardly be told from the "
     "constant.",
 )
 def barron_constants_of_gaussians(key, *, scale: Annotated[float, Interval(ge=0.2, le=1.0)] = 0.4):
@@ -180,9 +182,9 @@ def arcs(t):
     items={
         "L4.9": ("constant up to a frequency", "growth with every doubling", "units of a tent", "units of the theorem")
     },
-    says=r"The tent $\max(1-|x|/a,0)$ is made of three ReLUs, but its Barron constant up to frequency $W$ is "
-    r"$\mathrm{Cin}(2\pi aW)/(\pi^2a)$, which grows like $\log W$: a kink has no finite $C_f$. Barron's units are bounded "
-    r"with limits $0$ and $1$: the sigmoid and $\mathrm{ReLU}(t)-\mathrm{ReLU}(t-1)$ are, the ReLU is not.",
+    says=r"The tent $\max(1-|x|/a,0)$ is made of three ReLUs, but up to frequency $W$ its Barron constant is "
+    r"$\mathrm{Cin}(2\pi aW)/(\pi^2a)$, which grows like $\log W$: a kink has no finite $C_f$. Barron's units have limits "
+    "$0$ and $1$, which the ReLU has not.",
     needs="the frequency W large beside 1/a",
     explore={"width": (0.5, 1.0, 2.0)},
     symbols={
@@ -191,7 +193,7 @@ def arcs(t):
         r"\mathrm{Cin}": r"$\mathrm{Cin}(z)=\int_0^z(1-\cos t)/t\,dt$, about $\log z+0.577$",
         "C_f": r"Barron's constant $\int|\omega||\widehat f(\omega)|d\omega$",
     },
-    why="A jump of the derivative makes the transform fall only like $1/\\omega^2$, and $\\omega$ times that has no "
+    why=r"A jump of the derivative makes the transform fall only like $1/\omega^2$, and $\omega$ times that has no "
     "finite integral: each doubling of the highest frequency adds the same amount. With finite $C_f$ the gradient is "
     "an absolutely convergent integral of waves, so it is continuous, and no function with a kink can have one. The "
     "constant says what suffices for Barron's sampling, not what is necessary: ReLUs have kinks of their own.",

@@ -42,8 +42,9 @@ def centred_cross(dimension):
         "L4.6": ("bound by the mean square", "bound by the longest", "draws without chance"),
         "L4.20": ("error over all sequences", "mean error of random draws"),
     },
-    says=r"If $X=EV$ and $V_1,\dots,V_k$ are independent copies, $E\|X-\frac1k\sum V_i\|^2=\frac1kE\|V-X\|^2\le"
-    r"\frac1kE\|V\|^2\le\frac1k\sup\|U\|^2$, and some $U_1,\dots,U_k$ do no worse: greedy choices find them.",
+    says=r"If $X=EV$ and $V_1,\dots,V_k$ are independent copies, $E\|X-\frac1k\sum "
+    r"V_i\|^2=\frac1kE\|V-X\|^2\le\frac1kE\|V\|^2\le\frac1k\sup\|U\|^2$, and some $U_1,\dots,U_k$ do no worse: greedy "
+    "choices find them.",
     needs="independent draws",
     full=dict(trials=40_000),
     symbols={
@@ -52,12 +53,12 @@ def centred_cross(dimension):
         "k": "the number of draws",
         "U": "a vector that $V$ may be",
     },
-    why=r"The errors $V_i-X$ are independent and of mean zero, so the squares of their lengths add and the cross terms "
-    r"vanish: $k$ of them divided by $k$ leave $1/k$ of one. $E\|V-X\|^2=E\|V\|^2-\|X\|^2$ gives the bounds. Choose one "
-    "vector after the other, each time the one that leaves the sum nearest to its aim: a random choice adds "
-    r"$E\|V-X\|^2$ on average, the best one no more.",
-    notice="Random draws follow the exact line $1/k$. The greedy choices lie below it for every $k$, and far below for "
-    "large ones: they mend what earlier choices missed. The bound is above by the length of the mean.",
+    why="The errors $V_i-X$ are independent and of mean zero, so the squares of their lengths add and the cross "
+    r"terms vanish: $k$ of them divided by $k$ leave $1/k$ of one. $E\|V-X\|^2=E\|V\|^2-\|X\|^2$ gives the bounds. "
+    "Choose one vector after the other, each time the one that leaves the sum nearest to its aim: a random choice "
+    r"adds $E\|V-X\|^2$ on average, the best one no more.",
+    notice="Random draws follow the exact line $1/k$. The greedy choices lie below it for every $k$, and far below "
+    "for large ones: they mend what earlier choices missed. The bound is above by the length of the mean.",
 )
 def maurey_sampling(key, *, draws: Draws = (1, 3, 10, 100), trials: Trials = 6000):
     rng, keys = generator(key), jax.random.split(key, len(draws))
@@ -174,9 +175,10 @@ def sine_of_thresholds():
             "bound by mass and longest",
         )
     },
-    says=r"A signed measure $\mu=\mu_+-\mu_-$ is sampled by drawing a sign $s$ with probability $\|\mu_s\|_1/\|\mu\|_1$, then "
-    r"$\omega$ from $\mu_s$: $s\|\mu\|_1g(\cdot,\omega)$ has mean $\int g\,d\mu$, and $k$ draws miss it by at most "
-    r"$\|\mu\|_1^2\sup\|g\|^2/k$. For $\sin2\pi x$ of thresholds $\|\mu\|_1=4$ and the error is exactly $7.5/k$.",
+    says=r"A signed measure $\mu=\mu_+-\mu_-$ is sampled by drawing a sign $s$ with probability "
+    r"$\|\mu_s\|_1/\|\mu\|_1$, then $\omega$ from $\mu_s$: $s\|\mu\|_1g(\cdot,\omega)$ has mean $\int g\,d\mu$, and "
+    r"$k$ draws miss it by at most $\|\mu\|_1^2\sup\|g\|^2/k$. For $\sin2\pi x$ of thresholds $\|\mu\|_1=4$ and the "
+    "error is exactly $7.5/k$.",
     needs="a nonzero measure of finite mass",
     full=dict(trials=40_000),
     symbols={
@@ -186,12 +188,12 @@ def sine_of_thresholds():
         r"g(\cdot,\omega)": r"a unit with parameters $\omega$, a function of the input",
         "k": "the number of draws",
     },
-    why="Signs go into the functions and sizes into the probabilities; dividing by the mass makes them sum to one, and "
-    "multiplying the functions by it undoes that. Then Maurey's lemma applies. For the sine the weights are its "
-    r"derivative $2\pi\cos2\pi b$: it rises by 2 and falls by 2 in all. A unit at $b$ has squared norm $1-b$, one half on "
-    r"average, so $E\|V\|^2=4^2/2=8$, less $\|\sin\|^2=\frac12$.",
-    notice="Steps of height $4/k$ up and down, at places where the sine is steep, up where it rises: their sum follows "
-    "the sine. With all signs taken positive, it would climb to 4.",
+    why="Signs go into the functions and sizes into the probabilities; dividing by the mass makes them sum to one, "
+    "and multiplying the functions by it undoes that. Then Maurey's lemma applies. For the sine the weights are its "
+    r"derivative $2\pi\cos2\pi b$: it rises by 2 and falls by 2 in all. A unit at $b$ has squared norm $1-b$, one "
+    r"half on average, so $E\|V\|^2=4^2/2=8$, less $\|\sin\|^2=\frac12$.",
+    notice="Steps of height $4/k$ up and down, at places where the sine is steep, up where it rises: their sum "
+    "follows the sine. With all signs taken positive, it would climb to 4.",
 )
 def signed_measures_are_sampled(key, *, draws: Draws = (5, 40), trials: Trials = 24_000):
     rng, keys = generator(key), jax.random.split(key, len(draws) + 1)

@@ -48,9 +48,9 @@ def over_slices(distance, dimension, radius):
             "lengths of drawn points",
         )
     },
-    says=r"$\varphi(x)=(R/\|x\|)^{n/2}J_{n/2}(2\pi R\|x\|)$ has the indicator of the ball of radius $R$ as its Fourier "
-    r"transform, and $\int\varphi^2$ is the ball's volume: $\varphi^2$ is a density exactly if the volume is one, "
-    r"$R=\Gamma(n/2+1)^{1/n}/\sqrt\pi$. Then $P(\|X\|\le t)=J_{n/2}^2+2\sum_{j\ge1}J^2_{n/2+j}$ at $2\pi Rt$.",
+    says=r"$\varphi(x)=(R/\|x\|)^{n/2}J_{n/2}(2\pi R\|x\|)$ has the indicator of the ball of radius $R$ as its "
+    r"Fourier transform, and $\int\varphi^2$ is the ball's volume: $\varphi^2$ is a density exactly if the volume is "
+    r"one, $R=\Gamma(n/2+1)^{1/n}/\sqrt\pi$. Then $P(\|X\|\le t)=J_{n/2}^2+2\sum_{j\ge1}J^2_{n/2+j}$ at $2\pi Rt$.",
     needs="any dimension n",
     symbols={
         r"\varphi": "the root of the density, a function on $n$ dimensions",
@@ -59,10 +59,11 @@ def over_slices(distance, dimension, radius):
         r"J_{n/2}": "Bessel's function",
         "X": r"a random point with the density $\varphi^2$",
     },
-    why="The transform of a radial indicator is an integral over slices of the ball, which is Bessel's. That both ways of "
-    r"counting energy agree (Parseval) makes $\int\varphi^2$ the volume of the ball, so the unit ball of frequencies would "
-    "not give a density but in dimension where its volume happens to be one. Sums of squares of neighbouring Bessel "
-    r"functions have derivatives that cancel but for one term, $nJ^2_{n/2}(z)/z$, the density of the length.",
+    why="The transform of a radial indicator is an integral over slices of the ball, which is Bessel's. That both "
+    r"ways of counting energy agree (Parseval) makes $\int\varphi^2$ the volume of the ball, so the unit ball of "
+    "frequencies would not give a density but in dimension where its volume happens to be one. Sums of squares of "
+    "neighbouring Bessel functions have derivatives that cancel but for one term, $nJ^2_{n/2}(z)/z$, the density of "
+    "the length.",
     notice=r"In one dimension $\varphi$ is the sinc. In higher ones it stays near its top for longer and then falls "
     r"faster, like $\|x\|^{-(n+1)/2}$; the sinc of the length, drawn for three dimensions, is another function.",
 )
@@ -141,7 +142,7 @@ def roots(pieces):
     s = np.linspace(0.0, 4.0, 241)
     marks = [Line(f"n = {n}", s, ball_root_density(s, n)) for n in (1, 3, 10)]
     marks += [Line("", s, np.sinc(2 * unit_volume_radius(3) * s), rival="sinc of the length, n = 3")]
-    return Curves(marks, x="length ‖x‖", y="φ(x)")
+    return Curves(marks, x="length ‖x‖", y="root of the density φ(x)")
 
 
 @claim(
@@ -153,9 +154,9 @@ def roots(pieces):
             "union within the sum",
         )
     },
-    says=r"One tube of radius 1 through the centre fills the share $I_{1/r^2}(\frac{n-1}2,\frac32)\sim2\sqrt{r^2-1}\sqrt{n/2\pi}\,"
-    r"r^{-n}$ of the ball of radius $r$, and $m$ tubes at most $m$ times as much: the base of the decay is $r$, so "
-    r"$m\,e^{-n}$ bounds it for $r>e$ and large $n$ only.",
+    says="One tube of radius 1 through the centre fills the share "
+    r"$I_{1/r^2}(\frac{n-1}2,\frac32)\sim2\sqrt{r^2-1}\sqrt{n/2\pi}\,r^{-n}$ of the ball of radius $r$, and $m$ tubes "
+    r"at most $m$ times as much: the base of the decay is $r$, so $m\,e^{-n}$ bounds it for $r>e$ and large $n$ only.",
     needs="lines through the centre, r ≥ 1",
     explore={"ratio": (1.5, 2.0, 3.0)},
     symbols={
@@ -164,12 +165,13 @@ def roots(pieces):
         "m": "the number of tubes: hidden units of a network with one hidden layer",
         "I_x(a,b)": "the distribution function of a Beta variable",
     },
-    why="A point of the ball is in the tube if its part across the line is short. In high dimension nearly all of a point "
-    "lies across any given line, so that its length has to be small too, and volume goes with the power $n$ of the "
-    "length: the share is about that of the unit ball in the ball of radius $r$. Tubes overlap, so shares add at most.",
-    notice=r"Every line is straight in the dimension, steeper for larger balls: $r=2$ decays like $2^{-n}$, slower than "
-    r"$e^{-n}$, and $r=4$ faster. As the frequencies a target needs grow, networks need exponentially many units to reach "
-    "them.",
+    why="A point of the ball is in the tube if its part across the line is short. In high dimension nearly all of a "
+    "point lies across any given line, so that its length has to be small too, and volume goes with the power $n$ of "
+    "the length: the share is about that of the unit ball in the ball of radius $r$. Tubes overlap, so shares add at "
+    "most.",
+    notice="Every line is straight in the dimension, steeper for larger balls: $r=2$ decays like $2^{-n}$, slower "
+    "than $e^{-n}$, and $r=4$ faster. As the frequencies a target needs grow, networks need exponentially many units "
+    "to reach them.",
 )
 def tubes_cover_little(key, *, ratio: Annotated[float, Interval(ge=1.5, le=3.0)] = 2.0, trials: Trials = 40_000):
     draw = generator(key)
@@ -294,9 +296,9 @@ def ridge_fit_errors(keys, target, dimension, directions, points):
         ),
         "L4.18": ("squares by the first layer", "values away from the edges", "error of two hidden layers"),
     },
-    says=r"Under $\varphi^2$ every network with one hidden layer of $m$ units misses a radial target $g$ by at least "
-    r"$\int|\widehat{g\varphi}|^2\max(1-m\,c_n,0)d\omega$. For six alternating shells that is above $\frac14$ for $m=2^n$, "
-    r"$n=4,\dots,20$, while an explicit network with two hidden layers and $O(n^{3/2})$ units misses less than $\frac1{30}$.",
+    says=r"Under $\varphi^2$ one hidden layer of $m$ units misses a radial $g$ by at least "
+    r"$\int|\widehat{g\varphi}|^2\max(1-m\,c_n,0)d\omega$. For six shells that is above $\frac14$ at $m=2^n$, "
+    r"$n=4,\dots,20$; an explicit network with two hidden layers misses at most $\frac1{30}$.",
     needs=r"squared error in $L^2(\varphi^2)$; any activation, weights and constants",
     symbols={
         r"\varphi^2": r"the density whose root has the indicator of a ball as transform",
@@ -305,13 +307,14 @@ def ridge_fit_errors(keys, target, dimension, directions, points):
         "c_n": r"the share of the sphere $\|\omega\|=\rho$ that one tube covers",
         "n": "the dimension",
     },
-    why=r"Times $\varphi$, a ridge function has its frequencies in one tube around its direction, a network of $m$ units in "
-    r"$m$ tubes. The target is radial, so what it has at a frequency length is spread evenly over a sphere, of which a tube "
-    r"covers a share that falls exponentially with $n$: the rest is missed. Two layers do not care: the first adds up "
-    r"squares, which are functions of one coordinate, and the second climbs and falls at the radii of the shells.",
+    why=r"Times $\varphi$, a ridge function has its frequencies in one tube around its direction, a network of $m$ "
+    "units in $m$ tubes. The target is radial, so what it has at a frequency length is spread evenly over a sphere, "
+    "of which a tube covers a share that falls exponentially with $n$: the rest is missed. Two layers do not care: "
+    "the first adds up squares, which are functions of one coordinate, and the second climbs and falls at the radii "
+    "of the shells.",
     notice="The floor for $2^n$ units does not fall with the dimension and stays ten times above what the explicit "
-    "network with its few thousand units can miss at most. For a single unit the floor is hardly below the best that one "
-    "unit of any kind can do: it gives away little. On the right, the target and the root of the density.",
+    "network with its few thousand units can miss at most. For a single unit the floor is hardly below the best that "
+    "one unit of any kind can do: it gives away little. On the right, the target and the root of the density.",
 )
 def one_against_two_hidden_layers(key, *, points: Annotated[int, Interval(ge=6000, le=20_000)] = 8000):
     rng, keys = generator(key), iter(jax.random.split(key, 8))

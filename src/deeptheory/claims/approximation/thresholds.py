@@ -1,7 +1,7 @@
 """Barron's construction: a function as an integral over threshold units, and as a few of them drawn at random."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -39,9 +39,9 @@ def spectrum(center, scale, reach, nodes):
 
 @claim(
     items={"L4.4": ("integral of cosines", "integral of threshold units", "slope of each wave")},
-    says=r"With $\widehat f=|\widehat f|e^{2\pi i\theta}$ and $\|x\|\le1$: $f(x)-f(0)=\int\frac{\cos2\pi(\omega\cdot x+"
-    r"\theta)-\cos2\pi\theta}{2\pi\|\omega\|}\|\widehat{\nabla f}\|d\omega$, and each of its waves is an integral over "
-    r"threshold units $\mathbf1[\omega\cdot x\ge b]$ and $\mathbf1[\omega\cdot x\le b]$ with $|b|\le\|\omega\|$.",
+    says=r"With $\widehat f=|\widehat f|e^{2\pi i\theta}$ and $\|x\|\le1$: $f(x)-f(0)=\int\frac{\cos2\pi(\omega\cdot "
+    r"x+\theta)-\cos2\pi\theta}{2\pi\|\omega\|}\|\widehat{\nabla f}\|d\omega$, and each of its waves is an integral "
+    r"over threshold units $\mathbf1[\omega\cdot x\ge b]$ and $\mathbf1[\omega\cdot x\le b]$ with $|b|\le\|\omega\|$.",
     needs=r"$f$ and $\widehat{\nabla f}$ integrable, $\|x\|\le1$",
     explore={"scale": (0.2, 0.3, 0.5)},
     symbols={
@@ -55,8 +55,8 @@ def spectrum(center, scale, reach, nodes):
     r"each $b$ on the way, weighted by the sine. As $\|x\|\le1$ the way ends within $\pm\|\omega\|$, so the offsets "
     r"are bounded, and the total weight is at most $2\pi\|\omega\|$ a wave.",
     notice="Inside the unit ball the integral over threshold units is the bump, which is off the centre, so that its "
-    "phases matter. Beyond the ball the units have all been passed and the integral goes its own way. Without "
-    "phases it would be the bump in the middle.",
+    "phases matter. Beyond the ball the units have all been passed and the integral goes its own way. Without phases "
+    "it would be the bump in the middle.",
 )
 def infinite_width_representation(key, *, scale: Annotated[float, Interval(ge=0.2, le=0.6)] = 0.3):
     draw = generator(key)
@@ -79,7 +79,7 @@ def infinite_width_representation(key, *, scale: Annotated[float, Interval(ge=0.
     far, flat = (threshold_integral(FAR, frequencies, mass, each) for each in (phases, 0 * phases))
     truth = GaussianBump(line, scale)(FAR) - GaussianBump(line, scale)(np.zeros((1, 1)))
     right = np.concatenate(values)
-    close = dict(scale=1.0, size=3600.0, error=1e-9)
+    close: dict[str, Any] = dict(scale=1.0, size=3600.0, error=1e-9)
     # A wave just off its steepest point is as steep as a cosine can be.
     quarter = np.array([0.5, 0.1, 0.02])
     steep = np.abs(np.cos(2 * np.pi * (quarter + 0.25)) - np.cos(np.pi / 2)) / quarter
@@ -154,9 +154,9 @@ def errors_of_networks(key, target, x, units, trials, radius, activation=None):
 
 @claim(
     items={"L4.5": ("mean error of drawn networks", "rate in the number of units", "bound for any law of points")},
-    says=r"$k$ units drawn from Barron's integral make a network with mean squared error exactly $(E\|V\|^2-\|f-f(0)\|^2)/k"
-    r"\le(4\pi rC_f)^2/k$ on the ball of radius $r$, for any law of points there, any dimension and any sigmoidal unit "
-    "made steep.",
+    says="$k$ units drawn from Barron's integral make a network with mean squared error exactly "
+    r"$(E\|V\|^2-\|f-f(0)\|^2)/k\le(4\pi rC_f)^2/k$ on the ball of radius $r$, for any law of points there, any "
+    "dimension and any sigmoidal unit made steep.",
     needs=r"$C_f<\infty$; units bounded, with limits 0 and 1",
     full=dict(trials=60_000),
     symbols={
@@ -167,9 +167,9 @@ def errors_of_networks(key, target, x, units, trials, radius, activation=None):
         "C_f": r"Barron's constant $\int\|\omega\||\widehat f(\omega)|d\omega$",
     },
     why=r"The integral over threshold units is the mean of one random unit $V$: draw $\omega$ in proportion to "
-    r"$\|\omega\||\widehat f|$, the side by a coin and the offset evenly. The mean of $k$ independent copies has $1/k$ of "
-    r"the variance of one, in $L^2(\mu)$ as for numbers, and no height exceeds $4\pi rC_f$. A steep sigmoid is a "
-    r"threshold but for a thin slab. The dimension enters only through $C_f$.",
+    r"$\|\omega\||\widehat f|$, the side by a coin and the offset evenly. The mean of $k$ independent copies has "
+    r"$1/k$ of the variance of one, in $L^2(\mu)$ as for numbers, and no height exceeds $4\pi rC_f$. A steep sigmoid "
+    "is a threshold but for a thin slab. The dimension enters only through $C_f$.",
     notice="Errors fall like $1/k$ in two dimensions and in ten, each along its own exact line; the line of ten "
     "dimensions is higher because its constant is. A fixed basis would fall like $k^{-2/d}$, which in ten dimensions "
     "is hardly at all.",

@@ -1,7 +1,7 @@
 """The Fourier transform: what it makes of shifts, gradients and convolutions."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -29,8 +29,8 @@ def parts(values):
         "L4.1": ("transform of a shifted bump", "transform of its gradient", "inverse transform"),
         "L4.2": ("transform of a convolution", "convolution by the inverse transform"),
     },
-    says=r"With $\widehat f(\omega)=\int e^{-2\pi i\omega\cdot x}f(x)dx$: $f(x)=\int e^{2\pi i\omega\cdot x}\widehat f"
-    r"(\omega)d\omega$, $\widehat{\nabla f}=2\pi i\omega\widehat f$ and $\widehat{g*h}=\widehat g\,\widehat h$.",
+    says=r"With $\widehat f(\omega)=\int e^{-2\pi i\omega\cdot x}f(x)dx$: $f(x)=\int e^{2\pi i\omega\cdot x}\widehat "
+    r"f(\omega)d\omega$, $\widehat{\nabla f}=2\pi i\omega\widehat f$ and $\widehat{g*h}=\widehat g\,\widehat h$.",
     needs="f, its transform and its gradient are integrable",
     explore={"shift": (0.0, 0.3, 0.6, 1.0)},
     symbols={
@@ -40,12 +40,12 @@ def parts(values):
         r"g*h": r"the convolution $\int g(\tau)h(x-\tau)d\tau$",
     },
     why=r"A wave $e^{2\pi i\omega\cdot x}$ is multiplied by a number when it is shifted or differentiated, and the "
-    "transform writes a function as a sum of waves. Differentiation multiplies each by its own $2\\pi i\\omega$. A "
+    r"transform writes a function as a sum of waves. Differentiation multiplies each by its own $2\pi i\omega$. A "
     "convolution is a sum of shifted copies of $h$, weighted by $g$, so each wave of $h$ is multiplied by the sum of "
     "all those shifts, which is the transform of $g$.",
-    notice="On the left a rough function, a smooth one that it is convolved with, and the result. On the right "
-    "the sizes of their transforms: the result has no more of any frequency than both factors allow, and its curve is "
-    "the product of theirs.",
+    notice="On the left a rough function, a smooth one that it is convolved with, and the result. On the right the "
+    "sizes of their transforms: the result has no more of any frequency than both factors allow, and its curve is the "
+    "product of theirs.",
 )
 def fourier_transform_rules(
     *,
@@ -68,7 +68,7 @@ def fourier_transform_rules(
     product = (waves @ g) * (waves @ h)
     direct = np.convolve(g, h)[COUNT // 2 : COUNT // 2 + COUNT] * SPACING
     # Tails of the bumps at the edge of grid and dual grid.
-    close = dict(scale=size, size=float(COUNT**2), error=1e-9)
+    close: dict[str, Any] = dict(scale=size, size=float(COUNT**2), error=1e-9)
     return {
         "transform of a shifted bump": Identity(parts(fourier_transform(bump, SPACING)), parts(closed), **close),
         "transform of its gradient": Identity(

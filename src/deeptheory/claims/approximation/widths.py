@@ -33,9 +33,9 @@ LARGEST = {1: 8000, 2: 130, 4: 13}
             "adaptive error below Maurey's",
         )
     },
-    says=r"On the hull of the waves with Barron constant $C$ on $[0,1]^d$, any $m$ fixed functions leave a squared error of "
-    r"at least $\max_s(s-m)/\sum_{i\le s}a_i^{-2}\sim\frac{C^2}2(\frac{2V_d}{(d+2)m})^{2/d}$, and the best ones no more. $m$ "
-    r"waves chosen for the target leave at most $\max_ia_i^2/(4m)$, and here $m^{-1-2/d}$.",
+    says="On the hull of the waves with Barron constant $C$ on $[0,1]^d$, any $m$ fixed functions leave a squared "
+    r"error of at least $\max_s(s-m)/\sum_{i\le s}a_i^{-2}\sim\frac{C^2}2(\frac{2V_d}{(d+2)m})^{2/d}$, and the best "
+    r"ones no more. $m$ waves chosen for the target leave at most $\max_ia_i^2/(4m)$, and here $m^{-1-2/d}$.",
     needs="squared error in $L^2$ of the cube, worst case over the class",
     symbols={
         "C": r"the Barron constant $\int\|\omega\||\widehat f|d\omega$ of every wave",
@@ -44,14 +44,14 @@ LARGEST = {1: 8000, 2: 130, 4: 13}
         "a_i": r"lengths $C/(\sqrt2\|k\|)$ of the waves with whole frequencies $k$, falling",
         "V_d": "the volume of the unit ball",
     },
-    why=r"A projection on $m$ dimensions has a diagonal with sum $m$: it can give to each wave a share of itself, $m$ shares "
-    r"in all, and the worst wave is the one left shortest of its length. Shares poured in like water give the formula. In "
-    r"$d$ dimensions about $R^d$ waves are no shorter than $1/R$, so that $m$ terms reach frequencies $m^{1/d}$ only. "
-    "Chosen after the target is known, $m$ terms need not cover the class: a convex combination is a mean, and means are "
-    "met by few of their terms.",
-    notice=r"Each pair of lines has the same dimension: fixed above, adaptive below. From one dimension to four the fixed "
-    r"lines flatten from $m^{-2}$ to $m^{-1/2}$; adaptive ones stay steeper than $1/m$ in every dimension, by one power of "
-    r"$m$ than their partner.",
+    why="A projection on $m$ dimensions has a diagonal with sum $m$: it can give to each wave a share of itself, $m$ "
+    "shares in all, and the worst wave is the one left shortest of its length. Shares poured in like water give the "
+    "formula. In $d$ dimensions about $R^d$ waves are no shorter than $1/R$, so that $m$ terms reach frequencies "
+    "$m^{1/d}$ only. Chosen after the target is known, $m$ terms need not cover the class: a convex combination is a "
+    "mean, and means are met by few of their terms.",
+    notice="Each pair of lines has the same dimension: fixed above, adaptive below. From one dimension to four the "
+    "fixed lines flatten from $m^{-2}$ to $m^{-1/2}$; adaptive ones stay steeper than $1/m$ in every dimension, by "
+    "one power of $m$ than their partner.",
 )
 def adaptive_features_beat_fixed_bases(key):
     draw = generator(key)
@@ -97,7 +97,9 @@ def adaptive_features_beat_fixed_bases(key):
     return {
         **pieces,
         # Lattice points in a ball differ from its volume by less than two per cent here.
-        "size of the limit": Identity(sizes[:, 0], sizes[:, 1], error=0.02 * sizes[:, 1], along={"dimension": [*LARGEST]}),
+        "size of the limit": Identity(
+            sizes[:, 0], sizes[:, 1], error=0.02 * sizes[:, 1], along={"dimension": [*LARGEST]}
+        ),
         "best basis reaches the width": Identity(
             np.array(reached), np.array(widths), condition=100.0, size=400.0, aside={"one more": np.array(next_widths)}
         ),

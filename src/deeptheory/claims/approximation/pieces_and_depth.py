@@ -40,9 +40,9 @@ def random_layers(draw, widths):
 
 @claim(
     items={"L4.21": ("pieces of sums", "pieces of nodes", "pieces of outputs", "best depth", "largest bound")},
-    says=r"Sums of piecewise affine functions have at most as many pieces as their terms together, a node in layer $i$ at "
-    r"most $2^i\prod_{j<i}m_j$ and the output of $L$ layers with $m$ nodes at most $(2m/L)^L$. That bound is largest at a "
-    r"whole $L$ next to $2m/e$, where it is about $e^{2m/e}$.",
+    says="Sums of piecewise affine functions have at most as many pieces as their terms together, a node in layer "
+    r"$i$ at most $2^i\prod_{j<i}m_j$ and the output of $L$ layers with $m$ nodes at most $(2m/L)^L$. That bound is "
+    "largest at a whole $L$ next to $2m/e$, where it is about $e^{2m/e}$.",
     needs="ReLU networks with one input",
     symbols={
         "m_j": "the nodes of layer $j$",
@@ -50,13 +50,13 @@ def random_layers(draw, widths):
         "L": "the number of layers",
         "e": "Euler's number, 2.718…",
     },
-    why=r"A sum can bend only where one of its terms bends, and a ReLU cuts each piece in two at most; so each layer multiplies "
-    r"by twice its width. A product of widths with a given sum is largest if they are equal, which gives $(2m/L)^L$. Its "
-    r"logarithm $L\log(2m/L)$ has derivative $\log(2m/L)-1$, zero at $L=2m/e$: layers of 1.36 nodes. Bounds are no "
-    "networks: ones so narrow are hard to train, and random ones have far fewer pieces.",
-    notice=r"The bound rises steeply with the depth up to $2m/e$ and falls after. Random networks with the same nodes do not "
-    "follow it: their pieces hardly depend on the depth and vanish in the deepest ones, where a layer of one or two nodes "
-    "often lets nothing pass. Tents, three nodes a layer, show that depth can pay.",
+    why="A sum can bend only where one of its terms bends, and a ReLU cuts each piece in two at most; so each layer "
+    "multiplies by twice its width. A product of widths with a given sum is largest if they are equal, which gives "
+    r"$(2m/L)^L$. Its logarithm $L\log(2m/L)$ has derivative $\log(2m/L)-1$, zero at $L=2m/e$: layers of 1.36 nodes. "
+    "Bounds are no networks: ones so narrow are hard to train, and random ones have far fewer pieces.",
+    notice="The bound rises steeply with the depth up to $2m/e$ and falls after. Random networks with the same nodes "
+    "do not follow it: their pieces hardly depend on the depth and vanish in the deepest ones, where a layer of one "
+    "or two nodes often lets nothing pass. Tents, three nodes a layer, show that depth can pay.",
 )
 def depth_of_the_largest_piece_bound(key, *, nodes: Annotated[int, Interval(ge=6, le=24)] = 12):
     draw = generator(key)
