@@ -183,8 +183,8 @@ def arcs(t):
         "L4.9": ("constant up to a frequency", "growth with every doubling", "units of a tent", "units of the theorem")
     },
     says=r"The tent $\max(1-|x|/a,0)$ is made of three ReLUs, but up to frequency $W$ its Barron constant is "
-    r"$\mathrm{Cin}(2\pi aW)/(\pi^2a)$, which grows like $\log W$: a kink has no finite $C_f$. Barron's units have limits "
-    "$0$ and $1$, which the ReLU has not.",
+    r"$\mathrm{Cin}(2\pi aW)/(\pi^2a)$, which grows like $\log W$: a kink has no finite $C_f$. Barron's units have "
+    "limits $0$ and $1$, which the ReLU has not.",
     needs="the frequency W large beside 1/a",
     explore={"width": (0.5, 1.0, 2.0)},
     symbols={
