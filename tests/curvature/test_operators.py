@@ -46,6 +46,7 @@ def test_hessian_is_the_derivative_of_the_gradient(batch):
     expected = jax.hessian(lambda flat: loss(unflat(flat), (INPUTS, LABELS)))(FLAT)
     made = hessian(loss, WEIGHTS, (INPUTS, LABELS), batch=batch)
     np.testing.assert_allclose(dense(made), expected, atol=1e-13)
+    np.testing.assert_allclose(made.prepared()(jnp.asarray(FLAT)), expected @ FLAT, atol=1e-13)
 
 
 @pytest.mark.parametrize("batch", [None, 6])
@@ -62,6 +63,7 @@ def test_gauss_newton_fisher_and_noise_by_jacobians(batch):
     np.testing.assert_allclose(dense(made), np.cov(gradients.T, ddof=0), atol=1e-13)
     made = gradient_noise(losses, WEIGHTS, (INPUTS, LABELS), batch=batch, centred=False)
     np.testing.assert_allclose(dense(made), gradients.T @ gradients / 23, atol=1e-13)
+    np.testing.assert_allclose(made.prepared()(jnp.asarray(FLAT)), gradients.T @ (gradients @ FLAT) / 23, atol=1e-12)
 
 
 def test_blocks_are_cut_from_the_whole_and_another_point_is_not_compiled_again():

@@ -48,8 +48,10 @@ class SpectralDensity(NamedTuple):
 def _projected(curvature: Curvature, starts: Float[Array, "probes p"], steps: int) -> tuple[Array, Array]:
     """The tridiagonal matrix of every start, and how many rows of it are in use."""
 
+    product = curvature.prepared()
+
     def one(start: Array) -> tuple[Array, Array]:
-        space = expanded(curvature, krylov_start(start, steps), steps)
+        space = expanded(product, krylov_start(start, steps), steps)
         return space.projected, space.filled
 
     return jax.lax.map(one, starts)
@@ -110,7 +112,8 @@ def spectral_sum(density: SpectralDensity, function: Callable[[np.ndarray], Any]
 
 @eqx.filter_jit
 def _products(curvature: Curvature, signs: Float[Array, "probes p"]) -> Array:
-    return jax.lax.map(lambda z: z * curvature(z), signs)
+    product = curvature.prepared()
+    return jax.lax.map(lambda z: z * product(z), signs)
 
 
 def diagonal(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> Estimate:

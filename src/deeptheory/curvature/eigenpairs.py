@@ -56,7 +56,7 @@ def _grown(curvature: Curvature, space: Krylov, until: Array, goal: tuple[Array,
         due = (space.filled >= count) & (space.filled % STRIDE == 0)
         return jax.lax.cond(due, settled, lambda _: jnp.array(False), space)
 
-    return expanded(curvature, space, until, looked_at)
+    return expanded(curvature.prepared(), space, until, looked_at)
 
 
 @eqx.filter_jit(donate="all-except-first")

@@ -69,6 +69,16 @@ class Curvature(eqx.Module):
             raise ValueError(f"parameters must be {self.parameters.size} numbers as before, got {flat.size}")
         return eqx.tree_at(lambda one: one.parameters, self, flat.astype(self.parameters.dtype))
 
+    def prepared(self) -> Callable[[Vector], Vector]:
+        """The product as a function for a loop, all that does not depend on the vector computed once, before it.
+
+        That is the way forward and back through the network at its point, a third of a product. With micro-batches it
+        would have to be kept for all the data, and the product stays as it is.
+        """
+        if self.batch < self.examples:
+            return self
+        return jax.linearize(self, jnp.zeros(self.size, self.parameters.dtype))[1]
+
     def __call__(self, vector: Vector) -> Vector:
         """The product with a flat vector, summed over micro-batches."""
         whole = jnp.zeros_like(self.parameters).at[slice(*self.part)].set(vector)
