@@ -191,7 +191,7 @@ def tubes_cover_little(key, *, ratio: Annotated[float, Interval(ge=1.5, le=3.0)]
     high = np.array([20, 40, 80, 160, 300])
     exact = np.array([tube_share(n, ratio) for n in high.tolist()])
     limits = np.array([limiting_tube_share(n, ratio) for n in high.tolist()])
-    n, tubes = 4, (1, 3, 9)
+    n, tubes = 3, (1, 2, 4)
     ball = unit_vectors(draw, trials, n) * ratio * draw.uniform(0, 1, (trials, 1)) ** (1 / n)
     directions = unit_vectors(draw, tubes[-1], n)
     union = np.array([covered_share(ball, directions[:m]) for m in tubes])

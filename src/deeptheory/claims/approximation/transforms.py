@@ -32,7 +32,7 @@ def parts(values):
     says=r"With $\widehat f(\omega)=\int e^{-2\pi i\omega\cdot x}f(x)dx$: $f(x)=\int e^{2\pi i\omega\cdot x}\widehat "
     r"f(\omega)d\omega$, $\widehat{\nabla f}=2\pi i\omega\widehat f$ and $\widehat{g*h}=\widehat g\,\widehat h$.",
     needs="f, its transform and its gradient are integrable",
-    explore={"shift": (0.0, 0.3, 0.6, 1.0)},
+    explore={"shift": (0.1, 0.3, 0.6, 1.0)},
     symbols={
         r"\widehat f(\omega)": r"the Fourier transform of $f$ at the frequency $\omega$",
         r"\omega\cdot x": "the inner product; $2\\pi$ times it is the angle",
@@ -50,7 +50,7 @@ def parts(values):
 def fourier_transform_rules(
     *,
     scale: Annotated[float, Interval(ge=0.5, le=1.2)] = 0.8,
-    shift: Annotated[float, Interval(ge=0.0, le=1.0)] = 0.6,
+    shift: Annotated[float, Interval(ge=0.1, le=1.0)] = 0.6,
 ):
     x, y = np.meshgrid(centred_grid(COUNT, SPACING), centred_grid(COUNT, SPACING), indexing="ij")
     u, v = np.meshgrid(*[centred_grid(COUNT, 1 / (COUNT * SPACING))] * 2, indexing="ij")
