@@ -1,0 +1,174 @@
+"""Dropout as an ensemble of all sub-networks, and what it does to units that rely on each other."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from annotated_types import Interval
+
+from deeptheory.claims.regularization.trained_networks import SIDE, sample
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Identity, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Row, seen
+from deeptheory.regularization.masks import dropout_masks
+
+WIDTH, TRAIN, BATCH, WRONG = 64, 100, 20, 0.2
+"""hidden units, digits to learn from, digits a step, and the share of labels that is replaced by random ones"""
+SHARES = np.array([0.25, 0.5, 0.75, 1.0])
+
+
+def sub_networks(draw, units, rate, examples):
+    """Log probabilities of ten classes by every sub-network of a random one, their chances, and the whole network's."""
+    hidden = np.maximum(draw.standard_normal((examples, units)), 0)
+    top = draw.standard_normal((units, 10))
+    masks, chances = (np.asarray(each) for each in dropout_masks(units, rate))
+    single = np.asarray(jax.nn.log_softmax((masks[:, None] * hidden) @ top))
+    return single, chances, np.asarray(jax.nn.log_softmax(hidden @ top))
+
+
+@partial(jax.jit, static_argnames=("steps",))
+def trained_with(key, rate, first, top, inputs, labels, *, steps=300):
+    """Two-layer ReLU networks after training by Adam, a fresh mask for every example of a batch; rate 0 is none."""
+    method = optax.adam(0.01)
+
+    def run(key, weights, given, answer):
+        def body(state, keys):
+            now, memory = state
+            kept = jax.random.bernoulli(keys[0], 1 - rate, (BATCH, WIDTH)) / (1 - rate)
+            some = jax.random.choice(keys[1], TRAIN, (BATCH,))
+
+            def loss(w):
+                hidden = jax.nn.relu(given[some] @ w[0].T) * kept.astype(given.dtype)
+                return optax.softmax_cross_entropy(hidden @ w[1].T, answer[some]).mean()
+
+            move, memory = method.update(jax.grad(loss)(now), memory, now)
+            return (optax.apply_updates(now, move), memory), None
+
+        return jax.lax.scan(body, (weights, method.init(weights)), jax.random.split(key, (steps, 2)))[0][0]
+
+    return jax.vmap(run)(jax.random.split(key, len(first)), (first, top), inputs, labels)
+
+
+@jax.jit
+def errors(weights, kept, inputs, wanted):
+    """The share of digits misread by networks of which only the kept hidden units speak, by trial and mask."""
+
+    def one(first, top, masks, given, answer):
+        hidden = jax.nn.relu(given @ first.T)
+        return jax.vmap(lambda mask: jnp.mean(jnp.argmax((hidden * mask) @ top.T, 1) != jnp.argmax(answer, 1)))(masks)
+
+    return jax.vmap(one)(*weights, kept, inputs, wanted)
+
+
+@claim(
+    items={
+        "L11.17": (
+            "prediction of the ensemble",
+            "what the ensemble gains",
+            "halves of the network alone",
+            "error on new digits",
+        )
+    },
+    says="A network with its hidden units scaled by the keep probability is the normalised geometric mean of all its "
+    r"$2^m$ sub-networks, better than they are on average by the mean divergence from them. Trained with dropout, "
+    "networks do better on new digits, and random halves of them still read the old ones.",
+    needs="ensemble: masks on the last hidden layer before a softmax. Training: 100 digits, a fifth of the labels "
+    "random, 64 hidden units, half of them dropped, 300 steps of Adam on 20 digits each",
+    symbols={"m": "the number of hidden units that can be dropped"},
+    why="Logarithms of softmax outputs are linear in the last hidden layer up to normalisation, so their mean over "
+    "masks is the output at the mean mask. The loss of a normalised geometric mean is the mean loss less the mean "
+    "Kullback–Leibler divergence, which is never negative. A unit that is useful only beside certain others is useless "
+    "in most masks: dropout leaves it no slope, and what is learnt is spread over units that are useful alone.",
+    notice="On the left, units are taken away from trained networks. Without dropout the errors on the digits that "
+    "were learnt by heart come back at once; with it half of the network remembers them almost as well. On the right, "
+    "the same networks on new digits: dropout is below at every share.",
+)
+def dropout_is_an_ensemble(
+    key, *, units: Annotated[int, Interval(ge=2, le=10)] = 8, rate: Annotated[float, Interval(ge=0.2, le=0.6)] = 0.5,
+    trials: Trials = 96,
+):  # fmt: skip
+    draw = generator(key)
+    single, chances, whole = sub_networks(draw, units, rate, examples=20)
+    label = draw.integers(0, 10, 20)
+    losses = -single[:, np.arange(20), label]
+    divergence = np.sum(np.exp(whole) * (whole - single), -1)
+    reverse = np.sum(np.exp(single) * (single - whole), -1)
+    arithmetic = np.log(np.tensordot(chances, np.exp(single), 1))
+
+    inputs, labels, tests, wanted = sample(draw, trials, TRAIN)
+    random = np.eye(10)[draw.integers(0, 10, (trials, TRAIN))]
+    labels = np.where(draw.random((trials, TRAIN, 1)) < WRONG, random, labels)
+    first = draw.standard_normal((trials, WIDTH, SIDE**2)) / SIDE
+    top = draw.standard_normal((trials, 10, WIDTH)) / WIDTH**0.5
+    ranks = np.argsort(np.argsort(draw.random((trials, 4, WIDTH)), -1), -1)
+    kept = np.concatenate([ranks < share * WIDTH for share in SHARES], 1).astype(np.float32)
+    # Single precision: the errors are counts.
+    first, top, inputs, labels, tests = (np.asarray(each, np.float32) for each in (first, top, inputs, labels, tests))
+    learnt, new = [], []
+    for chance in (0.0, rate):
+        weights = trained_with(jax.random.fold_in(key, 1), chance, first, top, inputs, labels)
+        learnt.append(np.asarray(errors(weights, kept, inputs, labels)))
+        new.append(np.asarray(errors(weights, kept, np.broadcast_to(tests, (trials, *tests.shape)),
+                                     np.broadcast_to(wanted, (trials, *wanted.shape)))))  # fmt: skip
+    learnt, new = (np.reshape(each, (2, trials, len(SHARES), 4)).mean(-1) for each in (learnt, new))
+    return {
+        "prediction of the ensemble": Identity(
+            np.asarray(jax.nn.log_softmax(np.tensordot(chances, single, 1))),
+            whole,
+            scale=np.abs(single).max(0),
+            size=len(chances),
+            aside={"arithmetic mean": arithmetic},
+        ),
+        "what the ensemble gains": Identity(
+            chances @ losses + whole[np.arange(20), label],
+            chances @ divergence,
+            scale=np.abs(losses).max(0),
+            size=len(chances),
+            aside={"reverse": chances @ reverse},
+        ),
+        "halves of the network alone": Trend(learnt[0, :, 1] - learnt[1, :, 1], aside={"learnt": learnt}),
+        "error on new digits": Trend(new[0, :, -1] - new[1, :, -1], aside={"new": new, "shares": SHARES}),
+    }
+
+
+@dropout_is_an_ensemble.control("the arithmetic mean of the sub-networks", of="prediction of the ensemble")
+def arithmetic_mean(evidence):
+    return replace(evidence, left=evidence.aside["arithmetic mean"])
+
+
+@dropout_is_an_ensemble.control("divergence of the sub-networks from the ensemble", of="what the ensemble gains")
+def divergence_the_other_way(evidence):
+    return replace(evidence, right=evidence.aside["reverse"])
+
+
+@dropout_is_an_ensemble.control("dropout makes units rely on each other", of="halves of the network alone")
+def more_reliant(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@dropout_is_an_ensemble.control("dropout hurts on new digits", of="error on new digits")
+def worse(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@dropout_is_an_ensemble.picture
+def units_taken_away(pieces):
+    """Errors of trained networks against the share of hidden units that still speak, with and without dropout."""
+    learnt = pieces["halves of the network alone"].aside["learnt"]
+    new, shares = (pieces["error on new digits"].aside[name] for name in ("new", "shares"))
+    names = ("trained without dropout", "trained with dropout")
+    return Row(
+        [
+            Curves(
+                [seen(name, shares, values.T) for name, values in zip(names, both, strict=True)],
+                x="share of the hidden units that is kept",
+                y="share of digits that are misread",
+                title=title,
+            )
+            for title, both in (("Digits it was trained on", learnt), ("New digits", new))
+        ]
+    )
