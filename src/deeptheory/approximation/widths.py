@@ -65,6 +65,7 @@ def best_fixed_basis(lengths: Float[np.ndarray, " waves"], terms: int) -> Float[
     aim = wanted[order]
     basis = np.eye(terms, len(lengths))
     have = np.concatenate([np.ones(terms), np.zeros(len(lengths) - terms)])
+    # A coordinate is met while it is a unit vector of its own, or nothing but what one such has given: orthogonal ones.
     # Chan and Li: rotate a coordinate that has too much against one that has too little until one of them fits.
     high, low = terms - 1, terms
     while high >= 0 and low < len(lengths):
@@ -84,16 +85,11 @@ def best_fixed_basis(lengths: Float[np.ndarray, " waves"], terms: int) -> Float[
 
 
 def _rotate(basis: np.ndarray, i: int, j: int, wanted: float) -> None:
-    """Turn the plane of two coordinates until the first has the squared length `wanted`; they sum to the same."""
+    """Turn the plane of two coordinates, orthogonal here, until the first has the squared length `wanted`."""
     one, other = basis[:, i].copy(), basis[:, j].copy()
-    a, b, c = one @ one, other @ other, one @ other
-    # a cos² + 2c cos sin + b sin² = wanted, in the doubled angle.
-    middle, half, size = (a + b) / 2, (a - b) / 2, np.hypot((a - b) / 2, c)
-    angle = (np.arctan2(c, half) + np.arccos(np.clip((wanted - middle) / size, -1, 1))) / 2
-    basis[:, i], basis[:, j] = (
-        np.cos(angle) * one + np.sin(angle) * other,
-        np.cos(angle) * other - np.sin(angle) * one,
-    )
+    a, b = one @ one, other @ other
+    cosine, sine = np.sqrt((wanted - b) / (a - b)), np.sqrt((a - wanted) / (a - b))
+    basis[:, i], basis[:, j] = cosine * one + sine * other, cosine * other - sine * one
 
 
 def fixed_basis_error(lengths: Float[np.ndarray, " waves"], basis: Float[np.ndarray, "terms waves"]) -> float:
