@@ -66,7 +66,7 @@ def ridge_fit_errors(keys, target, dimension, directions, points):
     },
     says=r"Under $\varphi^2$ one hidden layer of $m$ units misses a radial $g$ by at least "
     r"$\int|\widehat{g\varphi}|^2\max(1-m\,c_n,0)d\omega$. For six shells that is above $\frac14$ at $m=2^n$, "
-    r"$n=4,\dots,20$; an explicit network with two hidden layers misses at most $\frac1{30}$.",
+    r"$n=4,8,14,20$; an explicit network with two hidden layers misses at most $\frac1{30}$.",
     needs=r"squared error in $L^2(\varphi^2)$; any activation, weights and constants",
     symbols={
         r"\varphi^2": r"the density whose root has the indicator of a ball as transform",
