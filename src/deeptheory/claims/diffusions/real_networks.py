@@ -57,9 +57,9 @@ def losses_after(key, given, answer, first, top, steps, rate, weights, *, runs):
 
 @claim(
     items={"A12.30": ("small rate", "large rate", "finer and finer steps")},
-    says=r"A network on handwritten digits, trained by SVAG with $\ell=1,\dots,16$ for the same time. At a small rate "
-    r"$\ell$ makes no difference: descent follows its diffusion. At a rate near the edge of stability it does not: its "
-    r"loss is above that of large $\ell$, where the losses settle.",
+    says=r"A network on digits, trained by SVAG with $\ell=1,\dots,16$ for the same time. At a small rate $\ell$ makes no "
+    r"difference: descent follows its diffusion. Near the edge of stability it does not: its loss is above that of "
+    r"large $\ell$, where the losses settle.",
     needs="one start for all runs, fresh batches of four digits; the loss on all hundred digits at the end",
     symbols={r"\ell": "the amplification of SVAG: steps are ℓ times shorter, noise is kept; one is plain descent"},
     why=r"SVAG takes $\ell$ steps of $\eta/\ell$ with noise amplified so that its covariance per unit of time stays. "

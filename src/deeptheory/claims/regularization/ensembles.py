@@ -74,8 +74,8 @@ def errors(weights, kept, inputs, wanted):
         )
     },
     says="A network with hidden units scaled by the keep probability is the normalised geometric mean of its "
-    r"$2^m$ sub-networks, better than their average by the mean divergence from them. Trained with dropout, networks "
-    "do better on new digits, and random halves of them still read the old ones.",
+    r"$2^m$ sub-networks, and better than their average by the mean divergence. Trained with dropout, it does better on "
+    "new digits, and random halves of it still read the old ones.",
     needs="ensemble: masks on the last hidden layer before a softmax. Training: 100 digits, a fifth of the labels "
     "random, 64 hidden units, half of them dropped, 300 steps of Adam on 20 digits each",
     symbols={"m": "the number of hidden units that can be dropped"},
