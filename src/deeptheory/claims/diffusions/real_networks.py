@@ -57,8 +57,8 @@ def losses_after(key, given, answer, first, top, steps, rate, weights, *, runs):
 
 @claim(
     items={"A12.30": ("small rate", "large rate", "finer and finer steps")},
-    says=r"A network on digits, trained by SVAG with $\ell=1,\dots,16$ for the same time. At a small rate $\ell$ makes no "
-    r"difference: descent follows its diffusion. Near the edge of stability it does not: its loss is above that of "
+    says=r"A network on digits, trained by SVAG with $\ell=1,\dots,16$ for the same time. At a small rate $\ell$ makes "
+    r"no difference: descent follows its diffusion. Near the edge of stability it does not: its loss is above that of "
     r"large $\ell$, where the losses settle.",
     needs="one start for all runs, fresh batches of four digits; the loss on all hundred digits at the end",
     symbols={r"\ell": "the amplification of SVAG: steps are ℓ times shorter, noise is kept; one is plain descent"},
