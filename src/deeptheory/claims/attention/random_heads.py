@@ -60,7 +60,8 @@ def responses(poles, push, betas, matrix):
     says=r"With $V=Q^\top K=W$ symmetric tokens climb $\sum_{ij}e^{\beta x_i^\top Wx_j}/2\beta$. At the poles of an "
     r"eigenvector a group of $q$ against $p$ holds together at the rate $\lambda(qe^{\beta\lambda}-pe^{-\beta\lambda})"
     r"/(qe^{\beta\lambda}+pe^{-\beta\lambda})$: in the cold both stay. Tokens under independent $Q,K,V$ gather.",
-    needs="entries of variance 1/d; the comparison at d = 32, n = 16, β = 16, time 30, fixed before it was run",
+    needs="entries of variance 1/d; the comparison at d = 32, n = 16, β = 16, time 30, chosen after a look at five β, "
+    "and judged on fresh matrices",
     symbols={
         r"Q,K,V": "the query, key and value matrices",
         r"W": "their tie, a symmetric matrix",
