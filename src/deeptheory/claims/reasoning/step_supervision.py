@@ -25,7 +25,7 @@ all_answers = jax.jit(jax.vmap(answers, in_axes=(0, None)))
     items={"H14.5": ("errors when the steps are told", "no better than chance on what was not seen")},
     says="A recurrent network shown 128 strings of ten bits and the parity of each is no better than chance on all "
     "others. The same network shown the parity after every bit makes on average less than a quarter of those errors.",
-    needs="width 16, 150 steps of Adam with step size 0.02, chosen for cost after a first look, and so was the quarter; "
+    needs="width 16, 150 steps of Adam with step size 0.02, chosen for cost after a first look, as was the quarter; "
     "tried on all strings; means over eight networks",
     symbols={
         r"\text{parity}": "whether the number of true bits is odd",
@@ -33,7 +33,7 @@ all_answers = jax.jit(jax.vmap(answers, in_axes=(0, None)))
     },
     why="The parity of ten bits is no easier to guess from nine of them than from none, so that the last answer alone "
     "gives no slope towards the rule, and examples are learnt by heart. As strings that differ in one bit have "
-    "opposite parities, what resembles an example may even be wrong more often than right. The parity after each bit is "
+    "opposite parities, what resembles an example may be wrong more often than right. The parity after each bit is "
     "that of the one before and of one more bit: a rule of two bits, seen in every step of every example, is learnt "
     "soon and then holds for all strings.",
     notice="Told the steps, the networks are right after every bit. Told the answer only, they know nothing of the "
