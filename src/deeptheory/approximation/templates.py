@@ -144,7 +144,7 @@ def _is_object(grammar: Grammar, image: np.ndarray) -> bool:
     shown = image
     for _ in range(grammar.levels):
         shown = shown.reshape(-1, grammar.places, grammar.parts).any(-1).all(-1)
-    return bool(shown[0] and image.sum() == grammar.places**grammar.levels)
+    return bool(np.all(shown) and image.sum() == grammar.places**grammar.levels)
 
 
 def _unseen(grammar: Grammar, level: int, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -18,7 +18,7 @@ from deeptheory.approximation.templates import (
 from deeptheory.lab import Exact, claim
 from deeptheory.lab.pictures import Curves, Images, Line, Row
 
-GRAMMARS = [Grammar(2, 2, 1), Grammar(2, 3, 1), Grammar(3, 2, 1), Grammar(4, 3, 1), Grammar(2, 2, 2)]
+GRAMMARS = [Grammar(2, 2, 1), Grammar(2, 3, 1), Grammar(3, 2, 1), Grammar(3, 3, 1), Grammar(2, 2, 2)]
 LARGER = [Grammar(2, 3, 2), Grammar(2, 2, 3)]
 NAMES = ["hierarchy", "templates", "merged templates"]
 
@@ -54,13 +54,13 @@ def chance(grammar):
     return found
 
 
-def kept_apart(grammar, shown):
+def kept_apart(grammar, pairs):
     """How many pairs of objects have images u, v of the same sum that show no object."""
-    pairs = [(a, b, unseen_pair(grammar, a, b)) for a, b in combinations(shown, 2)]
+    found = [(a + b, unseen_pair(grammar, a, b)) for a, b in pairs]
     return sum(
-        np.array_equal(found[0] + found[1], a + b) and not seen(grammar, np.array(found) > 0).any()
-        for a, b, found in pairs
-        if found is not None
+        np.array_equal(sum(images), total) and not seen(grammar, np.array(images) > 0).any()
+        for total, images in found
+        if images is not None
     )
 
 
@@ -68,8 +68,8 @@ def kept_apart(grammar, shown):
     items={
         "H1.8": ("inputs seen", "units", "templates that must be there", "pairs no unit may hold", "tests instead"),
     },
-    says="Objects have $s$ places, each with one of $r$ objects of the level below. Seen by any of many templates, "
-    "$D$ levels take one unit for each of $r^N$ objects, with the best weights still $r^{N-1}$; a hierarchy takes "
+    says="An object has $s$ places, each filled by one of $r$ objects of the level below. With a template for each "
+    "object $D$ levels take $r^N$ units, and with the best weights still $r^{N-1}$; a hierarchy takes "
     r"$(1+s)\frac{(sr)^D-1}{sr-1}$.",
     needs="$s\\ge2$; threshold units, and a flat network that says yes if one of its hidden units does",
     symbols={
@@ -107,7 +107,7 @@ def templates_and_parts():
         least.append(int(minimal.sum()) if same else -1)
         tests.append(int(maximal.sum()))
     grammars = GRAMMARS + LARGER
-    apart = [objects_apart(grammar) for grammar in GRAMMARS]
+    first_with_others = [[(objects(g)[0], other) for other in objects(g)[1:]] for g in GRAMMARS]
     told = np.array([[g.detectors, g.objects, g.objects // g.parts] for g in grammars])
     lower = [[h.detectors, h.objects, h.objects // h.parts] for h in map(level_below, grammars)]
     labels = [f"{g.places} places, {g.parts} parts, {g.levels} levels" for g in grammars]
@@ -129,12 +129,12 @@ def templates_and_parts():
             np.array(least), told[: len(GRAMMARS), 1], along={"objects": small}, aside={"leaves": leaf_choices()}
         ),
         "pairs no unit may hold": Exact(
-            np.array([kept_apart(g, each) for g, each in zip(GRAMMARS, apart, strict=True)]),
+            np.array([kept_apart(g, combinations(objects_apart(g), 2)) for g in GRAMMARS]),
             np.array([comb(g.objects // g.parts, 2) for g in GRAMMARS]),
             along={"objects": small},
             aside={
-                "of all": np.array([kept_apart(g, objects(g)) for g in GRAMMARS]),
-                "all": np.array([comb(g.objects, 2) for g in GRAMMARS]),
+                "of one": np.array([kept_apart(g, each) for g, each in zip(GRAMMARS, first_with_others, strict=True)]),
+                "others": np.array([g.objects - 1 for g in GRAMMARS]),
             },
         ),
         "tests instead": Exact(
@@ -173,9 +173,9 @@ def lowest_alone(evidence):
     return replace(evidence, right=evidence.aside["leaves"])
 
 
-@templates_and_parts.control("no unit of any weights holds two objects", of="pairs no unit may hold")
-def none_hold_two(evidence):
-    return replace(evidence, left=evidence.aside["of all"], right=evidence.aside["all"])
+@templates_and_parts.control("an object shares its unit with no other", of="pairs no unit may hold")
+def shared_with_none(evidence):
+    return replace(evidence, left=evidence.aside["of one"], right=evidence.aside["others"])
 
 
 @templates_and_parts.control("one test for each place of the object", of="tests instead")
@@ -185,7 +185,7 @@ def one_test_a_place(evidence):
 
 @templates_and_parts.picture
 def objects_and_prices(pieces):
-    """Some objects as images, four inputs a row for the two places of the top (left); units over inputs (right)."""
+    """Some objects as images, with a row for each part of the upper level (left); units over inputs (right)."""
     shown = objects(Grammar(2, 2, 2))[::4].reshape(-1, 4, 4)
     deeper = [Grammar(2, 2, levels) for levels in range(1, 5)]
     inputs = [g.inputs for g in deeper]
