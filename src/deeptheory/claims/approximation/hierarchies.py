@@ -82,7 +82,7 @@ def kept_apart(grammar, pairs):
     "but $u+v$ is the sum of the two, so a unit that fires for both fires for $u$ or $v$. Only objects that differ in "
     "one lowest part escape this, $r$ of them fit into one unit, and $r^{N-1}$ are pairwise different in more. A "
     "hierarchy detects each part once, whatever the others are.",
-    notice="Left: some of the 64 objects of two levels with $s=r=2$, four of sixteen inputs each. Right: units over "
+    notice="Left: some of the 64 objects of two levels with $s=r=2$, four of 16 inputs (white) each. Right: units over "
     "inputs for one to four levels. The hierarchy grows like the inputs, both kinds of templates like a power of "
     "two with their root in the exponent; so does the flat network turned around, where all of many tests must be "
     "passed. On one level the tests are a hierarchy.",
@@ -186,7 +186,7 @@ def one_test_a_place(evidence):
 @templates_and_parts.picture
 def objects_and_prices(pieces):
     """Some objects as images, with a row for each part of the upper level (left); units over inputs (right)."""
-    shown = objects(Grammar(2, 2, 2))[::4].reshape(-1, 4, 4)
+    shown = objects(Grammar(2, 2, 2))[::7].reshape(-1, 4, 4)
     deeper = [Grammar(2, 2, levels) for levels in range(1, 5)]
     inputs = [g.inputs for g in deeper]
     lines = {
