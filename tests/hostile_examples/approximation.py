@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.approximation import shells, thresholds
+from deeptheory.approximation import shells, templates, thresholds
 from deeptheory.approximation.boxes import BoxNetwork
 from deeptheory.approximation.shallow import ShallowNetwork
 from deeptheory.approximation.staircases import hinges, staircase
@@ -28,10 +28,15 @@ COSINE_SUM = thresholds.CosineSum(np.array([0.5, 1.2]), np.array([[0.7, -0.4], [
 
 NETWORK = shells.two_stage_network(SHELLS, 2, step=0.2, ramp=0.01)
 
+GRAMMAR = templates.Grammar(2, 3, 1)
+
+OBJECTS = templates.objects(GRAMMAR)
+
 RECORDS: dict[str, Callable[[], Any]] = {
     "BoxNetwork": lambda: BoxNetwork(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1), 0.1),
     "CosineSum": lambda: COSINE_SUM,
     "GaussianBump": lambda: thresholds.GaussianBump(np.array([0.3, -0.2]), 0.8),
+    "Grammar": lambda: GRAMMAR,
     "ShallowNetwork": lambda: hinges(np.sin, 3),
     "Shells": lambda: SHELLS,
 }
@@ -96,6 +101,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "staircases.hinges": {**LINE, "units": 3},
     "staircases.sigmoid_staircase": {**LINE, "units": 3},
     "staircases.staircase": {**LINE, "units": 3},
+    "templates.Grammar": {"places": 2, "parts": 3, "levels": 1},
+    "templates.any_template": {"grammar": GRAMMAR},
+    "templates.hierarchy": {"grammar": GRAMMAR},
+    "templates.objects": {"grammar": GRAMMAR},
+    "templates.objects_apart": {"grammar": GRAMMAR},
+    "templates.run_layers": {"layers": templates.hierarchy(GRAMMAR), "x": np.ones((3, 6))},
+    "templates.unseen_pair": {"grammar": GRAMMAR, "one": OBJECTS[0], "other": OBJECTS[-1]},
     "thresholds.CosineSum": {"amplitudes": np.ones(2), "frequencies": np.ones((2, 3)), "phases": np.zeros(2)},
     "thresholds.expected_threshold_error": {"x": np.array([[0.5, 0.1], [0.0, -0.4]]), "units": 4},
     "thresholds.threshold_integral": {"nodes": 8},

@@ -17,6 +17,7 @@
 - `shallow`: networks with one hidden layer: evaluation, sums of them, and the best output weights for given units.
 - `shells`: radial targets of signed shells, and the network with two hidden layers that finds the norm first.
 - `staircases`: networks of one input, built by hand: staircases of thresholds or sigmoids, and hinges.
+- `templates`: objects made of parts: a template for each object, or detectors for parts, level by level.
 - `thresholds`: functions as integrals over threshold units, and networks drawn from them: Barron's construction.
 - `transforms`: the Fourier transform on grids, its gradient and convolution rules, and closed forms.
 - `widths`: fixed bases against adaptive terms, by the exact widths of the hull of waves.
