@@ -63,8 +63,8 @@ def test_a_noisy_step_shrinks_the_scale_by_its_residual(problem):
 def test_noisy_steps_are_fair(problem):
     given, answer, start = problem
     many = 40_000
-    copies = [np.repeat(each[:1], many, 0) for each in (given, answer)]
-    begin = Diagonal(*(np.repeat(each[:1], many, 0) for each in start))
+    copies = given[:1].repeat(many, 0), answer[:1].repeat(many, 0)
+    begin = Diagonal(start.up[:1].repeat(many, 0), start.down[:1].repeat(many, 0))
     found = label_noise_descent(np.random.default_rng(6), *copies, begin, rate=0.01, deviation=0.5, steps=1)
     mean = diagonal_descent(given[:1], answer[:1], Diagonal(start.up[:1], start.down[:1]), rate=0.01, steps=1)
     error = found.up.std(0) / many**0.5
@@ -80,5 +80,5 @@ def test_least_sum_of_sizes():
 
 def test_shapes_that_do_not_match_are_refused(problem):
     given, answer, start = problem
-    with pytest.raises(ValueError, match="start.up must have shape"):
+    with pytest.raises(ValueError, match=r"start\.up must have shape"):
         diagonal_descent(given, answer, Diagonal(start.up[:, :3], start.down), rate=0.1, steps=1)

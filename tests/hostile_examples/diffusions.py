@@ -24,10 +24,12 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "TorusOracle": lambda: torus_semigroups.double_well(np.array([1.0, -1.0]), np.full(2, 0.5)),
 }
 
+DIAGONAL = {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2))}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "diagonal_networks.diagonal_descent": {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2)), "rate": 0.1, "steps": 3},
-    "diagonal_networks.diagonal_flow": {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2)), "time": 1.0},
-    "diagonal_networks.label_noise_descent": {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2)), "rate": 0.1, "steps": 3},
+    "diagonal_networks.diagonal_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
+    "diagonal_networks.diagonal_flow": {**DIAGONAL, "time": 1.0},
+    "diagonal_networks.label_noise_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
     "diagonal_networks.least_sum_of_sizes": {"given": np.eye(3)[:2], "answer": np.ones(2)},
     "distances.dictionary_distance": {"tests": [lambda x: x[:, 0]]},
     "distances.trajectory_distance": {

@@ -18,7 +18,7 @@ from deeptheory.lab import Rate, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Plane, Row, power_law
 
 EXAMPLES, DIMENSION, SPARSE = 16, 32, 2
-RATE, CLOCK = 1 / 16, 5.0
+RATE, CLOCK = 1 / 16, 6.0
 """of the long runs, and by how much noise is to lower ln(u·v) in them"""
 LONG, SHORT = 100.0, 2.0
 """times until the flow has fitted, and at which it is compared with descent of small rates"""
@@ -41,7 +41,7 @@ def problems(draw, count):
     r"gradient flow like $\eta$, with noisy labels like $\sqrt\eta$. But at one fixed $\eta$, noise ends at a quarter "
     r"less excess of $\|w\|_1$, and a quarter nearer to a sparse $w_*$.",
     needs="all from u = v = 1, a large start; labels without error, but for the noise drawn anew at each step, which "
-    "is switched off for the last stretch; until then noise lowers ln(uv) by five",
+    "is switched off for the last stretch; until then noise lowers ln(uv) by six",
     symbols={
         "u,v,w": "two layers, and the weights of the linear function, entry by entry",
         r"\eta": "the learning rate",
@@ -64,8 +64,8 @@ def noise_of_labels_finds_sparse_weights(
 
     # At a fixed short time, for smaller and smaller rates.
     flow = diagonal_flow(*fitted, start, time=SHORT).weights
-    copied = [np.repeat(each, COPIES, 0) for each in (given, answer)]
-    begin = Diagonal(*(np.repeat(each, COPIES, 0) for each in start))
+    copied = given.repeat(COPIES, 0), answer.repeat(COPIES, 0)
+    begin = Diagonal(start.up.repeat(COPIES, 0), start.down.repeat(COPIES, 0))
     plain, noisy = [], []
     for rate in RATES:
         steps = round(SHORT / rate)
