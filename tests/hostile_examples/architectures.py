@@ -7,7 +7,7 @@ import numpy as np
 
 from deeptheory.architectures import attention_layers, decoding, language_models, pretrained, tokenization, transformers
 from deeptheory.architectures.feature_maps import Convolution
-from deeptheory.architectures.normalizers import BatchNorm
+from deeptheory.architectures.normalizers import BatchNorm, init_layer_norm
 from deeptheory.architectures.resnets import ConvBlock
 
 from .ingredients import KEY, POINTS
@@ -50,7 +50,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "EncoderBlock": lambda: transformers.init_encoder_block(KEY, 2, 3),
     "FeedForward": lambda: transformers.init_feed_forward(KEY, 2, 3),
     "LanguageModel": lambda: MODEL,
-    "LayerNorm": lambda: transformers.init_layer_norm(2),
+    "LayerNorm": lambda: init_layer_norm(2),
     "MultiHeadAttention": lambda: attention_layers.init_attention(KEY, 2),
 }
 
@@ -134,7 +134,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "tokenization.BytePairs": {"merges": ((0, 1),), "tokens": (*tokenization.ALPHABET, b'!"')},
     "tokenization.train_byte_pairs": {"text": "low lower lowest", "vocabulary": 260},
     "transformers.FeedForward": {"activation": jax.nn.relu},
-    "transformers.LayerNorm": {"gain": np.ones(3), "shift": np.zeros(3)},
     "transformers.init_decoder_block": {"width": 2, "hidden": 3},
     "transformers.init_encoder_block": {"width": 2, "hidden": 3},
     "transformers.init_feed_forward": {"width": 2, "hidden": 3},

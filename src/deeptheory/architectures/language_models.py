@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.architectures.attention_layers import MultiHeadAttention, causal_mask, init_attention
-from deeptheory.architectures.transformers import FeedForward, LayerNorm, init_feed_forward, init_layer_norm
+from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
+from deeptheory.architectures.transformers import FeedForward, init_feed_forward
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 

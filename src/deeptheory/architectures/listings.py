@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from deeptheory.architectures.attention_layers import Linear, MultiHeadAttention
-from deeptheory.architectures.transformers import EncoderBlock, LayerNorm
+from deeptheory.architectures.normalizers import LayerNorm
+from deeptheory.architectures.transformers import EncoderBlock
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["listed_attention", "listed_beam_search", "listed_block", "tree_beam_search"]

@@ -68,12 +68,12 @@ class LayerNorm(eqx.Module):
 
 def init_batch_norm(features: int, *, epsilon: float = 1e-5) -> BatchNorm:
     """Gains one and shifts zero: the normalized values themselves."""
-    return BatchNorm(np.ones(features), np.zeros(features), epsilon)
+    return BatchNorm(jnp.ones(features), jnp.zeros(features), epsilon)
 
 
 def init_layer_norm(features: int, *, epsilon: float = 1e-5) -> LayerNorm:
     """Gains one and shifts zero: the normalized values themselves."""
-    return LayerNorm(np.ones(features), np.zeros(features), epsilon)
+    return LayerNorm(jnp.ones(features), jnp.zeros(features), epsilon)
 
 
 doors(__name__, features="[1, 1000000]", epsilon="[0, ∞)", share="[0, 1]")

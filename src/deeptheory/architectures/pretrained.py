@@ -18,7 +18,8 @@ from jaxtyping import Array, Float, Int
 
 from deeptheory.architectures.attention_layers import Linear, MultiHeadAttention
 from deeptheory.architectures.language_models import CausalBlock, LanguageModel
-from deeptheory.architectures.transformers import FeedForward, LayerNorm
+from deeptheory.architectures.normalizers import LayerNorm
+from deeptheory.architectures.transformers import FeedForward
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["embedding_table", "gpt2_arrays", "gpt2_model", "read_safetensors", "write_safetensors"]

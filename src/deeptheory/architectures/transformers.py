@@ -18,18 +18,16 @@ from deeptheory.architectures.attention_layers import (
     init_linear,
     scaled_dot_product,
 )
+from deeptheory.architectures.normalizers import LayerNorm, init_layer_norm
 from deeptheory.foundations.entrances import doors
-from deeptheory.normalization.normalizers import layer_norm
 
 __all__ = [
     "DecoderBlock",
     "EncoderBlock",
     "FeedForward",
-    "LayerNorm",
     "init_decoder_block",
     "init_encoder_block",
     "init_feed_forward",
-    "init_layer_norm",
     "residual_encoder_block",
     "sinusoidal_positions",
 ]
@@ -56,17 +54,6 @@ def residual_encoder_block(
     attended = scaled_dot_product(tokens @ query_weight, tokens @ key_weight, tokens @ value_weight)
     middle = attention_share * attended + tokens
     return feed_forward_share * (activation(middle @ first_weight) @ second_weight) + middle
-
-
-class LayerNorm(eqx.Module):
-    """Layer normalization with a gain and a shift for every coordinate, γ (x − μ)/√(s² + ε) + β."""
-
-    gain: Float[Array | np.ndarray, " d"]
-    shift: Float[Array | np.ndarray, " d"]
-    epsilon: float = eqx.field(static=True, default=1e-5)
-
-    def __call__(self, x: Float[Array | np.ndarray, "*batch d"]) -> Float[Array, "*batch d"]:
-        return layer_norm(x, epsilon=self.epsilon) * self.gain + self.shift
 
 
 class FeedForward(eqx.Module):
@@ -117,11 +104,6 @@ class DecoderBlock(eqx.Module):
         return self.third_norm(informed + self.feed_forward(informed))
 
 
-def init_layer_norm(width: int, *, epsilon: float = 1e-5) -> LayerNorm:
-    """Layer normalization with gains 1 and shifts 0."""
-    return LayerNorm(jnp.ones(width), jnp.zeros(width), float(epsilon))
-
-
 def init_feed_forward(
     key: Key[Array, ""], width: int, hidden: int, *, activation: Callable[[Array], Array] = jax.nn.relu
 ) -> FeedForward:
@@ -169,6 +151,5 @@ doors(
     hidden="[1, 1e6]",
     heads="[1, 1e4]",
     context_width="[1, 1e5]",
-    epsilon="[0, 1]",
     base="[1, 1e12]",
 )

@@ -175,9 +175,7 @@ def twice(evidence):
     return replace(evidence, right=2 * np.asarray(evidence.right))
 
 
-@cauchy_schwarz_equality.control(
-    "equal if and only if x = c·y for some c, as printed", erratum="L1.3b", of="when both sides are equal"
-)
+@cauchy_schwarz_equality.control("equal only for x = c·y, though y be zero", of="when both sides are equal")
 def multiple_of_y(evidence):
     return replace(evidence, right=evidence.aside["multiple of y"])
 
