@@ -38,8 +38,8 @@ def problems(draw, count):
 @claim(
     items={"A12.31": ("descent to the flow", "noisy descent to the flow", "sparser", "nearer to the truth")},
     says=r"A diagonal network $w=u^2-v^2$ with fewer examples than weights. As $\eta\to0$, gradient descent tends to "
-    r"gradient flow like $\eta$, with noisy labels like $\sqrt\eta$. But at one fixed $\eta$ noise lowers the excess of "
-    r"$\|w\|_1$, and the distance to a sparse $w_*$, by over a quarter.",
+    r"gradient flow like $\eta$, with noisy labels like $\sqrt\eta$. But at one fixed $\eta$ noise lowers the excess "
+    r"of $\|w\|_1$, and the distance to a sparse $w_*$, by over a quarter.",
     needs="all from u = v = 1, a large start; labels without error, but for the noise drawn anew at each step, which "
     "is switched off for the last stretch; until then noise lowers ln(uv) by six",
     symbols={
