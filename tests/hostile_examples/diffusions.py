@@ -4,11 +4,19 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.diffusions import gradient_noise, stochastic_equations, torus_semigroups, valleys, weak_order
+from deeptheory.diffusions import (
+    diagonal_networks,
+    gradient_noise,
+    stochastic_equations,
+    torus_semigroups,
+    valleys,
+    weak_order,
+)
 
 from .ingredients import square
 
 RECORDS: dict[str, Callable[[], Any]] = {
+    "Diagonal": lambda: diagonal_networks.Diagonal(np.ones((2, 3)), np.full((2, 3), 0.5)),
     "Factors": lambda: valleys.Factors(np.array([1.0, 1.1, 1.2]), np.array([0.9, 1.0, 0.8])),
     "ItoEquation": lambda: stochastic_equations.ItoEquation(lambda x: -x, lambda x: jnp.diag(1 + 0 * x)),
     "LinearOracle": lambda: weak_order.three_losses(),
@@ -16,7 +24,13 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "TorusOracle": lambda: torus_semigroups.double_well(np.array([1.0, -1.0]), np.full(2, 0.5)),
 }
 
+DIAGONAL = {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2))}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "diagonal_networks.diagonal_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
+    "diagonal_networks.diagonal_flow": {**DIAGONAL, "time": 1.0},
+    "diagonal_networks.label_noise_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
+    "diagonal_networks.least_sum_of_sizes": {"given": np.eye(3)[:2], "answer": np.ones(2)},
     "distances.dictionary_distance": {"tests": [lambda x: x[:, 0]]},
     "distances.trajectory_distance": {
         "first": np.ones((2, 4, 3)), "second": np.zeros((2, 5, 3)), "tests": [lambda x: x[:, 0]],

@@ -1,5 +1,6 @@
 """Diffusions: stochastic gradient descent beside its stochastic differential equation, in exact expectations.
 
+- `diagonal_networks`: diagonal linear networks fitted by gradient flow, descent and descent with noisy labels.
 - `distances`: how far two distributions are apart in the eyes of test functions.
 - `gradient_noise`: the noise of mini-batch gradients: its covariance, how it changes with the batch, and how SVAG
   amplifies it.
