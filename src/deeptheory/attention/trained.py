@@ -90,7 +90,7 @@ def _log_likelihood(network: Transformer, line: Array, hidden: Array, depth: int
     """Of the hidden letters given the others, and which of them are guessed right."""
     mask = network.letters.shape[0] - 1
     last = representations(network, jnp.where(hidden, mask, line), depth=depth)[-1]
-    scores = jax.nn.log_softmax(8.0 * last @ _on_sphere(network.letters[:-1]).T, axis=-1)
+    scores = jax.nn.log_softmax(8.0 * last @ _on_sphere(jnp.asarray(network.letters[:-1])).T, axis=-1)
     said = jnp.take_along_axis(scores, line[:, None], axis=-1)[:, 0]
     return said, jnp.argmax(scores, axis=-1) == line
 

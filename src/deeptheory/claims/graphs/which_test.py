@@ -116,7 +116,7 @@ def hexagon_and_triangles(pieces):
     apart = np.concatenate([0.5 * turn[::2] - 0.8, 0.5 * turn[::2] + 0.8])
     shown = [
         Graph(
-            np.stack([places.real, places.imag], 1),
+            np.stack([np.real(places), np.imag(places)], 1),
             list(graph.edges),
             kinds=["the only colour"] * 6,
             title=title,

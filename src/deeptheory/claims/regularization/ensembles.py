@@ -57,11 +57,12 @@ def trained_with(key, rate, first, top, inputs, labels, *, steps=300):
 def errors(weights, kept, inputs, wanted):
     """The share of digits misread by networks of which only the kept hidden units speak, by trial and mask."""
 
-    def one(first, top, masks, given, answer):
+    def one(layers, masks, given, answer):
+        first, top = layers
         hidden = jax.nn.relu(given @ first.T)
         return jax.vmap(lambda mask: jnp.mean(jnp.argmax((hidden * mask) @ top.T, 1) != jnp.argmax(answer, 1)))(masks)
 
-    return jax.vmap(one)(*weights, kept, inputs, wanted)
+    return jax.vmap(one)(weights, kept, inputs, wanted)
 
 
 @claim(
