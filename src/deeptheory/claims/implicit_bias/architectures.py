@@ -20,6 +20,7 @@ from deeptheory.lab.pictures import Curves, Level, Line, Row
 SLACK = 0.5
 """The largest dual slope outside the support of what is to be found: nearer to 1 every limit is reached more slowly."""
 WIDTH = 8
+SHIFTED = np.add.outer(np.arange(WIDTH), np.arange(WIDTH)) % WIDTH
 LENGTHS = np.array([0.0, 3.0, 4.0, 5.0, 6.0, 7.0])
 
 
@@ -43,8 +44,8 @@ LENGTHS = np.array([0.0, 3.0, 4.0, 5.0, 6.0, 7.0])
         r"\beta,F": "the network's linear predictor, and the unitary Fourier transform",
         r"L": "the number of layers",
     },
-    why=r"Along the flow $UU^\top=\alpha^2\exp(\sum\mu_iA_i)$ if the $A_i$ commute: the eigenvalues have least relative "
-    r"entropy, $\log\alpha^{-2}$ times their sum in the limit. For general $A_i$ this is a conjecture, shown for one "
+    why=r"Along the flow $UU^\top=\alpha^2\exp(\sum\mu_iA_i)$ if the $A_i$ commute: the eigenvalues have least "
+    r"relative entropy, $\log\alpha^{-2}$ times their sum in the limit. For general $A_i$ this is a conjecture, shown for one "
     r"kind of example only. $F\beta=\prod_lFw_l$, and the least $\sum|w_l|^2$ for given $\beta$ is "
     r"$L\|F\beta\|_{2/L}^{2/L}$: a stationary direction of the weights is one of that norm.",
     notice="Left: the trace found falls to the least one, for general measurements as well. Right: the Fourier norm at "
@@ -123,13 +124,24 @@ def planted(draw):
     return mean + around, best
 
 
+def trained(points, start, lengths):
+    """Train the network layer by layer as it is, and return its predictors on the way and the shares of the loss."""
+    depth = len(start)
+
+    def margins(layers):
+        hidden = points
+        for layer in layers[:-1]:
+            hidden = hidden[:, SHIFTED] @ layer / WIDTH**0.5
+        return hidden @ layers[-1]
+
+    run = homogeneous_flow(margins, start, lengths, degree=float(depth), tolerance=1e-7)
+    return np.array([circular_predictor(each.reshape(depth, WIDTH)) for each in run.directions]), run.shares
+
+
 def circular(draw):
     points, best = planted(draw)
     optimum = fourier_norm(best) / (points @ best).min()
-    run = homogeneous_flow(
-        lambda layers: points @ circular_predictor(layers), draw.standard_normal((2, WIDTH)), LENGTHS, degree=2.0
-    )
-    predictors = np.array([circular_predictor(each.reshape(2, WIDTH)) for each in run.directions])[1:]
+    predictors = trained(points, draw.standard_normal((2, WIDTH)), LENGTHS)[0][1:]
     paid = fourier_norm(predictors) / (predictors @ points.T).min(1)
     euclidean = largest_margin(points).vector
     rival = fourier_norm(euclidean) / (points @ euclidean).min()
@@ -148,11 +160,9 @@ def deeper(draw):
     spectra = np.zeros((2, WIDTH // 2 + 1), complex)
     spectra[:, 1:4] = np.array([[1.0, 0.0, 0.3], [0.0, 2.5, -0.3]]) * own
     points = np.fft.irfft(spectra, WIDTH, norm="ortho")
-    run = homogeneous_flow(
-        lambda layers: points @ circular_predictor(layers), draw.standard_normal((3, WIDTH)), LENGTHS[:5], degree=3.0
-    )
-    found = np.fft.fft(circular_predictor(run.directions[-1].reshape(3, WIDTH)), norm="ortho")
-    pulled = np.fft.fft(run.shares[-1] @ points, norm="ortho") * found.conj()
+    predictors, losses = trained(points, draw.standard_normal((3, WIDTH)), LENGTHS[:4])
+    found = np.fft.fft(predictors[-1], norm="ortho")
+    pulled = np.fft.fft(losses[-1] @ points, norm="ortho") * found.conj()
 
     def shares(power):
         return np.abs(found) ** power / (np.abs(found) ** power).sum()
