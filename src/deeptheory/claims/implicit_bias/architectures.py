@@ -45,8 +45,8 @@ LENGTHS = np.array([0.0, 3.0, 4.0, 5.0, 6.0, 7.0])
         r"L": "the number of layers",
     },
     why=r"Along the flow $UU^\top=\alpha^2\exp(\sum\mu_iA_i)$ if the $A_i$ commute: the eigenvalues have least "
-    r"relative entropy, $\log\alpha^{-2}$ times their sum in the limit. For general $A_i$ this is a conjecture, shown for one "
-    r"kind of example only. $F\beta=\prod_lFw_l$, and the least $\sum|w_l|^2$ for given $\beta$ is "
+    r"relative entropy, $\log\alpha^{-2}$ times their sum in the limit. For general $A_i$ this is a conjecture, shown "
+    r"for one kind of example only. $F\beta=\prod_lFw_l$, and the least $\sum|w_l|^2$ for given $\beta$ is "
     r"$L\|F\beta\|_{2/L}^{2/L}$: a stationary direction of the weights is one of that norm.",
     notice="Left: the trace found falls to the least one, for general measurements as well. Right: the Fourier norm at "
     "margin 1 passes below that of the support vector machine to the optimum.",
