@@ -100,7 +100,7 @@ def _primal(pulled: np.ndarray, seen: np.ndarray, weights: np.ndarray, width: in
 
     moduli = np.abs(pulled)
     largest = moduli >= (1 - 1e-5) * moduli.max()
-    margins = 2 * (seen.conj() * pulled).real[:, largest]
+    margins = 2 * np.real(seen.conj() * pulled)[:, largest]
     support = weights > 1e-7
     # A point outside the support may have a larger margin, by a slack that costs nothing.
     slack = np.eye(len(weights))[:, ~support]

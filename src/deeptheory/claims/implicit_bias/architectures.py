@@ -66,7 +66,7 @@ def factored(operators, labels, scale, time=60.0):
         rest = np.tensordot(operators, factor @ factor.T) - labels
         return (-2 * np.tensordot(rest, operators, 1) @ factor).ravel()
 
-    end = followed(velocity, 0.0, scale * np.eye(size).ravel(), [time], method="DOP853", tolerance=1e-9)[-1]
+    end = followed(velocity, 0.0, scale * np.eye(size).ravel(), np.array([time]), method="DOP853", tolerance=1e-9)[-1]
     return end.reshape(size, size) @ end.reshape(size, size).T
 
 
