@@ -26,6 +26,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
 EXAMPLES: dict[str, dict[str, Any]] = {
     "boosting.adaboost": {"answers": np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), "rounds": 3},
     "boosting.line_search_step": {"edge": 0.5},
+    "circular.largest_fourier_margin": SEPARATED,
     "homogeneous.first_order_residual": OUTPUTS,
     "homogeneous.flat_weights": {"margins": lambda w: w, "weights": np.ones(3)},
     "homogeneous.unit_margins": OUTPUTS,

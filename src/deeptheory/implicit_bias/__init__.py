@@ -15,6 +15,7 @@
 - `boosting`: AdaBoost, and a table of answers on which it misses the largest margin.
 - `homogeneous`: normalized margin and first-order residual of homogeneous models.
 - `homogeneous_training`: gradient flow and descent on them, with losses far below the smallest number.
+- `circular`: linear networks of circular convolutions, and the largest margin for the ℓ1 norm of Fourier coefficients.
 - `stationarity`: the conditions of Karush, Kuhn and Tucker at a point, for any constrained problem.
 """
 
