@@ -85,7 +85,7 @@ def errors(weights, kept, inputs, wanted):
     "Kullback–Leibler divergence, which is never negative. A unit that is useful only beside certain others is useless "
     "in most masks: dropout leaves it no slope, and what is learnt is spread over units that are useful alone.",
     notice="On the left, units are taken away from trained networks. Without dropout the errors on the digits that "
-    "were learnt by heart come back at once; with it half of the network remembers them almost as well. On the right, "
+    "were learnt by heart come back at once; with it half of the network makes less than half as many. On the right, "
     "the same networks on new digits: dropout is below at every share.",
 )
 def dropout_is_an_ensemble(
