@@ -237,7 +237,7 @@ def _moment(n, power):
     return float(sum(Fraction((-1) ** k * comb(n, k) * 2, 2 * k + power + 1) for k in range(n + 1)))
 
 
-@landau_polynomials.control("J_n for J_{n+1} in the second moment", of="integrals of the kernel")
+@landau_polynomials.control("the n-th integral for the next one in the second moment", of="integrals of the kernel")
 def the_weight_before(evidence):
     return replace(evidence, left=np.stack([evidence.left[:, 0], evidence.aside["before"]], 1))
 
