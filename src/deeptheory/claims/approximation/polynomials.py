@@ -252,7 +252,7 @@ def one_end(evidence):
     return replace(evidence, y=evidence.aside["line"])
 
 
-@landau_polynomials.control("J_n/J_{n−1} in place of J_{n+1}/J_n", of="weights fall")
+@landau_polynomials.control("the ratio of integrals one degree earlier", of="weights fall")
 def one_before(evidence):
     return replace(evidence, right=2 * evidence.along["power"] / (2 * evidence.along["power"] + 1))
 

@@ -122,7 +122,9 @@ def lowest_waves(evidence):
     return replace(evidence, right=evidence.right * ((d + 2) / 2) ** (2 / d))
 
 
-@adaptive_features_beat_fixed_bases.control("the first wave left out, a_{m+1}²", of="no basis beats the width")
+@adaptive_features_beat_fixed_bases.control(
+    "the square of the first wave left out alone", of="no basis beats the width"
+)
 def first_left_out(evidence):
     lowest = evidence.bound.reshape(3, 5)[:, 1]
     return replace(evidence, quantity=np.repeat(lowest, 5))
