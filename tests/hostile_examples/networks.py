@@ -50,7 +50,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "logit_losses.train_perceptron": {"x": PLANE, "steps": 3},
     "rings.polar_coordinates": {"points": PLANE},
     "rings.polygon_features": {"points": PLANE},
-    "recurrences.tie": {"occurrences": ["x"], "shared": "y"},
     "recurrences.unroll": {"steps": CELL, "carried": {"before": "h"}, "output": "h", "length": 3, "inputs": ["x"]},
     "reverse_mode.backpropagate": {"leaves": LEAVES},
     "reverse_mode.forward_accumulation": {"leaves": LEAVES},
