@@ -9,7 +9,6 @@ from deeptheory.diffusions.diagonal_networks import (
     diagonal_descent,
     diagonal_flow,
     label_noise_descent,
-    least_sum_of_sizes,
 )
 from deeptheory.implicit_bias.reparametrization import reparametrized_flow, squares_apart
 
@@ -69,13 +68,6 @@ def test_noisy_steps_are_fair(problem):
     mean = diagonal_descent(given[:1], answer[:1], Diagonal(start.up[:1], start.down[:1]), rate=0.01, steps=1)
     error = found.up.std(0) / many**0.5
     assert (np.abs(found.up.mean(0) - mean.up[0]) < 6 * error).all()
-
-
-def test_least_sum_of_sizes():
-    # One equation 3a + b = 6: all of it on the first entry.
-    assert least_sum_of_sizes(np.array([[3.0, 1.0]]), np.array([6.0])) == pytest.approx(2)
-    with pytest.raises(ValueError, match="no linear function fits"):
-        least_sum_of_sizes(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0.0, 1.0]))
 
 
 def test_shapes_that_do_not_match_are_refused(problem):

@@ -30,7 +30,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "diagonal_networks.diagonal_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
     "diagonal_networks.diagonal_flow": {**DIAGONAL, "time": 1.0},
     "diagonal_networks.label_noise_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
-    "diagonal_networks.least_sum_of_sizes": {"given": np.eye(3)[:2], "answer": np.ones(2)},
     "distances.dictionary_distance": {"tests": [lambda x: x[:, 0]]},
     "distances.trajectory_distance": {
         "first": np.ones((2, 4, 3)), "second": np.zeros((2, 5, 3)), "tests": [lambda x: x[:, 0]],

@@ -15,7 +15,7 @@ from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import affordable
 
-__all__ = ["Diagonal", "diagonal_descent", "diagonal_flow", "label_noise_descent", "least_sum_of_sizes"]
+__all__ = ["Diagonal", "diagonal_descent", "diagonal_flow", "label_noise_descent"]
 
 Examples = Float[np.ndarray, "problem example d"]
 Labels = Float[np.ndarray, "problem example"]
@@ -94,16 +94,6 @@ def label_noise_descent(
         move = (2 * rate * residual)[:, None] * x
         at = Diagonal(at.up * (1 - move), at.down * (1 + move))
     return at
-
-
-def least_sum_of_sizes(given: Float[np.ndarray, "example d"], answer: Float[np.ndarray, " example"]) -> float:
-    """Return the least ℓ1 norm of any w with ⟨w, x_i⟩ = y_i for all examples, by linear programming."""
-    from scipy.optimize import linprog
-
-    found = linprog(np.ones(2 * given.shape[1]), A_eq=np.hstack([given, -given]), b_eq=answer, method="highs")
-    if not found.success:
-        raise ValueError(f"no linear function fits the labels: {found.message}")
-    return float(found.fun)
 
 
 doors(

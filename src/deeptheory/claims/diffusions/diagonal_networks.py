@@ -11,9 +11,9 @@ from deeptheory.diffusions.diagonal_networks import (
     diagonal_descent,
     diagonal_flow,
     label_noise_descent,
-    least_sum_of_sizes,
 )
 from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.auditor import least_norm
 from deeptheory.lab import Rate, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Plane, Row, power_law
 
@@ -83,7 +83,7 @@ def noise_of_labels_finds_sparse_weights(
         "descent": still,
         "noise": diagonal_descent(*fitted, shaken, rate=RATE, steps=quiet),
     }
-    least = np.array([least_sum_of_sizes(*each) for each in zip(*fitted, strict=True)])
+    least = np.array([np.abs(least_norm(*each, power=1)[0]).sum() for each in zip(*fitted, strict=True)])
     excess = {name: np.abs(at.weights).sum(1) - least for name, at in ends.items()}
     away = {name: np.linalg.norm(at.weights - truth, axis=1) for name, at in ends.items()}
     return {

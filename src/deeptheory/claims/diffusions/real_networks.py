@@ -25,9 +25,9 @@ FINENESS = (1, 2, 4, 8, 16)
 
 def problem(draw):
     """Digits of 7×7 pixels, centred and scaled, their labels as rows with a one, and the weights to start from."""
-    data = digits()
+    data = digits(side=7)
     chosen = draw.choice(len(data.train_images), EXAMPLES, replace=False)
-    images = data.train_images[chosen].reshape(-1, 7, 2, 7, 2).mean((2, 4)).reshape(EXAMPLES, -1)
+    images = data.train_images[chosen]
     first = draw.standard_normal((HIDDEN, 49)) / 7
     top = draw.standard_normal((10, HIDDEN)) / HIDDEN**0.5
     given = (images - images.mean()) / images.std()

@@ -18,16 +18,15 @@ from deeptheory.lab.pictures import Curves, seen
 SIDE = 7
 
 
-def pooled(images):
-    """Images of 14×14 averaged over 2×2 pixels, centred and scaled to a mean square of one."""
-    small = images.reshape(-1, SIDE, 2, SIDE, 2).mean((2, 4)).reshape(len(images), -1)
-    return (small - small.mean()) / small.std()
+def standardized(images):
+    """Images centred and scaled to a mean square of one."""
+    return (images - images.mean()) / images.std()
 
 
 def sample(draw, trials, train):
     """Training sets drawn from the digits, a test set, and labels as rows with a one."""
-    data = digits()
-    images, tests = pooled(data.train_images), pooled(data.test_images)
+    data = digits(side=SIDE)
+    images, tests = standardized(data.train_images), standardized(data.test_images)
     chosen = np.stack([draw.choice(len(images), train, replace=False) for _ in range(trials)])
     labels, wanted = np.eye(10)[data.train_labels], np.eye(10)[data.test_labels]
     return images[chosen], labels[chosen], tests, wanted
