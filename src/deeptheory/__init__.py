@@ -7,19 +7,23 @@ from deeptheory.lab.faces import shown_by
 
 if TYPE_CHECKING:
     from deeptheory import (
+        alignment as alignment,
         approximation as approximation,
         architectures as architectures,
         attention as attention,
+        attribution as attribution,
         calculus as calculus,
         curvature as curvature,
         data as data,
         diffusions as diffusions,
         dynamics as dynamics,
         generalization as generalization,
+        generative as generative,
         graphs as graphs,
         implicit_bias as implicit_bias,
         kernels as kernels,
         landscapes as landscapes,
+        language as language,
         networks as networks,
         neural_tangents as neural_tangents,
         normalization as normalization,
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
         reasoning as reasoning,
         regularization as regularization,
         robustness as robustness,
+        scaling as scaling,
         skills as skills,
         spectra as spectra,
     )

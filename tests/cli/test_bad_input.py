@@ -40,7 +40,7 @@ BAD = [
     (("check", "double_descent", QUICK, "--control", "x"), "--control needs exactly one claim"),
     (("check", QUICK, "--record", "--full"), "--record takes the claims as they are"),
     (("falsify", "arora"), "name one"),
-    (("list", "--subject", "arora"), "the subjects are approximation, architectures, attention"),
+    (("list", "--subject", "arora"), "the subjects are alignment, approximation, architectures"),
     (("falsify", QUICK, "--budget", "nan"), "--budget must be from"),
     (("coverage", "--book", "bible"), "the books are arora, handbook, jagannath, lucchi"),
     (("frobnicate",), "No such command"),

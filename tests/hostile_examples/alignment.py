@@ -1,0 +1,3 @@
+from typing import Any
+
+EXAMPLES: dict[str, dict[str, Any]] = {}
