@@ -1,4 +1,8 @@
-"""Language models: n-grams, attention, perplexity, decoding and preferences, exact on small sources."""
+"""Language models: n-grams, attention, perplexity, decoding and preferences, exact on small sources.
+
+- `alphabets`: texts as sequences of whole numbers.
+- `character_models`: transformers that learn to continue a text, trained in one compiled loop.
+"""
 
 from deeptheory.foundations.packages import submodules
 
