@@ -23,6 +23,7 @@ __all__ = [
     "entropy_rate",
     "excess_entropy",
     "of_order",
+    "order_of",
     "stationary_contexts",
     "switching_source",
     "text_surprise",
@@ -33,8 +34,8 @@ Model = Float[np.ndarray, "*seen V"]
 ROUNDING = 1e-6
 
 
-def _order(name: str, source: Source) -> int:
-    """The order of a source, refused where it is no array of laws."""
+def order_of(source: Source, *, name: str = "source") -> int:
+    """How many symbols of context a source has; refused, under its name, where it is no array of laws."""
     if source.ndim == 0 or len(set(source.shape)) != 1:
         raise ValueError(f"{name} must have axes of one length, the number of symbols, got shape {source.shape}")
     if source.min() < 0:
@@ -46,7 +47,7 @@ def _order(name: str, source: Source) -> int:
 
 def of_order(source: Source, order: int) -> Float[np.ndarray, "*longer V"]:
     """The same source written with at least `order` symbols of context, of which the earlier ones do not matter."""
-    missing = max(order - _order("source", source), 0)
+    missing = max(order - order_of(source), 0)
     symbols = source.shape[-1]
     affordable(source=(symbols,) * (source.ndim + missing))
     return np.broadcast_to(source, (symbols,) * missing + source.shape)
@@ -94,7 +95,7 @@ def cross_entropy_rate(source: Source, model: Model) -> float:
 
 def excess_entropy(source: Source, model: Model) -> float:
     """Divergence KL(p‖q) of the model's next-symbol law from the source's, averaged over contexts (arora eq. 15.6)."""
-    order = max(_order("source", source), _order("model", model), 1)
+    order = max(order_of(source), order_of(model, name="model"), 1)
     if source.shape[-1] != model.shape[-1]:
         raise ValueError(f"model must have the source's {source.shape[-1]} symbols, got {model.shape[-1]}")
     source, model = of_order(source, order), of_order(model, order)
@@ -124,7 +125,7 @@ def text_surprise(model: Model, texts: Int[np.ndarray, "*texts n"]) -> Float[np.
 
     Its mean is the cross-entropy of the text, whose exponential is the perplexity; divide by log 2 for bits.
     """
-    order, symbols = _order("model", model), model.shape[-1]
+    order, symbols = order_of(model, name="model"), model.shape[-1]
     if texts.shape[-1] <= order:
         raise ValueError(f"texts must have more than the {order} symbols of a context, got {texts.shape[-1]}")
     if texts.min() < 0 or texts.max() >= symbols:
@@ -143,7 +144,7 @@ def corpus_variance(source: Source, model: Model, length: int) -> float:
     memory that is the variance of one surprise, with regimes of s symbols about s times as much. Reference: arora
     Sec. 15.2; for the closed form Kemeny and Snell (1960), Finite Markov Chains.
     """
-    order = max(_order("source", source), _order("model", model), 1)
+    order = max(order_of(source), order_of(model, name="model"), 1)
     source, model = of_order(source, order), of_order(model, order)
     law, chain = stationary_contexts(source).ravel(), context_chain(source)
     states, symbols = len(law), source.shape[-1]
@@ -174,7 +175,7 @@ def switching_source(regimes: Float[np.ndarray, "regimes V V"], *, stay: float) 
     """
     count, words = len(regimes), regimes.shape[1]
     for table in regimes:
-        _order("regimes", table)
+        order_of(table, name="regimes")
     if count < 2:
         raise ValueError(f"regimes must be at least two languages, got {count}")
     move = np.full((count, count), (1 - stay) / (count - 1)) + np.eye(count) * (stay - (1 - stay) / (count - 1))
