@@ -31,6 +31,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cloze.grouped_choices": {"law": CHAIN, "groups": np.array([0, 1, 0])},
     "cloze.independent_disagreement": {"human": START, "model": CHAIN[0], "words": WORDS},
     "cloze.most_telling_words": {"human": CHAIN, "model": OTHER},
+    "cloze.pinsker_error": {"excess": 0.5},
     "cloze.question_error": {"human": START, "model": CHAIN[0], "words": WORDS},
     "decoding_rules.beam_perplexity": {"model": CHAIN, "start": START, "width": 2, "length": 3},
     "decoding_rules.decoded_model": {"model": CHAIN, "rule": tempered},
