@@ -4,23 +4,26 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 from jax.tree_util import Partial
 
-from deeptheory.architectures.decoding import beam_search, exact_search, greedy_search, tempered, top_k, top_p
+from deeptheory.architectures.decoding import exact_search, greedy_search, tempered, top_k, top_p
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, claim
 from deeptheory.lab.pictures import Curves, Level, Line
 from deeptheory.language.decoding_rules import decoded_model, decoding_table, expected_surprise, written_perplexity
 from deeptheory.language.sources import cross_entropy_rate, entropy_rate, stationary_contexts
 
-WORDS = 40
+WORDS, KEPT = 40, 3
+# Compiled once for all budgets and all temperatures.
+budgeted, heated = jax.jit(top_p), jax.jit(tempered)
 RULES = {
     "greedy": partial(top_k, k=1),
-    "sampling, t = 0.9": partial(tempered, temperature=0.9),
-    "pure sampling": tempered,
+    "sampling, t = 0.9": partial(heated, temperature=0.9),
+    "pure sampling": partial(heated, temperature=1.0),
 }
 NUCLEI = np.array([0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 PRINTED = {
@@ -58,8 +61,8 @@ def kept(law, size):
         "A15.17": "a fork",
     },
     says=r"Top-$k$ rescales the $k$ likeliest words by $1/p_k$; a nucleus takes the fewest whose probability exceeds "
-    r"$p$; the mean surprise of tempered words grows like $\mathrm{Var}_T(\log q)/T^2$. Of a flattened model greedy text "
-    "is less surprising than human text, pure sampling more. Greedy need not find the likeliest text.",
+    r"$p$; the mean surprise of tempered words grows like $\mathrm{Var}_T(\log q)/T^2$. Of a flattened model greedy "
+    "text is less surprising than human text, pure sampling more. Greedy need not find the likeliest text.",
     needs="perplexities for Markov sources and models mixed with the even law, exact for texts of 200 words",
     symbols={
         "k": "how many words are kept",
@@ -81,24 +84,24 @@ def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, 
     model = (1 - flat) * source + flat / WORDS
     start = stationary_contexts(source)
     table = decoding_table(source, model, RULES)
-    nuclei = {f"{p:g}": Partial(top_p, p=float(p)) for p in NUCLEI}
+    nuclei = {f"{p:g}": partial(budgeted, p=float(p)) for p in NUCLEI}
     nucleus = decoding_table(source, model, nuclei)
-    perfect = written_perplexity(source, decoded_model(source, tempered), start, length=200)
+    perfect = written_perplexity(source, decoded_model(source, RULES["pure sampling"]), start, length=200)
 
-    laws = rng.dirichlet(np.ones(8), 40)
-    budgets = np.array([0.35, 0.6, 0.85])
-    shown, expected, unscaled = [], [], []
-    for size, p in zip((1, 3, 6), budgets, strict=True):
-        shown += [expected_surprise(laws, partial(top_k, k=size)), expected_surprise(laws, partial(top_p, p=p))]
-        counts = [1 + int(np.sum(np.cumsum(np.sort(law)[::-1]) <= p)) for law in laws]
-        for sizes in ([size] * len(laws), counts):
-            best = [kept(law, n) for law, n in zip(laws, sizes, strict=True)]
-            unscaled.append([-words @ np.log(words) for words, _ in best])
-            expected.append([-words @ np.log(words) / mass for words, mass in best])
+    laws = rng.dirichlet(np.ones(WORDS), WORDS)
+    shown, expected, unscaled = [expected_surprise(laws, partial(top_k, k=KEPT))], [], []
+    sizes = [[KEPT] * WORDS]
+    for p in (0.35, 0.6, 0.85):
+        shown.append(expected_surprise(laws, partial(budgeted, p=p)))
+        sizes.append([1 + int(np.sum(np.cumsum(np.sort(law)[::-1]) <= p)) for law in laws])
+    for counts in sizes:
+        best = [kept(law, n) for law, n in zip(laws, counts, strict=True)]
+        unscaled.append([-words @ np.log(words) for words, _ in best])
+        expected.append([-words @ np.log(words) / mass for words, mass in best])
     heat, step = np.array([0.5, 0.8, 1.0, 1.5, 2.5]), 1e-4
     slopes, spreads = [], []
     for temperature in heat:
-        near = [expected_surprise(laws, partial(tempered, temperature=float(temperature + move * step)))
+        near = [expected_surprise(laws, partial(heated, temperature=float(temperature + move * step)))
                 for move in (-2, -1, 1, 2)]  # fmt: skip
         slopes.append((near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * step))
         law = laws ** (1 / temperature)
@@ -109,13 +112,12 @@ def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, 
     logs, first = Partial(looked_up, jnp.log(FORK)), np.zeros(1, int)
     found = (
         greedy_search(logs, (), first, length=2).log_probability[0],
-        beam_search(logs, (), first, width=2, length=2).log_probability[0, 0],
         exact_search(logs, (), first, length=2).log_probability[0],
     )
     names = list(PRINTED)
     return {
         "surprise under top-k and nucleus": Identity(
-            np.array(shown), np.array(expected), scale=8.0, size=8, aside={"unscaled": np.array(unscaled)}
+            np.array(shown), np.array(expected), scale=8.0, size=WORDS, aside={"unscaled": np.array(unscaled)}
         ),
         "slope in the temperature": Identity(
             np.array(slopes),
@@ -148,7 +150,7 @@ def decoding_reshapes_surprise(key, *, flat: Annotated[float, Interval(ge=0.05, 
             ["Nucleus p=0.95"],
             aside={"second": [sorted(names, key=lambda name: abs(PRINTED[name] - HUMAN))[1]]},
         ),
-        "a fork": Identity(np.exp(np.array(found, float)), np.array([0.24, 0.4, 0.4])),
+        "a fork": Identity(np.exp(np.array(found, float)), np.array([0.24, 0.4])),
     }
 
 
@@ -170,7 +172,7 @@ def sampled_is_human(evidence):
 
 @decoding_reshapes_surprise.control("greedy finds the likeliest text", of="a fork")
 def greedy_is_best(evidence):
-    return replace(evidence, right=np.full(3, np.max(evidence.right)))
+    return replace(evidence, right=np.full(2, np.max(evidence.right)))
 
 
 @decoding_reshapes_surprise.picture

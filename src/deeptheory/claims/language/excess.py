@@ -33,7 +33,7 @@ IRREDUCIBLE, BY_PARAMETERS, BY_TOKENS = 1.61, 406.4, 410.7
     explore={"factor": (2.0, 5.0, 10.0)},
 )
 def tiny_losses_hide_large_excess(
-    key, *, trials: Trials = 4000, factor: Annotated[float, Interval(ge=2, le=20)] = 10.0
+    key, *, trials: Trials = 40_000, factor: Annotated[float, Interval(ge=2, le=20)] = 10.0
 ):
     rng = generator(key)
     law = rng.dirichlet(np.full(WORDS, 4.0))

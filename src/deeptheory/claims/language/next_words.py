@@ -1,4 +1,4 @@
-"""What small embeddings can say, what attention alone computes, and what its training costs (arora Ch. 15, Sec. 15.1)."""
+"""What small embeddings can say, what attention alone computes, and what training it costs (arora Sec. 15.1)."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from deeptheory.lab import Chain, Exact, Identity, claim
 from deeptheory.lab.pictures import Curves, Level, Line
 from deeptheory.language.next_word import attention_flops, attention_only, log_bilinear_logits, softmax_jacobian
 
-WIDTHS = (1, 2, 3, 5, 8)
+WIDTHS = (1, 3, 8)
 WORDS, CONTEXTS = 20, 30
 SIZES = [(1, 3, 2), (1, 5, 4), (2, 4, 6), (3, 7, 5), (2, 24, 3), (1, 2, 16)]
 """layers, length of a text, width"""
@@ -39,7 +39,7 @@ def counted_products(layers, length, width):
     def loss(tokens, weights):
         return jnp.sum(attention_only(tokens, *weights))
 
-    tokens, weights = jnp.zeros((width, length)), (jnp.zeros((layers, width, width)),) * 3
+    tokens, weights = np.zeros((width, length)), (np.zeros((layers, width, width)),) * 3
     total = 0
     for each in jax.make_jaxpr(jax.value_and_grad(loss, argnums=(0, 1)))(tokens, weights).eqns:
         if each.primitive.name == "dot_general":
@@ -54,9 +54,9 @@ def counted_products(layers, length, width):
         "A15.5": "a layer of attention, column by column",
         "A15.6": ("products of an epoch", "order of the cost"),
     },
-    says=r"Laws $\propto e^{v_w\cdot c}$ with embeddings in $\mathbb R^D$ have log-probabilities of rank $D+1$. Attention "
-    r"alone, $X\mapsto V\,\mathrm{softmax}(K^\top Q/\sqrt d)$, costs $3MN(6d^2+4Ld)$ operations an epoch: "
-    r"$O(MNd(d+L))$, half of it in the maps at $L=\frac32d$.",
+    says=r"Laws $\propto e^{v_w\cdot c}$ with embeddings in $\mathbb R^D$ have log-probabilities of rank $D+1$. "
+    r"Attention alone, $X\mapsto V\,\mathrm{softmax}(K^\top Q/\sqrt d)$, costs $3MN(6d^2+4Ld)$ operations an "
+    r"epoch: $O(MNd(d+L))$, half of it in the maps at $L=\frac32d$.",
     needs="columns are tokens, the softmax is of each column; matrix products only, forward and backward. Printed is "
     r"$Q^\top K$, which exchanges the names of queries and keys",
     symbols={
@@ -70,8 +70,8 @@ def counted_products(layers, length, width):
         "N": "the number of layers",
         "L": "the number of tokens of a text",
     },
-    why=r"A matrix of inner products has the rank of its factors, and the logarithm of the normalizer adds one column. A "
-    r"text costs three maps of $2Ld^2$ operations a layer and two products of $2L^2d$; the backward pass has two "
+    why=r"A matrix of inner products has the rank of its factors, and the logarithm of the normalizer adds one column. "
+    r"A text costs three maps of $2Ld^2$ operations a layer and two products of $2L^2d$; the backward pass has two "
     r"products for each of these. A corpus has $M/L$ texts.",
     notice="Operations a token: the maps do not depend on the length of a text, the attention grows with it, and they "
     "are equal at one and a half times the width.",
