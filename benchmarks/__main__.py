@@ -12,6 +12,7 @@ NAMES = (
     "l1_path",
     "max_margin",
     "decoding",
+    "character_model",
     "colour_refinement",
     "clustering",
 )

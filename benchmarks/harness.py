@@ -93,14 +93,17 @@ def machine() -> str:
 
 
 class Peer:
-    """A process in another environment that does named work on request and answers with seconds and a value."""
+    """A process in another environment that does named work on request and answers with seconds and a value.
 
-    def __init__(self, name: str) -> None:
+    `script` names its program where several share one environment.
+    """
+
+    def __init__(self, name: str, script: str | None = None) -> None:
         python = environment(name)
-        script = FOLDER / "peers" / f"{name}_peer.py"
+        path = FOLDER / "peers" / f"{script or name}_peer.py"
         settings = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
         self.process = subprocess.Popen(
-            [str(python), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=settings
+            [str(python), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=settings
         )
         self.versions = self._read()["versions"]
 

@@ -38,7 +38,7 @@ def text_law(tables, texts):
     },
     says=r"A text's probability is the product of its next-word laws. The expected loss of a model $q$ on text of law "
     r"$p$ is entropy plus $\mathrm{KL}(p_i\|q_i)$, place by place. A bigram model counted in $n$ words has excess "
-    r"$V(V-1)/2n$, the unigram model the mutual information of neighbours more.",
+    r"$V(V-1)/2n$; a unigram model lacks their mutual information.",
     needs="all laws positive; the last two for a Markov source of order 1, the excess as n grows",
     symbols={
         "q": "the model's law of the next word, given all before it",

@@ -34,8 +34,8 @@ def can_lose(wins):
         "A15.19": "odds along a chain",
         "A15.20": ("fitted rewards", "rewards that grow", "when a maximum exists"),
     },
-    says=r"If $y_1\succ y_2$ with probability $\sigma(r_1-r_2)$, odds multiply along a chain and rewards count up to a "
-    r"constant. The rewards that minimise $-E\log\sigma(r_{\rm winner}-r_{\rm loser})$ are those of maximum "
+    says=r"If $y_1\succ y_2$ with probability $\sigma(r_1-r_2)$, odds multiply along a chain. "
+    r"The rewards that minimise $-E\log\sigma(r_{\rm winner}-r_{\rm loser})$ are those of maximum "
     "likelihood; they exist exactly if every group of answers loses to the others at least once.",
     needs="preferences independent given the rewards",
     symbols={
