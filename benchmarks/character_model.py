@@ -103,7 +103,8 @@ def speed_of_products(width: int, rounds: int = 30) -> float:
 
 def summary(kept: dict, sizes: tuple[int, ...], steps: int) -> str:
     """Markdown: symbols a second, losses at equal symbols, and the share of the floor that matrix products set."""
-    lines = ["| width | who | symbols a second | loss held out, nats | share of the floor |", "| ---: | --- | ---: | ---: | ---: |"]  # fmt: skip
+    lines = ["| width | who | symbols a second | loss held out, nats | share of the floor |"]
+    lines.append("| ---: | --- | ---: | ---: | ---: |")
     vocabulary = corpus()[2]
     for width in sizes:
         flops = training_flops(vocabulary=vocabulary, window=WINDOW, width=width, layers=LAYERS)

@@ -60,8 +60,8 @@ def kept(law, size):
         "A15.16": ("order of perplexities", "pure sampling of a perfect model", "nearest to human text, as printed"),
         "A15.17": "a fork",
     },
-    says=r"Top-$k$ rescales the $k$ likeliest words by $1/p_k$, a nucleus the fewest above $p$; by temperature surprise "
-    r"grows as $\mathrm{Var}_T(\log q)/T^2$. Of a flattened model greedy text surprises less than human text, "
+    says=r"Top-$k$ rescales the $k$ likeliest words by $1/p_k$, a nucleus the fewest above $p$; by temperature "
+    r"surprise grows as $\mathrm{Var}_T(\log q)/T^2$. Of a flattened model greedy text surprises less than human text, "
     "sampled text more. Greedy may miss the likeliest text.",
     needs="perplexities for Markov sources and models mixed with the even law, exact for texts of 200 words",
     symbols={
