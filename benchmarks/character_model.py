@@ -13,6 +13,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -70,7 +71,8 @@ def theirs(peer: Peer, folder: Path, steps: int, variant: str):
         if not path.exists():
             text, held_out, _ = corpus()
             weights = {name: array.astype(np.float32) for name, array in gpt2_arrays(start(width)).items()}
-            np.savez(path, text=text, held_out=held_out, **weights)
+            arrays: dict[str, Any] = {**weights, "text": text, "held_out": held_out}
+            np.savez(path, **arrays)
         return peer.ask(path=str(path), heads=width // 32, layers=LAYERS, window=WINDOW, rows=ROWS, steps=steps,
                         rate=RATE, seed=seed, variant=variant)  # fmt: skip
 

@@ -31,7 +31,7 @@ def test_a_sure_human_and_a_torn_model():
 
 def test_no_question_is_more_telling():
     words = most_telling_words(HUMAN, MODEL)
-    found = question_error(HUMAN, MODEL, words)
+    found = np.asarray(question_error(HUMAN, MODEL, words))
     for row in range(30):
         gaps = [
             abs(HUMAN[row, list(a)].sum() - MODEL[row, list(a)].sum())

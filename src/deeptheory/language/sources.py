@@ -70,7 +70,7 @@ def stationary_contexts(source: Source) -> Float[np.ndarray, "*states"]:
     source = of_order(source, 1)
     chain = context_chain(source)
     count, label = connected_components(csr_array(chain), connection="strong")
-    leaving = [np.any(chain[label == each][:, label != each] > 0) for each in range(count)]
+    leaving = [bool(np.any(chain[label == each][:, label != each] > 0)) for each in range(count)]
     if (closed := count - sum(leaving)) != 1:
         raise ValueError(f"source must come to one set of contexts from all others, got {closed} that it never leaves")
     system = np.concatenate([chain.T - np.eye(len(chain)), np.ones((1, len(chain)))])
