@@ -30,20 +30,21 @@ def ridge_utility(
     many masks a call as memory allows, d² numbers each.
     """
     x, y, u, v = (jnp.asarray(each) for each in (inputs, targets, test_inputs, test_targets))
-    count, width = x.shape
-    outer = jnp.concatenate([(x[:, :, None] * x[:, None, :]).reshape(count, -1), x * y[:, None]], 1)
+    outer = jnp.concatenate([(x[:, :, None] * x[:, None, :]).reshape(len(x), -1), x * y[:, None]], 1)
     # The test error is a quadratic form of the weights, whatever the number of test points.
-    second, first, rest = u.T @ u / len(v), u.T @ v / len(v), v @ v / len(v)
+    form = u.T @ u / len(v), u.T @ v / len(v), v @ v / len(v)
+    return lambda masks: _ridge_scores(jnp.asarray(masks), outer, form, jnp.asarray(ridge, x.dtype))
 
-    @jax.jit
-    def utility(masks: Array) -> Array:
-        sums = masks.astype(x.dtype) @ outer
-        gram = sums[:, : width * width].reshape(-1, width, width) + ridge * jnp.eye(width, dtype=x.dtype)
-        factor = jnp.linalg.cholesky(gram)
-        weights = jax.scipy.linalg.cho_solve((factor, True), sums[:, width * width :, None])[..., 0]
-        return 2 * weights @ first - jnp.sum((weights @ second) * weights, 1) - rest
 
-    return utility
+@jax.jit
+def _ridge_scores(masks: Array, outer: Array, form: tuple[Array, Array, Array], ridge: Array) -> Array:
+    second, first, rest = form
+    width = len(first)
+    sums = masks.astype(outer.dtype) @ outer
+    gram = sums[:, : width * width].reshape(-1, width, width) + ridge * jnp.eye(width, dtype=outer.dtype)
+    factor = jnp.linalg.cholesky(gram)
+    weights = jax.scipy.linalg.cho_solve((factor, True), sums[:, width * width :, None])[..., 0]
+    return 2 * weights @ first - jnp.sum((weights @ second) * weights, 1) - rest
 
 
 def _ordered(
