@@ -3,9 +3,10 @@
 A subset of n points is x ∈ {−1, 1}ⁿ, 1 where a point is present; points are present with chance p, independently.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
-from typing import NamedTuple
 
 from deeptheory.attribution.shapley import bernoulli_values, coalitions, players_of
 from deeptheory.foundations.entrances import doors

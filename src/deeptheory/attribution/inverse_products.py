@@ -60,7 +60,9 @@ def by_conjugate_gradients(
 
     The number of products grows like √((λ_max + λ)/(λ_min + λ)).
     """
-    return _checked(curvature, vectors, _conjugate(curvature, vectors, *map(jnp.asarray, (damping, tolerance, steps))), damping)
+    return _checked(
+        curvature, vectors, _conjugate(curvature, vectors, *map(jnp.asarray, (damping, tolerance, steps))), damping
+    )
 
 
 @eqx.filter_jit
@@ -87,7 +89,9 @@ def by_neumann_series(
 
     Reference: arora Problem 10.1.3 and Sec. 10.1.1; Agarwal, Bullins and Hazan 2017.
     """
-    return _checked(curvature, vectors, _summed(curvature, vectors, *map(jnp.asarray, (scale, terms, damping))), damping)
+    return _checked(
+        curvature, vectors, _summed(curvature, vectors, *map(jnp.asarray, (scale, terms, damping))), damping
+    )
 
 
 @eqx.filter_jit

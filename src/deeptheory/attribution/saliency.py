@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,10 +14,11 @@ from deeptheory.foundations.guards import affordable
 __all__ = ["feature_game", "gradient_saliency", "gradient_times_input", "integrated_gradients", "smooth_gradient"]
 
 AnyArray = Array | np.ndarray
-Model = Callable[[Float[Array, "batch d"]], Float[Array, " batch"]]
+Model = Callable[[Float[AnyArray, "batch d"]], Float[AnyArray, " batch"]]
 Input = Float[AnyArray, " d"]
 
 
+@eqx.filter_jit
 def _slope(model: Model, points: Array) -> Array:
     """Gradients at many points in one sweep: the answers of a batch do not depend on each other."""
     return jax.grad(lambda x: jnp.sum(model(x)))(points)
@@ -61,20 +63,20 @@ def integrated_gradients(model: Model, x: Input, baseline: Input, *, points: int
 
 def feature_game(
     model: Model, x: Input, baseline: Input, *, groups: Int[AnyArray, " d"] | None = None
-) -> Callable[[Bool[AnyArray, "subsets players"]], Float[Array, " subsets"]]:
+) -> Callable[[Bool[AnyArray, "subsets players"]], Float[AnyArray, " subsets"]]:
     """Return the game U(S) = f(x with the coordinates outside S set to the baseline) as a function of masks.
 
     `groups` numbers the player, from 0, that each coordinate belongs to, such as the patches of an image; each
-    coordinate is a player of its own unless given. Values then come from `shapley.shapley_values(game_table(game, n))`,
+    coordinate is a player of its own unless given. Inputs are put together in NumPy, so any model will do. Values then come from `shapley.shapley_values(game_table(game, n))`,
     or by sampling, and add up to f(x) − f(b). Reference: arora Secs 10.2 and 10.4.
     """
-    x, baseline = jnp.asarray(x), jnp.asarray(baseline)
+    x, baseline = np.asarray(x), np.asarray(baseline)
     owner = np.arange(x.size) if groups is None else np.asarray(groups)
     if owner.min() < 0:
         raise ValueError(f"groups must number players from 0, got {owner.min()}")
 
-    def game(masks: AnyArray) -> Array:
-        return model(jnp.where(jnp.asarray(masks)[:, owner], x, baseline))
+    def game(masks: AnyArray) -> AnyArray:
+        return model(np.where(np.asarray(masks)[:, owner], x, baseline))
 
     return game
 

@@ -41,17 +41,25 @@ def shapley_axioms(key):
     paid, others = shapley_by_orders(alike), shapley_by_orders(tables)
     counts = np.array([2, 3, 4])
     without = ("nothing", *AXIOMS)
-    found = [[schemes_obeying(n, [a for a in AXIOMS if a != gone]).dimension for n in counts.tolist()] for gone in without]
+    found = [
+        [schemes_obeying(n, [a for a in AXIOMS if a != gone]).dimension for n in counts.tolist()] for gone in without
+    ]
     expected = [0 * counts, counts, counts * 2 ** (counts - 1) - 2**counts + 1, counts - 1]
     scheme = schemes_obeying(PLAYERS).scheme
     grounded = tables[:, 1:] - tables[:, :1]
     rounding = {"scale": 9.0, "size": 24.0}
     return {
         "sum of the values": Identity(
-            others.sum(1), tables[:, -1] - tables[:, 0], aside={"everyone": tables[:, -1], "nobody": tables[:, 0]}, **rounding
+            others.sum(1),
+            tables[:, -1] - tables[:, 0],
+            aside={"everyone": tables[:, -1], "nobody": tables[:, 0]},
+            **rounding,
         ),
         "interchangeable players": Identity(
-            paid[:, 0], paid[:, 1], aside={"joining": alike[:, 1] - alike[:, 0], "after": alike[:, 3] - alike[:, 1]}, **rounding
+            paid[:, 0],
+            paid[:, 1],
+            aside={"joining": alike[:, 1] - alike[:, 0], "after": alike[:, 3] - alike[:, 1]},
+            **rounding,
         ),
         "a player without effect": Identity(paid[:, 3], np.zeros(len(paid)), **rounding),
         "sum of two games": Identity(shapley_by_orders(tables + alike), others + paid, **rounding),

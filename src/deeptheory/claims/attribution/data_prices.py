@@ -6,7 +6,7 @@ import numpy as np
 
 from deeptheory.attribution.data_values import nearest_neighbour_shapley, nearest_neighbour_utility, ridge_utility
 from deeptheory.attribution.shapley import coalitions, game_table, shapley_values
-from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Identity, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, seen
 
@@ -16,7 +16,7 @@ POINTS, NEIGHBOURS, WRONG = 8, 3, 7
 def priced(draw):
     """The table of a game of eight points: 1 is a copy of 0, and 7 has its label turned round."""
     x = draw.standard_normal((POINTS, 2))
-    weights = draw.standard_normal(2)
+    weights = unit_vectors(draw, 1, 2)[0]
     y = x @ weights + 0.3 * draw.standard_normal(POINTS)
     x[1], y[1], y[WRONG] = x[0], y[0], -y[WRONG]
     test = draw.standard_normal((40, 2))
@@ -24,7 +24,12 @@ def priced(draw):
 
 
 def neighbours(draw):
-    return draw.standard_normal((POINTS, 2)), draw.integers(0, 2, POINTS), draw.standard_normal((5, 2)), draw.integers(0, 2, 5)
+    return (
+        draw.standard_normal((POINTS, 2)),
+        draw.integers(0, 2, POINTS),
+        draw.standard_normal((5, 2)),
+        draw.integers(0, 2, 5),
+    )
 
 
 @claim(
@@ -52,14 +57,20 @@ def data_prices(key, *, trials: Trials = 200):
     drawn = [neighbours(draw) for _ in range(20)]
     near = np.stack([nearest_neighbour_shapley(*one, neighbours=NEIGHBOURS) for one in drawn])
     fewer = np.stack([nearest_neighbour_shapley(*one, neighbours=NEIGHBOURS - 1) for one in drawn])
-    enumerated = [shapley_values(game_table(nearest_neighbour_utility(*one, neighbours=NEIGHBOURS), POINTS)) for one in drawn]
+    enumerated = [
+        shapley_values(game_table(nearest_neighbour_utility(*one, neighbours=NEIGHBOURS), POINTS)) for one in drawn
+    ]
     ordinary = prices[:, 2:WRONG].mean(1)
     rounding = {"scale": size, "condition": 100.0, "size": 2.0**POINTS}
     return {
         "sum of the prices": Identity(prices.sum(1), gained, aside={"all": tables[:, -1]}, **rounding),
-        "price of a copy": Identity(prices[:, 0], prices[:, 1], aside={"alone": shapley_values(single)[:, 0]}, **rounding),
+        "price of a copy": Identity(
+            prices[:, 0], prices[:, 1], aside={"alone": shapley_values(single)[:, 0]}, **rounding
+        ),
         "price of a wrong label": Trend(ordinary - prices[:, WRONG], aside={"prices": prices[:500].T}),
-        "prices of neighbours": Identity(near, np.stack(enumerated), scale=1.0, size=2.0**POINTS, aside={"fewer": fewer}),
+        "prices of neighbours": Identity(
+            near, np.stack(enumerated), scale=1.0, size=2.0**POINTS, aside={"fewer": fewer}
+        ),
     }
 
 

@@ -1,7 +1,9 @@
 """Coordinates of an input as players: Shapley values, gradients and integrated gradients beside each other."""
 
 from dataclasses import replace
+from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -18,6 +20,11 @@ PATCHES = (np.arange(14)[:, None] // 2 * 7 + np.arange(14) // 2).ravel()
 """the player, of 49, that each pixel of a 14×14 image belongs to"""
 
 
+@jax.jit
+def monomial(points, powers):
+    return jnp.prod(points**powers, 1)
+
+
 def recognizer(draw):
     """Random tanh features and a ridge fit that tells sevens from other digits, and the first seven of the test."""
     held = digits(1000, 100)
@@ -26,7 +33,7 @@ def recognizer(draw):
     targets = np.where(held.train_labels == 7, 1.0, -1.0)
     last = jnp.asarray(np.linalg.solve(features.T @ features + 10 * np.eye(100), features.T @ targets))
     first, shift = jnp.asarray(weights), jnp.asarray(bias)
-    return lambda x: jnp.tanh(x @ first + shift) @ last, held.test_images[np.argmax(held.test_labels == 7)]
+    return jax.jit(lambda x: jnp.tanh(x @ first + shift) @ last), held.test_images[np.argmax(held.test_labels == 7)]
 
 
 @claim(
@@ -54,7 +61,7 @@ def recognizer(draw):
 def credit_of_features(key):
     draw = generator(key)
     slope, x, base = draw.standard_normal((3, 5))
-    linear = lambda points: points @ jnp.asarray(slope) + 0.7  # noqa: E731
+    linear = jax.jit(lambda points: points @ slope + 0.7)
     ways = [
         shapley_values(game_table(feature_game(linear, x, base), 5)),
         np.asarray(integrated_gradients(linear, x, base, points=4)),
@@ -63,10 +70,12 @@ def credit_of_features(key):
     ends = draw.uniform(0.5, 1.5, (len(POWERS), 2))
     shares = []
     for (p, q), end in zip(POWERS, ends, strict=True):
-        product = lambda points, p=p, q=q: points[:, 0] ** p * points[:, 1] ** q  # noqa: E731
+        product = partial(monomial, powers=np.array([p, q], float))
         total = end[0] ** p * end[1] ** q
         by_orders = shapley_values(game_table(feature_game(product, end, np.zeros(2)), 2))
-        shares.append([by_orders / total, np.asarray(integrated_gradients(product, end, np.zeros(2), points=8)) / total])
+        shares.append(
+            [by_orders / total, np.asarray(integrated_gradients(product, end, np.zeros(2), points=8)) / total]
+        )
     expected = [[[0.5, 0.5], [p / (p + q), q / (p + q)]] for p, q in POWERS]
     model, image = recognizer(draw)
     black = np.zeros_like(image)
@@ -76,10 +85,18 @@ def credit_of_features(key):
     along_line = np.asarray(integrated_gradients(model, image, black))
     answer, nothing = np.asarray(model(jnp.asarray(np.stack([image, black]))))
     maps = np.stack([image, np.asarray(gradient_saliency(model, image)), along_line, by_patch[PATCHES]])
-    labels = {"method": np.array(["Shapley", "integrated gradients", "gradient times input"]), "coordinate": np.arange(5)}
+    labels = {
+        "method": np.array(["Shapley", "integrated gradients", "gradient times input"]),
+        "coordinate": np.arange(5),
+    }
     return {
         "credit in a linear model": Identity(
-            np.stack(ways), np.tile(slope * (x - base), (3, 1)), scale=10.0, size=32.0, along=labels, aside={"without": slope * x}
+            np.stack(ways),
+            np.tile(slope * (x - base), (3, 1)),
+            scale=10.0,
+            size=32.0,
+            along=labels,
+            aside={"without": slope * x},
         ),
         "credit of a product": Identity(
             np.array(shares),
@@ -122,4 +139,6 @@ def the_answer(evidence):
 def heat_maps(pieces):
     """A seven of MNIST and the size of each pixel's gradient, integrated gradient and Shapley value (by patches)."""
     maps = np.abs(np.asarray(pieces["sum of the credit"].aside["maps"]))
-    return Images(maps / maps.max((1, 2), keepdims=True), labels=("input", "gradient", "integrated gradient", "Shapley"))
+    return Images(
+        maps / maps.max((1, 2), keepdims=True), labels=("input", "gradient", "integrated gradient", "Shapley")
+    )

@@ -27,14 +27,20 @@ from deeptheory.lab.pictures import Curves, Dots, Level
     "more about how near the others come.",
 )
 def shapley_values_decide_partition(
-    key, *, trials: Trials = 60, numbers: Annotated[int, Interval(ge=3, le=8)] = 5, largest: Annotated[int, Interval(ge=2, le=30)] = 12
+    key,
+    *,
+    trials: Trials = 60,
+    numbers: Annotated[int, Interval(ge=3, le=8)] = 5,
+    largest: Annotated[int, Interval(ge=2, le=30)] = 12,
 ):
     sets = generator(key).integers(1, largest + 1, (trials, numbers))
     values, enumerated, split = [], [], []
     for chosen in sets:
         weights, quota = partition_vote(chosen)
         values.append(voting_shapley(weights, quota))
-        enumerated.append(shapley_values(game_table(lambda m, w=weights, q=quota: voting_utility(w, q, m), numbers + 1)))
+        enumerated.append(
+            shapley_values(game_table(lambda m, w=weights, q=quota: voting_utility(w, q, m), numbers + 1))
+        )
         split.append(np.abs(2 * coalitions(numbers) @ chosen - chosen.sum()).min())
     values = np.array(values)
     halved = np.array([can_be_halved(chosen) for chosen in sets])

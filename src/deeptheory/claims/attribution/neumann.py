@@ -24,7 +24,9 @@ def partial_sums(matrix, vectors, terms):
     """The first terms of the series for A⁻¹v, v in rows, from products with the Hessian of a quadratic loss."""
     # Rows √n·L of the loss ½‖Lᵀw‖², so that its Hessian is A = LLᵀ.
     curvature = hessian(quadratic, jnp.zeros(len(matrix)), len(matrix) ** 0.5 * np.linalg.cholesky(matrix).T)
-    return np.stack([by_neumann_series(curvature, jnp.asarray(vectors), scale=1.0, terms=int(r)).vectors for r in terms])
+    return np.stack(
+        [by_neumann_series(curvature, jnp.asarray(vectors), scale=1.0, terms=int(r)).vectors for r in terms]
+    )
 
 
 @claim(
@@ -72,12 +74,8 @@ def neumann_series(
     many = int(np.ceil(36 / least))  # (1 − λ)^r below rounding
     whole = partial_sums(other, np.eye(6), [many])[0]
     return {
-        "the whole series": Identity(
-            whole, (basis / np.append(wide, largest)) @ basis.T, scale=1 / least, size=many
-        ),
-        "largest eigenvalue of the error": Identity(
-            top, bound, scale=1 / least, size=TERMS * 6.0, along={"r": TERMS}
-        ),
+        "the whole series": Identity(whole, (basis / np.append(wide, largest)) @ basis.T, scale=1 / least, size=many),
+        "largest eigenvalue of the error": Identity(top, bound, scale=1 / least, size=TERMS * 6.0, along={"r": TERMS}),
         "error of an inverse product": Inequality(
             missed,
             bound[:, None] * lengths,
