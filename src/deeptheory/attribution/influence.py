@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from deeptheory.attribution.inverse_products import Inverted, by_conjugate_gradients
 from deeptheory.curvature.operators import Curvature, hessian
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import batched
+from deeptheory.foundations.guards import batched, numeric
 
 __all__ = ["Influences", "gradients", "influences", "influences_by", "removal_effects"]
 
@@ -42,7 +42,12 @@ def gradients(losses: Losses, parameters: Any, data: Any) -> Float[Array, "examp
     """The gradient of the loss of every example, flat and in rows: examples × parameters numbers."""
     batched(data=data)
     moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
-    return _gradients(losses, moving, fixed, jax.tree.map(jnp.asarray, data))
+    numeric(parameters=moving)
+    data = jax.tree.map(jnp.asarray, data)
+    shape = eqx.filter_eval_shape(losses, parameters, data).shape
+    if shape != (jax.tree.leaves(data)[0].shape[0],):
+        raise ValueError(f"losses must return one number for each example, got shape {shape}")
+    return _gradients(losses, moving, fixed, data)
 
 
 @eqx.filter_jit

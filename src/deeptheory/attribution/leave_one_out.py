@@ -1,4 +1,4 @@
-"""Retraining without each point: in closed form for ridge regression, by Newton's method from where one is otherwise."""
+"""Retraining without each point: in closed form for ridge regression, by Newton's method otherwise."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -67,8 +67,10 @@ def feature_game(
     """Return the game U(S) = f(x with the coordinates outside S set to the baseline) as a function of masks.
 
     `groups` numbers the player, from 0, that each coordinate belongs to, such as the patches of an image; each
-    coordinate is a player of its own unless given. Inputs are put together in NumPy, so any model will do. Values then come from `shapley.shapley_values(game_table(game, n))`,
-    or by sampling, and add up to f(x) − f(b). Reference: arora Secs 10.2 and 10.4.
+    coordinate is a player of its own unless given. Inputs are put together in NumPy, so any model will do. Values then
+    come from `shapley.shapley_values(game_table(game, n))`, or by sampling, and add up to f(x) − f(b).
+
+    Reference: arora Secs 10.2 and 10.4.
     """
     x, baseline = np.asarray(x), np.asarray(baseline)
     owner = np.arange(x.size) if groups is None else np.asarray(groups)

@@ -3,7 +3,7 @@
 from math import comb
 
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
@@ -28,7 +28,9 @@ def airport_shapley(costs: Float[AnyArray, " players"]) -> Float[np.ndarray, " p
     return values
 
 
-def voting_utility(weights: Weights, quota: int, masks: np.ndarray) -> Float[np.ndarray, " subsets"]:
+def voting_utility(
+    weights: Weights, quota: int, masks: Bool[AnyArray, "subsets players"]
+) -> Float[np.ndarray, " subsets"]:
     """The weighted vote: U(S) = 1 where the weights of S reach the quota, else 0."""
     return (np.asarray(masks) @ np.asarray(weights) >= quota).astype(float)
 

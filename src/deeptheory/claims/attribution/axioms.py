@@ -23,8 +23,8 @@ PLAYERS = 4
     "can be spared.",
     needs="utility of the empty coalition zero, or subtracted",
     symbols={"U": "the utility of a coalition", "[N]": "all players", r"\emptyset": "no players"},
-    why="Along any order the gains telescope from $U(\\emptyset)$ to $U([N])$; that is efficiency, and the other axioms "
-    "hold order by order or by exchanging two players. Conversely games are sums of unanimity games, in which a "
+    why=r"Along any order the gains telescope from $U(\emptyset)$ to $U([N])$; that is efficiency, and the others hold "
+    "order by order or by exchanging two players. Conversely games are sums of unanimity games, in which a "
     "coalition $T$ earns 1 together and nothing otherwise. There those outside $T$ are without effect and those inside "
     "interchangeable, so each member must get $1/|T|$. Written as linear equations in an unknown scheme, "
     "the axioms leave a space whose dimension can be counted.",

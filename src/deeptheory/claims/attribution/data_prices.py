@@ -37,7 +37,7 @@ def neighbours(draw):
     says="Priced by Shapley values of their effect on the test error, training points cost together what training "
     "gained; a point and its copy cost the same, less than the point alone; a point with a wrong label costs less than "
     "others. For nearest neighbours prices need no enumeration.",
-    needs="ridge regression of 8 points in 2 dimensions, one copied, one with its label turned round, as set up before looking",
+    needs="ridge regression of 8 points in 2 dimensions, one copied, one with its label turned round",
     full=dict(trials=2000),
     symbols={},
     why="A copy is interchangeable with its original, so symmetry prices them alike, and since the second of them adds "

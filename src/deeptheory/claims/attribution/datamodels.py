@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from deeptheory.attribution.data_values import ridge_utility
 from deeptheory.attribution.datamodels import biased_spectrum, explained_share, population_datamodel
-from deeptheory.attribution.shapley import coalitions, game_table
+from deeptheory.attribution.leave_one_out import ridge_weights
+from deeptheory.attribution.shapley import coalitions
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
@@ -28,9 +28,9 @@ def regressed(table, share):
     says=r"Regress an output $f(x)$ of training on subsets with $x_i=\pm1$, present with chance $p$: the coefficients "
     r"are $\theta_i=\frac12\mathbb E_p[f(S\cup i)-f(S)]$, and what is left of the variance is "
     r"$\sum_{|S|\ge2}\hat f_p(S)^2$, the Fourier weight of interactions.",
-    needs="ridge regression of 8 points in 2 dimensions; output: the loss at one test point",
+    needs="ridge regression of 8 points in 2 dimensions; output: the answer at one test point",
     symbols={
-        "f": "the output, here minus the squared error at one test point",
+        "f": "the output, here the answer of ridge regression at one test point",
         "x": "which points are trained on, $1$ present and $-1$ absent",
         "p": "the chance that a point is present",
         r"\theta_i": "the coefficient of point $i$",
@@ -41,15 +41,17 @@ def regressed(table, share):
     "part of degree one and everything of degree two or more is its error. The coefficient of a single coordinate is "
     r"the mean change of $f$ when it is turned on, over the change 2 of $x_i$; since the other points are present with "
     "chance $p$ it depends on $p$. Datamodels fit well where little of the weight is in higher degrees.",
-    notice="The share of variance that a linear model explains grows with the share of points trained on: in large "
-    "subsets one point more matters little to what another does. The weights fall with the degree.",
+    notice="Fits to all subsets lie on the curve of degree one of the spectrum. Near $p=0$ and $p=1$ hardly two points "
+    "are ever unusual together, and a linear model explains nearly all; in between interactions take their share, and "
+    "their weight falls fast with the degree.",
 )
 def datamodels_and_harmonics(key):
     draw = generator(key)
     x, weights = draw.standard_normal((POINTS, 2)), draw.standard_normal(2)
     y = x @ weights + 0.5 * draw.standard_normal(POINTS)
-    test = draw.standard_normal((1, 2))
-    table = game_table(ridge_utility(x, y, test, test @ weights, ridge=1.0), POINTS)
+    # A row of zeros is no point: it neither adds to the Gram matrix nor to the correlations.
+    fitted = [ridge_weights(x * mask[:, None], y, ridge=1.0) for mask in coalitions(POINTS)]
+    table = np.array(fitted) @ draw.standard_normal(2)
     fits = [regressed(table, share) for share in SHARES]
     models = [population_datamodel(table, float(share)) for share in SHARES]
     spectra = np.stack([biased_spectrum(table, float(share)) for share in SHARES])
@@ -94,7 +96,7 @@ def with_pairs(evidence):
 
 @datamodels_and_harmonics.picture
 def explained(pieces):
-    """Variance that a datamodel explains, by the share of points trained on (left), and the weights by degree (right)."""
+    """Variance that a datamodel explains, by the share of points trained on (left); weights by degree (right)."""
     left = pieces["variance left over"]
     table, spectra = np.asarray(left.aside["table"]), np.asarray(left.aside["spectra"])
     grid = np.linspace(0.05, 0.95, 37)

@@ -51,7 +51,7 @@ def recognizer(draw):
         "w, c": "slope and constant of a linear model",
         "p, q": "powers of two coordinates",
     },
-    why="In a linear model a coordinate changes the answer by the same amount whoever came before. In general the gains "
+    why="In a linear model a coordinate changes the answer by the same amount whoever came before. In general gains "
     "along any order telescope to $f(x)-f(b)$, and so does the integral of the gradient along the straight way. That "
     "way lets all coordinates grow together, so the higher power is credited with more; in random orders both are "
     "needed and whoever comes second gets all.",

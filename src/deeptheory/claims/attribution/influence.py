@@ -66,7 +66,7 @@ def influence_is_the_derivative_of_retraining(key):
     slopes = (8 * (one - back) - (two - far)) / (12 * STEP / COUNT)
     found = influences(logistic, start, data, test, damping=RIDGE)
     # The rival leaves the point out of the Hessian: I/(1 − h/n) with h the point's own curvature in its metric.
-    inputs, labels = data
+    inputs = data[0]
     weights = np.asarray(start)
     chance = 1 / (1 + np.exp(-inputs @ weights))
     bend = chance * (1 - chance)

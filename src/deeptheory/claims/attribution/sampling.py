@@ -79,8 +79,8 @@ def errors_by_budget(key):
     why="A gain lies between $-R$ and $R$, so Hoeffding's inequality with width $2R$ and a union over players give the "
     "radius; in the parity game gains are fair signs and nothing in the exponent is lost. An order spends $N$ "
     "evaluations on one gain for each player. In the difference formula the same $U(T)$ occurs for all pairs of "
-    "which $T$ holds one, so one evaluation serves everybody; but $U$ itself is multiplied, and must be small, not only "
-    "its gains.",
+    "which $T$ holds one, so one evaluation serves everybody; but $U$ itself is multiplied, and must be small, not "
+    "only its gains.",
     notice="With equally many evaluations shared sets win on the left, where every player turns the utility over, and "
     "lose on the right, where all players together move it far and each of them little.",
 )
@@ -140,7 +140,7 @@ def budgets(pieces):
         Curves(
             [Line("random orders", BUDGETS, one[0]), Line("shared random sets", BUDGETS, one[1])],
             x="evaluations of the utility",
-            y="error of all values, ‖ŝ − s‖₂",
+            y="Euclidean error of all values",
             title=title,
             log="xy",
         )
