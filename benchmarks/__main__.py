@@ -9,6 +9,8 @@ NAMES = (
     "kernels",
     "marchenko_pastur",
     "curvature",
+    "influence",
+    "shapley",
     "l1_path",
     "max_margin",
     "decoding",

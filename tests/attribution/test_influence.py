@@ -115,6 +115,13 @@ def test_a_truncated_series_is_off_by_what_is_said():
         assert np.linalg.eigvalsh(gap)[-1] == pytest.approx(neumann_error(values[0], terms, scale=scale))
 
 
+def test_vectors_that_depend_on_each_other_are_solved_for_too():
+    curvature, x = curved()
+    vectors = jnp.asarray(np.array([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.0, 0.0, 0.0]]))
+    exact = np.linalg.solve(x.T @ x / 30, vectors.T).T
+    np.testing.assert_allclose(by_conjugate_gradients(curvature, vectors).vectors, exact, atol=1e-8)
+
+
 def test_samples_of_the_data_give_the_partial_sum_on_average():
     curvature, _ = curved()
     vectors = jnp.ones((1, 3))

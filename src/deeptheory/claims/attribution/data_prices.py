@@ -34,12 +34,12 @@ def neighbours(draw):
 
 @claim(
     items={"A10.16": ("sum of the prices", "price of a copy", "price of a wrong label", "prices of neighbours")},
-    says="Priced by Shapley values of their effect on the test error, training points cost together what training "
-    "gained; a point and its copy cost the same, less than the point alone; a point with a wrong label costs less than "
-    "others. For nearest neighbours prices need no enumeration.",
+    says=r"Let $U(S)$ be minus the test error after training on $S$. Shapley prices of $n$ training points add up to "
+    r"$U([n])-U(\emptyset)$; a point and its copy cost the same, a wrong label less than others; for nearest "
+    "neighbours prices need no enumeration.",
     needs="ridge regression of 8 points in 2 dimensions, one copied, one with its label turned round",
     full=dict(trials=2000),
-    symbols={},
+    symbols={"U": "the utility of training points", "S": "those trained on", "n": "how many there are"},
     why="A copy is interchangeable with its original, so symmetry prices them alike, and since the second of them adds "
     "little, each loses. A wrong label makes the fit worse in most coalitions, and its mean gain is negative. With "
     "nearest neighbours a point matters only for coalitions in which fewer than $K$ points are nearer, so prices of "
