@@ -10,6 +10,7 @@ write the Hessian out, our influences are held to those of the exact inverse.
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -44,7 +45,7 @@ def exactness():
         layers = trained(layers, data, steps=300, rate=0.3)
         iterated = influences_by(by_conjugate_gradients, losses, layers, data, test, damping=DAMPING).values
         exact = influences_by(by_factorization, losses, layers, data, test, damping=DAMPING).values
-    return float(jnp.max(jnp.abs(iterated - exact)) / jnp.max(jnp.abs(exact)))
+        return float(jnp.max(jnp.abs(iterated - exact)) / jnp.max(jnp.abs(exact)))
 
 
 def main():
@@ -65,7 +66,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "network.npz")
-        arrays = {
+        arrays: dict[str, Any] = {
             f"{name}{i}": np.asarray(p) for i, pair in enumerate(layers) for name, p in zip("wb", pair, strict=True)
         }
         np.savez(path, x=data[0], y=data[1], test_x=test[0], test_y=test[1], **arrays)

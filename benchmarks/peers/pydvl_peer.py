@@ -18,7 +18,7 @@ from pydvl.valuation import (  # pyright: ignore[reportMissingImports]
     ShapleyValuation,
     SupervisedScorer,
 )
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge  # pyright: ignore[reportMissingImports]
 from torch.utils.data import DataLoader, TensorDataset  # pyright: ignore[reportMissingImports]
 
 THREADS = int(os.environ.get("OMP_NUM_THREADS", "2"))

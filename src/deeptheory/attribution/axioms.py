@@ -104,7 +104,8 @@ def schemes_obeying(players: int, axioms: Sequence[str] = AXIOMS) -> Schemes:
         raise ValueError(f"axioms must be among {', '.join(AXIOMS)}, got {unknown[0]!r}")
     masks, games = coalitions(players), 2**players - 1
     unit = np.eye(games + 1)[:, 1:]  # the utility of a subset as a function of the game, U(∅) = 0
-    rows, right = [np.zeros((1, players * games))], [np.zeros(1)]
+    rows: list[np.ndarray] = [np.zeros((1, players * games))]
+    right: list[np.ndarray] = [np.zeros(1)]
 
     def ask(weights: np.ndarray, space: np.ndarray, wanted: np.ndarray) -> None:
         rows.append(np.kron(weights, space.T))

@@ -42,16 +42,16 @@ def voting_shapley(weights: Weights, quota: int) -> Float[np.ndarray, " players"
     and with one player taken out at a time, in integers: n²·quota operations, polynomial in the weights but not in
     their digits. Reference: Mann and Shapley 1962.
     """
-    weights = [int(weight) for weight in np.asarray(weights)]
-    players = len(weights)
-    inside(0, np.inf, "[)", weights=np.array(weights))
+    votes = [int(weight) for weight in np.asarray(weights)]
+    players = len(votes)
+    inside(0, np.inf, "[)", weights=np.array(votes))
     inside(1, np.inf, "[)", quota=quota)
     affordable(counts=(players, players, quota))
     values = np.zeros(players)
-    for i, own in enumerate(weights):
+    for i, own in enumerate(votes):
         counts = np.zeros((players, quota), object)  # [size, weight] of coalitions of the others that miss the quota
         counts[0, 0] = 1
-        for weight in weights[:i] + weights[i + 1 :]:
+        for weight in votes[:i] + votes[i + 1 :]:
             if weight < quota:
                 counts[1:, weight:] += counts[:-1, : quota - weight].copy()
         pivotal = counts[:, max(quota - own, 0) :].sum(1)

@@ -1,6 +1,7 @@
 """The axioms of Shapley: what they ask, that the values obey them, and that nothing else does."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def shapley_axioms(key):
     expected = [0 * counts, counts, counts * 2 ** (counts - 1) - 2**counts + 1, counts - 1]
     scheme = schemes_obeying(PLAYERS).scheme
     grounded = tables[:, 1:] - tables[:, :1]
-    rounding = {"scale": 9.0, "size": 24.0}
+    rounding: dict[str, Any] = {"scale": 9.0, "size": 24.0}
     return {
         "sum of the values": Identity(
             others.sum(1),

@@ -1,6 +1,7 @@
 """Training points as players: what their prices add up to, what a copy costs, what a wrong label is worth."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def data_prices(key, *, trials: Trials = 200):
         shapley_values(game_table(nearest_neighbour_utility(*one, neighbours=NEIGHBOURS), POINTS)) for one in drawn
     ]
     ordinary = prices[:, 2:WRONG].mean(1)
-    rounding = {"scale": size, "condition": 100.0, "size": 2.0**POINTS}
+    rounding: dict[str, Any] = {"scale": size, "condition": 100.0, "size": 2.0**POINTS}
     return {
         "sum of the prices": Identity(prices.sum(1), gained, aside={"all": tables[:, -1]}, **rounding),
         "price of a copy": Identity(
