@@ -1,4 +1,4 @@
-"""Alignment: how the directions that stochastic descent follows meet the spectra of Hessians and gradients along the way."""
+"""Alignment: how stochastic descent turns into the outlier directions of its Hessian."""
 
 from deeptheory.foundations.packages import submodules
 

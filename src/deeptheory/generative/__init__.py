@@ -1,4 +1,4 @@
-"""Generative models: mixtures, variational bounds, flows, diffusions and adversarial games, with their densities exact where they have one."""
+"""Generative models: mixtures, variational bounds, flows, diffusions and adversarial games."""
 
 from deeptheory.foundations.packages import submodules
 
