@@ -4,6 +4,7 @@
   not its law.
 - `noise_training`: training on noisy copies, so that the base classifier of a smoothing answers well around each
   point.
+- `sign_flips`: outputs and gradients of random two-layer networks, and the one step that flips a sign.
 - `smoothing`: randomized smoothing: what Gaussian votes certify, how well a finite number of votes certifies it, and
   its limits.
 """
