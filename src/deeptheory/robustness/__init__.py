@@ -2,6 +2,7 @@
 
 - `gaussian_ball`: in what sense a Gaussian in d dimensions is a ball of radius β√d: its length and its coordinates,
   not its law.
+- `isoperimetry`: how much sets must grow, tails of Lipschitz functions, and the law of robustness.
 - `noise_training`: training on noisy copies, so that the base classifier of a smoothing answers well around each
   point.
 - `sign_flips`: outputs and gradients of random two-layer networks, and the one step that flips a sign.
