@@ -8,6 +8,7 @@
 - `sign_flips`: outputs and gradients of random two-layer networks, and the one step that flips a sign.
 - `smoothing`: randomized smoothing: what Gaussian votes certify, how well a finite number of votes certifies it, and
   its limits.
+- `two_layer_robust`: a two-layer network that is as robust as can be, and the fragile ones that training finds.
 """
 
 from deeptheory.foundations.packages import submodules

@@ -189,7 +189,7 @@ def disc_accuracies(mean, spread, radius, shift):
     notice="Robust accuracies of discs, rings and strips lie below the curve of half-planes, for every size of them. The "
     "line where both accuracies add to 1 is crossed by ordinary problems.",
 )
-def accuracy_limits_robustness(key, *, trials: Trials = 40_000, shift: Annotated[float, Interval(ge=0.1, le=1.0)] = 0.5):
+def accuracy_limits_robustness(key, *, trials: Trials = 40_000, shift: Annotated[float, Interval(ge=0.2, le=0.8)] = 0.5):
     radius = np.linspace(0.6, 6, 40)
     accuracy, robust = disc_accuracies(1.0, 1.0, radius, shift)
     strip = np.array([[ndtr(w) - ndtr(-w - 1) for w in radius], [ndtr(w - shift) - ndtr(-w - 1 + shift) for w in radius]])
@@ -293,7 +293,7 @@ def fitting_noise_is_steep(key, *, trials: Trials = 1000):
     promised = log_noise_fitting_chance(
         sizes[:, None, None] * 1.0, dimensions[:, None] * 1.0, log_class=0.0, epsilon=epsilon, lipschitz=slope
     )
-    samples, inputs, features = 700, 12, np.array([400, 700, 1000, 1600, 3000])
+    samples, inputs, features = 700, 12, np.array([400, 700, 1000, 2000, 6000])
     x = draw.standard_normal((samples, inputs)) / np.sqrt(inputs)
     y = 2.0 * draw.integers(0, 2, samples) - 1
     weights = draw.standard_normal((int(features[-1]), inputs))
