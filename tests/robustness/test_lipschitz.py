@@ -1,6 +1,7 @@
 """Lipschitz constants of small ReLU networks by hand, on grids, in rational arithmetic, and by interval arithmetic."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -23,10 +24,7 @@ from deeptheory.robustness.lipschitz import (
 
 def random_layers(seed, widths):
     draw = np.random.default_rng(seed)
-    return [
-        (draw.standard_normal((b, a)) / np.sqrt(a), 0.5 * draw.standard_normal(b))
-        for a, b in zip(widths, widths[1:], strict=False)
-    ]
+    return [(draw.standard_normal((b, a)) / np.sqrt(a), 0.5 * draw.standard_normal(b)) for a, b in pairwise(widths)]
 
 
 @pytest.mark.item("H2.6")

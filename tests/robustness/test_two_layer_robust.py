@@ -44,7 +44,9 @@ def test_the_nearest_point_of_the_other_sign_is_beyond_the_safe_radius():
 
 def test_attacks_on_a_function_with_known_distances():
     # |x₁| − 1 as two units and a constant one: the boundary is at x₁ = ±1.
-    network = TwoLayer(np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]), np.array([0.0, 0.0, 1.0]), np.array([1.0, 1, -1]))
+    network = TwoLayer(
+        np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]), np.array([0.0, 0.0, 1.0]), np.array([1.0, 1, -1])
+    )
     inputs = np.array([[3.0, 5.0], [0.25, -1.0], [-1.5, 0.0]])
     np.testing.assert_allclose(attack_lengths(network, inputs), [2.0, 0.75, 0.5], rtol=1e-9)
     np.testing.assert_allclose(network_gradients(network, inputs), [[1, 0], [1, 0], [-1, 0]])

@@ -1,6 +1,7 @@
 """Isoperimetry: how much a set must grow when its points may move, and what that says about fitting noise smoothly.
 
-Half-spaces grow least under a Gaussian law, by `smoothing.smoothed_probability_bound`: a region of probability p keeps at
+Half-spaces grow least under a Gaussian law, by `smoothing.smoothed_probability_bound`: a region of probability p
+keeps at
 most Φ(Φ⁻¹(p) − ε/s) if every point must stay in it after any move of length ε.
 """
 
@@ -68,7 +69,7 @@ def log_noise_fitting_chance(
     """ln of a bound on the chance that a class of functions fits n random signs with mean squared error 1 − ε or less.
 
     The class has N functions with values in [−1, 1], all L-Lipschitz; `log_class` is ln N. Inputs are N(0, I/d), labels
-    independent fair signs. A good fit needs mean(y·f) ≥ ε/2; of this ε/4 must come from |mean y| (Hoeffding), or ε/4 from
+    independent fair signs. A good fit needs mean(y·f) ≥ ε/2; of this ε/4 must come from |mean y| (Hoeffding), or from
     mean y·(f − E f), whose terms are sub-Gaussian of proxy L²/d: 2·exp(−nε²/32) + N·exp(−ndε²/(32L²)).
     Reference: the argument of Bubeck and Sellke (2021), Thm 2, with the constants of this case.
     """
@@ -83,8 +84,8 @@ def law_of_robustness(
     """Least Lipschitz constant of a fit of noise: ε·√(nd/(32·(ln N + ln(2/δ)))), with probability 1 − δ.
 
     A network of p parameters of b bits each is one of N = 2^(bp): smooth fits need about n·d parameters. Signs,
-    inputs and class as in `log_noise_fitting_chance`; needs n ≥ 32·ln(4/δ)/ε². The general theorem allows any labels with
-    noise and any c-isoperimetric mixture, with larger constants. Reference: handbook 2.2; Bubeck and Sellke (2021).
+    inputs and class as in `log_noise_fitting_chance`; needs n ≥ 32·ln(4/δ)/ε². The general theorem allows any labels
+    with noise and any c-isoperimetric mixture, with larger constants. Reference: handbook 2.2; Bubeck and Sellke (2021).
     """
     positive(samples=samples, dimension=dimension, epsilon=epsilon)
     inside(0, 1, "()", delta=delta)

@@ -1,7 +1,7 @@
 """Lipschitz constants of ReLU networks from both sides and exactly, and the radius that they certify.
 
-A network is a list of pairs (matrix out × in, bias). Distances are Euclidean. For bounds without enumeration on any function
-see `deeptheory.calculus.certified`.
+A network is a list of pairs (matrix out × in, bias). Distances are Euclidean. For bounds on any function, without
+enumeration, see `deeptheory.calculus.certified`.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,8 @@ def sampled_lipschitz(layers: Layers, x: Float[np.ndarray, "n d"]) -> float:
 def linear_pieces(layers: Layers, *, reach: float = 1e3, most: int = 20_000) -> list[Piece]:
     """Return every affine piece of a small network on the cube |xᵢ| ≤ reach.
 
-    Units are split one after the other; a side is kept if a linear programme finds a ball of radius 1e-9·reach in it. The
+    Units are split one after the other; a side is kept if a linear programme finds a ball of radius 1e-9·reach in it.
+    The
     number of pieces grows like (units)^dimension: `most` of them are allowed. Reference: handbook 2.3.
     """
     positive(reach=reach)

@@ -25,7 +25,8 @@ Labels = Int[np.ndarray, " n"]
 def opposite_distances(points: Points, labels: Labels, *, period: float | None = None) -> Float[np.ndarray, " n"]:
     """Distance of each point from the nearest one of another label; with `period`, on a torus of that side.
 
-    Half of it is how far a point may move and still be nearest to one of its own label: the nearest-neighbour classifier
+    Half of it is how far a point may move and still be nearest to one of its own label: the nearest-neighbour
+    classifier
     is certainly robust there. Reference: handbook 2.3.
     """
     if len(np.unique(labels)) < 2:
@@ -91,7 +92,8 @@ def robust_accuracy_on_grid(
 def memorised_radius(density: float, share: float, dimension: int = 2) -> float:
     """Mean of half the distance to the nearest wrongly labelled of random points: ½Γ(1 + 1/d)(n·q·V_d)^(−1/d).
 
-    Points of this density n everywhere, labels of one class, a share q of them flipped; V_d is the volume of the unit ball.
+    Points of this density n everywhere, labels of one class, a share q of them flipped; V_d is the volume of the unit
+    ball.
     In the plane 1/(4√(nq)). What a classifier that reproduces every label is certain to keep. Reference: handbook 2.3.
     """
     log_ball = dimension / 2 * np.log(np.pi) - gammaln(dimension / 2 + 1)
@@ -99,4 +101,6 @@ def memorised_radius(density: float, share: float, dimension: int = 2) -> float:
     return float(np.exp(gammaln(1 + 1 / dimension)) * scale / 2)
 
 
-doors(__name__, epsilon="[0, ∞)", cell="(0, ∞)", reach="[0, 1e4]", density="(0, ∞)", share="(0, 1]", dimension="[1, 1e4]")
+doors(
+    __name__, epsilon="[0, ∞)", cell="(0, ∞)", reach="[0, 1e4]", density="(0, ∞)", share="(0, 1]", dimension="[1, 1e4]"
+)

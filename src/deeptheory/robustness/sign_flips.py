@@ -112,8 +112,8 @@ def output_cdf(values: Float[np.ndarray, "*n"], *, activation: str, width: int) 
     """Distribution function of f(x) at any finite width, and in any dimension: wⱼ·x is standard normal if ‖x‖ = √d.
 
     The sign makes every term symmetric, with characteristic function E cos(tσ(X)/√k); its k-th power is inverted by
-    Gil-Pelaez, ½ + (1/π)∫ sin(tv)φ(t)/t dt. All units of a ReLU network are silent with probability 2^(−k); half of that
-    jump is the error, hence width 20 at least. Reference: the limit is lucchi (12.7).
+    Gil-Pelaez, ½ + (1/π)∫ sin(tv)φ(t)/t dt. All units of a ReLU network are silent with probability 2^(−k); half of
+    that jump is the error, hence width 20 at least. Reference: the limit is lucchi (12.7).
     """
     if activation not in CONTINUOUS:
         raise ValueError(f"activation must be one of {', '.join(CONTINUOUS)}, got {activation!r}")

@@ -1,4 +1,4 @@
-"""Two-layer ReLU networks on nearly orthogonal inputs: one that is as robust as can be, and those that training finds."""
+"""Two-layer ReLU networks on nearly orthogonal inputs: one that is robust, and those that training finds."""
 
 from typing import NamedTuple
 
@@ -65,8 +65,8 @@ def robust_network(inputs: Float[np.ndarray, "m d"], labels: Float[np.ndarray, "
 def safe_radius(inputs: Float[np.ndarray, "m d"]) -> float:
     """(1 − c)√d/2: no shorter move changes the sign of `robust_network` at its inputs.
 
-    A move of length r changes a pre-activation by at most 2r/((1 − c)√d). The book's radius is half of it. Straight towards
-    the origin the output is 0 from there on. Reference: lucchi Thm 75.
+    A move of length r changes a pre-activation by at most 2r/((1 − c)√d). The book's radius is half of it. Straight
+    towards the origin the output is 0 from there on. Reference: lucchi Thm 75.
     """
     return (1 - largest_correlation(inputs)) * float(np.sqrt(inputs.shape[1])) / 2
 
@@ -80,7 +80,7 @@ def train_two_layer(
     steps: int = 300,
     rate: float = 0.05,
 ) -> TwoLayer:
-    """Full-batch gradient descent on the mean logistic loss, from weights N(0, 1/d), outer weights N(0, 1/k), biases 0."""
+    """Gradient descent on the mean logistic loss, from weights N(0, 1/d), outer weights N(0, 1/k) and biases 0."""
     positive(rate=rate)
     draw, (m, d) = generator(key), inputs.shape
     weights, outer = draw.standard_normal((width, d)) / np.sqrt(d), draw.standard_normal(width) / np.sqrt(width)
@@ -99,13 +99,11 @@ def train_two_layer(
     return TwoLayer(weights, biases, outer)
 
 
-def attack_lengths(
-    network: TwoLayer, inputs: Float[np.ndarray, "m d"], *, steps: int = 30
-) -> Float[np.ndarray, " m"]:
-    """Length of a move found that changes the sign at each input; ∞ where none was found. An upper bound on the shortest.
+def attack_lengths(network: TwoLayer, inputs: Float[np.ndarray, "m d"], *, steps: int = 30) -> Float[np.ndarray, " m"]:
+    """Length of a move found that changes the sign at each input: at least that of the shortest; ∞ if none was found.
 
-    Newton steps −f∇f/‖∇f‖² along the local linear piece, a little too long (Moosavi-Dezfooli and others, DeepFool, 2016),
-    then bisection on the segment back to the input.
+    Newton steps −f∇f/‖∇f‖² along the local linear piece, a little too long (Moosavi-Dezfooli and others, DeepFool,
+    2016), then bisection on the segment back to the input.
     """
     sign, moved = np.sign(network_outputs(network, inputs)), inputs.copy()
     for _ in range(steps):

@@ -30,7 +30,8 @@ KINDS = ("relu", "softplus", "tanh")
 
 @claim(
     items={"L12.9": ("output of drawn networks", "variance of the output", "distance from the normal law")},
-    says=r"The output of a random two-layer network of width $k$ at $\|x\|=\sqrt d$ has variance $\mathbb E\,\sigma(X)^2$ "
+    says=r"The output of a random two-layer network of width $k$ at $\|x\|=\sqrt d$ has variance $\mathbb "
+    r"E\,\sigma(X)^2$ "
     r"in every dimension, and its law is normal up to $O(1/k)$.",
     needs="weights N(0, I/d), signs ±1 in the second layer; ReLU, softplus and tanh",
     full=dict(trials=16_000),
@@ -42,10 +43,12 @@ KINDS = ("relu", "softplus", "tanh")
         "X": "a standard normal variable",
     },
     why=r"Each $w_j\cdot x$ is standard normal, whatever $d$, so the output is a sum of $k$ independent terms "
-    r"$\pm\sigma(X)/\sqrt k$. Random signs make the terms symmetric: the skewness that would cost $k^{-1/2}$ is zero, and "
+    r"$\pm\sigma(X)/\sqrt k$. Random signs make the terms symmetric: the skewness that would cost $k^{-1/2}$ is zero, "
+    r"and "
     r"the kurtosis is the first thing to be seen. The law at finite width is found from its characteristic function.",
     notice="Left, outputs of drawn networks of width 20 under the exact density and the normal one: they differ in the "
-    r"peak, by little. Right, the largest difference of the distribution functions falls like $1/k$ towards the constant "
+    r"peak, by little. Right, the largest difference of the distribution functions falls like $1/k$ towards the "
+    r"constant "
     r"that the kurtosis gives, not like $k^{-1/2}$.",
 )
 def random_network_outputs(key, *, trials: Trials = 4000, dimension: Annotated[int, Interval(ge=2, le=12)] = 5):
@@ -143,11 +146,13 @@ def outputs_and_distances(pieces):
         "k": "the width",
         "w_j": "weights of a unit",
     },
-    why=r"Split each $w_j$ into its part along $x$ and the rest. The rest is normal, in $d-1$ directions, and independent "
+    why=r"Split each $w_j$ into its part along $x$ and the rest. The rest is normal, in $d-1$ directions, and "
+    r"independent "
     r"of the slope $\sigma'(w_j\cdot x)$: given the slopes, a sum of normals is normal. Its squared length is a "
     r"$\chi^2_{d-1}$, near $d$, and the average of the squared slopes is near its mean because the slopes have moments "
     "(Bernstein).",
-    notice="The norm does not depend on the dimension, only its spread does. The lower bound of the proof is far to the "
+    notice="The norm does not depend on the dimension, only its spread does. The lower bound of the proof is far to "
+    "the "
     "left, and with the constant 5 lowered to ½ it would be wrong.",
     explore={"dimension": (4, 8, 16)},
 )
@@ -214,7 +219,8 @@ def gradient_norms(pieces, settings):
         "L12.16": ("linear models are turned round", "length of the linear step"),
     },
     says=r"At random initialization one step $-2f\nabla f/\|\nabla f\|^2$ flips the sign of a two-layer network with "
-    r"probability near 1; its length does not grow with $d$ while $\|x\|=\sqrt d$. A linear model goes to exactly $-f$.",
+    r"probability near 1; its length does not grow with $d$ while $\|x\|=\sqrt d$. A linear model goes to exactly "
+    r"$-f$.",
     needs="width and dimension large: 100 each here; a smooth activation (tanh), or none",
     full=dict(trials=4000),
     symbols={
@@ -224,10 +230,13 @@ def gradient_norms(pieces, settings):
         "x": "the input",
     },
     why=r"Value and gradient are both of order one, so a linear function would vanish after a step of length "
-    r"$|f|/\|\nabla f\|$, of order one, and be $-f$ after twice that. Such a step is short beside $\sqrt d$: it moves every "
-    r"pre-activation by $O(d^{-1/2})$, and the network is nearly linear there. The step has to go against the sign of $f$: "
+    r"$|f|/\|\nabla f\|$, of order one, and be $-f$ after twice that. Such a step is short beside $\sqrt d$: it moves "
+    r"every "
+    r"pre-activation by $O(d^{-1/2})$, and the network is nearly linear there. The step has to go against the sign of "
+    r"$f$: "
     "up the gradient a positive value only grows.",
-    notice="Outputs before and after the step lie along the line of exact reversal. Up the gradient, whatever the length, "
+    notice="Outputs before and after the step lie along the line of exact reversal. Up the gradient, whatever the "
+    "length, "
     "only networks with negative outputs flip: the upper left quarter.",
 )
 def one_step_flips_the_sign(

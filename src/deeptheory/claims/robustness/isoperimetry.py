@@ -31,7 +31,7 @@ def star_polygons(draw, count, corners):
 
 
 def grown(p, shift, dimension):
-    """Measures, after growing by ε, of sets of Gaussian measure p: slab, its outside, ball, its outside, a wide strip."""
+    """Measures, after growing by ε, of sets of Gaussian measure p: slab, outside, ball, outside, a wide strip."""
     slab, hole = ndtri((1 + p) / 2), ndtri((2 - p) / 2)
     ball, outside = np.sqrt(chi2.ppf(p, dimension)), np.sqrt(chi2.isf(p, dimension))
     return np.array(
@@ -46,7 +46,7 @@ def grown(p, shift, dimension):
 
 
 def log_tails(t, dimension):
-    """log P(|g − E g| ≥ t) of 1-Lipschitz g on N(0, I/d): a coordinate, the length, the largest coordinate; of a cap."""
+    """log P(|g − E g| ≥ t) of 1-Lipschitz g on N(0, I/d): a coordinate, the length, the largest one; of a cap."""
     root = np.sqrt(dimension)
     length = chi.mean(dimension) / root
     below = chi.logcdf(np.maximum(length - t, 0) * root, dimension)
@@ -73,7 +73,8 @@ def log_tails(t, dimension):
         )
     },
     says=r"$4\pi A\le P^2$ for every polygon. Under $N(0,I)$ a set of measure $p$ grown by $\varepsilon$ has at least "
-    r"$\Phi(\Phi^{-1}(p)+\varepsilon)$, and $L$-Lipschitz functions of $N(0,I/d)$ or the unit sphere leave their mean by "
+    r"$\Phi(\Phi^{-1}(p)+\varepsilon)$, and $L$-Lipschitz functions of $N(0,I/d)$ or the unit sphere leave their mean "
+    r"by "
     r"$t$ with probability at most $2e^{-dt^2/(2L^2)}$.",
     needs="sets and functions with exact measures",
     symbols={
@@ -86,7 +87,8 @@ def log_tails(t, dimension):
     },
     why="Of all sets with the same measure some grow least when their points may move a little: discs in the plane, "
     "half-spaces under a Gaussian, caps on the sphere. In many dimensions even the least growth is fast: a set of half "
-    "the measure, grown by a few times $d^{-1/2}$, is nearly everything. A Lipschitz function is near its median on such a "
+    "the measure, grown by a few times $d^{-1/2}$, is nearly everything. A Lipschitz function is near its median on "
+    "such a "
     "grown set, so it is nearly constant.",
     notice="Left, polygons with their quotients: the rounder, the nearer to 1. Right, a half-space of measure one half "
     "grows least of all sets; balls and slabs grow faster.",
@@ -182,17 +184,25 @@ def disc_accuracies(mean, spread, radius, shift):
         r"\Phi": "the normal distribution function",
         "s": "the standard deviation of the class in each direction",
     },
-    why=r"A point is answered robustly if its whole ball lies in the right region. What is lost is the rim of the region, "
-    r"and by Gaussian isoperimetry no region of the same probability has less rim than a half-space, whose quantile moves "
-    r"by exactly $\varepsilon/s$. So accuracy limits robustness through quantiles; a sum of probabilities plays no part. The "
+    why=r"A point is answered robustly if its whole ball lies in the right region. What is lost is the rim of the "
+    r"region, "
+    r"and by Gaussian isoperimetry no region of the same probability has less rim than a half-space, whose quantile "
+    r"moves "
+    r"by exactly $\varepsilon/s$. So accuracy limits robustness through quantiles; a sum of probabilities plays no "
+    r"part. The "
     "handbook calls its inequality a simplification.",
-    notice="Robust accuracies of discs, rings and strips lie below the curve of half-planes, for every size of them. The "
+    notice="Robust accuracies of discs, rings and strips lie below the curve of half-planes, for every size of them. "
+    "The "
     "line where both accuracies add to 1 is crossed by ordinary problems.",
 )
-def accuracy_limits_robustness(key, *, trials: Trials = 40_000, shift: Annotated[float, Interval(ge=0.2, le=0.8)] = 0.5):
+def accuracy_limits_robustness(
+    key, *, trials: Trials = 40_000, shift: Annotated[float, Interval(ge=0.2, le=0.8)] = 0.5
+):
     radius = np.linspace(0.6, 6, 40)
     accuracy, robust = disc_accuracies(1.0, 1.0, radius, shift)
-    strip = np.array([[ndtr(w) - ndtr(-w - 1) for w in radius], [ndtr(w - shift) - ndtr(-w - 1 + shift) for w in radius]])
+    strip = np.array(
+        [[ndtr(w) - ndtr(-w - 1) for w in radius], [ndtr(w - shift) - ndtr(-w - 1 + shift) for w in radius]]
+    )
     outside = np.array([ncx2.sf((r / 1.5) ** 2, 2, (4 / 1.5) ** 2) for r in (radius, radius + shift)])
     spread = np.array([np.ones(40), np.ones(40), np.full(40, 1.5)])
     regions = np.array([[accuracy, *strip[:1], outside[0]], [robust, strip[1], outside[1]]])
@@ -260,7 +270,8 @@ def accuracies(pieces):
         )
     },
     says=r"Of $N$ functions with values in $[-1,1]$ none fits $n$ random signs on $N(0,I/d)$ with mean squared error "
-    r"$1-\varepsilon$, unless its Lipschitz constant is $\varepsilon\sqrt{nd/(32(\ln N+\ln(2/\delta)))}$ or more. Linear "
+    r"$1-\varepsilon$, unless its Lipschitz constant is $\varepsilon\sqrt{nd/(32(\ln N+\ln(2/\delta)))}$ or more. "
+    r"Linear "
     r"classes of $p$ parameters need $\frac\varepsilon2\sqrt{nd/p}$.",
     needs="Gaussian inputs, fair independent signs; p parameters of 32 bits are N = 2^(32p) functions",
     full=dict(trials=4000),
@@ -272,10 +283,14 @@ def accuracies(pieces):
         r"\delta": "the probability of failure",
         "p": "parameters",
     },
-    why="To fit noise a function must correlate with it on the sample. A smooth function of a high-dimensional input is nearly "
-    r"constant (isoperimetry), so its correlation with $n$ signs is tiny, of the order $L/\sqrt{nd}$, and only a large class "
-    "contains one that is lucky. Counting the class gives the law: to fit noise smoothly takes about $nd$ parameters, not $n$.",
-    notice="Steepness of random-feature fits of pure noise: enormous where there are as many features as samples, falling "
+    why="To fit noise a function must correlate with it on the sample. A smooth function of a high-dimensional input "
+    "is nearly "
+    r"constant (isoperimetry), so its correlation with $n$ signs is tiny, of the order $L/\sqrt{nd}$, and only a "
+    r"large class "
+    "contains one that is lucky. Counting the class gives the law: to fit noise smoothly takes about $nd$ parameters, "
+    "not $n$.",
+    notice="Steepness of random-feature fits of pure noise: enormous where there are as many features as samples, "
+    "falling "
     "with more, and always above the law. Overparametrization buys robustness.",
 )
 def fitting_noise_is_steep(key, *, trials: Trials = 1000):
@@ -325,7 +340,11 @@ def fitting_noise_is_steep(key, *, trials: Trials = 1000):
         ),
         "random features that fit noise": Inequality(
             law, steep, along={"features": features},
-            aside={"steep": steep, "order": np.sqrt(samples * inputs / features), "exchanged": reached * np.sqrt(samples * features / (1024 * np.log(2) * inputs))},
+            aside={
+                "steep": steep,
+                "order": np.sqrt(samples * inputs / features),
+                "exchanged": reached * np.sqrt(samples * features / (1024 * np.log(2) * inputs)),
+            },
         ),
     }  # fmt: skip
 

@@ -15,7 +15,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line
 COIN = 0.1
 LAWS = ("centred exponential", "square of a normal", "unfair coin")
 VARIANCE, SCALE = np.array([1.0, 2.0, COIN * (1 - COIN)]), np.array([1.0, 2.0, (1 - COIN) / 3])
-"""variance and c: 1 and 2 are the scales of the exponential tails, a third of the largest value does for a bounded law"""
+"""variance and c: 1 and 2 are the scales of exponential tails, a third of the largest value does for a bounded law"""
 UNDERFLOW = -700.0
 """stands for the logarithm of a probability that floating point calls zero, and is more than it"""
 
@@ -66,7 +66,8 @@ def log_tails(deviation, copies):
         r"\gamma": "the probability allowed",
     },
     why=r"Summed with weights $\lambda^q/q!$ the moments give a geometric series, so that "
-    r"$\mathbb E e^{\lambda X}\le\exp(\sigma^2\lambda^2/(2(1-\lambda c)))$ up to $\lambda=1/c$. Markov's inequality for "
+    r"$\mathbb E e^{\lambda X}\le\exp(\sigma^2\lambda^2/(2(1-\lambda c)))$ up to $\lambda=1/c$. Markov's inequality "
+    r"for "
     r"$e^{\lambda\sum X}$ at the best $\lambda$ gives a tail that is Gaussian near the mean and exponential beyond.",
     notice="The exact chance stays below the allowed one, by a factor that is nearly the same for all levels where the "
     "law has an exponential tail of its own. Without the linear term the promise is broken at small probabilities.",
@@ -141,10 +142,13 @@ def exact_against_allowed(pieces):
     each="array",
     draws=256,
     symbols={"k": "how many squares", r"\gamma": "the probability allowed"},
-    why=r"Near its mean a $\chi^2_k$ variable looks normal with variance $2k$, and up to deviations of the order of $k$ its "
+    why=r"Near its mean a $\chi^2_k$ variable looks normal with variance $2k$, and up to deviations of the order of "
+    r"$k$ its "
     r"tail is at most that of a normal variable with variance $4k$: twice $e^{-t^2/(8k)}$. Beyond, the upper tail is "
-    r"exponential, $e^{-t/2}$ and not $e^{-t^2}$, and no multiple of $\sqrt{k\log(2/\gamma)}$ is enough for all $\gamma$.",
-    notice="With the hypothesis (left of the line) the exact chance lies far below the allowed one. For a few squares and "
+    r"exponential, $e^{-t/2}$ and not $e^{-t^2}$, and no multiple of $\sqrt{k\log(2/\gamma)}$ is enough for all "
+    r"$\gamma$.",
+    notice="With the hypothesis (left of the line) the exact chance lies far below the allowed one. For a few squares "
+    "and "
     "small probabilities it passes it: one square leaves the interval of level 0.0001 with probability 0.00023.",
 )
 def squares_stay_near_their_mean(k, share, *, constant: Annotated[float, Interval(ge=2, le=8)] = 4.0):
@@ -162,7 +166,7 @@ squares_stay_near_their_mean.control("the constant two for four", constant=2.0)
 
 @squares_stay_near_their_mean.picture
 def chance_of_leaving(pieces):
-    """Exact chance of leaving the interval against the allowed one, for one, five and forty squares; dots were drawn."""
+    """Exact chance of leaving the interval against the allowed one, for several numbers of squares; dots were drawn."""
     aside = pieces[""].aside
     level = np.linspace(0.7, 40, 120)
     marks = [Line("allowed", level, np.log(2) - level)]

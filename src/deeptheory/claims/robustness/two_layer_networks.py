@@ -38,7 +38,8 @@ def drawn(key, count, dimension):
             "output vanishes at the safe radius",
         )
     },
-    says=r"For $m$ inputs on the sphere of radius $\sqrt d$ with $|\langle x_i,x_j\rangle|\le cd$ a two-layer ReLU network of "
+    says=r"For $m$ inputs on the sphere of radius $\sqrt d$ with $|\langle x_i,x_j\rangle|\le cd$ a two-layer ReLU "
+    r"network of "
     r"width $m$ gives $f(x_i)=y_i$ and keeps its sign under every move shorter than $\frac{1-c}2\sqrt d$.",
     needs="c < 1; the book says a quarter for the half, which is true as well",
     symbols={
@@ -48,11 +49,15 @@ def drawn(key, count, dimension):
         "c": "the largest correlation of two inputs",
         "f": "the network's output",
     },
-    why=r"Each unit looks for one input: it is at 1 there and at $-1$ or below at all others, hence silent. A move of length "
-    r"$r$ changes no pre-activation by more than $2r/((1-c)\sqrt d)$, which is less than 1 up to the safe radius: the own "
-    "unit stays awake and the others stay silent. No two inputs are farther apart than $2\\sqrt d$, so that no network has "
+    why=r"Each unit looks for one input: it is at 1 there and at $-1$ or below at all others, hence silent. A move of "
+    r"length "
+    r"$r$ changes no pre-activation by more than $2r/((1-c)\sqrt d)$, which is less than 1 up to the safe radius: the "
+    r"own "
+    "unit stays awake and the others stay silent. No two inputs are farther apart than $2\\sqrt d$, so that no "
+    "network has "
     "a larger order.",
-    notice="The output along straight lines from an input: towards the origin it falls fastest and is 0 exactly at the safe "
+    notice="The output along straight lines from an input: towards the origin it falls fastest and is 0 exactly at "
+    "the safe "
     "radius. In random directions it hardly changes.",
     explore={"dimension": (50, 100, 200)},
 )
@@ -125,14 +130,18 @@ def along_lines(pieces):
     items={"L12.8": ("moves that flip trained networks", "the construction gains on them")},
     says=r"Trained by gradient descent on the same inputs, networks of the same width are flipped by moves that "
     r"hardly grow with $d$ (with $m=d/8$), while the construction withstands moves of order $\sqrt d$.",
-    needs="inputs even on the sphere of radius √d, m = d/8 of them and as many units; 300 steps of logistic loss; medians over the inputs",
+    needs="inputs even on the sphere of radius √d, m = d/8 of them and as many units; 300 steps of logistic loss; "
+    "medians over the inputs",
     full=dict(trials=48),
     scale="cited: gradient flow to infinity; here: 300 steps, all inputs fitted",
     symbols={"d": "the dimension", "m": "how many inputs, and units"},
-    why=r"Gradient descent does not build one unit for each input. It adds up what all inputs ask for: units learn sums of many "
-    r"$\pm x_i$, so that a move along the sum of $y_ix_i$ changes the output at every input a little, $m$ times over. A move of "
+    why=r"Gradient descent does not build one unit for each input. It adds up what all inputs ask for: units learn "
+    r"sums of many "
+    r"$\pm x_i$, so that a move along the sum of $y_ix_i$ changes the output at every input a little, $m$ times over. "
+    r"A move of "
     r"length of order $\sqrt{d/m}$ is enough, which is a constant here.",
-    notice="Lengths of moves that flip trained networks stay level as the dimension grows. What the construction certainly "
+    notice="Lengths of moves that flip trained networks stay level as the dimension grows. What the construction "
+    "certainly "
     "withstands grows and passes them.",
 )
 def descent_finds_fragile_networks(
