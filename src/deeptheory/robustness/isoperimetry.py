@@ -85,7 +85,7 @@ def law_of_robustness(
 
     A network of p parameters of b bits each is one of N = 2^(bp): smooth fits need about n·d parameters. Signs,
     inputs and class as in `log_noise_fitting_chance`; needs n ≥ 32·ln(4/δ)/ε². The general theorem allows any labels
-    with noise and any c-isoperimetric mixture, with larger constants. Reference: handbook 2.2; Bubeck and Sellke (2021).
+    with noise and any c-isoperimetric mixture, with larger constants. handbook 2.2; Bubeck and Sellke (2021).
     """
     positive(samples=samples, dimension=dimension, epsilon=epsilon)
     inside(0, 1, "()", delta=delta)

@@ -115,7 +115,7 @@ def exact_lipschitz(layers: Layers, *, reach: float = 1e3, most: int = 20_000) -
 
 def binary_certificate(value: Float[np.ndarray, "*n"], lipschitz: float) -> Float[np.ndarray, "*n"]:
     """|f(x)|/L: no shorter move changes the sign of f. Reference: handbook 2.3."""
-    return np.abs(value) / lipschitz
+    return np.asarray(np.abs(value) / lipschitz)
 
 
 def margin_certificate(

@@ -76,7 +76,7 @@ def checkerboard_robustness(epsilon: Float[np.ndarray, "*n"], cell: float) -> Fl
     A constant answer is right on half of the board at every ε: it keeps more from ε = s(1 − 2^(−1/2))/2 on. Reference:
     handbook 2.2.2.
     """
-    return np.maximum(1 - 2 * epsilon / cell, 0) ** 2
+    return np.asarray(np.maximum(1 - 2 * epsilon / cell, 0) ** 2)
 
 
 def robust_accuracy_on_grid(

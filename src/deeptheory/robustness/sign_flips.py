@@ -50,7 +50,7 @@ def two_layer_value(
     """Return f(x) = k^(−1/2) Σⱼ aⱼσ(wⱼ·x) for one input or an input for each network. Reference: lucchi (12.6)."""
     weights, signs = networks
     before = (weights @ x[..., None])[..., 0]
-    return np.sum(signs * _known(activation)[0](before), -1) / np.sqrt(weights.shape[-2])
+    return np.asarray(np.sum(signs * _known(activation)[0](before), -1) / np.sqrt(weights.shape[-2]))
 
 
 def two_layer_gradient(
@@ -93,7 +93,7 @@ def gradient_lower_bound(
     """
     inside(0, 2 / np.e, "()", gamma=gamma)
     share = max(0.0, 1 - 5 * np.sqrt(log(2 / gamma) / dimension))
-    return share * np.sqrt(np.mean(slopes**2, -1))
+    return np.asarray(share * np.sqrt(np.mean(slopes**2, -1)))
 
 
 def moment_condition(activation: str, scale: float, *, orders: int = 20) -> float:
@@ -154,7 +154,7 @@ def flip_length_cdf(length: Float[np.ndarray, "*n"], dimension: int) -> Float[np
     ‖Δ‖ is twice a half-normal one. Any rotation-invariant law of w gives the same.
     """
     inside(0, np.inf, length=length)
-    return betainc(0.5, (dimension - 1) / 2, np.clip(length**2 / (4 * dimension), 0.0, 1.0))
+    return np.asarray(betainc(0.5, (dimension - 1) / 2, np.clip(length**2 / (4 * dimension), 0.0, 1.0)))
 
 
 def _known(activation: str):

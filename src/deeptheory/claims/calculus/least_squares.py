@@ -62,7 +62,7 @@ def as_good(evidence):
 
 @excess_of_least_squares.picture
 def right_angle(pieces):
-    """The right-hand side, the range of A as a line, the nearest point on it and another fit, for a matrix of one column."""
+    """The range of a matrix of one column as a line, the point of it nearest to b, and another fit."""
     line = np.array([-0.4, 1.8])
     marks = [
         Line("range of A", 2 * line, line),

@@ -163,7 +163,7 @@ def round_and_growing(pieces, settings):
     sets = grown(np.full(60, 0.5), shift, settings["dimension"])[:4]
     curves = [Line(name, shift, values) for name, values in zip(names, sets, strict=True)]
     curves.append(Line("half-space", shift, ndtr(shift)))
-    return Row([Plane(marks, x="x", y="y"), Curves(curves, x="growth ε", y="measure")])
+    return Row([Plane(marks, x="across", y="upwards"), Curves(curves, x="growth ε", y="measure")])
 
 
 def disc_accuracies(mean, spread, radius, shift):
@@ -174,8 +174,8 @@ def disc_accuracies(mean, spread, radius, shift):
 @claim(
     items={"H2.4": ("no region keeps more", "two Gaussian classes", "printed example")},
     says=r"A Gaussian class answered rightly with probability $a$ is answered rightly under every move of length "
-    r"$\varepsilon$ with probability at most $\Phi(\Phi^{-1}(a)-\varepsilon/s)$; linear classifiers attain it. Nothing "
-    r"keeps accuracy plus robust accuracy below 1: at distance 3, $\varepsilon=\frac12$ they are 0.9987 and 0.9938.",
+    r"$\varepsilon$ with probability at most $\Phi(\Phi^{-1}(a)-\varepsilon/s)$; linear classifiers attain it. At "
+    r"distance 3 and $\varepsilon=\frac12$ these are 0.9987 and 0.9938.",
     needs="classes N(±μ, s²I); moves in Euclidean length",
     full=dict(trials=400_000),
     symbols={

@@ -5,7 +5,7 @@ import cmath
 import numpy as np
 import pytest
 
-from deeptheory.calculus.polynomial_roots import companion_matrix, growth_order, order_threshold, polynomial_roots
+from deeptheory.calculus.polynomials_by_roots import companion_matrix, growth_order, order_threshold, polynomial_roots
 
 
 @pytest.mark.item("A19.4")

@@ -43,7 +43,7 @@ def polynomial_roots(coefficients: Coefficients) -> Complex[np.ndarray, " k"]:
 
 
 def growth_order(f: Coefficients, g: Coefficients) -> Literal["o", "Θ", "ω"]:
-    """How f grows beside g: "o" if f/g → 0, "Θ" if both are bounded by the other (f = O(g) and f = Ω(g)), "ω" if f/g → ∞.
+    """How f grows beside g: "o" if f/g → 0, "Θ" if f = O(g) and f = Ω(g), "ω" if f/g → ∞.
 
     Polynomials by their coefficients, constant term first, constants with them. Reference: lucchi 12.3.1.
     """
@@ -52,7 +52,7 @@ def growth_order(f: Coefficients, g: Coefficients) -> Literal["o", "Θ", "ω"]:
 
 
 def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: Literal["O", "Ω"] = "O") -> float:
-    """Least whole N ≥ 0 with |f(n)| < C·g(n) for all n > N (side "O"), or |f(n)| > C·g(n) (side "Ω"); ∞ if there is none.
+    """Least whole N with |f(n)| < C·g(n) for all n > N (side "O"), or |f(n)| > C·g(n) (side "Ω"); ∞ if there is none.
 
     Beyond the largest real root of C·g ∓ f the signs do not change. Reference: lucchi 12.3.1, Fig. 12.3.
     """
