@@ -13,6 +13,8 @@ TWO_LAYER = TwoLayer(POINTS, np.array([0.1, -0.2, 0.3]), np.array([1.0, -1.0, 0.
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "isoperimetry.law_of_robustness": {"samples": 4000.0, "dimension": 3.0, "epsilon": 0.5, "delta": 0.1},
+    "isoperimetry.log_lipschitz_tail": {"dimension": 3.0},
+    "isoperimetry.log_noise_fitting_chance": {"dimension": 3.0},
     "lipschitz.exact_lipschitz": {"layers": NETWORK},
     "lipschitz.linear_pieces": {"layers": NETWORK},
     "lipschitz.local_jacobians": {"layers": NETWORK, "x": PLANE},
