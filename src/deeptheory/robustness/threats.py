@@ -31,9 +31,10 @@ class Threat(eqx.Module):
     high: Scalar = np.inf
 
     def like(self, points: Points) -> "Threat":
-        """Return the threat with radius and box as arrays in the precision of the points: compiled once for all radii."""
+        """Return the threat with arrays in the precision of the points, so that radii share a compiled program."""
         kind = jnp.asarray(points).dtype
-        return Threat(*(jnp.asarray(each, kind) if name != "order" else each for name, each in vars(self).items()))
+        radius, low, high = (jnp.asarray(each, kind) for each in (self.radius, self.low, self.high))
+        return Threat(radius, self.order, low, high)
 
     def __check_init__(self):
         if self.order not in (1, 2, np.inf):
