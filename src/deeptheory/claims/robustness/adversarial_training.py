@@ -31,7 +31,7 @@ def loss(weights, move):
     return jnp.logaddexp(0.0, -weights @ (jnp.array([0.4, -0.3, 0.7]) + move))
 
 
-def trained(inputs, signs, radius, steps=400, rate=1.0):
+def trained(inputs, signs, radius, steps=150, rate=2.0):
     """Attack all inputs, take a gradient step at the points found, and so on."""
     labels = (signs > 0).astype(int)
     slope = jax.jit(jax.grad(lambda w, x: jnp.mean(cross_entropy(logits(w, x), labels))))
@@ -73,10 +73,10 @@ def solved(inputs, signs, inside, beside):
         "x, y": "an input and its label, 1 or −1",
         "w": "the weights",
     },
-    why="When the weights move a little, the best perturbation moves too, but at a maximum that changes the value only to "
-    "second order, or not at all if it stays in its corner: the slope is that with the perturbation held fixed. For "
-    r"logistic regression the best perturbation takes $\epsilon\|w\|_1$ from every margin. That is not a penalty beside "
-    "the loss: it stops to pull where margins are large.",
+    why="When the weights move a little, the best perturbation moves too, but at a maximum that changes the value only "
+    "to second order, or not at all if it stays in its corner: the slope is that with the perturbation held fixed. For "
+    r"logistic regression the best perturbation takes $\epsilon\|w\|_1$ from every margin. That is not a penalty "
+    "beside the loss: it stops to pull where margins are large.",
     notice="Both routes end in the same weights, and a penalty beside the loss ends elsewhere. On the right, where a "
     "weight is zero two corners are equally bad: the worst loss has a kink and rises to both sides.",
 )
@@ -90,10 +90,14 @@ def training_against_an_adversary(
     within = np.stack([solved(inputs, signs, e, 0.0) for e in epsilons])
     beside = np.stack([solved(inputs, signs, 0.0, e / 2) for e in epsilons])  # half of the inputs' pull, as at w = 0
 
-    weights, moves, h = random.standard_normal((6, 3)), 0.3 * CORNERS, 1e-5
+    weights, moves, h = random.standard_normal((4, 3)), 0.3 * CORNERS, 1e-5
+
+    @jax.jit
+    def largest(w):
+        return jnp.max(jax.vmap(lambda move: loss(w, move))(moves))
 
     def worst(w):
-        return float(worst_of_many(loss, w, moves).value)
+        return float(largest(w))
 
     slopes = np.stack([worst_of_many(loss, w, moves).slope for w in weights])
     seen = np.array([[(worst(w + h * e) - worst(w - h * e)) / (2 * h) for e in np.eye(3)] for w in weights])
@@ -111,10 +115,11 @@ def training_against_an_adversary(
             along={"epsilon": np.array(epsilons), "weight": np.arange(3)},
             aside={"beside": beside},
         ),
-        "slope of the worst loss": Identity(slopes, seen, error=1e-8, aside={"still": still}),
+        "slope of the worst loss": Identity(slopes, seen, scale=1.0, error=1e-8, aside={"still": still}),
         "slopes where maximisers tie": Identity(
             np.array([directional_slope(loss, tied, moves, v) for v in ways]),
             rises,
+            scale=1.0,
             error=1e-6,  # a one-sided difference of step 1e-6
             aside={
                 "one": ways @ one,
@@ -142,7 +147,7 @@ def one_of_the_maximisers(evidence):
 
 @training_against_an_adversary.picture
 def weights_and_kink(pieces):
-    """Weights after training against larger and larger perturbations (left); the worst loss along one weight (right)."""
+    """Weights after training against larger and larger perturbations (left); the worst loss along a weight (right)."""
     routes, tie = pieces["weights by two routes"], pieces["slopes where maximisers tie"].aside
     epsilon = np.asarray(routes.along["epsilon"])
     marks = []

@@ -28,9 +28,9 @@ RADII = (0.05, 0.1, 0.15, 0.2, 0.25)
     full=dict(pixels=400_000),
     symbols={"q": "the probability that a pixel is kept", "K": "the number of draws the attacker averages over"},
     why="A defence that hides the slope changes what the attacker knows, and not what is in reach. Rounding is nearly "
-    "the identity, so its slope may be taken for 1; a saturated softmax is a monotone function of the margin, which has "
-    "a slope; a random mask is one of many, and the attack is against their mean. A pixel is found as soon as one of the "
-    "draws has kept it.",
+    "the identity, so its slope may be taken for 1; a saturated softmax is a monotone function of the margin, which "
+    "has a slope; a random mask is one of many, and the attack is against their mean. A pixel is found as soon as one "
+    "of the draws has kept it.",
     notice="Against the gradient the rounded classifier seems to lose nothing at any radius. The straight-through "
     "attack finds exactly the answers that can be flipped.",
 )
