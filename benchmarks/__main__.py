@@ -14,6 +14,7 @@ NAMES = (
     "decoding",
     "colour_refinement",
     "clustering",
+    "adversarial",
 )
 
 

@@ -18,8 +18,8 @@ GREY = 0.007
 @claim(
     items={"L12.6": ("change of the score", "mean change of the score")},
     says=r"A sign step of size $\eta$ changes a linear score by $\eta\|w\|_1$, for Gaussian weights "
-    r"$\eta d\sqrt{2/\pi}$ on average: it grows like the number of pixels, while no pixel moves by more than $\eta$. Signs at random "
-    r"change it by $\eta\sqrt{2d/\pi}$ only.",
+    r"$\eta d\sqrt{2/\pi}$ on average: like the number of pixels, while no pixel moves by more than $\eta$. "
+    r"Signs at random change it by $\eta\sqrt{2d/\pi}$ only.",
     needs="a linear score with independent standard normal weights, as a stand-in for the slope of a network",
     full=dict(sizes=(100, 1000, 10_000, 100_000)),
     symbols={
@@ -30,8 +30,8 @@ GREY = 0.007
     why="Moved along the signs of the slope all pixels push the same way and their pushes add up; moved at random they "
     r"mostly cancel, and what is left grows like $\sqrt d$. The score of a typical image is of that size too, so from "
     r"some $d$ on a change of one grey level outweighs it.",
-    notice="With a thousand pixels one grey level along the signs does what some thirty random ones would; the score of an "
-    "image with pixels of order one is overtaken at some twenty thousand.",
+    notice="With a thousand pixels one grey level along the signs does what some thirty random ones would; the score of "
+    "an image with pixels of order one is overtaken at some twenty thousand.",
     explore={"eta": (0.002, 0.007, 0.03)},
 )
 def signs_add_up_over_pixels(
