@@ -1,8 +1,58 @@
+from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+
+from deeptheory.robustness.threats import Threat
+
+RECORDS: dict[str, Callable[[], Any]] = {
+    "Threat": lambda: Threat(0.1),
+}
+
+
+def score(x: Any) -> Any:
+    return x[:, 0]
+
+
+def logits(x: Any) -> Any:
+    return jnp.stack([x[:, 0], x[:, 1]], axis=1)
+
+
+def worst(weights: Any, move: Any) -> Any:
+    return jnp.sum(weights) * jnp.sum(move)
+
+
+LAYERS = [(np.array([[0.5, -0.2, 0.1], [0.3, 0.8, -0.6]]), np.array([0.1, -0.2]))]
+
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "adversarial_training.adversarial_risk": {"layers": LAYERS, "steps": 2},
+    "adversarial_training.directional_slope": {"loss": worst},
+    "adversarial_training.interval_logits": {"layers": LAYERS},
+    "adversarial_training.train_adversarially": {"network": logits, "steps": 2, "batch": 2, "attack_steps": 1},
+    "adversarial_training.worst_of_many": {"loss": worst},
+    "attacks.ascend": {"objective": score, "slopes": None, "start": None, "steps": 2},
+    "attacks.difference_slopes": {"objective": score},
+    "attacks.fast_gradient_sign": {"network": logits},
+    "attacks.fooled": {"network": logits},
+    "attacks.projected_gradient": {"network": logits, "steps": 2, "restarts": 1},
+    "attacks.random_slopes": {"objective": score, "dimension": 3, "directions": 2},
+    "attacks.targeted_gradient": {"network": logits, "targets": np.array([1, 0, 1, 0]), "steps": 2},
+    "linear_classifiers.most_robust_weights": {"radius": 0.1},
+    "masking.expected_slopes": {"objective": lambda x, draw: x[:, 0] * draw[0]},
+    "masking.quantise": {"levels": 4},
+    "masking.quantised_margin": {"levels": 4, "signs": np.array([1.0, -1.0, 1.0, -1.0])},
+    "masking.straight_through": {"transform": jnp.round},
+    "minimal_perturbations.attack_radius": {"flips": lambda radii: radii > 0.3, "halvings": 3},
+    "minimal_perturbations.nearest_in_polyhedron": {"order": 2.0},
+    "minimal_perturbations.relu_radius": {"layers": LAYERS, "order": 2.0, "most": 100},
+    "smoothing.shared_votes": {"network": logits, "draws": np.linspace(-1, 1, 15).reshape(5, 3)},
     "smoothing.smoothed_value_and_gradient": {"function": lambda x: x[:, 0]},
     "smoothing.votes": {"classifier": lambda x: (x[:, 0] > 0).astype(int)},
+    "threats.Threat": {"radius": 0.1, "order": 2.0, "low": -1.0, "high": 2.0},
+    "threats.dual_order": {"order": 2.0},
+    "threats.length": {"order": 2.0},
+    "threats.steepest": {"order": 2.0},
 }  # fmt: skip
 
 FOUND = """
