@@ -1,9 +1,9 @@
 """Attacking and certifying a small convolutional network on MNIST, beside foolbox and beside bare forward passes.
 
 `python -m benchmarks adversarial` needs mnist.npz in the folder that DEEPTHEORY_DATA names. Both sides get the weights
-of one network, trained here for a moment, the same 1,000 test images, radius, 40 sign steps and a random start, and must
-reach the same share of fooled images. Certification is ours only: 100 images with 10,000 noise draws each, beside the
-forward passes of as many images alone; the draws are shared by the images, so that noise costs next to nothing.
+of one network, trained here for a moment, the same 1,000 test images, radius, 40 sign steps and a random start, and
+must reach the same share of fooled images. Certification is ours only: 100 images with 10,000 noise draws each, beside
+the forward passes of as many images alone; the draws are shared by the images, so that noise costs next to nothing.
 """
 
 import os
@@ -114,8 +114,9 @@ def certification(weights, images, labels, *, count=100, samples=10_000, rounds=
     right = np.mean(found.label == labels)
     return (
         f"### Certificates of {count} images, {samples:,} draws each\n\n{machine()}.\n\n"
-        "| certificates | forward passes alone | ratio | certified rightly | mean radius |\n| ---: | ---: | ---: "
-        f"| ---: | ---: |\n| {ours:.2f} s | {alone:.2f} s | {ours / alone:.2f} | {right:.2f} | {found.radius.mean():.3f} |\n"
+        "| certificates | forward passes alone | ratio | certified rightly | mean radius |\n"
+        "| ---: | ---: | ---: | ---: | ---: |\n"
+        f"| {ours:.2f} s | {alone:.2f} s | {ours / alone:.2f} | {right:.2f} | {found.radius.mean():.3f} |\n"
     )
 
 
