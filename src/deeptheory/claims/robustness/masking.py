@@ -21,9 +21,9 @@ RADII = (0.05, 0.1, 0.15, 0.2, 0.25)
 
 @claim(
     items={"A18.9": ("rounded inputs", "saturated outputs", "pixels dropped at random")},
-    says=r"Behind rounding or a saturated loss the gradient is zero and ascent does not move; with the slope of a "
-    r"stand-in the attack reaches the exact worst margin. Of pixels each kept with probability $q$ the slope of one "
-    r"draw sees a share $q$, the mean over $K$ draws $1-(1-q)^K$.",
+    says=r"Behind rounding or a saturated loss the gradient is zero and ascent stands still; with the slope of a "
+    r"stand-in it reaches the exact worst margin. Of pixels kept with probability $q$ one draw's slope sees a share "
+    r"$q$, the mean of $K$ draws $1-(1-q)^K$.",
     needs="linear scores of inputs in [0, 1], perturbations bounded in the maximum norm",
     full=dict(pixels=400_000),
     symbols={"q": "the probability that a pixel is kept", "K": "the number of draws the attacker averages over"},
