@@ -16,6 +16,7 @@ NAMES = (
     "decoding",
     "colour_refinement",
     "clustering",
+    "adversarial",
 )
 
 
