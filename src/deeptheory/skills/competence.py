@@ -24,30 +24,33 @@ __all__ = [
 ]
 
 Graph = Int[np.ndarray, "texts skills"]
-Losses = Annotated[Float[np.ndarray, " texts"], "[0, 1]"]
+Losses = Annotated[Float[np.ndarray, "*batch texts"], "[0, 1]"]
 
 
-def skill_errors(graph: Graph, losses: Losses) -> Float[np.ndarray, " skills"]:
+def skill_errors(graph: Graph, losses: Losses) -> Float[np.ndarray, "*batch skills"]:
     """Error rate of each skill's task: the mean loss of its pieces, weighted by how often they use it.
 
-    Competence is one minus this. Weighted by the degrees of the skills these rates average to the mean loss, whatever
+    Competence is one minus this. Losses may have a batch of models in front. Weighted by the degrees of the skills these rates average to the mean loss, whatever
     the losses are. A skill that no piece uses has no task and rate 0. Reference: arora Def. 15.8.7.
     """
     return _rate(losses @ graph, graph.sum(0))
 
 
-def pair_errors(graph: Graph, losses: Losses) -> Float[np.ndarray, "skills skills"]:
+def pair_errors(graph: Graph, losses: Losses) -> Float[np.ndarray, "*batch skills skills"]:
     """Error rate of the task of each ordered pair of skills, over pieces that use both; on the diagonal, one twice.
 
     A piece with multiplicities m has m_s m_t ordered pairs, and m_s (m_s − 1) of a skill with itself: k(k − 1) in all.
     A pair that no piece uses has rate 0. Reference: arora Def. 15.8.7.
     """
-    edges = graph.T @ graph - np.diag(graph.sum(0))
-    return _rate((graph.T * losses) @ graph - np.diag(losses @ graph), edges)
+    texts, skills = graph.shape
+    affordable(pairs=(texts, skills, skills))
+    occurrences = graph[:, :, None] * (graph[:, None, :] - np.eye(skills, dtype=graph.dtype))
+    lost = losses @ occurrences.reshape(texts, -1)
+    return _rate(lost.reshape(*losses.shape[:-1], skills, skills), occurrences.sum(0))
 
 
 def _rate(lost: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    return np.divide(lost, edges, out=np.zeros(edges.shape), where=edges > 0)
+    return np.divide(lost, edges, out=np.zeros(lost.shape), where=edges > 0)
 
 
 def repeat_probability(k: int, skills: int, *, measure: Float[np.ndarray, " skills"] | None = None) -> float:
