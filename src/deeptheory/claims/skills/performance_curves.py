@@ -208,7 +208,7 @@ def along_errors():
     "for $k$ edges, and lie far above that of $2k$. On the right, a halved loss puts the curve of pairs on that of "
     "skills.",
 )
-def tuples_by_tensorization(key, *, trials: Trials = 12):
+def tuples_by_tensorization(key, *, trials: Trials = 24):
     texts, skills, k, size = 16_000, 3, 4, 2
     alpha, theta, groups = 3 / 9, np.array([0.05, 0.1, 0.2]), 8_000
     chosen = list(combinations(range(9), 3))
