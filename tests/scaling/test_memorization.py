@@ -28,9 +28,11 @@ def test_loss_and_variance_by_enumeration_of_what_was_seen():
     assert memorization_loss(chances, capacity, samples) == pytest.approx(mean, rel=1e-13)
     variance = sum(chance * (missed - mean) ** 2 for chance, missed in law)
     assert memorization_variance(chances, capacity, samples) == pytest.approx(variance, rel=1e-12)
-    losses = memorize(jax.random.key(0), chances, capacity, samples, learners=40_000)
+    losses = memorize(jax.random.key(0), chances, capacity, samples, runs=40_000)
     assert losses.mean() == pytest.approx(mean, abs=6 * np.sqrt(variance / 40_000))
     assert losses.var() == pytest.approx(variance, rel=0.05)
+    averaged = memorize(jax.random.key(1), chances, capacity, samples, runs=40_000, learners=9)
+    assert averaged.var() == pytest.approx(variance / 9, rel=0.05)
 
 
 @pytest.mark.item("H13.8")

@@ -49,12 +49,17 @@ def memorization_variance(chances: Chances, capacity: Counts, samples: Numbers) 
 
 
 def memorize(
-    key: Key[Array, ""], chances: Chances, capacity: int, samples: float, *, learners: int = 1
-) -> Float[np.ndarray, " learners"]:
-    """Let learners read their examples, and return the share of questions that each misses."""
-    affordable(facts=(learners, len(chances)))
-    counts = generator(key).poisson(samples * chances[:capacity], (learners, min(capacity, len(chances))))
-    return 1 - (counts > 0) @ chances[:capacity]
+    key: Key[Array, ""], chances: Chances, capacity: int, samples: float, *, runs: int = 1, learners: int = 1
+) -> Float[np.ndarray, " runs"]:
+    """Let learners read their examples: the share of questions missed in each of so many runs, averaged over `learners`.
+
+    Facts are seen independently of each other, since the number of examples is Poisson's; how many of a run's learners
+    have seen a fact is binomial.
+    """
+    affordable(facts=(runs, len(chances)))
+    held = chances[:capacity]
+    knowing = generator(key).binomial(learners, -np.expm1(-samples * held), (runs, len(held)))
+    return 1 - knowing @ held / learners
 
 
 def memorization_law(alpha: float) -> ScalingLaw:
@@ -68,4 +73,4 @@ def memorization_law(alpha: float) -> ScalingLaw:
     return ScalingLaw(np.array(0.0), np.array([1 / (alpha * total), data]), np.array([alpha, alpha / power]))
 
 
-doors(__name__, alpha="(0, 50]", facts="[1, 1e8]", capacity="[0, ∞)", samples="[0, 1e15]", learners="[1, 1e7]")
+doors(__name__, alpha="(0, 50]", facts="[1, 1e8]", capacity="[0, ∞)", samples="[0, 1e15]", runs="[1, 1e7]", learners="[1, 1e9]")

@@ -165,11 +165,11 @@ def _descend(model, theta, y, weight, floor, huber):
     for _ in range(STEPS):
         lean = np.ones_like(left) if huber is None else np.minimum(1, huber / np.maximum(np.abs(left), 1e-300))
         rows = slopes[..., first:] * weight[..., None]
-        normal = np.einsum("bpi,bp,bpj->bij", rows, lean, rows)
-        gradient = np.einsum("bpi,bp->bi", rows, lean * left)
+        leant = np.swapaxes(rows * lean[..., None], 1, 2)
+        normal, gradient = leant @ rows, leant @ left[..., None]
         diagonal = np.einsum("bii->bi", normal)
         damped = normal + (damping[:, None] * diagonal + 1e-300)[..., None] * np.eye(normal.shape[1])
-        step = np.linalg.solve(damped, gradient[..., None])[..., 0]
+        step = np.linalg.solve(damped, gradient)[..., 0]
         trial = theta.copy()
         trial[:, first:] -= step
         log_trial, slopes_trial = model(trial)
