@@ -39,7 +39,9 @@ def test_best_allocation_by_search(law):
             options={"xatol": 1e-10},
         )  # fmt: skip
         best = optimal_allocation(law, compute)
-        assert best.loss == pytest.approx(found.fun, rel=1e-12) and np.log(best.parameters) == pytest.approx(found.x, abs=1e-5)
+        assert best.loss == pytest.approx(found.fun, rel=1e-12) and np.log(best.parameters) == pytest.approx(
+            found.x, abs=1e-5
+        )
         assert 6 * best.parameters * best.tokens == pytest.approx(compute)
         assert best.loss == pytest.approx(loss_at(law, best.parameters, best.tokens), rel=1e-14)
         more = optimal_allocation(law, compute * compute_for_reduction(law, 2.0))
@@ -49,7 +51,9 @@ def test_best_allocation_by_search(law):
 @pytest.mark.item("H13.7")
 def test_the_two_fits_disagree_on_tokens_a_parameter():
     budget = 6 * 70e9 * 1.4e12
-    ratios = [each.tokens / each.parameters for each in (optimal_allocation(law, budget) for law in (HOFFMANN, BESIROGLU))]
+    ratios = [
+        each.tokens / each.parameters for each in (optimal_allocation(law, budget) for law in (HOFFMANN, BESIROGLU))
+    ]
     assert 80 < ratios[0] < 110 and 15 < ratios[1] < 30
     assert frontier_exponents(HOFFMANN) == pytest.approx((0.4516, 0.5484, 0.1535), abs=1e-4)
     assert frontier_exponents(BESIROGLU)[0] == pytest.approx(0.512, abs=2e-3)

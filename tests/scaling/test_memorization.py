@@ -21,7 +21,10 @@ def test_loss_and_variance_by_enumeration_of_what_was_seen():
     chances, samples, capacity = np.array([0.5, 0.2, 0.1]), 3.0, 2
     seen = 1 - np.exp(-samples * chances)
     law = [
-        (np.prod([q if s else 1 - q for s, q in zip(each, seen, strict=True)]), 1 - sum(chances[:capacity] * each[:capacity]))
+        (
+            np.prod([q if s else 1 - q for s, q in zip(each, seen, strict=True)]),
+            1 - sum(chances[:capacity] * each[:capacity]),
+        )
         for each in (np.array(bits) for bits in product((0, 1), repeat=3))
     ]
     mean = sum(chance * missed for chance, missed in law)

@@ -20,9 +20,7 @@ from deeptheory.scaling.size_accounting import (
 @pytest.mark.item("H13.9")
 @pytest.mark.parametrize(("width", "layers", "heads"), [(8, 1, 2), (12, 3, 3)])
 def test_parameters_and_operations_of_a_model(width, layers, heads):
-    model = init_language_model(
-        jax.random.key(0), vocabulary=11, context=7, width=width, layers=layers, heads=heads
-    )
+    model = init_language_model(jax.random.key(0), vocabulary=11, context=7, width=width, layers=layers, heads=heads)
     count = parameter_count(vocabulary=11, context=7, width=width, layers=layers)
     assert count.total == sum(np.size(leaf) for leaf in jax.tree.leaves(model))
     assert count.non_embedding == count.total - 18 * width

@@ -89,7 +89,9 @@ def compute_for_reduction(law: ScalingLaw, factor: Annotated[Numbers, "(0, ∞)"
 
 def _two(law: ScalingLaw) -> tuple[float, float, float, float]:
     if np.shape(law.exponents) != (2,):
-        raise ValueError(f"law must have two terms, parameters and tokens, got exponents of shape {np.shape(law.exponents)}")
+        raise ValueError(
+            f"law must have two terms, parameters and tokens, got exponents of shape {np.shape(law.exponents)}"
+        )
     positive(exponents=law.exponents, coefficients=law.coefficients)
     return (*map(float, law.exponents), *map(float, law.coefficients))
 

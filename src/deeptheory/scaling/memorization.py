@@ -73,4 +73,12 @@ def memorization_law(alpha: float) -> ScalingLaw:
     return ScalingLaw(np.array(0.0), np.array([1 / (alpha * total), data]), np.array([alpha, alpha / power]))
 
 
-doors(__name__, alpha="(0, 50]", facts="[1, 1e8]", capacity="[0, ∞)", samples="[0, 1e15]", runs="[1, 1e7]", learners="[1, 1e9]")
+doors(
+    __name__,
+    alpha="(0, 50]",
+    facts="[1, 1e8]",
+    capacity="[0, ∞)",
+    samples="[0, 1e15]",
+    runs="[1, 1e7]",
+    learners="[1, 1e9]",
+)

@@ -196,9 +196,7 @@ def exponent_interval(
     return fit.law.exponents - wide, fit.law.exponents + wide
 
 
-def floor_interval(
-    fit: ScalingFit, *, level: Annotated[float, "(0, 1)"] = 0.95
-) -> tuple[Numbers, Numbers]:
+def floor_interval(fit: ScalingFit, *, level: Annotated[float, "(0, 1)"] = 0.95) -> tuple[Numbers, Numbers]:
     """Lower and upper end of an interval that contains the floor with chance about `level`, by the delta method."""
     wide = _quantile(fit, level) * np.sqrt(fit.covariance[..., 0, 0])
     return fit.law.floor - wide, fit.law.floor + wide

@@ -67,9 +67,7 @@ def rough_parameters(width: int, layers: int) -> int:
     return 12 * layers * width**2
 
 
-def forward_flops(
-    tokens: int, *, vocabulary: int, width: int, layers: int, hidden: int | None = None
-) -> int:
+def forward_flops(tokens: int, *, vocabulary: int, width: int, layers: int, hidden: int | None = None) -> int:
     """Operations in the matrix products of reading `tokens` tokens at once: 2 for each multiplication and addition.
 
     Each of the maps costs 2 a weight and token, the scores and the averages of attention 2·tokens·width each a token and
@@ -118,7 +116,9 @@ def _products(jaxpr: Any) -> int:
             (contracted, _), _ = equation.params["dimension_numbers"]
             shape = equation.invars[0].aval.shape
             total += 2 * int(np.prod(equation.outvars[0].aval.shape)) * int(np.prod([shape[i] for i in contracted]))
-        inner = [each for value in equation.params.values() for each in (value if isinstance(value, tuple) else [value])]
+        inner = [
+            each for value in equation.params.values() for each in (value if isinstance(value, tuple) else [value])
+        ]
         times = equation.params.get("length", 1) if equation.primitive.name == "scan" else 1
         for each in inner:
             if hasattr(each, "eqns") or hasattr(each, "jaxpr"):

@@ -5,6 +5,7 @@
 - `emergence`: emergence of skills on a random skill graph: how many of a skill's text pieces can lie in one small
   error set.
 - `performance_curves`: what the theorem guarantees to which share of skills, and of tuples of skills.
+- `simulator`: from a scaling law to the skills in error, simulated; and the order in which tasks emerge.
 """
 
 from deeptheory.foundations.packages import submodules

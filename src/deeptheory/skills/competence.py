@@ -64,7 +64,9 @@ def repeat_probability(k: int, skills: int, *, measure: Float[np.ndarray, " skil
     if measure is None:
         return float(-np.expm1(np.log1p(-np.arange(k) / skills).sum()))
     if len(measure) != skills or np.any(measure < 0) or not np.isclose(measure.sum(), 1):
-        raise ValueError(f"measure must be {skills} probabilities that sum to 1, got {len(measure)} of {measure.sum():g}")
+        raise ValueError(
+            f"measure must be {skills} probabilities that sum to 1, got {len(measure)} of {measure.sum():g}"
+        )
     distinct = np.zeros(k + 1)  # i!·e_i of the skills read so far
     distinct[0] = 1.0
     for chance in measure:

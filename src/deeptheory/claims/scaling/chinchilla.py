@@ -100,7 +100,10 @@ def published_scaling_laws(*, law: Literal["Hoffmann et al.", "Besiroglu et al."
 def _best(law, compute):
     """The least loss of a budget, searched over the logarithm of the number of parameters."""
     return minimize_scalar(
-        lambda u: loss_at(law, np.exp(u), compute / 6 / np.exp(u)), bounds=(8, 40), method="bounded", options={"xatol": 1e-9}
+        lambda u: loss_at(law, np.exp(u), compute / 6 / np.exp(u)),
+        bounds=(8, 40),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
 
 
@@ -126,7 +129,9 @@ def of_data(evidence):
 
 
 @published_scaling_laws.control("the exponents of the two laws exchanged, much data", of="limit of much data")
-@published_scaling_laws.control("the exponents of the two laws exchanged, many parameters", of="limit of many parameters")
+@published_scaling_laws.control(
+    "the exponents of the two laws exchanged, many parameters", of="limit of many parameters"
+)
 def other_exponent(evidence):
     return replace(evidence, y=np.abs(evidence.y - evidence.aside["other"]))
 

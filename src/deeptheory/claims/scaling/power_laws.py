@@ -22,7 +22,6 @@ from deeptheory.scaling.power_laws import (
     ScalingLaw,
     exponent_interval,
     fit_scaling_law,
-
     loss_at,
     predicted_interval,
 )
@@ -84,7 +83,10 @@ def fitted_intervals_cover(
     return {
         "exponent of one law": share(one, ONE.exponents[0], fit.freedom, **some),
         "loss at ten times the size": share(
-            ahead, loss_at(ONE, ten), fit.freedom, few=few,
+            ahead,
+            loss_at(ONE, ten),
+            fit.freedom,
+            few=few,
             pure=_covered(*predicted_interval(pure, ten), loss_at(ONE, ten)),
         ),
         "exponent of parameters": share((low[:, 0], high[:, 0]), TWO.exponents[0], joint.freedom),

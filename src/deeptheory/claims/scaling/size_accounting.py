@@ -18,7 +18,7 @@ from deeptheory.scaling.size_accounting import (
     training_flops,
 )
 
-MODELS = ((11, 7, 8, 1), (11, 7, 16, 2), (29, 12, 24, 3))
+MODELS = ((11, 7, 8, 2), (29, 12, 16, 1))
 """vocabulary, context, width, layers"""
 
 

@@ -27,7 +27,10 @@ MANY = np.array([1, 2, 10, 100])
 
 
 @claim(
-    items={"H15.2": "all steps succeed", "H15.3": ("step at which success passes a level", "half height for many steps")},
+    items={
+        "H15.2": "all steps succeed",
+        "H15.3": ("step at which success passes a level", "half height for many steps"),
+    },
     says=r"$k$ independent sub-tasks all succeed with chance $p^k$, which passes a level $q$ at $p=q^{1/k}$: half height "
     r"is at $2^{-1/k}\approx1-(\ln2)/k$, so the more sub-tasks, the closer to 1 the rise.",
     needs="independent sub-tasks of equal chance",
@@ -89,7 +92,10 @@ def powers(pieces):
     marks: list[Any] = [Level("half height", y=0.5)]
     for i, k in enumerate(STEPS):
         name = f"k = {k}"
-        marks += [Line(name, p, compound_success(p, int(k))), seen(name, together.along["step"], together.observed[:, i])]
+        marks += [
+            Line(name, p, compound_success(p, int(k))),
+            seen(name, together.along["step"], together.observed[:, i]),
+        ]
     marks += [Line(f"k = {k}", p, compound_success(p, int(k))) for k in MANY[2:]]
     return Curves(marks, x="chance p of one sub-task", y="success at all k")
 
@@ -211,9 +217,7 @@ def side_by_side(pieces, settings):
     notice="Exact match lies at zero and then rises; digits right and wrong move steadily over the same scales. The "
     "vertical lines show where tests of 10 and of 1000 sums begin to see anything.",
 )
-def metric_artefacts(
-    key, *, trials: Trials = 40_000, digits: Annotated[int, Interval(ge=4, le=8)] = 6
-):
+def metric_artefacts(key, *, trials: Trials = 40_000, digits: Annotated[int, Interval(ge=4, le=8)] = 6):
     rng, scales, items = generator(key), 10.0 * 4.0 ** np.arange(1, 6), 10
     right = 1 - (10 / scales) ** 0.5
     first, second = (rng.integers(0, 10 ** (digits - 1), (trials, items)) for _ in range(2))

@@ -229,7 +229,8 @@ def tuples_by_tensorization(key, *, trials: Trials = 24):
     bound = first_moment_concentration(alpha, theta, k, skills_per_text=9 / groups)
     given_up, delta = np.array([0.1, 0.2, 0.3, 0.5]), 0.1
     singles = [
-        2 * delta * brentq(lambda b, a=a: emergence_margin(a, b, 2 * delta, 8), 1 + 1e-9, 1 / a - 1e-12) for a in given_up
+        2 * delta * brentq(lambda b, a=a: emergence_margin(a, b, 2 * delta, 8), 1 + 1e-9, 1 / a - 1e-12)
+        for a in given_up
     ]
     tuples = [tuple_performance_curve(given_up, delta / s, 8, size=int(s)) for s in sizes]
     next_size = [tuple_performance_curve(given_up, delta / s, 8, size=int(s) + 1) for s in sizes]
