@@ -81,8 +81,8 @@ def frontier_exponents(law: ScalingLaw) -> tuple[float, float, float]:
 def compute_for_reduction(law: ScalingLaw, factor: Annotated[Numbers, "(0, ∞)"]) -> Numbers:
     """How many times the compute divides the loss above the floor by `factor`, if spent best: factor^((a+b)/ab).
 
-    About 90 times for one half under Hoffmann et al.'s constants, whereas ten times N and ten times D, which halve it as
-    arora says (Sec. 15.9.3), are 100 times the compute.
+    About 90 times for one half under Hoffmann et al.'s constants, whereas ten times N and ten times D, which halve it
+    as arora says (Sec. 15.9.3), are 100 times the compute.
     """
     return np.asarray(factor, float) ** (1 / frontier_exponents(law)[2])
 
@@ -93,7 +93,8 @@ def _two(law: ScalingLaw) -> tuple[float, float, float, float]:
             f"law must have two terms, parameters and tokens, got exponents of shape {np.shape(law.exponents)}"
         )
     positive(exponents=law.exponents, coefficients=law.coefficients)
-    return (*map(float, law.exponents), *map(float, law.coefficients))
+    (a, b), (first, second) = law.exponents, law.coefficients
+    return float(a), float(b), float(first), float(second)
 
 
 doors(__name__, parameters="(0, ∞]", tokens="(0, ∞]", compute="(0, ∞)", infinite=("parameters", "tokens"))

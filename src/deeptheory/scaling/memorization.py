@@ -1,9 +1,9 @@
 """A learner with an exact scaling law: facts with chances like a power of their rank, known once they are seen.
 
-Fact k is asked for with chance p_k ∝ k^−(1+α). A learner with room for the N most frequent facts that has read a Poisson
-number of examples, D on average, answers what it has room for and has seen. The share it misses is a sum of two power
-laws, N^−α and D^−α/(1+α). References: Hutter (2021), Learning curve theory; Michaud et al. (2023), The quantization
-model of neural scaling; handbook Sec. 13.2.
+Fact k is asked for with chance p_k ∝ k^−(1+α). A learner with room for the N most frequent facts that has read a
+Poisson number of examples, D on average, answers what it has room for and has seen. The share it misses is a sum of two
+power laws, N^−α and D^−α/(1+α). References: Hutter (2021), Learning curve theory; Michaud et al. (2023), The
+quantization model of neural scaling; handbook Sec. 13.2.
 """
 
 from typing import Annotated
@@ -51,7 +51,7 @@ def memorization_variance(chances: Chances, capacity: Counts, samples: Numbers) 
 def memorize(
     key: Key[Array, ""], chances: Chances, capacity: int, samples: float, *, runs: int = 1, learners: int = 1
 ) -> Float[np.ndarray, " runs"]:
-    """Let learners read their examples: the share of questions missed in each of so many runs, averaged over `learners`.
+    """Let learners read their examples: the share of questions missed in each run, averaged over its `learners`.
 
     Facts are seen independently of each other, since the number of examples is Poisson's; how many of a run's learners
     have seen a fact is binomial.

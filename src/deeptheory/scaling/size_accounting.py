@@ -1,8 +1,8 @@
 """The size of a language model in parameters, floating-point operations and bytes, exactly and by rules of thumb.
 
-For the decoder of `architectures.language_models` (GPT-2): a layer has four square maps of attention and two maps of the
-feed-forward network, with biases and two normalizations; embeddings serve at both ends. Reference: handbook Sec. 13.2.1;
-Kaplan et al. (2020), Sec. 2.1.
+For the decoder of `architectures.language_models` (GPT-2): a layer has four square maps of attention and two maps of
+the feed-forward network, with biases and two normalizations; embeddings serve at both ends. Reference: handbook Sec.
+13.2.1; Kaplan et al. (2020), Sec. 2.1.
 """
 
 from collections.abc import Callable
@@ -63,16 +63,16 @@ def parameter_count(
 
 
 def rough_parameters(width: int, layers: int) -> int:
-    """The rule of thumb 12·layers·width² for parameters beside the embeddings: too few by about 13/(12·width) of them."""
+    """The rule of thumb 12·layers·width² for parameters beside the embeddings: short by 13/(12·width) of it."""
     return 12 * layers * width**2
 
 
 def forward_flops(tokens: int, *, vocabulary: int, width: int, layers: int, hidden: int | None = None) -> int:
     """Operations in the matrix products of reading `tokens` tokens at once: 2 for each multiplication and addition.
 
-    Each of the maps costs 2 a weight and token, the scores and the averages of attention 2·tokens·width each a token and
-    layer (masked ones are computed, too), the logits 2·vocabulary·width a token. Embeddings, norms and biases are left
-    out.
+    Each of the maps costs 2 a weight and token, the scores and the averages of attention 2·tokens·width each a token
+    and layer (masked ones are computed, too), the logits 2·vocabulary·width a token. Embeddings, norms and biases are
+    left out.
     """
     hidden = 4 * width if hidden is None else hidden
     layer = 2 * (4 * width**2 + 2 * width * hidden) + 4 * tokens * width

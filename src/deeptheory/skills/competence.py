@@ -30,8 +30,9 @@ Losses = Annotated[Float[np.ndarray, "*batch texts"], "[0, 1]"]
 def skill_errors(graph: Graph, losses: Losses) -> Float[np.ndarray, "*batch skills"]:
     """Error rate of each skill's task: the mean loss of its pieces, weighted by how often they use it.
 
-    Competence is one minus this. Losses may have a batch of models in front. Weighted by the degrees of the skills these rates average to the mean loss, whatever
-    the losses are. A skill that no piece uses has no task and rate 0. Reference: arora Def. 15.8.7.
+    Competence is one minus this. Losses may have a batch of models in front. Weighted by the degrees of the skills
+    these rates average to the mean loss, whatever the losses are. A skill that no piece uses has no task and rate 0.
+    Reference: arora Def. 15.8.7.
     """
     return _rate(losses @ graph, graph.sum(0))
 

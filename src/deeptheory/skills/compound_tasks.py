@@ -67,7 +67,7 @@ def level_scale(
 def transition_width(
     exponent: Numbers, *, low: Annotated[float, "(0, 1)"] = 0.1, high: Annotated[float, "(0, 1)"] = 0.9
 ) -> Numbers:
-    """How long `scaled_success` takes from a low to a high level, in nats of ln N: ln(ln(1/low)/ln(1/high))/a for all k.
+    """How long `scaled_success` takes between two levels, in nats of ln N: ln(ln(1/low)/ln(1/high))/a for all k.
 
     From 10 % to 90 % this is 3.084/a nats: 17.6 decades for Kaplan's a = 0.076, so that a rise over one decade is not
     made by multiplying steps alone.

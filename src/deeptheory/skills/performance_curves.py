@@ -19,7 +19,7 @@ Shares = float | Float[np.ndarray, "..."]
 
 
 def performance_curve(alpha: Shares, theta: Shares, k: int | Int[np.ndarray, "..."]) -> Shares:
-    """Share min(1, βθ) of edges in error that all but a share α of the skills can have, if θ of the pieces are in error.
+    """Share min(1, βθ) of edges in error that all but a share α of the skills can have, with θ of the pieces in error.
 
     β is the least one that the emergence theorem allows (`first_moment_concentration`); where it allows none below 1/α
     the trivial 1/α stands, so that the curve falls with k and grows with θ everywhere. Competence is at least one minus
@@ -46,7 +46,7 @@ def tuple_performance_curve(
 def feasible_exclusions(
     theta: Annotated[float, "(0, 1)"], k: int, *, grid: Annotated[int, "[10, 1000000]"] = 2000
 ) -> tuple[float, float] | None:
-    """The least and greatest share α for which the theorem says something, βθ < 1 with β < 1/α; None where it never does.
+    """The least and greatest share α for which the theorem says something, βθ < 1 with β < 1/α; None if it never does.
 
     Found on an even grid of (0, 1), so to within 1/`grid`. Reference: arora (15.16).
     """

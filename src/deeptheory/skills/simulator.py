@@ -1,9 +1,9 @@
 """Emergence from end to end: a scaling law, its loss on questions, the pieces in error, and what skills make of them.
 
-A model of N parameters that has read D tokens has an excess over the entropy of text; its average loss on cloze questions
-is in proportion to it; by Markov's inequality a share of the pieces is mistaken; and on a random skill graph this share
-limits how badly any group of skills can do. Each step can be simulated and held against what is guaranteed. A second,
-simpler source says in which order tasks emerge. Reference: arora Secs 15.3, 15.8 and 15.9.
+A model of N parameters that has read D tokens has an excess over the entropy of text; its average loss on cloze
+questions is in proportion to it; by Markov's inequality a share of the pieces is mistaken; and on a random skill
+graph this share limits how badly any group of skills can do. Each step can be simulated and held against what is
+guaranteed. A second, simpler source says in which order tasks emerge. Reference: arora Secs 15.3, 15.8 and 15.9.
 """
 
 from typing import Annotated, NamedTuple
@@ -115,14 +115,14 @@ def examples_for_success(
 def simulate_tasks(
     key: Key[Array, ""], frequencies: Frequencies, samples: float, *, facts: int, needed: int, runs: int = 1
 ) -> Float[np.ndarray, "tasks runs"]:
-    """Read examples of tasks with these frequencies: whether one random question of each task is answered, in every run."""
+    """Read examples of tasks with these frequencies: whether a random question of each is answered, in every run."""
     affordable(seen=(len(frequencies), runs, needed))
     counts = generator(key).poisson(samples * frequencies[:, None, None] / facts, (len(frequencies), runs, needed))
     return (counts > 0).all(-1).astype(float)
 
 
 doors(
-    __name__, parameters="(0, ∞]", tokens="(0, ∞]", tracking="(0, ∞)", texts="[2, 1e7]", skills="[2, 1e5]", k="[1, 1000]",
-    starts="[1, 1e4]", samples="[0, 1e15]", facts="[1, 1e9]", needed="[1, 1e6]", runs="[1, 1e8]",
+    __name__, parameters="(0, ∞]", tokens="(0, ∞]", tracking="(0, ∞)", texts="[2, 1e7]", skills="[2, 1e5]",
+    k="[1, 1000]", starts="[1, 1e4]", samples="[0, 1e15]", facts="[1, 1e9]", needed="[1, 1e6]", runs="[1, 1e8]",
     infinite=("parameters", "tokens"),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,7 +19,7 @@ from deeptheory.scaling.chinchilla import (
     kaplan_loss,
     optimal_allocation,
 )
-from deeptheory.scaling.power_laws import loss_at
+from deeptheory.scaling.power_laws import ScalingLaw, loss_at
 
 LAWS = {"Hoffmann et al.": HOFFMANN, "Besiroglu et al.": BESIROGLU}
 PRINTED = {
@@ -40,9 +40,9 @@ def _literally(constants: tuple[str, ...], parameters: int, tokens: int) -> floa
         "A15.10": ("ten times both", "excess by compute"),
         "H13.5": ("doubling the parameters", "limit of much data", "limit of many parameters"),
     },
-    says=r"Under $E+A/N^a+B/D^b$ ten times $N$ and ten times $D$ divide the excess over $E$ by between $10^{\min(a,b)}$ and "
-    r"$10^{\max(a,b)}$ (1.9 and 2.2 for Chinchilla), ten times the compute, spent best, by $10^{ab/(a+b)}=1.42$. Kaplan's "
-    r"joint law tends to $(N_c/N)^{a_N}$ and $(D_c/D)^{a_D}$.",
+    says=r"Under $E+A/N^a+B/D^b$ ten times $N$ and ten times $D$ divide the excess over $E$ by between "
+    r"$10^{\min(a,b)}$ and $10^{\max(a,b)}$ (1.9 and 2.2 for Chinchilla), ten times the compute, spent best, by "
+    r"$10^{ab/(a+b)}=1.42$. Kaplan's joint law tends to $(N_c/N)^{a_N}$ and $(D_c/D)^{a_D}$.",
     needs="constants of Hoffmann et al. (2022), Besiroglu et al. (2024) and Kaplan et al. (2020)",
     symbols={
         "N": "parameters",
@@ -51,7 +51,8 @@ def _literally(constants: tuple[str, ...], parameters: int, tokens: int) -> floa
         "A, B, a, b": "coefficients and exponents of the two terms",
         "N_c, D_c, a_N, a_D": "the constants of Kaplan et al.'s laws",
     },
-    why="Each term is divided by ten to its exponent, and the sum by something in between. At the best allocation the two "
+    why="Each term is divided by ten to its exponent, and the sum by something in between. At the best allocation the "
+    "two "
     r"terms keep a fixed proportion, so that both fall as the excess does: $N^{-a}$ with $N\propto C^{b/(a+b)}$. Ten "
     "times both sizes cost a hundred times the compute, and that is what halves the excess. Kaplan et al. have no "
     "floor, and their law would reach zero; fits with a floor say that text has entropy.",
@@ -69,7 +70,7 @@ def published_scaling_laws(*, law: Literal["Hoffmann et al.", "Besiroglu et al."
     a, b = np.sort(constants.exponents)
     compute = np.geomspace(1e18, 1e24, 7)
     best = np.array([_best(constants, c).fun for c in compute]) - constants.floor
-    many = 1e12 * 10.0 ** np.arange(4, 10)
+    few, many = np.array([1e6, 1e9, 1e12]), 1e12 * 10.0 ** np.arange(4, 10)
     at_n, at_d = loss_at(KAPLAN_PARAMETERS, 1e9), loss_at(KAPLAN_DATA, 1e10)
     return {
         "the law as printed": Identity(
@@ -83,8 +84,8 @@ def published_scaling_laws(*, law: Literal["Hoffmann et al.", "Besiroglu et al."
             along={"compute": compute[:-1]},
         ),
         "doubling the parameters": Identity(
-            loss_at(KAPLAN_PARAMETERS, np.array([2e6, 2e9, 2e12])) / loss_at(KAPLAN_PARAMETERS, np.array([1e6, 1e9, 1e12])),
-            np.full(3, 2**-0.076), along={"parameters": np.array([1e6, 1e9, 1e12])},
+            loss_at(KAPLAN_PARAMETERS, 2 * few) / loss_at(KAPLAN_PARAMETERS, few), np.full(3, 2**-0.076),
+            along={"parameters": few},
         ),
         "limit of much data": Limit(
             many, np.abs(kaplan_loss(1e9, many) / at_n - 1), order=1.0,
@@ -97,7 +98,7 @@ def published_scaling_laws(*, law: Literal["Hoffmann et al.", "Besiroglu et al."
     }  # fmt: skip
 
 
-def _best(law, compute):
+def _best(law: ScalingLaw, compute: float) -> Any:
     """The least loss of a budget, searched over the logarithm of the number of parameters."""
     return minimize_scalar(
         lambda u: loss_at(law, np.exp(u), compute / 6 / np.exp(u)),
@@ -152,8 +153,8 @@ def laws_by_compute():
 @claim(
     items={"H13.7": ("best parameters", "best tokens", "loss at the best allocation")},
     says=r"The least loss $E+A/N^a+B/D^b$ at compute $6ND=C$ is at $N=G(C/6)^{b/(a+b)}$, $D=(C/6)^{a/(a+b)}/G$ with "
-    r"$G=(aA/bB)^{1/(a+b)}$: in tandem, but equally only if $a=b$. Dividing the excess by $r$ takes $r^{(a+b)/ab}$ times the "
-    r"compute.",
+    r"$G=(aA/bB)^{1/(a+b)}$: in tandem, but equally only if $a=b$. Dividing the excess by $r$ takes $r^{(a+b)/ab}$ "
+    r"times the compute.",
     symbols={
         "N": "parameters",
         "D": "tokens",
@@ -163,10 +164,11 @@ def laws_by_compute():
         "r": "a factor of reduction",
     },
     why=r"At the optimum a percent more parameters and a percent fewer tokens change nothing: $aA/N^a=bB/D^b$. With "
-    r"$ND=C/6$ this gives both. The exponents 0.45 and 0.55 of Hoffmann et al.'s constants are near one half, Besiroglu "
+    r"$ND=C/6$ this gives both. The exponents 0.45 and 0.55 of Hoffmann et al.'s constants are near one half, "
+    r"Besiroglu "
     "et al.'s are 0.51 and 0.49, and Kaplan et al. reported 0.73 for parameters: the same question, three answers.",
-    notice="Along a curve of equal compute the loss has a flat valley, and the dot is its lowest point. At Chinchilla's "
-    "budget the two fits ask for very different numbers of tokens a parameter: about 90 and about 20.",
+    notice="Along a curve of equal compute the loss has a flat valley, and the dot is its lowest point. At "
+    "Chinchilla's budget the two fits ask for very different numbers of tokens a parameter: about 90 and about 20.",
 )
 def compute_optimal_allocation():
     compute = np.geomspace(1e18, 1e24, 7)
@@ -195,7 +197,8 @@ def compute_optimal_allocation():
             tokens, compute / 6 / parameters, error=root * tokens, along=labels, aside={"equal terms": tokens / off}
         ),
         "loss at the best allocation": Identity(
-            np.array([each.loss for each in best]), losses, error=1e-10, along=labels, aside={"equal terms": np.array(uneven)}
+            np.array([each.loss for each in best]), losses, error=1e-10, along=labels,
+            aside={"equal terms": np.array(uneven)},
         ),
         "excess divided by two": Identity((losses[:, :3] - floors) / (more - floors), np.full((2, 3), 2.0), error=1e-8),
     }  # fmt: skip
@@ -228,7 +231,7 @@ def valleys():
         left += [Line(name, n, loss_at(HOFFMANN, n, compute / 6 / n)), Dots(name, [best.parameters], [best.loss])]
     compute = np.geomspace(1e18, 1e26, 40)
     allocations = {name: optimal_allocation(law, compute) for name, law in LAWS.items()}
-    right = [Line(name, compute, each.tokens / each.parameters) for name, each in allocations.items()]
+    right: list[Any] = [Line(name, compute, each.tokens / each.parameters) for name, each in allocations.items()]
     right.append(Dots("Chinchilla as trained", [6 * 70e9 * 1.4e12], [20.0]))
     return Row(
         [

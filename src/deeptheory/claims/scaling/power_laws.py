@@ -41,9 +41,9 @@ def _covered(low: Any, high: Any, truth: Any, *, shrunk: float = 1.0) -> int:
         "A15.11": ("exponent of parameters", "exponent of data"),
         "H13.6": ("exponent of one law", "loss at ten times the size", "exponent without a floor"),
     },
-    says=r"Intervals of level 95 % from a fit of $E+\sum_jA_jx_j^{-a_j}$ to log losses contain the exponents, and the loss "
-    r"at ten times the largest size, in 95 % of experiments, with the quantile of Student's law for the points left over. "
-    r"Without the floor $E$ the fitted exponent is too small.",
+    says=r"95 % intervals from a fit of $E+\sum_jA_jx_j^{-a_j}$ to log losses contain the exponents, and the "
+    r"loss at ten times the largest size, in 95 % of experiments, with the quantile of Student's law for the points "
+    r"left over. Without the floor $E$ the fitted exponent is too small.",
     needs="independent noise in proportion to the loss, small enough for the fit to be nearly linear in it",
     full=dict(trials=8000),
     symbols={
@@ -52,12 +52,12 @@ def _covered(low: Any, high: Any, truth: Any, *, shrunk: float = 1.0) -> int:
         "x_j": "sizes: parameters, data",
         "a_j": "their exponents",
     },
-    why="Close to the truth the fitted constants are linear in the noise, so that their covariance is that of linear least "
-    "squares, and its unknown scale is estimated from few residuals: hence Student's law, which is much wider than the "
-    "normal one for three points left over. A pure power law has to bend where the floor takes over and settles on an "
-    "exponent in between, with a narrow interval in the wrong place.",
-    notice="Nearly all of the intervals drawn contain the true exponent. Dashed, the pure power law fits the small sizes "
-    "well and leaves the truth beyond them.",
+    why="Close to the truth the fitted constants are linear in the noise, so that their covariance is that of linear "
+    "least squares, and its unknown scale is estimated from few residuals: hence Student's law, which is much wider "
+    "than the normal one for three points left over. A pure power law has to bend where the floor takes over and "
+    "settles on an exponent in between, with a narrow interval in the wrong place.",
+    notice="Nearly all of the intervals drawn contain the true exponent. Dashed, the pure power law fits the small "
+    "sizes well and leaves the truth beyond them.",
 )
 def fitted_intervals_cover(
     key, *, trials: Trials = 3000, noise: Annotated[float, Interval(ge=0.0005, le=0.003)] = 0.002
@@ -74,10 +74,17 @@ def fitted_intervals_cover(
     joint = fit_scaling_law(pairs, table)
     low, high = exponent_interval(joint)
 
-    def share(interval, truth, freedom, **more):
-        normal = _covered(*interval, truth, shrunk=float(norm.ppf(0.975) / student.ppf(0.975, freedom)))
-        short = _covered(*interval, truth, shrunk=float(student.ppf(0.95, freedom) / student.ppf(0.975, freedom)))
-        return Share(_covered(*interval, truth), trials, LEVEL, aside={"normal": normal, "one-sided": short, **more})
+    def share(interval: Any, truth: Any, freedom: float, **more: Any):
+        normal = _covered(interval[0], interval[1], truth, shrunk=float(norm.ppf(0.975) / student.ppf(0.975, freedom)))
+        short = _covered(
+            interval[0], interval[1], truth, shrunk=float(student.ppf(0.95, freedom) / student.ppf(0.975, freedom))
+        )
+        return Share(
+            _covered(interval[0], interval[1], truth),
+            trials,
+            LEVEL,
+            aside={"normal": normal, "one-sided": short, **more},
+        )
 
     some = {"low": one[0][:40], "high": one[1][:40], "sizes": sizes, "losses": losses[0]}
     return {
@@ -119,7 +126,7 @@ def turned(evidence):
 
 @fitted_intervals_cover.picture
 def intervals(pieces):
-    """Intervals of the exponent from forty experiments (left); one experiment fitted with and without a floor (right)."""
+    """Intervals of the exponent from forty experiments (left); one experiment with and without a floor."""
     aside = pieces["exponent of one law"].aside
     low, high = aside["low"], aside["high"]
     left = [
@@ -150,8 +157,8 @@ def intervals(pieces):
         "H13.6": "loss at four times the size",
     },
     says=r"A learner that knows what it has seen of facts with chances $\propto k^{-(1+\alpha)}$ misses a share like "
-    r"$D^{-\alpha/(1+\alpha)}$. Fitted to runs with up to $S$ examples, the law contains this exponent and the loss of runs "
-    r"with $4S$ in its intervals of level 95 % as often as it says.",
+    r"$D^{-\alpha/(1+\alpha)}$. Fitted to runs with up to $S$ examples, the law contains this exponent and the loss of "
+    r"runs with $4S$ in its intervals of level 95 % as often as it says.",
     needs="a number of facts so large that the rarest are unseen throughout; known errors of the losses",
     full=dict(trials=4000),
     symbols={
@@ -160,11 +167,13 @@ def intervals(pieces):
         "D": "the average number of examples",
         "S": "the largest number of examples in the fit",
     },
-    why=r"A fact is missed if it was never drawn, with chance $e^{-Dp_k}$. So after $D$ examples those of chance below about "
-    r"$1/D$ are unknown, from rank $D^{1/(1+\alpha)}$ on, and together they have chance $D^{-\alpha/(1+\alpha)}$. The loss is "
+    why=r"A fact is missed if it was never drawn, with chance $e^{-Dp_k}$. So after $D$ examples those of chance below "
+    r"about $1/D$ are unknown, from rank $D^{1/(1+\alpha)}$ on, and together they have chance "
+    r"$D^{-\alpha/(1+\alpha)}$. The loss is "
     "an exact sum, so that what small runs predict can be held against the truth, and not only against another run.",
-    notice="The dots are runs; the four smaller sizes up to the line were fitted with a floor, the band is the interval of "
-    "the prediction, and the dot beyond the line was not used. Choose another $\\alpha$ to see the exponent change.",
+    notice="The dots are runs; the four smaller sizes up to the line were fitted with a floor, the band is the "
+    "interval of the prediction, and the dot beyond the line was not used. Choose another $\\alpha$ to see the "
+    "exponent change.",
     explore={"alpha": (0.75, 1.0, 1.25, 1.5)},
 )
 def small_runs_predict_a_larger_one(
@@ -181,14 +190,14 @@ def small_runs_predict_a_larger_one(
             for part, size in zip(parts, [*samples, largest], strict=True)
         ]
     )
-    truth = memorization_loss(chances, facts, np.append(samples, largest))
+    truth = np.asarray(memorization_loss(chances, facts, np.append(samples, largest)))
     errors = np.sqrt(memorization_variance(chances, facts, samples) / learners)
     losses, known = floor + missed[:-1].T, np.broadcast_to(errors, (trials, len(samples)))
     fit, pure = (
         fit_scaling_law(samples, losses, errors=known),
         fit_scaling_law(samples, losses[:few], errors=known[:few], floor=False),
     )
-    low, high = predicted_interval(fit, largest)
+    low, high = map(np.asarray, predicted_interval(fit, largest))
     law = memorization_law(alpha)
     first, last = [end[..., 0] for end in exponent_interval(fit)]
     target = floor + truth[-1]
@@ -206,7 +215,8 @@ def small_runs_predict_a_larger_one(
             aside={
                 "pure": _covered(*predicted_interval(pure, largest), target), "few": few,
                 "double": _covered(low, high, floor + memorization_loss(chances, facts, largest / 2)),
-                "floor": fit.law.floor[0], "coefficient": fit.law.coefficients[0, 0], "exponent": fit.law.exponents[0, 0],
+                "floor": fit.law.floor[0], "coefficient": fit.law.coefficients[0, 0],
+                "exponent": fit.law.exponents[0, 0],
                 "low": low[0], "high": high[0], "runs": missed[:, 0],
             },
         ),

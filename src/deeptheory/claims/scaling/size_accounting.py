@@ -27,9 +27,9 @@ MODELS = ((11, 7, 8, 2), (29, 12, 16, 1))
         "H13.9": ("parameters of a model", "operations of a model", "operations of its gradient", "rule for parameters",
                   "rule for training"),
     },
-    says=r"A decoder of $L$ layers of width $d$ has $12Ld^2+13Ld+2d$ parameters beside its embeddings, so $12Ld^2$ up to "
-    r"$O(1/d)$. Its gradient takes three times the operations of its loss, which tends to $6ND$ for $D$ tokens and $N$ "
-    r"multiplied parameters as $d$ grows.",
+    says=r"A decoder of $L$ layers of width $d$ has $12Ld^2+13Ld+2d$ parameters beside its embeddings, so $12Ld^2$ up "
+    r"to $O(1/d)$. Its gradient takes three times the operations of its loss, which tends to $6ND$ for $D$ tokens and "
+    r"$N$ multiplied parameters as $d$ grows.",
     needs="feed-forward width 4d, biases; operations of matrix products",
     symbols={
         "L": "the number of layers",
@@ -37,12 +37,13 @@ MODELS = ((11, 7, 8, 2), (29, 12, 16, 1))
         "N": "the parameters that are multiplied: those of matrices, the embedding once, for the logits",
         "D": "the number of tokens",
     },
-    why=r"Attention has four maps of $d\times d$ and the feed-forward network two of $d\times4d$: twelve $d^2$. A weight "
+    why=r"Attention has four maps of $d\times d$ and the feed-forward network two of $d\times4d$: twelve $d^2$. A "
+    r"weight "
     "takes part in one multiplication and one addition a token; backwards the product is made twice more, for the "
-    "gradient of the input and for that of the weight. So six operations a weight and token, and the scores of attention, "
-    "which have no weights, come on top.",
-    notice="Operations of the gradient a parameter and token, as counted in the programs of three models and by formula "
-    "beyond: they come down to six as the scores matter less beside the width.",
+    "gradient of the input and for that of the weight. So six operations a weight and token, and the scores of "
+    "attention, which have no weights, come on top.",
+    notice="Operations of the gradient a parameter and token, as counted in the programs of three models and by "
+    "formula beyond: they come down to six as the scores matter less beside the width.",
 )  # fmt: skip
 def transformer_size_accounting():
     tokens = 5
@@ -79,7 +80,7 @@ def transformer_size_accounting():
             aside={"causal": np.array(stated) - np.array([2 * tokens * (tokens - 1) * w * n for *_, w, n in MODELS])},
         ),
         "operations of its gradient": Exact(3 * np.array(counted), np.array(gradient), along=labels),
-        "rule for parameters": Limit(widths, exact / rough - 1, order=1.0, aside={"thirteen": exact / (rough * 13 / 12)}),
+        "rule for parameters": Limit(widths, exact / rough - 1, order=1.0, aside={"thirteen": exact / rough * 12 / 13}),
         "rule for training": Limit(
             widths, costs / rule - 1, order=1.0, aside={"vocabulary": costs, "four": rule * 4 / 6, "widths": widths}
         ),

@@ -1,8 +1,8 @@
 """Competence on skills and pairs, the chance of repeated skills, and how many pieces are mistaken."""
 
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Annotated
 
 import jax
@@ -21,16 +21,16 @@ from deeptheory.skills.emergence import skill_graph
         "A15.25": ("errors of skills add up", "errors of pairs add up", "competence under random errors"),
         "A15.38": "errors of skills add up",
     },
-    says=r"The error rates of the skills' tasks, weighted by degree, average to the mean loss exactly, and so do those of "
-    r"pairs, weighted by how often they occur. If a random share $\theta$ of the pieces is in error, every skill and "
+    says=r"The error rates of the skills' tasks, weighted by degree, average to the mean loss exactly, and so do "
+    r"those of pairs, weighted by frequency. If a random share $\theta$ of the pieces is in error, every skill and "
     r"every pair has competence $1-\theta$ on average.",
     needs="a piece's loss is charged to all its skills and pairs; every piece uses k skills",
     symbols={r"\theta": "the share of pieces in error"},
     why=r"Each piece appears in $k$ tasks of single skills and in $k(k-1)$ of ordered pairs, and is charged in all of "
-    "them. Adding up over tasks first or over pieces first gives the same sum. So errors are only ever distributed over "
-    "skills, never lost: what a model is better at than average, it pays for elsewhere.",
-    notice="Skills above, text pieces below, edges from each piece to the skills it uses; pieces in error and what they "
-    "touch are marked. On the right the error rates of skills scatter about the mean loss.",
+    "them. Adding up over tasks first or over pieces first gives the same sum. So errors are only ever distributed "
+    "over skills, never lost: what a model is better at than average, it pays for elsewhere.",
+    notice="Skills above, text pieces below, edges from each piece to the skills it uses; pieces in error and what "
+    "they touch are marked. On the right the error rates of skills scatter about the mean loss.",
 )
 def competence_is_conserved(key, *, trials: Trials = 4000, texts: Annotated[int, Interval(ge=20, le=400)] = 60):
     k, skills, theta = 4, 8, 0.2
@@ -117,9 +117,9 @@ def skill_graph_drawn(pieces):
         "A15.26": ("chance of a repeated skill", "one over the number of skills"),
         "A15.29": ("mistaken pieces", "losses of one half"),
     },
-    says=r"A piece repeats a skill with chance $1-\prod_{i<k}(1-i/|S|)=k(k-1)/2|S|+O(|S|^{-2})$. If pieces have average "
-    r"loss $\delta$, at most a share $2\delta$ of them has loss $\frac12$ or more, with equality for losses 0 and "
-    r"$\frac12$.",
+    says=r"A piece repeats a skill with chance $1-\prod_{i<k}(1-i/|S|)=k(k-1)/2|S|+O(|S|^{-2})$. If pieces have "
+    r"average loss $\delta$, at most a share $2\delta$ of them has loss $\frac12$ or more, with equality for losses 0 "
+    r"and $\frac12$.",
     needs="k skills drawn independently and uniformly",
     symbols={
         "k": "the number of skills of a piece",
@@ -127,10 +127,12 @@ def skill_graph_drawn(pieces):
         "i": "counts the skills drawn before",
         r"\delta": "the average cloze loss of a piece",
     },
-    why=r"The skill drawn after $i$ different ones avoids them with chance $1-i/|S|$; the first-order term counts pairs of "
-    r"draws. The second statement is Markov's inequality: every mistaken piece contributes at least $\frac12$ to the sum "
+    why=r"The skill drawn after $i$ different ones avoids them with chance $1-i/|S|$; the first-order term counts "
+    r"pairs of draws. The second statement is Markov's inequality: every mistaken piece contributes at least $\frac12$ "
+    r"to the sum "
     "of the losses.",
-    notice=r"The chance of a repetition falls like one over the number of skills, so that with many skills a piece is as "
+    notice=r"The chance of a repetition falls like one over the number of skills, so that with many skills a piece is "
+    r"as "
     "good as a set of them. The share of mistaken pieces stays below the line $2\\delta$ and touches it.",
 )
 def repeats_and_mistakes(key, *, trials: Annotated[int, Interval(ge=50, le=5000)] = 400):
@@ -140,7 +142,7 @@ def repeats_and_mistakes(key, *, trials: Annotated[int, Interval(ge=50, le=5000)
         repeats = sum(len(set(draw)) < k for draw in product(range(skills), repeat=k))
         counted.append(repeats)
         stated.append(round(repeat_probability(k, skills) * skills**k))
-        later.append(skills**k - int(np.prod([Fraction(skills - i - 1) for i in range(k)])))
+        later.append(skills**k - prod(skills - i - 1 for i in range(k)))
     many = 4.0 ** np.arange(3, 9)
     chances = np.array([repeat_probability(8, int(skills)) for skills in many])
     rng = generator(key)

@@ -31,8 +31,8 @@ MANY = np.array([1, 2, 10, 100])
         "H15.2": "all steps succeed",
         "H15.3": ("step at which success passes a level", "half height for many steps"),
     },
-    says=r"$k$ independent sub-tasks all succeed with chance $p^k$, which passes a level $q$ at $p=q^{1/k}$: half height "
-    r"is at $2^{-1/k}\approx1-(\ln2)/k$, so the more sub-tasks, the closer to 1 the rise.",
+    says=r"$k$ independent sub-tasks all succeed with chance $p^k$, which passes a level $q$ at $p=q^{1/k}$: half "
+    r"height is at $2^{-1/k}\approx1-(\ln2)/k$, so the more sub-tasks, the closer to 1 the rise.",
     needs="independent sub-tasks of equal chance",
     full=dict(trials=1_000_000),
     symbols={
@@ -51,7 +51,10 @@ def compound_task_rise(key, *, trials: Trials = 300_000):
     tried = generator(key).random((len(step), trials, int(STEPS[-1]))) < step[:, None, None]
     together = np.stack([tried[..., :k].all(-1) for k in STEPS], 1).astype(float)
     k, level = np.meshgrid(MANY[1:], LEVELS, indexing="ij")
-    crossing = [brentq(lambda p, k=k, q=q: np.prod([p] * k) - q, 0, 1, xtol=1e-14) for k, q in zip(k.flat, level.flat)]
+    crossing = [
+        brentq(lambda p, k=k, q=q: np.prod([p] * k) - q, 0, 1, xtol=1e-14)
+        for k, q in zip(k.flat, level.flat, strict=True)
+    ]
     many = 4.0 ** np.arange(2, 8)
     return {
         "all steps succeed": Law(
@@ -59,7 +62,7 @@ def compound_task_rise(key, *, trials: Trials = 300_000):
             aside={"one less": compound_success(step[:, None], STEPS - 1 + (STEPS == 1))},
         ),
         "step at which success passes a level": Identity(
-            level_step(level, k), np.reshape(crossing, k.shape), error=1e-12,
+            level_step(level, k), np.array(crossing).reshape(k.shape), error=1e-12,
             along={"steps": MANY[1:], "level": LEVELS}, aside={"first order": 1 + np.log(level) / k},
         ),
         "half height for many steps": Limit(
@@ -106,8 +109,8 @@ def powers(pieces):
         "H15.8": ("where success passes a level", "width of the rise"),
     },
     says=r"If a step has loss $(N_c/N)^a$, success at $k$ steps is half at $N_c(k/\ln2)^{1/a}$, rises by at most $a/e$ "
-    r"per $e$-fold of $N$ and takes $3.08/a$ $e$-folds from 10 to 90 %, for every $k$. A logistic $p$ of rate $s$ gives "
-    r"slopes $s(k/(k+1))^{k+1}\le s/e$.",
+    r"per $e$-fold of $N$ and takes $3.08/a$ $e$-folds from 10 to 90 %, for every $k$. A logistic $p$ of rate $s$ "
+    r"gives slopes $s(k/(k+1))^{k+1}\le s/e$.",
     needs="independent steps; the loss −ln p of a step a power law of the scale, or p logistic in its logarithm",
     symbols={
         "k": "the number of steps that must all succeed",
@@ -116,8 +119,8 @@ def powers(pieces):
         "a": "the exponent of the scaling law of a step",
         "s": "the rate of a logistic curve in $\\ln N$",
     },
-    why=r"The loss of $k$ steps is $k(N_c/N)^a=(k^{1/a}N_c/N)^a$: the same law at a scale $k^{1/a}$ times as large. On a "
-    r"logarithmic axis the curve of success is moved and keeps its shape, the distribution function of a Gumbel "
+    why=r"The loss of $k$ steps is $k(N_c/N)^a=(k^{1/a}N_c/N)^a$: the same law at a scale $k^{1/a}$ times as large. On "
+    r"a logarithmic axis the curve of success is moved and keeps its shape, the distribution function of a Gumbel "
     r"variable. With a logistic $p$ the shape changes a little and is at most $4/e$ times as steep as for one step.",
     notice="On the logarithmic axis all curves are one curve, moved to the right with $k$. On the linear axis the same "
     "curves start later and look sudden or gradual by where the axis ends. The loss of one step is a straight line in "
@@ -136,7 +139,7 @@ def compound_metric_shifts(*, exponent: Annotated[float, Interval(ge=0.05, le=2)
 
     def steepest(curve, k, low, high):
         h = 1e-20  # a complex step: the derivative to rounding
-        found = minimize_scalar(lambda u: -np.imag(curve(u + 1j * h, k)) / h, bounds=(low, high), method="bounded")
+        found: Any = minimize_scalar(lambda u: -np.imag(curve(u + 1j * h, k)) / h, bounds=(low, high), method="bounded")
         return -found.fun
 
     rises = np.array([steepest(at, k, *ends) for k in MANY])
@@ -150,7 +153,8 @@ def compound_metric_shifts(*, exponent: Annotated[float, Interval(ge=0.05, le=2)
         ),
         "steepest rise": Identity(np.full(len(MANY), exponent / np.e), rises, error=1e-7, along=labels),
         "width of the rise": Identity(
-            np.full(len(MANY), transition_width(exponent)), roots[:, 2] - roots[:, 0], error=1e-10 / exponent, along=labels
+            np.full(len(MANY), transition_width(exponent)), roots[:, 2] - roots[:, 0], along=labels,
+            error=1e-10 / exponent,
         ),
         "steepest rise of a logistic": Identity(
             steepest_logistic_rise(MANY), logistic, error=1e-7, along=labels,
@@ -202,18 +206,18 @@ def side_by_side(pieces, settings):
 
 @claim(
     items={"H15.5": ("answers entirely right", "digits right", "wrong digits", "tests without a success")},
-    says=r"Of sums whose $L$ digits are right with chance $p$ each, a share $p^L$ is entirely right, a share $p$ of the "
-    r"digits is, and $L(1-p)$ are wrong: the first jumps with scale, the others do not. A test of $M$ sums shows no "
-    r"success with chance $(1-p^L)^M$.",
+    says=r"Of sums whose $L$ digits are right with chance $p$ each, a share $p^L$ is entirely right, a share $p$ of "
+    r"the digits is, and $L(1-p)$ are wrong: the first jumps with scale, the others do not. A test of $M$ sums shows "
+    r"no success with chance $(1-p^L)^M$.",
     needs="digits wrong independently, with chance (10/N)^½ at scale N",
     symbols={
         "L": "the number of digits of an answer",
         "p": "the chance that a digit is right",
         "M": "the number of sums in the test",
     },
-    why="All metrics read the same answers. Exact match multiplies the chances of the digits, the share of right digits "
-    "averages them, and the edit distance adds up their complements. A finite test rounds what lies below about one "
-    "success in all its items to zero, so that a larger test sees the ability earlier.",
+    why="All metrics read the same answers. Exact match multiplies the chances of the digits, the share of right "
+    "digits averages them, and the edit distance adds up their complements. A finite test rounds what lies below about "
+    "one success in all its items to zero, so that a larger test sees the ability earlier.",
     notice="Exact match lies at zero and then rises; digits right and wrong move steadily over the same scales. The "
     "vertical lines show where tests of 10 and of 1000 sums begin to see anything.",
 )
@@ -240,8 +244,8 @@ def metric_artefacts(key, *, trials: Trials = 40_000, digits: Annotated[int, Int
             digits * (1 - right), wrong.mean(-1), along=labels, exact=True, aside={"less": (digits - 1) * (1 - right)}
         ),
         "tests without a success": Law(
-            ((1 - success) ** items)[:2], (exact[:2].sum(-1) == 0).astype(float), along={"scale": scales[:2]}, exact=True,
-            scale=1.0, aside={"one less": ((1 - success) ** (items - 1))[:2]},
+            ((1 - success) ** items)[:2], (exact[:2].sum(-1) == 0).astype(float), exact=True,
+            along={"scale": scales[:2]}, scale=1.0, aside={"one less": ((1 - success) ** (items - 1))[:2]},
         ),
     }  # fmt: skip
 
@@ -292,11 +296,12 @@ def metrics(pieces, settings):
         "a, b": "the parameters of its law, of mean $a/(a+b)$",
         "j": "counts the sub-tasks",
     },
-    why=r"Given $p$ the chance is $p^k$, a convex function, so that its mean is at least the power of the mean (Jensen). "
-    r"Moments of the beta law are the product. When $a$ and $b$ are small $p$ is nearly 0 or 1: the sub-tasks succeed "
+    why=r"Given $p$ the chance is $p^k$, a convex function, so that its mean is at least the power of the mean "
+    r"(Jensen). Moments of the beta law are the product. When $a$ and $b$ are small $p$ is nearly 0 or 1: the "
+    r"sub-tasks succeed "
     "together or not at all, and asking for more of them changes nothing.",
-    notice="All curves have the same mean chance of one sub-task. Independent sub-tasks (top of the concentration) make "
-    "success vanish with $k$; correlated ones leave it nearly where it was, and nothing emerges.",
+    notice="All curves have the same mean chance of one sub-task. Independent sub-tasks (top of the concentration) "
+    "make success vanish with $k$; correlated ones leave it nearly where it was, and nothing emerges.",
 )
 def correlated_subtasks(key, *, trials: Trials = 60_000):
     rng, laws = generator(key), np.array([[6.0, 4.0], [1.5, 1.0], [0.3, 0.2]])

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -36,17 +36,17 @@ FIGURE = ((4, 0.1), (8, 0.1), (16, 0.1), (8, 0.05), (8, 0.2))
         r"\theta": "the share of pieces in error",
         "k": "the number of skills of a piece",
     },
-    why=r"The bracket in (15.16) is minus the relative entropy of coins of chance $\beta\alpha$ and $\alpha$, which grows "
-    r"with $\beta$ up to $\ln(1/\alpha)$ at $\beta=1/\alpha$. So there is a $\beta$ exactly if $k\ln(1/\alpha)$ exceeds "
-    r"$H(\theta)/\theta$. For two skills a piece this asks for small $\alpha$ and leaves $\beta$ large, and yet "
-    r"$\beta\theta$ is below 1 on a short range.",
-    notice="More skills a piece push the curve down, more errors push it up. The curve for $k=2$ is short and high, but "
-    "it is there: the caption of the book's figure says it does not exist.",
+    why=r"The bracket in (15.16) is minus the relative entropy of coins of chance $\beta\alpha$ and $\alpha$, which "
+    r"grows with $\beta$ up to $\ln(1/\alpha)$ at $\beta=1/\alpha$. So there is a $\beta$ exactly if $k\ln(1/\alpha)$ "
+    r"exceeds $H(\theta)/\theta$. For two skills a piece this asks for small $\alpha$ and leaves $\beta$ large, and "
+    r"yet $\beta\theta$ is below 1 on a short range.",
+    notice="More skills a piece push the curve down, more errors push it up. The curve for $k=2$ is short and high, "
+    "but it is there: the caption of the book's figure says it does not exist.",
 )
 def performance_curve_figure():
     alpha = np.array([0.1, 0.2, 0.3, 0.4])
     margins = [
-        [t * brentq(lambda b, a=a, k=k, t=t: emergence_margin(a, b, t, k), 1 + 1e-9, 1 / a - 1e-12) for a in alpha]
+        [brentq(lambda b, a=a, k=k, t=t: emergence_margin(a, b, t, k), 1 + 1e-9, 1 / a - 1e-12) for a in alpha]
         for k, t in FIGURE
     ]
     curves = [performance_curve(alpha, theta, k) for k, theta in FIGURE]
@@ -63,7 +63,7 @@ def performance_curve_figure():
     ]
     return {
         "points of the figure": Identity(
-            np.array(curves), np.array(margins), error=1e-8,
+            np.array(curves), np.array(margins) * [[t] for _, t in FIGURE], error=1e-8,
             along={"skills a piece, errors": np.array([f"{k}, {t}" for k, t in FIGURE]), "given up": alpha},
             aside={"one less": np.array([performance_curve(alpha, theta, k - 1) for k, theta in FIGURE])},
         ),
@@ -94,7 +94,7 @@ def both_plots():
     def line(name, theta, k):
         return Line(name, skills, theta * np.asarray(first_moment_concentration(1 - skills, theta, k)))
 
-    words = dict(x="share of skills 1 − α", y="share of edges in error βθ", ys=(0, 1), xs=(0, 1))
+    words: dict[str, Any] = dict(x="share of skills 1 − α", y="share of edges in error βθ", ys=(0, 1), xs=(0, 1))
     left = [line(f"k = {k}", 0.1, k) for k in (2, 4, 8, 16)]
     right = [line(f"θ = {theta}, or {size}-tuples", theta, 8) for theta, size in ((0.05, 1), (0.1, 2), (0.2, 4))]
     return Row([Curves(left, **words), Curves([*right, Dots("example (0.8, 0.16)", [0.8], [0.16])], **words)])
@@ -102,9 +102,9 @@ def both_plots():
 
 @claim(
     items={"A15.34": ("fewer errors, lower curve", "more skills, lower curve", "slope in the share of errors")},
-    says=r"Where $\beta\theta\le1$, a smaller $\theta$ or a larger $k$ gives a lower curve $\beta\theta$, though $\beta$ "
-    r"itself grows as $\theta$ shrinks: with $v=\beta\theta$, $\frac{d}{d\theta}\theta\,\mathrm{kl}(\alpha v/\theta\|"
-    r"\alpha)=\ln\frac{1-\alpha v/\theta}{1-\alpha}<0$.",
+    says=r"Where $\beta\theta\le1$, a smaller $\theta$ or a larger $k$ gives a lower curve $\beta\theta$, though "
+    r"$\beta$ itself grows as $\theta$ shrinks: with $v=\beta\theta$, $\frac{d}{d\theta}\theta\,\mathrm{kl}(\alpha "
+    r"v/\theta\|\alpha)=\ln\frac{1-\alpha v/\theta}{1-\alpha}<0$.",
     needs="βθ ≤ 1 at the larger θ and smaller k",
     symbols={
         r"\theta": "the share of pieces in error",
@@ -114,10 +114,10 @@ def both_plots():
         r"\alpha": "the share of skills that is given up",
         r"\mathrm{kl}": "the relative entropy of two coins",
     },
-    why=r"The curve solves $k\theta\,\mathrm{kl}(\alpha v/\theta\|\alpha)=H(\theta)$. At fixed $v$ the left side falls as "
-    r"$\theta$ grows; the right side rises up to one half, and beyond it the left side falls faster as long as $v\le1$. "
-    r"So the $v$ that balances them rises. The proof in the book shows that $H(\theta)/\theta$ falls, which is about "
-    r"$\beta$ and goes the other way.",
+    why=r"The curve solves $k\theta\,\mathrm{kl}(\alpha v/\theta\|\alpha)=H(\theta)$. At fixed $v$ the left side falls "
+    r"as $\theta$ grows; the right side rises up to one half, and beyond it the left side falls faster as long as "
+    r"$v\le1$. So the $v$ that balances them rises. The proof in the book shows that $H(\theta)/\theta$ falls, which "
+    r"is about $\beta$ and goes the other way.",
     notice=r"The share of edges in error grows with the share of pieces in error (left) while the concentration falls "
     "(right). Where the curve passes 1 it says nothing, and there it may turn.",
 )
@@ -191,9 +191,9 @@ def along_errors():
         "A15.36": "tuples after scaling as skills before",
         "H15.6": ("worst sets below the lemma", "tuples after scaling as skills before"),
     },
-    says=r"Pieces merged in groups of $k'$ are pieces of $k$ random $k'$-tuples of skills; a share of at most $k'\theta$ of "
-    r"them is mistaken, and the emergence theorem holds for them as it stands. So loss $\delta/k'$ gives for "
-    r"$k'$-tuples the curve that $\delta$ gives for skills.",
+    says=r"Pieces merged in groups of $k'$ are pieces of $k$ random $k'$-tuples of skills; a share of at most "
+    r"$k'\theta$ of them is mistaken, and the emergence theorem holds for them as it stands. So loss $\delta/k'$ gives "
+    r"for $k'$-tuples the curve that $\delta$ gives for skills.",
     needs="independent skills; many more groups than tuples",
     full=dict(trials=80),
     symbols={
@@ -201,11 +201,12 @@ def along_errors():
         r"\theta": "the share of mistaken pieces",
         r"\delta": "the average loss of a piece",
     },
-    why=r"A group has $kk'$ independent skills, which can be read as $k$ independent $k'$-tuples: the same random graph "
-    r"with $|S|^{k'}$ skills. Its loss is the sum of $k'$ losses, so that $2k'\delta$ bounds the share of mistaken "
+    why=r"A group has $kk'$ independent skills, which can be read as $k$ independent $k'$-tuples: the same random "
+    r"graph with $|S|^{k'}$ skills. Its loss is the sum of $k'$ losses, so that $2k'\delta$ bounds the share of "
+    r"mistaken "
     "groups. Halving the loss therefore lifts pairs to where single skills were, halving it again 4-tuples.",
-    notice="The worst error sets on pairs, found in graphs that were merged and not drawn as pairs, follow the exact law "
-    "for $k$ edges, and lie far above that of $2k$. On the right, a halved loss puts the curve of pairs on that of "
+    notice="The worst error sets on pairs, found in graphs that were merged and not drawn as pairs, follow the exact "
+    "law for $k$ edges, and lie far above that of $2k$. On the right, a halved loss puts the curve of pairs on that of "
     "skills.",
 )
 def tuples_by_tensorization(key, *, trials: Trials = 24):
@@ -226,12 +227,9 @@ def tuples_by_tensorization(key, *, trials: Trials = 24):
     orders = rng.permuted(np.tile(np.arange(few), (200 * trials, 1)), axis=1)
     bad = np.array([[(orders.reshape(len(orders), -1, s) < m).any(2).mean(1) for s in sizes] for m in mistaken])
     exact = np.array([[recombined_error_share(int(m), few, int(s)) for s in sizes] for m in mistaken])
-    bound = first_moment_concentration(alpha, theta, k, skills_per_text=9 / groups)
+    bound = np.asarray(first_moment_concentration(alpha, theta, k, skills_per_text=9 / groups))
     given_up, delta = np.array([0.1, 0.2, 0.3, 0.5]), 0.1
-    singles = [
-        2 * delta * brentq(lambda b, a=a: emergence_margin(a, b, 2 * delta, 8), 1 + 1e-9, 1 / a - 1e-12)
-        for a in given_up
-    ]
+    singles = [brentq(lambda b, a=a: emergence_margin(a, b, 2 * delta, 8), 1 + 1e-9, 1 / a - 1e-12) for a in given_up]
     tuples = [tuple_performance_curve(given_up, delta / s, 8, size=int(s)) for s in sizes]
     next_size = [tuple_performance_curve(given_up, delta / s, 8, size=int(s) + 1) for s in sizes]
     return {
@@ -248,7 +246,8 @@ def tuples_by_tensorization(key, *, trials: Trials = 24):
             aside={"all edges": first_moment_concentration(alpha, theta, k * size, skills_per_text=9 / groups)},
         ),
         "tuples after scaling as skills before": Identity(
-            np.array(tuples), np.broadcast_to(singles, (3, 4)), error=1e-8, along={"tuple": sizes, "given up": given_up},
+            np.array(tuples), np.broadcast_to(2 * delta * np.array(singles), (3, 4)), error=1e-8,
+            along={"tuple": sizes, "given up": given_up},
             aside={"next": np.array(next_size)},
         ),
     }  # fmt: skip

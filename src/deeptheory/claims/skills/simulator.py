@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -29,11 +29,12 @@ FACTS, NEEDED = 5, 3
 @claim(
     items={
         "A15.12": (
-            "share of questions answered", "examples for half of the questions", "rise of exact match", "width of the rise",
+            "share of questions answered", "examples for half of the questions", "rise of exact match",
+            "width of the rise",
         )
     },
-    says=r"Tasks emerge in the order of their frequency $q$: half of the questions that need $m$ of $r$ facts are answered "
-    r"after $(r/q)\ln\frac1{1-2^{-1/m}}$ examples. Exact match of $m$ tokens with error $N^{-a}$ moves to "
+    says=r"Tasks emerge in the order of their frequency $q$: half of the questions that need $m$ of $r$ facts are "
+    r"answered after $(r/q)\ln\frac1{1-2^{-1/m}}$ examples. Exact match of $m$ tokens with error $N^{-a}$ moves to "
     r"$N\propto m^{1/a}$ and takes $1.34/a$ decades, however long.",
     needs="facts of a task equally frequent, known once seen; independent errors of tokens",
     full=dict(trials=40_000),
@@ -44,11 +45,12 @@ FACTS, NEEDED = 5, 3
         "N": "the scale of the model",
         "a": "the exponent with which the error of a token falls",
     },
-    why=r"A fact of a task is seen at the rate $q/r$, so that all tasks have one curve in $Dq/r$: on a logarithmic axis the "
-    r"same curve, moved. Long answers behave alike: $(1-N^{-a})^m\approx e^{-mN^{-a}}$ depends on $mN^{-a}$ only. "
+    why=r"A fact of a task is seen at the rate $q/r$, so that all tasks have one curve in $Dq/r$: on a logarithmic "
+    r"axis the same curve, moved. Long answers behave alike: $(1-N^{-a})^m\approx e^{-mN^{-a}}$ depends on $mN^{-a}$ "
+    r"only. "
     "Emergence is correlated across tasks, gradual, and later for what is rare in training.",
-    notice="The curves rise one after the other with the same slope, the rarest task last; dots are simulated readers. On the "
-    "right longer answers move the rise of exact match and do not sharpen it.",
+    notice="The curves rise one after the other with the same slope, the rarest task last; dots are simulated readers. "
+    "On the right longer answers move the rise of exact match and do not sharpen it.",
 )  # fmt: skip
 def tasks_emerge_by_frequency(
     key, *, trials: Trials = 12_000, exponent: Annotated[float, Interval(ge=0.2, le=1)] = 0.34
@@ -60,12 +62,9 @@ def tasks_emerge_by_frequency(
             for part, size in zip(jax.random.split(key, len(samples)), samples, strict=True)
         ]
     )
-    right = frequency_success(TASKS, samples[:, None], facts=FACTS, needed=NEEDED)
-    # A reader who has seen each of the m facts: inclusion and exclusion over those not seen.
-    missing = sum(c * np.exp(-j * samples[:, None] * TASKS / FACTS) for j, c in enumerate((1, -3, 3, -1)))
     half = [brentq(lambda d, q=q: (1 - np.exp(-d * q / FACTS)) ** NEEDED - 0.5, 1, 1e4, xtol=1e-11) for q in TASKS]
 
-    def at(level, m):
+    def at(level, m) -> Any:
         """The logarithm of the scale at which answers of m tokens with error N^-a are right with this chance."""
         return brentq(lambda u: m * np.log1p(-np.exp(-exponent * u)) - np.log(level), 1e-9, 80 / exponent, xtol=1e-12)
 
@@ -75,8 +74,9 @@ def tasks_emerge_by_frequency(
     limit = np.log(np.log(10) / np.log(10 / 9)) / exponent
     return {
         "share of questions answered": Law(
-            missing, answered, along={"examples": samples, "frequency": TASKS}, exact=True, scale=1.0,
-            aside={"formula": right, "one less": frequency_success(TASKS, samples[:, None], facts=FACTS, needed=NEEDED - 1)},
+            frequency_success(TASKS, samples[:, None], facts=FACTS, needed=NEEDED), answered, exact=True,
+            along={"examples": samples, "frequency": TASKS}, scale=1.0,
+            aside={"one less": frequency_success(TASKS, samples[:, None], facts=FACTS, needed=NEEDED - 1)},
         ),
         "examples for half of the questions": Identity(
             examples_for_success(TASKS, facts=FACTS, needed=NEEDED), np.array(half), error=1e-9,
@@ -131,9 +131,9 @@ def one_after_the_other(pieces, settings):
 
 @claim(
     items={"A15.37": ("errors of the worst group", "share of mistaken pieces", "errors of random pieces")},
-    says=r"From scale to skills: $\theta=2\delta$ with $\delta$ in proportion to $B/N^a+C/D^b$ bounds the pieces in error, and "
-    r"the worst $\alpha|S|$ skills have at most a share $\beta\theta$ of their edges in error: for random, skill-correlated "
-    r"and searched error sets alike.",
+    says=r"From scale to skills: $\theta=2\delta$ with $\delta$ in proportion to $B/N^a+C/D^b$ bounds the pieces in "
+    r"error, and the worst $\alpha|S|$ skills have at most a share $\beta\theta$ of their edges in error: for random, "
+    r"skill-correlated and searched error sets alike.",
     needs="one degree-k cluster, uniform skills; cloze loss in proportion to the excess (arora Assumption 15.8.2)",
     full=dict(texts=100_000),
     symbols={
@@ -143,16 +143,16 @@ def one_after_the_other(pieces, settings):
         r"\alpha|S|": "the number of skills in a group",
         r"\beta": "the concentration that the emergence theorem allows",
     },
-    why="A falling excess leaves fewer pieces in error, and however an adversary chooses which, a random graph spreads them over "
-    "skills. A search that lets error set and skills answer each other comes near the guarantee; errors on the pieces that "
-    "use hard skills are milder, and random ones nearly even.",
-    notice="From left to right models are larger. All error rates fall together with the share of mistaken pieces, and the order "
-    "is that of the adversary's strength, with the guarantee above all.",
+    why="A falling excess leaves fewer pieces in error, and however an adversary chooses which, a random graph spreads "
+    "them over skills. A search that lets error set and skills answer each other comes near the guarantee; errors on "
+    "the pieces that use hard skills are milder, and random ones nearly even.",
+    notice="From left to right models are larger. All error rates fall together with the share of mistaken pieces, and "
+    "the order is that of the adversary's strength, with the guarantee above all.",
 )
 def emergence_end_to_end(key, *, texts: Annotated[int, Interval(ge=2000, le=200_000)] = 6000):
     parameters, tokens = 10.0 ** np.arange(8, 12), 20 * 10.0 ** np.arange(8, 12)
     tracking, k, skills, alpha = 0.2, 8, 40, 0.2
-    losses = cloze_loss(HOFFMANN, parameters, tokens, tracking=tracking)
+    losses = np.asarray(cloze_loss(HOFFMANN, parameters, tokens, tracking=tracking))
     found = simulate_emergence(key, losses, texts=texts, skills=skills, k=k, alpha=alpha)
     literal = [
         float(2 * Decimal("0.2") * (Decimal("406.4") / n ** Decimal("0.34") + Decimal("410.7") / d ** Decimal("0.28")))
@@ -169,7 +169,8 @@ def emergence_end_to_end(key, *, texts: Annotated[int, Interval(ge=2000, le=200_
     halves = performance_curve(alpha, found.mistaken / 2, k)
     return {
         "errors of the worst group": Chain(
-            links, along={"parameters": parameters}, aside={"half": halves, "random": found.random, "theta": found.mistaken}
+            links, along={"parameters": parameters},
+            aside={"half": halves, "random": found.random, "theta": found.mistaken},
         ),
         "share of mistaken pieces": Identity(
             mistaken_share(losses), np.array(literal), along={"parameters": parameters},
@@ -203,7 +204,7 @@ def spared(evidence):
 
 @emergence_end_to_end.picture
 def by_scale(pieces):
-    """Error rates of the worst fifth of the skills against the size of the model, for four ways to choose the errors."""
+    """Error rates of the worst fifth of the skills by the size of the model, for several ways to choose errors."""
     chain = pieces["errors of the worst group"]
     x, links = chain.along["parameters"], chain.links
     marks = [
