@@ -62,7 +62,7 @@ def net_output(
 def init_variational_autoencoder(
     key: Key[Array, ""], dimension: int, *, latent: int = 2, hidden: int = 32, floor: float = 0.01
 ) -> VariationalAutoencoder:
-    """Random hidden layers, small outputs. With `floor` 0 the likelihood has no maximum: a scale may shrink on a point."""
+    """Random hidden layers, small outputs. Without a floor the likelihood has no maximum: a scale may shrink."""
     affordable(net=(dimension + latent, hidden))
     draw = generator(key)
 
@@ -105,9 +105,7 @@ def gaussian_encoder_divergence(
     return 0.5 * (jnp.sum(jnp.square(mean), -1) + mean.shape[-1] * (variance - 1 - jnp.log(variance)))
 
 
-def standard_grid_evidence(
-    model: VariationalAutoencoder, points: Points, *, order: int = 200
-) -> Float[Array, " n"]:
+def standard_grid_evidence(model: VariationalAutoencoder, points: Points, *, order: int = 200) -> Float[Array, " n"]:
     """log p(x) for one hidden coordinate, by Gauss–Hermite quadrature over the prior of z."""
     inside(1, 1, "[]", **{"the number of hidden coordinates": model.decoder.inner.shape[0]})
     nodes, weights = roots_hermitenorm(order)

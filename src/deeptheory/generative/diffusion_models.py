@@ -34,8 +34,12 @@ Points = Float[np.ndarray, "n d"]
 Denoiser = Callable[[Float[np.ndarray, "n d"], float], Float[np.ndarray, "n d"]]
 
 
-def cosine_schedule(steps: int, *, least: float = 1e-4) -> Schedule:
-    """Factors α_t whose products ᾱ_t follow cos²(πt/2T), stopped at `least`: signal is lost evenly."""
+def cosine_schedule(steps: int, *, least: float = 1e-8) -> Schedule:
+    """Factors α_t whose products ᾱ_t follow cos²(πt/2T) down to `least`.
+
+    What signal is left at the end is missing from the noise a sampler starts with: its law is then wrong by √least times
+    the mean of the data, however many steps it takes.
+    """
     inside(0, 1, "()", least=least)
     kept = np.cos(np.pi / 2 * np.arange(steps + 1) / steps) ** 2
     kept = least + (1 - least) * kept
@@ -80,9 +84,7 @@ def noised_mixture(mixture: GaussianMixture, level: float) -> GaussianMixture:
     return GaussianMixture(mixture.weights, np.sqrt(level) * mixture.means, covariances)
 
 
-def gaussian_divergence_after(
-    mean: Float[np.ndarray, " d"], variances: Float[np.ndarray, " d"], level: float
-) -> float:
+def gaussian_divergence_after(mean: Float[np.ndarray, " d"], variances: Float[np.ndarray, " d"], level: float) -> float:
     """KL of x_t from N(0, I) for x_0 ~ N(m, diag v): ½ Σ(u − log(1+u) + ᾱm²), u = ᾱ(v−1); of order ᾱ|m|²/2 + ᾱ²."""
     inside(0, np.inf, "()", variances=variances)
     excess = level * (variances - 1)
@@ -148,7 +150,7 @@ def fit_denoiser(
 def reverse_chain(
     draw: np.random.Generator, denoiser: Denoiser, schedule: Schedule, noise: Points, *, stochastic: bool = True
 ) -> Float[np.ndarray, "times n d"]:
-    """From noise back to data: x_T, …, x_0, where each step replaces x_0 in p(x_t | x_{t+1}, x_0) by its denoised value.
+    """From noise back to data: x_T, …, x_0, each step with x_0 in p(x_t | x_{t+1}, x_0) replaced by its denoised value.
 
     With `stochastic=False` the same marginals are followed without fresh noise, which inverts the chain into one map
     from noise to data. With the exact denoiser the law of x_0 tends to that of the data as steps become many and short.

@@ -1,7 +1,7 @@
 """Normalizing flows: invertible maps to Gaussian noise, whose density is exact by the change of variables.
 
-A flow f takes data x to noise h = f(x); its density is ρ(x) = μ(f(x))·|det J_f(x)| with μ = N(0, I). Coupling layers keep
-some coordinates and scale and shift the others by functions of those kept, so inverse and determinant cost one pass.
+A flow f takes data x to noise h = f(x); its density is ρ(x) = μ(f(x))·|det J_f(x)| with μ = N(0, I). Coupling layers
+keep some coordinates and scale and shift the others by functions of those kept: inverse and determinant cost one pass.
 """
 
 from collections.abc import Callable
@@ -66,18 +66,16 @@ def coupled(
     """One coupling layer and its log determinant: z_A stays, z_B ↦ z_B·exp(r(z_A)) + s(z_A) (arora 14.14, 14.15).
 
     `kept` is 1 on the coordinates of A and 0 on B; `conditioner` gets z with B set to zero and returns r and s for all
-    coordinates, of which those of B are used. The Jacobian is triangular, so log det = Σ_B r. A scale that may be zero is
-    not invertible; written as an exponential it is positive.
+    coordinates, of which those of B are used. The Jacobian is triangular, so log det = Σ_B r. With a scale that may be
+    zero the layer is not invertible; written as an exponential it is positive.
     """
     log_scale, shift = conditioner(jnp.asarray(z) * kept)
     moved = 1 - jnp.asarray(kept)
     return z * jnp.exp(moved * log_scale) + moved * shift, jnp.sum(moved * log_scale, -1)
 
 
-def uncoupled(
-    z: Points, kept: Float[Array | np.ndarray, " d"], conditioner: Conditioner
-) -> Float[Array, "n d"]:
-    """The inverse layer: (z_B − s(z_A))·exp(−r(z_A)); arora (14.17) prints a product with the scale, not the quotient."""
+def uncoupled(z: Points, kept: Float[Array | np.ndarray, " d"], conditioner: Conditioner) -> Float[Array, "n d"]:
+    """The inverse layer: (z_B − s(z_A))·exp(−r(z_A)); arora (14.17) prints a product with the scale, no quotient."""
     log_scale, shift = conditioner(jnp.asarray(z) * kept)
     moved = 1 - jnp.asarray(kept)
     return (z - moved * shift) * jnp.exp(-moved * log_scale)
@@ -195,7 +193,7 @@ def pointwise_convolution(
 def pointwise_log_determinant(matrix: Float[np.ndarray, "channels channels"], pixels: int) -> float:
     """log|det| of a 1×1 convolution: the Jacobian is block diagonal, W once a pixel, so pixels · log|det W|.
 
-    It is diagonal, as arora Sec. 14.5 says, only if W is: scalings of channels that do not mix. A singular W is refused.
+    It is diagonal, as arora Sec. 14.5 says, only if W is: channels scaled and not mixed. A singular W is refused.
     """
     values = np.linalg.svd(matrix, compute_uv=False)
     if values[-1] <= len(values) * np.finfo(float).eps * values[0]:

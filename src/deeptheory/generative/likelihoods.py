@@ -100,10 +100,10 @@ def spiked_mixture(centre: Float[np.ndarray, " d"], width: float, *, share: floa
 
 
 def atoms_mixture(count: int, width: float) -> GaussianMixture:
-    """K Gaussians of one small width at the quantiles (i − ½)/K of N(0, 1): steps in place of its distribution function.
+    """K Gaussians of one small width at the quantiles (i − ½)/K of N(0, 1): steps for its distribution function.
 
-    As the width vanishes the distance of the distribution functions tends to 1/(2K), the least that K steps allow, while
-    the likelihood of fresh points falls without bound (arora Sec. 14.4).
+    As the width vanishes the distance of the distribution functions tends to 1/(2K), the least that K steps allow,
+    while the likelihood of fresh points falls without bound (arora Sec. 14.4).
     """
     means = ndtri((np.arange(count) + 0.5) / count)[:, None]
     return GaussianMixture(np.full(count, 1 / count), means, np.full((count, 1, 1), width**2))

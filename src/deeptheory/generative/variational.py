@@ -153,8 +153,8 @@ def gaussian_gradient_estimates(
     """Estimates of the gradient of E f(z), z ~ N(φ, s²), through the sample and through the density.
 
     Reparametrized: z = φ + sε gives f′(z)·(1, ε). Score: f(z)·∇log N(z; φ, s²) = f(z)·(ε, ε² − 1)/s, which needs no
-    slope and has the larger variance as a rule. Both are unbiased. With samples held fixed nothing depends on φ, and the
-    gradient of the sampled mean is zero: the reason for either (arora Sec. 14.4.1).
+    slope and has the larger variance as a rule. Both are unbiased. With samples held fixed nothing depends on φ, and
+    the gradient of the sampled mean is zero: the reason for either (arora Sec. 14.4.1).
     """
     inside(0, np.inf, "()", deviation=deviation)
     z = mean + deviation * noise
