@@ -105,10 +105,10 @@ def sample_histogram(
 def compare_densities(
     truth: LogDensity, models: dict[str, LogDensity], train: Points, test: Float[np.ndarray, "m d"]
 ) -> dict[str, dict[str, float]]:
-    """For each model: mean log likelihood of training and of test points, and the divergence from the truth on the test.
+    """For each model: mean log likelihood of training and test points, and its divergence from the truth on the latter.
 
-    The divergence is the mean of log p − log q over test points, with its standard error; its expectation is KL(p‖q) ≥ 0
-    for every q that is a density. A negative one by many standard errors means that q is none.
+    The divergence is the mean of log p − log q over test points, with its standard error; its mean is KL(p‖q) ≥ 0 for
+    every q that is a density. A negative one by many standard errors means that q is none.
     """
     true, table = np.asarray(truth(test), float), {}
     for name, model in models.items():

@@ -37,8 +37,8 @@ Denoiser = Callable[[Float[np.ndarray, "n d"], float], Float[np.ndarray, "n d"]]
 def cosine_schedule(steps: int, *, least: float = 1e-8) -> Schedule:
     """Factors α_t whose products ᾱ_t follow cos²(πt/2T) down to `least`.
 
-    What signal is left at the end is missing from the noise a sampler starts with: its law is then wrong by √least times
-    the mean of the data, however many steps it takes.
+    What signal is left at the end is missing from the noise a sampler starts with: its law is then wrong by √least
+    times the mean of the data, however many steps it takes.
     """
     inside(0, 1, "()", least=least)
     kept = np.cos(np.pi / 2 * np.arange(steps + 1) / steps) ** 2
