@@ -80,6 +80,11 @@ def bound_terms(model: VariationalAutoencoder, points: Points, noise: Noise) -> 
     The terms are arora (14.12) with the constant −(n/2) log 2π that it leaves out. The mean is meant: the sum over s
     samples, as (14.11) prints it, estimates s times the bound.
     """
+    return _terms(model, points, noise)
+
+
+@jax.jit
+def _terms(model: VariationalAutoencoder, points: Array, noise: Array) -> Array:
     mean, log_scale = net_output(model.encoder, points)
     z = mean + jnp.exp(log_scale)[:, None] * noise
     centre, log_spread = net_output(model.decoder, z)
@@ -92,8 +97,12 @@ def bound_terms(model: VariationalAutoencoder, points: Points, noise: Noise) -> 
 
 def importance_bound(model: VariationalAutoencoder, points: Points, noise: Noise) -> Float[Array, " n"]:
     """log of the mean of p(x, z)/q(z | x) over samples: between the ELBO and log p(x), and rising with their number."""
-    terms = bound_terms(model, points, noise)
-    return jax.scipy.special.logsumexp(terms, axis=0) - np.log(terms.shape[0])
+    return _importance(model, points, noise)
+
+
+@jax.jit
+def _importance(model: VariationalAutoencoder, points: Array, noise: Array) -> Array:
+    return jax.scipy.special.logsumexp(_terms(model, points, noise), axis=0) - np.log(noise.shape[0])
 
 
 def gaussian_encoder_divergence(
@@ -108,7 +117,11 @@ def gaussian_encoder_divergence(
 def standard_grid_evidence(model: VariationalAutoencoder, points: Points, *, order: int = 200) -> Float[Array, " n"]:
     """log p(x) for one hidden coordinate, by Gauss–Hermite quadrature over the prior of z."""
     inside(1, 1, "[]", **{"the number of hidden coordinates": model.decoder.inner.shape[0]})
-    nodes, weights = roots_hermitenorm(order)
+    return _over_the_prior(model, points, *roots_hermitenorm(order))
+
+
+@jax.jit
+def _over_the_prior(model: VariationalAutoencoder, points: Array, nodes: Array, weights: Array) -> Array:
     centre, log_spread = net_output(model.decoder, nodes[:, None])
     log_spread = jnp.logaddexp(log_spread, jnp.log(model.floor))[:, None]
     n = points.shape[-1]
@@ -122,9 +135,15 @@ def sample_autoencoder(
 ) -> Float[Array, "samples x"]:
     """Draws of x from the model; with `noisy=False` the decoder's mean alone, which is what is usually shown."""
     affordable(samples=(samples, model.decoder.shift.shape[0]))
-    centre, log_spread = net_output(model.decoder, draw.standard_normal((samples, model.decoder.inner.shape[0])))
-    spread = jnp.exp(jnp.logaddexp(log_spread, jnp.log(model.floor)))[:, None]
-    return centre + spread * draw.standard_normal(centre.shape) if noisy else centre
+    hidden = draw.standard_normal((samples, model.decoder.inner.shape[0]))
+    noise = draw.standard_normal((samples, model.decoder.shift.shape[0] - 1))
+    return _decoded(model, hidden, noise * float(noisy))
+
+
+@jax.jit
+def _decoded(model: VariationalAutoencoder, hidden: Array, noise: Array) -> Array:
+    centre, log_spread = net_output(model.decoder, hidden)
+    return centre + jnp.exp(jnp.logaddexp(log_spread, jnp.log(model.floor)))[:, None] * noise
 
 
 @jax.jit

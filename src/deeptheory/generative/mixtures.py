@@ -129,8 +129,8 @@ def pearson_mixture(points: Float[np.ndarray, " n"]) -> GaussianMixture:
 
     Centred component means m₁, m₂ have sum s and product −v. Writing their variances as α + βm_h makes all moments
     polynomials: M₂ gives α, M₃ gives β, M₄ is quadratic in s, and M₅ is one equation in 0 < v < M₂. Pearson (1894)
-    eliminated further, to a polynomial of degree nine. Data without such a mixture are refused; moments of high order
-    are noisy, so for a fit prefer `expectation_maximization` started here.
+    eliminated further, to a polynomial of degree nine. Data without such a mixture, of two means, are refused; moments
+    of high order are noisy, so for a fit prefer `expectation_maximization` started here.
     """
     if len(points) < 6:
         raise ValueError(f"points must be at least 6 numbers for five moments and a check, got {len(points)}")
@@ -142,7 +142,8 @@ def pearson_mixture(points: Float[np.ndarray, " n"]) -> GaussianMixture:
         """s, β and the defect of the fifth moment."""
         alpha = 1 - v
         constant = moments[3] ** 2 / (3 * v) + v**2 + 6 * alpha * v + 3 * alpha**2 - moments[4]
-        root = np.sqrt(max(4 * moments[3] ** 2 + 6 * v * constant, 0.0)) if v > 0 else 0.0
+        square = 4 * moments[3] ** 2 + 6 * v * constant
+        root = np.sqrt(square) if square >= 0 else np.nan  # no such mixture with this spread of the means
         s = (2 * moments[3] + sign * root) / (2 * v)
         beta = (moments[3] / v - s) / 3
         fourth = s**2 * v + v**2
@@ -153,7 +154,7 @@ def pearson_mixture(points: Float[np.ndarray, " n"]) -> GaussianMixture:
     grid = np.linspace(0.002, 0.999, 1000)
     for sign in (-1, 1):
         defects = np.array([solved(v, sign)[2] for v in grid])
-        for i in np.flatnonzero(np.diff(np.sign(defects))):
+        for i in np.flatnonzero(defects[1:] * defects[:-1] <= 0):
             v = float(brentq(lambda v: solved(v, sign)[2], grid[i], grid[i + 1], xtol=1e-15))  # noqa: B023
             s, beta, _ = solved(v, sign)
             apart = np.sqrt(s**2 + 4 * v)

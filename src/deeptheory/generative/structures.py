@@ -59,8 +59,8 @@ def nonnegative_factors(draw: np.random.Generator, data: Data, *, rank: int, ste
 def topics(draw: np.random.Generator, counts: Data, *, rank: int, steps: int = 500) -> Factors:
     """Topics (laws over words, one an atom) and proportions of each document, of high likelihood for word counts.
 
-    Expectation–maximization for p(word | document) = Σ_k proportion · topic; the loss is the negative log likelihood over
-    the number of words, and never rises. Every document and the whole vocabulary must have words.
+    Expectation–maximization for p(word | document) = Σ_k proportion · topic; the loss is the negative log likelihood
+    over the number of words, and never rises. Every document and the whole vocabulary must have words.
     """
     _at_most(rank, counts)
     inside(0, np.inf, "[)", counts=counts)
@@ -81,8 +81,8 @@ def topics(draw: np.random.Generator, counts: Data, *, rank: int, steps: int = 5
 def orthogonal_dictionary(draw: np.random.Generator, data: Data, *, nonzeros: int, steps: int = 100) -> Factors:
     """An orthonormal dictionary in which every point has a code with at most so many nonzeros; the loss never rises.
 
-    Codes keep the largest coefficients, which is the best choice for orthonormal atoms; given codes the best orthonormal
-    atoms are the polar factor of (codes)ᵀ(data). Dictionaries with more atoms than dimensions are a harder problem.
+    Codes keep the largest coefficients, which is the best choice for orthonormal atoms; given codes the best
+    orthonormal atoms are the polar factor of (codes)ᵀ(data). More atoms than dimensions are a harder problem.
     """
     d = data.shape[1]
     inside(1, d, "[]", nonzeros=nonzeros)

@@ -31,7 +31,7 @@ __all__ = [
 Number = float | np.floating | Float[np.ndarray, "..."]
 
 
-def table_evidence(joint: Float[np.ndarray, "*b hidden"]) -> Float[np.ndarray, "*b"]:
+def table_evidence(joint: Float[np.ndarray, "*b hidden"]) -> Number:
     """log p(x) = log Σ_h p(x, h), for rows p(x, ·) of a joint table."""
     inside(0, 1, "[]", joint=joint)
     with np.errstate(divide="ignore"):
@@ -45,7 +45,7 @@ def table_posterior(joint: Float[np.ndarray, "*b hidden"]) -> Float[np.ndarray, 
     return joint / joint.sum(-1, keepdims=True)
 
 
-def table_bound(joint: Float[np.ndarray, "*b hidden"], law: Float[np.ndarray, "*b hidden"]) -> Float[np.ndarray, "*b"]:
+def table_bound(joint: Float[np.ndarray, "*b hidden"], law: Float[np.ndarray, "*b hidden"]) -> Number:
     """The evidence lower bound E_q[log p(x, h)] + H[q], for rows p(x, ·) and laws q of h (arora Lemma 14.3.1).
 
     It is −∞ where q gives mass to an h that cannot be; 0 log 0 = 0.

@@ -84,7 +84,7 @@ def density_models_on_a_ring(
         ]
     )
     # The autoencoder's likelihood is known from below only, by 64 samples of its hidden coordinates a point.
-    bound = jax.jit(importance_bound)(encoder, test, draw.standard_normal((64, len(test), 2)))
+    bound = importance_bound(encoder, test, draw.standard_normal((64, len(test), 2)))
     held, logs = np.maximum([*values[:, : len(test)], np.asarray(bound)], -50), values[:, len(test) :]
     excess = held - log_density(truth, test)
     error = excess.std(1) / np.sqrt(len(test))
