@@ -1,15 +1,13 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import chi2, multivariate_normal, norm
 
 from deeptheory.generative.likelihoods import (
-    GaussianFit,
     atoms_mixture,
     bits_per_dimension,
     expected_fit_divergence,
     expected_likelihood_gap,
-    fit_divergence,
     gaussian_fit,
     gaussian_log_likelihood,
     isotropic_fit,
@@ -31,18 +29,9 @@ def test_fits_have_the_highest_likelihood():
     assert bits_per_dimension(-3 * np.log(2), 3) == pytest.approx(1)
 
 
-def test_divergence_of_gaussians_by_quadrature():
-    p, q = GaussianFit(np.array([0.5]), np.array([[0.7]])), GaussianFit(np.array([-0.2]), np.array([[1.9]]))
-    law, other = norm(0.5, 0.7**0.5), norm(-0.2, 1.9**0.5)
-    expected = quad(lambda x: law.pdf(x) * (law.logpdf(x) - other.logpdf(x)), -8, 8)[0]
-    assert fit_divergence(p, q) == pytest.approx(expected, rel=1e-9)
-
-
 @pytest.mark.item("A14.5")
 def test_means_over_fits_on_the_line():
     # For d = 1: (n/χ²)(1 + 1/n) with χ² of n − 1 degrees, integrated over its density.
-    from scipy.stats import chi2
-
     n = 9
     inverse = quad(lambda u: n / u * (1 + 1 / n) * chi2.pdf(u, n - 1), 0, 200)[0]
     logs = quad(lambda u: np.log(u / n) * chi2.pdf(u, n - 1), 0, 200)[0]

@@ -19,7 +19,6 @@ __all__ = [
     "bits_per_dimension",
     "expected_fit_divergence",
     "expected_likelihood_gap",
-    "fit_divergence",
     "gaussian_fit",
     "gaussian_log_likelihood",
     "isotropic_fit",
@@ -64,14 +63,6 @@ def gaussian_log_likelihood(fit: GaussianFit, points: Points) -> float:
 def bits_per_dimension(log_likelihood: float, dimension: int) -> float:
     """The negative average log likelihood in bits, over the dimension."""
     return -log_likelihood / (dimension * np.log(2))
-
-
-def fit_divergence(truth: GaussianFit, fit: GaussianFit) -> float:
-    """KL(P‖Q) of two Gaussians: what the fit Q loses in expected log likelihood against the truth P."""
-    inverse = np.linalg.inv(fit.covariance)
-    away = fit.mean - truth.mean
-    logs = np.linalg.slogdet(fit.covariance)[1] - np.linalg.slogdet(truth.covariance)[1]
-    return 0.5 * float(np.trace(inverse @ truth.covariance) - len(away) + away @ inverse @ away + logs)
 
 
 def expected_likelihood_gap(samples: int, dimension: int) -> float:

@@ -134,6 +134,7 @@ def pearson_mixture(points: Float[np.ndarray, " n"]) -> GaussianMixture:
     """
     if len(points) < 6:
         raise ValueError(f"points must be at least 6 numbers for five moments and a check, got {len(points)}")
+    points = points.astype(float)  # differences of high moments need all digits
     mean, spread = points.mean(), points.std()
     inside(0, np.inf, "()", **{"the spread of points": spread})
     moments = np.array([(((points - mean) / spread) ** order).mean() for order in range(7)])
