@@ -39,9 +39,9 @@ NAMES = ["Gaussian", "mixture", "histogram", "flow", "autoencoder"]
         "A14.21": "samples off the clouds, fewer of the flow",
         "A14.27": ("likelihood of each model below the truth's", "total mass of each model"),
     },
-    says="Five density models fitted to a ring of eight Gaussians: each density has mass one, and none has a higher "
-    "likelihood on fresh points than the truth. A flow trained on its exact likelihood beats one Gaussian and a "
-    "variational autoencoder, and fewer of its samples lie off the clouds.",
+    says="Of five models fitted to a ring of eight Gaussians each density has mass one, and none has more likelihood "
+    "on fresh points than the truth. A flow trained on its exact likelihood beats a Gaussian and a variational "
+    "autoencoder; fewer of its samples lie off the clouds.",
     needs="4,000 points; flow of six layers, autoencoder with two hidden coordinates, 16 units each, 400 steps of "
     "Adam at 0.005 on batches of 128",
     scale="printed: faces by networks of millions of weights; here: points in the plane",
@@ -142,8 +142,8 @@ def three_rings(pieces):
     panels = [
         Plane(
             [Dots("points", np.asarray(shown[name])[:, 0], np.asarray(shown[name])[:, 1])],
-            x="",
-            y="",
+            x="first coordinate",
+            y="second coordinate",
             title=name,
             xs=(-4, 4),
             ys=(-4, 4),

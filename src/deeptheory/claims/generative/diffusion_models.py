@@ -150,7 +150,14 @@ def clouds_drown(pieces):
     """Two clouds after none, one, two and three steps of noise."""
     path = np.asarray(pieces["variance after some steps"].aside["path"])
     panels = [
-        Plane([Dots("points", x[:, 0], x[:, 1])], x="", y="", title=f"after {t} steps", xs=(-3.2, 3.2), ys=(-3.2, 3.2))
+        Plane(
+            [Dots("points", x[:, 0], x[:, 1])],
+            x="first coordinate",
+            y="second coordinate",
+            title=f"after {t} steps",
+            xs=(-3.2, 3.2),
+            ys=(-3.2, 3.2),
+        )
         for t, x in enumerate(path)
     ]
     return Row(panels)
@@ -166,9 +173,9 @@ def clouds_drown(pieces):
         ),
         "A14.26": ("law reached without fresh noise",),
     },
-    says=r"For data from a mixture of Gaussians the best denoiser $E[x_0|x_t]$ is known in closed form, and "
-    r"$\nabla\log p_t=(\sqrt{\bar\alpha_t}E[x_0|x_t]-x_t)/(1-\bar\alpha_t)$. One learnt from samples alone comes near "
-    "it, and the chain run backwards through the best one reaches the law of the data as its steps become many.",
+    says=r"For a mixture of Gaussians the best denoiser $E[x_0|x_t]$ has a closed form, and "
+    r"$\nabla\log p_t=(\sqrt{\bar\alpha_t}E[x_0|x_t]-x_t)/(1-\bar\alpha_t)$. One learnt from samples comes near it, "
+    "and the chain run back through the best reaches the law of the data as steps become many.",
     needs="two round clouds in the plane, and their first coordinates; a cosine schedule; random features for a "
     "network",
     symbols={
@@ -278,7 +285,14 @@ def noise_to_clouds(pieces):
     """Points on the way back from noise to the two clouds, at four times."""
     path = np.asarray(pieces["law reached without fresh noise"].aside["path"])
     panels = [
-        Plane([Dots("points", x[:, 0], x[:, 1])], x="", y="", title=says, xs=(-3.2, 3.2), ys=(-3.2, 3.2))
+        Plane(
+            [Dots("points", x[:, 0], x[:, 1])],
+            x="first coordinate",
+            y="second coordinate",
+            title=says,
+            xs=(-3.2, 3.2),
+            ys=(-3.2, 3.2),
+        )
         for x, says in zip(path, ("noise", "a third back", "two thirds back", "data"), strict=False)
     ]
     return Row(panels)

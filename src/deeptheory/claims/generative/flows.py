@@ -153,7 +153,9 @@ def folded(pieces):
     marks = [Dots("samples", samples[:, 0], samples[:, 1])]
     axis = np.asarray(seen["axis"])
     heights = np.asarray(seen["density"]).T
-    return Surface(marks, columns=axis, rows=axis, heights=heights, value="density", x="x₁", y="x₂")
+    return Surface(
+        marks, columns=axis, rows=axis, heights=heights, value="density", x="first coordinate", y="second coordinate"
+    )
 
 
 @claim(

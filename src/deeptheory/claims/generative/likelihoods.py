@@ -249,9 +249,9 @@ def digits_and_samples(pieces):
         "A14.8": ("likelihood of a narrowing spike", "held-out likelihood of spikes"),
         "A14.15": ("distance of the distribution functions", "held-out likelihood of atoms"),
     },
-    says=r"A mixture with a spike of width $w$ on a data point in $d$ dimensions has log likelihood $-d\log w$ more "
-    r"or less a constant: no maximum exists. $K$ Gaussians of vanishing width come within $\frac1{2K}$ of a "
-    "distribution function, while the likelihood of fresh points falls without bound.",
+    says=r"A spike of width $w$ on a data point in $d$ dimensions raises the log likelihood of a mixture like $-d\log "
+    r"w$: no maximum exists. $K$ Gaussians of vanishing width come within $\frac1{2K}$ of a distribution function, "
+    "while the likelihood of fresh points falls without bound.",
     needs="the spike takes half of the mass; atoms at the middle quantiles of a standard normal law",
     symbols={"w": "the width of the spike", "d": "the dimension", "K": "the number of Gaussians"},
     why="At its own point the spike has density of order $w^{-d}$, and every other point still has the broad "
@@ -344,4 +344,4 @@ def spikes_and_stairs(pieces, settings):
         Line("normal law", x, norm.cdf(x)),
         Line(f"{count} atoms", x, (x[:, None] > atoms_mixture(count, 1e-6).means[:, 0]).mean(1)),
     ]
-    return Row([left, Curves(steps, x="x", y="distribution function")])
+    return Row([left, Curves(steps, x="value", y="distribution function")])

@@ -31,8 +31,8 @@ from deeptheory.lab.pictures import Histogram, Line
         "A14.3": ("the law after encoding and decoding", "description length of two Gaussians below that of one"),
     },
     says="A mixture of two Gaussians with the first five moments of Weldon's thousand crabs exists and describes them "
-    "better than one Gaussian, though it has three parameters more. To draw the component of a crab from its posterior "
-    "and then a crab from the component keeps the law.",
+    "better than one Gaussian, for its three parameters more. Drawing a crab's component from its posterior, then a "
+    "crab from that, keeps the law.",
     needs="the 29 classes of forehead breadth over body length, at the marks of the classes",
     symbols={r"\text{describes better}": "has the smaller Bayesian information criterion"},
     full=dict(trials=400_000),
