@@ -54,7 +54,7 @@ def crabs_are_two_gaussians(
     single = norm(0.6467, 0.0191).ppf((np.arange(1000) + 0.5) / 1000)
     ratios = crabs() if animals == "crabs" else single
     moments = pearson_mixture(crabs())
-    fit, _ = expectation_maximization(moments, ratios[:, None], steps=200)
+    fit, _ = expectation_maximization(moments, ratios[:, None], steps=50)
     centre, spread = crabs().mean(), crabs().std()
     # The mixture's moments by quadrature over its density, not by the formulas that found it.
     grid = np.linspace(-8, 8, 4001)
