@@ -9,12 +9,15 @@ NAMES = (
     "kernels",
     "marchenko_pastur",
     "curvature",
+    "influence",
+    "shapley",
     "l1_path",
     "max_margin",
     "decoding",
     "character_model",
     "colour_refinement",
     "clustering",
+    "adversarial",
 )
 
 
