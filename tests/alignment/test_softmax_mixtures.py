@@ -7,6 +7,7 @@ from deeptheory.alignment.softmax_mixtures import (
     gaussian_product_rule,
     mixture_draws,
     population_gradient,
+    reduced_coordinates,
     softmax_loss,
     softmax_quadrature,
     softmax_velocity,
@@ -80,16 +81,16 @@ def test_velocity_is_that_of_the_gram_matrix_in_the_general_limit():
     frame = np.linalg.qr(MEANS.T)[0]
     beside = POINT - POINT @ frame @ frame.T
     whole = np.concatenate([POINT, MEANS])
-    points, rule = gaussian_product_rule(6, 6)
-    model = Projected(loss, np.eye(3), np.arange(3), 0.25, 0.3)
+    points, rule = gaussian_product_rule(6, 4)
+    model = Projected(loss, np.eye(3), np.arange(3), 0.125, 0.3)
     limit = jax.jit(lambda gram: projected_velocity(model, gram, (), points, rule, ratio=0.7))
     slow, _, corrector = limit(whole @ whole.T)
     slow, corrector = np.asarray(slow), np.asarray(corrector)
     state, gram = (POINT @ MEANS.T, beside @ beside.T), MEANS @ MEANS.T
-    drift, rest = softmax_velocity(state, gram, precision=16.0, decay=0.3, ratio=0.7, nodes=14)
+    drift, rest = softmax_velocity(state, gram, precision=64.0, decay=0.3, ratio=0.7, nodes=10)
     assert np.allclose(drift, slow[:3, 3:], atol=1e-5)
     inside = np.asarray(drift) @ np.linalg.solve(gram, state[0].T)
-    assert np.allclose(inside + inside.T + rest, (slow + corrector)[:3, :3], atol=1e-4)
+    assert np.allclose(inside + inside.T + rest, (slow + corrector)[:3, :3], atol=1e-5)
 
 
 @pytest.mark.item("J13.8")
@@ -102,3 +103,10 @@ def test_the_symmetric_solution_is_at_rest():
     own = symmetric_solution(5, decay=0.01)
     chance = np.exp(own) / (np.exp(own) + 4 * np.exp(-own / 4))
     assert np.isclose(5 * 0.01 * own, 1 - chance, rtol=1e-10)
+
+
+def test_reduced_coordinates_keep_all_inner_products():
+    point, means = np.pad(POINT, ((0, 0), (0, 9))), np.pad(MEANS, ((0, 0), (0, 9)))
+    small, centres = reduced_coordinates(point, means)
+    assert small.shape == (3, 6) and np.allclose(centres[:, 3:], 0)
+    assert np.allclose(small @ centres.T, point @ means.T) and np.allclose(small @ small.T, point @ point.T)

@@ -5,6 +5,7 @@ import pytest
 
 from deeptheory.alignment.softmax_mixtures import mixture_draws, softmax_loss
 from deeptheory.alignment.test_matrices import (
+    block_fluctuation,
     gradient_weights,
     hessian_weights,
     population_hessian,
@@ -69,3 +70,19 @@ def test_without_noise_the_blocks_are_sums_over_the_means():
     chances /= chances.sum(1, keepdims=True)
     found = population_hessian(POINT, MEANS, precision=np.inf)[0, 1]
     assert np.allclose(found, sum(-c[0] * c[1] * np.outer(m, m) for c, m in zip(chances, MEANS, strict=True)) / 3)
+
+
+@pytest.mark.item("J13.16")
+def test_fluctuation_is_the_variance_of_a_single_inputs_block():
+    count = 100_000
+    inputs, labels = mixture_draws(jax.random.key(5), MEANS, count=count, precision=6.0)
+    length = (inputs**2).sum(1) ** 2
+    for weights, found in zip(
+        (hessian_weights(POINT, inputs), gradient_weights(POINT, inputs, labels)),
+        block_fluctuation(POINT, MEANS, precision=6.0),
+        strict=True,
+    ):
+        squares = weights**2 * length[:, None, None]
+        blocks = np.einsum("mbc,md,me->bcde", weights, inputs, inputs, optimize=True) / count
+        drawn = squares.mean(0) - (blocks**2).sum((-2, -1))
+        assert np.all(np.abs(drawn - found) < 6 * squares.std(0) / count**0.5)

@@ -23,6 +23,7 @@ __all__ = [
     "gaussian_product_rule",
     "mixture_draws",
     "population_gradient",
+    "reduced_coordinates",
     "softmax_loss",
     "softmax_quadrature",
     "softmax_velocity",
@@ -122,6 +123,16 @@ def softmax_quadrature(
     inside = (means @ frame.T)[:, None] + points / precision**0.5
     chances = softmax(inside @ (spread @ frame.T).T, axis=-1)
     return SoftmaxQuadrature(frame, inside, chances, np.outer(shares, rule), means - means @ frame.T @ frame)
+
+
+def reduced_coordinates(parameters: Means, means: Means) -> tuple[np.ndarray, np.ndarray]:
+    """Return parameters and means in coordinates of their joint span, means first: at most 2k numbers each.
+
+    All expectations are the same there, and every direction beside the span is bulk: exact spectra in any dimension.
+    The first coordinates span the means, as many as there are.
+    """
+    frame = np.linalg.qr(np.concatenate([means, parameters]).T)[0]
+    return parameters @ frame, means @ frame
 
 
 def population_gradient(

@@ -13,6 +13,7 @@ from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
 __all__ = [
+    "block_fluctuation",
     "gradient_weights",
     "hessian_weights",
     "population_hessian",
@@ -109,6 +110,32 @@ def population_second_moment(
     seen = softmax_quadrature(parameters, means, precision=precision, weights=weights, nodes=nodes)
     residual = seen.chances - np.eye(len(means))[:, None]
     return _expected(seen, residual[..., None] * residual[..., None, :], precision)
+
+
+def block_fluctuation(
+    parameters: Point, means: Point, *, precision: float, weights: Shares | None = None, nodes: int = 12
+) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, "k k"]]:
+    """Return E‖f YYᵀ − E f YYᵀ‖² in Frobenius norm for one test input: of the Hessian's blocks, and of the G-matrix's.
+
+    A test matrix of M̃ inputs has 1/M̃ of it: of order d²/λ² + d/λ for means of length one, so M̃ ≫ d makes the error in
+    operator norm small, and it falls like (d/M̃)^½. Arguments as for `population_hessian`, λ finite.
+    Reference: jagannath Sec. 13.2 (Section 6 of the paper it sums up).
+    """
+    settings = {"precision": precision, "weights": weights, "nodes": nodes}
+    seen = softmax_quadrature(parameters, means, **settings)
+    residual = seen.chances - np.eye(len(means))[:, None]
+    within, free = (seen.inside**2).sum(-1), parameters.shape[1] - len(seen.frame)
+    # Beside the frame ‖Y‖² is a noncentral chi-square over λ, independent of the chances.
+    square = (seen.outside**2).sum(-1)
+    mean, variance = square + free / precision, 2 * free / precision**2 + 4 * square / precision
+    fourth = (within + mean[:, None]) ** 2 + variance[:, None]
+    found = []
+    for each, expected in (
+        (_bends(seen.chances), population_hessian(parameters, means, **settings)),
+        (residual[..., None] * residual[..., None, :], population_second_moment(parameters, means, **settings)),
+    ):
+        found.append(np.einsum("an,anbc->bc", seen.rule * fourth, each**2) - (expected**2).sum((-2, -1)))
+    return found[0], found[1]
 
 
 doors(__name__, labels="[0, ∞)", precision="(0, ∞]", infinite=("precision",), nodes="[1, 200]")
