@@ -171,7 +171,12 @@ def turning(pieces, settings):
     for which in range(K):
         left.append(Line(f"class {which + 1}, limit", times, curves[:, which]))
         left.append(seen(f"class {which + 1}, descents", TIMES, np.asarray(shares.observed)[-1, :, which]))
-    right = Curves(power_law("1 − alignment", missing, rivals={-0.5: "λ^(−1/2)"}), x="precision λ", y="1 − ρ", log="xy")
+    right = Curves(
+        power_law("1 − alignment", missing, rivals={-0.5: "λ^(−1/2)"}),
+        x="precision λ",
+        y="misalignment 1 − ρ",
+        log="xy",
+    )
     return Row([Curves(left, x="time (steps × step size)", y="squared alignment with the means", ys=(0, 1)), right])
 
 

@@ -26,7 +26,7 @@ from deeptheory.dynamics.xor_mixture import (
     xor_loss,
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
-from deeptheory.lab import Exact, Identity, Limit, Rate, Trend, Trials, claim
+from deeptheory.lab import Exact, Identity, Inequality, Limit, Rate, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Row, power_law, seen
 
 Decay = Annotated[float, Interval(ge=0.03, le=0.1)]
@@ -91,9 +91,9 @@ def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=
         "error of the limit off the kinks": Rate(
             PRECISIONS, errors["generic"], exponent=-1.0, rivals=(-0.5,), aside={"slope at one centre": wrong}
         ),
-        "error of the limit on a kink": Rate(PRECISIONS, errors["trained"], exponent=-0.5, rivals=(-1.0,)),
+        "error of the limit on a kink": Rate(PRECISIONS, errors["trained"], exponent=-0.5),
         "moments of the features off the kinks": Rate(PRECISIONS, drift, exponent=-1.0, rivals=(-0.5,)),
-        "second-layer blocks beside their span": Rate(PRECISIONS, beside["kinked"], exponent=-0.5, rivals=(-1.0, 0.0)),
+        "second-layer blocks beside their span": Rate(PRECISIONS, beside["kinked"], exponent=-0.5, rivals=(0.0,)),
         "first-layer blocks beside the plane": Rate(PRECISIONS, plane["trained"], exponent=-1.0, rivals=(-0.5,)),
     }
 
@@ -103,6 +103,12 @@ def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=
 )
 def at_one_centre(evidence):
     return replace(evidence, y=evidence.aside["slope at one centre"])
+
+
+@xor_blocks_tend_to_four_centres.control("order 1/λ on a kink as well", of="error of the limit on a kink")
+@xor_blocks_tend_to_four_centres.control("order 1/λ beside the span", of="second-layer blocks beside their span")
+def one_order(evidence):
+    return replace(evidence, exponent=-1.0)
 
 
 @xor_blocks_tend_to_four_centres.picture
@@ -138,7 +144,7 @@ def mixture(draw, shape, size, precision):
 
 
 def misalignments(network, test):
-    """1 − ρ of the neurons (their mean) and of the output with the leading eigenspaces of their Hessian and G-blocks."""
+    """1 − ρ of the neurons (their mean) and of the output with the leading eigenspaces of their H- and G-blocks."""
     neurons, weights = (np.asarray(each, float) for each in network)
     second, first = xor_test_blocks(weights, neurons, *test)
     layers = alignment(neurons, top_eigenspace(first, 2)).mean(-1), alignment(weights, top_eigenspace(second, 4))
@@ -148,7 +154,7 @@ def misalignments(network, test):
 @claim(
     items={"J13.11": ("neurons and their eigenspaces", "output and its eigenspaces", "gain over training")},
     says=r"Online descent on the XOR mixture aligns layer by layer: $1-\rho(W_i,E_2)$ and $1-\rho(v,E_4)$, for the "
-    r"leading eigenspaces of the blocks of test Hessian and test G-matrix, fall at least like $\lambda^{-1/2}$.",
+    r"leading eigenspaces of the blocks of test Hessian and test G-matrix, are $O(\lambda^{-1/2})$.",
     needs="penalty β < 1/8, steps of order 1/d, times long against 1/β, test sets of eight inputs a dimension; "
     "weights of the output start at ±1, neurons at length one",
     symbols={
@@ -185,7 +191,12 @@ def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
     first, second = after[:, :, 0].max(-1), after[:, :, 1].max(-1)
     return {
         "neurons and their eigenspaces": Limit(precisions, first, order=0.5, aside={"start": before[:, :, 0].max(-1)}),
-        "output and its eigenspaces": Limit(precisions, second, order=0.5, aside={"start": before[:, :, 1].max(-1)}),
+        "output and its eigenspaces": Inequality(
+            second,
+            np.broadcast_to(precisions[:, None] ** -0.5, second.shape),
+            along={"precision": precisions},
+            aside={"start": before[:, :, 1].max(-1)},
+        ),
         "gain over training": Trend((before - after).max(-1).mean(0).T, along={"layer": ["first", "second"]}),
     }
 
@@ -197,7 +208,7 @@ def neurons_at_start(evidence):
 
 @xor_layers_align.control("the output as it starts", of="output and its eigenspaces")
 def output_at_start(evidence):
-    return replace(evidence, y=evidence.aside["start"])
+    return replace(evidence, quantity=evidence.aside["start"])
 
 
 @xor_layers_align.control("no gain", of="gain over training")
@@ -208,12 +219,16 @@ def no_gain(evidence):
 @xor_layers_align.picture
 def before_and_after(pieces):
     """What the eigenspaces miss of both layers, at the start and at the end, along the precision."""
-    panels = []
-    for name in ("neurons and their eigenspaces", "output and its eigenspaces"):
-        piece = pieces[name]
-        marks = [*power_law("at the end", piece), seen("at the start", np.asarray(piece.x), piece.aside["start"])]
-        panels.append(Curves(marks, x="precision λ", y="1 − ρ", log="xy", title=name))
-    return Row(panels)
+    neurons, output = pieces["neurons and their eigenspaces"], pieces["output and its eigenspaces"]
+    precisions = np.asarray(neurons.x)
+    left = [*power_law("at the end", neurons), seen("at the start", precisions, neurons.aside["start"])]
+    right = [
+        seen("at the end", precisions, output.quantity),
+        seen("at the start", precisions, output.aside["start"]),
+        Line("λ^(−1/2)", precisions, precisions**-0.5, thin=True),
+    ]
+    axes = {"x": "precision λ", "y": "misalignment 1 − ρ", "log": "xy"}
+    return Row([Curves(left, title="neurons", **axes), Curves(right, title="output", **axes)])
 
 
 @claim(
