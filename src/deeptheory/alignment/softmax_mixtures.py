@@ -5,7 +5,7 @@ the loss is −x^y·Y + log Σ_c exp(x^c·Y). It sees Y through the k − 1 diff
 is an integral over k − 1 Gaussians, whatever d is.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -202,7 +202,8 @@ def symmetric_solution(
         return pulled[0, 0] + decay * size
 
     # The pull is at most E|Y·μ| ≤ 1 + 1/√λ, which the penalty outweighs at the upper end.
-    return float(brentq(slope, 0.0, (1 + precision**-0.5) / decay, xtol=1e-14, rtol=1e-13))
+    root: Any = brentq(slope, 0.0, (1 + precision**-0.5) / decay, xtol=1e-14)
+    return float(root)
 
 
 doors(

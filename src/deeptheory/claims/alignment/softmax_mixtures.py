@@ -23,7 +23,7 @@ from deeptheory.alignment.trajectories import ridge_descent
 from deeptheory.dynamics.online import flow
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Identity, Law, Limit, Rate, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, Row, power_law, seen
+from deeptheory.lab.pictures import Curves, Line, Mark, Row, power_law, seen
 
 K = 3
 RATIO = 2.0
@@ -124,8 +124,8 @@ def descent_aligns_with_outlier_eigenspaces(
     precisions, missing = np.array([50.0, 200.0, 800.0, 3200.0]), []
     means = np.pad(np.linalg.cholesky(gram), ((0, 0), (0, K)))
     for each in precisions:
-        late = [np.asarray(state)[-1] for state in limit(gram, each, decay, 8 * TIMES)]
-        point = parameters(*late, means)
+        late, beside = (np.asarray(state)[-1] for state in limit(gram, each, decay, 8 * TIMES))
+        point = parameters(late, beside, means)
         blocks = [f(point, means, precision=each, nodes=8) for f in (population_hessian, population_second_moment)]
         spaces = [[top_eigenspace(matrix[c, c], K) for c in range(K)] for matrix in blocks]
         missing.append([1 - alignment(point, np.array(space)) for space in spaces])
@@ -167,10 +167,10 @@ def turning(pieces, settings):
     inside = np.einsum("tca,ab,tcb->tc", overlaps, np.linalg.inv(gram), overlaps)
     curves = inside / (inside + np.einsum("tcc->tc", rest))
     plain = inside / (inside + np.exp(-2 * settings["decay"] * times)[:, None])
-    left = [Line("no noise from the steps", times, plain[:, 0], rival="what is beside the means only decays")]
+    left: list[Mark] = [Line("", times, plain[:, 0], rival="no noise from steps")]
     for which in range(K):
-        left.append(Line(f"class {which + 1}, limit", times, curves[:, which]))
-        left.append(seen(f"class {which + 1}, descents", TIMES, np.asarray(shares.observed)[-1, :, which]))
+        left.append(Line(f"class {which + 1}", times, curves[:, which]))
+        left.append(seen(f"class {which + 1}", TIMES, np.asarray(shares.observed)[-1, :, which]))
     right = Curves(
         power_law("1 − alignment", missing, rivals={-0.5: "λ^(−1/2)"}),
         x="precision λ",

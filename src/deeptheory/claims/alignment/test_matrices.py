@@ -113,8 +113,8 @@ def mixture_blocks_live_in_the_means(
             distances.swapaxes(1, 2),
             exact=True,
             along={"test inputs": counts, "matrix": list(MATRICES)},
-            # A trial varies by a third; 8 standard errors of 800 are a tenth.
-            resolution=0.15,
+            # A trial of the G-matrix varies by half; 8 standard errors of 800 are a sixth.
+            resolution=0.2,
             aside={"squares": (middles**2).sum((-2, -1))},
         ),
     }

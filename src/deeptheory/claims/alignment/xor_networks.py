@@ -227,8 +227,13 @@ def before_and_after(pieces):
         seen("at the start", precisions, output.aside["start"]),
         Line("λ^(−1/2)", precisions, precisions**-0.5, thin=True),
     ]
-    axes = {"x": "precision λ", "y": "misalignment 1 − ρ", "log": "xy"}
-    return Row([Curves(left, title="neurons", **axes), Curves(right, title="output", **axes)])
+    panels = {"neurons": left, "output": right}
+    return Row(
+        [
+            Curves(marks, title=title, x="precision λ", y="misalignment 1 − ρ", log="xy")
+            for title, marks in panels.items()
+        ]
+    )
 
 
 @claim(
