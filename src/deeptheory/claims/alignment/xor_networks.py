@@ -1,0 +1,327 @@
+"""A two-layer network on the XOR mixture: limits of its blocks, alignment layer by layer, and missing outliers.
+
+jagannath Thms 13.6 and 13.7, Figures 1.6 and 1.8, and the summary of Lemmas 4.1 to 4.5 in Sec. 13.2.
+"""
+
+from dataclasses import replace
+from itertools import product
+from typing import Annotated
+
+import jax
+import numpy as np
+from annotated_types import Interval
+
+from deeptheory.alignment.overlaps import alignment, living_error, outlier_count, top_eigenspace
+from deeptheory.alignment.softmax_mixtures import mixture_draws, symmetric_solution
+from deeptheory.alignment.test_matrices import hessian_weights, weighted_second_moment
+from deeptheory.alignment.trajectories import ridge_descent
+from deeptheory.alignment.xor_networks import xor_features, xor_limit_blocks, xor_plane_blocks, xor_test_blocks
+from deeptheory.dynamics.xor_mixture import (
+    CLASSES,
+    LABELS,
+    class_strength,
+    placement,
+    settled,
+    starting_classes,
+    xor_loss,
+)
+from deeptheory.foundations.randomness import generator, unit_vectors
+from deeptheory.lab import Exact, Identity, Inequality, Limit, Rate, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Level, Line, Row, power_law, seen
+
+Decay = Annotated[float, Interval(ge=0.03, le=0.1)]
+run = jax.jit(settled, static_argnames="steps")
+PRECISIONS = 4.0 ** np.arange(5, 11)
+
+
+def norm(matrices):
+    """Operator norms of symmetric matrices on the last two axes."""
+    return np.abs(np.linalg.eigvalsh(matrices)).max(-1)
+
+
+def slope(score):
+    """σ′, the slope of the logistic function."""
+    return 1 / (2 + 2 * np.cosh(score))
+
+
+@claim(
+    items={
+        "J13.13": ("error of the limit off the kinks", "error of the limit on a kink"),
+        "J13.16": ("moments of the features off the kinks", "error of the limit on a kink"),
+        "J13.12": ("second-layer blocks beside their span", "first-layer blocks beside the plane"),
+    },
+    says=r"$E\nabla^2_{vv}L$ and $EG_{vv}$ tend to $\frac14\sum_\vartheta\sigma'(v\cdot "
+    r"g(W\vartheta))g(W\vartheta)^{\otimes2}$ and $\frac14\sum_\vartheta(y_\vartheta-\sigma(v\cdot "
+    r"g(W\vartheta)))^2g(W\vartheta)^{\otimes2}$ at rate $1/\lambda$, and $\lambda^{-1/2}$ if some "
+    r"$W_i\perp\vartheta$; so far their objects live in the spans of Thm 13.7.",
+    needs="neurons in the plane of μ and ν",
+    symbols={
+        r"v,W": "the weights of the output and of the neurons",
+        r"G": "the second moment of the gradient",
+        r"\vartheta": r"one of the four centres $\pm\mu,\pm\nu$, with label $y_\vartheta$",
+        r"g,\sigma": "the rectifier and the logistic function",
+        r"\lambda": r"the precision: the noise has covariance $I/\lambda$",
+        r"W_i": "one neuron",
+    },
+    why=r"Near a centre the features are $g(W\vartheta)$ plus noise of size $\lambda^{-1/2}$. Where no neuron has its "
+    r"kink at a centre they are smooth, the noise of first order averages out and $1/\lambda$ remains. A trained "
+    r"neuron points at one centre and is orthogonal to two others: there its feature is the positive part of noise, "
+    r"with mean $\|W_i\|/\sqrt{2\pi\lambda}$, which meets features of order one in the block.",
+    notice=r"The errors at a generic network fall like $1/\lambda$, those at a trained one like $\lambda^{-1/2}$, and "
+    r"so does what lies beside the span of the four feature vectors.",
+)
+def xor_blocks_tend_to_four_centres(key, *, neurons: Annotated[int, Interval(ge=5, le=10)] = 6, decay: Decay = 0.05):
+    draw = generator(key)
+    angles = np.pi / 4 + np.pi / 2 * np.arange(neurons) + draw.uniform(-0.3, 0.3, neurons)
+    generic = draw.standard_normal(neurons), np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    kinked = generic[0], np.concatenate([[[1.0, 0.0]], generic[1][1:]])
+    networks = {"generic": generic, "kinked": kinked, "trained": placement(np.arange(neurons) % 4, decay=decay)[:2]}
+    paths, errors, beside, plane = {}, {}, {}, {}
+    for name, network in networks.items():
+        paths[name] = [xor_plane_blocks(*network, precision=each) for each in PRECISIONS]
+        errors[name] = np.array([norm(each.second - xor_limit_blocks(*network)).max() for each in paths[name]])
+        beside[name] = np.array([living_error(each.second, xor_features(network[1])).max() for each in paths[name]])
+        plane[name] = np.array([(each.bulk / norm(each.first)).max() for each in paths[name]])
+    silent = [xor_plane_blocks(np.zeros(neurons), generic[1], precision=each).second[0] for each in PRECISIONS]
+    features = xor_features(generic[1])
+    drift = np.array([norm(4 * each - features.T @ features / 4) for each in silent])
+    at_one = xor_features(generic[1]) * np.sqrt(slope(generic[0] @ xor_features(generic[1])[2]) / 4)
+    wrong = np.array([norm(each.second[0] - at_one.T @ at_one) for each in paths["generic"]])
+    return {
+        "error of the limit off the kinks": Rate(
+            PRECISIONS, errors["generic"], exponent=-1.0, rivals=(-0.5,), aside={"slope at one centre": wrong}
+        ),
+        "error of the limit on a kink": Rate(PRECISIONS, errors["trained"], exponent=-0.5),
+        "moments of the features off the kinks": Rate(PRECISIONS, drift, exponent=-1.0, rivals=(-0.5,)),
+        "second-layer blocks beside their span": Rate(PRECISIONS, beside["kinked"], exponent=-0.5, rivals=(0.0,)),
+        "first-layer blocks beside the plane": Rate(PRECISIONS, plane["trained"], exponent=-1.0, rivals=(-0.5,)),
+    }
+
+
+@xor_blocks_tend_to_four_centres.control(
+    "the slope of the logistic function at ν for every centre", of="error of the limit off the kinks"
+)
+def at_one_centre(evidence):
+    return replace(evidence, y=evidence.aside["slope at one centre"])
+
+
+@xor_blocks_tend_to_four_centres.control("order 1/λ on a kink as well", of="error of the limit on a kink")
+@xor_blocks_tend_to_four_centres.control("order 1/λ beside the span", of="second-layer blocks beside their span")
+def one_order(evidence):
+    return replace(evidence, exponent=-1.0)
+
+
+@xor_blocks_tend_to_four_centres.picture
+def two_rates(pieces):
+    """Errors of the limits and what lies beside the spans, along the precision."""
+    marks = []
+    for name, piece in pieces.items():
+        marks += power_law(name, piece)
+    return Curves(marks, x="precision λ", y="error", log="xy")
+
+
+NEURONS, SIZE, STEP = 8, 48, 2 / 48
+
+
+@jax.jit
+def descents(starts, inputs, labels, decay):
+    """The last (neurons, weights) of runs of online descent that are batched on the first axis."""
+
+    def loss(point, sample):
+        return xor_loss(point[0] @ sample[0], sample[0][:2], point[1], sample[1])
+
+    keep = lambda point: ()  # noqa: E731
+    one = lambda start, *data: ridge_descent(loss, start, data, step=STEP, decay=decay, statistics=keep)[0]  # noqa: E731
+    return jax.vmap(one)(starts, inputs, labels)
+
+
+def mixture(draw, shape, size, precision):
+    """Inputs and labels of the XOR mixture, whose centres lie along the first two axes."""
+    which = draw.integers(4, size=shape)
+    inputs = draw.standard_normal((*shape, size)) / precision**0.5
+    inputs[..., :2] += CLASSES[which]
+    return inputs, LABELS[which]
+
+
+def misalignments(network, test):
+    """1 − ρ of the neurons (their mean) and of the output with the leading eigenspaces of their H- and G-blocks."""
+    neurons, weights = (np.asarray(each, float) for each in network)
+    second, first = xor_test_blocks(weights, neurons, *test)
+    layers = alignment(neurons, top_eigenspace(first, 2)).mean(-1), alignment(weights, top_eigenspace(second, 4))
+    return 1 - np.stack(layers)
+
+
+@claim(
+    items={"J13.11": ("neurons and their eigenspaces", "output and its eigenspaces", "gain over training")},
+    says=r"Online descent on the XOR mixture aligns layer by layer: $1-\rho(W_i,E_2)$ and $1-\rho(v,E_4)$, for the "
+    r"leading eigenspaces of the blocks of test Hessian and test G-matrix, are $O(\lambda^{-1/2})$.",
+    needs="penalty β < 1/8, steps of order 1/d, times long against 1/β, test sets of eight inputs a dimension; "
+    "weights of the output start at ±1, neurons at length one",
+    symbols={
+        r"\rho(x,B)": r"the alignment $\|P_Bx\|/\|x\|$",
+        r"W_i,v": "the weights of a neuron and of the output",
+        r"E_2,E_4": "the spans of two and four leading eigenvectors of the layer's own block",
+        r"\lambda": r"the precision: the noise has covariance $I/\lambda$",
+    },
+    why=r"What a neuron has beside the plane of $\mu$ and $\nu$ sees pure noise, so the penalty shrinks it like "
+    r"$e^{-\beta t}$ down to a floor of order $1/\lambda$, while the part in the plane is held by the data. Its "
+    r"blocks are of order one in that plane and $1/\lambda$ beside it. The output settles on multiples of the feature "
+    r"vectors $g(W\vartheta)$ of the four centres, which are also what its own blocks are made of.",
+    notice="At the start neither layer knows the eigenspaces of its blocks. At the end both are inside, the nearer the "
+    "larger the precision: the theorem's half power is on the safe side.",
+)
+def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
+    draw, precisions, steps = generator(key), np.array([16.0, 64.0, 256.0]), round(90 / STEP)
+    starts, inputs, labels = [], [], []
+    for precision in precisions:
+        neurons = unit_vectors(draw, trials * NEURONS, SIZE).reshape(trials, NEURONS, SIZE)
+        starts.append((neurons, draw.choice([-1.0, 1.0], (trials, NEURONS))))
+        data = mixture(draw, (trials, steps), SIZE, precision)
+        inputs.append(data[0].astype(np.float32))
+        labels.append(data[1])
+    ends = [descents(*each, decay) for each in zip(starts, inputs, labels, strict=True)]
+    tests = [mixture(draw, (8 * SIZE,), SIZE, precision) for precision in precisions]
+    before, after = (
+        np.array([
+            [misalignments(network, test) for network in zip(*networks, strict=True)]
+            for networks, test in zip(runs, tests, strict=True)
+        ])
+        for runs in (starts, ends)
+    )  # fmt: skip
+    first, second = after[:, :, 0].max(-1), after[:, :, 1].max(-1)
+    return {
+        "neurons and their eigenspaces": Limit(precisions, first, order=0.5, aside={"start": before[:, :, 0].max(-1)}),
+        "output and its eigenspaces": Inequality(
+            second,
+            np.broadcast_to(precisions[:, None] ** -0.5, second.shape),
+            along={"precision": precisions},
+            aside={"start": before[:, :, 1].max(-1)},
+        ),
+        "gain over training": Trend((before - after).max(-1).mean(0).T, along={"layer": ["first", "second"]}),
+    }
+
+
+@xor_layers_align.control("neurons as they start", of="neurons and their eigenspaces")
+def neurons_at_start(evidence):
+    return replace(evidence, y=evidence.aside["start"])
+
+
+@xor_layers_align.control("the output as it starts", of="output and its eigenspaces")
+def output_at_start(evidence):
+    return replace(evidence, quantity=evidence.aside["start"])
+
+
+@xor_layers_align.control("no gain", of="gain over training")
+def no_gain(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@xor_layers_align.picture
+def before_and_after(pieces):
+    """What the eigenspaces miss of both layers, at the start and at the end, along the precision."""
+    neurons, output = pieces["neurons and their eigenspaces"], pieces["output and its eigenspaces"]
+    precisions = np.asarray(neurons.x)
+    left = [*power_law("at the end", neurons), seen("at the start", precisions, neurons.aside["start"])]
+    right = [
+        seen("at the end", precisions, output.quantity),
+        seen("at the start", precisions, output.aside["start"]),
+        Line("λ^(−1/2)", precisions, precisions**-0.5, thin=True),
+    ]
+    panels = {"neurons": left, "output": right}
+    return Row(
+        [
+            Curves(marks, title=title, x="precision λ", y="misalignment 1 − ρ", log="xy")
+            for title, marks in panels.items()
+        ]
+    )
+
+
+@claim(
+    items={
+        "J13.14": ("eigenvalues of the output's blocks", "outliers of trained networks"),
+        "J13.1": ("outliers of test Hessians",),
+    },
+    says=r"A fixed point of the XOR network that sees $h$ of the four centres has $h$ outliers in its output blocks, "
+    r"of size $\beta(1-4\beta)\ell$ in the Hessian and $4\beta^2\ell$ in $G$, $\ell=\log\frac{1-4\beta}{4\beta}$. "
+    r"Test Hessians of class blocks have a bulk and $k$ outliers, of neurons two.",
+    needs="β < 1/8; large λ; for the test Hessians eight or more inputs a dimension",
+    symbols={
+        r"h": "the number of centres that some neuron points at",
+        r"\beta": "the constant of the penalty",
+        r"G": "the second moment of the gradient",
+        r"k": "the number of classes of a softmax regression",
+    },
+    why=r"Each seen centre gives a feature vector $g(W\vartheta)$ of squared length $\ell$, orthogonal to the others "
+    r"since no neuron belongs to two; a centre that is not seen gives zero. At rest the residual is $4\beta$ at seen "
+    r"centres, so the weights of the features are $\sigma'=4\beta(1-4\beta)$ and $16\beta^2$, over four. A descent "
+    r"that misses a centre is a bad classifier, and its spectrum says so: an outlier is missing.",
+    notice="Eigenvalues of the output block of $G$ for flows that end with one to four centres: as many rise to the "
+    "level of the formula as centres are seen; the others fall to zero.",
+)
+def missing_outliers_count_missed_classes(key, *, decay: Decay = 0.05, runs: Trials = 64):
+    draw, strength = generator(key), class_strength(decay)
+    values, formula = [], []
+    for seen_centres in product((0, 1), repeat=4):
+        chosen = np.flatnonzero(seen_centres)
+        if len(chosen):
+            where = np.append(np.resize(chosen, 5), 4)
+            values.append(np.linalg.eigvalsh(xor_limit_blocks(*placement(where, decay=decay)[:2]))[:, ::-1][:, :4])
+            levels = np.array([decay * (1 - 4 * decay), 4 * decay**2]) * strength
+            formula.append(levels[:, None] * (np.arange(4) < len(chosen)))
+    weights = draw.choice([-1.0, 1.0], (runs, 4)) * (0.2 + np.abs(draw.standard_normal((runs, 4))))
+    overlaps = 0.05 * draw.uniform(-1, 1, (runs, 4, 2))
+    ends = [np.asarray(each) for each in run(weights, overlaps, decay=decay, time=400.0, steps=800)]
+    spectra = np.array([np.linalg.eigvalsh(xor_limit_blocks(*each)[1]) for each in zip(*ends, strict=True)])
+    begun = starting_classes(weights, overlaps)
+
+    counts, found = [2, 3, 4, 5, 2, 2], []
+    for classes, one in zip(counts[:4], jax.random.split(key, 4), strict=True):
+        means = np.eye(60)[:classes]
+        point = symmetric_solution(min(classes, 3), decay=decay) * (classes * means - means.sum(0)) / (classes - 1)
+        inputs, _ = mixture_draws(one, means, count=1200, precision=200.0)
+        block = weighted_second_moment(inputs, hessian_weights(point, inputs)[:, 0, 0])
+        found.append(outlier_count(np.linalg.eigvalsh(block)))
+    weights, plane, _ = placement(np.arange(4), decay=decay)
+    blocks = xor_test_blocks(weights, np.pad(plane, ((0, 0), (0, 58))), *mixture(draw, (1200,), 60, 200.0))[1]
+    found += [outlier_count(np.linalg.eigvalsh(blocks[which, 0])) for which in (0, 1)]
+    return {
+        "eigenvalues of the output's blocks": Identity(np.array(values), np.array(formula), scale=strength, size=64),
+        "outliers of trained networks": Exact(
+            (spectra > 2 * decay**2 * strength).sum(-1), np.array([len(set(each)) for each in begun])
+        ),
+        "outliers of test Hessians": Exact(np.array(found), np.array(counts)),
+    }
+
+
+@missing_outliers_count_missed_classes.control(
+    "residual 2β at the seen centres", of="eigenvalues of the output's blocks"
+)
+def half_residual(evidence):
+    right = np.array(evidence.right)
+    right[:, 1] /= 4
+    return replace(evidence, right=right)
+
+
+@missing_outliers_count_missed_classes.control("four outliers whatever is seen", of="outliers of trained networks")
+def always_four(evidence):
+    return replace(evidence, right=np.full_like(np.asarray(evidence.right), 4))
+
+
+@missing_outliers_count_missed_classes.control("one outlier less than classes", of="outliers of test Hessians")
+def one_less(evidence):
+    return replace(evidence, right=np.asarray(evidence.right) - 1)
+
+
+@missing_outliers_count_missed_classes.picture
+def emerging(pieces, settings):
+    """Eigenvalues of the output block of the G-matrix along flows that see one to four centres."""
+    decay, times = settings["decay"], np.linspace(0, 150, 16)
+    level, panels = 4 * decay**2 * class_strength(decay), []
+    for count in range(1, 5):
+        weights = np.where(np.resize(np.arange(count), 4) < 2, 1.0, -1.0) * np.array([0.5, 0.6, 0.7, 0.8])
+        overlaps = 0.02 * CLASSES[np.resize(np.arange(count), 4)]
+        path = [run(weights, overlaps, decay=decay, time=each, steps=800) for each in times]
+        values = np.array([np.linalg.eigvalsh(xor_limit_blocks(*map(np.asarray, each))[1])[::-1] for each in path])
+        marks = [Line(f"eigenvalue {which + 1}", times, values[:, which]) for which in range(4)]
+        panels.append(Curves([*marks, Level("4β²ℓ", y=level)], x="time", y="eigenvalue", title=f"{count} seen"))
+    return Row(panels)

@@ -1,0 +1,73 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import norm
+
+from deeptheory.alignment.xor_networks import xor_features, xor_limit_blocks, xor_plane_blocks, xor_test_blocks
+from deeptheory.dynamics.projections import projected_loss
+from deeptheory.dynamics.xor_mixture import CLASSES, LABELS, xor_model
+
+DRAW = np.random.default_rng(0)
+WEIGHTS, OVERLAPS = DRAW.standard_normal(4), DRAW.standard_normal((4, 2))
+
+
+def data(count, size, precision):
+    which = DRAW.integers(4, size=count)
+    inputs = CLASSES[which] @ np.eye(size)[:2] + DRAW.standard_normal((count, size)) / precision**0.5
+    return inputs, LABELS[which]
+
+
+@pytest.mark.item("J13.10")
+def test_blocks_are_those_of_the_differentiated_loss():
+    inputs, labels = data(30, 5, 4.0)
+    neurons = DRAW.standard_normal((4, 5))
+    loss = projected_loss(xor_model(decay=1e-12), np.eye(5)[:2])
+    each = jax.vmap(loss, (None, (0, 0)))
+    point, batch = (jnp.asarray(neurons), jnp.asarray(WEIGHTS)), (jnp.asarray(inputs), jnp.asarray(labels))
+    bend = jax.jit(jax.hessian(lambda point: each(point, batch).mean()))(point)
+    slope = jax.jit(jax.jacobian(lambda point: each(point, batch)))(point)
+    second, first = xor_test_blocks(WEIGHTS, neurons, inputs, labels)
+    assert np.allclose(second[0], bend[1][1], atol=1e-6)
+    assert np.allclose(second[1], np.einsum("mi,mj->ij", slope[1], slope[1]) / 30, atol=1e-6)
+    assert np.allclose(first[0], np.einsum("idie->ide", bend[0][0]), atol=1e-6)
+    assert np.allclose(first[1], np.einsum("mid,mie->ide", slope[0], slope[0]) / 30, atol=1e-6)
+
+
+@pytest.mark.item("J13.10")
+@pytest.mark.parametrize("precision", [2.0, 60.0])
+def test_expected_blocks_are_the_means_of_the_drawn_ones(precision):
+    count = 200_000
+    inputs, labels = data(count, 3, precision)
+    second, first = xor_test_blocks(WEIGHTS, np.pad(OVERLAPS, ((0, 0), (0, 1))), inputs, labels)
+    found = xor_plane_blocks(WEIGHTS, OVERLAPS, precision=precision)
+    for drawn, expected in (
+        (second, found.second), (first[..., :2, :2], found.first), (first[..., 2, 2], found.bulk),
+    ):  # fmt: skip
+        assert np.abs(drawn - expected).max() < 8 * np.abs(drawn).max() * 3 / count**0.5
+    assert np.abs(first[..., 2, :2]).max() < 8 * 3 / count**0.5
+
+
+@pytest.mark.item("J13.16")
+def test_one_neuron_without_output_has_the_rectified_gaussians_second_moment():
+    """σ′(0) = ¼ and E relu(m + sz)² = (m² + s²)Φ(m/s) + msφ(m/s); a mixture of four."""
+    spread, size = 50.0**-0.5, np.hypot(0.6, 0.4)
+    middles = CLASSES @ np.array([0.6, 0.4])
+    scale = spread * size
+    squares = (middles**2 + scale**2) * norm.cdf(middles / scale) + middles * scale * norm.pdf(middles / scale)
+    found = xor_plane_blocks(np.zeros(1), np.array([[0.6, 0.4]]), precision=50.0).second
+    assert np.allclose(found, squares.mean() / 4, rtol=1e-10)
+
+
+@pytest.mark.item("J13.13")
+def test_the_limit_is_a_sum_over_the_four_centres():
+    features = xor_features(OVERLAPS)
+    hessian, moment = xor_limit_blocks(WEIGHTS, OVERLAPS)
+    for which, (centre, label) in enumerate(zip(CLASSES, LABELS, strict=True)):
+        own = np.array([max(0.0, float(each @ centre)) for each in OVERLAPS])
+        assert np.allclose(features[which], own)
+        chance = expit(WEIGHTS @ own)
+        hessian = hessian - chance * (1 - chance) * np.outer(own, own) / 4
+        moment = moment - (chance - label) ** 2 * np.outer(own, own) / 4
+    assert np.abs([hessian, moment]).max() < 1e-12
