@@ -39,9 +39,9 @@ NAMES = ["Gaussian", "mixture", "histogram", "flow", "autoencoder"]
         "A14.21": "samples off the clouds, fewer of the flow",
         "A14.27": ("likelihood of each model below the truth's", "total mass of each model"),
     },
-    says="Of five models fitted to a ring of eight Gaussians each density has mass one, and none has more likelihood on "
-    "fresh points than the truth. A flow trained on its exact likelihood beats a Gaussian and a variational autoencoder, "
-    "and fewer of its samples are far off.",
+    says="Five models fitted to a ring of eight Gaussians: each density has mass one, none has more likelihood on "
+    "fresh points than the truth. A flow trained on its exact likelihood beats a Gaussian and a variational "
+    "autoencoder; fewer of its samples are far off.",
     needs="4,000 points; flow of six layers, autoencoder with two hidden coordinates, 16 units each, 400 steps of "
     "Adam at 0.005 on batches of 128",
     scale="printed: faces by networks of millions of weights; here: points in the plane",

@@ -45,8 +45,8 @@ from deeptheory.lab.pictures import Dots, HeatMap, Surface
     why="A small box around $x$ goes to one around $f(x)$ with $|\\det J_f|$ times its volume and the same mass. What "
     "a layer keeps does not depend on what it changes, so one corner of its Jacobian is zero and only the diagonal "
     "counts. Given the kept coordinates the rest is a line with slope $h$, solved by a division.",
-    notice="The density of a random flow is folded, and its mass is one all the same. Samples, noise sent back "
-    "through the layers, lie where it is high.",
+    notice="The density of a random flow is bent out of round, and its mass is one all the same. Samples, noise sent "
+    "back through the layers, lie where it is high.",
 )
 def exact_flow_density(key, *, strength: Annotated[float, Interval(ge=5.0, le=60.0)] = 40.0):
     draw, flow = generator(key), init_flow(key, 2, layers=4, hidden=8)

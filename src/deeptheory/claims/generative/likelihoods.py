@@ -258,9 +258,9 @@ def digits_and_samples(pieces):
     "component, which costs it one factor two. A step function with $K$ steps of $1/K$, each where the other crosses "
     "its middle, is never further than half a step. But being near in distribution says nothing of densities: between "
     "the atoms there is almost none.",
-    notice="As the spike narrows the likelihood of the training points rises along a straight line without end, that "
-    "of fresh points falls to its limit below the one without spike. The staircase of eight atoms follows the normal "
-    "law.",
+    notice="Once the spike is narrow the likelihood of the training points rises along a straight line without end, "
+    "while that of fresh points stays log 2 below the one without a spike. A staircase of few atoms follows the "
+    "normal law.",
 )
 def likelihood_rewards_spikes(key, *, count: Annotated[int, Interval(ge=4, le=64)] = 8):
     draw, widths = generator(key), 10.0 ** -np.arange(1, 9)

@@ -48,7 +48,7 @@ from deeptheory.lab.pictures import Curves, Dots, Line
     why=r"Write $p(x,h)=p(x)\,p(h|x)$ inside the expectation: $\log p(x)$ comes out, since it does not depend on $h$, "
     "and what is left is minus the divergence. With $q$ at the posterior bound and evidence touch; raising the bound "
     "by a better model then raises the evidence at least as much.",
-    notice="Each step first lifts the bound to the evidence, then moves the model; the evidence climbs a staircase. "
+    notice="Each step first lifts the bound to the evidence, then moves the model; the evidence climbs, fast at first. "
     "For a fixed model the bound falls short by exactly the divergence, however q is chosen.",
 )
 def evidence_lower_bound(key, *, tables: Annotated[int, Interval(ge=10, le=2000)] = 200):
