@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-__all__ = ["affordable", "batched", "ends", "inside", "numeric", "positive", "symmetric"]
+__all__ = ["affordable", "batched", "ends", "inside", "laws", "numeric", "positive", "symmetric"]
 
 ROUNDING = 1e-5
 """how far from symmetric and semidefinite a matrix may be that was computed in single precision"""
@@ -51,6 +51,18 @@ def ends(interval: str) -> tuple[float | int, float | int, str]:
 
 def _whole(number: float) -> float | int:
     return int(number) if number.is_integer() and abs(number) < 1e16 else number
+
+
+def laws(**named: Any) -> None:
+    """Refuse every named array whose last axis does not hold probabilities: none negative, adding up to one."""
+    for name, value in named.items():
+        if isinstance(value, Tracer):
+            continue
+        inside(0, 1 + ROUNDING, **{name: value})
+        totals = np.asarray(np.sum(np.asarray(value, float), axis=-1))
+        if np.any(np.abs(totals - 1) > ROUNDING):
+            worst = totals.flat[np.argmax(np.abs(totals - 1))]
+            raise ValueError(f"{name} must be probabilities that add up to one, got a sum of {worst:.6g}")
 
 
 def symmetric(**named: Any) -> None:
