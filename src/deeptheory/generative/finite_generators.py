@@ -98,7 +98,10 @@ def collapsed_law(features: Float[np.ndarray, "n k"], law: Float[np.ndarray, " n
         raise ValueError(f"features must be at most 20000 points by 200 features, got {features.shape}")
     scale = np.maximum(np.abs(features).max(0), np.finfo(float).tiny)
     conditions = np.vstack([features.T / scale[:, None], np.ones(len(law))])
-    found = linprog(np.arange(len(law)) % 7 + 0.0, A_eq=conditions, b_eq=conditions @ law, method="highs-ds")
+    # The dual simplex method ends in a vertex; any cost will do.
+    precise = {"primal_feasibility_tolerance": 1e-10}
+    cost = np.arange(len(law)) % 7.0
+    found = linprog(cost, A_eq=conditions, b_eq=conditions @ law, method="highs-ds", options=precise)
     if found.x is None:
         raise ValueError(f"collapsed_law has no answer for these values: {found.message.splitlines()[0]:.120}")
     return found.x / found.x.sum()

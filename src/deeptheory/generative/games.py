@@ -68,6 +68,7 @@ def _safest(losses: np.ndarray) -> tuple[np.ndarray, float]:
         A_eq=np.append(np.ones(moves), 0.0)[None],
         b_eq=[1.0],
         bounds=bounds,
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     return found.x[:-1], float(found.fun)
 

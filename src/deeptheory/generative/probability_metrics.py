@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 Law = Float[np.ndarray, " n"]
+PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 MOST = 400
 """the most points of each law in a linear program: its plan has as many unknowns as pairs"""
 
@@ -69,7 +70,8 @@ def optimal_transport(p: Law, q: Float[np.ndarray, " m"], costs: Float[np.ndarra
     rows, columns = costs.shape
     leaves = kron(eye_array(rows), np.ones((1, columns)))
     arrives = kron(np.ones((1, rows)), eye_array(columns))
-    found = linprog(costs.ravel(), A_eq=vstack([leaves, arrives]), b_eq=np.concatenate([p, q * (p.sum() / q.sum())]))
+    marginals = np.concatenate([p, q * (p.sum() / q.sum())])
+    found = linprog(costs.ravel(), A_eq=vstack([leaves, arrives]), b_eq=marginals, options=PRECISE)
     if found.x is None:
         raise ValueError(f"optimal_transport has no answer for these values: {found.message.splitlines()[0]:.120}")
     return Transport(float(found.fun), found.x.reshape(rows, columns))
@@ -89,7 +91,7 @@ def best_lipschitz_critic(p: Law, q: Law, distances: Float[np.ndarray, "n n"]) -
     signs = np.concatenate([np.ones(len(first)), -np.ones(len(first))])
     steps = csr_array((signs, (np.concatenate([pairs, pairs]), np.concatenate([first, second]))), shape=(len(first), n))
     bounds = [(0, 0)] + [(None, None)] * (n - 1)
-    found = linprog(q - p, A_ub=steps, b_ub=distances[first, second], bounds=bounds)
+    found = linprog(q - p, A_ub=steps, b_ub=distances[first, second], bounds=bounds, options=PRECISE)
     if found.x is None:
         raise ValueError(f"best_lipschitz_critic has no answer for these values: {found.message.splitlines()[0]:.120}")
     return LipschitzCritic(float(-found.fun), found.x)
