@@ -91,7 +91,11 @@ def closest_pairs(
 
 def near_duplicates(samples: Float[np.ndarray, "batches s d"], tolerance: float) -> Bool[np.ndarray, " batches"]:
     """Which samples contain two points no farther apart than the tolerance."""
-    return np.array([bool((closest_pairs(each, 1)[1] <= tolerance).any()) for each in samples])
+    found = np.zeros(len(samples), bool)
+    for i in range(samples.shape[1] - 1):
+        gaps = np.linalg.norm(samples[:, i + 1 :] - samples[:, i : i + 1], axis=-1)
+        found |= np.any(gaps <= tolerance, axis=1)
+    return found
 
 
 def birthday_test(collisions: int, batches: int, sample: int, *, delta: float = 0.05) -> SupportEstimate:
@@ -113,7 +117,7 @@ def _size(share: float, sample: int) -> float:
     if share <= 0:
         return np.inf
     low, high = 0.0, np.log(LARGEST)
-    for _ in range(200):
+    for _ in range(70):
         middle = (low + high) / 2
         low, high = (middle, high) if uniform_collision_probability(np.exp(middle), sample) > share else (low, middle)
     return float(np.exp((low + high) / 2))
