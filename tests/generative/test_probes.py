@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import eigh
 
 from deeptheory.generative.probes import (
+    classifier_accuracy,
     few_label_accuracy,
     linear_probe,
     principal_directions,
@@ -34,6 +35,19 @@ def test_many_labels_reach_the_limit():
     found = few_label_accuracy(DRAW, points, labels, labelled=4000, trials=3).mean()
     assert found == pytest.approx(probe_limit(np.eye(2), mean, covariance), abs=0.015)
     assert probe_limit(np.array([[0.0, 1.0]]), mean, covariance) == 0.5
+
+
+@pytest.mark.item("A17.1")
+def test_the_accuracy_of_one_classifier_by_sampling():
+    mean, covariance = np.array([0.5, -0.2]), np.array([[1.0, 0.3], [0.3, 0.5]])
+    labels = np.where(np.arange(200_000) % 2, 1.0, -1.0)
+    points = DRAW.multivariate_normal([0, 0], covariance, 200_000) + labels[:, None] * mean
+    weights, offset = np.array([1.0, -0.4]), 0.3
+    counted = np.mean(np.sign(points @ weights + offset) == labels)
+    assert classifier_accuracy(weights, offset, mean, covariance) == pytest.approx(counted, abs=0.005)
+    best = np.linalg.solve(covariance, mean)
+    found = classifier_accuracy(best, 0.0, mean, covariance)
+    assert found == pytest.approx(probe_limit(np.eye(2), mean, covariance), rel=1e-12)
 
 
 def test_directions_by_eigenproblems():

@@ -25,10 +25,8 @@ def exact(support, sample):
 @pytest.mark.item("A16.18")
 @pytest.mark.parametrize(("support", "sample"), [(365, 23), (365, 38), (365, 19), (10, 11), (2, 2), (10**9, 60_000)])
 def test_birthdays_in_rationals(support, sample):
-    if sample < 1000:
-        expected = exact(support, sample)
-    else:
-        expected = -np.expm1(np.sum(np.log1p(-np.arange(sample) / support)))
+    small = sample < 1000
+    expected = exact(support, sample) if small else -np.expm1(np.sum(np.log1p(-np.arange(sample) / support)))
     assert uniform_collision_probability(float(support), sample) == pytest.approx(expected, rel=1e-9)
 
 
@@ -50,9 +48,7 @@ def test_both_branches_of_the_product_agree():
 def test_unequal_laws_by_enumeration():
     law = np.array([0.4, 0.3, 0.2, 0.1])
     for sample in (2, 3, 4):
-        expected = sum(
-            prod(law[list(each)]) for each in product(range(4), repeat=sample) if len(set(each)) < sample
-        )
+        expected = sum(prod(law[list(each)]) for each in product(range(4), repeat=sample) if len(set(each)) < sample)
         assert collision_probability(law, sample) == pytest.approx(expected, rel=1e-12)
     assert collision_probability(law, 5) == 1.0
     assert collision_probability(np.full(50, 0.02), 9) == pytest.approx(exact(50, 9), rel=1e-12)

@@ -25,9 +25,7 @@ def test_counts_by_hand():
     np.testing.assert_array_equal(
         term_document_counts([np.array([0, 2, 2]), np.array([1])], 3), [[1, 0], [0, 1], [2, 0]]
     )
-    np.testing.assert_array_equal(
-        cooccurrences(np.array([0, 1, 2, 0]), 3, window=2), [[0, 2, 2], [2, 0, 1], [2, 1, 0]]
-    )
+    np.testing.assert_array_equal(cooccurrences(np.array([0, 1, 2, 0]), 3, window=2), [[0, 2, 2], [2, 0, 1], [2, 1, 0]])
 
 
 @pytest.mark.item("A17.2")

@@ -80,7 +80,7 @@ def optimal_transport(p: Law, q: Float[np.ndarray, " m"], costs: Float[np.ndarra
 def best_lipschitz_critic(p: Law, q: Law, distances: Float[np.ndarray, "n n"]) -> LipschitzCritic:
     """max ∑ (p − q)·f over f(x_i) − f(x_j) ≤ d_ij, by linear programming: the other side of Kantorovich's duality.
 
-    For a metric d the maximum is the cost of `optimal_transport`. The critic is normalised to vanish at the first point.
+    For a metric d the maximum is the cost of `optimal_transport`. The critic vanishes at the first point.
     """
     laws(p=p, q=q)
     _affordable(p, q)

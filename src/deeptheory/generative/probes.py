@@ -11,7 +11,14 @@ from scipy.special import ndtr
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 
-__all__ = ["few_label_accuracy", "linear_probe", "principal_directions", "probe_limit", "shared_directions"]
+__all__ = [
+    "classifier_accuracy",
+    "few_label_accuracy",
+    "linear_probe",
+    "principal_directions",
+    "probe_limit",
+    "shared_directions",
+]
 
 Features = Float[np.ndarray, "n d"]
 
@@ -54,10 +61,21 @@ def few_label_accuracy(
     scores = np.empty(trials)
     for t in range(trials):
         chosen = np.concatenate([draw.permutation(c)[:w] for c, w in zip(classes, wanted, strict=True)])
-        rest = np.setdiff1d(np.arange(len(features)), chosen)
+        rest = np.ones(len(features), bool)
+        rest[chosen] = False
         weights, offset = linear_probe(features[chosen], labels[chosen], ridge=ridge)
         scores[t] = np.mean(np.where(features[rest] @ weights + offset > 0, 1.0, -1.0) == labels[rest])
     return scores
+
+
+def classifier_accuracy(
+    weights: Float[np.ndarray, " d"], offset: float, mean: Float[np.ndarray, " d"], covariance: Float[np.ndarray, "d d"]
+) -> float:
+    """How often the sign of w·x + b is right for classes N(±m, Σ) of equal weight: ½Φ((w·m+b)/s) + ½Φ((w·m−b)/s)."""
+    width = float(np.sqrt(weights @ covariance @ weights))
+    if width <= 0:
+        raise ValueError("weights must have a positive variance under the covariance, got none")
+    return float(ndtr((weights @ mean + offset) / width) + ndtr((weights @ mean - offset) / width)) / 2
 
 
 def probe_limit(

@@ -109,18 +109,18 @@ def birthday_test(collisions: int, batches: int, sample: int, *, delta: float = 
     inside(0, batches, collisions=collisions)
     low = clopper_pearson_lower(collisions, batches, delta / 2)
     high = clopper_pearson_upper(collisions, batches, delta / 2)
-    return SupportEstimate(*(_size(float(share), sample) for share in (collisions / batches, high, low)))
+    size, least, most = _sizes(np.array([collisions / batches, high, low], float), sample)
+    return SupportEstimate(float(size), float(least), float(most))
 
 
-def _size(share: float, sample: int) -> float:
-    """The real N at which s draws collide with this probability, by bisection of its logarithm."""
-    if share <= 0:
-        return np.inf
-    low, high = 0.0, np.log(LARGEST)
-    for _ in range(70):
+def _sizes(shares: Float[np.ndarray, " k"], sample: int) -> Float[np.ndarray, " k"]:
+    """The real N at which s draws collide with these probabilities, by bisection of its logarithm."""
+    low, high = np.zeros(len(shares)), np.full(len(shares), np.log(LARGEST))
+    for _ in range(64):
         middle = (low + high) / 2
-        low, high = (middle, high) if uniform_collision_probability(np.exp(middle), sample) > share else (low, middle)
-    return float(np.exp((low + high) / 2))
+        above = uniform_collision_probability(np.exp(middle), sample) > shares
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(shares > 0, np.exp((low + high) / 2), np.inf)
 
 
 doors(

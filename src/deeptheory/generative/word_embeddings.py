@@ -53,15 +53,15 @@ def term_document_counts(documents: Sequence[Int[np.ndarray, "_"]], vocabulary: 
     return np.stack([np.bincount(document, minlength=vocabulary) for document in documents], axis=1).astype(float)
 
 
-def latent_semantic_indexing(counts: Float[np.ndarray, "v n"], rank: int) -> Indexing:
+def latent_semantic_indexing(table: Float[np.ndarray, "v n"], rank: int) -> Indexing:
     """The truncated singular value decomposition of a term–document matrix, singular values shared as square roots.
 
     No matrix of that rank is nearer in the Frobenius norm: the squared error is the sum of the squares of the singular
     values left out. Weigh the counts before (tf-idf) where common words drown the rest.
     Reference: Deerwester et al. 1990; arora ch. 17.
     """
-    inside(1, min(counts.shape), rank=rank)
-    left, singular, right = np.linalg.svd(counts, full_matrices=False)
+    inside(1, min(table.shape), rank=rank)
+    left, singular, right = np.linalg.svd(table, full_matrices=False)
     root = np.sqrt(singular[:rank])
     return Indexing(left[:, :rank] * root, right[:rank].T * root, singular)
 

@@ -58,7 +58,10 @@ def adversarial_optima(*, spread: Annotated[float, Interval(ge=0.03, le=0.3)] = 
     steps = np.abs(points[:, None] - points)
     critics = [best_lipschitz_critic(a, b, steps).values for a, b in zip(real, synthetic, strict=True)]
     # On points of [0, 1] a 1-Lipschitz critic, moved to start at zero, has its values there too.
-    smooth = [gan_value(a, b, np.clip(c - c.min(), 0, 1), "identity") for a, b, c in zip(real, synthetic, critics, strict=True)]
+    smooth = [
+        gan_value(a, b, np.clip(c - c.min(), 0, 1), "identity")
+        for a, b, c in zip(real, synthetic, critics, strict=True)
+    ]
     area = np.array([wasserstein_distance(points, points, a, b) for a, b in zip(real, synthetic, strict=True)])
     tilts = np.linspace(-0.5, 0.5, 11)[:, None, None]
     best = best_discriminator(real, synthetic)
@@ -73,15 +76,25 @@ def adversarial_optima(*, spread: Annotated[float, Interval(ge=0.03, le=0.3)] = 
     pulls = np.array([generator_weights(outputs, name) for name in OBJECTIVES])
     along = {"shift": shifts}
     return {
-        "best value with the logarithm": Identity(found["log"], divergences - np.log(4), scale=2.0, size=41.0, along=along),
+        "best value with the logarithm": Identity(
+            found["log"], divergences - np.log(4), scale=2.0, size=41.0, along=along
+        ),
         "no discriminator does better": Inequality(
             gan_value(real, synthetic, tilted), divergences - np.log(4) + 1e-13, aside={"tilts": tilts.ravel()}
         ),
         "best value with the identity": Identity(
-            found["identity"], 1 + np.abs(real - synthetic).sum(-1) / 2, size=41.0, along=along, aside={"transport": area}
+            found["identity"],
+            1 + np.abs(real - synthetic).sum(-1) / 2,
+            size=41.0,
+            along=along,
+            aside={"transport": area},
         ),
         "best Lipschitz value with the identity": Identity(
-            np.array(smooth), 1 + area, error=1e-8, along=along, aside={"variation": np.abs(real - synthetic).sum(-1) / 2}
+            np.array(smooth),
+            1 + area,
+            error=1e-8,
+            along=along,
+            aside={"variation": np.abs(real - synthetic).sum(-1) / 2},
         ),
         "pull of a sample by the discriminator's output": Identity(
             pulls,
@@ -108,9 +121,7 @@ def unconstrained_transport(evidence):
     return replace(evidence, right=1 + evidence.aside["transport"])
 
 
-@adversarial_optima.control(
-    "total variation under a Lipschitz constraint", of="best Lipschitz value with the identity"
-)
+@adversarial_optima.control("total variation under a Lipschitz constraint", of="best Lipschitz value with the identity")
 def constrained_variation(evidence):
     return replace(evidence, right=1 + evidence.aside["variation"])
 

@@ -36,8 +36,12 @@ def birthday_paradox():
     sizes = np.array([1, 2, 3, 4, 9, 10, 25, 100, 365, 1000, 10_000, 10**6])
     draws = np.maximum(np.ceil(2 * np.sqrt(sizes)).astype(int), 2)
     roots = np.maximum(np.ceil(np.sqrt(sizes)).astype(int), 2)
-    found = np.array([float(uniform_collision_probability(float(n), int(s))) for n, s in zip(sizes, draws, strict=True)])
-    short = np.array([float(uniform_collision_probability(float(n), int(s))) for n, s in zip(sizes, roots, strict=True)])
+    found = np.array(
+        [float(uniform_collision_probability(float(n), int(s))) for n, s in zip(sizes, draws, strict=True)]
+    )
+    short = np.array(
+        [float(uniform_collision_probability(float(n), int(s))) for n, s in zip(sizes, roots, strict=True)]
+    )
     few, people = [2, 5, 23, 365, 365, 1000], [2, 4, 10, 23, 38, 64]
     exact = [1 - prod(Fraction(n - i, n) for i in range(s)) for n, s in zip(few, people, strict=True)]
     ours = [float(uniform_collision_probability(float(n), s)) for n, s in zip(few, people, strict=True)]
@@ -49,9 +53,14 @@ def birthday_paradox():
             np.full(len(sizes), 1 - np.exp(-1)), found, along={"N": sizes}, aside={"one root": short, "limit": limit}
         ),
         "products in rationals": Identity(
-            np.array(ours), np.array([float(e) for e in exact]), size=64.0, aside={"one more": np.array([float(e) for e in off])}
+            np.array(ours),
+            np.array([float(e) for e in exact]),
+            size=64.0,
+            aside={"one more": np.array([float(e) for e in off])},
         ),
-        "approach to the limit": Limit(np.sqrt(far), np.abs(limit - (1 - np.exp(-2))), order=1.0, aside={"chance": limit}),
+        "approach to the limit": Limit(
+            np.sqrt(far), np.abs(limit - (1 - np.exp(-2))), order=1.0, aside={"chance": limit}
+        ),
     }
 
 
@@ -116,9 +125,9 @@ def birthday_test_of_support(key, *, trials: Trials = 8000):
     supports = np.array([30, 60, 100])
     counts = np.empty(3, int)
     for i, support in enumerate(supports):
-        centres = draw.standard_normal((support, 12))
+        centres = draw.standard_normal((support, 6))
         seeds = draw.integers(support, size=(trials, sample))
-        made = centres[seeds] + 1e-3 * draw.standard_normal((trials, sample, 12))
+        made = centres[seeds] + 1e-3 * draw.standard_normal((trials, sample, 6))
         counts[i] = int(near_duplicates(made, 0.05).sum())
     predicted = np.array([1 - prod(1 - i / n for i in range(sample)) for n in supports])
     # Intervals of 90 % from 60 samples each, many times over; every count has its interval once.
@@ -145,9 +154,7 @@ def birthday_test_of_support(key, *, trials: Trials = 8000):
             along={"law": ["equal", "power 0.3", "power 0.7", "power 1", "power 1.5"], "sample": np.array(sizes)},
             aside={"effective": np.array([effective_support(p) for p in laws])},
         ),
-        "size told by even chances": Limit(
-            even, np.abs(rule - 1 / (2 * np.log(2))), order=1.0, aside={"ratio": rule}
-        ),
+        "size told by even chances": Limit(even, np.abs(rule - 1 / (2 * np.log(2))), order=1.0, aside={"ratio": rule}),
     }
 
 

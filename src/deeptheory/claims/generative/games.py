@@ -76,7 +76,10 @@ def play_of_a_bilinear_game(key):
     shown = {rule: np.stack([part[1, :, 0] for part in path], axis=-1) for rule, path in paths.items()}
     return {
         "first round by hand": Identity(
-            first, by_hand, scale=10.0, aside={"turned": np.concatenate([2 * theta - by_hand[:, :2], by_hand[:, 2:]], 1)}
+            first,
+            by_hand,
+            scale=10.0,
+            aside={"turned": np.concatenate([2 * theta - by_hand[:, :2], by_hand[:, 2:]], 1)},
         ),
         "squared distance by rounds": Identity(
             np.array([distances[rule] for rule in RULES]),
@@ -120,7 +123,9 @@ def shrinking(evidence):
     return with_factor(evidence, 1, 2 - evidence.aside["factors"][0])
 
 
-@play_of_a_bilinear_game.control("competitive steps shrink the distance, not its square", of="squared distance by rounds")
+@play_of_a_bilinear_game.control(
+    "competitive steps shrink the distance, not its square", of="squared distance by rounds"
+)
 def twice_as_fast(evidence):
     return with_factor(evidence, 3, evidence.aside["factors"][3] ** 2)
 
@@ -141,7 +146,13 @@ def spirals(pieces):
     swings = [Line(rule, np.arange(25), aside[rule][:, 1] * (rest - aside[rule][:, 0])) for rule in names]
     return Row(
         [
-            Plane([*plane, Dots("equilibrium", [rest], [0.0])], x="generator", y="discriminator", xs=(rest - 6, rest + 6), ys=(-6, 6)),
+            Plane(
+                [*plane, Dots("equilibrium", [rest], [0.0])],
+                x="generator",
+                y="discriminator",
+                xs=(rest - 6, rest + 6),
+                ys=(-6, 6),
+            ),
             Curves(swings, x="round", y="payoff", ys=(-8, 8)),
         ]
     )
@@ -183,7 +194,9 @@ def games_without_equilibrium(key, *, games: Count = 12):
             error=1e-8,
             along={"value": ["pure, discriminator", "pure, generator", "mixed"], "modes": modes},
         ),
-        "pairs of moves that settle it": Exact(np.array([*settled, int(saddle.sum())]), np.array([*np.zeros(7, int), 1])),
+        "pairs of moves that settle it": Exact(
+            np.array([*settled, int(saddle.sum())]), np.array([*np.zeros(7, int), 1])
+        ),
         "order of the values": Chain(
             {
                 "pure below mixed": (pure[:, 0], gain + 1e-8),

@@ -104,9 +104,7 @@ def what_test_functions_see(key, *, pairs: Count = 6):
     return {
         "Lipschitz functions on the line": Identity(np.array(gap), np.array(area), scale=1.0, error=SOLVER),
         "Lipschitz functions in the plane": Identity(np.array(apart), np.array(cost), scale=1.0, error=SOLVER),
-        "sets": Identity(
-            np.array(sets), np.abs(p - q).sum(-1) / 2, scale=1.0, aside={"l1": np.abs(p - q).sum(-1)}
-        ),
+        "sets": Identity(np.array(sets), np.abs(p - q).sum(-1) / 2, scale=1.0, aside={"l1": np.abs(p - q).sum(-1)}),
         "best polynomial of norm one": Identity(
             np.array(reached), np.array(norms), condition=100.0, aside={"sum of differences": np.array(sums)}
         ),
