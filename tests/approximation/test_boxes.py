@@ -81,3 +81,8 @@ def test_values_do_not_depend_on_how_many_points_are_asked_at_once():
     network = BoxNetwork(RNG.uniform(0, 0.4, size=(9, 2)), RNG.uniform(0.5, 1, size=(9, 2)), np.ones(9), 0.1)
     x = RNG.uniform(size=(50, 2))
     np.testing.assert_allclose(network(x), [float(network(point)) for point in x], atol=1e-13)
+
+
+def test_knots_are_the_ends_of_boxes_and_of_their_margins():
+    network = BoxNetwork(np.array([[0.0, 1.0]]), np.array([[0.5, 3.0]]), np.ones(1), 0.25)
+    np.testing.assert_allclose(network.knots, [[-0.25, 0, 0.5, 0.75], [0.75, 1, 3, 3.25]])

@@ -76,3 +76,13 @@ def test_values_that_are_no_numbers_are_refused():
         sampled(lambda x: np.inf * x, np.ones(4))
     with pytest.raises(ValueError, match="coordinates"):
         measured_error(ShallowNetwork(np.ones((1, 2)), ONE, ONE, np.tanh), lambda x: x[..., 0], ZERO, ONE)
+
+
+@pytest.mark.parametrize("norm", ["sup", "L1", "L2"])
+def test_the_combination_of_features_has_the_error_it_is_said_to_have(norm):
+    x = np.linspace(-1, 2, 41)
+    features, target = np.stack([1 + 0 * x, 3 * x, x + x**2], 1), np.exp(x)
+    found = best_in_span(features, target, norm=norm)
+    gap = np.abs(features @ found.coefficients - target)
+    said = {"sup": gap.max(), "L1": gap.mean(), "L2": np.sqrt(np.mean(gap**2))}
+    assert found.error == pytest.approx(said[norm], rel=1e-9)

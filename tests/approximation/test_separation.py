@@ -133,3 +133,8 @@ def test_best_function_of_one_direction_by_bins(dimension):
     means = np.bincount(bins, values, 61) / np.maximum(np.bincount(bins, minlength=61), 1)
     binned = np.mean((values - means[bins]) ** 2)
     assert best_ridge_error(target, edges, dimension) == pytest.approx(binned, abs=0.006)
+
+
+def test_a_tube_reaches_as_far_as_its_radius():
+    points = np.array([[5.0, 0.0], [5.0, 2.9], [-5.0, -2.9], [5.0, 3.1], [0.0, 3.0]])
+    assert covered_share(points, np.array([[2.0, 0.0]]), radius=3.0) == pytest.approx(4 / 5)

@@ -1,5 +1,6 @@
 """Edge filters on images drawn by hand; the gradient of filters against finite differences and automatic ones."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -95,3 +96,10 @@ def test_gradients_of_the_network_by_finite_differences(key):
     np.testing.assert_allclose(
         (loss(kernels + step) - loss(kernels - step)) / 2, np.vdot(jax.grad(loss)(kernels), step), rtol=1e-6
     )
+
+
+def test_a_bias_adds_to_the_log_odds():
+    network = init_convolutional_network(jax.random.key(0), 8, 1, (2,))
+    images = RNG.standard_normal((3, 8, 8, 1))
+    raised = eqx.tree_at(lambda each: each.bias, network, network.bias + 0.7)
+    np.testing.assert_allclose(raised.score(images) - network.score(images), 0.7, rtol=1e-5)

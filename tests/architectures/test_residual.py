@@ -154,3 +154,9 @@ def test_resnet9_as_printed_has_six_and_a_half_million_numbers_and_takes_32_to_6
         shape(printed, 31, 31)
     with pytest.raises(ValueError, match="at least 8 × 8, got 7 × 32"):
         shape(everywhere, 7, 32)
+
+
+def test_the_head_of_a_new_resnet9_keeps_the_size_of_its_features(key):
+    head = np.asarray(init_resnet9(key, 1, 1000, width=2).weights)
+    assert head.shape == (1000, 16)
+    assert np.mean(head**2) * 16 == pytest.approx(1, abs=8 * np.sqrt(2 / head.size))

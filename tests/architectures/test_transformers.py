@@ -12,6 +12,7 @@ from deeptheory.architectures.listings import listed_attention, listed_block
 from deeptheory.architectures.transformers import (
     init_decoder_block,
     init_encoder_block,
+    init_feed_forward,
     residual_encoder_block,
     sinusoidal_positions,
 )
@@ -106,3 +107,10 @@ def test_sinusoidal_positions_in_many_digits():
             np.testing.assert_allclose(found[position, 2 * i : 2 * i + 2], pair, atol=1e-14)
     with pytest.raises(ValueError, match="width must be even"):
         sinusoidal_positions(4, 7)
+
+
+def test_a_new_feed_forward_network_keeps_the_size_of_what_it_reads(key):
+    network = init_feed_forward(key, 200, 300)
+    for layer, size in ((network.first, 2), (network.second, 1)):
+        weights = np.asarray(layer.weight)
+        assert np.mean(weights**2) * len(weights) == pytest.approx(size, abs=8 * size * np.sqrt(2 / weights.size))

@@ -91,3 +91,8 @@ def test_gaussian_moments_by_quadrature():
     image = affine_gaussian(mean, covariance, matrix, shift)
     ours = gaussian_expectation(lambda x: (x @ matrix.T + shift)[:, 0] ** 3, mean, covariance)
     assert ours == pytest.approx(image.mean[0] ** 3 + 3 * image.mean[0] * image.covariance[0, 0])
+
+
+def test_a_narrow_gaussian_keeps_its_width():
+    found = gaussian_expectation(lambda x: x[:, 0] ** 2 * x[:, 1] ** 2, np.zeros(2), np.diag([0.01, 4.0]))
+    assert found == pytest.approx(0.04)

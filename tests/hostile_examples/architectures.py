@@ -156,3 +156,8 @@ transformers.DecoderBlock
 transformers.EncoderBlock
 vision_transformers.VisionTransformer
 """
+
+FREE_TEXT = """
+tokenization.pieces_of_text, text
+tokenization.train_byte_pairs, text
+"""

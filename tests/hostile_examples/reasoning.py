@@ -42,3 +42,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "word_problems.read_answer": {"text": "The answer is 9."},
     "word_problems.standard_prompt": {"examples": [word_problems.CAFETERIA]},
 }  # fmt: skip
+
+FREE_TEXT = """
+traces.edit_distance_trace, one
+traces.edit_distance_trace, other
+"""
+
+FOUND = """
+in_context.gradient_step_layer, step_size: negative
+step_supervision.train_recurrent, steps: million
+"""

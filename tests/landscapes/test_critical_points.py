@@ -144,3 +144,8 @@ def test_refusals():
         is_second_order_stationary(bowl, jnp.zeros(3), slope=-1.0, curvature=0.0)
     with pytest.raises(ValueError, match="tolerance"):
         inertia(np.ones(2), tolerance=-1.0)
+
+
+def test_the_last_way_down_a_well_is_logarithmic():
+    assert flow_time_in_well(1e-12, 1e-250) == pytest.approx(np.log(1e238), rel=1e-12)
+    assert flow_time_in_well(1.001e-9, 0.999e-9) == pytest.approx(np.log(1.001 / 0.999), rel=1e-9)

@@ -189,3 +189,11 @@ def test_mode_curves():
         np.testing.assert_allclose(slope, (curve ** (2 - 2 / depth) * (2 - curve))[1:-1], rtol=1e-5)
     with pytest.raises(ValueError, match="not decrease"):
         mode_curve(0.1, 2.0, 3, np.array([1.0, 0.0]))
+
+
+def test_mode_curves_towards_nothing_and_over_long_times():
+    times = np.array([0.0, 1.0, 5.0, 1e4])
+    for target in (0.0, 1e-30):
+        np.testing.assert_allclose(mode_curve(0.1, target, 2, times), 0.1 / (1 + 0.1 * times), rtol=1e-12)
+        np.testing.assert_allclose(mode_curve(0.1, target, 3, times), (0.1 ** (-4 / 3) + 4 / 3 * times) ** -0.75)
+    assert mode_curve(1e-6, 1e6, 4, times)[-1] == pytest.approx(1e6)

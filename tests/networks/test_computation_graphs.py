@@ -4,7 +4,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from deeptheory.networks.computation_graphs import ComputationGraph, clamped_derivative, evaluate, perceptron_graph
+from deeptheory.networks.computation_graphs import (
+    ComputationGraph,
+    clamped_derivative,
+    evaluate,
+    perceptron_graph,
+    random_network_graph,
+)
 from deeptheory.networks.operations import OPERATIONS
 
 DIAMOND = ComputationGraph({"f": ("multiply", "a", "b"), "a": ("sin", "x"), "b": ("add", "a", "x", 2.0)}, "f")
@@ -105,3 +111,12 @@ def test_leaves_that_do_not_fit_are_refused(leaves, said):
 def test_every_operation_has_a_rule_for_each_input():
     for name, operation in OPERATIONS.items():
         assert len(operation.rules) == (operation.arity or 1), name
+
+
+def test_networks_have_the_inputs_and_units_that_were_asked_for():
+    leaves = perceptron_graph((2, 3, 1)).leaves
+    assert {leaf for leaf in leaves if leaf[0] == "x"} == {"x1", "x2"}
+    assert sum(leaf[0] == "w" for leaf in leaves) == 2 * 3 + 3 * 1
+    drawn = random_network_graph(jax.random.key(0), inputs=2, units=60)
+    assert {leaf for leaf in drawn.leaves if leaf[0] == "x"} == {"x1", "x2"}
+    assert sum(node[0] == "h" for node in drawn.nodes) == 60

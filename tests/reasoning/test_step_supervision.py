@@ -40,3 +40,9 @@ def test_training_lowers_the_loss_that_is_told():
         train_recurrent(network, all_bits(3), told=told[:1])
     with pytest.raises(ValueError, match="told must be weights from 0 on, not all zero"):
         train_recurrent(network, all_bits(3), told=np.zeros((2, 3)))
+
+
+def test_a_new_network_neither_dies_nor_explodes():
+    network = init_recurrent(jax.random.key(1), width=40, ensemble=(50,))
+    for weights in (network.again, network.says):
+        assert np.mean(np.square(weights)) * 40 == pytest.approx(1, abs=8 * np.sqrt(2 / np.size(weights)))

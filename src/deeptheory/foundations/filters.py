@@ -1,6 +1,7 @@
 """Estimators that act on the singular values of a design: filters, and the matrices they make. NumPy or JAX alike."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Num
@@ -41,7 +42,15 @@ def ridge_filter(penalty: Scalar) -> Filter:
 
 def gradient_descent_filter(rate: Scalar, steps: int) -> Filter:
     """Return the filter (1 − (1 − η σ²)ᵗ)/σ of t steps of gradient descent from zero on ½‖y − Xw‖²."""
-    return lambda singular: (1 - (1 - rate * singular**2) ** steps) / singular
+
+    def learnt(singular: Any) -> Any:
+        xp = singular.__array_namespace__()
+        pace = rate * singular**2
+        # Where little is learnt, 1 − (1 − ησ²)ᵗ would lose its digits.
+        slow = -xp.expm1(steps * xp.log1p(-xp.minimum(pace, 0.5 + 0 * pace)))
+        return xp.where(pace < 0.5, slow, 1 - (1 - pace) ** steps) / singular
+
+    return learnt
 
 
 def spectral_operator(

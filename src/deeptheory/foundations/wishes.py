@@ -266,8 +266,10 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _kind(hint: Any) -> str:
-    """Return the letter of the numbers an array holds: its own for Float, Int, Bool and Complex, none for Num."""
+    """Return the letter of the numbers an array holds: its own for Float, Int, Bool and Complex, else none."""
     name = hint.dtype.__name__
+    if name == "Inexact":
+        return ""
     return "key" if name in ("Key", "UInt32") else {"F": "f", "I": "i", "B": "b", "C": "c", "S": "O"}.get(name[0], "")
 
 

@@ -103,15 +103,17 @@ def mode_curve(
     if depth == 1:
         return target + (start - target) * np.exp(-ordered)
     if depth == 2:
-        return target / (1 + (target / start - 1) * np.exp(-target * ordered))
+        # The same over s*, which may be zero or below.
+        grown = -np.expm1(-target * ordered) / target if target else ordered
+        return start / (np.exp(-target * ordered) + start * grown)
     flow = solve_ivp(
         lambda _, s: s ** (2 - 2 / depth) * (target - s),
         (0.0, max(float(ordered[-1]), 1e-300)),
         [start],
         t_eval=ordered,
         rtol=1e-11,
-        atol=1e-13 * min(start, target),
-        method="DOP853",
+        atol=1e-300,
+        method="LSODA",
     )
     return flow.y[0]
 

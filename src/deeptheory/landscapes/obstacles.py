@@ -1,6 +1,6 @@
 """The obstacles to descent in their simplest form: a spurious minimum, a saddle, a flat region."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -59,7 +59,12 @@ def flow_time_in_well(
 
     ½[Ei(w₀²/2) − Ei(w₁²/2)], from dt = −e^{w²/2} dw/w: exponential in the square of the distance.
     """
-    return (expi(np.square(start) / 2) - expi(np.square(end) / 2)) / 2
+
+    def integral(w: Any) -> Any:
+        small = np.euler_gamma + 2 * np.log(w) - np.log(2.0)  # of Ei(w²/2), whose argument a tiny w would make zero
+        return np.where(np.less(w, 1e-9), small, expi(np.maximum(np.square(w) / 2, 1e-300)))
+
+    return (integral(start) - integral(end))[()] / 2
 
 
 doors(__name__, start="(0, 35]", end="(0, 35]")

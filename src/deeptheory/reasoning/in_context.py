@@ -89,6 +89,6 @@ def best_step(dimension: int, examples: int, *, noise: float = 0.0) -> float:
 
 
 doors(
-    __name__, inputs="[1, 1e4]", outputs="[1, 1e4]", examples="[1, 1e9]", dimension="[1, ∞)", step_size="(-∞, ∞)",
+    __name__, inputs="[1, 1e4]", outputs="[1, 1e4]", examples="[1, 1e9]", dimension="[1, ∞)", step_size="[0, ∞)",
     layers="[0, 1e4]", noise="[0, ∞)",
 )  # fmt: skip

@@ -105,4 +105,4 @@ def _descended(network, weights, bits, signs, step_size, steps):
     return jax.vmap(descend, out_axes=(0, 1))(network, weights)
 
 
-doors(__name__, width="[1, 4096]", length="[1, 20]", steps="[1, 1e6]", step_size="(0, ∞)")
+doors(__name__, width="[1, 4096]", length="[1, 20]", steps="[1, 1e5]", step_size="(0, ∞)")

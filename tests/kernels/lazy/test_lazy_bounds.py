@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 from scipy.stats import binom
 
 from deeptheory.kernels.finite.first_layer import first_layer_coefficient, first_layer_limit
@@ -57,6 +58,12 @@ def test_least_eigenvalue_bound_is_the_sum_of_its_positive_terms():
     for n, cosine in [(3, 0.1), (12, 0.45), (100, 0.8)]:
         summed = coefficients @ np.maximum(1 - (n - 1) * cosine**degrees, 0) + 0.5 - coefficients.sum()
         assert least_eigenvalue_bound(cosine, n) == pytest.approx(summed, abs=1e-13)
+    many, degrees = 10**15, np.arange(2.0, 4e6, 2)
+    coefficients = np.exp(gammaln((degrees - 1) / 2) - gammaln(degrees / 2)) / (2 * np.pi**1.5 * (degrees - 1))
+    summed = coefficients @ np.maximum(1 - many * 0.3**degrees, 0) + 0.25 - coefficients.sum()
+    assert least_eigenvalue_bound(0.3, many) == pytest.approx(summed, abs=1e-9)
+    with pytest.raises(ValueError, match="powers"):
+        least_eigenvalue_bound(1 - 1e-9, 10)
 
 
 @pytest.mark.parametrize(("n", "d"), [(3, 5), (8, 5), (20, 6)])

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Num
+from scipy.special import poch
 
 from deeptheory.foundations.concentration import hoeffding_radius
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
-from deeptheory.kernels.finite.first_layer import first_layer_coefficient
 
 __all__ = [
     "Closeness",
@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 Number = float | int | np.number | Num[Array | np.ndarray, "..."]
+MOST_TERMS = 10**7
 
 
 def entry_tolerance(width: Number, samples: Number, delta: Number, *, spread: Number = 2.0, sides: int = 2) -> Number:
@@ -103,17 +104,25 @@ def least_eigenvalue_bound(cosine: float, samples: int) -> float:
 
     H* = Σ c_p K^{∘p} with K^{∘p} ⪰ 1 − (n − 1)ρᵖ by Gershgorin; positive terms exist for every ρ < 1, so H* is
     positive definite when no two inputs are parallel (arora 9.3). Equality for orthonormal inputs, where it is 1/2.
+    ρ so near to 1 that more than 10⁷ powers count is refused.
     """
     inside(0, 1, "[)", cosine=cosine)
     inside(1, np.inf, samples=samples)
-    others = samples - 1
-    first = 2
-    while others * cosine**first > 1:
-        first += 2
-    # From `first` on all terms are positive, and their sum is the kernel at 1 and at ρ less the terms before.
-    tail = 0.25 - others * cosine * np.arcsin(cosine) / (2 * np.pi)
-    tail -= sum(first_layer_coefficient(p) * (1 - others * cosine**p) for p in range(2, first, 2))
-    return float(tail + first_layer_coefficient(1) * max(1 - others * cosine, 0.0))
+    others = float(samples) - 1
+    alone = max(1 - others * cosine, 0.0) / 4
+    if others * cosine == 0:
+        return alone + 0.25
+    # Even powers: from `first` on their terms are positive, from `last` on others·ρᵖ is no more than rounding.
+    first, last = (max(2.0, np.log(size * others) / -np.log(cosine)) for size in (1, 1e18))
+    inside(0, MOST_TERMS, powers_until_the_others_vanish=last)
+    powers = np.arange(2, last + 4, 2.0)
+    # Γ((p − 1)/2)/Γ(p/2) is √π (p − 3)!!/(p − 2)!!
+    coefficients = 1 / (poch((powers - 1) / 2, 0.5) * 2 * np.pi**1.5 * (powers - 1))
+    counted = powers >= first
+    positive_part = 0.25 - coefficients[~counted].sum()
+    return float(
+        alone + positive_part - np.exp(np.log(others) + powers * np.log(cosine))[counted] @ coefficients[counted]
+    )
 
 
 doors(
