@@ -4,7 +4,7 @@ The objective is E_real f(D(x)) + E_h f(1 − D(G(h))) with D in [0, 1]; f = log
 means of D.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,7 +14,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import inside, laws
+from deeptheory.foundations.guards import among, inside, laws
 from deeptheory.networks.mlp import MLP
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "train_adversarially",
 ]
 
-Measure = Literal["log", "identity"]
-Objective = Literal["saturating", "non-saturating", "identity"]
+MEASURES = ("log", "identity")
+OBJECTIVES = ("saturating", "non-saturating", "identity")
 Law = Float[np.ndarray, "*#batch n"]
 
 
@@ -41,13 +41,14 @@ class AdversarialTraining(NamedTuple):
 
 
 def gan_value(
-    real: Law, synthetic: Law, discriminator: Float[np.ndarray, "*#batch n"], measure: Measure = "log"
+    real: Law, synthetic: Law, discriminator: Float[np.ndarray, "*#batch n"], measure: str = "log"
 ) -> Float[np.ndarray, "*batch"] | float:
     """E_real f(D) + E_synthetic f(1 − D) of laws on a finite set and a discriminator given by its values in [0, 1].
 
     −∞ where f = log and the discriminator is wrong with certainty. Reference: arora (16.3).
     """
     laws(real=real, synthetic=synthetic)
+    among(MEASURES, measure=measure)
     inside(0, 1, discriminator=discriminator)
     with np.errstate(divide="ignore"):
         yes, no = (np.log(d) if measure == "log" else d for d in (discriminator, 1 - discriminator))
@@ -55,28 +56,28 @@ def gan_value(
     return np.sum(sum(seen), axis=-1)
 
 
-def best_discriminator(real: Law, synthetic: Law, measure: Measure = "log") -> Float[np.ndarray, "*batch n"]:
+def best_discriminator(real: Law, synthetic: Law, measure: str = "log") -> Float[np.ndarray, "*batch n"]:
     """The unrestricted discriminator that maximises `gan_value`: μ/(μ+ν) for the logarithm, 1{μ > ν} for the identity.
 
     The maximum is 2·JS(μ, ν) − log 4 for the logarithm and 1 + TV(μ, ν) for the identity. Where neither law has mass
     any value will do, and ½ or 0 is given. Reference: arora Problem 16.2.2.
     """
     laws(real=real, synthetic=synthetic)
+    among(MEASURES, measure=measure)
     if measure == "identity":
         return (real > synthetic).astype(float)
     both = real + synthetic
     return np.where(both > 0, real / np.where(both > 0, both, 1.0), 0.5)
 
 
-def generator_weights(
-    outputs: Float[np.ndarray, "..."], objective: Objective = "non-saturating"
-) -> Float[np.ndarray, "..."]:
+def generator_weights(outputs: Float[np.ndarray, "..."], objective: str = "non-saturating") -> Float[np.ndarray, "..."]:
     """How strongly a synthetic sample pulls on the generator, |d loss/dD|, by the discriminator's output D in (0, 1).
 
     1/D for maximising log D (non-saturating), which dwells on samples found terrible; 1/(1−D) for minimising
     log(1−D), as the min-max objective has it, which is flat on them; 1 for the identity. Reference: arora 16.2.
     """
     inside(0, 1, "()", outputs=outputs)
+    among(OBJECTIVES, objective=objective)
     if objective == "identity":
         return np.ones_like(outputs)
     return 1 / (outputs if objective == "non-saturating" else 1 - outputs)
@@ -103,7 +104,7 @@ def train_adversarially(
     generator: MLP,
     discriminator: MLP,
     *,
-    objective: Objective = "non-saturating",
+    objective: str = "non-saturating",
     rounds: int = 1000,
     batch: int = 64,
     discriminator_steps: int = 1,
@@ -116,6 +117,7 @@ def train_adversarially(
     through it: it descends E log(1−D(G)) (saturating), ascends E log D(G) (non-saturating) or E D(G) (identity), and
     never sees the data. Nothing guarantees convergence; look at the values. Reference: arora 16.2, ideas 1 to 3.
     """
+    among(OBJECTIVES, objective=objective)
     if discriminator.weights[0].shape[-1] != data.shape[1] or generator.weights[-1].shape[-2] != data.shape[1]:
         raise ValueError(f"generator must end and discriminator begin with the {data.shape[1]} coordinates of the data")
     data, seeds = jnp.asarray(data), generator.weights[0].shape[-1]

@@ -5,18 +5,17 @@ is how a discriminator measures a divergence without knowing densities (f* the c
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import xlogy
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import laws
+from deeptheory.foundations.guards import among, laws
 
 __all__ = ["best_critic", "critic_value", "f_divergence"]
 
-Kind = Literal["kl", "reverse kl", "total variation", "chi square", "hellinger", "jensen-shannon"]
 Law = Float[np.ndarray, "*#batch n"]
 HALF_LOG_2 = np.log(2) / 2
 
@@ -66,7 +65,7 @@ GENERATORS: dict[str, Generator] = {
 }
 
 
-def f_divergence(p: Law, q: Law, kind: Kind = "kl") -> Float[np.ndarray, "*batch"] | float:
+def f_divergence(p: Law, q: Law, kind: str = "kl") -> Float[np.ndarray, "*batch"] | float:
     """D_f(P‖Q) = ∑ q·f(p/q) of two laws on a finite set, in nats where there is a logarithm.
 
     `kl` is f = t·log t, `reverse kl` −log t, `total variation` ½|t − 1| (half the ℓ₁ distance), `chi square` (t − 1)²,
@@ -75,6 +74,7 @@ def f_divergence(p: Law, q: Law, kind: Kind = "kl") -> Float[np.ndarray, "*batch
     laws have no common support. Reference: arora (16.1), Problem 16.1.1.
     """
     laws(p=p, q=q)
+    among(GENERATORS, kind=kind)
     f = GENERATORS[kind]
     shared = q > 0
     with np.errstate(divide="ignore"):
@@ -83,22 +83,24 @@ def f_divergence(p: Law, q: Law, kind: Kind = "kl") -> Float[np.ndarray, "*batch
     return np.sum(np.where(shared, inside, lost), axis=-1)
 
 
-def best_critic(p: Law, q: Law, kind: Kind = "kl") -> Float[np.ndarray, "*batch n"]:
+def best_critic(p: Law, q: Law, kind: str = "kl") -> Float[np.ndarray, "*batch n"]:
     """The function T = f′(p/q) that attains the divergence of two laws without zeros.
 
     Reference: Nguyen, Wainwright and Jordan 2010; Nowozin, Cseke and Tomioka 2016.
     """
     laws(p=p, q=q)
+    among(GENERATORS, kind=kind)
     if np.min(p) <= 0 or np.min(q) <= 0:
         raise ValueError("p and q must be positive everywhere for a critic with finite values, got a zero")
     return GENERATORS[kind].slope(p / q)
 
 
 def critic_value(
-    p: Law, q: Law, critic: Float[np.ndarray, "*#batch n"], kind: Kind = "kl"
+    p: Law, q: Law, critic: Float[np.ndarray, "*#batch n"], kind: str = "kl"
 ) -> Float[np.ndarray, "*batch"] | float:
-    """What a critic T finds, E_P T − E_Q f*(T): a lower bound of `f_divergence`; −∞ for values that f* does not take."""
+    """What a critic T finds, E_P T − E_Q f*(T): a lower bound of `f_divergence`; −∞ where f*(T) is infinite."""
     laws(p=p, q=q)
+    among(GENERATORS, kind=kind)
     paid = np.where(q > 0, np.where(q > 0, q, 1.0) * GENERATORS[kind].conjugate(critic), 0.0)
     return np.sum(p * critic, axis=-1) - np.sum(paid, axis=-1)
 

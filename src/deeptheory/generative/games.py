@@ -5,7 +5,7 @@ The first player, a generator, minimises; the second, a discriminator, maximises
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +14,11 @@ from jaxtyping import Array, Bool, Float
 from scipy.optimize import linprog
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import among
 
 __all__ = ["MixedEquilibrium", "bilinear_step", "mixed_equilibrium", "play", "pure_equilibria", "pure_values"]
 
-Rule = Literal["simultaneous", "alternating", "extragradient", "look-ahead", "competitive"]
+RULES = ("simultaneous", "alternating", "extragradient", "look-ahead", "competitive")
 Payoff = Callable[[Array, Array], Array]
 Payoffs = Float[np.ndarray, "rows columns"]
 Moves = tuple[Float[Array, "times p"], Float[Array, "times q"]]
@@ -35,7 +36,7 @@ class MixedEquilibrium(NamedTuple):
 
 
 def pure_values(payoffs: Payoffs) -> tuple[float, float]:
-    """(max over columns of the least row, min over rows of the largest column): equal where pure moves settle the game."""
+    """(max over columns of the least row, min over rows of the largest column), equal if pure moves settle the game."""
     return float(payoffs.min(0).max()), float(payoffs.max(1).min())
 
 
@@ -73,12 +74,13 @@ def _safest(losses: np.ndarray) -> tuple[np.ndarray, float]:
     return found.x[:-1], float(found.fun)
 
 
-def bilinear_step(rule: Rule, rate: float) -> Float[np.ndarray, "2 2"]:
+def bilinear_step(rule: str, rate: float) -> Float[np.ndarray, "2 2"]:
     """The matrix of one round in min over x, max over y of x·y, written by hand from each rule.
 
     Eigenvalues have modulus √(1+η²) for simultaneous steps, 1 for alternating ones up to η = 2, √(1−η²+η⁴) for
     extragradient, √(1−3η²+4η⁴) for look-ahead and 1/√(1+η²) for competitive steps, whatever the rate.
     """
+    among(RULES, rule=rule)
     eta, square = rate, rate**2
     if rule == "simultaneous":
         return np.array([[1, -eta], [eta, 1]])
@@ -92,7 +94,7 @@ def bilinear_step(rule: Rule, rate: float) -> Float[np.ndarray, "2 2"]:
 
 
 def play(
-    payoff: Payoff, x: Float[Array, " p"], y: Float[Array, " q"], *, rule: Rule, rate: float = 0.1, steps: int = 100
+    payoff: Payoff, x: Float[Array, " p"], y: Float[Array, " q"], *, rule: str, rate: float = 0.1, steps: int = 100
 ) -> Moves:
     """Rounds of gradient play of min over x, max over y of payoff(x, y), from the start on.
 
@@ -102,6 +104,7 @@ def play(
     |Δ|²/2η, which solves p × p and q × q systems and so is for small games (Schäfer and Anandkumar 2019).
     Reference: arora Problem 16.2.1, 16.2.1.
     """
+    among(RULES, rule=rule)
     by_x, by_y = jax.grad(payoff, 0), jax.grad(payoff, 1)
     mixed = jax.jacfwd(by_x, 1)
 

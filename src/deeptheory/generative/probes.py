@@ -108,5 +108,5 @@ def shared_directions(first: Features, second: Features, rank: int) -> Float[np.
 
 
 doors(
-    __name__, ridge="(0, ∞)", trials="[1, 1e6]", labelled="[2, 1e7]", rank="[1, 1e5]", symmetric=("covariance",)
+    __name__, ridge="(0, ∞)", trials="[1, 1e4]", labelled="[2, 1e7]", rank="[1, 1e5]", symmetric=("covariance",)
 )  # fmt: skip

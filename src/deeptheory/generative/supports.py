@@ -89,11 +89,11 @@ def closest_pairs(
     return np.stack([first[order], second[order]], axis=1), distances[order]
 
 
-def near_duplicates(samples: Float[np.ndarray, "batches s d"], tolerance: float) -> Bool[np.ndarray, " batches"]:
+def near_duplicates(drawn: Float[np.ndarray, "batches s d"], tolerance: float) -> Bool[np.ndarray, " batches"]:
     """Which samples contain two points no farther apart than the tolerance."""
-    found = np.zeros(len(samples), bool)
-    for i in range(samples.shape[1] - 1):
-        gaps = np.linalg.norm(samples[:, i + 1 :] - samples[:, i : i + 1], axis=-1)
+    found = np.zeros(len(drawn), bool)
+    for i in range(drawn.shape[1] - 1):
+        gaps = np.linalg.norm(drawn[:, i + 1 :] - drawn[:, i : i + 1], axis=-1)
         found |= np.any(gaps <= tolerance, axis=1)
     return found
 

@@ -117,8 +117,8 @@ def chances(pieces):
     "exactly when two of its seeds coincide. The chance of that is monotone in the support, and an interval for the "
     "chance becomes one for the support. Of all laws on $N$ points the uniform one collides least.",
     notice="The curve is the birthday formula read backwards: the size of the support by the share of samples that "
-    "contain a double. The simulated generators lie on it. The rule that says the square of the sample size is half "
-    "as much again too large at even chances.",
+    "contain a double. The simulated generators lie on it. The rule that says the square of the sample size is two "
+    "fifths too large at even chances.",
 )
 def birthday_test_of_support(key, *, trials: Trials = 8000):
     draw, sample = generator(key), 12

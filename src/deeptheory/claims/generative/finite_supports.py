@@ -23,15 +23,15 @@ from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row, s
 
 @claim(
     items={"A16.13": ("points that the net judges wrongly", "squared cosine of two points", "own scores")},
-    says=r"Two samples of the same Gaussian in $d$ dimensions are told apart by a net with a unit for each point of the "
-    r"first, $\sum_i\mathrm{relu}(\langle x_i,x\rangle-d/2)$: positive on its own sample, zero on the other, since "
+    says=r"Two samples of the same Gaussian in $d$ dimensions are told apart by a net with a unit for each point of "
+    r"the first, $\sum_i\mathrm{relu}(\langle x_i,x\rangle-d/2)$: positive on its own sample, zero on the other, since "
     r"independent points are almost orthogonal, with squared cosines of mean $1/d$.",
     needs=r"$d$ well above $16\log m$ for samples of size $m$",
     scale="printed: samples of size $d^3$; here: 800 points in 400 dimensions",
     symbols={"d": "the dimension", "x_i": "a point of the first sample", "m": "the size of each sample"},
-    why=r"A point has squared length near $d$, more than the threshold $d/2$; its inner product with an independent one "
-    r"has standard deviation $\sqrt d$, and a million of these stay below $5\sqrt d$, less than $d/2$ here. The net "
-    "has memorised the sample: what it tells is not a difference of laws.",
+    why=r"A point has squared length near $d$, more than the threshold $d/2$; its inner product with an independent "
+    r"one has standard deviation $\sqrt d$, and a million of these stay below $5\sqrt d$, less than $d/2$ here. "
+    "The net has memorised the sample: what it tells is not a difference of laws.",
     notice="Inner products of a sample point with itself and with others lie far to either side of the threshold, "
     "though all points come from one law.",
 )
@@ -89,9 +89,9 @@ def inner_products(pieces):
 
 @claim(
     items={"A16.14": ("squared gap of linear discriminators", "chance of a larger test loss")},
-    says=r"With $k$ parameters of norm at most $L$, losses in $[0,1]$ that are $C$-Lipschitz in them, test loss exceeds "
-    r"training loss by $\epsilon$ only with small probability once $N$ is of order $\frac k{\epsilon^2}\log\frac{CL}"
-    r"\epsilon$. Over linear discriminators of a Gaussian the mean squared gap is $k/N$.",
+    says=r"With $k$ parameters of norm at most $L$, losses in $[0,1]$ that are $C$-Lipschitz in them, test loss "
+    r"exceeds training loss by $\epsilon$ only with small probability once $N$ is of order "
+    r"$\frac k{\epsilon^2}\log\frac{CL}\epsilon$. Over linear discriminators of a Gaussian the mean squared gap is $k/N$.",
     needs="independent samples; a discriminator chosen after seeing them",
     full=dict(trials=20_000),
     symbols={
@@ -175,8 +175,8 @@ def gaps_by_samples(pieces):
         "A16.17": ("support that suffices", "no discriminator objects"),
     },
     says=r"A discriminator linear in $k$ features sees a uniform law on $m$ real points with mean squared advantage "
-    r"$\mathrm{tr}\,\mathrm{Cov}\,\phi/m$. A law on $k+1$ points leaves it no advantage, whatever the size of the data, and "
-    r"$2(M-1)(d+2)+d$ parameters make a net generate $M$ points of $\mathbb R^d$.",
+    r"$\mathrm{tr}\,\mathrm{Cov}\,\phi/m$. A law on $k+1$ points leaves it no advantage, whatever the size of the "
+    r"data, and $2(M-1)(d+2)+d$ parameters make a net generate $M$ points of $\mathbb R^d$.",
     needs="coefficients of norm at most one; the data uniform on finitely many points, in general position",
     full=dict(trials=10_000),
     symbols={
@@ -272,7 +272,7 @@ def one_unit(evidence):
 
 @few_points_fool_a_discriminator.picture
 def advantage_by_points(pieces):
-    """The discriminator's advantage by the points kept; and the support that leaves it none, by the size of the data."""
+    """The discriminator's advantage by the points kept; the support that leaves it none, by the size of the data."""
     piece, support = pieces["squared advantage over few points"], pieces["support that suffices"]
     kept = np.asarray(piece.along["points kept"])
     left = Curves(

@@ -34,9 +34,9 @@ def trajectories(shift, weights, mean, rates):
         "A16.11": ("squared distance by rounds", "what alternating steps conserve"),
         "A16.21": "squared distance by rounds",
     },
-    says=r"For $\max_w\min_\theta$ of $w\cdot(m-S\theta)$ let $a=\eta s$. A round multiplies the squared distance to the "
-    r"equilibrium by $1+a^2$ with simultaneous steps, $1-a^2+a^4$ with extragradient, $1-3a^2+4a^4$ with look-ahead, "
-    r"$1/(1+a^2)$ with competitive ones; alternating ones conserve $u^2+w^2+auw$.",
+    says=r"For $\max_w\min_\theta$ of $w\cdot(m-S\theta)$ let $a=\eta s$. A round multiplies the squared distance to "
+    r"the equilibrium by $1+a^2$ with simultaneous steps, $1-a^2+a^4$ with extragradient, $1-3a^2+4a^4$ with "
+    r"look-ahead, $1/(1+a^2)$ with competitive ones; alternating ones conserve $u^2+w^2+auw$.",
     needs="a linear discriminator, the identity as measuring function, a generator that shifts its seeds",
     symbols={
         r"\theta, w": "the parameters of generator and discriminator",

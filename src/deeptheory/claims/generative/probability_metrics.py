@@ -18,7 +18,6 @@ from deeptheory.generative.probability_metrics import (
 from deeptheory.lab import Chain, Count, Identity, claim
 from deeptheory.lab.pictures import Curves, Dots, Level
 
-
 SOLVER = 1e-8
 """what linear programs solved to feasibility 1e-10 may be off"""
 
@@ -48,9 +47,9 @@ def distances(points):
         "P, Q": "two laws",
         "d": "the integral probability metric of the class",
     },
-    why="The supremum of a sum is at most the sum of suprema, which is the triangle inequality. For Lipschitz functions "
-    "the dual linear program asks for the cheapest way to carry one law into the other. For polynomials of degree $k$ "
-    "the difference is linear in the coefficients, so the best ones of norm one point along the difference of "
+    why="The supremum of a sum is at most the sum of suprema, which is the triangle inequality. For Lipschitz "
+    "functions the dual linear program asks for the cheapest way to carry one law into the other. For polynomials of degree "
+    "$k$ the difference is linear in the coefficients, so the best ones of norm one point along the difference of "
     "moments.",
     notice=r"Three points at $0$ and $\pm\sqrt3$ have the first five moments of a Gaussian exactly; the sixth is 9 "
     "instead of 15. A class of polynomials up to degree five calls the two laws equal.",
