@@ -92,9 +92,9 @@ def ring_of_gaussians(
     return centres + spread * draw.standard_normal((count, 2))
 
 
-def modes_covered(samples: Float[np.ndarray, "n d"], centres: Float[np.ndarray, "modes d"], *, radius: float) -> int:
-    """How many centres have a sample within the radius."""
-    distances = np.linalg.norm(samples[:, None] - centres, axis=-1)
+def modes_covered(points: Float[np.ndarray, "n d"], centres: Float[np.ndarray, "modes d"], *, radius: float) -> int:
+    """How many centres have a point within the radius."""
+    distances = np.linalg.norm(points[:, None] - centres, axis=-1)
     return int(np.sum(distances.min(axis=0) <= radius))
 
 
@@ -162,6 +162,6 @@ def train_adversarially(
 
 
 doors(
-    __name__, rounds="[1, 1e6]", batch="[1, 1e5]", discriminator_steps="[1, 100]", rate="(0, 10]", modes="[1, 1e6]",
+    __name__, rounds="[1, 500000]", batch="[1, 1e5]", discriminator_steps="[1, 100]", rate="(0, 10]", modes="[1, 1e6]",
     count="[1, 1e7]", radius="[0, ∞)", spread="[0, ∞)",
 )  # fmt: skip

@@ -35,7 +35,8 @@ OBJECTIVES = ("saturating", "non-saturating", "identity")
     },
     why=r"The objective is a sum over points, and $\mu\log D+\nu\log(1-D)$ is largest at $D=\mu/(\mu+\nu)$; each of "
     r"the two logarithms then lacks a factor 2 for a density ratio with $m$, which is $-\log4$ in all. With the "
-    r"identity the best $D$ is 1 where $\mu>\nu$. A Lipschitz constraint turns the same objective into the dual of transport.",
+    r"identity the best $D$ is 1 where $\mu>\nu$. A Lipschitz constraint turns the same objective into "
+    "the dual of transport.",
     notice=r"Equal laws give $-\log4$, not zero: the best discriminator answers $\frac12$ and is paid $2\log\frac12$. "
     "As the laws part, the value with the logarithm saturates at zero, where nothing is left to learn from. On the "
     "right, the objective as a game forgets the samples that are found out; its usual substitute dwells on them.",

@@ -91,7 +91,8 @@ def inner_products(pieces):
     items={"A16.14": ("squared gap of linear discriminators", "chance of a larger test loss")},
     says=r"With $k$ parameters of norm at most $L$, losses in $[0,1]$ that are $C$-Lipschitz in them, test loss "
     r"exceeds training loss by $\epsilon$ only with small probability once $N$ is of order "
-    r"$\frac k{\epsilon^2}\log\frac{CL}\epsilon$. Over linear discriminators of a Gaussian the mean squared gap is $k/N$.",
+    r"$\frac k{\epsilon^2}\log\frac{CL}\epsilon$. Over linear discriminators of a Gaussian the mean squared "
+    "gap is $k/N$.",
     needs="independent samples; a discriminator chosen after seeing them",
     full=dict(trials=20_000),
     symbols={
