@@ -25,7 +25,7 @@ from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row, s
     items={"A16.13": ("points that the net judges wrongly", "squared cosine of two points", "own scores")},
     says=r"Two samples of the same Gaussian in $d$ dimensions are told apart by a net with a unit for each point of "
     r"the first, $\sum_i\mathrm{relu}(\langle x_i,x\rangle-d/2)$: positive on its own sample, zero on the other, since "
-    r"independent points are almost orthogonal, with squared cosines of mean $1/d$.",
+    r"independent points have squared cosines of mean $1/d$.",
     needs=r"$d$ well above $16\log m$ for samples of size $m$",
     scale="printed: samples of size $d^3$; here: 800 points in 400 dimensions",
     symbols={"d": "the dimension", "x_i": "a point of the first sample", "m": "the size of each sample"},

@@ -34,7 +34,7 @@ def pool(draw, points, labels, *tests):
 
 @claim(
     items={"A16.20": ("better ranking than training accuracy", "nearer to the truth than training accuracy")},
-    says="A conditional generator fitted to a training set, though it knows nothing else, predicts how classifiers "
+    says="A conditional generator fitted to a training set alone predicts how classifiers "
     "trained on that set will do on fresh data: its synthetic data rank them better than training accuracy does, and "
     "its accuracies are nearer to the true ones.",
     needs="two Gaussian classes in 8 dimensions, 60 points; an affine generator a class whose first two moments are "
