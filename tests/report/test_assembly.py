@@ -18,7 +18,7 @@ from deeptheory.report import assembly, run_html, write
 from deeptheory.report.folder import MARKER
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
-from deeptheory.report.wording import findable, heading, seconds, sentence, spoken, stated
+from deeptheory.report.wording import findable, heading, placed, seconds, sentence, spoken, stated
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
@@ -298,6 +298,14 @@ def test_powers_and_indices_without_formulas():
         for control in entry.controls:
             plain = re.sub(r"<math.*?</math>", "", typeset(str(control["name"])))
             assert not re.search(r"[_^{}\\\\$]", plain), control["name"]
+
+
+def test_panels_that_a_phone_stacks_are_above_and_below_there():
+    assert placed("On the left; what is left (right) of it", False) == "On the left; what is left (right) of it"
+    told = placed("On the left a law (right), on the left of zero", True)
+    assert re.sub('<span class="stacked">.*?</span>', "", told).count("left") == 2
+    narrow = re.sub('<span class="beside">.*?</span>|<[^>]*>', "", told)
+    assert narrow == "Above a law (below), on the left of zero"
 
 
 def test_texts_are_clipped_between_words_and_outside_formulas():

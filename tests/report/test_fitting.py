@@ -62,5 +62,5 @@ def test_on_a_phone_letters_are_as_large_as_on_a_page(picture):
     assert extent(narrow)[0] <= 1.03 * NARROW and extent(wide)[0] <= 1.03 * WIDE
     sizes = [set(re.findall(r"font-size=\"([\d.]+)px\"", each)) for each in (narrow, wide)]
     assert sizes[0] == sizes[1]
-    files = alone(wide, narrow, "two lines")
+    files = alone(wide, narrow, "two lines", False)
     assert files.narrow.width < files.wide.width and "prefers-color-scheme:dark" in files.narrow.svg

@@ -9,6 +9,7 @@
 - `branch_and_bound`: the largest value of something over a box, between what is met and what is possible.
 - `certified`: range, Lipschitz and smoothness constants, curvature and regularity of a given function on a box.
 - `matrices`: subspaces, spectra with multiplicities, the Loewner order, sums of rank-one parts.
+- `polynomials_by_roots`: roots as eigenvalues, and from where on one polynomial stays below another.
 - `probability_spaces`: σ-algebras of finite spaces by their atoms, measures on them, and what can be measured.
 - `expectations`: expectations by the density and by the tail, moments and affine maps of Gaussians.
 - `topology`: topologies of few points, the simplest rational in a gap, least covers of an interval.

@@ -26,6 +26,7 @@ from deeptheory.report.wording import (
     embedded,
     findable,
     heading,
+    placed,
     seconds,
     sentence,
     shown,
@@ -93,7 +94,7 @@ def prepared(shelf: Shelf, tell: Callable[[str], None], lament: Callable[[str], 
             contents[name] = claim_page(shelf, run, lament)
             rendered(shelf, "claim", run=run, near={"before": None, "after": None}, **contents[name])
             if own := contents[name]["own"]:
-                shelf.pictures[name] = alone(own["still"], own["narrow"], own["caption"])
+                shelf.pictures[name] = alone(own["still"], own["narrow"], own["caption"], own["panels"])
         except Exception as problem:
             problems[name] = problem
         tell(f"claims/{name}.html")
@@ -220,6 +221,7 @@ def own_picture(
         "still": unmoved[0],
         "narrow": unmoved[1],
         "caption": figure.caption,
+        "panels": "hconcat" in figure.spec,
         "label": label,
         "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
     }
@@ -262,6 +264,7 @@ def environment():
     made.filters |= {
         "typeset": lambda text: Markup(typeset(text)),
         "spoken": lambda text: Markup(spoken(text)),
+        "placed": lambda told, panels: Markup(placed(told, panels)),
         "sentence": lambda text: Markup(sentence(text)),
         "findable": findable,
         "kind_of_erratum": lambda kind: ERRATA.get(kind, kind),

@@ -95,16 +95,17 @@ class Still:
 
 @dataclass(frozen=True)
 class Stills:
-    """A figure for wide screens and for narrow ones, and what it shows."""
+    """A figure for wide screens and for narrow ones, what it shows, and whether its panels stand side by side."""
 
     wide: Still
     narrow: Still
     caption: str
+    panels: bool
 
 
-def alone(wide: str, narrow: str, caption: str) -> Stills:
+def alone(wide: str, narrow: str, caption: str, panels: bool) -> Stills:
     """Two drawings of a figure as files: one for a page, and one whose letters are as large on a phone."""
-    return Stills(coloured(wide), coloured(narrow), caption)
+    return Stills(coloured(wide), coloured(narrow), caption, panels)
 
 
 def filling(spec: Spec, name: str, room: int) -> str:

@@ -1,0 +1,73 @@
+"""Least squares: the excess of any other fit is the distance of its prediction from the best one, squared."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from deeptheory.foundations.filters import pseudo_inverse
+from deeptheory.foundations.randomness import generator
+from deeptheory.lab import Identity, claim
+from deeptheory.lab.pictures import Line, Plane
+
+
+@claim(
+    items={"A19.1": ("excess of another fit", "best fit against normal equations")},
+    says=r"With $x^*=A^\dagger b$ and any $x'$: $\|Ax'-b\|^2=\|Ax^*-Ax'\|^2+\|Ax^*-b\|^2$.",
+    needs="any real matrix, tall, wide or of deficient rank",
+    symbols={
+        "A, b": "a matrix and a right-hand side",
+        r"A^\dagger": "the pseudo-inverse",
+        "x^*": "the least-squares solution of least norm",
+        "x'": "any other vector",
+    },
+    why=r"$Ax^*$ is the point of the range of $A$ nearest to $b$, so that $b-Ax^*$ is perpendicular to the range, and "
+    r"with it to "
+    r"$Ax^*-Ax'$. Then Pythagoras.",
+    notice="A right angle at the nearest point of the range: both legs and the hypotenuse are drawn for one other fit.",
+)
+def excess_of_least_squares(key):
+    draw = generator(key)
+    whole, parts, rest, best, solved = [], [], [], [], []
+    for rows, columns, rank in ((8, 3, 3), (5, 5, 5), (3, 7, 3), (9, 6, 2)):
+        a = draw.standard_normal((rows, rank)) @ draw.standard_normal((rank, columns))
+        b, other = draw.standard_normal(rows), draw.standard_normal(columns)
+        star = np.asarray(pseudo_inverse(a)) @ b
+        whole.append(np.sum((a @ other - b) ** 2))
+        parts.append(np.sum((a @ star - a @ other) ** 2))
+        rest.append(np.sum((a @ star - b) ** 2))
+        best.append(np.sum((a @ star - b) ** 2))
+        # The residual by another route: what Gram–Schmidt leaves of b after the first columns that span the range.
+        basis = np.linalg.qr(a[:, :rank])[0]
+        solved.append(np.sum(b**2) - np.sum((basis.T @ b) ** 2))
+    whole, parts, rest = (np.array(each) for each in (whole, parts, rest))
+    return {
+        "excess of another fit": Identity(
+            whole, parts + rest, condition=1e3, aside={"roots": (np.sqrt(parts) + np.sqrt(rest)) ** 2}
+        ),
+        "best fit against normal equations": Identity(
+            np.array(best), np.array(solved), scale=whole, condition=1e3, aside={"whole": whole}
+        ),
+    }
+
+
+@excess_of_least_squares.control("lengths add, not their squares", of="excess of another fit")
+def lengths_add(evidence):
+    return replace(evidence, right=evidence.aside["roots"])
+
+
+@excess_of_least_squares.control("the other fit is as good", of="best fit against normal equations")
+def as_good(evidence):
+    return replace(evidence, left=evidence.aside["whole"])
+
+
+@excess_of_least_squares.picture
+def right_angle(pieces):
+    """The range of a matrix of one column as a line, the point of it nearest to b, and another fit."""
+    line = np.array([-0.4, 1.8])
+    marks = [
+        Line("range of A", 2 * line, line),
+        Line("‖Ax* − b‖", [1.6, 1.0], [0.8, 2.0]),
+        Line("‖Ax* − Ax′‖", [1.6, 3.0], [0.8, 1.5]),
+        Line("‖Ax′ − b‖", [3.0, 1.0], [1.5, 2.0]),
+    ]
+    return Plane(marks, x="first entry", y="second entry")

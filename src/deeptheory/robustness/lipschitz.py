@@ -1,0 +1,156 @@
+"""Lipschitz constants of ReLU networks from both sides and exactly, and the radius that they certify.
+
+A network is a list of pairs (matrix out × in, bias). Distances are Euclidean. For bounds on any function, without
+enumeration, see `deeptheory.calculus.certified`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linprog
+
+from deeptheory.calculus.operator_norms import operator_norm
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside, positive
+
+__all__ = [
+    "Piece",
+    "binary_certificate",
+    "exact_lipschitz",
+    "linear_pieces",
+    "local_jacobians",
+    "margin_certificate",
+    "relu_outputs",
+    "sampled_lipschitz",
+    "spectral_product",
+]
+
+Layers = Sequence[tuple[Float[np.ndarray, "_out _in"], Float[np.ndarray, " _out"]]]
+
+
+class Piece(NamedTuple):
+    """A region on which a network is affine: which units are awake, its slope there, and a point inside."""
+
+    awake: tuple[tuple[bool, ...], ...]
+    jacobian: Float[np.ndarray, "k d"]
+    inside: Float[np.ndarray, " d"]
+
+
+def relu_outputs(layers: Layers, x: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n k"]:
+    """Return the network's outputs: ReLU after every layer but the last."""
+    for matrix, bias in layers[:-1]:
+        x = np.maximum(x @ matrix.T + bias, 0)
+    return x @ layers[-1][0].T + layers[-1][1]
+
+
+def local_jacobians(layers: Layers, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k d"]:
+    """Return the slopes of the affine pieces in which the points lie; at a kink a unit counts as silent."""
+    jacobian = np.broadcast_to(np.eye(x.shape[1]), (len(x), x.shape[1], x.shape[1]))
+    for matrix, bias in layers[:-1]:
+        before = x @ matrix.T + bias
+        jacobian = (before > 0)[..., None] * (matrix @ jacobian)
+        x = np.maximum(before, 0)
+    return layers[-1][0] @ jacobian
+
+
+def spectral_product(layers: Layers) -> float:
+    """∏‖Aᵢ‖₂, an upper bound on the Lipschitz constant; biases do not matter. Reference: handbook 2.3, 8.3.1."""
+    return float(np.prod([operator_norm(np.asarray(matrix, float)).upper for matrix, _ in layers]))
+
+
+def sampled_lipschitz(layers: Layers, x: Float[np.ndarray, "n d"]) -> float:
+    """The largest slope at some points, a lower bound on the Lipschitz constant."""
+    return float(np.max(np.linalg.norm(local_jacobians(layers, x), 2, axis=(1, 2))))
+
+
+def linear_pieces(layers: Layers, *, reach: float = 1e3, most: int = 20_000) -> list[Piece]:
+    """Return every affine piece of a small network on the cube |xᵢ| ≤ reach.
+
+    Units are split one after the other; a side is kept if a linear programme finds a ball of radius 1e-9·reach in it.
+    The
+    number of pieces grows like (units)^dimension: `most` of them are allowed. Reference: handbook 2.3.
+    """
+    positive(reach=reach)
+    dimension = layers[0][0].shape[1]
+    found: list[Piece] = []
+
+    def split(slopes: np.ndarray, offsets: np.ndarray, depth: int, awake: tuple, rows: list, ends: list) -> None:
+        """Pre-activations of this layer are slopes·x + offsets where rows·x ≤ ends."""
+        if depth == len(layers) - 1:
+            centre = _centre(rows, ends, dimension, reach)
+            if len(found) >= most:
+                raise ValueError(f"the network has more than most = {most} affine pieces")
+            found.append(Piece(awake, slopes, centre[:-1]))
+            return
+        sides: list[tuple[tuple[bool, ...], list, list]] = [((), rows, ends)]
+        for slope, offset in zip(slopes, offsets, strict=True):
+            split_sides = []
+            for pattern, above, limits in sides:
+                for on in (False, True):
+                    sign = -1.0 if on else 1.0
+                    more, further = [*above, sign * slope], [*limits, -sign * offset]
+                    if _centre(more, further, dimension, reach)[-1] > 1e-9 * reach:
+                        split_sides.append(((*pattern, on), more, further))
+            sides = split_sides
+        matrix, bias = layers[depth + 1]
+        for pattern, above, limits in sides:
+            kept = np.array(pattern)[:, None]
+            inner = kept * slopes
+            split(matrix @ inner, matrix @ (kept[:, 0] * offsets) + bias, depth + 1, (*awake, pattern), above, limits)
+
+    split(np.asarray(layers[0][0], float), np.asarray(layers[0][1], float), 0, (), [], [])
+    return found
+
+
+def exact_lipschitz(layers: Layers, *, reach: float = 1e3, most: int = 20_000) -> float:
+    """The Lipschitz constant on the cube |xᵢ| ≤ reach: the largest norm of a slope over all affine pieces.
+
+    Slow: a linear programme for each unit of each piece. For networks of a few inputs and some dozen units.
+    Reference: handbook 2.3.
+    """
+    return max(float(np.linalg.norm(piece.jacobian, 2)) for piece in linear_pieces(layers, reach=reach, most=most))
+
+
+def binary_certificate(value: Float[np.ndarray, "*n"], lipschitz: float) -> Float[np.ndarray, "*n"]:
+    """|f(x)|/L: no shorter move changes the sign of f. Reference: handbook 2.3."""
+    return np.asarray(np.abs(value) / lipschitz)
+
+
+def margin_certificate(
+    outputs: Float[np.ndarray, "n k"], labels: Int[np.ndarray, " n"], lipschitz: float
+) -> Float[np.ndarray, " n"]:
+    """(f_y − max_{j≠y} f_j)/(√2·L): no shorter move changes the answer; 0 where it is wrong already.
+
+    L is that of the vector of all outputs: a difference of two of them has at most √2·L. Reference: handbook 2.3.
+    """
+    inside(0, outputs.shape[1] - 1, labels=labels)
+    rows = np.arange(len(outputs))
+    others = outputs.copy()
+    others[rows, labels] = -np.inf
+    return np.maximum(outputs[rows, labels] - others.max(1), 0) / (np.sqrt(2) * lipschitz)
+
+
+def _centre(rows: list, ends: list, dimension: int, reach: float) -> np.ndarray:
+    """Centre and radius of the largest ball in the cube with rows·x ≤ ends; radius −1 where there is none."""
+    if not rows:
+        return np.append(np.zeros(dimension), reach)
+    lengths = np.linalg.norm(rows, axis=1)
+    keep = lengths > 0
+    if np.any(~keep & (np.array(ends) < 0)):
+        return np.append(np.zeros(dimension), -1.0)
+    if not np.any(keep):
+        return np.append(np.zeros(dimension), reach)
+    table = np.column_stack([np.array(rows)[keep] / lengths[keep, None], np.ones(int(keep.sum()))])
+    answer = linprog(
+        np.append(np.zeros(dimension), -1.0),
+        A_ub=table,
+        b_ub=np.array(ends)[keep] / lengths[keep],
+        bounds=[(-reach, reach)] * dimension + [(0, reach)],
+        method="highs",
+    )
+    return answer.x if answer.status == 0 else np.append(np.zeros(dimension), -1.0)
+
+
+doors(__name__, lipschitz="(0, ∞)", reach="(0, ∞)", most="[1, 1e6]")
