@@ -10,7 +10,6 @@ from deeptheory.generative.adversarial_networks import (
     gan_value,
     generator_weights,
     modes_covered,
-    ring_of_gaussians,
     train_adversarially,
 )
 from deeptheory.networks.mlp import init_mlp
@@ -95,8 +94,8 @@ def test_networks_that_do_not_fit_the_data_are_refused():
 
 def test_modes_of_a_ring():
     draw = np.random.default_rng(0)
-    points = ring_of_gaussians(draw, 500, modes=5, radius=1.0, spread=0.01)
     angles = 2 * np.pi * np.arange(5) / 5
     centres = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    points = np.repeat(centres, 100, axis=0) + 0.01 * draw.standard_normal((500, 2))
     assert modes_covered(points, centres, radius=0.1) == 5
-    assert modes_covered(points[points[:, 0] > 0.5], centres, radius=0.1) == 1
+    assert modes_covered(points[:100], centres, radius=0.1) == 1

@@ -4,10 +4,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from deeptheory.generative import autoencoders, density_models, flows, likelihoods, mixtures, variational
 from deeptheory.generative.finite_generators import point_generator
 from deeptheory.networks.mlp import init_mlp
 
-from .ingredients import LAW, POINTS
+from .ingredients import KEY, LAW, POINTS
 
 FEW = np.array([0.3, 0.3, 0.4])
 COUNTS = np.array([[3.0, 1.0, 2.0], [1.0, 4.0, 2.0], [2.0, 2.0, 5.0]])
@@ -16,6 +17,35 @@ NETS = {
     "discriminator": init_mlp(jax.random.key(1), (3, 4, 1), bias_scale=1.0),
 }
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+PLANE = np.array([[0.5, -1.0], [1.0, 0.3], [-0.4, 0.8], [0.2, 0.1]])
+FLOW = flows.init_flow(KEY, 2, layers=2, hidden=3)
+MODEL = autoencoders.init_variational_autoencoder(KEY, 2, latent=1, hidden=3)
+TABLE = np.array([[0.1, 0.2, 0.05, 0.05]])
+LINE = np.array([0.1, 0.4, -1.2, 0.7, 2.0, -0.3, 0.8])
+
+
+def _conditioner(z: Any) -> tuple[Any, Any]:
+    return 0.3 * z[:, ::-1], z[:, ::-1]
+
+
+def _denoiser(x: Any, level: float) -> Any:
+    return np.sqrt(level) * x
+
+
+def _normal(x: Any) -> Any:
+    return np.asarray(flows.standard_normal_log_density(x))
+
+
+RECORDS: dict[str, Callable[[], Any]] = {
+    "GaussianMixture": lambda: density_models.ring_of_gaussians(3),
+    "GaussianFit": lambda: likelihoods.GaussianFit(np.zeros(2), np.eye(2)),
+    "LinearGaussian": lambda: variational.LinearGaussian(PLANE, 0.5),
+    "CouplingFlow": lambda: FLOW,
+    "GaussianNet": lambda: MODEL.decoder,
+    "VariationalAutoencoder": lambda: MODEL,
+    "AutoregressiveHistogram": lambda: density_models.fit_autoregressive_histogram(PLANE, bins=3),
+}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     "adversarial_networks.best_discriminator": {"real": LAW, "synthetic": LAW[::-1]},
     "adversarial_networks.gan_value": {"real": LAW, "synthetic": LAW[::-1], "discriminator": LAW},
@@ -58,41 +88,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "word_embeddings.skip_gram": {"counts": COUNTS, "rank": 2, "steps": 5},
     "word_embeddings.skip_gram_loss": {"counts": COUNTS, "scores": COUNTS},
     "word_embeddings.term_document_counts": {"documents": [np.array([0, 1]), np.array([2])], "vocabulary": 3},
-import numpy as np
-from tests.hostile_examples.ingredients import KEY
-
-from deeptheory.generative import autoencoders, density_models, flows, likelihoods, mixtures, variational
-
-PLANE = np.array([[0.5, -1.0], [1.0, 0.3], [-0.4, 0.8], [0.2, 0.1]])
-FLOW = flows.init_flow(KEY, 2, layers=2, hidden=3)
-MODEL = autoencoders.init_variational_autoencoder(KEY, 2, latent=1, hidden=3)
-TABLE = np.array([[0.1, 0.2, 0.05, 0.05]])
-LINE = np.array([0.1, 0.4, -1.2, 0.7, 2.0, -0.3, 0.8])
-
-
-def _conditioner(z: Any) -> tuple[Any, Any]:
-    return 0.3 * z[:, ::-1], z[:, ::-1]
-
-
-def _denoiser(x: Any, level: float) -> Any:
-    return np.sqrt(level) * x
-
-
-def _normal(x: Any) -> Any:
-    return np.asarray(flows.standard_normal_log_density(x))
-
-
-RECORDS: dict[str, Callable[[], Any]] = {
-    "GaussianMixture": lambda: density_models.ring_of_gaussians(3),
-    "GaussianFit": lambda: likelihoods.GaussianFit(np.zeros(2), np.eye(2)),
-    "LinearGaussian": lambda: variational.LinearGaussian(PLANE, 0.5),
-    "CouplingFlow": lambda: FLOW,
-    "GaussianNet": lambda: MODEL.decoder,
-    "VariationalAutoencoder": lambda: MODEL,
-    "AutoregressiveHistogram": lambda: density_models.fit_autoregressive_histogram(PLANE, bins=3),
-}
-
-EXAMPLES: dict[str, dict[str, Any]] = {
     "autoencoders.bound_terms": {"points": PLANE, "noise": np.ones((2, 4, 1))},
     "autoencoders.gaussian_encoder_divergence": {"mean": PLANE, "scale": np.full(4, 0.5)},
     "autoencoders.importance_bound": {"points": PLANE, "noise": np.ones((2, 4, 1))},

@@ -23,7 +23,6 @@ __all__ = [
     "gan_value",
     "generator_weights",
     "modes_covered",
-    "ring_of_gaussians",
     "train_adversarially",
 ]
 
@@ -81,15 +80,6 @@ def generator_weights(outputs: Float[np.ndarray, "..."], objective: str = "non-s
     if objective == "identity":
         return np.ones_like(outputs)
     return 1 / (outputs if objective == "non-saturating" else 1 - outputs)
-
-
-def ring_of_gaussians(
-    draw: np.random.Generator, count: int, *, modes: int = 8, radius: float = 2.0, spread: float = 0.05
-) -> Float[np.ndarray, "count 2"]:
-    """Points of the plane near `modes` equally spaced centres on a circle, the usual test of mode collapse."""
-    angles = 2 * np.pi * draw.integers(modes, size=count) / modes
-    centres = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return centres + spread * draw.standard_normal((count, 2))
 
 
 def modes_covered(points: Float[np.ndarray, "n d"], centres: Float[np.ndarray, "modes d"], *, radius: float) -> int:
@@ -162,6 +152,6 @@ def train_adversarially(
 
 
 doors(
-    __name__, rounds="[1, 500000]", batch="[1, 1e5]", discriminator_steps="[1, 100]", rate="(0, 10]", modes="[1, 1e6]",
-    count="[1, 1e7]", radius="[0, ∞)", spread="[0, ∞)",
+    __name__, rounds="[1, 500000]", batch="[1, 1e5]", discriminator_steps="[1, 100]", rate="(0, 10]",
+    radius="[0, ∞)",
 )  # fmt: skip
