@@ -5,6 +5,7 @@ nan never does.
 """
 
 import math
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -12,7 +13,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-__all__ = ["affordable", "batched", "ends", "inside", "numeric", "positive", "symmetric"]
+__all__ = ["affordable", "among", "batched", "ends", "inside", "laws", "numeric", "positive", "symmetric"]
 
 ROUNDING = 1e-5
 """how far from symmetric and semidefinite a matrix may be that was computed in single precision"""
@@ -51,6 +52,25 @@ def ends(interval: str) -> tuple[float | int, float | int, str]:
 
 def _whole(number: float) -> float | int:
     return int(number) if number.is_integer() and abs(number) < 1e16 else number
+
+
+def among(choices: Iterable[str], /, **named: Any) -> None:
+    """Refuse every named word that is not one of the choices."""
+    for name, value in named.items():
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r:.40}")
+
+
+def laws(**named: Any) -> None:
+    """Refuse every named array whose last axis does not hold probabilities: none negative, adding up to one."""
+    for name, value in named.items():
+        if isinstance(value, Tracer):
+            continue
+        inside(0, 1 + ROUNDING, **{name: value})
+        totals = np.asarray(np.sum(np.asarray(value, float), axis=-1))
+        if np.any(np.abs(totals - 1) > ROUNDING):
+            worst = totals.flat[np.argmax(np.abs(totals - 1))]
+            raise ValueError(f"{name} must be probabilities that add up to one, got a sum of {worst:.6g}")
 
 
 def symmetric(**named: Any) -> None:

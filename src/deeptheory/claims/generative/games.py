@@ -1,0 +1,235 @@
+"""Gradient play of a zero-sum game: spirals, circles and contractions; and games that no pure pair of moves settles."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from deeptheory.foundations.randomness import generator
+from deeptheory.generative.games import mixed_equilibrium, play, pure_equilibria, pure_values
+from deeptheory.lab import Chain, Count, Exact, Identity, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row
+
+RULES = ("simultaneous", "extragradient", "look-ahead", "competitive")
+SPREADS = np.array([1.0, 0.5])
+
+
+@jax.jit
+def trajectories(shift, weights, mean, rates):
+    """Rounds of play of a generator h + Sθ against a discriminator w·x: E w·x over real data less over made ones."""
+
+    def payoff(theta, w):
+        return w @ (mean - jnp.asarray(SPREADS) * theta)
+
+    def at(rate, rule):
+        return play(payoff, shift, weights, rule=rule, rate=rate, steps=24)
+
+    return {rule: jax.vmap(lambda rate, rule=rule: at(rate, rule))(rates) for rule in (*RULES, "alternating")}
+
+
+@claim(
+    items={
+        "A16.10": ("first round by hand", "squared distance by rounds"),
+        "A16.11": ("squared distance by rounds", "what alternating steps conserve"),
+        "A16.21": "squared distance by rounds",
+    },
+    says=r"For $\max_w\min_\theta$ of $w\cdot(m-S\theta)$ let $a=\eta s$. A round multiplies the squared distance to "
+    r"the equilibrium by $1+a^2$ with simultaneous steps, $1-a^2+a^4$ with extragradient, $1-3a^2+4a^4$ with "
+    r"look-ahead, $1/(1+a^2)$ with competitive ones; alternating ones conserve $u^2+w^2+auw$.",
+    needs="a linear discriminator, the identity as measuring function, a generator that shifts its seeds",
+    symbols={
+        r"\theta, w": "the parameters of generator and discriminator",
+        "m": "the mean of the data",
+        "S": "how far each parameter of the generator shifts, a diagonal matrix with entries $s$",
+        r"\eta": "the learning rate",
+        "u": r"a coordinate of the distance of $\theta$ from the equilibrium",
+    },
+    why="Each coordinate is a game of two numbers with payoff $-s\\,uw$, whose gradients turn the plane without "
+    "shrinking it: a step along a tangent of a circle ends outside. Moving one player after the other makes the map "
+    "preserve area, hence ellipses. A gradient taken ahead points inward, and a competitive step solves for both "
+    "moves at once, which is an implicit step and contracts at every rate.",
+    notice="The payoff swings up and down and never improves for long. Simultaneous steps spiral out, alternating "
+    "steps run round an ellipse, the three that anticipate the opponent spiral in.",
+)
+def play_of_a_bilinear_game(key):
+    draw, rates = generator(key), np.array([0.1, 0.4, 0.7, 1.5])
+    theta, w, mean = draw.standard_normal((3, 2)) + 1
+    paths = {rule: [np.asarray(part) for part in path] for rule, path in trajectories(theta, w, mean, rates).items()}
+    a = rates[:, None] * SPREADS
+    factor = {
+        "simultaneous": 1 + a**2,
+        "extragradient": 1 - a**2 + a**4,
+        "look-ahead": 1 - 3 * a**2 + 4 * a**4,
+        "competitive": 1 / (1 + a**2),
+    }
+    rest = mean / SPREADS
+    distances = {rule: (moved - rest) ** 2 + weights**2 for rule, (moved, weights) in paths.items()}
+    rounds = np.arange(25)[:, None]
+    expected = {rule: distances[rule][:, :1] * factor[rule][:, None] ** rounds for rule in RULES}
+    moved, weights = paths["alternating"]
+    u = moved - rest
+    conserved = u**2 + weights**2 + a[:, None] * u * weights
+    first = np.concatenate([paths["simultaneous"][0][:, 1], paths["simultaneous"][1][:, 1]], axis=1)
+    eta = rates[:, None]
+    by_hand = np.concatenate([theta + eta * SPREADS * w, w + eta * (mean - SPREADS * theta)], axis=1)
+    shown = {rule: np.stack([part[1, :, 0] for part in path], axis=-1) for rule, path in paths.items()}
+    return {
+        "first round by hand": Identity(
+            first,
+            by_hand,
+            scale=10.0,
+            aside={"turned": np.concatenate([2 * theta - by_hand[:, :2], by_hand[:, 2:]], 1)},
+        ),
+        "squared distance by rounds": Identity(
+            np.array([distances[rule] for rule in RULES]),
+            np.array([expected[rule] for rule in RULES]),
+            # The distance is a difference from the equilibrium, which rounds to its own size.
+            scale=np.array([expected[rule] for rule in RULES]) + np.max(rest**2),
+            size=25.0,
+            condition=10.0,
+            along={"rule": RULES, "rate": rates},
+            aside={"factors": np.array([factor[rule] for rule in RULES]), "start": distances["simultaneous"][:, 0]},
+        ),
+        "what alternating steps conserve": Identity(
+            conserved,
+            np.broadcast_to(conserved[:, :1], conserved.shape),
+            scale=np.max(distances["alternating"]) + np.max(rest**2),
+            size=25.0,
+            along={"rate": rates},
+            aside={"distance": distances["alternating"], "rest": rest, **shown},
+        ),
+    }
+
+
+@play_of_a_bilinear_game.control("a generator that descends its reward", of="first round by hand")
+def descending(evidence):
+    return replace(evidence, right=evidence.aside["turned"])
+
+
+def with_factor(evidence, which, factors):
+    right = np.array(evidence.right)
+    right[which] = evidence.aside["start"][:, None] * factors[:, None] ** np.arange(25)[:, None]
+    return replace(evidence, right=right)
+
+
+@play_of_a_bilinear_game.control("simultaneous steps keep their distance", of="squared distance by rounds")
+def circling(evidence):
+    return with_factor(evidence, 0, np.ones_like(evidence.aside["factors"][0]))
+
+
+@play_of_a_bilinear_game.control("extragradient without its fourth power", of="squared distance by rounds")
+def shrinking(evidence):
+    return with_factor(evidence, 1, 2 - evidence.aside["factors"][0])
+
+
+@play_of_a_bilinear_game.control(
+    "competitive steps shrink the distance, not its square", of="squared distance by rounds"
+)
+def twice_as_fast(evidence):
+    return with_factor(evidence, 3, evidence.aside["factors"][3] ** 2)
+
+
+@play_of_a_bilinear_game.control("alternating steps run round circles", of="what alternating steps conserve")
+def circles(evidence):
+    distance = evidence.aside["distance"]
+    return replace(evidence, left=distance, right=np.broadcast_to(distance[:, :1], distance.shape))
+
+
+@play_of_a_bilinear_game.picture
+def spirals(pieces):
+    """One coordinate of generator and discriminator under each rule, and the payoff by rounds."""
+    aside = pieces["what alternating steps conserve"].aside
+    rest = aside["rest"][0]
+    names = (*RULES, "alternating")
+    plane = [Line(rule, aside[rule][:, 0], aside[rule][:, 1], arrow=True) for rule in names]
+    swings = [Line(rule, np.arange(25), aside[rule][:, 1] * (rest - aside[rule][:, 0])) for rule in names]
+    return Row(
+        [
+            Plane(
+                [*plane, Dots("equilibrium", [rest], [0.0])],
+                x="generator",
+                y="discriminator",
+                xs=(rest - 6, rest + 6),
+                ys=(-6, 6),
+            ),
+            Curves(swings, x="round", y="payoff", ys=(-8, 8)),
+        ]
+    )
+
+
+@claim(
+    items={"A16.12": ("values of the game of modes", "pairs of moves that settle it", "order of the values")},
+    says=r"A generator of one of $K$ modes against a discriminator that picks the mode to call real has no pure "
+    r"equilibrium: the generator can be made to pay $1+\frac1K$, the discriminator is sure of $\frac1K$ only. Mixing "
+    r"closes the gap, at value $1$ with all modes equally likely.",
+    needs="the identity as measuring function; data uniform on the modes",
+    symbols={"K": "the number of modes of the data"},
+    why=r"The payoff is $1+\frac1K-1\{g=k\}$ for mode $g$ made and mode $k$ called real. Against any fixed $g$ the "
+    "discriminator calls another mode real, and against any fixed $k$ the generator makes it: somebody always wants "
+    "to move. By von Neumann's theorem lotteries over moves have one value, and it is the one at which the generator "
+    "makes the data's law.",
+    notice="The two pure values stay one apart however many modes there are; the value of mixed play lies between "
+    "them and does not depend on the number. A generator that cannot mix must chase.",
+)
+def games_without_equilibrium(key, *, games: Count = 12):
+    modes = np.arange(2, 9)
+    tables = [1 + 1 / k - np.eye(k) for k in modes]
+    solved = [mixed_equilibrium(table) for table in tables]
+    lowest, highest = np.array([pure_values(table) for table in tables]).T
+    draw = generator(key)
+    random = [draw.standard_normal((4, 5)) for _ in range(games)]
+    values = [mixed_equilibrium(table) for table in random]
+    gain, loss = np.array([[each.most_gain, each.least_loss] for each in values]).T
+    pure = np.array([pure_values(table) for table in random])
+    # What each lottery of one player guarantees is found by trying every move of the other.
+    assured = np.array([(each.rows @ table).max() for each, table in zip(values, random, strict=True)])
+    gained = np.array([(table @ each.columns).min() for each, table in zip(values, random, strict=True)])
+    settled = [int(pure_equilibria(table).sum()) for table in tables]
+    saddle = pure_equilibria(tables[0] + np.array([[0.0, 0.0], [2.0, 2.0]]))
+    return {
+        "values of the game of modes": Identity(
+            np.array([lowest, highest, [each.least_loss for each in solved]]),
+            np.array([1 / modes, 1 + 1 / modes, np.ones(7)]),
+            error=1e-8,
+            along={"value": ["pure, discriminator", "pure, generator", "mixed"], "modes": modes},
+        ),
+        "pairs of moves that settle it": Exact(
+            np.array([*settled, int(saddle.sum())]), np.array([*np.zeros(7, int), 1])
+        ),
+        "order of the values": Chain(
+            {
+                "pure below mixed": (pure[:, 0], gain + 1e-8),
+                "mixed below pure": (loss, pure[:, 1] + 1e-8),
+                "the two mixed values": (np.abs(gain - loss), 1e-8),
+                "lotteries guarantee them": (np.abs(assured - loss) + np.abs(gained - gain), 1e-7),
+            },
+            aside={"pure": pure},
+        ),
+    }
+
+
+@games_without_equilibrium.control("pure moves with one value", of="values of the game of modes")
+def one_value(evidence):
+    return replace(evidence, right=np.ones_like(evidence.right))
+
+
+@games_without_equilibrium.control("a pair of moves for each mode", of="pairs of moves that settle it")
+def settled_by_modes(evidence):
+    return replace(evidence, right=np.ones_like(evidence.right))
+
+
+@games_without_equilibrium.control("no gap between pure values", of="order of the values")
+def no_gap(evidence):
+    low, high = evidence.aside["pure"].T
+    return replace(evidence, links=evidence.links | {"pure below mixed": (high, low + 1e-8)})
+
+
+@games_without_equilibrium.picture
+def values_by_modes(pieces):
+    """What each player is sure of with pure moves, and with lotteries, by the number of modes."""
+    piece = pieces["values of the game of modes"]
+    modes = piece.along["modes"]
+    marks = [Line(name, modes, row) for name, row in zip(piece.along["value"], piece.right, strict=True)]
+    marks += [Dots(name, modes, row) for name, row in zip(piece.along["value"], piece.left, strict=True)]
+    return Curves(marks, x="number of modes", y="payoff to the discriminator")

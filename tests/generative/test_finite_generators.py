@@ -1,0 +1,47 @@
+"""Nets and laws on few points: frequencies counted exactly, means by hand."""
+
+import numpy as np
+import pytest
+
+from deeptheory.generative.finite_generators import (
+    collapsed_law,
+    feature_advantage,
+    generated,
+    point_generator,
+    sample_detector,
+)
+
+
+@pytest.mark.item("A16.16")
+@pytest.mark.parametrize(("count", "dimension"), [(1, 3), (2, 1), (7, 4), (40, 9)])
+def test_every_point_has_its_share_of_the_seeds(count, dimension):
+    points = np.random.default_rng(count).standard_normal((count, dimension))
+    net = point_generator(points)
+    seeds = (np.arange(1000 * count) + 0.5) / (1000 * count)
+    made = generated(net, seeds)
+    expected = points[np.arange(1000 * count) // 1000]
+    away = np.linalg.norm(made - expected, axis=1) > 1e-6 * (1 + np.abs(points).max())
+    assert away.sum() == 0  # ramps are narrower than the distance of seeds from their edges
+    assert net.parameters == 2 * (count - 1) * (dimension + 2) + dimension
+
+
+@pytest.mark.item("A16.13")
+def test_a_detector_by_hand():
+    sample = np.array([[2.0, 0.0], [0.0, 3.0]])
+    np.testing.assert_allclose(sample_detector(sample, np.array([[1.0, 1.0], [0.4, 0.3]])), [3.0, 0.0])
+    np.testing.assert_allclose(sample_detector(sample, np.array([[1.0, 1.0]]), level=2.5), [0.5])
+
+
+@pytest.mark.item("A16.15", "A16.17")
+def test_few_points_with_the_same_means():
+    draw = np.random.default_rng(2)
+    features, law = draw.standard_normal((60, 5)), draw.dirichlet(np.ones(60))
+    few = collapsed_law(features, law)
+    assert np.sum(few > 1e-12) <= 6
+    np.testing.assert_allclose(few @ features, law @ features, atol=1e-10)
+    assert feature_advantage(features, law, few) == pytest.approx(0, abs=1e-10)
+    directions = draw.standard_normal((500, 5))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    other = draw.dirichlet(np.ones(60))
+    searched = np.max(directions @ (features.T @ (other - law)))
+    assert 0.5 * feature_advantage(features, law, other) < searched <= feature_advantage(features, law, other)
