@@ -3,7 +3,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from tests.hostile_examples.ingredients import KEY
+from .ingredients import KEY
 
 from deeptheory.attention import blocks, residual, trained
 
