@@ -3,9 +3,10 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from .ingredients import KEY
 
 from deeptheory.attention import blocks, residual, trained
+
+from .ingredients import KEY
 
 TOKENS = np.eye(3)[[0, 1, 2, 0]]
 LAYER = blocks.Feedforward(0.3 * np.ones((3, 5)), 0.2 * np.ones((5, 3)), np.zeros(5))
