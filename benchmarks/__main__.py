@@ -9,11 +9,14 @@ NAMES = (
     "kernels",
     "marchenko_pastur",
     "curvature",
+    "influence",
+    "shapley",
     "l1_path",
     "max_margin",
     "decoding",
     "colour_refinement",
     "clustering",
+    "adversarial",
 )
 
 

@@ -17,6 +17,7 @@ from deeptheory.robustness.smoothing import (
     gaussian_draws,
     gaussian_grid,
     halfspace_probability,
+    shared_votes,
     smoothed_field,
     smoothed_probability_bound,
     smoothed_value_and_gradient,
@@ -133,3 +134,18 @@ def test_bad_input_is_refused():
         certified_radius(0.9, 0.1, -1.0)
     with pytest.raises(ValueError, match=r"dimension must lie in \[1, 4\]"):
         gaussian_grid(7, 10)
+
+
+def test_votes_with_shared_draws_are_those_of_a_loop():
+    rng = np.random.default_rng(7)
+    weights, points, draws = rng.standard_normal((3, 4)), rng.standard_normal((5, 4)), rng.standard_normal((200, 4))
+    counted = shared_votes(lambda x: x @ weights.T, points, draws, 0.7)
+    answers = [np.argmax((point + 0.7 * draws) @ weights.T, axis=1) for point in points]
+    np.testing.assert_array_equal(counted, [np.bincount(each, minlength=3) for each in answers])
+
+
+def test_too_few_draws_abstain():
+    """Nine votes of nine show no share above one half at δ = 0.001, since 2⁻⁹ > 0.001; ten of ten do."""
+    nine, ten = (certify(np.array([[n, 0]]), np.array([[n, 0]]), beta=1.0, delta=0.001) for n in (9, 10))
+    assert nine.label[0] == -1 and nine.radius[0] == 0
+    assert ten.label[0] == 0 and ten.radius[0] > 0

@@ -1,9 +1,16 @@
 """Robustness: what a classifier keeps when its input is moved, and how that can be certified.
 
+- `adversarial_training`: gradient steps on the loss at attacked inputs, the risk it lowers, and why the step is
+  right.
+- `attacks`: ascent on the loss inside a threat model, with the true gradient, its signs, or an estimate from queries.
 - `gaussian_ball`: in what sense a Gaussian in d dimensions is a ball of radius β√d: its length and its coordinates,
   not its law.
 - `isoperimetry`: how much sets must grow, tails of Lipschitz functions, and the law of robustness.
 - `lipschitz`: Lipschitz constants of ReLU networks from both sides and exactly, and the radius they certify.
+- `linear_classifiers`: where the worst perturbation is known: radii, adversarial losses and errors in closed form.
+- `masking`: defences that hide the gradient, and the attacks that go round them.
+- `minimal_perturbations`: the least perturbation that changes an answer: exact for small ReLU networks, from above by
+  any attack.
 - `noise_training`: training on noisy copies, so that the base classifier of a smoothing answers well around each
   point.
 - `separation`: how far apart classes lie, and what intertwined classes and memorised noise cost.
@@ -11,6 +18,7 @@
 - `smoothing`: randomized smoothing: what Gaussian votes certify, how well a finite number of votes certifies it, and
   its limits.
 - `two_layer_robust`: a two-layer network that is as robust as can be, and the fragile ones that training finds.
+- `threats`: which perturbations an adversary may add, and the nearest allowed one, exactly.
 """
 
 from deeptheory.foundations.packages import submodules
