@@ -1,14 +1,14 @@
 """Small character models predict a larger one: a scaling law fitted to sizes up to S, held against a run at 4S.
 
-`python benchmarks/scaling_law.py tinyshakespeare.txt [STEPS] [SEEDS]` trains decoders of growing width on the first nine
-tenths of a text, measures them on the rest, fits the losses of all but the largest and prints what it predicts for that
-one beside what it reaches. All models see the same number of characters; the largest has four times the parameters
-beside embeddings of the next. Whether the prediction covers is an answer, not an assumption: it need not.
+`python benchmarks/scaling_law.py tinyshakespeare.txt [STEPS] [SEEDS]` trains decoders of growing width on the first
+nine tenths of a text, measures them on the rest, fits the losses of all but the largest and prints what it predicts
+for that one beside what it reaches. All models see the same number of characters; the largest has four times the
+parameters beside embeddings of the next. Whether the prediction covers is an answer, not an assumption: it need not.
 """
 
 import sys
 import time
-from functools import partial
+from functools import cache
 from pathlib import Path
 
 import equinox as eqx
@@ -31,32 +31,34 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray, int]:
     return ids[:split].astype(np.int32), ids[split:].astype(np.int32), len(letters)
 
 
-def loss(arrays, rest, windows):
+def loss(model, windows):
     """Nats a character of windows with one character more than the model reads."""
-    logits = eqx.combine(arrays, rest)(windows[:, :-1])
+    logits = model(windows[:, :-1])
     return optax.softmax_cross_entropy_with_integer_labels(logits, windows[:, 1:]).mean()
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def train(optimizer, static, arrays, batches):
-    """One step for each batch."""
-    rest = static.value
+@cache
+def adam(steps: int) -> optax.GradientTransformation:
+    """One optimizer for all models, so that each size is compiled once."""
+    return optax.adam(optax.cosine_decay_schedule(3e-3, steps))
+
+
+@eqx.filter_jit
+def train(optimizer, model, batches):
+    """The model after one step for each batch."""
+    arrays, rest = eqx.partition(model, eqx.is_array)
 
     def step(carry, windows):
         arrays, state = carry
-        value, slope = jax.value_and_grad(loss)(arrays, rest, windows)
+        slope = jax.grad(lambda a: loss(eqx.combine(a, rest), windows))(arrays)
         moves, state = optimizer.update(slope, state)
-        return (optax.apply_updates(arrays, moves), state), value
+        return (optax.apply_updates(arrays, moves), state), None
 
-    (arrays, _), values = jax.lax.scan(step, (arrays, optimizer.init(arrays)), batches)
-    return arrays, values
+    (arrays, _), _ = jax.lax.scan(step, (arrays, optimizer.init(arrays)), batches)
+    return eqx.combine(arrays, rest)
 
 
-class Static:
-    """What of a model is no array, one of a kind for the compiler."""
-
-    def __init__(self, value) -> None:
-        self.value = value
+measured = eqx.filter_jit(loss)
 
 
 def reached(text, width: int, steps: int, seed: int) -> float:
@@ -64,20 +66,17 @@ def reached(text, width: int, steps: int, seed: int) -> float:
     learn, held, vocabulary = text
     key = jax.random.key(seed)
     model = init_language_model(key, vocabulary=vocabulary, context=CONTEXT, width=width, layers=LAYERS, heads=HEADS)
-    arrays, rest = eqx.partition(jax.tree.map(lambda a: jnp.asarray(a, jnp.float32), model), eqx.is_array)
-    rng = np.random.default_rng(seed)
-    starts = rng.integers(0, len(learn) - CONTEXT - 1, (steps, ROWS, 1))
-    optimizer = optax.adam(optax.cosine_decay_schedule(3e-3, steps))
-    arrays, _ = train(optimizer, Static(rest), arrays, jnp.asarray(learn[starts + np.arange(CONTEXT + 1)]))
+    model = jax.tree.map(lambda array: jnp.asarray(array, jnp.float32), model)
+    starts = np.random.default_rng(seed).integers(0, len(learn) - CONTEXT - 1, (steps, ROWS, 1))
+    model = train(adam(steps), model, jnp.asarray(learn[starts + np.arange(CONTEXT + 1)]))
     tests = np.random.default_rng(0).integers(0, len(held) - CONTEXT - 1, (512, 1)) + np.arange(CONTEXT + 1)
-    return float(jax.jit(lambda a, w: loss(a, rest, w))(arrays, jnp.asarray(held[tests])))
+    return float(measured(model, jnp.asarray(held[tests])))
 
 
 def main(path: Path, steps: int = 1500, seeds: int = 3, widths: tuple[int, ...] = WIDTHS) -> str:
     text = read(path)
-    sizes = np.array([
-        parameter_count(vocabulary=text[2], context=CONTEXT, width=width, layers=LAYERS).non_embedding for width in widths
-    ])  # fmt: skip
+    counts = [parameter_count(vocabulary=text[2], context=CONTEXT, width=width, layers=LAYERS) for width in widths]
+    sizes = np.array([each.non_embedding for each in counts])
     losses = np.empty((len(widths), seeds))
     for i, seed in np.ndindex(losses.shape):
         start = time.perf_counter()

@@ -43,7 +43,7 @@ def _covered(low: Any, high: Any, truth: Any, *, shrunk: float = 1.0) -> int:
     },
     says=r"95 % intervals from a fit of $E+\sum_jA_jx_j^{-a_j}$ to log losses contain the exponents, and the "
     r"loss at ten times the largest size, in 95 % of experiments, with the quantile of Student's law for the points "
-    r"left over. Without the floor $E$ the fitted exponent is too small.",
+    r"left over. Without $E$ the exponent is too small.",
     needs="independent noise in proportion to the loss, small enough for the fit to be nearly linear in it",
     full=dict(trials=8000),
     symbols={
