@@ -87,7 +87,7 @@ def training_against_an_adversary(
     random = generator(key)
     signs = np.where(random.random(POINTS) < 0.5, 1.0, -1.0)
     inputs = signs[:, None] * MEANS + random.standard_normal((POINTS, 3))
-    found = np.stack([trained(inputs, signs > 0, e) for e in epsilons])
+    found = np.stack([trained(inputs, (signs > 0).astype(int), e) for e in epsilons])
     within = np.stack([solved(inputs, signs, e, 0.0) for e in epsilons])
     beside = np.stack([solved(inputs, signs, 0.0, e / 2) for e in epsilons])  # half of the inputs' pull, as at w = 0
 

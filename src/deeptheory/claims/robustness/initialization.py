@@ -256,8 +256,8 @@ def one_step_flips_the_sign(
     own = linear @ np.ones(4)
     turn = flipping_step(own, linear)
     if step == "up the gradient":
-        # With σ(z) = z, which the theorem allows, f(x + η∇f) = f + η‖∇f‖² whatever the widths: a positive value stays so
-        # for every η > 0. The book's η is one for all networks; a negative value gets one that is large enough.
+        # With σ(z) = z, which the theorem allows, f(x + η∇f) = f + η‖∇f‖² at any width: a positive value stays so for
+        # every η > 0. The book's η is one for all networks; here a negative value gets one that is large enough.
         before = own[:trials]
         after = np.where(before > 0, before, -before)
     half = 2 * np.sqrt(activation_moment("tanh") / slope_moment("tanh"))
