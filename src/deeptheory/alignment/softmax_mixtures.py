@@ -32,6 +32,7 @@ __all__ = [
 
 MOST_POINTS = 2**20
 Means = Float[np.ndarray, "k d"]
+Number = float | Float[Array, ""]
 
 
 def mixture_draws(
@@ -156,9 +157,9 @@ def softmax_velocity(
     state: tuple[Float[Array | np.ndarray, "k k"], Float[Array | np.ndarray, "k k"]],
     gram: Float[Array | np.ndarray, "k k"],
     *,
-    precision: float,
-    decay: float,
-    ratio: float = 1.0,
+    precision: Number,
+    decay: Number,
+    ratio: Number = 1.0,
     nodes: int = 6,
 ) -> tuple[Float[Array, "k k"], Float[Array, "k k"]]:
     """Return the velocity of (m, R) in the limit of online descent with steps δ = c/d, d → ∞, classes equally likely.

@@ -45,7 +45,7 @@ class Found(NamedTuple):
     log_probability: Float[Array, "*rows"]
 
 
-def tempered(logits: Logits, temperature: float = 1.0) -> Float[Array, "*batch vocabulary"]:
+def tempered(logits: Logits, temperature: float | Float[Array, ""] = 1.0) -> Float[Array, "*batch vocabulary"]:
     """Logarithm of the law ∝ exp(logits/T): the most likely token alone as T → 0, all alike as T → ∞.
 
     The logarithms of a law are logits of the same law, so that this and the other two can follow one another.
@@ -71,7 +71,7 @@ def _marked(places: Array, shape: tuple[int, ...]) -> Array:
     return jnp.put_along_axis(jnp.zeros(shape, bool), places, True, axis=-1, inplace=False)
 
 
-def top_p(logits: Logits, p: float) -> Float[Array, "*batch vocabulary"]:
+def top_p(logits: Logits, p: float | Float[Array, ""]) -> Float[Array, "*batch vocabulary"]:
     """Logarithm of the law of top-p (nucleus) sampling: the least set of tokens with probability above p, renormalised.
 
     Tokens join in order of probability, of equals the one of lower number first, until their sum exceeds p: a token is
@@ -88,7 +88,7 @@ def top_p(logits: Logits, p: float) -> Float[Array, "*batch vocabulary"]:
     return jax.nn.log_softmax(jnp.where(kept, logits, -jnp.inf), axis=-1)
 
 
-def _last_to_join(law: Float[Array, "*batch vocabulary"], p: float) -> Float[Array, "*batch 1"]:
+def _last_to_join(law: Float[Array, "*batch vocabulary"], p: float | Float[Array, ""]) -> Float[Array, "*batch 1"]:
     """The largest probability such that tokens of at least that much sum to more than p, and the smallest if none does.
 
     By halving an interval of bit patterns, which are ordered as the numbers are: on processors sorting costs far more.

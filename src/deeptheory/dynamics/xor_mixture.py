@@ -110,8 +110,8 @@ def settled(
     weights: Float[Array | np.ndarray, "*batch k"],
     overlaps: Float[Array | np.ndarray, "*batch k 2"],
     *,
-    decay: float,
-    time: float = 200.0,
+    decay: float | Float[Array, ""],
+    time: float | Float[Array, ""] = 200.0,
     steps: int = 400,
 ) -> tuple[Float[Array, "*batch k"], Float[Array, "*batch k 2"]]:
     """Return weights and overlaps after a long time of the ballistic limit without noise, by Runge–Kutta steps.
