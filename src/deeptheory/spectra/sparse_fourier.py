@@ -95,19 +95,18 @@ def recover_spectrum(
     inside(1, size, sparsity=sparsity)
     inside(0, 1e13, **{"largest over noise, which rounding limits,": largest / noise})
     affordable(lists=(lists, size), samples=(HALVINGS, lists, SAMPLES_PER_TERM * sparsity))
-    rounds = recovery_rounds(largest / noise)
     positions = generator(key).integers(size, size=(HALVINGS, lists, SAMPLES_PER_TERM * sparsity))
     samples = np.ravel(signal)[positions]
-    estimate, level = np.zeros(signal.shape, complex), largest / 2
+    estimate, level, rounds = np.zeros(signal.shape, complex), largest / 2, 1
     steps = [_sparse(estimate, 2 * level)]
-    for done in range(1, rounds + 1):
+    while True:
         for reduced, bound in _reduced(estimate, samples, positions, level, 2 * sparsity):
             steps.append(_sparse(reduced, bound))
-        if done < rounds:
-            estimate = SIDE * level * np.round(steps[-1].dense() / (SIDE * level))
-            steps.append(_sparse(estimate, level))
-            level /= 2
-    return Recovery(steps[-1], tuple(steps), rounds, positions.size, len(np.unique(positions)))
+        if steps[-1].bound <= noise:
+            return Recovery(steps[-1], tuple(steps), rounds, positions.size, len(np.unique(positions)))
+        estimate = SIDE * level * np.round(steps[-1].dense() / (SIDE * level))
+        steps.append(_sparse(estimate, level))
+        level, rounds = level / 2, rounds + 1
 
 
 def _reduced(
