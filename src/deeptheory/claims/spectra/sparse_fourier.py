@@ -64,8 +64,8 @@ def noisy_spectrum(draw, size, terms, noise):
     r"samples. Five sets of samples bring $2\nu$ down to $\nu/16$; rounding to a grid of side $0.6\nu$, which makes "
     r"the estimate forget the samples, adds at most $0.6\nu/\sqrt2$, so the next round may begin with half of $\nu$.",
     notice="Each round goes down five steps and back up at most to the bound of its successor. In the chain the "
-    "rounded estimates x stand above the unrounded z. The table compares growth in n alone, as all rows but ours leave their "
-    "constants out; 900 samples a coefficient are few only where n is large.",
+    "rounded estimates x stand above the unrounded z. The table compares growth in n alone, as all rows but ours leave "
+    "their constants out; 900 samples a coefficient are few only where n is large.",
     explore={"ratio": (500.0, 1000.0, 2000.0, 4000.0)},
 )
 def sparse_fourier_recovery(
