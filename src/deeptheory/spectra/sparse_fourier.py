@@ -87,9 +87,9 @@ def recover_spectrum(
     is read at 5 · lists · 12 k positions, drawn once and used in every round; `lists` is usually `lists_needed(n)`.
 
     Not for signals whose spectrum is not sparse, for which 60 k log₂ n exceeds n, nor to save time: every step takes a
-    Fourier transform of size n for each list, and saves only samples. Reference: Nakos, Song and Wang, *(Nearly)
-    sample-optimal sparse Fourier transform in any dimension*, FOCS 2019, of which this is the algorithm with constants
-    of practice instead of those of the proof.
+    Fourier transform of size n for each list (some ten seconds at n = 2¹⁸), and saves only samples. The loop is that of
+    Nakos, Song and Wang, *(Nearly) sample-optimal sparse Fourier transform in any dimension*, FOCS 2019 (arora,
+    Algorithm 5). Ours are the numbers of samples, chosen by trial and not by proof, and that at most 2k terms are kept.
     """
     size, lists = signal.size, lists or lists_needed(signal.size)
     inside(1, size, sparsity=sparsity)
