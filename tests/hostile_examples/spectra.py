@@ -2,6 +2,11 @@ from typing import Any
 
 import numpy as np
 
+from deeptheory.spectra.sparse_fourier import SparseSpectrum
+
+TERMS = {"shape": (8,), "frequencies": np.array([1, 3]), "coefficients": np.array([1j, 2.0]), "bound": 0.1}
+FEW = SparseSpectrum(**TERMS)
+ROW = {"says": "k", "time": "n", "filters": False, "isometry": False}
 SPECTRUM = {"population": [0.5, 2.0], "weights": [0.4, 0.6]}
 
 
@@ -22,6 +27,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "self_consistent.general_pdf": SPECTRUM,
     "self_consistent.general_stieltjes": SPECTRUM,
     "self_consistent.silverstein_inverse": SPECTRUM | {"v": -0.1},
+    "sparse_fourier.Recovery": {"spectrum": FEW, "steps": (FEW,), "rounds": 1, "drawn": 9, "read": 8},
+    "sparse_fourier.SparseSpectrum": TERMS,
+    "sparse_fourier.keep_largest": {"spectrum": FEW, "sparsity": 1},
+    "sparse_fourier.recover_spectrum": {"signal": np.ones(8), "sparsity": 1, "noise": 0.1, "largest": 1.0},
+    "sparse_fourier_table.SparseTransform": ROW | {"samples": max},
+    "sparse_fourier_table.transform_samples": {"reference": "NSW19", "sparsity": 2, "size": 8},
     "stieltjes.stieltjes_transform": {"points": [0.5, 1.0]},
 }  # fmt: skip
 

@@ -18,6 +18,10 @@
 - `self_consistent`: sample covariances of a general population: Silverstein's equation, its density and the edges of
   its support.
 - `semicircle`: the semicircle law of symmetric random matrices and the circular law of matrices without symmetry.
+- `sparse_fourier`: sparse Fourier transforms: the few large coefficients of a long signal from samples at few random
+  positions.
+- `sparse_fourier_table`: how many samples sparse Fourier transforms need by their authors' theorems, without
+  constants (arora, Table 19.1).
 - `spectral_measure`: the empirical spectral measure of a matrix, 1/N at each eigenvalue: shares, linear statistics,
   and how far from I.
 - `spiked`: spiked models: when a planted direction shows in the spectrum, where its eigenvalue lies, how much it is
@@ -50,6 +54,7 @@ from deeptheory.spectra.semicircle import (
     semicircle_stieltjes as semicircle_stieltjes,
     wigner_matrix as wigner_matrix,
 )
+from deeptheory.spectra.sparse_fourier import recover_spectrum as recover_spectrum
 from deeptheory.spectra.spiked import (
     spiked_covariance_eigenvalue as spiked_covariance_eigenvalue,
     spiked_covariance_overlap as spiked_covariance_overlap,
