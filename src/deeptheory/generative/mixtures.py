@@ -174,6 +174,7 @@ def pearson_mixture(points: Float[np.ndarray, " n"]) -> GaussianMixture:
 def crabs() -> Float[np.ndarray, "1000"]:
     """Forehead breadth over body length of Weldon's thousand crabs from the Bay of Naples, as middles of 29 classes.
 
+    Some tables give the upper ends of the classes in place of their middles: half a class, 0.002, that moves all alike.
     Reference: K. Pearson, Contributions to the mathematical theory of evolution, Phil. Trans. R. Soc. A 185 (1894).
     """
     counts = "1 3 5 2 7 10 13 19 20 25 40 31 60 62 54 74 84 86 96 85 75 47 43 24 19 9 5 0 1"

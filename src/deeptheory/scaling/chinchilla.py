@@ -50,6 +50,8 @@ class Allocation(NamedTuple):
 def kaplan_loss(parameters: Numbers, tokens: Numbers) -> Numbers:
     """The joint law [(N_c/N)^(a_N/a_D) + D_c/D]^a_D of Kaplan et al. (2020), (1.5), with the constants above.
 
+    Those are of the laws in one variable, (1.1) and (1.2); the paper's own fit of the joint law differs a little.
+
     It tends to L(N) as D → ∞ and to L(D) as N → ∞, and to 0 as both do: without a floor it cannot hold for text of
     positive entropy at all scales. Reference: handbook Sec. 13.2.2, which gives the two limits.
     """

@@ -69,7 +69,7 @@ def tested(key, means, shares, point, precision, shape):
     r"length $\sqrt{d/\lambda}$: it is of order $\sqrt{d/(\tilde M\lambda)}$, and falls to $1/\lambda$ only if "
     r"$\tilde M/d$ grows with $\lambda$. The theorem fixes the ratio $\alpha_0$ before $\lambda$.",
     notice=r"Left: the expected blocks fall along $1/\lambda$, the test blocks along $\lambda^{-1/2}$, above the "
-    r"printed line. Right: the squared distance of the test blocks lies on the exact $v/\tilde M$.",
+    r"line $1/\lambda$. Right: the squared distance of the test blocks lies on the exact $v/\tilde M$.",
 )
 def mixture_blocks_live_in_the_means(
     key,
@@ -121,7 +121,7 @@ def mixture_blocks_live_in_the_means(
 
 
 @mixture_blocks_live_in_the_means.control(
-    "test blocks up to order 1/λ at a fixed ratio, as printed", of="test blocks at a fixed ratio", erratum="J13.7b"
+    "test blocks up to order 1/λ at a fixed ratio", of="test blocks at a fixed ratio"
 )
 def printed_order(evidence):
     return replace(evidence, exponent=-1.0)
@@ -155,7 +155,12 @@ def two_orders(pieces):
             Line("expected blocks", precisions, expected),
             seen("test blocks", precisions, errors),
             Line("order λ^(−1/2)", precisions, start * (precisions / precisions[0]) ** -0.5, thin=True),
-            Line("order 1/λ", precisions, start * precisions[0] / precisions, rival="as printed in Thm 13.4"),
+            Line(
+                "order 1/λ",
+                precisions,
+                start * precisions[0] / precisions,
+                rival="the order of Thm 13.4, whatever the ratio",
+            ),
         ],
         x="precision λ",
         y="error ε",

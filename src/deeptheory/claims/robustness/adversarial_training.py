@@ -31,15 +31,16 @@ def loss(weights, move):
     return jnp.logaddexp(0.0, -weights @ (jnp.array([0.4, -0.3, 0.7]) + move))
 
 
-def trained(inputs, signs, radius, steps=150, rate=2.0):
-    """Attack all inputs, take a gradient step at the points found, and so on."""
-    labels = (signs > 0).astype(int)
-    slope = jax.jit(jax.grad(lambda w, x: jnp.mean(cross_entropy(logits(w, x), labels))))
-    weights = jnp.full(3, 0.1)
-    for _ in range(steps):
+@jax.jit
+def trained(inputs, labels, radius):
+    """Attack all inputs, take a gradient step at the points found, and so on until nothing changes."""
+    slope = jax.grad(lambda w, x: jnp.mean(cross_entropy(logits(w, x), labels)))
+
+    def step(weights, _):
         moved = fast_gradient_sign(jax.tree_util.Partial(logits, weights), inputs, labels, Threat(radius))
-        weights = weights - rate * slope(weights, moved)
-    return np.asarray(weights)
+        return weights - 2.0 * slope(weights, moved), None
+
+    return jax.lax.scan(step, jnp.full(3, 0.1), length=2000)[0]
 
 
 def solved(inputs, signs, inside, beside):
@@ -86,7 +87,7 @@ def training_against_an_adversary(
     random = generator(key)
     signs = np.where(random.random(POINTS) < 0.5, 1.0, -1.0)
     inputs = signs[:, None] * MEANS + random.standard_normal((POINTS, 3))
-    found = np.stack([trained(inputs, signs, e) for e in epsilons])
+    found = np.stack([trained(inputs, (signs > 0).astype(int), e) for e in epsilons])
     within = np.stack([solved(inputs, signs, e, 0.0) for e in epsilons])
     beside = np.stack([solved(inputs, signs, 0.0, e / 2) for e in epsilons])  # half of the inputs' pull, as at w = 0
 

@@ -274,7 +274,7 @@ def accuracies(pieces):
     r"Linear "
     r"classes of $p$ parameters need $\frac\varepsilon2\sqrt{nd/p}$.",
     needs="Gaussian inputs, fair independent signs; p parameters of 32 bits are N = 2^(32p) functions",
-    full=dict(trials=4000),
+    full=dict(trials=16_000),
     symbols={
         "N": "how many functions the class has",
         "n": "samples",
@@ -293,7 +293,7 @@ def accuracies(pieces):
     "falling "
     "with more, and always above the law. Overparametrization buys robustness.",
 )
-def fitting_noise_is_steep(key, *, trials: Trials = 1000):
+def fitting_noise_is_steep(key, *, trials: Trials = 4000):
     draw = generator(key)
     n, d, p = np.array([20, 40, 20, 40]), np.array([6, 6, 12, 12]), np.array([2, 3, 6, 2])
     correlation = np.empty((4, trials))
