@@ -267,7 +267,7 @@ def steepest_descent_depends_on_its_steps(key, *, draws: Annotated[int, Interval
 
 @steepest_descent_depends_on_its_steps.picture
 def where_runs_end(pieces):
-    """The flow and where runs end, in two of three coordinates, on the line of solutions (left); ends over η (right)."""
+    """The flow and where runs end, in two of three coordinates, with the line of solutions (left); over η (right)."""
     aside = pieces["which limits have least norm"].aside
     ends, flow, least = (np.asarray(aside[name]) for name in ("ends", "flow", "least"))
     line = np.array([4.4, 5.8])
