@@ -244,6 +244,22 @@ def test_words_of_a_level_avoid_dots_at_its_end():
     assert (level["align"], level["baseline"]) == ("right", "bottom")
 
 
+def test_words_of_levels_that_stand_close_are_not_over_each_other():
+    """The second has its words at the other end of its line than the first."""
+    close = [Level("a level with long words", x=at) for at in (0.1, 0.13)]
+    spec = painted(Curves(close, xs=(0, 1), ys=(0, 1)), "").spec
+    first, second = (each["mark"] for each in layers_of(spec) if "said_" in each.get("name", ""))
+    assert first["baseline"] != second["baseline"]
+
+
+def test_words_of_a_level_are_not_across_another():
+    """Above the lower of two levels there is no room between them, but below there is."""
+    levels = [Level("lower", y=0.5), Level("upper", y=0.55)]
+    spec = painted(Curves(levels, xs=(0, 1), ys=(0, 1)), "").spec
+    lower, upper = (each["mark"] for each in layers_of(spec) if "said_" in each.get("name", ""))
+    assert (lower["baseline"], upper["baseline"]) == ("top", "bottom")
+
+
 def test_few_dots_stay_large_beside_many():
     many = Dots("random", np.arange(300.0), np.arange(300.0))
     spec = painted(Curves([many, Dots("found", [1.0, 2.0], [3.0, 4.0])]), "").spec

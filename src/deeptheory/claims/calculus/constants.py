@@ -40,6 +40,7 @@ KNOWN = {"x²": (True, True, True, True), "|x|": (True, True, False, False), "�
     items={
         "L1.9": ("Lipschitz constants", "difference quotients stay below"),
         "L1.10": ("smoothness constants", "regularity of four functions"),
+        "L1.21": "regularity of four functions",
     },
     says=r"A continuous function has the Lipschitz constant $\sup\|\nabla f\|$ on a box, its gradient "
     r"$\sup\|\nabla^2f\|$: 2 for $x^2$, ¼ for softplus. Intervals bound both for certain; $|x|$ has no smoothness "

@@ -62,7 +62,8 @@ def words(sets):
             "probabilities add up",
             "the sum of two dice",
             "what can be measured",
-        )
+        ),
+        "L1.21": "probabilities add up",
     },
     says=r"On a finite set σ-algebras are the unions of the parts of a partition: 15 on four outcomes. $X$ is a random "
     r"variable if and only if it is constant on every atom: the sum of two dice is one for the power set, not for "

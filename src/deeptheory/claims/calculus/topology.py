@@ -39,7 +39,8 @@ def words(sets):
             "dense sets",
             "a rational in every gap",
             "covers that cannot be smaller",
-        )
+        ),
+        "L1.21": ("dense sets", "covers that cannot be smaller"),
     },
     says=r"The closure $A\cup A'$ is the smallest closed set around $A$, which is closed if and only if $A'\subseteq "
     r"A$. Every gap holds a rational, of least denominator by continued fractions; a cover of $[a,b]$ by open "

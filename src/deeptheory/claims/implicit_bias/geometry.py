@@ -26,7 +26,7 @@ from deeptheory.implicit_bias.mirror import (
     steepest_descent,
 )
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
-from deeptheory.lab.pictures import Dots, Line, Plane, Table
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, Row, Table
 
 DATA, TARGET = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 0.0]]), np.array([1.0, 10.0])
 """arora Ch. 8 Example 2: two samples in three dimensions; the solutions are (10 − 2s, s, s − 9)"""
@@ -267,18 +267,21 @@ def steepest_descent_depends_on_its_steps(key, *, draws: Annotated[int, Interval
 
 @steepest_descent_depends_on_its_steps.picture
 def where_runs_end(pieces):
-    """The runs of Figure 8.1 in two of their three coordinates, and where they end on the line of solutions."""
+    """The flow and where runs end, in two of three coordinates, with the line of solutions (left); over η (right)."""
     aside = pieces["which limits have least norm"].aside
     ends, flow, least = (np.asarray(aside[name]) for name in ("ends", "flow", "least"))
     line = np.array([4.4, 5.8])
     marks = [
         Line("solutions", 10 - 2 * line, line, dashed=True),
         Line("η → 0", flow[:, 0], flow[:, 1], arrow=True),
-        Dots("η → 0", flow[-1:, 0], flow[-1:, 1]),
+        Dots("ends of runs", ends[:, 0], ends[:, 1], words=[f"η = {step:g}" for step in STEPS]),
         Dots("least norm", least[:1], least[1:2]),
     ]
-    marks += [Dots(f"η = {step:g}", end[:1], end[1:2]) for step, end in zip(STEPS, ends, strict=True)]
-    return Plane(marks, x="first weight", y="second weight")
+    limits = [Level("η → 0", y=float(flow[-1, 0])), Level("least norm", y=float(least[0]))]
+    over_steps = Curves(
+        [Dots("ends of runs", STEPS, ends[:, 0]), *limits], x="step size η", y="first weight at the end", log="x"
+    )
+    return Row([Plane(marks, x="first weight", y="second weight"), over_steps])
 
 
 @steepest_descent_depends_on_its_steps.control("the least norm for every step size", of="which limits have least norm")

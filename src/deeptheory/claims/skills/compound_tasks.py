@@ -218,7 +218,7 @@ def side_by_side(pieces, settings):
     "digits averages them, and the edit distance adds up their complements. A finite test rounds what lies below about "
     "one success in all its items to zero, so that a larger test sees the ability earlier.",
     notice="Exact match lies at zero and then rises; digits right and wrong move steadily over the same scales. The "
-    "vertical lines show where tests of 10 and of 1000 sums begin to see anything.",
+    "dashed lines show where tests of 10 and of 1000 sums begin to see anything.",
 )
 def metric_artefacts(key, *, trials: Trials = 20_000, digits: Annotated[int, Interval(ge=4, le=8)] = 6):
     rng, scales, items = generator(key), 10.0 * 4.0 ** np.arange(1, 6), 10
@@ -275,9 +275,7 @@ def metrics(pieces, settings):
         name: [Line(name, x, curve), seen(name, pieces[name].along["scale"], pieces[name].observed)]
         for name, curve in curves.items()
     }
-    sees = [
-        Level(f"{items} sums see it", x=float(10 / (1 - resolvable_success(items) ** (1 / digits)) ** 2))
-        for items in (10, 1000)
-    ]
+    seen_from = {items: 10 / (1 - resolvable_success(items) ** (1 / digits)) ** 2 for items in (10, 1000)}
+    sees = [Line(f"seen by {items} sums", [at, at], [0, 1], dashed=True) for items, at in seen_from.items()]
     left = Curves([*marks["answers entirely right"], *marks["digits right"], *sees], x="scale N", y="share", log="x")
     return Row([left, Curves(marks["wrong digits"], x="scale N", y="digits of a sum", log="xy")])

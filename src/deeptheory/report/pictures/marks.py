@@ -119,7 +119,7 @@ class Placed:
         made += ink.strokes({"strokeWidth": 2.2}, self.lines, plain | way)
         made += [rival(layer) for layer in ink.strokes({"strokeWidth": 2}, self.rivals, plain | way)]
         drawn = [self.threads, self.lines, self.rivals, self.dots, self.rival_dots]
-        made += [layer for level in self.levels for layer in levelled(level, x, y, drawn)]
+        made += levelled(self.levels, x, y, drawn)
         if self.ends:
             turned = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
             head = {"shape": "triangle", "size": 60, "filled": True, "opacity": 1, "clip": True}
