@@ -39,7 +39,7 @@ def polynomial_roots(coefficients: Coefficients) -> Complex[np.ndarray, " k"]:
         moved = roots - step
         better = np.abs(np.polynomial.polynomial.polyval(moved, trimmed)) < np.abs(value)
         roots = np.where(better, moved, roots)
-    return roots[np.lexsort((roots.imag, roots.real))]
+    return roots[np.lexsort((np.imag(roots), np.real(roots)))]
 
 
 def growth_order(f: Coefficients, g: Coefficients) -> Literal["o", "Θ", "ω"]:
@@ -63,7 +63,7 @@ def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: 
     for each in both:
         if len(_trimmed(each)) > 1:
             roots = polynomial_roots(each)
-            real = roots.real[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots))]
+            real = np.real(roots)[np.abs(np.imag(roots)) < 1e-9 * (1 + np.abs(roots))]
             last = max(last, *real, 0.0) if len(real) else last
 
     def holds(n: float) -> bool:

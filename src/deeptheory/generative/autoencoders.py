@@ -162,8 +162,8 @@ def _fitted(
         return (jax.tree.map(lambda w, c: w - rate * c, nets, change), state), -value
 
     nets = jax.tree.map(jnp.asarray, (model.encoder, model.decoder))
-    (nets, _), trace = jax.lax.scan(step, (nets, rule.init(nets)), (batches, noise))
-    return VariationalAutoencoder(*nets, floor), trace
+    ((encoder, decoder), _), trace = jax.lax.scan(step, (nets, rule.init(nets)), (batches, noise))
+    return VariationalAutoencoder(encoder, decoder, floor), trace
 
 
 def train_variational_autoencoder(

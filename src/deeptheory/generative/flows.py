@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.core import Tracer
 from jaxtyping import Array, Float, Key
 
 from deeptheory.foundations.entrances import doors
@@ -53,7 +54,7 @@ def change_of_variables(
     points = jnp.asarray(points)
     images = jax.vmap(function)(points)
     signs, logs = jnp.linalg.slogdet(jax.vmap(jax.jacfwd(function))(points))
-    if not isinstance(signs, jax.core.Tracer) and not (np.all(signs > 0) or np.all(signs < 0)):
+    if not isinstance(signs, Tracer) and not (np.all(signs > 0) or np.all(signs < 0)):
         count = int(np.sum(np.asarray(signs) == 0))
         found = f"singular at {count} of the points" if count else "of both signs in determinant"
         raise ValueError(f"function must be invertible, got a Jacobian that is {found}")
@@ -69,14 +70,16 @@ def coupled(
     coordinates, of which those of B are used. The Jacobian is triangular, so log det = Σ_B r. With a scale that may be
     zero the layer is not invertible; written as an exponential it is positive.
     """
-    log_scale, shift = conditioner(jnp.asarray(z) * kept)
+    z = jnp.asarray(z)
+    log_scale, shift = conditioner(z * kept)
     moved = 1 - jnp.asarray(kept)
     return z * jnp.exp(moved * log_scale) + moved * shift, jnp.sum(moved * log_scale, -1)
 
 
 def uncoupled(z: Points, kept: Float[Array | np.ndarray, " d"], conditioner: Conditioner) -> Float[Array, "n d"]:
     """The inverse layer: (z_B − s(z_A))·exp(−r(z_A)); arora (14.17) prints a product with the scale, no quotient."""
-    log_scale, shift = conditioner(jnp.asarray(z) * kept)
+    z = jnp.asarray(z)
+    log_scale, shift = conditioner(z * kept)
     moved = 1 - jnp.asarray(kept)
     return (z - moved * shift) * jnp.exp(-moved * log_scale)
 
@@ -100,7 +103,7 @@ def init_flow(key: Key[Array, ""], dimension: int, *, layers: int = 6, hidden: i
     return CouplingFlow(kept.astype(float), inner, draw.standard_normal((layers, hidden)), outer)
 
 
-def _conditioner(inner: Array, offset: Array, outer: Array) -> Conditioner:
+def _conditioner(inner: Array | np.ndarray, offset: Array | np.ndarray, outer: Array | np.ndarray) -> Conditioner:
     def conditioner(z: Array) -> tuple[Array, Array]:
         log_scale, shift = jnp.split(jnp.tanh(z @ inner + offset) @ outer, 2, axis=-1)
         return 2 * jnp.tanh(log_scale / 2), shift  # a layer stretches by e² at most, which keeps training finite

@@ -3,7 +3,7 @@
 The model draws a component h with probability ρ_h and then x ~ N(μ_h, Σ_h); only x is seen. Data are one point a row.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -63,7 +63,7 @@ def component_log_densities(mixture: GaussianMixture, points: Points) -> Float[n
 
 def log_density(mixture: GaussianMixture, points: Points) -> Float[np.ndarray, " n"]:
     """log p(x) = log Σ_h p(h, x), the hidden component summed out."""
-    return logsumexp(component_log_densities(mixture, points), 1)
+    return np.asarray(logsumexp(component_log_densities(mixture, points), 1))
 
 
 def responsibilities(mixture: GaussianMixture, points: Points) -> Float[np.ndarray, "n k"]:
@@ -113,7 +113,7 @@ def expectation_maximization(
     least = floor * points.var(0).mean() * np.eye(points.shape[1])
     for step in range(steps):
         joint = component_log_densities(mixture, points)
-        total = logsumexp(joint, 1, keepdims=True)
+        total = np.asarray(logsumexp(joint, 1, keepdims=True))
         trace[step] = total.mean()
         share = np.exp(joint - total)
         mass = np.maximum(share.sum(0), np.finfo(float).tiny)
@@ -156,7 +156,8 @@ def pearson_mixture(points: Float[np.ndarray, " n"]) -> GaussianMixture:
     for sign in (-1, 1):
         defects = np.array([solved(v, sign)[2] for v in grid])
         for i in np.flatnonzero(defects[1:] * defects[:-1] <= 0):
-            v = float(brentq(lambda v: solved(v, sign)[2], grid[i], grid[i + 1], xtol=1e-15))  # noqa: B023
+            root: Any = brentq(lambda v: solved(v, sign)[2], grid[i], grid[i + 1], xtol=1e-15)  # noqa: B023
+            v = float(root)
             s, beta, _ = solved(v, sign)
             apart = np.sqrt(s**2 + 4 * v)
             centres = (s + np.array([-apart, apart])) / 2

@@ -99,7 +99,7 @@ def gibbs_policy(reference: Policy, rewards: Rewards, *, beta: float) -> Policy:
     β → ∞ leaves the reference, β → 0 only its best answers. Reference: arora Problem 15.7.2, eq. (15.13).
     """
     logs = _log_law("reference", reference) + rewards / beta
-    return np.exp(logs - logsumexp(logs))
+    return np.exp(logs - np.asarray(logsumexp(logs)))
 
 
 def _log_law(name: str, law: Policy) -> Float[np.ndarray, " answers"]:

@@ -141,16 +141,16 @@ def projected_gradient(
     """
     positive(restarts=restarts)
     objective = _Loss(network, jnp.asarray(labels))
-    found = None
-    for chance in range(restarts):
+
+    def tried(chance: int) -> Attack:
         start = random_allowed(jax.random.fold_in(key, chance), inputs, threat)
-        tried = ascend(objective, inputs, threat, start=start, steps=steps, step_size=step_size, direction=direction)
-        ahead = None if found is None else tried.values > found.values
-        found = (
-            tried
-            if found is None
-            else Attack(jnp.where(ahead[:, None], tried.points, found.points), jnp.maximum(tried.values, found.values))
-        )
+        return ascend(objective, inputs, threat, start=start, steps=steps, step_size=step_size, direction=direction)
+
+    found = tried(0)
+    for chance in range(1, restarts):
+        other = tried(chance)
+        ahead = other.values > found.values
+        found = Attack(jnp.where(ahead[:, None], other.points, found.points), jnp.maximum(other.values, found.values))
     return found
 
 

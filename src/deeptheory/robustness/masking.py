@@ -33,7 +33,7 @@ def straight_through(transform: Callable[[Points], Points]) -> Callable[[Points]
     For transformations that stay near their input: what follows is differentiated at the transformed point, and the
     transformation itself is passed as if it were not there (backward pass differentiable approximation).
     """
-    return lambda points: points + jax.lax.stop_gradient(transform(points) - points)
+    return lambda points: jnp.asarray(points) + jax.lax.stop_gradient(transform(points) - points)
 
 
 def quantised_margin(

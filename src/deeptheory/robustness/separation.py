@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.ndimage import maximum_filter, minimum_filter
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from scipy.special import gammaln
 
 from deeptheory.foundations.entrances import doors
@@ -36,7 +36,7 @@ def opposite_distances(points: Points, labels: Labels, *, period: float | None =
         points = np.mod(points, period)
     distance = np.empty(len(points))
     for label in np.unique(labels):
-        tree = cKDTree(points[labels != label], boxsize=period)
+        tree = KDTree(points[labels != label], boxsize=period)
         distance[labels == label] = tree.query(points[labels == label])[0]
     return distance
 

@@ -174,7 +174,7 @@ def spirals(pieces):
 )
 def games_without_equilibrium(key, *, games: Count = 12):
     modes = np.arange(2, 9)
-    tables = [1 + 1 / k - np.eye(k) for k in modes]
+    tables = [1 + 1 / k - np.eye(int(k)) for k in modes]
     solved = [mixed_equilibrium(table) for table in tables]
     lowest, highest = np.array([pure_values(table) for table in tables]).T
     draw = generator(key)

@@ -64,7 +64,7 @@ def pretexts_and_probes(key, *, trials: Trials = 16, style: Annotated[float, Int
         labels = np.where(draw.random((2, POINTS)) < 0.5, 1.0, -1.0)
         views = labels[:, None, :, None] * mean + spread * draw.standard_normal((2, 2, POINTS, DIMENSION))
         principal = principal_directions(views[0, 0], 1)
-        shared = shared_directions(*views[0], 1)
+        shared = shared_directions(views[0, 0], views[0, 1], 1)
         for split, (x, y) in enumerate(views):
             centred = x - x.mean(0)
             pretext[0, split, t] = np.sum((centred @ principal.T) ** 2) / np.sum(centred**2)

@@ -25,6 +25,11 @@ from deeptheory.lab import Identity, Inequality, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
 
 
+def log_normal(x, mean, covariance):
+    """log N(x; mean, covariance), by scipy."""
+    return multivariate_normal(mean, covariance).logpdf(x)
+
+
 @claim(
     items={
         "A14.9": ("evidence is bound plus divergence", "the bound below the evidence", "the bound at the posterior"),
@@ -178,7 +183,7 @@ def isotropic_encoder_gap(key, *, noise: Annotated[float, Interval(ge=0.1, le=3.
     gaps, formulas, printed, exact = [], [], [], []
     for _ in range(6):
         loadings, x = draw.standard_normal((n, d)), 2 * draw.standard_normal(n)
-        evidence = multivariate_normal(np.zeros(n), loadings @ loadings.T + noise**2 * np.eye(n)).logpdf(x)
+        evidence = log_normal(x, np.zeros(n), loadings @ loadings.T + noise**2 * np.eye(n))
 
         def terms(mean, scale, loadings=loadings, x=x):
             """(14.12) as it is printed, averaged over the noise."""
@@ -194,9 +199,9 @@ def isotropic_encoder_gap(key, *, noise: Annotated[float, Interval(ge=0.1, le=3.
         mean, scale = draw.standard_normal(d), 0.3 + draw.random()
         z = mean + scale * eps
         logs = [
-            multivariate_normal(loadings @ each, noise**2 * np.eye(n)).logpdf(x)
-            + multivariate_normal(np.zeros(d), np.eye(d)).logpdf(each)
-            - multivariate_normal(mean, scale**2 * np.eye(d)).logpdf(each)
+            log_normal(x, loadings @ each, noise**2 * np.eye(n))
+            + log_normal(each, np.zeros(d), np.eye(d))
+            - log_normal(each, mean, scale**2 * np.eye(d))
             for each in z
         ]
         printed.append(terms(mean, scale))

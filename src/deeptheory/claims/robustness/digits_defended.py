@@ -73,7 +73,8 @@ def defences_on_digits(key, *, trials: Annotated[int, Interval(ge=8, le=64)] = 2
     # All networks of one kind are trained and attacked together; they differ in where they start.
     starts = init_mlp(keys[0], (49, 32, 10), ensemble=(trials,), weight_scale=1.4, bias_scale=0.1, input_scale=0.2)
     starts = jax.tree.map(jnp.asarray, starts)
-    shares, shown, others, signs = np.zeros((len(WAYS), 4, trials)), {}, None, None
+    shares, shown = np.zeros((len(WAYS), 4, trials)), {}
+    signs, others = np.full((2, trials), np.nan)
 
     draws = generator(keys[2]).standard_normal((250, images.shape[1]))
 

@@ -252,7 +252,7 @@ def accuracies(pieces):
     """Accuracy and robust accuracy of discs, strips and outsides, the limit, and the line where they add to 1."""
     seen = pieces["no region keeps more"]
     a = np.linspace(0.01, 0.999, 200)
-    marks = [
+    marks: list[Line | Dots] = [
         Line("half-planes: the most", a, smoothed_probability_bound(a, float(seen.aside["shift"]), 1.0)),
         Line("", a, 1 - a, rival="accuracy + robustness = 1"),
     ]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
+import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
@@ -78,17 +79,16 @@ def worst_perturbations_of_linear_classifiers(
     ]
     dual, own = norms(weights, [dual_order(p) for p in ORDERS]), norms(weights)
     two = np.stack([-weights / 2, weights / 2])
-    step = np.asarray(fast_gradient_sign(lambda z: z @ two.T, x, (signs > 0).astype(int), Threat(epsilon)))
+    step = np.asarray(fast_gradient_sign(lambda z: jnp.asarray(z) @ two.T, x, (signs > 0).astype(int), Threat(epsilon)))
     # The least perturbation by a convex problem with one constraint, which knows nothing of dual norms.
     few = x[:8]
     side = np.sign(few @ weights + bias)
-    least = np.array(
-        [
-            [np.linalg.norm(nearest_in_polyhedron(-s * weights[None], s * np.array([z @ weights + bias]), p), p)
-             for z, s in zip(few, side, strict=True)]
-            for p in ORDERS
-        ]
-    )  # fmt: skip
+
+    def shortest(z, s, p):
+        move = nearest_in_polyhedron(-s * weights[None], s * np.array([z @ weights + bias]), p)
+        return np.linalg.norm(np.asarray(move, float), p)
+
+    least = np.array([[shortest(z, s, p) for z, s in zip(few, side, strict=True)] for p in ORDERS])
     exact = np.stack([halfspace_radius(weights, bias, few, p) for p in ORDERS])
     stay = [float(np.mean(halfspace_radius(weights, bias, x, p) > epsilon)) for p in ORDERS]
     wide = float(np.mean(halfspace_radius(weights, bias, x, 2.0) > epsilon * np.sqrt(12)))
@@ -97,7 +97,7 @@ def worst_perturbations_of_linear_classifiers(
     targets = (labels + random.integers(1, 4, size=points)) % 4
     logits = x @ heads.T
     gap = logits[rows, targets] - logits[rows, labels]
-    aimed = targeted_gradient(lambda z: z @ heads.T, x, labels, targets, Threat(epsilon), steps=5).values
+    aimed = targeted_gradient(lambda z: jnp.asarray(z) @ heads.T, x, labels, targets, Threat(epsilon), steps=5).values
     shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     towards = np.sign(heads[targets] - shares @ heads)  # the gradient of −ℓ(x, y′) alone
     only = gap + epsilon * np.sum(towards * (heads[targets] - heads[labels]), 1)

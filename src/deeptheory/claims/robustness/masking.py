@@ -50,7 +50,7 @@ def hidden_gradients_do_not_protect(
         return quantise(z, levels)
 
     def lost(z):
-        return -signs * (z @ weights + bias)
+        return jnp.asarray(-signs * (z @ weights + bias))
 
     def threat(radius):
         return Threat(radius, np.inf, 0.0, 1.0)
@@ -72,12 +72,16 @@ def hidden_gradients_do_not_protect(
         return jnp.logaddexp(0.0, -1e6 * own * (z @ weights + bias))
 
     stuck = np.asarray(ascend(saturated, x, Threat(0.1), steps=10).points)
-    freed = np.asarray(ascend(lambda z: -own * (z @ weights + bias), x, Threat(0.1), steps=10).points)
+    freed = np.asarray(ascend(lambda z: jnp.asarray(-own * (z @ weights + bias)), x, Threat(0.1), steps=10).points)
     worst = np.abs(x @ weights + bias) - 0.1 * np.abs(weights).sum()
 
     steep = jnp.asarray(random.standard_normal(pixels))
     masks = (random.random((max(AVERAGED), pixels)) < KEPT).astype(float)
-    slope = jax.jit(lambda draws: expected_slopes(lambda z, mask: (z * mask) @ steep, draws)(jnp.zeros((1, pixels))))
+
+    def dropped(z, mask):
+        return (jnp.asarray(z) * mask) @ steep
+
+    slope = jax.jit(lambda draws: expected_slopes(dropped, draws)(jnp.zeros((1, pixels))))
     counts = [int(np.sum(np.asarray(slope(masks[:k])) != 0)) for k in AVERAGED]
     return {
         "rounded inputs": Identity(

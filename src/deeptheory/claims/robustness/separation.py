@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Inequality, Law, Rate, Trials, claim
@@ -115,7 +115,7 @@ def accurate_or_robust(pieces):
 
 def majority(points, labels, neighbours):
     """The label that most of the nearest points have, each one itself among them."""
-    near = cKDTree(points, boxsize=1.0).query(points, neighbours)[1]
+    near = KDTree(points, boxsize=1.0).query(points, neighbours)[1]
     return (labels[near].mean(1) > 0.5).astype(int)
 
 

@@ -175,7 +175,7 @@ def chance_of_leaving(pieces):
     """Exact chance of leaving the interval against the allowed one, for several numbers of squares; dots were drawn."""
     aside = pieces[""].aside
     level = np.linspace(0.7, 40, 120)
-    marks = [Line("allowed", level, np.log(2) - level)]
+    marks: list[Line | Dots] = [Line("allowed", level, np.log(2) - level)]
     for k in (1, 5, 40, 400):
         marks.append(Line(f"{k} squares", level, log_leaving(k, 4 * np.sqrt(k * level))))
     near = np.asarray(aside["level"]) < 40

@@ -1,7 +1,7 @@
 """What robustness costs, in a model where both errors are known."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -81,7 +81,11 @@ def robustness_costs_accuracy(key, *, draws: Annotated[int, Interval(ge=200_000,
         margin = STRONG - radius + MANY * (WEAK * weak - radius * abs(weak))
         return ndtr(-margin / np.sqrt(NOISE**2 + MANY * weak**2))
 
-    found = [minimize_scalar(error, bounds=(-0.5, 1.0), args=(r,), method="bounded", options=LINE).fun for r in radii]
+    def least(radius):
+        best: Any = minimize_scalar(error, bounds=(-0.5, 1.0), args=(radius,), method="bounded", options=LINE)
+        return best.fun
+
+    found = [least(r) for r in radii]
     late = [gaussian_error(most_robust_weights(means, deviations, r / 2), means, deviations, Threat(r)) for r in radii]
     return {
         "errors with and without an adversary": Share(
