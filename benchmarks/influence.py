@@ -3,9 +3,9 @@
 `python -m benchmarks influence` needs mnist.npz in the folder that DEEPTHEORY_DATA names. Both sides solve with the
 same damped Hessian of the same trained network, in single precision, by conjugate gradients to a relative residual of
 1e-4. pyDVL is the peer because it solves the same damped equations by conjugate gradients and had a release in 2025;
-kronfluence replaces the Hessian by Kronecker-factored curvature, captum writes the whole Hessian out, too large here, or
-projects it, and of torch-influence we know no release after 2022. Before that, on a network small enough to write the
-Hessian out, our influences are held to those of the exact inverse.
+kronfluence replaces the Hessian by Kronecker-factored curvature, captum writes the whole Hessian out, too large here,
+or projects it, and of torch-influence we know no release after 2022. Before that, on a network small enough to write
+the Hessian out, our influences are held to those of the exact inverse.
 """
 
 import tempfile
