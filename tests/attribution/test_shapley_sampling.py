@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import jax
 import numpy as np
 import pytest
@@ -92,3 +94,15 @@ def test_the_variance_of_a_group_test_is_below_its_bound():
     terms = group_testing_constant(players) * table[1:-1, None] * (masks - size[:, None] / players)
     second = chance @ terms**2
     np.testing.assert_allclose(second, group_testing_constant(players) * (players - 1) / players)
+
+
+def test_stated_standard_errors_are_those_of_all_orders(key):
+    players, table = 5, game_table(utility, 5)
+    weights = 2 ** np.arange(players)
+    gains = np.empty((120, players))
+    for row, order in enumerate(permutations(range(players))):
+        before = np.concatenate([[0], np.cumsum(weights[list(order)])])
+        gains[row, list(order)] = np.diff(table[before])
+    found = permutation_estimate(key, utility, players, permutations=20_000, largest=1.3)
+    np.testing.assert_allclose(found.values, gains.mean(0), atol=8 * gains.std() / np.sqrt(20_000))
+    np.testing.assert_allclose(found.errors, gains.std(0) / np.sqrt(20_000), rtol=0.1)
