@@ -37,3 +37,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "weights": NETWORK["weights"], "neurons": np.eye(3)[:2], "inputs": np.ones((4, 3)), "labels": np.ones(4),
     },
 }  # fmt: skip
+
+SIGNED = """
+trajectories.ridge_descent, samples
+"""
+
+FOUND = """
+softmax_mixtures.symmetric_solution, decay: tiny
+"""

@@ -86,3 +86,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "special_games.voting_shapley": {"weights": np.array([3, 1, 2]), "quota": 4},
     "special_games.voting_utility": {"weights": np.array([3, 1, 2, 2]), "quota": 4, "masks": MASKS},
 }  # fmt: skip
+
+FOUND = """
+influence.gradients, parameters: objects
+influence.influences, train: deeper
+influence.influences_by, train: deeper
+leave_one_out.retrained, parameters: complex
+leave_one_out.retrained, parameters: objects
+leave_one_out.retrained, parameters: words
+shapley_sampling.group_testing_estimate, samples: billion
+shapley_sampling.permutation_estimate, permutations: billion
+"""

@@ -156,3 +156,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "variational.table_evidence": {"joint": TABLE},
     "variational.table_posterior": {"joint": TABLE},
 }  # fmt: skip
+
+SIGNED = """
+autoencoders.bound_terms, noise
+autoencoders.importance_bound, noise
+diffusion_models.reverse_chain, noise
+variational.gaussian_gradient_estimates, noise
+"""
+
+FOUND = """
+diffusion_models.fit_denoiser, levels: float32
+flows.flow_log_density, points: float32
+flows.flow_noise, points: float32
+flows.train_flow, points: float32
+mixtures.expectation_maximization, steps: million
+"""

@@ -70,3 +70,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "sources.switching_source": {"regimes": np.stack([CHAIN, OTHER]), "stay": 0.5},
     "sources.text_surprise": {"model": CHAIN, "texts": TEXT},
 }  # fmt: skip
+
+FREE_TEXT = """
+alphabets.alphabet_of, text
+alphabets.text_of, alphabet
+sources.order_of, name
+"""
+
+FOUND = """
+character_models.train_next_symbol, steps: million
+ngrams.perplexity, surprise: float32
+sources.draw_texts, length: billion
+"""

@@ -97,6 +97,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 FOUND = """
 noise_training.two_moons, noise: negative
+adversarial_training.train_adversarially, network: nothing
+adversarial_training.train_adversarially, network: text
+lipschitz.exact_lipschitz, reach: huge
+minimal_perturbations.relu_radius, point: longer
 """
 
 RECORDS: dict[str, Callable[[], Any]] = {

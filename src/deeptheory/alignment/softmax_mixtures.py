@@ -187,13 +187,17 @@ def softmax_velocity(
 
 
 def symmetric_solution(
-    classes: Annotated[int, "[2, 6]"], *, decay: float, precision: float = np.inf, nodes: int = 12
+    classes: Annotated[int, "[2, 6]"],
+    *,
+    decay: Annotated[float, "[1e-10, 10]"],
+    precision: float = np.inf,
+    nodes: int = 12,
 ) -> float:
     """Return a = ⟨x^c, μ_c⟩ where the penalized expected loss is least, for equal weights and orthonormal means.
 
     There x^c = aμ_c − a/(k−1) Σ_{b≠c} μ_b, and without noise kβa = 1 − e^a/(e^a + (k−1)e^(−a/(k−1))); with noise the
     slope of the expected loss is integrated. `decay` is β, `precision` λ. Reference: jagannath Thm 13.5; the equation
-    is ours.
+    is ours. A penalty below 1e-10 is lost in the rounding of the chances that it balances.
     """
     means = np.eye(classes)
     shape = (classes * means - 1) / (classes - 1)
@@ -203,7 +207,7 @@ def symmetric_solution(
         return pulled[0, 0] + decay * size
 
     # The pull is at most E|Y·μ| ≤ 1 + 1/√λ, which the penalty outweighs at the upper end.
-    root: Any = brentq(slope, 0.0, (1 + precision**-0.5) / decay, xtol=1e-14)
+    root: Any = brentq(slope, 0.0, (1 + precision**-0.5) / decay, xtol=1e-14, maxiter=2000)
     return float(root)
 
 

@@ -43,11 +43,17 @@ def gradients(losses: Losses, parameters: Any, data: Any) -> Float[Array, "examp
     batched(data=data)
     moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
     numeric(parameters=moving)
+    if not jax.tree.leaves(moving):
+        raise ValueError("parameters must hold at least one floating-point array, and hold none")
     data = jax.tree.map(jnp.asarray, data)
+    _one_each(losses, parameters, data)
+    return _gradients(losses, moving, fixed, data)
+
+
+def _one_each(losses: Losses, parameters: Any, data: Any) -> None:
     shape = eqx.filter_eval_shape(losses, parameters, data).shape
     if shape != (jax.tree.leaves(data)[0].shape[0],):
         raise ValueError(f"losses must return one number for each example, got shape {shape}")
-    return _gradients(losses, moving, fixed, data)
 
 
 @eqx.filter_jit
@@ -104,6 +110,7 @@ def influences_by(
 def _influences(inverse: Inverse, losses: Losses, parameters: Any, train: Any, test: Any, damping: float) -> Influences:
     batched(train=train, test=test)
     curvature = hessian(_Mean(losses), parameters, train)
+    _one_each(losses, parameters, curvature.data)
     found = inverse(curvature, gradients(losses, parameters, test), damping=damping)
     fixed = eqx.partition(parameters, eqx.is_inexact_array)[1]
     return Influences(-_slopes(losses, curvature, fixed, found.vectors), found.residuals)

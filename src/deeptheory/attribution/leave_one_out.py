@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable, batched
+from deeptheory.foundations.guards import affordable, batched, numeric
 
 __all__ = [
     "Retrained",
@@ -121,6 +121,9 @@ def retrained(
     if weights.shape[1] != count:
         raise ValueError(f"weights must have one column for each of {count} examples, got {weights.shape[1]}")
     moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
+    numeric(parameters=moving)
+    if not jax.tree.leaves(moving):
+        raise ValueError("parameters must hold at least one floating-point array, and hold none")
     return _retrained(losses, moving, fixed, data, weights, *map(jnp.asarray, (ridge, spring, steps)))
 
 

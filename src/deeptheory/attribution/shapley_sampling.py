@@ -6,7 +6,7 @@ evaluates for them can be one compiled call.
 
 from collections.abc import Callable
 from math import ceil, log
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
@@ -68,7 +68,7 @@ def permutation_estimate(
     utility: Utility,
     players: int,
     *,
-    permutations: int,
+    permutations: Annotated[int, "[1, 1e8]"],
     largest: float,
     delta: float = 0.05,
     batch: int = 2**16,
@@ -147,7 +147,7 @@ def group_testing_estimate(
     utility: Utility,
     players: int,
     *,
-    samples: int,
+    samples: Annotated[int, "[1, 1e8]"],
     low: float,
     high: float,
     delta: float = 0.05,

@@ -134,7 +134,7 @@ def fit_denoiser(
     readouts = []
     clean = np.tile(points, (8, 1))
     for level in levels:
-        lifted = hidden(noised(draw, clean, level))
+        lifted = hidden(noised(draw, clean, float(level)))
         gram = lifted.T @ lifted + ridge * len(clean) * np.eye(lifted.shape[1])
         readouts.append(np.linalg.solve(gram, lifted.T @ clean))
 

@@ -118,6 +118,7 @@ def _to_noise(flow: CouplingFlow, points: Array) -> tuple[Array, Array]:
         z, log_determinant = coupled(z, weights.kept, _conditioner(weights.inner, weights.offset, weights.outer))
         return (z, total + log_determinant), None
 
+    points = points.astype(jnp.result_type(points, *flow))
     start = (points, jnp.zeros(points.shape[:1], points.dtype))
     return jax.lax.scan(layer, start, jax.tree.map(jnp.asarray, flow))[0]
 
@@ -127,6 +128,7 @@ def _to_data(flow: CouplingFlow, noise: Array) -> Array:
     def layer(z: Array, weights: CouplingFlow) -> tuple[Array, None]:
         return uncoupled(z, weights.kept, _conditioner(weights.inner, weights.offset, weights.outer)), None
 
+    noise = noise.astype(jnp.result_type(noise, *flow))
     return jax.lax.scan(layer, noise, jax.tree.map(jnp.asarray, flow), reverse=True)[0]
 
 

@@ -182,4 +182,4 @@ def crabs() -> Float[np.ndarray, "1000"]:
     return np.repeat(0.5835 + 0.004 * np.arange(29), [int(count) for count in counts.split()])
 
 
-doors(__name__, steps="[1, 1e6]", floor="[0, 1)", samples="[1, ∞)")
+doors(__name__, steps="[1, 1e5]", floor="[0, 1)", samples="[1, ∞)")

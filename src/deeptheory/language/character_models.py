@@ -127,11 +127,11 @@ def training_flops(*, vocabulary: int, window: int, width: int, layers: int) -> 
 
 doors(
     __name__,
-    steps="[1, 1e7]",
+    steps="[1, 1e5]",
     rows="[1, 1e5]",
     window="[1, 1e5]",
     step_size="(0, ∞)",
-    warmup="[0, 1e7]",
+    warmup="[0, 1e5]",
     vocabulary="[1, 1e6]",
     width="[1, 1e5]",
     layers="[1, 200]",

@@ -95,7 +95,7 @@ def perplexity(surprise: Float[np.ndarray, "*texts n"]) -> Float[np.ndarray, "*t
     """
     if surprise.min() < 0:
         raise ValueError(f"surprise must be at least 0, got {surprise.min():.3g}")
-    return np.exp(surprise.mean(-1))
+    return np.exp(surprise.mean(-1, dtype=float))
 
 
 def _counted(counts: Counts) -> None:

@@ -5,6 +5,8 @@ probability of w after the symbols c₁ … c_k; order 0 draws symbols independe
 order. Rates are means over the source's stationary law, in nats a symbol.
 """
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.sparse import csr_array
@@ -104,7 +106,9 @@ def excess_entropy(source: Source, model: Model) -> float:
     return float(np.sum(law * gaps, where=law > 0))
 
 
-def draw_texts(key: Key[Array, ""], source: Source, *, length: int, count: int = 1) -> Int[np.ndarray, "count length"]:
+def draw_texts(
+    key: Key[Array, ""], source: Source, *, length: Annotated[int, "[1, 1e7]"], count: int = 1
+) -> Int[np.ndarray, "count length"]:
     """Draw texts, each after a context from the stationary law that is not shown."""
     affordable(texts=(count, length))
     rng = generator(key)

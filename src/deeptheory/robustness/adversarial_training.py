@@ -55,6 +55,8 @@ def train_adversarially(
     classifier of a smoothing is trained. `network` is a pytree that maps rows of inputs to rows of logits. With one
     step the network may learn to fool that step only: use several. Reference: arora 18.1.2, lucchi eq. 12.14.
     """
+    if not callable(network):
+        raise TypeError(f"network must map rows of inputs to rows of logits, got {network!r:.60}")
     inside(threat.low, threat.high, inputs=inputs)
     rng = generator(key)
     rows = jnp.asarray(rng.integers(len(labels), size=(steps, batch)))

@@ -69,8 +69,7 @@ def linear_pieces(layers: Layers, *, reach: float = 1e3, most: int = 20_000) -> 
     """Return every affine piece of a small network on the cube |xᵢ| ≤ reach.
 
     Units are split one after the other; a side is kept if a linear programme finds a ball of radius 1e-9·reach in it.
-    The
-    number of pieces grows like (units)^dimension: `most` of them are allowed. Reference: handbook 2.3.
+    The number of pieces grows like (units)^dimension: `most` of them are allowed. Reference: handbook 2.3.
     """
     positive(reach=reach)
     dimension = layers[0][0].shape[1]
@@ -143,14 +142,16 @@ def _centre(rows: list, ends: list, dimension: int, reach: float) -> np.ndarray:
     if not np.any(keep):
         return np.append(np.zeros(dimension), reach)
     table = np.column_stack([np.array(rows)[keep] / lengths[keep, None], np.ones(int(keep.sum()))])
+    # In units of reach/1000, because the programme's tolerances are absolute; beyond `far` a row never or always binds.
+    unit, far = reach / 1e3, 1e3 * (dimension + 2)
     answer = linprog(
         np.append(np.zeros(dimension), -1.0),
         A_ub=table,
-        b_ub=np.array(ends)[keep] / lengths[keep],
-        bounds=[(-reach, reach)] * dimension + [(0, reach)],
+        b_ub=np.clip(np.array(ends)[keep] / lengths[keep] / unit, -far, far),
+        bounds=[(-1e3, 1e3)] * dimension + [(0, 1e3)],
         method="highs",
     )
-    return answer.x if answer.status == 0 else np.append(np.zeros(dimension), -1.0)
+    return unit * answer.x if answer.status == 0 else np.append(np.zeros(dimension), -1.0)
 
 
 doors(__name__, lipschitz="(0, ∞)", reach="(0, ∞)", most="[1, 1e6]")

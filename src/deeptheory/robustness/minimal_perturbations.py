@@ -65,6 +65,8 @@ def relu_radius(
     """
     if len(layers[-1][1]) < 2:
         raise ValueError(f"the last layer must have at least two outputs, got {len(layers[-1][1])}")
+    inputs = layers[0][0].shape[1]
+    inside(inputs, inputs, **{"the dimension of point": len(point)})
     logits = point
     for depth, (weights, bias) in enumerate(layers):
         logits = weights @ (np.maximum(logits, 0) if depth else logits) + bias
