@@ -306,6 +306,7 @@ def test_panels_that_a_phone_stacks_are_above_and_below_there():
     assert re.sub('<span class="stacked">.*?</span>', "", told).count("left") == 2
     narrow = re.sub('<span class="beside">.*?</span>|<[^>]*>', "", told)
     assert narrow == "Above a law (below), on the left of zero"
+    assert '<span class="stacked">Below</span>:' in placed("Right: its square", True)
 
 
 def test_texts_are_clipped_between_words_and_outside_formulas():

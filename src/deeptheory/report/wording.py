@@ -110,11 +110,11 @@ def placed(told: str, panels: bool) -> str:
     """HTML about panels that stand side by side on a page, and on a phone one below the other: both words are there."""
 
     def both(found: re.Match[str]) -> str:
-        wide, place = found[0], "above" if "left" in found[0] else "below"
-        narrow = f"({place})" if wide.startswith("(") else place.capitalize() if wide.startswith("O") else place
+        wide, place = found[0], "above" if "left" in found[0].lower() else "below"
+        narrow = f"({place})" if wide.startswith("(") else place.capitalize() if wide[0].isupper() else place
         return f'<span class="beside">{wide}</span><span class="stacked">{narrow}</span>'
 
-    sides = r"\((?:left|right)\)|\b[Oo]n the (?:left|right)\b(?!-| of\b| side\b| hand\b)"
+    sides = r"\((?:left|right)\)|\b(?:Left|Right)(?=:)|\b[Oo]n the (?:left|right)\b(?!-| of\b| side\b| hand\b)"
     return re.sub(sides, both, told) if panels else told
 
 
