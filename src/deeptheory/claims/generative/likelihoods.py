@@ -1,7 +1,7 @@
 """What likelihood measures and what it does not see."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import numpy as np
@@ -192,7 +192,8 @@ def generalizing_is_not_learning(key, *, data: Literal["digits", "isotropic nois
     def surprise(logarithm):
         return 0.5 * ((centred**2).sum(1).mean() * np.exp(-logarithm) + d * (np.log(2 * np.pi) + logarithm))
 
-    found = minimize_scalar(surprise, bounds=(-10, 10), method="bounded", options={"xatol": 1e-10}).x
+    least: Any = minimize_scalar(surprise, bounds=(-10, 10), method="bounded", options={"xatol": 1e-10})
+    found = least.x
     fresh = fit.mean + np.sqrt(fit.covariance[0, 0]) * draw.standard_normal(test.shape)
 
     def ratio(points):
