@@ -1,7 +1,6 @@
 """Counts by hand, truncation by its tail, skip-gram against its table of logarithms; and a corpus of Shakespeare."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from deeptheory.generative.word_embeddings import (
     term_document_counts,
 )
 
-SHAKESPEARE = Path(__file__).parents[2] / ".." / "shared" / "data" / "tinyshakespeare.txt"
 COUNTS = np.random.default_rng(1).integers(1, 30, size=(6, 6)).astype(float)
 COUNTS += COUNTS.T
 
@@ -68,10 +66,9 @@ def test_lower_rank_costs():
 
 @pytest.mark.slow
 @pytest.mark.item("A17.3")
-@pytest.mark.skipif(not SHAKESPEARE.exists(), reason="needs tinyshakespeare.txt in shared/data beside the checkout")
-def test_neighbours_in_shakespeare():
+def test_neighbours_in_shakespeare(tinyshakespeare):
     """Words of one kind stand nearer to each other than to words of another, in 25 dimensions from 400 words."""
-    words = re.findall(r"[a-z]+", SHAKESPEARE.read_text().lower())
+    words = re.findall(r"[a-z]+", tinyshakespeare.lower())
     kept, times = np.unique(words, return_counts=True)
     common = list(kept[np.argsort(-times)][:400])
     number = {word: i for i, word in enumerate(common)}
