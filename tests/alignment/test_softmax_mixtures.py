@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from deeptheory.alignment.softmax_mixtures import (
-    gaussian_product_rule,
     mixture_draws,
     population_gradient,
     reduced_coordinates,
@@ -13,6 +12,7 @@ from deeptheory.alignment.softmax_mixtures import (
     softmax_velocity,
     symmetric_solution,
 )
+from deeptheory.calculus.expectations import gaussian_product_rule
 from deeptheory.dynamics.projections import Projected, projected_velocity
 
 DRAW = np.random.default_rng(0)

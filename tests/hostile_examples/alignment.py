@@ -12,7 +12,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "overlaps.living_error": {"matrix": np.eye(3), "basis": np.eye(3)[:2]},
     "overlaps.outlier_count": {"values": np.array([3.0, 0.1, 0.1])},
     "overlaps.top_eigenspace": {"matrix": np.diag([3.0, 2.0, 1.0]), "count": 2},
-    "softmax_mixtures.gaussian_product_rule": {"axes": 2, "nodes": 3},
     "softmax_mixtures.mixture_draws": {"means": np.eye(3)[:2], "count": 5, "precision": 4.0},
     "softmax_mixtures.population_gradient": MEANS,
     "softmax_mixtures.reduced_coordinates": MEANS,

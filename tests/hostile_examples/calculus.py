@@ -25,6 +25,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "expectations.empirical_tail_integral": {"samples": array("Float", "n")},
     "expectations.expectation_by_density": {"density": lambda x: 1.0, "low": 0.0, "high": 1.0},
     "expectations.expectation_by_tail": {"tail": lambda t: float(np.exp(-t))},
+    "expectations.gaussian_product_rule": {"axes": 2, "nodes": 3},
     "expectations.gaussian_expectation": {
         "function": lambda x: x, "mean": np.zeros(2), "covariance": np.eye(2), "nodes": 3,
     },

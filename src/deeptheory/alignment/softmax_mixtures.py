@@ -14,13 +14,13 @@ from jaxtyping import Array, Float, Int, Key, UInt32
 from scipy.optimize import brentq
 from scipy.special import softmax
 
+from deeptheory.calculus.expectations import gaussian_product_rule
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "SoftmaxQuadrature",
-    "gaussian_product_rule",
     "mixture_draws",
     "population_gradient",
     "reduced_coordinates",
@@ -30,7 +30,6 @@ __all__ = [
     "symmetric_solution",
 ]
 
-MOST_POINTS = 2**20
 Means = Float[np.ndarray, "k d"]
 Number = float | Float[Array, ""]
 
@@ -67,23 +66,6 @@ def softmax_loss(
     inputs, label = sample
     logits = jnp.asarray(parameters) @ inputs
     return jax.nn.logsumexp(logits) - logits[label]
-
-
-def gaussian_product_rule(
-    axes: int, nodes: int = 12
-) -> tuple[Float[np.ndarray, "points axes"], Float[np.ndarray, " points"]]:
-    """Return points and weights, summing to 1, of a product of Gauss–Hermite rules for standard normals.
-
-    Exact for polynomials of degree below 2·`nodes` in each variable; `nodes` to the power `axes` points.
-    """
-    if nodes**axes > MOST_POINTS:
-        raise ValueError(f"nodes ** axes must be at most 2**20 points, got {nodes} ** {axes}; draw at random instead")
-    points, rule = np.polynomial.hermite_e.hermegauss(nodes)
-    grids = np.meshgrid(*[points] * axes, indexing="ij")
-    weights = np.ones(1)
-    for _ in range(axes):
-        weights = np.outer(weights, rule / rule.sum()).ravel()
-    return np.stack([grid.ravel() for grid in grids], axis=-1) if axes else np.zeros((1, 0)), weights
 
 
 class SoftmaxQuadrature(NamedTuple):

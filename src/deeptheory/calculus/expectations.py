@@ -17,10 +17,12 @@ __all__ = [
     "expectation_by_density",
     "expectation_by_tail",
     "gaussian_expectation",
+    "gaussian_product_rule",
     "probability_by_density",
 ]
 
 Density = Callable[[float], float]
+MOST_POINTS = 2**20
 
 
 def probability_by_density(density: Density, low: float, high: float) -> float:
@@ -85,6 +87,23 @@ def affine_gaussian(
     return GaussianLaw(a @ np.asarray(mean) + np.asarray(shift), a @ np.asarray(covariance) @ a.T)
 
 
+def gaussian_product_rule(
+    axes: Annotated[int, "[0, 32]"], nodes: Annotated[int, "[1, 60]"] = 12
+) -> tuple[Float[np.ndarray, "points axes"], Float[np.ndarray, " points"]]:
+    """Return points and weights, summing to 1, of a product of Gauss–Hermite rules for standard normals.
+
+    Exact for polynomials of degree below 2·`nodes` in each variable; `nodes` to the power `axes` points.
+    """
+    if nodes**axes > MOST_POINTS:
+        raise ValueError(f"nodes ** axes must be at most 2**20 points, got {nodes} ** {axes}; draw at random instead")
+    points, rule = np.polynomial.hermite_e.hermegauss(nodes)
+    grids = np.meshgrid(*[points] * axes, indexing="ij")
+    weights = np.ones(1)
+    for _ in range(axes):
+        weights = np.outer(weights, rule / rule.sum()).ravel()
+    return np.stack([grid.ravel() for grid in grids], axis=-1) if axes else np.zeros((1, 0)), weights
+
+
 def gaussian_expectation(
     function: Callable[[Float[np.ndarray, "n k"]], Float[np.ndarray, "n ..."]],
     mean: Float[Array | np.ndarray, "k"],
@@ -100,12 +119,9 @@ def gaussian_expectation(
     Reference: lucchi Ch. 1 Problem 4.
     """
     centre, sigma = np.asarray(mean, float), np.asarray(covariance, float)
-    inside(1, 10**6, points=nodes ** len(centre))
     values, vectors = np.linalg.eigh(sigma)
     inside(-1e-9 * np.abs(values).max(), np.inf, eigenvalues_of_covariance=values)
-    places, weights = np.polynomial.hermite_e.hermegauss(nodes)
-    grid = np.stack(np.meshgrid(*[places] * len(centre), indexing="ij"), -1).reshape(-1, len(centre))
-    chances = np.prod(np.stack(np.meshgrid(*[weights / weights.sum()] * len(centre), indexing="ij"), -1), -1).ravel()
+    grid, chances = gaussian_product_rule(len(centre), nodes)
     points = centre + grid * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     return np.tensordot(chances, np.asarray(function(points)), 1)
 

@@ -14,6 +14,7 @@ from scipy.optimize import linprog, nnls
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
+from deeptheory.robustness.lipschitz import relu_outputs
 
 __all__ = ["attack_radius", "nearest_in_polyhedron", "relu_radius"]
 
@@ -67,10 +68,7 @@ def relu_radius(
         raise ValueError(f"the last layer must have at least two outputs, got {len(layers[-1][1])}")
     inputs = layers[0][0].shape[1]
     inside(inputs, inputs, **{"the dimension of point": len(point)})
-    logits = point
-    for depth, (weights, bias) in enumerate(layers):
-        logits = weights @ (np.maximum(logits, 0) if depth else logits) + bias
-    label = int(np.argmax(logits))
+    label = int(np.argmax(relu_outputs(layers, point)))
     d, solved = len(point), 0
     best, where = np.inf, point
 
