@@ -2,17 +2,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: tour test quick soak lint record lock bench clean
+.PHONY: tour test quick soak lint types record lock bench clean
 
 tour: $(READY)  ## the flagship claims, three minutes, a page to look at
 	$(BIN)/deeptheory tour
 
-test: $(READY) lint  ## everything: lint, types, contracts, unit and property tests, every claim, command line, browser
+test: $(READY) lint  ## everything: lint, contracts, types, unit and property tests, claims, command line, browser
 	$(BIN)/pytest -n 2 --dist worksteal
 
-quick: $(READY)  ## the inner loop: unit tests without the slow ones
+quick: $(READY)  ## the inner loop: what the change at hand can reach, without the slow tests
 	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not browser"
+	$(BIN)/pytest -n 2 --dist worksteal --changed -m "not slow and not browser"
 
 soak: $(READY)  ## random networks, twenty seeds, full size, wrong versions of the mathematics
 	DEEPTHEORY_SOAK=200 $(BIN)/pytest tests/kernels/test_random_networks.py
@@ -24,6 +24,8 @@ lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/lint-imports
+
+types: $(READY)  ## also among the tests, beside the others
 	$(BIN)/pyright
 
 record: $(READY)  ## write the ledger anew: every claim, and the items that unit tests compare with an oracle

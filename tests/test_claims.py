@@ -1,4 +1,12 @@
-"""Every claim at quick size with its controls, against the ledger that ships."""
+"""Claims at quick size with their controls, against the ledger that ships.
+
+All of them were run when they were recorded, and `deeptheory check all` runs them again. Here those run whose record
+is not of today's source, and a fixed fifth of the others (all with DEEPTHEORY_CLAIMS=1): enough to see that a record
+is what its claim gives, on another machine and with other versions of the libraries.
+"""
+
+import os
+import zlib
 
 import pytest
 
@@ -9,6 +17,14 @@ from deeptheory.lab.entries import catalogue
 from deeptheory.lab.records import REFUTABLE, ledger, statuses
 
 CLAIMS = catalogue().claims
+RECORDED = ledger().claims
+SHARE = int(os.environ.get("DEEPTHEORY_CLAIMS", 5))
+
+
+def due(name):
+    """Whether a claim is run here: by its name, or because its record is missing or of another source."""
+    recorded = RECORDED.get(name)
+    return recorded is None or recorded.source != CLAIMS[name].source or zlib.crc32(name.encode()) % SHARE == 0
 
 
 @pytest.fixture(scope="module")
@@ -18,18 +34,22 @@ def pool():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", [name for name in CLAIMS if due(name)])
 def test_claim_agrees_with_the_ledger(pool, name):
     run = pool.submit(perform, Task(CLAIMS[name])).result(300)
-    recorded = ledger().claims.get(name)
+    recorded = RECORDED.get(name)
     assert recorded is not None, f"{name} is not in the ledger: `deeptheory check {name} --record` writes it there"
     assert run.verdict == "holds", run.reason
     assert all(control.verdict == "refuted" for control in run.controls), run.controls
     assert recorded.verdict == run.verdict
     assert recorded.items == run.items
-    assert recorded.source == CLAIMS[name].source, (
-        f"{name} or what it reaches has changed: `deeptheory check {name} --record`"
-    )
+
+
+def test_every_claim_is_recorded_and_holds():
+    """No record is missing, stale or of another verdict: what was not run here was run as it stands."""
+    stale = [name for name in CLAIMS if name in RECORDED and RECORDED[name].source != CLAIMS[name].source]
+    assert not stale, f"changed, or what they reach: `deeptheory check {' '.join(stale)} --record`"
+    assert {name: each.verdict for name, each in RECORDED.items()} == dict.fromkeys(CLAIMS, "holds")
 
 
 def test_claims_name_real_items_and_controls_real_errata():

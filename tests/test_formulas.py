@@ -19,7 +19,7 @@ BY_HAND = [
     (r"$\binom nk\,\mathrm{Var}[x]\to\infty$", "(n choose k) Var[x] → ∞"),
     (r"$x\in\{\pm1\}^d$, $y\in\mathbb R^{m\times n}$", "x ∈ {±1}ᵈ, y ∈ ℝ^(m×n)"),
     (r"$\left(\frac{d-a}{d-a+\beta}\right)^2$", "((d − a)/(d − a + β))²"),
-    (r"$d^{-1/4}$ and $\Sigma^{(L)}$, $\|w\|_*$, $x'$", "d^(−1/4) and Σ^(L), ‖w‖_*, x′"),
+    (r"$d^{-1/4}$ and $\Sigma^{(L)}$, $\|w\|_*$, $x'$", "d^(−1/4) and Σ⁽ᴸ⁾, ‖w‖_*, x′"),
     (r"$$y:=\operatorname{sign}(x)$$", "y := sign(x)"),
     (r"$V\to\sigma^2\frac1{\gamma-1}$", "V → σ²(1/(γ − 1))"),
     ("costs 5 dollars", "costs 5 dollars"),

@@ -9,7 +9,7 @@ __all__ = ["INDEX", "POWER", "clipped", "lettered", "readable", "scripted", "spe
 FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+)\$", re.DOTALL)
 SCRIPTED = re.compile(r"[_^]\w+$")
 """What ends in an index or a power that is not set in small characters."""
-POWER = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]))")
+POWER = re.compile(r"\^(?:\{([^{}]*)\}|\(((?:[^()]|\([^()]*\))*)\)|([−-]?[A-Za-z0-9.]*[A-Za-z0-9]|[⊤†⋆½]))")
 INDEX = re.compile(r"(?<![a-z_])([^\W\d_])_([A-Za-z0-9]+)")
 """Powers and indices in words that are no formula: n^(1/2), λ_max."""
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|:=|\s+|.", re.DOTALL)
@@ -51,8 +51,8 @@ UPRIGHT = {"mathrm", "operatorname", "text", "textrm", "mathsf"}
 SIZES = {"left", "right", "big", "Big", "bigl", "bigr", "rm", "displaystyle", "!"}
 SPACES = {",", ";", ":", " ", "quad", "qquad", "\\"}
 
-RAISED = dict(zip("0123456789+−=()abcdefghijklmnoprstuvwxyzTβγδθφχ⊤⋆′†*∘",
-                  "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀᵝᵞᵟᶿᵠᵡᵀ⋆′†*°", strict=True))  # fmt: skip
+RAISED = dict(zip("0123456789+−=()abcdefghijklmnoprstuvwxyzDHKLMNRTβγδθφχ⊤⋆′†*∘",
+                  "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴰᴴᴷᴸᴹᴺᴿᵀᵝᵞᵟᶿᵠᵡᵀ⋆′†*°", strict=True))  # fmt: skip
 LOWERED = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 VULGAR = dict(zip(("1/2", "1/3", "2/3", "1/4", "3/4", "1/8", "3/8"), "½⅓⅔¼¾⅛⅜", strict=True))
 

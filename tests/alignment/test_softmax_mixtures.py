@@ -2,6 +2,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import expit
 
 from deeptheory.alignment.softmax_mixtures import (
     mixture_draws,
@@ -110,3 +112,25 @@ def test_reduced_coordinates_keep_all_inner_products():
     small, centres = reduced_coordinates(point, means)
     assert small.shape == (3, 6) and np.allclose(centres[:, 3:], 0)
     assert np.allclose(small @ centres.T, point @ means.T) and np.allclose(small @ small.T, point @ point.T)
+
+
+@pytest.mark.parametrize("precision", [1.0, 0.3, 0.1])
+def test_expectations_are_right_or_refused_as_the_noise_grows(precision):
+    """Of two classes on a line against adaptive quadrature."""
+    parameters, means = np.array([[0.5, 0.0], [-0.5, 0.0]]), np.array([[1.0, 0.0], [-1.0, 0.0]])
+    width = precision**-0.5
+
+    def pulled(z):
+        at = 1 + width * z
+        return -at * expit(-at) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+    exact = quad(pulled, -12, 12, limit=500)[0]
+    found = population_gradient(parameters, means, precision=precision, nodes=60)[0, 0]
+    assert found == pytest.approx(exact, rel=1e-3)
+    with pytest.raises(ValueError, match="nodes must be at least the square of the logits' noise"):
+        population_gradient(parameters, means, precision=1e-4, nodes=60)
+
+
+def test_the_symmetric_solution_of_very_noisy_inputs_is_proportional_to_the_precision():
+    found = [symmetric_solution(3, decay=0.1, precision=precision) / precision for precision in (1e-6, 1e-9, 1e-12)]
+    np.testing.assert_allclose(found, 2 / 3, rtol=1e-5)

@@ -45,3 +45,8 @@ def test_outliers_have_their_own_scale_and_the_bulk_one_in_common():
     moment = np.diag([9.0, 4.0, 0.5, 0.3, 0.1])
     found = eigenspace_preconditioner(moment, 2, damping=1e-9)
     assert np.allclose(found, np.diag([1 / 3, 1 / 2, *[0.3**-0.5] * 3]))
+
+
+def test_descent_with_too_long_steps_has_no_floor():
+    with pytest.raises(ValueError, match=r"step \* decay must lie in \(0, 2\)"):
+        orthogonal_floor(0.5, step=10.0, decay=0.5, precision=1.0, directions=3)

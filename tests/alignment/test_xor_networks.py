@@ -71,3 +71,12 @@ def test_the_limit_is_a_sum_over_the_four_centres():
         hessian = hessian - chance * (1 - chance) * np.outer(own, own) / 4
         moment = moment - (chance - label) ** 2 * np.outer(own, own) / 4
     assert np.abs([hessian, moment]).max() < 1e-12
+
+
+def test_blocks_of_hardly_any_noise_are_the_limit_and_of_too_much_are_refused():
+    weights, overlaps = np.array([1.0, -0.5]), np.array([[1.0, 0.1], [0.2, 0.9]])
+    found = xor_plane_blocks(weights, overlaps, precision=1e16)
+    np.testing.assert_allclose(found[0], xor_limit_blocks(weights, overlaps), rtol=1e-6)
+    for precision in (1e-4, 1e20):
+        with pytest.raises(ValueError, match="precision must lie in"):
+            xor_plane_blocks(weights, overlaps, precision=precision)

@@ -66,3 +66,10 @@ def test_infinite_constants_are_refused():
 
 def test_cosine_constant_by_hand():
     assert cosine_barron_constant(np.array([2.0, -0.5]), np.array([[3.0, 4.0], [0.0, 2.0]])) == pytest.approx(11.0)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("cutoff", [1e4, 1e6, 1e12])
+def test_long_intervals_of_frequencies_are_not_stepped_over(scale, cutoff):
+    whole = barron_constant(lambda rho: np.exp(-((rho * scale) ** 2) / 2), 2, cutoff=cutoff)
+    assert whole * scale**3 == pytest.approx((2 * np.pi) * np.sqrt(np.pi / 2), rel=1e-8)

@@ -86,3 +86,21 @@ def test_values_do_not_depend_on_how_many_points_are_asked_at_once():
 def test_knots_are_the_ends_of_boxes_and_of_their_margins():
     network = BoxNetwork(np.array([[0.0, 1.0]]), np.array([[0.5, 3.0]]), np.ones(1), 0.25)
     np.testing.assert_allclose(network.knots, [[-0.25, 0, 0.5, 0.75], [0.75, 1, 3, 3.25]])
+
+
+@pytest.mark.parametrize("margin", [1e-300, 1e-16, 1e-9])
+def test_a_bump_of_hardly_any_margin_is_one_on_its_box(margin):
+    x = np.array([[0.5, 0.5], [0.0, 1.0], [1.5, 0.5], [1 / 3, 0.7]])
+    np.testing.assert_array_equal(bump(x, np.zeros(2), np.ones(2), margin), [1, 1, 0, 1])
+
+
+def test_boxes_of_any_size_have_a_margin_and_too_many_are_refused():
+    def first(x):
+        return x[:, 0]
+
+    sides = np.full(2, 1e-100)
+    assert box_network(first, 3, np.zeros(2), sides).margin == pytest.approx(
+        1e-100 * box_network(first, 3, np.zeros(2), np.ones(2)).margin, rel=1e-9
+    )
+    with pytest.raises(ValueError, match="the number of boxes must lie in"):
+        piecewise_constant(first, 10**4, np.zeros(2), np.ones(2))

@@ -86,3 +86,12 @@ def test_the_combination_of_features_has_the_error_it_is_said_to_have(norm):
     gap = np.abs(features @ found.coefficients - target)
     said = {"sup": gap.max(), "L1": gap.mean(), "L2": np.sqrt(np.mean(gap**2))}
     assert found.error == pytest.approx(said[norm], rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-8, 1e20, 1e300])
+@pytest.mark.parametrize("norm", ["sup", "L1", "L2"])
+def test_the_best_combination_does_not_depend_on_the_unit(unit, norm):
+    features, target = np.arange(1.0, 5)[:, None], np.array([1.0, 1.0, 2.0, 5.0])
+    one, other = best_in_span(features, target, norm=norm), best_in_span(features, unit * target, norm=norm)
+    np.testing.assert_allclose(other.coefficients / unit, one.coefficients, rtol=1e-9)
+    assert other.error / unit == pytest.approx(one.error)

@@ -11,7 +11,7 @@ from deeptheory.approximation.monomials import (
     polynomial_network,
 )
 from deeptheory.approximation.polynomials import bernstein_polynomial
-from deeptheory.approximation.shallow import sigmoid
+from deeptheory.foundations.activations import sigmoid
 
 X = np.linspace(-1, 1, 41)
 
@@ -27,7 +27,7 @@ def test_derivatives_are_those_of_mpmath(activation, exact):
 
 
 def test_what_is_not_analytic_is_refused():
-    with pytest.raises(ValueError, match="two circles disagree"):
+    with pytest.raises(ValueError, match="has poles or jumps there"):
         derivatives_at(lambda z: np.maximum(z.real, 0), np.array([0.3]), 3)
 
 
@@ -73,3 +73,16 @@ def test_from_a_function_to_bernstein_to_a_network():
         for k in range(4)
     ]
     assert gap <= np.abs(polynomial.powers()) @ singles < 0.01
+
+
+@pytest.mark.parametrize("radius", [2.0, 5.0, 10.0])
+def test_a_circle_around_poles_is_refused(radius):
+    """The integral exists on every circle, and is no derivative."""
+    with pytest.raises(ValueError, match="has poles or jumps there"):
+        derivatives_at(np.tanh, np.array([0.5]), 3, radius=radius)
+    assert derivatives_at(np.cos, np.array([0.0]), 2, radius=radius)[0, 2] == pytest.approx(-1)
+
+
+def test_a_circle_too_small_for_the_order_is_refused():
+    with pytest.raises(ValueError, match="radius must lie in"):
+        derivatives_at(np.tanh, np.array([0.5]), 3, radius=1e-6)

@@ -1,6 +1,7 @@
 from fractions import Fraction
 from math import comb
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -82,3 +83,12 @@ def test_landaus_constants_and_polynomials_are_their_integrals():
 def test_landaus_bound_by_hand():
     # ε/2 + M/(δ²(n + 1)) with ε = 0.4, δ = 0.5, M = 3, n = 11
     assert landau_error_bound(0.4, 0.5, 3.0, 11) == pytest.approx(0.2 + 1.0)
+
+
+@pytest.mark.parametrize("n", [3, 10**4, 10**7])
+def test_landau_at_all_degrees(n):
+    """J_n in thirty digits; of t(1 − t) the middle value is ¼ − 1/(2n + 3) but for the tails."""
+    assert landau_constant(n) == pytest.approx(float(mpmath.beta(0.5, n + 1)), rel=1e-13)
+    if n > 3:
+        found = landau_polynomial(lambda t: t * (1 - t), n, np.array([0.5]), panels=4)
+        assert found[0] == pytest.approx(0.25 - 1 / (2 * n + 3), abs=1e-11)

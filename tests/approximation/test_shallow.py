@@ -9,11 +9,9 @@ from deeptheory.approximation.shallow import (
     ShallowNetwork,
     collapsed,
     fit_output,
-    relu,
     scaled_sum,
-    sigmoid,
-    threshold,
 )
+from deeptheory.foundations.activations import relu, sigmoid, threshold
 
 RNG = np.random.default_rng(0)
 
@@ -32,14 +30,6 @@ def test_a_network_is_the_sum_over_its_units(activation):
     ]
     np.testing.assert_allclose(network(x).ravel(), expected, atol=1e-12)
     assert (network.units, network.parameters) == (7, 7 * (3 + 2))
-
-
-def test_activations_are_theirs_by_hand():
-    z = np.array([-2.0, 0.0, 3.0])
-    assert relu(z).tolist() == [0, 0, 3]
-    assert threshold(z).tolist() == [0, 1, 1]
-    np.testing.assert_allclose(sigmoid(z), 1 / (1 + np.exp(-z)), rtol=1e-14)
-    np.testing.assert_allclose(sigmoid(z + 0.3j), 1 / (1 + np.exp(-z - 0.3j)), rtol=1e-14)
 
 
 @pytest.mark.item("H1.1")

@@ -69,3 +69,5 @@ def test_steps_of_sigmoids_stand_in_the_middle_between_knots():
     network = sigmoid_staircase(np.exp, 4, 0.0, 3.0, steepness=200.0)
     np.testing.assert_allclose(network(np.array([[0.5], [1.5], [2.5]])), (np.exp([0, 1, 2]) + np.exp([1, 2, 3])) / 2)
     np.testing.assert_allclose(network(np.array([[0.0], [1.0], [2.0], [3.0]])), np.exp([0, 1, 2, 3]))
+    elsewhere = sigmoid_staircase(np.exp, 4, -2.0, 1.0, steepness=200.0)
+    np.testing.assert_allclose(elsewhere(np.array([[-1.5], [0.5]])), (np.exp([-2, 0]) + np.exp([-1, 1])) / 2)

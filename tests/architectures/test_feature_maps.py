@@ -71,6 +71,29 @@ def test_the_gradient_is_the_adjoint():
     np.testing.assert_allclose(jnp.vdot(layer(X), y), jnp.vdot(X, back(jnp.asarray(y))[0]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("stride", [(1, 1), (1, 2), (2, 2), (3, 1), (4, 5)])
+@pytest.mark.parametrize(("height", "width", "channels"), [(1, 1, 2), (2, 5, 3), (3, 3, 16), (5, 4, 15), (8, 7, 1)])
+def test_patches_and_the_compilers_convolution_agree(height, width, channels, stride):
+    """Whichever route is taken, values and gradients are those of a loop over the places of a window."""
+    x = jnp.asarray(RNG.standard_normal((2, 11, 9, channels)))
+    kernels = jnp.asarray(RNG.standard_normal((3, height, width, channels)))
+
+    def by_places(x, kernels):
+        rows, columns = ((n - f) // s + 1 for n, f, s in zip((11, 9), (height, width), stride, strict=True))
+        places = [
+            x[:, i * stride[0] : i * stride[0] + height, j * stride[1] : j * stride[1] + width]
+            for i, j in product(range(rows), range(columns))
+        ]
+        return jnp.einsum("pnuvc,muvc->npm", jnp.stack(places), kernels).reshape(2, rows, columns, 3)
+
+    found, back = jax.vjp(lambda *each: correlate_images(*each, stride=stride), x, kernels)
+    expected, expected_back = jax.vjp(by_places, x, kernels)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    y = jnp.asarray(RNG.standard_normal(found.shape))
+    for one, other in zip(back(y), expected_back(y), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-11)
+
+
 @pytest.mark.item("L10.10")
 def test_sizes_as_printed_and_counted():
     assert output_size(9, window=3) == 7

@@ -194,6 +194,15 @@ def test_clusters_are_counted():
     assert sorted(pair_overlaps(tokens)) == [-1, -1, 0, 0, 0, 1]
 
 
+@pytest.mark.item("J14.14")
+def test_overlaps_of_given_states():
+    states = np.array([[[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]], [[1.0, 0.0], [5.0, 0.0], [-1.0, 0.0]]])
+    half = np.sqrt(0.5)
+    assert np.allclose(pair_overlaps(states), [[0, half, half], [1, -1, -1]])
+    with pytest.raises(ValueError, match="not be zero"):
+        pair_overlaps(np.zeros((1, 2, 2)))
+
+
 def test_steps_are_checked(key):
     with pytest.raises(ValueError, match=r"substeps must .*, got 0"):
         token_flow(random_tokens(key, 2, 2), np.array([1.0]), 1.0, substeps=0)

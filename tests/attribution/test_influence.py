@@ -122,6 +122,53 @@ def test_vectors_that_depend_on_each_other_are_solved_for_too():
     np.testing.assert_allclose(by_conjugate_gradients(curvature, vectors).vectors, exact, atol=1e-8)
 
 
+def spread(values, seed=0):
+    """A curvature with these eigenvalues, as a loss ½θᵀAθ, and A itself."""
+    draw = np.random.default_rng(seed)
+    turn = np.linalg.qr(draw.standard_normal((len(values), len(values))))[0]
+    matrix = (turn * values) @ turn.T
+
+    def loss(w, data):
+        return jnp.mean(data) * w @ jnp.asarray(matrix) @ w / 2
+
+    return hessian(loss, jnp.zeros(len(values)), np.ones(3)), matrix
+
+
+@pytest.mark.parametrize("count", [1, 7, 40, 200])
+def test_blocks_of_any_width_reach_their_tolerance(count):
+    """Fewer vectors than parameters, nearly as many, and more than one block takes; eigenvalues over five decades."""
+    curvature, matrix = spread(np.geomspace(1e-2, 1e3, 60))
+    vectors = np.random.default_rng(1).standard_normal((count, 60)) * np.geomspace(1e-6, 1e6, count)[:, None]
+    found = by_conjugate_gradients(curvature, jnp.asarray(vectors), tolerance=1e-9)
+    left = np.linalg.norm(vectors - found.vectors @ matrix, axis=1) / np.linalg.norm(vectors, axis=1)
+    assert np.all(left < 2e-9)
+    np.testing.assert_allclose(found.residuals, left, atol=1e-11)
+
+
+def test_vectors_that_are_done_do_not_hold_up_the_others():
+    """Eigenvectors are done after one step, a sum of many is not; nor do copies and nearly equal vectors do harm."""
+    values = np.geomspace(0.1, 10, 30)
+    curvature, matrix = spread(values)
+    axes = np.linalg.eigh(matrix)[1].T
+    mixed = axes.sum(0)
+    vectors = np.stack([axes[3], mixed, axes[20], mixed, mixed + 1e-9 * axes[5], np.zeros(30)])
+    exact = np.linalg.solve(matrix, vectors.T).T
+    found = by_conjugate_gradients(curvature, jnp.asarray(vectors), tolerance=1e-10)
+    np.testing.assert_allclose(found.vectors, exact, atol=1e-8)
+    one = by_conjugate_gradients(curvature, jnp.asarray(vectors), tolerance=1e-10, steps=1).residuals
+    assert np.all(one[jnp.array([0, 2])] < 1e-10)
+    assert np.all(one[jnp.array([1, 3, 4])] > 1e-3)
+
+
+def test_too_few_steps_are_told_by_the_residuals():
+    curvature, matrix = spread(np.geomspace(1e-3, 1e3, 50))
+    vectors = np.random.default_rng(3).standard_normal((2, 50))
+    found = by_conjugate_gradients(curvature, jnp.asarray(vectors), steps=3)
+    left = np.linalg.norm(vectors - found.vectors @ matrix, axis=1) / np.linalg.norm(vectors, axis=1)
+    assert np.all(left > 1e-3)
+    np.testing.assert_allclose(found.residuals, left, rtol=1e-9)
+
+
 def test_samples_of_the_data_give_the_partial_sum_on_average():
     curvature, _ = curved()
     vectors = jnp.ones((1, 3))

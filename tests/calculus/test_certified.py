@@ -90,3 +90,10 @@ def test_a_derivative_at_a_kink_is_not_believed():
     assert zero.lower == 0
     steps = smoothness_constant(lambda x: jnp.floor(x[0]), -np.ones(1), np.ones(1), boxes=100)
     assert steps.upper == np.inf
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-100, 1e100, 1e140])
+def test_what_is_certain_of_very_small_and_large_boxes(size):
+    """|∇(x² + y²)| is largest in the corner, 2√2·size, whatever squares floating point can hold."""
+    found = lipschitz_constant(lambda x: jnp.sum(x**2), np.zeros(2), np.full(2, size), boxes=300)
+    assert found.lower <= 2 * np.sqrt(2) * size <= found.upper < 1.1 * 2 * np.sqrt(2) * size

@@ -53,6 +53,7 @@ def test_characteristic_polynomial_and_multiplicities():
     jordan = np.array([[2.0, 1, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, -1]])
     assert spectrum(jordan) == ((Fraction(-1), Fraction(2)), (1, 3), (1, 2))
     assert spectrum(np.eye(2)) == ((Fraction(1),), (2,), (2,))
+    assert spectrum(np.ones((3, 3))) == ((Fraction(0), Fraction(3)), (2, 1), (2, 1))  # equal rows: one is left
     assert spectrum(np.array([[0.0, -1], [1, 0]])) == ((), (), ())
 
 

@@ -58,6 +58,12 @@ def test_the_norm_of_a_matrix_of_ones_is_known():
         operator_norm(np.ones((2, 2)), 0.5)
 
 
+def test_sums_and_differences_attain_the_chord():
+    """Of x + y, x − y the norm is the chord of Riesz and Thorin itself: 2^{1/p} below 2, 2^{1−1/p} above (Clarkson)."""
+    for p in (1.1, 1.5, 2.0, 3.0, 10.0):
+        assert operator_norm(np.array([[1.0, 1], [1, -1]]), p).upper == pytest.approx(2 ** max(1 / p, 1 - 1 / p))
+
+
 @pytest.mark.item("L1.3")
 def test_cauchy_schwarz_in_rationals():
     """The slack is the sum of (xᵢyⱼ − xⱼyᵢ)² over pairs (Lagrange), zero for parallel vectors only."""
@@ -66,3 +72,13 @@ def test_cauchy_schwarz_in_rationals():
         found = cauchy_schwarz(np.array(x, float), np.array(y, float))
         slack = sum(Fraction(int(x[i]) * int(y[j]) - int(x[j]) * int(y[i])) ** 2 for i in range(4) for j in range(i))
         assert found.bound - found.square == slack and found.discriminant == -4 * slack
+        assert found.nearest * np.dot(y, y) == pytest.approx(np.dot(x, y), abs=1e-12)  # what is left is orthogonal to y
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0, np.inf])
+def test_bounds_of_all_sizes_hold(unit, p):
+    matrix = np.array([[1.0, -0.3, 0.2], [0.4, 0.9, -0.7]])
+    one, other = operator_norm(matrix, p), operator_norm(unit * matrix, p)
+    assert other.lower / unit == pytest.approx(one.lower, rel=1e-9)
+    assert other.upper / unit == pytest.approx(one.upper, rel=1e-9)

@@ -52,3 +52,8 @@ def test_thresholds_by_going_through_the_numbers(constant):
     broken = n[~(np.abs(f) < constant * g)]
     expected = broken.max() if len(broken) else 0
     assert order_threshold(np.array([5.0, 0, 0, -2, 6]), np.array([0.0, 0, 0, 0, 1]), constant) == expected
+
+
+def test_equal_polynomials_are_never_strictly_below_each_other():
+    assert order_threshold(np.array([1.0, 2.0]), np.array([1.0, 2.0]), 1.0) == np.inf
+    assert order_threshold(np.array([1.0, 2.0]), np.array([1.0, 2.0]), 1.5) == 0

@@ -96,3 +96,16 @@ def test_gaussian_moments_by_quadrature():
 def test_a_narrow_gaussian_keeps_its_width():
     found = gaussian_expectation(lambda x: x[:, 0] ** 2 * x[:, 1] ** 2, np.zeros(2), np.diag([0.01, 4.0]))
     assert found == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize("reach", [10.0, 1e6, 1e100, np.inf])
+def test_long_intervals_are_not_stepped_over(reach):
+    def density(x):
+        return np.exp(-min(x * x, 1e3) / 2) / np.sqrt(2 * np.pi)
+
+    assert probability_by_density(density, -reach, reach) == pytest.approx(1, abs=1e-9)
+    assert probability_by_density(density, -reach, np.inf) == pytest.approx(1, abs=1e-9)
+    assert expectation_by_density(density, -reach, reach, lambda x: min(x * x, 1e3)) == pytest.approx(1, abs=1e-8)
+    for scale in (1e-3, 1.0, 1e3):
+        if reach > 50 * scale:
+            assert expectation_by_tail(lambda t, s=scale: np.exp(-t / s), reach) == pytest.approx(scale, rel=1e-8)

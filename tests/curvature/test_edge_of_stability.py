@@ -97,3 +97,10 @@ def test_a_direction_of_another_precision_serves(other):
     assert largest.dtype == point.dtype and float(largest) == pytest.approx(3.0, rel=1e-5)
     trace = descent_with_sharpness(bowl, point, direction, step_size=0.1, steps=4, every=2)
     np.testing.assert_allclose(trace.sharpness, 3.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_sharpness_of_losses_of_all_sizes(scale):
+    curves = scale * jnp.linspace(-1.0, 3.0, 12)
+    found, _ = sharpness(lambda x: 0.5 * jnp.sum(curves * x**2), jnp.ones(12), jnp.ones(12))
+    assert found == pytest.approx(3 * scale)

@@ -187,3 +187,24 @@ def test_bad_input_is_refused(key):
         hessian(loss, {"first": 1}, (INPUTS, LABELS))
     with pytest.raises(ValueError, match="batch"):
         hessian(loss, WEIGHTS, (INPUTS, LABELS), batch=0)
+
+
+@pytest.mark.parametrize("precision, scale", [(np.float64, 1e-200), (np.float64, 1e200), (np.float32, 1e-25)])
+def test_curvatures_of_all_sizes_have_the_same_spectrum(key, precision, scale):
+    """Squares of their entries are not floating-point numbers."""
+    values = np.concatenate([[-3.0], np.linspace(0.1, 2, 30), [5.0, 10.0]])
+    curvature, _ = quadratic(values * scale, precision)
+    found = extreme_eigenpairs(curvature, key, count=2)
+    np.testing.assert_allclose(found.values / scale, [10, 5], rtol=1e-5)
+    assert found.converged.all()
+    density = spectral_density(curvature, key)
+    assert density.width == pytest.approx(0.13 * scale, rel=1e-4)
+    assert density.points[-1] == pytest.approx((10 + 4 * 0.13) * scale, rel=1e-4)
+    assert trace(curvature, key).error / scale == pytest.approx(trace(quadratic(values)[0], key).error, rel=1e-5)
+
+
+@pytest.mark.parametrize("batch", [None, 7])
+def test_a_small_gradient_noise_on_a_large_mean_keeps_its_digits(batch):
+    noise = DRAW.standard_normal((30, 5))
+    found = gradient_noise(lambda x, data: data @ x, np.zeros(5), noise + 1e7, batch=batch)
+    np.testing.assert_allclose(dense(found), np.cov(noise.T, bias=True), atol=1e-8)

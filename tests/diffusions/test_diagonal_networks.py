@@ -6,9 +6,11 @@ import pytest
 
 from deeptheory.diffusions.diagonal_networks import (
     Diagonal,
+    batch_descent,
     diagonal_descent,
     diagonal_flow,
     label_noise_descent,
+    scale_decay,
 )
 from deeptheory.implicit_bias.reparametrization import reparametrized_flow, squares_apart
 
@@ -74,3 +76,46 @@ def test_shapes_that_do_not_match_are_refused(problem):
     given, answer, start = problem
     with pytest.raises(ValueError, match=r"start\.up must have shape"):
         diagonal_descent(given, answer, Diagonal(start.up[:, :3], start.down), rate=0.1, steps=1)
+
+
+def test_batches_step_along_the_gradient_of_their_examples(problem):
+    given, answer, start = problem
+    everything = np.tile(np.arange(3), (2, 4, 1))
+    for one, other in zip(
+        batch_descent(*problem, everything, rate=0.05), diagonal_descent(*problem, rate=0.05, steps=4), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+    chosen = np.array([[[0, 2]], [[1, 1]]])
+    found = batch_descent(*problem, chosen, rate=0.05)
+    for row, which in enumerate(([0, 2], [1, 1])):
+
+        def loss(u, v, row=row, which=tuple(which)):
+            return sum((given[row, i] @ (u**2 - v**2) - answer[row, i]) ** 2 for i in which) / 4
+
+        slopes = jax.grad(loss, (0, 1))(start.up[row], start.down[row])
+        np.testing.assert_allclose(found.up[row], start.up[row] - 0.05 * np.asarray(slopes[0]), rtol=1e-6)
+        np.testing.assert_allclose(found.down[row], start.down[row] - 0.05 * np.asarray(slopes[1]), rtol=1e-6)
+    with pytest.raises(ValueError, match="0 to 2"):
+        batch_descent(*problem, chosen + 1, rate=0.05)
+
+
+def test_decay_of_the_scale_at_first_is_the_mean_over_all_batches(problem):
+    given, answer, start = problem
+    residual = np.einsum("ped,pd->pe", given, start.weights) - answer
+    single = residual[..., None] * given
+    pairs = [(single[:, i] + single[:, j]) / 2 for i in range(3) for j in range(3)]
+    found = scale_decay(*problem, batch=2.0, time=1e-7, tolerance=1e-12)
+    np.testing.assert_allclose(found / 1e-7, 4 * np.mean(np.square(pairs), axis=0), rtol=1e-4)
+
+
+@pytest.mark.item("A8.39")
+@pytest.mark.parametrize("batch", [1.0, 3.0, np.inf])
+def test_decay_of_the_scale_in_closed_form(batch):
+    """One weight, two examples: dt = −dw/(4√(w² + 4s²)g), so that 4∫g² dt is an integral over w alone."""
+    x, s, truth = np.array([1.0, 0.4]), 0.3, 1.7
+    given, answer = x[None, :, None], (x * truth)[None]
+    start = Diagonal(np.full((1, 1), s**0.5), np.full((1, 1), s**0.5))
+    mean, spread = np.mean(x**2), np.var(x**2)
+    whole = mean * (truth * np.arcsinh(truth / (2 * s)) - np.sqrt(truth**2 + 4 * s**2) + 2 * s)
+    found = scale_decay(given, answer, start, batch=batch, time=60.0)
+    np.testing.assert_allclose(found[0, 0], whole * (1 + spread / mean**2 / batch), rtol=1e-7)

@@ -92,13 +92,14 @@ def test_success_probability_by_enumeration():
 
 
 @pytest.mark.item("J12.11")
-@pytest.mark.parametrize("corner", [-0.5, 0.0, 1.2])
-def test_population_loss_is_the_mean_over_inputs(corner):
-    precision, decay, count = 3.0, 0.04, 200_000
+@pytest.mark.parametrize(("corner", "precision"), [(-0.5, 3.0), (0.0, 3.0), (1.2, 3.0), (1.2, 0.1)])
+def test_population_loss_is_the_mean_over_inputs(corner, precision):
+    decay, count = 0.04, 200_000
     rng = np.random.default_rng(3)
     weights, w = np.array([0.9, -1.1]), np.array([[0.5, -0.4, 0.8], [0.2, 0.7, corner]])
     which = rng.integers(4, size=count)
-    inputs = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])[which] + rng.standard_normal((count, 3)) / 3**0.5
+    inputs = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])[which]
+    inputs = inputs + rng.standard_normal((count, 3)) / precision**0.5
     score = np.maximum(inputs @ w.T, 0) @ weights
     losses = np.logaddexp(0, score) - (which < 2) * score + decay / 2 * (weights @ weights + (w**2).sum())
     gram = np.asarray(gram_matrix(w, np.eye(3)[:2]))

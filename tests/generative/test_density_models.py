@@ -38,7 +38,8 @@ def test_a_histogram_by_hand():
     points = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
     model = fit_autoregressive_histogram(points, bins=2, half_width=1.0, prior=1e-12)
     np.testing.assert_allclose(np.exp(histogram_log_density(model, points)), [0.25, 0.25, 0.5, 0.5], rtol=1e-9)
-    assert histogram_log_density(model, np.array([[2.0, 0.0]]))[0] == -np.inf
+    assert np.all(histogram_log_density(model, np.array([[2.0, 0.0], [1.0, 0.0], [0.0, -1.1]])) == -np.inf)
+    assert np.isfinite(histogram_log_density(model, np.array([[-1.0, -1.0]]))[0])
     samples = sample_histogram(np.random.default_rng(1), model, 20_000)
     assert np.mean((samples[:, 0] < 0) & (samples[:, 1] < 0)) == pytest.approx(0.25, abs=0.02)
     assert np.mean((samples[:, 0] > 0) & (samples[:, 1] > 0)) == pytest.approx(0.5, abs=0.02)

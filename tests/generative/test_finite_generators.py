@@ -25,6 +25,12 @@ def test_every_point_has_its_share_of_the_seeds(count, dimension):
     assert net.parameters == 2 * (count - 1) * (dimension + 2) + dimension
 
 
+def test_ramps_have_their_middles_where_the_shares_meet():
+    points = np.random.default_rng(5).standard_normal((5, 2))
+    halfway = generated(point_generator(points, ramp=0.05), np.arange(1, 5) / 5)
+    np.testing.assert_allclose(halfway, (points[1:] + points[:-1]) / 2, atol=1e-12)
+
+
 @pytest.mark.item("A16.13")
 def test_a_detector_by_hand():
     sample = np.array([[2.0, 0.0], [0.0, 3.0]])

@@ -82,10 +82,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "shallow.ShallowNetwork": {"weights": np.ones((4, 1)), "activation": np.tanh},
     "shallow.collapsed": {"matrices": [np.ones((2, 3))], "biases": [np.ones(2)]},
     "shallow.fit_output": {"activation": np.tanh},
-    "shallow.relu": {"z": np.ones(3)},
     "shallow.scaled_sum": {"coefficients": [2.0], "networks": [hinges(np.sin, 3)]},
-    "shallow.sigmoid": {"z": np.ones(3)},
-    "shallow.threshold": {"z": np.ones(3)},
     "shells.Shells": {"edges": EDGES, "signs": np.array([1.0, -1.0])},
     "shells.TwoStageNetwork": {
         "first": NETWORK.first,

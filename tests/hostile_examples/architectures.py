@@ -20,6 +20,7 @@ LOGS = jnp.log(jnp.array([[0.2, 0.8], [0.6, 0.4]]))
 
 CHAIN: dict[str, Any] = {"step": lambda state, tokens: (state, LOGS[tokens]), "state": (), "first": np.array([0, 1])}
 
+IDS = np.array([[[0, 1, 2, 1]], [[2, 2, 0, 1]]])
 MODEL = language_models.init_language_model(KEY, vocabulary=3, context=4, width=4, layers=1)
 
 IMAGE = np.linspace(0.1, 0.9, 32).reshape(1, 4, 4, 2)
@@ -99,6 +100,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "listings.listed_beam_search": {"initial": WORDS, "expansions": {"A": WORDS}, "width": 2, "steps": 2},
     "listings.listed_block": {"tokens": TOKENS[None]},
     "listings.tree_beam_search": {"initial": WORDS, "expansions": {"A": WORDS}, "width": 2, "steps": 2},
+    "masked_language_models.init_masked_language_model": {"vocabulary": 3, "context": 4, "width": 4, "depth": 1},
     "normalizers.batch_statistics": {"z": POINTS},
     "normalizers.running_statistics": {"old": (np.zeros(3), np.ones(3)), "z": POINTS},
     "pooling.average_pool": POOLED,
@@ -131,6 +133,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "resnets.init_dense_block": {"channels": 2, "growth": 3, "layers": 2},
     "resnets.init_resnet9": {"channels": 1, "classes": 2, "width": 1},
     "scalar_chains.first_order_rate": {"weights": np.ones(3), "gradient": np.ones(3)},
+    "token_training.token_loss": {"model": MODEL, "inputs": IDS[0], "targets": IDS[0], "told": IDS[0] > 0},
+    "token_training.train_on_tokens": {"model": MODEL, "inputs": IDS, "targets": IDS, "told": IDS > 0},
     "tokenization.BytePairs": {"merges": ((0, 1),), "tokens": (*tokenization.ALPHABET, b'!"')},
     "tokenization.train_byte_pairs": {"text": "low lower lowest", "vocabulary": 260},
     "transformers.FeedForward": {"activation": jax.nn.relu},
@@ -150,6 +154,7 @@ decoding.Found
 language_models.Cache
 language_models.CausalBlock
 language_models.LanguageModel
+masked_language_models.MaskedLanguageModel
 pretrained.read_safetensors
 pretrained.write_safetensors
 transformers.DecoderBlock

@@ -4,19 +4,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.attention import blocks, residual, trained
-
-from .ingredients import KEY
+from deeptheory.attention import blocks, residual
 
 TOKENS = np.eye(3)[[0, 1, 2, 0]]
 LAYER = blocks.Feedforward(0.3 * np.ones((3, 5)), 0.2 * np.ones((5, 3)), np.zeros(5))
-TINY = {"alphabet": 3, "length": 4, "dimension": 3, "heads": 1}
 
 RECORDS: dict[str, Callable[[], Any]] = {
     "Feedforward": lambda: LAYER,
     "Heads": lambda: blocks.Heads(*(np.eye(3)[None] for _ in range(3))),
     "Layers": lambda: residual.Layers(0.3 * np.ones((2, 3, 3)), 0.2 * np.ones((2, 3, 3)), np.zeros((2, 3))),
-    "Transformer": lambda: trained.init_transformer(KEY, **TINY),
 }
 
 
@@ -42,11 +38,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "saddles.energy_hessian": {"tokens": TOKENS},
     "saddles.saddle_index": {"tokens": TOKENS[[0, 0, 0, 0]]},
     "saddles.tangent_bases": {"tokens": TOKENS},
-    "trained.init_transformer": TINY,
-    "trained.masked_accuracy": {"text": np.array([[0, 1, 2, 0], [1, 1, 0, 2]]), "depth": 2},
-    "trained.periodic_text": {"lines": 4, "length": 4},
-    "trained.representations": {"line": np.array([0, 1, 2, 0]), "depth": 2},
-    "trained.train_transformer": {"text": np.array([[0, 1, 2, 0], [1, 1, 0, 2]]), "depth": 2, "steps": 2, "batch": 2},
 }  # fmt: skip
 
 FOUND = """

@@ -27,9 +27,11 @@ RECORDS: dict[str, Callable[[], Any]] = {
 DIAGONAL = {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2))}
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "diagonal_networks.batch_descent": {**DIAGONAL, "chosen": np.zeros((2, 3, 1), int), "rate": 0.1},
     "diagonal_networks.diagonal_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
     "diagonal_networks.diagonal_flow": {**DIAGONAL, "time": 1.0},
     "diagonal_networks.label_noise_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
+    "diagonal_networks.scale_decay": {**DIAGONAL, "batch": 2.0, "time": 1.0},
     "distances.dictionary_distance": {"tests": [lambda x: x[:, 0]]},
     "distances.trajectory_distance": {
         "first": np.ones((2, 4, 3)), "second": np.zeros((2, 5, 3)), "tests": [lambda x: x[:, 0]],

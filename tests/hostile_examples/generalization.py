@@ -106,7 +106,6 @@ interpolation.ridgeless.conditional_bias_variance, coefficients: deeper
 interpolation.ridgeless.ols_variance, covariance: deeper
 capacity.growth.half_space_dichotomies, points: huge
 capacity.paired_samples.uniform_gap, trained_on: a set
-pac_bayes.change_of_measure.finite_kl, prior: deeper
 pac_bayes.description_length.kraft_sum, words: text among them
 interpolation.nadaraya_watson.box_kernel, length: complex
 capacity.finite_classes.independent_log_tail, deviation: negative

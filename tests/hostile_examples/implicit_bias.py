@@ -4,7 +4,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from deeptheory.implicit_bias import homogeneous_training, margin_losses, mirror, paths, separable, steepest
+from deeptheory.foundations import margin_losses
+from deeptheory.implicit_bias import homogeneous_training, paths, potentials, separable, steepest
 
 from .ingredients import POINTS, array, square
 
@@ -13,6 +14,9 @@ SQUARES = {"margins": lambda w: w**2, "start": np.ones(3), "degree": 2.0}
 OUTPUTS = {"margins": lambda w: w, "weights": np.ones(3), "degree": 1.0}
 WIDE = {"design": np.array([[1.0, 0.3, -0.5], [0.2, -0.8, 0.6]]), "labels": np.array([0.7, -0.4])}
 REPARAMETRIZED = {"parametrization": lambda theta: theta**2, "theta": np.array([1.0, 0.5])}
+ATOMS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.5, -0.5]])
+RIDGES = {"directions": np.array([[1.0, 0.2], [0.1, 1.0], [0.5, -0.5]]), "profile": jnp.cosh}
+LAYERS = [np.array([[1.0, -0.5], [0.3, 0.8], [-0.7, 0.2]]), np.array([[0.6, -1.1, 0.4]])]
 
 RECORDS: dict[str, Callable[[], Any]] = {
     "HomogeneousRun": lambda: homogeneous_training.homogeneous_descent(**SQUARES, checkpoints=np.array([0, 3])),
@@ -20,7 +24,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
     "MaxMargin": lambda: separable.max_margin(POINTS),
     "SteepestRun": lambda: steepest.margin_descent(POINTS, np.full(3, 0.5)),
     "PiecewisePath": lambda: paths.l1_path(**WIDE),
-    "Potential": lambda: mirror.EUCLIDEAN,
+    "Potential": lambda: potentials.EUCLIDEAN,
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -32,7 +36,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "homogeneous.unit_margins": OUTPUTS,
     "homogeneous_training.homogeneous_descent": SQUARES | {"checkpoints": np.array([0, 3])},
     "homogeneous_training.homogeneous_flow": SQUARES | {"lengths": np.array([0.0, 1.0])},
-    "margin_losses.loss_assumptions": {"loss": lambda u: jnp.logaddexp(0.0, -u)},
+    "assumptions.loss_assumptions": {"loss": lambda u: jnp.logaddexp(0.0, -u)},
     "margins.largest_margin": SEPARATED,
     "stationarity.kkt_residuals": {
         "objective": square, "point": np.ones(3), "multipliers": np.zeros(3), "inequalities": lambda x: x - 1,
@@ -44,8 +48,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "auditor.solves": WIDE | {"point": np.ones(3)},
     "mirror.bregman_projection": WIDE,
     "mirror.dual_multipliers": WIDE,
-    "mirror.smooth_norm": {"norm": lambda w: jnp.sqrt(w @ w), "dimension": 3},
-    "mirror.squared_norm": {"power": 1.5},
+    "potentials.smooth_norm": {"norm": lambda w: jnp.sqrt(w @ w), "dimension": 3},
+    "potentials.squared_norm": {"power": 1.5},
+    "embeddings.hessian_curvature": {"value": lambda w: jnp.sum(w**4) + jnp.prod(w), "point": np.array([1.0, 0.7])},
+    "embeddings.moment_embedding": {"atoms": ATOMS},
+    "embeddings.moment_parametrization": {"atoms": ATOMS},
+    "embeddings.moment_potential": {"atoms": ATOMS},
+    "embeddings.ridge_embedding": RIDGES,
+    "embeddings.ridge_parametrization": RIDGES,
+    "embeddings.ridge_potential": RIDGES,
+    "path_geometry.path_curvatures": {"layers": LAYERS},
+    "path_geometry.rescaled_units": {"layers": LAYERS, "factors": [np.array([2.0, 0.5, 1.5])]},
     "paths.l1_path": WIDE,
     "paths.lars_path": WIDE,
     "paths.stagewise_path": WIDE,

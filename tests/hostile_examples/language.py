@@ -7,8 +7,6 @@ import numpy as np
 from deeptheory.architectures.decoding import tempered
 from deeptheory.architectures.language_models import init_language_model
 
-from .ingredients import LAW
-
 MODEL = init_language_model(jax.random.key(0), vocabulary=3, context=4, width=4, layers=1)
 TEXT = np.array([0, 1, 2, 1, 0, 0, 2, 1])
 CHAIN = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.4, 0.5]])
@@ -43,7 +41,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "next_word.attention_flops": {"symbols": 12, "layers": 2, "length": 3, "width": 4},
     "next_word.attention_only_logits": {"numbers": np.array([0, 1, 2])},
-    "next_word.softmax_jacobian": {"law": LAW},
     "ngrams.additive_ngrams": {"counts": WINS},
     "ngrams.count_ngrams": {"texts": TEXT, "order": 2, "vocabulary": 3},
     "ngrams.interpolated_ngrams": {"counts": WINS, "shares": (0.5, 0.25, 0.25)},

@@ -43,7 +43,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "linear_maps.is_linear": {"function": lambda x: 2 * x},
     "linear_maps.superposition_defect": {"function": lambda x: 2 * x + 1},
     "logit_losses.binary_residual": {"logits": PLANE[:, 0], "labels": np.array([0.0, 1.0, 0.5, 0.0])},
-    "logit_losses.softmax_loss": {"logits": LOGITS, "target": TARGET},
     "logit_losses.softmax_residual": {"logits": LOGITS, "target": TARGET},
     "logit_losses.perceptron_outputs": {"x": PLANE},
     "logit_losses.perceptron_slopes": {"x": PLANE},

@@ -64,7 +64,6 @@ stochastic.gradient_variance, point: complex
 runs.measured_epochs, batches: empty
 runs.measured_epochs, batches: complex
 losses.class_error, scores: deeper
-losses.entropy, soft_target: huge
 losses.risk_on, targets: complex
 losses.risk_on, inputs: objects
 escape.coupled_runs, first: float32

@@ -5,7 +5,7 @@ import numpy as np
 from .ingredients import LAYERS
 
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "shrinkage.dropout_shrinkage": {"width": 4},
+    "shrinkage.dropout_shrinkage": {"singular": np.array([2.0, 1.0, 0.5]), "width": 4},
     "autoencoder.autoencoder_optimum": {"width": 4},
     "autoencoder.least_autoencoder_loss": {"width": 4},
     "autoencoder.turned_pair": {"first": 0, "second": 1},

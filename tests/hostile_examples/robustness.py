@@ -95,6 +95,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
 }
 
+INNER = ("sign_patterns",)
+
 FOUND = """
 noise_training.two_moons, noise: negative
 adversarial_training.train_adversarially, network: nothing

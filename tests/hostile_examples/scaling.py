@@ -6,12 +6,17 @@ from deeptheory.scaling.chinchilla import HOFFMANN
 from deeptheory.scaling.power_laws import fit_scaling_law
 
 SIZES = 10.0 ** np.arange(2, 8)
+SHARES = np.array([0.4, 0.3, 0.2])
 
 RECORDS: dict[str, Any] = {
     "ScalingLaw": lambda: HOFFMANN,
     "ScalingFit": lambda: fit_scaling_law(SIZES, 1 + 3 * SIZES**-0.4),
 }
 EXAMPLES: dict[str, dict[str, Any]] = {
+    **{
+        f"memorization.{name}": {"chances": SHARES}
+        for name in ("memorization_loss", "memorization_variance", "memorize")
+    },
     "power_laws.fit_scaling_law": {"sizes": SIZES, "losses": 1 + 3 * SIZES**-0.4, "errors": 0.01 * np.ones(6)},
     "power_laws.loss_at": {"sizes": (1e9, 1e10)},
     "power_laws.predicted_interval": {"sizes": (1e9,)},

@@ -7,7 +7,8 @@ import pytest
 
 from deeptheory.implicit_bias.auditor import least_norm, selected, solves
 from deeptheory.implicit_bias.least_squares import nearest_solution
-from deeptheory.implicit_bias.mirror import EUCLIDEAN, bregman_projection, hypentropy, squared_norm
+from deeptheory.implicit_bias.mirror import bregman_projection
+from deeptheory.implicit_bias.potentials import EUCLIDEAN, hypentropy, squared_norm
 
 RNG = np.random.default_rng(7)
 DESIGN, LABELS = RNG.standard_normal((3, 6)), RNG.standard_normal(3)

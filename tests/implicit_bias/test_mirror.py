@@ -1,5 +1,4 @@
 import cvxpy
-import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -7,18 +6,18 @@ import scipy.optimize
 import scipy.special
 
 from deeptheory.implicit_bias.mirror import (
-    ENTROPY,
-    EUCLIDEAN,
     bregman_divergence,
     bregman_projection,
     conjugate,
-    hypentropy,
     mirror_descent,
-    quadratic,
-    smooth_norm,
-    spectral_entropy,
-    squared_norm,
     steepest_descent,
+)
+from deeptheory.implicit_bias.potentials import (
+    ENTROPY,
+    EUCLIDEAN,
+    hypentropy,
+    quadratic,
+    squared_norm,
 )
 
 RNG = np.random.default_rng(5)
@@ -50,17 +49,6 @@ def oracle(name, design, labels):
     }[name]()
     cvxpy.Problem(cvxpy.Minimize(value), [design @ w == labels]).solve(solver=cvxpy.CLARABEL, **SHARP)
     return w.value
-
-
-@pytest.mark.item("A8.5")
-@pytest.mark.parametrize("name", POTENTIALS)
-def test_gradient_inverse_and_metric_are_derivatives_of_the_value(name):
-    potential, sides = POTENTIALS[name], 1e-5 * np.eye(7)
-    slope = [(potential.value(START + side) - potential.value(START - side)) / 2e-5 for side in sides]
-    bend = [(potential.gradient(START + side) - potential.gradient(START - side)) / 2e-5 for side in sides]
-    np.testing.assert_allclose(potential.gradient(START), slope, rtol=1e-7, atol=1e-8)
-    np.testing.assert_allclose(potential.inverse(potential.gradient(START)), START, rtol=1e-10)
-    np.testing.assert_allclose(potential.metric(START) @ np.array(bend), np.eye(7), atol=1e-6)
 
 
 @pytest.mark.item("A8.5")
@@ -158,38 +146,6 @@ def test_ties_are_shared():
     np.testing.assert_allclose(move, [-0.5, 0.5, 0.0])
 
 
-def test_a_norm_given_as_a_function():
-    given, known = smooth_norm(lambda w: jnp.sqrt(w @ MATRIX @ w), 7), quadratic(MATRIX)
-    for one, other in zip(given, known, strict=True):
-        np.testing.assert_allclose(one(jnp.asarray(START)), other(START), rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match="triangle"):
-        smooth_norm(lambda w: jnp.sum(jnp.sqrt(jnp.abs(w))) ** 2, 4)
-    with pytest.raises(ValueError, match="2‖w‖"):
-        smooth_norm(lambda w: w @ w, 4)
-    with pytest.raises(ValueError, match="positive away"):
-        smooth_norm(lambda w: jnp.abs(w).max() * jnp.sign(w[0]), 4)
-
-
-def test_spectral_entropy_of_a_diagonal_matrix_is_the_entropy():
-    potential, values = spectral_entropy(), np.array([0.3, 1.0, 2.5])
-    rotation = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
-    matrix = rotation * values @ rotation.T
-    np.testing.assert_allclose(potential.value(matrix), ENTROPY.value(values), rtol=1e-12)
-    np.testing.assert_allclose(potential.inverse(potential.gradient(matrix)), matrix, rtol=1e-12, atol=1e-13)
-    # Along a symmetric direction the metric is the derivative of the matrix exponential.
-    side = RNG.standard_normal((3, 3))
-    side, dual = side + side.T, potential.gradient(matrix)
-    ahead, behind = (potential.inverse(dual + step * side) for step in (1e-5, -1e-5))
-    np.testing.assert_allclose(
-        (potential.metric(matrix) @ side.ravel()).reshape(3, 3), (ahead - behind) / 2e-5, atol=1e-7
-    )
-
-
-@pytest.mark.parametrize("power", [0.9, -1.0, np.nan])
-def test_what_is_no_norm_is_refused(power):
-    with pytest.raises(ValueError, match="power must"):
-        squared_norm(power)
-    with pytest.raises(ValueError, match="positive definite"):
-        quadratic(np.diag([1.0, -0.1]))
+def test_corners_are_refused():
     with pytest.raises(ValueError, match="corners"):
         bregman_projection(squared_norm(1.0), DESIGN, LABELS)

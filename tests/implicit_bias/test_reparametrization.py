@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.implicit_bias.mirror import ENTROPY, hypentropy
+from deeptheory.implicit_bias.potentials import ENTROPY, hypentropy
 from deeptheory.implicit_bias.reparametrization import (
     dual_point,
     gram_entries,

@@ -20,6 +20,8 @@ NETWORKS = {
     "dropout without biases": (deep(k.Relu(), k.Dropout(0.6), bias=None), VECTORS),
     "normalized signs": (deep(k.LayerNorm(), k.Sign(), bias=np.float64(0.4)), VECTORS),
     "sines": (deep(k.Rbf(0.5), k.Dense(1), k.Sin(phase=0.3)), VECTORS),
+    "polynomials": (deep(k.Polynomial((0.3, 1.0, 0.2)), k.Dense(1), k.Hermite(3)), VECTORS),
+    "rectified cubes": (deep(k.RectifiedMonomial(3)), VECTORS),
     "quadrature": (deep(k.Numerical(lambda x: np.sqrt(2.0) * jax.numpy.tanh(x), 8)), VECTORS),
     "kinked": (deep(k.Numerical(jax.nn.relu, 8, (0.0,))), VECTORS),
     "residual": (
@@ -39,7 +41,7 @@ NETWORKS = {
         IMAGES,
     ),
 }  # fmt: skip
-QUICK = ("dropout", "sines")
+QUICK = ("dropout", "sines", "polynomials")
 
 
 @pytest.mark.parametrize(

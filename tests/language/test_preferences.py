@@ -85,3 +85,11 @@ def test_direct_preferences_give_the_policy_of_the_fitted_rewards():
     np.testing.assert_allclose(hidden, hidden[0], atol=1e-12)
     with pytest.raises(ValueError, match="policy must be a law with no answer excluded that sums to 1"):
         implicit_reward(np.array([0.5, 0.4]), np.array([0.5, 0.5]), beta=1.0)
+
+
+@pytest.mark.parametrize("beta", [1e-300, 1e-2, 1e2, 1e200])
+def test_preference_policies_at_all_temperatures(beta):
+    """Cold it is the best answer's, hot the reference."""
+    reference, wins = np.array([0.2, 0.5, 0.3]), np.array([[0.0, 5.0, 3.0], [4.0, 0.0, 2.0], [1.0, 6.0, 0.0]])
+    found = preference_policy(reference, wins, beta=beta)
+    np.testing.assert_allclose(found, gibbs_policy(reference, fit_rewards(wins), beta=beta), rtol=1e-6, atol=1e-300)

@@ -122,3 +122,40 @@ def test_ngrams_are_counted_and_smoothed_by_hand():
         additive_ngrams(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="texts must have at least 3 symbols, got 2"):
         count_ngrams(np.array([0, 1]), order=3, vocabulary=2)
+
+
+@pytest.mark.parametrize("change", [1e-2, 1e-8, 1e-14])
+def test_sources_that_hardly_ever_change_keep_their_digits(change):
+    """Each regime is as likely as the other, and a short text is of one: its variance is that of a mixture."""
+    regimes = np.array([[[0.5, 0.5], [0.2, 0.8]], [[0.9, 0.1], [0.4, 0.6]]])
+    source = switching_source(regimes, stay=1 - change)
+    law = stationary_contexts(source)
+    np.testing.assert_allclose(law, [1 / 7, 5 / 14, 2 / 5, 1 / 10], rtol=10 * change)
+    assert law[:2].sum() == pytest.approx(0.5, abs=1e-14)
+    model = np.tile([0.4, 0.3, 0.2, 0.1], (4, 1))
+    within, means = [], []
+    for regime, part in zip(regimes, (model[:2, :2], model[2:, 2:]), strict=True):
+        within.append(corpus_variance(regime, part / part.sum(1, keepdims=True), 10))
+        share = stationary_contexts(regime)
+        means.append(-np.sum(share[:, None] * regime * np.log(part)))
+    expected = np.mean(within) + np.var(means)
+    assert corpus_variance(source, model, 10) == pytest.approx(expected, rel=10 * change + 1e-12)
+
+
+def test_covariances_at_all_distances_against_a_plain_sum():
+    draw = np.random.default_rng(8)
+    source, model = (np.apply_along_axis(lambda row: row / row.sum(), 1, draw.uniform(size=(3, 3))) for _ in range(2))
+    law, surprise = stationary_contexts(source), -np.log(model)
+    surprise = surprise - np.sum(law[:, None] * source * surprise)
+    ahead, total = np.sum(source * surprise, 1), 7 * np.sum(law[:, None] * source * surprise**2)
+    reached = np.sum(law[:, None] * source * surprise, 0)
+    for apart in range(1, 7):
+        total += 2 * (7 - apart) * reached @ np.linalg.matrix_power(source, apart - 1) @ ahead
+    assert corpus_variance(source, model, 7) == pytest.approx(total / 49, rel=1e-12)
+
+
+def test_counts_below_the_discount_lose_all_they_have():
+    law = kneser_ney_ngrams(np.array([[0.2, 0.5], [3.0, 1.0]]), discount=0.75)
+    np.testing.assert_allclose(law.sum(-1), 1)
+    # The first context keeps nothing of its own: it has the law of how many symbols a word came after.
+    np.testing.assert_allclose(law[0], [0.5, 0.5])

@@ -193,3 +193,16 @@ def test_the_quadric_is_the_log_odds_of_unequal_classes():
     x = np.random.default_rng(0).standard_normal((20, 2))
     ours = np.einsum("ni,ij,nj->n", x, matrix, x) + x @ slope + constant
     np.testing.assert_allclose(ours, bayes_logits(UNEQUAL, x), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("nodes", [100, 400, 1000])
+def test_population_loss_with_all_numbers_of_nodes(nodes):
+    classes = crossed_gaussians()
+    found = population_cross_entropy(classes, lambda x: bayes_logits(classes, x), nodes=nodes)
+    assert found == pytest.approx(bayes_cross_entropy(classes), rel=1e-7)
+
+
+def test_the_gradient_of_a_classifier_that_is_all_but_sure():
+    network = [Affine(np.array([[1.0]]), np.array([0.0]))]
+    slope = gradient(network, np.array([[50.0]]), np.array([1.0]))[0].weights
+    np.testing.assert_allclose(slope, [[-50 * np.exp(-50)]], rtol=1e-12)

@@ -84,3 +84,7 @@ def test_excess_kurtosis_against_moments_of_the_rectified_normal():
 def test_doors():
     with pytest.raises(ValueError, match="input and an output"):
         init_mlp(jax.random.key(0), (3,))
+
+
+def test_kurtosis_of_very_wide_networks():
+    assert relu_excess_kurtosis((10**12, 10**13)) == pytest.approx(15 * 1.1e-12, rel=1e-11)

@@ -195,3 +195,11 @@ def test_float_weights_count_as_the_rationals_they_are():
     weights = [rng.standard_normal((5, 1)), rng.standard_normal((1, 5))]
     layers = layers_from_arrays(weights, [rng.standard_normal(5), np.zeros(1)])
     assert len(network_function(layers).pieces) == 6
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10**12), Fraction(1), Fraction(10**12)])
+def test_a_grid_sees_the_pieces_of_small_and_large_functions(scale):
+    tent = shallow_layers(through_points([0, scale], [0, scale], left_slope=1, right_slope=-1), -scale, 2 * scale)
+    assert pieces_on_a_grid(tent, -2 * scale, 3 * scale, cells=64) == len(network_function(tent).pieces)
+    with pytest.raises(ValueError, match="cells must lie in"):
+        pieces_on_a_grid(tent, 0, scale, cells=1)

@@ -279,6 +279,8 @@ def test_inside_compiled_functions(key):
     batched = nt.batch(kernel_fn, 2)
     np.testing.assert_allclose(jax.jit(lambda x: batched(x, None, "ntk"))(x), expected, rtol=1e-12)
     np.testing.assert_allclose(nt.batch(batched, 3)(x, None, "ntk"), expected, rtol=1e-12)
+    each = jax.vmap(lambda one: jax.vmap(lambda two: kernel_fn(one[None], two[None], "ntk")[0, 0])(x))(x)
+    np.testing.assert_allclose(each, expected, rtol=1e-7)
 
     def predicted(kernel):
         return nt.predict.gradient_descent_mse(kernel, x[:, :1], diag_reg=1e-2)(None, 0.0, 0.0, kernel)[1]

@@ -136,3 +136,5 @@ def test_a_batch_refuses_the_inputs_that_its_network_refuses(batch_size):
             nt.batch(kernel_fn, batch_size=batch_size)(*inputs)
     with pytest.raises(ValueError, match="x1 contains NaN"):
         nt.batch(kernel_fn, batch_size=batch_size)(np.where(zero == 0, np.nan, X1))
+    with pytest.raises(ValueError, match="x1 is empty"):
+        nt.batch(kernel_fn, batch_size=batch_size)(X1[:0])

@@ -7,11 +7,11 @@ import pytest
 
 from deeptheory.normalization.product_models import (
     explosion_rate,
-    logistic_loss,
     logistic_minimizer,
-    logistic_slope,
+    loss_of_weight,
     product_descent,
     product_loss,
+    slope_by_weight,
 )
 
 MARGINS = np.array([2.0, 2.0, 2.0, -2.0])
@@ -19,12 +19,12 @@ MARGINS = np.array([2.0, 2.0, 2.0, -2.0])
 
 @pytest.mark.item("A13.1")
 def test_loss_slope_and_minimizer_in_closed_form():
-    assert logistic_loss(0.0, MARGINS) == pytest.approx(4 * np.log(2), rel=1e-6)
-    assert logistic_slope(0.0, MARGINS) == pytest.approx(-MARGINS.sum() / 2, rel=1e-6)
+    assert loss_of_weight(0.0, MARGINS) == pytest.approx(4 * np.log(2), rel=1e-6)
+    assert slope_by_weight(0.0, MARGINS) == pytest.approx(-MARGINS.sum() / 2, rel=1e-6)
     assert logistic_minimizer(MARGINS) == pytest.approx(np.log(3) / 2, rel=1e-5)
     weights = jnp.array([0.5, -1.2])
     np.testing.assert_allclose(
-        logistic_slope(weights, MARGINS), jax.vmap(jax.grad(lambda w: logistic_loss(w, MARGINS)))(weights), rtol=1e-5
+        slope_by_weight(weights, MARGINS), jax.vmap(jax.grad(lambda w: loss_of_weight(w, MARGINS)))(weights), rtol=1e-5
     )
 
 
@@ -32,7 +32,7 @@ def test_loss_slope_and_minimizer_in_closed_form():
 def test_the_gradient_of_a_product():
     factors = jnp.array([0.5, 3.0, -1.2])
     product = float(np.prod(factors))
-    wanted = logistic_slope(product, MARGINS) * product / factors
+    wanted = slope_by_weight(product, MARGINS) * product / factors
     np.testing.assert_allclose(jax.grad(product_loss)(factors, MARGINS), wanted, rtol=1e-5)
     path = product_descent(factors, MARGINS, rate=0.1, steps=1)
     np.testing.assert_allclose(path, [factors, factors - 0.1 * wanted], rtol=1e-5)

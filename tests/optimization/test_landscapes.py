@@ -157,3 +157,10 @@ def test_network_loss_against_plain_numpy(key):
     first, second, last = parameters[:20].reshape(5, 4), parameters[20:32].reshape(4, 3), parameters[32:]
     output = np.tanh(np.tanh(np.asarray(features) @ first) @ second) @ last
     assert float(loss(jnp.asarray(parameters))) == pytest.approx(float(np.mean((output - labels) ** 2)) / 2, rel=1e-12)
+
+
+def test_a_rippled_bowl_by_hand():
+    bowl = land.RippledBowl(jnp.array([[2.0, 1.0], [1.0, 4.0]]), height=3.0)
+    assert bowl(jnp.array([np.pi / 2, 0.0])) == pytest.approx(np.pi**2 / 4 - 3)
+    assert bowl(jnp.array([0.0, np.pi])) == pytest.approx(2 * np.pi**2 - 3)
+    assert bowl(jnp.array([np.pi, np.pi])) == pytest.approx(4 * np.pi**2 - 3)

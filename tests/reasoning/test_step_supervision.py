@@ -1,48 +1,64 @@
-"""The recurrent network written out bit by bit, parities by counting, and a short training."""
+"""Lines of thought written out by hand, parities by counting, and thoughts token by token from the model's logits."""
 
 import jax
 import numpy as np
 import pytest
 
+from deeptheory.architectures.language_models import init_language_model
+from deeptheory.architectures.token_training import train_on_tokens
 from deeptheory.reasoning.step_supervision import (
+    MARK,
     all_bits,
-    answers,
-    init_recurrent,
+    lines_of_thought,
     running_parity,
-    train_recurrent,
+    silent_thoughts,
+    spoken_thoughts,
 )
 
 
-def test_answers_bit_by_bit():
-    network = init_recurrent(jax.random.key(0), width=5)
-    bits = all_bits(4)
-    assert len({tuple(row) for row in bits.tolist()}) == 16
-    said = np.asarray(answers(network, bits))
-    for row, found in zip(bits, said, strict=True):
-        state = np.zeros(5)
-        for bit, one in zip(row, found, strict=True):
-            state = np.tanh(network.again @ state + (1 if bit else -1) * network.reads + network.bias)
-            assert one == pytest.approx(network.says @ state + network.offset, abs=1e-5)
+def model(length):
+    return init_language_model(
+        jax.random.key(0), vocabulary=3, context=2 * length, width=8, layers=1, heads=2, spread=2
+    )
 
 
 def test_parities_by_counting():
+    assert len({tuple(row) for row in all_bits(5).tolist()}) == 32
     for row, parities in zip(all_bits(5), running_parity(all_bits(5)), strict=True):
         assert parities.tolist() == [sum(row[: n + 1]) % 2 == 1 for n in range(5)]
 
 
+def test_lines_by_hand():
+    bits = np.array([[True, False, True], [True, True, True]])
+    assert lines_of_thought(bits).tolist() == [[1, 0, 1, MARK, MARK, MARK], [1, 1, 1, MARK, MARK, MARK]]
+    assert lines_of_thought(bits, running_parity(bits)).tolist() == [[1, 0, 1, MARK, 1, 1], [1, 1, 1, MARK, 1, 0]]
+
+
+def test_thoughts_token_by_token():
+    network, bits = model(3), all_bits(3)
+    aloud, quietly = np.asarray(spoken_thoughts(network, bits)), np.asarray(silent_thoughts(network, bits))
+    for row, spoken, silent in zip(bits, aloud, quietly, strict=True):
+        tokens = [*row.astype(int), MARK]
+        for place in range(3):
+            said = int(np.argmax(network(np.array(tokens))[-1]))
+            assert spoken[place] == said
+            assert silent[place] == int(np.argmax(network(np.array([*row.astype(int), *[MARK] * (place + 1)]))[-1]))
+            tokens.append(said)
+    assert len(np.unique(aloud)) > 1
+
+
 @pytest.mark.slow
-def test_training_lowers_the_loss_that_is_told():
-    network = init_recurrent(jax.random.key(1), width=6, ensemble=(2,))
-    told = np.array([[0.0, 0, 1], [1, 1, 1]])
-    _, losses = train_recurrent(network, all_bits(3), told=told, steps=80, step_size=0.05)
-    assert np.all(np.asarray(losses[-1]) < 0.3 * np.asarray(losses[0]))
-    with pytest.raises(ValueError, match="told must have a row for each of 2 networks, got 1"):
-        train_recurrent(network, all_bits(3), told=told[:1])
-    with pytest.raises(ValueError, match="told must be weights from 0 on, not all zero"):
-        train_recurrent(network, all_bits(3), told=np.zeros((2, 3)))
-
-
-def test_a_new_network_neither_dies_nor_explodes():
-    network = init_recurrent(jax.random.key(1), width=40, ensemble=(50,))
-    for weights in (network.again, network.says):
-        assert np.mean(np.square(weights)) * 40 == pytest.approx(1, abs=8 * np.sqrt(2 / np.size(weights)))
+@pytest.mark.item("H14.5")
+def test_steps_are_learnt_from_half_of_all_strings():
+    """Six bits, half of the strings: trained on the parities so far, the network thinks right on most of the others."""
+    rng = np.random.default_rng(0)
+    strings = all_bits(6)
+    parities, order = running_parity(strings), rng.permutation(64)
+    rows = rng.choice(order[:32], (300, 16))
+    network = init_language_model(jax.random.key(1), vocabulary=3, context=12, width=24, layers=1, heads=4, spread=2)
+    told = np.zeros((300, 16, 12), bool)
+    told[..., 6:] = True
+    targets = np.concatenate([strings[rows], parities[rows]], -1).astype(int)
+    trained = train_on_tokens(network, lines_of_thought(strings[rows], parities[rows]), targets, told, rate=0.007)
+    right = np.asarray(spoken_thoughts(trained.model, strings)) == parities
+    assert right[order[32:], -1].mean() > 0.8

@@ -167,3 +167,28 @@ def test_descent_ends_at_no_saddle(key):
         np.repeat(autoencoder.autoencoder_optimum(matrix, 3, 0.1)[None], 40, 0),
         atol=1e-8,
     )
+
+
+def test_the_critical_points_at_strong_dropout_are_single_columns():
+    """With λ → ∞ a column in one eigenvector has λᵢ/(1 + λ) of it, and all others fall away."""
+    points = catalogue.dropout_critical_points(np.diag([2.0, 1.0]), 2, 1e14)
+    best = [point for point in points if point.optimal]
+    assert len(best) == 1 and best[0].groups == ((2, (0,)),)
+    np.testing.assert_allclose((best[0].weights ** 2).sum(), 2.0 * 2 / (2 + 1e14))
+    assert {point.groups for point in points} >= {((2, ()),), ((2, (1,)),), ((1, (0,)), (1, (1,)))}
+
+
+def test_risk_of_a_large_target_keeps_what_the_weights_add():
+    weights, cross = np.array([[1.0], [2.0]]), 1e20 * np.diag([1.0, 3.0])
+    assert autoencoder.autoencoder_risk(weights, cross, 0.0) == pytest.approx(-2 * 13e20)
+
+
+def test_a_turn_takes_two_columns_that_are_there():
+    weights = np.arange(6.0).reshape(2, 3)
+    for places, message in (((0, 3), r"second must lie in \[0, 2\]"), ((1, 1), "two columns")):
+        with pytest.raises(ValueError, match=message):
+            autoencoder.turned_pair(weights, *places, 0.5)
+    turned = autoencoder.turned_pair(weights, 0, 1, 1 - 2.0**-52)
+    np.testing.assert_allclose(turned[0, 1] - 0.0, 2.0**-25.5 * 1.0, rtol=1e-12)
+    with pytest.raises(ValueError, match="rank ≤ width"):
+        catalogue.lifted_curvature(np.array([2.0, 1.0]), 3, 2, 1.0)

@@ -1,5 +1,7 @@
 """The optimum of dropout matrix sensing against a convex solver and descent."""
 
+from fractions import Fraction
+
 import cvxpy
 import jax.numpy as jnp
 import numpy as np
@@ -51,3 +53,24 @@ def test_optimum_moves_singular_values_only(key):
     expected, _ = shrinkage.dropout_shrinkage(singular, 6, 1.0)
     np.testing.assert_allclose(left.T @ optimum @ right.T, np.diag(expected), atol=1e-12)
     np.testing.assert_allclose(shrinkage.dropout_optimum(target, 6, 0.0), target, atol=1e-13)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1e-12, 1.0, 1e8, 1e16, 1e100])
+@pytest.mark.parametrize("singular", [(1.2, 1.2, 1.2, 1.2), (3.0, 1.0, 1.0, 0.2), (1.0, 1.0 - 1e-9, 0.5, 0.0)])
+def test_shrinkage_at_all_strengths_in_rational_arithmetic(singular, strength):
+    width, exact, power = 3, [Fraction(s) for s in singular], Fraction(strength)
+    rank = max(
+        (j for j in range(1, width + 1) if exact[j - 1] * (width + power * j) > power * sum(exact[:j])), default=0
+    )
+    threshold = power * sum(exact[:rank]) / (width + power * rank)
+    expected = [float(s - threshold) if i < rank else 0.0 for i, s in enumerate(exact)]
+    shrunk, lowered = shrinkage.dropout_shrinkage(jnp.array(singular), width, strength)
+    np.testing.assert_allclose(
+        shrunk, expected, rtol=1e-12 * max(1.0, 1e-9 * strength if len(set(singular)) > 2 else 1)
+    )
+    assert float(lowered) == pytest.approx(float(threshold))
+
+
+def test_shrinkage_refuses_values_out_of_order():
+    with pytest.raises(ValueError, match="sorted downwards"):
+        shrinkage.dropout_shrinkage(jnp.array([0.1, 0.9]), 2, 0.5)

@@ -66,3 +66,5 @@ def test_the_chance_of_one_linear_function_is_below_the_bound():
     n, d, lipschitz, epsilon = 200, 10, 0.3, 0.4
     exact = norm.logsf(epsilon / 2 * np.sqrt(n * d) / lipschitz)
     assert exact <= log_noise_fitting_chance(n, d, log_class=0.0, epsilon=epsilon, lipschitz=lipschitz)
+    # Where functions are all but constant only the mean of the labels is left: 2·exp(−nε²/32).
+    assert log_noise_fitting_chance(800, d, log_class=0.0, epsilon=0.4, lipschitz=1e-6) == pytest.approx(np.log(2) - 4)

@@ -136,9 +136,10 @@ def test_bad_input_is_refused():
         gaussian_grid(7, 10)
 
 
-def test_votes_with_shared_draws_are_those_of_a_loop():
+@pytest.mark.parametrize("count", [1, 127, 128, 200, 256])  # below, at and above the rows that are read at once
+def test_votes_with_shared_draws_are_those_of_a_loop(count):
     rng = np.random.default_rng(7)
-    weights, points, draws = rng.standard_normal((3, 4)), rng.standard_normal((5, 4)), rng.standard_normal((200, 4))
+    weights, points, draws = rng.standard_normal((3, 4)), rng.standard_normal((5, 4)), rng.standard_normal((count, 4))
     counted = shared_votes(lambda x: x @ weights.T, points, draws, 0.7)
     answers = [np.argmax((point + 0.7 * draws) @ weights.T, axis=1) for point in points]
     np.testing.assert_array_equal(counted, [np.bincount(each, minlength=3) for each in answers])

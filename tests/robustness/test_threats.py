@@ -79,6 +79,10 @@ def test_the_steepest_direction_attains_the_dual_norm(order):
     assert np.all(np.asarray(steepest(np.zeros((1, 3)), order)) == 0)
 
 
+def test_dual_orders_by_hand():
+    assert [dual_order(order) for order in (1, 1.5, 2, 3, np.inf)] == [np.inf, 3.0, 2.0, 1.5, 1.0]
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_random_perturbations_fill_the_ball_evenly(order):
     """In a ball of dimension d the length to the power d is uniform on (0, 1)."""

@@ -22,6 +22,7 @@ PAIR = np.array([[2.0, 0.0, 0.0, 0.0], [1.0, np.sqrt(3), 0.0, 0.0]])  # length 2
 def test_two_inputs_by_hand():
     network = robust_network(PAIR, np.array([1.0, -1.0]))
     assert largest_correlation(PAIR) == pytest.approx(0.5)
+    assert largest_correlation(PAIR[:1]) == 0.0
     np.testing.assert_allclose(network.weights, PAIR)
     np.testing.assert_allclose(network.biases, [-3, -3])
     np.testing.assert_allclose(PAIR @ network.weights.T + network.biases, [[1, -1], [-1, 1]], atol=1e-12)
@@ -66,11 +67,13 @@ def test_trained_networks_fit_and_are_flipped_nearby(key):
     # One step is what automatic differentiation says.
     start, after = (train_two_layer(key, x, y, width=16, steps=1, rate=rate) for rate in (1e-12, 0.05))
 
-    def loss(weights):
-        hidden = jax.nn.relu(x @ weights.T)
-        return jax.numpy.mean(jax.numpy.log1p(jax.numpy.exp(-y * (hidden @ start.outer))))
+    def loss(weights, biases, outer):
+        hidden = jax.nn.relu(x @ weights.T + biases)
+        return jax.numpy.mean(jax.numpy.log1p(jax.numpy.exp(-y * (hidden @ outer))))
 
-    np.testing.assert_allclose((after.weights - start.weights) / 0.05, -jax.grad(loss)(start.weights), atol=1e-9)
+    slopes = jax.grad(loss, (0, 1, 2))(*start)
+    for moved, before, slope in zip(after, start, slopes, strict=True):
+        np.testing.assert_allclose((moved - before) / 0.05, -slope, atol=1e-9)
 
 
 def test_what_is_refused():

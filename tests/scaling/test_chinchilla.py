@@ -60,3 +60,7 @@ def test_the_two_fits_disagree_on_tokens_a_parameter():
     assert 10 ** frontier_exponents(HOFFMANN)[2] == pytest.approx(1.424, abs=1e-3)
     with pytest.raises(ValueError, match="two terms"):
         optimal_allocation(ScalingLaw(np.array(1.0), np.array([1.0]), np.array([0.3])), 1e20)
+
+
+def test_kaplans_joint_law_at_the_smallest_sizes():
+    assert kaplan_loss(1e-300, 1e10) == pytest.approx(10 ** (0.076 * (np.log10(8.8e13) + 300)), rel=1e-12)

@@ -3,6 +3,7 @@
 from itertools import product
 
 import jax
+import mpmath
 import numpy as np
 import pytest
 
@@ -54,3 +55,28 @@ def test_more_room_than_facts_is_no_room_more():
     chances = fact_chances(1.0, 5)
     assert memorize(jax.random.key(0), chances, 50, 1e9)[0] == pytest.approx(1 - chances.sum())
     assert memorization_loss(chances, 0, 10.0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-12, 1e-3, 0.0199, 0.0201, 0.5, 50.0])
+def test_chances_at_all_exponents_in_many_digits(alpha):
+    with mpmath.workdps(400):
+        exact = [float(1 / (mpmath.zeta(1 + mpmath.mpf(alpha)) * k ** (1 + mpmath.mpf(alpha)))) for k in (1, 2, 3)]
+    np.testing.assert_allclose(fact_chances(alpha, 3), exact, rtol=2e-14)
+
+
+def test_the_law_of_exponents_near_zero_tends_to_one():
+    np.testing.assert_allclose(memorization_law(1e-12).coefficients, [1, 1], rtol=1e-10)
+
+
+def test_the_variance_of_few_samples_is_linear_in_them():
+    chances = np.array([0.5, 0.25, 0.1])
+    assert memorization_variance(chances, 3, 1e-14) == pytest.approx(1e-14 * np.sum(chances**3), rel=1e-12)
+
+
+def test_chances_that_add_up_to_more_than_one_are_refused(key):
+    chances = np.array([0.7, 0.6])
+    for call in (memorization_loss, memorization_variance):
+        with pytest.raises(ValueError, match=r"chances must add up to at most one, got a sum of 1\.3"):
+            call(chances, 2, 3.0)
+    with pytest.raises(ValueError, match="chances must add up to at most one"):
+        memorize(key, chances, 2, 3.0)

@@ -97,3 +97,15 @@ def test_what_cannot_be_fitted_is_refused(sizes, losses, says):
         fit_scaling_law(sizes, losses)
     with pytest.raises(ValueError, match="each of the 2 terms"):
         loss_at(LAW, 1e9)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e20, 1e150])
+def test_a_fit_does_not_depend_on_the_unit_of_the_losses(unit):
+    sizes = np.geomspace(1e3, 1e8, 8)
+    losses = (1 + 3 * sizes**-0.4) * np.exp(0.01 * np.sin(np.arange(8.0)))
+    one, other = fit_scaling_law(sizes, losses), fit_scaling_law(sizes, losses * unit)
+    np.testing.assert_allclose(other.law.floor / unit, one.law.floor, rtol=1e-8)
+    np.testing.assert_allclose(other.law.coefficients / unit, one.law.coefficients, rtol=1e-8)
+    np.testing.assert_allclose(other.law.exponents, one.law.exponents, rtol=1e-8)
+    np.testing.assert_allclose(other.covariance[1:, 1:], one.covariance[1:, 1:], rtol=1e-6)
+    np.testing.assert_allclose(other.covariance[0] / [unit, 1, 1] / unit, one.covariance[0], rtol=1e-6)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -100,3 +101,29 @@ def test_detector_flags_a_step_and_not_a_ramp():
         onset(scales[::-1].copy(), step)
     with pytest.raises(ValueError, match="two scales or more"):
         breakthrough_score(np.array([0.5]))
+
+
+def test_correlated_success_over_hundreds_of_decades():
+    for a, b, k in product(
+        (1e-300, 1e-8, 0.5, 25.0, 1e12, 1e100), (1e-300, 0.5, 25.0, 1e12, 1e100), (1, 3, 10**6, 10**15)
+    ):
+        with mpmath.workdps(300):
+            first, both, count = mpmath.mpf(a), mpmath.mpf(a) + mpmath.mpf(b), mpmath.mpf(k)
+            log = mpmath.loggamma(first + count) - mpmath.loggamma(first)
+            log = float(log - mpmath.loggamma(both + count) + mpmath.loggamma(both))
+        found = correlated_success(a, b, k)
+        if log > -600:
+            assert found == pytest.approx(np.exp(log), rel=1e-14 * max(10, -log)), (a, b, k)
+        else:
+            assert found < 1e-250
+
+
+def test_the_steepest_rise_of_very_many_steps():
+    assert steepest_logistic_rise(10**15) == pytest.approx(np.exp(-1), rel=1e-13)
+
+
+@pytest.mark.parametrize("score", [breakthrough_score, linearity_score])
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_scores_of_a_rise_do_not_depend_on_its_unit(score, unit):
+    rise = np.array([0.0, 0.1, 0.15, 0.9, 1.0])
+    assert score(unit * rise) == pytest.approx(score(rise))

@@ -4,6 +4,7 @@ from itertools import combinations
 from math import comb, log
 
 import jax
+import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import brentq, linprog
@@ -105,3 +106,33 @@ def test_bad_input_is_refused(key):
         exact_concentration(0.5, 1.5, 3)
     with pytest.raises(ValueError, match=r"group must lie in 1..3"):
         worst_concentration(skill_graph(key, 5, 4, 2), 4, 0.5)
+
+
+@pytest.mark.parametrize("alpha, theta, k", [(1e-12, 0.5, 10**15), (0.3, 0.1, 10), (1e-300, 0.5, 3)])
+def test_concentrations_of_the_rarest_skills_in_many_digits(alpha, theta, k):
+    with mpmath.workdps(400):
+        a, budget = mpmath.mpf(alpha), -mpmath.log(mpmath.mpf(theta)) / k
+
+        def over(ratio):
+            return a * ratio * mpmath.log(ratio) + (1 - a * ratio) * mpmath.log((1 - a * ratio) / (1 - a)) - budget
+
+        found = float(change_of_measure_concentration(alpha, theta, k))
+        step = mpmath.mpf(found) * mpmath.mpf("1e-9")
+        assert over(found - step) < 0 < over(found + step)
+
+
+def test_the_margin_of_small_error_sets_keeps_its_digits():
+    with mpmath.workdps(40):
+        theta, hit = mpmath.mpf(1e-12), mpmath.mpf(0.25)
+        entropy = [-p * mpmath.log(p) - (1 - p) * mpmath.log(1 - p) for p in (theta, hit)]
+        expected = float(entropy[0] + 3 * theta * (entropy[1] - mpmath.log(2)))
+    assert emergence_margin(0.5, 0.5, 1e-12, 3) == pytest.approx(expected, rel=1e-14)
+
+
+def test_measures_and_sizes_out_of_range_are_refused():
+    with pytest.raises(ValueError, match=r"measure must lie in \[0, 1\]"):
+        containing_share(-0.5, 3)
+    with pytest.raises(ValueError, match="skills_per_text must lie in"):
+        first_moment_concentration(0.5, 0.5, 3, skills_per_text=-1.0)
+    with pytest.raises(ValueError, match="texts must be positive"):
+        log_first_moment(-1.0, 3, 0.5, 0.5, 0.5, 3)

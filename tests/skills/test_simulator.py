@@ -50,3 +50,10 @@ def test_one_key_gives_one_run():
     first, second = (simulate_emergence(jax.random.key(3), np.array([0.1]), texts=500, skills=8, k=3) for _ in range(2))
     for ours, again in zip(first, second, strict=True):
         np.testing.assert_array_equal(ours, again)
+
+
+def test_examples_for_the_smallest_success():
+    assert examples_for_success(0.5, facts=3, needed=3, level=1e-300) == pytest.approx(6e-100)
+    assert frequency_success(0.5, examples_for_success(0.5, facts=3, needed=7, level=1e-30), facts=3, needed=7) == (
+        pytest.approx(1e-30, rel=1e-12)
+    )

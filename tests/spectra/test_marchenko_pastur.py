@@ -199,3 +199,10 @@ def test_distance_is_two_sided(key, ahead):
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="ratio"):
         mp.marchenko_pastur_edges(0.0)
+
+
+def test_no_number_and_no_probability_are_refused():
+    with pytest.raises(ValueError, match="x must not be nan"):
+        mp.marchenko_pastur_cdf(np.nan, 0.5)
+    with pytest.raises(ValueError, match=r"probability must lie in \[0, 1\]"):
+        mp.marchenko_pastur_quantile(1.5, 0.5)

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 
 from deeptheory.calculus.expectations import gaussian_product_rule
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
@@ -64,8 +65,7 @@ def softmax_loss(
 ) -> Float[Array, ""]:
     """Return −x^y·Y + log Σ_c exp(x^c·Y) for one sample (Y, y), y a class number. Reference: jagannath Sec. 13.1.2."""
     inputs, label = sample
-    logits = jnp.asarray(parameters) @ inputs
-    return jax.nn.logsumexp(logits) - logits[label]
+    return label_cross_entropy(jnp.asarray(parameters) @ inputs, label)
 
 
 class SoftmaxQuadrature(NamedTuple):
@@ -94,14 +94,24 @@ def softmax_quadrature(
     """Return the rule for expectations of functions of the chances under each class.
 
     k − 1 variables or fewer; Gauss–Hermite with 12 `nodes` in each is good to about 10⁻⁸ while the logits' noise
-    ‖x^b − x^c‖/√λ is below one. `precision` is λ, infinite without noise; `weights` are the p_a, equal unless given.
+    ‖x^b − x^c‖/√λ is below one, and off by some per cent where that is √nodes: more noise is refused.
+    `precision` is λ, infinite without noise; `weights` are the p_a, equal unless given.
     """
+    noise = np.linalg.norm(parameters[:, None] - parameters, axis=-1).max() / precision**0.5
+    if noise**2 > nodes:
+        raise ValueError(f"nodes must be at least the square of the logits' noise, {noise:.3g}, got {nodes}")
+    return _quadrature(parameters, means, precision, weights, nodes)
+
+
+def _quadrature(
+    parameters: Means, means: Means, precision: float, weights: Float[np.ndarray, " k"] | None, nodes: int
+) -> SoftmaxQuadrature:
     shares = np.full(len(means), 1 / len(means)) if weights is None else weights
     if abs(shares.sum() - 1) > 1e-6:
         raise ValueError(f"weights must sum to 1, got {shares.sum():.6g}")
     spread = parameters - parameters.mean(0)
     _, sizes, rows = np.linalg.svd(spread, full_matrices=False)
-    frame = rows[sizes > 1e-12 * max(1.0, sizes.max())]
+    frame = rows[sizes > 1e-12 * np.abs(parameters).max()]
     points, rule = gaussian_product_rule(len(frame), nodes)
     inside = (means @ frame.T)[:, None] + points / precision**0.5
     chances = softmax(inside @ (spread @ frame.T).T, axis=-1)
@@ -130,8 +140,11 @@ def population_gradient(
 
     `precision` is λ, `weights` the p_a. Reference: jagannath Sec. 13.1.2.
     """
-    seen = softmax_quadrature(parameters, means, precision=precision, weights=weights, nodes=nodes)
-    residual = seen.rule[..., None] * (seen.chances - np.eye(len(means))[:, None])
+    return _pull(softmax_quadrature(parameters, means, precision=precision, weights=weights, nodes=nodes))
+
+
+def _pull(seen: SoftmaxQuadrature) -> np.ndarray:
+    residual = seen.rule[..., None] * (seen.chances - np.eye(len(seen.outside))[:, None])
     return np.einsum("anc,anq->cq", residual, seen.inside) @ seen.frame + residual.sum(1).T @ seen.outside
 
 
@@ -150,7 +163,8 @@ def softmax_velocity(
     `decay` is β, `ratio` c. By Stein's identity the expectations are over the k logits:
     dm/dt = E(y − π) gram − A m/λ − βm and dR/dt = −2βR − (AR + RA)/λ + (c/λ)E(π − y)(π − y)ᵀ, A = E(diag π − ππᵀ).
     So what is orthogonal to the means falls like e^(−2βt) to a floor of order c/(2βλ). Pure, for
-    `dynamics.online.flow`. Reference: jagannath Sec. 13.2 (Prop. 5.1); the corrector is that of Thm 12.4.
+    `dynamics.online.flow`. Good while the logits' noise is small beside √`nodes`, as with `softmax_quadrature`.
+    Reference: jagannath Sec. 13.2 (Prop. 5.1); the corrector is that of Thm 12.4.
     """
     overlaps, rest = (jnp.asarray(each) for each in state)
     gram, classes = jnp.asarray(gram), len(overlaps)
@@ -172,24 +186,24 @@ def symmetric_solution(
     classes: Annotated[int, "[2, 6]"],
     *,
     decay: Annotated[float, "[1e-10, 10]"],
-    precision: float = np.inf,
+    precision: Annotated[float, "[1e-12, ∞]"] = np.inf,
     nodes: int = 12,
 ) -> float:
     """Return a = ⟨x^c, μ_c⟩ where the penalized expected loss is least, for equal weights and orthonormal means.
 
     There x^c = aμ_c − a/(k−1) Σ_{b≠c} μ_b, and without noise kβa = 1 − e^a/(e^a + (k−1)e^(−a/(k−1))); with noise the
     slope of the expected loss is integrated. `decay` is β, `precision` λ. Reference: jagannath Thm 13.5; the equation
-    is ours. A penalty below 1e-10 is lost in the rounding of the chances that it balances.
+    is ours. A penalty below 1e-10 is lost in the rounding of the chances that it balances, as is λ below 1e-12.
     """
     means = np.eye(classes)
     shape = (classes * means - 1) / (classes - 1)
 
     def slope(size: float) -> float:
-        pulled = population_gradient(size * shape, means, precision=precision, nodes=nodes)
-        return pulled[0, 0] + decay * size
+        return _pull(_quadrature(size * shape, means, precision, None, nodes))[0, 0] + decay * size
 
     # The pull is at most E|Y·μ| ≤ 1 + 1/√λ, which the penalty outweighs at the upper end.
-    root: Any = brentq(slope, 0.0, (1 + precision**-0.5) / decay, xtol=1e-14, maxiter=2000)
+    root: Any = brentq(slope, 0.0, (1 + precision**-0.5) / decay, xtol=1e-300, maxiter=4000)
+    softmax_quadrature(root * shape, means, precision=precision, nodes=nodes)  # refuses what it cannot resolve
     return float(root)
 
 

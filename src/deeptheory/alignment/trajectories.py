@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from deeptheory.alignment.overlaps import top_eigenspace
 from deeptheory.dynamics.online import Loss, online_descent
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 
 __all__ = ["eigenspace_preconditioner", "orthogonal_floor", "ridge_descent"]
 
@@ -42,8 +43,9 @@ def orthogonal_floor(noise: float, *, step: float, decay: float, precision: floa
 
     x_⊥ ← (1 − δβ)x_⊥ − δℓz with z of covariance I/λ independent of ℓ, the slope of the loss; `noise` is E ℓ². Exact
     where ℓ does not depend on z: x_⊥ adds little to the logits, for large λ. With δ = c/d it is of order c/(2βλ): why
-    descent lives in the span of the means up to 1/λ and not better.
+    descent lives in the span of the means up to 1/λ and not better. From δβ = 2 on descent is never at rest.
     """
+    inside(0, 2, "()", **{"step * decay": step * decay})
     return step * directions * noise / (precision * decay * (2 - step * decay))
 
 

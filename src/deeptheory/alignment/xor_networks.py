@@ -15,6 +15,7 @@ from scipy.special import expit
 from deeptheory.alignment.test_matrices import weighted_second_moment
 from deeptheory.dynamics.xor_mixture import CLASSES, LABELS
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 
 __all__ = ["PlaneBlocks", "xor_features", "xor_limit_blocks", "xor_plane_blocks", "xor_test_blocks"]
 
@@ -100,8 +101,11 @@ def xor_plane_blocks(weights: Output, overlaps: Plane, *, precision: float, node
 
     `overlaps` (K × 2) are the neurons' coordinates there, `precision` is λ. In polar coordinates the kinks of all
     neurons are rays, so panels between them see smooth functions: `nodes` Gauss–Legendre points in each, and three
-    times as many along the radius. For neurons with parts beside the plane, as during training, draw test data.
+    times as many along the radius. For neurons with parts beside the plane, as during training, draw test data. Noise
+    that moves the output by more than the radius has points is refused: Σ|v_i|‖W_i‖ beside √λ.
     """
+    slope = float(np.abs(weights) @ np.linalg.norm(overlaps, axis=1))
+    inside((REACH * slope / (3 * nodes)) ** 2, 1e16, precision=precision)
     spread, active = precision**-0.5, overlaps[np.any(overlaps != 0, axis=1)]
     directions = np.arctan2(active[:, 1], active[:, 0])
     kinks = np.concatenate([directions + np.pi / 2, directions - np.pi / 2])
@@ -122,4 +126,4 @@ def xor_plane_blocks(weights: Output, overlaps: Plane, *, precision: float, node
     return PlaneBlocks(second, first, bulk / precision)
 
 
-doors(__name__, labels="[0, 1]", precision="(0, ∞)", nodes="[2, 200]")
+doors(__name__, labels="[0, 1]", precision="(0, 1e16]", nodes="[2, 200]")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from math import ceil, factorial
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from scipy.optimize import brentq
 
 from deeptheory.approximation.errors import sampled
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.guards import inside
 
 __all__ = [
     "BoxNetwork",
@@ -27,6 +26,7 @@ __all__ = [
 
 MOST_AT_ONCE = 2**22
 """numbers of coordinates of points times boxes that are looked at together"""
+MOST_BOXES = 2**23
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,10 @@ def bump(
     (Σⱼ gⱼ(xⱼ) − (d − 1))₊ with gⱼ(z) = r((z − a + γ)/γ) − r((z − a)/γ) − r((z − b)/γ) + r((z − b − γ)/γ), r the ReLU
     (lucchi eq. 3.4, where the text calls it a threshold: with thresholds gⱼ would vanish on the box).
     """
-    pieces = [(x - low) / margin + 1, (x - low) / margin, (x - high) / margin, (x - high) / margin - 1]
-    rising, level, falling, over = (np.maximum(each, 0) for each in pieces)
-    return np.maximum((rising - level - falling + over).sum(-1) - (x.shape[-1] - 1), 0)
+    # r(u + 1) − r(u) is u + 1 cut to [0, 1]: written so it keeps its digits where the margin is small beside the box.
+    with np.errstate(over="ignore"):
+        rising, falling = (np.clip(each, 0, 1) for each in ((x - low) / margin + 1, (x - high) / margin))
+    return np.maximum((rising - falling).sum(-1) - (x.shape[-1] - 1), 0)
 
 
 def bump_error(sides: Float[np.ndarray, " d"], margin: float) -> float:
@@ -120,7 +121,7 @@ def margin_for(error: float, heights: Float[np.ndarray, " boxes"], sides: Float[
     if total == 0:
         return np.inf
     top = (error / total + volume) ** (1 / len(sides))
-    root = brentq(lambda margin: total * bump_error_bound(sides, margin) - error, 0.0, top, xtol=1e-300)
+    root = brentq(lambda margin: total * bump_error_bound(sides, margin) - error, 0.0, top, xtol=1e-300, maxiter=2000)
     return float(np.asarray(root))
 
 
@@ -134,9 +135,10 @@ def piecewise_constant(
     """
     if not np.all(low < high):
         raise ValueError(f"low must lie below high in every coordinate, got {low} and {high}")
-    affordable(boxes=(cells,) * len(low) + (len(low),))
+    inside(1, MOST_BOXES, **{"the number of boxes": float(cells) ** len(low)})
     side = (high - low) / cells
-    corners = low + side * np.array(list(product(range(cells), repeat=len(low))), float)
+    places = np.meshgrid(*[np.arange(cells, dtype=float)] * len(low), indexing="ij")
+    corners = low + side * np.stack(places, -1).reshape(-1, len(low))
     upper = np.where(
         np.isclose(corners + side, high, rtol=0, atol=side / 2), np.nextafter(high, np.inf), corners + side
     )

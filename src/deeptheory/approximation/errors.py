@@ -153,10 +153,12 @@ def best_in_span(
     left, sizes, right = np.linalg.svd(features, full_matrices=False)
     kept = sizes > max(features.shape) * np.finfo(float).eps * sizes[0]
     basis = left[:, kept] * np.sqrt(len(left))
+    unit = np.abs(target).max() or 1.0  # linear programs have tolerances of their own
+    target = target / unit
     found = basis.T @ target / len(left) if norm == "L2" else _program(basis, target, norm)
     gap = np.abs(basis @ found - target)
     error = gap.max() if norm == "sup" else gap.mean() if norm == "L1" else np.sqrt(np.mean(gap**2))
-    return BestInSpan((found / sizes[kept]) @ right[kept] * np.sqrt(len(left)), float(error))
+    return BestInSpan((found / sizes[kept] * unit) @ right[kept] * np.sqrt(len(left)), float(unit * error))
 
 
 def _program(basis: np.ndarray, target: np.ndarray, norm: str) -> np.ndarray:

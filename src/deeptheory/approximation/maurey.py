@@ -73,6 +73,7 @@ def greedy_draws(
     affordable(draws=(samples, vectors.shape[1]))
     mean, allowed = law @ vectors, np.flatnonzero(law > 0)
     gaps = vectors[allowed] - mean
+    gaps = gaps / (np.abs(gaps).max() or 1.0)  # squares of very large or small ones are not floating-point numbers
     squares = np.sum(gaps**2, axis=1)
     behind, chosen = np.zeros_like(mean), np.zeros(samples, int)
     for j in range(samples):

@@ -80,7 +80,7 @@ def draw_ball_density(key: Key[Array, ""], dimension: int, count: int) -> Float[
     inner, outer = np.exp(near) * meet**dimension / dimension, np.exp(far) / meet
     found = np.empty(0)
     while len(found) < count:
-        u, side, accept = rng.uniform(size=(3, 2 * (count - len(found)) + 64))
+        u, side, accept = rng.uniform(size=(3, 2 * min(count - len(found), 2**20) + 64))
         inside = side < inner / (inner + outer)
         z = np.where(inside, meet * u ** (1 / dimension), meet / np.maximum(u, 1e-300))
         above = np.where(inside, near + (dimension - 1) * np.log(z), far - 2 * np.log(z))
@@ -214,7 +214,7 @@ doors(
     dimension="[1, 300]",
     radius="(0, 1e6]",
     ratio="[1, 1e6]",
-    count="[1, 1e8]",
+    count="[1, 1e7]",
     nodes="[1, 2000]",
     width="[0, 1e300]",
     distance="[0, 1e12]",

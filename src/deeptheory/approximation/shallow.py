@@ -4,34 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Float, Num
-from scipy.special import expit
+from jaxtyping import Float
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
-__all__ = ["ShallowNetwork", "collapsed", "fit_output", "relu", "scaled_sum", "sigmoid", "threshold"]
+__all__ = ["ShallowNetwork", "collapsed", "fit_output", "scaled_sum"]
 
 Activation = Callable[..., Any]
-
-
-def relu(z: Float[Array | np.ndarray, "*n"]) -> Any:
-    """Return max(z, 0), for NumPy and JAX alike."""
-    return z * (z > 0)
-
-
-def threshold(z: Float[Array | np.ndarray, "*n"]) -> Any:
-    """Return 1 where z ≥ 0 and 0 elsewhere (lucchi 3.2)."""
-    return (z >= 0) * 1.0
-
-
-def sigmoid(z: Num[Array | np.ndarray, "*n"]) -> Any:
-    """Return the logistic function 1/(1 + e^(−z)), without overflow; for complex numbers too."""
-    if np.iscomplexobj(z):
-        return (1 + np.tanh(z / 2)) / 2
-    return jax.nn.sigmoid(z) if isinstance(z, jax.Array) else expit(z)
 
 
 @dataclass(frozen=True)
@@ -40,7 +21,7 @@ class ShallowNetwork:
 
     `weights` are the wᵢ, one row a unit; `activation` is σ, applied entry by entry. A constant is a unit with w = 0.
     Points have their coordinates on the last axis, also in one dimension: `network(x[:, None])`. To trace a network
-    under `jit` or `grad` give it an activation of JAX (`relu`, `threshold` and `sigmoid` work for both).
+    under `jit` or `grad` give it an activation of JAX; those of `deeptheory.foundations.activations` work for both.
     """
 
     weights: Float[np.ndarray, "_ _"]

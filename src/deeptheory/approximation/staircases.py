@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from deeptheory.approximation.errors import sampled
-from deeptheory.approximation.shallow import ShallowNetwork, relu, sigmoid, threshold
+from deeptheory.approximation.shallow import ShallowNetwork
+from deeptheory.foundations.activations import relu, sigmoid, threshold
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["hinge_error_bound", "hinges", "sigmoid_staircase", "staircase", "staircase_units"]

@@ -9,6 +9,7 @@
 - `filters`: filters that answer to edges, and how gradient descent finds filters by itself.
 - `language_models`: a decoder-only language model in the shape of GPT-2, with a cache of keys and values.
 - `listings`: programs printed in lucchi's chapter 10, run as printed and as corrected.
+- `masked_language_models`: one encoder block again and again, in the shape of ALBERT, that fills in hidden tokens.
 - `normalizers`: batch and layer normalization as layers, with gain, shift and kept statistics.
 - `pooling`: neighbourhoods summarized by their largest or mean value.
 - `pretrained`: weights from a local safetensors file, under the names of GPT-2.
@@ -16,6 +17,7 @@
 - `residual`: the identity, or a projection, plus what is learned; bounds on the singular values of deep stacks.
 - `resnets`: convolutional blocks, basic residual blocks, dense blocks, and ResNet9.
 - `scalar_chains`: how a step in all layers of a chain of scalar weights couples them.
+- `token_training`: the loss of the tokens that are told, and Adam on it in one compiled loop.
 - `tokenization`: byte-pair encoding, a vocabulary grown from bytes by merging the most frequent neighbours.
 - `transformers`: encoder and decoder blocks, and positional encodings.
 - `vision_transformers`: an image cut into patches, each a token.

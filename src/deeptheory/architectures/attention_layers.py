@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entropies import entropy
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -89,8 +90,7 @@ def scaled_dot_product(
 
 def attention_entropy(weights: Float[Array | np.ndarray, "*batch m"]) -> Float[Array, "*batch"]:
     """Entropy −Σ a log a of each row of weights, in nats: log m for attention to all alike, 0 to a single token."""
-    weights = jnp.asarray(weights)
-    return -jnp.sum(jax.scipy.special.xlogy(weights, weights), axis=-1)
+    return entropy(jnp.asarray(weights))
 
 
 class Linear(eqx.Module):

@@ -13,8 +13,6 @@
 - `regimes`: where tokens cluster: one traced function of temperature and dimension, made for phase diagrams.
 - `residual`: residual networks, and the neural differential equations of which they are Euler's discretisation.
 - `saddles`: critical points of the interaction energy of tokens on the sphere: exact Hessians, indices, spectra.
-- `trained`: a small transformer, trained in seconds on a text made by rule, and the overlaps of its tokens at every
-  depth.
 """
 
 from deeptheory.foundations.packages import submodules

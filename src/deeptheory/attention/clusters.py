@@ -168,10 +168,17 @@ def kuramoto_velocity(angles: Float[Array | np.ndarray, "n"], inverse_temperatur
     return jnp.sum(weights * jnp.sin(differences), axis=-1)
 
 
-def pair_overlaps(tokens: Tokens) -> Float[np.ndarray, "pairs"]:
-    """Inner products ⟨x_i, x_j⟩ of all pairs i < j, as in the histograms of jagannath Fig. 1.3."""
-    tokens = np.asarray(tokens)
-    return (tokens @ tokens.T)[np.triu_indices(len(tokens), 1)]
+def pair_overlaps(tokens: Num[Array | np.ndarray, "*layers n d"]) -> Float[np.ndarray, "*layers pairs"]:
+    """Overlaps ⟨x_i, x_j⟩ of all pairs i < j, tokens divided by their length: the histograms of jagannath Fig. 14.1.3.
+
+    Takes the hidden states of any network; what comes before the last two axes, such as layers, is kept.
+    """
+    tokens = np.asarray(tokens, float)
+    lengths = np.linalg.norm(tokens, axis=-1, keepdims=True)
+    if not np.all(lengths > 0):
+        raise ValueError("tokens must not be zero: a vector without direction has no overlap")
+    unit = tokens / lengths
+    return (unit @ unit.swapaxes(-1, -2))[..., *np.triu_indices(tokens.shape[-2], 1)]
 
 
 def cluster_count(tokens: Tokens, tolerance: float = 1e-3) -> int:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from deeptheory.attribution.inverse_products import Inverted, by_conjugate_gradients
+from deeptheory.attribution.inverse_products import TOGETHER, Inverted, by_conjugate_gradients
 from deeptheory.curvature.operators import Curvature, hessian
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import batched, numeric
@@ -123,7 +123,8 @@ def _slopes(losses: Losses, curvature: Curvature, fixed: Any, vectors: Array) ->
     def each(flat: Array) -> Array:
         return losses(eqx.combine(curvature.unravel(flat), fixed), curvature.data)
 
-    return jax.vmap(jax.linearize(each, curvature.parameters)[1])(vectors)
+    slopes = jax.linearize(each, curvature.parameters)[1]
+    return jax.lax.map(slopes, vectors, batch_size=max(TOGETHER // curvature.examples, 1))
 
 
 def removal_effects(influence: Influences) -> Float[Array, "tests trains"]:

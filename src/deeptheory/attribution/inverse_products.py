@@ -4,6 +4,7 @@ H is an operator of `deeptheory.curvature` and never written down, except where 
 Each way returns the true residuals, computed afresh, so that what a caller gets is what it says.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -26,6 +27,8 @@ __all__ = [
 Vectors = Float[Array, "k p"]
 BLOCK = 128
 """vectors that share their directions: more would cost more in the algebra between them than they save in products"""
+TOGETHER = 10_000
+"""examples times vectors of one pass through the model: enough for fast matrix products, few enough for the caches"""
 MOST = 20_000
 """parameters of the largest matrix that is written out: 3 gigabytes"""
 
@@ -61,7 +64,8 @@ def by_conjugate_gradients(
 
     A single vector needs a number of products like √((λ_max + λ)/(λ_min + λ)); a block of k has minimized over k times
     as many directions after as many, and the few large eigenvalues of a network's Hessian are done with at once. The
-    block's residual is kept as an orthonormal factor and its coordinates, so that dependent vectors do no harm.
+    block's residual is kept as an orthonormal factor and its coordinates, so that dependent vectors do no harm, and the
+    block narrows to what the vectors that are not done need.
 
     Reference: O'Leary 1980; Dubrulle 2001.
     """
@@ -73,31 +77,83 @@ def by_conjugate_gradients(
 
 @eqx.filter_jit
 def _block(curvature: Curvature, vectors: Vectors, damping: Array, tolerance: Array, steps: Array) -> Vectors:
-    product = jax.vmap(curvature.prepared())
-    lengths = jnp.linalg.norm(vectors, axis=1)
+    product = _products(curvature, damping)
+    lengths = jnp.linalg.norm(vectors, axis=1, keepdims=True)
 
-    # All in rows: the residual is C·Q with orthonormal rows Q, the directions are S.
+    # All in rows. The residuals are coordinates·(turn·rows) with turn·rows orthonormal, or zero from row `count` on.
+    def turned(rows: Array, coordinates: Array, count: Any) -> tuple[Array, ...]:
+        """The residuals coordinates·rows in a basis of those that are too long still, and how directions follow it."""
+        rows, turn, factor = _orthonormal(rows, count)
+        coordinates = coordinates @ factor
+        long = jnp.linalg.norm(coordinates, axis=1, keepdims=True) > tolerance
+        left, sizes, right = jnp.linalg.svd(jnp.where(long, coordinates, 0))
+        kept = sizes > tolerance / 100
+        right = jnp.where(kept[:, None], right, 0)
+        return left * jnp.where(kept, sizes, 0), rows, right @ turn, right @ factor.T, jnp.sum(kept)
+
     def unfinished(state: tuple[Array, ...]) -> Array:
-        _, coordinates, _, _, step = state
-        return jnp.any(jnp.linalg.norm(coordinates, axis=1) > tolerance * lengths) & (step < steps)
+        *_, count, step = state
+        return (count > 0) & (step < steps)
 
     def advance(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        found, coordinates, basis, directions, step = state
-        images = product(directions) + damping * directions
-        reach = jnp.linalg.solve(directions @ images.T, jnp.concatenate([directions, images], 1))
-        moves, changes = jnp.split(reach, 2, axis=1)
-        fresh, factor = _orthonormal(basis - changes)
-        return found + coordinates @ moves, coordinates @ factor, fresh, fresh + factor.T @ directions, step + 1
+        found, directions, coordinates, rows, turn, carry, count, step = state
+        basis = turn @ rows
+        directions = basis + carry @ directions
+        images = product(directions, count)
+        absent = (jnp.arange(len(basis)) >= count).astype(basis.dtype)
+        reach = jnp.linalg.inv(directions @ images.T + jnp.diag(absent))
+        found = found + (coordinates @ reach) @ directions
+        return found, directions, *turned(basis - reach @ images, coordinates, count), step + 1
 
-    basis, coordinates = _orthonormal(vectors)
-    start = jnp.zeros_like(vectors), coordinates, basis, basis, jnp.zeros((), steps.dtype)
-    return jax.lax.while_loop(unfinished, advance, start)[0]
+    units, zeros = vectors / jnp.where(lengths > 0, lengths, 1), jnp.zeros_like(vectors)
+    start = turned(units, jnp.eye(len(units), dtype=units.dtype), len(units))
+    return lengths * jax.lax.while_loop(unfinished, advance, (zeros, zeros, *start, jnp.zeros((), steps.dtype)))[0]
 
 
-def _orthonormal(rows: Array) -> tuple[Array, Array]:
-    """Rows as factor·basis, the basis orthonormal even where rows depend on each other."""
-    columns, factor = jnp.linalg.qr(rows.T)
-    return columns.T, factor.T
+def _products(curvature: Curvature, damping: Array) -> Callable[[Vectors, Any], Vectors]:
+    """Products of H + λ with the first so many rows of a matrix, some rows at a time; the other rows are zero."""
+    product = jax.vmap(curvature.prepared())
+
+    def first(rows: Vectors, count: Any) -> Vectors:
+        size = min(len(rows), max(TOGETHER // curvature.batch, 1))
+
+        def some(part: Any, images: Array) -> Array:
+            # A slice that would end beyond the last row is moved back by JAX: those rows are done twice, and alike.
+            here = jax.lax.dynamic_slice_in_dim(rows, part * size, size)
+            image = product(here) + (damping * here).astype(here.dtype)
+            return jax.lax.dynamic_update_slice_in_dim(images, image, part * size, 0)
+
+        return jax.lax.fori_loop(0, -(-count // size), some, jnp.zeros_like(rows))
+
+    return first
+
+
+def _orthonormal(rows: Array, count: Any) -> tuple[Array, Array, Array]:
+    """Rows as factor·(turn·rows'), where turn·rows' has orthonormal rows, and zeros where they depend on each other.
+
+    By eigenvectors of the Gram matrix: two matrix products, where a QR factorization takes ten times as long. It knows
+    directions of small size to half of the digits. Where any of the `count` has so few, rows' are the rows after a
+    turn that makes them more even; else they are the rows as given.
+    """
+    precision = float(jnp.finfo(rows.dtype).eps)
+
+    def eigen(rows: Array) -> tuple[Array, Array, Array]:
+        values, vectors = jnp.linalg.eigh(rows @ rows.T)
+        known = values > 100 * precision * values[-1]
+        return vectors, jnp.sqrt(jnp.maximum(values, 100 * precision * values[-1])), known
+
+    def uneven(state: tuple[Any, ...]) -> Array:
+        *_, (_, root, _), turns = state
+        return (root[len(root) - count] < precision**0.25 * root[-1]) & (turns < 3)
+
+    def again(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        rows, factor, (vectors, root, _), turns = state
+        rows = (vectors / root).T @ rows
+        return rows, factor @ (vectors * root), eigen(rows), turns + 1
+
+    start = rows, jnp.eye(len(rows), dtype=rows.dtype), eigen(rows), 0
+    rows, factor, (vectors, root, known), _ = jax.lax.while_loop(uneven, again, start)
+    return rows, jnp.where(known, vectors / root, 0).T, factor @ jnp.where(known, vectors * root, 0)
 
 
 def by_neumann_series(
@@ -121,10 +177,10 @@ def by_neumann_series(
 
 @eqx.filter_jit
 def _summed(curvature: Curvature, vectors: Vectors, scale: Array, terms: Array, damping: Array) -> Vectors:
-    product = jax.vmap(curvature.prepared())
+    product = _products(curvature, damping)
 
     def step(_: Any, total: Array) -> Array:
-        return total + (scale * (vectors - product(total) - damping * total)).astype(total.dtype)
+        return total + (scale * (vectors - product(total, len(total)))).astype(total.dtype)
 
     return jax.lax.fori_loop(0, terms, step, jnp.zeros_like(vectors))
 
@@ -174,7 +230,7 @@ def neumann_error(least: float, terms: int, *, scale: float = 1.0) -> float:
 
 @eqx.filter_jit
 def _residuals(curvature: Curvature, vectors: Vectors, found: Vectors, damping: Array) -> Float[Array, " k"]:
-    left = vectors - jax.lax.map(curvature, found) - damping * found
+    left = vectors - _products(curvature, damping)(found, len(found))
     lengths = jnp.linalg.norm(vectors, axis=1)
     return jnp.linalg.norm(left, axis=1) / jnp.where(lengths > 0, lengths, 1)
 

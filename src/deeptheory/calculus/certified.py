@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.calculus.branch_and_bound import BATCH, Bounds, narrowed
 from deeptheory.calculus.intervals import Enclosure, compiled, enclosures, mean_value_form
+from deeptheory.calculus.operator_norms import vector_norm
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -191,8 +192,8 @@ def _change(
         ends = [np.clip(middles + sign * reach * steepest, lows, highs) for sign in (-1, 1)]
         one, other = (values(np.maximum(end - around, low), np.minimum(end + around, high), True) for end in ends)
         gap = np.maximum(np.maximum(other.low - one.high, one.low - other.high), 0.0)
-        apart = np.linalg.norm(np.abs(ends[1] - ends[0]) + 2 * around, axis=1)
-        quotient = np.linalg.norm(gap, axis=1) / np.where(apart > 0, apart, np.inf)
+        apart = vector_norm(np.abs(ends[1] - ends[0]) + 2 * around)
+        quotient = vector_norm(_settled(gap)) / np.where(apart > 0, apart, np.inf)
         return _known(quotient * (1 - 16 * gap.shape[1] * EPSILON), 0.0)
 
     return narrowed(above, attained, low, high, tolerance, boxes, least=0.0)
@@ -215,7 +216,7 @@ def _norms(matrices: Any) -> Any:
 
 def _solver(matrices: Any) -> Any:
     """What eigenvalues and singular values may be off by rounding; ∞ where entries are not known."""
-    size = np.sqrt(np.sum(_settled(matrices) ** 2, (-2, -1)))
+    size = vector_norm(_settled(matrices).reshape(*matrices.shape[:-2], -1))
     return np.where(np.isfinite(matrices).all((-2, -1)), 16 * max(matrices.shape[-2:]) * EPSILON * size, np.inf)
 
 

@@ -308,6 +308,7 @@ RULES: dict[str, Callable[..., Interval]] = {
     "mul": lambda e, a, b, *, twin, **_: _power(a, 2, True) if twin else _product(a, b),
     "div": lambda e, a, b, *, steps, **_: _product(a, _inverse(b, steps)),
     "square": lambda e, a, **_: _power(a, 2, True),
+    "one_minus_square": lambda e, a, **_: _sum(point(1.0), _negative(_power(a, 2, True))),
     "integer_pow": lambda e, a, *, steps, **_: _power(a, e.params["y"], steps),
     "pow": lambda e, a, b, **_: _increasing(np.exp, _product(b, _increasing(np.log, a)), 0),
     "rsqrt": lambda e, a, *, steps, **_: _inverse(_increasing(np.sqrt, a, 0), steps),

@@ -110,7 +110,7 @@ def _evaluated(jaxpr: Any, constants: Any, inputs: Any, steps: bool) -> list[Int
         given, name = [read(each) for each in equation.invars], equation.primitive.name
         inner = equation.params.get("call_jaxpr", equation.params.get("jaxpr"))
         if name == "scan":
-            found = _repeated(equation.params, given, steps)
+            found = _repeated(equation, given, steps)
         elif name == "split":
             found = split(equation, *given)
         elif name in RULES:
@@ -125,10 +125,18 @@ def _evaluated(jaxpr: Any, constants: Any, inputs: Any, steps: bool) -> list[Int
     return [read(each) for each in jaxpr.outvars]
 
 
-def _repeated(parameters: Any, given: list[Interval], steps: bool) -> list[Interval]:
+def _repeated(equation: Any, given: list[Interval], steps: bool) -> list[Interval]:
     """A loop of known length, step by step."""
-    body, fixed, count = parameters["jaxpr"], parameters["num_consts"], parameters["num_carry"]
-    constants, carry, rows = given[:fixed], given[fixed : fixed + count], given[fixed + count :]
+    parameters, body = equation.params, equation.params["jaxpr"]
+    # What is handed over row by row has one axis more outside than inside; how many there are JAX says in its own way
+    # in every version.
+    rowwise, collected = (
+        sum(outer.aval.ndim > inner.ndim for outer, inner in zip(variables, within, strict=True))
+        for variables, within in ((equation.invars, body.in_avals), (equation.outvars, body.out_avals))
+    )
+    count = len(equation.outvars) - collected
+    first = len(given) - rowwise
+    constants, carry, rows = given[: first - count], given[first - count : first], given[first:]
     turns = range(parameters["length"])
     results = []
     for turn in reversed(turns) if parameters["reverse"] else turns:

@@ -51,23 +51,24 @@ def operator_norm(
 
     Reference: lucchi eqs. 1.1–1.3.
     """
-    a = np.asarray(matrix, float)
+    unit = float(np.abs(np.asarray(matrix)).max()) or 1.0  # powers of very large or small entries are no numbers
+    a = np.asarray(matrix, float) / unit
     columns, rows = np.abs(a).sum(0), np.abs(a).sum(1)
     if p == 1:
-        return _exact(columns.max(), np.eye(a.shape[1])[columns.argmax()])
+        return _exact(unit * columns.max(), np.eye(a.shape[1])[columns.argmax()])
     if p == np.inf:
         signs = np.where(a[rows.argmax()] < 0, -1.0, 1.0)
-        return _exact(rows.max(), signs)
+        return _exact(unit * rows.max(), signs)
     _, values, right = np.linalg.svd(a)
     if p == 2 or values[0] == 0:
-        return _exact(values[0], right[0])
+        return _exact(unit * values[0], right[0])
     starts = [*right[: min(3, len(right))], np.ones(a.shape[1]), np.eye(a.shape[1])[columns.argmax()]]
     found = [_powered(a, start, p, iterations) for start in starts]
     lower, direction = max(found, key=lambda each: each[0])
     positive = _powered(np.abs(a), np.ones(a.shape[1]), p, iterations)[1]
     upper = min(_interpolated(columns.max(), values[0], rows.max(), p), _schur(np.abs(a), positive, p))
     off = 8 * sum(a.shape) * EPSILON
-    return OperatorNorm(lower * (1 - off), upper * (1 + off), direction)
+    return OperatorNorm(unit * lower * (1 - off), unit * upper * (1 + off), direction)
 
 
 def _exact(value: float, direction: Float[np.ndarray, "n"]) -> OperatorNorm:

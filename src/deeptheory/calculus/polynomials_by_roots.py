@@ -61,7 +61,7 @@ def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: 
     both = [polynomial.polysub(constant * np.asarray(g, float), sign * np.asarray(f, float)) for sign in (1, -1)]
     last = 0.0
     for each in both:
-        if len(_trimmed(each)) > 1:
+        if np.any(each) and len(_trimmed(each)) > 1:
             roots = polynomial_roots(each)
             real = np.real(roots)[np.abs(np.imag(roots)) < 1e-9 * (1 + np.abs(roots))]
             last = max(last, *real, 0.0) if len(real) else last

@@ -1,8 +1,8 @@
 """How the eigenvalues of a curvature are spread, its trace, its diagonal: estimates from random vectors, with errors.
 
 One random unit vector sees the spectrum through the squares of its components; Lanczos turns what it sees into a Gauss
-quadrature of as many nodes as steps, exact for polynomials of twice that degree. Several vectors tell how far to trust
-it: all errors here are standard errors over the vectors.
+quadrature of as many nodes as steps, exact for polynomials of degree below twice that. Several vectors tell how far to
+trust it: all errors here are standard errors over the vectors.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,18 @@ from jaxtyping import Array, Float, Key
 
 from deeptheory.curvature.operators import Curvature
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.krylov import expanded, krylov_start
+from deeptheory.foundations.krylov import jacobi_coefficients
 from deeptheory.foundations.randomness import generator
 
-__all__ = ["Estimate", "SpectralDensity", "diagonal", "spectral_density", "spectral_sum", "trace"]
+__all__ = [
+    "Estimate",
+    "SpectralDensity",
+    "diagonal",
+    "spectral_density",
+    "spectral_quadratures",
+    "spectral_sum",
+    "trace",
+]
 
 
 class Estimate(NamedTuple):
@@ -45,16 +53,36 @@ class SpectralDensity(NamedTuple):
 
 
 @eqx.filter_jit
-def _projected(curvature: Curvature, starts: Float[Array, "probes p"], steps: int) -> tuple[Array, Array]:
-    """The tridiagonal matrix of every start, and how many rows of it are in use."""
-
+def _coefficients(curvature: Curvature, starts: Float[Array, "probes p"], steps: int) -> tuple[Array, Array]:
     product = curvature.prepared()
+    return jax.lax.map(lambda start: jacobi_coefficients(product, start, steps), starts)
 
-    def one(start: Array) -> tuple[Array, Array]:
-        space = expanded(product, krylov_start(start, steps), steps)
-        return space.projected, space.filled
 
-    return jax.lax.map(one, starts)
+def spectral_quadratures(
+    curvature: Curvature, starts: Float[Array | np.ndarray, "probes p"], *, steps: int
+) -> tuple[Float[np.ndarray, "probes steps"], Float[np.ndarray, "probes steps"]]:
+    """Nodes θ and weights w of Gauss quadrature for what vectors see of a spectrum: Σ w f(θ) ≈ vᵀf(A)v / vᵀv.
+
+    Exact for polynomials f of degree 2·steps − 1. An eigenvalue may show as several nodes that share its weight. Where
+    nothing is left to go on with before all steps are made, some nodes have weight zero.
+
+    Args:
+        starts: vectors, one a row, of any length but zero.
+        steps: nodes, and products, for each; memory does not grow with them.
+
+    Reference: Golub and Welsch 1969.
+    """
+    starts = jnp.asarray(starts, curvature.parameters.dtype)
+    if not bool(jnp.any(starts != 0, axis=1).all()):
+        raise ValueError("starts must have no row of zeros")
+    found = _coefficients(curvature, starts, steps)
+    alphas, betas = (np.array(each, float) for each in found)
+    alphas[:, 1:] = np.where(betas[:, :-1] > 0, alphas[:, 1:], alphas[:, :1])  # out of reach: any value will do
+    at = np.arange(steps)
+    matrices = np.zeros((len(alphas), steps, steps))
+    matrices[:, at, at], matrices[:, at[1:], at[:-1]] = alphas, betas[:, :-1]
+    nodes, vectors = np.linalg.eigh(matrices)
+    return nodes, vectors[:, 0] ** 2
 
 
 def spectral_density(
@@ -76,29 +104,21 @@ def spectral_density(
 
     Reference: Golub and Welsch 1969; Ghorbani, Krishnan and Xiao 2019 for networks.
     """
-    size = curvature.size
-    starts = generator(key).standard_normal((probes, size))
-    matrices, filled = _projected(curvature, jnp.asarray(starts, curvature.parameters.dtype), min(steps, size))
-    nodes, weights = _quadratures(np.asarray(matrices, float), np.asarray(filled))
+    starts = generator(key).standard_normal((probes, curvature.size))
+    nodes, weights = spectral_quadratures(curvature, starts, steps=steps)
     low, high = nodes[weights > 0].min(), nodes[weights > 0].max()
-    broad = width or max(0.01 * (high - low), 1e-12 * max(abs(low), abs(high), 1.0))
+    broad = width or max(0.01 * (high - low), 1e-12 * (max(abs(low), abs(high)) or 1.0))
     at = np.linspace(low - 4 * broad, high + 4 * broad, points)
     bells = np.exp(-0.5 * ((at - nodes[..., None]) / broad) ** 2) / (np.sqrt(2 * np.pi) * broad)
     each = np.einsum("ks,ksx->kx", weights, bells)
     return SpectralDensity(at, each.mean(0), _standard_error(each), nodes, weights, float(broad))
 
 
-def _quadratures(matrices: np.ndarray, filled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights; what is not in use has weight zero."""
-    nodes, weights = np.zeros(matrices.shape[:2]), np.zeros(matrices.shape[:2])
-    for row, (matrix, used) in enumerate(zip(matrices, filled, strict=True)):
-        values, vectors = np.linalg.eigh(matrix[:used, :used])
-        nodes[row, :used], weights[row, :used] = values, vectors[0] ** 2
-    return nodes, weights
-
-
 def _standard_error(each: np.ndarray) -> np.ndarray:
-    return np.asarray(each.std(0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.full(each.shape[1:], np.inf))
+    if len(each) == 1:
+        return np.full(each.shape[1:], np.inf)
+    unit = np.abs(each).max() or 1.0  # squares of very large or small numbers are not floating-point numbers
+    return np.asarray(unit * (each / unit).std(0, ddof=1) / np.sqrt(len(each)))
 
 
 def spectral_sum(density: SpectralDensity, function: Callable[[np.ndarray], Any], size: int) -> Estimate:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Key
 
 from deeptheory.curvature.operators import Curvature
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.krylov import Krylov, expanded, krylov_start, ritz
+from deeptheory.foundations.krylov import Krylov, expanded, krylov_start, length, ritz
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["Eigenpairs", "extreme_eigenpairs"]
@@ -46,7 +46,7 @@ def _grown(curvature: Curvature, space: Krylov, until: Array, goal: tuple[Array,
     (share, least), (count, largest) = goal, wanted
 
     def settled(space: Krylov) -> Array:
-        far = 1 + 2 * jnp.linalg.norm(space.projected)  # beyond all eigenvalues, on the side that is not wanted
+        far = 1 + 2 * length(space.projected)  # beyond all eigenvalues, on the side that is not wanted
         values, vectors = ritz(space, -far if largest else far)
         pairs = slice(-count, None) if largest else slice(count)
         residuals = space.beta * jnp.abs(vectors[space.filled - 1, pairs])

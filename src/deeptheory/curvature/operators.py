@@ -24,16 +24,20 @@ Vector = Float[Array, " p"]
 Loss = Callable[[Any, Any], Float[Array, ""]]
 
 
+Mean = Callable[[Callable[[Any], Any]], Any]
+"""The mean over all examples, of what a function says of a batch"""
+
+
 class Rule:
-    """How a batch acts on a vector: a mean over its examples, and what is made of the mean over all batches."""
+    """How a batch acts on a vector: a mean over its examples."""
 
     def __call__(self, parameters: Any, batch: Any, vector: Any) -> Any:
-        """The mean over the examples of a batch, of the product or of what it is made from."""
+        """The mean over the examples of a batch, of the product."""
         raise NotImplementedError
 
-    def joined(self, mean: Any) -> Any:
-        """The product, from the mean over all examples."""
-        return mean
+    def over(self, mean: Mean, parameters: Any, vector: Any) -> Any:
+        """The product, as a mean over all examples."""
+        return mean(lambda batch: self(parameters, batch, vector))
 
 
 class Curvature(eqx.Module):
@@ -83,11 +87,15 @@ class Curvature(eqx.Module):
         """The product with a flat vector, summed over micro-batches."""
         whole = jnp.zeros_like(self.parameters).at[slice(*self.part)].set(vector)
         point, direction = eqx.combine(self.unravel(self.parameters), self.fixed), self.unravel(whole)
+        return ravel_pytree(self.rule.over(self._mean, point, direction))[0][slice(*self.part)]
+
+    def _mean(self, of: Callable[[Any], Any]) -> Any:
+        """The mean over all examples, from the means of micro-batches."""
         full, rest = divmod(self.examples, self.batch)
         cut = full * self.batch
 
         def act(batch: Any, weight: int) -> Any:
-            return jax.tree.map(lambda mean: weight / self.examples * mean, self.rule(point, batch, direction))
+            return jax.tree.map(lambda mean: weight / self.examples * mean, of(batch))
 
         if full == 1:
             total = act(jax.tree.map(lambda x: x[:cut], self.data), self.batch)
@@ -99,7 +107,7 @@ class Curvature(eqx.Module):
             total = jax.lax.scan(add, start, stacked)[0]
         if rest:
             total = jax.tree.map(jnp.add, total, act(jax.tree.map(lambda x: x[cut:], self.data), rest))
-        return ravel_pytree(self.rule.joined(total))[0][slice(*self.part)]
+        return total
 
 
 def _is_flat(parameters: Any) -> bool:
@@ -178,15 +186,23 @@ class _SecondMoment(Rule):
 class _Covariance(Rule):
     losses: Callable[[Any, Any], Float[Array, " examples"]]
 
-    def __call__(self, parameters: Any, batch: Any, vector: Any) -> Any:
-        moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
-        along, back = _along(lambda moving: self.losses(eqx.combine(moving, fixed), batch), moving, vector)
-        product, gradient = (back(weights / along.shape[0])[0] for weights in (along, jnp.ones_like(along)))
-        return product, gradient, jnp.mean(along)
+    def over(self, mean: Mean, parameters: Any, vector: Any) -> Any:
+        """The mean of g(s − s̄), with the slopes s along the vector: E gs − ḡs̄ would lose a small noise on a large mean.
 
-    def joined(self, mean: Any) -> Any:
-        product, gradient, along = mean
-        return jax.tree.map(lambda p, g: p - along * g, product, gradient)
+        The mean of what is left after centring is taken off as well: of large slopes s̄ itself is not exact.
+        """
+        moving, fixed = eqx.partition(parameters, eqx.is_inexact_array)
+
+        def slopes(batch: Any) -> tuple[Array, Callable]:
+            return _along(lambda moving: self.losses(eqx.combine(moving, fixed), batch), moving, vector)
+
+        def product(batch: Any) -> Any:
+            along, back = slopes(batch)
+            return back((along - middle - left) / along.shape[0])[0]
+
+        middle = mean(lambda batch: jnp.mean(slopes(batch)[0]))
+        left = mean(lambda batch: jnp.mean(slopes(batch)[0] - middle))
+        return mean(product)
 
 
 def _along(each: Callable[[Any], Array], moving: Any, vector: Any) -> tuple[Array, Callable]:
@@ -275,10 +291,10 @@ def blocks(curvature: Curvature) -> dict[str, Curvature]:
     return found
 
 
+@eqx.filter_jit
 def dense(curvature: Curvature) -> Float[Array, "p p"]:
     """The matrix written out, a product a row: for some thousand parameters at most, and for tests."""
-    rows = jnp.eye(curvature.size, dtype=curvature.parameters.dtype)
-    return eqx.filter_jit(lambda curvature, rows: jax.lax.map(curvature, rows))(curvature, rows)
+    return jax.lax.map(curvature.prepared(), jnp.eye(curvature.size, dtype=curvature.parameters.dtype))
 
 
 doors(__name__, batch="[1, ∞)")

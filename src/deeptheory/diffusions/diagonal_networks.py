@@ -3,19 +3,20 @@
 Many problems are followed at once, one a row: examples x_i with labels y_i, and the loss L = Σ(⟨w, x_i⟩ − y_i)²/2n.
 Gradient flow keeps u∘v, and this scale decides which of many fitting w it comes to: of least ℓ2 norm where the scale is
 large, of least ℓ1 norm where it is small. A step of descent along the residual g of one example multiplies u_j·v_j by
-1 − 4η²g²x_j², exactly: labels with fresh noise never stop shrinking the scale.
+1 − 4η²g²x_j², exactly: labels with fresh noise never stop shrinking the scale, and small batches shrink it until all
+examples are fitted.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import affordable
 
-__all__ = ["Diagonal", "diagonal_descent", "diagonal_flow", "label_noise_descent"]
+__all__ = ["Diagonal", "batch_descent", "diagonal_descent", "diagonal_flow", "label_noise_descent", "scale_decay"]
 
 Examples = Float[np.ndarray, "problem example d"]
 Labels = Float[np.ndarray, "problem example"]
@@ -69,6 +70,48 @@ def diagonal_descent(given: Examples, answer: Labels, start: Diagonal, *, rate: 
     return at
 
 
+def batch_descent(
+    given: Examples, answer: Labels, start: Diagonal, chosen: Int[np.ndarray, "problem steps batch"], *, rate: float
+) -> Diagonal:
+    """Return the network after steps along the mean gradients of batches, the examples of each given by their places.
+
+    `chosen` is for example that of `minibatches`, one run a problem. arora 8.1.
+    """
+    examples = given.shape[1]
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < examples):
+        raise ValueError(f"chosen must be places of examples, 0 to {examples - 1}")
+    rows, at = np.arange(len(given))[:, None], start
+    for which in np.swapaxes(chosen, 0, 1):
+        move = 2 * rate * _slope(given[rows, which], answer[rows, which], at)
+        at = Diagonal(at.up * (1 - move), at.down * (1 + move))
+    return at
+
+
+def scale_decay(
+    given: Examples, answer: Labels, start: Diagonal, *, batch: float, time: float, tolerance: float = 1e-9
+) -> Float[np.ndarray, "problem d"]:
+    """Return how fast batches shrink the scale: −log(u∘v) grows by η times this until `time`, as the rate η tends to 0.
+
+    4∫(g_j² + Σ_jj/B) dt along gradient flow, g = ∇L(w) and Σ the covariance of the gradients of single examples, of
+    which a batch drawn with replacement has the B-th part; B = ∞ is the whole sample. Smaller batches leave a smaller
+    scale, as if the first weights had been smaller.
+
+    Reference: Pesme, Pillaud-Vivien and Flammarion 2021; arora 8.1.
+    """
+    shape = (3, *np.shape(start.up))
+
+    def velocity(t: float, flat: np.ndarray) -> np.ndarray:
+        up, down, _ = flat.reshape(shape)
+        residual = (given @ (up**2 - down**2)[..., None])[..., 0] - answer
+        single = residual[..., None] * given
+        slope, spread = single.mean(1), single.var(1)
+        return np.stack([-2 * slope * up, 2 * slope * down, 4 * (slope**2 + spread / batch)]).ravel()
+
+    begin = np.stack([*(np.asarray(each, float) for each in start), np.zeros(shape[1:])]).ravel()
+    end = followed(velocity, 0.0, begin, np.array([time]), method="DOP853", tolerance=tolerance)
+    return end[-1].reshape(shape)[2]
+
+
 def label_noise_descent(
     draw: np.random.Generator,
     given: Examples,
@@ -98,6 +141,8 @@ def label_noise_descent(
 
 doors(
     __name__,
+    infinite=("batch",),
+    batch="[1, ∞]",
     rate="(0, ∞)",
     deviation="[0, ∞)",
     steps="[0, 1e6]",

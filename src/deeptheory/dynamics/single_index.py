@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.special import roots_hermitenorm
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.hermite import Link, gaussian_panels, hermite_coefficients
@@ -129,7 +130,7 @@ def overlap_velocity(
     normals of correlation m, here by Gauss–Hermite quadrature (exact for polynomial links).
     Reference: jagannath Def. 11.1, expanded to first order in 1/N.
     """
-    x, weight = np.polynomial.hermite_e.hermegauss(nodes)
+    x, weight = roots_hermitenorm(nodes)
     weight = np.outer(weight, weight) / (2 * np.pi)
     student, other = x[:, None], x[None, :]
     m = np.asarray(overlap, np.float64)[:, None, None]

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.dynamics.online import flow
 from deeptheory.dynamics.projections import Projected
+from deeptheory.foundations.cross_entropy import binary_cross_entropy
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -46,7 +47,7 @@ def xor_loss(
 ) -> Float[Array, ""]:
     """Return −εs + log(1 + e^s), s = ⟨v, relu(fields)⟩, for the label ε; the hidden fields are not seen."""
     score = weights @ jax.nn.relu(fields)
-    return jax.nn.softplus(score) - label * score
+    return binary_cross_entropy(score, label)
 
 
 def xor_model(*, precision: float = np.inf, decay: float = 0.05) -> Projected:
@@ -81,7 +82,7 @@ def xor_population_loss(
         score = np.add.outer(weights[0] * np.maximum(x, 0), weights[1] * np.maximum(y, 0))
         gap = np.stack(np.broadcast_arrays(x[:, None] - middle[0], y - middle[1]), axis=-1)
         density = np.exp(-np.einsum("...i,ij,...j", gap, inverse, gap) / 2) * np.sqrt(np.linalg.det(inverse))
-        total += x_rule @ ((np.logaddexp(0, score) - label * score) * density) @ y_rule / (8 * np.pi)
+        total += x_rule @ (binary_cross_entropy(score, label) * density) @ y_rule / (8 * np.pi)
     return float(total + decay / 2 * (weights @ weights + np.trace(gram[:2, :2])))
 
 

@@ -6,12 +6,12 @@ Bounds whose values underflow are given as logarithms (`log_…`). The bounds ar
 
 from math import log
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import gammaln, ndtr, xlog1py, xlogy
 
+from deeptheory.foundations.arrays import namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -128,8 +128,8 @@ def hoeffding_radius(
     positive(samples=samples, width=width)
     inside(0, 1, "(]", delta=delta)
     inside(0, np.inf, log_means=log_means)
-    xp = jnp if any(isinstance(each, jax.Array) for each in (samples, delta, width, log_means)) else np
-    return width * ((log_means + log(sides) - xp.log(delta)) / (2 * samples)) ** 0.5
+    logs = namespace(samples, delta, width, log_means).log(delta)
+    return width * ((log_means + log(sides) - logs) / (2 * samples)) ** 0.5
 
 
 def hoeffding_samples(radius: Numbers, delta: Numbers, *, width: Numbers = 1.0) -> Numbers:

@@ -16,6 +16,7 @@ from scipy.special import roots_hermitenorm
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.training import trained
 
 __all__ = [
     "GaussianNet",
@@ -150,20 +151,14 @@ def _decoded(model: VariationalAutoencoder, hidden: Array, noise: Array) -> Arra
 def _fitted(
     model: VariationalAutoencoder, batches: Array, noise: Array, rate: Array
 ) -> tuple[VariationalAutoencoder, Array]:
-    rule, floor = optax.scale_by_adam(), model.floor
+    floor = model.floor
 
-    def loss(nets: tuple[GaussianNet, GaussianNet], batch: Array, one: Array) -> Array:
-        return -jnp.mean(bound_terms(VariationalAutoencoder(*nets, floor), batch, one))
-
-    def step(carry: tuple, inputs: tuple[Array, Array]) -> tuple[tuple, Array]:
-        nets, state = carry
-        value, gradient = jax.value_and_grad(loss)(nets, *inputs)
-        change, state = rule.update(gradient, state)
-        return (jax.tree.map(lambda w, c: w - rate * c, nets, change), state), -value
+    def loss(nets: tuple[GaussianNet, GaussianNet], inputs: tuple[Array, Array]) -> Array:
+        return -jnp.mean(bound_terms(VariationalAutoencoder(*nets, floor), *inputs))
 
     nets = jax.tree.map(jnp.asarray, (model.encoder, model.decoder))
-    ((encoder, decoder), _), trace = jax.lax.scan(step, (nets, rule.init(nets)), (batches, noise))
-    return VariationalAutoencoder(encoder, decoder, floor), trace
+    (encoder, decoder), losses = trained(loss, optax.adam(rate), nets, (batches, noise))
+    return VariationalAutoencoder(encoder, decoder, floor), -losses
 
 
 def train_variational_autoencoder(

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Key
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside
 from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.training import trained
 
 __all__ = [
     "CouplingFlow",
@@ -156,17 +157,9 @@ def _fitted(flow: CouplingFlow, batches: Array, rate: Array) -> tuple[CouplingFl
         noise, log_determinant = _to_noise(CouplingFlow(jnp.asarray(flow.kept), *weights), batch)
         return -jnp.mean(standard_normal_log_density(noise) + log_determinant)
 
-    rule = optax.chain(optax.clip_by_global_norm(10.0), optax.scale_by_adam())
-
-    def step(carry: tuple, batch: Array) -> tuple[tuple, Array]:
-        weights, state = carry
-        value, gradient = jax.value_and_grad(loss)(weights, batch)
-        change, state = rule.update(gradient, state)
-        return (jax.tree.map(lambda w, c: w - rate * c, weights, change), state), -value
-
-    weights = tuple(jnp.asarray(each) for each in flow[1:])
-    (weights, _), trace = jax.lax.scan(step, (weights, rule.init(weights)), batches)
-    return CouplingFlow(jnp.asarray(flow.kept), *weights), trace
+    method = optax.chain(optax.clip_by_global_norm(10.0), optax.adam(rate))
+    weights, losses = trained(loss, method, tuple(jnp.asarray(each) for each in flow[1:]), batches)
+    return CouplingFlow(jnp.asarray(flow.kept), *weights), -losses
 
 
 def train_flow(

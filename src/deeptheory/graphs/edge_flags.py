@@ -10,7 +10,9 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.training import trained
 from deeptheory.graphs.message_passing import Layer, init_layers, pass_messages
 from deeptheory.graphs.refinement import Views
 
@@ -70,22 +72,11 @@ def train_edge_flags(
 
 @partial(jax.jit, static_argnames="steps")
 def _descended(network, views, edges, weights, step_size, steps):
-    optimizer = optax.adam(step_size)
-
     def loss(each):
-        return jnp.abs(weights) @ jax.nn.softplus(-jnp.sign(weights) * edge_scores(each, views, edges))
+        return jnp.abs(weights) @ logistic_loss(jnp.sign(weights) * edge_scores(each, views, edges))
 
-    def descend(each):
-        def step(state, _):
-            each, memory = state
-            value, slope = jax.value_and_grad(loss)(each)
-            update, memory = optimizer.update(slope, memory)
-            return (optax.apply_updates(each, update), memory), value
-
-        (each, _), losses = jax.lax.scan(step, (each, optimizer.init(each)), length=steps)
-        return each, losses
-
-    return jax.vmap(descend, out_axes=(0, 1))(network)
+    descend = jax.vmap(lambda each: trained(loss, optax.adam(step_size), each, steps=steps), out_axes=(0, 1))
+    return descend(network)
 
 
 doors(__name__, width="[1, 4096]", depth="[1, 64]", labels="[1, 1e4]", steps="[1, 1e6]", step_size="(0, ∞)")

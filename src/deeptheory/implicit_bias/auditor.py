@@ -17,7 +17,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
-from deeptheory.implicit_bias.mirror import Potential, conjugate, dual_multipliers
+from deeptheory.implicit_bias.mirror import conjugate, dual_multipliers
+from deeptheory.implicit_bias.potentials import Potential
 
 __all__ = ["SecondProblem", "Selected", "least_norm", "selected", "solves"]
 

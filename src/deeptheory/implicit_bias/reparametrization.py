@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
 from deeptheory.foundations.guards import numeric
-from deeptheory.implicit_bias.mirror import Potential
+from deeptheory.implicit_bias.potentials import Potential
 
 __all__ = [
     "dual_point",

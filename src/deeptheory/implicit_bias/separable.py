@@ -15,8 +15,8 @@ from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.flows import followed
+from deeptheory.foundations.margin_losses import EXPONENTIAL, LOGISTIC, MarginLoss
 from deeptheory.foundations.randomness import generator
-from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, LOGISTIC, MarginLoss
 
 __all__ = [
     "MarginRates",

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
-from deeptheory.implicit_bias.mirror import squared_norm
+from deeptheory.implicit_bias.potentials import squared_norm
 
 __all__ = ["MarginCertificate", "SteepestRun", "data_width", "margin_certificate", "margin_descent", "steepest_step"]
 

@@ -254,6 +254,8 @@ def _meaning(node: ast.AST) -> Iterator[str]:
             value = [each for each in value if not _passive(each) or isinstance(each, ast.Import | ast.ImportFrom)]
         if name == "keywords":
             value = [each for each in value if not _prose(node, each)]
+        if isinstance(node, ast.JoinedStr):  # Python 3.12 ends some formats with a text of no letters
+            value = [each for each in value if getattr(each, "value", None) != ""]
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, ast.AST):
                 yield f"({name} "

@@ -5,7 +5,6 @@ The model is `architectures.language_models.LanguageModel`; draw one with `init_
 """
 
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,28 +14,19 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.architectures.language_models import LanguageModel
+from deeptheory.architectures.token_training import Trained, token_loss
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
+from deeptheory.foundations.training import trained
 
-__all__ = ["Trained", "loss_on_text", "next_symbol_loss", "train_next_symbol", "training_flops"]
+__all__ = ["loss_on_text", "next_symbol_loss", "train_next_symbol", "training_flops"]
 
 Text = Int[Array | np.ndarray, " n"]
 
 
-class Trained(NamedTuple):
-    """A model after training, and its loss on the batch of every step, in nats a symbol."""
-
-    model: LanguageModel
-    losses: Float[Array, " steps"]
-
-
 def next_symbol_loss(model: LanguageModel, windows: Int[Array | np.ndarray, "rows n"]) -> Float[Array, ""]:
     """Mean cross-entropy of every symbol of the windows but the first, given those before it, in nats."""
-    windows = jnp.asarray(windows)
-    logits = model(windows[:, :-1])
-    # A product with a table of zeros and ones: gathering, and adding back in the gradient, is slow on processors.
-    told = jnp.sum(logits * jax.nn.one_hot(windows[:, 1:], logits.shape[-1], dtype=logits.dtype), axis=-1)
-    return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - told)
+    return token_loss(model, windows[:, :-1], windows[:, 1:])
 
 
 def train_next_symbol(
@@ -78,21 +68,12 @@ def _readable(model: LanguageModel, text: Text, window: int) -> None:
 
 @partial(jax.jit, static_argnames=("steps", "rows", "window"))
 def _trained(key, model, text, rates, steps, rows, window):
-    optimizer = optax.scale_by_adam()
-
-    def step(state, each):
-        model, memory = state
-        key, rate = each
+    def loss(model, key):
         starts = jax.random.randint(key, (rows,), 0, len(text) - window)
-        windows = text[starts[:, None] + jnp.arange(window + 1)]
-        value, slope = jax.value_and_grad(next_symbol_loss)(model, windows)
-        update, memory = optimizer.update(slope, memory)
-        return (jax.tree.map(lambda w, u: w - rate * u, model, update), memory), value
+        return next_symbol_loss(model, text[starts[:, None] + jnp.arange(window + 1)])
 
-    model = jax.tree.map(jnp.asarray, model)
-    each = jax.random.split(key, steps), rates
-    (model, _), losses = jax.lax.scan(step, (model, optimizer.init(model)), each)
-    return Trained(model, losses)
+    method = optax.adam(lambda step: rates[step])
+    return Trained(*trained(loss, method, jax.tree.map(jnp.asarray, model), jax.random.split(key, steps)))
 
 
 def loss_on_text(model: LanguageModel, text: Text, *, rows: int = 16, window: int | None = None) -> float:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.special import rel_entr, xlogy
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entropies import entropy, finite_kl
 
 __all__ = [
     "ClozeScore",
@@ -46,8 +46,8 @@ def cloze_score(human: Law, model: Law) -> ClozeScore:
     two choices. The cross-entropy is ∞ where the model excludes what the human may say.
     """
     _laws(human=human, model=model)
-    entropy, excess = -xlogy(human, human).sum(-1), rel_entr(human, model).sum(-1)
-    return ClozeScore(entropy, entropy + excess, excess)
+    least, excess = entropy(human), finite_kl(human, model)
+    return ClozeScore(least, least + excess, excess)
 
 
 def grouped_choices(law: Law, groups: Int[np.ndarray, " V"]) -> Float[np.ndarray, "*n choices"]:

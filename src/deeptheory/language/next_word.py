@@ -3,12 +3,12 @@
 Embeddings of words are rows. The attention-only stack has tokens as columns, as in arora Problem 15.1.1.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.architectures.attention_layers import causal_mask, scaled_dot_product
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "attention_only",
     "attention_only_logits",
     "log_bilinear_logits",
-    "softmax_jacobian",
 ]
 
 Weights = Float[Array | np.ndarray, "layers d d"]
@@ -32,12 +31,6 @@ def log_bilinear_logits(
     D + 1: laws that vary in more directions cannot be said by embeddings of that size.
     """
     return jnp.asarray(contexts) @ jnp.asarray(words).T
-
-
-def softmax_jacobian(law: Float[Array | np.ndarray, "*n V"]) -> Float[Array, "*n V V"]:
-    """Derivative of a softmax by its scores where it has the value p: diag(p) − p pᵀ."""
-    law = jnp.asarray(law)
-    return law[..., None] * jnp.eye(law.shape[-1], dtype=law.dtype) - law[..., None] * law[..., None, :]
 
 
 def attention_only(
@@ -100,16 +93,14 @@ def answer_loss(
 
     `logits` at a place are those for the word that stands there, given all before it: instruction and answer so far.
     """
-    logs = jax.nn.log_softmax(jnp.asarray(logits), axis=-1)
-    told = jnp.take_along_axis(logs, jnp.asarray(numbers)[..., None], axis=-1)[..., 0]
     if isinstance(is_answer, np.ndarray) and not is_answer.any():
         raise ValueError("is_answer must mark at least one word, got none")
-    return -jnp.sum(told, where=jnp.asarray(is_answer)) / jnp.sum(jnp.asarray(is_answer))
+    losses = label_cross_entropy(jnp.asarray(logits), numbers)
+    return jnp.sum(losses, where=jnp.asarray(is_answer)) / jnp.sum(jnp.asarray(is_answer))
 
 
 doors(
     __name__,
-    law="[0, 1]",
     symbols="[1, 1e18]",
     layers="[1, 1e6]",
     length="[1, 1e9]",

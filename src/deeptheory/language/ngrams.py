@@ -71,7 +71,8 @@ def interpolated_ngrams(counts: Counts, *, shares: tuple[float, ...]) -> Float[n
 def kneser_ney_ngrams(counts: Counts, *, discount: float = 0.75) -> Float[np.ndarray, "*texts_and_symbols V"]:
     """Interpolated Kneser–Ney smoothing: every count loses `discount`, which shorter contexts share out.
 
-    p(w|c) = (max(N(c,w) − D, 0) + D·#{w : N(c,w) > 0}·p(w|c'))/N(c) with c' = c without its first symbol. Shorter
+    p(w|c) = (max(N(c,w) − D, 0) + D·#{w : N(c,w) > 0}·p(w|c'))/N(c) with c' = c without its first symbol; a count below
+    D, as of weighted texts, loses all it has. Shorter
     contexts count not how often (c', w) occurred but after how many different symbols, and the shortest shares with the
     even law. A context that never occurred has the law of c'. References: Kneser, Ney (1995); Chen, Goodman (1999).
     """
@@ -82,8 +83,8 @@ def kneser_ney_ngrams(counts: Counts, *, discount: float = 0.75) -> Float[np.nda
         for _ in range(counts.ndim - order):
             seen = (seen > 0).sum(0).astype(float)
         times = seen.sum(-1, keepdims=True)
-        kinds = (seen > 0).sum(-1, keepdims=True)
-        smooth = np.maximum(seen - discount, 0) + discount * kinds * law
+        taken = np.minimum(seen, discount)
+        smooth = seen - taken + taken.sum(-1, keepdims=True) * law
         law = np.divide(smooth, times, out=np.broadcast_to(law, seen.shape).copy(), where=times > 0)
     return law
 

@@ -11,9 +11,11 @@ from jaxtyping import Array, Float
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, logsumexp, rel_entr
+from scipy.special import expit, logsumexp
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entropies import finite_kl
+from deeptheory.foundations.margin_losses import logistic_loss
 
 __all__ = [
     "bradley_terry",
@@ -43,7 +45,7 @@ def bradley_terry(rewards: Rewards) -> Wins:
 def preference_loss(rewards: Rewards, wins: Wins) -> float:
     """Mean of −log σ(r_winner − r_loser) over the preferences, convex in the rewards (arora eq. 15.10)."""
     wins = _compared(wins)
-    return float(np.sum(wins * np.logaddexp(0, rewards[None, :] - rewards[:, None])) / wins.sum())
+    return float(np.sum(wins * logistic_loss(rewards[:, None] - rewards[None, :])) / wins.sum())
 
 
 def _compared(wins: Wins) -> Wins:
@@ -76,7 +78,7 @@ def fit_rewards(wins: Wins, *, ridge: float = 0.0) -> Rewards:
     flat = np.full(wins.shape, games.max() / len(wins))  # lifts the direction that no preference sees
 
     def loss(r):
-        return np.sum(wins * np.logaddexp(0, r[None, :] - r[:, None])) + ridge * r @ r / 2
+        return np.sum(wins * logistic_loss(r[:, None] - r[None, :])) + ridge * r @ r / 2
 
     for _ in range(200):
         chance = bradley_terry(rewards)
@@ -114,7 +116,7 @@ def rlhf_value(policy: Policy, reference: Policy, rewards: Rewards, *, beta: flo
     _log_law("reference", reference)
     if policy.min() < 0 or abs(policy.sum() - 1) > 1e-6:
         raise ValueError(f"policy must be a law that sums to 1, got {policy.sum():.6g}")
-    return float(policy @ rewards - beta * rel_entr(policy, reference).sum())
+    return float(policy @ rewards - beta * finite_kl(policy, reference))
 
 
 def rlhf_ascent(reference: Policy, rewards: Rewards, *, beta: float, steps: int, step_size: float = 1.0) -> Policy:
@@ -141,23 +143,22 @@ def implicit_reward(policy: Policy, reference: Policy, *, beta: float) -> Reward
 def preference_policy(reference: Policy, wins: Wins, *, beta: float) -> Policy:
     """Policy of direct preference optimization: the least loss of its implicit reward over logits (arora eq. 15.15).
 
-    By a quasi-Newton method on the logits, with no reward in between. With Bradley–Terry preferences it is the Gibbs
-    policy of their reward, on a sample that of the fitted one; there must be a maximum (`rewards_exist`).
+    By a quasi-Newton method on the logits in units of 1/β, with no reward in between. With Bradley–Terry preferences it
+    is the Gibbs policy of their reward, on a sample that of the fitted one; there must be a maximum (`rewards_exist`).
     """
     wins, base = _compared(wins), _log_law("reference", reference)
     if not rewards_exist(wins):
         raise ValueError("wins must connect every answer with every other both ways, got a group that never loses to "
                          "the others")  # fmt: skip
 
-    def loss(logits):
-        margin = beta * (logits - base)
+    def loss(margin):
         gap = margin[None, :] - margin[:, None]
         pull = wins * expit(gap)
-        slope = beta * (pull.sum(0) - pull.sum(1))
-        return np.sum(wins * np.logaddexp(0, gap)) / wins.sum(), slope / wins.sum()
+        return np.sum(wins * logistic_loss(-gap)) / wins.sum(), (pull.sum(0) - pull.sum(1)) / wins.sum()
 
-    found = minimize(loss, base, jac=True, method="BFGS", options={"gtol": 1e-11, "maxiter": 5000})
-    return np.exp(found.x - logsumexp(found.x))
+    found = minimize(loss, np.zeros(len(base)), jac=True, method="BFGS", options={"gtol": 1e-11, "maxiter": 5000})
+    logits = base + (found.x - found.x.max()) / beta
+    return np.exp(logits - logsumexp(logits))
 
 
 doors(__name__, beta="(0, ∞)", ridge="[0, ∞)", steps="[0, 1e7]", step_size="(0, ∞)")

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import rel_entr, xlogy
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entropies import entropy, finite_kl
 from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 
@@ -75,16 +75,31 @@ def stationary_contexts(source: Source) -> Float[np.ndarray, "*states"]:
     leaving = [bool(np.any(chain[label == each][:, label != each] > 0)) for each in range(count)]
     if (closed := count - sum(leaving)) != 1:
         raise ValueError(f"source must come to one set of contexts from all others, got {closed} that it never leaves")
-    system = np.concatenate([chain.T - np.eye(len(chain)), np.ones((1, len(chain)))])
-    law = np.linalg.lstsq(system, np.append(np.zeros(len(chain)), 1.0), rcond=None)[0]
-    law = np.where(label == leaving.index(False), np.maximum(law, 0), 0.0)
-    return (law / law.sum()).reshape(source.shape[:-1])
+    stays = label == leaving.index(False)
+    law = np.zeros(len(chain))
+    law[stays] = _stationary(chain[stays][:, stays])
+    return law.reshape(source.shape[:-1])
+
+
+def _stationary(chain: Float[np.ndarray, "n n"]) -> Float[np.ndarray, " n"]:
+    """The law of a chain at rest, states taken out one by one (Grassmann, Taksar, Heyman 1985).
+
+    Nothing is subtracted, so that every chance keeps its digits, also where regimes hardly ever change.
+    """
+    left = chain.copy()
+    for last in range(len(left) - 1, 0, -1):
+        left[:last, last] /= left[last, :last].sum()
+        left[:last, :last] += np.outer(left[:last, last], left[last, :last])
+    law = np.ones(len(left))
+    for state in range(1, len(left)):
+        law[state] = law[:state] @ left[:state, state]
+    return law / law.sum()
 
 
 def entropy_rate(source: Source) -> float:
     """Entropy of the next symbol given the context, averaged: what no model can do better than (arora eq. 15.4)."""
     source = of_order(source, 1)
-    return float(-np.sum(stationary_contexts(source)[..., None] * xlogy(source, source)))
+    return float(np.sum(stationary_contexts(source) * entropy(source)))
 
 
 def cross_entropy_rate(source: Source, model: Model) -> float:
@@ -101,13 +116,13 @@ def excess_entropy(source: Source, model: Model) -> float:
     if source.shape[-1] != model.shape[-1]:
         raise ValueError(f"model must have the source's {source.shape[-1]} symbols, got {model.shape[-1]}")
     source, model = of_order(source, order), of_order(model, order)
-    gaps = rel_entr(source, model).sum(-1)
+    gaps = finite_kl(source, model)
     law = stationary_contexts(source)
     return float(np.sum(law * gaps, where=law > 0))
 
 
 def draw_texts(
-    key: Key[Array, ""], source: Source, *, length: Annotated[int, "[1, 1e7]"], count: int = 1
+    key: Key[Array, ""], source: Source, *, length: Annotated[int, "[1, 1e6]"], count: int = 1
 ) -> Int[np.ndarray, "count length"]:
     """Draw texts, each after a context from the stationary law that is not shown."""
     affordable(texts=(count, length))
@@ -143,10 +158,9 @@ def text_surprise(model: Model, texts: Int[np.ndarray, "*texts n"]) -> Float[np.
 def corpus_variance(source: Source, model: Model, length: int) -> float:
     """Variance of the mean surprise of a model over a corpus of `length` symbols, exactly.
 
-    The corpus begins in the stationary law; the sum of covariances at all distances is taken in closed form with the
-    inverse of I − P + 1πᵀ, P the transitions between contexts. `length` times it tends to a constant; without
-    memory that is the variance of one surprise, with regimes of s symbols about s times as much. Reference: arora
-    Sec. 15.2; for the closed form Kemeny and Snell (1960), Finite Markov Chains.
+    The corpus begins in the stationary law; covariances at all distances are summed by doubling, as powers of
+    P − 1πᵀ with P the transitions between contexts. `length` times it tends to a constant; without memory that is the
+    variance of one surprise, with regimes of s symbols about s times as much. Reference: arora Sec. 15.2.
     """
     order = max(order_of(source), order_of(model, name="model"), 1)
     source, model = of_order(source, order), of_order(model, order)
@@ -164,11 +178,19 @@ def corpus_variance(source: Source, model: Model, length: int) -> float:
     after = np.arange(states)[:, None] % (states // symbols) * symbols + np.arange(symbols)
     reached = np.bincount(after.ravel(), (law[:, None] * chances * surprise).ravel(), minlength=states)
     ahead = np.sum(chances * surprise, axis=1)
-    moved = chain - law
-    solve = np.linalg.inv(np.eye(states) - moved)
-    left = np.eye(states) - np.linalg.matrix_power(moved, length - 1)
-    apart = ((length - 1) * np.eye(states) - moved @ left @ solve) @ solve
-    return float(max(single / length + 2 * reached @ apart @ ahead / length**2, 0.0))
+    return float(max(single / length + 2 * reached @ _distances(chain - law, length - 1) @ ahead / length**2, 0.0))
+
+
+def _distances(moved: Float[np.ndarray, "n n"], count: int) -> Float[np.ndarray, "n n"]:
+    """Σ_{i<n} (n − i) Mⁱ, bit by bit of n: the inverse of I − M has no digits where M hardly moves."""
+    power, sums, total, reached = np.eye(len(moved)), np.zeros_like(moved), np.zeros_like(moved), 0
+    for bit in bin(count)[2:]:
+        total, sums = total + reached * sums + power @ total, sums + power @ sums
+        power, reached = power @ power, 2 * reached
+        if bit == "1":
+            sums = np.eye(len(moved)) + moved @ sums
+            power, total, reached = power @ moved, total + sums, reached + 1
+    return total
 
 
 def switching_source(regimes: Float[np.ndarray, "regimes V V"], *, stay: float) -> Float[np.ndarray, "symbols symbols"]:

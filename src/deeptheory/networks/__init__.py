@@ -7,7 +7,7 @@
 - `from_scratch`: A ReLU classifier written out in NumPy, with its gradient by hand, and the best rule for two
   Gaussian classes.
 - `linear_maps`: linear and affine layers: superposition, the matrix of a map, deep linear networks as one layer.
-- `logit_losses`: softmax with cross-entropy and the sigmoid perceptron, with slopes in closed form.
+- `logit_losses`: slopes in closed form of softmax with cross-entropy, and the sigmoid perceptron with squared loss.
 - `mlp`: fully connected network in tangent-kernel parametrisation: standard normal weights, scales in the forward
   pass.
 - `operations`: what one node of a graph may do, and the message that it sends to each of its inputs.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import expit
 
+from deeptheory.foundations.activations import relu, sigmoid, threshold
 from deeptheory.foundations.entrances import doors
 
 __all__ = ["ACTIVATIONS", "RidgeSlopes", "ridge", "ridge_slopes", "sigmoid_derivative", "sigmoid_polynomial"]
@@ -23,12 +23,12 @@ def _none(z: np.ndarray) -> np.ndarray:
 
 
 ACTIVATIONS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]] = {
-    "threshold": (lambda z: np.where(z >= 0, 1.0, 0.0), _none),
+    "threshold": (threshold, _none),
     "sign": (np.sign, _none),
-    "sigmoid": (expit, lambda z: expit(z) * expit(-z)),
-    "tanh": (np.tanh, lambda z: 4 * expit(2 * z) * expit(-2 * z)),
-    "relu": (lambda z: np.maximum(z, 0.0), lambda z: np.where(z > 0, 1.0, 0.0)),
-    "softplus": (lambda z: np.logaddexp(0.0, z), expit),
+    "sigmoid": (sigmoid, lambda z: sigmoid(z) * sigmoid(-z)),
+    "tanh": (np.tanh, lambda z: 4 * sigmoid(2 * z) * sigmoid(-2 * z)),
+    "relu": (relu, lambda z: np.where(z > 0, 1.0, 0.0)),
+    "softplus": (lambda z: np.logaddexp(0.0, z), sigmoid),
     "sine": (np.sin, np.cos),
 }
 """activation and slope; that of a threshold is zero wherever it exists, which leaves nothing to descend on"""
@@ -49,9 +49,9 @@ def sigmoid_polynomial(order: int) -> Float[np.ndarray, " degree"]:
 def sigmoid_derivative(z: Numbers, *, order: int) -> Numbers:
     """Return σ⁽ᵏ⁾(z). Terms of alternating sign cancel: about one digit is lost for each order above three."""
     # P_k(1 − s) = ±P_k(s): the smaller of σ(z) and σ(−z) keeps the tails.
-    value = np.polynomial.polynomial.polyval(expit(-np.abs(z)), sigmoid_polynomial(order))
+    value = np.polynomial.polynomial.polyval(sigmoid(-np.abs(z)), sigmoid_polynomial(order))
     if order == 0:
-        return expit(z)
+        return sigmoid(z)
     return np.where((z > 0) & (order % 2 == 0), -value, value)
 
 

@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from deeptheory.foundations.arrays import namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.networks.operations import OPERATIONS
@@ -112,7 +112,7 @@ def evaluate(graph: ComputationGraph, leaves: Leaves, *, clamped: Leaves | None 
     given = {**_fitting(graph, leaves), **{name: np.asarray(value)[()] for name, value in clamped.items()}}
     if stray := [name for name in clamped if name not in graph.layers]:
         raise ValueError(f"clamped must name nodes of the graph, got {stray[0]!r}")
-    xp = jnp if any(isinstance(value, jax.Array) for value in given.values()) else np
+    xp = namespace(*given.values())
     values: dict[str, Value] = {}
     for node in graph.nodes:
         values[node] = given[node] if node in given else computed(node, graph.steps[node], values, xp)

@@ -15,9 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy.integrate import quad
-from scipy.special import expit, ndtr
+from scipy.special import expit, ndtr, roots_hermitenorm
 
+from deeptheory.foundations.cross_entropy import binary_cross_entropy
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -62,7 +64,7 @@ def logits(network: Sequence[Affine], x: Points) -> Labels:
 
 def cross_entropy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | float:
     """Return the mean of −y log σ(z) − (1−y) log(1−σ(z)), without overflow at either end."""
-    return np.mean(np.logaddexp(0, z) - y * z, axis=-1)
+    return np.mean(binary_cross_entropy(z, y), axis=-1)
 
 
 def accuracy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | float:
@@ -103,7 +105,8 @@ def _backward(network, x, y, *, layer_divisor):
     if not np.all((y == 0) | (y == 1)):
         raise ValueError("labels must be 0 or 1")
     values = _forward(network, x)
-    upstream = (expit(values[-1]) - y[..., None]) / y.shape[-1]
+    z, ones = values[-1], y[..., None] == 1
+    upstream = np.where(ones, -expit(-z), expit(z)) / y.shape[-1]
     result = []
     for depth in range(len(network) - 1, -1, -1):
         below = values[depth]
@@ -199,12 +202,12 @@ def population_cross_entropy(
     A tensor Gauss–Hermite rule in whitened coordinates: to nine digits for smooth logits, to about four for a trained
     ReLU network, whose logits have kinks.
     """
-    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    points, weights = roots_hermitenorm(nodes)
     grid = np.stack(np.meshgrid(points, points), -1).reshape(-1, 2)
     joint = np.outer(weights, weights).ravel() / weights.sum() ** 2
     roots = np.linalg.cholesky(classes.covariances)
     zero, one = (model(mean + grid @ root.T) for mean, root in zip(classes.means, roots, strict=True))
-    return 0.5 * (np.logaddexp(0, zero) + np.logaddexp(0, -one)) @ joint
+    return 0.5 * (logistic_loss(-zero) + logistic_loss(one)) @ joint
 
 
 def bayes_cross_entropy(classes: TwoGaussians) -> float:

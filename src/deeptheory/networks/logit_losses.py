@@ -1,17 +1,17 @@
-"""Softmax with cross-entropy from the logits, and the sigmoid perceptron with squared loss: slopes in closed form.
+"""Slopes of losses in closed form: softmax with cross-entropy, and the sigmoid perceptron with squared loss.
 
 With the loss that belongs to it, an output's slope is the residual: p − y for softmax and cross-entropy, σ(z) − y for
 two classes, with no slope of the activation in it. The squared loss of a sigmoid keeps that factor, which is small
-where the unit is sure, rightly or not. The binary loss of a sample is `from_scratch.cross_entropy`; cross-entropy of
-given probabilities is in `deeptheory.optimization.losses`.
+where the unit is sure, rightly or not. The cross-entropies themselves are in `deeptheory.foundations.cross_entropy`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Key
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 
+from deeptheory.foundations.cross_entropy import remainders
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.randomness import generator
 
@@ -20,8 +20,6 @@ __all__ = [
     "binary_residual",
     "perceptron_outputs",
     "perceptron_slopes",
-    "softmax_curvature",
-    "softmax_loss",
     "softmax_residual",
     "train_perceptron",
 ]
@@ -30,36 +28,20 @@ Logits = Float[np.ndarray, "*batch k"]
 Inputs = Float[np.ndarray, "n d"]
 
 
-def softmax_loss(logits: Logits, target: Logits) -> Float[np.ndarray, "*batch"]:
-    """Return −Σᵢ yᵢ log softmax(z)ᵢ = s log Σⱼ e^{zⱼ} − Σᵢ yᵢzᵢ with s = Σᵢ yᵢ, 1 for a one-hot or soft label.
-
-    It does not change when one number is added to all logits, and is convex in them. Reference: lucchi 2.4.4.
-    """
-    return np.asarray(np.sum(target, -1) * logsumexp(logits, axis=-1) - np.sum(target * logits, -1))
-
-
 def softmax_residual(logits: Logits, target: Logits) -> Logits:
-    """Return the gradient of `softmax_loss` by the logits, p − y for labels y that add up to 1.
+    """Return the gradient of `softmax_cross_entropy` by the logits, p − y for labels y that add up to 1.
 
     For logits zᵢ = x·θᵢ the gradient by θᵢ is this times x.
     """
-    return softmax(logits, axis=-1) * np.sum(target, -1, keepdims=True) - target
-
-
-def softmax_curvature(logits: Logits) -> Float[np.ndarray, "*batch k k"]:
-    """Return the Hessian of `softmax_loss` by the logits, diag p − ppᵀ: positive semidefinite, and 0 along (1, …, 1).
-
-    For logits Θx the Hessian by Θ is its Kronecker product with xxᵀ.
-    """
     p = softmax(logits, axis=-1)
-    return p[..., :, None] * (np.eye(p.shape[-1]) - p[..., None, :])
+    return p * (np.sum(target, -1, keepdims=True) - target) - target * remainders(p)
 
 
 def binary_residual(
     logits: Float[np.ndarray, "*batch"], labels: Float[np.ndarray, "*batch"]
 ) -> Float[np.ndarray, "*batch"]:
     """Return σ(z) − y, the derivative by the logit of −y log σ(z) − (1 − y) log(1 − σ(z)) (lucchi 2.7)."""
-    return expit(logits) - labels
+    return expit(logits) * (1 - labels) - labels * expit(-logits)
 
 
 class Perceptron(NamedTuple):

@@ -105,7 +105,7 @@ def relu_excess_kurtosis(hidden_widths: Sequence[int]) -> float:
     ‖g⁽ʰ⁾‖²/‖g⁽ʰ⁻¹⁾‖² is (2/n_h) times a sum of n_h independent rectified squares of mean ½ and variance 5/4. To first
     order 15 Σ 1/n_h: outputs become Gaussian like 1/width (arora 9.4, lucchi Thm 57, jagannath Thm 8.4).
     """
-    return 3 * float(np.prod([1 + 5 / n for n in hidden_widths]) - 1)
+    return 3 * float(np.expm1(np.sum([np.log1p(5 / n) for n in hidden_widths])))
 
 
 doors(__name__)

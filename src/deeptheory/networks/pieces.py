@@ -203,7 +203,8 @@ def pieces_on_a_grid(layers: Sequence[Layer], low: Rational, high: Rational, *, 
     """Return the number of pieces seen in second differences of the network's values on an even grid.
 
     A knot bends one or two neighbouring differences, so runs of them are counted; knots closer than three cells are
-    seen as one. In floating point, meant as an oracle for `propagate` where values on the grid are exact.
+    seen as one, and bends below 1e-9 of the largest value not at all. In floating point, meant as an oracle for
+    `propagate` where values on the grid are exact.
     """
     _check_interval(low, high)
     hidden = np.linspace(float(low), float(high), cells + 1)[None, :]
@@ -215,7 +216,7 @@ def pieces_on_a_grid(layers: Sequence[Layer], low: Rational, high: Rational, *, 
 
 def pieces_of_values(values: Float[np.ndarray, " n"]) -> int:
     """Return the number of pieces seen in the second differences of values on an even grid; see `pieces_on_a_grid`."""
-    bends = np.abs(np.diff(values, 2)) > 1e-9
+    bends = np.abs(np.diff(values, 2)) > 1e-9 * np.abs(values).max()
     return 1 + int(bends[0]) + int(np.sum(bends[1:] & ~bends[:-1]))
 
 
@@ -291,4 +292,4 @@ def network_piece_bound(nodes: int, layers: int) -> Fraction:
     return Fraction(2 * nodes, layers) ** layers
 
 
-doors(__name__, layer="[0, 1e4]", layers="[1, 1e4]", cells="[1, 1e6]")
+doors(__name__, layer="[0, 1e4]", layers="[1, 1e4]", cells="[2, 1e6]")

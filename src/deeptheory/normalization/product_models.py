@@ -8,20 +8,28 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.margin_losses import logistic_derivative, logistic_loss
 
-__all__ = ["explosion_rate", "logistic_loss", "logistic_minimizer", "logistic_slope", "product_descent", "product_loss"]
+__all__ = [
+    "explosion_rate",
+    "logistic_minimizer",
+    "loss_of_weight",
+    "product_descent",
+    "product_loss",
+    "slope_by_weight",
+]
 
 Number = float | int | Float[Array | np.ndarray, "..."]
 
 
-def logistic_loss(weight: Number, margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
+def loss_of_weight(weight: Number, margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
     """The loss Σᵢ log(1 + e^(−W mᵢ)) of the weight W; `margins` are the products mᵢ = xᵢyᵢ (arora Sec. 13.1)."""
-    return jnp.logaddexp(0.0, -jnp.asarray(weight)[..., None] * margins).sum(-1)
+    return jnp.sum(logistic_loss(jnp.asarray(weight)[..., None] * margins), -1)
 
 
-def logistic_slope(weight: Number, margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
+def slope_by_weight(weight: Number, margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
     """The derivative −Σᵢ mᵢ / (1 + e^(W mᵢ)) of the loss; it increases with the weight."""
-    return -(margins * jax.nn.sigmoid(-jnp.asarray(weight)[..., None] * margins)).sum(-1)
+    return jnp.sum(margins * logistic_derivative(jnp.asarray(weight)[..., None] * margins), -1)
 
 
 def logistic_minimizer(margins: Float[Array | np.ndarray, " n"], *, halvings: int = 100) -> float:
@@ -33,18 +41,18 @@ def logistic_minimizer(margins: Float[Array | np.ndarray, " n"], *, halvings: in
     if not (np.any(margins > 0) and np.any(margins < 0)):
         raise ValueError("margins must have both signs, or the loss has no minimum; these are separable")
     reach = 1.0
-    while logistic_slope(-reach, margins) > 0 or logistic_slope(reach, margins) < 0:
+    while slope_by_weight(-reach, margins) > 0 or slope_by_weight(reach, margins) < 0:
         reach *= 2
     low, high = -reach, reach
     for _ in range(halvings):
         middle = (low + high) / 2
-        low, high = (low, middle) if logistic_slope(middle, margins) > 0 else (middle, high)
+        low, high = (low, middle) if slope_by_weight(middle, margins) > 0 else (middle, high)
     return (low + high) / 2
 
 
 def product_loss(factors: Float[Array, "... k"], margins: Float[Array | np.ndarray, " n"]) -> Float[Array, "..."]:
     """The loss of the weight W = w₁⋯w_k; its gradient is ∂/∂wᵢ = ℓ′(W)·W/wᵢ."""
-    return logistic_loss(jnp.prod(factors, -1), margins)
+    return loss_of_weight(jnp.prod(factors, -1), margins)
 
 
 def explosion_rate(
@@ -57,7 +65,7 @@ def explosion_rate(
     arora Problem 13.1.1 prints the exponent 1/k − 1 in the denominator, which is too small a rate for W₀ < 1.
     """
     product = jnp.abs(jnp.asarray(product, float))
-    return 2 * product ** (2 / jnp.asarray(depth) - 1) / jnp.abs(logistic_slope(product, margins))
+    return 2 * product ** (2 / jnp.asarray(depth) - 1) / jnp.abs(slope_by_weight(product, margins))
 
 
 def product_descent(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.optimization.losses import hinge_loss
+from deeptheory.foundations.margin_losses import hinge_loss
 
 __all__ = ["HingeRidge", "SoftMargin", "soft_margin"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -202,7 +203,7 @@ class LogisticRidge(eqx.Module):
     ridge: float | Scalar
 
     def __call__(self, w: Float[Array, "d"]) -> Scalar:
-        return jnp.mean(jnp.logaddexp(0.0, -self.labels * (self.features @ w))) + self.ridge / 2 * w @ w
+        return jnp.mean(logistic_loss(self.labels * (self.features @ w))) + self.ridge / 2 * w @ w
 
     @property
     def smoothness(self) -> Scalar:

@@ -1,6 +1,7 @@
 """Losses of single predictions, and the risk of a model on data as a function to descend on (lucchi Ch. 5).
 
-Losses of the margin, logistic and ramp among them, are in `deeptheory.generalization.capacity.risks`.
+Losses of the margin, hinge, logistic and ramp among them, are in `deeptheory.foundations.margin_losses`, cross-entropy
+from the logits in `deeptheory.foundations.cross_entropy`.
 """
 
 from collections.abc import Callable
@@ -9,13 +10,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
+from deeptheory.foundations.cross_entropy import of_label
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 
-__all__ = ["class_error", "cross_entropy", "entropy", "hinge_loss", "log_loss", "risk_on", "squared_loss"]
+__all__ = ["class_error", "cross_entropy", "log_loss", "risk_on", "squared_loss"]
 
 AnyArray = Array | np.ndarray
 Numbers = float | Float[AnyArray, "..."]
@@ -27,8 +28,8 @@ def class_error(scores: Float[AnyArray, "*k m"], label: int | Int[AnyArray, "*k"
     A tie counts as an error, so that the surrogates bound it: ≤ log₂(1/ν_y), and ≤ 4 · ½‖e_y − ν‖² for probabilities ν,
     with equality where two share all. Its gradient is zero wherever it exists: nothing to descend on.
     """
-    scores, own = jnp.asarray(scores), _of_label(scores, label)
-    return jnp.where(jnp.sum(scores >= own, -1) > 1, 1.0, 0.0)
+    scores = jnp.asarray(scores)
+    return jnp.where(jnp.sum(scores >= of_label(scores, label)[..., None], -1) > 1, 1.0, 0.0)
 
 
 def squared_loss(prediction: Numbers, target: Numbers) -> Float[Array, "..."]:
@@ -39,7 +40,7 @@ def squared_loss(prediction: Numbers, target: Numbers) -> Float[Array, "..."]:
 
 def log_loss(probabilities: Float[AnyArray, "*k m"], label: int | Int[AnyArray, "*k"]) -> Float[Array, "*k"]:
     """Return −log ν_y, in nats: the cross-entropy of one label. Infinite where the label was given no chance."""
-    return -jnp.log(_of_label(probabilities, label)[..., 0])
+    return -jnp.log(of_label(probabilities, label))
 
 
 def cross_entropy(probabilities: Float[AnyArray, "*k m"], soft_target: Float[AnyArray, "*k m"]) -> Float[Array, "*k"]:
@@ -49,24 +50,6 @@ def cross_entropy(probabilities: Float[AnyArray, "*k m"], soft_target: Float[Any
     in [0, 1]^m it is at least s log s, s = Σ y_j, which is negative for s < 1 (lucchi asks only for y in [0, 1]^m).
     """
     return -jax.scipy.special.xlogy(jnp.asarray(soft_target), jnp.asarray(probabilities)).sum(-1)
-
-
-def entropy(soft_target: Float[AnyArray, "*k m"]) -> Float[Array, "*k"]:
-    """Return H(y) = −Σ_j y_j log y_j in nats, with 0 log 0 = 0."""
-    return jax.scipy.special.entr(jnp.asarray(soft_target)).sum(-1)
-
-
-def hinge_loss(margin: Numbers) -> Float[Array, "..."]:
-    """Return max(0, 1 − m) of the margin m = y·h(x), the loss of support vector machines: convex, not smooth at 1."""
-    return jnp.maximum(0.0, 1.0 - jnp.asarray(margin))
-
-
-def _of_label(scores: Float[AnyArray, "*k m"], label: int | Int[AnyArray, "*k"]) -> Float[Array, "*k 1"]:
-    classes = np.shape(scores)[-1]
-    if not isinstance(label, Tracer) and np.any(np.asarray(label) >= classes):
-        raise ValueError(f"label must be below the number of classes {classes}, got {np.max(label)}")
-    own = jnp.broadcast_to(jnp.asarray(label), np.shape(scores)[:-1])
-    return jnp.take_along_axis(jnp.asarray(scores), own[..., None], -1)
 
 
 def risk_on(

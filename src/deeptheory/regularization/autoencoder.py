@@ -5,9 +5,11 @@ U has d₀ rows and d₁ columns, one a hidden unit; `weights` is U, `matrix` th
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Num
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import inside
 from deeptheory.regularization.shrinkage import dropout_shrinkage
 
 __all__ = [
@@ -41,8 +43,8 @@ def autoencoder_risk(weights: Weights, cross: Matrix, power: Scalar) -> Float[Ar
 
     `cross` is E yxᵀ and `power` is E‖y‖² = tr C_y. arora Sec. 11.3, where the constant is printed with C_yx for M.
     """
-    target = autoencoder_target(cross)
-    return autoencoder_loss(weights, target, 0.0) + power - jnp.sum(target**2)
+    product = jnp.asarray(weights) @ jnp.asarray(weights).T
+    return jnp.sum(product * (product - 2 * autoencoder_target(cross))) + power
 
 
 def autoencoder_loss(weights: Weights, matrix: Matrix, strength: Scalar) -> Float[Array, ""]:
@@ -93,7 +95,15 @@ def turned_pair(weights: Weights, first: Place, second: Place, sine: Scalar) -> 
     The product UUᵀ stays, and U moves by √(2(1 − √(1−δ²))(‖u₁‖² + ‖u₂‖²)). arora, proof of Lemma 11.3.3.
     """
     weights = jnp.asarray(weights)
-    one, other, cosine = weights[:, first], weights[:, second], jnp.sqrt(1 - sine**2)
+    if not isinstance(first, Tracer) and not isinstance(second, Tracer):
+        inside(0, weights.shape[1] - 1, first=first, second=second)
+        if first == second:
+            raise ValueError(f"first and second must be two columns, got {first} twice")
+    return _turned(weights, first, second, sine)
+
+
+def _turned(weights: Array, first: Place, second: Place, sine: Scalar) -> Array:
+    one, other, cosine = weights[:, first], weights[:, second], jnp.sqrt((1 - sine) * (1 + sine))
     return weights.at[:, first].set(cosine * one + sine * other).at[:, second].set(cosine * other - sine * one)
 
 
@@ -119,7 +129,7 @@ def moved_mass(weights: Weights, distance: Scalar) -> Float[Array, "d0 d1"]:
 
     Equalized weights come back as they were. arora, proof of Lemma 11.3.3.
     """
-    return turned_pair(weights, *equalizing_turn(weights, distance))
+    return _turned(jnp.asarray(weights), *equalizing_turn(weights, distance))
 
 
 def equalizing_curvature(weights: Weights, strength: Scalar) -> Float[Array, ""]:

@@ -55,7 +55,9 @@ def equalized_squares(chosen: Numbers, width: Annotated[int, "[1, 1e6]"], streng
     ‖U‖² = d₁ Σ_E λⱼ/(d₁ + λr′). arora eq. 11.14.
     """
     values = np.asarray(chosen)
-    return values - strength * values.sum() / (width + strength * len(values))
+    # λᵢ(d₁ + λr′) − λ Σ λⱼ in differences, from which a large λ takes no digits.
+    apart = np.sum(values[:, None] - values, axis=1)
+    return (width * values + strength * apart) / (width + strength * len(values))
 
 
 def dropout_critical_points(
@@ -75,7 +77,11 @@ def dropout_critical_points(
     found = []
     for groups in _groupings(tuple(range(len(values))), width):
         squares = [equalized_squares(values[list(chosen)], columns, strength) for columns, chosen in groups]
-        if any(np.any(each <= 1e-12 * np.abs(values).max()) for each in squares):
+        # One eigenvector alone has a square of the sign of its eigenvalue, however small; differences have rounding.
+        signs = [
+            each if len(each) > 1 else values[list(chosen)] for (_, chosen), each in zip(groups, squares, strict=True)
+        ]
+        if any(np.any(each <= 1e-12 * np.abs(values).max()) for each in signs):
             continue
         blocks = [
             _equalized(vectors[:, list(chosen)], each, columns)
@@ -88,10 +94,11 @@ def dropout_critical_points(
         weights = np.concatenate(blocks, axis=1)
         norms = (weights**2).sum(0)
         value = ((matrix - weights @ weights.T) ** 2).sum() + strength * (norms**2).sum()
-        found.append((weights, groups, float(value)))
-    least = min(value for _, _, value in found)
-    size = float(np.sum(values**2))
-    return [DropoutPoint(*each, optimal=each[2] <= least + 1e-10 * size) for each in found]
+        # At a critical point the value is ‖M‖² − ⟨M, UUᵀ⟩: the gain decides where values differ in their last digits.
+        gain = sum(values[list(chosen)] @ each for (_, chosen), each in zip(groups, squares, strict=True))
+        found.append((gain, (weights, groups, float(value))))
+    most = max(gain for gain, _ in found)
+    return [DropoutPoint(*each, optimal=bool(gain >= (1 - 1e-10) * most)) for gain, each in found]
 
 
 def _groupings(
@@ -129,7 +136,7 @@ def threshold_strength(eigenvalues: Numbers) -> float:
     positive = values[values > 1e-12 * np.abs(values).max()]
     if len(positive) == 0:
         raise ValueError("eigenvalues must have a positive one among them")
-    excess = positive.sum() - len(positive) * positive[-1]
+    excess = np.sum(positive - positive[-1])
     return float(len(positive) * positive[-1] / excess) if excess > 1e-12 * positive[0] else math.inf
 
 
@@ -162,8 +169,8 @@ def lifted_curvature(
     (1, ½, 0), d₁ = 3, r′ = 1, λ = 1.9. arora eq. 11.15 and after.
     """
     values = np.asarray(eigenvalues, float)
-    if width > len(values):
-        raise ValueError(f"width must be at most the number of eigenvalues, {len(values)}, not {width}")
+    if not rank <= width <= len(values):
+        raise ValueError(f"need rank ≤ width ≤ the number of eigenvalues {len(values)}, got {rank} and {width}")
     tail = values[rank:width].sum()
     return float(-4 * tail + 4 * (width - rank) * strength / (width + strength * rank) * values[:rank].sum())
 

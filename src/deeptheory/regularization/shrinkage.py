@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.entrances import doors
@@ -22,17 +23,22 @@ def dropout_shrinkage(
     """Return the singular values at the population optimum of dropout matrix sensing, and how far they were lowered.
 
     Soft thresholding at α = λ Σ_{i≤ρ} sᵢ/(d₁ + λρ), where ρ ≤ d₁ is the last j with sⱼ(d₁ + λj) > λ Σ_{i≤j} sᵢ; the
-    values must be sorted downwards. It minimises Σ(sᵢ − mᵢ)² + λ(Σmᵢ)²/d₁ over m ≥ 0 with at most d₁ nonzero.
-    arora eq. 11.6; the symmetric case is arora Thm 11.3.1.
+    values must be sorted downwards, none negative. It minimises Σ(sᵢ − mᵢ)² + λ(Σmᵢ)²/d₁ over m ≥ 0 with at most d₁
+    nonzero. arora eq. 11.6; the symmetric case is arora Thm 11.3.1.
     """
     singular = jnp.asarray(singular)
+    if not isinstance(singular, Tracer) and (np.any(np.diff(singular) > 0) or singular[-1] < 0):
+        raise ValueError(f"singular must be sorted downwards, none negative, got {singular}")
     position = jnp.arange(1, singular.shape[0] + 1)
-    total = jnp.cumsum(singular)
-    # The inequality holds for a prefix of the list, so counting it is finding its last index.
-    kept = (singular * (width + strength * position) > strength * total) & (position <= width)
+    # What a value lacks to the first: d₁sⱼ > λ Σ_{i≤j} (sᵢ − sⱼ) is the inequality, and in these differences a large λ
+    # cancels nothing. It holds for a prefix of the list, so counting it is finding its last index.
+    short = singular[0] - singular
+    kept = (width * singular > strength * (position * short - jnp.cumsum(short))) & (position <= width)
     rank = jnp.sum(kept)
-    threshold = strength * jnp.sum(jnp.where(kept, singular, 0)) / (width + strength * rank)
-    return jnp.where(kept, singular - threshold, 0), jnp.asarray(threshold)
+    scale = width + strength * rank
+    lowered = (width * singular - strength * (rank * short - jnp.sum(jnp.where(kept, short, 0)))) / scale
+    threshold = strength / scale * jnp.sum(jnp.where(kept, singular, 0))
+    return jnp.where(kept, lowered, 0), jnp.asarray(threshold)
 
 
 def dropout_optimum(target: Float[AnyArray, "d2 d0"], width: int, rate: Scalar) -> Float[Array, "d2 d0"]:

@@ -14,10 +14,13 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.foundations.randomness import generator
-from deeptheory.robustness.attacks import Labels, Points, ascend, cross_entropy
+from deeptheory.foundations.training import trained
+from deeptheory.robustness.attacks import Labels, Points, ascend
+from deeptheory.robustness.lipschitz import relu_outputs
 from deeptheory.robustness.threats import Scalar, Threat
 
 __all__ = [
@@ -70,24 +73,18 @@ def train_adversarially(
 def _train(network, data, threat, rows, noises, rate, size, attack_steps):
     inputs, labels = data
     weights, form = eqx.partition(network, eqx.is_inexact_array)
-    optimizer = optax.adam(rate)
 
-    def step(state, entry):
-        weights, memory = state
+    def loss(weights, entry):
         chosen, shift = entry
         points, own = jnp.clip(inputs[chosen] + shift, threat.low, threat.high), labels[chosen]
         if attack_steps:
-            current = eqx.combine(weights, form)
+            current = eqx.combine(jax.lax.stop_gradient(weights), form)
             points = ascend(
-                lambda x: cross_entropy(current(x), own), points, threat, steps=attack_steps, step_size=size
+                lambda x: label_cross_entropy(current(x), own), points, threat, steps=attack_steps, step_size=size
             ).points
-        loss, slopes = jax.value_and_grad(
-            lambda w: jnp.mean(cross_entropy(eqx.combine(w, form)(jax.lax.stop_gradient(points)), own))
-        )(weights)
-        change, memory = optimizer.update(slopes, memory)
-        return (optax.apply_updates(weights, change), memory), loss
+        return jnp.mean(label_cross_entropy(eqx.combine(weights, form)(jax.lax.stop_gradient(points)), own))
 
-    (weights, _), losses = jax.lax.scan(step, (weights, optimizer.init(weights)), (rows, noises))
+    weights, losses = trained(loss, optax.adam(rate), weights, (rows, noises))
     return eqx.combine(weights, form), losses
 
 
@@ -114,20 +111,14 @@ def adversarial_risk(
     worst[rows, labels] = np.asarray(low)[rows, labels]
 
     def losses(x):
-        return cross_entropy(_forward(layers, x), labels)
+        return label_cross_entropy(relu_outputs(layers, x), labels)
 
     found = ascend(losses, inputs, threat, steps=steps).values
     return RiskInterval(
         float(jnp.mean(losses(jnp.asarray(inputs)))),
         float(jnp.mean(found)),
-        float(jnp.mean(cross_entropy(worst, labels))),
+        float(jnp.mean(label_cross_entropy(worst, labels))),
     )
-
-
-def _forward(layers: Sequence[Layer], x: Any) -> Array:
-    for depth, (weights, bias) in enumerate(layers):
-        x = (jax.nn.relu(x) if depth else x) @ weights.T + bias
-    return x
 
 
 def interval_logits(

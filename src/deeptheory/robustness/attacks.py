@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
@@ -22,7 +23,6 @@ __all__ = [
     "Attack",
     "as_it_is",
     "ascend",
-    "cross_entropy",
     "difference_slopes",
     "fast_gradient_sign",
     "fooled",
@@ -45,12 +45,6 @@ class Attack(NamedTuple):
     values: Float[Array, " n"]
 
 
-def cross_entropy(logits: Float[Array | np.ndarray, "n k"], labels: Labels) -> Float[Array, " n"]:
-    """Return log Σⱼ exp(fⱼ) − f_y for each row of logits f and label y (lucchi 12.1)."""
-    logits = jnp.asarray(logits)
-    return jax.nn.logsumexp(logits, axis=-1) - jnp.take_along_axis(logits, jnp.asarray(labels)[:, None], -1)[:, 0]
-
-
 class _Loss(eqx.Module):
     """The loss of a network at given labels, as a function of its inputs; a pytree, so that it is compiled once."""
 
@@ -61,8 +55,8 @@ class _Loss(eqx.Module):
     def __call__(self, points: Points) -> Array:
         logits = self.network(points)
         if self.targets is None:
-            return cross_entropy(logits, self.labels)
-        return cross_entropy(logits, self.labels) - cross_entropy(logits, self.targets)
+            return label_cross_entropy(logits, self.labels)
+        return label_cross_entropy(logits, self.labels) - label_cross_entropy(logits, self.targets)
 
 
 def as_it_is(slopes: Points, order: float) -> Points:

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import positive
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.robustness.threats import Threat, dual_order
 
 __all__ = [
@@ -59,7 +60,7 @@ def logistic_adversarial_loss(
     Its mean is the empirical adversarial risk: logistic regression whose margins are smaller by ε‖w‖_q.
     """
     lost = float(threat.radius) * np.linalg.norm(weights, dual_order(threat.order))
-    return np.logaddexp(0, -signs * (points @ weights + bias) + lost)
+    return np.asarray(logistic_loss(signs * (points @ weights + bias) - lost))
 
 
 def gaussian_error(weights: Weights, means: Weights, deviations: Weights, threat: Threat) -> float:

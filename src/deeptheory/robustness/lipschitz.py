@@ -5,15 +5,17 @@ enumeration, see `deeptheory.calculus.certified`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 from scipy.optimize import linprog
 
 from deeptheory.calculus.operator_norms import operator_norm
+from deeptheory.foundations.activations import relu
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
+from deeptheory.robustness.sign_patterns import affine_regions
 
 __all__ = [
     "Piece",
@@ -27,6 +29,7 @@ __all__ = [
     "spectral_product",
 ]
 
+AnyArray = Array | np.ndarray
 Layers = Sequence[tuple[Float[np.ndarray, "_out _in"], Float[np.ndarray, " _out"]]]
 
 
@@ -38,10 +41,12 @@ class Piece(NamedTuple):
     inside: Float[np.ndarray, " d"]
 
 
-def relu_outputs(layers: Layers, x: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n k"]:
-    """Return the network's outputs: ReLU after every layer but the last."""
+def relu_outputs(
+    layers: Sequence[tuple[Float[AnyArray, "_out _in"], Float[AnyArray, " _out"]]], x: Float[AnyArray, "*n d"]
+) -> Any:
+    """Return the network's outputs: ReLU after every layer but the last. NumPy or JAX alike."""
     for matrix, bias in layers[:-1]:
-        x = np.maximum(x @ matrix.T + bias, 0)
+        x = relu(x @ matrix.T + bias)
     return x @ layers[-1][0].T + layers[-1][1]
 
 
@@ -75,31 +80,13 @@ def linear_pieces(layers: Layers, *, reach: float = 1e3, most: int = 20_000) -> 
     dimension = layers[0][0].shape[1]
     found: list[Piece] = []
 
-    def split(slopes: np.ndarray, offsets: np.ndarray, depth: int, awake: tuple, rows: list, ends: list) -> None:
-        """Pre-activations of this layer are slopes·x + offsets where rows·x ≤ ends."""
-        if depth == len(layers) - 1:
-            centre = _centre(rows, ends, dimension, reach)
-            if len(found) >= most:
-                raise ValueError(f"the network has more than most = {most} affine pieces")
-            found.append(Piece(awake, slopes, centre[:-1]))
-            return
-        sides: list[tuple[tuple[bool, ...], list, list]] = [((), rows, ends)]
-        for slope, offset in zip(slopes, offsets, strict=True):
-            split_sides = []
-            for pattern, above, limits in sides:
-                for on in (False, True):
-                    sign = -1.0 if on else 1.0
-                    more, further = [*above, sign * slope], [*limits, -sign * offset]
-                    if _centre(more, further, dimension, reach)[-1] > 1e-9 * reach:
-                        split_sides.append(((*pattern, on), more, further))
-            sides = split_sides
-        matrix, bias = layers[depth + 1]
-        for pattern, above, limits in sides:
-            kept = np.array(pattern)[:, None]
-            inner = kept * slopes
-            split(matrix @ inner, matrix @ (kept[:, 0] * offsets) + bias, depth + 1, (*awake, pattern), above, limits)
+    def wide(normals: np.ndarray, limits: np.ndarray, own: bool) -> bool:
+        return bool(_centre(normals, limits, reach)[-1] > 1e-9 * reach)
 
-    split(np.asarray(layers[0][0], float), np.asarray(layers[0][1], float), 0, (), [], [])
+    for part in affine_regions(layers, np.zeros(dimension), wide):
+        if len(found) >= most:
+            raise ValueError(f"the network has more than most = {most} affine pieces")
+        found.append(Piece(part.awake, part.slopes, _centre(part.normals, part.limits, reach)[:-1]))
     return found
 
 
@@ -131,23 +118,22 @@ def margin_certificate(
     return np.maximum(outputs[rows, labels] - others.max(1), 0) / (np.sqrt(2) * lipschitz)
 
 
-def _centre(rows: list, ends: list, dimension: int, reach: float) -> np.ndarray:
-    """Centre and radius of the largest ball in the cube with rows·x ≤ ends; radius −1 where there is none."""
-    if not rows:
-        return np.append(np.zeros(dimension), reach)
-    lengths = np.linalg.norm(rows, axis=1)
+def _centre(normals: np.ndarray, limits: np.ndarray, reach: float) -> np.ndarray:
+    """Centre and radius of the largest ball in the cube with normals·x ≥ limits; radius −1 where there is none."""
+    dimension = normals.shape[1]
+    lengths = np.linalg.norm(normals, axis=1)
     keep = lengths > 0
-    if np.any(~keep & (np.array(ends) < 0)):
+    if np.any(~keep & (limits > 0)):
         return np.append(np.zeros(dimension), -1.0)
     if not np.any(keep):
         return np.append(np.zeros(dimension), reach)
-    table = np.column_stack([np.array(rows)[keep] / lengths[keep, None], np.ones(int(keep.sum()))])
+    table = np.column_stack([-normals[keep] / lengths[keep, None], np.ones(int(keep.sum()))])
     # In units of reach/1000, because the programme's tolerances are absolute; beyond `far` a row never or always binds.
     unit, far = reach / 1e3, 1e3 * (dimension + 2)
     answer = linprog(
         np.append(np.zeros(dimension), -1.0),
         A_ub=table,
-        b_ub=np.clip(np.array(ends)[keep] / lengths[keep] / unit, -far, far),
+        b_ub=np.clip(-limits[keep] / lengths[keep] / unit, -far, far),
         bounds=[(-1e3, 1e3)] * dimension + [(0, 1e3)],
         method="highs",
     )

@@ -15,6 +15,7 @@ from scipy.optimize import linprog, nnls
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside
 from deeptheory.robustness.lipschitz import relu_outputs
+from deeptheory.robustness.sign_patterns import affine_regions
 
 __all__ = ["attack_radius", "nearest_in_polyhedron", "relu_radius"]
 
@@ -69,56 +70,28 @@ def relu_radius(
     inputs = layers[0][0].shape[1]
     inside(inputs, inputs, **{"the dimension of point": len(point)})
     label = int(np.argmax(relu_outputs(layers, point)))
-    d, solved = len(point), 0
-    best, where = np.inf, point
+    solved, best, where = 0, np.inf, point
 
-    def explore(depth, unit, matrix, offset, signs, normals, offsets):
-        """Fix the sign of one unit; `matrix`·δ + `offset` are the values of the layer before the signs."""
-        nonlocal best, where, solved
-        if depth == len(layers) - 1:
-            for other in range(len(offset)):
-                if other != label:
-                    keep(
-                        np.vstack([normals, matrix[other] - matrix[label]]),
-                        np.append(offsets, offset[label] - offset[other]),
-                    )
-            return
-        if unit == len(offset):
-            weights, bias = layers[depth + 1]
-            active = np.array(signs, float)
-            explore(
-                depth + 1,
-                0,
-                weights @ (active[:, None] * matrix),
-                weights @ (active * offset) + bias,
-                (),
-                normals,
-                offsets,
-            )
-            return
-        own = float(offset[unit] >= 0)
-        for sign in (own, 1 - own):  # the side of the point first: near answers are found early and cut the rest off
-            side = 2 * sign - 1
-            rows, limits = np.vstack([normals, side * matrix[unit]]), np.append(offsets, -side * offset[unit])
-            if sign == own or reach(rows, limits) is not None:
-                explore(depth, unit + 1, matrix, offset, (*signs, sign), rows, limits)
-
-    def reach(rows, limits):
+    def nearer(normals: np.ndarray, limits: np.ndarray) -> np.ndarray | None:
+        """The least move into a polyhedron, if it is shorter than the best so far."""
         nonlocal solved
         solved += 1
         if solved > most:
             raise ValueError(f"more than most = {most} polyhedra would have to be searched")
-        move = nearest_in_polyhedron(rows, limits, order)
+        move = nearest_in_polyhedron(normals, limits, order)
         return None if move is None or np.linalg.norm(move, order) >= best else move
 
-    def keep(rows, limits):
-        nonlocal best, where
-        move = reach(rows, limits)
-        if move is not None:
-            best, where = float(np.linalg.norm(move, order)), point + move
+    def promising(normals: np.ndarray, limits: np.ndarray, own: bool) -> bool:
+        return own or nearer(normals, limits) is not None
 
-    first, bias = layers[0]
-    explore(0, 0, first, first @ point + bias, (), np.zeros((0, d)), np.zeros(0))
+    for part in affine_regions(layers, point, promising):
+        for other in range(len(part.offsets)):
+            if other == label:
+                continue
+            overtaking = np.vstack([part.normals, part.slopes[other] - part.slopes[label]])
+            move = nearer(overtaking, np.append(part.limits, part.offsets[label] - part.offsets[other]))
+            if move is not None:
+                best, where = float(np.linalg.norm(move, order)), point + move
     return best, where
 
 

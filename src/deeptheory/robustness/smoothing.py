@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, roots_hermitenorm
 from scipy.stats import binom
 
 from deeptheory.foundations.binomial import clopper_pearson_lower
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import inside, positive
+from deeptheory.foundations.guards import affordable, inside, positive
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 Numbers = float | int | Float[Array | np.ndarray, "..."]
+BLOCK = 128
+"""rows that a network answers at once in `shared_votes`"""
 
 
 def halfspace_probability(
@@ -95,7 +97,8 @@ def shared_votes(
 
     The draws do not depend on the points, so each point's certificate holds with its own probability; that several fail
     together is likelier than with draws of their own. Noise is most of the cost beside a small network: shared by a
-    hundred points it costs nothing. `network` gives logits and is compiled; one point at a time is in memory.
+    hundred points it costs nothing. `network` gives logits and is compiled; it sees 128 rows at a time, whose layers
+    stay in the processor's cache.
     """
     positive(beta=beta)
     return np.asarray(_count(network, jnp.asarray(points), beta * jnp.asarray(draws)))
@@ -103,9 +106,17 @@ def shared_votes(
 
 @eqx.filter_jit
 def _count(network, points, moves):
-    def one(point):
-        logits = network(point + moves)
+    size = min(BLOCK, len(moves))
+    whole = len(moves) // size * size
+    blocks, rest = moves[:whole].reshape(-1, size, moves.shape[1]), moves[whole:]
+
+    def told(rows):
+        logits = network(rows)
         return jnp.sum(jax.nn.one_hot(jnp.argmax(logits, axis=1), logits.shape[1], dtype=jnp.int32), axis=0)
+
+    def one(point):
+        counts = jnp.sum(jax.lax.map(lambda block: told(point + block), blocks), axis=0)
+        return counts + told(point + rest) if len(rest) else counts
 
     return jax.lax.map(one, points)
 
@@ -175,7 +186,8 @@ def gaussian_draws(
 def gaussian_grid(dimension: int, order: int) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
     """Tensor Gauss–Hermite nodes and weights, order^dimension of them; for smooth functions of few variables."""
     inside(1, 4, dimension=dimension)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(order)
+    affordable(**{"the grid of order ** dimension nodes": (dimension, *(order,) * dimension)})
+    nodes, weights = roots_hermitenorm(order)
     weights = weights / weights.sum()
     mesh = np.meshgrid(*[nodes] * dimension, indexing="ij")
     product = np.prod(np.meshgrid(*[weights] * dimension, indexing="ij"), axis=0)

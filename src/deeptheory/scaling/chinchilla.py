@@ -55,8 +55,8 @@ def kaplan_loss(parameters: Numbers, tokens: Numbers) -> Numbers:
     It tends to L(N) as D → ∞ and to L(D) as N → ∞, and to 0 as both do: without a floor it cannot hold for text of
     positive entropy at all scales. Reference: handbook Sec. 13.2.2, which gives the two limits.
     """
-    ratio = 0.076 / 0.095
-    return ((8.8e13 / np.asarray(parameters, float)) ** ratio + 5.4e13 / np.asarray(tokens, float)) ** 0.095
+    of_size = 0.076 / 0.095 * (np.log(8.8e13) - np.log(np.asarray(parameters, float)))
+    return np.exp(0.095 * np.logaddexp(of_size, np.log(5.4e13) - np.log(np.asarray(tokens, float))))[()]
 
 
 def optimal_allocation(

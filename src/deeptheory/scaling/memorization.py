@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, Key
 from scipy.special import gamma, zeta
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.guards import ROUNDING, affordable
 from deeptheory.foundations.randomness import generator
 from deeptheory.scaling.power_laws import ScalingLaw
 
@@ -22,11 +22,35 @@ __all__ = ["fact_chances", "memorization_law", "memorization_loss", "memorizatio
 Chances = Annotated[Float[np.ndarray, " facts"], "[0, 1]"]
 Counts = int | Int[np.ndarray, "..."]
 Numbers = float | int | Float[np.ndarray, "..."]
+STIELTJES = np.array(
+    [0.5772156649015329, -0.07281584548367672, -0.00484518159643616, 3.42305736717224e-4, 9.68904193944710e-5]
+)
+"""γₙ/n! with Stieltjes' constants: ζ(1 + α) = 1/α + Σ γₙ(−α)ⁿ/n!"""
 
 
 def fact_chances(alpha: float, facts: int) -> Float[np.ndarray, " facts"]:
     """Chances k^−(1+α)/ζ(1+α) of the first so many facts; what they lack to 1 belongs to rarer ones."""
-    return np.arange(1.0, facts + 1) ** -(1 + alpha) / zeta(1 + alpha)
+    return np.arange(1.0, facts + 1) ** -(1 + alpha) / _zeta_beyond_one(alpha)
+
+
+def _zeta_beyond_one(alpha: float) -> float:
+    """ζ(1 + α), near its pole by its Laurent series with Stieltjes' constants: 1 + α has lost the digits of α."""
+    if alpha > 0.02:
+        return float(zeta(1 + alpha))
+    return 1 / alpha + float(np.polynomial.polynomial.polyval(-alpha, STIELTJES))
+
+
+def _held(chances: Chances, capacity: Counts, samples: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """Which facts there is room for, and how many examples of each are expected."""
+    _shared(chances)
+    capacity, samples = np.broadcast_arrays(np.asarray(capacity), np.asarray(samples, float))
+    affordable(facts=(*capacity.shape, len(chances)))
+    return np.arange(len(chances)) < capacity[..., None], samples[..., None] * chances
+
+
+def _shared(chances: Chances) -> None:
+    if np.sum(chances) > 1 + ROUNDING:
+        raise ValueError(f"chances must add up to at most one, got a sum of {np.sum(chances):.6g}")
 
 
 def memorization_loss(chances: Chances, capacity: Counts, samples: Numbers) -> Numbers:
@@ -34,18 +58,14 @@ def memorization_loss(chances: Chances, capacity: Counts, samples: Numbers) -> N
 
     Facts beyond those given count as missed. Sizes broadcast.
     """
-    capacity, samples = np.broadcast_arrays(np.asarray(capacity), np.asarray(samples, float))
-    affordable(facts=(*capacity.shape, len(chances)))
-    held = np.arange(len(chances)) < capacity[..., None]
-    return (1 - (held * chances * -np.expm1(-samples[..., None] * chances)).sum(-1))[()]
+    held, seen = _held(chances, capacity, samples)
+    return (1 - (held * chances * -np.expm1(-seen)).sum(-1))[()]
 
 
 def memorization_variance(chances: Chances, capacity: Counts, samples: Numbers) -> Numbers:
     """Variance of the share missed over draws of the examples: Σ_{k≤N} p_k² q_k(1 − q_k), q_k = e^(−D p_k)."""
-    capacity, samples = np.broadcast_arrays(np.asarray(capacity), np.asarray(samples, float))
-    affordable(facts=(*capacity.shape, len(chances)))
-    unseen = np.exp(-samples[..., None] * chances)
-    return ((np.arange(len(chances)) < capacity[..., None]) * chances**2 * unseen * (1 - unseen)).sum(-1)[()]
+    held, seen = _held(chances, capacity, samples)
+    return (held * chances**2 * np.exp(-seen) * -np.expm1(-seen)).sum(-1)[()]
 
 
 def memorize(
@@ -57,6 +77,7 @@ def memorize(
     have seen a fact is binomial.
     """
     affordable(facts=(runs, len(chances)))
+    _shared(chances)
     held = chances[:capacity]
     knowing = generator(key).binomial(learners, -np.expm1(-samples * held), (runs, len(held)))
     return 1 - knowing @ held / learners
@@ -68,7 +89,7 @@ def memorization_law(alpha: float) -> ScalingLaw:
     N^−α/(α ζ) + Γ(α/(1+α)) ζ^(−1/(1+α))/(1+α) · D^−α/(1+α) with ζ = ζ(1+α): sums replaced by integrals. They add up
     where D is small beside N^(1+α) or N^(1+α) beside D, and where both limit the loss it is less than their sum.
     """
-    power, total = 1 + alpha, float(zeta(1 + alpha))
+    power, total = 1 + alpha, _zeta_beyond_one(alpha)
     data = float(gamma(alpha / power)) * total ** (-1 / power) / power
     return ScalingLaw(np.array(0.0), np.array([1 / (alpha * total), data]), np.array([alpha, alpha / power]))
 

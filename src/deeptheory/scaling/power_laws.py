@@ -93,6 +93,8 @@ def fit_scaling_law(
     batch = losses.shape[:-1]
     middle = np.log(sizes).mean(0)
     u, y = np.log(sizes) - middle, np.log(losses).reshape(-1, points)
+    unit = y.mean(-1, keepdims=True)  # in units of their geometric mean, losses of all sizes are fitted alike
+    y = y - unit
     weight = np.broadcast_to(1 / np.asarray(relative), losses.shape).reshape(-1, points)
 
     def model(theta):
@@ -115,7 +117,11 @@ def fit_scaling_law(
         scale = (capped**2).sum(-1) / (points - free) / np.maximum(bent.mean(-1), 1 / points) ** 2
     covariance = np.zeros((len(theta), 2 * terms + 1, 2 * terms + 1))
     covariance[:, 1 - floor :, 1 - floor :] = scale[:, None, None] * inverse
-    # Back from sizes in units of their geometric mean.
+    # Back from losses and sizes in units of their geometric means.
+    theta[:, 1::2] += unit
+    theta[:, 0] *= np.exp(unit[:, 0])
+    covariance[:, 0] *= np.exp(unit)
+    covariance[:, :, 0] *= np.exp(unit)
     back = np.eye(2 * terms + 1)
     back[np.arange(1, 2 * terms, 2), np.arange(2, 2 * terms + 1, 2)] = middle
     theta, covariance = theta @ back.T, back @ covariance @ back.T

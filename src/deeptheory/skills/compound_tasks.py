@@ -10,7 +10,6 @@ from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import gammaln
 
 from deeptheory.foundations.entrances import doors
 
@@ -83,7 +82,7 @@ def steepest_logistic_rise(k: Counts, rate: Numbers = 1.0) -> Numbers:
     It grows from s/4 at k = 1 to s/e only: multiplying steps sharpens a logistic by a factor 4/e = 1.47 at most.
     """
     k = np.asarray(k, float)
-    return (rate * (k / (k + 1)) ** (k + 1))[()]
+    return (rate * np.exp((k + 1) * np.log1p(-1 / (k + 1))))[()]
 
 
 def correlated_success(a: Numbers, b: Numbers, k: Counts) -> Numbers:
@@ -93,7 +92,18 @@ def correlated_success(a: Numbers, b: Numbers, k: Counts) -> Numbers:
     all and the chance is E p whatever k. Reference: handbook Sec. 15.2.2 without its independence.
     """
     a, b, k = (np.asarray(each, float) for each in (a, b, k))
-    return np.exp(gammaln(a + k) - gammaln(a) - gammaln(a + b + k) + gammaln(a + b))[()]
+    # ln Γ(a+k)Γ(a+b)/Γ(a)Γ(a+b+k) by Stirling's series from a + 20 on, in differences: of large arguments the four
+    # logarithms leave no digits.
+    with np.errstate(over="ignore"):
+        steps = sum(np.log1p(b / (a + j) * (k / (a + j + b + k))) for j in range(20))
+    a = a + 20
+    far = (a - 0.5) * np.log1p(b / a * (k / (a + b + k))) - b * np.log1p(k / (a + b)) - k * np.log1p(b / (a + k))
+    return np.exp(far + _stirling(a + k) - _stirling(a) - _stirling(a + b + k) + _stirling(a + b) - steps)[()]
+
+
+def _stirling(x: Numbers) -> Numbers:
+    """What ln Γ(x) has beyond (x − ½) ln x − x + ½ ln 2π, for x ≥ 20."""
+    return sum((1 / x) ** n / c for n, c in ((1, 12), (3, -360), (5, 1260), (7, -1680), (9, 1188)))
 
 
 def with_guessing(success: Annotated[Numbers, "[0, 1]"], guess: Annotated[Numbers, "[0, 1]"]) -> Numbers:
@@ -130,7 +140,9 @@ def _rise_over(scores: np.ndarray, middle) -> np.ndarray:
     if scores.shape[-1] < 2:
         raise ValueError(f"scores must be given at two scales or more, got {scores.shape[-1]}")
     rise = np.sign(scores.argmax(-1) - scores.argmin(-1)) * (scores.max(-1) - scores.min(-1))
-    step = np.sqrt(middle(np.diff(scores, axis=-1) ** 2, axis=-1))
+    steps = np.diff(scores, axis=-1)
+    unit = np.abs(steps).max() or 1.0  # squares of very large or small steps are not floating-point numbers
+    step = unit * np.sqrt(middle((steps / unit) ** 2, axis=-1))
     return np.divide(rise, step, out=np.where(rise == 0, 0.0, np.copysign(np.inf, rise)), where=step > 0)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
-from scipy.special import entr, rel_entr
+from scipy.special import entr, xlog1py
 from scipy.stats import binom
 
 from deeptheory.foundations.concentration import log_binomial_coefficient
@@ -121,12 +121,23 @@ def exact_concentration(alpha: Fractions, theta: Fractions, k: Annotated[Counts,
 
 def _ratio_at(alpha: np.ndarray, budget: Fractions) -> np.ndarray:
     """The β > 1 with kl(βα‖α) = budget, by bisection; infinite where no β below 1/α reaches the budget."""
-    low, high = alpha.copy(), np.ones_like(alpha)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        below = rel_entr(middle, alpha) + rel_entr(1 - middle, 1 - alpha) < budget
+    low, high = np.ones_like(alpha), 1 / alpha
+    for _ in range(80):
+        middle = np.sqrt(low) * np.sqrt(high)
+        below = _divergence(middle, alpha) < budget
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.where(budget < np.log(1 / alpha), 0.5 * (low + high) / alpha, np.inf)
+    return np.where(budget < -np.log(alpha), np.sqrt(low) * np.sqrt(high), np.inf)
+
+
+def _divergence(ratio: Fractions, alpha: Fractions) -> Fractions:
+    """kl(βα‖α), its second part as a difference of logarithms: 1 − βα has lost the digits of a small α."""
+    hit = np.minimum(ratio * alpha, 1)
+    return hit * np.log(ratio) + xlog1py(1 - hit, -hit) - (1 - hit) * np.log1p(-np.asarray(alpha))
+
+
+def _entropy(share: Fractions) -> Fractions:
+    """H(θ) = −θ ln θ − (1 − θ) ln(1 − θ)."""
+    return entr(share) - xlog1py(1 - np.asarray(share), -np.asarray(share))
 
 
 def first_moment_concentration(
@@ -139,7 +150,7 @@ def first_moment_concentration(
     """
     inside(0, 1, "()", alpha=alpha, theta=theta)
     alpha, theta, k = np.broadcast_arrays(np.asarray(alpha, float), np.asarray(theta, float), np.asarray(k))
-    entropy = entr(theta) + entr(1 - theta) + skills_per_text * (entr(alpha) + entr(1 - alpha))
+    entropy = _entropy(theta) + skills_per_text * _entropy(alpha)
     return _ratio_at(alpha, entropy / (k * theta))[()]
 
 
@@ -157,12 +168,12 @@ def change_of_measure_concentration(alpha: Fractions, theta: Fractions, k: Count
 def emergence_margin(alpha: float, beta: float, theta: float, k: int) -> float:
     """Left side of the theorem's condition as printed; negative where it applies. Reference: arora (15.16)."""
     inside(0, 1, "()", alpha=alpha, theta=theta, alpha_beta=alpha * beta)
-    hit = alpha * beta
-    bracket = entr(hit) + entr(1 - hit) - hit * np.log(1 / alpha) - (1 - hit) * np.log(1 / (1 - alpha))
-    return float(entr(theta) + entr(1 - theta) + k * theta * bracket)
+    return float(_entropy(theta) - k * theta * _divergence(beta, alpha))
 
 
-def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float, theta: float, k: int) -> float:
+def log_first_moment(
+    texts: Annotated[float | int, "(0, ∞)"], skills: int, alpha: float, beta: float, theta: float, k: int
+) -> float:
     """Logarithm of the printed bound on the expected number of bad pairs (Y, Z), by log-gamma at any size.
 
     log[|S||T|·C(|S|, α|S|)·C(|T|, θ|T|)·C(kθ|T|, βαkθ|T|)·α^{βαkθ|T|}·(1−α)^{(1−βα)kθ|T|}]. Reference: arora (15.17).
@@ -175,4 +186,4 @@ def log_first_moment(texts: float | int, skills: int, alpha: float, beta: float,
     return float(np.log(skills * texts) + choices + hits * np.log(alpha) + (edges - hits) * np.log1p(-alpha))
 
 
-doors(__name__, starts="[1, 1e5]", k="[0, ∞)")
+doors(__name__, starts="[1, 1e5]", k="[0, ∞)", measure="[0, 1]", skills_per_text="[0, ∞)")

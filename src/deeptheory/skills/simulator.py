@@ -109,7 +109,10 @@ def examples_for_success(
     frequency: Annotated[Numbers, "(0, 1]"], *, facts: int, needed: int, level: Annotated[float, "(0, 1)"] = 0.5
 ) -> Numbers:
     """Examples after which a share `level` of a task's questions is answered: (r/q) ln 1/(1 − level^(1/m))."""
-    return (-np.log(-np.expm1(np.log(level) / needed)) * facts / np.asarray(frequency, float))[()]
+    share = np.exp(np.log(level) / needed)
+    # 1 − share has digits where the share is near 1, and the share itself where it is small.
+    rest = -np.log1p(-share) if share < 0.5 else -np.log(-np.expm1(np.log(level) / needed))
+    return (rest * facts / np.asarray(frequency, float))[()]
 
 
 def simulate_tasks(

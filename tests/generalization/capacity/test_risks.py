@@ -1,6 +1,5 @@
-"""Losses, risks, gaps and minimisers against definitions, finite differences and independent solvers."""
+"""Risks, gaps and minimisers against definitions, finite differences and independent solvers."""
 
-import jax
 import numpy as np
 import pytest
 import scipy.optimize
@@ -8,19 +7,6 @@ import scipy.stats
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity import risks
-
-
-@pytest.mark.parametrize("margin", [-800.0, -3.0, 0.0, 0.4, 700.0])
-def test_logistic_loss_and_its_derivative(margin):
-    assert float(risks.logistic_loss(margin)) == pytest.approx(np.logaddexp(0, -margin), rel=1e-12)
-    assert float(jax.grad(risks.logistic_loss)(margin)) == pytest.approx(float(risks.logistic_derivative(margin)))
-    assert float(risks.label_probability(margin) + risks.sigmoid_loss(margin)) == pytest.approx(1)
-
-
-def test_losses_by_their_definitions():
-    margins = np.asarray([-2.0, 0.0, 0.25, 1.0, 3.0])
-    np.testing.assert_allclose(risks.zero_one_loss(margins), [1, 1, 0, 0, 0])
-    np.testing.assert_allclose(risks.ramp_loss(margins), [1, 1, 0.75, 0, 0])
 
 
 def test_linear_problem_has_the_risk_it_says(key):

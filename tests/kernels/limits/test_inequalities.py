@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 
+from deeptheory.kernels.limits.gaussian_processes import band_coverage
 from deeptheory.kernels.limits.inequalities import gronwall_bound, random_normal_matrix, spectral_matching
 
 
@@ -24,3 +25,8 @@ def test_matching_is_the_best_of_all_permutations(key):
 def test_gronwall_bound_of_a_cosine():
     times = np.array([0.3, 1.0, 2.5])
     np.testing.assert_allclose(gronwall_bound(np.cos, -2.0, times), -2 * np.exp(np.sin(times)), rtol=1e-12)
+
+
+def test_a_band_has_no_negative_width():
+    with pytest.raises(ValueError, match="deviations must lie in"):
+        band_coverage(-1.0)

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import jax.numpy as jnp
+import mpmath
 import numpy as np
 import pytest
 from scipy import integrate, special
@@ -226,3 +227,57 @@ def test_few_nodes_reach_no_further_than_they_resolve():
     assert value.item() == pytest.approx(on_hermite_grid(np.tanh, np.tanh, 2.0, 2.0, 0.5), abs=1e-4)
     bell = on_hermite_grid(lambda x: 1 / np.cosh(x) ** 2, lambda x: 1 / np.cosh(x) ** 2, 2.0, 2.0, 0.5)
     assert slope.item() == pytest.approx(bell, abs=5e-4)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 7, 30, 60, 100, 200])
+def test_hermite_polynomials_of_every_degree(degree):
+    """Orthonormal at variance 1; at others against the sum over all monomials in a thousand digits."""
+    layer = kernels.Hermite(degree)
+    k = jnp.array([1.0, 0.9, 0.5, -0.3])
+    mean, slope = layer.integrals(k, jnp.ones(4), jnp.ones(4), None)
+    np.testing.assert_allclose(mean, np.asarray(k) ** degree, rtol=1e-13)
+    np.testing.assert_allclose(slope, degree * np.asarray(k) ** max(degree - 1, 0), rtol=1e-13)
+    with mpmath.workdps(1000):
+        norm = mpmath.sqrt(mpmath.factorial(degree))
+        values = [mpmath.hermite(degree, x / mpmath.sqrt(2)) / mpmath.mpf(2) ** (mpmath.mpf(degree) / 2) / norm
+                  for x in map(mpmath.mpf, (0.0, 2.3, -4.0))]  # fmt: skip
+        powers = {
+            degree - 2 * i: (-1) ** i
+            * norm
+            / (mpmath.mpf(2) ** i * mpmath.factorial(i) * mpmath.factorial(degree - 2 * i))
+            for i in range(degree // 2 + 1)
+        }
+
+        def mode(level, q):  # √l! times the coefficient of the polynomial of degree l in a variable of variance q
+            pairs = ((n, (n - level) // 2) for n in powers if n >= level)
+            total = sum(powers[n] * mpmath.factorial(n) / (2**i * mpmath.factorial(i)) * q**i for n, i in pairs)
+            return total / mpmath.sqrt(mpmath.factorial(level))
+
+        a, b, both = (mpmath.mpf(q) for q in (0.7, 1.4, 0.6))
+        exact = sum(mode(level, a) * mode(level, b) * both**level for level in powers)
+        sizes = [sum(mode(level, q) ** 2 * q**level for level in powers) for q in (a, b)]
+    np.testing.assert_allclose(
+        layer.function(jnp.array([0.0, 2.3, -4.0])), np.array(values, float), rtol=1e-11, atol=1e-14
+    )
+    found = layer.integrals(*map(jnp.array, (0.6, 0.7, 1.4)), None)[0]
+    assert abs(float(found) - float(exact)) <= 1e-12 * float(mpmath.sqrt(sizes[0] * sizes[1]))
+
+
+@pytest.mark.parametrize("degree", [2, 3, 8, 20, 50, 150])
+@pytest.mark.parametrize("cosine", [1.0, 0.999, 0.5, 0.0, -0.5, -0.9, -0.99])
+def test_rectified_powers_of_every_degree(degree, cosine):
+    """∫ (cos t + c)ⁿ dt by the binomial theorem in six hundred digits, of which terms take three hundred."""
+    with mpmath.workdps(600):
+        c, opening = mpmath.mpf(cosine), mpmath.acos(-mpmath.mpf(cosine))
+        whole = [opening, mpmath.sin(opening)]
+        for m in range(2, degree + 1):
+            whole.append((mpmath.cos(opening) ** (m - 1) * mpmath.sin(opening) + (m - 1) * whole[m - 2]) / m)
+
+        def exact(n):
+            terms = sum(mpmath.binomial(n, m) * c ** (n - m) * whole[m] for m in range(n + 1))
+            return mpmath.factorial(n) / (2 * mpmath.pi) * terms
+
+        expected = float(exact(degree)), float(degree**2 * exact(degree - 1))
+    one = jnp.ones(())
+    found = kernels.RectifiedMonomial(degree).integrals(jnp.array(cosine), one, one, None)
+    np.testing.assert_allclose(found, expected, rtol=1e-12 if degree > 3 else 1e-10)

@@ -212,6 +212,9 @@ def test_zero_inputs_need_a_bias(key):
         ("channels", lambda: k.Dense(2).apply(k.Dense(2).init(jax.random.key(0), (1, 3))[1], jnp.ones((1, 4)))),
         ("(0, 1]", lambda: k.Dropout(0.0)),
         ("degree must lie", lambda: k.Monomial(-1)),
+        ("degree must lie", lambda: k.Hermite(10**6)),
+        ("degree must lie", lambda: k.RectifiedMonomial(10**6)),
+        ("W_std must be finite", lambda: k.Dense(8, np.float32("nan"))),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(message, make):

@@ -1,5 +1,6 @@
 """The tangent-kernel classifier against refitting without each input, and against other classifiers on digits."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -50,3 +51,27 @@ def test_digits_against_ridge_by_hand_and_against_other_classifiers():
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="at least 2 classes"):
         tangent_classifier(np.eye(3), np.zeros(3, int))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-12, 1.0, 1e8, 1e16, 1e300])
+def test_leaving_out_at_all_ridges_against_solving_anew(ridge):
+    """In fifty digits; at large ridges y_i − α_i/Q_ii has none left."""
+    draw = np.random.default_rng(3)
+    x, y = draw.standard_normal((6, 4)), draw.standard_normal(6)
+    kernel = x @ x.T + 0.1 * np.eye(6)
+    with mpmath.workdps(50):
+        expected = []
+        for i in range(6):
+            rest = np.arange(6) != i
+            system = mpmath.matrix(kernel[rest][:, rest].tolist()) + mpmath.mpf(ridge) * mpmath.eye(5)
+            weights = mpmath.lu_solve(system, mpmath.matrix(y[rest].tolist()))
+            expected.append(float(sum(k * w for k, w in zip(kernel[i, rest].tolist(), weights, strict=True))))
+    np.testing.assert_allclose(leave_one_out(kernel, y, ridge=ridge), expected, rtol=1e-11)
+
+
+def test_leaving_out_needs_a_ridge_where_inputs_repeat():
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match=r"least eigenvalue of kernel \+ ridge must be positive"):
+        leave_one_out(x @ x.T, np.ones(3), ridge=0.0)
+    with pytest.raises(ValueError, match=r"kernels\[0\] must be finite at all inputs"):
+        fit_classifier([lambda one, two: np.full((3, 3), np.inf)], x, np.array([0, 1, 0]))

@@ -70,3 +70,19 @@ def test_norms_of_the_brownian_space_are_those_of_the_derivative():
     values, _ = brownian_eigenfunctions(3000)
     coefficients = np.sqrt(2) * np.asarray(values) ** 1.5  # of x − x²/2, whose derivative has ∫(1 − x)² = 1/3
     assert float(mercer_norm_square(values, coefficients)) == pytest.approx(1 / 3, rel=1e-9)
+
+
+def test_far_from_the_middle_late_gaussian_eigenfunctions_carry_the_kernel():
+    """The first ones are below the least floating-point number there."""
+    found = gaussian_eigenfunctions(3000, scale=0.1)
+    x = np.array([0.3, 5.0, 13.0])
+    values = found.functions(x)
+    np.testing.assert_allclose(mercer_kernel(found.values, values, values), np.eye(3), atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e100])
+def test_the_least_norm_is_homogeneous(size):
+    kernel, y = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, -1.0])
+    assert minimum_norm_square(kernel, y * size) / size**2 == pytest.approx(26 / 3)
+    assert minimum_norm_square(kernel, y * 1e200) == np.inf
+    assert minimum_norm_square(kernel, 0 * y) == 0

@@ -161,3 +161,38 @@ def test_bad_times():
         function_flow(lambda f: f, K, F0, np.array([1.0, 0.5]))
     with pytest.raises(ValueError, match="other_kernel"):
         function_flow(lambda f: f, K, F0, np.array([1.0]), other_outputs=G0)
+
+
+def test_what_is_left_to_learn_keeps_its_digits():
+    values = jnp.array([0.0, 1e-9, 0.3, 1.0])
+    left = residual(flow(60.0))(values)
+    np.testing.assert_allclose(left, np.exp(-60 * np.asarray(values)), rtol=1e-14)
+    np.testing.assert_allclose(residual(flow(np.inf))(values), [1, 0, 0, 0])
+    np.testing.assert_allclose(residual(shrinkage(1e-20))(values[1:]), 1e-20 / np.asarray(values[1:]), rtol=1e-10)
+    np.testing.assert_allclose(residual(descent(500, step_size=0.5))(values), (1 - 0.5 * np.asarray(values)) ** 500)
+
+
+@pytest.mark.parametrize("time", [1e30, 1e300, np.inf])
+def test_inputs_that_repeat_have_directions_that_are_never_learned(time):
+    draw = np.random.default_rng(4)
+    x = draw.standard_normal((5, 3))
+    x = np.concatenate([x, x[:2]])
+    kernel, y = x @ x.T, draw.standard_normal(7)
+    fitted = kernel @ np.linalg.pinv(kernel) @ y
+    basis = diagonalize(kernel)
+    np.testing.assert_allclose(trained(basis, flow(time), y), fitted, atol=1e-12)
+    np.testing.assert_allclose(predicted(basis, flow(time), y, kernel[:3]), fitted[:3], atol=1e-12)
+    np.testing.assert_allclose(loss_curve(basis, y, np.array([time])), np.sum((fitted - y) ** 2) / 2, rtol=1e-12)
+    assert effective_dimension(kernel, ridge=0.0) == pytest.approx(3, abs=1e-12)
+    with pytest.raises(ValueError, match="kernel must be invertible with a ridge"):
+        ridge_regression(kernel, y, kernel[:1], ridge=0.0)
+
+
+def test_what_is_no_kernel_and_no_ridge_is_refused():
+    kernel = np.array([[2.0, 1.0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite, got -2 on its diagonal"):
+        diagonalize(-kernel)
+    with pytest.raises(ValueError, match="least eigenvalue of the kernel must be at least"):
+        diagonalize(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(ValueError, match="ridge must lie in"):
+        effective_dimension(kernel, ridge=-1)

@@ -64,3 +64,13 @@ def test_product_of_a_kernel_that_is_never_stored():
 def test_zero_target():
     found = conjugate_gradients(matrix_product(K), np.zeros(150), ridge=0.1)
     assert found.converged and found.iterations == 0 and not found.dual.any()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_targets_and_kernels_of_all_sizes_are_solved(size):
+    draw = np.random.default_rng(6)
+    x, y = draw.standard_normal((6, 4)), draw.standard_normal(6)
+    kernel = x @ x.T + 0.1 * np.eye(6)
+    expected = np.linalg.solve(kernel, y)
+    for found in (solve_kernel(kernel, y * size).dual / size, solve_kernel(kernel * size, y).dual * size):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -172,7 +172,7 @@ def turning(pieces, settings):
         left.append(Line(f"class {which + 1}", times, curves[:, which]))
         left.append(seen(f"class {which + 1}", TIMES, np.asarray(shares.observed)[-1, :, which]))
     right = Curves(
-        power_law("1 − alignment", missing, rivals={-0.5: "λ^(−1/2)"}),
+        power_law("1 − alignment", missing, rivals={-0.5: "order 1/√λ"}),
         x="precision λ",
         y="misalignment 1 − ρ",
         log="xy",

@@ -154,13 +154,8 @@ def two_orders(pieces):
         [
             Line("expected blocks", precisions, expected),
             seen("test blocks", precisions, errors),
-            Line("order λ^(−1/2)", precisions, start * (precisions / precisions[0]) ** -0.5, thin=True),
-            Line(
-                "order 1/λ",
-                precisions,
-                start * precisions[0] / precisions,
-                rival="the order of Thm 13.4, whatever the ratio",
-            ),
+            Line("order 1/√λ", precisions, start * (precisions / precisions[0]) ** -0.5, thin=True),
+            Line("", precisions, start * precisions[0] / precisions, rival="order 1/λ, whatever the ratio"),
         ],
         x="precision λ",
         y="error ε",

@@ -27,7 +27,7 @@ from deeptheory.dynamics.xor_mixture import (
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Exact, Identity, Inequality, Limit, Rate, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Level, Line, Row, power_law, seen
+from deeptheory.lab.pictures import Curves, Level, Line, Row, Stack, power_law, seen
 
 Decay = Annotated[float, Interval(ge=0.03, le=0.1)]
 run = jax.jit(settled, static_argnames="steps")
@@ -218,22 +218,23 @@ def no_gain(evidence):
 
 @xor_layers_align.picture
 def before_and_after(pieces):
-    """What the eigenspaces miss of both layers, at the start and at the end, along the precision."""
+    """What the eigenspaces miss of neurons (left) and output (right), at the start and at the end, by precision."""
     neurons, output = pieces["neurons and their eigenspaces"], pieces["output and its eigenspaces"]
     precisions = np.asarray(neurons.x)
-    left = [*power_law("at the end", neurons), seen("at the start", precisions, neurons.aside["start"])]
-    right = [
-        seen("at the end", precisions, output.quantity),
-        seen("at the start", precisions, output.aside["start"]),
-        Line("λ^(−1/2)", precisions, precisions**-0.5, thin=True),
-    ]
-    panels = {"neurons": left, "output": right}
+    panels = {"neurons": (neurons.y, neurons.aside["start"]), "output": (output.quantity, output.aside["start"])}
     return Row(
         [
-            Curves(marks, title=title, x="precision λ", y="misalignment 1 − ρ", log="xy")
-            for title, marks in panels.items()
+            Curves(
+                [
+                    Line("1/√λ", precisions, precisions**-0.5),
+                    seen("at the end", precisions, end),
+                    seen("at the start", precisions, start),
+                ],
+                title=title, x="precision λ", y="misalignment 1 − ρ", log="xy",
+            )
+            for title, (end, start) in panels.items()
         ]
-    )
+    )  # fmt: skip
 
 
 @claim(
@@ -324,4 +325,4 @@ def emerging(pieces, settings):
         values = np.array([np.linalg.eigvalsh(xor_limit_blocks(*map(np.asarray, each))[1])[::-1] for each in path])
         marks = [Line(f"eigenvalue {which + 1}", times, values[:, which]) for which in range(4)]
         panels.append(Curves([*marks, Level("4β²ℓ", y=level)], x="time", y="eigenvalue", title=f"{count} seen"))
-    return Row(panels)
+    return Stack([Row(panels[:2]), Row(panels[2:])])

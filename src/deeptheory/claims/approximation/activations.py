@@ -16,7 +16,8 @@ from deeptheory.approximation.monomials import (
     monomial_network,
     polynomial_network,
 )
-from deeptheory.approximation.shallow import collapsed, sigmoid
+from deeptheory.approximation.shallow import collapsed
+from deeptheory.foundations.activations import sigmoid
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Line, Row, power_law
@@ -38,7 +39,7 @@ EXACT = {
     says=r"If $\sigma^{(k)}(b)\ne0$, then $[h^k\sigma^{(k)}(b)]^{-1}\sum_j(-1)^{k-j}\binom kj\sigma(jhx+b)$ is $x^k$ "
     r"up to $\frac k2hx^{k+1}\sigma^{(k+1)}(b)/\sigma^{(k)}(b)+O(h^2)$, centred differences up to $O(h^2)$. For tanh, "
     "the sigmoid and the cosine some $b$ has no vanishing derivative up to any order looked at; the origin has.",
-    needs="σ analytic near b, x in a compact set; rounding of about 1e-16/hᵏ stays below what is measured",
+    needs="σ analytic near b, x in a compact set; rounding of about $10^{-16}/h^k$ stays below what is measured",
     symbols={
         r"\sigma": "the activation, smooth and no polynomial",
         "k": "the power that is wanted",
@@ -121,7 +122,7 @@ def powers_from_tanh(pieces):
     for power in (1, 2, 3):
         marks += [
             Line(f"{power + 1} units of tanh", X, monomial_network(power, np.tanh, 0.5, 0.2)(X[:, None])),
-            Line("the power itself", X, X**power, dashed=True, thin=True),
+            Line("the power itself", X, X**power, dashed=True),
         ]
     errors = power_law("forward", pieces["error of a forward difference"])
     errors += power_law("centred", pieces["error of a centred difference"])

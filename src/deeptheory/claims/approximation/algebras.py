@@ -176,10 +176,11 @@ def lines(evidence):
 
 @each_hypothesis_counts.picture
 def away(pieces):
-    """Distance of each class from its target by size (dashed), and of all polynomials from a kink."""
+    """Distance of each class from its target by size (dashed, two of them at 1), and of polynomials from a kink."""
     found, free = pieces["distance without one hypothesis"], pieces["distance with all of them"]
     marks = [
         Line(f"{name}: {CLASSES[name]}", found.along["size"], column, dashed=True)
         for name, column in zip(found.along["class"], np.asarray(found.left).T, strict=True)
     ]
-    return Curves([*marks, Line("all four: polynomials", free.x, free.y)], x="size", y="largest error", log="xy")
+    return Curves([*marks, Line("all four: polynomials", free.x, free.y)], x="size of the class: places, or degree",
+                  y="largest error", log="xy")  # fmt: skip

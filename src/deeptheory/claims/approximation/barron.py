@@ -40,7 +40,9 @@ from deeptheory.networks.tent import tent_layers
     symbols={
         r"\sigma^2": "the variance of the Gaussian",
         "d": "the dimension",
-        "C_f": r"Barron's constant $\int\|\omega\||\widehat f(\omega)|d\omega$",
+        "f": "the density",
+        "C_f": r"Barron's constant $\int\|\omega\||\widehat f(\omega)|d\omega$: $k$ units come to a squared error of "
+        "order $C_f^2/k$",
         r"\widehat{\nabla f}": "the Fourier transform of the gradient",
         "a": "the factor by which a function is compressed",
     },

@@ -21,7 +21,7 @@ from deeptheory.approximation.boxes import (
 )
 from deeptheory.approximation.errors import grid_points, measured_error
 from deeptheory.approximation.requirements import neurons_needed
-from deeptheory.approximation.shallow import threshold
+from deeptheory.foundations.activations import threshold
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Line, Row, Surface, power_law

@@ -11,7 +11,7 @@ from deeptheory.approximation.requirements import neurons_needed
 from deeptheory.approximation.staircases import hinges
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, claim
-from deeptheory.lab.pictures import Curves, Level, Line, Row, Table
+from deeptheory.lab.pictures import Curves, Line, Row, Table
 from deeptheory.networks.pieces import minimal_shallow_units, network_function, relu_nodes
 from deeptheory.networks.tent import tent_layers
 
@@ -187,4 +187,4 @@ def prices(pieces):
     )
     error = 4.0 ** (-layers - 1.0)
     marks = [Line("one hidden layer", 1 / error, found.left), Line("deep", 1 / error, 3 * layers)]
-    return Row([table, Curves([*marks, Level("", y=1.0)], x="accuracy, one over the error", y="neurons", log="xy")])
+    return Row([table, Curves(marks, x="accuracy, one over the error", y="neurons", log="xy")])

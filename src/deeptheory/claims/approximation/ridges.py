@@ -155,7 +155,7 @@ def saddle_and_cosine(pieces):
     right = [
         Line("cos 3x", z, wave),
         Line("40 units with offsets", z, fits[0], dashed=True),
-        Line("40 units without", z, fits[1], rival="without offsets, as printed"),
+        Line("", z, fits[1], rival="40 units without offsets, as printed"),
     ]
     return Row(
         [

@@ -49,9 +49,9 @@ LARGEST = {1: 8000, 2: 130, 4: 13}
     "formula. In $d$ dimensions about $R^d$ waves are no shorter than $1/R$, so that $m$ terms reach frequencies "
     "$m^{1/d}$ only. Chosen after the target is known, $m$ terms need not cover the class: a convex combination is a "
     "mean, and means are met by few of their terms.",
-    notice="Each pair of lines has the same dimension: fixed above, adaptive below. From one dimension to four the "
-    "fixed lines flatten from $m^{-2}$ to $m^{-1/2}$; adaptive ones stay steeper than $1/m$ in every dimension, by "
-    "one power of $m$ than their partner.",
+    notice="In every dimension the dashed line of adaptive terms lies below that of fixed ones. From one dimension to "
+    "four the fixed lines flatten from $m^{-2}$ to $m^{-1/2}$; adaptive ones stay steeper than $1/m$ in every "
+    "dimension, by one power of $m$ than their partner.",
 )
 def adaptive_features_beat_fixed_bases(key):
     draw = generator(key)
@@ -143,10 +143,9 @@ def quarter(evidence):
 
 @adaptive_features_beat_fixed_bases.picture
 def two_ways_to_spend_terms(pieces):
-    """Worst squared error over the class by the number of terms, for fixed bases and for adaptive terms."""
+    """Worst squared error over the class by the number of terms, for fixed bases and, dashed, for adaptive terms."""
     marks = []
     for name, label in (("on the line", "d = 1"), ("in the plane", "d = 2"), ("in four dimensions", "d = 4")):
         told = pieces[f"fixed basis {name}"].aside
-        marks += [Line(f"{label}, fixed", told["terms"], told["fixed"])]
-        marks += [Line(f"{label}, adaptive", told["terms"], told["adaptive"], dashed=True)]
+        marks += [Line(label, told["terms"], told["fixed"]), Line(label, told["terms"], told["adaptive"], dashed=True)]
     return Curves(marks, x="terms m", y="worst squared error", log="xy")

@@ -38,7 +38,7 @@ def apart(tokens):
         )
     },
     says=r"Tokens $x+\varepsilon r_i$ leave attention without a skip at distances "
-    r"$\varepsilon^3\,(r_i-r_j)W^Q{W^K}^\topC\,W^V/\sqrt{d_k}+O(\varepsilon^4)$: it cubes small differences. An "
+    r"$\varepsilon^3\,(r_i-r_j)W^Q{W^K}^\top C\,W^V/\sqrt{d_k}+O(\varepsilon^4)$: it cubes small differences. An "
     r"encoder block with skips keeps them, $\varepsilon(r_i-r_j)(I+\alpha_2W^{F_1}D\,W^{F_2})+O(\varepsilon^2)$.",
     needs="tokens that are close to one another; a smooth activation, tanh",
     symbols={

@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.architectures.transformers import init_encoder_block
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, power_law
@@ -19,7 +20,7 @@ WIDTH, NETWORKS = 8, 4
 
 def parity_loss(logit, flipped):
     """Mean cross-entropy of two inputs of opposite parity, when the logit of the first is to be positive."""
-    return (np.logaddexp(0, -logit) + np.logaddexp(0, flipped)) / 2
+    return (logistic_loss(logit) + logistic_loss(-flipped)) / 2
 
 
 @eqx.filter_jit

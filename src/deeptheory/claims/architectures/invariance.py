@@ -9,6 +9,7 @@ import numpy as np
 
 from deeptheory.architectures.convolutional_networks import init_convolutional_network
 from deeptheory.architectures.pooling import max_pool
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Images, Row, seen
@@ -32,7 +33,7 @@ def trained(networks, images, kinds, shifted, answers, *, score, steps, rate):
 
     def one(network):
         def loss(network):
-            return jnp.mean(jnp.logaddexp(0.0, (1 - 2 * kinds) * score(network, images)))
+            return jnp.mean(logistic_loss((2 * kinds - 1) * score(network, images)))
 
         def step(network, _):
             return jax.tree.map(lambda w, g: w - rate * g, network, jax.grad(loss)(network)), None

@@ -10,6 +10,7 @@ import numpy as np
 from deeptheory.architectures.convolutional_networks import init_convolutional_network
 from deeptheory.architectures.feature_maps import correlate_images
 from deeptheory.architectures.filters import edge_filters, filter_gradient, learn_filters
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Images, Line, Row
@@ -38,7 +39,7 @@ def trained(networks, images, labels, *, steps, rate):
 
     def one(network, labels):
         def loss(network):
-            return jnp.mean(jnp.logaddexp(0.0, (1 - 2 * labels) * network.score(images)))
+            return jnp.mean(logistic_loss((2 * labels - 1) * network.score(images)))
 
         def step(network, _):
             return jax.tree.map(lambda w, g: w - rate * g, network, jax.grad(loss)(network)), None

@@ -40,7 +40,7 @@ def moved_by(outputs):
     "Everything else in the block acts on each position alone, so no way is left from a later token to an earlier "
     "output. The attention to the encoder has no mask: its sequence is known in full. The printed block (Listing "
     "10.3) has neither mask nor a second sequence: it is an encoder block.",
-    notice="Rows are outputs, columns the token that was changed; dark is moved. On the left the triangle of a decoder "
+    notice="Rows are outputs, columns the token that was changed; 1 is moved. On the left the triangle of a decoder "
     "block, on the right the full square of the printed block.",
 )
 def masks_hide_the_future(key):

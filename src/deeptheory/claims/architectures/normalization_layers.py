@@ -78,7 +78,7 @@ def first_order_only(evidence):
 
 @a_step_moves_all_layers.picture
 def chain(pieces):
-    """What a step of rate η does to a chain of ten equal layers, and the gradient along depth."""
+    """What a step of rate η does to a chain of ten equal layers (left), and the gradient along depth (right)."""
     gradient = pieces["gradient along depth"]
     w, depths = float(gradient.aside["weight"]), np.asarray(gradient.along["depth"])
     u = np.linspace(0, 0.5, 60)

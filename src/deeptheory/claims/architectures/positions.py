@@ -113,7 +113,7 @@ def similarity(pieces, settings):
         piece.along["shift"],
         lambda k: np.cos(np.multiply.outer(k, frequencies(width))).sum(-1),
         np.asarray(piece.left)[1],
-        rivals={"frequencies 10000^(−i/d)": lambda k: np.cos(np.multiply.outer(k, frequencies(width, 1))).sum(-1)},
+        rivals={"frequencies with i/d for 2i/d": lambda k: np.cos(np.multiply.outer(k, frequencies(width, 1))).sum(-1)},
         x="shift k",
         y="PE(p) · PE(p + k)",
     )

@@ -137,7 +137,7 @@ def diagonal(pieces):
     "variance 1 and the slope is the same at every width.",
     needs="two keys with Gaussian entries, and a query of the length that such queries have on average, $\\sqrt d$",
     symbols={
-        r"d": "the width of queries and keys",
+        r"d": "the width of queries and keys; a score is the inner product of a query and a key",
         r"a": "the weight of one of two keys",
         r"a(1-a)": "the derivative of a weight in its own score: what gradients are multiplied with",
     },

@@ -7,6 +7,7 @@ import numpy as np
 
 from deeptheory.attribution.influence import influences, removal_effects
 from deeptheory.attribution.leave_one_out import leave_one_out_weights, retrained, ridge_weights
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
@@ -16,13 +17,13 @@ COUNT, TESTS, RIDGE, STEP = 24, 4, 0.1, 1e-3
 
 def logistic(weights, data):
     inputs, labels = data
-    return jnp.logaddexp(0.0, -labels * (inputs @ weights))
+    return logistic_loss(labels * (inputs @ weights))
 
 
 def losses_at(weights, data):
-    """Logistic losses of many weights (rows) at test points, in NumPy."""
+    """Logistic losses of many weights (rows) at test points."""
     inputs, labels = data
-    return np.logaddexp(0.0, -labels * (np.asarray(weights) @ inputs.T))
+    return logistic_loss(labels * (np.asarray(weights) @ inputs.T))
 
 
 @claim(
@@ -57,14 +58,14 @@ def influence_is_the_derivative_of_retraining(key):
     data = x, np.sign(x @ direction + draw.logistic(size=COUNT))
     test = draw.standard_normal((TESTS, 3)), np.sign(draw.standard_normal(TESTS))
     equal = np.full((1, COUNT), 1 / COUNT)
-    start = retrained(logistic, jnp.zeros(3), data, np.tile(equal, (5 * COUNT, 1)), ridge=RIDGE).parameters[0]
+    start = retrained(logistic, jnp.zeros(3), data, np.tile(equal, (5 * COUNT, 1)), ridge=RIDGE).parameters[0]  # pyright: ignore[reportArgumentType]
     # Symmetric differences with steps h and 2h, of which the error of order h² is taken out.
     moves = STEP / COUNT * np.kron(np.array([1.0, -1.0, 2.0, -2.0])[:, None], np.eye(COUNT))
     rows = np.concatenate([equal + moves, leave_one_out_weights(COUNT)])
-    ends = losses_at(retrained(logistic, start, data, rows, ridge=RIDGE).parameters, test)
-    one, back, two, far = ends[: 4 * COUNT].reshape(4, COUNT, TESTS)
+    ends = losses_at(retrained(logistic, start, data, rows, ridge=RIDGE).parameters, test)  # pyright: ignore[reportArgumentType]
+    one, back, two, far = ends[: 4 * COUNT].reshape(4, COUNT, TESTS)  # pyright: ignore[reportIndexIssue]
     slopes = (8 * (one - back) - (two - far)) / (12 * STEP / COUNT)
-    found = influences(logistic, start, data, test, damping=RIDGE)
+    found = influences(logistic, start, data, test, damping=RIDGE)  # pyright: ignore[reportArgumentType]
     # The rival leaves the point out of the Hessian: I/(1 − h/n) with h the point's own curvature in its metric.
     inputs = data[0]
     weights = np.asarray(start)
@@ -72,7 +73,7 @@ def influence_is_the_derivative_of_retraining(key):
     bend = chance * (1 - chance)
     hessian = (inputs.T * bend) @ inputs / COUNT + RIDGE * np.eye(3)
     own = bend * np.sum(inputs * np.linalg.solve(hessian, inputs.T).T, 1) / COUNT
-    removed = ends[4 * COUNT :] - losses_at(weights[None], test)
+    removed = ends[4 * COUNT :] - losses_at(weights[None], test)  # pyright: ignore[reportIndexIssue]
     y = x @ direction + draw.standard_normal(COUNT)
     fit = ridge_weights(x, y, ridge=0.0)
     shifts = np.stack([np.linalg.lstsq(np.delete(x, i, 0), np.delete(y, i), rcond=None)[0] for i in range(COUNT)]) - fit

@@ -9,6 +9,7 @@ import numpy as np
 
 from deeptheory.calculus.certified import lipschitz_constant, regularity, smoothness_constant
 from deeptheory.calculus.derivatives import difference_hessian_product
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
@@ -121,13 +122,13 @@ def almost_everywhere(evidence):
 
 @certified_constants.picture
 def zoo_and_kink(pieces):
-    """Four functions of different regularity (left); slopes of |x|′ across pairs around the kink (right)."""
+    """Four functions of different regularity (left); changes of slope across pairs around zero (right)."""
     x, widths = np.linspace(-1, 1.3, 461), pieces["regularity of four functions"].aside["widths"]
     values = {"x²": x**2, "|x|": np.abs(x), "√|x|": np.sqrt(np.abs(x)), "step": np.where(x > 0.3, 1.0, 0.0)}
     curves = Curves([Line(name, x, y) for name, y in values.items()], x="argument x", y="value f(x)")
     slopes = Curves(
-        [Dots("change of slope over distance", widths, 2 / widths), Line("of x²", widths, np.full(len(widths), 2.0))],
-        x="distance of the pair", y="difference quotient of the derivative", log="xy",
+        [Dots("for |x|", widths, 2 / widths), Line("for x²", widths, np.full(len(widths), 2.0))],
+        x="distance of the pair", y="change of the slope over the distance", log="xy",
     )  # fmt: skip
     return Row([curves, slopes])
 
@@ -155,7 +156,7 @@ def smoothness_and_hessians(key):
     signs = np.repeat([1.0, -1.0], 4)
 
     def loss(w):
-        return jnp.mean(jax.nn.softplus(-signs * (inputs @ w)))
+        return jnp.mean(logistic_loss(signs * (inputs @ w)))
 
     top = np.linalg.eigh(inputs.T @ inputs / 8)
     smoothness, stiff = top[0][-1] / 4, top[1][:, -1]
@@ -174,13 +175,14 @@ def smoothness_and_hessians(key):
 
     def rise(w):
         """How much the loss exceeds its minimum log 2; near the minimum a difference of numbers of order one."""
-        return np.mean(np.logaddexp(0, -signs * (inputs @ w))) - np.log(2)
+        return np.mean(logistic_loss(signs * (inputs @ w))) - np.log(2)
 
     return {
         "products with the Hessian": Rate(1 / steps, errors, exponent=-1.0, rivals=(-0.5, -2.0)),
         "eigenvalues stay below": Inequality(
             np.array([np.linalg.eigvalsh(hessian(w))[-1] for w in np.vstack([np.zeros(3), places])]),
             np.full(61, smoothness),
+            aside={"inputs": len(inputs)},
         ),
         "the quadratic bound": Inequality(
             np.array([rise(w) for w in near]), smoothness / 2 * (near**2).sum(1), error=1e-14,
@@ -189,9 +191,11 @@ def smoothness_and_hessians(key):
     }  # fmt: skip
 
 
-@smoothness_and_hessians.control("a sixth of ‖X‖² in place of a quarter", of="eigenvalues stay below")
-def a_sixth(evidence):
-    return replace(evidence, bound=np.asarray(evidence.bound) * 4 / 6)
+@smoothness_and_hessians.control("divided by n + 1 inputs in place of n", of="eigenvalues stay below")
+def one_input_more(evidence):
+    return replace(
+        evidence, bound=np.asarray(evidence.bound) * evidence.aside["inputs"] / (evidence.aside["inputs"] + 1)
+    )
 
 
 @smoothness_and_hessians.control("L/4 in place of L/2", of="the quadratic bound")

@@ -38,6 +38,11 @@ def without_negative_minors(a):
     return all(determinant(a[np.ix_(each, each)]) >= 0 for each in every)
 
 
+def traces(matrices):
+    """The trace of each of several matrices."""
+    return np.trace(matrices, axis1=1, axis2=2)
+
+
 def cross(one, other):
     """Twice the area between two vectors of the plane, with its sign."""
     return one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0]
@@ -70,7 +75,7 @@ def with_eigenvalues(rng, values):
         "L1.21": "combinations of two vectors",
     },
     says=r"$c_1v_1+c_2v_2$ with $0\le c_i\le1$ is a parallelogram. The rank is the size of the largest minor that is "
-    r"not zero. $\mathrm{tr}\,AB=\mathrm{tr}\,BA$, and $\mathrm{tr}\,A=\sum\lambda_i$. Distinct eigenvalues are the "
+    r"not zero. $\mathrm{tr}\,AB=\mathrm{tr}\,BA$ and $\mathrm{tr}\,A=\sum\lambda_i$. Distinct eigenvalues are the "
     r"distinct roots of $\det(A-\lambda I)$. $A\succeq B$ if and only if no principal minor of $A-B$ is negative.",
     needs="matrices of small whole numbers, where all of this is decided exactly",
     symbols={
@@ -94,6 +99,7 @@ def spans_traces_and_orders(key, *, trials: Trials = 40):
     parallel = [len({tuple(c / c[np.flatnonzero(c)[0]]) for c in a.T if c.any()}) for a in flat]
     left, right = rng.integers(-4, 5, (trials, 3, 5)), rng.integers(-4, 5, (trials, 5, 3))
     squares = left @ right
+    a, b, c = rng.integers(-4, 5, (3, trials, 4, 4))
     roots = rng.integers(-2, 3, (trials, 4))
     found = [spectrum(with_eigenvalues(rng, each).astype(float)) for each in roots]
     ones, others = ([(s + s.T).astype(float) for s in rng.integers(-2, 3, (trials, 3, 3))] for _ in range(2))
@@ -118,9 +124,10 @@ def spans_traces_and_orders(key, *, trials: Trials = 40):
             aside={"directions": np.array(parallel)},
         ),
         "traces": Exact(
-            np.stack([np.trace(squares, axis1=1, axis2=2), sums]),
-            np.stack([np.trace(right @ left, axis1=1, axis2=2)] * 2),
-            aside={"transposed": np.einsum("nij,nij->n", left, np.swapaxes(right, 1, 2)[:, ::-1])},
+            np.stack([traces(squares), sums, traces(a @ b @ c)]),
+            np.stack([traces(right @ left), traces(right @ left), traces(b @ c @ a)]),
+            along={"of": ["AB", "eigenvalues of AB", "ABC"], "matrix": np.arange(trials)},
+            aside={"exchanged": traces(a @ c @ b)},
         ),
         "number of distinct eigenvalues": Exact(
             np.array([len(each.values) for each in found]),
@@ -145,9 +152,9 @@ def directions(evidence):
     return replace(evidence, right=np.minimum(evidence.aside["directions"], 4))
 
 
-@spans_traces_and_orders.control("the rows of one factor in the other order", of="traces")
-def reversed_rows(evidence):
-    return replace(evidence, right=np.stack([evidence.aside["transposed"]] * 2))
+@spans_traces_and_orders.control("three factors in any order, not only in turn", of="traces")
+def exchanged(evidence):
+    return replace(evidence, right=np.stack([*evidence.right[:2], evidence.aside["exchanged"]]))
 
 
 @spans_traces_and_orders.control(

@@ -242,7 +242,7 @@ def areas_below_tails(pieces):
     "functions",
     symbols={
         r"\mu,\ \Sigma": "mean and covariance; of one variable $\\Sigma=\\sigma^2$, which the book writes as "
-        r"$\\sigma$ once",
+        r"$\sigma$ once",
         r"A,\ b": "a matrix and a vector",
     },
     why=r"Shift by the mean and turn to the eigenvectors of $\Sigma$: the density is then a product of one-dimensional "

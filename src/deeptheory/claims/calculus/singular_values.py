@@ -7,7 +7,7 @@ import numpy as np
 from deeptheory.calculus.matrices import rank_one_terms, subspaces
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Trials, claim
-from deeptheory.lab.pictures import Dots, Line, Plane, Row
+from deeptheory.lab.pictures import Dots, Line, Plane, Row, Stack
 
 
 @claim(
@@ -119,4 +119,4 @@ def three_steps(pieces):
         if name.endswith("A"):
             marks.append(Dots("σu", *(u * values)))
         panels.append(Plane(marks, x="first coordinate", y="second coordinate", title=name, xs=(-2, 2), ys=(-2, 2)))
-    return Row(panels)
+    return Stack([Row(panels[:2]), Row(panels[2:])])

@@ -126,12 +126,12 @@ def too_small(evidence):
 
 @taylor_remainders.picture
 def remainders_over_distance(pieces):
-    """Moduli of the remainders of orders 0 to 2 over the distance from the point of expansion, with their bounds."""
+    """Moduli of the remainders of orders 0 to 2 by the distance from the point of expansion, below their bounds."""
     piece = pieces["a certain bound"]
     steps = np.asarray(piece.along["step"])
     marks = []
     for order, (seen, bound) in enumerate(zip(np.asarray(piece.quantity), np.asarray(piece.bound), strict=True)):
-        marks += [Dots(f"order {order}", steps, seen), Line(f"bound of order {order}", steps, bound)]
+        marks += [Dots(f"order {order}", steps, seen), Line(f"order {order}", steps, bound)]
     return Row([Curves(marks, x="distance x − a", y="remainder", log="xy"),
                 Curves(power_law("order 2", pieces["remainder falls with its order"], rivals={-2.0: "one power less"}),
                        x="1/distance", y="remainder", log="xy")])  # fmt: skip

@@ -7,12 +7,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from annotated_types import Interval
 from jax.flatten_util import ravel_pytree
 
 from deeptheory.curvature.operators import dense, fisher, gauss_newton, gradient_noise, hessian
 from deeptheory.data import digits
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Law, claim
 from deeptheory.lab.pictures import Curves, Dots
@@ -26,7 +26,7 @@ def logits(weights, images):
 
 
 def losses(weights, data):
-    return optax.softmax_cross_entropy_with_integer_labels(logits(weights, data[0]), data[1])
+    return label_cross_entropy(logits(weights, data[0]), data[1])
 
 
 def loss(weights, data):
@@ -34,7 +34,7 @@ def loss(weights, data):
 
 
 def cross_entropy(outputs, labels):
-    return optax.softmax_cross_entropy_with_integer_labels(outputs, labels).mean()
+    return label_cross_entropy(outputs, labels).mean()
 
 
 @jax.jit

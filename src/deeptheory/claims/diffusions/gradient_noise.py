@@ -149,8 +149,8 @@ def noise_by_batch(pieces):
     why=r"Steps add up. Independent noise of variance $\sigma^2$ gives $k\eta^2\sigma^2=t\,\eta\sigma^2$, and "
     r"batches of $\kappa B$ have $\sigma^2/\kappa$. For Poisson gradients the sum over all examples seen is Poisson "
     r"again, whatever the batches: infinitely divisible noise does not need to look Gaussian for the rule to hold.",
-    notice="Histograms of two schedules under one curve. With the rate scaled by the root of the batch ratio the "
-    "walk is too short. On the right a law with a skewness that no Gaussian has, the same for all batch sizes.",
+    notice="Ends of small and of large batches, in one histogram under one curve. On the right "
+    "a law with a skewness that no Gaussian has, the same for all batch sizes.",
 )
 def scaled_schedules_walk_alike(
     key,
@@ -232,7 +232,7 @@ def two_schedules(pieces):
                 [
                     Dots("small batches", values, exact[0]),
                     Line("large batches", values, exact[1]),
-                    Line("Gaussian", values, stats.norm.pdf(values, mean, mean**0.5), rival="as of the diffusion"),
+                    Line("", values, stats.norm.pdf(values, mean, mean**0.5), rival="Gaussian, as of the diffusion"),
                 ],
                 x="sum of the gradients seen",
                 y="probability",

@@ -44,8 +44,8 @@ def batch_moments(rate, batch, steps):
     r"noise of variance $24\kappa^2\eta^2/\kappa B$; the balance is $6\eta/B$ over $1-\kappa\eta$. The diffusion has "
     r"no such denominator and does not see the edge.",
     notice=r"The variance hardly moves over a decade of batch sizes, then leaves for infinity at the edge, where the "
-    r"iteration is unstable with or without noise. The difference at time one grows in proportion to $\kappa-1$ "
-    r"before.",
+    r"iteration is unstable with or without noise; the diffusion does not see it. On the right descent lags behind its "
+    r"flow by the rate, noisy descent by the root of it.",
     explore={"rate": (0.005, 0.01, 0.02)},
 )
 def linear_scaling_and_its_edge(

@@ -46,7 +46,7 @@ START = 0.8
     "terms but the first and last cancel. A term is one step of either kind, seen through the smooth function into "
     "which diffusion turns the test function; by Taylor it is the difference of the moments of the two steps. Those of "
     "order up to two agree but for what the drift does within the step.",
-    notice="Each dot is a hybrid; from the diffusion on the left to the iteration on the right no single change is "
+    notice="Each dot is a hybrid; from the diffusion, the first, to the iteration, the last, no single change is "
     "large, and early and late ones even have opposite signs. Halving the step quarters each of them and doubles "
     "their number.",
 )
@@ -222,7 +222,7 @@ def along_paths(pieces):
     path = pieces["error along one path"]
     marks = [
         seen("Itô's lemma", 1 / np.asarray(path.x, float), path.y),
-        seen("chain rule alone", 1 / np.asarray(path.x, float), path.aside["without"], rival="the ordinary chain rule"),
+        seen("", 1 / np.asarray(path.x, float), path.aside["without"], rival="the ordinary chain rule"),
         Line(
             "∝ √dt",
             1 / np.asarray(path.x, float),

@@ -16,7 +16,7 @@ from deeptheory.diffusions.processes import (
 )
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Distribution, Law, Rate, Share, claim
-from deeptheory.lab.pictures import Curves, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 
 @claim(
@@ -45,9 +45,9 @@ from deeptheory.lab.pictures import Curves, Line, Row
     "its root. Divided by the time it took, such a move has no limit: there is no derivative. Squared moves do not "
     "cancel; their sum is an average of many independent terms. The same axioms without Gaussian increments allow "
     "any law that can be divided into arbitrarily many equal independent parts.",
-    notice="Two Brownian paths from one start wander apart; zoomed in they would look no smoother. The gamma process "
-    "only rises, and the compound Poisson process waits and jumps: both are Lévy processes if continuity is asked in "
-    "probability, not of paths.",
+    notice="Two Brownian paths from one start wander apart; drawn sixteen times finer (lines) they look no "
+    "smoother than at the first times (dots). The gamma process only rises, and the compound Poisson process waits and "
+    "jumps: both are Lévy processes if continuity is asked in probability, not of paths.",
 )
 def brownian_motion_among_levy_processes(key, *, trials: Annotated[int, Interval(ge=2000, le=400_000)] = 60000):
     random, steps = generator(key), 8
@@ -113,10 +113,14 @@ def product_of_times(evidence):
 
 @brownian_motion_among_levy_processes.picture
 def paths(pieces):
-    """Two Brownian paths from the same start (left); a gamma and a compound Poisson process (right)."""
+    """Two Brownian paths, refined by bridges between dots (left); a gamma and a compound Poisson process (right)."""
     aside = pieces["intervals without a jump"].aside
-    times = aside["times"]
-    two = [Line(f"run {i + 1}", times, path) for i, path in enumerate(aside["wiener"])]
+    times, fine, draw = aside["times"], aside["wiener"], np.random.default_rng(0)
+    for _ in range(4):
+        fine = bridge_refined(draw, fine)
+    dense = np.linspace(0, 1, fine.shape[1])
+    two = [Line(f"run {i + 1}", dense, path) for i, path in enumerate(fine)]
+    two += [Dots(f"run {i + 1}", times, path) for i, path in enumerate(aside["wiener"])]
     held = np.repeat(times, 2)[1:]
     jumping = [Line(name, held, np.repeat(aside[name], 2)[:-1]) for name in ("gamma", "jumps")]
     return Row([Curves(two, x="time", y="position W"), Curves(jumping, x="time", y="position")])

@@ -7,11 +7,11 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from annotated_types import Interval
 
 from deeptheory.data.handwriting import digits
 from deeptheory.diffusions.gradient_noise import svag_weights
+from deeptheory.foundations.cross_entropy import softmax_cross_entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Law, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, seen
@@ -39,7 +39,7 @@ def losses_after(key, given, answer, first, top, steps, rate, weights, *, runs):
     """The loss on all examples after so many steps along a combination of two gradients of batches; compiled once."""
 
     def loss(w, x, y):
-        return optax.softmax_cross_entropy(jnp.tanh(x @ w[0].T) @ w[1].T, y).mean()
+        return softmax_cross_entropy(jnp.tanh(x @ w[0].T) @ w[1].T, y).mean()
 
     def run(key):
         def step(count, w):

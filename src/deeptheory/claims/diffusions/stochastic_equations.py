@@ -140,7 +140,7 @@ def orders(pieces):
     right = [
         seen("in the new clock", clock.aside["sizes"], clock.observed),
         Level("in the old clock", y=float(clock.predicted)),
-        Level("a for √a", y=float(clock.aside["a"]), rival="a for its root"),
+        Level("", y=float(clock.aside["a"]), rival="a in place of √a"),
     ]
     return Row(
         [

@@ -167,12 +167,12 @@ def as_labels(evidence):
 
 @noise_shape_decides_where_a_valley_ends.picture
 def scattered(pieces):
-    """Factors after training from one point of the valley (ring): under label noise, and isotropic of equal trace."""
+    """Factors after training from one point of the valley: under label noise, and isotropic noise of equal trace."""
     aside = pieces["squared sharpness under isotropic noise"].aside
     marks = [
         Line("minima, uv = y", *aside["valley"]),
         Dots("isotropic noise", *aside["isotropic"]),
-        Dots("label noise", *aside["label"]),
+        Dots("label noise", *aside["label"][:, :40]),
         Dots("start", *aside["start"][:, None]),
     ]
-    return Plane(marks, x="first factor u", y="second factor v")
+    return Plane(marks, x="first factor u", y="second factor v", xs=(0.3, 3.3))

@@ -175,9 +175,9 @@ def corrector_and_volatility(pieces):
                 [
                     Dots("steps c/N", x, critical.aside["correctors"]),
                     Level("limit", y=float(critical.aside["limit"])),
-                    Dots("steps c/N^(3/2)", x, short.y),
+                    Dots("steps c/√N³", x, short.y),
                 ],
-                x="dimension N", y="corrector of r",
+                x="dimension N", y="corrector of r", ys=(0, 8),
             ),
             Curves(
                 [

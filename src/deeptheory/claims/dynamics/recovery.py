@@ -164,7 +164,7 @@ def longer_as_a_whole(evidence):
 def moments_by_dimension(pieces):
     """The two moments of the noise by dimension: along the hidden direction (left), of the whole gradient (right)."""
     panels = []
-    for name, y in (("along", "E⟨∇H, θ⟩²"), ("whole", "E‖∇H‖⁵ over N^(5/2)")):
+    for name, y in (("along", "E⟨∇H, θ⟩²"), ("whole", "E‖∇H‖⁵ over √N⁵")):
         marks = [seen(title.split(",")[0], piece.x, piece.y) for title, piece in pieces.items() if title.endswith(name)]
         panels.append(Curves(marks, x="dimension N", y=y, log="xy"))
     return Row(panels)
@@ -371,8 +371,8 @@ def sequence_and_bounds(pieces):
     r"their noise is of order $N^{a/2-b-1/2}$. For $k=1$ the first is enough when $b<a$. For $k=3$ and the start "
     r"$m=N^{-1/2}$ it exceeds the start when $b<a-\frac12$, and the noise does not drown it when $b>a/2$: a wedge that "
     r"opens at $a=1$.",
-    notice="Weak recovery is to pass a level, strong recovery to come to one. For exponent 1 (left) everything below "
-    "the diagonal is bright; for exponent 3 (right) only a wedge beyond $a=1$.",
+    notice="Weak recovery is to pass a level, strong recovery to come to one. For exponent 1 (left) the overlap is "
+    "near one below the diagonal; for exponent 3 (right) only in a wedge beyond $a=1$.",
 )
 def portrait_of_recovery(
     key, *, sizes: Annotated[Three, Interval(ge=50, le=10_000)] = (100, 400, 1600), trials: Trials = 4096

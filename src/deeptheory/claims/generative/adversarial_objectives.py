@@ -11,7 +11,7 @@ from scipy.stats import wasserstein_distance
 from deeptheory.generative.adversarial_networks import best_discriminator, gan_value, generator_weights
 from deeptheory.generative.probability_metrics import best_lipschitz_critic
 from deeptheory.lab import Identity, Inequality, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 OBJECTIVES = ("saturating", "non-saturating", "identity")
 
@@ -136,17 +136,19 @@ def dwelling(evidence):
 
 @adversarial_optima.picture
 def value_and_pull(pieces):
-    """The best discriminator's value as two bumps part, and the pull of a synthetic sample by its verdict."""
+    """The best discriminator's value as two bumps part, by formula and as found (dots); and the pull of a sample."""
     log, identity = pieces["best value with the logarithm"], pieces["best value with the identity"]
     pull = pieces["pull of a sample by the discriminator's output"]
     shifts, outputs = log.along["shift"], np.linspace(0.02, 0.98, 97)
-    values = compared(
-        shifts,
-        log.right,
-        log.left,
-        Line("1 + TV", shifts, identity.right),
-        Dots("identity", shifts, identity.left),
-        rivals={"without log 4, as printed": log.right + np.log(4)},
+    values = Curves(
+        [
+            *(
+                kind(name, shifts, heights)
+                for name, piece in (("logarithm", log), ("identity: 1 + TV", identity))
+                for kind, heights in ((Line, piece.right), (Dots, piece.left))
+            ),
+            Line("", shifts, log.right + np.log(4), rival="logarithm without − log 4, as printed"),
+        ],
         x="shift of the synthetic bump",
         y="value of the objective",
     )

@@ -141,7 +141,7 @@ def three_rings(pieces):
     shown = pieces["likelihood of each model below the truth's"].aside
     panels = [
         Plane(
-            [Dots("points", np.asarray(shown[name])[:, 0], np.asarray(shown[name])[:, 1])],
+            [Dots("", np.asarray(shown[name])[:, 0], np.asarray(shown[name])[:, 1])],
             x="first coordinate",
             y="second coordinate",
             title=name,

@@ -25,7 +25,7 @@ from deeptheory.generative.diffusion_models import (
 )
 from deeptheory.generative.mixtures import gaussian_mixture, line_mixture_cdf, log_density, sample_mixture
 from deeptheory.lab import Identity, Inequality, Limit, Sizes, claim
-from deeptheory.lab.pictures import Dots, Plane, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row, Stack
 
 MIXTURE = (np.array([0.3, 0.7]), np.array([[-1.0, 0.3], [1.2, -0.4]]), np.array([0.05, 0.1]))
 
@@ -147,11 +147,11 @@ def every_entry(evidence):
 
 @noising_in_steps.picture
 def clouds_drown(pieces):
-    """Two clouds after none, one, two and three steps of noise."""
+    """Two clouds after none, one, two and three steps of noise; below, the divergence of Gaussians from noise."""
     path = np.asarray(pieces["variance after some steps"].aside["path"])
     panels = [
         Plane(
-            [Dots("points", x[:, 0], x[:, 1])],
+            [Dots("", x[:, 0], x[:, 1])],
             x="first coordinate",
             y="second coordinate",
             title=f"after {t} steps",
@@ -160,7 +160,16 @@ def clouds_drown(pieces):
         )
         for t, x in enumerate(path)
     ]
-    return Row(panels)
+    told = pieces["divergence from noise"].aside
+    marks = [
+        mark
+        for name, values, order in (("with a mean", told["own"], 1), ("centred", told["centred"], 2))
+        for mark in (
+            Dots(name, told["level"], values),
+            Line(name, told["level"], values[-1] * (told["level"] / told["level"][-1]) ** order),
+        )
+    ]
+    return Stack([Row(panels), Curves(marks, x="share of the signal that is left", y="divergence", log="xy")])
 
 
 @claim(
@@ -286,7 +295,7 @@ def noise_to_clouds(pieces):
     path = np.asarray(pieces["law reached without fresh noise"].aside["path"])
     panels = [
         Plane(
-            [Dots("points", x[:, 0], x[:, 1])],
+            [Dots("", x[:, 0], x[:, 1])],
             x="first coordinate",
             y="second coordinate",
             title=says,

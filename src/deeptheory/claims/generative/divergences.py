@@ -116,5 +116,6 @@ def fair_and_loaded(pieces):
     """Divergences of a fair coin from a loaded one, by the probability of heads."""
     piece = pieces["each divergence written out"]
     heads, coins = piece.aside["heads"], piece.aside["coins"]
-    marks = [Line(kind, heads, curve) for kind, curve in zip(KINDS, coins, strict=True)]
+    written = {"kl": "KL", "hellinger": "Hellinger", "jensen-shannon": "Jensen–Shannon", "reverse kl": "reverse KL"}
+    marks = [Line(written.get(kind, kind), heads, curve) for kind, curve in zip(KINDS, coins, strict=True)]
     return Curves(marks, x="probability of heads of the loaded coin", y="divergence of the fair coin", ys=(0, 1.2))

@@ -207,4 +207,4 @@ def blocks(pieces):
     """The Jacobian of a 1×1 convolution on six pixels: one block a pixel."""
     jacobian = np.asarray(pieces["Jacobian of a 1×1 convolution"].left)
     names = list(range(1, len(jacobian) + 1))
-    return HeatMap(jacobian, names, names, middle=0.0)
+    return HeatMap(jacobian, names, names, "entry of the input", "entry of the output", value="derivative", middle=0.0)

@@ -175,7 +175,7 @@ def gap_by_points(pieces, settings):
     "likelihood agree, whatever the law of the data. That the model is wrong shows in how large the likelihood could "
     "be, not in how well it transfers. The variance is an average over points and pixels because each of the $md$ "
     "numbers has the same scale to be explained.",
-    notice="Samples of the fit are a noisy average of all digits, in the row below the digits. Their likelihood is as "
+    notice="Samples of the fit are a noisy average of all digits. Their likelihood is as "
     "good on fresh digits as on those of the fit.",
 )
 def generalizing_is_not_learning(key, *, data: Literal["digits", "isotropic noise"] = "digits"):

@@ -237,7 +237,7 @@ def two_tables(pieces):
     ]
     return Row(
         [
-            Curves(places, x="first singular direction", y="second"),
+            Curves(places, x="first singular direction", y="second singular direction"),
             Curves(shifted, x="pointwise mutual information", y="score of the pair"),
         ]
     )

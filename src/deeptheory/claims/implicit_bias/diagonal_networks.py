@@ -13,7 +13,8 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.auditor import least_norm
 from deeptheory.implicit_bias.least_squares import nearest_solution
-from deeptheory.implicit_bias.mirror import bregman_projection, hypentropy
+from deeptheory.implicit_bias.mirror import bregman_projection
+from deeptheory.implicit_bias.potentials import hypentropy
 from deeptheory.implicit_bias.reparametrization import mirror_flow, reparametrized_flow, squares_apart
 from deeptheory.lab import Identity, Rate, claim
 from deeptheory.lab.pictures import Curves, Field, Level, Line, Row

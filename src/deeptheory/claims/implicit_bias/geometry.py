@@ -14,16 +14,18 @@ from deeptheory.foundations.flows import followed
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.auditor import solves
 from deeptheory.implicit_bias.mirror import (
-    ENTROPY,
-    EUCLIDEAN,
     bregman_divergence,
     bregman_projection,
     conjugate,
-    hypentropy,
     mirror_descent,
+    steepest_descent,
+)
+from deeptheory.implicit_bias.potentials import (
+    ENTROPY,
+    EUCLIDEAN,
+    hypentropy,
     quadratic,
     squared_norm,
-    steepest_descent,
 )
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, Row, Table

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, logistic_loss
 from deeptheory.foundations.randomness import generator
-from deeptheory.implicit_bias.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC, loss_assumptions
+from deeptheory.implicit_bias.assumptions import loss_assumptions
 from deeptheory.implicit_bias.margins import loss_shares
 from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin, separable_points
 from deeptheory.implicit_bias.steepest import margin_descent
@@ -153,12 +154,12 @@ def validation_loss_must_grow(
     times = np.concatenate([[0.0], np.geomspace(2, 1000, 40), [1e4, 2e4]])
     path = logarithmic_flow(points, times, loss=LOGISTIC)[1:]
     outputs, log_times = path @ fresh.T, times[1:]
-    losses = np.logaddexp(0, -outputs).sum(1)
+    losses = logistic_loss(outputs).sum(1)  # pyright: ignore[reportAttributeAccessIssue]
     wrong = fresh @ solution.vector < 0
     residual = path - np.outer(log_times, solution.vector)
     bound = -log_times[:, None] * (fresh[wrong] @ solution.vector) - residual @ fresh[wrong].T
     depths = -(fresh[wrong] @ solution.vector)
-    train = np.logaddexp(0, -path @ points.T).mean(1)
+    train = logistic_loss(path @ points.T).mean(1)  # pyright: ignore[reportAttributeAccessIssue]
     aside = {"times": log_times, "loss": losses, "errors": (outputs < 0).sum(1), "train": train, "depths": depths}
     slope = (losses[-1] - losses[-2]) / (log_times[-1] - log_times[-2])
     return {

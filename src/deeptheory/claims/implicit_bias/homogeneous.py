@@ -12,10 +12,10 @@ import numpy as np
 from annotated_types import Interval
 from jax.flatten_util import ravel_pytree
 
+from deeptheory.foundations.margin_losses import LOGISTIC
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.homogeneous import first_order_residual
 from deeptheory.implicit_bias.homogeneous_training import homogeneous_flow
-from deeptheory.implicit_bias.margin_losses import LOGISTIC
 from deeptheory.implicit_bias.separable import max_margin
 from deeptheory.lab import Identity, Inequality, Limit, Reals, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
@@ -190,7 +190,7 @@ def relu_flow_comes_to_two_machines(key, *, units: Annotated[int, Interval(ge=2,
     points = labels[:, None] * 3 * centre / np.linalg.norm(centre) + noise
     lifted, net = np.column_stack([points, np.ones(8)]), relu_margins(points, labels)
     sizes = np.array([1 / max_margin(lifted[labels == sign]).margin for sign in (1, -1)])
-    margins, before, after, ends, losses = [], [], [], [], []
+    margins, before, after, cubes, ends, losses = [], [], [], [], [], []
     for _ in range(2):
         # Every unit looks towards its own class: one that sees only the other dies, and stays on its kink for ever.
         signs, tilt = np.where(np.arange(units) % 2 == 0, 1.0, -1.0), random.standard_normal((units, 3))
@@ -202,6 +202,9 @@ def relu_flow_comes_to_two_machines(key, *, units: Annotated[int, Interval(ge=2,
         below = run.log_losses[:-1] < 0  # a sum below 1 is a mean below 1/n
         before.append(run.smoothed[:-1][below])
         after.append(run.smoothed[1:][below])
+        # As if the degree were 3: −log(nL)/|θ|³, with |θ|² = −log(nL) over the smoothed margin.
+        cubed = np.abs(run.smoothed) ** 1.5 / np.abs(run.log_losses) ** 0.5
+        cubes.append(np.stack([cubed[:-1][below], cubed[1:][below]]))
         margins.append(run.margin)
         losses.append(run.log_losses[-1])
         ends.append(first_order_residual(net, ravel_pytree(start)[1](run.directions[-1]), degree=2.0).residual)
@@ -215,7 +218,12 @@ def relu_flow_comes_to_two_machines(key, *, units: Annotated[int, Interval(ge=2,
     }
     return {
         "margin at the end": Limit(np.exp(2 * lengths[8:]), np.max(1 - late / best, axis=0), order=1.0, aside=aside),
-        "smoothed margin never falls": Inequality(np.concatenate(before), np.concatenate(after), error=1e-9),
+        "smoothed margin never falls": Inequality(
+            np.concatenate(before),
+            np.concatenate(after),
+            error=1e-9,
+            aside={"of degree 3": np.concatenate(cubes, axis=1)},
+        ),
         "first-order point at the end": Identity(np.array(ends), 0.0, scale=1.0, error=np.exp(1 - lengths[-1])),
         "loss below 1e-30": Inequality(np.array(losses), np.full(2, -30 * np.log(10))),
     }
@@ -226,9 +234,10 @@ def added_in_squares(evidence):
     return replace(evidence, y=evidence.aside["other"])
 
 
-@relu_flow_comes_to_two_machines.control("a margin that falls", of="smoothed margin never falls")
-def falling(evidence):
-    return replace(evidence, quantity=evidence.bound, bound=evidence.quantity)
+@relu_flow_comes_to_two_machines.control("over |θ|³, as for one layer more", of="smoothed margin never falls")
+def one_layer_more(evidence):
+    before, after = evidence.aside["of degree 3"]
+    return replace(evidence, quantity=before, bound=after)
 
 
 @relu_flow_comes_to_two_machines.picture

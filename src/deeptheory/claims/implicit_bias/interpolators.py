@@ -105,8 +105,8 @@ def signed(design, labels, start, steps):
     r"is every sum of such gradients, with any steps, momentum or choice of samples. The part of $w_0$ orthogonal to "
     r"all rows is therefore kept. Two solutions differ by a vector orthogonal to all rows; so exactly one solution "
     r"differs from $w_0$ by a combination of rows, and by Pythagoras it is the nearest one.",
-    notice=r"Each run ends at the foot of the perpendicular from its start to the solutions, a line here. Descent by "
-    r"signs leaves the span of the rows, fits the data as well, and ends elsewhere.",
+    notice=r"Each run ends at the foot of the perpendicular from its start to the solutions, a line here. Steps may "
+    r"go beyond the line and come back, but never along it: no gradient has a part in that direction.",
 )
 def nearest_interpolator(
     key,
@@ -208,7 +208,6 @@ def perpendicular_feet(pieces):
     for i in range(paths.shape[1]):
         marks += [
             Line("gradient descent", *paths[:, i].T, arrow=True),
-            Line("perpendicular", [paths[0, i, 0]] * 2, [paths[0, i, 1], 0.0], dashed=True, thin=True),
             Dots("start", paths[:1, i, 0], paths[:1, i, 1]),
         ]
     return Plane(marks, x="along the line of solutions", y="across it")

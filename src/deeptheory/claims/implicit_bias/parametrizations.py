@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from deeptheory.foundations.randomness import generator
-from deeptheory.implicit_bias.mirror import ENTROPY, EUCLIDEAN, bregman_projection, hypentropy, quadratic
+from deeptheory.implicit_bias.mirror import bregman_projection
+from deeptheory.implicit_bias.potentials import ENTROPY, EUCLIDEAN, hypentropy, quadratic
 from deeptheory.implicit_bias.reparametrization import (
     dual_point,
     gram_entries,
@@ -137,9 +138,10 @@ def one_way(pieces):
     found, predicted, hurried = (
         np.asarray(each)[1, :, :2] for each in (piece.left, piece.right, piece.aside["entropy itself"])
     )
+    way = np.concatenate([predicted, hurried])  # both are on one way, at other times
     return Plane(
         [
-            Line("mirror flow with a quarter of the entropy", *predicted.T, arrow=True),
+            Line("mirror flow with a quarter of the entropy", *way[way[:, 0].argsort()].T),
             Dots("gradient flow of squares", *found.T),
             Dots("", *hurried.T, rival="the entropy not divided by four, at the same times"),
         ],
@@ -168,7 +170,7 @@ def one_step_late(evidence):
         "A8.13": "limits of four parametrizations",
         "A8.19": "two metrics at one value",
         "A8.22": ("Lie brackets", "how far two orders part"),
-        "A8.23": ("weights after a pull", "where the order of two pulls matters"),
+        "A8.23": ("weights after a pull", "where the order of two pulls matters", "how far two orders part in w"),
     },
     says=r"$u^{\odot2}-v^{\odot2}$ has several metrics at one $w$. Yet its Lie brackets "
     r"$[\nabla G_i,\nabla G_j]=\nabla^2G_i\nabla G_j-\nabla^2G_j\nabla G_i$ are 0: pulls along the "
@@ -185,10 +187,10 @@ def one_step_late(evidence):
     },
     why=r"Along gradient flow $\dot\theta=-\sum_i\partial_iL\,\nabla G_i(\theta)$. If the pulls commute only their "
     r"totals $\mu=-\int\nabla L$ matter, whatever the loss and the order: $w$ is a function of $\mu$, the gradient of "
-    r"a convex one, and its inverse is the gradient of the potential. If two pulls do not commute, one $w$ "
-    r"is reached with different $\mu$.",
+    r"a convex one, and its inverse is the gradient of the potential. If they do not, and their bracket moves $w$ "
+    r"too, $w$ depends on the order: no function of $\mu$, and no mirror map.",
     notice="Four ways from one start to the line of solutions, all by gradient flow on the same loss. Products and "
-    "differences of squares, started alike, end at the same point; the others elsewhere.",
+    "differences of squares, started alike, go one way to one point; the others end elsewhere.",
 )
 def commuting_parametrizations(key, *, trials: Trials = 8):
     draw = generator(key)
@@ -206,14 +208,19 @@ def commuting_parametrizations(key, *, trials: Trials = 8):
 
         orders = np.eye(3)[:2], np.eye(3)[1::-1]
         ends = jax.vmap(jax.vmap(two_pulls, in_axes=(None, 0)), in_axes=(0, None))(sizes, jnp.stack(orders))
+        weights = jax.vmap(jax.vmap(lambda end: gram_entries(end.reshape(2, 2))))(ends)
         bracket = lie_brackets(gram_entries, factor)[0, 1]
-        return [each.ravel() for each in brackets], products(pulled), bracket, ends[:, 1] - ends[:, 0]
+        found = [each.ravel() for each in brackets], products(pulled), bracket
+        return *found, ends[:, 1] - ends[:, 0], weights[:, 1] - weights[:, 0]
 
-    zero, reached, bracket, orders = jax.jit(jax.vmap(seen))(pairs, factors, duals)
+    zero, reached, bracket, orders, in_weights = jax.jit(jax.vmap(seen))(pairs, factors, duals)
     a, b = pairs[:, 0], pairs[:, 1]
     # u̇ = μv, v̇ = μu: hyperbolic rotations, so uv after a pull by μ is known.
     turned = a * b * np.cosh(2 * duals) + (a**2 + b**2) / 2 * np.sinh(2 * duals)
     by_hand = np.concatenate([2 * factors[:, 1], -2 * factors[:, 0]], axis=1)
+    # The bracket moves U by AU with A = ((0, 2), (−2, 0)), and so M = UUᵀ by AM − MA.
+    gram, turn = factors @ np.swapaxes(factors, 1, 2), np.array([[0.0, 2.0], [-2.0, 0.0]])
+    moved = (turn @ gram - gram @ turn)[:, [0, 0, 1], [0, 1, 1]]
     parted = np.asarray(orders)
     # θ = (1, 0) and (√2, 1) both have u² − v² = 1.
     alike = np.array([[[1.0], [0.0]], [[2**0.5], [1.0]]])
@@ -262,6 +269,12 @@ def commuting_parametrizations(key, *, trials: Trials = 8):
         "how far two orders part": Limit(
             1 / sizes, np.linalg.norm(parted / sizes[:, None] ** 2 - by_hand[:, None], axis=2).max(0), order=1.0
         ),
+        "how far two orders part in w": Limit(
+            1 / sizes,
+            np.linalg.norm(np.asarray(in_weights) / sizes[:, None] ** 2 - moved[:, None], axis=2).max(0),
+            order=1.0,
+            aside={"moved": np.asarray(in_weights), "sizes": sizes},
+        ),
     }
 
 
@@ -271,8 +284,11 @@ def four_ways(pieces):
     aside = pieces["limits of four parametrizations"].aside
     line = np.array([0.3, 1.0])
     marks = [Line("solutions", line, (LABEL[0] - ROW[0, 0] * line) / ROW[0, 1], dashed=True)]
-    for name, way in zip(aside["model"], np.asarray(aside["ways"]), strict=True):
-        marks += [Line(str(name), *way.T, arrow=True), Dots(str(name), way[-1:, 0], way[-1:, 1])]
+    ways = dict(zip(map(str, aside["model"]), np.asarray(aside["ways"]), strict=True))
+    # Products go the way of the differences, and are drawn dashed over them.
+    for name in sorted(ways, key="products".__eq__):
+        way, said = ways[name], {"squares apart": "differences of squares"}.get(name, name)
+        marks += [Line(said, *way.T, arrow=True, dashed=name == "products"), Dots(said, way[-1:, 0], way[-1:, 1])]
     return Plane(marks, x="first weight", y="second weight")
 
 
@@ -289,6 +305,13 @@ def one_metric(evidence):
 @commuting_parametrizations.control("the entries of UUᵀ commute too", of="Lie brackets")
 def all_commute(evidence):
     return replace(evidence, right=np.zeros_like(evidence.right))
+
+
+@commuting_parametrizations.control("one w for both orders, up to smaller terms", of="how far two orders part in w")
+def one_w(evidence):
+    return replace(
+        evidence, y=np.linalg.norm(evidence.aside["moved"] / evidence.aside["sizes"][:, None] ** 2, axis=2).max(0)
+    )
 
 
 @commuting_parametrizations.control("products that grow exponentially", of="weights after a pull")

@@ -14,7 +14,8 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.auditor import least_norm, selected, solves
-from deeptheory.implicit_bias.mirror import ENTROPY, EUCLIDEAN, mirror_descent, quadratic, squared_norm
+from deeptheory.implicit_bias.mirror import mirror_descent
+from deeptheory.implicit_bias.potentials import ENTROPY, EUCLIDEAN, quadratic, squared_norm
 from deeptheory.lab import Exact, Identity, Inequality, claim
 from deeptheory.lab.pictures import HeatMap
 from deeptheory.optimization.methods import preconditioned

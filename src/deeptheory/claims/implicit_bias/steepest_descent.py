@@ -135,14 +135,14 @@ def without_curvature(evidence):
 
 @steepest_descent_finds_its_margin.picture
 def three_limits(pieces):
-    """Normalized margin along steepest descent in three norms, its running certificate, and the largest margins."""
+    """Normalized margin along steepest descent in three norms, its certificate (dashed), and the largest margins."""
     seen, marks = pieces["margin along the run"].aside, []
     steps = np.asarray(seen["step"]) + 1.0
     for i, norm in enumerate(NORMS):
         best = seen["best"][i, 0]
         marks += [
             Line(NAMES[norm], steps, seen["margin"][i] / best),
-            Line(f"certificate, {NAMES[norm]}", steps, seen["certificate"][i] / best, dashed=True),
+            Line(NAMES[norm], steps, seen["certificate"][i] / best, dashed=True),
         ]
     marks.append(Level("largest margin of its norm", y=1.0))
     return Curves(marks, x="steps", y="margin, over the largest one", log="x", ys=(0, 1.1))
@@ -228,7 +228,7 @@ def dots_above_the_line(pieces):
         "A8.30": "curvature of the loss",
     },
     says=r"With a constant step $\eta\le1/(B^2L(w_0))$ steepest descent has falling losses, "
-    r"$\sum_t\|\nabla L\|_\star^2<\infty$ but $\sum_t\|\nabla L\|_\star=\infty$, and $L	o0$, like $1/t$: at most "
+    r"$\sum_t\|\nabla L\|_\star^2<\infty$ but $\sum_t\|\nabla L\|_\star=\infty$, and $L\to0$, like $1/t$: at most "
     r"$1/(1/L_0+\frac12\eta\gamma^2t)$. The reason is $v^\top\nabla^2L\,v\le B^2L\|v\|^2$.",
     needs="separable data; exponential loss",
     full=dict(steps=200_000),

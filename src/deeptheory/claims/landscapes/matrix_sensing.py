@@ -69,7 +69,7 @@ def moved(forms, points, matrix):
         "x, z": "the factor sought, and the true one",
         r"\delta": r"the least number with which all $\frac1m\sum_i\langle A_i,S\rangle^2$ are within "
         r"$(1\pm\delta)\|S\|^2$",
-        "c": "what `sensed_shift` computes for each critical point",
+        "c": "a number for each critical point: $m$ times its mean squared way, in the limit",
     },
     why="All that the measurements do is in one quadratic form, which is nearly the identity when there are many. A "
     "saddle has a way down of definite curvature, which a small change of the form does not undo; the worst form of "

@@ -91,7 +91,7 @@ def spread(pieces):
         [
             Line("exact", words, exact),
             Dots("corpora drawn", CORPORA, np.sqrt(np.asarray(seen.observed).mean(-1))),
-            Line("words independent", words, alone, rival="words independent"),
+            Line("", words, alone, rival="words independent"),
         ],
         x="words of the corpus",
         y="deviation, nats a word",

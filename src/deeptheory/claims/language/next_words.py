@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.foundations.cross_entropy import softmax_jacobian
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Exact, Identity, claim
 from deeptheory.lab.pictures import Curves, Level, Line
-from deeptheory.language.next_word import attention_flops, attention_only, log_bilinear_logits, softmax_jacobian
+from deeptheory.language.next_word import attention_flops, attention_only, log_bilinear_logits
 
 WIDTHS = (1, 3, 8)
 WORDS, CONTEXTS = 20, 30

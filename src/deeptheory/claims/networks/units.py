@@ -5,8 +5,10 @@ from typing import Annotated
 
 import mpmath
 import numpy as np
+import scipy.special
 from annotated_types import Interval
 
+from deeptheory.foundations.cross_entropy import softmax_jacobian
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
@@ -15,7 +17,6 @@ from deeptheory.networks.logit_losses import (
     Perceptron,
     binary_residual,
     perceptron_slopes,
-    softmax_curvature,
     softmax_residual,
 )
 
@@ -233,7 +234,8 @@ def slopes_are_residuals(key, *, classes: Annotated[int, Interval(ge=2, le=20)] 
             aside={"without the label": softmax(logits)[:, None] * x},
         ),
         "curvature of the softmax loss": Identity(
-            softmax_curvature(logits), curvature, scale=1.0, size=classes, aside={"diagonal": np.diag(softmax(logits))}
+            softmax_jacobian(scipy.special.softmax(logits)), curvature, scale=1.0, size=classes,
+            aside={"diagonal": np.diag(softmax(logits))},
         ),
         "binary loss by the logit": Identity(
             binary_residual(z, y).reshape(2, -1), binary.reshape(2, -1), scale=1.0, size=4,

@@ -15,9 +15,9 @@ from deeptheory.lab.pictures import Curves, Level, Line
 from deeptheory.normalization.product_models import (
     explosion_rate,
     logistic_minimizer,
-    logistic_slope,
     product_descent,
     product_loss,
+    slope_by_weight,
 )
 
 DEPTHS = (2, 4, 8)
@@ -63,7 +63,7 @@ def product_of_factors_explodes(key, *, beyond: Annotated[float, Interval(ge=1.0
     margins *= logistic_minimizer(margins) / 0.5  # the loss is least at one half
     minimizer = logistic_minimizer(margins)
     starts = np.array([0.6, 0.9, 2.0])
-    slopes = np.asarray(logistic_slope(starts, margins))
+    slopes = np.asarray(slope_by_weight(starts, margins))
     runs, printed = [], []
     for depth in DEPTHS:
         rates = np.asarray(explosion_rate(starts, margins, depth=depth))
@@ -77,7 +77,7 @@ def product_of_factors_explodes(key, *, beyond: Annotated[float, Interval(ge=1.0
 
     factors = jnp.asarray(random.uniform(0.5, 1.5, (8, 5)))
     whole = np.prod(factors, -1, keepdims=True)
-    slope = np.asarray(logistic_slope(whole[:, 0], margins))[:, None]
+    slope = np.asarray(slope_by_weight(whole[:, 0], margins))[:, None]
     balanced = slope * np.abs(whole) ** (1 - 1 / 5)
     two = np.concatenate([np.full(5, 1.5), np.full(2, -1.5)])
     single = products(np.array([3.0]), margins, np.array([0.05]), depth=1, steps=4000)[0, -1]

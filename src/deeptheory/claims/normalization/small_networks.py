@@ -10,6 +10,7 @@ import optax
 from annotated_types import Interval
 
 from deeptheory.data import digits
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Line
@@ -32,7 +33,7 @@ WHICH = {"all layers": (1, 1), "all but the top": (1, 0), "the top alone": (0, 1
 
 
 def cross_entropy(outputs, labels):
-    return optax.softmax_cross_entropy_with_integer_labels(outputs, labels).mean()
+    return label_cross_entropy(outputs, labels).mean()
 
 
 @jax.jit
@@ -68,7 +69,7 @@ def trained(networks, order, moving, data):
     "to zero the network in which all is trained comes out two or three points ahead",
     scale="printed: convolutional networks on image data, without numbers; here: 49–48–48–10 networks on 1000 "
     "handwritten digits of 7 × 7 pixels, rate 0.3, mean over the last three of eight epochs",
-    symbols={"three points": "of test accuracy"},
+    symbols={r"\text{three points}": "of test accuracy"},
     why="Ten random directions among many nodes are nearly orthogonal, so they are as good a code for ten classes as "
     "any: the layers below can learn to send every class in its direction. What is lost is the size of the outputs, "
     "which normalization keeps bounded: the loss cannot come near zero, but which output is largest is not touched.",

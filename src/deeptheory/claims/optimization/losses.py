@@ -12,13 +12,14 @@ from annotated_types import Interval
 from scipy.optimize import minimize
 from scipy.special import rel_entr
 
+from deeptheory.foundations.entropies import entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Identity, Inequality, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.landscapes.convexity import chord_gap
 from deeptheory.optimization.convex_models import HingeRidge, soft_margin
 from deeptheory.optimization.landscapes import LogisticRidge, TanhNetworkLoss
-from deeptheory.optimization.losses import class_error, cross_entropy, entropy, log_loss, risk_on, squared_loss
+from deeptheory.optimization.losses import class_error, cross_entropy, log_loss, risk_on, squared_loss
 from deeptheory.optimization.runs import trajectory
 
 

@@ -12,6 +12,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from deeptheory.data import digits
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.lab import Exact, Identity, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Row
 from deeptheory.networks.mlp import MLP, init_mlp
@@ -27,7 +28,7 @@ MARGIN = 0.02
 
 
 def cross_entropy(network, images, labels):
-    return optax.softmax_cross_entropy_with_integer_labels(network(images), labels).mean()
+    return label_cross_entropy(network(images), labels).mean()
 
 
 def started(key, widths, runs, **how):
@@ -61,7 +62,7 @@ def phase(networks, order, rate, data):
     needs="a rate so large that its noise, not its slowness, holds the loss up",
     scale="printed: PreResNet32 on CIFAR-10, rate 1 cut at epochs 80 and 300, batches of 128; here: 49–12–10 ReLU "
     "networks on 1000 or 250 handwritten digits of 7 × 7 pixels, rate 6 cut after ten or five epochs, batches of 8",
-    symbols={"a tenth": "of the rate before"},
+    symbols={r"\text{a tenth}": "of the rate before"},
     why="Near a minimum a step of size η moves towards it by a share of order η and is kicked by noise of order η, so "
     "the loss stays above the least by something of order η. With a tenth of the rate most of that excess goes, within "
     "the few steps that forgetting takes. What remains to be learned from few images is to be surer of each of them, "

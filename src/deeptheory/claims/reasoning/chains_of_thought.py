@@ -10,7 +10,7 @@ import numpy as np
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
-from deeptheory.reasoning.table_transformer import think_aloud, transformer_of_table
+from deeptheory.reasoning.table_transformer import think_aloud, transformer_of_tables
 from deeptheory.reasoning.traces import (
     arithmetic_trace,
     balanced_trace,
@@ -59,6 +59,14 @@ def moved(moves):
     return GROUP.index(cups)
 
 
+def in_turn(moves):
+    """What is given, the cups in order and all moves; what each thought reads, the one before and its own move."""
+    count, n = moves.shape
+    given = np.concatenate([np.zeros((count, 1), int), moves], 1)
+    before = np.array([0, *range(n + 1, 2 * n)])
+    return given, np.zeros(n, int), np.stack([before, 1 + np.arange(n)], 1)
+
+
 def least_depth(bits):
     """Least depth of a circuit of any gates with two inputs that computes the parity of so many bits, by exhaustion.
 
@@ -95,7 +103,7 @@ def least_depth(bits):
     r"5 earlier ones at every length. A transformer of fixed size writes such chains; answering at once takes a depth "
     r"that grows, $\lceil\log_2 n\rceil$ for $n$ bits.",
     needs="the constructive half only: that fixed depth does not suffice with unbounded fan-in rests on an unproved "
-    "separation of complexity classes. Gates with two inputs in the search; attention as sharp as 16 places need",
+    "separation of complexity classes. Gates with two inputs in the search; attention as sharp as 33 places need",
     symbols={
         r"n": "the length of the question: numbers, letters or bits",
         r"\text{reads}": "the earlier tokens that the rule for a token needs",
@@ -129,9 +137,9 @@ def chains_are_deep_circuits(key):
         depths.append([depth(left), depth(balanced_trace(numbers, "add")), depth(rise), depth(table)])
     answers, counts = np.array(answers), np.array(counts)
 
-    network = transformer_of_table(TABLE, places=max(SIZES))
+    network = transformer_of_tables([TABLE], places=2 * max(SIZES) + 1)
     moves = [rng.integers(6, size=(40, n)) for n in SIZES]
-    written = [think_aloud(network, each)[:, -1] for each in moves]
+    written = [think_aloud(network, *in_turn(each))[:, -1] for each in moves]
     applied = [[[moved(row), moved(row[::-1])] for row in each] for each in moves]
     bits = np.arange(2, 6)
     return {

@@ -103,8 +103,8 @@ def optima(matrix, width, strength):
     r"is $\lambda(\operatorname{tr}UU^\top)^2/d_1$. What is left is a convex problem in the product, least squares "
     "with a squared trace. Its derivative lowers every eigenvalue that is kept by the same amount, which is "
     r"$\lambda/d_1$ times the trace that remains.",
-    notice=r"The eigenvalues of the product that descent ends with lie on the lines. With the rank of $M$ in place of "
-    "the number of hidden units the lines would be lower wherever the two differ.",
+    notice=r"The eigenvalues of the product that descent ends with lie on the lines. The formula with the "
+    "rank of $M$, four, in place of the number of hidden units lies elsewhere, unless these are four too.",
     explore={"width": (2, 3, 4)},
     full=dict(starts=6, strengths=(0.05, 0.2, 0.8, 3.0, 10.0)),
 )
@@ -185,10 +185,7 @@ def shrunk_eigenvalues(pieces, settings):
     names = [f"eigenvalue {value:g}" for value in SPECTRA[0]]
     marks = [Line(name, strengths, line) for name, line in zip(names, curve.T, strict=True)]
     marks += [Dots(name, piece.along["strength"], each) for name, each in zip(names, seen.T, strict=True)]
-    marks += [
-        Line(name, strengths, line, rival="with the rank of M for the width")
-        for name, line in zip(names, rival.T, strict=True)
-    ]
+    marks += [Line("", strengths, line, rival="with the rank of M for the width") for line in rival.T]
     return Curves(marks, x="strength of dropout λ", y="eigenvalue of the product", log="x")
 
 

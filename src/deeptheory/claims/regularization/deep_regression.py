@@ -108,8 +108,8 @@ def masks_against_penalties(pieces):
     "passes exactly one of $x$ and $-x$, so for a symmetric law it keeps half of the mean square of what comes in, and "
     "for isotropic inputs that is the squared norm of the incoming weights. Their product, summed over neurons, is the "
     "sum over all paths.",
-    notice="Symmetric inputs of any shape lie on the line. Inputs that are isotropic but lopsided leave it, and a sum "
-    "over paths without the half would lie twice as high.",
+    notice="Symmetric inputs of any shape lie on the line. The product of the two layers' squared norms is larger for "
+    "every network: it counts ways that enter one unit and leave another, which no signal takes.",
     explore={"inputs": ("symmetric", "lopsided")},
     full=dict(networks=100),
 )

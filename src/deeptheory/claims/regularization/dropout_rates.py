@@ -132,8 +132,7 @@ def terms(found, entries, square):
     r"rest. With many entries $\hat R$ is near its mean, whose least value over factors is the squared weighted trace "
     "norm of the product over the width, and the product is the optimum that shrinkage gives.",
     notice="Above, the capacity falls with the rate, to what it is for infinitely many entries, in which no training "
-    "enters. Below, with noisy labels: training error rises, the error on all entries falls, and the gap closes. "
-    "Without noise there is little to gain: the gap is small at every rate.",
+    "enters. Below, with noisy labels: training error rises, the error on all entries falls, and the gap closes.",
     full=dict(trials=64),
 )
 def dropout_rate_closes_the_gap(

@@ -141,7 +141,7 @@ def waiting(pieces):
     time = 5 * np.arange(np.asarray(aside["curves"]).shape[1])
     shown = time < 600
     marks: list[Line | Dots | Level] = [
-        Line(f"disturbed by {noise:.0e}", time[shown], np.asarray(curve)[shown])
+        Line(f"disturbed by 10^{round(np.log10(noise))}", time[shown], np.asarray(curve)[shown])
         for noise, curve in zip(NOISES, aside["curves"], strict=True)
     ]
     marks.append(Level("optimum", y=float(aside["optimum"])))

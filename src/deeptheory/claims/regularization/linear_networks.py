@@ -169,8 +169,5 @@ def in_parallel(pieces):
     names = [f"singular value {value}" for value in (3, 2, 1)]
     marks = [Line(name, rates, line) for name, line in zip(names, lines.T, strict=True)]
     marks += [Dots(name, piece.along["rate"], seen) for name, seen in zip(names, np.asarray(piece.left).T, strict=True)]
-    marks += [
-        Line(name, rates, value / (1 + strengths), rival="merely rescaled")
-        for name, value in zip(names, (3, 2, 1), strict=True)
-    ]
+    marks += [Line("", rates, value / (1 + strengths), rival="merely rescaled") for value in (3, 2, 1)]
     return Curves(marks, x="dropout rate p", y="singular value of the optimum")

@@ -91,8 +91,8 @@ class Listed(NamedTuple):
     r"$t^2v_i^2$ to the squared length of column $i$; the gain exceeds the price exactly if $\lambda_{r'+1}$ is above "
     r"the common threshold, which is the condition that $r'+1\le\rho$. The proof in the book raises all singular "
     "values at once, which costs more, and so needs a small rate.",
-    notice="Every listed point but one has a negative curvature, at strengths below and far above the printed "
-    "threshold. The curve that the proof uses bends upwards there.",
+    notice="Every critical point but the optimum has a direction of negative curvature, at strengths below and far "
+    "above the printed threshold. Along the curve that the proof uses the loss may bend upwards.",
     full=dict(matrices=8),
 )
 def every_saddle_is_strict(

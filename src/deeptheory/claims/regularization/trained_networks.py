@@ -11,7 +11,9 @@ import optax
 from annotated_types import Interval, MinLen
 
 from deeptheory.data.handwriting import digits
+from deeptheory.foundations.cross_entropy import softmax_cross_entropy
 from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.training import trained
 from deeptheory.lab import Exact, Sizes, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, seen
 
@@ -35,19 +37,15 @@ def sample(draw, trials, train):
 @partial(jax.jit, static_argnames=("steps",))
 def wide_errors(first, top, inputs, labels, tests, wanted, *, steps=150):
     """Training and test error of two-layer ReLU networks after training by cross entropy, a run for each trial."""
-    method = optax.adam(0.01)
 
     def outputs(weights, given):
         return jax.nn.relu(given @ weights[0].T) @ weights[1].T
 
     def run(weights, given, answer):
-        def body(state, _):
-            now, memory = state
-            gradient = jax.grad(lambda w: optax.softmax_cross_entropy(outputs(w, given), answer).mean())(now)
-            move, memory = method.update(gradient, memory, now)
-            return (optax.apply_updates(now, move), memory), None
+        def loss(w):
+            return softmax_cross_entropy(outputs(w, given), answer).mean()
 
-        (end, _), _ = jax.lax.scan(body, (weights, method.init(weights)), length=steps)
+        end, _ = trained(loss, optax.adam(0.01), weights, steps=steps)
         wrong = lambda x, y: jnp.mean(jnp.argmax(outputs(end, x), 1) != jnp.argmax(y, 1))  # noqa: E731
         return wrong(given, answer), wrong(tests, wanted)
 

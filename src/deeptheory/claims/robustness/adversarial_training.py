@@ -10,11 +10,13 @@ from annotated_types import Interval
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from deeptheory.foundations.cross_entropy import label_cross_entropy
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.robustness.adversarial_training import directional_slope, worst_of_many
-from deeptheory.robustness.attacks import cross_entropy, fast_gradient_sign
+from deeptheory.robustness.attacks import fast_gradient_sign
 from deeptheory.robustness.threats import Threat
 
 MEANS, POINTS = np.array([0.9, 0.6, 0.45]), 300
@@ -28,13 +30,13 @@ def logits(weights, x):
 
 def loss(weights, move):
     """Logistic loss of one perturbed input with label 1."""
-    return jnp.logaddexp(0.0, -weights @ (jnp.array([0.4, -0.3, 0.7]) + move))
+    return logistic_loss(weights @ (jnp.array([0.4, -0.3, 0.7]) + move))
 
 
 @jax.jit
 def trained(inputs, labels, radius):
     """Attack all inputs, take a gradient step at the points found, and so on until nothing changes."""
-    slope = jax.grad(lambda w, x: jnp.mean(cross_entropy(logits(w, x), labels)))
+    slope = jax.grad(lambda w, x: jnp.mean(label_cross_entropy(logits(w, x), labels)))
 
     def step(weights, _):
         moved = fast_gradient_sign(jax.tree_util.Partial(logits, weights), inputs, labels, Threat(radius))
@@ -100,13 +102,13 @@ def training_against_an_adversary(
     def worst(w):
         return float(largest(w))
 
-    slopes = np.stack([worst_of_many(loss, w, moves).slope for w in weights])
+    slopes = np.stack([worst_of_many(loss, w, moves).slope for w in weights])  # pyright: ignore[reportArgumentType]
     seen = np.array([[(worst(w + h * e) - worst(w - h * e)) / (2 * h) for e in np.eye(3)] for w in weights])
     still = np.stack([jax.grad(loss)(jnp.asarray(w), jnp.zeros(3)) for w in weights])
     tied = np.array([0.0, 0.5, -0.3])
     ways = np.concatenate([np.eye(3), -np.eye(3)])
     rises = np.array([(worst(tied + 1e-6 * v) - worst(tied)) / 1e-6 for v in ways])
-    one = np.asarray(worst_of_many(loss, tied, moves).slope)
+    one = np.asarray(worst_of_many(loss, tied, moves).slope)  # pyright: ignore[reportArgumentType]
     line = np.linspace(-0.6, 0.6, 61)
     return {
         "weights by two routes": Identity(
@@ -118,7 +120,7 @@ def training_against_an_adversary(
         ),
         "slope of the worst loss": Identity(slopes, seen, scale=1.0, error=1e-8, aside={"still": still}),
         "slopes where maximisers tie": Identity(
-            np.array([directional_slope(loss, tied, moves, v) for v in ways]),
+            np.array([directional_slope(loss, tied, moves, v) for v in ways]),  # pyright: ignore[reportArgumentType]
             rises,
             scale=1.0,
             error=1e-6,  # a one-sided difference of step 1e-6
@@ -156,9 +158,7 @@ def weights_and_kink(pieces):
         marks += [
             Line(f"weight {i + 1}", epsilon, np.asarray(routes.right)[:, i]),
             Dots(f"weight {i + 1}", epsilon, np.asarray(routes.left)[:, i]),
-            Line(
-                f"weight {i + 1}", epsilon, np.asarray(routes.aside["beside"])[:, i], rival="a penalty beside the loss"
-            ),
+            Line("", epsilon, np.asarray(routes.aside["beside"])[:, i], rival="a penalty beside the loss"),
         ]
     kink = [Line("worst loss", np.asarray(tie["line"]), np.asarray(tie["kink"]))]
     return Row([Curves(marks, x="radius ε", y="weight"), Curves(kink, x="first weight", y="loss of the worst corner")])

@@ -30,6 +30,9 @@ from deeptheory.robustness.smoothing import (
     needs="two labels; the votes that choose the label are not those that measure it",
     full=dict(trials=40_000),
     symbols={
+        r"\text{votes}": "the labels that a classifier gives to noisy copies of one input",
+        r"\text{certificate}": "a distance up to which no change of the input takes the majority from the winning "
+        "label; it grows with that label's share",
         r"\alpha": "the probability of a wrong certificate that is allowed",
     },
     why="The radius is wrong only if the lower limit of the winning label's share is above the true share, and an "

@@ -10,12 +10,13 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.data.handwriting import digits
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Trend, claim
 from deeptheory.lab.pictures import Images, Stack, Table
 from deeptheory.networks.mlp import init_mlp
 from deeptheory.robustness.adversarial_training import train_adversarially
-from deeptheory.robustness.attacks import ascend, cross_entropy, fooled
+from deeptheory.robustness.attacks import ascend, fooled
 from deeptheory.robustness.noise_training import certified_accuracy
 from deeptheory.robustness.smoothing import certify, shared_votes
 from deeptheory.robustness.threats import Threat
@@ -83,7 +84,7 @@ def defences_on_digits(key, *, trials: Annotated[int, Interval(ge=8, le=64)] = 2
 
     def attack(threat):
         def climb(network):
-            return ascend(lambda z: cross_entropy(network(z), labels), images, threat, steps=10).points
+            return ascend(lambda z: label_cross_entropy(network(z), labels), images, threat, steps=10).points
 
         return eqx.filter_jit(eqx.filter_vmap(climb))
 

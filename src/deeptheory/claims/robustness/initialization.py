@@ -110,7 +110,7 @@ def slow_fall(evidence):
 
 @random_network_outputs.picture
 def outputs_and_distances(pieces):
-    """Outputs of ReLU networks of width 20 under both densities (left); the distance from the normal law (right)."""
+    """Outputs of ReLU networks of width 20 (left); distance from the normal law, by the kurtosis dashed (right)."""
     drawn, far = pieces["output of drawn networks"], pieces["distance from the normal law"]
     values = drawn.aside["values"][0]
     grid = np.linspace(-3, 3, 241)
@@ -121,8 +121,9 @@ def outputs_and_distances(pieces):
     ]
     falls = []
     for kind, distances, limit in zip(KINDS, far.aside["distances"], far.aside["limits"], strict=True):
-        falls += [Line(kind, far.x, distances), Line(f"{kind}, by the kurtosis", far.x, limit / far.x, dashed=True)]
-    falls.append(Line("", far.x, far.aside["distances"][0, 0] * (far.x / far.x[0]) ** -0.5, rival="k to the power −½"))
+        name = {"relu": "ReLU"}.get(kind, kind)
+        falls += [Line(name, far.x, distances), Line(name, far.x, limit / far.x, dashed=True)]
+    falls.append(Line("", far.x, far.aside["distances"][0, 0] * (far.x / far.x[0]) ** -0.5, rival="order 1/√k"))
     return Row(
         [
             Histogram(marks, samples=values, bins=40, x="output f(x)", y="density"),
@@ -151,9 +152,8 @@ def outputs_and_distances(pieces):
     r"of the slope $\sigma'(w_j\cdot x)$: given the slopes, a sum of normals is normal. Its squared length is a "
     r"$\chi^2_{d-1}$, near $d$, and the average of the squared slopes is near its mean because the slopes have moments "
     "(Bernstein).",
-    notice="The norm does not depend on the dimension, only its spread does. The lower bound of the proof is far to "
-    "the "
-    "left, and with the constant 5 lowered to ½ it would be wrong.",
+    notice="Norms of order one scatter about the root mean square. In more dimensions this moves to its limit, close "
+    "by, and no farther: only the spread depends on the dimension.",
     explore={"dimension": (4, 8, 16)},
 )
 def random_network_gradients(key, *, trials: Trials = 16_000, dimension: Annotated[int, Interval(ge=3, le=16)] = 5):
@@ -207,10 +207,10 @@ def gradient_norms(pieces, settings):
     """Gradient norms of drawn tanh networks, the root of their mean square, and its limit in high dimension."""
     law = pieces["mean squared gradient"]
     marks = [
-        Level("root of the mean square", x=float(np.sqrt(law.predicted))),
+        Level("root mean square", x=float(np.sqrt(law.predicted))),
         Level("limit of high dimension", x=float(np.sqrt(law.aside["limit"]))),
     ]
-    return Histogram(marks, samples=law.aside["norms"], bins=40, x="norm of the gradient", y="density")
+    return Histogram(marks, samples=law.aside["norms"], bins=40, x="norm of the gradient", y="density", ys=(0, 2.4))
 
 
 @claim(

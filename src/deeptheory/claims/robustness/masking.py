@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.margin_losses import logistic_loss
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Share, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
@@ -69,9 +70,9 @@ def hidden_gradients_do_not_protect(
     own = np.sign(x @ weights + bias)
 
     def saturated(z):
-        return jnp.logaddexp(0.0, -1e6 * own * (z @ weights + bias))
+        return logistic_loss(1e6 * own * (z @ weights + bias))
 
-    stuck = np.asarray(ascend(saturated, x, Threat(0.1), steps=10).points)
+    stuck = np.asarray(ascend(saturated, x, Threat(0.1), steps=10).points)  # pyright: ignore[reportArgumentType]
     freed = np.asarray(ascend(lambda z: jnp.asarray(-own * (z @ weights + bias)), x, Threat(0.1), steps=10).points)
     worst = np.abs(x @ weights + bias) - 0.1 * np.abs(weights).sum()
 

@@ -139,7 +139,7 @@ def votes_and_radii(pieces):
     sizes = np.asarray(error.x, float)
     falls = [
         seen("mean error", sizes, error.y),
-        Line("order n^(−1/2)", sizes, np.mean(error.y[-1]) * (sizes / sizes[-1]) ** -0.5),
+        Line("order 1/√n", sizes, np.mean(error.y[-1]) * (sizes / sizes[-1]) ** -0.5),
     ]
     return Row(
         [

@@ -227,7 +227,7 @@ def valleys():
     for compute in (1e20, 1e22, 1e24):
         best = optimal_allocation(HOFFMANN, compute)
         n = best.parameters * np.geomspace(0.03, 30, 61)
-        name = f"C = {compute:.0e}"
+        name = f"C = 10^{round(np.log10(compute))}"
         left += [Line(name, n, loss_at(HOFFMANN, n, compute / 6 / n)), Dots(name, [best.parameters], [best.loss])]
     compute = np.geomspace(1e18, 1e26, 40)
     allocations = {name: optimal_allocation(law, compute) for name, law in LAWS.items()}

@@ -131,7 +131,7 @@ def intervals(pieces):
     low, high = aside["low"], aside["high"]
     left = [
         Dots("intervals", np.arange(len(low)), (low + high) / 2, (high - low) / 2),
-        Level("true exponent", y=float(ONE.exponents[0])),
+        Line("true exponent", [-1, len(low)], [float(ONE.exponents[0])] * 2),
     ]
     sizes, losses = aside["sizes"], aside["losses"]
     x = np.geomspace(sizes[0], 1e3 * sizes[-1], 80)
@@ -139,7 +139,7 @@ def intervals(pieces):
     low, high = predicted_interval(fit, x)
     right = [
         Line("fitted law", x, loss_at(fit.law, x), low=low, high=high),
-        Line("fitted law", x, loss_at(pure.law, x), rival="a pure power law"),
+        Line("", x, loss_at(pure.law, x), rival="a pure power law"),
         Dots("losses of runs", sizes, losses),
         Level("floor", y=float(ONE.floor)),
     ]

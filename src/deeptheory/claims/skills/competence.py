@@ -29,8 +29,8 @@ from deeptheory.skills.emergence import skill_graph
     why=r"Each piece appears in $k$ tasks of single skills and in $k(k-1)$ of ordered pairs, and is charged in all of "
     "them. Adding up over tasks first or over pieces first gives the same sum. So errors are only ever distributed "
     "over skills, never lost: what a model is better at than average, it pays for elsewhere.",
-    notice="Skills above, text pieces below, edges from each piece to the skills it uses; pieces in error and what "
-    "they touch are marked. On the right the error rates of skills scatter about the mean loss.",
+    notice="Skills above, text pieces below, edges from each piece to the skills it uses; pieces in error have a "
+    "colour of their own, and their edges another. On the right the error rates of skills scatter about the mean loss.",
 )
 def competence_is_conserved(key, *, trials: Trials = 4000, texts: Annotated[int, Interval(ge=20, le=400)] = 60):
     k, skills, theta = 4, 8, 0.2
@@ -99,7 +99,7 @@ def skill_graph_drawn(pieces):
         places,
         [(int(s), int(skills + t)) for t, s in edges],
         kinds=kinds,
-        edge_kinds=["in error" if losses[t] >= 0.5 else "answered" for t, _ in edges],
+        edge_kinds=["edge in error" if losses[t] >= 0.5 else "" for t, _ in edges],
     )
     errors = held.aside["errors"]
     bars = Curves(
@@ -132,8 +132,8 @@ def skill_graph_drawn(pieces):
     r"to the sum "
     "of the losses.",
     notice=r"The chance of a repetition falls like one over the number of skills, so that with many skills a piece is "
-    r"as "
-    "good as a set of them. The share of mistaken pieces stays below the line $2\\delta$ and touches it.",
+    r"as good as a set of them. The share of mistaken pieces stays below the line $2\delta$, which only losses of 0 "
+    r"and $\frac12$ reach.",
 )
 def repeats_and_mistakes(key, *, trials: Annotated[int, Interval(ge=50, le=5000)] = 400):
     cells = [(k, skills) for k in (2, 3, 4) for skills in (2, 3, 5, 6)]

@@ -42,8 +42,8 @@ MANY = np.array([1, 2, 10, 100])
     why=r"Independent chances multiply. As a function of $p$ the product is a power, convex and steepest at $p=1$ with "
     r"slope $k$; it is exponential in $k$, not in $p$. With ten sub-tasks a chance of 0.7 each is still a success of 3 "
     "percent, so no threshold such as 0.5 to 0.7 serves all tasks.",
-    notice="The curves of more sub-tasks rise later and steeper, all of them up to $p=1$. The dots at half height move "
-    "to the right without end.",
+    notice="The curves of more sub-tasks rise later and steeper, all of them up to $p=1$. They pass half height "
+    "farther and farther to the right.",
 )
 def compound_task_rise(key, *, trials: Trials = 300_000):
     step = np.array([0.6, 0.75, 0.9])

@@ -92,13 +92,13 @@ def degrees_and_shares(pieces, settings):
     spread = [
         Dots("seen", shown, often[shown]),
         Line("binomial", shown, binom.pmf(shown, edges, rare)),
-        Line("binomial", shown, poisson_law.pmf(shown, rare * edges), rival="Poisson"),
+        Line("", shown, poisson_law.pmf(shown, rare * edges), rival="Poisson"),
     ]
     mu = np.linspace(0, 0.5, 60)
     shares = [
         seen("seen", MEASURE, containing.observed),
         Line("1 − (1 − μ)^k", mu, containing_share(mu, SKILLS_EACH)),
-        Line("1 − (1 − μ)^k", mu, mu, rival="μ, the share of edges"),
+        Line("", mu, mu, rival="μ, the share of edges"),
     ]
     return Row(
         [
@@ -332,12 +332,15 @@ def one_coin_more(evidence):
 
 @claim(
     items={"A15.31": ("logarithm of the first moment", "where the moment vanishes", "binomials by entropies")},
-    says=r"The logarithm of the expected number of bad pairs, over $|T|$, tends to the left side of (15.16) at fixed "
-    r"$|S|$, and the $\beta$ at which it changes sign to that of the theorem; and $\binom{N}{tN}\le e^{NH(t)}$ at "
-    r"every size, with $H$ in nats.",
+    says=r"The logarithm of the expected number of bad pairs, over $|T|$, tends to "
+    r"$H(\theta)-k\theta\,\mathrm{kl}(\beta\alpha\|\alpha)$ at fixed $|S|$, and the $\beta$ at which it changes sign "
+    r"to the zero of this; and $\binom{N}{tN}\le e^{NH(t)}$ at every size, with $H$ in nats.",
     symbols={
-        "|T|, |S|": "the numbers of pieces and of skills",
+        "|T|, |S|": "the numbers of pieces of text and of skills; each piece uses $k$ skills",
+        r"\text{bad pair}": r"a share $\theta$ of the pieces and a share $\alpha$ of the skills with $\beta$ times as "
+        "many uses of these skills by these pieces as there are on average",
         r"\beta": "the concentration of errors",
+        r"\mathrm{kl}": "the relative entropy of two coins",
         "N, t": "a number of things, and the share of them that is chosen",
         "H": "the entropy of a coin, in nats",
     },

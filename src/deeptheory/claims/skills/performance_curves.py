@@ -281,7 +281,7 @@ def pairs_and_scaling(pieces):
     left = [
         Line("k edges of a group", x, exact_concentration(1 / 3, x, 4)),
         seen("k edges of a group", worst.along["errors"], worst.observed),
-        Line("k edges of a group", x, exact_concentration(1 / 3, x, 8), rival="2k edges of a group"),
+        Line("", x, exact_concentration(1 / 3, x, 8), rival="2k edges of a group"),
     ]
     skills = np.linspace(0.05, 0.95, 91)
     right = [

@@ -8,7 +8,7 @@
 - `rademacher`: rademacher complexity: exact over all signs where they are few, by draws otherwise; suprema in closed
   form.
 - `rademacher_bounds`: what Rademacher complexity is bounded by, and what it bounds.
-- `risks`: what learning is about: losses, the risk on the distribution, on the sample, their gap, and who minimises
+- `risks`: what learning is about: the risk on the distribution, on the sample, their gap, and who minimises
   which.
 - `solution_sets`: zero loss with more parameters than data: the solutions are not points but a manifold of dimension
   k − n.

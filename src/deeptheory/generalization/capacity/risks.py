@@ -1,10 +1,11 @@
-"""What learning is about: losses, the risk on the distribution, on the sample, their gap, and who minimises which."""
+"""What learning is about: the risk on the distribution, on the sample, their gap, and who minimises which.
+
+Losses of the margin are in `deeptheory.foundations.margin_losses`.
+"""
 
 from math import comb
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from scipy.special import gammaln, xlogy
@@ -21,48 +22,11 @@ __all__ = [
     "empirical_minimizers",
     "empirical_risks",
     "generalization_gaps",
-    "label_probability",
-    "logistic_derivative",
-    "logistic_loss",
     "multinomial_chances",
-    "ramp_loss",
     "ridge_path",
-    "sigmoid_loss",
-    "zero_one_loss",
 ]
 
 AnyArray = Array | np.ndarray
-Margins = float | Float[AnyArray, "..."]
-
-
-def logistic_loss(margin: Margins) -> Margins:
-    """Logistic loss ln(1 + e^(−m)) of the margin m = y·h(x); decreasing and convex. Reference: arora Ch. 1."""
-    return jax.nn.softplus(-jnp.asarray(margin))
-
-
-def logistic_derivative(margin: Margins) -> Margins:
-    """Derivative of the logistic loss in the margin: −1/(1 + e^m)."""
-    return -jax.nn.sigmoid(-jnp.asarray(margin))
-
-
-def label_probability(margin: Margins) -> Margins:
-    """1/(1 + e^(−m)), the chance that a logistic model is right: it grows with the margin, so it is no loss."""
-    return jax.nn.sigmoid(jnp.asarray(margin))
-
-
-def sigmoid_loss(margin: Margins) -> Margins:
-    """1/(1 + e^m), the chance of the wrong label: a bounded decreasing loss."""
-    return jax.nn.sigmoid(-jnp.asarray(margin))
-
-
-def ramp_loss(margin: Margins) -> Margins:
-    """min(1, max(0, 1 − m)): bounded, and never below the zero-one loss."""
-    return jnp.clip(1 - jnp.asarray(margin), 0, 1)
-
-
-def zero_one_loss(margin: Margins) -> Margins:
-    """1 where the margin is not positive, else 0."""
-    return jnp.where(jnp.asarray(margin) > 0, 0.0, 1.0)
 
 
 class LinearProblem(NamedTuple):

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.arrays import namespace
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 
@@ -36,7 +37,7 @@ def _as_floats(*values: Numbers) -> list[Any]:
     """Return numbers of one type and shape; NumPy's own unless JAX holds one, as it takes longer over each than over
     all that a compiled function computes of them."""
     dtype = jnp.result_type(float, *[v for v in values if hasattr(v, "dtype")])
-    of = jnp if any(isinstance(v, jax.Array) for v in values) else np
+    of = namespace(*values)
     return list(of.broadcast_arrays(*[of.asarray(v, dtype) for v in values]))
 
 

@@ -1,21 +1,22 @@
 """Changing from a posterior to a prior: relative entropies in closed form and the inequality of Donsker and Varadhan.
 
-Laws on a finite set are vectors of probabilities; Gaussians are means with covariances or logarithms of variances.
+Laws on a finite set are vectors of probabilities, with the relative entropy `finite_kl` of
+`deeptheory.foundations.entropies`; Gaussians are means with covariances or logarithms of variances.
 """
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import logsumexp, xlogy
+from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.guards import inside, positive
 
 __all__ = [
     "change_of_measure_gap",
     "diagonal_gaussian_kl",
-    "finite_kl",
     "flat_minimum_variances",
     "gaussian_kl",
     "gibbs_posterior",
@@ -23,16 +24,6 @@ __all__ = [
 ]
 
 Numbers = float | int | np.number | Num[Array | np.ndarray, "..."]
-
-
-@jax.jit
-def finite_kl(posterior: Float[Array | np.ndarray, "*b k"], prior: Float[Array | np.ndarray, "*#b k"]) -> Numbers:
-    """Relative entropy Σ Q log(Q/P) of laws on a finite set; +∞ where Q is not dominated by P.
-
-    A point mass at h costs log 1/P(h) nats, Occam's price. Reference: lucchi (9.1), handbook 11.1.3, arora §5.6.
-    """
-    posterior, prior = jnp.asarray(posterior), jnp.asarray(prior)
-    return jnp.sum(xlogy(posterior, posterior) - xlogy(posterior, prior), axis=-1)
 
 
 @jax.jit
@@ -96,7 +87,7 @@ def change_of_measure_gap(
     Reference: Donsker and Varadhan; lucchi Lemma 68, arora (5.9) with φ = (m/2)Δ².
     """
     log_moment = logsumexp(jnp.asarray(score), b=jnp.asarray(prior), axis=-1)
-    return finite_kl(posterior, prior) + log_moment - jnp.sum(jnp.asarray(posterior) * score, axis=-1)
+    return finite_kl(jnp.asarray(posterior), prior) + log_moment - jnp.sum(jnp.asarray(posterior) * score, axis=-1)
 
 
 def flat_minimum_variances(curvatures: Numbers, prior_variance: float, weight: float) -> Numbers:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.training import trained
 from deeptheory.generalization.pac_bayes.bounds import binary_kl_upper_inverse, maurer_budget, pac_bayes_kl
 from deeptheory.generalization.pac_bayes.change_of_measure import diagonal_gaussian_kl
 
@@ -140,19 +141,14 @@ def _trained(start, prior, x, labels, bank, rows, rate, *, loss, delta):
     samples, (epochs, steps, _, batch) = len(x), rows.shape
     optimizer = optax.adam(optax.cosine_decay_schedule(rate, epochs * steps))
 
-    def objective(law, part, noise):
+    def objective(law, entry):
+        part, noise = entry
         risk = jnp.mean(loss(sampled_outputs(law, x[part], bank[noise]), labels[part]))
         divergence = network_kl(law, prior)
         return pac_bayes_kl(risk, maurer_budget(divergence, samples, delta)), (risk, divergence)
 
-    def step(state, entry):
-        law, memory = state
-        (bound, (risk, divergence)), slope = jax.value_and_grad(objective, has_aux=True)(law, *entry)
-        change, memory = optimizer.update(slope, memory)
-        return (optax.apply_updates(law, change), memory), (bound, risk, divergence)
-
-    state, seen = jax.lax.scan(step, (start, optimizer.init(start)), rows.reshape(-1, 2, batch))
-    return state[0], jax.tree.map(lambda values: values.reshape(epochs, steps).mean(1), seen)
+    law, (bound, others) = trained(objective, optimizer, start, rows.reshape(-1, 2, batch), has_aux=True)
+    return law, jax.tree.map(lambda values: values.reshape(epochs, steps).mean(1), (bound, *others))
 
 
 def train_posterior(

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import rel_entr
 from scipy.stats import binom
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.guards import affordable, inside
 
 __all__ = [
@@ -51,7 +51,8 @@ def enumerate_samples(outcome_law: Float[AnyArray, " z"], samples: int) -> Finit
 def mutual_information(joint: Float[AnyArray, "s h"]) -> float:
     """I = KL(joint ‖ product of its marginals) in nats, for a joint law on a finite product (handbook 11.2.1)."""
     joint = np.asarray(joint, float)
-    total = np.sum(rel_entr(joint, joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)))
+    alone = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+    total = finite_kl(joint.ravel(), alone.ravel())
     return max(float(total), 0.0)  # of independent variables only rounding is left, with either sign
 
 

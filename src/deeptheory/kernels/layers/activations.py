@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import factorial, pi, sqrt
-from typing import Any, ClassVar
+from math import pi, sqrt
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from deeptheory.foundations.entrances import doors
@@ -350,10 +349,20 @@ def Monomial(degree: int) -> Polynomial:
     return Polynomial((*(0.0,) * _degree(degree), 1.0))
 
 
-def Hermite(degree: int) -> Polynomial:
+@dataclass(frozen=True)
+class Hermite(Activation):
     """The normalized Hermite polynomial: covariance kⁿ for inputs of variance 1 (exact for any variance here)."""
-    powers = np.polynomial.hermite_e.herme2poly([0] * _degree(degree) + [1])
-    return Polynomial(tuple(float(c) / sqrt(factorial(degree)) for c in powers))
+
+    degree: Annotated[int, "[0, 200]"]
+
+    def function(self, x):
+        before, value = jnp.zeros_like(x), jnp.ones_like(x)
+        for n in range(self.degree):
+            before, value = value, (x * value - sqrt(n) * before) / sqrt(n + 1)
+        return value
+
+    def integrals(self, k, a, b, same):
+        return integrals.hermite(k, a, b, same, degree=self.degree)
 
 
 @dataclass(frozen=True)
@@ -461,4 +470,4 @@ def _degree(degree: int) -> int:
     return degree
 
 
-doors(__name__, degree="[0, 200]", nodes="[1, 2000]", gamma="[0, ∞)")
+doors(__name__, degree="[0, 150]", nodes="[1, 2000]", gamma="[0, ∞)")

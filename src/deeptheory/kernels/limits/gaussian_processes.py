@@ -38,4 +38,4 @@ def band_coverage(deviations: float | Float[Array | np.ndarray, "..."] = 2.0) ->
     return erf(jnp.asarray(deviations) / np.sqrt(2))
 
 
-doors(__name__)
+doors(__name__, deviations="[0, ∞)")

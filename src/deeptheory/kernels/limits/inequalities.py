@@ -56,4 +56,4 @@ def gronwall_bound(
     return start * np.exp(np.cumsum(pieces))
 
 
-doors(__name__, size="[1, 1e4]")
+doors(__name__, size="[1, 3000]")

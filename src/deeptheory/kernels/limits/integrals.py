@@ -7,8 +7,8 @@ the `deficit` √(ab) − k where it is known better than by subtraction (`close
 """
 
 from collections.abc import Callable
-from functools import lru_cache
-from math import factorial
+from functools import partial
+from math import factorial, lgamma
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +29,7 @@ __all__ = [
     "exponential",
     "gabor",
     "gelu",
+    "hermite",
     "normalized_exponential",
     "own_variance",
     "polynomial",
@@ -213,43 +214,71 @@ def polynomial(k: Array, a: Array, b: Array, same: Same, *, coefficients: tuple[
     return mean, slope
 
 
-@lru_cache
-def _arc_cosine_polynomials(degree: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Coefficients A, B of J(θ) = A(c) sin θ + B(c)(π − θ), lowest first.
+def hermite(k: Array, a: Array, b: Array, same: Same, *, degree: int) -> Pair:
+    """φ = Heₙ/√n!: Σ_j n!/((2ʲj!)²(n−2j)!) ((a−1)(b−1))ʲ kⁿ⁻²ʲ, which is kⁿ for variances 1.
 
-    B is the full moment E[uⁿvⁿ]; A follows from J_n' = n² J_{n−1} in c (Price): A'(1−c²) − cA = n²A_{n−1}(1−c²) − B.
+    From Heₙ(γx) in the polynomials of x (Abramowitz and Stegun 22.12). All terms are positive where u is v, so that
+    none is large beside the variances; those of the powers of x are, from degree 30 on.
     """
-    moments = np.zeros(degree + 1)
-    for level in range(degree, -1, -2):
-        pairs = (degree - level) // 2
-        moments[level] = (factorial(degree) / (2**pairs * factorial(pairs))) ** 2 / factorial(level)
+    weights = [
+        factorial(degree) / (4**pairs * factorial(pairs) ** 2 * factorial(degree - 2 * pairs))
+        for pairs in range(degree // 2 + 1)
+    ]
+
+    def mean(k: Array, a: Array, b: Array) -> Array:
+        away, power, total = (a - 1) * (b - 1), jnp.ones_like(k), jnp.zeros_like(k)
+        for weight in weights:
+            total, power = total * k**2 + weight * power, power * away
+        return total * k ** (degree % 2)
+
+    return by_price(mean)(k, a, b, same)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _arc_cosine(cosine: Array, opening: Array, degree: int) -> Array:
+    """E[uⁿvⁿ; u, v > 0] = n!/2π ∫₀^η (cos t + cos θ)ⁿ dt for variances 1, with the opening η = π − θ; arrays alike.
+
+    Up to degree 2 in closed form. Above by Gauss's rule on 2 sin(η(1 − s)/2) sin(η(1 + s)/2), s = t/η: positive, where
+    polynomials in cos θ beside sin θ and π − θ cancel almost wholly at obtuse angles and, from degree 15 on, at all.
+    """
+    if degree < 3:
+        sine = jnp.sin(opening)
+        forms = opening, sine + cosine * opening, 3 * sine * cosine + (1 + 2 * cosine**2) * opening
+        return forms[degree] / (2 * np.pi)
+    points, weights = np.polynomial.legendre.leggauss(12 + degree // 2)
+    places = jnp.asarray((points + 1) / 2, cosine.dtype), jnp.asarray(weights / 2, cosine.dtype)
+
+    def add(total: Array, node: tuple[Array, Array]) -> tuple[Array, None]:
+        place, weight = node
+        height = 2 * jnp.sin(opening * (1 - place) / 2) * jnp.sin(opening * (1 + place) / 2)
+        # A whole power would be multiplied out by the compiler, factor by factor, and underflow.
+        return total + weight * jnp.power(scale * height, float(degree)), None
+
+    scale = float(np.exp(lgamma(degree + 1) / degree))  # n! a factor at a time: neither it nor the rest is too large
+    total = jax.lax.scan(add, jnp.zeros_like(cosine), places)[0]
+    return opening / (2 * np.pi) * total
+
+
+@_arc_cosine.defjvp
+def _arc_cosine_derivative(degree, primals, tangents):
+    value = _arc_cosine(*primals, degree)
     if degree == 0:
-        return (0.0,), (1.0,)
-    lower = np.polynomial.Polynomial(_arc_cosine_polynomials(degree - 1)[0])
-    right = degree**2 * lower * np.polynomial.Polynomial([1, 0, -1]) - np.polynomial.Polynomial(moments)
-    known = np.zeros(degree + 3)
-    known[: len(right.coef)] = right.coef
-    sines = np.zeros(degree + 3)
-    for power in range(degree, 0, -1):
-        sines[power - 1] = ((power + 1) * sines[power + 1] - known[power]) / power
-    return tuple(sines[:degree]), tuple(moments)
-
-
-def _arc_cosine(cosine: Array, angle: Array, sine: Array, degree: int) -> Array:
-    rest, moment = (jnp.polyval(jnp.asarray(p[::-1], cosine.dtype), cosine) for p in _arc_cosine_polynomials(degree))
-    return (rest * sine + moment * (np.pi - angle)) / (2 * np.pi)
+        return value, tangents[1] / (2 * np.pi)
+    return value, degree**2 * _arc_cosine(*primals, degree - 1) * tangents[0]  # Price; dη is that of cos θ
 
 
 def rectified_power(k: Array, a: Array, b: Array, same: Same, deficit: Array | None = None, *, degree: int) -> Pair:
     """φ(x) = xⁿ for x ≥ 0, else 0: the arc-cosine kernel of order n (Cho and Saul 2009)."""
     cosine, left, right = correlation(k, a, b, same)
-    if deficit is None:
-        angle, sine = turn(cosine, same)
+    if deficit is not None:
+        opening = np.pi - angle_of_gap(deficit * inverse_root(a) * inverse_root(b))[0]
+    elif same is True:
+        opening = jnp.full_like(cosine, np.pi)
     else:
-        angle, sine = angle_of_gap(deficit * inverse_root(a) * inverse_root(b))
+        opening = angle_and_sine(-cosine)[0]
     whole = size(a, left, right, same)
-    mean = whole**degree * _arc_cosine(cosine, angle, sine, degree)
+    mean = whole**degree * _arc_cosine(cosine, opening, degree)
     if degree == 0:
         at_zero = jnp.where((a > 0) | (b > 0), 0.5, 1.0)  # φ(0) = 1
         return jnp.where((a > 0) & (b > 0), mean, at_zero.astype(mean.dtype)), jnp.zeros_like(mean)
-    return mean, degree**2 * whole ** (degree - 1) * _arc_cosine(cosine, angle, sine, degree - 1)
+    return mean, degree**2 * whole ** (degree - 1) * _arc_cosine(cosine, opening, degree - 1)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import positive
 from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
 from deeptheory.kernels.regression.predictions import diagonalize, shrinkage
@@ -20,11 +21,20 @@ KernelFunction = Callable[[Any, Any], Any]
 def leave_one_out(
     kernel: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "n *k"], *, ridge: float
 ) -> Float[Array, "n *k"]:
-    """Return each target as ridge regression on all others predicts it: y_i − α_i/((K + ρ)⁻¹)_ii, α = (K + ρ)⁻¹y."""
+    """Return each target as ridge regression on all others predicts it: y_i − α_i/((K + ρ)⁻¹)_ii, α = (K + ρ)⁻¹y.
+
+    That is −Σ_{j≠i} Q_ij y_j/Q_ii with Q = (K + ρ)⁻¹, which must exist: without a ridge no two inputs may be the same.
+    """
     basis = diagonalize(kernel)
-    dual = basis.transform(shrinkage(ridge), y)
-    own = jnp.sum(basis.vectors**2 * shrinkage(ridge)(basis.values), axis=1)
-    return jnp.asarray(y) - dual / own.reshape(-1, *(1,) * (dual.ndim - 1))
+    most = basis.values[-1] + ridge
+    positive(**{"the least eigenvalue of kernel + ridge": basis.values[0] + ridge})
+    # Multiples of the identity change the diagonal of Q alone: without 1/(λ_max + ρ) nothing cancels, at any ridge.
+    scaled = most / (basis.values + ridge)
+    apart = (basis.values - basis.values[-1]) / (basis.values + ridge)
+    own, diagonal = (jnp.sum(basis.vectors**2 * each, axis=1) for each in (scaled, apart))
+    others = basis.transform(lambda _: apart, y)
+    own, diagonal = (each.reshape(-1, *(1,) * (others.ndim - 1)) for each in (own, diagonal))
+    return (others - diagonal * jnp.asarray(y)) / own
 
 
 class KernelClassifier(NamedTuple):
@@ -62,6 +72,8 @@ def fit_classifier(
     best: KernelClassifier | None = None
     for choice, function in enumerate(kernels):
         kernel = np.asarray(function(x, x), float)
+        if not np.isfinite(kernel).all():
+            raise ValueError(f"kernels[{choice}] must be finite at all inputs, got {kernel[~np.isfinite(kernel)][0]}")
         for relative in ridges:
             ridge = float(relative * np.trace(kernel) / len(x))
             guesses = np.argmax(np.asarray(leave_one_out(kernel, targets, ridge=ridge)), axis=1)

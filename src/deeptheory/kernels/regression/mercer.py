@@ -91,12 +91,17 @@ def gaussian_eigenfunctions(count: int, *, scale: float = 1.0, deviation: float 
     def functions(x: Line) -> Float[AnyArray, "n k"]:
         xp = x.__array_namespace__()
         u = np.sqrt(2 * c) * x
-        # Normalised Hermite polynomials by their recurrence: H_k itself overflows.
-        columns = [(c / a) ** 0.25 * xp.exp(-(c - a) * x**2)]
-        columns.append(np.sqrt(2) * u * columns[0])
-        for k in range(2, count):
-            columns.append(np.sqrt(2 / k) * u * columns[-1] - np.sqrt((k - 1) / k) * columns[-2])
-        return xp.stack(columns[:count], axis=1)
+        # Normalised Hermite polynomials by their recurrence: H_k itself overflows, and the bell in front of them
+        # underflows where a later function is large. So the size is carried as a logarithm.
+        size = -(c - a) * x**2 + 0.25 * np.log(c / a)
+        last, this = xp.zeros_like(u), xp.ones_like(u)
+        columns = []
+        for k in range(1, count + 1):
+            columns.append(this * xp.exp(size))
+            last, this = this, np.sqrt(2 / k) * u * this - np.sqrt((k - 1) / k) * last
+            grown = xp.maximum(xp.maximum(xp.abs(this), xp.abs(last)), 1e-300)
+            last, this, size = last / grown, this / grown, size + xp.log(grown)
+        return xp.stack(columns, axis=1)
 
     return Eigenfunctions(values, functions)
 
@@ -123,7 +128,11 @@ def minimum_norm_square(kernel: Square, y: Line) -> Scalar:
 
     From a start f₀ pass y − f₀(X): then it is ‖f_∞ − f₀‖² of kernel descent (arora (3.9), handbook 6.4.2).
     """
-    return y @ kernel.__array_namespace__().linalg.solve(kernel, y)
+    xp = kernel.__array_namespace__()
+    size = xp.max(xp.abs(y))
+    unit = y / xp.where(size > 0, size, 1)
+    with np.errstate(over="ignore"):
+        return size * size * (unit @ xp.linalg.solve(kernel, unit))
 
 
 doors(__name__, count="[1, 1e4]", symmetric=("kernel",), scale="(0, ∞)", deviation="(0, ∞)")

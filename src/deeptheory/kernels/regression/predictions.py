@@ -5,10 +5,12 @@ f(x) = f₀(x) + Θ(x, X) g(Θ(X, X)) (y − f₀(X)).
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, Int
 
@@ -38,6 +40,20 @@ __all__ = [
 Scalar = float | int | Float[Array | np.ndarray, ""]
 Square = Float[Array | np.ndarray, "n n"]
 Filter = Callable[[Float[Array, " n"]], Float[Array, " n"]]
+NOISE = 8
+"""eigenvalues of at most so many units of rounding of the largest are zero, for all that eigh can say"""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A filter g that knows 1 − λg(λ) too, with the digits that the difference would lose."""
+
+    learned: Filter
+    left: Filter
+
+    def __call__(self, values: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return g(λ)."""
+        return self.learned(values)
 
 
 class GaussianLaw(NamedTuple):
@@ -63,25 +79,36 @@ class Eigenbasis(NamedTuple):
 
 
 def diagonalize(kernel: Square, *, ridge: Scalar = 0.0) -> Eigenbasis:
-    """Return the eigenbasis of Θ + ρI, eigenvalues that rounding made negative set to zero."""
+    """Return the eigenbasis of Θ + ρI, eigenvalues of Θ that are nothing but rounding set to zero.
+
+    So a direction that the kernel does not have (inputs that repeat) is never learned, however long the training.
+    """
     values, vectors = jnp.linalg.eigh(jnp.asarray(kernel))
-    inside(-ROUNDING * jnp.abs(values).max(), np.inf, **{"the least eigenvalue of the kernel": values[..., 0]})
-    return Eigenbasis(jnp.maximum(values, 0) + ridge, vectors)
+    size = jnp.abs(values).max()
+    inside(-ROUNDING * size, np.inf, **{"the least eigenvalue of the kernel": values[..., 0]})
+    return Eigenbasis(jnp.where(values > NOISE * jnp.finfo(values.dtype).eps * size, values, 0) + ridge, vectors)
 
 
 def flow(time: Scalar) -> Filter:
     """Gradient flow on ½‖f(X) − y‖² for a time t: g(λ) = (1 − e^{−λt})/λ, and t at λ = 0 (lucchi Thm 54).
 
-    At t = ∞ the pseudo-inverse: a direction of zero eigenvalue is never learned.
+    At t = ∞ the pseudo-inverse: a direction of zero eigenvalue is never learned. What multiplies g(0) is zero up to
+    rounding, Θ(x, X)u = 0, so g(0) is 0 as well once t is so long that rounding would show.
     """
 
     def rule(values: Float[Array, " n"]) -> Float[Array, " n"]:
         t = jnp.asarray(time, values.dtype)
         positive = values > 0
         safe = jnp.where(positive, values, 1)
-        return jnp.where(positive, -jnp.expm1(-safe * t) / safe, jnp.where(jnp.isinf(t), 0, t))
+        endless = jnp.isinf(t) | (t * jnp.finfo(values.dtype).eps > 1 / jnp.max(values))
+        return jnp.where(positive, -jnp.expm1(-safe * t) / safe, jnp.where(endless, 0, t))
 
-    return rule
+    return Protocol(rule, lambda values: _left_by_flow(values, jnp.asarray(time, values.dtype)))
+
+
+def _left_by_flow(values: Float[Array, " n"], time: Float[Array, "..."]) -> Float[Array, "..."]:
+    """e^{−λt}, and 1 at λ = 0 for all times, ∞ among them."""
+    return jnp.where(values > 0, jnp.exp(-jnp.where(values > 0, values, 1) * time), 1)
 
 
 def descent(steps: int | Int[Array | np.ndarray, ""], *, step_size: Scalar) -> Filter:
@@ -96,12 +123,12 @@ def descent(steps: int | Int[Array | np.ndarray, ""], *, step_size: Scalar) -> F
         fast = 1 - jnp.where(small, 0, 1 - product) ** steps
         return jnp.where(values > 0, jnp.where(small, slow, fast) / safe, steps * step_size)
 
-    return rule
+    return Protocol(rule, lambda values: (1 - step_size * values) ** steps)  # pyright: ignore[reportArgumentType]
 
 
 def shrinkage(ridge: Scalar) -> Filter:
     """Ridge regression, the minimum of ½‖f(X) − y‖² + ½ρ‖f − f₀‖²: g(λ) = 1/(λ + ρ)."""
-    return lambda values: 1 / (values + ridge)
+    return Protocol(lambda values: 1 / (values + ridge), lambda values: ridge / (values + ridge))  # pyright: ignore[reportArgumentType]
 
 
 def interpolation(*, cutoff: Scalar | None = None) -> Filter:
@@ -120,7 +147,7 @@ def interpolation(*, cutoff: Scalar | None = None) -> Filter:
 
 def residual(rule: Filter) -> Filter:
     """Return λ ↦ 1 − λg(λ), the share of each eigendirection of y − f₀ still to be learned."""
-    return lambda values: 1 - values * rule(values)
+    return rule.left if isinstance(rule, Protocol) else lambda values: 1 - values * rule(values)
 
 
 def trained(
@@ -212,7 +239,7 @@ def loss_curve(
 ) -> Float[Array, " t"]:
     """Return ½‖f_t(X) − y‖² = ½ Σ_i e^{−2λ_i t}(u_i·(y − f₀))² along gradient flow; pass y − f₀(X) (lucchi Thm 54)."""
     modes = basis.vectors.T @ jnp.asarray(y)
-    return 0.5 * jnp.exp(-2 * jnp.asarray(times)[:, None] * basis.values) @ modes**2
+    return 0.5 * _left_by_flow(basis.values, 2 * jnp.asarray(times)[:, None]) @ modes**2
 
 
 def ridge_regression(
@@ -228,14 +255,18 @@ def ridge_regression(
     """
     kernel, y = jnp.asarray(kernel), jnp.asarray(y)
     factor = cho_factor(kernel + ridge * jnp.eye(kernel.shape[0], dtype=kernel.dtype))
+    pivots = jnp.diagonal(factor[0]) ** 2
+    invertible = jnp.min(pivots) > kernel.shape[0] * jnp.finfo(kernel.dtype).eps * jnp.max(pivots)
+    if not isinstance(invertible, Tracer) and not invertible:
+        raise ValueError(f"kernel must be invertible with a ridge of {ridge}, up to rounding, and is not")
     dual = cho_solve(factor, y.reshape(y.shape[0], -1)).reshape(y.shape)
     return jnp.tensordot(jnp.asarray(other_kernel), dual, 1)
 
 
 def effective_dimension(kernel: Square, *, ridge: Scalar) -> Float[Array, ""]:
-    """Return tr K(K + ρI)⁻¹ = Σ λ/(λ + ρ), the number of directions ridge regression leaves free."""
+    """Return tr K(K + ρI)⁻¹ = Σ λ/(λ + ρ), the number of directions ridge regression leaves free; at ρ = 0 the rank."""
     values = diagonalize(kernel).values
-    return jnp.sum(values / (values + ridge))
+    return jnp.sum(jnp.where(values > 0, values / jnp.where(values > 0, values + ridge, 1), 0))
 
 
 def largest_step(kernel: Square, *, momentum: Scalar = 0.0) -> Float[Array, ""]:

@@ -149,6 +149,9 @@ def conjugate_gradients(
     """
     y = np.asarray(y, float)
     target = y.reshape(len(y), -1)
+    size = np.abs(target).max(axis=0)
+    size = np.where(size > 0, size, 1)
+    target = target / size  # squares of very large or small targets are not floating-point numbers
     norm = np.linalg.norm(target, axis=0)
     norm = np.where(norm > 0, norm, 1)
     precondition = preconditioner or (lambda b: b)
@@ -176,7 +179,8 @@ def conjugate_gradients(
         if progress is not None:
             progress(iterations, float((np.linalg.norm(residual, axis=0) / norm).max()))
     true = np.linalg.norm(target - operator(dual), axis=0) / norm
-    return Solution(dual.reshape(y.shape), true.reshape(y.shape[1:]), iterations, bool(true.max() <= 10 * tolerance))
+    dual, converged = (size * dual).reshape(y.shape), bool(true.max() <= 10 * tolerance)
+    return Solution(dual, true.reshape(y.shape[1:]), iterations, converged)
 
 
 def solve_kernel(
@@ -197,6 +201,7 @@ def solve_kernel(
     # with its transpose would read a mapped one column by column.
     probe = np.random.default_rng(0).standard_normal((len(y), 2))
     image = product(probe.astype(kernel.dtype))
+    image = image / (np.abs(image).max() or 1)
     apart = abs(probe[:, 0] @ image[:, 1] - probe[:, 1] @ image[:, 0])
     if apart > ROUNDING * np.linalg.norm(probe) * np.linalg.norm(image):
         raise ValueError("kernel must be a symmetric matrix, got one that is not")

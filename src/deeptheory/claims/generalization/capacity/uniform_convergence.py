@@ -114,7 +114,7 @@ def signal_length(evidence):
 @claim(
     items={"A5.16": ""},
     says=r"$D\ge2m\ln(1/\delta)$ noise coordinates bring the test error of the one-step classifier down to $\delta$.",
-    needs="m ≥ 5 and δ ≥ 1e-6: with one or two points the length of the junk fluctuates too much for this rule",
+    needs="m ≥ 5 and δ ≥ 10⁻⁶: with one or two points the length of the junk fluctuates too much for this rule",
     over=dict(m=Integers(5, 2000, log=True), delta=Reals(1e-6, 0.5, log=True)),
     each="loop",
     draws=48,

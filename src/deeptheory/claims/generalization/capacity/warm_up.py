@@ -7,6 +7,14 @@ import jax
 import numpy as np
 from annotated_types import Interval
 
+from deeptheory.foundations.margin_losses import (
+    label_probability,
+    logistic_derivative,
+    logistic_loss,
+    ramp_loss,
+    sigmoid_loss,
+    zero_one_loss,
+)
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.risks import (
     LinearProblem,
@@ -14,14 +22,8 @@ from deeptheory.generalization.capacity.risks import (
     empirical_minimizers,
     empirical_risks,
     generalization_gaps,
-    label_probability,
-    logistic_derivative,
-    logistic_loss,
     multinomial_chances,
-    ramp_loss,
     ridge_path,
-    sigmoid_loss,
-    zero_one_loss,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Law, Positive, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared

@@ -7,9 +7,9 @@ import jax
 import numpy as np
 from annotated_types import Interval
 from scipy.spatial.distance import cdist
-from scipy.special import log_softmax
 
 from deeptheory.data import digits
+from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.rademacher import exact_complexity
 from deeptheory.generalization.networks.memorization import (
@@ -81,7 +81,7 @@ def random_labels_are_fitted(key, *, trials: Trials = 20, width: Annotated[int, 
             wrong[i, t], errors[i, t] = round(100 * float(network.errors[-1])), error
             steps[i, t], early[i, t] = network.steps, network.errors[20]
             outputs = np.asarray(relu_network(network.layers, x), float)
-            losses[i, t] = -np.mean(log_softmax(outputs, axis=1)[range(100), labels])
+            losses[i, t] = np.mean(label_cross_entropy(outputs, labels))
             if t == 0:
                 more.append(int(fitted(network.layers, x, labels, most=MOST).steps))
         # Of the errors, those with random labels vary most: another sample for each.

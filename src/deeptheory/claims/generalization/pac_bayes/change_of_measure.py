@@ -12,11 +12,11 @@ from scipy.integrate import quad_vec
 from scipy.special import logsumexp, ndtri, rel_entr
 from scipy.stats import multivariate_normal, norm
 
+from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.pac_bayes.change_of_measure import (
     change_of_measure_gap,
     diagonal_gaussian_kl,
-    finite_kl,
     flat_minimum_variances,
     gaussian_kl,
     gibbs_posterior,

@@ -11,10 +11,10 @@ from scipy.special import rel_entr
 from scipy.stats import binom
 
 from deeptheory.foundations.concentration import square_exponential_bound
+from deeptheory.foundations.entropies import finite_kl
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.finite_classes import union_deviation
 from deeptheory.generalization.pac_bayes.bounds import maurer_budget, mcallester_bound, pac_bayes_kl, pac_bayes_pinsker
-from deeptheory.generalization.pac_bayes.change_of_measure import finite_kl
 from deeptheory.generalization.pac_bayes.comparison_bounds import (
     catoni_bound,
     catoni_comparison,

@@ -66,7 +66,7 @@ def nothing_added(errors, divergences, samples, delta):
     r"inverse of $\mathrm{kl}$ near $KL/N$, $N=55000$, to the last digit; two contradict their own columns; the "
     r"random-label entry is $\sqrt{KL/2N}$ without the training error.",
     needs="losses 0 or 1; δ = 0.025, what the printed confidence 0.965 leaves beside 0.01 for the sampled training "
-    "error, stands for any δ from 1e-6 to 0.5",
+    "error, stands for any δ from 10⁻⁶ to 0.5",
     scale="printed: networks of 471k to 2.4M weights trained on MNIST; here: the table's bound row from its other rows",
     symbols={
         r"\mathrm{kl}": "the relative entropy of two coins, as a function of their chances",

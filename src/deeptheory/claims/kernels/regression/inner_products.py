@@ -221,9 +221,8 @@ def other_constant(evidence):
     why=r"A line that parts two sets parts their convex hulls, and the inner ring lies in the hull of the outer one. "
     r"After the lift "
     r"$x_1^2+x_2^2$ is a linear function of the new coordinates, so a circle between the rings has become a plane.",
-    notice=r"Left no line has the rings on different sides. Right, in the first two coordinates of the lift, the rings "
-    r"are two strips along parallel lines, "
-    r"with a straight line between them.",
+    notice=r"Left, no line has the rings on different sides. Right, in the first two coordinates of the lift, the "
+    r"rings are two strips along parallel lines, with a straight line between them.",
 )
 def rings_separate_when_lifted(
     key,

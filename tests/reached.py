@@ -1,0 +1,57 @@
+"""Which tests a change can reach: those of `pytest --changed`, for the inner loop.
+
+The change is what the working tree holds beyond the last commit, or, where it holds nothing more, the last commit. A
+test is reached if its file changed, or if it imports, at any remove, a module that did.
+"""
+
+import ast
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).resolve().parents[1]
+ALWAYS = {f"tests/test_{name}.py" for name in ("axes", "claims", "ledger", "lessons", "rules", "statements")}
+"""They read the source of all claims instead of importing it."""
+EVERYTHING = ("pyproject.toml", "requirements.lock", "tests/conftest.py")
+
+
+def changed() -> set[str]:
+    """The files of the change, as paths from the root."""
+
+    def files(*command: str) -> set[str]:
+        said = subprocess.run(["git", "-C", ROOT, *command], capture_output=True, text=True, check=True)
+        return set(said.stdout.splitlines())
+
+    working = files("diff", "--name-only", "HEAD") | files("ls-files", "--others", "--exclude-standard")
+    return working or files("diff", "--name-only", "HEAD~1", "HEAD")
+
+
+def module_of(path: str) -> str:
+    """`src/deeptheory/lab/run.py` as `deeptheory.lab.run`."""
+    return ".".join(Path(path).relative_to("src").with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(source: str) -> set[str]:
+    """The modules, and the names that may be modules, that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{each.name}" for each in node.names}
+    return found
+
+
+@cache
+def reached() -> set[str]:
+    """The test files, as paths from the root, that the change can reach."""
+    change = changed()
+    tests = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
+    if change & set(EVERYTHING):
+        return tests
+    graph = grimp.build_graph("deeptheory", cache_dir=str(ROOT / ".import_linter_cache"))
+    start = {module_of(path) for path in change if path.startswith("src/") and path.endswith(".py")} & graph.modules
+    touched = start.union(*(graph.find_downstream_modules(each) for each in start))
+    return {path for path in tests if path in change | ALWAYS or imported((ROOT / path).read_text()) & touched}
