@@ -273,6 +273,8 @@ def test_wording():
         and heading("marchenko_pastur_law") == "Marchenko–Pastur law"
         and heading("pac_bayes") == "PAC-Bayes"
     )
+    assert heading("ito_lemma") == "Itô lemma" and heading("the_l1_path") == "The ℓ₁ path"
+    assert heading("sub_gaussian_constants") == "Sub-Gaussian constants"
     assert (
         spoken("agree within 1e-16, not 3.5e-07")
         == "agree within 10<sup>−16</sup>, not 3.5\u00a0·\u00a010<sup>−7</sup>"
@@ -307,6 +309,8 @@ def test_panels_that_a_phone_stacks_are_above_and_below_there():
     narrow = re.sub('<span class="beside">.*?</span>|<[^>]*>', "", told)
     assert narrow == "Above a law (below), on the left of zero"
     assert '<span class="stacked">Below</span>:' in placed("Right: its square", True)
+    assert '<span class="stacked">Above</span>, a' in placed("Left, a law", True)
+    assert '; <span class="beside">right</span>' in placed("Left, a law; right, its square", True)
 
 
 def test_texts_are_clipped_between_words_and_outside_formulas():
@@ -341,4 +345,6 @@ def test_what_no_book_has_has_no_section_of_books(runs, small, tmp_path):
 
 
 def test_source_is_coloured_and_escaped():
-    assert highlighted("x = '<b>'\n").count("<span") >= 2 and "&lt;b&gt;" in highlighted("x = '<b>'\n")
+    assert highlighted("x = '<b>'\n") == "x = <span class=\"c-string\">'&lt;b&gt;'</span>\n"
+    said = highlighted("def f(x):  # why\n    return not 1\n")
+    assert said.count("<span") == 6 and 'class="c-comment"># why' in said and 'class="c-name">f<' in said

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row, Table
-from deeptheory.report.fitting import fitted
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row, Surface, Table
+from deeptheory.report.fitting import fitted, worded
 from deeptheory.report.pictures import painted
 from deeptheory.report.stills import NARROW, WIDE, alone, extent, filling
 
@@ -36,6 +36,14 @@ def test_legends_have_as_many_columns_as_there_is_room_for():
     assert legend_columns(fitted(spec(CURVES), 280)) == {1}
     assert legend_columns(fitted(spec(CURVES), 640)) == {2}
     assert legend_columns(fitted(spec(CURVES), 2000)) == {7}
+
+
+def test_legends_may_be_as_wide_as_their_panel():
+    named = spec(Curves([Line("a name longer than most, which says all that is to be said", X, X), *CURVES.marks]))
+    colour = next(each["encoding"]["color"] for each in fitted(named, 600)["layer"] if "color" in each["encoding"])
+    assert colour["legend"]["labelLimit"] >= 600
+    shades = spec(Surface(columns=X, rows=X, heights=np.outer(X, X)))["layer"][0]
+    assert worded(shades, 110)["encoding"]["opacity"]["legend"]["columns"] == 2
 
 
 def test_a_plane_keeps_its_proportions():

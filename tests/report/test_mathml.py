@@ -87,6 +87,18 @@ def test_slashes_and_bars_are_tight_and_capitals_of_greek_upright():
     assert '<mi mathvariant="normal">Φ</mi>' in formula(r"\Phi") and "<mi>φ" not in formula(r"\Phi")
 
 
+@pytest.mark.parametrize("latex", ["f'(x)", "(q)'", "f''", r"\ell_i'", r"\sigma'^2", r"\frac{f'}g", "w_{y'}", "{x'}^2"])
+def test_primes_stand_on_the_line(latex):
+    """They are raised by themselves: in a superscript they would hang small and far above."""
+    for script in tree.fromstring(formula(latex)).iter("msup"):
+        assert not "".join(script[-1].itertext()).startswith(("′", "″"))
+    assert operators(latex)["″" if "''" in latex else "′"]["lspace"] == "0"
+
+
+def test_the_empty_set_is_an_operand():
+    assert "<mi>∅</mi>" in formula(r"U(\emptyset)")
+
+
 def test_long_formulas_may_be_broken_after_signs_and_relations():
     long = formula(r"\dot g = 2e^{\beta g}(1-g)((n-1)g+1) + c_1 + c_2")
     pieces = long.split("<wbr>")

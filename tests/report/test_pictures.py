@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,12 +30,15 @@ from deeptheory.lab.pictures import (
     power_law,
     seen,
 )
-from deeptheory.report.drawings import OBSERVED, PREDICTED, RIVAL
+from deeptheory.report.drawings import INK, OBSERVED, PREDICTED, RIVAL
+from deeptheory.report.drawings.canvas import PAPER
 from deeptheory.report.figures import charted, composed
 from deeptheory.report.pictures import PAINTERS, painted
-from deeptheory.report.pictures.contours import level_sets
+from deeptheory.report.pictures.contours import level_sets, straightened
 from deeptheory.report.pictures.marks import Ink
-from deeptheory.report.pictures.tables import folded, written
+from deeptheory.report.pictures.placed import columns, folded
+from deeptheory.report.pictures.tables import written
+from deeptheory.report.stills import still
 
 X = np.linspace(-1, 1, 8)
 GRID = np.meshgrid(X, X)
@@ -58,6 +62,8 @@ PICTURES = {
     "images": Images(np.arange(32.0).reshape(2, 4, 4), labels=["one", "two"]),
     "table": Table({"case": ["a", "b"], "predicted": [1.0, 2.0], "observed": [1.01, 1.9]}, "predicted", "observed"),
 }
+
+CURVES = PICTURES["curves"]
 
 
 def test_every_kind_is_tried():
@@ -218,10 +224,19 @@ def test_words_of_a_level_stay_inside_the_panel(height, log, side):
 
 def test_long_words_of_a_table_are_folded_in_the_middle():
     assert folded("short") == "short" and folded("S with its noise negated") == "S with its\nnoise negated"
-    assert folded("x" * 30) == "x" * 30
+    assert folded("x" * 30) == "x" * 30 and folded("neurons in one layer", 8) == "neurons\nin one\nlayer"
     spec = painted(PICTURES["table"], "").spec
     heads = [each["said"] for each in layers_of(spec)[1]["data"]["values"]]
     assert heads == ["case", "predicted", "observed", "difference"]
+
+
+def test_heads_of_a_table_end_on_one_line():
+    heads = painted(Table({"error": [1.0], "neurons in one layer": [2]}), "").spec["layer"][0]
+    assert [each["said"].count("\n") for each in heads["data"]["values"]] == [0, 0]
+    narrow = painted(Row([Table({"error": [1.0], "neurons in one layer": [2], "c": [1]}), CURVES]), "").spec
+    heads = narrow["hconcat"][0]["layer"][0]
+    tall = {each["said"].count("\n") for each in heads["data"]["values"]}
+    assert len(tall) == 1 and heads["mark"]["dy"] == -15 * tall.pop() < 0
 
 
 @pytest.mark.parametrize(
@@ -282,12 +297,78 @@ def test_powers_and_indices_are_small_characters():
 
 def test_numbers_of_a_table_are_written_as_people_do():
     assert written(-1.5e-5) == "−1.5·10⁻⁵" and written(12000.0) == "12,000"
+    assert written(6_575_370) == "6,575,370"
+
+
+@pytest.mark.parametrize(
+    ("count", "wide", "narrow"), [(1, 1, 1), (4, 4, 4), (6, 6, 3), (7, 4, 4), (9, 3, 3), (16, 4, 4)]
+)
+def test_images_fill_their_rows(count, wide, narrow):
+    assert columns(count, 580) == wide and columns(count, 290) == narrow
+    assert columns(4, 193) == 2 and columns(count, 10) == 1
+
+
+def test_images_shrink_with_their_panel_and_labels_keep_apart():
+    picture = Images(np.zeros((3, 2, 2)), labels=["image", "edges that lie", "edges that stand"])
+    alone, beside = painted(picture, "").spec, painted(Row([picture, CURVES, CURVES]), "").spec["hconcat"][0]
+    for spec in (alone, beside):
+        image, label = spec["layer"]
+        assert "width" not in image["mark"] and {"x", "x2", "y", "y2"} < set(image["encoding"])
+        for record in label["data"]["values"]:
+            assert 7 * max(map(len, record["label"].split("\n"))) <= record["x2"] - record["x"] + 11
+    assert beside["width"] < 200 < alone["width"]
+
+
+def test_long_names_of_nodes_stand_beside_them():
+    def words(labels):
+        spec = painted(Graph([(0, 0), (1, 0)], [(0, 1)], kinds="ab", labels=labels), "").spec
+        return spec["layer"][-1]
+
+    assert words(["1", "2"])["mark"]["color"] == PAPER
+    beside = words(["a: 1/2", "b: 1/3"])
+    assert beside["mark"]["align"] == "left" and beside["name"].startswith("said_")  # lines pass behind, with a halo
+
+
+def test_numbers_of_a_heat_map_are_read_on_every_shade():
+    spec = painted(HeatMap([[0.0, 0.5, 1.0]], ["a"], [1, 2, 3]), "").spec
+    chosen = spec["layer"][1]["encoding"]["color"]
+    least = float(chosen["condition"]["test"].split(">")[1])
+    assert chosen["value"] == INK and chosen["condition"]["value"] == PAPER and 0.5 < least < 1
+    crowded = painted(Row([HeatMap([[0.123] * 9] * 3, "abc", range(9)), CURVES]), "").spec["hconcat"][0]
+    assert len(crowded["layer"]) == 1  # numbers would be over each other; a legend says what the shades mean
+    assert crowded["layer"][0]["encoding"]["opacity"]["legend"]
+
+
+def test_of_two_lines_of_a_name_one_may_be_dashed():
+    def dashes(*marks):
+        spec = painted(Curves(marks), "").spec
+        lines = [each for each in spec["layer"] if each["mark"]["type"] == "line"]
+        shown = [each["encoding"].get("strokeDash", {}).get("scale", {}).get("range") for each in lines]
+        return [each["mark"].get("strokeDash") for each in lines], shown, len(lines)
+
+    whole, broken = Line("a", X, X), Line("a", X, X**2, dashed=True)
+    assert dashes(whole, broken) == ([None, [6, 4]], [[[1, 0]], None], 2)
+    assert dashes(broken) == ([None], [[[6, 4]]], 1)  # the legend shows the dashes where all have them
+    assert dashes(whole, broken, Dots("b", X, X))[0] == [[1, 0], [6, 4]]
+    way = [Line("b", X, X, dashed=True), whole, Line("c", X, X, dashed=True), Dots("d", X, X)]
+    assert dashes(*way)[0] == [[6, 4], [1, 0], [6, 4]]  # in the order given, for one may lie on another
+
+
+def test_words_of_a_level_avoid_bars():
+    def side(heights):
+        samples = np.repeat(np.arange(10.0), heights)
+        spec = painted(Histogram([Level("here", x=4.5)], samples=samples, bins=10), "").spec
+        return words_of_a_level(spec)["align"]
+
+    assert side([1] * 5 + [9] * 5) == "right" and side([9] * 5 + [1] * 5) == "left"
 
 
 def test_edges_that_recede_are_not_in_the_legend():
     triangle = [(0, 1), (1, 2), (2, 0)]
     picture = Graph([(0, 0), (1, 0), (0, 1)], triangle, kinds=list("aab"), edge_kinds=["bridge", "other", "other"])
     assert painted(picture, "").spec["layer"][0]["encoding"]["color"]["legend"]["values"] == ["bridge", "a", "b"]
+    picture = replace(picture, edge_kinds=["", "other", "other"])  # what has no kind recedes before what is frequent
+    assert painted(picture, "").spec["layer"][0]["encoding"]["color"]["legend"]["values"] == ["other", "a", "b"]
 
 
 def test_what_is_compared_is_a_line_dots_and_rivals():
@@ -314,3 +395,15 @@ def test_a_power_law_goes_through_the_first_value(evidence):
     assert list(line.y) == list(dots.y) == [8.0, 2.0, 0.5]
     assert list(wrong.y) == [8.0, 4.0, 2.0] and wrong.rival == "1/n"
     assert power_law("error", Rate([1.0, 2.0], [[7.0, 9.0], [4.0, 4.0]], exponent=-1.0))[1].y[0] == 8.0
+
+
+def test_cells_of_a_surface_are_few_paths_and_level_sets_have_few_points():
+    x = np.linspace(-1, 1, 30)
+    plane = Surface(columns=x, rows=x, heights=np.add.outer(x, x), value="height")
+    drawn = still(painted(plane, "").spec, "plane")
+    assert drawn.count("<path") < 200 and drawn.count("h") > 900  # 900 cells in fewer shades than a hundred
+    corner = straightened([(0.0, 0.0), (1.0, 0.001), (2.0, 0.0), (3.0, 0.0), (3.0, 2.0), (3.0, 5.0)])
+    assert corner.tolist() == [[0, 0], [3, 0], [3, 5]]
+    circle = [(np.cos(t), np.sin(t)) for t in np.linspace(0, 2 * np.pi, 400)]
+    kept = straightened(10 * np.array(circle))
+    assert 20 < len(kept) < 120 and abs(np.hypot(*kept.T) - 10).max() < 1e-9

@@ -51,19 +51,23 @@ def worded(layer: Spec, width: float) -> Spec:
     mark = made.get("mark", {})
     if mark.get("type") == "text" and mark.get("limit"):
         made["mark"] = mark = {**mark, "limit": min(mark["limit"], max(width - 8, 40))}
-    if mark.get("lineBreak"):  # a table: its numbers keep apart on a phone
-        columns = len(made["encoding"]["x"]["sort"])
-        made["mark"] = {**mark, "fontSize": max(8.5, min(12.5, width / columns / 5.2))}
+    columns = len(made.get("encoding", {}).get("x", {}).get("sort", ()))
+    if mark.get("type") == "text" and columns:  # a table: its numbers keep apart on a phone
+        fitting = width / columns / (5.2 if mark.get("lineBreak") else 3.4)
+        made["mark"] = {**mark, "fontSize": max(8.5, min(mark.get("fontSize", 12.5), fitting))}
     for across in ("x", "y"):
         place = made.get("encoding", {}).get(across, {})
         if place.get("axis"):
             limited = {**place, "axis": {**place["axis"], "titleLimit": width + 44}}
             made["encoding"] = {**made["encoding"], across: limited}
+    if legend := made.get("encoding", {}).get("opacity", {}).get("legend"):
+        shades = {**made["encoding"]["opacity"], "legend": {**legend, "columns": max(1, int(width // 52))}}
+        made["encoding"] = {**made["encoding"], "opacity": shades}
     colour = made.get("encoding", {}).get("color")
     domain = (colour or {}).get("scale", {}).get("domain")
     if colour and isinstance(domain, list) and colour.get("legend", {}) is not None:
         longest = max((len(str(each)) for each in domain), default=0)
         columns = max(1, int((width + 40) // (7.5 * longest + 44)))
-        shown = {**colour, "legend": {**colour.get("legend", {}), "columns": columns}}
+        shown = {**colour, "legend": {**colour.get("legend", {}), "columns": columns, "labelLimit": width + 10}}
         made["encoding"] = {**made["encoding"], "color": shown}
     return made

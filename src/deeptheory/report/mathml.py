@@ -56,7 +56,8 @@ _SCRIPTED = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
 _BREAKS = "=<>≤≥≪≫≈∼≡∝→↦⇒∈⊂⊆+−±×⋅·,∘"
 SHORT = 18
 """Characters up to which a formula stays on its line."""
-_OPENING, _CLOSING = "([{⟨⌈⌊", ")]}⟩⌉⌋!′"
+_PRIMES = ("′", "″", "‴")
+_OPENING, _CLOSING = "([{⟨⌈⌊", ")]}⟩⌉⌋"
 
 
 @functools.lru_cache(maxsize=16384)
@@ -110,6 +111,7 @@ def formula(latex: str, *, display: bool = False) -> str:
         for name in set(element.attrib) - _ATTRIBUTES:  # href, style, class, id
             del element.attrib[name]
         _names(element)
+    _primed(root)
     _spaced(root)
     return "<wbr>".join(_written(part, display) for part in ([list(root)] if display else _broken(root)))
 
@@ -183,7 +185,7 @@ def _names(element: tree.Element) -> None:
         element.attrib.pop("mathvariant", None)
     elif element.tag == "mi" and "Α" <= text <= "Ω":
         element.set("mathvariant", "normal")
-    elif text == "∞":
+    elif text in ("∞", "∅"):
         element.tag = "mi"
     elif text == "~":
         element.tag, element.text = "mo", "∼"
@@ -192,6 +194,28 @@ def _names(element: tree.Element) -> None:
         element.set("stretchy", "false")
     elif element.tag == "mi" and unicodedata.category(text) == "Sm":
         element.tag = "mo"
+
+
+def _primed(parent: tree.Element) -> None:
+    """Set primes on the line: they are raised by themselves, and raised again would hang small and far above."""
+    for child in list(parent):
+        _primed(child)
+        if child.tag not in ("msup", "msubsup") or not "".join(child[-1].itertext()).startswith(_PRIMES):
+            continue
+        above = list(child[-1]) if len(child[-1]) else [child[-1]]
+        prime = tree.Element("mo", {"form": "postfix", "lspace": "0", "rspace": "0"})
+        prime.text = above[0].text
+        made = [_element("msub", *list(child)[:2]) if child.tag == "msubsup" else child[0], prime]
+        if len(above) > 1:
+            made[1] = _element("msup", prime, _element("mrow", *above[1:]))
+        place = list(parent).index(child)
+        parent[place : place + 1] = made if parent.tag in ("math", "mrow") else [_element("mrow", *made)]
+
+
+def _element(tag: str, *children: tree.Element) -> tree.Element:
+    made = tree.Element(tag)
+    made.extend(children)
+    return made
 
 
 def _letter(letter: str, style: str) -> str:
@@ -237,4 +261,4 @@ def _operand(element: tree.Element) -> bool:
     """Whether something stands for a value, so that a sign after it is between two."""
     while element.tag in _SCRIPTED and len(element):
         element = element[0]
-    return element.tag not in ("mo", "mspace") or (element.text or "") in _CLOSING + "|‖"
+    return element.tag not in ("mo", "mspace") or (element.text or "") in (*_CLOSING, *_PRIMES, "!", "|", "‖")

@@ -75,6 +75,22 @@
   if (!look || !window.vegaEmbed) return;
   const { theme, palette } = JSON.parse(look.textContent);
 
+  // Records that were packed: fields that all share, columns, and columns that are listed by their few values.
+  function records({ count, fields, same, each, listed }) {
+    const at = (field, place) => {
+      if (Object.hasOwn(same, field)) return same[field];
+      return Object.hasOwn(each, field) ? each[field][place] : listed[field][0][listed[field][1][place]];
+    };
+    return Array.from({ length: count }, (_, place) => Object.fromEntries(fields.map((field) => [field, at(field, place)])));
+  }
+
+  function unpacked(value) {
+    if (Array.isArray(value)) return value.map(unpacked);
+    if (!value || typeof value !== "object") return value;
+    const open = ([key, each]) => [key, key !== "values" ? unpacked(each) : Array.isArray(each) ? each : records(each)];
+    return Object.fromEntries(Object.entries(value).map(open));
+  }
+
   // The colours of figures, exchanged for those of the style sheet.
   function coloured(value, colours) {
     if (typeof value === "string") return colours[value] || value;
@@ -128,14 +144,20 @@
     if (layer.mark && layer.mark.type === "text" && layer.mark.limit) {
       made.mark = { ...layer.mark, limit: Math.min(layer.mark.limit, Math.max(width - 8, 40)) };
     }
-    if (layer.mark && layer.mark.lineBreak) { // a table: its numbers keep apart on a phone
-      made.mark = { ...made.mark, fontSize: Math.max(8.5, Math.min(12.5, width / layer.encoding.x.sort.length / 5.2)) };
+    if (layer.mark && layer.mark.type === "text" && layer.encoding.x.sort) { // a table: its numbers keep apart on a phone
+      const fitting = width / layer.encoding.x.sort.length / (layer.mark.lineBreak ? 5.2 : 3.4);
+      made.mark = { ...made.mark, fontSize: Math.max(8.5, Math.min(layer.mark.fontSize || 12.5, fitting)) };
+    }
+    const shade = layer.encoding && layer.encoding.opacity;
+    if (shade && shade.legend) {
+      const columns = Math.max(1, Math.floor(width / 52));
+      made.encoding = { ...layer.encoding, opacity: { ...shade, legend: { ...shade.legend, columns } } };
     }
     const colour = layer.encoding && layer.encoding.color;
     if (colour && colour.scale && Array.isArray(colour.scale.domain) && colour.legend !== null) {
       const longest = Math.max(...colour.scale.domain.map((each) => String(each).length));
       const columns = Math.max(1, Math.floor((width + 40) / (7.5 * longest + 44)));
-      made.encoding = { ...layer.encoding, color: { ...colour, legend: { ...colour.legend, columns } } };
+      made.encoding = { ...made.encoding, color: { ...colour, legend: { ...colour.legend, columns, labelLimit: width + 10 } } };
     }
     return made;
   }
@@ -172,7 +194,7 @@
   class Figure {
     constructor(chart) {
       this.chart = chart;
-      this.spec = JSON.parse(chart.parentElement.querySelector("script.spec").textContent);
+      this.packed = chart.parentElement.querySelector("script.spec");
       this.wanted = false;
       this.width = 0;
       this.result = null;
@@ -200,13 +222,15 @@
         stops.forEach((stop, at) => { stop.hidden = each !== moved || at !== place; });
         each.querySelector("output").textContent = stops[place].dataset.value;
         input.setAttribute("aria-valuetext", stops[place].dataset.value);
-        if (each === moved) this.spec = JSON.parse(each.querySelector("script.stops").textContent)[place] || this.spec;
+        const stop = each === moved && JSON.parse(each.querySelector("script.stops").textContent)[place];
+        if (stop) this.spec = unpacked(stop);
       }
       draw(this);
     }
 
-    // The specification with or without rivals.
+    // The specification with or without rivals; unpacked when it is first drawn.
     get shown() {
+      this.spec = this.spec || unpacked(JSON.parse(this.packed.textContent));
       const all = !this.rivals || this.rivals.querySelector("input").checked;
       return all || !this.spec.usermeta ? this.spec : without(this.spec.usermeta.rivals, this.spec);
     }
@@ -240,8 +264,9 @@
 
     async embed(width, columns) {
       const sized = { legend: { ...theme.legend, columns }, axis: { ...theme.axis, titleLimit: width + 44 } };
-      const config = coloured(merged({ ...theme, ...sized }, this.spec.config || {}), properties);
-      const spec = { ...coloured(fitted(this.shown, width), properties), config };
+      const shown = this.shown;
+      const config = coloured(merged({ ...theme, ...sized }, shown.config || {}), properties);
+      const spec = { ...coloured(fitted(shown, width), properties), config };
       if (this.result) this.result.finalize();
       // Expressions are interpreted and styles are the page's own: its policy lets no text become a script or a sheet.
       const tooltip = { theme: "page", disableDefaultStyle: true, sanitize: escaped };

@@ -32,6 +32,9 @@ _DOT = re.compile(
     r'<path transform="translate\(([-\d.]+,[-\d.]+)\)" d="M([\d.]+),0A\2,\2,0,1,1,-\2,0A\2,\2,0,1,1,\2,0"'
     r' fill="([^"]+)" stroke-width="[\d.]+" opacity="([\d.]+)"/>'
 )
+_CELL = re.compile(
+    r'<path d="(M[-\d.]+,[-\d.]+h[-\d.]+v[-\d.]+h[-\d.]+Z)" fill="([^"]+)" stroke-width="0" opacity="([\d.]+)"/>'
+)
 _FONT = re.compile(r" font-family=\"[^\"]*\"")
 
 SHEET = Path(__file__).parent / "style.css"
@@ -66,9 +69,10 @@ def still(spec: Spec, name: str) -> str:
 
 
 def lighter(svg: str) -> str:
-    """A picture in a third of its text: dots of a kind are one path, and the font is named once.
+    """A picture in a third of its text: dots of a kind are one path, so are cells of a shade; the font is named once.
 
-    A dot is a way of no length whose round ends are as wide as the dot; where pale dots overlap they stay pale.
+    A dot is a way of no length whose round ends are as wide as the dot; where pale dots overlap they stay pale. Cells
+    lie side by side, so that their order does not matter, and a hundredth of an opacity is not seen.
     """
 
     def strung(found: re.Match[str]) -> str:
@@ -79,7 +83,17 @@ def lighter(svg: str) -> str:
             for (radius, colour, opacity), dots in kinds
         )
 
+    def shaded(found: re.Match[str]) -> str:
+        alike: dict[tuple[str, str], list[str]] = {}
+        for cell in _CELL.finditer(found[0]):
+            alike.setdefault((cell[2], f"{float(cell[3]):.2f}"), []).append(cell[1])
+        return "".join(
+            f'<path d="{"".join(cells)}" fill="{colour}" stroke-width="0" opacity="{opacity}"/>'
+            for (colour, opacity), cells in alike.items()
+        )
+
     svg = re.sub(f"(?:{_DOT.pattern})+", strung, svg)
+    svg = re.sub(f"(?:{_CELL.pattern})+", shaded, svg)
     fonts = set(_FONT.findall(svg))
     return re.sub("<svg", f"<svg{fonts.pop()}", _FONT.sub("", svg), count=1) if len(fonts) == 1 else svg
 

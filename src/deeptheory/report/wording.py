@@ -8,6 +8,7 @@ from typing import Any
 
 from deeptheory.lab.records import STATUSES
 from deeptheory.report.mathml import scripted, typeset
+from deeptheory.report.packing import packed
 
 __all__ = [
     "ERRATA",
@@ -45,17 +46,22 @@ ERRATA = {
 
 
 CAPITALS = """
-CLT CNN ERM GAN GD GPT JAX KL LSTM MLP MNIST MSE NTK ODE PAC PCA PL RIP RKHS SDE SGD SGLD SVD SVM VAE VC WL ReLU
-Adam Bayes Bernoulli Boltzmann Boolean Chebyshev Chernoff Cauchy Dudley Euler Fisher Fourier Frobenius Gauss Gaussian
-Gibbs Gronwall Haar Hermite Hessian Hoeffding Jacobian Jensen Kuramoto Langevin Laplace Lasso Leman Lipschitz Lyapunov
-Marchenko Markov Massart McDiarmid Mercer Nesterov Newton Pastur Pinsker Poisson Polyak Rademacher Schwarz Shapley
-Sobolev Sperner Stein Stieltjes Talagrand Taylor Wasserstein Weisfeiler Wigner
+CLT CNN ERM GAN GD GPT JAX KL LSTM MLP MNIST MSE NTK ODE PAC PCA PL RIP RKHS SDE SGD SGLD SVD SVM VAE VC WL XOR ReLU
+AdaBoost AdaGrad Adam Barron Bayes Bernoulli Bernstein Boltzmann Boolean Chebyshev Chernoff Cauchy Dudley Euler Fisher
+Fourier Frobenius Gauss Gaussian Gaussians Gibbs Gram Gronwall Haar Hermite Hessian Hessians Hoeffding Hoffman Jacobian
+Jensen Kuramoto Langevin Laplace Lasso Leman Lipschitz Lyapunov Marchenko Markov Massart McDiarmid Mercer Nesterov
+Newton Orlicz Pastur Pinsker Poisson Polyak Rademacher ResNet9 Sauer Schwarz Shapley Shelah Sobolev Sperner Stein
+Stieltjes Talagrand Taylor Wasserstein Weisfeiler Wielandt Wigner
 """
-NAMES = {word.lower(): word for word in CAPITALS.split()} | {"lojasiewicz": "Łojasiewicz", "poincare": "Poincaré"}
+SPELT = {"ito": "Itô", "l1": "ℓ₁", "levy": "Lévy", "lojasiewicz": "Łojasiewicz", "poincare": "Poincaré"}
+NAMES = {word.lower(): word for word in CAPITALS.split()} | SPELT
 """Words that keep their capitals in a heading."""
 
 
-JOINED = ("Marchenko–Pastur", "PAC-Bayes", "Polyak–Łojasiewicz", "Weisfeiler–Leman")
+JOINED = (
+    "Cauchy–Schwarz", "Hoffman–Wielandt", "Marchenko–Pastur", "PAC-Bayes", "Polyak–Łojasiewicz", "Sauer–Shelah",
+    "sub-Gaussian", "Weisfeiler–Leman",
+)  # fmt: skip
 """Names that are written with a dash."""
 
 
@@ -114,7 +120,8 @@ def placed(told: str, panels: bool) -> str:
         narrow = f"({place})" if wide.startswith("(") else place.capitalize() if wide[0].isupper() else place
         return f'<span class="beside">{wide}</span><span class="stacked">{narrow}</span>'
 
-    sides = r"\((?:left|right)\)|\b(?:Left|Right)(?=:)|\b[Oo]n the (?:left|right)\b(?!-| of\b| side\b| hand\b)"
+    alone = r"\((?:left|right)\)|\b(?:Left|Right)(?=[:,])|(?<=[;,] )(?:left|right)(?=, )"
+    sides = alone + r"|\b[Oo]n the (?:left|right)\b(?!-| of\b| side\b| hand\b)"
     return re.sub(sides, both, told) if panels else told
 
 
@@ -156,6 +163,6 @@ def versions(platform: str) -> list[str]:
 
 
 def embedded(value: Any) -> str:
-    """JSON that may stand inside a script element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """JSON that may stand inside a script element, the records of its figures packed."""
+    text = json.dumps(packed(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub(r"[<>\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)

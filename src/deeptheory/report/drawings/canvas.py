@@ -158,6 +158,12 @@ def by_word(field: str, colours: Mapping[str, str], *, legend: bool = True, titl
     return word(field, scale=scale, title=None, **shown)
 
 
+def shades(colour: str, ticks: int) -> Spec:
+    """The legend of shades, below the panel: beside that of colours it would be wider than the panel."""
+    look = {"symbolType": "square", "symbolFillColor": colour, "symbolStrokeWidth": 0}
+    return {"orient": "bottom", "titleOrient": "left", "offset": 12, "tickCount": ticks, **look}
+
+
 def scale(values: Any, *, log: bool | None = None, pad: float = 0.05) -> Spec:
     """A scale that covers these numbers with a little room, logarithmic where they spread over magnitudes."""
     values = finite(values)

@@ -10,7 +10,7 @@ from deeptheory.formulas import scripted
 from deeptheory.lab import pictures as kinds
 from deeptheory.report.drawings.canvas import Drawn, Spec
 from deeptheory.report.pictures.panels import curves, field, histogram, plane, surface
-from deeptheory.report.pictures.placed import graph, images, network
+from deeptheory.report.pictures.placed import ROOM, graph, images, network
 from deeptheory.report.pictures.tables import heat_map, table
 
 __all__ = ["painted"]
@@ -18,7 +18,7 @@ __all__ = ["painted"]
 Painted = tuple[Spec, int]
 """A specification, and how many numbers could not be drawn."""
 
-PAINTERS: dict[type, Callable[[Any], Painted]] = {
+PAINTERS: dict[type, Callable[..., Painted]] = {
     kinds.Curves: curves,
     kinds.Plane: plane,
     kinds.Histogram: histogram,
@@ -30,6 +30,8 @@ PAINTERS: dict[type, Callable[[Any], Painted]] = {
     kinds.Images: images,
     kinds.Table: table,
 }
+FITTING = (kinds.HeatMap, kinds.Images, kinds.Table)
+"""What is laid out for the room it has."""
 
 
 def painted(picture: kinds.Picture, caption: str) -> Drawn:
@@ -43,22 +45,22 @@ def painted(picture: kinds.Picture, caption: str) -> Drawn:
     return Drawn({**spec, **({"usermeta": {"rivals": rivals}} if rivals else {})}, caption)
 
 
-def _painted(picture: kinds.Picture) -> Painted:
+def _painted(picture: kinds.Picture, room: int = ROOM) -> Painted:
+    """A picture that has about so many pixels."""
     if isinstance(picture, kinds.Row | kinds.Stack):
-        parts = [_painted(each) for each in picture.pictures]
-        return composed("hconcat" if isinstance(picture, kinds.Row) else "vconcat", [spec for spec, _ in parts]), sum(
-            lost for _, lost in parts
-        )
+        beside = isinstance(picture, kinds.Row)
+        parts = [_painted(each, room // len(picture.pictures) if beside else room) for each in picture.pictures]
+        return composed("hconcat" if beside else "vconcat", [spec for spec, _ in parts]), sum(lost for _, lost in parts)
     if type(picture) not in PAINTERS:
         raise TypeError(f"a picture is made of the kinds in deeptheory.lab.pictures, not of {type(picture).__name__}")
-    if isinstance(picture, kinds.Panel):
+    if isinstance(picture, kinds.Panel | kinds.HeatMap):
         picture = spelt(picture)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return PAINTERS[type(picture)](picture)
+        return PAINTERS[type(picture)](picture, *([room] if isinstance(picture, FITTING) else []))
 
 
 def spelt(part: Any) -> Any:
-    """A panel or a mark, with the powers and indices of its words in small characters."""
+    """A picture or a mark, with the powers and indices of its words in small characters."""
     said: dict[str, Any] = {
         each.name: scripted(text) for each in fields(part) if isinstance(text := getattr(part, each.name), str)
     }

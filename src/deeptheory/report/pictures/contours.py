@@ -21,10 +21,29 @@ def level_sets(x: np.ndarray, y: np.ndarray, z: np.ndarray, levels: int | Sequen
     paths = [path for level in chosen for path in joined(crossings(z - float(level)))]
     found: Rows = []
     for number, path in enumerate(paths):
-        column, row = np.transpose(path)
+        column, row = np.transpose(straightened(path))
         places = dict(x=np.interp(column, np.arange(len(x)), x), y=np.interp(row, np.arange(len(y)), y))
-        found += rows(**{name: short(part) for name, part in places.items()}, place=np.arange(len(path)), path=number)
+        found += rows(**{name: short(part) for name, part in places.items()}, place=np.arange(len(column)), path=number)
     return found
+
+
+def straightened(path: Sequence[Point], off: float = 0.02) -> np.ndarray:
+    """A path without the points that are within a fiftieth of a cell of the line between those that are kept."""
+    points = np.asarray(path, float)
+    kept, open_parts = {0, len(points) - 1}, [(0, len(points) - 1)]
+    while open_parts:
+        first, last = open_parts.pop()
+        between = points[first + 1 : last] - points[first]
+        if not len(between):
+            continue
+        way = points[last] - points[first]
+        length = np.hypot(*way)
+        cross = np.abs(between[:, 0] * way[1] - between[:, 1] * way[0]) / length if length else np.hypot(*between.T)
+        if cross.max() > off:
+            middle = first + 1 + int(cross.argmax())
+            kept.add(middle)
+            open_parts += [(first, middle), (middle, last)]
+    return points[sorted(kept)]
 
 
 def short(values: np.ndarray) -> np.ndarray:

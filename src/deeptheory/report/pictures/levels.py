@@ -89,10 +89,14 @@ def freest(places: list[Place], size: tuple[float, float], points: np.ndarray) -
 
 
 def ways(records: Rows, x: Spec, y: Spec) -> Iterator[np.ndarray]:
-    """Dots as they are, and lines as points that lie close, in shares of the panel."""
+    """Dots as they are, their bars and lines as points that lie close, in shares of the panel."""
     parts: dict[Any, Rows] = {}
     for record in records:
         parts.setdefault(record.get("part"), []).append(record)
+        if "part" not in record and "low" in record:
+            low, high = shares([record["low"], record["high"]], y)
+            bar = np.arange(low, high, LINE / 2)
+            yield np.stack([np.broadcast_to(shares([record["x"]], x), bar.shape), bar], axis=1)
     for part, some in parts.items():
         ends = np.stack([shares([each[name] for each in some], spec) for name, spec in (("x", x), ("y", y))], axis=1)
         along = np.arange(len(ends)) if part is None else np.linspace(0, len(ends) - 1, max(600, len(ends)))

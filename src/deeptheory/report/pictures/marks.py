@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field as default
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ class Ink:
     dashes: dict[str, list[int]]
     lines: bool
     """Whether there are only lines: the legend then shows strokes."""
+    both: frozenset[str] = frozenset()
+    """Names of lines some of which are dashed and some not: the legend shows them without dashes."""
 
     @staticmethod
     def of(marks: Sequence[Mark], names: Sequence[str] = ()) -> "Ink":
@@ -64,10 +67,11 @@ class Ink:
             else:
                 colours[name] = next(free)
         colours |= {name: RIVALS[place % len(RIVALS)] for place, name in enumerate(rivals)}
-        dashed = {called(each) for each in marks if isinstance(each, Line) and each.dashed}
-        dashes = {name: DASHES[0] if name in dashed else [1, 0] for name in colours}
+        drawn = [each for each in marks if isinstance(each, Line) and not each.rival]
+        dashed, whole = ({called(each) for each in drawn if each.dashed is way} for way in (True, False))
+        dashes = {name: DASHES[0] if name in dashed - whole else [1, 0] for name in colours}
         dashes |= {name: DASHES[place % len(DASHES)] for place, name in enumerate(rivals)}
-        return Ink(colours, dashes, not dots)
+        return Ink(colours, dashes, not dots, frozenset(dashed & whole))
 
     @property
     def names(self) -> list[str]:
@@ -80,15 +84,20 @@ class Ink:
     def strokes(self, style: Spec, records: Rows, encoding: Spec) -> list[Spec]:
         """Layers of lines. Where the legend shows circles dashes must not be encoded: they would cut those too."""
         style = {"clip": True, **style}
-        if not records:
-            return []
-        if self.lines and self.names:
-            scale = {"domain": self.names, "range": list(self.dashes.values())}
-            return [mark("line", style, records, **encoding, strokeDash=word("name", scale=scale, title=None))]
-        alike: dict[tuple[int, ...], Rows] = {}
-        for record in records:
-            alike.setdefault(tuple(self.dashes.get(record["name"], ())), []).append(record)
-        return [mark("line", {**style, "strokeDash": list(dash)}, some, **encoding) for dash, some in alike.items()]
+        scale = {"domain": self.names, "range": list(self.dashes.values())}
+        encoded = {"strokeDash": word("name", scale=scale, title=None)} if self.lines and self.names else {}
+
+        def dash(record: dict[str, Any]) -> list[int] | None:
+            named = None if encoded else self.dashes.get(record["name"], [])
+            return DASHES[0] if record.pop("dashed", False) else named
+
+        # What comes later lies above what came before.
+        return [
+            mark("line", style, [record for _, record in some], **encoding, **encoded)
+            if way is None
+            else mark("line", {**style, "strokeDash": way}, [record for _, record in some], **encoding)
+            for way, some in groupby([(dash(record), record) for record in records], key=lambda each: each[0])
+        ]
 
 
 @dataclass
@@ -104,6 +113,7 @@ class Placed:
     dots: Rows = default(default_factory=list)
     rival_dots: Rows = default(default_factory=list)
     levels: list[Level] = default(default_factory=list)
+    taken: Rows = default(default_factory=list)
     covers: tuple[list[float], list[float]] = default(default_factory=lambda: ([], []))
 
     def layers(self, axes: Spec, ink: Ink) -> list[Spec]:
@@ -118,7 +128,7 @@ class Placed:
         made += ink.strokes({"strokeWidth": 0.8, "opacity": 0.65}, self.threads, plain | way)
         made += ink.strokes({"strokeWidth": 2.2}, self.lines, plain | way)
         made += [rival(layer) for layer in ink.strokes({"strokeWidth": 2}, self.rivals, plain | way)]
-        drawn = [self.threads, self.lines, self.rivals, self.dots, self.rival_dots]
+        drawn = [self.threads, self.lines, self.rivals, self.dots, self.rival_dots, self.taken]
         made += levelled(self.levels, x, y, drawn)
         if self.ends:
             turned = {"angle": {"field": "angle", "type": "quantitative", "scale": None}}
@@ -163,21 +173,23 @@ def marked(marks: Sequence[Mark], ink: Ink, *, log: str, axes: tuple[str, str]) 
         placed.covers[0].extend(finite(x))
         placed.covers[1].extend(finite(y))
         if isinstance(each, Line):
-            lay(placed, each, place, x, y, log, points)
+            lay(placed, each, place, x, y, log, points, apart=each.dashed and called(each) in ink.both)
         else:
             lost += dot(placed, each, x, y, log)
     return placed, lost
 
 
-def lay(placed: Placed, line: Line, place: int, x: np.ndarray, y: np.ndarray, log: str, points: int) -> None:
-    """Add a line of so many points in the parts between what is not finite."""
+def lay(
+    placed: Placed, line: Line, place: int, x: np.ndarray, y: np.ndarray, log: str, points: int, *, apart: bool
+) -> None:
+    """Add a line of so many points in the parts between what is not finite; `apart` if others of its name are whole."""
     if x.size == 0:
         return
     kept = thin(len(x), y, keep=points)
     broken = np.cumsum(~(np.isfinite(x) & np.isfinite(y)))
     common = dict(name=called(line), place=np.arange(len(x)), part=[f"{place} {each}" for each in broken])
-    records = rows(**{name: np.asarray(column)[kept] if np.ndim(column) else column
-                      for name, column in dict(x=x, y=y, **common).items()})  # fmt: skip
+    seen = dict(x=x, y=y, **common, **({"dashed": True} if apart else {}))
+    records = rows(**{name: np.asarray(column)[kept] if np.ndim(column) else column for name, column in seen.items()})
     (placed.rivals if line.rival else placed.threads if line.thin else placed.lines).extend(records)
     if line.low is not None and line.high is not None:
         low, high = (np.broadcast_to(np.ravel(np.asarray(end, float)), x.shape) for end in (line.low, line.high))

@@ -6,7 +6,19 @@ from typing import Any
 import numpy as np
 
 from deeptheory.lab.pictures import Curves, Field, Histogram, Panel, Plane, Surface
-from deeptheory.report.drawings.canvas import BAND, INK, Spec, labels, mark, number, panel, scale, tips, word
+from deeptheory.report.drawings.canvas import (
+    BAND,
+    INK,
+    Spec,
+    labels,
+    mark,
+    number,
+    panel,
+    scale,
+    shades as shades_of,
+    tips,
+    word,
+)
 from deeptheory.report.drawings.values import Rows, finite, rows
 from deeptheory.report.pictures.contours import level_sets, short
 from deeptheory.report.pictures.marks import Ink, marked
@@ -36,7 +48,9 @@ def histogram(picture: Histogram) -> tuple[Spec, int]:
     bars = rows(x=ends[:-1], x2=ends[1:], y=heights, y2=0.0, name=picture.name, count=counts)
     named = tips({"x": "from", "x2": "to", "count": "samples", "y": picture.y or "density"})
     below = [({"type": "rect", "opacity": 0.45, "clip": True}, bars, {"x2": "x2", "y2": "y2", "tooltip": named})]
-    return drawn(picture, below, extra=(ends, np.append(heights, 0.0)), names=(picture.name,), lost=lost(samples))
+    taken = rows(x=(ends[:-1] + ends[1:]) / 2, y=heights, low=0.0, high=heights)
+    extra = ends, np.append(heights, 0.0)
+    return drawn(picture, below, extra=extra, names=(picture.name,), lost=lost(samples), taken=taken)
 
 
 def field(picture: Field) -> tuple[Spec, int]:
@@ -69,7 +83,7 @@ def surface(picture: Surface) -> tuple[Spec, int]:
     left, right, low, high, shown = (short(each) for each in (left, right, low, high, shown))
     shades = rows(x=left[j], x2=right[j], y=low[i], y2=high[i], value=shown[i, j])
     shade = {"type": "rect", "color": BAND, "clip": True, "strokeWidth": 0}
-    opacity = number("value", scale={"range": [0.04, 0.75]}, title=picture.value, legend={"symbolType": "square"})
+    opacity = number("value", scale={"range": [0.04, 0.75]}, title=picture.value, legend=shades_of(BAND, ticks=3))
     told = [number("value", title=picture.value, format=".4~g")]
     below.append((shade, shades, {"x2": "x2", "y2": "y2", "opacity": opacity, "tooltip": told}))
     contours = level_sets(x, y, z, picture.levels)
@@ -86,13 +100,15 @@ def drawn(
     names: Sequence[str] = (),
     lost: int = 0,
     tight: bool = False,
+    taken: Sequence[dict[str, Any]] = (),
 ) -> tuple[Spec, int]:
     """The marks of a panel over what lies below them: style, records and encodings beside x and y.
 
-    `extra` are numbers that the axes must cover too, `names` those of what lies below.
+    `extra` are numbers that the axes must cover too, `names` those of what lies below, `taken` bars that words avoid.
     """
     ink = Ink.of(picture.marks, names)
     placed, missing = marked(picture.marks, ink, log=picture.log, axes=(picture.x, picture.y))
+    placed.taken = list(taken)
     covered = [
         reach([*extra[place], *placed.covers[place]], limits, log=name in picture.log, tight=tight)
         for place, (name, limits) in enumerate((("x", picture.xs), ("y", picture.ys)))

@@ -5,6 +5,8 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -25,18 +27,22 @@ from deeptheory.report.drawings.canvas import (
     word,
 )
 from deeptheory.report.drawings.values import finite, rows
+from deeptheory.report.pictures.levels import named
 
 SIDE = 300
 MOST = 12
 """How many nodes a layer shows; of wider ones the first."""
+ROOM, LARGEST, SMALLEST, GAP = 580, 96, 64, 10
+"""Pixels that images share, that one of them takes at most and at least, and between two of them."""
 
 
 def graph(picture: Graph) -> tuple[Spec, int]:
     x, y = np.reshape(np.asarray(picture.places, float), (-1, 2)).T
     kinds = list(picture.kinds) or [""] * len(x)
     between = list(picture.edge_kinds) or [""] * len(picture.edges)
-    # The most frequent kind of edge recedes.
-    edges = coloured("edges", [kind for kind, _ in Counter(between).most_common()], (BAND, PREDICTED, OBSERVED))
+    # Edges without a kind recede, or else the most frequent kind.
+    often = sorted(Counter(between).most_common(), key=lambda each: each[0] != "")
+    edges = coloured("edges", [kind for kind, _ in often], (BAND, PREDICTED, OBSERVED))
     colours = edges | coloured("nodes", list(dict.fromkeys(kinds)), SERIES)
     start, end = (np.asarray([edge[side] for edge in picture.edges], int) for side in (0, 1))
     lines = rows(x=x[start], y=y[start], x2=x[end], y2=y[end], name=between)
@@ -51,7 +57,10 @@ def graph(picture: Graph) -> tuple[Spec, int]:
         mark("rule", {"strokeWidth": 3}, lines, **places, x2={"field": "x2"}, y2={"field": "y2"}, color=shown),
         mark("point", {"size": 420, "filled": True, "opacity": 1}, dots, **places, color=shown, tooltip=told),
     ]
-    if picture.labels:
+    if max(map(len, picture.labels), default=0) > 2:  # too long for a node: beside it, where lines may pass behind
+        beside = {"align": "left", "dx": 15, "dy": -1, "fontWeight": 600}
+        layers.append(named("said", mark("text", beside, dots, **places, text=word("label"))))
+    elif picture.labels:
         layers.append(mark("text", {"color": PAPER, "fontWeight": 600}, dots, **places, text=word("label")))
     return titled(panel([], *layers, height=240, movable=False) | {"width": SIDE}, picture.title), len(x) - len(dots)
 
@@ -102,29 +111,45 @@ def network(picture: Network) -> tuple[Spec, int]:
     return titled(panel([], *layers, height=280, movable=False), picture.title), lost
 
 
-def images(picture: Images) -> tuple[Spec, int]:
+def images(picture: Images, room: int = ROOM) -> tuple[Spec, int]:
     grey = np.asarray(picture.images, float)
-    labels = list(picture.labels) or [""] * len(grey)
     low, high = np.nanmin(grey, initial=np.inf), np.nanmax(grey, initial=-np.inf)
     levels = np.nan_to_num((grey - low) / (high - low) if high > low else 0 * grey)
-    across = max(1, min(len(grey), 5 if len(grey) > 6 else len(grey)))
+    across = columns(len(grey), room)
+    side = min(LARGEST, room // across - GAP)
+    labels = [folded(label, (side + GAP) // 7) for label in picture.labels] or [""] * len(grey)
+    below = 4 + 15 * max((label.count("\n") + 1 for label in labels if label), default=0)
     records = [
-        {"url": png(level), "column": place % across, "row": place // across, "label": label, "which": f"image {place}"}
+        {
+            "url": png(level),
+            "x": (left := (side + GAP) * (place % across)),
+            "x2": left + side,
+            "middle": left + side / 2,
+            "y": (top := (side + below) * (place // across)),
+            "y2": top + side,
+            "label": label,
+        }
         for place, (level, label) in enumerate(zip(levels, labels, strict=True))
     ]
-    down = -(-len(grey) // across)
-    grid = {
-        "x": unlabelled("column", [-0.5, across - 0.5]),
-        "y": unlabelled("row", [down - 0.42, -0.5]),
-    }
-    side = min(96, 560 // across)
+    size = {"width": (side + GAP) * across, "height": (side + below) * max(1, -(-len(grey) // across))}
+    x, y = (partial(unlabelled, domain=domain) for domain in ([0.0, size["width"]], [size["height"], 0.0]))
+    # From edge to edge rather than so many pixels wide: they shrink with the panel.
     layers = [
-        mark("image", {"width": side - 8, "height": side - 8}, records, **grid, url=word("url")),
-        mark("text", {"dy": side / 2 + 4}, records, **grid, text=word("label"), tooltip=[word("label", title="image")]),
-    ]
-    size = {"width": (side + 10) * across}
-    spec = panel([], *layers, height=(side + 24) * down, movable=False) | size
+        mark("image", {}, records, x=x("x"), x2={"field": "x2"}, y=y("y"), y2={"field": "y2"}, url=word("url")),
+        mark("text", {"baseline": "top", "dy": 4, "fontSize": 12, "lineBreak": "\n"}, records,
+             x=x("middle"), y=y("y2"), text=word("label"), tooltip=[word("label", title="image")]),
+    ]  # fmt: skip
+    spec = panel([], *layers, height=size["height"], movable=False) | size
     return titled(spec, picture.title), int(np.sum(~np.isfinite(grey)))
+
+
+def columns(count: int, room: int) -> int:
+    """In how many columns images stand: a few in one row, more in rows that are filled as evenly as can be."""
+    most = max(1, min(6, room // SMALLEST))
+    if count <= most:
+        return max(1, count)
+    least = 2 if count == 4 else 3
+    return min(range(min(least, most), min(5, most) + 1), key=lambda across: (-count % across, -across))
 
 
 def png(levels: np.ndarray) -> str:
@@ -160,3 +185,12 @@ def unlabelled(field: str, domain: list[float]) -> Spec:
 
 def titled(spec: Spec, title: str) -> Spec:
     return {**spec, "title": title} if title else spec
+
+
+def folded(text: str, most: int = 18) -> str:
+    """Words too long for a place, on as few lines as they need, which are about equally long."""
+    if len(text) <= most:
+        return text
+    # A browser's lines may end after a space only: a word that is too long stays whole.
+    ways = [wrap(text, width, break_long_words=False, break_on_hyphens=False) for width in range(1, most + 1)]
+    return "\n".join(min(ways, key=lambda lines: (len(lines), max(map(len, lines)))))

@@ -7,15 +7,33 @@ import numpy as np
 
 from deeptheory.formulas import scripted, spoken
 from deeptheory.lab.pictures import HeatMap, Table
-from deeptheory.report.drawings.canvas import INK, OBSERVED, PREDICTED, Spec, by_word, mark, number, panel, word
+from deeptheory.report.drawings.canvas import (
+    INK,
+    OBSERVED,
+    PAPER,
+    PREDICTED,
+    Spec,
+    by_word,
+    mark,
+    number,
+    panel,
+    shades,
+    word,
+)
 from deeptheory.report.drawings.values import finite, plain, rows
-from deeptheory.report.pictures.placed import titled
+from deeptheory.report.pictures.placed import ROOM, folded, titled
 
 READABLE = 80
 """How many cells of a heat map carry their number."""
+DEEP = 0.77
+"""From which share of the deepest shade on a number is written in the colour of paper."""
+LETTER, LINE = 7, 15
+"""Pixels of a letter, and of a line."""
+NARROW = 320
+"""Pixels of a table on a phone, in which the heads of its columns keep apart."""
 
 
-def heat_map(picture: HeatMap) -> tuple[Spec, int]:
+def heat_map(picture: HeatMap, room: int = ROOM) -> tuple[Spec, int]:
     values = np.asarray(picture.values, float)
     downward, across = ([written(each) for each in part] for part in (picture.rows, picture.columns))
     i, j = np.indices(values.shape).reshape(2, -1)
@@ -32,7 +50,9 @@ def heat_map(picture: HeatMap) -> tuple[Spec, int]:
         said=[written(each, 3) for each in flat],
     )
     low, high = (finite(shade).min(), finite(shade).max()) if shown else (0.0, 1.0)
-    domain = [low if picture.middle is None else 0.0, high] if high > low else [low - 1, high]
+    if high <= low:
+        low = low / 2 if picture.log else low - 1
+    domain = [low if picture.middle is None or picture.log else 0.0, high]
     fading = {
         "domain": [plain(end) for end in domain],
         "range": [0.06, 0.95],
@@ -45,22 +65,36 @@ def heat_map(picture: HeatMap) -> tuple[Spec, int]:
         word("row", title=picture.y or "row"),
         number("value", title=picture.value, format=".6~g"),
     ]
-    inked = {"color": by_word("side", sides, legend=False), "opacity": number("shade", scale=fading, legend=None)}
+    widest = max((len(each["said"]) for each in shown), default=0)
+    legible = bool(shown) and len(shown) <= READABLE and LETTER * widest * len(across) <= room
+    legend = None if legible or picture.middle is not None else shades(OBSERVED, ticks=4)
+    faded = number("shade", scale=fading, title=picture.value, legend=legend)
+    inked = {"color": by_word("side", sides, legend=False), "opacity": faded}
     layers = [mark("rect", {"strokeWidth": 0}, shown, **places, **inked, tooltip=told)]
-    if len(shown) <= READABLE:
-        layers.append(mark("text", {"fontSize": 12, "color": INK}, shown, **places, text=word("said"), tooltip=told))
+    if legible:
+        low, high = np.log(domain) if picture.log else domain
+        deep = low + DEEP * (high - low)
+        deeper = {"test": f"datum.shade > {plain(np.exp(deep) if picture.log else deep)}", "value": PAPER}
+        inked = {"color": {"condition": deeper, "value": INK}}
+        layers.append(mark("text", {"fontSize": 12}, shown, **places, **inked, text=word("said"), tooltip=told))
     height = 40 + (26 if len(downward) <= 14 else 9) * len(downward)
     spec = panel([], *layers, height=height, movable=False)
     return titled(spec, picture.title or picture.value), int(values.size - len(shown))
 
 
-def table(picture: Table) -> tuple[Spec, int]:
+def table(picture: Table, room: int = ROOM) -> tuple[Spec, int]:
     columns = {name: list(values) for name, values in picture.columns.items()}
     if picture.prediction and picture.observation:
         gaps = np.asarray(columns[picture.observation], float) - np.asarray(columns[picture.prediction], float)
         columns["difference"] = [written(gap, 2) for gap in gaps]
-    wide = max(8, 66 // max(len(columns), 1))
-    heads = [{"column": name, "row": -1, "said": folded(scripted(name), wide)} for name in columns]
+    wide = max(8, min(room, NARROW) // ((LETTER + 1) * max(len(columns), 1)))
+    said = {name: folded(scripted(name), wide) for name in columns}
+    tall = max((head.count("\n") for head in said.values()), default=0)
+    # Heads of fewer lines than others end where those end: what is above them is a line of a space that is kept.
+    heads = [
+        {"column": name, "row": -1, "said": "\u00a0\n" * (tall - head.count("\n")) + head}
+        for name, head in said.items()
+    ]
     cells = [
         {"column": name, "row": place, "said": folded(written(value))}
         for name, values in columns.items()
@@ -71,15 +105,14 @@ def table(picture: Table) -> tuple[Spec, int]:
         "x": {**named("column", list(columns), ""), "axis": None},
         "y": {"field": "row", "type": "ordinal", "axis": None, "sort": list(range(-1, count))},
     }
-    look = {"limit": 150, "lineBreak": "\n"}
+    look = {"limit": 150, "lineBreak": "\n", "lineHeight": LINE}
     lines = [
-        # Heads of two lines end where those of one stand.
-        mark("text", look | {"fontWeight": 600, "baseline": "line-bottom"}, heads, **places, text=word("said")),
+        mark("text", look | {"fontWeight": 600, "dy": -LINE * tall}, heads, **places, text=word("said")),
         mark("text", look, cells, **places, text=word("said")),
     ]
-    deep = any("\n" in cell["said"] for cell in cells)
+    more = max((cell["said"].count("\n") for cell in cells), default=0)
     missing = sum(isinstance(value, float) and not np.isfinite(value) for each in columns.values() for value in each)
-    return titled(panel([], *lines, height=(40 if deep else 30) * (count + 1), movable=False), picture.title), missing
+    return titled(panel([], *lines, height=(30 + LINE * more) * (count + 1), movable=False), picture.title), missing
 
 
 def named(field: str, labels: Sequence[str], title: str, **more: Any) -> Spec:
@@ -95,15 +128,6 @@ def named(field: str, labels: Sequence[str], title: str, **more: Any) -> Spec:
     return {"field": field, "type": "ordinal", "sort": list(labels), "scale": {"padding": 0.03}, "axis": axis}
 
 
-def folded(text: str, most: int = 18) -> str:
-    """Words too long for a cell, on two lines that are about equally long."""
-    spaces = [place for place, sign in enumerate(text) if sign == " "]
-    if len(text) <= most or not spaces:
-        return text
-    middle = min(spaces, key=lambda place: abs(place - len(text) / 2))
-    return f"{text[:middle]}\n{text[middle + 1 :]}"
-
-
 def written(value: Any, digits: int = 5) -> str:
     """A number to a few digits, as people write it; words as they are."""
     if isinstance(value, str):
@@ -113,5 +137,5 @@ def written(value: Any, digits: int = 5) -> str:
     number = float(value)
     if not np.isfinite(number):
         return "—"
-    whole = number == round(number) and abs(number) < 1e6
+    whole = number == round(number) and abs(number) < 1e8
     return spoken(f"{int(number):,}" if whole else f"{number:.{digits}g}")
