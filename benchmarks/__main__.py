@@ -1,6 +1,11 @@
-"""`python -m benchmarks [NAME]…`: run benchmarks and print their tables."""
+"""`python -m benchmarks [--one-thread] [NAME]…`: run benchmarks and print their tables.
+
+With `--one-thread` all sides have one thread and seconds are those that the processor worked for them, not those that
+passed: for machines that other programs share.
+"""
 
 import importlib
+import os
 import sys
 
 NAMES = (
@@ -22,7 +27,11 @@ NAMES = (
 
 
 def main() -> int:
-    chosen = sys.argv[1:] or NAMES
+    words = sys.argv[1:]
+    if "--one-thread" in words:
+        words.remove("--one-thread")
+        os.environ["BENCHMARK_THREADS"] = "1"
+    chosen = words or NAMES
     for name in chosen:
         if name not in NAMES:
             print(f"no benchmark is called {name!r}; there are {', '.join(NAMES)}", file=sys.stderr)

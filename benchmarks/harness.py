@@ -3,6 +3,8 @@
 Every contender does the same work on the same fresh inputs, in turns, at several sizes; first call and steady state are
 told apart; values are compared with ours; what is printed is ratios, with versions. Peers live in an environment of
 their own, made on first use, and answer JSON lines, so that one run holds all.
+
+With BENCHMARK_THREADS=1 in the environment all sides have one thread, and their clock is that of the processor's work.
 """
 
 import json
@@ -19,7 +21,12 @@ from typing import Any
 import numpy as np
 
 FOLDER = Path(__file__).resolve().parent
-THREADS = os.cpu_count() or 1
+THREADS = int(os.environ.get("BENCHMARK_THREADS", os.cpu_count() or 1))
+if THREADS == 1:
+    time.perf_counter = time.process_time
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    os.environ["OMP_NUM_THREADS"] = "1"
+OTHER_CLOCK = "import runpy, sys, time; time.perf_counter = time.process_time; runpy.run_path(sys.argv[1])"
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ def compare(
 
 def table(title: str, contenders: Sequence[Contender], sizes: Sequence[int], times: dict) -> str:
     """Markdown: seconds (first call, steady) and the ratio to ours."""
-    lines = [f"### {title}", "", f"{machine()}; {THREADS} threads each.", ""]
+    lines = [f"### {title}", "", f"{machine()}; {threads()} each.", ""]
     lines += ["| size | who | first call | steady | ratio to ours |", "| ---: | --- | ---: | ---: | ---: |"]
     for size in sizes:
         ours = times[contenders[0].name, size].steady
@@ -86,6 +93,10 @@ def table(title: str, contenders: Sequence[Contender], sizes: Sequence[int], tim
             )
     lines += ["", "Versions: " + "; ".join(f"{c.name}: {c.versions}" for c in contenders) + ".", ""]
     return "\n".join(lines)
+
+
+def threads() -> str:
+    return "one thread, seconds of the processor" if THREADS == 1 else f"{THREADS} threads"
 
 
 def machine() -> str:
@@ -102,8 +113,9 @@ class Peer:
         python = environment(name)
         path = FOLDER / "peers" / f"{script or name}_peer.py"
         settings = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
+        program = ["-c", OTHER_CLOCK, str(path)] if THREADS == 1 else [str(path)]
         self.process = subprocess.Popen(
-            [str(python), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=settings
+            [str(python), *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=settings
         )
         self.versions = self._read()["versions"]
 

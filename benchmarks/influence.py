@@ -1,11 +1,18 @@
 """Influence of 1,000 training images on 100 test images for a network of 102,070 parameters, beside pyDVL.
 
 `python -m benchmarks influence` needs mnist.npz in the folder that DEEPTHEORY_DATA names. Both sides solve with the
-same damped Hessian of the same trained network, in single precision, by conjugate gradients to a relative residual of
-1e-4. pyDVL is the peer because it solves the same damped equations by conjugate gradients and had a release in 2025;
+same damped Hessian of the same trained network, in single precision, by block conjugate gradients to a relative
+residual of 1e-4, which is measured afterwards on both. (pyDVL stops at the square of its `rtol`, so that has to be
+1e-2: with 1e-4 it goes on to what single precision allows.) Our time contains the measuring, an eighth of it.
+
+pyDVL is the peer because it solves the same damped equations by conjugate gradients and had a release in 2025;
 kronfluence replaces the Hessian by Kronecker-factored curvature, captum writes the whole Hessian out, too large here,
-or projects it, and of torch-influence we know no release after 2022. Before that, on a network small enough to write
-the Hessian out, our influences are held to those of the exact inverse.
+or projects it, and of torch-influence we know no release after 2022. pyDVL's solver for one vector after the other
+takes about four times as long, and its Nyström preconditioner saves no step here. Before that, on a network small
+enough to write the Hessian out, our influences are held to those of the exact inverse.
+
+A block's step is 100 Hessian products, 47 Gflop in matrix products of thousands by hundreds, and 12 Gflop between the
+vectors of the block; five steps and a short sixth are needed.
 """
 
 import tempfile
@@ -25,7 +32,7 @@ from deeptheory.attribution.inverse_products import by_conjugate_gradients, by_f
 from deeptheory.data import digits
 
 TRAIN, TEST, DAMPING, TOLERANCE = 1000, 100, 0.05, 1e-4
-AGREE = 0.01
+AGREE = 1e-3
 """how far apart, in the Euclidean norm, two answers may be whose residuals are 1e-4"""
 
 
@@ -57,12 +64,12 @@ def main():
     data, test = (x[:TRAIN], y[:TRAIN]), (x[TRAIN:], y[TRAIN:])
     layers = trained(drawn(WIDTHS), data, steps=500, rate=0.3)
     inverse = partial(by_conjugate_gradients, tolerance=TOLERANCE)
-    kept = {}
+    kept, worst = {}, {}
 
     def ours(size, turn):
         part = jax.tree.map(lambda a: a[:size], test)
         seconds, found = clocked(lambda: influences_by(inverse, losses, layers, data, part, damping=DAMPING))
-        kept[size] = np.asarray(found.values)
+        kept[size], worst["deeptheory"] = np.asarray(found.values), float(found.residuals.max())
         return seconds, np.linalg.norm(kept[size])
 
     with tempfile.TemporaryDirectory() as folder:
@@ -73,28 +80,28 @@ def main():
         np.savez(path, x=data[0], y=data[1], test_x=test[0], test_y=test[1], **arrays)
         peer = Peer("pydvl")
 
-        def theirs(together, size, turn):
-            seconds, found = peer.ask(
-                work="influence", path=path, tests=size, damping=DAMPING, tolerance=TOLERANCE, together=together
-            )
+        def theirs(size, turn):
+            seconds, found = peer.ask(work="influence", path=path, tests=size, damping=DAMPING, tolerance=TOLERANCE)
+            found, worst["pyDVL"] = found[:-1], found[-1, 0]
             apart = np.linalg.norm(found - kept[size]) / np.linalg.norm(kept[size])
-            if apart > AGREE:
-                raise AssertionError(f"pyDVL's influences are {apart:.2g} of their size from ours")
+            if apart > AGREE or max(worst.values()) > 1.1 * TOLERANCE:
+                raise AssertionError(f"influences are {apart:.2g} of their size apart, residuals {worst}")
             return seconds, np.linalg.norm(found)
 
         table = compare(
             f"Influence of {TRAIN:,} training images on test images, 102,070 parameters, residuals of 1e-4",
             [
                 Contender("deeptheory", f"jax {jax.__version__}", ours),
-                Contender("pyDVL, all at once", peer.versions, partial(theirs, True)),
-                Contender("pyDVL, one by one", peer.versions, partial(theirs, False)),
+                Contender("pyDVL", peer.versions, theirs),
             ],
             [TEST],
             rounds=2,
             tolerance=AGREE,
         )
         peer.close()
-    return f"{table}\nOn a network of 970 parameters we are within {gap:.1e} of the exact inverse.\n"
+    reached = ", ".join(f"{who} {residual:.1e}" for who, residual in worst.items())
+    exact = f"On a network of 970 parameters we are within {gap:.1e} of the exact inverse."
+    return f"{table}\nWorst residuals: {reached}. {exact}\n"
 
 
 if __name__ == "__main__":

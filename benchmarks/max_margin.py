@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from benchmarks.harness import Contender, Peer, compare, timed
-from deeptheory.implicit_bias.margin_losses import LOGISTIC
+from deeptheory.foundations.margin_losses import LOGISTIC
 from deeptheory.implicit_bias.separable import (
     gradient_descent_on_margins,
     logarithmic_flow,
