@@ -20,6 +20,7 @@ NAMES = (
     "max_margin",
     "decoding",
     "character_model",
+    "scaling_law",
     "colour_refinement",
     "clustering",
     "adversarial",
