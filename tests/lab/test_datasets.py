@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from deeptheory.lab.axes import axis_words
 from deeptheory.lab.datasets import averaged, flat, grouped, labelled
+from deeptheory.lab.entries import catalogue
 from deeptheory.lab.evidence import Chain, Counterexample, Distribution, Exact, Identity, Inequality, Law, Rate, Trend
 
 SEEN = np.arange(3 * 2 * 8.0).reshape(3, 2, 8)
@@ -48,6 +50,34 @@ def test_points_are_called_by_the_setting_that_lists_them():
     found = labelled(Rate(x, SEEN[:, 0], exponent=1.0), {"widths": (10, 100, 1000), "trials": 8}).dataset()
     assert found["y"].dims == ("width", "trial")
     assert found["width"].values.tolist() == x.tolist()
+
+
+def test_points_that_no_setting_lists_are_called_by_the_claims_own_word():
+    found = labelled(Rate([1.0, 2.0, 4.0], SEEN[:, 0], exponent=1.0), {"trials": 8}, "kappa").dataset()
+    assert found["y"].dims == ("kappa", "trial") and found["kappa"].attrs["long_name"] == "κ"
+    assert labelled(Rate([1.0, 2.0], [1.0, 2.0], exponent=1.0), {}, "y").dataset()["y"].dims == ("x",)
+
+
+def test_words_of_axes_are_found_in_the_source():
+    code = """
+def rates(key, *, widths=(1, 2)):
+    return {
+        "one": Rate(np.array(widths), seen, exponent=1.0),
+        "two": Limit(1 / RATES, seen, order=2),
+        "three": Bounded(sizes.astype(float), seen),
+        "four": Rate(2.0**ks, seen, exponent=1.0, order=1),
+        "five": Rate(made(of, many), seen, exponent=1.0),
+        "six": Law(widths, seen),
+    }
+"""
+    assert axis_words(code) == {"one": "width", "two": "1/rate", "three": "size", "four": "2^k"}
+    assert axis_words("def alone(): return Rate(epsilon[1:], y, exponent=1.0)") == {"": "epsilon"}
+
+
+def test_most_rates_of_the_catalogue_have_a_word_for_their_axis():
+    """A word is missing only where the points are made by a longer expression in the call itself."""
+    found = [word for entry in catalogue().claims.values() for word in entry.axes.values()]
+    assert len(found) > 250
 
 
 OTHERS = [

@@ -66,8 +66,11 @@ class Labelled:
         return xarray.Dataset(variables, coords=coordinates, attrs=self.attributes)
 
 
-def labelled(piece: Evidence, settings: Mapping[str, Any] | None = None) -> Labelled:
-    """The arrays of a piece of evidence; what it runs along is called as the setting that lists the same values."""
+def labelled(piece: Evidence, settings: Mapping[str, Any] | None = None, axis: str = "x") -> Labelled:
+    """The arrays of a piece of evidence.
+
+    The points of a rate are called as the setting that lists the same values, or else `axis`.
+    """
     kind = type(piece).__name__
     fields = {
         each.name: getattr(piece, each.name)
@@ -79,9 +82,10 @@ def labelled(piece: Evidence, settings: Mapping[str, Any] | None = None) -> Labe
     attributes = {n: fields[n] for n in sorted(static) if isinstance(fields[n], (bool, int, float, str))}
     attributes = {"kind": kind, **{n: int(v) if isinstance(v, bool) else v for n, v in attributes.items()}}
     if "x" in arrays:
-        axis = _listed(arrays.pop("x"), settings or {})
-        axes = [axis[0], TRIAL][: arrays["y"].ndim]
-        return _repeated(Labelled({"y": (axes, arrays["y"])}, dict([axis]), attributes), None)
+        points = arrays.pop("x")
+        name = _listed(points, settings or {}) or (axis if axis not in ("y", TRIAL) else "x")
+        axes = [name, TRIAL][: arrays["y"].ndim]
+        return _repeated(Labelled({"y": (axes, arrays["y"])}, {name: points}, attributes), None)
     if kind == "Distribution":
         return Labelled({"ranks": (["sample"], arrays["ranks"])}, {}, attributes)
     if kind == "Counterexample":
@@ -145,12 +149,14 @@ def averaged(found: Labelled) -> Labelled:
     return Labelled(variables, found.coordinates, found.attributes)
 
 
-def tree(run: "Run", symbols: Mapping[str, str] | None = None, says: str = "") -> "xarray.DataTree":
+def tree(
+    run: "Run", symbols: Mapping[str, str] | None = None, says: str = "", axes: Mapping[str, str] | None = None
+) -> "xarray.DataTree":
     """All evidence of a run: one group a piece; a piece without a name is the tree itself."""
-    pieces = {
-        name: labelled(piece, run.parameters).dataset(symbols).assign_attrs(thinned=int(name in run.thinned))
-        for name, piece in run.evidence.items()
-    }
+    pieces = {}
+    for name, piece in run.evidence.items():
+        found = labelled(piece, run.parameters, (axes or {}).get(name, "x")).dataset(symbols)
+        pieces[name] = found.assign_attrs(thinned=int(name in run.thinned))
     facts = {"claim": run.claim, "says": readable(says), "verdict": run.verdict, "reason": run.reason, "seed": run.seed}
     return grouped(pieces, facts | {name: str(value) for name, value in run.parameters.items()})
 
@@ -203,11 +209,12 @@ def _axes(along: Mapping[str, Any], shape: Sequence[int], *, taken: set[str]) ->
     return named | ({"entry": ""} if rest == 1 else {f"entry_{place}": "" for place in range(rest)})
 
 
-def _listed(x: np.ndarray, settings: Mapping[str, Any]) -> tuple[str, np.ndarray]:
+def _listed(x: np.ndarray, settings: Mapping[str, Any]) -> str:
+    """The setting that lists these values, in the singular; nothing if there is none."""
     values = x.tolist()
     same = (n for n, each in settings.items() if isinstance(each, (list, tuple)) and list(each) == values)
-    name = next(same, "x")
-    return (name.removesuffix("s") or name), x
+    name = next(same, "")
+    return name.removesuffix("s") or name
 
 
 def _agree(arrays: Mapping[str, np.ndarray]) -> bool:

@@ -41,7 +41,8 @@ class Entry:
     """What is known of a claim without running it.
 
     `source` is a fingerprint of the meaning of all that the claim reaches in the package (`deeptheory.lab.reach`), and
-    of what judges it; `uses` are the functions of the rooms that it names itself.
+    of what judges it; `uses` are the functions of the rooms that it names itself, `axes` what pieces run along that do
+    not say it themselves (`deeptheory.lab.axes`).
     """
 
     name: str
@@ -62,6 +63,7 @@ class Entry:
     consistency: list[str]
     pictured: bool
     uses: list[str]
+    axes: dict[str, str]
     source: str
     lines: tuple[int, int]
 
@@ -193,6 +195,10 @@ def fingerprints(claims: list["Claim"]) -> dict[str, tuple[str, list[str]]]:
 
 def generate() -> dict[str, Any]:
     """The catalogue as JSON."""
+    import inspect
+    import textwrap
+
+    from deeptheory.lab.axes import axis_words
     from deeptheory.lab.functions import functions_in
 
     claims = claims_in()
@@ -219,6 +225,7 @@ def generate() -> dict[str, Any]:
             consistency=list(claim.consistency),
             pictured=claim.drawing is not None,
             uses=found[claim.name][1],
+            axes=axis_words(textwrap.dedent(inspect.getsource(claim.function))),
             source=found[claim.name][0],
             lines=(start, end),
         )

@@ -128,12 +128,12 @@ class Run:
         from deeptheory.lab.entries import catalogue
 
         entry = catalogue().claims.get(self.claim)
-        symbols = entry.symbols if entry else {}
+        symbols, axes = (entry.symbols, entry.axes) if entry else ({}, {})
         if piece is None:
-            return tree(self, symbols, entry.says if entry else "")
+            return tree(self, symbols, entry.says if entry else "", axes)
         if piece not in self.described:
             raise ValueError(f"{self.claim} has no piece {piece!r}; it has: {', '.join(self.described) or 'none'}")
-        return labelled(self.evidence[piece], self.parameters).dataset(symbols)
+        return labelled(self.evidence[piece], self.parameters, axes.get(piece, "x")).dataset(symbols)
 
     def _repr_html_(self) -> str:
         return face("html")(self)

@@ -10,6 +10,7 @@ import numpy as np
 
 from deeptheory.lab.checking import few_enough
 from deeptheory.lab.datasets import Labelled, averaged, grouped, labelled
+from deeptheory.lab.entries import catalogue
 from deeptheory.lab.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -101,9 +102,11 @@ def gathered(over: Mapping[str, Any], seeds: int, runs: Sequence[Any]) -> "xarra
         coords=labels,
     )
     evidence = [run.evidence if run else {} for run in runs]
-    pieces = {"": root}
+    pieces, entry = {"": root}, catalogue().claims.get(made[0].claim)
+    words = entry.axes if entry else {}
     for piece in dict.fromkeys(name for each in evidence for name in each):
-        found = [averaged(labelled(each[piece], run.parameters)) if piece in each else None
+        axis = words.get(piece, "x")
+        found = [averaged(labelled(each[piece], run.parameters, axis)) if piece in each else None
                  for run, each in zip(runs, evidence, strict=True)]  # fmt: skip
         whole = _stacked(found, names, arranged).dataset()
         pieces[piece] = whole if piece else root.merge(whole, combine_attrs="override")
