@@ -134,11 +134,17 @@ def pytest_runtest_logreport(report):
                 _compared.setdefault(each, set()).add(report.nodeid.split("::")[0])
 
 
+def _exists(function):
+    """Whether a test that was not run now is still there."""
+    path, _, name = function.partition("::")
+    return (HERE.parent / path).exists() and f"def {name.rpartition('::')[2]}(" in (HERE.parent / path).read_text()
+
+
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workerinput"):
         return
     if session.config.getoption("--record-slow"):
-        others = {each for each in SLOW.read_text().splitlines() if each not in _taken}
+        others = {each for each in SLOW.read_text().splitlines() if each not in _taken and _exists(each)}
         long = {function for function, seconds in _taken.items() if seconds > LONG}
         SLOW.write_text("".join(f"{each}\n" for each in sorted(others | long)))
     if not session.config.getoption("--record-items"):

@@ -1,7 +1,8 @@
 """Which tests a change can reach: those of `pytest --changed`, for the inner loop.
 
 The change is what the working tree holds beyond the last commit, or, where it holds nothing more, the last commit. A
-test is reached if its file changed, or if it imports, at any remove, a module that did.
+test is reached if its file changed, or if it imports, at any remove, a module that did, or what lies beside it: data in
+a package counts as its modules do, and a helper among the tests as those who import it.
 """
 
 import ast
@@ -46,12 +47,31 @@ def imported(source: str) -> set[str]:
 
 @cache
 def reached() -> set[str]:
-    """The test files, as paths from the root, that the change can reach."""
-    change = changed()
+    """The test files, as paths from the root, that the change at hand can reach."""
+    return reached_by(changed())
+
+
+def reached_by(change: set[str]) -> set[str]:
+    """The test files that a change of these files can reach."""
     tests = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
     if change & set(EVERYTHING):
         return tests
     graph = grimp.build_graph("deeptheory", cache_dir=str(ROOT / ".import_linter_cache"))
-    start = {module_of(path) for path in change if path.startswith("src/") and path.endswith(".py")} & graph.modules
+    source = {path for path in change if path.startswith("src/")}
+    start = {module_of(path) for path in source if path.endswith(".py")} & graph.modules
+    # Templates, styles, records and the books themselves: whoever imports the package they lie in may read them.
+    for path in source:
+        if not path.endswith(".py"):
+            package = module_of(str(next(p for p in Path(path).parents if (ROOT / p / "__init__.py").exists())))
+            start |= {each for each in graph.modules if f"{each}.".startswith(f"{package}.")}
     touched = start.union(*(graph.find_downstream_modules(each) for each in start))
-    return {path for path in tests if path in change | ALWAYS or imported((ROOT / path).read_text()) & touched}
+    # What is no test serves those in its folder, and those who import it.
+    helpers = [Path(path) for path in change - tests if path.startswith("tests/") and path.endswith(".py")]
+    names, folders = {path.with_suffix("").parts[1] for path in helpers}, {path.parent for path in helpers}
+    return {
+        path
+        for path in tests
+        if path in change | ALWAYS
+        or Path(path).parent in folders - {Path("tests")}
+        or imported((ROOT / path).read_text()) & (touched | names)
+    }

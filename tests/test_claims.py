@@ -47,6 +47,8 @@ def test_claim_agrees_with_the_ledger(pool, name):
 
 def test_every_claim_is_recorded_and_holds():
     """No record is missing, stale or of another verdict: what was not run here was run as it stands."""
+    missing = [name for name in CLAIMS if name not in RECORDED]
+    assert not missing, f"not in the ledger: `deeptheory check {' '.join(missing)} --record`"
     stale = [name for name in CLAIMS if name in RECORDED and RECORDED[name].source != CLAIMS[name].source]
     assert not stale, f"changed, or what they reach: `deeptheory check {' '.join(stale)} --record`"
     assert {name: each.verdict for name, each in RECORDED.items()} == dict.fromkeys(CLAIMS, "holds")
