@@ -30,7 +30,10 @@ class TwoLayer(NamedTuple):
 
 
 def network_outputs(network: TwoLayer, x: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n"]:
-    """Return f(x). Reference: lucchi (12.5)."""
+    """f(x) = Σₗ aₗ·max(⟨wₗ, x⟩ + bₗ, 0), the output of a two-layer ReLU network at each of the inputs (last axis d).
+
+    For networks of any depth take `lipschitz.relu_outputs`. Reference: lucchi (12.5).
+    """
     return np.asarray(np.maximum(x @ network.weights.T + network.biases, 0) @ network.outer)
 
 

@@ -36,7 +36,7 @@ def neighbours(draw):
 @claim(
     items={"A10.16": ("sum of the prices", "price of a copy", "price of a wrong label", "prices of neighbours")},
     says=r"Let $U(S)$ be minus the test error after training on $S$. Shapley prices of $n$ training points add up to "
-    r"$U([n])-U(\emptyset)$; a point and its copy cost the same, a wrong label less than others; for nearest "
+    r"$U([n])-U(\emptyset)$; a point and its copy cost the same, a wrong label less than nothing; for nearest "
     "neighbours prices need no enumeration.",
     needs="ridge regression of 8 points in 2 dimensions, one copied, one with its label turned round",
     full=dict(trials=2000),
@@ -61,14 +61,13 @@ def data_prices(key, *, trials: Trials = 200):
     enumerated = [
         shapley_values(game_table(nearest_neighbour_utility(*one, neighbours=NEIGHBOURS), POINTS)) for one in drawn
     ]
-    ordinary = prices[:, 2:WRONG].mean(1)
     rounding: dict[str, Any] = {"scale": size, "condition": 100.0, "size": 2.0**POINTS}
     return {
         "sum of the prices": Identity(prices.sum(1), gained, aside={"all": tables[:, -1]}, **rounding),
         "price of a copy": Identity(
             prices[:, 0], prices[:, 1], aside={"alone": shapley_values(single)[:, 0]}, **rounding
         ),
-        "price of a wrong label": Trend(ordinary - prices[:, WRONG], aside={"prices": prices[:500].T}),
+        "price of a wrong label": Trend(-prices[:, WRONG], aside={"prices": prices[:500].T, "copy": -prices[:, 0]}),
         "prices of neighbours": Identity(
             near, np.stack(enumerated), scale=1.0, size=2.0**POINTS, aside={"fewer": fewer}
         ),
@@ -85,9 +84,9 @@ def alone(evidence):
     return replace(evidence, right=evidence.aside["alone"])
 
 
-@data_prices.control("the wrong label costs more than others", of="price of a wrong label")
-def dearer(evidence):
-    return replace(evidence, differences=-np.asarray(evidence.differences))
+@data_prices.control("a copy is worth less than nothing too", of="price of a wrong label")
+def price_of_a_copy(evidence):
+    return replace(evidence, differences=evidence.aside["copy"])
 
 
 @data_prices.control("prices for one neighbour less", of="prices of neighbours")

@@ -145,21 +145,25 @@ def sgd_is_cheaper_not_faster(
     reached, exact = np.maximum(first(noisy), 1), int(first(plain))
     missing = np.where(np.any(noisy <= goal, axis=1), reached, steps)
     paid = np.log(exact * examples) - np.log(missing * batch)
-    aside = {"noisy": noisy[:6], "plain": plain, "batch": batch, "examples": examples, "goal": goal}
+    aside = {"noisy": noisy[:6], "plain": plain, "batch": batch, "examples": examples, "goal": goal, "paid": paid}
     return {
         "for the same gradients": Trend(paid - np.log(2), aside=aside),
-        "for the same steps": Trend(missing - exact + 0.0),
+        "for the same steps": Trend(
+            missing - exact + 0.0, aside={"steps": missing, "exact": exact, "ratio": examples / batch}
+        ),
     }
 
 
-@sgd_is_cheaper_not_faster.control("SGD needs more gradients of examples", of="for the same gradients")
-def dearer(evidence):
-    return replace(evidence, differences=-evidence.differences)
+@sgd_is_cheaper_not_faster.control("cheaper by n/B, as if its steps were as good", of="for the same gradients")
+def as_good_steps(evidence):
+    aside = evidence.aside
+    return replace(evidence, differences=aside["paid"] - np.log(aside["examples"] / aside["batch"]))
 
 
-@sgd_is_cheaper_not_faster.control("SGD needs fewer steps", of="for the same steps")
-def faster(evidence):
-    return replace(evidence, differences=-evidence.differences)
+@sgd_is_cheaper_not_faster.control("n/B times the steps, as if only gradients counted", of="for the same steps")
+def as_many_gradients(evidence):
+    aside = evidence.aside
+    return replace(evidence, differences=aside["steps"] - aside["exact"] * aside["ratio"])
 
 
 @sgd_is_cheaper_not_faster.picture

@@ -128,7 +128,7 @@ def complexities_by_depth(pieces):
 
 
 @claim(
-    items={"A5.13": ("test error below the measure", "values by hand")},
+    items={"A5.13": ("complexity of the ball and its bound", "values by hand")},
     says=r"The Hilbert ball just large enough to interpolate the labels $y$ has complexity at most "
     r"$\sqrt{2y^\top G^{-1}y\operatorname{tr}G}/n$; neither side changes when the kernel is multiplied by a number. "
     r"Smooth labels need less than random ones.",
@@ -164,7 +164,7 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
         / n
     )
     return {
-        "test error below the measure": Chain(
+        "complexity of the ball and its bound": Chain(
             {
                 "with the inverse": (observed, bounds),
                 # E√(σᵀGσ) is within √2 of √(tr G), and the bound carries another √2.
@@ -188,7 +188,7 @@ def kernel_complexity(key, *, scale: Annotated[float, Interval(ge=1e-3, le=1e3)]
 
 
 @kernel_complexity.control(
-    "the Gram matrix not inverted, as printed", erratum="A5.13a", of="test error below the measure"
+    "the Gram matrix not inverted, as in Problem 5.3.3", of="complexity of the ball and its bound"
 )
 def printed_form(evidence):
     return replace(evidence, links={"printed": (evidence.links["with the inverse"][0], evidence.aside["printed"])})
@@ -202,7 +202,7 @@ def without_two(evidence):
 @kernel_complexity.picture
 def scales_of_the_kernel(pieces):
     """Complexity of the ball that interpolates, at two scales of the kernel, with the bound and the printed form."""
-    piece = pieces["test error below the measure"]
+    piece = pieces["complexity of the ball and its bound"]
     observed, bounds = piece.links["with the inverse"]
     scales, printed = piece.aside["scales"], piece.aside["printed"]
     panels = [

@@ -228,7 +228,7 @@ def _softmax(logits):
 decaying_runs = jax.jit(lambda s, a, b, i, e: coupled_sgd(lambda w, z: 0.5 * jnp.sin(w - np.pi / 2) * z, s, a, b, i, e))
 
 
-@nonconvex_sgd.control("of order T/n, as printed", erratum="H10.5a", of="sum of the distances")
+@nonconvex_sgd.control("of order T/n, with bounded gradients alone", of="sum of the distances")
 def proportional(evidence):
     return replace(evidence, exponent=1.0)
 

@@ -101,12 +101,15 @@ def binary_mnist_table(
         "the N of the claim is not above those that fit the four": (float(samples), most),
         "T-600³ wants more samples than any N that fits the four": (most, low[DEEPER]),
     }
+    settings = {"samples": samples, "delta": delta}
     labels = {"form": np.array(["Maurer", "Langford–Seeger", "nothing added"]), "network": np.array(NETWORKS)[FITTING]}
     return {
-        "bounds of the table": Printed(ours, np.stack([PRINTED[FITTING]] * 3), digits=3, error=rounding, along=labels),
+        "bounds of the table": Printed(
+            ours, np.stack([PRINTED[FITTING]] * 3), digits=3, error=rounding, along=labels, aside=settings
+        ),
         "rows that disagree": Chain(disagreement),
         "rows with random labels": Printed(
-            np.stack([alone[RANDOM], bare]), PRINTED[RANDOM], digits=3, error=spread[RANDOM]
+            np.stack([alone[RANDOM], bare]), PRINTED[RANDOM], digits=3, error=spread[RANDOM], aside=settings
         ),
     }
 
@@ -117,13 +120,13 @@ binary_mnist_table.control("60,000 training images", of="bounds of the table", s
 
 @binary_mnist_table.control("the theorem displayed beside the table", of="bounds of the table")
 def displayed_theorem(evidence):
-    ours, rounding = with_rounding(displayed, 55_000, 0.025)
+    ours, rounding = with_rounding(displayed, **evidence.aside)
     return replace(evidence, ours=ours[FITTING], error=rounding[FITTING])
 
 
 @binary_mnist_table.control("all six true-label columns by one formula", of="bounds of the table")
 def six_columns(evidence):
-    ours, rounding = with_rounding(maurer, 55_000, 0.025)
+    ours, rounding = with_rounding(maurer, **evidence.aside)
     return Printed(ours[:RANDOM], PRINTED[:RANDOM], digits=3, error=rounding[:RANDOM])
 
 
@@ -134,7 +137,7 @@ def whole_bound(evidence):
 
 @binary_mnist_table.control("the random-label entry inverts kl too", of="rows with random labels")
 def inverse_there_too(evidence):
-    ours, rounding = with_rounding(maurer, 55_000, 0.025)
+    ours, rounding = with_rounding(maurer, **evidence.aside)
     return replace(evidence, ours=ours[RANDOM], error=rounding[RANDOM])
 
 

@@ -275,9 +275,7 @@ def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024)
     }
 
 
-@first_layer_kernel_at_initialization.control(
-    "(9.8) without the factor x·x′, as printed", erratum="A9.5a", of="mean over networks"
-)
+@first_layer_kernel_at_initialization.control("without the factor x·x′, as in (9.8)", of="mean over networks")
 def without_product(evidence):
     relu, softplus = evidence.predicted  # (9.8) is about ReLU
     return replace(evidence, predicted=np.stack([relu / evidence.along["cosine"], softplus]))

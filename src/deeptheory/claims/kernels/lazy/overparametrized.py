@@ -130,10 +130,10 @@ def zeros_and_ones():
         )
     },
     says="A two-layer ReLU network with many more weights than data fits random labels of handwritten digits without "
-    "a mistake; on average it needs more steps for them than for the true labels.",
+    "a mistake; on average it needs more than eight times as many steps for them as for the true labels.",
     needs="no two inputs parallel; outputs zero at the start, each neuron being held twice with opposite signs",
     scale="printed: ImageNet-size networks; here 24 digits, 256 neurons, the first layer trained",
-    full=dict(trials=32, width=1024),
+    full=dict(width=1024),
     why="A wide network trains as its kernel says: each part of the labels is fitted at the speed of the eigenvalue "
     "of its direction. On these images the least eigenvalue of the limit kernel is more than a hundredth of the mean "
     "one, so no labelling is out of reach; only an image that comes twice with both labels would be. Random labels "
@@ -153,14 +153,16 @@ def zeros_and_ones():
 def wide_networks_fit_random_labels(
     key,
     *,
-    trials: Trials = 16,
+    trials: Trials = 32,
     width: Annotated[int, Interval(ge=128, le=8192)] = 256,
     images: Literal["different", "one twice"] = "different",
 ):
     x, true = zeros_and_ones()
     if images == "one twice":
         x[1] = x[0]
-    values = np.linalg.eigvalsh(np.asarray(first_layer_limit(x)))
+    values, vectors = np.linalg.eigh(np.asarray(first_layer_limit(x)))
+    # The true labels lie along the second eigenvector, these along the third: other labels, and nearly as cheap.
+    third = np.where(vectors[:, -3] >= np.median(vectors[:, -3]), 1.0, -1.0)
     steps, mistakes, needed, starts = 600, [], [], []
     for draw in jax.random.split(key, trials):
         first, second = jax.random.split(draw)
@@ -168,7 +170,7 @@ def wide_networks_fit_random_labels(
         random = generator(second).choice([-1.0, 1.0], len(x))
         if images == "one twice":
             random[1] = -random[0]
-        labels = np.array([true, random])
+        labels = np.array([true, random, third])
         paths = np.asarray(trained_on(weights, signs, x, labels, 1 / values[-1], steps=steps))
         starts.append(paths[:, 0])
         mistakes.append(int(np.sum(np.sign(paths[1, -1]) != random)))
@@ -180,7 +182,11 @@ def wide_networks_fit_random_labels(
         "outputs at the start": Identity(np.array(starts), 0.0, scale=1.0, size=float(width)),
         # A hundredth of the mean eigenvalue, which is ½ because the trace is n/2.
         "least eigenvalue of the kernel": Inequality(0.005, values[0]),
-        "random labels take more steps": Trend(np.log(needed[:, 1] / needed[:, 0]), aside={"losses": losses}),
+        # Eight times as many at least.
+        "random labels take more steps": Trend(
+            np.log(needed[:, 1] / needed[:, 0] / 8),
+            aside={"losses": losses[:2], "third": np.log(needed[:, 2] / needed[:, 0] / 8)},
+        ),
     }
 
 
@@ -207,6 +213,8 @@ def twice(evidence):
     return replace(evidence, bound=np.linalg.eigvalsh(np.asarray(first_layer_limit(x)))[0])
 
 
-@wide_networks_fit_random_labels.control("random labels fitted faster", of="random labels take more steps")
-def faster(evidence):
-    return replace(evidence, differences=-np.asarray(evidence.differences))
+@wide_networks_fit_random_labels.control(
+    "labels of the third eigenvector, which mean nothing either", of="random labels take more steps"
+)
+def third_eigenvector(evidence):
+    return replace(evidence, differences=evidence.aside["third"])
