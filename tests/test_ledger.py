@@ -32,7 +32,7 @@ def entry(name, **items):
     return Entry(
         name=name, module="m", subject="s", theme="t", says="says", needs="", scale="", items=items, parameters={},
         controls=[], searchable=False, symbols={}, why="", notice="", explore={}, consistency=[],
-        pictured=False, uses=[], source="hash", lines=(1, 2),
+        pictured=False, uses=[], axes={}, source="hash", lines=(1, 2),
     )  # fmt: skip
 
 

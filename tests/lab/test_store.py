@@ -25,7 +25,7 @@ from deeptheory.lab.store import Store, StoreError, run_key, stale
 ENTRY = Entry(
     name="example", module="m", subject="s", theme="t", says="", needs="", scale="", items={},
     parameters={"sizes": Parameter("sizes", "ints", (2, 4), full=(4, 8), low=1, high=99)}, controls=[],
-    searchable=False, symbols={}, why="", notice="", explore={}, consistency=[], pictured=False, uses=[],
+    searchable=False, symbols={}, why="", notice="", explore={}, consistency=[], pictured=False, uses=[], axes={},
     source="today", lines=(1, 2),
 )  # fmt: skip
 

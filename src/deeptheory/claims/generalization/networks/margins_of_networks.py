@@ -211,9 +211,9 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
         "A5.25": ("bound by stable ranks", "test error"),
         "A5.24": "stable rank of the first layer",
     },
-    says="At the same loss on 200 digits networks with random labels have larger spectral complexity, norm bounds and "
-    "test error, and smaller normalised and all-layer margins, than with true labels. Training on true labels lowers "
-    "the stable rank of the first layer to less than a sixth, on random labels it does not.",
+    says="At the same loss on 200 digits random labels take at least twice the spectral complexity and norm bounds of "
+    "true ones, half the margins, and cost a fifth in test error. Training on true labels lowers the stable rank of "
+    "the first layer to less than a sixth, on random ones not.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
     symbols={
         r"\text{spectral complexity}": r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$",
@@ -267,11 +267,15 @@ def random_labels_cost_norms_and_margins(key, *, trials: Trials = 24):
     } | {"stable rank of the first layer": Trend(falls[0], aside={"random labels": falls[1]})}
 
 
-for _measure in ("spectral complexity", "normalised margins", "all-layer margins", "test error"):
+ALL_OTHER = "every label exchanged, all of them other: {}"
 
-    @random_labels_cost_norms_and_margins.control(f"labels exchanged, all of them other: {_measure}", of=_measure)
-    def all_other_labels(evidence):
-        return replace(evidence, differences=evidence.aside["exchanged"])
+
+@random_labels_cost_norms_and_margins.control(ALL_OTHER.format("complexity"), of="spectral complexity")
+@random_labels_cost_norms_and_margins.control(ALL_OTHER.format("margins"), of="normalised margins")
+@random_labels_cost_norms_and_margins.control(ALL_OTHER.format("all layers"), of="all-layer margins")
+@random_labels_cost_norms_and_margins.control(ALL_OTHER.format("errors"), of="test error")
+def all_other_labels(evidence):
+    return replace(evidence, differences=evidence.aside["exchanged"])
 
 
 @random_labels_cost_norms_and_margins.picture
