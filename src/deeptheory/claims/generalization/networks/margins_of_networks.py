@@ -211,9 +211,9 @@ def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, wei
         "A5.25": ("bound by stable ranks", "test error"),
         "A5.24": "stable rank of the first layer",
     },
-    says="At the same loss on 200 digits random labels take at least twice the spectral complexity and norm bounds of "
-    "true ones, half the margins, and cost a fifth in test error. Training on true labels lowers the stable rank of "
-    "the first layer to less than a sixth, on random ones not.",
+    says="At equal loss on 200 digits random labels take twice the spectral complexity and norm bounds of true ones, "
+    "half the margins and a fifth more test error, or more. True labels take the stable rank of the first layer below "
+    "a sixth, random ones not.",
     needs="equal architecture, start and loss; the median margin: the smallest one depends on where training stops",
     symbols={
         r"\text{spectral complexity}": r"$\prod\|A_i\|_2\,(\sum_i(\|A_i^\top\|_{2,1}/\|A_i\|_2)^{2/3})^{3/2}$",
