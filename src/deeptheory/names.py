@@ -2,12 +2,13 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from deeptheory import books
 from deeptheory.lab.entries import Catalogue, Entry, catalogue
+from deeptheory.lab.records import badge, ledger, statuses
 
-__all__ = ["Unknown", "entries", "only", "plain"]
+__all__ = ["Unknown", "entries", "fallen", "only", "plain"]
 
 
 class Unknown(ValueError):
@@ -29,6 +30,12 @@ def entries(names: Sequence[str]) -> list[Entry]:
             raise _unknown(name, known)
         chosen |= found
     return [entry for entry in known.claims.values() if entry.name in chosen]
+
+
+def fallen(items: Iterable[str]) -> set[str]:
+    """Those of the items whose main statement is refuted as printed: a claim that serves them holds, they do not."""
+    standing = statuses(map(books.item, items), catalogue(), ledger())
+    return {name for name, status in standing.items() if badge("holds", status) != "holds"}
 
 
 def only(name: str) -> Entry:

@@ -65,6 +65,9 @@ def test_an_item_that_is_false_as_printed_is_never_said_to_hold(run):
     """Beside the claim that checks its corrected form, in the list of items, and by itself."""
     assert re.search(r"A11\.10 +arora Thm 11\.1\.1 +refuted as printed", run("show", "A11.10").stdout + run(
         "show", "balanced_factors_can_be_equalized").stdout)  # fmt: skip
+    assert re.search(
+        r"balanced_factors_can_be_equalized .* arora Thm 11\.1\.1 \(refuted as printed\)", run("list").stdout
+    )
     assert re.search(r"A11\.10 +refuted as printed", run("coverage", "--book", "arora", "--chapter", "11").stdout)
 
 

@@ -75,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Book:
-    """One of the four texts; `page` is its own page on the web, where it prints one."""
+    """One of the four texts; `page` is its page on the web, or that of its course."""
 
     id: str
     title: str

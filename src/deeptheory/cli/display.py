@@ -12,8 +12,9 @@ from rich.text import Text
 from deeptheory import books
 from deeptheory.characters import visible
 from deeptheory.lab.records import STATUSES
+from deeptheory.names import fallen
 
-__all__ = ["COLOURS", "coloured", "console", "many_rows", "printed_at", "progress", "standing", "table"]
+__all__ = ["COLOURS", "coloured", "console", "many_rows", "printed_at", "progress", "served", "standing", "table"]
 
 COLOURS = {
     "holds": "green",
@@ -109,6 +110,14 @@ def printed_at(items: Iterable[str]) -> str:
     """Where the items are printed, in the books' own numbers."""
     places = (f"{item.book} {item.where[0] if item.where else item.id}" for item in map(books.item, items))
     return ", ".join(dict.fromkeys(places))
+
+
+def served(items: Iterable[str]) -> str:
+    """Where the items of a claim are printed, and which of them do not hold as printed, although the claim does."""
+    items = list(items)
+    down = fallen(items)
+    standing = printed_at(each for each in items if each not in down)
+    return ", ".join(filter(None, [standing, *(f"{printed_at([each])} (refuted as printed)" for each in sorted(down))]))
 
 
 @contextmanager

@@ -63,13 +63,13 @@ def list_(
 def _list(chosen: Sequence[Entry], json: bool) -> None:
     if json:
         return emit([{"claim": e.name, "subject": e.subject, "items": list(e.items), "says": e.says} for e in chosen])
-    from deeptheory.cli.display import many_rows, printed_at
+    from deeptheory.cli.display import many_rows, served
 
     recorded = ledger().claims
     verdicts = [recorded[entry.name].verdict if entry.name in recorded else "open" for entry in chosen]
     many_rows(
         ("claim", "subject", "verdict", "printed at"),
-        [(e.name, e.subject, verdict, printed_at(e.items)) for e, verdict in zip(chosen, verdicts, strict=True)],
+        [(e.name, e.subject, verdict, served(e.items)) for e, verdict in zip(chosen, verdicts, strict=True)],
     )
 
 

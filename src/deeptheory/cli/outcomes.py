@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deeptheory.cli.display import coloured, console, printed_at, table
+from deeptheory.cli.display import coloured, console, served, table
 from deeptheory.formulas import readable, spoken
 from deeptheory.lab.entries import Entry
 from deeptheory.lab.parameters import written
@@ -25,8 +25,8 @@ REPORT = "deeptheory-report"
 """The folder that `deeptheory report` writes."""
 
 
-def show_outcomes(done: Sequence[tuple[Entry, "Run"]]) -> None:
-    """Runs one by one where they are few; else one line each, and below what is not as it should be."""
+def show_outcomes(done: Sequence[tuple[Entry, "Run"]], *, page: bool = True) -> None:
+    """Runs one by one where they are few; else one line each, below what is not as it should be, and where to look."""
     out = console()
     if len(done) <= FEW:
         for entry, run in done:
@@ -39,15 +39,15 @@ def show_outcomes(done: Sequence[tuple[Entry, "Run"]]) -> None:
             if not run.as_expected:
                 out.print(f"{entry.name} is {_sentence(run)}")
     pages = [entry.name for entry, run in done if run.control is None]
-    if pages:
-        page = f"{REPORT}/claims/{pages[0]}.html" if len(pages) == 1 else f"{REPORT}/index.html"
-        out.print(f"page: {page}, when `deeptheory report` has written it")
+    if pages and page:
+        where = f"{REPORT}/claims/{pages[0]}.html" if len(pages) == 1 else f"{REPORT}/index.html"
+        out.print(f"page: {where}, when `deeptheory report` has written it")
 
 
 def _card(out: Console, entry: Entry, run: "Run") -> None:
     """One run: the statement, the verdict, every piece of evidence, every control."""
     of = "" if run.control is None else f"  control “{readable(run.control)}”"
-    out.print(Text.assemble((entry.name, "bold"), (of, "bold"), "  ", (printed_at(entry.items), "dim")))
+    out.print(Text.assemble((entry.name, "bold"), (of, "bold"), "  ", (served(entry.items), "dim")))
     out.print(Text(readable(entry.says), style="dim"))
     if run.control is None:
         out.print(coloured(run.verdict), f": {_sentence(run).partition(': ')[2]}", sep="")

@@ -60,7 +60,7 @@ def tour(
     within("--jobs", jobs, 1, 256)
     within("--explore", explore, 0, 86_400)
     done, failed = _run([catalogue().claims[name] for name in TOUR], jobs=jobs, store=store)
-    _tell(done, failed)
+    _tell(done, failed, page=False)  # they are written now, and named below
     runs = [run for _, run in done]
     index, laments = _write_report(out, runs, _explored(runs, explore, jobs, store))
     print(f"\nThe pages: {index}")
@@ -272,10 +272,10 @@ def _explored(runs: list[Any], seconds: float, jobs: int, store: Path | None) ->
     return gathered(runs, claims, found)
 
 
-def _tell(done: Done, failed: Failed) -> None:
+def _tell(done: Done, failed: Failed, *, page: bool = True) -> None:
     from deeptheory.cli.outcomes import show_outcomes
 
-    show_outcomes(done)
+    show_outcomes(done, page=page)
     claims = [run for _, run in done if run.control is None]
     if len(claims) + len(failed) > 1:
         print(f"{sum(run.as_expected for run in claims)} of {len(claims) + len(failed)} hold")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deeptheory.lab.sensitivity import overall
+from deeptheory.names import fallen
 from deeptheory.report.drawings import INK
 from deeptheory.report.figures import composed, drawing_of, drawn
 from deeptheory.report.wording import VERDICTS, heading, seconds, spoken
@@ -37,7 +38,7 @@ def run_html(run: "Run") -> str:
     return (
         f'<div style="{CARD}">'
         f'<div style="font-size:1.15em;font-weight:600">{html.escape(heading(run.claim))}</div>'
-        f'<div style="{MUTED}">{html.escape(", ".join(run.items))}</div>'
+        f'<div style="{MUTED}">{served(run)}</div>'
         f'<div style="margin:8px 0 2px">{badge(run.verdict)} {spoken(run.reason)}</div>'
         f'<div style="{MUTED}">{facts}{seconds(run.seconds)}</div>'
         f'<div style="margin:12px 0 0;overflow-x:auto">{drawing(run)}</div>'
@@ -50,11 +51,17 @@ def runs_html(runs: "Sequence[Run]") -> str:
     rows = "".join(
         f'<tr style="background:none"><td style="{CELL}">{badge(run.verdict)}</td>'
         f'<td style="{CELL}">{html.escape(heading(run.claim))}'
-        f'<div style="{MUTED}">{html.escape(", ".join(run.items))} · {spoken(run.reason)}</div></td>'
+        f'<div style="{MUTED}">{served(run)} · {spoken(run.reason)}</div></td>'
         f'<td style="{CELL}">{spoken(run.strength)}</td></tr>'
         for run in runs
     )
     return f'<div style="{CARD}"><table style="border:0">{rows}</table></div>'
+
+
+def served(run: "Run") -> str:
+    """The items of a run's claim, and which of them do not hold as printed."""
+    down = fallen(run.items)
+    return html.escape(", ".join(f"{each} (refuted as printed)" if each in down else each for each in run.items))
 
 
 def badge(verdict: str) -> str:
