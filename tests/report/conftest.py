@@ -238,6 +238,7 @@ def entry(each) -> Entry:
         explore={name: list(values) for name, values in each.explore.items()},
         pictured=each.drawing is not None,
         uses=["deeptheory.spectra.entries.draw_entries"],
+        axes={},
         consistency=[],
         source="0123456789abcdef",
         lines=(1, 2),
