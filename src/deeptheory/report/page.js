@@ -194,7 +194,6 @@
   class Figure {
     constructor(chart) {
       this.chart = chart;
-      this.label = chart.getAttribute("aria-label");
       this.packed = chart.parentElement.querySelector("script.spec");
       this.wanted = false;
       this.width = 0;
@@ -223,8 +222,6 @@
         stops.forEach((stop, at) => { stop.hidden = each !== moved || at !== place; });
         each.querySelector("output").textContent = stops[place].dataset.value;
         input.setAttribute("aria-valuetext", stops[place].dataset.value);
-        const said = stops[place].textContent.replace(/\s+/g, " ").trim();
-        if (each === moved) this.chart.setAttribute("aria-label", `At ${stops[place].dataset.value}: ${said} ${this.label}`);
         const stop = each === moved && JSON.parse(each.querySelector("script.stops").textContent)[place];
         if (stop) this.spec = unpacked(stop);
       }
