@@ -40,6 +40,12 @@ def test_no_item_rests_on_two_formulas_of_ours_alone():
             assert set(pieces) - set(entry.consistency), f"{entry.name}: {item} is only consistent with itself"
 
 
+def test_a_folder_can_be_taken_in_at_a_glance():
+    """Above this the subject is divided into topics; below, names and the package's map are enough."""
+    sizes = Counter(path.parent.relative_to(HOUSE).as_posix() for path in HOUSE.rglob("*.py"))
+    assert {folder: size for folder, size in sizes.items() if size > 30} == {}
+
+
 def test_no_module_is_named_like_a_function_it_holds():
     same = set()
     for path in HOUSE.rglob("*.py"):
