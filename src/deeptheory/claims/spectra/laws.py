@@ -188,7 +188,7 @@ def distances_to_the_identity(pieces):
     r"its first edge into two, which is the quadratic equation of the transform. Only variances enter, so the law of "
     r"the entries does not matter. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
     r"ensemble, whose diagonal has variance $2/n$.",
-    notice=r"Gaussian entries, signs and uniform ones, and one and the same half circle. At 120 rows hardly an "
+    notice=r"Gaussian entries, signs and uniform ones, and one and the same half circle. At the largest size hardly an "
     r"eigenvalue is left over beyond $\pm2$; the law of entries of half the variance would end at $\pm\sqrt2$.",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
 )
@@ -273,7 +273,7 @@ def half_circles(pieces):
         Line("", x, semicircle_pdf(x, 0.5), rival="for variance 1/(2n)"),
     ]
     spectra = pieces["moments of the spectrum"].aside
-    words = dict(gaussian="Gaussian entries", rademacher="signs", uniform="uniform entries")
+    words = dict(gaussian="Gaussian entries", rademacher="Signs", uniform="Uniform entries")
     return Row(
         [
             Histogram(
@@ -382,9 +382,9 @@ def disc_of_eigenvalues(pieces):
                 shares.along["radius"],
                 circular_radius_cdf,
                 shares.observed[-1],
-                Dots("the matrix on the left", radii, empirical_cdf(np.hypot(*disc.T), radii)),
+                Dots("one matrix", radii, empirical_cdf(np.hypot(*disc.T), radii)),
                 rivals={"the share r": lambda radius: np.minimum(radius, 1)},
-                names=("r²", "means of the largest size"),
+                names=("r²", "means"),
                 x="radius r",
                 y="share of eigenvalues within r",
                 title="Shares within a radius",

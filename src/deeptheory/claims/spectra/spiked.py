@@ -36,12 +36,12 @@ def bulk(density, spectra, *marks, title, xs):
     """A histogram of spectra under the density of their bulk; their largest eigenvalues as dots along the axis."""
     x = np.linspace(*xs, 500)
     height = 1.15 * float(np.max(density(x)))
-    largest = Dots("largest of each matrix", spectra[:, -1], np.full(len(spectra), height / 40))
+    largest = Dots("largest", spectra[:, -1], np.full(len(spectra), height / 40))
     return Histogram(
         [Line("bulk", x, density(x)), largest, *marks],
         samples=spectra,
         bins=60,
-        name="all eigenvalues",
+        name="eigenvalues",
         xs=xs,
         ys=(0, height),
         x="eigenvalue",
@@ -160,7 +160,7 @@ def outlier_of_a_covariance(pieces):
     spectra, (_, edge) = pieces["eigenvalue above the threshold"].aside, marchenko_pastur_edges(RATIO)
     weak, strong = (np.asarray(spectra[f"{strength:g}"]) for strength in (BELOW, ABOVE[1]))
     place = float(spiked_covariance_eigenvalue(np.asarray(ABOVE[1]), RATIO))
-    outlier = Level("(1 + θ)(1 + a/θ)", x=place), Level("1 + θ", x=1 + ABOVE[1], rival="the population's own")
+    own = Line("", [1 + ABOVE[1]] * 2, [0, 2], rival="the population's own")
 
     def density(x):
         return np.asarray(marchenko_pastur_pdf(x, RATIO))
@@ -176,7 +176,14 @@ def outlier_of_a_covariance(pieces):
                         title=f"θ = {BELOW:g}, below the threshold √a",
                         xs=(0, 6.5),
                     ),
-                    bulk(density, strong, *outlier, title=f"θ = {ABOVE[1]:g}, above it", xs=(0, 6.5)),
+                    bulk(
+                        density,
+                        strong,
+                        Level("outlier", x=place),
+                        own,
+                        title=f"θ = {ABOVE[1]:g}, above it",
+                        xs=(0, 6.5),
+                    ),
                 ]
             ),
             transition(
@@ -270,7 +277,7 @@ def outlier_of_a_symmetric_matrix(pieces):
     """Eigenvalues of noise with a weak and with a strong direction; largest eigenvalue and overlap along θ."""
     spectra = pieces["eigenvalue above the threshold"].aside
     weak, strong = (np.asarray(spectra[strength]) for strength in ("0.5", "2"))
-    outlier = Level("θ + 1/θ", x=float(spiked_wigner_eigenvalue(2.0)))
+    outlier = Level("outlier", x=float(spiked_wigner_eigenvalue(2.0)))
     return Stack(
         [
             Row(
