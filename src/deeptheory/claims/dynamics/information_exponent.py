@@ -249,7 +249,7 @@ def first_terms(pieces):
     return HeatMap(
         np.where(shares > 1e-10, shares, 0.0),  # what quadrature leaves of a zero
         rows=piece.along["problem"],
-        columns=np.arange(1, 7),
+        columns=range(1, 7),
         x="power of the overlap",
         y="problem",
         value="share of all terms",

@@ -34,7 +34,7 @@ def top(matrices, vector):
 
 def bulk(density, spectra, *marks, title, xs):
     """A histogram of spectra under the density of their bulk; their largest eigenvalues as dots along the axis."""
-    x = np.linspace(*xs, 500)
+    x = np.linspace(xs[0], xs[1], 500)
     height = 1.15 * float(np.max(density(x)))
     largest = Dots("largest", spectra[:, -1], np.full(len(spectra), height / 40))
     return Histogram(
@@ -172,7 +172,7 @@ def outlier_of_a_covariance(pieces):
                     bulk(
                         density,
                         weak,
-                        Level("edge", x=edge),
+                        Level("edge", x=float(edge)),
                         title=f"θ = {BELOW:g}, below the threshold √a",
                         xs=(0, 6.5),
                     ),

@@ -150,11 +150,14 @@ def largest_only(evidence):
 def projection_by_a_contour(pieces):
     """What the contour integral around the upper eigenvalues gives each of them, for a few numbers of steps."""
     found, grid = pieces["contour integrals in steps"], np.linspace(0.3, 4.2, 400)
-    marks = [Level("circle begins", x=2.75 - 0.9), Level("and ends", x=2.75 + 0.9)]
+
+    def weight(nodes):
+        return np.real(contour_weight(grid, 2.75, 0.9, nodes=int(nodes)))
+
+    marks: list[Line | Dots | Level] = [Level("circle begins", x=2.75 - 0.9), Level("and ends", x=2.75 + 0.9)]
     for nodes, values in zip(found.along["nodes"], np.asarray(found.left)[..., 0], strict=True):
-        curve = np.real(contour_weight(grid, 2.75, 0.9, nodes=int(nodes)))
-        marks += [Line(f"{nodes} steps", grid, curve), Dots(f"{nodes} steps", found.aside["spectrum"], values)]
-    marks.append(Line("", grid, -curve, rival="(A − z) in the integral"))
+        marks += [Line(f"{nodes} steps", grid, weight(nodes)), Dots(f"{nodes} steps", found.aside["spectrum"], values)]
+    marks.append(Line("", grid, -weight(found.along["nodes"][-1]), rival="(A − z) in the integral"))
     return Curves(marks, x="eigenvalue", y="what the integral gives", ys=(-1.3, 1.5))
 
 

@@ -1,7 +1,7 @@
 """One gradient step generalizes, its hypothesis class does not: the construction of Nagarajan and Kolter."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
