@@ -169,7 +169,12 @@ def confused_pair(pieces, settings):
         Dots("bridges and other edges", nodes, mixed),
         Line("", nodes, np.zeros(len(nodes)), rival="every bridge found, as printed"),
     ]
-    return Stack([coloured(pair, settings["sees"]), Curves(marks, x="nodes of a graph, up to", y="colours that mix")])
+    return Stack(
+        [
+            coloured(pair, settings["sees"]),
+            Curves(marks, x="nodes of a graph, up to", y="colours that mix", ys=(-0.1, 1.2)),
+        ]
+    )
 
 
 def coloured(pair, sees):

@@ -347,4 +347,4 @@ def same_truth_other_sample(pieces, settings):
         *(seen(f"trained on {name}", dimensions, truth.observed[i]) for i, name in enumerate(names)),
         Line("", dense, [limiting_test_error(m, each, **once) for each in dense.tolist()], rival="the noise once"),
     ]
-    return Stack([table, Curves(marks, x="noise coordinates D", y="true error", log="y", ys=(1e-5, 1))])
+    return Stack([table, Curves(marks, x="noise coordinates D", y="true error", ys=(-0.02, 0.5))])
