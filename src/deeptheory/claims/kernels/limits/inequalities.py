@@ -117,8 +117,8 @@ def matches_and_distances(pieces):
     return Curves(
         [
             Line("equal", ends, ends),
-            Dots("normal matrices", normal.bound, normal.quantity),
-            Dots("shared eigenvectors", shared.right, shared.left),
+            Dots("normal matrices", normal.bound[:100], normal.quantity[:100]),
+            Dots("shared eigenvectors", shared.right[:100], shared.left[:100]),
             Line("", ends, ends / 2, rival="half the squared distance"),
         ],
         x="squared distance of the matrices",

@@ -257,7 +257,7 @@ def energies_and_constants(pieces):
     return Row(
         [
             Curves(
-                [Line("bound", ends, ends), Dots("drawn labels", drawn.bound, drawn.quantity)],
+                [Line("bound", ends, ends), Dots("drawn labels", drawn.bound[:200], drawn.quantity[:200])],
                 x="bound on the root of the energy",
                 y="root of the energy",
                 log="xy",
