@@ -160,9 +160,8 @@ def with_amplitudes(weights, amplitudes, x):
     r"times the printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=\frac12$, so half of "
     r"it would do. The mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
     r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than $\pm1$ enter by their squares.",
-    notice=r"Half of the networks are farther than the place where the curve is at one half. Both bounds stand far to "
-    r"the right of all of them: they hold, and are loose by a factor of ten and more. The guess $1/\sqrt m$, without "
-    r"the number of inputs, lies among them.",
+    notice=r"Both bounds stand far to the right of all sampled kernels: they hold, and are loose by a factor of ten "
+    r"and more. The guess $1/\sqrt m$, without the number of inputs, lies among them.",
     full=dict(trials=10_000),
 )
 def sampled_gram_matrix_concentrates(
