@@ -15,6 +15,7 @@ from deeptheory.claims import TOUR
 from deeptheory.lab.checking import Task, perform, workers
 from deeptheory.lab.entries import catalogue
 from deeptheory.lab.records import REFUTABLE, ledger, statuses
+from deeptheory.report.figures import drawing_of, drawn
 
 CLAIMS = catalogue().claims
 RECORDED = ledger().claims
@@ -43,6 +44,7 @@ def test_claim_agrees_with_the_ledger(pool, name):
     assert all(control.verdict == "refuted" for control in run.controls), run.controls
     assert recorded.verdict == run.verdict
     assert recorded.items == run.items
+    assert drawn(run, drawing_of(name)), f"{name}: nothing is drawn"
 
 
 def test_every_claim_is_recorded_and_holds():

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval
@@ -21,7 +21,7 @@ from deeptheory.approximation.thresholds import CosineSum
 from deeptheory.approximation.transforms import centred_grid, gaussian_transform, tent_transform
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Inequality, Limit, claim
-from deeptheory.lab.pictures import Curves, Level, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 from deeptheory.networks.pieces import network_function, relu_nodes
 from deeptheory.networks.tent import tent_layers
 
@@ -153,13 +153,15 @@ def angular(evidence):
 
 @barron_constants_of_gaussians.picture
 def around_the_threshold(pieces):
-    """The complexity 2πC of Gaussian densities by dimension, for three variances; the bound is dashed."""
-    d = np.arange(1, 101)
-    marks = []
-    for name, variance in (("σ² = 0.1", 0.1), ("σ² = 1/2π", 1 / (2 * np.pi)), ("σ² = 0.3", 0.3)):
-        s = float(np.sqrt(variance))
-        exact = [2 * np.pi * gaussian_barron_constant(n, s) for n in d.tolist()]
-        marks += [Line(name, d, exact)]
+    """The complexity 2πC of Gaussian densities by dimension, for three of them and at the threshold; bounds dashed."""
+    d, found = np.arange(1, 129), pieces["bound by Cauchy and Schwarz"]
+    threshold = float(1 / np.sqrt(2 * np.pi))
+    marks: list[Any] = [
+        Line("σ² = 1/2π", d, [2 * np.pi * gaussian_barron_constant(n, threshold) for n in d.tolist()], thin=True)
+    ]
+    for s, constants in zip(found.along["scale"].tolist(), np.asarray(found.quantity).T, strict=True):
+        name = f"σ² = {s * s:.2g}"
+        marks += [Dots(name, found.along["dimension"], 2 * np.pi * constants)]
         marks += [Line(name, d, [2 * np.pi * gaussian_barron_bound(n, s) for n in d.tolist()], dashed=True)]
     return Curves(marks, x="dimension d", y="complexity 2πC", log="y")
 

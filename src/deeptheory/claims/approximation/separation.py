@@ -19,7 +19,7 @@ from deeptheory.approximation.separation import (
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Identity, Inequality, Limit, Share, Trials, claim
-from deeptheory.lab.pictures import Curves, Line
+from deeptheory.lab.pictures import Curves, Dots, Line
 
 
 def ball_volume(dimension):
@@ -246,10 +246,10 @@ def as_one(evidence):
 @tubes_cover_little.picture
 def shares_by_dimension(pieces):
     """Share of a ball that one tube fills, by dimension, for three balls; beside them the printed decay."""
-    n = np.arange(2, 41)
-    marks = [
-        Line(f"r = {name}", n, [tube_share(d, r) for d in n.tolist()])
-        for name, r in (("2", 2.0), ("e", np.e), ("4", 4.0))
-    ]
+    n, found = np.arange(2, 41), pieces["share of a ball in one tube"]
+    marks: list[Line | Dots] = []
+    for r, slices in zip(found.along["ratio"].tolist(), np.asarray(found.right).T, strict=True):
+        marks += [Line(f"r = {r:g}", n, [tube_share(d, r) for d in n.tolist()])]
+        marks += [Dots(f"r = {r:g}", found.along["dimension"], slices)]
     marks += [Line("", n, np.exp(-n.astype(float)), rival="e⁻ⁿ")]
     return Curves(marks, x="dimension n", y="share of the ball in one tube", log="y")

@@ -38,8 +38,10 @@ def states(starts, times, beta):
         r"n": "the number of tokens",
         r"\beta": "the inverse temperature",
     },
-    why=r"Attention moves every token toward an average of the others, so their overlaps grow in the mean; where all "
-    "are equal they must stay equal, because no token is different from another.",
+    why=r"Attention moves every token toward an average of the others, so their overlaps grow in the mean. Tokens that "
+    "start orthonormal are all alike, so no overlap can come to differ from another: the whole motion is an equation "
+    r"for one number $g$. Its right side is positive below 1 and vanishes there, slowly for large $\beta$, when tokens "
+    "listen to themselves first.",
     notice=r"Near the start overlaps are spread over all values. Deeper they gather at the right end, where tokens "
     "agree. The same is reported of the layers of ALBERT, a trained network.",
     explore={"beta": (0.5, 1.0, 2.0)},

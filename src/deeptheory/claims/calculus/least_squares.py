@@ -23,7 +23,8 @@ from deeptheory.lab.pictures import Line, Plane
     why=r"$Ax^*$ is the point of the range of $A$ nearest to $b$, so that $b-Ax^*$ is perpendicular to the range, and "
     r"with it to "
     r"$Ax^*-Ax'$. Then Pythagoras.",
-    notice="A right angle at the nearest point of the range: both legs and the hypotenuse are drawn for one other fit.",
+    notice="A right angle at the nearest point of the range: both legs and the hypotenuse are drawn for one other fit, "
+    "from their three lengths. If lengths added, and not their squares, the triangle would be flat.",
 )
 def excess_of_least_squares(key):
     draw = generator(key)
@@ -42,7 +43,10 @@ def excess_of_least_squares(key):
     whole, parts, rest = (np.array(each) for each in (whole, parts, rest))
     return {
         "excess of another fit": Identity(
-            whole, parts + rest, condition=1e3, aside={"roots": (np.sqrt(parts) + np.sqrt(rest)) ** 2}
+            whole,
+            parts + rest,
+            condition=1e3,
+            aside={"roots": (np.sqrt(parts) + np.sqrt(rest)) ** 2, "legs": np.stack([parts, rest])},
         ),
         "best fit against normal equations": Identity(
             np.array(best), np.array(solved), scale=whole, condition=1e3, aside={"whole": whole}
@@ -62,12 +66,17 @@ def as_good(evidence):
 
 @excess_of_least_squares.picture
 def right_angle(pieces):
-    """The range of a matrix of one column as a line, the point of it nearest to b, and another fit."""
-    line = np.array([-0.4, 1.8])
+    """The triangle of b, the nearest point of the range and another fit, made of the three lengths of one system."""
+    found = pieces["excess of another fit"]
+    (across, up), whole = np.asarray(found.aside["legs"])[:, 0], float(np.asarray(found.left)[0])
+    # Where the lengths of all three sides put b: above the nearest point exactly if the angle there is right.
+    lean = (across + up - whole) / (2 * across**0.5)
+    b, fit = (lean, np.sqrt(up - lean**2)), (np.sqrt(across), 0.0)
     marks = [
-        Line("range of A", 2 * line, line),
-        Line("‖Ax* − b‖", [1.6, 1.0], [0.8, 2.0]),
-        Line("‖Ax* − Ax′‖", [1.6, 3.0], [0.8, 1.5]),
-        Line("‖Ax′ − b‖", [3.0, 1.0], [1.5, 2.0]),
+        Line("range of A", [-0.9 * up**0.5, 1.3 * fit[0]], [0, 0], thin=True),
+        Line("‖Ax* − b‖", [0, b[0]], [0, b[1]]),
+        Line("‖Ax* − Ax′‖", [0, fit[0]], [0, 0]),
+        Line("‖Ax′ − b‖", [fit[0], b[0]], [0, b[1]]),
+        Line("", [fit[0], -np.sqrt(up)], [0, 0], rival="as long as both together"),
     ]
-    return Plane(marks, x="first entry", y="second entry")
+    return Plane(marks, x="along the range, from the nearest point", y="away from the range")

@@ -34,7 +34,7 @@ from deeptheory.dynamics.sphere import (
 from deeptheory.foundations.hermite import hermite_link
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Distribution, Exact, Identity, Law, Limit, Rate, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, HeatMap, Level, Line, seen
 
 LINEAR, CUBIC = hermite_link(1), hermite_link(3)
 COLLOCATION = 0.01
@@ -207,6 +207,8 @@ def hitting_times(pieces):
     r"the mean product $\sum_jc_j^2m^j$, and the squared loss falls by twice that. So the first coefficient beyond "
     r"the constant that does not vanish decides, not how the link behaves at zero: the cube begins with a multiple of "
     r"the straight line.",
+    notice=r"The first shaded cell of a row is the exponent. The cube, flat at zero, starts at order 1; the third "
+    r"Hermite polynomial, steep at zero, not before 3; a mixture goes from 1 to 2 when it is balanced.",
 )
 def information_exponents_of_common_problems():
     links = {
@@ -225,12 +227,33 @@ def information_exponents_of_common_problems():
         "unbalanced mixture": mixture_series(0.5),
     }
     found = np.array([information_exponent(entry) or 0 for entry in series.values()])
-    return Exact(found, np.array([1, 1, 1, 1, 2, 2, 3, 2, 2, 1]), along={"problem": list(series)})
+    return Exact(
+        found,
+        np.array([1, 1, 1, 1, 2, 2, 3, 2, 2, 1]),
+        along={"problem": list(series)},
+        aside={"series": np.array(list(series.values()))},
+    )
 
 
 @information_exponents_of_common_problems.control("order of the link at zero instead of its Hermite coefficients")
 def order_at_zero(evidence):
     return replace(evidence, right=np.array([1, 1, 1, 3, 2, 2, 1, 2, 2, 1]))
+
+
+@information_exponents_of_common_problems.picture
+def first_terms(pieces):
+    """How much each power of the overlap weighs in the population loss: the terms of orders 1 to 6, as shares."""
+    (piece,) = pieces.values()
+    weight = np.abs(np.asarray(piece.aside["series"]))[:, 1:7]
+    shares = weight / weight.sum(1, keepdims=True)
+    return HeatMap(
+        np.where(shares > 1e-10, shares, 0.0),  # what quadrature leaves of a zero
+        rows=piece.along["problem"],
+        columns=range(1, 7),
+        x="power of the overlap",
+        y="problem",
+        value="share of all terms",
+    )
 
 
 @claim(

@@ -27,7 +27,7 @@ from deeptheory.dynamics.spiked_tensors import (
     tensor_statistics,
 )
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Field, Level, Line, Row, seen
+from deeptheory.lab.pictures import Curves, Dots, Field, Level, Line, Row, Stack, seen
 
 TIMES = np.array([0.1, 0.25, 0.5, 1.0])
 Dimensions = Annotated[Sizes, Interval(ge=20, le=100_000), MinLen(3)]
@@ -256,7 +256,7 @@ def eigenvector(evidence):
 
 @spiked_matrix_transition.picture
 def portraits(pieces):
-    """Velocity of overlap and rest, with eight runs in 2,000 dimensions, below and above the transition."""
+    """Velocity of overlap and rest, with eight runs in 2,000 dimensions, at two λ; and the rest points along λ."""
     found = pieces["overlap at the end"]
     m, r = np.meshgrid(np.linspace(-1.5, 1.5, 13), np.linspace(0.1, 1.6, 9))
     panels = []
@@ -273,7 +273,18 @@ def portraits(pieces):
                 x="overlap m", y="rest r", title=f"λ = {signal:g}",
             )
         )  # fmt: skip
-    return Row(panels)
+    overlap, _, signals = np.asarray(pieces["rest points by search"].left).T
+    away, dense = overlap > 1e-6, np.linspace(1, 3.2, 80)
+    overlaps = Curves(
+        [
+            Line("√(λ − 1)", dense, np.sqrt(dense - 1)),
+            Dots("rest points found", signals[away], overlap[away]),
+            Line("", dense[1:], np.ones(len(dense) - 1), rival="(1, 1) for every λ > 1, as printed"),
+        ],
+        x="signal λ",
+        y="overlap m of the rest point",
+    )
+    return Stack([Row(panels), overlaps])
 
 
 @claim(

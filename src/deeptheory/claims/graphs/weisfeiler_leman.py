@@ -22,7 +22,7 @@ from deeptheory.graphs.weisfeiler_leman import (
     shortest_path_distances,
 )
 from deeptheory.lab import Counterexample, Exact, claim
-from deeptheory.lab.pictures import Graph, Row
+from deeptheory.lab.pictures import Curves, Dots, Graph, Line, Row, Stack
 
 DISTANCES = {"neighbours": None, "shortest paths": shortest_path_distances, "resistances": resistance_distances}
 Sight = Literal["neighbours", "shortest paths", "resistances"]
@@ -160,9 +160,20 @@ colour_refinement_misses_bridges.control(
 
 @colour_refinement_misses_bridges.picture
 def confused_pair(pieces, settings):
-    """Two triangles joined by a bridge, and a hexagon with a chord, in the colours that refinement ends with."""
-    return coloured(
-        [nx.Graph(pieces["a pair of graphs"].instance[name].tolist()) for name in ("with", "without")], settings["sees"]
+    """Two triangles with a bridge and a hexagon with a chord, in their final colours; and how many colours mix."""
+    found = pieces["smallest failures"]
+    pair = [nx.Graph(pieces["a pair of graphs"].instance[name].tolist()) for name in ("with", "without")]
+    nodes, mixed = found.along["nodes up to"], np.asarray(found.left)[:, 0]
+    marks = [
+        Line("bridges and other edges", nodes, mixed),
+        Dots("bridges and other edges", nodes, mixed),
+        Line("", nodes, np.zeros(len(nodes)), rival="every bridge found, as printed"),
+    ]
+    return Stack(
+        [
+            coloured(pair, settings["sees"]),
+            Curves(marks, x="nodes of a graph, up to", y="colours that mix", ys=(-0.1, 1.2)),
+        ]
     )
 
 

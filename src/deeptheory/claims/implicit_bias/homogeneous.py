@@ -18,7 +18,7 @@ from deeptheory.implicit_bias.homogeneous import first_order_residual
 from deeptheory.implicit_bias.homogeneous_training import homogeneous_flow
 from deeptheory.implicit_bias.separable import max_margin
 from deeptheory.lab import Identity, Inequality, Limit, Reals, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 
 SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 CORNERS = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
@@ -262,7 +262,8 @@ def rising_margins(pieces):
     ),
     symbols={r"n": "the number of points"},
     why=r"A point on the wrong side costs at least $\ell(0)$, which is $\ln2$ for the logistic loss and 1 for the "
-    "exponential one, and losses are positive: one wrong point keeps the mean at that over $n$.",
+    "exponential one. All other losses are positive, so one wrong point keeps the mean at that over $n$, and only "
+    "there if the others cost next to nothing. A smaller mean therefore leaves no room for a wrong point.",
     notice="Mean loss times $n$ against the margin of a point that is wrong: never below the line of its own loss; the "
     "logistic loss does go below 1.",
 )
@@ -288,10 +289,17 @@ def losses_of_a_wrong_point(pieces):
     """Mean loss times the number of points, against the margin of one wrong point, for two losses."""
     found = pieces[""]
     wrong, total = np.asarray(found.aside["wrong"]), np.asarray(found.bound) * np.asarray(found.aside["n"])[:, None]
-    marks = [
-        Dots("logistic", wrong, total[:, 0]),
-        Dots("exponential", wrong, total[:, 1]),
-        Level("ln 2", y=np.log(2)),
-        Level("1", y=1.0),
-    ]
-    return Curves(marks, x="margin of a wrong point", y="mean loss times n", log="y", ys=(0.5, 100))
+    levels = [Level("ln 2", y=np.log(2)), Level("", y=1.0, rival="1, as printed")], [Level("1", y=1.0)]
+    return Row(
+        [
+            Curves(
+                [Dots("observed", wrong, total[:, place]), *lines],
+                x="margin of a wrong point",
+                y="mean loss times n",
+                log="y",
+                ys=(0.5, 100),
+                title=title,
+            )
+            for place, (title, lines) in enumerate(zip(("Logistic loss", "Exponential loss"), levels, strict=True))
+        ]
+    )

@@ -23,7 +23,7 @@ from deeptheory.implicit_bias.least_squares import (
     unseen_projection,
 )
 from deeptheory.lab import Exact, Identity, assume, claim
-from deeptheory.lab.pictures import Dots, Line, Plane
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row
 
 Rows = Annotated[int, Interval(ge=2, le=100)]
 Columns = Annotated[int, Interval(ge=3, le=200)]
@@ -64,6 +64,9 @@ def orthogonal_solution(matrix, labels):
     r"space of dimension $d-n$. To use $n$ given coordinates only is to solve a square system with those $n$ columns, "
     r"which works for all labels exactly when they are linearly independent; an arbitrary choice of coordinates need "
     r"not be.",
+    notice=r"Left, solutions fill a flat at one distance from the origin, in every direction that the data do not "
+    r"see; none of them is the only one. Right, what the best fit on each choice of coordinates leaves of the labels: "
+    r"nothing but rounding, unless two columns of the choice are parallel.",
 )
 def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, le=4)] = 3):
     draw = generator(key)
@@ -79,10 +82,10 @@ def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, l
     solutions = np.column_stack([np.broadcast_to(inside, (64, rows)), free @ orthogonal[:, rows:]]) @ orthogonal.T
     found = np.array([nearest_solution(design, labels, each) for each in free])
     subsets = list(combinations(range(columns), rows))
-    solvable, independent = [], []
+    residuals, independent = [], []
     for subset in subsets:
         best = np.linalg.lstsq(design[:, subset], labels)[0]
-        solvable.append(bool(np.linalg.norm(design[:, subset] @ best - labels) < 1e-9 * np.linalg.norm(labels)))
+        residuals.append(np.linalg.norm(design[:, subset] @ best - labels) / np.linalg.norm(labels))
         try:
             supported_solution(design, labels, subset)
             independent.append(True)
@@ -103,7 +106,9 @@ def solutions_form_an_affine_space(key, *, rows: Annotated[int, Interval(ge=2, l
             np.array([np.linalg.matrix_rank(unseen_projection(design), tol=1e-8)]),
             np.array([columns - rows]),
         ),
-        "coordinates that suffice": Exact(np.array(solvable), np.array(independent)),
+        "coordinates that suffice": Exact(
+            np.array(residuals) < 1e-9, np.array(independent), aside={"residuals": np.array(residuals)}
+        ),
         "sparse solutions": Identity(zeros, 0.0, scale=size, condition=blocks[:, None], size=columns),
     }
 
@@ -118,6 +123,43 @@ def any_coordinates(evidence):
 @solutions_form_an_affine_space.control("the solution is unique", of="all solutions")
 def unique_solution(evidence):
     return replace(evidence, right=np.broadcast_to(evidence.right.mean(0), evidence.right.shape))
+
+
+@solutions_form_an_affine_space.picture
+def flat_of_solutions(pieces):
+    """Solutions along the shortest one and a direction the data miss; and what each choice of coordinates leaves."""
+    found = np.asarray(pieces["all solutions"].left)
+    missed = np.linalg.svd(found - found.mean(0))[2][: int(pieces["dimension of the solutions"].right[0])]
+    shortest = found[0] - found[0] @ missed.T @ missed
+    length = float(np.linalg.norm(shortest))
+    x, y = found @ shortest / length, found @ missed[0]
+    left = np.asarray(pieces["coordinates that suffice"].aside["residuals"])
+    parallel = ~np.asarray(pieces["coordinates that suffice"].right)
+    choice = np.arange(1, len(left) + 1)
+    kinds = ("independent columns", ~parallel), ("two parallel columns", parallel)
+    return Row(
+        [
+            Plane(
+                [
+                    Line("solutions of the equations", [length, length], [y.min(), y.max()]),
+                    Dots("64 solutions", x, y),
+                    Line("shortest", [0, length], [0, 0], arrow=True),
+                    Dots("", [float(x.mean())], [float(y.mean())], rival="only one solution"),
+                ],
+                x="along the shortest solution",
+                y="along a direction the data miss",
+            ),
+            Curves(
+                [
+                    *(Dots(name, choice[which], np.maximum(left[which], 1e-17)) for name, which in kinds),
+                    Line("", choice, np.full(len(choice), 1e-16), rival="any choice will do, as the footnote prints"),
+                ],
+                x="choice of coordinates",
+                y="share of the labels that is missed",
+                log="y",
+            ),
+        ]
+    )
 
 
 @claim(
@@ -300,6 +342,9 @@ def forgets_the_start(evidence):
     r"the rest to zero. So $MM^+$ and $M^+M$ are the orthogonal projections on the spans of the $u_i$ and of the "
     r"$v_i$, which are symmetric and have the rank as trace. $M^+y$ has nothing in the kernel of $M$, hence the least "
     r"norm.",
+    notice=r"Left, the entries of $MM^+M$ are those of $M$; the transpose in place of $M^+$ multiplies by squared "
+    r"singular values instead. Right, the traces of both projections are the rank, also where that is below the "
+    r"smaller side of the matrix.",
 )
 def penrose_identities(key, *, draws: Annotated[int, Interval(ge=1, le=1000)] = 4):
     draw = generator(key)
@@ -362,3 +407,37 @@ def transposed(evidence):
 def full_rank(evidence):
     full = np.repeat([min(rows, columns) for rows, columns, _ in RANKS], 2)
     return replace(evidence, right=np.tile(full, len(evidence.right) // len(full)))
+
+
+@penrose_identities.picture
+def inverse_and_rank(pieces):
+    """Entries of M M⁺ M against those of M; and the trace of the projection M M⁺ against the rank, for five shapes."""
+    product, traces = pieces["M M⁺ M"], pieces["trace of a projection is the rank"]
+    entries, transpose = np.asarray(product.right), np.asarray(product.aside["transpose"])
+    ends = np.asarray([entries.min(), entries.max()])
+    shapes = np.asarray(RANKS)
+    place, count = np.arange(1, len(RANKS) + 1), 2 * len(RANKS)
+    return Row(
+        [
+            Curves(
+                [
+                    Line("equal", ends, ends),
+                    Dots("M M⁺ M", entries, product.left),
+                    Dots("M Mᵀ M", entries, transpose, rival="the transpose"),
+                ],
+                x="entry of M",
+                y="entry of the product",
+                ys=tuple(1.5 * ends),
+            ),
+            Curves(
+                [
+                    Line("rank", place, shapes[:, 2]),
+                    Dots("trace of M M⁺", place, np.asarray(traces.left)[:count:2]),
+                    Line("", place, shapes[:, :2].min(1), rival="full rank"),
+                ],
+                x="shape of the matrix: 6×9, 9×6, 7×7, 5×8, 7×7",
+                y="trace",
+                ys=(0, 8),
+            ),
+        ]
+    )

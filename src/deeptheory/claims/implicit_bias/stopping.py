@@ -12,7 +12,7 @@ from annotated_types import Interval
 from deeptheory.foundations.randomness import generator
 from deeptheory.implicit_bias.early_stopping import largest_gap, matching_penalty, ridge_share, stopped_share
 from deeptheory.lab import Identity, Inequality, Positive, Rate, claim
-from deeptheory.lab.pictures import Curves, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 STEPS = np.array([1, 3, 10, 40])
 PENALTIES = np.array([0.05, 0.5, 3.0])
@@ -45,7 +45,8 @@ PENALTIES = np.array([0.05, 0.5, 3.0])
     r"$\frac s{1+s}$, up to terms in $\eta h$: both begin like $s$ and end at 1, and are "
     r"farthest apart where $(1+s)^2=e^s$, at $s=2.51$.",
     notice="Early stopping learns steep directions a little more, and leaves out flat ones as the ridge does. The "
-    "dashed curve is the ridge with the penalty that the book's formula names: a ridge twice too strong.",
+    "dashed curve is the ridge with the penalty that the book's formula names: a ridge twice too strong. A longer step "
+    "moves all of it to flatter directions, and changes no shape.",
     explore={"step_size": (0.01, 0.05, 0.2)},
 )
 def stopping_early_is_nearly_a_ridge(
@@ -97,26 +98,34 @@ def stopping_early_is_nearly_a_ridge(
         ),
         # A step of ηh ≤ 0.002 changes a share by less than (ηh/2)·max s e^(−s) = 0.001/e.
         "gap between the shares": Inequality(
-            gap, np.full(len(gap), most), error=0.001 / np.e, along={"s": step_size * count * curve}
+            gap,
+            np.full(len(gap), most),
+            error=0.001 / np.e,
+            along={"s": step_size * count * curve},
+            aside={"curvature": curve},
         ),
         "shares of directions little learnt": Rate(1 / small, apart, exponent=-2.0, rivals=(-1.0, -3.0)),
     }
 
 
 @stopping_early_is_nearly_a_ridge.picture
-def two_filters():
-    """Share of a direction learnt, against s = ηkh: early stopping and the ridge of penalty 1/(ηk)."""
-    s = np.geomspace(0.01, 100, 200)
+def two_filters(pieces):
+    """Share of a direction learnt, against its curvature: 20,000 steps of descent, and the ridge of penalty 1/(ηk)."""
+    gap = pieces["gap between the shares"]
+    h, s = np.asarray(gap.aside["curvature"]), np.asarray(gap.along["s"])
+    ridge = ridge_share(s, penalty=1.0)
     return Curves(
         [
-            Line("stopped after k steps", s, 1 - np.exp(-s)),
-            Line("ridge with c = 1/(ηk)", s, ridge_share(s, penalty=1.0)),
-            Line("", s, ridge_share(s, penalty=2.0), rival="λ = 1/(ηk) in λ‖w‖²"),
-            Level("largest gap", x=largest_gap()[0]),
+            Line("stopped: 1 − e^(−ηkh)", h, 1 - np.exp(-s)),
+            Dots("stopped after k steps", h[::10], (ridge + gap.quantity)[::10]),
+            Line("ridge with c = 1/(ηk)", h, ridge),
+            Line("", h, ridge_share(s, penalty=2.0), rival="λ = 1/(ηk) in λ‖w‖²"),
+            Level("largest gap", x=float(largest_gap()[0] * h[0] / s[0])),
         ],
-        x="steps times step size times curvature, s = ηkh",
+        x="curvature h",
         y="share learnt",
         log="x",
+        xs=(1e-6, 0.2),
     )
 
 

@@ -8,7 +8,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Inequality, Law, Trials, claim
-from deeptheory.lab.pictures import Curves, Line
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 from deeptheory.language.ngrams import additive_ngrams
 from deeptheory.language.sources import entropy_rate
 
@@ -29,7 +29,8 @@ IRREDUCIBLE, BY_PARAMETERS, BY_TOKENS = 1.61, 406.4, 410.7
     why="Most of the loss is the entropy of the text itself, which no model can lower. What a model does not "
     r"understand is in the rest; that rest falls by a constant factor with each factor of scale, ten for counts "
     r"($(V-1)/2n$) and $10^{0.28}$ for the printed law, however small it is beside the entropy.",
-    notice="On the scale of the loss nothing happens between the two ends; the part due to the lack of text halves.",
+    notice="On the scale of the loss nothing happens between the two ends; the part due to the lack of text halves. "
+    "Right, counted models: most of the excess goes, while the loss has hardly moved.",
     explore={"factor": (2.0, 5.0, 10.0)},
 )
 def tiny_losses_hide_large_excess(
@@ -77,11 +78,16 @@ def as_the_loss(evidence):
 
 
 @tiny_losses_hide_large_excess.picture
-def both_scales(pieces):
-    """Loss by the printed law at 10¹⁰ parameters, with its floor and the part due to the lack of text, by tokens."""
-    tokens = np.geomspace(1e11, 1e12, 40)
+def both_scales(pieces, settings):
+    """Loss by the printed law at 10¹⁰ parameters, with its parts, by tokens; and the excess of counted models."""
+    factor = settings["factor"]
+    tokens = np.geomspace(1e11, factor * 1e11, 40)
     due, rest = BY_TOKENS * tokens**-0.28, IRREDUCIBLE + BY_PARAMETERS * 1e10**-0.34
-    return Curves(
+    gone, excess = pieces["share of the excess that goes"], pieces["excess of the shorter text"]
+    words, start = TEXT * np.geomspace(1, factor, 40), float(np.mean(excess.observed))
+    left = start * np.asarray([1, 1 - float(np.mean(gone.observed))])
+    as_loss = 1 - float(gone.aside["share of the loss"]) * np.log(words / TEXT) / np.log(factor)
+    printed = Curves(
         [
             Line("loss", tokens, rest + due),
             Line("entropy of text", tokens, np.full(len(tokens), IRREDUCIBLE), dashed=True),
@@ -90,4 +96,17 @@ def both_scales(pieces):
         x="tokens D",
         y="nats a token",
         log="xy",
+        title="The printed law",
     )
+    counted = Curves(
+        [
+            Line("(V − 1)/2n", words, float(excess.predicted) * TEXT / words),
+            Dots("excess of counted models", words[[0, -1]], left),
+            Line("", words, start * as_loss, rival="as little as the loss"),
+        ],
+        x="words n",
+        y="excess, nats a word",
+        log="xy",
+        title="Counting independent words",
+    )
+    return Row([printed, counted])

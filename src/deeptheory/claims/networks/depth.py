@@ -265,6 +265,7 @@ def attained_and_certified(pieces):
     marks = [
         Dots("reached by a network", count, found.bound),
         Dots("certified for all", count, found.quantity),
+        Dots("", count, 4 * found.quantity, rival="triangles of 2⁻ⁿ"),
         Level("1/32", y=1 / 32),
     ]
     right = Curves(marks, x="affine pieces of g on [0, 1]", y="distance ∫|Δⁿ − g|")

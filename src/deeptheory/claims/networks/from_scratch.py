@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_normal
 
 from deeptheory.lab import Identity, Inequality, Law, Share, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, Row, Surface
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, Stack, Surface
 from deeptheory.networks.from_scratch import (
     TwoGaussians,
     accuracy,
@@ -123,7 +123,7 @@ def losses_by_division(pieces):
     marks = [
         Line("divided once", steps, run.aside["divided once"]),
         Line("divided once, step 0.5/N", steps, run.right),
-        Dots("divided twice, as in the listing", steps[::5], run.left[::5]),
+        Dots("", steps[::5], run.left[::5], rival="divided twice, as in the listing"),
     ]
     return Curves(marks, x="step", y="cross entropy")
 
@@ -229,7 +229,7 @@ def training_loss(evidence):
 
 @training_towards_the_bayes_rule.picture
 def learned_and_best(pieces):
-    """What the first network has learned of the two classes (left), and the best rule (right), with its sample."""
+    """What the first network has learned of the two classes, and the best rule; and the losses of all networks."""
     aside = pieces["no network below the rule"].aside
     points, labels, shown = aside["points"], aside["labels"], []
     for name, title in (("network", "a trained network"), ("rule", "the quadratic discriminant")):
@@ -237,4 +237,11 @@ def learned_and_best(pieces):
         axes: dict[str, Any] = dict(x="first coordinate", y="second coordinate", value="probability of class 1")
         ends: dict[str, Any] = dict(columns=aside["axis"], rows=aside["axis"], xs=(-4, 4), ys=(-4, 4))
         shown.append(Surface(marks, heights=aside[name], title=title, levels=[0.1, 0.5, 0.9], **axes, **ends))
-    return Row(shown)
+    _, after = np.asarray(pieces["no network below the rule"].bound)
+    place = np.arange(1, len(after) + 1)
+    losses = [
+        Dots("trained networks", place, after),
+        Level("best rule", y=float(pieces["loss of the rule on draws"].predicted)),
+        Level("linear rule", y=float(linear_cross_entropy()), rival="one covariance"),
+    ]
+    return Stack([Row(shown), Curves(losses, x="network", y="cross entropy of the population")])

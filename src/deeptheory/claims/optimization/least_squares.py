@@ -269,6 +269,7 @@ def with_and_without_residuals(pieces):
         [
             Line("y = Xw*", k, fitted_path),
             Line("with residuals", k, noisy),
+            Line("", k, noisy, rival="no convergence whatever the labels, as printed"),
             Level("plateau", y=float(found["plateau"])),
         ],
         x="step k",

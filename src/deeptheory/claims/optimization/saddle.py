@@ -247,7 +247,20 @@ def runs_at_the_saddle(pieces, settings):
     axes: dict[str, Any] = dict(x="escaping direction", y="a stable direction", value="loss")
     away = [Line("perturbed", np.arange(run.shape[0]), np.abs(run[:, 0])) for run in aside["perturbed"]]
     landscape = Surface(marks, columns=x, rows=y, heights=np.asarray(heights), **axes)
-    return Stack([landscape, Curves(away, x="step", y="distance from the saddle along the way out", log="y")])
+    way = pieces["way allowed by the progress"]
+    gone, allowed = (np.sqrt(np.asarray(side)[:8].ravel()) for side in (way.quantity, way.bound))
+    moved = gone > 1e-6
+    ends = np.asarray([gone[moved].min(), allowed.max()])
+    ways = [
+        Dots("eight runs", allowed[moved], gone[moved]),
+        Line("allowed", ends, ends),
+        Line("", ends, ends / 2**0.5, rival="without the factor 2"),
+    ]
+    below = [
+        Curves(away, x="step", y="distance from the saddle along the way out", log="y"),
+        Curves(ways, x="way that the progress allows", y="way since the last perturbation", log="xy"),
+    ]
+    return Stack([landscape, Row(below)])
 
 
 @claim(

@@ -172,6 +172,8 @@ def over_the_rank(evidence):
     why=r"Turning both factors by the same rotation leaves their product alone, and the squared column norms of both "
     r"are the diagonal of the rotated $S$, whose sum is $\|M\|_*$. Some rotation makes a diagonal constant: as long "
     r"as one entry is above the mean and one below, turning the two into each other makes one of them equal to it.",
+    notice=r"Before the rotation the squared lengths are the singular values, and zeros. After it all columns of both "
+    r"factors lie on the line, one share of the nuclear norm each. Without zero columns two would have to share it.",
     full=dict(matrices=200, width=16),
 )
 def balanced_factors_have_an_equalizing_rotation(
@@ -185,6 +187,7 @@ def balanced_factors_have_an_equalizing_rotation(
     targets = draw.standard_normal((matrices, 7, 2)) @ draw.standard_normal((matrices, 2, 5))
     kept = width if columns == "padded" else 2
     left, right = map(np.asarray, all_balanced(targets, kept))
+    before = (left**2).sum(1)
     turn = np.asarray([equalize(gram) for gram in np.swapaxes(left, 1, 2) @ left])
     left, right = left @ turn, right @ turn
     norm = np.linalg.norm(targets, "nuc", axis=(1, 2))
@@ -192,11 +195,29 @@ def balanced_factors_have_an_equalizing_rotation(
     share = np.broadcast_to(norm[:, None] / width, (matrices, 2 * kept))
     return {
         "columns of equal length": Identity(
-            np.concatenate([(left**2).sum(1), (right**2).sum(1)], 1), share, size=kept**2
+            np.concatenate([(left**2).sum(1), (right**2).sum(1)], 1), share, size=kept**2, aside={"before": before}
         ),
         "product is kept": Identity(left @ np.swapaxes(right, 1, 2), targets, scale=norm[:, None, None], size=kept**2),
         "rotation is orthogonal": Identity(unit, np.append(np.eye(kept), 1.0), scale=1.0, size=kept**2),
     }
+
+
+@balanced_factors_have_an_equalizing_rotation.picture
+def lengths_made_equal(pieces, settings):
+    """Squared lengths of the columns before and after the rotation, against the share of the nuclear norm."""
+    found = pieces["columns of equal length"]
+    share, before = np.asarray(found.right), np.asarray(found.aside["before"])
+    ends = np.asarray([0.0, share.max()])
+    return Curves(
+        [
+            Dots("before the rotation", np.repeat(share[:, 0], before.shape[1]), before.ravel()),
+            Line("equal shares", ends, ends),
+            Dots("after it", share.ravel(), np.ravel(found.left)),
+            Line("", ends, ends * settings["width"] / 2, rival="shared by two columns alone"),
+        ],
+        x="nuclear norm over the width",
+        y="squared length of a column",
+    )
 
 
 balanced_factors_have_an_equalizing_rotation.control(

@@ -149,6 +149,10 @@ def rank_staircase(pieces, settings):
     own = np.asarray(pieces["singular values of the optimum"].along["rate"])
     values = [Line(f"s = {s:g}", rates, line) for s, line in zip(SINGULAR, predicted.T, strict=True)]
     values += [Dots(f"s = {s:g}", own, each) for s, each in zip(SINGULAR, found.mean(1).T, strict=True)]
+    strengths, rank = np.asarray([dropout_strength(rate) for rate in rates]), (predicted > 1e-9).sum(1)
+    ratio = (settings["width"] + strengths * rank) / (settings["width"] + strengths * (rank - 1))
+    less = np.maximum(np.asarray(SINGULAR) - ((SINGULAR[0] - predicted[:, 0]) * ratio)[:, None], 0)
+    values += [Line("", rates, line, rival="ρ − 1 for ρ in the threshold") for line in less.T]
     ranks = [Line("predicted", rates, (predicted > 1e-9).sum(1)), Dots("found", own, (found > 1e-3).sum(-1).mean(1))]
     rate = "dropout rate p"
     return Stack([Curves(values, x=rate, y="singular value"), Curves(ranks, x=rate, y="rank", ys=(-0.2, 4.3))])

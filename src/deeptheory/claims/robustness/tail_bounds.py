@@ -150,9 +150,9 @@ def log_leaving(k, t):
     r"tail is at most that of a normal variable with variance $4k$: twice $e^{-t^2/(8k)}$. Beyond, the upper tail is "
     r"exponential, $e^{-t/2}$ and not $e^{-t^2}$, and no multiple of $\sqrt{k\log(2/\gamma)}$ is enough for all "
     r"$\gamma$.",
-    notice="With the hypothesis (left of the line) the exact chance lies far below the allowed one. For a few squares "
-    "and "
-    "small probabilities it passes it: one square leaves the interval of level 0.0001 with probability 0.00023.",
+    notice=r"With the hypothesis the exact chance, dots and full curves, lies far below the allowed one. Dashed are "
+    r"numbers of squares at levels beyond it, which the printed statement allows too: few squares and small "
+    r"probabilities come above the line, as one square at level 0.0001, which it leaves with probability 0.00023.",
 )
 def squares_stay_near_their_mean(k, share):
     level = share * k / 8  # log(2/γ)
@@ -177,7 +177,11 @@ def chance_of_leaving(pieces):
     level = np.linspace(0.7, 40, 120)
     marks: list[Line | Dots] = [Line("allowed", level, np.log(2) - level)]
     for k in (1, 5, 40, 400):
-        marks.append(Line(f"{k} squares", level, log_leaving(k, 4 * np.sqrt(k * level))))
+        chance, covered = log_leaving(k, 4 * np.sqrt(k * level)), level <= k / 8
+        if covered.any():
+            marks.append(Line(f"k = {k}", level[covered], chance[covered]))
+        if not covered.all():
+            marks.append(Line(f"k = {k}", level[~covered], chance[~covered], rival="not covered"))
     near = np.asarray(aside["level"]) < 40
-    marks.append(Dots("drawn with k ≥ 8 log(2/γ)", np.asarray(aside["level"])[near], np.asarray(aside["tail"])[near]))
+    marks.append(Dots("drawn", np.asarray(aside["level"])[near], np.asarray(aside["tail"])[near]))
     return Curves(marks, x="log(2/γ)", y="log of the chance of leaving", ys=(-80, 0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Exact, Identity, Law, Limit, Printed, Rate, Sizes, Trials, claim, parts
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Plane, Row, compared, seen
 from deeptheory.spectra.entries import draw_entries
 from deeptheory.spectra.free_convolution import (
     free_additive_moments,
@@ -17,7 +17,7 @@ from deeptheory.spectra.free_convolution import (
     free_multiplicative_moments,
     free_multiplicative_stieltjes,
 )
-from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_moment
+from deeptheory.spectra.marchenko_pastur import marchenko_pastur_edges, marchenko_pastur_moment, marchenko_pastur_pdf
 from deeptheory.spectra.self_consistent import (
     general_edges,
     general_moment,
@@ -30,6 +30,7 @@ from deeptheory.spectra.semicircle import (
     ginibre_radial_moment,
     semicircle_cdf,
     semicircle_moment,
+    semicircle_pdf,
     semicircle_stieltjes,
     square_matrix,
     wigner_matrix,
@@ -45,6 +46,10 @@ from deeptheory.spectra.stieltjes import inverted_density, marchenko_pastur_stie
 
 COVARIANCES = ((0.25, "gaussian"), (0.25, "rademacher"), (1.0, "uniform"), (3.0, "student"))
 """Dimension over samples, with a law of the entries."""
+
+
+DRAWS = 16
+"""Of how many matrices of the largest size all eigenvalues are kept, to be shown."""
 
 
 def standing(values, law):
@@ -183,6 +188,8 @@ def distances_to_the_identity(pieces):
     r"its first edge into two, which is the quadratic equation of the transform. Only variances enter, so the law of "
     r"the entries does not matter. At every $n$ the second moment is one on average, and $1+1/n$ for the Gaussian "
     r"ensemble, whose diagonal has variance $2/n$.",
+    notice=r"Gaussian entries, signs and uniform ones, and one and the same half circle. At the largest size hardly an "
+    r"eigenvalue is left over beyond $\pm2$; the law of entries of half the variance would end at $\pm\sqrt2$.",
     full=dict(sizes=(40, 80, 160, 320), trials=128),
 )
 def semicircle_law(
@@ -190,7 +197,7 @@ def semicircle_law(
 ):
     laws, orders = ("gaussian", "rademacher", "uniform"), np.asarray([4, 6])
     moments, distance = np.empty((len(sizes), 3, len(orders), trials)), np.empty((len(sizes), trials))
-    top = np.empty((len(sizes), 2, trials))
+    top, spectra = np.empty((len(sizes), 2, trials)), {}
     for i, size in enumerate(sizes):
         for j, entries in enumerate(laws):
             drawn = wigner_matrix(jax.random.fold_in(key, 3 * i + j), size, trials, entries=entries)
@@ -198,6 +205,7 @@ def semicircle_law(
                 scale = np.repeat([0.4, 1.6], size // 2) ** 0.5
                 drawn = drawn * scale[:, None] * scale
             values = np.linalg.eigvalsh(drawn)
+            spectra[entries] = values[:DRAWS]  # in the end those of the largest size
             # The second moment's mean is known exactly: taking off its fluctuation keeps the mean, halves the spread.
             second = (values**2).mean(1) - (1 + 1 / size if j == 0 else 1.0)
             fluctuation = np.asarray([4.0, 15.0])[:, None] * second
@@ -219,7 +227,12 @@ def semicircle_law(
     catalan = [round(float((nodes ** int(k) * weights).sum())) for k in range(13)]
     return {
         "moments of the spectrum": Law(
-            predicted, moments, along={"entries": np.asarray(laws), "order": orders}, sizes=sizes, order=1.0
+            predicted,
+            moments,
+            along={"entries": np.asarray(laws), "order": orders},
+            sizes=sizes,
+            order=1.0,
+            aside=spectra,
         ),
         "mean square at every size": Law(
             np.stack([1 + 1 / few, np.ones(2)]),
@@ -251,6 +264,33 @@ def other_normalisation(evidence):
     return replace(evidence, predicted=np.asarray([-(2**0.5), 2**0.5]))
 
 
+@semicircle_law.picture
+def half_circles(pieces):
+    """Eigenvalues of symmetric matrices of the largest size, for three laws of their entries, under the semicircle."""
+    x = np.linspace(-2.3, 2.3, 400)
+    marks = [
+        Line("semicircle", x, semicircle_pdf(x)),
+        Line("", x, semicircle_pdf(x, 0.5), rival="for variance 1/(2n)"),
+    ]
+    spectra = pieces["moments of the spectrum"].aside
+    words = dict(gaussian="Gaussian entries", rademacher="Signs", uniform="Uniform entries")
+    return Row(
+        [
+            Histogram(
+                marks,
+                samples=spectra[entries],
+                bins=46,
+                xs=(-2.3, 2.3),
+                ys=(0, 0.55),
+                x="eigenvalue",
+                y="density",
+                title=title,
+            )
+            for entries, title in words.items()
+        ]
+    )
+
+
 @claim(
     items={},
     says=r"The eigenvalues of a square matrix with independent complex entries of mean square $1/n$ fill the unit disc "
@@ -266,6 +306,9 @@ def other_normalisation(evidence):
     r"The squared moduli of its eigenvalues have the law of independent Gamma variables with the parameters $1$ to "
     r"$n$, over $n$: these fill $[0,1]$ evenly, and $r^2$ is the share up to $r$. For other entries with the same "
     r"variances the limit is the same.",
+    notice=r"The eigenvalues of one matrix fill the disc evenly, up to the unit circle; they keep a distance from each "
+    r"other that independent points would not. Right, the share within $r$ is $r^2$: were the moduli "
+    r"uniform it would be $r$, and the points would crowd at the centre.",
     full=dict(sizes=(40, 80, 160), trials=200),
 )
 def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
@@ -283,6 +326,7 @@ def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
     exact = [[ginibre_radial_moment(int(k), size) for k in orders] for size in sizes]
     # No direction of the plane is preferred: small matrices, whose mean λ² scatters most but of which many are cheap.
     turned = (np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 99), 3, max(16 * trials, 12_800))) ** 2).mean(1)
+    disc = np.linalg.eigvals(square_matrix(jax.random.fold_in(key, 98), 256, entries="uniform")[0])
     far = np.asarray([100, 1000, 10_000])
     gaps = [max(abs(ginibre_radial_moment(int(k), int(n)) * (k + 1) - 1) for k in orders) for n in far]
     return {
@@ -299,7 +343,13 @@ def circular_law(key, *, sizes: Sizes = (10, 20, 32), trials: Trials = 800):
         ),
         "approach to the limit": Rate(far, np.asarray(gaps), exponent=-1.0),
         "shares within a radius": Law(
-            circular_radius_cdf(radii), shares, along={"radius": radii}, sizes=sizes, order=1.0, resolution=0.1
+            circular_radius_cdf(radii),
+            shares,
+            along={"radius": radii},
+            sizes=sizes,
+            order=1.0,
+            resolution=0.1,
+            aside={"one matrix": parts(disc)},
         ),
     }
 
@@ -312,6 +362,36 @@ def uniform_modulus(evidence):
 @circular_law.control("the limit 1/(k+1) at finite n", of="radial moments at finite size")
 def limit_at_once(evidence):
     return replace(evidence, predicted=np.broadcast_to(1 / (evidence.along["order"] + 1), evidence.predicted.shape))
+
+
+@circular_law.picture
+def disc_of_eigenvalues(pieces):
+    """The eigenvalues of one matrix with 256 rows in the unit disc; and the share of them within a radius."""
+    shares, turn = pieces["shares within a radius"], np.linspace(0, 2 * np.pi, 200)
+    disc = np.asarray(shares.aside["one matrix"])
+    radii = np.linspace(0.05, 1.05, 21)
+    return Row(
+        [
+            Plane(
+                [Dots("eigenvalues", *disc.T), Line("unit circle", np.cos(turn), np.sin(turn))],
+                x="real part",
+                y="imaginary part",
+                title="One matrix",
+            ),
+            compared(
+                shares.along["radius"],
+                circular_radius_cdf,
+                shares.observed[-1],
+                Dots("one matrix", radii, empirical_cdf(np.hypot(*disc.T), radii)),
+                rivals={"the share r": lambda radius: np.minimum(radius, 1)},
+                names=("r²", "means"),
+                x="radius r",
+                y="share of eigenvalues within r",
+                title="Shares within a radius",
+                xs=(0, 1.1),
+            ),
+        ]
+    )
 
 
 POPULATION, SHARES, RATIO = np.asarray([1.0, 3.0, 10.0]), np.asarray([0.5, 0.25, 0.25]), 0.1
@@ -344,6 +424,9 @@ def density_moments(ratio, nodes):
     r"function of $v$ rises there is no spectrum, so its critical values are the edges. The density has mass "
     r"$\min(1,1/a)$, and an atom $1-1/a$ at zero completes it for $a>1$. In other words the law is the free "
     r"multiplicative convolution of the population with the Marchenko–Pastur law.",
+    notice=r"Three eigenvalues of the population, and three bulks around them: the eigenvalues of matrices stay within "
+    r"the curve, gaps and all. Three Marchenko–Pastur laws, one for each, would be too wide: the bulks push each "
+    r"other apart, and each sees only its own share of the dimensions.",
     full=dict(sizes=(80, 160, 320), trials=64),
 )
 def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80):
@@ -356,6 +439,7 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
         moments[i] = linear_statistic(values, lambda v: v ** np.asarray([1, 2, 3])[:, None, None])
         half, quarter = size // 2, 3 * size // 4
         ends[i] = values[:, [0, half - 1, half, quarter - 1, quarter, -1]].T
+        spectra = values[:DRAWS]  # in the end those of the largest size
     integrals, above = density_moments(RATIO, 2000), density_moments(2.0, 500)
     least = np.asarray(general_stieltjes(np.asarray([1e-9j]), POPULATION, SHARES, 2.0))[0]
     predicted = np.asarray([general_moment(k, POPULATION, SHARES, RATIO) for k in (1, 2, 3)])
@@ -378,6 +462,7 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
             order=2 / 3,
             resolution=0.1,  # of the width of its bulk; as above
             scale=np.repeat(np.diff(edges, axis=1)[:, 0], 2),
+            aside={"spectra": spectra},
         ),
         "moments of the density": Identity(integrals, np.append(1.0, predicted), size=2000.0, error=1e-7),
         # −zS(z) is the mass at zero as z → 0, up to z times the mean of 1/x over the rest.
@@ -396,6 +481,25 @@ def general_population(key, *, sizes: Sizes = (40, 80, 160), trials: Trials = 80
 @general_population.control("each bulk a Marchenko–Pastur law of the whole ratio", of="ends of the bulks")
 def separate_laws(evidence):
     return replace(evidence, predicted=np.array([marchenko_pastur_edges(RATIO, t) for t in POPULATION]).ravel())
+
+
+@general_population.picture
+def bulks_apart(pieces):
+    """Eigenvalues of sample covariances of the largest size, by their logarithm, under the law of the population."""
+    # In the logarithm u of an eigenvalue x the density is x times that in x: bulks at 1, 3 and 10 are as easily seen.
+    u = np.linspace(np.log(0.25), np.log(20), 600)
+    x = np.exp(u)
+    law = x * general_pdf(x, POPULATION, SHARES, RATIO)
+    separate = sum(
+        w * x * np.asarray(marchenko_pastur_pdf(x, RATIO, t)) for w, t in zip(SHARES, POPULATION, strict=True)
+    )
+    marks = [
+        Line("law of the population", u / np.log(10), law * np.log(10)),
+        Line("", u / np.log(10), separate * np.log(10), rival="a Marchenko–Pastur law for each"),
+        *(Level(f"{t:g}", x=float(np.log10(t))) for t in POPULATION),
+    ]
+    samples = np.log10(np.asarray(pieces["ends of the bulks"].aside["spectra"]))
+    return Histogram(marks, samples=samples, bins=70, x="logarithm of the eigenvalue, base ten", y="density")
 
 
 @general_population.control("the moments of the population itself", of="moments of the spectrum")
@@ -420,6 +524,10 @@ def population_moments(evidence):
     r"traces depend on the two spectra alone, by one rule: freeness. Two projections of half rank then sum to the "
     r"arcsine law on $[0,2]$ and a semicircle and a semicircle to a semicircle, with variances that add. With common "
     r"eigenvectors the eigenvalues would add like independent numbers instead.",
+    notice=r"Left, the eigenvalues of two projections are 0 and 1, and those of their sum fill $[0,2]$, most of them "
+    r"at the ends; common eigenvectors in random order would give 0, 1 and 2 alone. Right, a product with a sample "
+    r"covariance: half of the eigenvalues are zero and not shown, the others are those of a covariance of half as "
+    r"many dimensions.",
     full=dict(sizes=(40, 80, 160), trials=128),
 )
 def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128):
@@ -435,9 +543,11 @@ def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128)
         turn = np.linalg.qr(draw.standard_normal((trials, size, size)))[0]
         other = turn * first @ np.swapaxes(turn, 1, 2)
         values = np.linalg.eigvalsh(np.diag(first) + other)
+        added = values[:DRAWS]  # in the end those of the largest size
         sums[i] = linear_statistic(values, lambda v: v ** powers[:, None, None])
         x = draw.standard_normal((trials, size, 3 * size)) * first[:, None]
         values = sample_covariance_eigenvalues(x)
+        multiplied = values[:DRAWS]
         # The mean of the first moment is a half: its fluctuation is taken off, to first order.
         higher = linear_statistic(values, lambda v: v ** orders[:, None, None])
         products[i] = higher - (orders * wanted)[:, None] * (2 * values.mean(1) - 1)
@@ -458,9 +568,16 @@ def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128)
     ]
     return {
         "sums of random projections": Law(
-            np.asarray(arcsine[1::2], float), sums, along={"order": powers}, sizes=sizes, order=1.0
+            np.asarray(arcsine[1::2], float),
+            sums,
+            along={"order": powers},
+            sizes=sizes,
+            order=1.0,
+            aside={"spectra": added},
         ),
-        "products with a sample covariance": Law(wanted, products, along={"order": orders}, sizes=sizes, order=1.0),
+        "products with a sample covariance": Law(
+            wanted, products, along={"order": orders}, sizes=sizes, order=1.0, aside={"spectra": multiplied}
+        ),
         "moments of the arcsine law": Exact(
             np.asarray([str(m) for m in arcsine]), np.asarray([str(m) for m in central])
         ),
@@ -475,3 +592,36 @@ def free_convolutions(key, *, sizes: Sizes = (16, 32, 64), trials: Trials = 128)
 )
 def independent_sum(evidence):
     return replace(evidence, predicted=1 / 2 + 2.0 ** evidence.along["order"] / 4)
+
+
+@free_convolutions.picture
+def sums_and_products(pieces):
+    """Eigenvalues of a sum of two projections, and of a product with a sample covariance, at the largest size."""
+    names = "sums of random projections", "products with a sample covariance"
+    sums, products = (np.asarray(pieces[name].aside["spectra"]) for name in names)
+    x, y = np.linspace(0.004, 1.996, 400), np.linspace(0.2, 2.2, 400)
+    arcsine = 1 / (np.pi * np.sqrt(x * (2 - x)))
+    gap = np.nan  # breaks the line
+    atoms = Line("", [0, 0, gap, 1, 1, gap, 2, 2], [0, 2.5, gap, 0, 2.5, gap, 0, 2.5], rival="common eigenvectors")
+    return Row(
+        [
+            Histogram(
+                [Line("arcsine law", x, arcsine), atoms],
+                samples=sums,
+                bins=40,
+                ys=(0, 2.5),
+                x="eigenvalue",
+                y="density",
+                title="Two projections of half rank, added",
+            ),
+            Histogram(
+                [Line("by S-transforms", y, np.asarray(marchenko_pastur_pdf(y, 1 / 6)) / 2)],
+                samples=products[products > 1e-9],
+                area=0.5,
+                bins=24,
+                x="eigenvalue above zero",
+                y="density",
+                title="A projection and a sample covariance",
+            ),
+        ]
+    )

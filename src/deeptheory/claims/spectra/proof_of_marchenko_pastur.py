@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chain, Chance, Identity, Inequality, Limit, Rate, Sizes, Trials, assume, claim, parts
-from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Stack
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row, Stack, power_law, seen
 from deeptheory.spectra.entries import draw_entries, entry_moment
 from deeptheory.spectra.marchenko_pastur_proof import (
     proof_steps,
@@ -204,6 +204,8 @@ close to the line, where fluctuations are large."""
     r"Azuma's inequality with steps of twice that size, for real and imaginary part, gives the constants 4 and 16. "
     r"Really the eigenvalues repel each other and hold still: the fluctuations are of the order $\sqrt M$ times "
     r"smaller.",
+    notice=r"The proved bound falls like $N^{-1/2}$, the fluctuations themselves like $1/N$. Towards the line both "
+    r"grow like $1/v$, the fluctuations a factor of more than ten below the bound; they do not fall like $\sqrt v$.",
     full=dict(trials=2000),
 )
 def transform_concentration(key, *, sizes: Sizes = (15, 30, 60, 120), trials: Trials = 400):
@@ -252,6 +254,36 @@ def printed_heights(evidence):
     return replace(evidence, order=0.5)
 
 
+@transform_concentration.picture
+def fluctuations_and_bounds(pieces):
+    """Mean distance of the transform from its mean, along the dimension and along the height, with its bound."""
+    along, heights = pieces["fluctuations along the dimension"], pieces["fluctuations along the height"]
+    roots, v = np.sqrt(np.asarray(pieces["mean squared deviation"].bound)), 1 / np.asarray(heights.x)
+    first = float(np.mean(heights.y[0]))
+    return Row(
+        [
+            Curves(
+                [*power_law("fluctuations", along), Line("bound", along.x, roots[:, -1])],
+                x="dimension N",
+                y="distance from the mean",
+                log="xy",
+                title="At height 1",
+            ),
+            Curves(
+                [
+                    seen("fluctuations", v, heights.y),
+                    Line("bound", v, roots[-1, :-1]),
+                    Line("", v, first * (v / v[0]) ** 0.5, rival="falling as √v"),
+                ],
+                x="height v",
+                y="distance from the mean",
+                log="xy",
+                title="At the largest dimension",
+            ),
+        ]
+    )
+
+
 LAWS = {
     "signs": ((-1.0, 1.0), (0.5, 0.5)),
     "skewed": ((-0.5, 2.0), (0.8, 0.2)),
@@ -292,6 +324,9 @@ def enumerated(law, size):
     r"Pairs of different indices give $A_{ij}^2+A_{ij}A_{ji}$, equal ones the variance $\kappa-1$ of $X_i^2$. The "
     r"squared entries of $A$ add up to at most $N\|A\|^2$, so the form deviates by order $\sqrt N\|A\|$, and over $N$ "
     r"by $N^{-1/2}$.",
+    notice=r"Left, variances over all vectors of a few entries against the formula: without the product "
+    r"$A_{ij}A_{ji}$ it would be half of what it is for matrices without a diagonal. Right, the normalised form "
+    r"comes to the trace like $N^{-1/2}$, not like $1/N$.",
     full=dict(sizes=(50, 100, 200, 400, 800), trials=4000),
 )
 def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials = 600):
@@ -334,6 +369,36 @@ def trace_lemma(key, *, sizes: Sizes = (25, 50, 100, 200, 400), trials: Trials =
 @trace_lemma.control("Σ Aᵢⱼ² off the diagonal", of="matrices without a diagonal")
 def printed_square(evidence):
     return replace(evidence, right=evidence.right / 2)
+
+
+@trace_lemma.picture
+def forms_and_traces(pieces):
+    """Variances of quadratic forms, by enumeration against the formula; and the distance from the trace."""
+    whole, hollow = pieces["variance of a quadratic form"], pieces["matrices without a diagonal"]
+    ends = np.asarray([np.min(whole.right), np.max(hollow.right)])
+    return Row(
+        [
+            Curves(
+                [
+                    Line("equal", ends, ends),
+                    Dots("any matrices", whole.right, whole.left),
+                    Dots("matrices without a diagonal", hollow.right, hollow.left),
+                    Line("", ends, ends / 2, rival="squares alone"),
+                ],
+                x="variance by the formula",
+                y="variance over all vectors",
+                log="xy",
+                title="Variance of the form",
+            ),
+            Curves(
+                power_law("observed", pieces["deviation along the dimension"], rivals={-1.0: "1/N"}),
+                x="dimension N",
+                y="distance from the trace, over N",
+                log="xy",
+                title="Concentration",
+            ),
+        ]
+    )
 
 
 @claim(

@@ -19,7 +19,7 @@ from deeptheory.generalization.capacity.covers import (
 )
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Limit, Reals, Trials, assume, claim
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, compared
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Plane, Row, compared
 
 RADII = (0.9, 0.5, 0.25)
 
@@ -109,7 +109,7 @@ def announced_steps(evidence):
 
 @covers_of_the_ball.picture
 def packed_and_covered(pieces):
-    """A greedy cover of the unit disc, ρ = ½: around each centre a disc of radius ρ and, dashed, one of radius ρ/2."""
+    """A greedy cover of the unit disc, ρ = ½, with discs of radius ρ and, dashed, ρ/2; and covers of the interval."""
     centres, turn = pieces["sizes of covers"].aside["centres"], np.linspace(0, 2 * np.pi, 60)
     circle = np.stack([np.cos(turn), np.sin(turn)])
     rings = [
@@ -117,7 +117,18 @@ def packed_and_covered(pieces):
         for name, radius, dashed in (("radius ρ", RADII[1], False), ("radius ρ/2", RADII[1] / 2, True))
         for centre in centres
     ]
-    return Plane([*rings, Line("unit disc", *circle), Dots("centres", *centres.T)])
+    disc = Plane([*rings, Line("unit disc", *circle), Dots("centres", *centres.T)])
+    interval = compared(
+        RADII,
+        lambda radius: (2 + radius) / radius,
+        np.asarray(pieces["least covers below the bound"].quantity),
+        rivals={"half of it, as printed": lambda radius: (2 + radius) / (2 * radius)},
+        names=("(2 + ρ)/ρ, a bound", "least covers of the interval"),
+        x="radius ρ",
+        y="number of intervals",
+        ys=(0, 10),
+    )
+    return Row([disc, interval])
 
 
 @claim(

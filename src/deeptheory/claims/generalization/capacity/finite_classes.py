@@ -327,8 +327,9 @@ def chosen_among_many(pieces):
         r"f_S,\ f^*": "the hypothesis of least error on the sample, and in truth",
         r"R,\ R_S": "the error on the population and on the sample",
     },
-    why=r"Go from the chosen one's true error down to its error on the sample, from there to that of the best, which "
-    r"is no smaller, and up to the best one's true error: two deviations, each at most the largest.",
+    why=r"Go from the chosen one's true error down to its error on the sample, from there to that of the best, and on "
+    r"to the best one's true error. The step in the middle never helps: on the sample the chosen one is no worse. "
+    r"The other two are deviations, each at most the largest. Both count only if they go in opposite directions.",
     notice=r"Each dot is a class of five hypotheses. None lies above the line of slope 2, and those on it are pairs of "
     r"which the better looks too bad by half their difference and the worse too good by as much.",
 )

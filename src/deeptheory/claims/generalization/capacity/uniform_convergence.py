@@ -1,7 +1,7 @@
 """One gradient step generalizes, its hypothesis class does not: the construction of Nagarajan and Kolter."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import numpy as np
@@ -20,7 +20,7 @@ from deeptheory.generalization.capacity.uniform_convergence import (
     squared_norm,
 )
 from deeptheory.lab import Exact, Inequality, Integers, Law, Limit, Reals, Share, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table, compared, seen
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Stack, Table, compared, seen
 
 RATIOS = (0.5, 1.0, 2.0)
 
@@ -323,12 +323,12 @@ uniform_convergence_is_vacuous.control(
 
 
 @uniform_convergence_is_vacuous.picture
-def same_truth_other_sample(pieces):
-    """Errors of the two classifiers on fresh points and on the sample S, at both numbers of noise coordinates."""
+def same_truth_other_sample(pieces, settings):
+    """Errors of the two classifiers on fresh points and on the sample S; and the true error along the dimension."""
     truth, sample = pieces["true error"], pieces["errors on the sample and on its twin"]
     names, dimensions = truth.along["trained on"], truth.along["D"]
     rows = [(i, j) for j in range(len(dimensions)) for i in range(len(names))]
-    return Table(
+    table = Table(
         {
             "trained on": [str(names[i]) for i, _ in rows],
             "D": [int(dimensions[j]) for _, j in rows],
@@ -339,3 +339,12 @@ def same_truth_other_sample(pieces):
         prediction="true error predicted",
         observation="true error observed",
     )
+    m, setting = settings["m"], dict(noise=settings["noise"], signal=2.0)
+    dense = np.linspace(10 * m, 300 * m, 30).astype(int)
+    once = {**setting, "noise": np.sqrt(settings["noise"])}
+    marks: list[Any] = [
+        Line("exact", dense, [expected_test_error(m, each, **setting) for each in dense.tolist()]),
+        *(seen(f"trained on {name}", dimensions, truth.observed[i]) for i, name in enumerate(names)),
+        Line("", dense, [limiting_test_error(m, each, **once) for each in dense.tolist()], rival="the noise once"),
+    ]
+    return Stack([table, Curves(marks, x="noise coordinates D", y="true error", ys=(-0.02, 0.5))])

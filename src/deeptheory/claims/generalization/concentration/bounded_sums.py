@@ -112,8 +112,9 @@ def tails_under_bounds(pieces):
         r"t": "the deviation from its mean",
         r"a_i,\ b_i": "the ends of the interval of the $i$-th variable",
     },
-    why=r"The logarithms of the moment-generating functions add, each at most $\lambda^2(b_i-a_i)^2/8$: squares of the "
-    r"widths add, as variances do, and not the widths themselves.",
+    why=r"For independent variables the logarithms of the moment-generating functions add, each at most "
+    r"$\lambda^2(b_i-a_i)^2/8$. So squares of the widths add, as variances do, and not the widths themselves. Markov's "
+    r"bound for $e^{\lambda(X-\mathbb EX)}$ with the best $\lambda=4t/\sum(b_i-a_i)^2$ is the exponent.",
     notice=r"Each dot is a sum of ten variables with a threshold. With the largest width alone in place of the sum of "
     r"squares the bound comes below exact tails.",
 )
@@ -173,7 +174,8 @@ def ten_unequal_terms(pieces):
     r"tends to minus a relative entropy, which is $2\epsilon^2+\frac43\epsilon^4+\dots$: no larger exponent is true. "
     r"The variance of a variable in $[a,b]$ is at most $(b-a)^2/4$, that of the fair coin on the ends. Bernstein gains "
     r"where the terms vary less than that.",
-    notice=r"Left: over $\epsilon^2$ the exact rate of fair coins comes down to 2, so no larger constant would do. "
+    notice=r"Left: over $\epsilon^2$ the exact rate of fair coins comes down to 2, so no larger constant would do; a "
+    r"hundred signs have 2.5 where the print would need 4. "
     r"Right: the fair coin reaches the bound of the lemma as $\lambda\to0$, unfair ones a share of it.",
 )
 def hoeffding_constants():
@@ -297,14 +299,18 @@ def exponent_and_lemma(pieces):
     epsilon, rate = 1 / np.asarray(two.x), lemma.aside["rate"]
     coins, parabola = (np.asarray(each) for each in lemma.links["every coin is below"])
     some = [(i, f"chance {lemma.aside['chance'][i]:.2g}") for i in (0, 6, 12)]
+    signs = float(pieces["a hundred signs"].links["Rademacher below Hoeffding"][0])
     return Row(
         [
             Curves(
                 [
                     Dots("fair coins, exact", epsilon, two.aside["rate"] / epsilon**2),
                     Line("Hoeffding", epsilon, two.aside["exponent"] / epsilon**2),
+                    # Signs are two apart: an average of 0.3 is one of 0.15 for coins.
+                    Dots("a hundred signs, exact", [0.15], [-signs / (100 * 0.15**2)]),
+                    Dots("", [0.15], [0.3**2 / 0.15**2], rival="exp(−ε²m), as printed"),
                 ],
-                x="deviation ε of the average", y="exponent over nε²", log="x", ys=(1.8, 2.4),
+                x="deviation ε of the average", y="exponent over nε²", log="x", ys=(1.8, 4.2),
             ),
             Curves(
                 [Level("the lemma's bound", y=1.0), *(Dots(name, rate, (coins / parabola)[i]) for i, name in some)],

@@ -19,7 +19,7 @@ from deeptheory.foundations.concentration import (
 )
 from deeptheory.lab import Chain, Identity, Inequality, Integers, Limit, Printed, Rate, Reals, claim
 from deeptheory.lab.evidence import NEVER
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 
 
 @claim(
@@ -48,7 +48,8 @@ from deeptheory.lab.pictures import Curves, Dots, Level, Line
     r"numbers below $h$.",
     notice=r"Each dot is a sum of indicators at one deviation. Near the mean the bounds are close; further out the "
     r"exact logarithm is about twice the bound's for these small sums, and more where the deviation comes near the "
-    r"largest value that the sum can take.",
+    r"largest value that the sum can take. Right: no exponent may lie above that of a Poisson variable, and the "
+    r"printed one does from $\delta=1.82$ on.",
 )
 def chernoff_bounds_indicators(probabilities, copies, excess, large, *, alike: bool = False):
     law = np.zeros((len(copies), 201))
@@ -87,14 +88,27 @@ chernoff_bounds_indicators.control("copies that are equal instead of independent
 
 @chernoff_bounds_indicators.picture
 def tails_under_bounds(pieces):
-    """Exact tails of sums of indicators against Chernoff's bounds, both as logarithms, on the instances searched."""
+    """Exact tails of sums of indicators against Chernoff's bounds, as logarithms; and the exponents along δ."""
     (piece,) = pieces.values()
     names = ("δ²μ/3 above, δ ≤ 1", "δ²μ/(2 + δ) above", "δ²μ/2 below")
     ends = np.array([-15.0, 0.0])
     dots = [Dots(*each) for each in zip(names, np.asarray(piece.bound).T, np.asarray(piece.quantity).T, strict=True)]
-    return Curves(
-        [Line("bound", ends, ends), *dots],
-        x="logarithm of the bound", y="logarithm of the tail", xs=(-15, 0), ys=(-30, 0),
+    delta = np.geomspace(0.1, 20, 200)
+    small, small_too_far = (-log_chernoff_small(1.0, 1.0) * each**2 for each in (delta[delta <= 1], delta[delta >= 1]))
+    exponents = [
+        Line("Poisson", delta, (1 + delta) * np.log1p(delta) - delta),
+        Line("δ²/3, δ ≤ 1", delta[delta <= 1], small),
+        Line("δ²/(2 + δ)", delta, -log_chernoff_upper(1.0, delta)),
+        Line("", delta[delta >= 1], small_too_far, rival="δ²/3 beyond, as printed"),
+    ]
+    return Row(
+        [
+            Curves(
+                [Line("bound", ends, ends), *dots],
+                x="logarithm of the bound", y="logarithm of the tail", xs=(-15, 0), ys=(-30, 0),
+            ),
+            Curves(exponents, x="deviation δ", y="exponent over the mean μ", log="xy"),
+        ]
     )  # fmt: skip
 
 

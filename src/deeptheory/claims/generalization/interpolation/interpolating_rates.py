@@ -28,7 +28,7 @@ from deeptheory.generalization.interpolation.nadaraya_watson import (
 from deeptheory.generalization.interpolation.nearest_neighbours import ball_volume
 from deeptheory.generalization.interpolation.smoothers import smoother_bias_variance
 from deeptheory.lab import Chain, Identity, Inequality, Law, Rate, Share, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, seen
 
 SMOOTHINGS = ((1, 1.0, 0.25), (2, 1.0, 0.5), (2, 0.5, 0.5), (3, 1.0, 1.0))
 """Dimension d, smoothness β and exponent a of the singular kernels whose rate is measured."""
@@ -231,6 +231,9 @@ def rates_of_interpolation(pieces):
     r"$\int_{\|u\|\le1}\|u\|^{-2a}du=\frac{d\,v_d}{d-2a}$ where $d\,v_d$ is the area of the sphere, and the bound is "
     r"of order $1/(n^2h^d)$. Else a weight is at most 1, and that is rare. On a sample the largest "
     r"$|f(x)-f(y)|/\|x-y\|^\beta$ grows with the sample and stays below the seminorm, which is 1 for $\|x\|^\beta$.",
+    notice=r"Left, the share of draws with no sample near: on the curve $(1-\bar p)^n$ of its $n$, below "
+    r"$e^{-n\bar p}$ and above the first order, which ends at zero. Right, the largest quotient over a sample of "
+    r"$\|x\|^\beta$ grows towards the seminorm 1 and never beyond.",
 )
 def minimax_proof(key, *, trials: Trials = 20_000, excess: Annotated[float, Interval(ge=1.0, le=2.0)] = 1.0):
     draw = generator(key)
@@ -351,3 +354,37 @@ def next_order(evidence):
 @minimax_proof.control("L h^(2β), the slope not squared", of="squared bias")
 def slope_not_squared(evidence):
     return replace(evidence, bound=evidence.bound / evidence.aside["slope"])
+
+
+@minimax_proof.picture
+def no_sample_near(pieces):
+    """The probability that no sample is near, counted and by the formula; and Hölder quotients of growing samples."""
+    share, void = pieces["probability of no sample near"], pieces["bound on the probability of no sample near"]
+    quotients = pieces["seminorm of a sample is no larger"]
+    expected = -np.asarray(void.bound)
+    counts = np.rint(expected[:, 0] / expected[0, 0] * 2).astype(int)
+    dense = np.geomspace(1e-3, 3, 100)
+    marks: list[Any] = [Line("bound", dense, np.exp(-dense))]
+    for n, x, y in zip(counts, expected, np.asarray(void.quantity), strict=True):
+        marks.append(Line(f"n = {n}", x[x < 3], np.exp(y[x < 3])))
+    mean = counts * (1 - np.asarray(share.predicted) ** (1 / counts))
+    marks.append(Dots("draws", mean, np.asarray(share.count) / share.trials))
+    marks.append(Line("", dense, np.maximum(1 - dense, 0), rival="first order"))
+    sizes = quotients.along["points"]
+    growing = [
+        kind(f"β = {beta:g}", sizes, values)
+        for beta, values in zip(quotients.along["beta"], np.asarray(quotients.quantity), strict=True)
+        for kind in (Line, Dots)
+    ]
+    return Row(
+        [
+            Curves(marks, x="samples expected near", y="probability of none", title="No sample near"),
+            Curves(
+                [*growing, Level("seminorm", y=1.0)],
+                x="points of the sample",
+                y="largest quotient",
+                log="x",
+                title="Seminorm on a sample",
+            ),
+        ]
+    )

@@ -7,7 +7,6 @@ import itertools
 from dataclasses import replace
 from typing import Literal
 
-import jax
 import numpy as np
 from scipy.interpolate import BarycentricInterpolator
 
@@ -127,6 +126,8 @@ def overfitting_taxonomy(
     scattered = np.array(
         [[np.log(polynomial_excess(np.sort(draw.uniform(-1, 1, n)))) for _ in range(200)] for n in (12, 24)]
     )
+    shown = np.linspace(-1, 1, 15) + draw.uniform(-0.03, 0.03, 15)
+    noisy = wave(shown) + noise**0.5 * draw.standard_normal(15)
     return {
         "noise at the inputs alone": Identity(
             alone,
@@ -139,6 +140,7 @@ def overfitting_taxonomy(
             along={"interpolant": np.array(names)},
             sizes=sizes,
             order=2.0,
+            aside={"inputs": shown, "labels": noisy},
         ),
         "Laplace kernel in closed form": Identity(
             laplace_weights(x, at), solved, scale=1.0, condition=np.linalg.cond(np.asarray(kernel)), size=12.0
@@ -195,9 +197,8 @@ def sixteenfold(evidence):
 @overfitting_taxonomy.picture
 def three_interpolants(pieces):
     """The same 15 noisy labels through a singular kernel, a broken line and a polynomial."""
-    draw = generator(jax.random.key(3))
-    x = np.linspace(-1, 1, 15) + draw.uniform(-0.03, 0.03, 15)
-    labels = wave(x) + 0.4 * draw.standard_normal(15)
+    drawn = pieces["tempered: excess risk"].aside
+    x, labels = np.asarray(drawn["inputs"]), np.asarray(drawn["labels"])
     at = np.unique(np.concatenate([np.linspace(x[0], x[-1], 145), x]))
     columns = x[:, None], at[:, None]
     weights = {

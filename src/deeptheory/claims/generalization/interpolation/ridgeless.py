@@ -24,6 +24,8 @@ SHAPES = ((40, 10), (40, 30), (30, 40), (10, 40))
 """Samples × features of the designs on which the conditional risk is checked, on both sides of the threshold."""
 OTHERS = ((1.6, "rademacher"), (0.5, "uniform"))
 """Ratios and laws of features at which the double-descent curve is checked beside the Gaussian ones."""
+SHOWN = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 1.12, 1.25, 1.5, 2.0, 2.6, 3.5, 5.0)
+"""Ratios at which the risk of the largest designs is kept, to be shown along the curve."""
 SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
 """The setting of the misspecified model: β has 200 coordinates of equal size and norm one."""
 
@@ -115,7 +117,7 @@ def parts_of_the_error(pieces):
         r"\text{ridgeless}": "the shortest of the coefficient vectors that fit the labels best",
         r"\text{risk}": r"bias plus variance: the mean squared distance of that vector from the true one, $\beta$",
         r"r": r"the length of $\beta$; 1 here",
-        r"\sigma^2": "the variance of the noise on the labels; 0.25 here",
+        r"\sigma^2": "the variance of the noise on the labels",
     },
     why=r"The variance is $\sigma^2/n$ times the sum of $1/\lambda$ over the nonzero eigenvalues $\lambda$ of the "
     r"sample covariance. Near $p=n$ the smallest of them goes to zero, so the variance explodes; on either side the "
@@ -123,8 +125,9 @@ def parts_of_the_error(pieces):
     r"and there is no bias; with more, only the projection of $\beta$ onto the span of the $n$ samples can be "
     r"seen, and the share $1-n/p$ of its squared length is lost.",
     notice=r"The risk peaks at $\gamma=1$ and falls again beyond it: with $r>\sigma$ there is a second valley at "
-    r"$\gamma=r/(r-\sigma)$, where the single dot stands. The others, means over designs of 120 samples, lie on the "
-    r"curves although these are limits. The printed variance is negative below the threshold, which none can be.",
+    r"$\gamma=r/(r-\sigma)$, where the single dot stands. The observed risks, means over designs of the largest size, "
+    r"follow the curve on both sides although it is a limit; their error bars grow towards the threshold. The printed "
+    r"variance is negative below it, which none can be.",
     explore={"noise": (0.05, 0.1, 0.25, 0.5, 1.0)},
 )
 def double_descent(
@@ -143,19 +146,29 @@ def double_descent(
     assume(min(gammas) < 1 < max(gammas), "ratios on both sides of the threshold")
     cases = [*((gamma, "gaussian") for gamma in gammas), *OTHERS]
     limits = [limiting_bias_variance(gamma, signal=1.0, noise=noise) for gamma, _ in cases]
+
+    def designs(branch, count, samples, features, entries):
+        x = draw_entries(branch, (count, samples, features), entries)
+        if design == "correlated":  # neighbours share half of their variance, and each keeps variance one
+            x = (x + np.roll(x, 1, axis=2)) / 2**0.5
+        # The law is for every β: the mean over many directions a design has little of the bias's fluctuation left.
+        beta = generator(jax.random.fold_in(branch, 1)).standard_normal((48, features))
+        found = conditional_bias_variance(x, beta / np.linalg.norm(beta, axis=-1, keepdims=True), noise)
+        return x, found._replace(bias=np.mean(found.bias, axis=1))
+
     bias, variance = np.empty((2, len(sizes), len(cases), trials))
     for i, j in np.ndindex(len(sizes), len(cases)):
         samples, (gamma, entries) = sizes[i], cases[j]
         branch = jax.random.fold_in(key, len(cases) * i + j)
-        x = draw_entries(branch, (trials, samples, round(gamma * samples)), entries)
-        if design == "correlated":  # neighbours share half of their variance, and each keeps variance one
-            x = (x + np.roll(x, 1, axis=2)) / 2**0.5
-        # The law is for every β: the mean over many directions a design has little of the bias's fluctuation left.
-        beta = generator(jax.random.fold_in(branch, 1)).standard_normal((48, x.shape[2]))
-        found = conditional_bias_variance(x, beta / np.linalg.norm(beta, axis=-1, keepdims=True), noise)
-        bias[i, j] = np.mean(found.bias, axis=1)
+        x, found = designs(branch, trials, samples, round(gamma * samples), entries)
+        bias[i, j] = found.bias
         # The mean square of the design is one on average: its fluctuation is taken off, to first order.
         variance[i, j] = found.variance + float(limits[j].variance) * ((x**2).mean((1, 2)) - 1)
+    counts = [round(gamma * sizes[-1]) for gamma in SHOWN]
+    risks = [
+        designs(jax.random.fold_in(key, 1000 + j), max(trials // 8, 2), sizes[-1], features, "gaussian")[1].risk
+        for j, features in enumerate(counts)
+    ]
     ratios = np.asarray(gammas)
     below, above = np.flatnonzero(ratios < 1), np.flatnonzero(ratios > 1)
     predicted = np.asarray(limits)
@@ -163,7 +176,14 @@ def double_descent(
     curve = np.asarray(limiting_bias_variance(grid, signal=1.0, noise=0.25).risk)
     count = len(gammas)
     return {
-        "variance": Law(predicted[:count, 1], variance[:, :count], along={"gamma": ratios}, sizes=sizes, order=1.0),
+        "variance": Law(
+            predicted[:count, 1],
+            variance[:, :count],
+            along={"gamma": ratios},
+            sizes=sizes,
+            order=1.0,
+            aside={"ratios": np.asarray(counts) / sizes[-1], "risks": np.asarray(risks)},
+        ),
         "bias": Law(predicted[above, 0], bias[:, above], along={"gamma": ratios[above]}, sizes=sizes, order=1.0),
         "no bias below the threshold": Identity(
             bias[:, below], 0.0, scale=1.0, condition=100.0, along={"size": np.asarray(sizes), "gamma": ratios[below]}
@@ -208,6 +228,8 @@ def descent_curve(pieces, settings):
     parts = {part: np.where(grid == 1, np.nan, getattr(limit, part)) for part in ("bias", "variance", "risk")}
     marks: list[Any] = [Line(part, grid, values) for part, values in parts.items()]
     marks += [seen(part, pieces[part].along["gamma"], pieces[part].observed[-1]) for part in ("bias", "variance")]
+    dense = pieces["variance"].aside
+    marks.append(seen("risk", dense["ratios"], dense["risks"]))
     below = grid[grid < 1]
     printed = settings["noise"] * below / (below - 1)
     marks += [Line("variance γ/(γ − 1)", below, printed, rival="a misprint below γ = 1"), Level("γ = 1", x=1.0)]

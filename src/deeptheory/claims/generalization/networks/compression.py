@@ -317,7 +317,9 @@ def errors_of_sparse_classifiers(pieces):
     r"happens: an example with margin above $2\gamma$ stays right.",
     needs="any three outputs, any change of them up to γ",
     symbols={r"\gamma": "the largest change of an output on the sample"},
-    why=r"A margin is the difference of two outputs, and each may move by $\gamma$: one down, the other up.",
+    why=r"A margin is the difference of the right output and the largest other one, and each may move by $\gamma$: one "
+    r"down, the other up. The largest of several numbers moves by no more than the numbers do, so it does not matter "
+    r"which of the others is the largest.",
     notice=r"Changes of the margin fill the whole range up to twice the largest change of an output; once $\gamma$ is "
     r"exceeded by many of them.",
     over=dict(outputs=Reals(-2, 2, shape=(3,)), change=Reals(-1, 1, shape=(3,)), gamma=Reals(0.01, 1)),

@@ -33,7 +33,7 @@ from deeptheory.generalization.networks.norms import (
     stable_rank,
 )
 from deeptheory.lab import Chain, Identity, Inequality, Positive, Trend, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Table
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, Table
 
 fitted = jax.jit(fit_labels, static_argnames=("most", "rate"))
 
@@ -88,6 +88,9 @@ def nearest_change(layer, x, label, rival):
     r"the difference of the two output rows and $s=\|a\|^2+\|c\|^2/2$. A chain of single units with positive weights "
     r"has the least of them, the last divided by $\sqrt2$. For one layer the bound made of these margins, $(\log "
     r"n)^2\,\mathrm{mean}(1/m^2)/n$, is $2(\log n)^2\,\mathrm{mean}(\|x\|^2/\mathrm{margin}^2)/n$.",
+    notice=r"Left, a network of three layers: for every input the all-layer margin lies between the bound made of "
+    r"norms and the least change of one layer alone. Right, one layer: a search finds what the formula says, and a "
+    r"margin that is not divided by the length of the input is off by that length.",
 )
 def all_layer_margin_of_networks(key):
     draw = generator(key)
@@ -185,6 +188,42 @@ def better_layer(evidence):
 def no_easier_together(evidence):
     together, alone = evidence.links["below every single layer"]
     return replace(evidence, links={"above the best alone": (alone, together)})
+
+
+@all_layer_margin_of_networks.picture
+def between_two_bounds(pieces):
+    """All-layer margins of a network between their two bounds; and those of one layer against the closed form."""
+    links, one = pieces["between the two bounds"].links, pieces["one layer, by search"]
+    together, alone = (np.asarray(side) for side in links["below every single layer"])
+    order = np.argsort(together)
+    x = np.arange(1, len(order) + 1)
+    ends = np.asarray([np.min(one.right), np.max(one.right)])
+    return Row(
+        [
+            Curves(
+                [
+                    Line("bound by norms", x, np.asarray(links["lower bound"][0])[order]),
+                    Dots("all layers together", x, together[order]),
+                    Line("one layer alone", x, alone[order]),
+                ],
+                x="input, in order of its margin",
+                y="least change",
+                log="y",
+                title="Three layers",
+            ),
+            Curves(
+                [
+                    Line("equal", ends, ends),
+                    Dots("searched", one.right, one.left),
+                    Dots("", one.right * one.along["length"], one.left, rival="not divided by the length"),
+                ],
+                x="margin by the formula",
+                y="margin by search",
+                log="xy",
+                title="One layer",
+            ),
+        ]
+    )
 
 
 def trained(draw, images, labels, sample, *, width=64, widest=64, loss=0.05, weights=None):

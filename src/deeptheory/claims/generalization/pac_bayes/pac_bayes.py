@@ -142,10 +142,13 @@ def inverse_there_too(evidence):
 
 
 @binary_mnist_table.picture
-def three_sizes(pieces):
-    """The bound by inversion of kl for three numbers of training images, beside the printed one, and the rounding."""
+def printed_and_by_inversion(pieces, settings):
+    """The bound by inversion of kl for the chosen number of training images and for three others, beside the print."""
+    chosen = settings["samples"]
     columns: dict[str, Any] = {"network": NETWORKS[:RANDOM], "printed": PRINTED[:RANDOM]}
-    for samples in (50_000, 55_000, 60_000):
-        ours, rounding = with_rounding(maurer, samples, 0.025)
+    for samples in sorted({50_000, 55_000, 60_000, chosen}):
+        ours, rounding = with_rounding(maurer, samples, settings["delta"])
         columns[f"N = {samples:,}"] = ours[:RANDOM]
-    return Table(columns | {"rounding": (rounding + HALF[2])[:RANDOM]})
+    return Table(
+        columns | {"rounding": (rounding + HALF[2])[:RANDOM]}, prediction=f"N = {chosen:,}", observation="printed"
+    )

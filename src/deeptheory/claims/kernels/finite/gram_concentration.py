@@ -26,7 +26,7 @@ from deeptheory.kernels.lazy.lazy_bounds import (
     width_for_least_eigenvalue,
 )
 from deeptheory.lab import Chain, Chance, Count, Exact, Identity, Inequality, Integers, Law, Reals, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 
 def unit_ball_complexity(matrices):
@@ -50,6 +50,8 @@ def unit_ball_complexity(matrices):
     r"share of the full turn is the probability. The entry is a mean of $m$ independent variables that are 0 or "
     r"$x_i\cdot x_j$, and Hoeffding's inequality bounds how far such a mean strays. The printed tolerance "
     r"$\sqrt{(2/m)\log(2n^2/\delta)}$ is twice as wide, since it takes the terms to fill $[-1,1]$.",
+    notice=r"Each dot is a width, an angle, a number of inputs and a $\delta$: the exact chance of leaving never "
+    r"comes above the allowed one. With half of the tolerance it often does.",
     over=dict(
         width=Integers(1, 2000, log=True),
         angle=Reals(0, np.pi),
@@ -69,19 +71,42 @@ def entries_of_the_gram_matrix_concentrate(
     entries: Literal["of the matrix", "of a row"] = "of the matrix",
 ):
     count = samples if entries == "of the matrix" else np.sqrt(samples)
-    tolerance = entry_tolerance(width, count, failure, spread=spread, sides=2 if sides == "two" else 1)
-    allowed = np.asarray(tolerance)
-    allowed = allowed / np.maximum(np.abs(np.cos(angle)), 1e-12)
     share = (np.pi - angle) / (2 * np.pi)
-    # The number of neurons active on both inputs is binomial; its two tails, exactly.
-    above = binom.sf(np.ceil(width * (share + allowed) - 1e-9) - 1, width, share)
-    below = binom.cdf(np.floor(width * (share - allowed) + 1e-9), width, share)
-    return Inequality(np.log(np.clip(above + below, 1e-300, 1.0)), np.log(failure / samples**2), log=True)
+
+    def leaving(tolerance):
+        allowed = np.asarray(tolerance) / np.maximum(np.abs(np.cos(angle)), 1e-12)
+        # The number of neurons active on both inputs is binomial; its two tails, exactly.
+        above = binom.sf(np.ceil(width * (share + allowed) - 1e-9) - 1, width, share)
+        below = binom.cdf(np.floor(width * (share - allowed) + 1e-9), width, share)
+        return np.log(np.clip(above + below, 1e-300, 1.0))
+
+    tolerance = entry_tolerance(width, count, failure, spread=spread, sides=2 if sides == "two" else 1)
+    return Inequality(
+        leaving(tolerance), np.log(failure / samples**2), log=True, aside={"half": leaving(np.asarray(tolerance) / 2)}
+    )
 
 
 entries_of_the_gram_matrix_concentrate.control("half of that tolerance again", spread=0.5)
 entries_of_the_gram_matrix_concentrate.control("the exponent of one side for both", sides="one")
 entries_of_the_gram_matrix_concentrate.control("δ shared among n entries", entries="of a row")
+
+
+@entries_of_the_gram_matrix_concentrate.picture
+def chances_of_leaving(pieces):
+    """The exact chance that an entry leaves its tolerance against the allowed one, as logarithms, where searched."""
+    (piece,) = pieces.values()
+    ends = np.array([-16.0, 0.0])
+    return Curves(
+        [
+            Line("allowed", ends, ends),
+            Dots("exact", piece.bound, piece.quantity),
+            Dots("", piece.bound, piece.aside["half"], rival="half of the tolerance"),
+        ],
+        x="logarithm of the allowed chance",
+        y="logarithm of the exact chance",
+        xs=(-16, 0),
+        ys=(-40, 1),
+    )
 
 
 grams = jax.jit(jax.vmap(lambda weights, x: first_layer_gram(weights, x), in_axes=(0, None)))
@@ -135,6 +160,8 @@ def with_amplitudes(weights, amplitudes, x):
     r"times the printed tolerance of entries $\sqrt{(2/m)\log(2n^2/\delta)}$, equal at $\delta=\frac12$, so half of "
     r"it would do. The mean of many fair signs leaves that tolerance with probability $\delta/n^2$ over "
     r"$2\sqrt{\pi\log(2n^2/\delta)}$: its exponent is sharp. Amplitudes other than $\pm1$ enter by their squares.",
+    notice=r"Both bounds stand far to the right of all sampled kernels: they hold, and are loose by a factor of ten "
+    r"and more. The guess $1/\sqrt m$, without the number of inputs, lies among them.",
     full=dict(trials=10_000),
 )
 def sampled_gram_matrix_concentrates(
@@ -236,7 +263,11 @@ def sampled_gram_matrix_concentrates(
             trials,
             failure,
             along={"bound": bounds},
-            aside={"beyond 1/√m": np.array([np.sum(apart > width**-0.5)])},
+            aside={
+                "beyond 1/√m": np.array([np.sum(apart > width**-0.5)]),
+                "distances": apart,
+                "reach": np.array([star, printed]),
+            },
         ),
         "amplitudes enter by their squares": Identity(
             formula, jacobian, scale=1.0, size=30.0, along={"without": without}
@@ -272,6 +303,26 @@ def mean_square(evidence):
     return replace(evidence, left=left[2], right=right[1] / np.sqrt(8))
 
 
+@sampled_gram_matrix_concentrates.picture
+def distances_and_bounds(pieces, settings):
+    """The share of sampled kernels that are farther from their mean than a distance, with the two bounds on it."""
+    aside = pieces["failures of the bounds"].aside
+    distances, (star, printed) = np.sort(np.asarray(aside["distances"])), np.asarray(aside["reach"])
+    some = np.linspace(0, len(distances) - 1, 120).astype(int)
+    return Curves(
+        [
+            Line("networks farther than this", distances[some], 1 - some / len(distances)),
+            Level("by entries", x=float(printed)),
+            Level("by complexity", x=float(star)),
+            Level("1/√m", x=settings["width"] ** -0.5, rival="whatever n and δ"),
+        ],
+        x="distance ‖Ĝ − G‖",
+        y="share of networks",
+        log="x",
+        xs=(0.05, 15),
+    )
+
+
 @claim(
     items={
         "A9.9": ("four distances in order", "all four equal", "shared eigenvectors"),
@@ -292,6 +343,8 @@ def mean_square(evidence):
     r"are the largest difference of sorted and of paired eigenvalues, the third the root of the sum of squared "
     r"differences, and the sums of extreme eigenvalues are attained. For kernels this says "
     r"$\lambda_{\min}(H(0))\ge\lambda_{\min}(H^*)-\|H(0)-H^*\|_2$.",
+    notice=r"For every pair of matrices no eigenvalue moves farther than the spectral norm, and the Frobenius norm "
+    r"lies between that and $n$ times the largest entry. With $\sqrt n$ for $n$ some come below it.",
     full=dict(pairs=10_000),
 )
 def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
@@ -337,6 +390,28 @@ def eigenvalues_move_less_than_the_matrix(key, *, pairs: Count = 500):
             }
         ),
     }
+
+
+@eigenvalues_move_less_than_the_matrix.picture
+def four_distances(pieces):
+    """Farthest move of an eigenvalue, Frobenius norm and entries times n against the spectral norm, for drawn pairs."""
+    links = pieces["four distances in order"].links
+    (moved, spectral), (_, frobenius), (_, entries) = (
+        [np.asarray(side)[:100] for side in links[name]] for name in ("Weyl", "Frobenius", "entries")
+    )
+    ends = np.asarray([spectral.min(), spectral.max()])
+    return Curves(
+        [
+            Line("spectral norm", ends, ends),
+            Dots("farthest eigenvalue", spectral, moved),
+            Dots("Frobenius norm", spectral, frobenius),
+            Dots("entries times n", spectral, entries),
+            Dots("", spectral, entries / 5**0.5, rival="entries times √n"),
+        ],
+        x="spectral norm of A − B",
+        y="distance",
+        log="xy",
+    )
 
 
 @eigenvalues_move_less_than_the_matrix.control("entries times √n in place of n", of="all four equal")

@@ -25,7 +25,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, power_law
+from deeptheory.lab.pictures import Curves, Line, power_law, seen
 from deeptheory.networks.mlp import MLP, init_mlp
 
 Width = Annotated[int, Interval(ge=2, le=512)]
@@ -193,6 +193,8 @@ squares = jax.jit(
     "its variance, whatever the width of its own layer. Layers 1 and 2 sum over inputs and over independent neurons, "
     "and are exact; the neurons of layer 2 share the activations of layer 1, which makes layer 3 exact only in the "
     "limit. Divided by the root of its own width a layer's variance shrinks as it grows.",
+    notice=r"Scaled by the fan-in, all three layers keep their variance at every width. Divided by the root of its "
+    r"own width, as printed, the first layer's shrinks towards that of its bias.",
     full=dict(trials=20_000),
 )
 def fan_in_scaling(
@@ -223,6 +225,22 @@ def fan_in_scaling(
         "third layer": Law(predictions[2], third, along={"input": np.arange(2)}, sizes=np.asarray(widths), order=1),
         "scaled by its own width": Law(shrunk, np.array(own), exact=True, along=along),
     }
+
+
+@fan_in_scaling.picture
+def variances_along_the_width(pieces):
+    """Variance of the pre-activations at one input against the width, layer by layer, for both scalings."""
+    widths = np.asarray(pieces["first layer"].along["width"])
+    marks = []
+    for name in ("first layer", "second layer", "third layer"):
+        level = float(np.asarray(pieces[name].predicted)[0])
+        marks += [Line(name, widths, np.full(len(widths), level)), seen(name, widths, pieces[name].observed[:, 0])]
+    own, says = pieces["scaled by its own width"], "first layer by its own width, as printed"
+    marks += [
+        Line("", widths, np.asarray(own.predicted)[:, 0], rival=says),
+        seen("", widths, own.observed[:, 0], rival=says),
+    ]
+    return Curves(marks, x="width of the first hidden layer", y="variance", log="x")
 
 
 fan_in_scaling.control(

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from deeptheory.claims.kernels.layers.tangent import ACTIVATIONS, HE, INPUTS, SCALES, Width, wide_limit
 from deeptheory.kernels.limits.dense_networks import layerwise_ntk
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, power_law
+from deeptheory.lab.pictures import Curves, Dots, Line, power_law, seen
 from deeptheory.networks.mlp import backpropagate, init_mlp, parameter_count, relu_excess_kurtosis
 
 forward_factors = jax.jit(jax.vmap(lambda network, x: (backpropagate(network, x)[0], network(x)), in_axes=(0, None)))
@@ -45,6 +45,8 @@ def kurtosis_by_counting(hidden_widths):
     r"one half: the squared norm is multiplied by $\frac2{n_h}\chi^2$ with $\mathrm{Bin}(n_h,\frac12)$ degrees of "
     r"freedom. Its mean is 1, and its mean square $1+5/n_h$. Given the last hidden layer the output is Gaussian of "
     r"variance $\|g^{(L)}(x)\|^2$, a random variance, which makes the tails heavier by exactly these factors.",
+    notice=r"The kurtosis of the output falls to 3, that of a Gaussian, like one over the width; means over networks "
+    r"lie on the formula, which is exact at every width.",
     full=dict(trials=65_536),
 )
 def relu_norms(key, *, widths: Sizes = (16, 32), trials: Trials = 24_576, activation: Literal["ReLU", "erf"] = "ReLU"):
@@ -84,6 +86,22 @@ def gaussian_outputs(evidence):
     return replace(evidence, predicted=3.0)
 
 
+@relu_norms.picture
+def kurtosis_along_the_width(pieces):
+    """Kurtosis of the output of networks with two hidden layers of one width: the formula, and means over networks."""
+    found, dense = pieces["kurtosis of the output"], np.arange(8, 129)
+    return Curves(
+        [
+            Line("3(1 + 5/n)²", dense, [3 + relu_excess_kurtosis((n, n)) for n in dense.tolist()]),
+            seen("observed", found.along["width"], found.observed),
+            Line("", dense, np.full(len(dense), 3.0), rival="Gaussian at every width"),
+        ],
+        x="width n of both hidden layers",
+        y="kurtosis",
+        log="x",
+    )
+
+
 two_routes = jax.jit(
     lambda network, weights: (
         layerwise_ntk(network, INPUTS, backward_weights=weights),
@@ -109,6 +127,8 @@ two_routes = jax.jit(
     why="A weight multiplies one entry of the activations below and acts on the output through one entry above: by "
     "the chain rule its derivative is the product of a forward and a backward entry. The inner product of two such "
     "matrices is the product of the inner products of the vectors, and biases have the constant 1 as forward entry.",
+    notice=r"Every entry of the kernel is the same by the vectors of the two passes and by the derivatives of all "
+    r"parameters. Without the biases entries are too small.",
 )
 def backpropagation_factorises(key, *, width: Width = 12, fresh: bool = False):
     first, second = jax.random.split(key)
@@ -143,6 +163,23 @@ backpropagation_factorises.control(
 @backpropagation_factorises.control("without the share of the biases", of="kernel of all layers")
 def without_biases(evidence):
     return replace(evidence, right=evidence.right - evidence.aside["biases"])
+
+
+@backpropagation_factorises.picture
+def two_routes_to_the_kernel(pieces):
+    """Entries of the tangent kernel: by forward and backward vectors against the Gram matrix of the Jacobian."""
+    found = pieces["kernel of all layers"]
+    by_vectors, by_jacobian = np.ravel(found.left), np.ravel(found.right)
+    ends = np.asarray([by_jacobian.min(), by_jacobian.max()])
+    return Curves(
+        [
+            Line("equal", ends, ends),
+            Dots("all layers", by_jacobian, by_vectors),
+            Dots("", by_jacobian, by_vectors - np.ravel(found.aside["biases"]), rival="without the biases"),
+        ],
+        x="entry by the Jacobian",
+        y="entry by the two passes",
+    )
 
 
 @backpropagation_factorises.control("parameters of a layer k = L too", of="number of parameters")

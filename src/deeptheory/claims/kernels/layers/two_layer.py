@@ -25,7 +25,7 @@ from deeptheory.kernels.layers.convolution import Conv
 from deeptheory.kernels.layers.dense import Dense
 from deeptheory.kernels.layers.pooling import Flatten
 from deeptheory.lab import Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, power_law, seen
 
 
 def softplus(z):
@@ -230,6 +230,9 @@ smooth_grams = jax.jit(
     why=r"The kernel is a mean over independent neurons, so its mean does not depend on the width and one network is "
     r"off by order $m^{-1/2}$. For the ReLU both slopes are one exactly when the weights lie in a wedge of angle "
     r"$\pi-\angle(x_i,x_j)$, whose share of the full turn is the probability; on the diagonal that is one half.",
+    notice=r"Left, means over networks lie on the kernel with its factor $x\cdot x'$; without it, as (9.8) is "
+    r"printed, the entry would be one quarter at a right angle, where it is zero. Right, one network is off by order "
+    r"$m^{-1/2}$.",
     full=dict(widths=(64, 256, 1024, 4096), trials=1024),
 )
 def first_layer_kernel_at_initialization(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 256):
@@ -289,3 +292,33 @@ def same_input(evidence):
 @first_layer_kernel_at_initialization.control("arccos over π in place of 2π", of="closed form for ReLU")
 def half_circle(evidence):
     return replace(evidence, left=2 * evidence.left)
+
+
+@first_layer_kernel_at_initialization.picture
+def kernel_by_angle(pieces):
+    """The ReLU kernel between unit inputs by their cosine, and means over networks; and the distance of one network."""
+    found, angle = pieces["mean over networks"], np.linspace(0, np.pi, 100)
+    circle = np.stack([np.cos(angle), np.sin(angle)], 1)
+    limit = np.asarray(first_layer_limit(circle))[0]
+    # At a right angle the printed form is a quarter; the quotient of two zeros stands in for nothing there.
+    printed = np.divide(limit, circle[:, 0], out=np.full(len(limit), 0.25), where=np.abs(circle[:, 0]) > 1e-9)
+    order = np.argsort(found.along["cosine"])
+    return Row(
+        [
+            Curves(
+                [
+                    Line("x·x′(π − ∠)/2π", circle[:, 0], limit),
+                    seen("means of networks", found.along["cosine"][order], found.observed[0][order]),
+                    Line("", circle[:, 0], printed, rival="without x·x′, as printed in (9.8)"),
+                ],
+                x="cosine of the two inputs",
+                y="entry of the kernel",
+            ),
+            Curves(
+                power_law("one network", pieces["distance of one network"], rivals={-1.0: "1/m"}),
+                x="neurons m",
+                y="distance from the limit",
+                log="xy",
+            ),
+        ]
+    )

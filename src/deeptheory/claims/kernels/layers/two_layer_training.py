@@ -84,6 +84,8 @@ def extremal(step, small):
     r"$\max|\sigma''|$ times the way of its weights; the norm of a matrix is at most $n$ times its largest entry, "
     r"which makes order $tn^2/\sqrt m$. All three bounds are attained. Under random signs the changes of different "
     r"neurons cancel and leave $1/m$; with all $a_r$ equal they add up, to $m^{-1/2}$.",
+    notice=r"The way of a typical weight falls like $m^{-1/2}$. The drift of the kernel does too if all output "
+    r"weights are equal, and like $1/m$ if their signs are random and changes cancel.",
     full=dict(widths=(64, 256, 1024, 4096), trials=128),
 )
 def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), trials: Trials = 96):
@@ -132,6 +134,17 @@ def weights_and_kernel_barely_move(key, *, widths: Sizes = (64, 256, 1024), tria
             sizes, np.array(rates["equal"][1]), exponent=-0.5, rivals=(-1.0, 0.0), order=0.5
         ),
     }
+
+
+@weights_and_kernel_barely_move.picture
+def movement_along_the_width(pieces):
+    """How far a typical weight moves in training, and how far the kernel drifts for two choices of signs, by width."""
+    marks = power_law("way of a weight", pieces["way of a typical weight"])
+    marks += power_law(
+        "drift of the kernel, random signs", pieces["drift under random signs"], rivals={-0.5: "no cancellation"}
+    )
+    marks += power_law("drift of the kernel, equal signs", pieces["drift under equal signs"])
+    return Curves(marks, x="neurons m", y="distance", log="xy")
 
 
 @weights_and_kernel_barely_move.control(

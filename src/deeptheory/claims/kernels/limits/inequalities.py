@@ -14,6 +14,7 @@ from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.concentration.sub_exponential import bounded_variance_proxy, variance_proxy
 from deeptheory.kernels.limits.inequalities import gronwall_bound, random_normal_matrix, spectral_matching
 from deeptheory.lab import Identity, Inequality, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared
 
 Draws = Annotated[int, Interval(ge=4, le=10_000)]
 INTERVALS = ((0.0, 1.0), (-1.0, 2.0), (2.0, 2.6))
@@ -43,6 +44,8 @@ INTERVALS = ((0.0, 1.0), (-1.0, 2.0), (2.0, 2.6))
     r"permutations, so some permutation does no worse than the average; with shared eigenvectors they are one, and "
     r"there is equality. On the line the best match is in order; in the plane of complex eigenvalues no order does it "
     r"for all normal matrices.",
+    notice=r"No match of eigenvalues costs more than the squared distance of the matrices. With shared eigenvectors "
+    r"the two are equal, so that no smaller constant would do.",
     full=dict(draws=2000),
 )
 def hoffman_wielandt(key, *, draws: Draws = 60, matrices: Literal["normal", "any"] = "normal"):
@@ -106,6 +109,24 @@ def less_than_weyl(evidence):
     return replace(evidence, bound=0.9 * evidence.bound)
 
 
+@hoffman_wielandt.picture
+def matches_and_distances(pieces):
+    """Squared distance of the best match of eigenvalues against that of the matrices, for drawn pairs."""
+    normal, shared = pieces["best match of normal matrices"], pieces["equality for shared eigenvectors"]
+    ends = np.asarray([min(np.min(normal.bound), np.min(shared.right)), np.max(normal.bound)])
+    return Curves(
+        [
+            Line("equal", ends, ends),
+            Dots("normal matrices", normal.bound[:100], normal.quantity[:100]),
+            Dots("shared eigenvectors", shared.right[:100], shared.left[:100]),
+            Line("", ends, ends / 2, rival="half the squared distance"),
+        ],
+        x="squared distance of the matrices",
+        y="squared distance of the eigenvalues",
+        log="xy",
+    )
+
+
 TIMES = np.linspace(0, 3, 25)[1:]
 
 
@@ -118,12 +139,16 @@ TIMES = np.linspace(0, 3, 25)[1:]
         r"u": r"a function of the time $t$ that grows no faster than its rate allows",
         r"\beta": "the rate, which may change with time and have any sign",
     },
-    why=r"The product of $u$ with $\exp(-\int\beta)$ has the derivative $(u'-\beta u)\exp(-\int\beta)\le0$, so it "
-    r"never rises above its first value; it stays there if $u'=\beta u$.",
+    why=r"Divide the growth out: the product of $u$ with $\exp(-\int\beta)$ has the derivative "
+    r"$(u'-\beta u)\exp(-\int\beta)\le0$, so it never rises above its first value, and stays there if $u'=\beta u$. No "
+    r"sign of $u$ or $\beta$ enters. The inequality between integrals is weaker, and needs $\beta\ge0$: what $u$ lost "
+    r"early it may regain at once.",
+    notice=r"Left, a solution with $u'=\beta u$ lies on its bound all the time; with the sign of the exponent reversed "
+    r"it would cross it. Right, what a solution loses on the way it does not win back: it stays below its bound.",
     full=dict(draws=400),
 )
 def gronwall(key, *, draws: Draws = 24, loss: Literal["some", "gain"] = "some"):
-    paths, bounds = [], []
+    paths, bounds, starts = [], [], []
     for index, draw in enumerate(jax.random.split(key, draws)):
         rng = generator(draw)
         waves, slack, start = rng.standard_normal((2, 4)), rng.standard_normal(4), rng.standard_normal()
@@ -139,12 +164,15 @@ def gronwall(key, *, draws: Draws = 24, loss: Literal["some", "gain"] = "some"):
 
         paths.append(solve_ivp(velocity, (0, 3), [start], "DOP853", t_eval=TIMES, rtol=1e-11, atol=1e-13).y[0])
         bounds.append(gronwall_bound(growth, start, TIMES))
+        starts.append(start)
     paths, bounds = np.array(paths), np.array(bounds)
     equal = np.arange(draws) % 4 == 0
     error = 1e-8 * np.maximum(np.abs(bounds), 1e-3)  # of the solver, relative to what it follows
     return {
         "solutions below the bound": Inequality(paths[~equal], bounds[~equal], error=error[~equal]),
-        "solutions that attain the bound": Identity(paths[equal], bounds[equal], error=error[equal]),
+        "solutions that attain the bound": Identity(
+            paths[equal], bounds[equal], error=error[equal], aside={"start": np.array(starts)[equal]}
+        ),
     }
 
 
@@ -164,6 +192,28 @@ def integral_form(evidence):
     allowed = 1 - TIMES[:8] + 11 * (1 - np.cos(np.pi * TIMES[:8])) / np.pi
     assert np.all(path <= allowed)
     return replace(evidence, quantity=path, bound=gronwall_bound(lambda t: -np.ones_like(t), 1.0, TIMES[:8]), error=0.0)
+
+
+@gronwall.picture
+def solutions_under_bounds(pieces):
+    """One solution that grows exactly at its rate, and one that loses something, with the bounds on both."""
+    below, equal = pieces["solutions below the bound"], pieces["solutions that attain the bound"]
+    # Of those drawn, the ones that grow least: the others leave any panel.
+    one = int(np.argmin(np.abs(np.log(equal.right / equal.aside["start"][:, None])).max(1)))
+    other = int(np.argmin(np.abs(below.quantity).max(1)))
+    reversed_sign = float(equal.aside["start"][one]) ** 2 / np.asarray(equal.right)[one]
+    attained = [
+        Line("bound", TIMES, equal.right[one]),
+        Dots("solution", TIMES, equal.left[one]),
+        Line("", TIMES, reversed_sign, rival="the sign of the exponent"),
+    ]
+    loses = [Line("bound", TIMES, below.bound[other]), Dots("solution", TIMES, below.quantity[other])]
+    return Row(
+        [
+            Curves(marks, x="time t", y="value of u", title=title)
+            for marks, title in ((attained, "u′ = βu"), (loses, "u′ < βu"))
+        ]
+    )
 
 
 def coin(probability):
@@ -202,6 +252,8 @@ def uniform(rate):
     r"variance. For a sign, a Gaussian, the uniform law and a fair coin that is enough. A biased coin is skewed: the "
     r"worst $\lambda$ lies away from zero, where the proxy exceeds the variance. In an interval no law spreads more "
     r"than half the mass at either end.",
+    notice=r"The proxy of a coin lies above its variance, except for the fair one. For rare heads it falls only like "
+    r"$1/(2\log(1/p))$, while the variance goes to zero with $p$.",
 )
 def sub_gaussian_constants(*, reach: Annotated[float, Interval(ge=10, le=500)] = 60.0):
     rates = np.concatenate([-np.geomspace(0.01, reach, 60)[::-1], np.geomspace(0.01, reach, 60)])
@@ -254,3 +306,18 @@ def hoeffding_uniform(evidence):
 @sub_gaussian_constants.control("an eighth of the squared range", of="bounded variables")
 def eighth(evidence):
     return replace(evidence, bound=evidence.bound / 2)
+
+
+@sub_gaussian_constants.picture
+def proxy_of_a_coin(pieces):
+    """The variance proxy of a centred coin by its chance: the formula, the search over all rates, and the variance."""
+    found = pieces["constants of biased coins"]
+    return compared(
+        [0.02, 0.1, 0.3, 0.5, 0.8],
+        bernoulli_proxy,
+        np.asarray(found.left),
+        rivals={"the variance p(1 − p)": lambda chance: chance * (1 - chance)},
+        x="chance p of heads",
+        y="variance proxy",
+        xs=(0.005, 0.995),
+    )

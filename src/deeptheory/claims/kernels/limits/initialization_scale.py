@@ -23,7 +23,7 @@ from deeptheory.kernels.lazy.signed_network import (
     signed_weights,
 )
 from deeptheory.lab import Exact, Identity, Law, Rate, Sizes, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, power_law
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, power_law
 
 Width = Annotated[int, Interval(ge=4, le=256)]
 Scales = Annotated[tuple[float, ...], Interval(ge=0.01, le=1000.0)]
@@ -76,6 +76,8 @@ ACTIVATIONS = {
     r"training asks for an activation none of whose Hermite coefficients vanishes: up to the eighth those of $e^u$ "
     r"and of $\tanh(u+\frac12)$ are above $10^{-10}$ in size, while tanh and the sine lack the zeroth, the sigmoid "
     r"the second, softplus and GELU the third.",
+    notice=r"Outputs at the start for one input, symmetric about zero. Their spread is the standard deviation of the "
+    r"activation: independent signs, which leave its mean in, would have spread them farther.",
     full=dict(trials=262_144),
 )
 def fixed_signs(key, *, trials: Trials = 98_304, width: Width = 16):
@@ -124,6 +126,17 @@ def hermite(degree, z):
 @fixed_signs.control("independent random signs, so the second moment", of="mean square at the start")
 def second_moment(evidence):
     return replace(evidence, predicted=evidence.aside["second moments"])
+
+
+@fixed_signs.picture
+def outputs_at_the_start(pieces):
+    """Outputs of networks at the start for one input, with the predicted root mean square to both sides."""
+    found = pieces["mean square at the start"]
+    spread, rival = (float(np.sqrt(each[0])) for each in (found.predicted, found.aside["second moments"]))
+    top = 0.4 / spread  # about the height of the histogram; the gap breaks the line
+    wrong = Line("", [-rival, -rival, np.nan, rival, rival], [0, top, np.nan, 0, top], rival="independent signs")
+    marks = [wrong, Level("root mean square", x=-spread), Level("", x=spread)]
+    return Histogram(marks, samples=found.aside["outputs"], bins=60, x="output at the start", y="density")
 
 
 @fixed_signs.control("every activation that is no polynomial qualifies", of="first coefficient that vanishes")

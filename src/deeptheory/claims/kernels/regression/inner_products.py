@@ -20,7 +20,7 @@ from deeptheory.kernels.finite.features import (
 )
 from deeptheory.kernels.limits.series import gaussian_series, laplace_series, series_kernel, tensor_features
 from deeptheory.lab import Exact, Identity, Inequality, Rate, claim
-from deeptheory.lab.pictures import Dots, Line, Plane, Row
+from deeptheory.lab.pictures import Curves, Dots, Line, Plane, Row
 
 Dimension = Annotated[int, Interval(ge=2, le=12)]
 Points = Annotated[int, Interval(ge=10, le=500)]
@@ -59,6 +59,8 @@ def sphere(draw, count, dimension):
     r"$\sqrt2\,x_1x_2$. A matrix of inner products has no negative eigenvalue, and its rank is the number of features "
     r"if there are as many points in general position. The Gaussian and the exponential of the distance are averages "
     r"of waves, inner products with infinitely many features; an arbitrary decreasing function of the distance is not.",
+    notice=r"For every pair of points the product of the features is the kernel. Without the factors $\sqrt2$ mixed "
+    r"terms count half, and pairs scatter off the line.",
 )
 def kernels_are_inner_products(
     key, *, dimension: Dimension = 6, points: Points = 50, power: Annotated[float, Interval(ge=1, le=8)] = 2.0
@@ -114,6 +116,27 @@ def without_roots(evidence):
     return replace(evidence, left=1 + products + (products**2 + x**2 @ (other**2).T) / 2)
 
 
+@kernels_are_inner_products.picture
+def features_and_kernel(pieces):
+    """Products of monomial features against the kernel (1 + x·y)², for pairs of points."""
+    found = pieces["quadratic kernel"]
+    kernel, product, without = (
+        np.ravel(np.asarray(each)[0][:12, :12]) for each in (found.right, found.left, [without_roots(found).left])
+    )
+    ends = np.asarray([0.0, 40.0])
+    return Curves(
+        [
+            Line("equal", ends, ends),
+            Dots("with √2", kernel, product),
+            Dots("", kernel, without, rival="without the factors √2"),
+        ],
+        x="kernel (1 + x·y)²",
+        y="product of the features",
+        xs=(0, 40),
+        ys=(0, 40),
+    )
+
+
 kernels_are_inner_products.control(
     "exp(−‖x − y‖⁴): any decreasing function of the distance", of="eigenvalues are not negative", power=4.0
 )
@@ -147,6 +170,8 @@ kernels_are_inner_products.control(
     r"exponential keeps positive. $(x\cdot y)^k$ is the inner product of the $k$-th tensor powers, so the series are "
     r"inner products of features. The root makes the coefficients fall slowly, like $k^{-3/2}$, and what is left like "
     r"$k^{-1/2}$.",
+    notice=r"All coefficients are positive. Those of the Gaussian kernel vanish faster than any power, those of the "
+    r"exponential of the distance settle on $k^{-3/2}/\sqrt{2\pi}$.",
 )
 def kernels_of_unit_vectors(
     key,
@@ -197,6 +222,20 @@ def kernels_of_unit_vectors(
             -np.linalg.eigvalsh(kernel)[:1], 0.0, error=1e-13 * points, along={"kernel": np.array(["Laplace"])}
         ),
     }
+
+
+@kernels_of_unit_vectors.picture
+def coefficients_of_two_kernels(pieces):
+    """Coefficients of two kernels in powers of the inner product, from their series and by Cauchy's formula."""
+    found, k = pieces["coefficients by Cauchy's formula"], np.arange(1, 60)
+    marks = []
+    for name, series, cauchy in zip(("exp(−‖x − y‖²)", "exp(−‖x − y‖)"), found.left, found.right, strict=True):
+        marks += [Line(name, k, series[1:] / 0.9**k), Dots(name, k[::3], (cauchy[1:] / 0.9**k)[::3])]
+    marks += [
+        Line("k^(−3/2)/√(2π)", k, k**-1.5 / np.sqrt(2 * np.pi)),
+        Line("", k, k**-1.5 / np.sqrt(np.pi), rival="k^(−3/2)/√π"),
+    ]
+    return Curves(marks, x="power k", y="coefficient", log="xy", ys=(1e-4, 1))
 
 
 kernels_of_unit_vectors.control("exp(+‖x − y‖)", of="eigenvalues are not negative", sign="plus")

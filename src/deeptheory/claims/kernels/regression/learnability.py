@@ -25,7 +25,7 @@ from deeptheory.kernels.lazy.teachers import (
 )
 from deeptheory.kernels.regression.predictions import diagonalize, interpolation, trained
 from deeptheory.lab import Chain, Count, Identity, Inequality, Law, Rate, Sizes, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Line, seen
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, power_law, seen
 from deeptheory.spectra.self_consistent import effective_ridge
 
 EVEN = (2, 4, 6, 8)
@@ -70,6 +70,8 @@ def apart(matrix):
     why=r"$\pi-\arccos\rho=\frac\pi2+\arcsin\rho$, and the arcsine has only odd powers, with positive coefficients; "
     r"times $\rho$ they are even. The coefficients $c_p$ fall like $p^{-3/2}$, so what $L$ terms leave at $\rho=1$ "
     r"falls only like $L^{-1/2}$.",
+    notice=r"The coefficients of even powers fall like $p^{-3/2}$, so that what the series leaves at $\rho=1$ falls "
+    r"only like $L^{-1/2}$: a hundred times the terms for one digit.",
 )
 def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600):
     import mpmath
@@ -106,6 +108,29 @@ def kernel_series(key, *, terms: Annotated[int, Interval(ge=50, le=5000)] = 600)
             left * np.sqrt(lengths), 0.5 * np.pi**-1.5 * (1 + 1 / (24 * lengths)), error=0.05 / lengths**2
         ),
     }
+
+
+@kernel_series.picture
+def coefficients_and_rest(pieces):
+    """Coefficients of the even powers of the cosine, and what the first terms of the series leave at cosine one."""
+    closed, rest = pieces["coefficients in closed form"], pieces["what the series leaves"]
+    power = 2 * np.arange(len(closed.left)) + 2
+    return Row(
+        [
+            Curves(
+                [Line("closed form", power, closed.right), Dots("coefficients", power, closed.left)],
+                x="power p",
+                y="coefficient of ρ^p",
+                log="xy",
+            ),
+            Curves(
+                power_law("left at ρ = 1", rest, rivals={-1.0: "1/L", -1.5: "L^(−3/2), like the coefficients"}),
+                x="terms L",
+                y="what is left",
+                log="xy",
+            ),
+        ]
+    )
 
 
 @kernel_series.control("the series without powers or denominators", of="series of the arccosine")
@@ -155,6 +180,8 @@ def half_linear(evidence):
     r"a power of a projection is one of its features and has the energy $\|\beta\|^{2p}/c_p$: the bound is attained "
     r"there. For $p=1$ this says $H^{*-1}\preceq4K^{-1}$; the bound needs no inverse of $K$ and holds for $n>d$ too. "
     r"Where every input comes with its antipode the even terms drop out of odd labels, and nothing is lost.",
+    notice=r"Left, no energy of drawn labels comes above its bound. Right, the constant $1/\sqrt{c_p}$ stays below "
+    r"$3p$, and above $p$ while the power is small.",
     full=dict(sets=200),
 )
 def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, Interval(ge=2, le=1000)] = 12):
@@ -219,6 +246,34 @@ def linear_and_even_teachers_have_bounded_energy(key, *, sets: Annotated[int, In
             np.array([power_energy_bound(one, np.eye(1), power=p) for p in degrees]), 3.0 * np.array(degrees)
         ),
     }
+
+
+@linear_and_even_teachers_have_bounded_energy.picture
+def energies_and_constants(pieces):
+    """Energies of drawn labels against their bounds; and the constant of a power beside three times the power."""
+    drawn, constant = pieces["energy of powers"], pieces["the constant 3p"]
+    ends = np.asarray([np.min(drawn.bound), np.max(drawn.bound)])
+    power = np.asarray(constant.bound) / 3
+    return Row(
+        [
+            Curves(
+                [Line("bound", ends, ends), Dots("drawn labels", drawn.bound[:200], drawn.quantity[:200])],
+                x="bound on the root of the energy",
+                y="root of the energy",
+                log="xy",
+            ),
+            Curves(
+                [
+                    Line("1/√c_p", power, constant.quantity),
+                    Line("3p", power, constant.bound),
+                    Line("", power, power, rival="at most p"),
+                ],
+                x="power p",
+                y="constant",
+                log="xy",
+            ),
+        ]
+    )
 
 
 @linear_and_even_teachers_have_bounded_energy.control("‖β‖ in place of 2‖β‖", of="linear labels with antipodes")

@@ -29,6 +29,7 @@ from deeptheory.kernels.regression.mercer import (
     nystrom,
 )
 from deeptheory.lab import Identity, Law, Rate, Sizes, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row, compared, power_law
 
 ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf()), "cosine": (jax.numpy.cos, Cos())}
 
@@ -61,6 +62,8 @@ ACTIVATIONS = {"ReLU": (jax.nn.relu, Relu()), "erf": (erf, Erf()), "cosine": (ja
     r"of small eigenvalue count for more: for $\min(x,x')$, whose inverse is minus the second derivative, that is the "
     r"integral of $f'^2$. There $N$ terms leave $\frac2{\pi^2N}(1-\frac1{12N^2}+O(N^{-4}))$ at $x=1$. For the "
     r"Gaussian kernel Nyström's method, the eigenvectors of a matrix on quadrature points, finds the same functions.",
+    notice=r"The operator of the Gaussian kernel, applied to a Hermite function by quadrature, gives it back times "
+    r"its eigenvalue: dots on curves. The next eigenvalue in its place is too small.",
 )
 def mercer_expansion(
     *,
@@ -127,6 +130,17 @@ def mercer_expansion(
     }
 
 
+@mercer_expansion.picture
+def images_of_eigenfunctions(pieces):
+    """Images of the first eigenfunctions under the operator of the Gaussian kernel: by quadrature, and as multiples."""
+    found = pieces["Gaussian kernel: eigenfunctions"]
+    x, shift, marks = found.along["x"], shifted(found).right, []
+    for k in range(3):
+        marks += [Line(f"λφ, number {k}", x, found.right[:, k]), Dots(f"λφ, number {k}", x, found.left[:, k])]
+        marks += [Line("", x, shift[:, k], rival="the next eigenvalue")]
+    return Curves(marks, x="place x", y="image of the eigenfunction")
+
+
 @mercer_expansion.control("eigenvalues shifted by one", of="Gaussian kernel: eigenfunctions")
 def shifted(evidence):
     values = evidence.along["values"]
@@ -171,6 +185,8 @@ def plain_norm(evidence):
     r"the root of their variance over $m$. For Fourier features the products are cosines of Gaussian variables, whose "
     r"first and second moments are known. On the sphere the limit is $\sum_ku_k^2(x\cdot x')^k$ for any activation, "
     r"since Hermite polynomials of two Gaussians with correlation $\rho$ have the mean product $\rho^k$.",
+    notice=r"Left, the variance of one feature's product by the distance of the inputs; what the second moment would "
+    r"be lies above it wherever the kernel is not zero. Right, the kernel of $m$ features is off by order $m^{-1/2}$.",
     full=dict(sizes=(4, 16, 64, 256), trials=40_000),
 )
 def random_features_average_to_a_kernel(key, *, sizes: Sizes = (4, 16, 64), trials: Trials = 24_000):
@@ -220,3 +236,29 @@ def not_centred(evidence):
 @random_features_average_to_a_kernel.control("a kernel exp(−δ²)", of="mean of the kernel")
 def wider_kernel(evidence):
     return replace(evidence, predicted=evidence.predicted**2)
+
+
+@random_features_average_to_a_kernel.picture
+def variance_by_distance(pieces):
+    """Variance of the kernel of random Fourier features by distance, times their number; and its error by number."""
+    found = pieces["variance of the kernel"]
+    distance = np.sqrt(-2 * np.log(found.along["kernel"]))
+    return Row(
+        [
+            compared(
+                distance,
+                lambda d: 1 + np.exp(-2 * d**2) / 2 - np.exp(-(d**2)),
+                found.observed[-1],
+                rivals={"the second moment": lambda d: 1 + np.exp(-2 * d**2) / 2},
+                x="distance δ of the inputs",
+                y="variance times the number of features",
+                xs=(0, 2.2),
+            ),
+            Curves(
+                power_law("error", pieces["distance from the limit"], rivals={-1.0: "1/m"}),
+                x="features m",
+                y="distance from the limit",
+                log="xy",
+            ),
+        ]
+    )

@@ -36,7 +36,7 @@ from deeptheory.kernels.regression.predictions import (
     trained,
 )
 from deeptheory.lab import Distribution, Identity, Law, Rate, Sizes, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Histogram, Line
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Line, Row, power_law
 
 Features = Annotated[int, Interval(ge=20, le=10_000)]
 
@@ -69,6 +69,9 @@ WATCHED = np.triu_indices(4)
     r"at every $p$, and off by the root of the variance over $p$. The mean of two rectified Gaussians is the "
     r"arc-cosine kernel, of two error functions the arcsine; a random phase removes from two cosines the part that "
     r"depends on more than their distance.",
+    notice=r"Left, means of sampled kernels at pairs of inputs lie on their limits, for three activations; rectified "
+    r"products without the half that is switched off would be twice as large. Right, one kernel is off by order "
+    r"$p^{-1/2}$.",
     full=dict(counts=(100, 1000, 10_000, 100_000)),
 )
 def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trials = 256, phases: bool = True):
@@ -101,6 +104,28 @@ def random_feature_kernel(key, *, counts: Sizes = (64, 256, 1024), trials: Trial
         # The three activations together: each trial is one draw of all of them.
         "distance from the limit": Rate(np.asarray(counts), distances.mean(0), exponent=-0.5, rivals=(-1.0, 0.0)),
     }
+
+
+@random_feature_kernel.picture
+def means_and_errors(pieces):
+    """Means of sampled kernels against their limits, at watched pairs; and the distance of one kernel by its size."""
+    found = pieces["mean of the kernel"]
+    limits, means = np.asarray(found.predicted), np.mean(found.observed, axis=-1)
+    ends = np.asarray([limits.min(), limits.max()])
+    marks: list[Any] = [Line("equal", ends, ends)]
+    marks += [Dots(str(name), *each) for name, *each in zip(found.along["activation"], limits, means, strict=True)]
+    marks += [Dots("", 2 * limits[0], means[0], rival="without the half switched off")]
+    return Row(
+        [
+            Curves(marks, x="limit", y="mean of sampled kernels"),
+            Curves(
+                power_law("distance", pieces["distance from the limit"], rivals={-1.0: "1/p"}),
+                x="features p",
+                y="distance from the limit",
+                log="xy",
+            ),
+        ]
+    )
 
 
 random_feature_kernel.control("cosines without random phases", of="mean of the kernel", phases=False)
