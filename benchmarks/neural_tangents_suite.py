@@ -4,7 +4,8 @@ CHECKOUT is a local copy of its repository, version 0.6.5; two of its files need
 examples are imported as they are, with `neural_tangents` standing for `deeptheory.neural_tangents`. Of every grid of
 parameters some cases are run, drawn as the suite itself draws them, the same in every run. A failure counts as a
 documented difference where a line of docs/neural-tangents.md explains it, by what is raised or by which test it is;
-anything else makes the exit status 1.
+anything else makes the exit status 1. On a CPU the suite skips what it calls large tests, for speed: `--unskipped` runs
+them too.
 """
 
 import argparse
@@ -57,9 +58,12 @@ DIFFERENCES = {
     "masks in `stax.GlobalSelfAttention` with embedded values": [r"embedded values has no rule for missing ones"],
     "`stax.DotGeneral` over the batch": [r"DotGeneral acts on positions", r"kernel_fn has no argument batch_axis"],
     "`stax.ImageResize` over the batch or channels": [r"which are kept: their entries are -1"],
-    "**Draws** of finite networks": [r"test_nonlineariy\d* [^\n]*\n.*Relative ERROR"],  # 512 draws of a square, to 6 %
+    "**Draws** of finite networks": [r"test_nonlineariy\d* [^\n]*\n.*Relative ERROR"],
     "tests of what is inside": [r"has no attribute '(_jit_or_pmap_broadcast|_sample_once_kernel_fn)'"],
 }
+
+ONE_ERROR = (2 / 512) ** 0.5
+"""The relative standard error of a variance from 512 draws of one output: 6.3 %, where that test allows 6 %."""
 
 
 def installed(checkout: Path, cases: int) -> None:
@@ -122,11 +126,21 @@ def cases_of(file: str) -> Iterator[unittest.TestCase]:
         yield from suite  # type: ignore[misc]
 
 
+def by_chance(trace: str) -> bool:
+    """Say whether the draws of `test_nonlineariy` explain a failure: of the covariance, within five standard errors.
+
+    Its tangent kernel is a mean over a width of 1024 besides, so that there draws do not err by as much as it allows.
+    """
+    error = re.search(r"Relative ERROR: ', ([-+.\de]+)", trace)
+    return "k_mc.nngp, k.nngp" in trace and error is not None and float(error[1]) < 5 * ONE_ERROR
+
+
 def explained(name: str, trace: str) -> str | None:
     """Return the line of the page that explains a failure."""
     last = [line for line in trace.strip().splitlines() if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
     text = name + "\n" + "\n".join(last)
-    return next((line for line, patterns in DIFFERENCES.items() if any(re.search(p, text) for p in patterns)), None)
+    found = next((line for line, patterns in DIFFERENCES.items() if any(re.search(p, text) for p in patterns)), None)
+    return None if found and "Draws" in found and not by_chance(trace) else found
 
 
 def run(case: unittest.TestCase) -> tuple[str, str]:
@@ -148,12 +162,15 @@ def main() -> int:
     parser.add_argument("checkout", type=Path, help="a local copy of the neural-tangents repository")
     parser.add_argument("files", nargs="*", default=FILES, help="test files, as stax.linear_test")
     parser.add_argument("--cases", type=int, default=2, help="cases drawn from every grid of parameters (2)")
+    parser.add_argument("--unskipped", action="store_true", help="run what the suite skips on a CPU for speed, too")
     parser.add_argument("--without", action="append", default=[], help="a case to leave out, as testPredictND")
     arguments = parser.parse_args()
     if not (arguments.checkout / "tests" / "test_utils.py").exists():
         parser.error(f"{arguments.checkout} is not a checkout of neural-tangents: it has no tests/test_utils.py")
     sys.argv = sys.argv[:1]  # the suite reads flags
     installed(arguments.checkout, arguments.cases)
+    if arguments.unskipped:
+        importlib.import_module("tests.test_utils").skip_test = lambda *args, **kwargs: None  # type: ignore[attr-defined]
     counts, lines = Counter(), Counter()
     missing = [line for line in DIFFERENCES if line not in PAGE.read_text()]
     if missing:

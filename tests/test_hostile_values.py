@@ -12,11 +12,11 @@ import signal
 import traceback
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import jax
 import numpy as np
@@ -100,7 +100,8 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
         elif isinstance(value, str):
             yield from ((what, each, True) for what, each in {"number": 3.0, "another word": "zebra"}.items())
         return
-    yield from ((what, each, True) for what, each in NEVER.items())
+    several = any(get_origin(kind) is Iterable for kind in kinds)  # a set is one
+    yield from ((what, each, what != "a set" or not several) for what, each in NEVER.items())
     if type(None) not in kinds:
         yield "nothing", None, True
     if isinstance(value, jax.Array) and not jax.numpy.issubdtype(value.dtype, jax.numpy.number):
@@ -127,9 +128,9 @@ def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, 
 
 
 POSITIVE = """
-bandwidth beta budget cutoff delta density deviation divergence gamma hessian_lipschitz horizon lipschitz momentum noise
-penalty probability proxy radius ratio ridge samples share sigma smoothness spacing step_size step_sizes steps
-strong_convexity tolerance variance width widths
+bandwidth beta budget cutoff delta density deviation diag_reg divergence gamma hessian_lipschitz horizon lipschitz
+momentum noise penalty probability proxy radius ratio ridge samples share sigma smoothness spacing step_size step_sizes
+steps strong_convexity tolerance variance width widths
 """
 """arguments that no formula takes below zero"""
 SYMMETRIC = ("kernel", "gram", "covariance", "prior_covariance", "other_covariance")

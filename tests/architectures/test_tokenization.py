@@ -56,6 +56,18 @@ def test_encoding_gives_back_any_text_and_shortens():
     assert encoding.decode(np.array([ALPHABET.index(b"\xc3")])) == "\ufffd"
 
 
+def test_what_is_no_text_or_no_ids_is_refused():
+    encoding = train_byte_pairs(TEXT, vocabulary=280)
+    with pytest.raises(TypeError, match="text must be a word, got 3"):
+        encoding.encode(3)
+    for ids in (np.array([1.5]), "low", np.array(["a"])):
+        with pytest.raises(TypeError, match="ids must be an array of whole numbers"):
+            encoding.decode(ids)
+    with pytest.raises(ValueError, match="ids must have shape"):
+        encoding.decode(np.array([[1, 2]]))
+    assert encoding.decode(encoding.encode("")) == "" and encoding.decode([1, 2]) == encoding.decode(np.array([1, 2]))
+
+
 def test_encoding_makes_the_merges_of_training():
     encoding = train_byte_pairs(TEXT, vocabulary=300)
     replayed = [[ALPHABET.index(bytes([b])) for b in piece.encode()] for piece in pieces_of_text(TEXT)]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Complex, Float, Int, Key
 
-from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.guards import affordable, ends, symmetric
 from deeptheory.foundations.wishes import wish
 
@@ -178,3 +178,35 @@ def test_a_list_becomes_a_tuple_where_only_a_tuple_is_asked_for():
     assert wish(tuple[int, ...]).grant("sizes", [3, 4], {}) == (3, 4)
     assert wish(tuple[int, float]).grant("sizes", [3, 0.5], {}) == (3, 0.5)
     assert wish(tuple[int, ...] | Sequence[int]).grant("sizes", [3, 4], {}) == [3, 4]
+
+
+def test_a_function_that_another_returns():
+    """Its own arguments, those that it looks at itself, and its answer."""
+
+    def predict(t: float, x: Float[np.ndarray, " n"], seen=None, **others: float):
+        return t * x
+
+    guarded = door(predict, infinite=("t",), trusted=("seen",), t="[0, ∞]")
+    np.testing.assert_array_equal(guarded(2, [1, 2], np.nan), [2, 4])
+    for call, sentence in (
+        (lambda: guarded(-1.0, [1.0]), r"t must be at least 0, got -1.0"),
+        (lambda: guarded(1.0, [np.nan]), "x must be finite"),
+        (lambda: guarded(1.0, [1.0], other=np.nan), "other must be finite"),
+        (lambda: guarded(np.inf, [0.0]), "predict has no answer for these values: it comes out as nan"),
+        (lambda: guarded(1.0), "predict: missing a required argument: 'x'"),
+    ):
+        with np.errstate(invalid="ignore"), pytest.raises((TypeError, ValueError), match=sentence):
+            call()
+    assert door(lambda x: x * np.nan, nan=True)(1.0) != 0
+
+
+def test_methods_pass_through_one():
+    class Scale:
+        @door
+        def apply(self, x: float) -> float:
+            """Twice."""
+            return 2 * x
+
+    assert Scale().apply(1) == 2 and Scale.apply.__doc__ == "Twice."
+    with pytest.raises(TypeError, match="x must be a number, got 'a'"):
+        Scale().apply("a")

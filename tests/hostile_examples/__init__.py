@@ -16,6 +16,7 @@ name, 0.5 for a number. What does not follow stands in the table of its room, `R
 import importlib
 import inspect
 import pkgutil
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -32,8 +33,8 @@ import deeptheory
 
 from .ingredients import KEY, LAW, LAYERS, POINTS, array
 
-NO_ROOMS = ("books", "claims", "cli", "lab", "ledger", "report", "neural_tangents")
-"""what stands above the rooms, and the facade, which hands on what it is given"""
+NO_ROOMS = ("books", "claims", "cli", "lab", "ledger", "report")
+"""what stands above the rooms"""
 ROOMS = [each.name for each in pkgutil.iter_modules(deeptheory.__path__) if each.ispkg and each.name not in NO_ROOMS]
 TABLES = {
     each.name: importlib.import_module(f"{__name__}.{each.name}")
@@ -86,7 +87,9 @@ def public() -> dict[str, Any]:
             module = importlib.import_module(f"deeptheory.{shelf}")
             for name in getattr(module, "__all__", ()):
                 thing = getattr(module, name)
-                if not inspect.ismodule(thing):
+                home = sys.modules.get(getattr(thing, "__module__", ""), module)
+                handed_on = home is not module and name in getattr(home, "__all__", ())
+                if not inspect.ismodule(thing) and not handed_on:
                     found[f"{shelf}.{name}"] = thing
     return {name: thing for name, thing in found.items() if name not in ELSEWHERE and not name.startswith(INNER)}
 

@@ -12,9 +12,11 @@ import threading
 import time
 from contextlib import suppress
 
+import jax
 import pytest
 
 from deeptheory.lab import platform
+from deeptheory.lab.surroundings import surroundings
 from deeptheory.lab.workers import WorkerDied, Workers
 
 
@@ -126,8 +128,23 @@ def test_variables_that_change_bits_do_not_reach_a_worker(monkeypatch, name):
     monkeypatch.setenv(name, "7")
     with Workers(1) as pool:
         assert pool.submit(os.getenv, name).result(60) == platform.PINNED.get(name)
-        assert pool.submit(platform.here).result(60) == platform.described()
-    assert "threads and flags of the calling process" in platform.here()
+        assert pool.submit(surroundings).result(60) == platform.described()
+    assert "threads and flags of the calling process" in surroundings()
+
+
+def test_runs_of_the_calling_process_tell_different_flags_apart(monkeypatch):
+    """By a variable, and by a setting that JAX was given later; the rest of the environment does not matter."""
+    usual = surroundings()
+    monkeypatch.setenv("UNRELATED", "7")
+    assert surroundings() == usual
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    flagged = surroundings()
+    monkeypatch.undo()
+    with jax.default_matmul_precision("float32"):
+        precise = surroundings()
+    with jax.enable_x64(False):
+        single = surroundings()
+    assert len({usual, flagged, precise, single}) == 4 and surroundings() == usual
 
 
 def test_printing_in_a_worker_does_not_disturb_the_answers(capfd):

@@ -83,7 +83,7 @@ def test_kernels_are_functions_of_hyperparameters(make):
         ("no argument diagonal_spatiall", lambda: stax.Dense(1)[2](np.ones((2, 2)), diagonal_spatiall=True)),
         ("needs as many inputs", lambda: stax.parallel(stax.Dense(1), stax.Dense(1))[2](np.ones((2, 2)))),
         ("W_std must be finite", lambda: stax.Dense(2, float("nan"))),
-        ("the number of branches of FanOut must", lambda: stax.FanOut(0)),
+        (r"num must lie in \[1, 100000\], got 0", lambda: stax.FanOut(0)),
         ("extent of ImageResize", lambda: stax.ImageResize((-1, 0, -1), "linear")[2](np.ones((2, 5, 3)))),
         ("entries are -1", lambda: stax.ImageResize((-1, 2, 2), "linear")[2](np.ones((2, 5, 3)))),
         (

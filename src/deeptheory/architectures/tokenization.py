@@ -6,14 +6,14 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Int
 
-from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entrances import door, doors
 
 __all__ = ["BytePairs", "pieces_of_text", "train_byte_pairs"]
 
@@ -34,6 +34,7 @@ class BytePairs:
     merges: tuple[Pair, ...]
     tokens: tuple[bytes, ...]
 
+    @door
     def encode(self, text: str) -> Int[np.ndarray, " n"]:
         """Ids of a text: within every piece the earliest merge is made first, wherever it applies."""
         ranks = {pair: rank for rank, pair in enumerate(self.merges)}
@@ -55,6 +56,7 @@ class BytePairs:
             word = _merged(word, pair, numbers[self.tokens[pair[0]] + self.tokens[pair[1]]])
         return word
 
+    @partial(door, empty=("ids",))
     def decode(self, ids: Int[np.ndarray, " n"]) -> str:
         """The text of ids; bytes that are no text, as where a letter was cut in two, become the sign for that."""
         if len(ids) and not 0 <= min(ids) <= max(ids) < len(self.tokens):

@@ -1,8 +1,9 @@
 """Doors: a public function gets what its signature says, or refuses it in one sentence with name, value and wish.
 
-`doors(__name__)`, the last line of a module, puts one before every public function and dataclass in it. The signature
-already states kinds and shapes, so this one place can enforce them and no function grows longer; what a signature
-cannot say (a range, symmetry, probabilities) stays a line of `guards` at the top of the function.
+`doors(__name__)`, the last line of a module, puts one before every public function and dataclass in it, `door` before a
+method, or a function that another one returns. The signature already states kinds and shapes, so this one place can
+enforce them and no function grows longer; what a signature cannot say (a range, symmetry, probabilities) stays a line
+of `guards` at the top of the function.
 
 - Numbers and arrays must be finite, whole numbers whole and not negative, arrays not empty; sizes of one name agree.
 - Lists become arrays and whole numbers floats where the signature asks for that, so that lists of numbers work.
@@ -26,7 +27,7 @@ from jax.core import Tracer
 
 from deeptheory.foundations.wishes import Sizes, Wish, on_host, stated, wish
 
-__all__ = ["doors"]
+__all__ = ["door", "doors"]
 
 _within: ContextVar[bool] = ContextVar("_within", default=False)
 
@@ -46,16 +47,18 @@ def doors(
     empty: tuple[str, ...] = (),
     nan: tuple[str, ...] = (),
     symmetric: tuple[str, ...] = (),
+    trusted: tuple[str, ...] = (),
     **ranges: str,
 ) -> None:
     """Put a door before every public function and dataclass of a module.
 
     `infinite` names the arguments for which ±∞ has a meaning (the end of a distribution, the limit of long times),
     `empty` those that may have no entries, `nan` the functions whose answer may be nan; `symmetric` names the matrices
-    that are covariances or kernels. Every other keyword is an argument with its interval, wherever in the module it
-    occurs: ratio="(0, ∞)", order="[0, 100]"; a function for which another one is true says so in its signature,
-    order: Annotated[int, "[1, 20]"]. A whole number is a count, not negative, unless its interval says otherwise; one
-    that costs memory or time needs a largest value.
+    that are covariances or kernels, `trusted` arguments that functions look at themselves (nan may mark what is masked
+    in them). Every other keyword is an argument with its interval, wherever in the module it occurs: ratio="(0, ∞)",
+    order="[0, 100]"; a function for which another one is true says so in its signature, order: Annotated[int,
+    "[1, 20]"]. A whole number is a count, not negative, unless its interval says otherwise; one that costs memory or
+    time needs a largest value.
     """
     space = vars(sys.modules[module])
     for name in space.get("__all__") or [name for name in space if not name.startswith("_")]:
@@ -65,17 +68,46 @@ def doors(
         kind = thing.__init__ if inspect.isclass(thing) else thing
         if not callable(thing) or (inspect.isclass(thing) and not is_dataclass(thing)) or not hasattr(kind, "__name__"):
             continue
-        wishes = {}
-        for each, parameter in inspect.signature(kind).parameters.items():
-            if each != "self":
-                usual = "[0, ∞)" if stated(parameter.annotation)[0] in (int, int | None) else ""
-                flags = {"infinite": each in infinite, "empty": each in empty, "symmetric": each in symmetric}
-                wishes[each] = wish(parameter.annotation, **flags, interval=ranges.get(each, usual))
-        door = _door(kind, name, wishes, name in nan)
+        wishes = _wishes(kind, infinite, empty, symmetric, trusted, ranges)
+        entered = _door(kind, name, wishes, name in nan)
         if inspect.isclass(thing):
-            type.__setattr__(thing, "__init__", door)
+            type.__setattr__(thing, "__init__", entered)
         else:
-            space[name] = door
+            space[name] = entered
+
+
+def door(
+    function: Callable,
+    *,
+    infinite: tuple[str, ...] = (),
+    empty: tuple[str, ...] = (),
+    nan: bool = False,
+    symmetric: tuple[str, ...] = (),
+    trusted: tuple[str, ...] = (),
+    **ranges: str,
+) -> Callable:
+    """Return a function behind a door: a method, or one that no module lists because another function returns it.
+
+    The options are those of `doors`; `nan` says that its answer may be nan.
+    """
+    return _door(function, function.__name__, _wishes(function, infinite, empty, symmetric, trusted, ranges), nan)
+
+
+def _wishes(
+    function: Callable,
+    infinite: tuple[str, ...],
+    empty: tuple[str, ...],
+    symmetric: tuple[str, ...],
+    trusted: tuple[str, ...],
+    ranges: dict[str, str],
+) -> dict[str, Wish]:
+    wishes = {}
+    for each, parameter in inspect.signature(function).parameters.items():
+        if each != "self" and each not in trusted:
+            usual = "[0, ∞)" if stated(parameter.annotation)[0] in (int, int | None) else ""
+            flags = {"infinite": each in infinite, "empty": each in empty, "symmetric": each in symmetric}
+            wishes[each] = wish(parameter.annotation, **flags, interval=ranges.get(each, usual))
+    return wishes
 
 
 def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) -> Callable:

@@ -19,8 +19,8 @@ from deeptheory.lab.evidence.coarseness import weakest
 from deeptheory.lab.evidence.saying import every, power
 from deeptheory.lab.outcome import ControlResult, Run
 from deeptheory.lab.parameters import SEED, control_named, written
-from deeptheory.lab.platform import here as platform
 from deeptheory.lab.search import landscape, surveyed
+from deeptheory.lab.surroundings import surroundings as platform
 
 __all__ = ["execute", "key_of"]
 

@@ -1,14 +1,39 @@
 """Activations under their neural-tangents 0.6.5 names, arguments and defaults."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 
 from deeptheory import kernels
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Layer, Scalar
 from deeptheory.neural_tangents.triples import named
+
+__all__ = [
+    "ABRelu",
+    "Abs",
+    "Cos",
+    "Elementwise",
+    "ElementwiseNumerical",
+    "Erf",
+    "Exp",
+    "ExpNormalized",
+    "Gabor",
+    "Gaussian",
+    "Gelu",
+    "Hermite",
+    "LeakyRelu",
+    "Monomial",
+    "Polynomial",
+    "Rbf",
+    "RectifiedMonomial",
+    "Relu",
+    "Sigmoid_like",
+    "Sign",
+    "Sin",
+]
 
 
 @named
@@ -75,7 +100,7 @@ def Exp(a: Scalar = 1, b: Scalar = 1) -> Layer:
 
 
 @named
-def ExpNormalized(gamma: Scalar = 1, shift: Scalar = -1, do_clip: bool = False) -> Layer:
+def ExpNormalized(gamma: Scalar = 1, shift: Scalar | bool = -1, do_clip: bool = False) -> Layer:
     return kernels.ExpNormalized(gamma, 1 * shift)  # its own tests say `True` here and mean 1
 
 
@@ -90,7 +115,7 @@ def Gabor() -> Layer:
 
 
 @named
-def Hermite(degree: int) -> Layer:
+def Hermite(degree: Annotated[int, "[0, 200]"]) -> Layer:
     """Exact for inputs of any variance; neural-tangents assumes variance 1, where both agree."""
     return kernels.Hermite(degree)
 
@@ -126,3 +151,6 @@ def ElementwiseNumerical(fn: Callable[[Any], Any], deg: int, df: Callable[[Any],
     """Any elementwise `fn` by quadrature with `deg` nodes a direction; `df` is its derivative, found if None."""
     slope = None if df is None else jnp.vectorize(df)
     return kernels.Numerical(jnp.vectorize(fn), deg, (), slope)
+
+
+doors(__name__, empty=("coef",), degree="[0, 150]", deg="[1, 2000]", gamma="[0, ∞)")

@@ -7,10 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 
 from deeptheory import kernels
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.convolution import Conv as _Conv
 from deeptheory.kernels.layers.layer import Layer, Scalar
 from deeptheory.neural_tangents.layouts import Axes, Placed, keeping
 from deeptheory.neural_tangents.triples import Triple, named
+
+__all__ = ["Conv", "ConvLocal", "ConvTranspose", "Dense", "GlobalSelfAttention"]
 
 
 @named
@@ -39,11 +42,6 @@ def _convolution(kind: type[_Conv]) -> Callable[..., Triple]:
         parameterization: str = "ntk",
         s: tuple[int, int] = (1, 1),
     ) -> Layer:
-        if isinstance(filter_shape, int) or isinstance(strides, int):
-            raise ValueError(
-                f"{kind.__name__} needs a filter extent and a stride for every position axis, as (3, 3); "
-                f"got {filter_shape!r} and {strides!r}"
-            )
         window, steps = tuple(filter_shape), None if strides is None else tuple(strides)
         rest = (str(padding), W_std, b_std, parameterization.lower(), (s[0], s[1]))
         if dimension_numbers is None:
@@ -149,3 +147,6 @@ def GlobalSelfAttention(
         embed_values=val_pos_emb,
     )
     return keeping("GlobalSelfAttention", batch_axis, channel_axis, layer)
+
+
+doors(__name__, batch_axis="[-64, 64]", channel_axis="[-64, 64]")

@@ -10,11 +10,14 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.kernels.layers.layer import whole
 from deeptheory.kernels.limits.kernel import Kernel
 from deeptheory.kernels.limits.recursion import checked_inputs
 from deeptheory.kernels.regression.tiles import place_tile, tile_corners
-from deeptheory.neural_tangents.requests import is_array, on_device
+from deeptheory.neural_tangents.requests import check_inputs, is_array, on_device
+
+__all__ = ["batch"]
 
 ROWS, COLUMNS, MASKS = "cov1", "cov2", ("mask1", "mask2")
 
@@ -44,6 +47,7 @@ def batch(
             for name, inputs in (("x1", x1), ("x2", x2)):
                 if is_array(inputs):
                     checked_inputs(layer, inputs, name, masked="mask_constant" in kwargs)
+        check_inputs(kwargs, x1=x1, x2=x2)
         args, kwargs = on_device((args, kwargs))
         twice = x2 is x1
         x2 = None if twice else x2
@@ -74,7 +78,7 @@ def batch(
         sizes = (rows_all, columns_all), (height, width)
         return _stored(_assembled(tile, *sizes, symmetric, twice, devices, args, kwargs), store_on_device)
 
-    return batched_kernel_fn
+    return door(batched_kernel_fn, trusted=("x1", "x2", "args", "kwargs"))
 
 
 def _traced(tree: Any) -> bool:
@@ -184,3 +188,6 @@ def _assembled(
         return output.replace(**none | arrays, **shapes, x1_is_x2=symmetric)
 
     return jax.tree.unflatten(structure, [rebuilt(i, output) for i, output in enumerate(outputs)])
+
+
+doors(__name__, device_count="[-1, ∞)")

@@ -8,10 +8,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entrances import door, doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.finite import tangents
 from deeptheory.kernels.finite.tangents import Axes, contract_outputs, jacobian_kernel, tangent_kernel, tangent_product
-from deeptheory.neural_tangents.requests import Get, answered, asked, is_array, on_device, split_arguments
+from deeptheory.neural_tangents.requests import (
+    Get,
+    answered,
+    asked,
+    check_inputs,
+    is_array,
+    on_device,
+    split_arguments,
+)
 
 __all__ = [
     "NtkImplementation",
@@ -38,10 +47,12 @@ def _of_arguments(compute: Callable[..., Any]) -> Callable[..., Any]:
     compiled = eqx.filter_jit(compute)
 
     def kernel_fn(x1: Any, x2: Any, params: Any, **apply_fn_kwargs: Any) -> Any:
+        check_inputs(apply_fn_kwargs, x1=x1, x2=x2)
         x1, x2, params, kwargs = on_device((x1, x2, params, apply_fn_kwargs))
         return compiled(x1, x2, params, *split_arguments(kwargs, x2 is None))
 
-    return kernel_fn
+    kernel_fn.__name__ = compute.__name__
+    return door(kernel_fn, trusted=("x1", "x2", "params", "apply_fn_kwargs"))
 
 
 def _by_output(network: Callable[..., Any], params: Any, x: Any, kernel: Callable[[Callable], Any]) -> Any:
@@ -86,7 +97,8 @@ def empirical_ntk_fn(
     `vmap_axes=0` says that examples do not interact; then weights are contracted layer by layer and no Jacobian is
     formed. Without it the Jacobian of the whole batch is taken.
     """
-    NtkImplementation(implementation)
+    if implementation not in tuple(NtkImplementation):
+        raise ValueError(f"implementation must be one of 0, 1, 2 and 3, got {implementation!r}")
     axes: dict[str, Any] = {"trace_axes": trace_axes, "diagonal_axes": diagonal_axes}
 
     @_of_arguments
@@ -175,12 +187,14 @@ def empirical_ntk_vp_fn(
 
 def linearize(f: Callable[..., Any], params: Any) -> Callable[..., Any]:
     """Return `f_lin(p, *args, **kwargs)`, the first-order Taylor polynomial of f in its parameters."""
+    numeric(params=params)
     return tangents.linearize(f, params)
 
 
 def taylor_expand(f: Callable[..., Any], params: Any, degree: int) -> Callable[..., Any]:
     """Return `f_poly(p, *args, **kwargs)`, the Taylor polynomial of f in its parameters."""
+    numeric(params=params)
     return tangents.taylor_expand(f, params, degree)
 
 
-doors(__name__)
+doors(__name__, degree="[0, 50]")

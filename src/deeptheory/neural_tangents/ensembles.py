@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.kernels.regression.predictions import (
     Eigenbasis,
@@ -16,9 +18,11 @@ from deeptheory.kernels.regression.predictions import (
     trained,
     trained_ensemble,
 )
-from deeptheory.neural_tangents.requests import Get, answered, asked, is_array
+from deeptheory.neural_tangents.requests import Get, answered, asked, check_inputs, is_array
 from deeptheory.neural_tangents.shapes import Layout, matrix, paired
-from deeptheory.neural_tangents.squared_loss import over_times, regularized_basis, regularized_solver
+from deeptheory.neural_tangents.squared_loss import Numbers, over_times, regularized_basis, regularized_solver
+
+__all__ = ["Gaussian", "gp_inference", "gradient_descent_mse_ensemble"]
 
 
 class Gaussian(NamedTuple):
@@ -38,9 +42,17 @@ def _named(kernel: Any, name: str) -> Any:
     return value
 
 
+def _given(kernel: Any) -> list[tuple[str, Any]]:
+    """Return the kernels that were given, with what to add to the name of their argument."""
+    if is_array(kernel):
+        return [("", kernel)]
+    parts = [(f".{name}", getattr(kernel, name, None)) for name in ("nngp", "ntk")]
+    return [(name, part) for name, part in parts if part is not None]
+
+
 def gp_inference(
     k_train_train: Any,
-    y_train: Any,
+    y_train: Numbers,
     diag_reg: float = 0.0,
     diag_reg_absolute_scale: bool = False,
     trace_axes: Axes = (-1,),
@@ -53,6 +65,11 @@ def gp_inference(
     """
     y_train = jnp.asarray(y_train)
     layout = Layout(y_train, trace_axes)
+    known = _given(k_train_train)
+    if not known:
+        raise TypeError(f"k_train_train must be a kernel or hold nngp or ntk, got {k_train_train!r:.60}")
+    for part, kernel in known:
+        layout.check(f"k_train_train{part}", kernel)
 
     @lru_cache(2)
     def solve(name: str) -> Callable[[Any], Any]:
@@ -85,9 +102,15 @@ def gp_inference(
 
     def predict_fn(get: Get = None, k_test_train: Any = None, k_test_test: Any = None) -> Any:
         names = asked(get, default=("nngp", "ntk"))
+        for part, kernel in _given(k_test_train):
+            layout.check_cross(f"k_test_train{part}", kernel)
+            for own, other in _given(k_test_test):
+                wanted = tuple(extent for extent in kernel.shape[::2] for _ in range(2))
+                if np.shape(other) != wanted:
+                    raise ValueError(f"k_test_test{own} must have shape {wanted}, got {np.shape(other)}")
         return answered(get, "Gaussians", {name: one(name, k_test_train, k_test_test) for name in names})
 
-    return predict_fn
+    return door(predict_fn)
 
 
 class _Kernels(NamedTuple):
@@ -98,7 +121,7 @@ class _Kernels(NamedTuple):
 def gradient_descent_mse_ensemble(
     kernel_fn: Callable[..., Any],
     x_train: Any,
-    y_train: Any,
+    y_train: Numbers,
     learning_rate: float = 1.0,
     diag_reg: float = 0.0,
     diag_reg_absolute_scale: bool = False,
@@ -110,6 +133,7 @@ def gradient_descent_mse_ensemble(
     "ntk" trains all layers, "nngp" only the last (Bayesian inference in the limit t=None). Means start from zero, the
     mean of networks at initialization; the covariance carries their spread along.
     """
+    check_inputs(kernel_fn_train_train_kwargs, x_train=x_train)
     y_train = jnp.asarray(y_train)
     layout = Layout(y_train, trace_axes)
     found: dict[str, Any] = {}
@@ -124,7 +148,10 @@ def gradient_descent_mse_ensemble(
     def training(names: tuple[str, ...]) -> _Kernels:
         missing = tuple(name for name in names if name not in found)
         with jax.ensure_compile_time_eval():  # once, also when the first call is inside a compiled function
-            found.update(computed(x_train, None, missing, kernel_fn_train_train_kwargs))
+            fresh = computed(x_train, None, missing, kernel_fn_train_train_kwargs)
+        for name, kernel in fresh.items():
+            layout.check(f"the {name} of x_train", kernel)
+        found.update(fresh)
         return _Kernels(**found)
 
     @lru_cache(2)
@@ -172,7 +199,7 @@ def gradient_descent_mse_ensemble(
         return mean if covariance is None else Gaussian(mean, paired(covariance, kept))
 
     def predict_fn(
-        t: Any = None,
+        t: float | Numbers | None = None,
         x_test: Any = None,
         get: Get = None,
         compute_cov: bool = False,
@@ -182,6 +209,7 @@ def gradient_descent_mse_ensemble(
         if not set(names) <= {"nngp", "ntk"}:
             raise ValueError(f'get must be "nngp", "ntk" or both, got {get!r}')
         needed = tuple(n for n in ("nngp", "ntk") if n in names or (n == "nngp" and compute_cov))
+        check_inputs(kernel_fn_train_train_kwargs | kernel_fn_test_test_kwargs, x_test=x_test)
         k_dd = training(needed)
         k_td, nngp_tt = None, True if compute_cov else None
         if x_test is not None:
@@ -190,4 +218,12 @@ def gradient_descent_mse_ensemble(
             return limit(needed)(get, k_test_train=k_td, k_test_test=nngp_tt)
         return answered(get, "Gaussians", {name: at_time(name, t, k_dd, k_td, nngp_tt) for name in names})
 
-    return predict_fn
+    return door(predict_fn, infinite=("t",), trusted=("x_test", "kernel_fn_test_test_kwargs"), t="[0, ∞]")
+
+
+doors(
+    __name__,
+    trusted=("x_train", "kernel_fn_train_train_kwargs"),
+    learning_rate="[0, ∞)",
+    diag_reg="[0, ∞)",
+)

@@ -8,10 +8,16 @@ import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
+from deeptheory.foundations.entrances import door, doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.finite.function_space import FunctionPath, function_flow
 from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.neural_tangents.shapes import Layout, matrix
+from deeptheory.neural_tangents.squared_loss import Numbers
+
+__all__ = ["gradient_descent"]
 
 DOUBLINGS = 40
 """Horizons tried for t=None, each twice the one before."""
@@ -30,8 +36,8 @@ class ODEState:
 
 def gradient_descent(
     loss: Callable[[Any, Any], Any],
-    k_train_train: Any,
-    y_train: Any,
+    k_train_train: Numbers,
+    y_train: Numbers | Int[Array | np.ndarray, "..."],
     learning_rate: float = 1.0,
     momentum: float | None = None,
     trace_axes: Axes = (-1,),
@@ -44,7 +50,7 @@ def gradient_descent(
     """
     y_train = jnp.asarray(y_train)
     layout = Layout(y_train, trace_axes)
-    layout.check(k_train_train)
+    layout.check("k_train_train", k_train_train)
     theta = matrix(k_train_train)
     gradient = jax.grad(lambda fx: loss(fx, y_train))
     scale = learning_rate if momentum is None else learning_rate**0.5
@@ -70,7 +76,10 @@ def gradient_descent(
         )
 
     def predict_fn(
-        t: Any = None, fx_train_or_state_0: Any = 0.0, fx_test_0: Any = None, k_test_train: Any = None
+        t: float | Numbers | None = None,
+        fx_train_or_state_0: Any = 0.0,
+        fx_test_0: float | Numbers | None = None,
+        k_test_train: Numbers | None = None,
     ) -> Any:
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((t, fx_train_or_state_0, fx_test_0))):
             raise ValueError("gradient_descent integrates on the host: call its predict_fn outside jit, vmap and grad")
@@ -82,7 +91,13 @@ def gradient_descent(
             raise ValueError("predictions on a test set need k_test_train")
         if momentum is None and (state.qx_train is not None or state.qx_test is not None):
             raise ValueError("the state has velocities, but momentum is None")
+        if k_test_train is not None:
+            layout.check_cross("k_test_train", k_test_train)
         kept = layout.kept if k_test_train is None else tuple(k_test_train.shape[::2])
+        for name, own in (("fx_train", layout.kept), ("fx_test", kept), ("qx_train", layout.kept), ("qx_test", kept)):
+            if (outputs := getattr(state, name)) is not None:
+                numeric(**{f"{name}_0": outputs})
+                layout.check_outputs(f"{name}_0", outputs, own)
         cross = None if k_test_train is None else matrix(k_test_train)
         test = layout.shaped(jnp.zeros((_count(kept), y_train.size // _count(layout.kept))), kept)
         start = _broadcast(state, y_train, test)
@@ -104,6 +119,8 @@ def gradient_descent(
             final = _limit(lambda times, at: shaped(integrate(times, at, cross), ()), start, theta)
         else:
             times = np.asarray(t, float)
+            if np.isinf(times).any():
+                raise ValueError("t must be finite, or infinite throughout: the limit is found alone")
             final = shaped(integrate(times.reshape(-1) * scale, start, cross), times.shape)
         if given:
             return final
@@ -111,7 +128,7 @@ def gradient_descent(
             return final.fx_train
         return final.fx_test if fx_train_or_state_0 is None else (final.fx_train, final.fx_test)
 
-    return predict_fn
+    return door(predict_fn, infinite=("t",), t="[0, ∞]")
 
 
 def _count(shape: tuple[int, ...]) -> int:
@@ -138,3 +155,6 @@ def _limit(integrate: Callable, state: ODEState, theta: Any) -> ODEState:
         if moved < 1e-8 * size:
             return state
     raise ValueError("outputs do not come to rest with this loss: ask for a finite time t")
+
+
+doors(__name__, learning_rate="(0, ∞)", momentum="[0, 1]")

@@ -10,7 +10,9 @@ from deeptheory.kernels.finite.tangents import Axes
 from deeptheory.kernels.layers.layer import whole
 from deeptheory.neural_tangents.batching import batch
 from deeptheory.neural_tangents.empirical import NtkImplementation, empirical_kernel_fn
-from deeptheory.neural_tangents.requests import Get
+from deeptheory.neural_tangents.requests import Get, is_array
+
+__all__ = ["monte_carlo_kernel_fn"]
 
 
 def monte_carlo_kernel_fn(
@@ -33,6 +35,8 @@ def monte_carlo_kernel_fn(
 
     With several `n_samples` it returns a generator of the estimates after so many draws, each using those before.
     """
+    if not is_array(key):
+        raise TypeError(f"key must be a key of jax.random, got {key!r:.60}")
     single = not isinstance(n_samples, Iterable)
     counts = {whole("n_samples", n) for n in ([n_samples] if single else n_samples)}
     if not counts:

@@ -6,10 +6,25 @@ from typing import Any
 from jax import lax
 
 from deeptheory import kernels
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import Layer
 from deeptheory.neural_tangents.layouts import Axes, Placed, keeping
 from deeptheory.neural_tangents.triples import named
 from deeptheory.neural_tangents.wholes import Selected
+
+__all__ = [
+    "Aggregate",
+    "AvgPool",
+    "DotGeneral",
+    "Flatten",
+    "GlobalAvgPool",
+    "GlobalSumPool",
+    "ImageResize",
+    "Index",
+    "LayerNorm",
+    "Slice",
+    "SumPool",
+]
 
 
 @named
@@ -154,7 +169,10 @@ def ImageResize(
     channel_axis: int = -1,
 ) -> Layer:
     """`shape` is the whole output's, −1 where an extent is kept, as those of batch and channels are."""
-    name = getattr(method, "name", method).lower()  # a string, or a member of jax.image.ResizeMethod
+    method = getattr(method, "name", method)  # a string, or a member of jax.image.ResizeMethod
+    if not isinstance(method, str):
+        raise TypeError(f"method must be a word or a member of jax.image.ResizeMethod, got {method!r:.60}")
+    name = kernels.ImageResize((), method.lower(), antialias).method
 
     def make(rank: int, axes: Axes) -> tuple[Layer, Axes]:
         if len(shape) != rank or any(shape[axis] != -1 for axis in axes):
@@ -202,3 +220,15 @@ def DotGeneral(
         return kernels.Contraction(constant, numbers, rhs is None), after
 
     return Placed("DotGeneral", batch_axis, channel_axis, make)
+
+
+doors(
+    __name__,
+    batch_axis="[-64, 64]",
+    batch_axis_out="[-2, 1]",
+    channel_axis="[-64, 64]",
+    axis="[-64, 64]",
+    aggregate_axis="[-64, 64]",
+    shape="[-1, ∞)",
+    eps="[0, ∞)",
+)

@@ -1,6 +1,5 @@
 """Predictions of training from kernels, under their neural-tangents 0.6.5 names."""
 
-from deeptheory.foundations.entrances import doors
 from deeptheory.neural_tangents.ensembles import Gaussian, gp_inference, gradient_descent_mse_ensemble
 from deeptheory.neural_tangents.flows import ODEState, gradient_descent
 from deeptheory.neural_tangents.squared_loss import gradient_descent_mse, max_learning_rate
@@ -14,6 +13,3 @@ __all__ = [
     "gradient_descent_mse_ensemble",
     "max_learning_rate",
 ]
-
-
-doors(__name__)

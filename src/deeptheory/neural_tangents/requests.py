@@ -8,12 +8,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from deeptheory.foundations.guards import numeric
+from deeptheory.foundations.wishes import Wish
+
+FINITE = Wish(anything=True)
 Get = str | tuple[str, ...] | list[str] | None
 
 
 def asked(get: Get, *, default: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that `get` stands for, in small letters."""
-    names = default if get is None else (get,) if isinstance(get, str) else tuple(get)
+    names = default if get is None else (get,) if isinstance(get, str) else get
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"get must be a name or several, as {default[0]!r}, got {get!r:.60}")
     if not names:
         raise ValueError(f"get is empty: ask for {', '.join(default)}, or some of them")
     names = tuple(name.lower() for name in names)
@@ -61,3 +67,12 @@ def is_array(value: Any) -> bool:
 def on_device(tree: Any) -> Any:
     """Turn NumPy arrays into JAX arrays, so that compiled functions take them as data."""
     return jax.tree.map(lambda a: jnp.asarray(a) if isinstance(a, np.ndarray) else a, tree)
+
+
+def check_inputs(kwargs: dict[str, Any], **inputs: Any) -> None:
+    """Refuse arrays of inputs that are not made of finite numbers; those that a constant masks need not be."""
+    for name, x in inputs.items():
+        if is_array(x):
+            numeric(**{name: x})
+        for leaf in jax.tree.leaves(x) if kwargs.get("mask_constant") is None else ():
+            FINITE.grant(name, leaf, {})

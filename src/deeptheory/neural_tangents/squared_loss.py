@@ -10,11 +10,18 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_factor, cho_solve
+import numpy as np
+from jax.scipy.linalg import cho_solve
+from jaxtyping import Array, Float
 
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.kernels.finite.tangents import Axes
-from deeptheory.kernels.regression.predictions import Eigenbasis, diagonalize, flow, predicted, trained
-from deeptheory.neural_tangents.shapes import Layout, matrix
+from deeptheory.kernels.regression.predictions import Eigenbasis, diagonalize, factored, flow, predicted, trained
+from deeptheory.neural_tangents.shapes import Layout, check_symmetric, matrix
+
+__all__ = ["gradient_descent_mse", "max_learning_rate"]
+
+Numbers = Float[Array | np.ndarray, "..."]
 
 
 def _ridge(kernel: Any, diag_reg: float, absolute: bool) -> Any:
@@ -31,7 +38,8 @@ def regularized_basis(kernel: Any, diag_reg: float, absolute: bool) -> Eigenbasi
 def regularized_solver(kernel: Any, diag_reg: float, absolute: bool) -> Callable[[Any], Any]:
     with jax.ensure_compile_time_eval():
         kernel = matrix(kernel)
-        factor = cho_factor(kernel + _ridge(kernel, diag_reg, absolute) * jnp.eye(kernel.shape[0], dtype=kernel.dtype))
+        # One unit: a relative diag_reg of 1e-4 serves thousands of inputs in single precision, where more would refuse.
+        factor = factored(kernel, ridge=_ridge(kernel, diag_reg, absolute), units=1)
     return lambda b: cho_solve(factor, b)
 
 
@@ -44,8 +52,8 @@ def over_times(function: Callable[[Any], Any], t: Any, rate: float) -> Any:
 
 
 def gradient_descent_mse(
-    k_train_train: Any,
-    y_train: Any,
+    k_train_train: Numbers,
+    y_train: Numbers,
     learning_rate: float = 1.0,
     diag_reg: float = 0.0,
     diag_reg_absolute_scale: bool = False,
@@ -58,7 +66,7 @@ def gradient_descent_mse(
     """
     y_train = jnp.asarray(y_train)
     layout = Layout(y_train, trace_axes)
-    layout.check(k_train_train)
+    layout.check("k_train_train", k_train_train)
 
     @lru_cache(1)
     def basis() -> Eigenbasis:
@@ -68,9 +76,20 @@ def gradient_descent_mse(
     def solve() -> Callable[[Any], Any]:
         return regularized_solver(k_train_train, diag_reg, diag_reg_absolute_scale)
 
-    def predict_fn(t: Any = None, fx_train_0: Any = 0.0, fx_test_0: Any = None, k_test_train: Any = None) -> Any:
+    def predict_fn(
+        t: float | Numbers | None = None,
+        fx_train_0: float | Numbers | None = 0.0,
+        fx_test_0: float | Numbers | None = None,
+        k_test_train: Numbers | None = None,
+    ) -> Any:
         if fx_test_0 is not None and k_test_train is None:
             raise ValueError("predictions on a test set need k_test_train")
+        if fx_train_0 is not None:
+            layout.check_outputs("fx_train_0", fx_train_0, layout.kept)
+        if k_test_train is not None:
+            layout.check_cross("k_test_train", k_test_train)
+            if fx_test_0 is not None:
+                layout.check_outputs("fx_test_0", fx_test_0, tuple(k_test_train.shape[::2]))
         y = layout.flat(y_train)
         start = 0.0 if fx_train_0 is None else layout.flat(jnp.broadcast_to(jnp.asarray(fx_train_0), y_train.shape))
         # Without a test set these stand empty and unused.
@@ -96,13 +115,24 @@ def gradient_descent_mse(
             return train
         return test if fx_train_0 is None else (train, test)
 
-    return predict_fn
+    return door(predict_fn, infinite=("t",), t="[0, ∞]")
 
 
 def max_learning_rate(
-    ntk_train_train: Any, y_train_size: int | None = None, momentum: float = 0.0, eps: float = 1e-12
+    ntk_train_train: Numbers, y_train_size: int | None = None, momentum: float = 0.0, eps: float = 1e-12
 ) -> Any:
     """Return the largest stable learning rate for squared loss, 2(1 + momentum) y.size/(λ_max + eps)."""
+    check_symmetric("ntk_train_train", ntk_train_train)
     kernel = matrix(ntk_train_train)
     factor = kernel.shape[0] if y_train_size is None else y_train_size
     return 2 * (1 + momentum) * factor / (jnp.linalg.eigvalsh(kernel)[-1] + eps)
+
+
+doors(
+    __name__,
+    learning_rate="[0, ∞)",
+    diag_reg="[0, ∞)",
+    y_train_size="[1, ∞)",
+    momentum="[0, 1)",
+    eps="[0, ∞)",
+)

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from deeptheory import kernels
-from deeptheory.kernels.layers.layer import Layer
+from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import among
+from deeptheory.kernels.layers.layer import Layer, Scalar
 from deeptheory.kernels.layers.masks import MaskedArray
 from deeptheory.neural_tangents.activations import (
     ABRelu,
@@ -167,8 +169,10 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 
 @named
-def Dropout(rate: Any, mode: str = "train") -> Layer:
+def Dropout(rate: Scalar, mode: str = "train") -> Layer:
     """`rate` is the probability to keep a unit."""
-    if mode not in ("train", "test"):
-        raise ValueError(f"the mode of Dropout is 'train' or 'test', got {mode!r}")
+    among(("train", "test"), mode=mode)
     return kernels.Dropout(rate, mode == "train")
+
+
+doors(__name__, n="[0, 1e5]", num="[1, 1e5]", axis="[-64, 64]", rate="(0, 1]")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from numbers import Integral
 from typing import Any, NamedTuple, ParamSpec
 
 import jax
@@ -13,7 +14,7 @@ from deeptheory.kernels.layers.masks import masked
 from deeptheory.neural_tangents.analytic import analytic_kernel, continued, hide, is_kernel, is_masked
 from deeptheory.neural_tangents.kernel import NAMES
 from deeptheory.neural_tangents.layouts import Axes, each, entrance, settled
-from deeptheory.neural_tangents.requests import Get, answered, asked, tuples
+from deeptheory.neural_tangents.requests import Get, answered, asked, is_array, tuples
 from deeptheory.neural_tangents.wholes import HandMade
 
 Arguments = ParamSpec("Arguments")
@@ -46,6 +47,11 @@ def triple(layer: Layer, name: str) -> Triple:
 
     def init_fn(rng: Any, input_shape: Any, **kwargs: Any) -> tuple[Any, Any]:
         shape = tuples(input_shape)
+        extents = jax.tree.leaves(shape)
+        if not isinstance(shape, tuple) or not extents or not all(isinstance(each, Integral) for each in extents):
+            raise TypeError(f"input_shape must hold whole numbers, as (-1, 784), got {input_shape!r:.60}")
+        if rng is not None and not is_array(rng):
+            raise TypeError(f"rng must be a key of jax.random, got {rng!r:.60}")
         axes = entrance(layer, shape)
         inner = each(Axes.shape_inward, shape, axes)
         network, _, after = settled(layer, inner, axes)
@@ -55,7 +61,7 @@ def triple(layer: Layer, name: str) -> Triple:
     def apply_fn(
         params: Any, inputs: Any, *, rng: Any = None, mask_constant: Any = None, pattern: Any = None, **kwargs: Any
     ) -> Any:
-        inputs = tuples(inputs)
+        inputs = _arrays("inputs", tuples(inputs))
         axes = entrance(layer, jax.tree.map(_shape, inputs, is_leaf=is_masked))
         inputs = each(lambda own, x: jax.tree.map(own.inward, hide(x, mask_constant, own)), inputs, axes)
         network, _, after = settled(layer, jax.tree.map(_shape, inputs, is_leaf=is_masked), axes)
@@ -84,6 +90,7 @@ def triple(layer: Layer, name: str) -> Triple:
             get = x2 if get is None and x2 is not None else get  # kernel_fn(kernel, "ntk")
             found = continued(layer, x1, graphs)
         else:
+            x1, x2 = _arrays("x1", x1), _arrays("x2", x2)
             names = asked(get, default=NAMES)
             options = {"diagonal_batch": diagonal_batch is not False, "diagonal_spatial": bool(diagonal_spatial)}
             found = analytic_kernel(layer, x1, x2, names, pattern=graphs, mask_constant=mask_constant, **options)
@@ -108,8 +115,18 @@ def triple(layer: Layer, name: str) -> Triple:
 def layer_of(given: Any) -> Layer:
     """Return the layer behind a triple, which may be one made by hand."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(callable, given)):
-        raise ValueError(f"a layer is a triple of functions (init_fn, apply_fn, kernel_fn), got {given!r}")
+        said = " ".join(f"{given!r:.60}".split())
+        raise ValueError(f"a layer is a triple of functions (init_fn, apply_fn, kernel_fn), got {said}")
     return getattr(given[2], "layer", None) or HandMade(*given)
+
+
+def _arrays(name: str, inputs: Any) -> Any:
+    """Return inputs, refusing what is neither an array nor several."""
+    leaves = jax.tree.leaves(inputs, is_leaf=is_masked)
+    wrong = [leaf for leaf in leaves if not is_array(leaf) and not is_masked(leaf)]
+    if wrong:
+        raise TypeError(f"{name} must be an array of numbers or several of them, got {wrong[0]!r:.60}")
+    return inputs
 
 
 def _shape(x: Any) -> tuple[int, ...]:

@@ -32,6 +32,21 @@ pytestmark = pytest.mark.slow
 RNG = np.random.default_rng(4)
 
 
+def test_methods_of_the_random_feature_model_refuse_nonsense(key):
+    model = init_random_features(key, inputs=3, count=4)
+    x, theta = np.ones((2, 3)), np.ones(4)
+    assert model.kernel(x).shape == (2, 2) and model.outputs(theta, x).shape == (2,)
+    for spoilt, sentence in ((x * np.nan, "x must be finite"), (x[:, :2], "3 columns"), ("a", "x must be an array")):
+        for call in (model.features, model.kernel, lambda x: model.outputs(theta, x)):
+            with pytest.raises((TypeError, ValueError), match=sentence):
+                call(spoilt)
+    with pytest.raises(ValueError, match="other must have shape"):
+        model.kernel(x, np.ones((2, 2)))
+    with pytest.raises(ValueError, match="theta must have 4 entries"):
+        model.outputs(np.ones(3), x)
+    np.testing.assert_array_equal(jax.jit(model.kernel)(x), model.kernel(x))
+
+
 @pytest.mark.item("L7.1")
 def test_quadratic_features_have_the_squared_kernel():
     x = RNG.standard_normal((50, 2))

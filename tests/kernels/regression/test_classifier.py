@@ -48,6 +48,18 @@ def test_digits_against_ridge_by_hand_and_against_other_classifiers():
     assert wrong < np.mean(gaussian != kept.test_labels) + 0.03
 
 
+def test_inputs_at_which_nothing_can_be_said_have_no_class():
+    """The largest of several nan is the first: an input of nan, or one where the kernel is nan, would get a class."""
+    x, labels = np.array([[1.0, 0.0], [0.5, 1.0], [2.0, 1.0], [1.0, 2.0]]), np.array([0, 1, 0, 1])
+    fitted = fit_classifier([lambda a, b: np.sqrt(a) @ np.sqrt(b).T], x, labels)
+    with pytest.raises(ValueError, match=r"x must be finite, got nan at \[0, 1\]"):
+        fitted.predict(np.array([[1.0, np.nan]]))
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="not at row 1 of x"):
+        fitted.predict(np.array([[1.0, 1.0], [1.0, -1.0]]))
+    with pytest.raises(ValueError, match="2 columns"):
+        fitted.predict(np.ones((2, 3)))
+
+
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="at least 2 classes"):
         tangent_classifier(np.eye(3), np.zeros(3, int))

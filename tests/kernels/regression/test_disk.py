@@ -295,6 +295,35 @@ def test_arrays_whose_files_would_be_one_are_refused(tmp_path, keys):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("spoilt", "sentence"),
+    [
+        ({"folder": 3}, "folder must be"),
+        ({"kernel": 3}, "kernel must be a function, got 3"),
+        ({"kernel": "tanh"}, "kernel must be a function"),
+        ({"kernel": lambda x, other: x[:, 0]}, r"kernel must return arrays of shape \(4, 4, …\) here, got \(4,\)"),
+        ({"tile": "a"}, "tile must be a whole number"),
+        ({"tile": 0}, r"tile must lie in \[1, ∞\), got 0"),
+        ({"tile": 2.5}, "tile must be a whole number"),
+        ({"pairs": 0}, r"pairs must lie in \[1, 32\], got 0"),
+        ({"x": X * np.nan}, "x must be finite"),
+        ({"x": X[:0]}, "x must not be empty"),
+        ({"x": np.full((3, 2), "a")}, "x must be an array of real numbers"),
+        ({"x": None}, "x must be an array"),
+        ({"other": OTHER[:, :2]}, r"x and other must be inputs of one shape, got \(3,\) and \(2,\)"),
+        ({"name": 3}, "name must be a word"),
+        ({"devices": 3}, "devices must be a sequence"),
+        ({"progress": 3}, "progress must be a function or None"),
+    ],
+)
+def test_nonsense_is_refused_in_a_sentence_before_anything_is_written(tmp_path, spoilt, sentence):
+    call = {"folder": tmp_path / "k", "kernel": kernel, "x": X, "tile": 4} | spoilt
+    with pytest.raises((TypeError, ValueError), match=sentence) as refusal:
+        disk_kernel(**call)
+    assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 250
+    assert not list(tmp_path.iterdir())
+
+
 def test_short_numbers_are_found_again(tmp_path):
     def short(x, other):
         return (x @ (x if other is None else other).T).astype(jnp.bfloat16)

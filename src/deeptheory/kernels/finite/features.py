@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.randomness import generator
 from deeptheory.kernels.layers.activations import Activation
 from deeptheory.kernels.layers.combinators import serial
@@ -85,14 +85,21 @@ class RandomFeatures(NamedTuple):
     phases: float | Float[Array | np.ndarray, " p"]
     activation: Callable[[Array], Array]
 
+    @door
     def features(self, x: Inputs) -> Float[Array, "n p"]:
         """Return φ(Wx + c)/√p, with the scale that makes the kernel their inner product."""
         directions = jnp.asarray(self.directions)
+        if x.shape[1] != directions.shape[1]:
+            raise ValueError(f"x must have {directions.shape[1]} columns, one for each input, got {x.shape[1]}")
         return self.activation(jnp.asarray(x) @ directions.T + self.phases) / np.sqrt(directions.shape[0])
 
+    @door
     def outputs(self, theta: Float[Array | np.ndarray, "*draws p"], x: Inputs) -> Float[Array, "*draws n"]:
+        if theta.shape[-1] != len(self.directions):
+            raise ValueError(f"theta must have {len(self.directions)} entries, one a feature, got {theta.shape[-1]}")
         return jnp.asarray(theta) @ self.features(x).T
 
+    @door
     def kernel(self, x: Inputs, other: Others | None = None) -> Float[Array, "n m"]:
         """Return K_p(x, x′) = φ(x)·φ(x′)/p, at once the covariance at initialization and the tangent kernel."""
         left = self.features(x)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.guards import positive
 from deeptheory.kernels.limits.dense_networks import fully_connected
 from deeptheory.kernels.limits.recursion import limit_kernel
@@ -48,9 +48,16 @@ class KernelClassifier(NamedTuple):
     ridge: float
     left_out_error: float
 
+    @door
     def predict(self, x: Float[Array | np.ndarray, "m d"]) -> Int[np.ndarray, " m"]:
         """Return the class whose regression is largest at each input."""
-        return self.classes[np.argmax(np.asarray(self.kernel(x, self.x)) @ self.dual, axis=1)]
+        if x.shape[1] != self.x.shape[1]:
+            raise ValueError(f"x must have {self.x.shape[1]} columns, as the inputs of the fit, got {x.shape[1]}")
+        scores = np.asarray(self.kernel(x, self.x)) @ self.dual
+        if not np.isfinite(scores).all():  # the largest of several nan would be the first class
+            row = np.flatnonzero(~np.isfinite(scores).all(axis=1))[0]
+            raise ValueError(f"the kernel must be finite at all inputs, and is not at row {row} of x")
+        return self.classes[np.argmax(scores, axis=1)]
 
 
 def fit_classifier(

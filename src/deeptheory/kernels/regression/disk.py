@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from deeptheory.foundations.entrances import doors
 from deeptheory.kernels.layers.layer import whole
 from deeptheory.kernels.regression.disk_files import ArrayFile, Journal, checksum, refuse_full
 from deeptheory.kernels.regression.tiles import (
@@ -39,7 +40,7 @@ def disk_kernel(
     name: str = "kernel",
     tile: int = 1024,
     pairs: int = 1,
-    devices: Any = None,
+    devices: Sequence[Any] | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Return the kernel as memory-mapped arrays in a folder, computing only tiles that are not there yet.
@@ -56,12 +57,17 @@ def disk_kernel(
     folder, symmetric = Path(folder), other is None
     right = x if other is None else other
     whole("pairs", pairs)
+    if x.shape[1:] != right.shape[1:]:
+        raise ValueError(f"x and other must be inputs of one shape, got {x.shape[1:]} and {right.shape[1:]}")
     corners = tile_corners(len(x), len(right), tile, symmetric=symmetric)
     try_suspects(kernel, x=x, other=other)
     height, width = min(tile, len(x)), min(tile, len(right))
     leaves, structure = jax.tree.flatten_with_path(
         jax.eval_shape(kernel, x[:height], None if symmetric else right[:width])
     )
+    for _, leaf in leaves:
+        if leaf.shape[:2] != (height, width):
+            raise ValueError(f"kernel must return arrays of shape ({height}, {width}, …) here, got {leaf.shape}")
     names = _names([path for path, _ in leaves])
     files = [
         ArrayFile(folder / f"{key}.npy", (len(x), len(right), *leaf.shape[2:]), leaf.dtype)
@@ -154,3 +160,7 @@ def _claim(folder: Path, asked: dict) -> None:
     draft = folder / DRAFT
     draft.write_text(json.dumps(asked, indent=1))
     draft.rename(folder / MANIFEST)
+
+
+# The answer is not looked at for nan: that would read all of it once more, and it may be larger than memory.
+doors(__name__, nan=("disk_kernel",), tile="[1, ∞)", pairs="[1, 32]")

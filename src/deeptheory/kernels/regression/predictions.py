@@ -242,6 +242,19 @@ def loss_curve(
     return 0.5 * _left_by_flow(basis.values, 2 * jnp.asarray(times)[:, None]) @ modes**2
 
 
+def factored(kernel: Square, *, ridge: Scalar, units: int) -> tuple[Float[Array, "n n"], bool]:
+    """Return the Cholesky factor of K + ρI as `cho_solve` takes it.
+
+    A kernel is refused where a pivot is negative, or not above so many `units` of rounding of the largest pivot.
+    """
+    factor = cho_factor(kernel + ridge * jnp.eye(kernel.shape[0], dtype=kernel.dtype))
+    pivots = jnp.diagonal(factor[0]) ** 2
+    invertible = jnp.min(pivots) > units * jnp.finfo(kernel.dtype).eps * jnp.max(pivots)
+    if not isinstance(invertible, Tracer) and not invertible:
+        raise ValueError(f"kernel must be invertible with a ridge of {ridge}, up to rounding, and is not")
+    return factor
+
+
 def ridge_regression(
     kernel: Square,
     y: Float[Array | np.ndarray, "n *output"],
@@ -254,11 +267,7 @@ def ridge_regression(
     For a singular kernel use `predicted` with `interpolation`.
     """
     kernel, y = jnp.asarray(kernel), jnp.asarray(y)
-    factor = cho_factor(kernel + ridge * jnp.eye(kernel.shape[0], dtype=kernel.dtype))
-    pivots = jnp.diagonal(factor[0]) ** 2
-    invertible = jnp.min(pivots) > kernel.shape[0] * jnp.finfo(kernel.dtype).eps * jnp.max(pivots)
-    if not isinstance(invertible, Tracer) and not invertible:
-        raise ValueError(f"kernel must be invertible with a ridge of {ridge}, up to rounding, and is not")
+    factor = factored(kernel, ridge=ridge, units=kernel.shape[0])
     dual = cho_solve(factor, y.reshape(y.shape[0], -1)).reshape(y.shape)
     return jnp.tensordot(jnp.asarray(other_kernel), dual, 1)
 
