@@ -62,12 +62,13 @@ def stagewise(columns: int) -> str:
 def cone_misfit(path: PiecewisePath, design: np.ndarray, labels: np.ndarray, moves: int = 40) -> float:
     """How far moves of a stagewise path, evenly spread over it, are from the residual's projection on the tied cone."""
     worst = 0.0
-    for k in np.unique(np.linspace(0, len(path.levels) - 2, moves).astype(int)):
+    # Correlations are known to a rounding of the first level: below 1e-8 of it no one can say which columns are tied.
+    last = int(np.sum(path.levels > 1e-8 * path.levels[0])) - 2
+    for k in np.unique(np.linspace(0, last, moves).astype(int)):
         before, move = path.weights[k], path.weights[k + 1] - path.weights[k]
         residual = labels - design @ before
         found = design.T @ residual
-        # Correlations are known to a rounding of the first level, whatever is left of it.
-        tied = np.abs(found) > path.levels[k] * (1 - 1e-8) - 1e-12 * path.levels[0]
+        tied = np.abs(found) > path.levels[k] * (1 - 1e-8) - 1e-13 * path.levels[0]
         fit = np.zeros(len(before))
         fit[tied] = scipy.optimize.nnls(design[:, tied] * np.sign(found[tied]), residual)[0] * np.sign(found[tied])
         worst = max(worst, np.abs(move / np.abs(move).sum() - fit / np.abs(fit).sum()).max())
