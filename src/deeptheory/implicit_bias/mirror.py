@@ -101,7 +101,7 @@ def bregman_projection(
 
     Without `start` the one of least R. Of D_R only the dual is solved, w = ∇R*(∇R(w₀) + Xᵀλ), which needs a smooth
     conjugate and linearly independent rows; for ½‖·‖₁² and ½‖·‖∞² see `least_norm` of `auditor`. Where no point of R's
-    domain interpolates (negative weights for the entropy) this is said.
+    domain interpolates (negative weights for the entropy) this is said. On the host: not under `jit`, `vmap` or `grad`.
 
     Reference: arora Thm 8.1.2, (8.4).
     """
