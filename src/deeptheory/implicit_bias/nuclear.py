@@ -87,6 +87,7 @@ def least_nuclear_norm(
     if not labels.any():
         return matrix, np.zeros(len(labels))
     shrunk, dual, amount = matrix, np.zeros(shape), 0.3 * np.linalg.norm(matrix, 2)
+    multipliers, norm = np.zeros(len(labels)), np.inf
     for count in range(ROUNDS):
         given = shrunk - dual
         matrix = given - (inverse @ (flat @ given.ravel() - labels)).reshape(shape)
@@ -96,7 +97,7 @@ def least_nuclear_norm(
         if count % 50 == 49:
             multipliers = inverse.T @ dual.ravel()
             multipliers = multipliers / np.linalg.norm(np.tensordot(multipliers, measurements, 1), 2)
-            norm = np.linalg.norm(matrix, "nuc")
+            norm = float(np.linalg.norm(matrix, "nuc"))
             if norm <= (multipliers @ labels) * (1 + GAP / 100):
                 return matrix, multipliers * norm
     if norm <= (multipliers @ labels) * (1 + GAP):
