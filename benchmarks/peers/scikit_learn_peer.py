@@ -14,7 +14,7 @@ PENALTY = 1e10
 
 
 def path(request):
-    """The weights of the lasso at shares of the largest penalty."""
+    """The breakpoints of the lasso, but for the last, and its weights at shares of the largest penalty, in one list."""
     draw, columns = np.random.default_rng(request["seed"]), request["columns"]
     rows = 2 * columns // 5
     design, labels = draw.standard_normal((rows, columns)), draw.standard_normal(rows)
@@ -22,8 +22,9 @@ def path(request):
     levels, _, weights = lars_path(design, labels, method="lasso", max_iter=100 * columns)  # 500 unless said: too few
     seconds = time.perf_counter() - start
     at = np.asarray(request["shares"]) * levels[0]
-    value = [np.interp(at, levels[::-1], column[::-1]).tolist() for column in weights]
-    return seconds, np.transpose(value)
+    between = np.transpose([np.interp(at, levels[::-1], column[::-1]) for column in weights])
+    # Its levels are those of a mean over the rows, ours of a sum.
+    return seconds, np.append(levels * rows, between)
 
 
 def separator(request):

@@ -13,6 +13,7 @@ SEPARATED = {"signed_points": POINTS}
 SQUARES = {"margins": lambda w: w**2, "start": np.ones(3), "degree": 2.0}
 OUTPUTS = {"margins": lambda w: w, "weights": np.ones(3), "degree": 1.0}
 WIDE = {"design": np.array([[1.0, 0.3, -0.5], [0.2, -0.8, 0.6]]), "labels": np.array([0.7, -0.4])}
+MEASURED = {"measurements": np.array([[[1.0, 0.3], [0.2, -0.5]], [[0.1, 1.0], [-0.7, 0.2]], [[0.4, 0.0], [0.9, 1.0]]])}
 REPARAMETRIZED = {"parametrization": lambda theta: theta**2, "theta": np.array([1.0, 0.5])}
 ATOMS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.5, -0.5]])
 RIDGES = {"directions": np.array([[1.0, 0.2], [0.1, 1.0], [0.5, -0.5]]), "profile": jnp.cosh}
@@ -46,6 +47,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "auditor.least_norm": WIDE | {"power": 1.0},
     "auditor.selected": {"loss": square, "start": np.ones(3), "steps": 9},
     "auditor.solves": WIDE | {"point": np.ones(3)},
+    "auditor.solves_margin": SEPARATED | {"point": np.ones(3)},
+    "nuclear.least_nuclear_norm": MEASURED | {"labels": np.array([1.0, 0.5, -0.3])},
+    "nuclear.nuclear_certificate": MEASURED | {"matrix": np.array([[1.0, 0.2], [0.1, -0.4]])},
+    "potentials.nuclear_norm": {"rows": 2, "columns": 3},
     "mirror.bregman_projection": WIDE,
     "mirror.dual_multipliers": WIDE,
     "potentials.smooth_norm": {"norm": lambda w: jnp.sqrt(w @ w), "dimension": 3},

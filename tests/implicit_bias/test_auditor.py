@@ -4,9 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import scipy.optimize
 
-from deeptheory.implicit_bias.auditor import least_norm, selected, solves
+from deeptheory.implicit_bias.auditor import least_norm, selected, solves, solves_margin
 from deeptheory.implicit_bias.least_squares import nearest_solution
+from deeptheory.implicit_bias.margins import largest_margin
 from deeptheory.implicit_bias.mirror import bregman_projection
 from deeptheory.implicit_bias.potentials import EUCLIDEAN, hypentropy, squared_norm
 
@@ -69,6 +71,43 @@ def test_excess_and_distance_of_a_point_that_is_moved_off(potential):
     # Whatever the multipliers, the bound holds.
     wrong = solves(best, DESIGN, LABELS, potential, start=start, solution=(best, RNG.standard_normal(3)))
     assert wrong.least < at_best.value
+
+
+@pytest.mark.item("A8.1")
+@pytest.mark.parametrize("norm", [1.0, 1.5, 2.0, 3.0, np.inf])
+def test_margins_against_an_interior_point_solver(norm):
+    points = RNG.standard_normal((9, 3))
+    points *= np.sign(points @ np.array([1.0, -2.0, 0.5]))[:, None]
+    w = cvxpy.Variable(3)
+    problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.pnorm(w, norm)), [points @ w >= 1])
+    problem.solve(solver=cvxpy.CLARABEL)
+    audit = solves_margin(np.asarray(w.value), points, norm=norm)
+    np.testing.assert_allclose([audit.margin, audit.most], 1 / problem.value, rtol=1e-6)
+    assert abs(audit.shortfall) < 1e-6 and audit.distance < 1e-3 and audit.infeasible == 0
+    if norm in (1.5, 2.0, 3.0):
+        best = largest_margin(points, norm=norm)
+        assert solves_margin(5 * best.vector, points, norm=norm, solution=best).misaligned < 1e-9
+    # Whatever the weights, the bound holds.
+    wrong = largest_margin(points, norm=norm)._replace(weights=RNG.uniform(0, 1, 9))
+    assert solves_margin(np.asarray(w.value), points, norm=norm, solution=wrong).most > audit.margin * (1 - 1e-9)
+
+
+@pytest.mark.item("A8.1")
+def test_directions_that_are_moved_off_the_largest_margin_by_hand():
+    """Two signed points, (1, 1) and (1, −1): the margin of (cos a, sin a) is cos a − |sin a|, of (1, 0) it is 1."""
+    points, angle = np.array([[1.0, 1.0], [1.0, -1.0]]), 0.1
+    audit = solves_margin(np.array([np.cos(angle), np.sin(angle)]), points)
+    np.testing.assert_allclose(audit.margin, np.cos(angle) - np.sin(angle))
+    np.testing.assert_allclose([audit.most, audit.distance], [1.0, 2 * np.sin(angle / 2)])
+    # λ of the nearer point (1, −1) alone, and of the other one at a slack of 2 sin a.
+    columns = np.array([[1.0, 1.0], [1.0, -1.0], [2 * np.sin(angle), 0.0]])
+    rest = scipy.optimize.lsq_linear(columns, [np.cos(angle), np.sin(angle), 0.0], (0, np.inf), tol=1e-14)
+    np.testing.assert_allclose(audit.misaligned, np.sqrt(2 * rest.cost), rtol=1e-6)
+    assert audit.misaligned > 0.05
+    behind = solves_margin(np.array([0.0, 1.0]), points)
+    np.testing.assert_allclose([behind.infeasible, behind.shortfall], [1 / np.sqrt(2), 2.0])
+    with pytest.raises(ValueError, match="zero"):
+        solves_margin(np.zeros(2), points)
 
 
 def test_what_cannot_be_asked_is_said():

@@ -1,5 +1,6 @@
 """Separability, largest margins and shares of the loss, against cone programmes, counting and direct sums."""
 
+from fractions import Fraction
 from itertools import product
 from math import comb
 
@@ -27,16 +28,22 @@ def drawn(seed, n=12, d=4):
 @pytest.mark.item("J4.3")
 @pytest.mark.item("A8.24")
 def test_separable_labelings_are_as_many_as_cover_counts():
-    points = np.random.default_rng(0).standard_normal((7, 3))
+    """Both witnesses exactly: whole points, the vector in fractions, the weights by Cramer's rule."""
+    points = np.random.default_rng(0).integers(-99, 100, (7, 3))
     witnessed = 0
-    for labels in product([1.0, -1.0], repeat=7):
+    for labels in product([1, -1], repeat=7):
         signed = points * np.array(labels)[:, None]
-        found = separability(signed)
+        found = separability(signed.astype(float))
         if found.separable:
-            assert (signed @ found.vector).min() > 1 - 1e-9
+            vector = [Fraction(float(entry)) for entry in found.vector]
+            assert all(sum(int(x) * w for x, w in zip(row, vector, strict=True)) > 0 for row in signed)
         else:
-            assert found.weights.min() >= 0 and found.weights.sum() == pytest.approx(1)
-            np.testing.assert_allclose(found.weights @ signed, 0, atol=1e-9)
+            used = signed[found.weights > 1e-12]
+            # Cramer's rule in whole numbers: four points of the space have one relation up to a factor.
+            minors = [np.cross(*rest[:2]) @ rest[2] for rest in (np.delete(used, i, axis=0) for i in range(4))]
+            weights = np.array(minors) * [1, -1, 1, -1]
+            assert len(used) == 4 and (weights * np.sign(weights[0]) > 0).all() and not (weights @ used).any()
+            np.testing.assert_allclose(found.weights[found.weights > 1e-12], weights / weights.sum(), rtol=1e-9)
         witnessed += found.separable
     assert witnessed == 2 * sum(comb(6, k) for k in range(3))
 
@@ -57,7 +64,7 @@ def test_the_loss_has_a_minimum_exactly_where_the_points_are_not_separable():
     assert falling[0] > falling[1] > falling[2] and falling[2] < 1e-40
 
 
-@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("norm", [1, 1.5, 2, 3, np.inf])
 @pytest.mark.parametrize("seed", range(3))
 def test_largest_margin_is_that_of_a_cone_programme_and_of_its_dual(norm, seed):
     points = drawn(seed)
@@ -69,7 +76,7 @@ def test_largest_margin_is_that_of_a_cone_programme_and_of_its_dual(norm, seed):
     assert (points @ found.vector).min() == pytest.approx(found.margin, rel=1e-9)
     assert np.linalg.norm(found.vector, norm) == pytest.approx(1, rel=1e-9)
     # the weights prove that no vector does better
-    dual = {1: np.inf, 2: 2, np.inf: 1}[norm]
+    dual = {1: np.inf, 1.5: 3, 2: 2, 3: 1.5, np.inf: 1}[norm]
     assert np.linalg.norm(found.weights @ points, dual) == pytest.approx(found.margin, rel=1e-9)
     assert found.weights.min() >= 0 and found.weights.sum() == pytest.approx(1)
     assert not found.weights[~found.support].any()
@@ -105,11 +112,13 @@ def test_generic_points_have_at_most_as_many_support_vectors_as_dimensions():
 
 
 def test_points_that_are_not_separable_have_no_margin():
-    for norm in (1, 2, np.inf):
+    for norm in (1, 2, 3, np.inf):
         with pytest.raises(ValueError, match="not linearly separable"):
             largest_margin(CROSS, norm=norm)
-    with pytest.raises(ValueError, match="norm must be 1, 2 or inf, got 3"):
-        largest_margin(drawn(0), norm=3)
+    with pytest.raises(ArithmeticError, match="found to a share of"):
+        largest_margin(drawn(0), norm=1000)
+    with pytest.raises(ValueError, match="norm must be at least 1"):
+        largest_margin(drawn(0), norm=0.5)
     with pytest.raises(ValueError, match="norm must be at least 1"):
         normalized_margin(CROSS, np.ones(2), norm=0.5)
 

@@ -1,4 +1,5 @@
 import cvxpy
+import jax
 import numpy as np
 import optax
 import pytest
@@ -16,6 +17,7 @@ from deeptheory.implicit_bias.potentials import (
     ENTROPY,
     EUCLIDEAN,
     hypentropy,
+    nuclear_norm,
     quadratic,
     squared_norm,
 )
@@ -149,3 +151,25 @@ def test_ties_are_shared():
 def test_corners_are_refused():
     with pytest.raises(ValueError, match="corners"):
         bregman_projection(squared_norm(1.0), DESIGN, LABELS)
+
+
+@pytest.mark.parametrize("potential", [ENTROPY, hypentropy(0.5)])
+def test_steepest_descent_in_what_is_no_norm_is_refused(potential):
+    for started in (lambda: steepest_descent(potential, 0.1).init(np.ones(3)), lambda: jitted(potential)):
+        with pytest.raises(ValueError, match="half the square of a norm"):
+            started()
+
+
+@pytest.mark.parametrize(
+    "potential", [EUCLIDEAN, squared_norm(1.0), squared_norm(3.0), nuclear_norm(rows=3, columns=1)]
+)
+def test_steepest_descent_in_a_norm_starts_under_tracing_too(potential):
+    assert np.isfinite(jitted(potential)).all()
+
+
+def jitted(potential):
+    def run(start):
+        method = steepest_descent(potential, 0.1)
+        return method.update(start, method.init(start))[0]
+
+    return jax.jit(run)(np.arange(1.0, 4.0))

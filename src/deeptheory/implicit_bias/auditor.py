@@ -1,9 +1,11 @@
 """The auditor: which solution does an algorithm select, and which second problem does that solution solve?
 
 Training has many solutions. `selected` runs any method of optax's shape to the one it finds; `solves` measures how far
-a point is from solving min R(w) subject to Xw = y, or min D_R(w, w₀): by its own conditions, by a certified bound
-on the least value, and by its distance to a solution found otherwise. That a point solves the second problem does not
-say that training on the second problem would find it.
+a point is from solving min R(w) subject to Xw = y, or min D_R(w, w₀), and `solves_margin` how far a direction is from
+the largest margin of a norm: by its own conditions, by a certified bound on the best value, and by its distance to a
+solution found otherwise. Matrices of least nuclear norm are audited by `solves` too, laid out as vectors, with
+`potentials.nuclear_norm` and a solution of `nuclear`. That a point solves the second problem does not say that training
+on the second problem would find it.
 """
 
 from collections.abc import Callable
@@ -17,10 +19,11 @@ from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
+from deeptheory.implicit_bias.margins import LargestMargin, largest_margin, normalized_margin
 from deeptheory.implicit_bias.mirror import conjugate, dual_multipliers
-from deeptheory.implicit_bias.potentials import Potential
+from deeptheory.implicit_bias.potentials import Potential, squared_norm
 
-__all__ = ["SecondProblem", "Selected", "least_norm", "selected", "solves"]
+__all__ = ["MarginProblem", "SecondProblem", "Selected", "least_norm", "selected", "solves", "solves_margin"]
 
 
 class Selected(NamedTuple):
@@ -107,7 +110,7 @@ def solves(
     `solution` is a pair of solution and multipliers; without it the dual is solved by Newton's method, which needs a
     smooth conjugate. For ½‖·‖₁² and ½‖·‖∞² give that of `least_norm`, or one of any other solver: the bound `least` is
     ⟨λ, y⟩ − R*(∇R(w₀) + Xᵀλ) + R*(∇R(w₀)), which no interpolator undercuts whatever λ is, so a wrong pair can only make
-    a point look worse. For a norm about w₀ ≠ 0 give w − w₀ and y − Xw₀.
+    a point look worse. For a norm about w₀ ≠ 0 give w − w₀ and y − Xw₀. On the host.
 
     Reference: arora Ch. 8, "Meanings of implicit regularization".
     """
@@ -130,6 +133,63 @@ def solves(
         least=least,
         excess=value / least - 1 if least > 0 else np.inf if value > 0 else 0.0,
         distance=float(np.linalg.norm(point - best)),
+    )
+
+
+class MarginProblem(NamedTuple):
+    """How far a direction is from solving max over ‖w‖ = 1 of minᵢ ⟨w, x̄ᵢ⟩.
+
+    infeasible: how far behind the boundary the worst point lies, over the largest dual norm of a point; 0 for a
+    separator. misaligned: the length that is left of (∇½‖w‖², 0) after the best combination λ ≥ 0 of the points, each
+    with its slack ⟨w, x̄ᵢ⟩ − min as one more entry, over the length of ∇½‖w‖²: the conditions of Karush, Kuhn and Tucker
+    in one number, 0 exactly at the solution, where the norm is smooth. margin: minᵢ ⟨w, x̄ᵢ⟩/‖w‖. most: an upper bound
+    on that of every w, by duality. shortfall: 1 − margin/most, how much more another direction may have at most.
+    distance: between the directions of w and of the solution, as points of the Euclidean sphere.
+    """
+
+    infeasible: float
+    misaligned: float
+    margin: float
+    most: float
+    shortfall: float
+    distance: float
+
+
+def solves_margin(
+    point: Float[Array | np.ndarray, " d"],
+    signed_points: Float[Array | np.ndarray, "n d"],
+    *,
+    norm: float = 2.0,
+    solution: LargestMargin | None = None,
+) -> MarginProblem:
+    """Measure how far w is from the direction of largest margin in ‖·‖ₚ; `norm` is p ≥ 1, ∞ included.
+
+    `solution` is that of `margins.largest_margin`, which is called without it, or of another solver: only its vector
+    and its weights p are used, and the bound `most` is ‖X̄ᵀp‖⋆, which no direction exceeds whatever the convex weights,
+    so wrong ones can only make a direction look worse. For 1 and ∞, where the norm has corners, `misaligned` is that of
+    one subgradient and may stay positive at a solution. On the host.
+
+    Reference: arora Ch. 8, "Meanings of implicit regularization", and Thm 8.3.2.
+    """
+    from scipy.optimize import nnls
+
+    point, points = np.asarray(point, float), np.asarray(signed_points, float)
+    best = largest_margin(points, norm=norm) if solution is None else solution
+    if not (size := np.linalg.norm(point, norm)) > 0:
+        raise ValueError("point must not be zero: it has no direction")
+    unit, dual = point / size, np.inf if norm == 1 else 1.0 if norm == np.inf else norm / (norm - 1)
+    margin = float(normalized_margin(points, point, norm=norm))
+    turned, slack = np.asarray(squared_norm(norm).gradient(unit)), points @ unit - margin
+    rest = nnls(np.vstack([points.T, slack]), np.append(turned, 0.0), maxiter=30 * sum(points.shape))[1]
+    most = float(np.linalg.norm(best.weights @ points, dual) / best.weights.sum())
+    ahead = best.vector / np.linalg.norm(best.vector)
+    return MarginProblem(
+        infeasible=max(0.0, -margin) / float(np.linalg.norm(points, dual, axis=1).max()),
+        misaligned=float(rest / np.linalg.norm(turned)),
+        margin=margin,
+        most=most,
+        shortfall=1 - margin / most,
+        distance=float(np.linalg.norm(point / np.linalg.norm(point) - ahead)),
     )
 
 
@@ -160,4 +220,4 @@ def least_norm(
     return point, found.eqlin.marginals * found.fun
 
 
-doors(__name__, infinite=("power",), power="[1, ∞]", tolerance="[0, 1)")
+doors(__name__, infinite=("power", "norm"), power="[1, ∞]", tolerance="[0, 1)")

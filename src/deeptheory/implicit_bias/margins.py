@@ -1,8 +1,9 @@
-"""Separability and the largest margin in any of three norms, each with a certificate that convinces by itself.
+"""Separability and the largest margin in any ℓₚ norm, each with a certificate that convinces by itself.
 
 As in `separable`, points are signed: x̄ᵢ = yᵢ xᵢ, and w is right about all of them iff X̄ w > 0.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,8 @@ __all__ = [
 
 ROUNDING = 1e-9
 """a margin below this share of the longest point is zero up to the rounding of a linear programme"""
-DUAL = {1: np.inf, 2: 2, np.inf: 1}
+GAP = 1e-7
+"""by how much, relatively, two bounds of a largest margin may be apart"""
 
 
 class Separability(NamedTuple):
@@ -59,23 +61,82 @@ class LargestMargin(NamedTuple):
 
 
 def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> LargestMargin:
-    """Find the largest margin that a w of norm one can have; `norm` is 1, 2 or ∞.
+    """Find the largest margin that a w of norm one can have; `norm` is p ≥ 1 of ‖·‖ₚ, ∞ included.
 
     By duality γ = min over convex weights p of ‖X̄ᵀp‖⋆, ⋆ the dual norm: any w is a lower bound, any p an upper one, and
     those returned meet. For the norms 1 and ∞ a linear programme (the maximizer need not be unique), for 2 the active
-    set of `separable.max_margin`. Points that are not separable are refused. Reference: arora Thm 8.3.2.
+    set of `separable.max_margin`, for others sequential quadratic programming, ended by Newton's method on the points
+    that bear a weight: exact from about 1.4 to 8, and for some hundred points at most. Nearer the corners of 1 and ∞
+    the bounds may not meet to 1e-7, which is said. Points that are not separable are refused. On the host.
+    Reference: arora Thm 8.3.2.
     """
-    if norm not in DUAL:
-        raise ValueError(f"norm must be 1, 2 or inf, got {norm}")
+    _norm(norm)
     points = np.asarray(signed_points, np.float64)
     if norm == 2:
         solution = max_margin(points)
         share = solution.duals / solution.duals.sum()
         return LargestMargin(solution.margin, solution.vector * solution.margin, share, solution.support)
+    if norm not in (1, np.inf):
+        return _smooth(points, norm)
     found = _programme(points, norm)
     if found.margin <= ROUNDING * np.abs(points).max():
         raise ValueError("the points are not linearly separable through the origin: no w has all y⟨w, x⟩ > 0")
     return found
+
+
+def _smooth(points: np.ndarray, norm: float) -> LargestMargin:
+    from scipy.optimize import minimize, nnls
+
+    begin = max_margin(points)
+    # In units in which the Euclidean solution, the first guess, has length one.
+    scaled, guess = points / begin.margin, begin.vector * begin.margin
+
+    def slope(w: np.ndarray) -> np.ndarray:
+        return np.sign(w) * np.abs(w) ** (norm - 1)
+
+    def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
+        return float(np.sum(np.abs(w) ** norm) / norm), slope(w)
+
+    walls = {"type": "ineq", "fun": lambda w: scaled @ w - 1, "jac": lambda w: scaled}
+    options = {"maxiter": 1000, "ftol": 1e-16}
+    rough = minimize(objective, guess, jac=True, method="SLSQP", constraints=walls, options=options).x
+    slack = scaled @ rough - (scaled @ rough).min()
+    weights = nnls(np.vstack([scaled.T, slack]), np.append(slope(rough), 0.0), maxiter=30 * sum(points.shape))[0]
+    fine = _polished(scaled, rough, weights, slope, norm)
+    gap, best = min((_certified(points, *pair, norm) for pair in ((rough, weights), fine)), key=lambda pair: pair[0])
+    if not gap <= GAP:
+        raise ArithmeticError(f"the largest margin in the norm {norm:g} was found to a share of {gap:.1e} only")
+    return best
+
+
+def _polished(
+    points: np.ndarray, vector: np.ndarray, weights: np.ndarray, slope: Callable[[np.ndarray], np.ndarray], norm: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's method on ∇R(w) = X̄ᵀλ and X̄w = 1 for the points that bear a weight."""
+    active = weights > 1e-7 * weights.max()
+    rows, duals = points[active], weights[active]
+    count, width = rows.shape
+    with np.errstate(all="ignore"):  # a start too far off ends in nan, and the rough pair is taken
+        for _ in range(20):
+            bend = np.diag((norm - 1) * np.abs(vector) ** (norm - 2))
+            system = np.block([[bend, -rows.T], [rows, np.zeros((count, count))]])
+            if not np.isfinite(system).all():
+                break
+            move = np.linalg.lstsq(system, np.append(rows.T @ duals - slope(vector), 1 - rows @ vector))[0]
+            vector, duals = vector + move[:width], duals + move[width:]
+    fine = np.zeros(len(points))
+    fine[active] = np.maximum(duals, 0.0)
+    return vector, fine
+
+
+def _certified(points: np.ndarray, vector: np.ndarray, weights: np.ndarray, norm: float) -> tuple[float, LargestMargin]:
+    """A direction and weights as bounds from both sides, and how far they are apart."""
+    vector, weights = vector / np.linalg.norm(vector, norm), weights / max(weights.sum(), 1e-300)
+    margins, most = points @ vector, np.linalg.norm(weights @ points, norm / (norm - 1))
+    gap = float(1 - margins.min() / max(most, 1e-300))
+    support = margins <= margins.min() + 1e-8 * np.abs(points).max()
+    found = LargestMargin(float(margins.min()), vector, weights, support)
+    return gap if abs(gap) <= 1 else np.inf, found
 
 
 def _programme(points: np.ndarray, norm: float) -> LargestMargin:

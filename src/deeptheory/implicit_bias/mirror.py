@@ -101,7 +101,7 @@ def bregman_projection(
 
     Without `start` the one of least R. Of D_R only the dual is solved, w = ∇R*(∇R(w₀) + Xᵀλ), which needs a smooth
     conjugate and linearly independent rows; for ½‖·‖₁² and ½‖·‖∞² see `least_norm` of `auditor`. Where no point of R's
-    domain interpolates (negative weights for the entropy) this is said.
+    domain interpolates (negative weights for the entropy) this is said. On the host: not under `jit`, `vmap` or `grad`.
 
     Reference: arora Thm 8.1.2, (8.4).
     """
@@ -130,14 +130,29 @@ def steepest_descent(potential: Potential, step_size: float) -> optax.GradientTr
     """Steepest descent in the norm whose half square is the potential: w ← w + η argmin_v ⟨∇L(w), v⟩ + ½‖v‖².
 
     The direction Δ is ∇R*(−∇L), with ⟨Δ, −∇L⟩ = ‖Δ‖² = ‖∇L‖_*². For ½‖·‖₁² greedy coordinate descent, for ½‖·‖∞²
-    signs times ‖∇L‖₁. A potential that is no half square of a norm, such as the entropy, gives no steepest descent.
-    arora (8.5), (8.27).
+    signs times ‖∇L‖₁. A potential that is no half square of a norm, such as the entropy, gives no steepest descent and
+    is refused when the method is started. arora (8.5), (8.27).
     """
+
+    def init(params: Any) -> Any:
+        jax.tree.map(lambda leaf: _tell_half_squares(potential, leaf), params)
+        return optax.EmptyState()
 
     def update(updates: Any, state: Any, params: Any = None, **_: Any) -> tuple[Any, Any]:
         return jax.tree.map(lambda g: step_size * potential.inverse(-g), updates), state
 
-    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)  # type: ignore[arg-type]
+    return optax.GradientTransformationExtraArgs(init, update)  # type: ignore[arg-type]
+
+
+def _tell_half_squares(potential: Potential, params: Any) -> None:
+    """Refuse a potential that is no half square of a norm, R(−2w) = 4R(w), tried on one vector of the leaf's shape."""
+    tried = np.linspace(0.5, 1.5, np.size(params)).reshape(np.shape(params))
+    with jax.ensure_compile_time_eval():
+        once, twice = float(potential.value(tried)), float(potential.value(-2 * tried))
+    if not (once > 0 and abs(twice / once - 4) < 1e-4):
+        raise ValueError(
+            f"potential must be half the square of a norm, R(−2w) = 4R(w), got {twice:.4g} for 4 times {once:.4g}"
+        )
 
 
 doors(__name__, step_size="(0, ∞)")

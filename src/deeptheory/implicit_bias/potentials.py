@@ -18,6 +18,7 @@ __all__ = [
     "EUCLIDEAN",
     "Potential",
     "hypentropy",
+    "nuclear_norm",
     "quadratic",
     "smooth_norm",
     "spectral_entropy",
@@ -93,7 +94,7 @@ def squared_norm(power: float) -> Potential:
 
 
 def _no_metric(w: Any) -> Any:
-    raise ValueError("½‖·‖₁² and ½‖·‖∞² have corners: no mirror flow, and no Newton's method on the dual, is theirs")
+    raise ValueError("½‖·‖₁², ½‖·‖∞² and the nuclear norm have corners: no mirror flow, and no Newton step, is theirs")
 
 
 def _length(w: Any, power: float) -> Any:
@@ -116,6 +117,30 @@ def _slope(power: float) -> Callable[[Any], Any]:
         return length * xp.sign(w) * (size / xp.where(length > 0, length, 1.0)) ** (power - 1)
 
     return slope
+
+
+def nuclear_norm(*, rows: Annotated[int, "[1, 1e4]"], columns: Annotated[int, "[1, 1e4]"]) -> Potential:
+    """Return ½‖W‖_*², half the squared sum of singular values of a matrix that is given as one long vector, row by row.
+
+    It is ½‖·‖₁² of the singular values: `gradient` is ‖W‖_* UVᵀ for W = UΣVᵀ, one of the subgradients where W has not
+    full rank; `inverse` is ‖Z‖ times u₁v₁ᵀ of the largest singular value, the mean of several such, so that steepest
+    descent adds a matrix of rank one a step, and the conjugate is half the square of the largest singular value. The
+    corners leave no mirror flow and no Newton step: take solutions from `nuclear.least_nuclear_norm`. arora Ch. 8.
+    """
+
+    def through(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def of(vector: Any) -> Any:
+            xp = _space(vector)
+            left, values, right = xp.linalg.svd(vector.reshape(rows, columns), full_matrices=False)
+            values = xp.where(values > 1e-12 * values[0], values, 0.0)  # zero but for rounding
+            return ((left * function(values)) @ right).reshape(-1)
+
+        return of
+
+    def value(vector: Any) -> Any:
+        return _space(vector).sum(_space(vector).linalg.svdvals(vector.reshape(rows, columns))) ** 2 / 2
+
+    return Potential(value, through(_slope(1.0)), through(_slope(np.inf)), _no_metric)
 
 
 def hypentropy(scale: float | Float[Array | np.ndarray, " d"]) -> Potential:

@@ -111,7 +111,8 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
     For a commuting G it is the conjugate of Q with ∇Q(μ) = G at `dual_point`(μ): `inverse` pulls θ₀ by μ, `gradient`
     finds the μ that leads to w, `metric` is ∂G∂Gᵀ there. It knows only w that θ can reach from θ₀, and R up to a
     constant: R(G(θ₀)) = 0. Refused: a G with Lie brackets that are not 0, at θ₀ or at one of 20 points that θ₀ can be
-    pulled to, and a θ₀ at which ∂G∂Gᵀ is singular, where w cannot move everywhere.
+    pulled to, and a θ₀ at which ∂G∂Gᵀ is singular, where w cannot move everywhere. `value`, `gradient` and `metric`
+    look for μ on the host; `inverse` is traceable.
 
     Reference: arora 8.1.4; Li, Wang, Lee and Arora 2022.
     """

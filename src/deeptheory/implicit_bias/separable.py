@@ -61,7 +61,7 @@ def max_margin(signed_points: Float[Array | np.ndarray, "n d"]) -> MaxMargin:
 
     Lawson and Hanson's least-distance programme turns it into non-negative least squares: if u ≥ 0 minimises
     |X̄ᵀu|² + (1ᵀu − 1)², then α = u/(1 − 1ᵀu). The active set is exact; a linear solve on it restores full precision.
-    No bias term. References: jagannath Def. 4.4, lucchi (11.12).
+    No bias term. On the host: not under `jit`, `vmap` or `grad`. References: jagannath Def. 4.4, lucchi (11.12).
     """
     from scipy.optimize import nnls
 
@@ -179,7 +179,7 @@ def logarithmic_flow(
     dw/ds = eˢ · weight · Σ x̄ᵢ (−ℓ′(⟨w, x̄ᵢ⟩)), where eˢ and ℓ′ are multiplied as logarithms so that neither overflows.
     The equation turns stiff (rate 1 per unit of s, a drift that never ends); LSODA is fifteen times as fast as Radau,
     and takes 0.2 s for 1,000 points in 50 dimensions up to t = e^(10⁸), where directions agree to 1e-8.
-    The flow starts from `start` (zero by default) at the first of the log times, i.e. at a time t₀ > 0.
+    The flow starts from `start` (zero by default) at the first of the log times, i.e. at a time t₀ > 0. On the host.
     """
     points = np.asarray(signed_points, np.float64)
     log_weight = -np.log(len(points)) if weight is None else np.log(weight)

@@ -16,16 +16,22 @@ from deeptheory.lab import Exact, Identity, Limit, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
 Rounds = Annotated[int, Interval(ge=1_000, le=1_000_000)]
+SMALL_STEPS = 20_000
 GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 @claim(
     items={
-        "A8.31": ("learner of each round", "exact step of each round", "loss of each round"),
+        "A8.31": (
+            "learner of each round",
+            "exact step of each round",
+            "loss of each round",
+            "bounded steps on random tables",
+        ),
     },
     says=r"AdaBoost is steepest descent in the $\ell_1$ norm on $\sum_ie^{-(Mw)_i}$ with exact line search: each round "
     r"takes the learner of largest edge $r$ by the step $\frac12\log\frac{1+r}{1-r}$, and the loss is multiplied by "
-    r"$\sqrt{1-r^2}$.",
+    r"$\sqrt{1-r^2}$. Bounded steps reach the largest $\ell_1$ margin.",
     needs="answers ±1, no learner right on all points",
     symbols={
         r"M": r"the table of answers: $M_{ij}=1$ if learner $j$ is right about point $i$, else $-1$",
@@ -61,11 +67,25 @@ def adaboost_is_steepest_descent(
     grid = np.linspace(-0.6, 1.2, 60)
     curves = [[line(s, votes[k], np.eye(learners)[chosen[k]]) for s in grid] for k in (0, 1, 2)]
     aside = {"grid": grid, "curves": np.array(curves), "edges": edges}
+    # Small tables of eight points and eight learners, with a margin that thousands of steps can reach.
+    late, short, rival = np.geomspace(SMALL_STEPS / 64, SMALL_STEPS, 7).astype(int), [], []
+    while len(short) < 6:
+        table = np.where(random.uniform(size=(8, 8)) < 0.5, 1.0, -1.0)
+        if np.abs(np.linalg.det(table)) < 1 or (best := largest_margin(table, norm=1).margin) < 0.1:
+            continue
+        shares = 1 / np.sqrt(1 + np.arange(SMALL_STEPS))
+        small = margin_descent(table, shares, norm=1, largest_step=np.exp(700.0)).weights
+        margins = np.asarray(normalized_margin(table, np.asarray(small)[late], norm=1))
+        short.append(1 - margins / best)
+        rival.append(np.abs(margins - largest_margin(table).margin) / np.maximum(margins, largest_margin(table).margin))
     return {
         "learner of each round": Exact(np.array(chosen), np.asarray(run.chosen)),
         # A parabola's bottom is found to the root of rounding.
         "exact step of each round": Identity(np.array(steps), np.array(found), error=1e-6, scale=1.0, aside=aside),
         "loss of each round": Identity(ratio, np.log1p(-(edges**2)) / 2, scale=1.0, error=1e-11),
+        "bounded steps on random tables": Limit(
+            late.astype(float), np.mean(short, axis=0), order=0.5, aside={"euclidean": np.mean(rival, axis=0)}
+        ),
     }
 
 
@@ -77,6 +97,11 @@ def step_of_the_edge(evidence):
 @adaboost_is_steepest_descent.control("the loss times 1 − r²", of="loss of each round")
 def squared_factor(evidence):
     return replace(evidence, right=2 * np.asarray(evidence.right))
+
+
+@adaboost_is_steepest_descent.control("the largest ℓ2 margin", of="bounded steps on random tables")
+def euclidean_margin(evidence):
+    return replace(evidence, y=evidence.aside["euclidean"])
 
 
 @adaboost_is_steepest_descent.picture

@@ -20,12 +20,20 @@ from deeptheory.lab import Identity, Rate, claim
 from deeptheory.lab.pictures import Curves, Field, Level, Line, Row
 
 SCALES = np.array([0.3, 0.7, 2.0])
+SMALL = 1e-3
+"""first weights at which the solution is sparse but for a thousandth, and the flow waits long before it moves"""
 
 
 @claim(
     items={
         "A8.20": ("weights along the flow", "what the flow keeps", "metric along the flow"),
-        "A8.21": ("limits of the flow", "to least ℓ2 norm", "to least ℓ1 norm", "to least ℓ1 norm, less slack"),
+        "A8.21": (
+            "limits of the flow",
+            "limit from small weights",
+            "to least ℓ2 norm",
+            "to least ℓ1 norm",
+            "to least ℓ1 norm, less slack",
+        ),
     },
     says=r"From $u=\alpha\mathbf1,v=-\alpha\mathbf1$ gradient flow of $w=u^{\odot2}-v^{\odot2}$ keeps $u\odot "
     r"v$ and is "
@@ -85,6 +93,13 @@ def initial_scale_decides_the_norm(
     found = np.array([bregman_projection(hypentropy(a), design, labels) for a in grid])
     sparse = least_norm(design, labels, power=1)[0]
     size = np.abs(np.array(ways)).max()
+    # From small weights on a design whose sparse solution is known: its weights, of 0.5 or more, settle at a rate of 2.
+    known, answer = sparse_problem(draw, slack)
+    begin = np.full(known.shape[1], SMALL)
+    waiting = reparametrized_flow(
+        squares_apart, lambda w: jnp.sum((known @ w - known @ answer) ** 2) / 2, (begin, -begin), np.array([0.0, 40.0])
+    )[-1]
+    small_end = waiting[: len(begin)] ** 2 - waiting[len(begin) :] ** 2
     return {
         "weights along the flow": Identity(
             np.array(ways), np.array(mirrored), scale=size, error=1e-7 * size, aside={"α⁴ for 4α⁴": np.array(rivals)}
@@ -110,14 +125,21 @@ def initial_scale_decides_the_norm(
                 "ways": np.array(ways),
             },
         ),
+        "limit from small weights": Identity(
+            small_end,
+            bregman_projection(hypentropy(SMALL), known, known @ answer),
+            scale=1.0,
+            error=1e-6,
+            aside={"sparse": answer},
+        ),
         "to least ℓ2 norm": Rate(large, np.array(to_shortest), exponent=-4.0, rivals=(-2.0, -6.0)),
         "to least ℓ1 norm": sparsening(draw, slack),
         "to least ℓ1 norm, less slack": sparsening(draw, (1 + slack) / 2),
     }
 
 
-def sparsening(draw, slack):
-    """How the flow's limit nears a sparse solution that is known with its multipliers, all slopes outside ≤ slack."""
+def sparse_problem(draw, slack):
+    """A design and its sparse solution, known with its multipliers: all slopes outside at most `slack`."""
     block = np.linalg.qr(draw.standard_normal((2, 2)))[0]
     signs = np.array([1.0, -1.0])
     multipliers = np.linalg.solve(block.T, signs)
@@ -127,6 +149,12 @@ def sparsening(draw, slack):
     others += np.outer(multipliers, slopes - multipliers @ others) / (multipliers @ multipliers)
     design = np.hstack([block, others])
     sparse = np.append(signs * draw.uniform(0.5, 2.0, 2), np.zeros(3))
+    return design, sparse
+
+
+def sparsening(draw, slack):
+    """How the flow's limit nears a sparse solution that is known."""
+    design, sparse = sparse_problem(draw, slack)
     scales = 1e-3 / 4.0 ** np.arange(5)
     away = [np.linalg.norm(bregman_projection(hypentropy(a), design, design @ sparse) - sparse) for a in scales]
     exponent = -2 * (1 - slack)
@@ -187,3 +215,8 @@ def positive_product(evidence):
 @initial_scale_decides_the_norm.control("least ℓ2 norm at every scale", of="limits of the flow")
 def shortest_always(evidence):
     return replace(evidence, right=evidence.aside["shortest"])
+
+
+@initial_scale_decides_the_norm.control("the sparse solution itself", of="limit from small weights")
+def sparse_itself(evidence):
+    return replace(evidence, right=evidence.aside["sparse"])

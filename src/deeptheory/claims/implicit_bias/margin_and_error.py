@@ -1,4 +1,4 @@
-"""From the algorithm to the margin, to a bound, to the test error; and what other algorithms choose instead.
+"""From the algorithm to the margin, and to the test error; and what other algorithms choose instead.
 
 handbook 12.4, arora 8 and 8.1.
 """

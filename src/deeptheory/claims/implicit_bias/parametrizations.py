@@ -102,10 +102,13 @@ def flows_of_two_geometries(key, *, trials: Trials = 16):
     hurried = [mirrored[0], mirror_flow(ENTROPY, loss, start**2, times)]
     # Steps: θ ← θ − η√Σ∇L and w ← w − ηΣ∇L, side by side.
     slope, theta, weights, stepped = jax.jit(jax.grad(loss)), start, linear(start), []
+    plain, unturned = linear(start), []
     for _ in range(10):
         theta = theta - 0.3 * ROOT.T @ np.asarray(slope(linear(theta)))
         weights = weights - 0.3 * sigma @ np.asarray(slope(weights))
         stepped.append([linear(theta), weights])
+        plain = plain - 0.3 * np.asarray(slope(plain))
+        unturned.append(plain)
     steps = np.array(stepped)
     return {
         "metrics and inverse Hessians": Identity(
@@ -126,7 +129,7 @@ def flows_of_two_geometries(key, *, trials: Trials = 16):
             scale=np.abs(steps).max(),
             size=10,
             condition=100.0,
-            aside={"start": linear(start)},
+            aside={"without Σ": np.array(unturned)},
         ),
     }
 
@@ -155,14 +158,15 @@ def not_divided(evidence):
     return replace(evidence, right=evidence.aside["entropy itself"])
 
 
-@flows_of_two_geometries.control("the square of the inverse Hessian's root", of="metrics and inverse Hessians")
-def other_factor(evidence):
-    return replace(evidence, right=evidence.right / 4)
+@flows_of_two_geometries.control("a half for the quarter of the entropy", of="metrics and inverse Hessians")
+def half_the_entropy(evidence):
+    # Twice the potential of squares has half the inverse Hessian; that of the linear model stays.
+    return replace(evidence, right=np.asarray(evidence.right) * np.array([1.0, 0.5])[:, None, None])
 
 
-@flows_of_two_geometries.control("steps of the model itself", of="steps of linear models")
-def one_step_late(evidence):
-    return replace(evidence, right=np.concatenate([evidence.aside["start"][None], evidence.right[:-1]]))
+@flows_of_two_geometries.control("steps of the weights themselves, w − η∇L", of="steps of linear models")
+def without_the_metric(evidence):
+    return replace(evidence, right=evidence.aside["without Σ"])
 
 
 @claim(

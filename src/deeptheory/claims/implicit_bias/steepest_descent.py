@@ -15,9 +15,9 @@ from deeptheory.implicit_bias.steepest import data_width, margin_certificate, ma
 from deeptheory.lab import Bounded, Chain, Identity, Inequality, Limit, Rate, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 
-NORMS = (1.0, 2.0, np.inf)
-NAMES = {1.0: "ℓ1", 2.0: "ℓ2", np.inf: "ℓ∞"}
-DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
+NORMS = (1.0, 2.0, 3.0, np.inf)
+NAMES = {1.0: "ℓ1", 2.0: "ℓ2", 3.0: "ℓ3", np.inf: "ℓ∞"}
+DUAL = {1.0: np.inf, 2.0: 2.0, 3.0: 1.5, np.inf: 1.0}
 PROGRAMME = 1e-9
 """What a linear programme may be off, relative to its margin."""
 
@@ -63,7 +63,7 @@ def exponential_loss(points, w):
     r"sum is a margin and the second a norm. Since $\gamma_u\ge\gamma L(w_u)$, the quotient of the two comes to "
     r"$\gamma$ as soon as curvature takes back less and less, as it does with shorter and shorter steps in units of "
     r"$1/(B^2L)$.",
-    notice="Three norms, three limits. The certificate, computed from losses and gradients alone, lies below the "
+    notice="Four norms, four limits. The certificate, computed from losses and gradients alone, lies below the "
     "margin all along, and pushes it against the largest possible one from below.",
     explore={"dimension": (2, 5, 10)},
 )
@@ -80,6 +80,7 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
         width, path = data_width(points, norm=norm), np.asarray(run.weights[1:])
         bound = margin_certificate(run, width=width, start_norm=float(np.linalg.norm(start, norm)))
         moved = np.asarray(run.relative_steps * run.domination)
+        best, other = largest_margin(points, norm=norm), largest_margin(points, norm=DUAL[norm])
         seen = {
             "proved": bound.margin,
             "lowered": -np.asarray(run.log_losses[1:]),
@@ -89,8 +90,8 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
             "curvature": np.cumsum((moved * width) ** 2 / 2),
             "certificate": bound.normalized,
             "margin": normalized_margin(points, path, norm=norm),
-            "best": np.full(steps, largest_margin(points, norm=norm).margin),
-            "other": np.full(steps, largest_margin(points, norm=DUAL[norm]).margin),
+            "best": np.full(steps, best.margin),
+            "other": np.full(steps, other.margin),
         }
         for name, values in seen.items():
             found.setdefault(name, []).append(np.asarray(values))
@@ -134,8 +135,8 @@ def without_curvature(evidence):
 
 
 @steepest_descent_finds_its_margin.picture
-def three_limits(pieces):
-    """Normalized margin along steepest descent in three norms, its certificate (dashed), and the largest margins."""
+def four_limits(pieces):
+    """Normalized margin along steepest descent in four norms, its certificate (dashed), and the largest margins."""
     seen, marks = pieces["margin along the run"].aside, []
     steps = np.asarray(seen["step"]) + 1.0
     for i, norm in enumerate(NORMS):
@@ -163,7 +164,7 @@ def three_limits(pieces):
     r"1 and margin $\gamma$ has $\langle u,\sum p_i\bar x_i\rangle\ge\gamma$, whatever the weights, and the dual norm "
     "is at least that. The best weights make both sides meet: that is the duality of the margin problem.",
     notice="Every dot lies above the line, however random the weights; the larger ones, where shares are dual weights, "
-    "lie on it in all three norms.",
+    "lie on it in all norms.",
 )
 def gradient_dominates_the_loss(
     key,
@@ -179,7 +180,7 @@ def gradient_dominates_the_loss(
     # As many points as dimensions: all margins can be chosen, and so all shares of the loss.
     few = separable_points(jax.random.fold_in(key, 2), count=dimension, dimension=dimension)
     slope = jax.jit(jax.vmap(lambda w, x: jax.grad(exponential_loss, argnums=1)(x, w), in_axes=(0, None)))
-    ratio, bound, met, least = [], [], [], []
+    ratio, bound, met, least, undual = [], [], [], [], []
     for norm in NORMS:
         best, exact = largest_margin(points, norm=norm), largest_margin(few, norm=norm)
         losses = np.exp(-everywhere @ points.T).sum(1)
@@ -190,12 +191,13 @@ def gradient_dominates_the_loss(
         # A shift of all margins alike scales the loss and leaves the shares.
         shifted = chosen + np.outer(np.log([2.0, 1.0, 0.5]), np.linalg.solve(few, np.ones(dimension)))
         met.append(np.linalg.norm(slope(shifted, few), DUAL[norm], axis=1))
+        undual.append(np.linalg.norm(slope(shifted, few), norm, axis=1))
         least.append(exact.margin * sizes)
     met, least, bound = np.array(met), np.array(least), np.array(bound)
     every = np.hstack([bound, least]), np.hstack([ratio, met])
     return {
         "gradient and loss": Inequality(*every, error=PROGRAMME, along={"norm": [NAMES[norm] for norm in NORMS]}),
-        "where it is attained": Identity(met, least, error=1e-8 * least),
+        "where it is attained": Identity(met, least, error=1e-8 * least, aside={"in the norm": np.array(undual)}),
     }
 
 
@@ -206,12 +208,12 @@ def slightly_larger(evidence):
 
 @gradient_dominates_the_loss.control("for the norm in place of its dual", of="where it is attained")
 def of_other_norm(evidence):
-    return replace(evidence, right=np.asarray(evidence.right)[::-1])
+    return replace(evidence, left=evidence.aside["in the norm"])
 
 
 @gradient_dominates_the_loss.picture
 def dots_above_the_line(pieces):
-    """Dual norm of the gradient over the loss, against the largest margin, at random weights in three norms."""
+    """Dual norm of the gradient over the loss, against the largest margin, at random weights in four norms."""
     found = pieces["gradient and loss"]
     marks = []
     for i, norm in enumerate(NORMS):
@@ -310,7 +312,7 @@ def half_the_curvature(evidence):
 
 @steepest_descent_sums.picture
 def two_sums(pieces):
-    """Partial sums of the gradient's dual norm and of its square, over their last values, means of three norms."""
+    """Partial sums of the gradient's dual norm and of its square, over their last values, means over the norms."""
     found = pieces["sum of the squared gradients"]
     marks = [Line("squares", found.x, found.y), Line("gradients", found.x, found.aside["sums"])]
     return Curves(marks, x="steps", y="sum so far, over the last one", log="x", ys=(0, 1.1))

@@ -55,7 +55,7 @@ def stopping_early_is_nearly_a_ridge(
     draw = generator(key)
     designs, labels = draw.standard_normal((draws, 7, 4)), draw.standard_normal((draws, 7))
     fitted, predicted, printed = [], [], []
-    stopped, shares, penalized, ridges, doubled = [], [], [], [], []
+    stopped, shares, before, penalized, ridges, doubled = [], [], [], [], [], []
     for design, target in zip(designs, labels, strict=True):
         left, singular, _ = np.linalg.svd(design, full_matrices=False)
         for penalty in PENALTIES:
@@ -73,6 +73,7 @@ def stopping_early_is_nearly_a_ridge(
                 weights = weights - rate * hessian @ (weights - best)
             stopped.append(basis.T @ weights)
             shares.append(stopped_share(curvatures, step_size=rate, steps=int(steps)) * (basis.T @ best))
+            before.append((1 - (1 - rate * curvatures) ** (int(steps) - 1)) * (basis.T @ best))
         for penalty in PENALTIES:
             # min ½(w − w*)ᵀH(w − w*) + λ‖w‖², the penalty as the book has it: c = 2λ.
             penalized.append(basis.T @ np.linalg.solve(hessian + 2 * penalty * np.eye(4), hessian @ best))
@@ -92,7 +93,9 @@ def stopping_early_is_nearly_a_ridge(
         "fitted values of ridge regression": Identity(
             np.array(fitted), np.array(predicted), scale=4.0, condition=10.0, aside={"printed": np.array(printed)}
         ),
-        "weights after k steps": Identity(np.array(stopped), np.array(shares), scale=4.0, size=40),
+        "weights after k steps": Identity(
+            np.array(stopped), np.array(shares), scale=4.0, size=40, aside={"one step less": np.array(before)}
+        ),
         "weights under the penalty": Identity(
             np.array(penalized), np.array(ridges), scale=4.0, condition=60.0, aside={"printed": np.array(doubled)}
         ),
@@ -147,7 +150,7 @@ def penalty_as_printed(evidence):
 
 @stopping_early_is_nearly_a_ridge.control("one step less", of="weights after k steps")
 def one_step_less(evidence):
-    return replace(evidence, right=np.roll(evidence.right, 1, axis=0))
+    return replace(evidence, right=evidence.aside["one step less"])
 
 
 @stopping_early_is_nearly_a_ridge.control("never apart by more than a fifth", of="gap between the shares")

@@ -10,6 +10,7 @@ import numpy as np
 from annotated_types import Interval, MinLen
 
 from deeptheory.foundations.randomness import generator
+from deeptheory.implicit_bias.nuclear import nuclear_certificate
 from deeptheory.lab import Identity, Inequality, Law, Limit, Reals, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Level, Line
 from deeptheory.regularization.masks import dropout_strength
@@ -236,20 +237,11 @@ def small_weights_find_low_nuclear_norm(
     first, second = (each / np.linalg.norm(each) for each in draw.standard_normal((2, size)))
     target = np.outer(first, second)
     starts = np.asarray([LARGE, *scales])[:, None, None] * draw.standard_normal((2 * size, size))
-    left, right = np.outer(first, first), np.outer(second, second)
-    tangent = lambda given: left @ given + given @ right - left @ given @ right  # noqa: E731
-
-    def certificate(used):
-        """The least combination of measurements that is uvᵀ on the tangent space of the target."""
-        rows = np.asarray([tangent(each).ravel() for each in used]).T
-        return np.tensordot(np.linalg.lstsq(rows, target.ravel())[0], used, 1)
-
-    off = lambda dual: np.linalg.norm(dual - tangent(dual), 2)  # noqa: E731
     measurements = draw.standard_normal((measured, size, size))
     # One draw in some hundreds has no certificate of this simple kind, though it may have another.
-    while off(dual := certificate(measurements)) > 0.95:
+    while (proof := nuclear_certificate(target, measurements)).beside > 0.95:
         measurements = draw.standard_normal((measured, size, size))
-    fewer = off(certificate(measurements[:22]))
+    fewer = nuclear_certificate(target, measurements[:22]).beside
     labels = np.einsum("iab,ab->i", measurements, target)
     products, losses = map(np.asarray, trained(starts, measurements, labels))
     flat = np.asarray(nearest_interpolator(measurements, labels, np.zeros((size, size))))
@@ -268,8 +260,8 @@ def small_weights_find_low_nuclear_norm(
         ),
         # The labels have a mean square of one.
         "all runs fit": Inequality(losses, 1e-3),
-        "certificate of the least norm": Inequality(np.array([off(dual)]), 1.0, aside={"fewer": np.array([fewer])}),
-        "certificate on the tangent space": Identity(tangent(dual), target, scale=1.0, condition=1e3),
+        "certificate of the least norm": Inequality(np.array([proof.beside]), 1.0, aside={"fewer": np.array([fewer])}),
+        "certificate on the tangent space": Identity(np.array([proof.off]), 0.0, scale=1.0, condition=1e3),
     }
 
 
