@@ -76,3 +76,6 @@ landscapes.Huber, smoothness: negative
 landscapes.LogisticRidge, ridge: negative
 promises.improve_or_localize, values: float32
 """
+
+MAY_BE_NAN = ("runs.measured_epochs",)
+"""what comes after divergence is not a number"""

@@ -15,7 +15,15 @@ from deeptheory.foundations.entrances import doors
 from deeptheory.optimization.descent import guaranteed_decrease
 from deeptheory.optimization.runs import Iterates, gradient_squares
 
-__all__ = ["Audit", "audit", "descent_promise", "improve_or_localize", "parabola_promise", "step_promise"]
+__all__ = [
+    "Audit",
+    "audit",
+    "descent_promise",
+    "gradient_promise",
+    "improve_or_localize",
+    "parabola_promise",
+    "step_promise",
+]
 
 Number = float | Float[Array, ""]
 Numbers = float | Float[Array | np.ndarray, "..."]
@@ -69,6 +77,21 @@ def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
     return jnp.diff(run.value) - sum(jax.tree.leaves(slopes)), smoothness / 2 * squares
 
 
+def gradient_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
+    """Return how far the gradient moves in a step, and how far L-smoothness lets it: L‖x_{t+1} − x_t‖.
+
+    ‖∇f(x_{t+1}) − ∇f(x_t)‖ ≤ L‖x_{t+1} − x_t‖, for the steps of any method (arora Def. 2.1.2). It breaks at the step
+    that crosses a kink, where no L serves: beside |x| or a ReLU that turns on the gradient jumps, however short the
+    step. On smooth functions it breaks where L is too small. Not for stochastic gradients, whose batch changes.
+    """
+
+    def moved(tree: Any) -> Array:
+        squares = [jnp.sum(jnp.diff(a, axis=0).reshape(len(a) - 1, -1) ** 2, 1) for a in jax.tree.leaves(tree)]
+        return jnp.sqrt(jnp.stack(squares).sum(0))
+
+    return moved(run.gradient), smoothness * moved(run.position)
+
+
 def step_promise(curvatures: Float[Array, "k"], *, step_size: Numbers) -> tuple[Any, Any]:
     """Return ηL_t and 2: the step condition of gradient descent under the largest curvatures along a run.
 
@@ -115,5 +138,5 @@ doors(
     step_size="[0, ∞)",
     smoothness="[0, ∞)",
     error="[0, ∞)",
-    nan=("audit", "descent_promise", "parabola_promise"),
+    nan=("audit", "descent_promise", "gradient_promise", "parabola_promise"),
 )
