@@ -25,6 +25,7 @@ RECORDS: dict[str, Callable[[], Any]] = {
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "density.spectral_quadratures": {"starts": np.ones((2, 3)), "steps": 2},
     "density.spectral_sum":
         {"density": density.SpectralDensity(*[np.ones(3)] * 3, *[np.ones((2, 2)) / 2] * 2, 0.1),
          "function": abs},

@@ -33,6 +33,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "losses.risk_on":
         {"model": lambda w, x: w @ x, "loss": lambda guess, y: (guess - y) ** 2, "inputs": np.ones((4, 3)),
          "targets": np.ones(4)},
+    "methods.variance_amplified": {"function": square, "amplification": 2.0},
     "methods.variance_reduced": {"function": square, "every": 2},
     "noise_moments.sgd_plateau": {"features": np.eye(3), "labels": np.ones(3)},
     "noise_moments.variance_reduced_distances": {"every": 2, "steps": 3},
