@@ -23,6 +23,7 @@ NAMES = (
     "colour_refinement",
     "clustering",
     "adversarial",
+    "single_index",
 )
 
 
