@@ -1,5 +1,7 @@
 """Runs against plain loops: trees, batches, draws, batching, and what is said of runs that fail."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,10 +11,12 @@ import pytest
 from deeptheory.optimization.landscapes import CosineSum, Quadratic
 from deeptheory.optimization.promises import (
     audit,
+    audited_run,
     descent_promise,
     gradient_promise,
     improve_or_localize,
     parabola_promise,
+    potential_promise,
     step_promise,
 )
 from deeptheory.optimization.runs import best_iterate, first_nonfinite, gradient_squares, measured_epochs, trajectory
@@ -103,6 +107,30 @@ def test_promises_are_attained_by_a_parabola_and_break_where_a_hypothesis_does()
     assert int(audit((np.array([1.0, np.nan]), np.array([2.0, 1.0]))).violated) == 1
     far, allowed = improve_or_localize(run.position[:1], run.value[:1], step_size=0.9)
     assert float(far[0]) == float(allowed[0]) == 0.0
+
+
+@pytest.mark.parametrize("method", [optax.sgd(0.3), optax.sgd(0.3, momentum=0.9), optax.sgd(1.2)])
+def test_promises_carried_along_are_those_of_the_whole_run(method):
+    """Descent keeps all of them; momentum, and too long a step, break some, at the same step and as tight."""
+    bowl, start = Quadratic(jnp.diag(jnp.array([2.0, 0.5])), jnp.zeros(2)), jnp.array([1.0, -2.0])
+    promises = {
+        "descent": partial(descent_promise, step_size=0.3, smoothness=2.0),
+        "parabola": partial(parabola_promise, smoothness=2.0),
+        "gradient": partial(gradient_promise, smoothness=2.0),
+        "distance": partial(potential_promise, potential=lambda x, value, memory: x @ x),
+    }
+    found = audited_run(bowl, method, start, steps=12, promises=promises, error=1e-13)
+    whole = trajectory(bowl, method, start, steps=12)
+    expected = {name: audit(promise(whole), error=1e-13) for name, promise in promises.items()}
+    for name, each in expected.items():
+        assert int(found.audits[name].violated) == int(each.violated)
+        assert float(found.audits[name].tightest) == pytest.approx(float(each.tightest), rel=1e-12)
+    broken = {name: int(each.violated) for name, each in expected.items() if each.violated >= 0}
+    assert int(found.violated) == (list(promises).index(min(broken, key=lambda name: broken[name])) if broken else -1)
+    assert int(found.tightest) == int(np.argmax([float(found.audits[name].tightest) for name in promises]))
+    np.testing.assert_allclose(found.end.position, whole.position[-1], rtol=1e-12)
+    with pytest.raises(ValueError, match="promises must hold at least one"):
+        audited_run(bowl, method, start, steps=3, promises={})
 
 
 def test_a_kink_breaks_the_promise_of_the_gradient_at_the_step_that_crosses_it():
