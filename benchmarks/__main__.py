@@ -24,6 +24,7 @@ NAMES = (
     "colour_refinement",
     "clustering",
     "adversarial",
+    "single_index",
 )
 
 

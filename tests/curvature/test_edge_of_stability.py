@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from deeptheory.curvature.edge_of_stability import descent_with_sharpness, sharpness, stability_phases
+from deeptheory.curvature.edge_of_stability import SharpnessTrace, descent_with_sharpness, sharpness, stability_phases
 from deeptheory.foundations.randomness import generator
 from deeptheory.optimization.landscapes import Quadratic, TanhNetworkLoss
 
@@ -62,22 +62,54 @@ def test_trace_against_a_plain_loop(key):
         descent_with_sharpness(loss, start, direction, step_size=0.3, steps=25, every=10)
 
 
+def written(losses, sharpness, diverged=-1):
+    return SharpnessTrace(np.array(losses), np.array(sharpness), None, diverged)
+
+
 def test_phases_of_a_written_run():
-    losses = np.array([5.0, 4.0, 3.0, 3.5, 2.0, 2.1, 1.0])
-    phases = stability_phases(losses, np.array([1.0, 4.4, 3.6, 4.0]), step_size=0.5, every=2)
-    assert phases == (2, 0, 2, 1.0, 0.25, 1.1)
+    losses = [5.0, 4.0, 3.0, 3.5, 2.0, 2.1, 1.0]
+    phases = stability_phases(written(losses, [1.0, 4.4, 3.6, 4.0]), step_size=0.5, every=2)
+    assert phases == (2, 0, 2, 1.0, 0.25, 1.1, -1)
     # Halfway to 2/η is not the edge.
-    passing = stability_phases(losses, np.array([1.0, 3.9, 4.1, 3.6]), step_size=0.5, every=2)
+    passing = stability_phases(written(losses, [1.0, 3.9, 4.1, 3.6]), step_size=0.5, every=2)
     assert passing[:3] == (4, 1, 1)
-    quiet = stability_phases(losses[:3], np.array([1.0, 2.0]), step_size=0.5, every=2)
+    quiet = stability_phases(written(losses[:3], [1.0, 2.0]), step_size=0.5, every=2)
     assert quiet.entered == -1 and quiet.rises_before == 0 and np.isnan(quiet.plateau)
+
+
+def test_a_run_that_diverged_is_read_up_to_where_it_did():
+    losses, sharp = [5.0, 4.0, 3.0, 3.5, np.inf, np.nan, np.nan], [1.0, 4.4, np.nan, np.nan]
+    phases = stability_phases(written(losses, sharp, 4), step_size=0.5, every=2)
+    assert phases == (2, 0, 1, 1.1, 0.25, 1.1, 4)
+    # A loss that is still a number where its curvature is not one.
+    early = stability_phases(written(range(7), [1.0, np.nan, 4.4, 1.0], 2), step_size=0.5, every=2)
+    assert early.diverged == 2 and early.entered == -1 and early.rises_before == 1 and early.highest == 0.25
+    never = stability_phases(written([np.nan] * 3, [1.0, 1.0], 0), step_size=0.5, every=2)
+    assert never.diverged == 0 and np.isnan(never.initial)
+    with pytest.raises(ValueError, match="trace must have a loss for each"):
+        stability_phases(written(losses[:5], sharp, 4), step_size=0.5, every=2)
+
+
+def test_divergence_of_a_descent_is_named_with_its_step():
+    """x⁴ from 1 at rate 1: 1, −3, 105, … cubes until nothing is finite; the loss is so at the first time x⁴ is."""
+    quartic = lambda x: jnp.sum(x**4)  # noqa: E731
+    trace = descent_with_sharpness(quartic, jnp.ones(2), jnp.ones(2), step_size=1.0, steps=12, every=3)
+    place, times = 1.0, 0
+    with np.errstate(over="ignore"):
+        while np.isfinite(2 * np.float64(place) ** 4):
+            place, times = place - 4 * place**3, times + 1
+    assert int(trace.diverged) == times < 12
+    phases = stability_phases(trace, step_size=1.0, every=3)
+    assert phases.diverged == times and phases.entered == 0 and np.isfinite(phases.highest)
+    calm = descent_with_sharpness(quartic, jnp.ones(2), jnp.ones(2), step_size=0.01, steps=6, every=3)
+    assert int(calm.diverged) == -1
 
 
 @pytest.mark.item("A2.34", "A0.4")
 def test_dense_sharpness_of_a_trained_network_is_at_the_edge(key):
     loss, start, direction = network(key, n=48, hidden=(16, 16))
     trace = jax.jit(lambda w: descent_with_sharpness(loss, w, direction, step_size=0.3, steps=1500, every=10))(start)
-    phases = stability_phases(trace.losses, trace.sharpness, step_size=0.3, every=10)
+    phases = stability_phases(trace, step_size=0.3, every=10)
     dense = np.linalg.eigvalsh(jax.jit(lambda w: jax.hessian(loss)(w))(trace.position))[-1]
     assert float(trace.sharpness[-1]) == pytest.approx(dense, rel=1e-3)
     assert dense * 0.3 / 2 == pytest.approx(1, abs=0.1)

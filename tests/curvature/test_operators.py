@@ -9,7 +9,7 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from deeptheory.curvature import eigenpairs
-from deeptheory.curvature.density import diagonal, spectral_density, spectral_sum, trace
+from deeptheory.curvature.density import diagonal, spectral_density, spectral_quadratures, spectral_sum, trace
 from deeptheory.curvature.eigenpairs import extreme_eigenpairs
 from deeptheory.curvature.operators import blocks, dense, fisher, gauss_newton, gradient_noise, hessian
 
@@ -187,6 +187,28 @@ def test_bad_input_is_refused(key):
         hessian(loss, {"first": 1}, (INPUTS, LABELS))
     with pytest.raises(ValueError, match="batch"):
         hessian(loss, WEIGHTS, (INPUTS, LABELS), batch=0)
+
+
+@pytest.mark.parametrize("search", [extreme_eigenpairs, spectral_density, trace, diagonal])
+def test_a_loss_without_second_derivatives_is_named(key, search):
+    """√|x| has none at 0, and a loss that has overflowed none anywhere."""
+    rough = lambda x, data: jnp.sum(jnp.sqrt(jnp.abs(x))) * data.mean()  # noqa: E731
+    with pytest.raises(ValueError, match="finite products with vectors, got nan or infinity"):
+        search(hessian(rough, np.zeros(3), np.ones((2, 1))), key)
+
+
+def test_quadratures_of_blocks_are_exact_below_twice_their_steps():
+    """Moments vᵀAᵏv by powers of the block written out; the next one is not met."""
+    whole = hessian(loss, WEIGHTS, (INPUTS, LABELS))
+    block, matrix = blocks(whole)["['last']"], np.asarray(dense(whole))[20:, 20:]
+    start = np.random.default_rng(3).standard_normal(15)
+    nodes, weights = spectral_quadratures(block, start[None], steps=3)
+    true = [start @ np.linalg.matrix_power(matrix, k) @ start / (start @ start) for k in range(7)]
+    seen = [weights[0] @ nodes[0] ** k for k in range(7)]
+    np.testing.assert_allclose(seen[:6], true[:6], rtol=1e-10, atol=1e-13)
+    assert seen[6] < true[6] * (1 - 1e-6)
+    with pytest.raises(ValueError, match="starts must have 15 numbers a row, got 35"):
+        spectral_quadratures(block, np.ones((1, 35)), steps=3)
 
 
 @pytest.mark.parametrize("precision, scale", [(np.float64, 1e-200), (np.float64, 1e200), (np.float32, 1e-25)])

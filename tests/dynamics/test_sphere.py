@@ -67,7 +67,7 @@ def test_one_step_of_the_whole_vector_is_one_step_of_the_chain(key, degree):
 
 
 @pytest.mark.item("J11.8")
-@pytest.mark.parametrize(("degree", "step", "steps"), [(1, 0.3, 250), (2, 0.1, 1500)])
+@pytest.mark.parametrize(("degree", "step", "steps"), [(1, 0.3, 250), (2, 0.1, 1500), (3, 0.05, 6000)])
 def test_chain_and_whole_vector_pass_the_level_at_the_same_times(key, degree, step, steps):
     first, second = jax.random.split(key)
     link, dimension = hermite_link(degree), 24

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from deeptheory.curvature import density, operators
+from deeptheory.curvature import density, edge_of_stability, operators
 
 from .ingredients import POINTS, affine, square
 
@@ -25,13 +25,15 @@ RECORDS: dict[str, Callable[[], Any]] = {
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "density.spectral_quadratures": {"starts": np.ones((2, 3)), "steps": 2},
     "density.spectral_sum":
         {"density": density.SpectralDensity(*[np.ones(3)] * 3, *[np.ones((2, 2)) / 2] * 2, 0.1),
          "function": abs},
     "edge_of_stability.descent_with_sharpness": {"function": square, "steps": 4, "every": 2},
     "edge_of_stability.sharpness": {"function": square},
     "edge_of_stability.stability_phases":
-        {"losses": np.linspace(1, 0, 7), "sharpness": np.array([0.5, 3.0, 5.0, 4.0]), "every": 2},
+        {"trace": edge_of_stability.SharpnessTrace(
+            np.linspace(1, 0, 7), np.array([0.5, 3.0, 5.0, 4.0]), np.ones(2), -1), "every": 2},
     "operators.fisher": {"model": affine, "parameters": np.ones((3, 2)), "inputs": POINTS},
     "operators.gauss_newton":
         {"model": affine, "loss": loss_of_outputs, "parameters": np.ones(3), "inputs": POINTS, "targets": np.ones(3)},
@@ -39,8 +41,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "operators.hessian": {"loss": squared_error, "parameters": np.ones(3), "data": POINTS},
 }  # fmt: skip
 
-MAY_BE_NAN = ("edge_of_stability.stability_phases",)
-"""the plateau of a run that never came to the edge is not a number"""
+MAY_BE_NAN = ("edge_of_stability.descent_with_sharpness", "edge_of_stability.stability_phases")
+"""the plateau of a run that never came to the edge is not a number, nor is what comes after divergence"""
 
 FOUND = """
 density.spectral_density, probes: million

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from deeptheory.diffusions import (
+    coupled_errors,
     diagonal_networks,
     gradient_noise,
     stochastic_equations,
@@ -27,6 +28,15 @@ RECORDS: dict[str, Callable[[], Any]] = {
 DIAGONAL = {"given": np.eye(3)[None, :2].repeat(2, 0), "answer": np.ones((2, 2))}
 
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "coupled_errors.coupled_weak_errors": {
+        "gradients": lambda x: jnp.stack([x, 2 * x - 1]), "start": np.ones(2), "tests": (lambda x: x[0],),
+        "rates": np.array([0.25, 0.5]), "runs": 4, "groups": 2, "refinement": 2,
+    },
+    "coupled_errors.measured_order": {
+        "found": coupled_errors.WeakErrors(
+            np.array([0.1, 0.2]), np.array([[1.0], [2.0]]), np.full((2, 1), 0.1), np.ones((2, 1, 3))
+        ),
+    },
     "diagonal_networks.batch_descent": {**DIAGONAL, "chosen": np.zeros((2, 3, 1), int), "rate": 0.1},
     "diagonal_networks.diagonal_descent": {**DIAGONAL, "rate": 0.1, "steps": 3},
     "diagonal_networks.diagonal_flow": {**DIAGONAL, "time": 1.0},

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from deeptheory.optimization import convex_models, runs
+from deeptheory.optimization import convex_models, promises, runs
 
 from .ingredients import array, square
 
@@ -33,9 +33,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "losses.risk_on":
         {"model": lambda w, x: w @ x, "loss": lambda guess, y: (guess - y) ** 2, "inputs": np.ones((4, 3)),
          "targets": np.ones(4)},
+    "methods.variance_amplified": {"function": square, "amplification": 2.0},
     "methods.variance_reduced": {"function": square, "every": 2},
     "noise_moments.sgd_plateau": {"features": np.eye(3), "labels": np.ones(3)},
     "noise_moments.variance_reduced_distances": {"every": 2, "steps": 3},
+    "promises.audited_run": {
+        "function": square, "method": optax.sgd(0.1), "start": np.ones(3), "steps": 3,
+        "promises": {"parabola": lambda run: promises.parabola_promise(run, smoothness=2.0)},
+    },
+    "promises.potential_promise": {"potential": lambda x, value, memory: value},
     "promises.audit": {"promise": (np.ones(3), np.full(3, 2.0))},
     "quadratic_models.block_diagonal_part": {"matrix": np.eye(3), "sizes": (2, 1)},
     "quadratic_models.model_at": {"function": square},
@@ -76,3 +82,6 @@ landscapes.Huber, smoothness: negative
 landscapes.LogisticRidge, ridge: negative
 promises.improve_or_localize, values: float32
 """
+
+MAY_BE_NAN = ("promises.audited_run", "promises.potential_promise", "runs.measured_epochs")
+"""what comes after divergence is not a number"""

@@ -197,3 +197,23 @@ def test_mode_curves_towards_nothing_and_over_long_times():
         np.testing.assert_allclose(mode_curve(0.1, target, 2, times), 0.1 / (1 + 0.1 * times), rtol=1e-12)
         np.testing.assert_allclose(mode_curve(0.1, target, 3, times), (0.1 ** (-4 / 3) + 4 / 3 * times) ** -0.75)
     assert mode_curve(1e-6, 1e6, 4, times)[-1] == pytest.approx(1e6)
+
+
+@pytest.mark.parametrize("widths", [(4, 2, 2, 3), (4, 3, 2, 3), (4, 2, 3, 2, 3)], ids=str)
+def test_directions_down_from_deep_critical_points_are_those_of_the_narrowest_layer(widths):
+    """By the inertia of the Hessian, with other bases of the hidden layers, at all points that keep up to two."""
+    draw = np.random.default_rng(8)
+    x = draw.standard_normal((4, 12))
+    y = draw.standard_normal((3, 4)) @ x + 0.3 * draw.standard_normal((3, 12))
+    values, _ = bottleneck_critical_points(x, y, width=2)
+    loss = LinearNetworkLoss(jnp.asarray(x), jnp.asarray(y), widths)
+    hessian = jax.jit(lambda flat: jax.hessian(lambda w: loss(w))(flat))
+    for kept in [(), (0,), (2,), (0, 1), (0, 2), (1, 2)]:
+        weights = deep_critical_point(x, y, kept, widths=widths)
+        bases = [np.eye(4), *(draw.standard_normal((w, w)) for w in widths[1:-1]), np.eye(3)]
+        turned = [
+            after @ w @ np.linalg.inv(before) for (before, after), w in zip(pairwise(bases), weights, strict=True)
+        ]
+        spectrum = np.linalg.eigvalsh(np.asarray(hessian(jnp.concatenate([jnp.ravel(w) for w in turned]))))
+        down = int(np.sum(spectrum < -1e-8 * np.abs(spectrum).max()))
+        assert down == bottleneck_index(values, kept, width=2, inputs=4)

@@ -8,6 +8,8 @@ import numpy as np
 import optax
 import pytest
 
+from deeptheory.claims.optimization.gradient_descent import on_the_line
+from deeptheory.claims.optimization.rates import convex_gap
 from deeptheory.foundations.randomness import generator
 from deeptheory.optimization import landscapes as land
 from deeptheory.optimization.descent import (
@@ -228,3 +230,29 @@ def test_the_least_gap_on_a_parabola_and_a_function_that_is_not_convex():
     points = np.linspace(-6, 6, 2001)[:, None]
     values, slopes = jax.vmap(jax.value_and_grad(sine))(jnp.asarray(points))
     assert np.all(least_gap(slopes[:, 0] ** 2, smoothness=8.0) <= values + 1e-12)
+
+
+def test_the_worst_function_that_a_search_finds_comes_near_the_worst_there_is():
+    """Of convex functions on the line, by `falsify`, beside the worst case over all convex functions."""
+    from PEPit.functions import SmoothConvexFunction
+
+    found = convex_gap.falsify(budget=4.0)
+    assert not found.found
+    curvatures, start, step = (jnp.asarray(found.instance[name]) for name in ("curvatures", "start", "step"))
+    _, states = on_the_line(curvatures, start, step, 5)
+    shares = []
+    for steps in (1, 3, 5):
+        worst = performance_estimation(SmoothConvexFunction, "gap", step_size=float(step), steps=steps, L=1.0)
+        shares.append(float(states.value[steps]) / (worst * float(start) ** 2))
+    assert 0.98 < max(shares) < 1 + 1e-4
+
+
+@pytest.mark.parametrize(("mu", "smoothness"), [(0.3, 1.0), (0.5, 2.0), (0.9, 1.0)])
+def test_restricted_secants_contract_by_their_best_step_in_performance_estimation(mu, smoothness):
+    """Neither convex nor smooth: ⟨∇f(x), x − x*⟩ ≥ μ‖x − x*‖² and ‖∇f(x)‖ ≤ L‖x − x*‖ give 1 − μ²/L² at η = μ/L²."""
+    from PEPit.functions import RsiEbFunction
+
+    worst = performance_estimation(
+        RsiEbFunction, "distance", step_size=mu / smoothness**2, steps=1, mu=mu, L=smoothness
+    )
+    assert worst == pytest.approx(1 - mu**2 / smoothness**2, rel=1e-4)

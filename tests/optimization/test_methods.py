@@ -142,3 +142,25 @@ def test_the_plateau_rule_ends_with_the_first_step_below_two_over_the_smoothness
     # optax compares with the best value so far, and is still dividing when the run has long been stable.
     other = optax.chain(optax.sgd(2.0), optax.contrib.reduce_on_plateau(1 / factor, patience=3))
     assert 2.0 * run(other, steps=60, function=bowl, start=np.ones(2)).memory[1].scale[-1] < 0.01
+
+
+@pytest.mark.item("A12.26")
+def test_svag_of_one_is_plain_descent_bit_for_bit_and_of_five_by_hand():
+    draw = np.random.default_rng(4)
+    first, second = draw.standard_normal((2, 7, 3)).astype(np.float32)
+    loss = lambda w, batch: jnp.sum(jnp.sin(w["a"] * batch) ** 2) + w["b"] ** 2 * batch[0]  # noqa: E731
+    start = {"a": jnp.ones(3, jnp.float32), "b": jnp.array(0.5, jnp.float32)}
+    plain = trajectory(loss, optax.sgd(0.1), start, steps=7, batches=first)
+    method = methods.variance_amplified(loss, 0.1, 1.0)
+    svag = trajectory(loss, method, start, steps=7, batches=first, draws=second)
+    for name in start:
+        np.testing.assert_array_equal(svag.position[name], plain.position[name])
+    # ℓ = 5: weights 2 and −1.
+    five, _ = methods.variance_amplified(loss, 0.1, 5.0).update(
+        jax.grad(loss)(start, first[0]), optax.EmptyState(), start, draw=second[0]
+    )
+    one, other = (jax.grad(loss)(start, batch) for batch in (first[0], second[0]))
+    for name in start:
+        np.testing.assert_allclose(five[name], -0.1 * (2 * one[name] - other[name]), rtol=1e-6)
+    with pytest.raises(ValueError, match="amplification must lie in"):
+        methods.variance_amplified(loss, 0.1, 0.5)

@@ -1,5 +1,7 @@
 """Runs against plain loops: trees, batches, draws, batching, and what is said of runs that fail."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +9,16 @@ import optax
 import pytest
 
 from deeptheory.optimization.landscapes import CosineSum, Quadratic
-from deeptheory.optimization.promises import audit, descent_promise, improve_or_localize, parabola_promise, step_promise
+from deeptheory.optimization.promises import (
+    audit,
+    audited_run,
+    descent_promise,
+    gradient_promise,
+    improve_or_localize,
+    parabola_promise,
+    potential_promise,
+    step_promise,
+)
 from deeptheory.optimization.runs import best_iterate, first_nonfinite, gradient_squares, measured_epochs, trajectory
 
 pytestmark = pytest.mark.slow
@@ -98,14 +109,74 @@ def test_promises_are_attained_by_a_parabola_and_break_where_a_hypothesis_does()
     assert float(far[0]) == float(allowed[0]) == 0.0
 
 
+@pytest.mark.parametrize("method", [optax.sgd(0.3), optax.sgd(0.3, momentum=0.9), optax.sgd(1.2)])
+def test_promises_carried_along_are_those_of_the_whole_run(method):
+    """Descent keeps all of them; momentum, and too long a step, break some, at the same step and as tight."""
+    bowl, start = Quadratic(jnp.diag(jnp.array([2.0, 0.5])), jnp.zeros(2)), jnp.array([1.0, -2.0])
+    promises = {
+        "descent": partial(descent_promise, step_size=0.3, smoothness=2.0),
+        "parabola": partial(parabola_promise, smoothness=2.0),
+        "gradient": partial(gradient_promise, smoothness=2.0),
+        "distance": partial(potential_promise, potential=lambda x, value, memory: x @ x),
+    }
+    found = audited_run(bowl, method, start, steps=12, promises=promises, error=1e-13)
+    whole = trajectory(bowl, method, start, steps=12)
+    expected = {name: audit(promise(whole), error=1e-13) for name, promise in promises.items()}
+    for name, each in expected.items():
+        assert int(found.audits[name].violated) == int(each.violated)
+        assert float(found.audits[name].tightest) == pytest.approx(float(each.tightest), rel=1e-12)
+    broken = {name: int(each.violated) for name, each in expected.items() if each.violated >= 0}
+    assert int(found.violated) == (list(promises).index(min(broken, key=lambda name: broken[name])) if broken else -1)
+    assert int(found.tightest) == int(np.argmax([float(found.audits[name].tightest) for name in promises]))
+    np.testing.assert_allclose(found.end.position, whole.position[-1], rtol=1e-12)
+    with pytest.raises(ValueError, match="promises must hold at least one"):
+        audited_run(bowl, method, start, steps=3, promises={})
+
+
+def test_a_kink_breaks_the_promise_of_the_gradient_at_the_step_that_crosses_it():
+    """|x|: from 1 in steps of 0.3 the sign changes in the fourth. No smoothness serves, however large."""
+    run = trajectory(lambda x: jnp.abs(x).sum(), optax.sgd(0.3), jnp.ones(1), steps=5)
+    jump, allowed = gradient_promise(run, smoothness=6.0)
+    np.testing.assert_allclose(jump, [0, 0, 0, 2, 2], atol=1e-15)
+    np.testing.assert_allclose(allowed, 1.8, rtol=1e-12)
+    assert int(audit(gradient_promise(run, smoothness=6.0)).violated) == 3
+    parabola = trajectory(PARABOLA, optax.sgd(0.3, momentum=0.5), jnp.ones(1), steps=6)
+    assert int(audit(gradient_promise(parabola, smoothness=2.0)).violated) == -1
+    assert float(audit(gradient_promise(parabola, smoothness=2.0)).tightest) == pytest.approx(1.0, rel=1e-12)
+    assert int(audit(gradient_promise(parabola, smoothness=1.9)).violated) == 0
+
+
+def test_a_relu_that_turns_on_breaks_the_promise_of_the_gradient():
+    """One hidden unit that is off at the second point; fitting the first shifts it until it is on at both."""
+    points, targets = jnp.array([1.0, -0.5]), jnp.array([4.0, 3.0])
+
+    def loss(w):
+        return jnp.mean((w["out"] * jax.nn.relu(w["in"] * points + w["shift"]) - targets) ** 2)
+
+    start = {"in": jnp.array(1.0), "shift": jnp.array(0.4), "out": jnp.array(1.0)}
+    run = trajectory(loss, optax.sgd(0.01), start, steps=30)
+    on = np.asarray(run.position["shift"] - 0.5 * run.position["in"]) > 0
+    crossed = int(np.argmax(on)) - 1
+    assert crossed > 2 and on[crossed + 1 :].all()
+    hessians = jax.vmap(jax.hessian(lambda flat: loss(dict(zip(start, flat, strict=True)))))
+    flat = jnp.stack([run.position[name] for name in start], axis=1)
+    largest = np.abs(np.linalg.eigvalsh(np.asarray(hessians(flat)))).max()
+    assert int(audit(gradient_promise(run, smoothness=1.1 * largest)).violated) == crossed
+
+
 def test_epochs_measure_what_a_run_of_the_same_steps_passes_through():
     """With momentum, whose memory must go on from epoch to epoch."""
     batches = np.random.default_rng(2).standard_normal((3, 4, 2))
     loss = lambda x, batch: jnp.sum(jnp.array([1.0, 3.0]) * (x - batch) ** 2)  # noqa: E731
     method, start = optax.sgd(0.05, momentum=0.9), jnp.ones(2)
-    end, seen = measured_epochs(loss, method, start, batches=batches, measure=lambda x: {"size": x @ x})
+    end, seen, diverged = measured_epochs(loss, method, start, batches=batches, measure=lambda x: {"size": x @ x})
     whole = trajectory(loss, method, start, steps=12, batches=batches.reshape(12, 2)).position
     np.testing.assert_allclose(end, whole[-1], rtol=1e-12)
     np.testing.assert_allclose(seen["size"], np.sum(np.asarray(whole[4::4]) ** 2, 1), rtol=1e-12)
+    assert int(diverged) == -1
+    # 1 − 2·10¹⁰⁰ each step: 10³⁰⁰ is a number, its thousandfold square is not.
+    blown = measured_epochs(loss, optax.sgd(1e100), start, batches=batches, measure=jnp.sum)
+    path = trajectory(loss, optax.sgd(1e100), start, steps=12, batches=batches.reshape(12, 2)).position
+    assert int(blown.diverged) == 4 == np.argmin(np.isfinite(path).all(1)) and np.isnan(blown.measured[-1])
     with pytest.raises(ValueError, match="batches must have axes epochs and steps"):
         measured_epochs(loss, method, start, batches=np.ones(3), measure=jnp.sum)

@@ -6,6 +6,10 @@
 - `eigenpairs`: largest and smallest eigenvalues of a curvature with their vectors, each to a stated residual.
 - `operators`: second derivatives of a loss as matrices that are never written down: Hessian, Gauss–Newton, Fisher,
   gradient noise.
+
+A curvature is called with a vector, so that other libraries take it as it is: matfree for functions of a matrix, lineax
+(`FunctionLinearOperator`) or `jax.scipy.sparse.linalg.cg` for systems (A + λ)x = b. What they do not do is done here:
+eigenpairs with restarts and a stop by residual, micro-batches, blocks by layer, error bars.
 """
 
 from deeptheory.curvature.density import (

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from deeptheory.curvature.operators import Curvature
+from deeptheory.curvature.operators import Curvature, finite_products
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.krylov import jacobi_coefficients
 from deeptheory.foundations.randomness import generator
@@ -53,13 +53,13 @@ class SpectralDensity(NamedTuple):
 
 
 @eqx.filter_jit
-def _coefficients(curvature: Curvature, starts: Float[Array, "probes p"], steps: int) -> tuple[Array, Array]:
+def _coefficients(curvature: Curvature, starts: Float[Array, "probes rows"], steps: int) -> tuple[Array, Array]:
     product = curvature.prepared()
     return jax.lax.map(lambda start: jacobi_coefficients(product, start, steps), starts)
 
 
 def spectral_quadratures(
-    curvature: Curvature, starts: Float[Array | np.ndarray, "probes p"], *, steps: int
+    curvature: Curvature, starts: Float[Array | np.ndarray, "probes rows"], *, steps: int
 ) -> tuple[Float[np.ndarray, "probes steps"], Float[np.ndarray, "probes steps"]]:
     """Nodes θ and weights w of Gauss quadrature for what vectors see of a spectrum: Σ w f(θ) ≈ vᵀf(A)v / vᵀv.
 
@@ -67,16 +67,19 @@ def spectral_quadratures(
     nothing is left to go on with before all steps are made, some nodes have weight zero.
 
     Args:
-        starts: vectors, one a row, of any length but zero.
+        curvature: the matrix, or a block of one (`blocks`).
+        starts: vectors, one a row, of any length but zero, with a number for each row of the matrix.
         steps: nodes, and products, for each; memory does not grow with them.
 
     Reference: Golub and Welsch 1969.
     """
     starts = jnp.asarray(starts, curvature.parameters.dtype)
+    if starts.shape[1] != curvature.size:
+        raise ValueError(f"starts must have {curvature.size} numbers a row, got {starts.shape[1]}")
     if not bool(jnp.any(starts != 0, axis=1).all()):
         raise ValueError("starts must have no row of zeros")
     found = _coefficients(curvature, starts, steps)
-    alphas, betas = (np.array(each, float) for each in found)
+    alphas, betas = (finite_products(each).copy() for each in found)
     alphas[:, 1:] = np.where(betas[:, :-1] > 0, alphas[:, 1:], alphas[:, :1])  # out of reach: any value will do
     at = np.arange(steps)
     matrices = np.zeros((len(alphas), steps, steps))
@@ -131,7 +134,7 @@ def spectral_sum(density: SpectralDensity, function: Callable[[np.ndarray], Any]
 
 
 @eqx.filter_jit
-def _products(curvature: Curvature, signs: Float[Array, "probes p"]) -> Array:
+def _products(curvature: Curvature, signs: Float[Array, "probes rows"]) -> Array:
     product = curvature.prepared()
     return jax.lax.map(lambda z: z * product(z), signs)
 
@@ -141,13 +144,13 @@ def diagonal(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> 
 
     Unbiased; the variance of entry i is Σ_{j≠i} A_ij². Reference: Bekas, Kokiopoulou and Saad 2007.
     """
-    each = np.asarray(_products(curvature, _signs(curvature, key, probes)), float)
+    each = finite_products(_products(curvature, _signs(curvature, key, probes)))
     return Estimate(each.mean(0), _standard_error(each))
 
 
 def trace(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> Estimate:
     """The trace of a curvature, as the mean of zᵀAz over random signs z (Hutchinson 1990); variance 2Σ_{i≠j}A_ij²."""
-    each = np.asarray(_products(curvature, _signs(curvature, key, probes)), float).sum(1)
+    each = finite_products(_products(curvature, _signs(curvature, key, probes))).sum(1)
     return Estimate(np.asarray(each.mean()), _standard_error(each))
 
 

@@ -6,12 +6,12 @@ of stability (Cohen et al. 2021; arora 2.6).
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.krylov import expanded, krylov_start, ritz
@@ -44,11 +44,16 @@ def sharpness(
 
 
 class SharpnessTrace(NamedTuple):
-    """A run of gradient descent: the loss at every step, the sharpness at every so many steps, and the end point."""
+    """A run of gradient descent: the loss at every step, the sharpness at every so many steps, and the end point.
 
-    losses: Float[Array, "*batch times"]
-    sharpness: Float[Array, "*batch measurements"]
-    position: Float[Array, "*batch p"]
+    `diverged` is the first step whose loss, or whose sharpness where it was measured, is not a finite number; −1 if
+    there is none. What comes from there on says nothing.
+    """
+
+    losses: Any  # arrays over times; no door stands before them, since a run that has diverged is to be read too
+    sharpness: Any
+    position: Any
+    diverged: int | Int[Array | np.ndarray, "*batch"]
 
 
 def descent_with_sharpness(
@@ -63,7 +68,8 @@ def descent_with_sharpness(
 ) -> SharpnessTrace:
     """Full-batch gradient descent that records the loss at every step and the sharpness at steps 0, every, 2·every, ….
 
-    One scan; wrap it in `jit`, and in `vmap` over step sizes or starts. Each measurement starts from the eigenvector of
+    One scan; wrap it in `jit`, and in `vmap` over step sizes or starts. A run that diverges goes on to the end, and
+    `diverged` tells the step at which it did. Each measurement starts from the eigenvector of
     the one before, so few iterations suffice; before the first one `direction` is improved three times in place.
     """
     if every < 1 or steps < every or steps % every:
@@ -85,16 +91,19 @@ def descent_with_sharpness(
     moves, still = jnp.full(steps // every, step_size, start.dtype), jnp.zeros(3, start.dtype)
     rates = jnp.concatenate([still, moves, still[:1]])
     (position, _), (losses, values) = jax.lax.scan(block, (start, direction.astype(start.dtype)), rates)
-    return SharpnessTrace(losses[3:].ravel()[: steps + 1], values[3:], position)
+    losses, values = losses[3:].ravel()[: steps + 1], values[3:]
+    broken = (~jnp.isfinite(losses)).at[::every].max(~jnp.isfinite(values))
+    return SharpnessTrace(losses, values, position, jnp.where(broken.any(), jnp.argmax(broken), -1))
 
 
 class StabilityPhases(NamedTuple):
-    """What `stability_phases` reads off a run.
+    """What `stability_phases` reads off a run, up to the step at which it diverged if it did.
 
     entered: the first step at which the sharpness was measured at 2/η or above; −1 if never.
     rises_before, rises_after: the numbers of steps that raised the loss, before and from that step on.
     plateau: the median sharpness from there to the end, in units of 2/η; nan if never entered.
-    initial, highest: first and largest sharpness, in units of 2/η.
+    initial, highest: first and largest sharpness, in units of 2/η; nan if the run began with none.
+    diverged: the first step whose loss, or whose sharpness where it was measured, is not a finite number; −1 if none.
     """
 
     entered: int
@@ -103,40 +112,49 @@ class StabilityPhases(NamedTuple):
     plateau: float
     initial: float
     highest: float
+    diverged: int
 
 
 def stability_phases(
-    losses: Float[Array | np.ndarray, "times"],
-    sharpness: Float[Array | np.ndarray, "measurements"],
-    *,
-    step_size: float | Float[Array | np.ndarray, ""],
-    every: int,
+    trace: SharpnessTrace, *, step_size: float | Float[Array | np.ndarray, ""], every: int
 ) -> StabilityPhases:
     """Split a run of gradient descent at the step where its sharpness first reaches 2/η.
 
-    The losses are those of every step from 0 on, the sharpness that of steps 0, every, 2·every, ….
+    `trace` is what `descent_with_sharpness` says of one run with this step and this `every`: the losses of every step
+    from 0 on, the sharpness of steps 0, every, 2·every, …. If it has diverged, all that is said is of the steps before.
     """
-    if len(losses) != (len(sharpness) - 1) * every + 1:
+    losses, sharpness = np.asarray(trace.losses, float), np.asarray(trace.sharpness, float)
+    if losses.ndim != 1 or sharpness.ndim != 1 or len(losses) != (len(sharpness) - 1) * every + 1:
         raise ValueError(
-            f"losses must be {(len(sharpness) - 1) * every + 1} numbers, for {len(sharpness)} of sharpness measured "
-            f"every {every} steps, got {len(losses)}"
+            f"trace must have a loss for each of (measurements − 1)·{every} + 1 times, for a sharpness every {every} "
+            f"steps, got shapes {losses.shape} and {sharpness.shape}"
         )
-    relative = np.asarray(sharpness) * float(step_size) / 2
-    rises = np.diff(np.asarray(losses)) > 0
+    diverged = int(trace.diverged)
+    if diverged == 0:
+        return StabilityPhases(-1, 0, 0, float("nan"), float("nan"), float("nan"), 0)
+    if diverged > 0:
+        losses, sharpness = losses[:diverged], sharpness[: -(-diverged // every)]
+    relative = sharpness * float(step_size) / 2
+    rises = np.diff(losses) > 0
     above = np.flatnonzero(relative >= 1)
-    if not len(above):
-        return StabilityPhases(-1, int(rises.sum()), 0, float("nan"), float(relative[0]), float(relative.max()))
-    entered = int(above[0]) * every
+    entered = int(above[0]) * every if len(above) else -1
+    before = entered if len(above) else len(rises)
     return StabilityPhases(
         entered=entered,
-        rises_before=int(rises[:entered].sum()),
-        rises_after=int(rises[entered:].sum()),
-        plateau=float(np.median(relative[above[0] :])),
+        rises_before=int(rises[:before].sum()),
+        rises_after=int(rises[before:].sum()),
+        plateau=float(np.median(relative[above[0] :])) if len(above) else float("nan"),
         initial=float(relative[0]),
         highest=float(relative.max()),
+        diverged=diverged,
     )
 
 
 doors(
-    __name__, steps="[1, 1e6]", every="[1, 1e6]", iterations="[1, 1e4]", step_size="[0, ∞)", nan=("stability_phases",)
+    __name__,
+    steps="[1, 1e6]",
+    every="[1, 1e6]",
+    iterations="[1, 1e4]",
+    step_size="[0, ∞)",
+    nan=("descent_with_sharpness", "stability_phases"),
 )

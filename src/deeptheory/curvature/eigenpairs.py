@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from deeptheory.curvature.operators import Curvature
+from deeptheory.curvature.operators import Curvature, finite_products
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.krylov import Krylov, expanded, krylov_start, length, ritz
 from deeptheory.foundations.randomness import generator
@@ -107,7 +107,7 @@ def extreme_eigenpairs(
         reached, beta = int(space.filled), float(space.beta)
         used += reached - filled
         filled = reached
-        projected = np.asarray(space.projected, float)[:filled, :filled]
+        projected = finite_products(space.projected)[:filled, :filled]
         values, weights = np.linalg.eigh((projected + projected.T) / 2)
         order = np.argsort(sign * values, kind="stable")
         values, weights = values[order], weights[:, order]

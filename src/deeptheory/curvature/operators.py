@@ -12,6 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
@@ -288,6 +289,17 @@ def blocks(curvature: Curvature) -> dict[str, Curvature]:
         stop = start + leaf.size
         found[jax.tree_util.keystr(path) or "parameters"] = replace(curvature, part=(start, stop))
         start = stop
+    return found
+
+
+def finite_products(products: Any) -> np.ndarray:
+    """What was made of products with a curvature, as numbers of the host; refused where one of them is not finite."""
+    found = np.asarray(products, float)
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "curvature must have finite products with vectors, got nan or infinity: at these parameters its loss has "
+            "diverged, or has no second derivative"
+        )
     return found
 
 

@@ -1,5 +1,7 @@
 """Diffusions: stochastic gradient descent beside its stochastic differential equation, in exact expectations.
 
+- `coupled_errors`: how far stochastic gradient descent on any loss is from its diffusion, by runs of both on the same
+  random numbers.
 - `diagonal_networks`: diagonal linear networks fitted by gradient flow, descent and descent with noisy labels.
 - `distances`: how far two distributions are apart in the eyes of test functions.
 - `gradient_noise`: the noise of mini-batch gradients: its covariance, how it changes with the batch, and how SVAG

@@ -1,6 +1,11 @@
 """Itô stochastic differential equations dX = b(X)dt + S(X)dW: paths, generators, and the one that belongs to SGD.
 
 A state is a vector; a drift returns a vector, a diffusion a matrix with one column for each driving Brownian motion.
+
+What is compared here is a scheme with an equation, on increments that both share, so that Euler–Maruyama on given
+increments, one short scan, is all it takes and is part of what is studied. Where a path itself is wanted, to a
+tolerance, with solvers of higher order or steps that adapt, use diffrax: `drift` and `diffusion` are its ODETerm and
+ControlTerm, but for the arguments (t, x, args) that its terms have.
 """
 
 from collections.abc import Callable

@@ -4,6 +4,11 @@ For eigenpairs the basis is kept whole and every new vector is made orthogonal t
 little (`expanded`): no eigenvalue comes back as a ghost. Each step reads the basis twice or four times, which from main
 memory may take a fifth of a product with the Hessian of a network. Reference: Daniel, Gragg, Kaufman and Stewart 1976.
 For quadratures two vectors are enough (`jacobi_coefficients`).
+
+Why not a library: matfree makes as many Lanczos steps as are asked for beforehand, without restarts and without a stop
+once a residual is small, and eigenpairs to a stated residual in bounded memory need both. lineax solves linear systems
+and has no eigenvalues. For a trace, a diagonal or f(A)v of a fixed number of steps matfree serves as well: any product
+here is a function of a vector, as it wants one.
 """
 
 from collections.abc import Callable

@@ -150,6 +150,11 @@ def bottleneck_index(eigenvalues: Float[np.ndarray, "d"], kept: tuple[int, ...],
     One for each pair of a kept eigenvalue and a larger one that is left; and for each idle hidden unit (`width` less
     those kept) one for each positive eigenvalue that is left. Zero only if the largest are kept. `inputs` is the
     input dimension, to which the positive eigenvalues cannot be more.
+
+    In a network of more matrices the number is the same, with the narrowest hidden layer for `width`, wherever
+    W_{L−1}⋯W₂ has the rank of that layer (as at `deep_critical_point`): cut there, the two halves reach all pairs of
+    matrices near their own when W₁ and W_L move. Where the rank is lost, as at zero, negative directions may hide in
+    higher derivatives than the second, and no such count is known.
     """
     left = [value for place, value in enumerate(eigenvalues) if place not in kept]
     positive = sum(value > 1e-12 * np.max(eigenvalues) for value in left)

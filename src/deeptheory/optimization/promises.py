@@ -4,18 +4,32 @@ A promise is a pair of arrays (smaller, larger) over time, computed from what th
 one means that a hypothesis does not hold there: a step too long, a smoothness too small, noise in the gradient.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.optimization.descent import guaranteed_decrease
 from deeptheory.optimization.runs import Iterates, gradient_squares
 
-__all__ = ["Audit", "audit", "descent_promise", "improve_or_localize", "parabola_promise", "step_promise"]
+__all__ = [
+    "Audit",
+    "AuditedRun",
+    "audit",
+    "audited_run",
+    "descent_promise",
+    "gradient_promise",
+    "improve_or_localize",
+    "parabola_promise",
+    "potential_promise",
+    "step_promise",
+]
 
 Number = float | Float[Array, ""]
 Numbers = float | Float[Array | np.ndarray, "..."]
@@ -48,6 +62,72 @@ def audit(promise: Any, *, error: Numbers = 0.0) -> Audit:
     return Audit(jnp.maximum(share.max(-1), 0.0), jnp.argmax(share, -1), first)
 
 
+class AuditedRun(NamedTuple):
+    """What was seen at the end of a run, and what became of each of its promises along the way.
+
+    tightest: the place, in the order in which promises were given, of the one that came closest. violated: the place of
+    the one that broke first; −1 if all were kept.
+    """
+
+    end: Iterates
+    audits: dict[str, Audit]
+    tightest: Int[Array, "*batch"]
+    violated: Int[Array, "*batch"]
+
+
+def audited_run(
+    function: Callable,
+    method: optax.GradientTransformation | optax.GradientTransformationExtraArgs,
+    start: Any,
+    *,
+    steps: Annotated[int, "[1, 1e7]"],
+    promises: Mapping[str, Callable[[Iterates], Any]],
+    error: Numbers = 0.0,
+) -> AuditedRun:
+    """Run a method on f(x) and audit promises at every step, of which nothing but the two points at hand is kept.
+
+    Says what `audit` says of each promise over the whole `trajectory`, for networks whose path is too long to keep.
+
+    Args:
+        promises: name → a function of a run of one step, two times along the leading axis: any promise of this module
+            with its constants, `partial(descent_promise, step_size=0.1, smoothness=8.0)`.
+        error: what the larger sides may be off, as for `audit`.
+
+    `improve_or_localize`, which looks back to the start, is read after a run; its step is the descent lemma.
+    """
+    numeric(start=start)
+    if not promises:
+        raise ValueError("promises must hold at least one promise, and hold none")
+    method = optax.with_extra_args_support(method)
+
+    def seen(position: Any, memory: Any) -> Iterates:
+        return Iterates(position, *jax.value_and_grad(function)(position), memory)
+
+    def step(carry: tuple[Iterates, dict[str, Audit]], time: Array) -> tuple[tuple[Iterates, dict[str, Audit]], None]:
+        now, audits = carry
+        extra = {"value": now.value, "grad": now.gradient, "value_fn": function}
+        move, memory = method.update(now.gradient, now.memory, now.position, **extra)
+        memory = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), memory, now.memory)
+        after = seen(optax.apply_updates(now.position, move), memory)
+        window = jax.tree.map(lambda one, other: jnp.stack([one, other]), now, after)
+        for name, promise in promises.items():
+            so_far, found = audits[name], audit(promise(window), error=error)
+            closer, breaks = found.tightest > so_far.tightest, (so_far.violated < 0) & (found.violated >= 0)
+            best = jnp.where(closer, found.tightest, so_far.tightest)
+            audits = audits | {
+                name: Audit(best, jnp.where(closer, time, so_far.at), jnp.where(breaks, time, so_far.violated))
+            }
+        return (after, audits), None
+
+    start = jax.tree.map(jnp.asarray, start)
+    begin = seen(start, method.init(start))
+    unread = Audit(jnp.zeros((), begin.value.dtype), jnp.zeros((), int), jnp.full((), -1))
+    (end, audits), _ = jax.lax.scan(step, (begin, dict.fromkeys(promises, unread)), jnp.arange(steps))
+    when = jnp.stack([audits[name].violated for name in promises])
+    first = jnp.where(jnp.any(when >= 0), jnp.argmin(jnp.where(when >= 0, when, steps)), -1)
+    return AuditedRun(end, audits, jnp.argmax(jnp.stack([audits[name].tightest for name in promises])), first)
+
+
 def descent_promise(run: Iterates, *, step_size: Numbers, smoothness: Numbers) -> tuple[Any, Any]:
     """Return what a gradient step must lower an L-smooth function by, and what it does: the descent lemma.
 
@@ -67,6 +147,32 @@ def parabola_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
     slopes = jax.tree.map(lambda g, move: jnp.sum(g[:-1].reshape(move.shape) * move, 1), run.gradient, moves)
     squares = sum(jnp.sum(move**2, 1) for move in jax.tree.leaves(moves))
     return jnp.diff(run.value) - sum(jax.tree.leaves(slopes)), smoothness / 2 * squares
+
+
+def gradient_promise(run: Iterates, *, smoothness: Numbers) -> tuple[Any, Any]:
+    """Return how far the gradient moves in a step, and how far L-smoothness lets it: L‖x_{t+1} − x_t‖.
+
+    ‖∇f(x_{t+1}) − ∇f(x_t)‖ ≤ L‖x_{t+1} − x_t‖, for the steps of any method (arora Def. 2.1.2). It breaks at the step
+    that crosses a kink, where no L serves: beside |x| or a ReLU that turns on the gradient jumps, however short the
+    step. On smooth functions it breaks where L is too small. Not for stochastic gradients, whose batch changes.
+    """
+
+    def moved(tree: Any) -> Array:
+        squares = [jnp.sum(jnp.diff(a, axis=0).reshape(len(a) - 1, -1) ** 2, 1) for a in jax.tree.leaves(tree)]
+        return jnp.sqrt(jnp.stack(squares).sum(0))
+
+    return moved(run.gradient), smoothness * moved(run.position)
+
+
+def potential_promise(run: Iterates, *, potential: Callable[[Any, Any, Any], Any]) -> tuple[Any, Any]:
+    """Return V_{t+1} and V_t of a potential that must not rise, such as ‖x − x*‖² for descent on a convex function.
+
+    `potential` is a function of position, value and the method's memory at one time; the count of steps that many
+    potentials have in them is in the memory of methods that count (`accelerated`). For η < 2/L and convex f also
+    f(x) − f* and ‖∇f(x)‖² are such potentials of gradient descent.
+    """
+    levels = jax.vmap(potential)(run.position, run.value, run.memory)
+    return levels[1:], levels[:-1]
 
 
 def step_promise(curvatures: Float[Array, "k"], *, step_size: Numbers) -> tuple[Any, Any]:
@@ -115,5 +221,5 @@ doors(
     step_size="[0, ∞)",
     smoothness="[0, ∞)",
     error="[0, ∞)",
-    nan=("audit", "descent_promise", "parabola_promise"),
+    nan=("audit", "audited_run", "descent_promise", "gradient_promise", "parabola_promise", "potential_promise"),
 )

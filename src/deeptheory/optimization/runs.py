@@ -17,6 +17,7 @@ from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import numeric
 
 __all__ = [
+    "Epochs",
     "Iterates",
     "averaged_positions",
     "best_iterate",
@@ -87,13 +88,26 @@ def trajectory(
     return seen
 
 
+class Epochs(NamedTuple):
+    """What `measured_epochs` kept: the last position, the measurements along epochs, and when the run diverged.
+
+    `diverged` is the first time, in steps from the start over all epochs, at which the position is not finite; −1 if
+    there is none. Measurements of the epoch that leads there and of later ones say nothing.
+    """
+
+    position: Any
+    measured: Any
+    diverged: Int[Array, "*batch"]
+
+
 def measured_epochs(
     function: Callable, method: optax.GradientTransformation, start: Any, *, batches: Any, measure: Callable
-) -> tuple[Any, Any]:
+) -> Epochs:
     """Run a method on f(x, batch) and keep only what `measure(x)` says after every epoch, and the last x.
 
     For networks whose whole path would be too long to keep. The leaves of `batches` have axes epochs × steps: a slice
-    of a slice is the second argument of f, such as indices of examples. Measurements are stacked along epochs.
+    of a slice is the second argument of f, such as indices of examples. Measurements are stacked along epochs. A run
+    that diverges goes on to the end, and `diverged` tells the step at which it did.
     """
     numeric(start=start, batches=batches)
     lengths = {leaf.shape[:2] if leaf.ndim > 1 else leaf.shape for leaf in map(jnp.asarray, jax.tree.leaves(batches))}
@@ -101,17 +115,21 @@ def measured_epochs(
         raise ValueError(f"batches must have axes epochs and steps, of one length in all leaves, got {lengths}")
 
     def step(now: tuple, batch: Any) -> tuple[tuple, None]:
-        position, memory = now
+        position, memory, taken, diverged = now
         move, memory = method.update(jax.grad(function)(position, batch), memory, position)
-        return (optax.apply_updates(position, move), memory), None
+        position = optax.apply_updates(position, move)
+        finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(position)]).all()
+        diverged = jnp.where((diverged < 0) & ~finite, taken + 1, diverged)
+        return (position, memory, taken + 1, diverged), None
 
     def epoch(now: tuple, batches: Any) -> tuple[tuple, Any]:
         now, _ = jax.lax.scan(step, now, batches)
         return now, measure(now[0])
 
     start = jax.tree.map(jnp.asarray, start)
-    (position, _), seen = jax.lax.scan(epoch, (start, method.init(start)), batches)
-    return position, seen
+    begun = start, method.init(start), jnp.array(0), jnp.array(-1)
+    (position, _, _, diverged), seen = jax.lax.scan(epoch, begun, batches)
+    return Epochs(position, seen, diverged)
 
 
 def gradient_squares(run: Iterates) -> Float[Array, "k"]:
@@ -175,4 +193,4 @@ def first_nonfinite(run: Iterates) -> Int[Array, ""]:
     return jnp.where(broken.any(), jnp.argmax(broken), -1)
 
 
-doors(__name__, nan=("trajectory", "gradient_squares", "averaged_positions"))
+doors(__name__, nan=("trajectory", "measured_epochs", "gradient_squares", "averaged_positions"))

@@ -90,7 +90,8 @@ def edge_of_stability(
     final = relative[..., -relative.shape[-1] // 4 :].mean(-1)
     observed = np.zeros((len(PHASES), networks, len(sizes)), bool)
     for place in np.ndindex(networks, len(sizes)):
-        phases = stability_phases(losses[place], runs.sharpness[place], step_size=sizes[place[1]], every=EVERY)
+        trace = jax.tree.map(lambda each, place=place: each[place], runs)
+        phases = stability_phases(trace, step_size=sizes[place[1]], every=EVERY)
         ended = losses[place][-1] < losses[place][max(phases.entered, 0)] / 2
         calm, wild = phases.rises_before == 0, phases.rises_after > 0
         # Where the run was split the sharpness is beyond the edge for the first time.

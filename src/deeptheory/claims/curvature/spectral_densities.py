@@ -1,4 +1,4 @@
-"""What random vectors tell of a Hessian, and how well: its trace, its diagonal."""
+"""What random vectors tell of a Hessian, and how well: its trace, its diagonal, how its eigenvalues are spread."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -9,15 +9,19 @@ import numpy as np
 import optax
 from annotated_types import Interval
 
-from deeptheory.curvature.density import diagonal, trace
-from deeptheory.curvature.operators import dense, hessian
+from deeptheory.curvature.density import diagonal, spectral_density, spectral_quadratures, spectral_sum, trace
+from deeptheory.curvature.operators import blocks, dense, hessian
 from deeptheory.data import digits
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Law, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab import Identity, Law, claim
+from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
 PROBES = 32
 KINDS = "signs", "normals", "unit vectors"
+TIMES = 0, 20, 200
+"""steps of training, by the last of which some eigenvalues of the Hessian have left the rest"""
+VECTORS, STEPS, PLACES, WIDTH = 16, 20, 33, 0.15
+"""random vectors a density, products with each, points at which it is evaluated, and how wide its bells are"""
 
 
 def loss(weights, data):
@@ -28,20 +32,21 @@ def loss(weights, data):
 
 
 @jax.jit
-def descended(weights, data):
-    """The weights after 200 steps of gradient descent, when some eigenvalues of the Hessian have left the rest."""
+def descended(weights, data, steps):
+    """The weights after so many steps of gradient descent."""
     down = lambda _, weights: jax.tree.map(lambda w, g: w - 0.5 * g, weights, jax.grad(loss)(weights, data))  # noqa: E731
-    return jax.lax.fori_loop(0, 200, down, weights)
+    return jax.lax.fori_loop(0, steps, down, weights)
 
 
-def trained_hessian(draw, *, samples, side, hidden):
-    """The Hessian of a small network trained on digits, and the same written out."""
+def trained_hessians(draw, times, *, samples, side, hidden):
+    """The Hessian of a small network on digits at each time of its training, and the same written out."""
     found = digits(samples, 1, side=side)
     data = jnp.asarray(found.train_images / found.train_images.std()), jnp.asarray(found.train_labels)
     shapes = (hidden, side**2), (10, hidden)
     weights = [jnp.asarray(draw.standard_normal(shape) / shape[1] ** 0.5) for shape in shapes]
-    curvature = hessian(loss, descended(weights, data), data)
-    return curvature, np.asarray(dense(curvature))
+    first = hessian(loss, weights, data)
+    curvatures = [first.at(descended(weights, data, steps)) for steps in times]
+    return curvatures, [np.asarray(dense(curvature)) for curvature in curvatures]
 
 
 @claim(
@@ -68,7 +73,7 @@ def probed_traces_and_diagonals(
     trials: Annotated[int, Interval(ge=64, le=10_000)] = 256,
 ):
     draw = generator(key)
-    curvature, matrix = trained_hessian(draw, samples=samples, side=2, hidden=3)
+    (curvature,), (matrix,) = trained_hessians(draw, TIMES[-1:], samples=samples, side=2, hidden=3)
     size, entries = curvature.size, np.diag(matrix)
     whole, own, mean = np.sum(matrix**2), np.sum(entries**2), entries.mean()
     off = np.sum(matrix**2, axis=1) - entries**2
@@ -156,3 +161,138 @@ def entries_with_errors(pieces):
         x="rank",
         y="second derivative in one parameter",
     )
+
+
+def moments_seen(curvature, matrix, starts, steps):
+    """Σwθᵏ of the quadratures and vᵀAᵏv/vᵀv by eigenvalues, in units of the largest, for k = 0, …, 2·steps."""
+    nodes, weights = spectral_quadratures(curvature, starts, steps=steps)
+    values, vectors = np.linalg.eigh(matrix)
+    shares = (starts @ vectors) ** 2 / np.sum(starts**2, axis=1, keepdims=True)
+    unit, powers = np.abs(values).max(), np.arange(2 * steps + 1)[:, None, None]
+    return [np.sum(w * (x / unit) ** powers, axis=2) for w, x in ((weights, nodes), (shares, values))]
+
+
+@claim(
+    items={},
+    says=r"From a vector $v$, $m$ products with $A$ give nodes and weights such that $\sum_jw_j\theta_j^k$ is "
+    r"$v^\top A^kv/v^\top v$ for all $k<2m$. For random $v$ the mean of $\sum_jw_jf(\theta_j)$ is "
+    r"$\bar f=\frac1p\sum_if(\lambda_i)$ and the variance $\frac2{p+2}\cdot\frac1p\sum_i(f(\lambda_i)-\bar f)^2$.",
+    needs="a symmetric matrix; normal $v$; for mean and variance steps enough that the quadrature knows $f$",
+    symbols={
+        "A,p,v": "a Hessian or the block of a layer, its number of rows, and the vector that the products start from",
+        r"m,\theta_j,w_j": "the number of products, and nodes and weights of the quadrature they give",
+        r"\lambda_i,f": "the eigenvalues, and a function of them: a bell, for a density, or a step, for a count",
+    },
+    why=r"$v$ sees $\lambda_i$ with the weight $u_i^2$, its squared share along the eigenvector. Lanczos makes the "
+    r"polynomials orthogonal under these weights, and Gauss quadrature of $m$ nodes is exact below degree $2m$. For a "
+    r"direction $u$ drawn evenly the $u_i^2$ add up to one, each of mean $1/p$: only how $f$ differs between "
+    r"eigenvalues scatters.",
+    notice="Training sends a few eigenvalues far up and leaves the rest near zero. The bands are two standard errors, "
+    "told by the vectors alone. The block of a layer has a spectrum of its own.",
+)
+def lanczos_quadratures_of_a_hessian(
+    key,
+    *,
+    samples: Annotated[int, Interval(ge=20, le=400)] = 60,
+    trials: Annotated[int, Interval(ge=64, le=10_000)] = 192,
+):
+    draw = generator(key)
+    curvatures, matrices = trained_hessians(draw, TIMES, samples=samples, side=2, hidden=3)
+    whole, matrix = curvatures[-1], matrices[-1]
+    size, layers = whole.size, blocks(whole)
+    cases = {f"all weights, m = {steps}": (whole, matrix, steps) for steps in (2, 3, 4)}
+    for name, (layer, block) in zip(("first", "last"), layers.items(), strict=True):
+        cut = slice(*block.part)
+        cases[f"{name} layer {layer}, m = 3"] = block, matrix[cut, cut], 3
+    moments = [moments_seen(at, of, draw.standard_normal((4, at.size)), steps) for at, of, steps in cases.values()]
+    names = [f"{case}, k = {k}" for case, (_, _, steps) in cases.items() for k in range(2 * steps)]
+    left, right = (np.concatenate([each[side][:-1] for each in moments]) for side in (0, 1))
+    beyond = {name: np.stack([each[side][-1] for each in moments]) for side, name in enumerate(("quadrature", "true"))}
+
+    keys = jax.random.split(key, trials)
+    setting = dict(probes=VECTORS, steps=STEPS, points=PLACES, width=WIDTH)
+    densities = [[spectral_density(each, one, **setting) for one in keys] for each in curvatures]
+    values = np.stack([np.linalg.eigvalsh(each)[::-1] for each in matrices])
+    places = np.stack([each[0].points for each in densities])
+    bells, before = (
+        np.exp(-0.5 * ((places[..., None] - each[:, None]) / WIDTH) ** 2) / (np.sqrt(2 * np.pi) * WIDTH)
+        for each in (values, values[:1])
+    )
+    peaks = np.arange(len(TIMES)), bells.mean(2).argmax(1)
+    # A count is told where no eigenvalue is near: in the widest gap below the third to the sixth largest.
+    ranks = 3 + np.argmax(values[:, 2:6] - values[:, 3:7], axis=1)
+    cuts = [values[time, [rank - 1, rank]].mean() for time, rank in enumerate(ranks)]
+    counts = [[spectral_sum(one, cut.__lt__, size) for one in each] for each, cut in zip(densities, cuts, strict=True)]
+    functions = np.stack([bells[peaks], size * (values > np.array(cuts)[:, None])], axis=1)
+    scatter = 2 / (size + 2) * functions.var(axis=2) / VECTORS
+    bars = [
+        [[one.error[peak] for one in each], [one.error for one in many]]
+        for each, many, peak in zip(densities, counts, peaks[1], strict=True)
+    ]
+    shown = [spectral_density(each, key, probes=VECTORS, steps=STEPS) for each in (*curvatures, *layers.values())]
+    return {
+        "moments of what a vector sees": Identity(
+            left, right, scale=1.0, along={"moment": names, "vector": np.arange(4)}, aside=beyond
+        ),
+        "density of eigenvalues": Law(
+            bells.mean(2),
+            np.stack([[one.density for one in each] for each in densities]).swapaxes(1, 2),
+            exact=True,
+            along={"training steps": TIMES, "place": np.arange(PLACES)},
+            scale=bells.mean(2).max(1, keepdims=True),
+            aside={"before": before.mean(2)}
+            | {name: np.stack([getattr(each, name) for each in shown]) for name in ("points", "density", "error")},
+        ),
+        # A few eigenvalues are seen with weights that scatter like squares of normals; the rival is off by ten times.
+        "squared error bars": Law(
+            scatter,
+            np.array(bars) ** 2,
+            exact=True,
+            along={"training steps": TIMES, "of": ("density at its peak", "count")},
+            resolution=0.4,
+            aside={"normals": 2 / size * np.mean(functions**2, axis=2) / VECTORS},
+        ),
+        "number of eigenvalues above a gap": Law(
+            ranks,
+            np.array([[one.value for one in each] for each in counts]),
+            exact=True,
+            along={"training steps": TIMES},
+            resolution=0.2,
+            aside={"nodes": [size * np.mean(each[0].nodes > cut) for each, cut in zip(densities, cuts, strict=True)]},
+        ),
+    }
+
+
+@lanczos_quadratures_of_a_hessian.control("exact to degree 2m as well", of="moments of what a vector sees")
+def one_degree_more(evidence):
+    return replace(evidence, left=evidence.aside["quadrature"], right=evidence.aside["true"], along={})
+
+
+@lanczos_quadratures_of_a_hessian.control("the spectrum before training", of="density of eigenvalues")
+def nothing_moves(evidence):
+    return replace(evidence, predicted=evidence.aside["before"])
+
+
+@lanczos_quadratures_of_a_hessian.control("lengths scatter too, as for normals", of="squared error bars")
+def not_of_unit_length(evidence):
+    return replace(evidence, predicted=evidence.aside["normals"])
+
+
+@lanczos_quadratures_of_a_hessian.control("every node is as many eigenvalues", of="number of eigenvalues above a gap")
+def nodes_counted(evidence):
+    return replace(evidence, predicted=evidence.aside["nodes"])
+
+
+@lanczos_quadratures_of_a_hessian.picture
+def spectra_along_training(pieces):
+    """Densities of eigenvalues with two standard errors: of the Hessian at three times of training (left), and of its
+    block of each layer at the last of them (right)."""
+    points, density, error = (pieces["density of eigenvalues"].aside[name] for name in ("points", "density", "error"))
+    names = *(f"after {steps} steps" for steps in TIMES), "first layer", "last layer"
+    lines = [
+        Line(name, x, y, low=np.maximum(y - 2 * off, 0), high=y + 2 * off)
+        for name, x, y, off in zip(names, points, density, error, strict=True)
+    ]
+    words = dict(x="eigenvalue", y="density", ys=(0.003, 20), log="y")
+    whole, layers = lines[: len(TIMES)], lines[len(TIMES) :]
+    return Row([Curves(whole, **words, title="All weights"), Curves(layers, **words, title="Layers, trained")])

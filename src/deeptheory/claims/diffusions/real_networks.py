@@ -7,14 +7,15 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Interval
 
 from deeptheory.data.handwriting import digits
-from deeptheory.diffusions.gradient_noise import svag_weights
 from deeptheory.foundations.cross_entropy import softmax_cross_entropy
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Law, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, seen
+from deeptheory.optimization.methods import variance_amplified
 
 EXAMPLES, HIDDEN, BATCH, HORIZON = 100, 16, 4, 8.0
 """digits, hidden units, digits a gradient, and how long is trained: the sum of all rates"""
@@ -35,22 +36,22 @@ def problem(draw):
 
 
 @partial(jax.jit, static_argnames="runs")
-def losses_after(key, given, answer, first, top, steps, rate, weights, *, runs):
-    """The loss on all examples after so many steps along a combination of two gradients of batches; compiled once."""
+def losses_after(key, given, answer, first, top, steps, rate, amplification, *, runs):
+    """The loss on all examples after so many steps of SVAG; compiled once for all of them."""
 
-    def loss(w, x, y):
-        return softmax_cross_entropy(jnp.tanh(x @ w[0].T) @ w[1].T, y).mean()
+    def loss(w, chosen):
+        outputs = jnp.tanh(given[chosen] @ w[0].T) @ w[1].T
+        return softmax_cross_entropy(outputs, answer[chosen]).mean()
+
+    method = variance_amplified(loss, rate, amplification)
 
     def run(key):
         def step(count, w):
             one, other = jax.random.randint(jax.random.fold_in(key, count), (2, BATCH), 0, EXAMPLES)
+            move, _ = method.update(jax.grad(loss)(w, one), optax.EmptyState(), w, draw=other)
+            return optax.apply_updates(w, move)
 
-            def combined(w):
-                return weights[0] * loss(w, given[one], answer[one]) + weights[1] * loss(w, given[other], answer[other])
-
-            return jax.tree.map(lambda p, g: p - rate * g, w, jax.grad(combined)(w))
-
-        return loss(jax.lax.fori_loop(0, steps, step, (first, top)), given, answer)
+        return loss(jax.lax.fori_loop(0, steps, step, (first, top)), jnp.arange(EXAMPLES))
 
     return jax.vmap(run)(jax.random.split(key, runs))
 
@@ -73,17 +74,17 @@ def descent_follows_its_diffusion(key, *, trials: Trials = 256, finest: Annotate
     draw = generator(key)
     start = tuple(problem(draw))
 
-    def losses(place, rate, ell, runs, weights=None):
-        steps = round(HORIZON / rate) * ell
-        weights = jnp.asarray(svag_weights(ell) if weights is None else weights, jnp.float32)
-        own = jax.random.fold_in(key, place)
-        return np.asarray(losses_after(own, *start, steps, np.float32(rate / ell), weights, runs=runs), float)
+    def losses(place, rate, ell, runs, amplified=True):
+        steps, own = round(HORIZON / rate) * ell, jax.random.fold_in(key, place)
+        setting = np.float32(rate / ell), np.float32(ell if amplified else 1)
+        return np.asarray(losses_after(own, *start, steps, *setting, runs=runs), float)
 
     # Losses spread less at the small rate, whose runs are long.
     few = -(-trials // 4)
     plain, fine = losses(1, SMALL, 1, few), losses(2, SMALL, finest, few)
-    quiet = losses(3, SMALL, finest, few, weights=(1.0, 0.0))
+    quiet = losses(3, SMALL, finest, few, amplified=False)
     rough = np.stack([losses(4 + place, LARGE, ell, trials) for place, ell in enumerate(FINENESS)])
+    still = losses(4 + len(FINENESS), LARGE, FINENESS[-1], trials, amplified=False)
     return {
         "small rate": Law(
             1.0,
@@ -91,8 +92,12 @@ def descent_follows_its_diffusion(key, *, trials: Trials = 256, finest: Annotate
             exact=True,
             aside={"quiet": 1 + (plain - quiet) / plain.mean(), "plain": plain, "fine": fine, "finest": finest},
         ),
-        "large rate": Trend(rough[0] - rough[-1], aside={"rough": rough, "fineness": np.asarray(FINENESS)}),
-        "finer and finer steps": Trend((rough[0] - rough[1]) - (rough[-2] - rough[-1]), aside={"rough": rough}),
+        "large rate": Trend(
+            rough[0] - rough[-1], aside={"rough": rough, "fineness": np.asarray(FINENESS), "still": still}
+        ),
+        "finer and finer steps": Trend(
+            (rough[0] - rough[1]) - (rough[-2] - rough[-1]), aside={"rough": rough, "still": still}
+        ),
     }
 
 
@@ -101,14 +106,17 @@ def noise_not_amplified(evidence):
     return replace(evidence, observed=evidence.aside["quiet"])
 
 
-@descent_follows_its_diffusion.control("plain descent is below its diffusion", of="large rate")
-def below(evidence):
-    return replace(evidence, differences=-np.asarray(evidence.differences))
+@descent_follows_its_diffusion.control("the finest steps without amplified noise for plain ones", of="large rate")
+def noise_of_plain_descent(evidence):
+    return replace(evidence, differences=evidence.aside["still"] - evidence.aside["rough"][-1])
 
 
-@descent_follows_its_diffusion.control("the first halving changes less than the last", of="finer and finer steps")
-def last_halving_changes_most(evidence):
-    return replace(evidence, differences=-np.asarray(evidence.differences))
+@descent_follows_its_diffusion.control(
+    "for the last halving, from plain steps to fine ones without amplified noise", of="finer and finer steps"
+)
+def finer_without_the_noise(evidence):
+    first, second, *_ = evidence.aside["rough"]
+    return replace(evidence, differences=(first - second) - (first - evidence.aside["still"]))
 
 
 @descent_follows_its_diffusion.picture

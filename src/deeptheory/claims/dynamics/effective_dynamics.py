@@ -204,6 +204,7 @@ def localized(x, v, tensors, step):
     items={
         "J12.2": (
             "curvature of the statistics",
+            "squared gradient of the population loss",
             "eighth moment of the noise",
             "noise along the gradient of a statistic",
             "noise along the curvature of a statistic",
@@ -211,14 +212,16 @@ def localized(x, v, tensors, step):
         )
     },
     says=r"The statistics $(m,r)$ of the spiked matrix are $\delta$-localizable for $\delta=1/N$: "
-    r"$\delta^4E\|\nabla H\|^8$ stays bounded, $\delta^{1/2}\|\nabla^2u\|$ and $\delta^2E\langle\nabla H,\nabla "
-    r"u\rangle^4$ fall, and $\delta^3E\langle\nabla^2u,\nabla H\otimes\nabla H-G\rangle^2\to0$.",
+    r"$\|\nabla\Phi\|$ and $\delta^4E\|\nabla H\|^8$ stay bounded, $\delta^{1/2}\|\nabla^2u\|$ and "
+    r"$\delta^2E\langle\nabla H,\nabla u\rangle^4$ fall, and "
+    r"$\delta^3E\langle\nabla^2u,\nabla H\otimes\nabla H-G\rangle^2\to0$.",
     needs="points with bounded m and r; standard normal noise",
     full=dict(sizes=(6, 12, 24, 48)),
     symbols={
         r"m,r": "the overlap with the hidden direction, and the squared length of what is orthogonal to it",
         r"\delta": "the length of a step",
         r"N": "the dimension",
+        r"\Phi": "the population loss",
         r"\nabla H": "the noise of a gradient, its deviation from the gradient of the population loss",
         r"u": "any of the two statistics",
         r"G": r"the covariance of $\nabla H$",
@@ -237,23 +240,35 @@ def spiked_matrices_are_localizable(
     trials: Trials = 64,
     power: Annotated[float, Interval(ge=0.25, le=2.0)] = 1.0,
 ):
-    draw, found, m, r = generator(key), [], 0.6, 0.7
+    draw, found, m, r, signal = generator(key), [], 0.6, 0.7, 1.5
     # A sum of few squares has the longer tail, and a small matrix costs less: it gets more samples.
     samples = 6144 // np.array(sizes)
     for size, count, each in zip(sizes, samples, jax.random.split(key, len(sizes)), strict=True):
         v, x = placed(draw, size, np.full(trials, m), np.full(trials, r))
-        tensors = spiked_tensor_samples(each, v, signal=1.5, count=int(count) * trials)
+        tensors = spiked_tensor_samples(each, v, signal=signal, count=int(count) * trials)
         found.append(localized(x, v, tensors.reshape(trials, count, size, size), size**-power))
     numbers = np.array(sizes, float)
-    curvature, noise, projected, bent = (
-        np.array([getattr(each, name) for each in found]) for name in ("curvature", "noise", "projected", "bent")
+    curvature, slope, noise, projected, bent = (
+        np.array([getattr(each, name) for each in found])
+        for name in ("curvature", "slope", "noise", "projected", "bent")
     )
     # ∇H = −2(W + Wᵀ)x has covariance 8(R²I + xxᵀ), and 2∇Hᵀ(I − vvᵀ)∇H the variance 8 tr((I − vvᵀ)G)²; the variance of
     # samples about their own mean falls short of it by two factors.
     square, short = m**2 + r, (1 - 1 / samples) * (1 - 2 / samples)
     unit = 512 * short * numbers ** (-3 * power)
+    # Φ = (m² + r)² − 2λm² + const. has ∇Φ = 4(R²x − λmv); a mean over samples adds its share of the noise.
+    steep = 16 * (m**2 * (square - signal) ** 2 + square**2 * r)
+    spread = 8 * square * (numbers + 1)
     return {
         "curvature of the statistics": Rate(numbers, curvature[:, 0], exponent=-0.5, rivals=(0.0, -1.0)),
+        "squared gradient of the population loss": Law(
+            steep + spread / samples,
+            slope**2,
+            exact=True,
+            along={"dimension": numbers},
+            resolution=0.15,
+            aside={"of a sample": steep + spread},
+        ),
         "eighth moment of the noise": Limit(numbers, noise, order=0.0),  # bounded: no growth
         "noise along the gradient of a statistic": Limit(numbers, projected, order=2.0),
         "noise along the curvature of a statistic": Limit(numbers, bent, order=2.0),
@@ -274,6 +289,11 @@ spiked_matrices_are_localizable.control("steps N^(−1/2)", of="eighth moment of
 @spiked_matrices_are_localizable.control("of order N^(−5/2)", of="noise along the curvature of a statistic")
 def half_an_order_more(evidence):
     return replace(evidence, order=2.5)
+
+
+@spiked_matrices_are_localizable.control("the gradient of one sample", of="squared gradient of the population loss")
+def noise_and_all(evidence):
+    return replace(evidence, predicted=evidence.aside["of a sample"])
 
 
 @spiked_matrices_are_localizable.control("noise that is no larger along x", of="size of the noise along the curvature")

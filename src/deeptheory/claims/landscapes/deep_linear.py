@@ -62,7 +62,7 @@ def deep_networks_have_no_bad_minima(key, *, depth: Annotated[int, Interval(ge=3
     loss = LinearNetworkLoss(jnp.asarray(x), jnp.asarray(y), widths)
     values, _ = bottleneck_critical_points(x, y, width=2)
     names = [kept for count in range(3) for kept in combinations(range(3), count)]
-    least, turned = [], []
+    least, most, turned = [], [], []
     for kept in names:
         weights = deep_critical_point(x, y, kept, widths=widths)
         # Any basis of the hidden layers will do.
@@ -72,7 +72,9 @@ def deep_networks_have_no_bad_minima(key, *, depth: Annotated[int, Interval(ge=3
             for k, w in enumerate(weights)
         ]
         turned.append(weights)
-        least.append(np.linalg.eigvalsh(np.asarray(hessian_of(loss, flat(*weights))))[0])
+        spectrum = np.linalg.eigvalsh(np.asarray(hessian_of(loss, flat(*weights))))
+        least.append(spectrum[0])
+        most.append(spectrum[-1])
     # The origin, and points where the later matrices have lost rank: critical too, and P_C a projection all the same.
     zero = [np.zeros(w.shape) for w in turned[0]]
     idle = [np.zeros_like(turned[0][0]), *(np.zeros((2, 2)) for _ in turned[0][1:-1]), random.standard_normal((3, 2))]
@@ -82,7 +84,8 @@ def deep_networks_have_no_bad_minima(key, *, depth: Annotated[int, Interval(ge=3
 
     starts = random.standard_normal((12, sum(a * b for a, b in pairwise(widths))))
     runs, _ = descended(loss, jnp.asarray(0.5 * starts), 0.1)
-    spectrum = np.linalg.eigvalsh(np.asarray(hessian_of(loss, jnp.asarray(starts[0]))))
+    saddles = np.array([kept != (0, 1) for kept in names])
+    signs = np.stack([np.array(least) < -1e-9, np.array(most) > 1e-9])[:, saddles]
     order = np.argsort([len(kept) for kept in names], kind="stable")
     return {
         "critical points project least squares": Identity(
@@ -97,10 +100,10 @@ def deep_networks_have_no_bad_minima(key, *, depth: Annotated[int, Interval(ge=3
         ),
         "negative curvature at saddles": Exact(
             np.array(least) < -1e-9,
-            np.array([kept != (0, 1) for kept in names]),
+            saddles,
             aside={"least": np.array(least)[order]},
         ),
-        "both signs at a saddle": Exact(np.array([spectrum[0] < 0, spectrum[-1] > 0]), np.array([True, True])),
+        "both signs at a saddle": Exact(signs, np.ones_like(signs)),
         "Hessian at zero": Exact(
             np.array([bool(np.abs(hessian).max() < 1e-12), float(loss(flat(*zero))) > runs[0, -1] + 1e-3]),
             np.array([True, True]),
@@ -133,7 +136,7 @@ def always_strict(evidence):
 
 @deep_networks_have_no_bad_minima.control("convex", of="both signs at a saddle")
 def convex(evidence):
-    return replace(evidence, right=np.array([False, True]))
+    return replace(evidence, right=np.stack([~evidence.right[0], evidence.right[1]]))
 
 
 @deep_networks_have_no_bad_minima.picture

@@ -56,7 +56,7 @@ def trained(networks, order, moving, data):
             network,
             batches=order,
             measure=lambda network: jnp.mean(jnp.argmax(network(tests), 1) == answers),
-        )[1]
+        ).measured
 
     return jax.vmap(jax.vmap(one, (None, None, 0)), (0, 0, None))(networks, order, moving)
 

@@ -83,7 +83,7 @@ def cutting_the_rate_lets_the_loss_fall(
         """Runs whose rate is divided by each of `cuts` for some epochs; the last networks, and losses by epoch."""
         data, losses = few_or_many(images), []
         for part, cut in enumerate(cuts, first):
-            networks, seen = phase(networks, order[:, part], jnp.float32(rate / cut), data)
+            networks, seen, _ = phase(networks, order[:, part], jnp.float32(rate / cut), data)
             losses.append(np.asarray(seen, float))
         return networks, np.concatenate(losses, 1)
 
@@ -182,7 +182,7 @@ def compared_activations(networks, order, shares, data):
 
         loss = lambda parts, batch: cross_entropy(with_it(parts), images[batch], labels[batch])  # noqa: E731
         parts = network.weights, network.biases
-        return measured_epochs(loss, optax.sgd(6.0), parts, batches=order, measure=measure)[1]
+        return measured_epochs(loss, optax.sgd(6.0), parts, batches=order, measure=measure).measured
 
     return jax.vmap(jax.vmap(one, (None, None, 0)), (0, 0, None))(networks, order, shares)
 

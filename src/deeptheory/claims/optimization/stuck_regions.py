@@ -179,7 +179,10 @@ def bands_and_slices(pieces):
 
 
 @claim(
-    items={"A7.16": ("share that has left", "median time along the dimension")},
+    items={
+        "A7.16": ("share that has left", "median time along the dimension"),
+        "H5.5": ("share that has left", "median time along the dimension"),
+    },
     says=r"From a uniform point of a ball around a quadratic saddle a run has left by time $t$ with the probability "
     r"that $|x_1|>R/((1+\eta\gamma)^t-1)$. The median of $(1+\eta\gamma)^{\text{time}}$ grows like $\sqrt d$: each "
     r"doubling of the dimension costs $\frac12\ln2/\ln(1+\eta\gamma)$ steps.",
@@ -195,7 +198,7 @@ def bands_and_slices(pieces):
     why=r"In $d$ dimensions one coordinate of a point of the unit ball is of size $1/\sqrt d$, and it is all that "
     r"counts. It has to grow to size $R$, at a fixed rate: that takes the logarithm of $R\sqrt d$. So a thousand times "
     r"as many dimensions cost only $\frac12\ln1000$ over the rate.",
-    notice="Curves of one shape, moved to the right by the same number of steps for every factor of sixteen in "
+    notice="Curves of one shape, moved to the right by the same number of steps for every factor of ten in "
     "dimension. Were the needed time to grow with $d$ itself in the logarithm, the moves would be twice as far.",
     explore={"descent": (0.05, 0.1, 0.2)},
 )
@@ -203,7 +206,7 @@ def escape_time_grows_with_the_logarithm_of_dimension(
     key,
     *,
     descent: Annotated[float, Interval(ge=0.02, le=1.0)] = 0.1,
-    dimensions: Annotated[Sizes, MinLen(3)] = (4, 64, 1024),
+    dimensions: Annotated[Sizes, MinLen(3)] = (10, 100, 1000),
     trials: Trials = 60_000,
 ):
     from scipy import special
@@ -334,6 +337,8 @@ def coupled_runs_push_each_other_out(
     random = generator(key)
     apart = radius * np.exp(random.uniform(-4, -2, trials))
     first = uniform_ball(key, (trials, dimension), radius=radius / 4)
+    # Every other pair begins on both sides of the saddle, alike: such pairs are within S the longest, until 2S apart.
+    first[::2, 0] = apart[::2] / 2
     second = first.copy()
     second[:, 0] -= apart
     needed = np.log(4 * radius / apart) / np.log(growth)
@@ -360,7 +365,11 @@ def coupled_runs_push_each_other_out(
         ),
         "change of the Hessian": Inequality(*change),
         "second part against the first": Inequality(*remainder[:2], error=1e-15, aside={"one": remainder[2]}),
-        "time until one leaves": Inequality(left, np.ceil(needed), aside={"p": p[:4], "q": q[:4], "left": left[:4]}),
+        "time until one leaves": Inequality(
+            left,
+            np.ceil(needed),
+            aside={"p": p[:4], "q": q[:4], "left": left[:4], "S": np.ceil(needed - np.log(4) / np.log(growth))},
+        ),
     }
 
 
@@ -379,6 +388,11 @@ def from_the_saddle(evidence):
 @coupled_runs_push_each_other_out.control("the error of one step, not of t", of="second part against the first")
 def one_step(evidence):
     return replace(evidence, bound=evidence.aside["one"])
+
+
+@coupled_runs_push_each_other_out.control("once the difference on the quadratic exceeds S", of="time until one leaves")
+def a_radius_apart(evidence):
+    return replace(evidence, bound=evidence.aside["S"])
 
 
 @coupled_runs_push_each_other_out.picture
