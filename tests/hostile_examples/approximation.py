@@ -52,7 +52,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cosines.cosine_network": {**SQUARE, "degree": 3},
     "cosines.cosine_product": {"one": WAVES, "other": WAVES},
     "errors.best_in_span": {"features": np.ones((4, 1)), "target": np.arange(4.0), "norm": "sup"},
-    "errors.certified_sup_error": {**LINE, "network": staircase(np.sin, 4), "lipschitz": 1.0, "cells": 8},
+    "errors.certified_error": {**LINE, "network": staircase(np.sin, 4), "lipschitz": 1.0, "cells": 8},
     "errors.grid_points": {"low": np.zeros(2), "high": np.ones(2), "points": 4},
     "errors.measured_error": {**SQUARE, "g": lambda x: x[..., 0], "points": 5, "norm": "L1"},
     "errors.sampled": {"f": np.sin, "x": np.ones(4)},

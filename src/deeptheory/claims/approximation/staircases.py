@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.approximation.errors import certified_sup_error, measured_error
+from deeptheory.approximation.errors import certified_error, measured_error
 from deeptheory.approximation.staircases import (
     hinge_error_bound,
     hinges,
@@ -67,7 +67,7 @@ def threshold_staircases(key, *, wanted: Annotated[float, Interval(ge=0.02, le=0
     def certified(fewer):
         return np.array(
             [
-                certified_sup_error(staircase(f, max(1, staircase_units(rho, wanted) - fewer)), f, rho, 0.0, 1.0)
+                certified_error(staircase(f, max(1, staircase_units(rho, wanted) - fewer)), f, rho, 0.0, 1.0)
                 for f, rho in targets
             ]
         )
