@@ -258,6 +258,9 @@ def a_gain_gives_back_the_size(key, *, steepness: Annotated[float, Interval(ge=1
     least = np.mean((best * np.tanh(unit) - target) ** 2)
     tried = np.linspace(best - 1, best + 1, 21)
     errors = np.mean((tried[:, None, None] * outputs - target) ** 2, -1)
+    # Half-way from no gain to the one that is needed, with the best w₂ for it.
+    halfway = np.tanh((1 + steepness * inputs.std(ddof=1)) / 2 * unit)
+    nearer = np.mean((halfway * (halfway @ target) / np.sum(halfway**2) - target) ** 2)
     gained = BatchNorm(np.array([steepness * inputs.std()]), np.zeros(1), 0.0)
     steep = np.tanh(np.asarray(gained(0.1 * inputs[:, None])))[:, 0]
     rectified = np.maximum(np.asarray(free(inputs[:, None] * firsts)), 0)[:, 0]
@@ -278,7 +281,9 @@ def a_gain_gives_back_the_size(key, *, steepness: Annotated[float, Interval(ge=1
             along={"first weight": firsts, "example": np.arange(count)},
             aside={"plain": np.tanh(firsts[:, None] * inputs)},
         ),
-        "least error without a gain": Inequality(np.broadcast_to(least, errors.shape), errors),
+        "least error without a gain": Inequality(
+            np.broadcast_to(least, errors.shape), errors, aside={"half a gain": nearer}
+        ),
         "error with a gain": Identity(
             np.stack([steep, inputs.std(ddof=1) * steepness * rectified]),
             np.stack([target, np.maximum(steepness * (inputs - inputs.mean()), 0)]),
@@ -305,6 +310,11 @@ def plain_layer(evidence):
 @a_gain_gives_back_the_size.control("the first weight counts as before", of="networks of any first weight")
 def plain_network(evidence):
     return replace(evidence, right=evidence.aside["plain"])
+
+
+@a_gain_gives_back_the_size.control("nor with half the gain that is needed", of="least error without a gain")
+def half_a_gain(evidence):
+    return replace(evidence, bound=np.broadcast_to(evidence.aside["half a gain"], np.shape(evidence.bound)))
 
 
 @a_gain_gives_back_the_size.control("tanh without a gain", of="error with a gain")
