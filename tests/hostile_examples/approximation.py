@@ -97,6 +97,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "shells.two_stage_network": {"dimension": 2, "step": 0.1, "ramp": 0.01},
     "staircases.hinges": {**LINE, "units": 3},
     "staircases.sigmoid_staircase": {**LINE, "units": 3},
+    "staircases.steps_at": {"f": np.sin, "knots": np.array([0.0, 0.3, 0.7])},
     "staircases.staircase": {**LINE, "units": 3},
     "templates.Grammar": {"places": 2, "parts": 3, "levels": 1},
     "templates.any_template": {"grammar": GRAMMAR},
