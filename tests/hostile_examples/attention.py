@@ -29,6 +29,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "metastability.merging_time": {"overlap": 0.5, "start": 0.1, "share": 0.3, "inverse_temperature": 1.0},
     "random_heads.random_head": {"dimension": 3, "ensemble": "wigner"},
     "regimes.padded_tokens": {"dimension": 2.0, "count": 4, "most": 3},
+    "regimes.metastable_share": {"dimension": 2.0, "count": 4, "most": 3, "steps": 4},
     "regimes.share_after": {"dimension": 2.0, "count": 4, "most": 3, "steps": 4},
     "residual.euler_error": {"weights": _weights, "activation": jnp.tanh},
     "residual.neural_flow": {"weights": _weights, "times": np.array([0.5, 1.0]), "activation": jnp.tanh},
