@@ -3,9 +3,10 @@ import pytest
 from scipy.integrate import quad
 
 from deeptheory.approximation.boxes import BoxNetwork
-from deeptheory.approximation.errors import best_in_span, certified_sup_error, grid_points, measured_error, sampled
+from deeptheory.approximation.errors import best_in_span, certified_error, grid_points, measured_error, sampled
 from deeptheory.approximation.shallow import ShallowNetwork
 from deeptheory.approximation.staircases import hinges, sigmoid_staircase, staircase
+from deeptheory.foundations.activations import relu
 
 ZERO, ONE = np.zeros(1), np.ones(1)
 
@@ -38,10 +39,27 @@ def test_a_certificate_is_above_every_measurement_and_near_it():
 
     for network in (hinges(f, 12), staircase(f, 30)):
         fine = measured_error(network, lambda x: f(x[..., 0]), ZERO, ONE, points=200_001)
-        certified = certified_sup_error(network, f, 8.0, 0.0, 1.0)
+        certified = certified_error(network, f, 8.0, 0.0, 1.0)
         assert fine <= certified <= fine + 8.0 * 2 / 4096
     with pytest.raises(ValueError, match="thresholds or ReLUs"):
-        certified_sup_error(sigmoid_staircase(f, 5), f, 8.0, 0.0, 1.0)
+        certified_error(sigmoid_staircase(f, 5), f, 8.0, 0.0, 1.0)
+
+
+def test_a_unit_that_agrees_with_relu_where_it_was_looked_at_is_not_taken_for_one():
+    # clip(z, 0, 6) has the values of ReLU at −2, −1, 1, 2 and bends at 6, which is no knot.
+    steep = ShallowNetwork(20 * ONE[:, None], ZERO, ONE, lambda z: np.clip(z, 0, 6))
+    with pytest.raises(ValueError, match="thresholds or ReLUs"):
+        certified_error(steep, lambda x: 20 * x, 20.0, 0.0, 1.0)
+
+
+def test_a_certificate_of_a_line_is_what_was_worked_out_by_hand():
+    # One ReLU, 2x, against x on [0, 1] in one cell: errors 0 and 1 at its ends, so 1/2 + (2 + 1)/2 = 2 inside.
+    double = ShallowNetwork(ONE[:, None], ZERO, 2 * ONE, relu)
+    found = [certified_error(double, lambda x: x, 1.0, 0.0, 1.0, norm=n, cells=1) for n in ("sup", "L1", "L2")]
+    np.testing.assert_allclose(found, 2.0, rtol=1e-12)
+    # In two cells the bounds are 1/4 + 3/4 and 3/4 + 3/4.
+    found = [certified_error(double, lambda x: x, 1.0, 0.0, 1.0, norm=n, cells=2) for n in ("sup", "L1", "L2")]
+    np.testing.assert_allclose(found, [1.5, 1.25, np.sqrt((1 + 2.25) / 2)], rtol=1e-12)
 
 
 @pytest.mark.item("L3.1")

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
-from deeptheory.approximation.errors import certified_sup_error, measured_error
+from deeptheory.approximation.errors import certified_error, measured_error
 from deeptheory.approximation.staircases import (
     hinge_error_bound,
     hinges,
     sigmoid_staircase,
     staircase,
     staircase_units,
+    steps_at,
 )
 
 X = np.linspace(0, 1, 1001)
@@ -27,7 +28,7 @@ def test_thresholds_as_many_as_the_theorem_asks():
         return np.sin(2 * np.pi * x)
 
     assert staircase_units(2 * np.pi, 0.1) == 63
-    assert certified_sup_error(staircase(wave, 63), wave, 2 * np.pi, 0.0, 1.0) <= 0.1
+    assert certified_error(staircase(wave, 63), wave, 2 * np.pi, 0.0, 1.0) <= 0.1
     assert (staircase_units(3.0, 0.5, 2.0), staircase_units(0.0, 0.5)) == (12, 1)
     line = measured_error(
         staircase(lambda x: 3 * x, 12, 0.0, 2.0), lambda x: 3 * x[..., 0], np.zeros(1), np.full(1, 2.0)
@@ -71,3 +72,12 @@ def test_steps_of_sigmoids_stand_in_the_middle_between_knots():
     np.testing.assert_allclose(network(np.array([[0.0], [1.0], [2.0], [3.0]])), np.exp([0, 1, 2, 3]))
     elsewhere = sigmoid_staircase(np.exp, 4, -2.0, 1.0, steepness=200.0)
     np.testing.assert_allclose(elsewhere(np.array([[-1.5], [0.5]])), (np.exp([-2, 0]) + np.exp([-1, 1])) / 2)
+
+
+@pytest.mark.item("L3.2")
+def test_steps_at_given_places_by_hand():
+    network = steps_at(lambda x: x**2, np.array([0.0, 0.5, 0.75]))
+    np.testing.assert_allclose(network.output, [0, 0.25, 0.3125], rtol=1e-15)
+    np.testing.assert_allclose(network(np.array([[-0.1], [0.4], [0.5], [0.7], [2.0]])), [0, 0, 0.25, 0.25, 0.5625])
+    with pytest.raises(ValueError, match="knots must increase"):
+        steps_at(np.sin, np.array([0.0, 0.5, 0.5]))

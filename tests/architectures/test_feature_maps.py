@@ -10,6 +10,7 @@ import scipy.signal
 
 from deeptheory.architectures.feature_maps import (
     convolve_images,
+    convolve_images_by_fft,
     correlate_images,
     init_convolution,
     output_size,
@@ -145,3 +146,47 @@ def test_what_does_not_fit_is_refused():
         max_pool(np.ones((2, 2, 1)), window=3)
     with pytest.raises(ValueError, match="stride"):
         correlate_images(X, K, stride=0)
+
+
+@pytest.mark.item("L10.8")
+def test_the_transform_in_the_plane_gives_the_same_sums():
+    height, width = K.shape[1:3]
+    whole = convolve_images(X, K, padding=(height - 1, width - 1))
+    np.testing.assert_allclose(convolve_images_by_fft(X, K), whole, atol=1e-12)
+    np.testing.assert_allclose(convolve_images_by_fft(X, K, boundary="valid"), convolve_images(X, K), atol=1e-12)
+    image, kernel = X[0, ..., 0], K[0, ..., 0]
+    around = convolve_images_by_fft(image[..., None], kernel[None, ..., None], boundary="circular")[..., 0]
+    # Every place written out, with indices modulo the sides.
+    shifted = [np.roll(image, (u, v), (0, 1)) * kernel[u, v] for u in range(height) for v in range(width)]
+    np.testing.assert_allclose(around, np.sum(shifted, 0), atol=1e-12)
+    with pytest.raises(ValueError, match="kernels must fit images"):
+        convolve_images_by_fft(X[:, :2, :1], K, boundary="valid")
+
+
+@pytest.mark.item("L10.8")
+def test_the_centred_sum_as_printed_is_the_correlation():
+    """Σ I[i − u₀ + u, j − v₀ + v] K[u, v] with u₀ = ⌊H/2⌋, v₀ = ⌊W/2⌋, read literally; zero outside the image."""
+    image, kernel = X[0, ..., 0], RNG.standard_normal((3, 5))
+    (rows, columns), (height, width) = image.shape, kernel.shape
+
+    def summed(place):
+        return [
+            [
+                sum(
+                    image[a, b] * kernel[u, v]
+                    for u in range(height)
+                    for v in range(width)
+                    for a, b in [place(i, j, u, v)]
+                    if 0 <= a < rows and 0 <= b < columns
+                )
+                for j in range(columns)
+            ]
+            for i in range(rows)
+        ]
+
+    u0, v0 = height // 2, width // 2
+    printed = summed(lambda i, j, u, v: (i - u0 + u, j - v0 + v))
+    turned = summed(lambda i, j, u, v: (i + u0 - u, j + v0 - v))
+    one, filters = image[..., None], kernel[None, ..., None]
+    np.testing.assert_allclose(correlate_images(one, filters, padding=(u0, v0))[..., 0], printed, atol=1e-12)
+    np.testing.assert_allclose(convolve_images(one, filters, padding=(u0, v0))[..., 0], turned, atol=1e-12)

@@ -115,6 +115,30 @@ def test_models_that_do_not_fit():
         gpt2_model({name: array for name, array in arrays.items() if not name.startswith("h.")})
 
 
+# Table 10.2 of lucchi: token, id, norm and the first eight of 768 coordinates in GPT-2's embedding.
+TABLE = """
+Like 7594 3.2995 -0.166 -0.080 0.086 -0.043 -0.061 -0.129 -0.217 -0.110
+a 257 2.5727 -0.051 0.006 0.047 -0.059 -0.063 -0.030 -0.272 0.015
+fish 5916 3.2591 0.027 0.100 0.066 0.051 -0.156 -0.080 -0.364 -0.158
+out 503 2.7112 -0.048 -0.044 0.034 -0.141 0.091 -0.064 -0.282 -0.014
+of 286 2.5936 -0.057 0.018 0.033 0.041 0.012 -0.040 -0.253 0.002
+water 1660 3.0460 0.065 0.020 0.023 0.141 -0.052 -0.019 -0.331 -0.144
+"""
+
+
+@pytest.mark.item("L10.40")
+def test_table_of_embeddings_reads_as_printed():
+    # An embedding with the printed coordinates, and in a ninth what is missing of the printed norms.
+    rows = [line.split() for line in TABLE.strip().splitlines()]
+    numbers = np.array([row[1:] for row in rows], float)
+    ids, norms, first = numbers[:, 0].astype(int), numbers[:, 1], numbers[:, 2:]
+    embedding = np.zeros((7595, 9))
+    embedding[ids] = np.column_stack([first, np.sqrt(norms**2 - (first**2).sum(1))])
+    lines = embedding_table([row[0] for row in rows], ids, embedding).splitlines()[2:]
+    for line, (token, id, norm, *values) in zip(lines, rows, strict=True):
+        assert line.split() == [token, id, norm, "[" + values[0] + ",", *(value + "," for value in values[1:]), "...]"]
+
+
 @pytest.mark.item("L10.40")
 def test_table_of_embeddings_and_the_line_of_the_listing():
     embedding = np.zeros((5, 10))

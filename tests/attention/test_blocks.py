@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from deeptheory.attention.blocks import Feedforward, Heads, block_velocity, sphere_flow, unnormalized_velocity
+from deeptheory.attention.blocks import (
+    Feedforward,
+    Heads,
+    block_velocity,
+    sphere_flow,
+    stepped_sphere_flow,
+    unnormalized_velocity,
+)
 from deeptheory.attention.clusters import attention_matrix, interaction_energy, random_tokens, token_velocity
 
 N, D, H = 5, 3, 2
@@ -105,3 +112,22 @@ def test_single_precision_outside_does_not_spoil_the_flow(block):
     fine = sphere_flow(lambda _, x: token_velocity(x, 1.0), tokens, np.ones(1))
     with jax.enable_x64(False):
         assert np.allclose(sphere_flow(lambda _, x: token_velocity(x, 1.0), tokens, np.ones(1)), fine, atol=1e-8)
+
+
+def test_equal_steps_on_the_sphere_are_the_flow_and_carry_derivatives():
+    tokens, times = random_tokens(jax.random.key(3), 1, 5, 3)[0], np.array([0.5, 1.5])
+
+    def moving(beta):
+        return lambda t, x: (1 + t) * token_velocity(x, beta)
+
+    found = np.asarray(stepped_sphere_flow(moving(2.0), tokens, times, substeps=32))
+    np.testing.assert_allclose(found, sphere_flow(moving(2.0), tokens, times), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 1, atol=1e-12)
+
+    def meeting(beta):
+        return jnp.sum(stepped_sphere_flow(moving(beta), tokens, times, substeps=32)[-1, 0] * tokens[1])
+
+    ends = [np.sum(sphere_flow(moving(2 + h), tokens, times)[-1, 0] * np.asarray(tokens[1])) for h in (1e-3, -1e-3)]
+    assert jax.jit(jax.grad(meeting))(2.0) == pytest.approx((ends[0] - ends[1]) / 2e-3, rel=1e-4)
+    with pytest.raises(ValueError, match="length_of_the_tokens"):
+        stepped_sphere_flow(moving(2.0), 2 * tokens, times)

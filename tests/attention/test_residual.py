@@ -1,11 +1,12 @@
 """Residual networks and neural flows against loops, matrix exponentials and finite depth."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from deeptheory.attention.residual import Layers, euler_error, neural_flow, residual_network
+from deeptheory.attention.residual import Layers, euler_error, neural_flow, residual_network, stepped_neural_flow
 
 DRAWN = np.random.default_rng(5)
 W, A = DRAWN.standard_normal((2, 3, 3)) / 2
@@ -52,3 +53,21 @@ def test_flow_may_begin_later_and_refuses_earlier_times():
     assert np.allclose(neural_flow(lambda t: Layers(t * W, A, B), half, np.array([1.0]), begin=0.4)[0], flow, atol=1e-8)
     with pytest.raises(ValueError, match="increase"):
         neural_flow(lambda t: Layers(W, A, B), half, np.array([0.1]), begin=0.4)
+
+
+@pytest.mark.item("J14.2")
+def test_equal_steps_are_the_flow_and_carry_derivatives():
+    times = np.array([0.3, 1.0])
+
+    def weights(scale):
+        return lambda t: Layers(scale * (1 + t) * W, A, B)
+
+    ours = stepped_neural_flow(weights(1.0), X[None], times, substeps=32)
+    np.testing.assert_allclose(ours, neural_flow(weights(1.0), X[None], times), atol=1e-7)
+
+    @jax.jit
+    def end(scale):
+        return jnp.sum(stepped_neural_flow(weights(scale), X[None], times, substeps=32)[-1] ** 2)
+
+    ends = [np.sum(neural_flow(weights(1 + h), X[None], times)[-1] ** 2) for h in (1e-4, -1e-4)]
+    assert jax.grad(end)(1.0) == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-6)

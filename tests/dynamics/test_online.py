@@ -2,9 +2,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
-from deeptheory.dynamics.online import exit_probability, flow, interpolated, online_descent, online_step
+from deeptheory.dynamics.online import exit_probability, interpolated, online_descent, online_step
 
 
 def squared_error(point, sample):
@@ -48,15 +47,6 @@ def test_interpolation_passes_through_the_iterates_and_half_way_between():
     between = interpolated(path, np.array([0.0, 0.05, 0.1, 0.175, 0.2, 9.0]), step=0.1)
     expected = [[1, 5], [2, 3], [3, 1], [2.25, 0.25], [2, 0], [2, 0]]
     np.testing.assert_allclose(between, expected, atol=1e-12)
-
-
-def test_flow_of_a_tree_against_scipy():
-    times = np.array([0.5, 1.0, 3.0])
-    ours = jax.jit(lambda s: flow(lambda s: {"q": s["p"], "p": -jnp.sin(s["q"])}, s, times, substeps=64))(
-        {"q": jnp.array(1.0), "p": jnp.array(0.2)}
-    )
-    theirs = solve_ivp(lambda t, s: [s[1], -np.sin(s[0])], (0, 3), [1.0, 0.2], t_eval=times, rtol=1e-11, atol=1e-12).y
-    np.testing.assert_allclose([ours["q"], ours["p"]], theirs, atol=1e-7)
 
 
 def test_exit_probability_is_the_share_of_simulated_chains():

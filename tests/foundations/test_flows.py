@@ -1,10 +1,13 @@
 """Flows against their closed form; and an end to those that never come to one."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from deeptheory.foundations import flows
-from deeptheory.foundations.flows import followed
+from deeptheory.foundations.flows import flow, followed
 
 
 @pytest.mark.parametrize("method", ["LSODA", "DOP853"])
@@ -30,3 +33,35 @@ def test_a_flow_that_is_too_stiff_for_its_method_ends(monkeypatch):
     monkeypatch.setattr(flows, "EVALUATIONS", 500)
     with pytest.raises(ArithmeticError, match="the flow is too stiff or too long to be followed beyond time"):
         followed(lambda t, y: -1e9 * (y - t), 0.0, np.ones(1), np.array([1.0]), method="DOP853", tolerance=1e-9)
+
+
+def test_a_flow_of_a_tree_against_scipy():
+    times = np.array([0.5, 1.0, 3.0])
+    ours = jax.jit(lambda s: flow(lambda _, s: {"q": s["p"], "p": -jnp.sin(s["q"])}, s, times, substeps=64))(
+        {"q": jnp.array(1.0), "p": jnp.array(0.2)}
+    )
+    theirs = solve_ivp(lambda t, s: [s[1], -np.sin(s[0])], (0, 3), [1.0, 0.2], t_eval=times, rtol=1e-11, atol=1e-12).y
+    np.testing.assert_allclose([ours["q"], ours["p"]], theirs, atol=1e-7)
+
+
+def test_equal_steps_know_the_time_and_are_of_order_four():
+    # ẏ = −2ty from time 1 has the solution y(1) e^(1 − t²).
+    times, start = np.array([1.5, 2.0]), np.array([2.0, -1.0])
+    exact = start * np.exp(1 - times[:, None] ** 2)
+    found = [flow(lambda t, y: -2 * t * y, start, times, begin=1.0, substeps=n) for n in (16, 32)]
+    errors = [np.abs(np.asarray(each) - exact).max() for each in found]
+    assert errors[1] < 1e-6 and errors[0] / errors[1] == pytest.approx(16, rel=0.1)
+
+
+def test_a_flow_has_derivatives_in_both_directions_and_runs_in_batches():
+    # y(t) = y(0) e^(at): ∂y/∂a = t·y.
+    def end(a, y):
+        return flow(lambda _, u: a * u, y, np.array([0.5, 2.0]), substeps=64)[-1]
+
+    value = 3.0 * np.exp(2 * -0.7)
+    assert jax.grad(end)(-0.7, 3.0) == pytest.approx(2 * value, rel=1e-6)
+    assert jax.jvp(lambda a: end(a, 3.0), (-0.7,), (1.0,))[1] == pytest.approx(2 * value, rel=1e-6)
+    many = jax.jit(jax.vmap(end, (0, None)))(jnp.array([-0.7, 0.3]), 3.0)
+    np.testing.assert_allclose(many, 3.0 * np.exp(2 * np.array([-0.7, 0.3])), rtol=1e-6)
+    with pytest.raises(ValueError, match="substeps must"):
+        flow(lambda _, u: u, 1.0, np.ones(1), substeps=0)

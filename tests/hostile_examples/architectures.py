@@ -82,6 +82,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "decoding.top_k": {"logits": TOKENS, "k": 2},
     "feature_maps.Convolution": {"kernels": KERNELS, "bias": np.ones(3)},
     "feature_maps.convolve_images": LAYERED,
+    "feature_maps.convolve_images_by_fft": {key: LAYERED[key] for key in LAYERED if key in ("images", "kernels")},
     "feature_maps.correlate_images": LAYERED,
     "feature_maps.init_convolution": {"channels": 2, "filters": 3},
     "feature_maps.output_size": {"size": 9, "window": 3},

@@ -22,15 +22,18 @@ def _weights(_: Any) -> residual.Layers:
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "blocks.sphere_flow": {"velocity": lambda _, x: 0 * x, "tokens": TOKENS, "times": np.array([0.5, 1.0])},
+    "blocks.stepped_sphere_flow": {"velocity": lambda _, x: 0 * x, "tokens": TOKENS, "times": np.array([0.5, 1.0])},
     "clusters.random_tokens": {"shape": (4, 3)},
     "mean_field.mode_growth": {"modes": 2, "inverse_temperature": 1.0},
     "metastability.cluster_history": {"tokens": TOKENS, "times": np.array([0.5, 1.0]), "inverse_temperature": 1.0},
     "metastability.merging_time": {"overlap": 0.5, "start": 0.1, "share": 0.3, "inverse_temperature": 1.0},
     "random_heads.random_head": {"dimension": 3, "ensemble": "wigner"},
     "regimes.padded_tokens": {"dimension": 2.0, "count": 4, "most": 3},
+    "regimes.metastable_share": {"dimension": 2.0, "count": 4, "most": 3, "steps": 4},
     "regimes.share_after": {"dimension": 2.0, "count": 4, "most": 3, "steps": 4},
     "residual.euler_error": {"weights": _weights, "activation": jnp.tanh},
     "residual.neural_flow": {"weights": _weights, "times": np.array([0.5, 1.0]), "activation": jnp.tanh},
+    "residual.stepped_neural_flow": {"weights": _weights, "times": np.array([0.5, 1.0]), "activation": jnp.tanh},
     "residual.residual_network": {"activation": jnp.tanh},
     "saddles.balanced_spectrum": {"tokens": np.concatenate([np.eye(3)[:2], -np.eye(3)[:2]])},
     "saddles.bipolar_spectrum": {"north": 3, "south": 1, "dimension": 3},

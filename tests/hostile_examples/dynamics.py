@@ -27,7 +27,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "hitting_times.mean_overlap": {"times": np.array([0, 3]), "dimension": 9},
     "noise_scaling.noise_moments": SAMPLED | {"x": np.ones(3), "direction": np.eye(3)[0]},
     "noise_scaling.spherical_gradient": {"loss": SAMPLED["loss"], "x": np.ones(3), "sample": np.zeros(3)},
-    "online.flow": {"velocity": lambda u: -u, "start": np.ones(2), "times": np.array([0.5, 1.0])},
     "online.online_descent": SAMPLED | {"start": np.ones(3)},
     "online.online_step": {"loss": SAMPLED["loss"], "point": np.ones(3), "sample": np.zeros(3)},
     "projections.gram_matrix": {"weights": np.ones((2, 4)), "hidden": np.eye(4)[:1]},
@@ -52,7 +51,6 @@ xor_mixture.settled, weights: float32
 xor_mixture.xor_population_loss, gram: asymmetric
 effective.effective_dynamics, point: deeper
 online.exit_probability, step: tiny
-online.flow, start: empty
 online.online_descent, samples: empty
 online.online_step, sample: complex
 noise_scaling.spherical_gradient, sample: complex

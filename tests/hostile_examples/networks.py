@@ -58,6 +58,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "from_scratch.bayes_logits": {"x": PLANE},
     "from_scratch.population_cross_entropy": {"model": lambda x: x[..., 0]},
     "from_scratch.printed_gradient": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0])},
+    "from_scratch.printed_probabilities": {"z": np.linspace(-3, 3, 4)},
     "from_scratch.train_classifier": {"network": AFFINE, "y": np.array([0.0, 1.0, 1.0, 0.0]), "steps": 3},
     "pieces.PiecewiseAffine": {"knots": (Fraction(1),), "pieces": tuple(TENT[0])},
     "pieces.layers_from_arrays": {"weights": [np.ones((2, 1)), np.ones((1, 2))], "biases": [np.ones(2), np.ones(1)]},

@@ -2,7 +2,6 @@ import jax
 import mpmath
 import numpy as np
 import pytest
-from scipy.special import expit, logit
 
 from deeptheory.networks.activations import ACTIVATIONS, ridge, ridge_slopes, sigmoid_derivative, sigmoid_polynomial
 
@@ -28,8 +27,16 @@ def test_polynomials_by_hand():
 @pytest.mark.item("L2.9")
 def test_identities_of_the_sigmoid():
     z = np.linspace(-15, 15, 61)
-    np.testing.assert_allclose(2 * expit(2 * z) - 1, np.tanh(z), atol=1e-15)
-    np.testing.assert_allclose(logit(expit(z)), z, rtol=1e-9)
+    (sigmoid, slope), (tanh, bent) = ACTIVATIONS["sigmoid"], ACTIVATIONS["tanh"]
+    with mpmath.workdps(40):
+        exact = [[1 / (1 + mpmath.exp(-mpmath.mpf(a))), mpmath.tanh(mpmath.mpf(a))] for a in z]
+        slopes = [[float(s * (1 - s)), float(1 - t * t)] for s, t in exact]
+        logits = [float(mpmath.log(mpmath.mpf(t) / (1 - mpmath.mpf(t)))) for t in sigmoid(z)]
+    np.testing.assert_allclose(np.stack([sigmoid(z), tanh(z)], 1), np.array(exact, float), rtol=1e-15)
+    np.testing.assert_allclose(2 * sigmoid(2 * z) - 1, tanh(z), atol=1e-15)
+    np.testing.assert_allclose(sigmoid(z) + sigmoid(-z), 1, rtol=1e-15)
+    np.testing.assert_allclose(np.stack([slope(z), bent(z)], 1), slopes, rtol=1e-14)
+    np.testing.assert_allclose(logits, z, rtol=1e-9)
     assert ACTIVATIONS["threshold"][0](np.array([-0.1, 0.0, 0.1])).tolist() == [0, 1, 1]
 
 

@@ -15,10 +15,13 @@ from deeptheory.networks.from_scratch import (
     crossed_gaussians,
     differentiable_loss,
     gradient,
+    gradient_step,
     init_glorot,
     logits,
     population_cross_entropy,
     printed_gradient,
+    printed_probabilities,
+    printed_step,
     sample_classes,
     train_classifier,
 )
@@ -106,20 +109,58 @@ def test_bayes_accuracy_of_equal_covariances_is_the_normal_tail():
     assert bayes_accuracy(turned) == pytest.approx(0.8413447460685429, abs=1e-9)
 
 
-@pytest.mark.item("L2.16")
-def test_start_of_the_printed_run():
+@pytest.fixture(scope="module")
+def printed_run():
     # The listing draws data and weights, in this order, from NumPy's legacy generator with seed 0.
     legacy = np.random.RandomState(0)
     classes = crossed_gaussians()
     x = np.vstack([legacy.multivariate_normal(m, c, 1000) for m, c in zip(*classes, strict=True)])
     y = np.repeat([0.0, 1.0], 1000)
     sizes = ((2, 200), (200, 200), (200, 1))
-    network = [Affine(legacy.randn(n, m) / np.sqrt((n + m) / 2), np.zeros(m)) for n, m in sizes]
-    z, best = logits(network, x), bayes_logits(classes, x)
+    return [Affine(legacy.randn(n, m) / np.sqrt((n + m) / 2), np.zeros(m)) for n, m in sizes], x, y
+
+
+@pytest.mark.item("L2.16")
+def test_start_of_the_printed_run(printed_run):
+    network, x, y = printed_run
+    z, best = logits(network, x), bayes_logits(crossed_gaussians(), x)
     assert cross_entropy(z, y) == pytest.approx(0.7227, abs=5e-5)
     assert accuracy(z, y) == pytest.approx(0.2565, abs=1e-9)
     assert cross_entropy(best, y) == pytest.approx(0.1317, abs=5e-5)
     assert accuracy(best, y) == pytest.approx(0.949, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.item("L2.16")
+def test_end_of_the_printed_run(printed_run):
+    # Both numbers are of runs of the listing itself, as it is printed and with one division by N less. In single
+    # precision, which shows in the fifth digit only and saves a quarter of the time.
+    network, x, y = jax.tree.map(np.float32, printed_run)
+    printed = train_classifier(network, x, y, gradient=printed_gradient, step=printed_step)
+    assert printed.losses[-1] == pytest.approx(0.6085, abs=5e-5)
+    assert printed.accuracies[-1] == pytest.approx(0.9335, abs=1e-9)
+    right = train_classifier(network, x, y)
+    assert right.losses[-1] == pytest.approx(0.1298, abs=5e-5)
+    assert right.accuracies[-1] == pytest.approx(0.950, abs=1e-9)
+
+
+@pytest.mark.item("L2.15")
+def test_probabilities_of_the_listing_are_right_but_for_being_cut_off():
+    z = np.array([-800.0, -27.0, 0.3, 27.0, 800.0])
+    found = printed_probabilities(z)
+    np.testing.assert_allclose(found[1:4], 1 / (1 + np.exp(-z[1:4])), rtol=1e-15)
+    np.testing.assert_allclose([found[0], 1 - found[-1]], 1e-12, rtol=1e-3)
+
+
+@pytest.mark.item("L2.15")
+def test_decay_of_the_listing_is_not_multiplied_by_the_step_size(problem):
+    network, x, y = problem
+    slopes = printed_gradient(network, x, y)
+    after = printed_step(network, slopes, step_size=0.1, weight_decay=0.3)
+    np.testing.assert_allclose(after[0].weights, 0.7 * network[0].weights - 0.1 * slopes[0].weights, rtol=1e-12)
+    np.testing.assert_allclose(after[1].biases, network[1].biases - 0.1 * slopes[1].biases, rtol=1e-12)
+    same = gradient_step(network, slopes, step_size=0.1, weight_decay=3.0)
+    np.testing.assert_allclose(after[1].weights, same[1].weights, rtol=1e-12)
 
 
 @pytest.mark.item("L2.16")

@@ -16,6 +16,7 @@ from deeptheory.networks.reverse_mode import (
 )
 
 SHAPES = {"matmul": [(2, 3), (3, 4)], "transpose": [(2, 3)], "spread": [(), (2, 3)]}
+SHAPES |= {"correlate": [(2,), (5,)], "convolve": [(3,), (4,)]}
 
 
 def random_graph(seed, *, leaves=3, steps=12):
@@ -55,14 +56,54 @@ def test_four_ways_to_the_derivatives_of_a_random_graph(seed):
     assert forward.products <= len(graph.nodes) * len(graph.edges)
 
 
+def random_tensor_graph(seed, *, steps=8):
+    """Vectors of five entries, filters of three, and matrices that carry vectors over, added up at the end."""
+    rng = np.random.default_rng(seed)
+    names, table = ["x0", "x1"], {}
+    for i in range(steps):
+        kind, one, two = str(rng.choice(["one", "two", "filter", "matrix"])), *map(str, rng.choice(names, 2))
+        if kind == "one":
+            table[f"u{i}"] = (str(rng.choice(["tanh", "softmax", "normalize", "relu", "sigmoid"])), one)
+        elif kind == "two":
+            table[f"u{i}"] = (str(rng.choice(["add", "subtract", "multiply"])), one, two)
+        elif kind == "filter":
+            table |= {f"v{i}": ("convolve", "w", one), f"u{i}": ("correlate", "w", f"v{i}")}
+        else:  # u = the middle of (A·A)∗one: a message through a matrix, a total and a filter
+            table |= {f"p{i}": ("matmul", "a", "a"), f"t{i}": ("total", f"p{i}"), f"s{i}": ("spread", f"t{i}", one)}
+            table[f"u{i}"] = ("multiply", f"s{i}", one)
+        names.append(f"u{i}")
+    table |= {"sum": ("add", *(f"u{i}" for i in range(steps))), "f": ("log_sum_exp", "sum")}
+    graph, shapes = ComputationGraph(table, "f"), {"w": (3,), "a": (2, 2)}
+    return graph, {leaf: 0.7 * rng.standard_normal(shapes.get(leaf, (5,))) for leaf in graph.leaves}
+
+
+def numbers(seed):
+    graph = random_graph(seed)
+    return graph, at_random(graph, seed + 1)
+
+
 @pytest.mark.item("A4.7")
-def test_leaf_gradients_against_jax_on_a_random_graph():
-    graph = random_graph(7)
-    leaves = at_random(graph, 8)
-    theirs = jax.jit(jax.grad(lambda z: evaluate(graph, z)["f"]))({k: jnp.asarray(v) for k, v in leaves.items()})
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("drawn", [numbers, random_tensor_graph])
+def test_leaf_gradients_against_jax_on_a_random_graph(drawn, seed):
+    graph, leaves = drawn(seed)
+    theirs = jax.grad(lambda z: evaluate(graph, z)["f"])({k: jnp.asarray(v) for k, v in leaves.items()})
     ours = backpropagate(graph, leaves).derivatives
     for leaf in graph.leaves:
-        assert ours[leaf] == pytest.approx(float(theirs[leaf]), rel=1e-12)
+        np.testing.assert_allclose(ours[leaf], theirs[leaf], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.item("A4.7")
+def test_filters_and_normalization_by_hand():
+    def value(name, *inputs):
+        leaves = {f"x{i}": np.array(each, float) for i, each in enumerate(inputs)}
+        return evaluate(ComputationGraph({"u": (name, *leaves)}, "u"), leaves)["u"]
+
+    np.testing.assert_allclose(value("correlate", [1, 2], [1, 10, 100]), [21, 210])
+    np.testing.assert_allclose(value("convolve", [1, 2], [1, 10, 100]), [1, 12, 120, 200])
+    np.testing.assert_allclose(value("normalize", [1, 1, 5, 5]), np.array([-2, -2, 2, 2]) / np.sqrt(4 + 1e-5))
+    with pytest.raises(ValueError, match="shape"):
+        value("correlate", [1, 2, 3], [1, 2])
 
 
 @pytest.mark.item("A4.7")
@@ -128,6 +169,20 @@ def test_hessian_products_against_the_dense_hessian_of_jax():
     ours = hessian_vector_product(graph, leaves, vector)
     expected = np.asarray(dense) @ [vector[name] for name in names]
     np.testing.assert_allclose([ours[name] for name in names], expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.item("A4.12")
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("drawn", [numbers, random_tensor_graph])
+def test_hessian_products_against_those_of_jax_on_a_random_graph(drawn, seed):
+    graph, leaves = drawn(seed)
+    rng = np.random.default_rng(seed + 50)
+    vector = {name: rng.standard_normal(np.shape(value))[()] for name, value in leaves.items()}
+    at, along = ({name: jnp.asarray(value) for name, value in each.items()} for each in (leaves, vector))
+    _, theirs = jax.jvp(jax.grad(lambda z: evaluate(graph, z)["f"]), (at,), (along,))
+    ours = hessian_vector_product(graph, leaves, vector)
+    for leaf in graph.leaves:
+        np.testing.assert_allclose(ours[leaf], theirs[leaf], rtol=1e-8, atol=1e-10)
 
 
 def test_third_derivatives_by_differentiating_three_times():

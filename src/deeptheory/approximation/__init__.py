@@ -10,7 +10,8 @@
 - `maurey`: means met by few of their terms: exact errors of random draws, draws without chance, signed measures.
 - `monomials`: monomials and polynomials from one smooth activation, by finite differences in the weight.
 - `polynomials`: Weierstrass' theorem twice: Bernstein's polynomials and Landau's, with the degree a wanted error needs.
-- `requirements`: how many neurons does f need? A construction is made larger until its measured error fits.
+- `requirements`: how many neurons does f need? A construction is made larger until its error is verified to
+  fit: on a grid, by a Lipschitz constant, or by interval arithmetic.
 - `ridges`: from one dimension to many: sums of ridge functions g(θ·x), and networks whose units are ridges.
 - `separation`: one against two hidden layers: a band-limited density, tubes in frequency space, and the floor they put
   under every network with one hidden layer.

@@ -9,13 +9,16 @@ from jaxtyping import Float
 from scipy.optimize import linprog
 
 from deeptheory.approximation.shallow import ShallowNetwork
+from deeptheory.foundations.activations import relu, threshold
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable
 
-__all__ = ["BestInSpan", "best_in_span", "certified_sup_error", "grid_points", "measured_error", "sampled"]
+__all__ = ["BestInSpan", "best_in_span", "certified_error", "grid_points", "measured_error", "sampled"]
 
 NORMS = ("sup", "L1", "L2")
 """of functions on a box; L1 and L2 by the mean over the box, so that L1 ≤ L2 ≤ sup"""
+GOLDEN = (np.sqrt(5) - 1) / 2
+"""the share of a cell by which places within cells move on: no multiple of it is near a whole number for long"""
 
 
 def sampled(f: Callable[..., Any], x: Float[np.ndarray, "*n"], *, coordinates: bool = False) -> np.ndarray:
@@ -58,11 +61,14 @@ def measured_error(
 ) -> float:
     """Return ‖f − g‖ on a box, measured on a grid of `points` a side (lucchi Sec. 3.1).
 
-    sup is the largest |f − g| at the grid points, corners included: it is never too large, and too small by at most
-    what f − g can change within half a cell. L1 and L2 are means of |f − g| and its square by the midpoint rule,
-    divided by the volume, so that L1 ≤ L2 ≤ sup. Both functions take points of shape (n, d). If one of them says where
-    it breaks (`knots`, an array for each coordinate, as the networks of this room do), the grid is cut there too, and
-    sup looks at both sides of each knot: jumps and thin edges are seen whatever the grid.
+    sup is the largest |f − g| at the grid points, corners included, and at one more point in each cell: it is never too
+    large, and too small by what f − g can do between them. L1 and L2 are means of |f − g| and its square over two
+    points of each cell, mirrored at its middle, divided by the volume, so that L1 ≤ L2 ≤ sup in the limit. Within its
+    cell the place differs from cell to cell by the golden ratio: what has the rhythm of the grid, such as a wave that
+    vanishes at all its points, is seen. Nothing is known between the points: see `certified_error`.
+    Both functions take points of shape (n, d). If one of them says where it breaks (`knots`, an array for each
+    coordinate, as the networks of this room do), the grid is cut there too, and sup looks at both sides of each knot:
+    jumps and thin edges are seen whatever the grid.
     """
     _check_norm(norm)
     _check_box(low, high)
@@ -74,12 +80,21 @@ def measured_error(
         beside = np.nextafter(breaks, -np.inf) if norm == "sup" else breaks
         axes.append(np.unique(np.concatenate([np.linspace(low[j], high[j], points), breaks, beside])))
     affordable(grid=(*map(len, axes), len(low)))
-    x = _mesh(axes if norm == "sup" else [(each[1:] + each[:-1]) / 2 for each in axes])
-    gap = np.abs(sampled(f, x, coordinates=True) - sampled(g, x, coordinates=True))
+
+    def gap(x: np.ndarray) -> np.ndarray:
+        return np.abs(sampled(f, x, coordinates=True) - sampled(g, x, coordinates=True))
+
     if norm == "sup":
-        return float(gap.max())
+        return float(max(gap(_mesh(axes)).max(), gap(_mesh([_within(each, 1) for each in axes])).max()))
     shares = _mesh([np.diff(each) / (each[-1] - each[0]) for each in axes]).prod(-1)
-    return float(shares @ gap if norm == "L1" else np.sqrt(shares @ gap**2))
+    seen = np.stack([gap(_mesh([_within(each, side) for each in axes])) for side in (-1, 1)])
+    return float(shares @ seen.mean(0) if norm == "L1" else np.sqrt(shares @ (seen**2).mean(0)))
+
+
+def _within(edges: np.ndarray, side: int) -> np.ndarray:
+    """One point in each cell, on one side of its middle or at the mirror image; equidistributed over the cells."""
+    along = 2 * (np.arange(1, len(edges)) * GOLDEN % 1) - 1
+    return (edges[1:] + edges[:-1]) / 2 + side * along * np.diff(edges) / 2
 
 
 def _mesh(axes: Sequence[np.ndarray]) -> np.ndarray:
@@ -96,29 +111,37 @@ def _check_box(low: np.ndarray, high: np.ndarray) -> None:
         raise ValueError(f"low must lie below high in every coordinate, got {low} and {high}")
 
 
-def certified_sup_error(
+def certified_error(
     network: ShallowNetwork,
     f: Callable[..., Any],
     lipschitz: float,
     low: float,
     high: float,
     *,
+    norm: str = "sup",
     cells: int = 4096,
 ) -> float:
-    """Return an upper bound on sup|network − f| on [low, high], up to rounding, for thresholds or ReLUs of one input.
+    """Return an upper bound on ‖network − f‖ on [low, high], for thresholds or ReLUs of one input, between points too.
 
     Such a network is affine between its knots −bᵢ/wᵢ. On a cell between two neighbouring points (all knots are among
     them) it has some slope s, and f changes by at most ρ = `lipschitz` a unit of length; if the errors at the ends of
-    the cell are e and e′ then none inside exceeds (e + e′)/2 + (|s| + ρ)·length/2. f takes an array of numbers.
-    Not for smooth activations: their networks are not affine between points.
+    the cell are e and e′ then none inside exceeds (e + e′)/2 + (|s| + ρ)·length/2. In sup the largest of these bounds
+    is returned, in L1 their mean over the interval, in L2 the root of that of their squares. The network's rounding is
+    allowed for, that of f is not; ρ is your word. f takes an array of numbers.
+    The activation must be `relu` or `threshold` of `deeptheory.foundations.activations` themselves: what another
+    function does between its values is not known. For smooth activations and several inputs see
+    `calculus.certified.maximum`, or `requirements.neurons_needed` with `certain=True`.
     """
+    _check_norm(norm)
     if network.knots is None:
         raise ValueError(f"network must have one input, got {network.weights.shape[1]}")
     if not low < high:
         raise ValueError(f"low must lie below high, got {low} and {high}")
-    probe = np.asarray(network.activation(np.array([-2.0, -1.0, 1.0, 2.0])), float)
-    if np.ptp(probe[:2]) or probe[3] - probe[2] not in (0.0, 1.0):
-        raise ValueError("network must be made of thresholds or ReLUs: others are not affine between their knots")
+    if network.activation is not relu and network.activation is not threshold:
+        raise ValueError(
+            "network must be made of the `relu` or `threshold` of deeptheory.foundations.activations, thresholds or "
+            f"ReLUs that are known to be affine between their knots, got {network.activation!r}"
+        )
     knots = network.knots[0]
     points = np.unique(np.concatenate([np.linspace(low, high, cells + 1), knots[(knots > low) & (knots < high)]]))
     length = np.diff(points)
@@ -127,7 +150,13 @@ def certified_sup_error(
     target = sampled(f, points)
     left, right = np.abs(2 * third - other - target[:-1]), np.abs(2 * other - third - target[1:])
     inside = (left + right) / 2 + (3 * np.abs(other - third) + lipschitz * length) / 2
-    return float(inside.max())
+    # A sum of N terms is off by at most N·ε/2 times the sum of their sizes; six such sums enter, and the affine maps.
+    largest = np.abs(network.weights[:, 0]) * max(abs(low), abs(high)) + np.abs(network.biases) + 1
+    inside += 4 * (network.units + 4) * np.finfo(float).eps * float(np.abs(network.output) @ largest)
+    if norm == "sup":
+        return float(inside.max())
+    shares = length / (high - low)
+    return float(shares @ inside if norm == "L1" else np.sqrt(shares @ inside**2))
 
 
 @dataclass(frozen=True)

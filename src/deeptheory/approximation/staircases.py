@@ -5,13 +5,14 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from deeptheory.approximation.errors import sampled
 from deeptheory.approximation.shallow import ShallowNetwork
 from deeptheory.foundations.activations import relu, sigmoid, threshold
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["hinge_error_bound", "hinges", "sigmoid_staircase", "staircase", "staircase_units"]
+__all__ = ["hinge_error_bound", "hinges", "sigmoid_staircase", "staircase", "staircase_units", "steps_at"]
 
 
 def staircase(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.0) -> ShallowNetwork:
@@ -20,8 +21,18 @@ def staircase(f: Callable[..., Any], units: int, low: float = 0.0, high: float =
     With h = (high − low)/m it agrees with f at its knots, so sup|network − f| ≤ ρh for a ρ-Lipschitz f, and no less
     if f is a line of slope ρ (lucchi Thm 14). f takes an array of numbers.
     """
-    knots = _knots(units, low, high)[:-1]
-    return ShallowNetwork(np.ones((units, 1)), -knots, np.diff(sampled(f, knots), prepend=0.0), threshold)
+    return steps_at(f, _knots(units, low, high)[:-1])
+
+
+def steps_at(f: Callable[..., Any], knots: Float[np.ndarray, " m"]) -> ShallowNetwork:
+    """Return Σᵢ aᵢ 1[x ≥ bᵢ] for `knots` b₀ < b₁ < …, with a₀ = f(b₀) and aᵢ = f(bᵢ) − f(bᵢ₋₁).
+
+    It is f at the last knot before x, and 0 before the first. lucchi Thm 14 has bᵢ = iε/ρ, which leaves the last step
+    shorter than the others unless ρ/ε is a whole number; `staircase` has steps of one length.
+    """
+    if not np.all(np.diff(knots) > 0):
+        raise ValueError(f"knots must increase, got {knots}")
+    return ShallowNetwork(np.ones((len(knots), 1)), -knots, np.diff(sampled(f, knots), prepend=0.0), threshold)
 
 
 def staircase_units(lipschitz: float, error: float, length: float = 1.0) -> int:

@@ -17,10 +17,18 @@ from jaxtyping import Array, Float, Num
 
 from deeptheory.attention.clusters import attention_matrix, tangent
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.flows import followed
+from deeptheory.foundations.flows import flow, followed
 from deeptheory.foundations.guards import inside
 
-__all__ = ["Feedforward", "Heads", "block_velocity", "feedforward", "sphere_flow", "unnormalized_velocity"]
+__all__ = [
+    "Feedforward",
+    "Heads",
+    "block_velocity",
+    "feedforward",
+    "sphere_flow",
+    "stepped_sphere_flow",
+    "unnormalized_velocity",
+]
 
 Tokens = Float[Array | np.ndarray, "n d"]
 Scalar = float | int | Num[Array | np.ndarray, ""]
@@ -92,7 +100,7 @@ def sphere_flow(
 
     Steps adapt to the flow, and a stiff method takes over where tokens hardly move for long (LSODA), so that times
     as long as e^β are within reach; weights that depend on time are the velocity's own business. `velocity` is
-    written in JAX. Values are on the host and carry no derivatives: for those use `clusters.token_flow`.
+    written in JAX. Values are on the host and carry no derivatives: for those use `stepped_sphere_flow`.
     """
     shape = np.shape(tokens)
     lengths = np.linalg.norm(np.asarray(tokens, float), axis=-1)
@@ -115,4 +123,21 @@ def sphere_flow(
     return path / np.linalg.norm(path, axis=-1, keepdims=True)
 
 
-doors(__name__, tolerance="[1e-13, 1e-2]", times="[0, ∞)")
+def stepped_sphere_flow(
+    velocity: Callable[[Array, Array], Array],
+    tokens: Tokens,
+    times: Float[Array | np.ndarray, "t"],
+    *,
+    substeps: int = 16,
+) -> Float[Array, "t n d"]:
+    """Positions as `sphere_flow` has them, by `substeps` equal steps of Runge–Kutta of order four up to each time.
+
+    Pure, for `jit`, `vmap` and `grad` in the tokens and in all that `velocity` closes over, such as heads. Not for the
+    long waits of cold tokens, which are stiff. Tokens must have length one; at each time they are brought back to it.
+    """
+    inside(1 - 1e-6, 1 + 1e-6, length_of_the_tokens=jnp.linalg.norm(jnp.asarray(tokens), axis=-1))
+    path = flow(velocity, jnp.asarray(tokens), times, substeps=substeps)
+    return path / jnp.linalg.norm(path, axis=-1, keepdims=True)
+
+
+doors(__name__, tolerance="[1e-13, 1e-2]", times="[0, ∞)", substeps="[1, 1e5]")

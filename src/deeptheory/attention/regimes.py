@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key, Num
 from deeptheory.attention.clusters import token_flow
 from deeptheory.foundations.entrances import doors
 
-__all__ = ["clustered_share", "padded_tokens", "share_after"]
+__all__ = ["clustered_share", "metastable_share", "padded_tokens", "share_after"]
 
 Scalar = float | int | Num[Array | np.ndarray, ""]
 
@@ -53,6 +53,32 @@ def share_after(
     return clustered_share(token_flow(tokens, times, inverse_temperature, substeps=steps)[-1])
 
 
+def metastable_share(
+    key: Key[Array, ""],
+    inverse_temperature: Scalar,
+    dimension: Scalar,
+    early: Scalar = 5.0,
+    late: Scalar = 30.0,
+    tolerance: Scalar = 1e-3,
+    *,
+    count: int = 64,
+    most: int = 64,
+    steps: int = 120,
+) -> Float[Array, ""]:
+    """Share of pairs of tokens that sit in different clusters early, and still do so late: metastability's diagram.
+
+    A token sits in a cluster if it overlaps with another by more than 1 − tolerance. So the share is 0 where all are
+    together before `late`, and 0 where they are still scattered at `early`; it is near 1 − 1/k with k equal clusters
+    that wait. Traced like `share_after`, with `steps` steps up to either time. Reference: jagannath Sec. 14.2.
+    """
+    tokens = padded_tokens(key, dimension, count=count, most=most)
+    times = jnp.stack([jnp.asarray(each, tokens.dtype) for each in (early, late)])
+    path = token_flow(tokens, times, inverse_temperature, substeps=steps)
+    before, after = path @ path.swapaxes(-1, -2) > 1 - tolerance
+    settled = jnp.sum(before, -1) > 1
+    return jnp.sum(settled[:, None] & settled & ~before & ~after) / (count * (count - 1))
+
+
 doors(
     __name__,
     dimension="[1, ∞)",
@@ -60,6 +86,8 @@ doors(
     most="[1, 1e4]",
     steps="[1, 1e6]",
     time="[0, 1e4]",
+    early="[0, 1e4]",
+    late="[0, 1e4]",
     tolerance="(0, 2]",
     inverse_temperature="[0, ∞)",
 )

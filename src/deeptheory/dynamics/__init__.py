@@ -2,7 +2,7 @@
 
 - `single_index`: how hard a single-index problem is for online gradient descent: its information exponent and
   what follows from it.
-- `online`: one-pass gradient descent for any loss and parameters; flows in continuous time.
+- `online`: one-pass gradient descent for any loss and parameters.
 - `effective`: population drift, corrector and volatility of summary statistics, by differentiation; localizability.
 - `projections`: losses that see Gaussian data through a few projections: exact chains and limits, free of dimension.
 - `spiked_tensors`: a rank-one matrix or tensor under noise: exact chain, ballistic and diffusive limits, fixed points.

@@ -170,7 +170,7 @@ def diffusion_paths(
     """Draw paths of du = h(u)dt + √Σ(u) dB at the given times, by the Euler–Maruyama scheme.
 
     `velocity` and `volatility` are h and Σ at one u; `start` holds one path a row. The scheme is of weak order one:
-    double `substeps` to see what it is off. Where Σ = 0 use `online.flow`.
+    double `substeps` to see what it is off. Where Σ = 0 use `foundations.flows.flow`.
     Reference: jagannath Thm 12.4.
     """
     start, times = jnp.asarray(start), jnp.asarray(times)

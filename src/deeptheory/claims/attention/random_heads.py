@@ -143,9 +143,10 @@ def without_temperature(evidence):
     return replace(evidence, right=np.broadcast_to(-steady * np.asarray(evidence.aside["push"]), evidence.left.shape))
 
 
-@tied_values_keep_tokens_apart.control("tied gather more", of="independent gather more than tied")
-def other_way(evidence):
-    return replace(evidence, differences=-np.asarray(evidence.differences))
+@tied_values_keep_tokens_apart.control("as much more in the heat, at β = 1", of="independent gather more than tied")
+def in_the_heat(evidence):
+    shares = np.asarray(evidence.aside["shares"])
+    return replace(evidence, differences=shares[:2, 0] - shares[2:, 0] - np.asarray(evidence.differences))
 
 
 @tied_values_keep_tokens_apart.picture

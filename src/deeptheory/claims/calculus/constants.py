@@ -33,6 +33,8 @@ ZOO = {
     "√|x|": lambda x: jnp.sqrt(jnp.abs(x[0])),
     "step": lambda x: jnp.where(x[0] > 0.3, 1.0, 0.0),
 }
+PLANE = np.full(2, -1.0), np.full(2, 2.0)
+"""the box of x₁x₂, whose slope is largest, √8, at (2, 2), and whose slopes change by at most 1 a unit of length"""
 KNOWN = {"x²": (True, True, True, True), "|x|": (True, True, False, False), "√|x|": (True, False, False, False),
          "step": (False, False, False, False)}  # fmt: skip
 
@@ -46,8 +48,8 @@ KNOWN = {"x²": (True, True, True, True), "|x|": (True, True, False, False), "�
     says=r"A continuous function has the Lipschitz constant $\sup\|\nabla f\|$ on a box, its gradient "
     r"$\sup\|\nabla^2f\|$: 2 for $x^2$, ¼ for softplus. Intervals bound both for certain; $|x|$ has no smoothness "
     r"constant, $\sqrt{|x|}$ and a step no Lipschitz constant.",
-    needs="functions of one variable on [−1, 2], bounds within one per cent; a derivative almost everywhere is not "
-    "enough",
+    needs="functions of one variable on [−1, 2], and a product of two; bounds within one per cent; a derivative almost "
+    "everywhere is not enough",
     symbols={
         r"\sup": "the least upper bound over the box",
         r"\nabla f,\ \nabla^2f": "gradient and matrix of second derivatives",
@@ -63,9 +65,15 @@ def certified_constants(key):
     rng = generator(key)
     lipschitz = np.array([lipschitz_constant(lambda x, f=f: f(x[0]), *BOX) for f, _, _ in SLOPES.values()])
     smooth = np.array([smoothness_constant(lambda x, f=f: f(x[0]), *BOX) for f, _ in BENDS.values()])
-    exact, bent = (np.array([each[-1] for each in table.values()]) for table in (SLOPES, BENDS))
+    lipschitz = np.vstack([lipschitz, lipschitz_constant(jnp.prod, *PLANE)])
+    smooth = np.vstack([smooth, smoothness_constant(jnp.prod, *PLANE)])
+    exact = np.array([each[-1] for each in SLOPES.values()] + [np.sqrt(8)])
+    bent = np.array([each[-1] for each in BENDS.values()] + [1.0])
     one, other = rng.uniform(*BOX, (2, 400))
-    quotients = np.array([np.max(np.abs(f(one) - f(other)) / np.abs(one - other)) for _, f, _ in SLOPES.values()])
+    quotients = [np.max(np.abs(f(one) - f(other)) / np.abs(one - other)) for _, f, _ in SLOPES.values()]
+    here, there = rng.uniform(-1, 2, (2, 400, 2))
+    quotients.append(np.max(np.abs(here.prod(1) - there.prod(1)) / np.linalg.norm(here - there, axis=1)))
+    names, bending = ([*table, "product of two"] for table in (SLOPES, BENDS))
     found = {name: regularity(f, np.array([-1.0]), np.array([1.3]), boxes=600) for name, f in ZOO.items()}
     shown = [
         (each.continuous, each.lipschitz.upper < np.inf, each.differentiable, each.smoothness.upper < np.inf)
@@ -77,17 +85,17 @@ def certified_constants(key):
             lipschitz,
             exact[:, None].repeat(2, 1),
             error=0.01 * exact[:, None],
-            along={"function": np.array(list(SLOPES)), "bound": np.array(["lower", "upper"])},
-            aside={"ends": np.array([np.cos(1.0), np.exp(2.0), 12.0, 1.0])},
+            along={"function": np.array(names), "bound": np.array(["lower", "upper"])},
+            aside={"ends": np.array([np.cos(1.0), np.exp(2.0), 12.0, 1.0, np.sqrt(8)])},
         ),
         "difference quotients stay below": Inequality(
-            quotients, lipschitz[:, 1], along={"function": np.array(list(SLOPES))}, aside={"lower": lipschitz[:, 0]}
+            np.array(quotients), lipschitz[:, 1], along={"function": np.array(names)}, aside={"lower": lipschitz[:, 0]}
         ),
         "smoothness constants": Identity(
             smooth,
             bent[:, None].repeat(2, 1),
             error=0.01 * bent[:, None],
-            along={"function": np.array(list(BENDS)), "bound": np.array(["lower", "upper"])},
+            along={"function": np.array(bending), "bound": np.array(["lower", "upper"])},
         ),
         "regularity of four functions": Exact(
             np.array(shown),
@@ -103,11 +111,16 @@ def slope_at_the_ends(evidence):
     return replace(evidence, right=evidence.aside["ends"][:, None].repeat(2, 1))
 
 
+@certified_constants.control("the largest partial derivative of a product", of="Lipschitz constants")
+def partial_derivative(evidence):
+    return replace(evidence, right=np.vstack([np.asarray(evidence.right)[:-1], [2.0, 2.0]]))
+
+
 @certified_constants.control("the mean of slopes in place of the largest", of="difference quotients stay below")
 def mean_slope(evidence):
-    # Of |cos|, exp, 3x² and 1 over [−1, 2].
+    # Of |cos|, exp, 3x² and 1 over [−1, 2]; of a product at most the root of the mean square, √2.
     means = np.array([2 + np.sin(1.0) - np.sin(2.0), np.exp(2.0) - np.exp(-1.0), 9.0, 3.0]) / 3
-    return replace(evidence, bound=means)
+    return replace(evidence, bound=np.append(means, np.sqrt(2)))
 
 
 @certified_constants.control("half the second derivative, the coefficient of the square", of="smoothness constants")

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 from scipy import stats
+from scipy.integrate import quad
 
 from deeptheory.calculus.expectations import (
     affine_gaussian,
@@ -235,10 +236,10 @@ def areas_below_tails(pieces):
 
 
 @claim(
-    items={"L1.20": ("moments of a Gaussian", "affine images")},
+    items={"L1.20": ("moments of one variable", "moments of a Gaussian", "affine images")},
     says=r"$X\sim\mathcal N(\mu,\Sigma)$, by its density, has mean $\mu$ and covariance $\Sigma$; $AX+b$ is normal "
     r"with mean $A\mu+b$ and covariance $A\Sigma A^\top$.",
-    needs="two variables; moments of the density by a rule that is exact for all smooth periodic or vanishing "
+    needs="one and two variables; moments of the density by a rule that is exact for all smooth periodic or vanishing "
     "functions",
     symbols={
         r"\mu,\ \Sigma": "mean and covariance; of one variable $\\Sigma=\\sigma^2$, which the book writes as "
@@ -259,19 +260,31 @@ def gaussian_moments_and_maps(key, *, trials: Trials = 12):
     by_density = [density_moments(m, c) for m, c in zip(means, covariances, strict=True)]
     rows = list(zip(means, covariances, matrices, shifts, strict=True))
     laws = [affine_gaussian(*row) for row in rows]
-    # The characteristic function of the image in one direction each, of such length that it is of order one.
-    waves = [np.array([1.0, -0.5]) / np.sqrt(np.trace(law.covariance)) for law in laws]
+    # The characteristic function of the image in two directions each, of such length that it is of order one.
     seen, told, wrong = [], [], []
-    for (mean, covariance, matrix, shift), law, wave in zip(rows, laws, waves, strict=True):
-        seen.append(
-            gaussian_expectation(
-                lambda x, a=matrix, b=shift, w=wave: np.cos((x @ a.T + b) @ w), mean, covariance, nodes=40
-            )
-        )
-        told.append(np.cos(law.mean @ wave) * np.exp(-wave @ law.covariance @ wave / 2))
-        wrong.append(np.cos(law.mean @ wave) * np.exp(-wave @ matrix @ covariance @ matrix @ wave / 2))
+    for (mean, covariance, matrix, shift), law in zip(rows, laws, strict=True):
+        for direction in ([1.0, -0.5], [0.4, 1.0]):
+            wave = np.array(direction) / np.sqrt(np.trace(law.covariance))
+
+            def parts(x, a=matrix, b=shift, w=wave):
+                return np.stack([np.cos((x @ a.T + b) @ w), np.sin((x @ a.T + b) @ w)], -1)
+
+            turned = np.array([np.cos(law.mean @ wave), np.sin(law.mean @ wave)])
+            seen.append(gaussian_expectation(parts, mean, covariance, nodes=40))
+            told.append(turned * np.exp(-wave @ law.covariance @ wave / 2))
+            wrong.append(turned * np.exp(-wave @ matrix @ covariance @ matrix @ wave / 2))
+    variances = covariances[:, 0, 0]
+    single = [line_moments(m, v) for m, v in zip(means[:, 0], variances, strict=True)]
     flat = np.concatenate([means, covariances.reshape(trials, 4)], 1)
     return {
+        "moments of one variable": Identity(
+            np.array(single),
+            np.stack([np.ones(trials), means[:, 0], variances], 1),
+            scale=1 + variances[:, None],
+            error=1e-9,
+            along={"trial": np.arange(trials), "moment": ["whole", "mean", "variance"]},
+            aside={"deviations": np.sqrt(variances)},
+        ),
         "moments of a Gaussian": Identity(
             np.array(by_density),
             flat,
@@ -283,6 +296,17 @@ def gaussian_moments_and_maps(key, *, trials: Trials = 12):
             np.array(seen), np.array(told), scale=1.0, error=1e-10, aside={"untransposed": np.array(wrong)}
         ),
     }
+
+
+def line_moments(mean, variance):
+    """The integrals of 1, x and (x − μ)² under the printed density of one variable, by adaptive quadrature."""
+    reach = mean - 12 * np.sqrt(variance), mean + 12 * np.sqrt(variance)
+
+    def density(x):
+        return np.exp(-((x - mean) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+
+    powers = (lambda x: 1.0, lambda x: x, lambda x: (x - mean) ** 2)
+    return [quad(lambda x, g=g: g(x) * density(x), *reach, epsabs=1e-12)[0] for g in powers]
 
 
 def density_moments(mean, covariance):
@@ -301,6 +325,13 @@ def density_moments(mean, covariance):
     centre = (x * density[:, None]).sum(0) * cell
     spread = np.einsum("n,ni,nj->ij", density, x - centre, x - centre) * cell
     return np.concatenate([centre, spread.ravel()])
+
+
+@gaussian_moments_and_maps.control("N(μ, σ) has the variance σ", of="moments of one variable")
+def variance_for_deviation(evidence):
+    right = np.array(evidence.right)
+    right[:, 2] = evidence.aside["deviations"]
+    return replace(evidence, right=right)
 
 
 @gaussian_moments_and_maps.control("Σ holds standard deviations", of="moments of a Gaussian")

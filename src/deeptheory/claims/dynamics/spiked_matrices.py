@@ -14,7 +14,7 @@ import numpy as np
 from annotated_types import Interval, MinLen
 from scipy import stats
 
-from deeptheory.dynamics.online import flow, online_step
+from deeptheory.dynamics.online import online_step
 from deeptheory.dynamics.spiked_tensors import (
     ballistic_fixed_points,
     ballistic_velocity,
@@ -26,6 +26,7 @@ from deeptheory.dynamics.spiked_tensors import (
     spiked_tensor_step,
     tensor_statistics,
 )
+from deeptheory.foundations.flows import flow
 from deeptheory.lab import Distribution, Exact, Identity, Law, Rate, Sizes, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Field, Level, Line, Row, Stack, seen
 
@@ -114,7 +115,9 @@ def spiked_descent_follows_its_limit(
         ]
         observed = np.moveaxis(np.array(paths), -2, -1)
         predicted, bare = (
-            np.asarray(flow(partial(ballistic_velocity, ratio=c, **setting), np.array(start), ratio * TIMES))
+            np.asarray(
+                flow(lambda _, u, c=c, s=setting: ballistic_velocity(u, ratio=c, **s), np.array(start), ratio * TIMES)
+            )
             for c in (ratio, 0.0)
         )
         pieces[name] = Law(
@@ -158,7 +161,7 @@ def paths_over_time(pieces):
     grid = np.linspace(0, TIMES[-1], 60)
     panels = []
     fields = [partial(ballistic_velocity, signal=strength, ratio=ratio) for ratio in (1.0, 0.0)]
-    limit, bare = (np.asarray(flow(field, start, grid)) for field in fields)
+    limit, bare = (np.asarray(flow(lambda _, u, f=field: f(u), start, grid)) for field in fields)
     for which, name in enumerate(("overlap m", "rest r")):
         marks = [
             Line("limit", grid, limit[:, which]),

@@ -10,7 +10,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.cross_entropy import softmax_jacobian
 from deeptheory.foundations.randomness import generator
-from deeptheory.lab import Identity, claim
+from deeptheory.lab import Identity, Inequality, claim
 from deeptheory.lab.pictures import Curves, Dots, Line
 from deeptheory.networks.activations import ridge, ridge_slopes, sigmoid_derivative, sigmoid_polynomial
 from deeptheory.networks.logit_losses import (
@@ -170,7 +170,7 @@ def derivatives(pieces):
 @claim(
     items={
         "L2.10": ("two classes are a sigmoid", "one number added to all logits"),
-        "L2.11": ("softmax loss by the weights", "curvature of the softmax loss"),
+        "L2.11": ("softmax loss by the weights", "curvature of the softmax loss", "the softmax loss is convex"),
         "L2.12": ("perceptron by its outer weights", "perceptron by its inner weights"),
         "L2.14": "binary loss by the logit",
     },
@@ -193,14 +193,30 @@ def derivatives(pieces):
 def slopes_are_residuals(key, *, classes: Annotated[int, Interval(ge=2, le=20)] = 4):
     rng = generator(key)
     theta, x = rng.standard_normal((classes, 3)), rng.standard_normal(3)
-    label = np.eye(classes)[rng.integers(classes)]
+    label, soft = np.eye(classes)[rng.integers(classes)], rng.dirichlet(np.ones(classes))
     logits = theta @ x
 
     def softmax(z):
         return np.exp(z) / np.sum(np.exp(z))
 
-    by_weights = slopes(lambda t: -np.sum(label * np.log(softmax(t @ x))), theta)
-    curvature = np.array([slopes(lambda z, i=i: softmax(z)[i], logits) for i in range(classes)])
+    def derivative(function, at):
+        """By row the gradient of each entry of what a function returns."""
+        return np.array(
+            [slopes(lambda a, i=i: function(a).ravel()[i], at).ravel() for i in range(np.size(function(at)))]
+        )
+
+    labels = np.stack([label, soft])
+    by_weights = np.array([slopes(lambda t, y=y: -np.sum(y * np.log(softmax(t @ x))), theta) for y in labels])
+    # Each slope written out, differentiated by all weights of all classes.
+    curvature = derivative(lambda t: (softmax(t @ x) - soft)[:, None] * x, theta)
+    places = 2 * rng.standard_normal((20, classes))
+    bends = np.array([derivative(lambda z: softmax(z) - soft, z) for z in places])
+
+    def squared_slope(z):
+        p = softmax(z)
+        return p * (p - label) - p * np.sum(p * (p - label))
+
+    squares = np.array([derivative(squared_slope, z) for z in places])
     pairs = rng.standard_normal((20, 2))
     gap = pairs[:, 0] - pairs[:, 1]
     z = np.concatenate([PLACES, PLACES])
@@ -230,12 +246,23 @@ def slopes_are_residuals(key, *, classes: Annotated[int, Interval(ge=2, le=20)] 
             aside={"to the first": softmax(logits + 5 * np.eye(classes)[0]) - label},
         ),
         "softmax loss by the weights": Identity(
-            softmax_residual(logits, label)[:, None] * x, by_weights, scale=np.abs(x).max(), size=classes,
-            aside={"without the label": softmax(logits)[:, None] * x},
+            np.array([softmax_residual(logits, y)[:, None] * x for y in labels]), by_weights,
+            scale=np.abs(x).max(), size=classes, along={"label": ["one class", "shares"]},
+            aside={
+                "likeliest": np.array([(softmax(logits) - np.eye(classes)[y.argmax()])[:, None] * x for y in labels])
+            },
         ),
         "curvature of the softmax loss": Identity(
-            softmax_jacobian(scipy.special.softmax(logits)), curvature, scale=1.0, size=classes,
-            aside={"diagonal": np.diag(softmax(logits))},
+            np.kron(softmax_jacobian(scipy.special.softmax(logits)), np.outer(x, x)), curvature,
+            scale=np.max(x**2), size=classes,
+            aside={
+                "diagonal": np.kron(np.diag(softmax(logits)), np.outer(x, x)),
+                "by logits": np.kron(softmax_jacobian(scipy.special.softmax(logits)), np.eye(3)),
+            },
+        ),
+        "the softmax loss is convex": Inequality(
+            -np.linalg.eigvalsh(bends)[:, 0], 0.0, error=1e-14 * classes,
+            aside={"squared": -np.linalg.eigvalsh(squares)[:, 0]},
         ),
         "binary loss by the logit": Identity(
             binary_residual(z, y).reshape(2, -1), binary.reshape(2, -1), scale=1.0, size=4,
@@ -264,14 +291,24 @@ def to_the_first(evidence):
     return replace(evidence, right=evidence.aside["to the first"])
 
 
-@slopes_are_residuals.control("the label not taken away", of="softmax loss by the weights")
-def no_label(evidence):
-    return replace(evidence, left=evidence.aside["without the label"])
+@slopes_are_residuals.control("the likeliest class in place of its share", of="softmax loss by the weights")
+def likeliest(evidence):
+    return replace(evidence, left=evidence.aside["likeliest"])
 
 
 @slopes_are_residuals.control("diag p without ppᵀ", of="curvature of the softmax loss")
 def only_diagonal(evidence):
     return replace(evidence, left=evidence.aside["diagonal"])
+
+
+@slopes_are_residuals.control("the same for all inputs, without xxᵀ", of="curvature of the softmax loss")
+def without_input(evidence):
+    return replace(evidence, left=evidence.aside["by logits"])
+
+
+@slopes_are_residuals.control("the squared loss of a softmax too", of="the softmax loss is convex")
+def squares_too(evidence):
+    return replace(evidence, quantity=evidence.aside["squared"])
 
 
 @slopes_are_residuals.control("times the slope of the sigmoid, as for a squared loss", of="binary loss by the logit")
