@@ -209,7 +209,7 @@ def dropout_trains_like_its_penalty(
     key, *, rate: Annotated[float, Interval(ge=0.3, le=0.7)] = 0.5, trials: Trials = 48
 ):
     draw = generator(key)
-    inputs, labels, tests, wanted = map(np.float32, sample(draw, trials, TRAIN))
+    inputs, labels, tests, wanted = (np.asarray(each, np.float32) for each in sample(draw, trials, TRAIN))
     wide, narrow = three_layers(draw, trials, WIDE), three_layers(draw, 4, NARROW)
     keys = jax.random.split(jax.random.fold_in(key, 1), 3)
     # The strength p in place of p/(1 − p) is that of dropout at the rate p/(1 + p).
