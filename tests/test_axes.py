@@ -7,7 +7,7 @@ from pathlib import Path
 import deeptheory.claims
 
 CLAIMS = Path(deeptheory.claims.__path__[0])
-PANELS = {"Curves", "Field", "HeatMap", "Histogram", "Plane", "Surface", "dict"}
+PANELS = {"Curves", "Field", "HeatMap", "Histogram", "Plane", "Relief", "Surface", "dict"}
 """What takes the names of axes: panels, and settings that several panels share."""
 
 

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from deeptheory.implicit_bias.early_stopping import largest_gap, matching_penalty, ridge_share, stopped_share
+from deeptheory.implicit_bias.early_stopping import (
+    largest_gap,
+    largest_risk_ratio,
+    matching_penalty,
+    ridge_share,
+    stopped_share,
+)
 
 RNG = np.random.default_rng(17)
 
@@ -35,3 +41,19 @@ def test_the_largest_gap_by_search():
     found = scipy.optimize.minimize_scalar(lambda s: np.exp(-s) - 1 / (1 + s), bounds=(1, 5), method="bounded")
     np.testing.assert_allclose(largest_gap(), (found.x, -found.fun), rtol=1e-4)
     assert matching_penalty(step_size=0.1, steps=20) == 0.5
+
+
+def test_the_largest_ratio_of_risks_from_filters_and_noise():
+    """One direction, weight of variance 1: bias² + variance of both estimators, from their shares of it."""
+    noise, steps = 0.3, 200_000
+    risk = lambda share, h: (1 - share) ** 2 + share**2 * noise / h  # noqa: E731
+    curvatures = noise * np.geomspace(0.01, 100, 4001)
+    ridge = risk(ridge_share(curvatures, penalty=noise), curvatures)
+    stopped = risk(stopped_share(curvatures, step_size=1 / (noise * steps), steps=steps), curvatures)
+    at, ratio = largest_risk_ratio()
+    place = np.argmax(stopped / ridge)
+    assert stopped[place] / ridge[place] == pytest.approx(ratio, rel=1e-4)
+    assert curvatures[place] / noise == pytest.approx(at, rel=0.01)
+    # No penalty does better than this one.
+    for factor in (0.9, 1.1):
+        assert np.all(risk(ridge_share(curvatures, penalty=factor * noise), curvatures) > ridge)

@@ -116,7 +116,31 @@ def test_strict_saddles_are_all_points_but_the_optimum(key, strength):
     spectra = np.linalg.eigvalsh(hessians(jnp.asarray([each.weights.ravel() for each in points])))
     negative = inertia(spectra)[:, 0]
     assert [each.optimal for each in points] == list(negative == 0) and sum(negative == 0) == 1
-    assert len(points) >= 10
+    assert len(points) >= 10 and [each.index for each in points] == list(negative)
+
+
+@pytest.mark.item("A11.31")
+@pytest.mark.parametrize("strength", [0.1, 0.8, 4.0])
+def test_the_index_of_an_equalized_point_by_hand(key, strength):
+    """A kept eigenvector may be exchanged for a larger one; a free column may take one above the common threshold.
+
+    On the eigenvectors it keeps the point is optimal, so nothing bends downwards there. arora Lemma 11.3.7.
+    """
+    spectrum, width = np.array([3.0, 2.2, 0.9, 0.2]), 3
+    matrix, _ = symmetric(key, spectrum)
+    points = [each for each in catalogue.dropout_critical_points(matrix, width, strength) if each.equalized]
+    for each in points:
+        ((_, chosen),) = each.groups
+        free = [spectrum[k] for k in range(4) if k not in chosen]
+        threshold = strength * (each.weights**2).sum() / width
+        exchanges = sum(other > spectrum[k] for other in free for k in chosen)
+        assert each.index == exchanges + (width - len(chosen)) * sum(other > threshold for other in free)
+    assert max(each.index for each in points) == 12 and min(each.index for each in points) == 0
+
+
+def test_the_indices_of_figure_11_1():
+    points = catalogue.dropout_critical_points(np.ones((1, 1)), 2, 0.6)
+    assert {each.groups: each.index for each in points} == {((2, (0,)),): 0, ((1, ()), (1, (0,))): 1, ((2, ()),): 2}
 
 
 @pytest.mark.item("A11.32")
@@ -148,6 +172,9 @@ def test_second_derivatives_along_the_curves_by_differences(key):
 def test_lists_too_long_and_settings_without_a_meaning_are_refused():
     with pytest.raises(ValueError, match="at most 8 rows"):
         catalogue.dropout_critical_points(np.eye(9), 2, 1.0)
+    with pytest.raises(ValueError, match="distinct positive eigenvalues"):
+        catalogue.dropout_critical_points(np.diag([2.0, 2.0, 1.0]), 2, 1.0)
+    assert len(catalogue.dropout_critical_points(np.diag([1.0, 0.0, 0.0]), 2, 1.0)) == 3  # zeros may repeat
     with pytest.raises(ValueError, match="positive"):
         catalogue.threshold_strength(np.array([-1.0, 0.0]))
     with pytest.raises(ValueError, match="rank"):

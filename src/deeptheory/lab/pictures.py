@@ -17,7 +17,7 @@ from deeptheory.lab.evidence import Limit, Rate
 
 __all__ = [
     "Curves", "Dots", "Field", "Graph", "HeatMap", "Histogram", "Images", "Level", "Line", "Network", "Panel",
-    "Picture", "Plane", "Row", "Stack", "Surface", "Table", "compared", "power_law", "seen",
+    "Picture", "Plane", "Relief", "Row", "Stack", "Surface", "Table", "compared", "power_law", "seen",
 ]  # fmt: skip
 
 
@@ -172,6 +172,25 @@ class Surface(Plane):
     heights: Any = field(default=(), kw_only=True)
     levels: int | Sequence[float] = field(default=10, kw_only=True)
     value: str = field(default="value", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Relief(Surface):
+    """A function as a surface in space, which the reader of a page turns and tilts; lines and dots lie on it.
+
+    What is higher than `top` is cut off, so that a steep rim leaves room for what happens below it. Numbers, and
+    what its colours mean, are read off a `Surface` beside it: a relief has the names of its axes only.
+    """
+
+    top: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.log or self.xs or self.ys:
+            raise ValueError("a relief shows its whole grid on linear axes: log, xs and ys have no meaning for it")
+        for each in self.marks:
+            if isinstance(each, Level) or each.rival:
+                raise ValueError("on a relief lie lines and dots that are no rivals")
 
 
 # What many claims show ------------------------------------------------------------------------------------------------

@@ -36,12 +36,14 @@ class DropoutPoint(NamedTuple):
 
     groups: how many columns a group has and which eigenvectors, counted from the largest eigenvalue; groups without
     eigenvectors are columns of zeros. value: of the loss. optimal: whether no critical point has a smaller value.
+    index: the Morse index, in how many directions the loss bends downwards.
     """
 
     weights: Float[np.ndarray, "d0 d1"]
     groups: tuple[tuple[int, tuple[int, ...]], ...]
     value: float
     optimal: bool
+    index: int
 
     @property
     def equalized(self) -> bool:
@@ -63,17 +65,20 @@ def equalized_squares(chosen: Numbers, width: Annotated[int, "[1, 1e6]"], streng
 def dropout_critical_points(
     matrix: Float[Array | np.ndarray, "d0 d0"], width: Annotated[int, "[1, 6]"], strength: float
 ) -> list[DropoutPoint]:
-    """List all critical points for distinct eigenvalues, up to the order of columns and rotations within groups.
+    """List all critical points, up to the order of columns and rotations within groups, each with its Morse index.
 
     Every choice of groups, by their numbers of columns and disjoint sets of eigenvectors, for which all
-    `equalized_squares` are positive. Exponential in d₀: for d₀ up to six or so. Where eigenvalues repeat the points
-    form larger families, of which those listed depend on the eigenvectors found. At λ = 0 lengths are free: see
-    `factorization_critical_points` of landscapes.
+    `equalized_squares` are positive. Exponential in d₀: for d₀ up to six or so. Positive eigenvalues that repeat are
+    refused: their eigenvectors can be chosen in many ways, and the points form families larger than orbits. At λ = 0
+    lengths are free: see `factorization_critical_points` of landscapes.
     """
     values, vectors = np.linalg.eigh(np.asarray(matrix, float))
     values, vectors = values[::-1], vectors[:, ::-1]
     if len(values) > 8:
         raise ValueError(f"matrix must have at most 8 rows, not {len(values)}: the list grows exponentially")
+    positive = values[values > 1e-12 * np.abs(values).max()]
+    if np.any(-np.diff(positive) <= 1e-9 * np.abs(values).max()):
+        raise ValueError(f"matrix must have distinct positive eigenvalues, got {positive}: their points are not a list")
     found = []
     for groups in _groupings(tuple(range(len(values))), width):
         squares = [equalized_squares(values[list(chosen)], columns, strength) for columns, chosen in groups]
@@ -98,7 +103,27 @@ def dropout_critical_points(
         gain = sum(values[list(chosen)] @ each for (_, chosen), each in zip(groups, squares, strict=True))
         found.append((gain, (weights, groups, float(value))))
     most = max(gain for gain, _ in found)
-    return [DropoutPoint(*each, optimal=bool(gain >= (1 - 1e-10) * most)) for gain, each in found]
+    return [
+        DropoutPoint(
+            *each, optimal=bool(gain >= (1 - 1e-10) * most), index=_index(each[0], np.asarray(matrix), strength)
+        )
+        for gain, each in found
+    ]
+
+
+def _index(weights: Float[np.ndarray, "d0 d1"], matrix: Float[np.ndarray, "d0 d0"], strength: float) -> int:
+    """The number of negative eigenvalues of the Hessian, whose block for the columns i and j is
+
+    4 uᵢᵀuⱼ + 4 uⱼuᵢᵀ, and 4(UUᵀ − M) + λ(8 uᵢuᵢᵀ + 4‖uᵢ‖²) more for i = j.
+    """
+    rows, columns = weights.shape
+    blocks = 4 * np.einsum("ai,aj,bc->ibjc", weights, weights, np.eye(rows))
+    blocks = blocks + 4 * np.einsum("aj,bi->iajb", weights, weights)
+    for i, column in enumerate(weights.T):
+        own = 8 * np.outer(column, column) + 4 * column @ column * np.eye(rows)
+        blocks[i, :, i] += 4 * (weights @ weights.T - matrix) + strength * own
+    bends = np.linalg.eigvalsh(blocks.reshape(rows * columns, rows * columns))
+    return int(np.sum(bends < -1e-9 * np.abs(bends).max()))
 
 
 def _groupings(

@@ -43,11 +43,15 @@ def regression_loss(
     weights: Weights,
     inputs: Float[AnyArray, "n d"],
     labels: Float[AnyArray, "n k"],
-    mask: Float[AnyArray, " width"] | None = None,
+    mask: Float[AnyArray, " width"] | Float[AnyArray, "n width"] | None = None,
     *,
     activation: Activation = jax.nn.relu,
 ) -> Float[Array, ""]:
-    """Return mean ‖yᵢ − W_k B a_{k−1}(xᵢ)‖² with the mask B on the last hidden layer, or without one."""
+    """Return mean ‖yᵢ − W_k B a_{k−1}(xᵢ)‖² with the mask B on the last hidden layer, or without one.
+
+    `mask` is one for all examples, or a row for each of them, as dropout is run on batches: the mean over masks is the
+    same.
+    """
     features = top_features(weights, inputs, activation=activation)
     kept = features if mask is None else features * mask
     return jnp.mean(jnp.sum((labels - kept @ jnp.asarray(weights[-1]).T) ** 2, axis=1))

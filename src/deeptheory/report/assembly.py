@@ -16,6 +16,7 @@ from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
+from deeptheory.report.pictures.reliefs import in_space
 from deeptheory.report.security import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
 from deeptheory.report.stills import NARROW, PALETTE, WIDE, alone, filling, still
@@ -215,15 +216,17 @@ def own_picture(
             lament(f"{said}: {type(problem).__name__}: {problem}")
         return None
     label = f"{figure.caption} {run.verdict}: {run.reason}."
+    told = figure.spec.get("usermeta", {})
     return {
         "figure": figure,
-        "spec": embedded({**figure.spec, "description": label}),
+        "spec": embedded({**in_space(figure.spec), "description": label}),
         "still": unmoved[0],
         "narrow": unmoved[1],
         "caption": figure.caption,
         "panels": "hconcat" in figure.spec,
         "label": label,
-        "rivals": figure.spec.get("usermeta", {}).get("rivals", []),
+        "rivals": told.get("rivals", []),
+        "angles": {name: told[name] for name in ("turn", "tilt") if name in told},
     }
 
 

@@ -71,7 +71,7 @@ def charted(spec: Spec):
     made = ("vconcat", "hconcat", "layer", "data", "params", "encoding")
     rest = {name: value for name, value in spec.items() if name not in made}
     if "data" in spec:
-        rest["data"] = alt.InlineData(values=spec["data"]["values"])
+        rest["data"] = alt.InlineData(**spec["data"])
     if spec.get("params"):
         rest["params"] = [alt.TopLevelSelectionParameter(**param) for param in spec["params"]]
     for kind, part in ((alt.VConcatChart, "vconcat"), (alt.HConcatChart, "hconcat"), (alt.LayerChart, "layer")):

@@ -177,6 +177,95 @@
     return made;
   }
 
+  // Reliefs ----------------------------------------------------------------------------------------------------------
+
+  const relief = /^relief_(floor|faces|lines|dots|words)_([0-9a-f]{8})$/;
+
+  // The records of all reliefs of a specification, by relief and part.
+  function reliefs(spec, found = {}) {
+    const [, part, own] = relief.exec((spec.data && spec.data.name) || "") || [];
+    if (own) (found[own] = found[own] || {})[part] = spec.data.values;
+    for (const each of [...(spec.hconcat || []), ...(spec.vconcat || []), ...(spec.layer || [])]) reliefs(each, found);
+    return found;
+  }
+
+  // The faces of a grid as lists of their corners, as `_faces` of reliefs.py; made once for all angles.
+  const made = new WeakMap();
+  function faces(grid) {
+    if (made.has(grid)) return made.get(grid);
+    const { x, y, z } = grid;
+    const top = grid.top === null ? Infinity : grid.top;
+    const found = [];
+    for (let i = 0; i + 1 < y.length; i += 1) {
+      for (let j = 0; j + 1 < x.length; j += 1) {
+        const corners = [[i, j], [i, j + 1], [i + 1, j + 1], [i + 1, j]].map(([p, q]) => ({ a: x[q], b: y[p], c: z[p][q] }));
+        const face = corners.some(({ c }) => c === null) ? [] : cut(corners, top);
+        if (face.length < 3) continue;
+        const [one, aside, , behind] = corners;
+        const normal = [(one.c - aside.c) / (aside.a - one.a), (one.c - behind.c) / (behind.b - one.b), 1];
+        const lit = (-0.5 * normal[0] - 0.3 * normal[1] + 0.8) / Math.hypot(...normal);
+        const height = (face.reduce((sum, { c }) => sum + c, 0) / face.length / 0.45 + 1) / 2;
+        const shade = Math.max(0, Math.min(7, Math.floor(8 * (0.7 * height + 0.3 * (1 - lit)))));
+        found.push(face.map((corner, place) => ({ ...corner, place, shade })));
+      }
+    }
+    made.set(grid, found);
+    return found;
+  }
+
+  function cut(corners, top) {
+    return corners.flatMap((one, place) => {
+      const other = corners[(place + 1) % corners.length];
+      const share = (top - one.c) / (other.c - one.c);
+      const crossing = { a: one.a + share * (other.a - one.a), b: one.b + share * (other.b - one.b), c: top };
+      return [...(one.c <= top ? [one] : []), ...(share > 0 && share < 1 ? [crossing] : [])];
+    });
+  }
+
+  // Where the parts of a relief are on paper, by name: as `seen` of reliefs.py, which says why.
+  function seen(own, parts, grid, { turn, tilt }) {
+    const [turned, tilted] = [(turn * Math.PI) / 180, (tilt * Math.PI) / 180];
+    const away = ({ a, b }) => Math.sin(turned) * a + Math.cos(turned) * b;
+    const drawn = (each) => ({
+      ...each,
+      x: Math.cos(turned) * each.a - Math.sin(turned) * each.b,
+      y: Math.sin(tilted) * away(each) + Math.cos(tilted) * each.c,
+    });
+    const distance = (corners) => corners.reduce((sum, each) => sum + away(each), 0) / corners.length;
+    const ordered = faces(grid).map((face) => [distance(face), face.map(drawn)]).sort((one, other) => other[0] - one[0]);
+    const pale = (dot) => ({ ...dot, opacity: ordered.some(([far, face]) => far < away(dot) - 0.1 && inside(dot, face)) ? 0.3 : 1 });
+    const near = (each) => (away(each) > 0 ? { ...each, a: -each.a, b: -each.b } : each);
+    const shown = {
+      floor: () => parts.floor.map(drawn),
+      faces: () => ordered.flatMap(([, corners], place) => corners.map((each) => ({ ...each, face: place }))),
+      lines: () => parts.lines.map(drawn),
+      dots: () => parts.dots.map(drawn).map(pale),
+      words: () => parts.words.map(near).map(drawn),
+    };
+    return Object.fromEntries(Object.keys(parts).map((part) => [`relief_${part}_${own}`, shown[part]()]));
+  }
+
+  function inside({ x, y }, corners) {
+    let odd = false;
+    corners.forEach((one, place) => {
+      const other = corners[(place + 1) % corners.length];
+      if (one.y > y !== other.y > y && one.x + ((y - one.y) / (other.y - one.y)) * (other.x - one.x) > x) odd = !odd;
+    });
+    return odd;
+  }
+
+  // All parts of all reliefs at these angles, by the names of their records.
+  function turned(spec, angles) {
+    return Object.assign({}, ...Object.entries(reliefs(spec)).map(([own, parts]) => seen(own, parts, spec.usermeta.grids[own], angles)));
+  }
+
+  function replaced(spec, values) {
+    const made = { ...spec };
+    for (const part of ["hconcat", "vconcat", "layer"]) if (made[part]) made[part] = made[part].map((each) => replaced(each, values));
+    if (made.data && values[made.data.name]) made.data = { ...made.data, values: values[made.data.name] };
+    return made;
+  }
+
   function merged(base, own) {
     const made = { ...base };
     for (const [name, value] of Object.entries(own)) {
@@ -205,11 +294,79 @@
         this.rivals.hidden = false;
         this.rivals.querySelector("input").addEventListener("change", () => draw(this));
       }
+      const turning = chart.parentElement.querySelector(".turning");
+      if (turning) this.turning(turning);
       const sliders = Array.from(chart.parentElement.querySelectorAll(".slider"));
       for (const each of sliders) {
         each.hidden = false;
         each.querySelector("input").addEventListener("input", () => this.slide(sliders, each));
       }
+    }
+
+    // Sliders turn the reliefs of a picture, and so does dragging one; a finger only turns, so that the page scrolls.
+    turning(controls) {
+      controls.hidden = false;
+      this.angles = Object.fromEntries(Array.from(controls.querySelectorAll("input"), (input) => [input.name, input]));
+      for (const input of Object.values(this.angles)) input.addEventListener("input", () => this.turn());
+      let held = null;
+      this.chart.addEventListener("pointerdown", (event) => {
+        if (event.button || !event.target.closest('[class*="relief_faces_"]')) return;
+        held = { x: event.clientX, y: event.clientY, turn: Number(this.angles.turn.value), tilt: Number(this.angles.tilt.value) };
+        this.chart.setPointerCapture(event.pointerId);
+        event.preventDefault();
+      });
+      this.chart.addEventListener("pointermove", (event) => {
+        if (!held) return;
+        const around = held.turn + (event.clientX - held.x) / 2;
+        this.angles.turn.value = around - 360 * Math.round(around / 360);
+        if (event.pointerType === "mouse") this.angles.tilt.value = held.tilt + (event.clientY - held.y) / 2;
+        this.turn();
+      });
+      for (const end of ["pointerup", "pointercancel"]) this.chart.addEventListener(end, () => { held = null; });
+    }
+
+    get angle() {
+      return { turn: Number(this.angles.turn.value), tilt: Number(this.angles.tilt.value) };
+    }
+
+    // Faces are moved where they stand: to give the view new records takes ten times as long, and is left for saving.
+    turn() {
+      for (const input of Object.values(this.angles)) input.setAttribute("aria-valuetext", `${input.value} degrees`);
+      if (this.moving || !this.result) return;
+      this.moving = true;
+      requestAnimationFrame(() => {
+        this.moving = false;
+        this.exchange((name, records) => {
+          if (!name.startsWith("relief_faces_")) return true;
+          this.move(name, records);
+          return false;
+        });
+      });
+    }
+
+    // Give the view the records of its reliefs at the present angle, of those that are wanted.
+    exchange(wanted) {
+      for (const [name, records] of Object.entries(turned(this.spec, this.angle))) {
+        if (wanted(name, records)) this.result.view.data(name, records);
+      }
+      this.result.view.run();
+    }
+
+    move(name, records) {
+      const group = this.chart.querySelector(`.${name}_pathgroup`);
+      if (!group) return;
+      const [, width, height] = /h([\d.]+)v([\d.]+)/.exec(group.querySelector(".background").getAttribute("d")).map(Number);
+      const place = ({ x, y }) => `${(((x / 1.45 + 1) / 2) * width).toFixed(2)},${(((1 - y / 1.3) / 2) * height).toFixed(2)}`;
+      const paths = Array.from(group.querySelectorAll(`.${name}_marks path`));
+      const drawn = paths.map(() => ({ corners: [] }));
+      for (const each of records) {
+        drawn[each.face].corners.push(place(each));
+        drawn[each.face].shade = each.shade;
+      }
+      paths.forEach((path, rank) => {
+        path.setAttribute("d", `M${drawn[rank].corners.join("L")}Z`);
+        path.setAttribute("fill", `var(--relief-${drawn[rank].shade + 1})`);
+      });
     }
 
     // A slider moves the picture and says the verdict there; others go back to where the run stands.
@@ -232,7 +389,8 @@
     get shown() {
       this.spec = this.spec || unpacked(JSON.parse(this.packed.textContent));
       const all = !this.rivals || this.rivals.querySelector("input").checked;
-      return all || !this.spec.usermeta ? this.spec : without(this.spec.usermeta.rivals, this.spec);
+      const spec = this.angles ? replaced(this.spec, turned(this.spec, this.angle)) : this.spec;
+      return all || !spec.usermeta || !spec.usermeta.rivals ? spec : without(spec.usermeta.rivals, spec);
     }
 
     async draw() {
@@ -275,6 +433,7 @@
     }
 
     async save() {
+      if (this.angles) this.exchange(() => true);
       const svg = valued(await this.result.view.toSVG());
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));

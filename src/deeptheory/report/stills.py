@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, Drawn
-from deeptheory.report.drawings.canvas import PAPER, RIVALS, Spec
+from deeptheory.report.drawings.canvas import PAPER, RELIEF, RIVALS, Spec
 from deeptheory.report.figures import composed
 from deeptheory.report.fitting import fitted
 
@@ -22,18 +22,26 @@ PALETTE = {
     BAND: "band",
     INK: "ink",
     PAPER: "paper",
-} | {colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)}
+}
+PALETTE |= {colour: f"series-{place}" for place, colour in enumerate(SERIES, start=1)}
+PALETTE |= {colour: f"relief-{place}" for place, colour in enumerate(RELIEF, start=1)}
 """Which custom property of the style sheet stands for each colour of a figure."""
 
 COLOUR = re.compile("|".join(PALETTE))
 
 _DIGITS = re.compile(r"(\.\d\d)\d+")
+_TENTH = re.compile(r"(\.\d)\d+")
 _DOT = re.compile(
     r'<path transform="translate\(([-\d.]+,[-\d.]+)\)" d="M([\d.]+),0A\2,\2,0,1,1,-\2,0A\2,\2,0,1,1,\2,0"'
     r' fill="([^"]+)" stroke-width="[\d.]+" opacity="([\d.]+)"/>'
 )
 _CELL = re.compile(
     r'<path d="(M[-\d.]+,[-\d.]+h[-\d.]+v[-\d.]+h[-\d.]+Z)" fill="([^"]+)" stroke-width="0" opacity="([\d.]+)"/>'
+)
+_FACE = re.compile(
+    r'<g transform="translate\(0,0\)"><path class="background"[^>]*/>'
+    r'<g><g class="mark-line role-mark relief_faces_\w+"[^>]*><path d="([^"]+)" fill="([^"]+)"([^/]*)/></g></g>'
+    r'<path class="foreground"[^>]*/></g>'
 )
 _FONT = re.compile(r" font-family=\"[^\"]*\"")
 
@@ -72,7 +80,8 @@ def lighter(svg: str) -> str:
     """A picture in a third of its text: dots of a kind are one path, so are cells of a shade; the font is named once.
 
     A dot is a way of no length whose round ends are as wide as the dot; where pale dots overlap they stay pale. Cells
-    lie side by side, so that their order does not matter, and a hundredth of an opacity is not seen.
+    lie side by side, so that their order does not matter, and a hundredth of an opacity is not seen. The faces of a
+    relief cover each other, so that they stay apart; a tenth of a pixel is enough for them.
     """
 
     def strung(found: re.Match[str]) -> str:
@@ -92,7 +101,13 @@ def lighter(svg: str) -> str:
             for (colour, opacity), cells in alike.items()
         )
 
+    def faced(found: re.Match[str]) -> str:
+        faces = list(_FACE.finditer(found[0]))
+        paths = "".join(f'<path d="{face[1]}" fill="{face[2]}"/>' for face in faces)
+        return f"<g{faces[0][3]}>{_TENTH.sub(lambda digits: digits[1], paths)}</g>"
+
     svg = re.sub(f"(?:{_DOT.pattern})+", strung, svg)
+    svg = re.sub(f"(?:{_FACE.pattern})+", faced, svg)
     svg = re.sub(f"(?:{_CELL.pattern})+", shaded, svg)
     fonts = set(_FONT.findall(svg))
     return re.sub("<svg", f"<svg{fonts.pop()}", _FONT.sub("", svg), count=1) if len(fonts) == 1 else svg
@@ -161,7 +176,8 @@ def _colours() -> str:
         "".join(f"--{name}:{value};" for name, value in re.findall(r"--([\w-]+): (#\w+);", block) if name in _NAMES)
         for block in blocks[:2]
     )
-    halo = '[class*="said_"] text{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}'
+    said = ':is([class*="said_"],[class*="relief_words_"]) text'
+    halo = f"{said}{{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}}"
     return f":root{{{light}}}{halo}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 

@@ -1,4 +1,4 @@
-"""Matrix completion with dropout, trained: a larger rate, a smaller capacity, a smaller gap."""
+"""Matrix completion with dropout, trained: a larger rate, a smaller gap; a larger ball for the rows, a larger one."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from deeptheory.regularization.completion import (
     weighted_optimum,
     weighted_trace_norm,
 )
-from deeptheory.regularization.descents import max_norm_projection
+from deeptheory.regularization.descents import dropout_descent, max_norm_projection
 from deeptheory.regularization.masks import dropout_strength
 
 TALL, WIDE, WIDTH = 12, 10, 4
@@ -70,22 +70,31 @@ class Trained(NamedTuple):
     capacity: np.ndarray
 
 
-def trained(draw, target, strengths, count, trials, square, noise=0.0):
-    """Draw entries of a target, with noise on their labels, and minimise the dropout objective at each strength."""
+def sampled(draw, target, count, trials, noise):
+    """Entries of a target drawn with noise on their labels; how often each was seen, and its mean label."""
     rows, columns = (draw.choice(len(one), (trials, count), p=one) for one in (ROW_LAW, COLUMN_LAW))
     labels = target[rows, columns] + noise * draw.standard_normal((trials, count))
     shares, sums = np.zeros((2, trials, TALL, WIDE))
     trial = np.arange(trials)[:, None]
     np.add.at(shares, (trial, rows, columns), 1 / count)
     np.add.at(sums, (trial, rows, columns), labels / count)
-    means = np.divide(sums, shares, out=np.zeros_like(sums), where=shares > 0)
+    return (rows, columns, labels), shares, np.divide(sums, shares, out=np.zeros_like(sums), where=shares > 0)
+
+
+def population_errors(target, factors, noise):
+    """The mean squared error over all entries, with noise on their labels."""
+    made = factors[:, :TALL] @ np.swapaxes(factors[:, TALL:], 1, 2)
+    return np.sum(np.outer(ROW_LAW, COLUMN_LAW) * (target - made) ** 2, axis=(1, 2)) + noise**2
+
+
+def trained(draw, target, strengths, count, trials, square, noise=0.0):
+    """Draw entries of a target, with noise on their labels, and minimise the dropout objective at each strength."""
+    seen_at, shares, means = sampled(draw, target, count, trials, noise)
     starts = 0.3 * draw.standard_normal((trials, TALL + WIDE, WIDTH))
     cases = [np.tile(each, (len(strengths), 1, 1)) for each in (starts, shares, means)]
     factors = np.asarray(minimizers(*cases, np.repeat(strengths, trials), square))
-    seen_at = [np.tile(each, (len(strengths), 1)) for each in (rows, columns, labels)]
-    losses, capacities = map(np.asarray, measures(factors, *seen_at))
-    made = factors[:, :TALL] @ np.swapaxes(factors[:, TALL:], 1, 2)
-    errors = np.sum(np.outer(ROW_LAW, COLUMN_LAW) * (target - made) ** 2, axis=(1, 2)) + noise**2
+    losses, capacities = map(np.asarray, measures(factors, *(np.tile(each, (len(strengths), 1)) for each in seen_at)))
+    errors = population_errors(target, factors, noise)
     return Trained(*(each.reshape(len(strengths), trials) for each in (losses, errors, capacities)))
 
 
@@ -210,3 +219,91 @@ def capacity_and_gap(pieces):
     errors = [seen("entries seen", rates, noisy.aside["training"]), seen("all entries", rates, noisy.aside["testing"])]
     rate = "dropout rate p"
     return Stack([Curves(capacities, x=rate, y="capacity α"), Curves(errors, x=rate, y="mean squared error")])
+
+
+@partial(jax.jit, static_argnames="steps")
+def confined(keys, starts, shares, targets, rate, square, *, steps=1500):
+    """Factors after dropout descent, a fresh mask at every step, each followed by the projection of all rows."""
+
+    def run(key, start, share, target):
+        def loss(factors, mask):
+            return TALL * WIDE * jnp.sum(share * (target - (factors[:TALL] * mask) @ factors[TALL:].T) ** 2)
+
+        within = partial(max_norm_projection, square=square)
+        return dropout_descent(key, loss, within(start), width=WIDTH, rate=rate, step=0.005, steps=steps, after=within)[
+            0
+        ]
+
+    return jax.vmap(run)(keys, starts, shares, targets)
+
+
+@claim(
+    items={"A11.16": ("rows stay in the ball", "training error falls", "gap grows")},
+    says=r"Dropout with a projection after each step, of every row to the ball of squared norm $\gamma$, never leaves "
+    r"the ball. With a larger $\gamma$ the training error of completion is smaller and the gap is larger.",
+    needs="labels with noise; fewer entries than would average it away",
+    symbols={r"\gamma": "the largest squared norm that a row of the factors may have"},
+    why="The entry of a product of two factors is at most the product of the lengths of two rows, so a small ball "
+    "holds products of small entries only. A larger ball holds all that a smaller one does, and more: labels are "
+    "fitted better, their noise too, and what was fitted by chance is not found again on the other entries.",
+    notice="With the ball the training error falls all the way, and the error on all entries soon rises: the gap "
+    "between them opens.",
+    full=dict(trials=192),
+)
+def a_wider_ball_opens_the_gap(
+    key,
+    *,
+    squares: Annotated[tuple[float, ...], Interval(ge=0.05, le=4.0), "increasing", MinLen(2)] = (0.2, 0.5, 1.25),
+    rate: Annotated[float, Interval(ge=0.05, le=0.5)] = 0.2,
+    entries: Annotated[int, Interval(ge=60, le=1000)] = 160,
+    trials: Trials = 64,
+):
+    draw = generator(key)
+    target = popular_target(draw)
+    seen_at, shares, means = sampled(draw, target, entries, trials, 1.0)
+    starts = 0.3 * draw.standard_normal((trials, TALL + WIDE, WIDTH))
+    keys = jax.random.split(jax.random.fold_in(key, 1), trials)
+    # The same entries, starts and masks for all balls.
+    ends = np.asarray([confined(keys, starts, shares, means, rate, square) for square in squares])
+    training = np.asarray([measures(factors, *seen_at)[0] for factors in ends])
+    testing = np.asarray([population_errors(target, factors, 1.0) for factors in ends])
+    gap, balls = testing - training, np.asarray(squares)
+    later = {"square": balls[1:]}
+    return {
+        "rows stay in the ball": Inequality(
+            np.sum(ends**2, axis=3).max(2), balls[:, None], error=1e-12, along={"square": balls}
+        ),
+        "training error falls": Trend(
+            training[:-1] - training[1:],
+            along=later,
+            aside={"training": training, "testing": testing, "squares": balls},
+        ),
+        "gap grows": Trend(gap[1:] - gap[:-1], along=later),
+    }
+
+
+@a_wider_ball_opens_the_gap.control("γ bounds the norm, not its square", of="rows stay in the ball")
+def norm_for_square(evidence):
+    return replace(evidence, quantity=np.sqrt(evidence.quantity))
+
+
+@a_wider_ball_opens_the_gap.control("a larger ball only regularizes less: the gap shrinks", of="gap grows")
+def shrinking_gap(evidence):
+    return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@a_wider_ball_opens_the_gap.control("the error on all entries falls with it", of="training error falls")
+def better_everywhere(evidence):
+    testing = np.asarray(evidence.aside["testing"])
+    return replace(evidence, differences=testing[:-1] - testing[1:])
+
+
+@a_wider_ball_opens_the_gap.picture
+def errors_against_the_ball(pieces):
+    """Mean squared errors, on the entries seen and on all, against the largest squared norm of a row."""
+    aside = pieces["training error falls"].aside
+    marks = [
+        seen("entries seen", aside["squares"], aside["training"]),
+        seen("all entries", aside["squares"], aside["testing"]),
+    ]
+    return Curves(marks, x="largest squared norm of a row γ", y="mean squared error", log="x")

@@ -64,6 +64,17 @@ def errors(weights, kept, inputs, wanted):
     return jax.vmap(one)(weights, kept, inputs, wanted)
 
 
+@jax.jit
+@partial(jax.vmap, in_axes=(0, None))
+def correlations(first, tests):
+    """The mean size of the correlation of two hidden units over new digits; units that never speak have none."""
+    hidden = jax.nn.relu(tests @ first.T)
+    speaks = jnp.std(hidden, axis=0) > 1e-6
+    scaled = jnp.where(speaks, (hidden - hidden.mean(0)) / jnp.where(speaks, hidden.std(0), 1), 0)
+    pairs = speaks[:, None] * speaks * (1 - jnp.eye(len(first)))
+    return jnp.sum(pairs * jnp.abs(scaled.T @ scaled / len(tests))) / jnp.sum(pairs)
+
+
 @claim(
     items={
         "L11.17": (
@@ -71,6 +82,7 @@ def errors(weights, kept, inputs, wanted):
             "what the ensemble gains",
             "halves of the network alone",
             "error on new digits",
+            "correlation of hidden units falls",
         )
     },
     says="With hidden units scaled by the keep probability a network is the normalised geometric mean of its "
@@ -86,7 +98,7 @@ def errors(weights, kept, inputs, wanted):
     notice="On the left, units are taken away from trained networks. Without dropout the errors on the digits that "
     "were learnt by heart come back at once; with it half of the network makes less than half as many. On the right, "
     "the same networks on new digits: dropout is below at every share. With one mask for all units of an example, "
-    "noise of the same size in each, there is none of this.",
+    "noise of the same size in each, there is none of this, though hidden units are then as little correlated.",
 )
 def dropout_is_an_ensemble(
     key, *, units: Annotated[int, Interval(ge=2, le=10)] = 8, rate: Annotated[float, Interval(ge=0.2, le=0.6)] = 0.5,
@@ -109,9 +121,10 @@ def dropout_is_an_ensemble(
     kept = np.concatenate([ranks < share * WIDTH for share in SHARES], 1).astype(np.float32)
     # Single precision: the errors are counts.
     first, top, inputs, labels, tests = (np.asarray(each, np.float32) for each in (first, top, inputs, labels, tests))
-    learnt, new = [], []
+    learnt, new, related = [], [], []
     for chance, together in ((0.0, False), (rate, False), (rate, True)):
         weights = trained_with(jax.random.fold_in(key, 1), chance, together, first, top, inputs, labels)
+        related.append(np.asarray(correlations(weights[0], tests), float))
         learnt.append(np.asarray(errors(weights, kept, inputs, labels)))
         new.append(np.asarray(errors(weights, kept, np.broadcast_to(tests, (trials, *tests.shape)),
                                      np.broadcast_to(wanted, (trials, *wanted.shape)))))  # fmt: skip
@@ -134,6 +147,9 @@ def dropout_is_an_ensemble(
         # By a quarter at least.
         "halves of the network alone": Trend(0.75 * learnt[0, :, 1] - learnt[1, :, 1], aside={"learnt": learnt}),
         "error on new digits": Trend(new[0, :, -1] - new[1, :, -1], aside={"new": new, "shares": SHARES}),
+        "correlation of hidden units falls": Trend(
+            related[0] - related[1], aside={"together": related[2] - related[0]}
+        ),
     }
 
 
@@ -157,6 +173,11 @@ def halves_under_one_mask(evidence):
 def one_mask(evidence):
     _, apart, together = evidence.aside["new"][:, :, -1]
     return replace(evidence, differences=apart - together)
+
+
+@dropout_is_an_ensemble.control("one mask for all units does not lower it", of="correlation of hidden units falls")
+def related_under_one_mask(evidence):
+    return replace(evidence, differences=evidence.aside["together"])
 
 
 @dropout_is_an_ensemble.picture

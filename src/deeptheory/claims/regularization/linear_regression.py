@@ -14,7 +14,7 @@ from deeptheory.regularization.masks import mean_over_masks
 
 
 @claim(
-    items={"A11.38": ""},
+    items={"A11.38": "", "L11.17": ""},
     says=r"Least squares with dropout of the inputs' coordinates has the weights that solve "
     r"$(X^\top X+\lambda\operatorname{diag}(X^\top X))u=X^\top y$. They are those of least squares over $1+\lambda$ "
     "only if the coordinates are uncorrelated, or all are dropped together.",

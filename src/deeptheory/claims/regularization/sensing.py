@@ -206,13 +206,22 @@ def trained(starts, measurements, labels, *, step=0.01, steps=10_000):
 
 
 @claim(
-    items={"A11.3": ("distance from the target", "excess of the nuclear norm", "certificate of the least norm")},
+    items={
+        "A11.3": (
+            "distance from the target",
+            "distance with narrower factors",
+            "distance with wider factors",
+            "excess of the nuclear norm",
+            "certificate of the least norm",
+        )
+    },
     says=r"Gradient descent on $\frac1n\sum_i(y_i-\langle UV^\top,A_i\rangle)^2$ from weights of size $\varepsilon$ "
     r"ends, as $\varepsilon\to0$, at the interpolator of least nuclear norm, here the target of rank one. From large "
     "weights it fits as well and ends elsewhere, as does the interpolator of least Frobenius norm.",
-    needs="Gaussian measurements, so many that the target has the least nuclear norm; factors of full width",
+    needs="Gaussian measurements, so many that the target has the least nuclear norm; factors of any width, "
+    "here half, once and twice that of the matrix",
     symbols={
-        "U,V": "the factors, as wide as the matrix",
+        "U,V": "the factors, in the picture as wide as the matrix",
         "A_i": "the $n$ measurements, fewer than the entries of the matrix",
         "y_i": "the measured values",
         r"\varepsilon": "the size of the weights at the start",
@@ -247,6 +256,11 @@ def small_weights_find_low_nuclear_norm(
     flat = np.asarray(nearest_interpolator(measurements, labels, np.zeros((size, size))))
     distances = np.linalg.norm(products - target, axis=(1, 2))
     excesses = np.linalg.norm(products, "nuc", axis=(1, 2)) - 1
+    others = [
+        trained(np.asarray(scales)[:, None, None] * draw.standard_normal((2 * size, width)), measurements, labels)
+        for width in (size // 2, 2 * size)
+    ]
+    narrower, wider = (np.linalg.norm(np.asarray(each) - target, axis=(1, 2)) for each, _ in others)
     inverse = 1 / np.asarray(scales)
     return {
         "distance from the target": Limit(
@@ -255,11 +269,15 @@ def small_weights_find_low_nuclear_norm(
             order=0.5,
             aside={"large": distances[0], "flat": float(np.linalg.norm(flat - target))},
         ),
+        "distance with narrower factors": Limit(inverse, narrower, order=0.5),
+        "distance with wider factors": Limit(
+            inverse, wider, order=0.5, aside={"flat": float(np.linalg.norm(flat - target))}
+        ),
         "excess of the nuclear norm": Limit(
             inverse, excesses[1:], order=0.5, aside={"flat": float(np.linalg.norm(flat, "nuc")) - 1}
         ),
         # The labels have a mean square of one.
-        "all runs fit": Inequality(losses, 1e-3),
+        "all runs fit": Inequality(np.concatenate([losses, *(np.asarray(each) for _, each in others)]), 1e-3),
         "certificate of the least norm": Inequality(np.array([proof.beside]), 1.0, aside={"fewer": np.array([fewer])}),
         "certificate on the tangent space": Identity(np.array([proof.off]), 0.0, scale=1.0, condition=1e3),
     }
@@ -267,6 +285,13 @@ def small_weights_find_low_nuclear_norm(
 
 @small_weights_find_low_nuclear_norm.control("the interpolator of least Frobenius norm", of="distance from the target")
 def least_squares(evidence):
+    return replace(evidence, y=np.full(len(evidence.y), evidence.aside["flat"]))
+
+
+@small_weights_find_low_nuclear_norm.control(
+    "more columns than the matrix has leave room for other interpolators", of="distance with wider factors"
+)
+def room_for_others(evidence):
     return replace(evidence, y=np.full(len(evidence.y), evidence.aside["flat"]))
 
 

@@ -137,6 +137,9 @@ def every_saddle_is_strict(
     )
     return {
         "points without a way down": Exact(inertia(curved)[:, 0] == 0, optimal, aside={"factors": times}),
+        "number of ways down": Exact(
+            inertia(curved)[:, 0], np.asarray([each.point.index for each in listed]), aside={"optimal": optimal}
+        ),
         "steepest way down": Inequality(
             curved[~optimal, 0], promised[~optimal], error=1e-9, aside={"factors": times[~optimal]}
         ),
@@ -174,6 +177,11 @@ def raised_curve(evidence):
 @every_saddle_is_strict.control("strict saddles only below the threshold", of="points without a way down")
 def only_below(evidence):
     return replace(evidence, right=np.asarray(evidence.right) | (np.asarray(evidence.aside["factors"]) > 1))
+
+
+@every_saddle_is_strict.control("one way down from each saddle", of="number of ways down")
+def one_way(evidence):
+    return replace(evidence, right=np.where(evidence.aside["optimal"], 0, 1))
 
 
 @every_saddle_is_strict.control("a tenth steeper", of="steepest way down")

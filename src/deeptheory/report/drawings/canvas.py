@@ -14,7 +14,9 @@ import numpy as np
 
 from deeptheory.report.drawings.values import Rows, finite, plain, rows, spread
 
-__all__ = ["BAND", "INK", "OBSERVED", "PAPER", "PREDICTED", "RIVAL", "RIVALS", "SERIES", "THEME", "Drawn", "Spec"]
+__all__ = [
+    "BAND", "INK", "OBSERVED", "PAPER", "PREDICTED", "RELIEF", "RIVAL", "RIVALS", "SERIES", "THEME", "Drawn", "Spec",
+]  # fmt: skip
 
 Spec = dict[str, Any]
 
@@ -30,6 +32,8 @@ INK = "#1D1F23"
 PAPER = "#FCFBF8"
 SERIES = ("#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#8C564B", "#5B6B8C")
 """Colours of series that share a panel; none of them is that of observation or prediction."""
+RELIEF = ("#F3F1EB", "#E6E6E3", "#D6D9DB", "#C5CAD0", "#B2BAC3", "#9FA9B5", "#8B97A6", "#788596")
+"""Shades of the faces of a relief, from the lowest to the highest. They cover what lies behind them."""
 
 THEME: Spec = {
     "background": "transparent",

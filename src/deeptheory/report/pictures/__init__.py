@@ -11,6 +11,7 @@ from deeptheory.lab import pictures as kinds
 from deeptheory.report.drawings.canvas import Drawn, Spec
 from deeptheory.report.pictures.panels import curves, field, histogram, plane, surface
 from deeptheory.report.pictures.placed import ROOM, graph, images, network
+from deeptheory.report.pictures.reliefs import relief
 from deeptheory.report.pictures.tables import heat_map, table
 
 __all__ = ["painted"]
@@ -24,6 +25,7 @@ PAINTERS: dict[type, Callable[..., Painted]] = {
     kinds.Histogram: histogram,
     kinds.Field: field,
     kinds.Surface: surface,
+    kinds.Relief: relief,
     kinds.HeatMap: heat_map,
     kinds.Graph: graph,
     kinds.Network: network,
@@ -41,8 +43,10 @@ def painted(picture: kinds.Picture, caption: str) -> Drawn:
         caption += (
             f" {lost:,} {'value is' if lost == 1 else 'values are'} not drawn: not finite, or off a logarithmic axis."
         )
-    rivals = sorted(_rivals(spec))
-    return Drawn({**spec, **({"usermeta": {"rivals": rivals}} if rivals else {})}, caption)
+    told = _told(spec)
+    if rivals := sorted(_rivals(spec)):
+        told["rivals"] = rivals
+    return Drawn({**spec, **({"usermeta": told} if told else {})}, caption)
 
 
 def _painted(picture: kinds.Picture, room: int = ROOM) -> Painted:
@@ -76,6 +80,15 @@ def composed(way: str, specs: list[Spec]) -> Spec:
         "resolve": {"scale": dict.fromkeys(("color", "strokeDash", "opacity", "x", "y"), "independent")},
         "params": [param for spec in specs for param in spec.get("params", [])],
     }
+
+
+def _told(spec: Spec) -> dict[str, Any]:
+    """What the script of a page is told of the parts of a picture, taken out of them: it stands at the top."""
+    told = spec.pop("usermeta", {})
+    for part in (*spec.get("vconcat", ()), *spec.get("hconcat", ())):
+        for name, value in _told(part).items():
+            told[name] = {**told.get(name, {}), **value} if isinstance(value, dict) else value
+    return told
 
 
 def _rivals(spec: Spec) -> set[str]:
