@@ -46,16 +46,17 @@ def doors(
     empty: tuple[str, ...] = (),
     nan: tuple[str, ...] = (),
     symmetric: tuple[str, ...] = (),
+    slices: tuple[str, ...] = (),
     **ranges: str,
 ) -> None:
     """Put a door before every public function and dataclass of a module.
 
     `infinite` names the arguments for which ±∞ has a meaning (the end of a distribution, the limit of long times),
     `empty` those that may have no entries, `nan` the functions whose answer may be nan; `symmetric` names the matrices
-    that are covariances or kernels. Every other keyword is an argument with its interval, wherever in the module it
-    occurs: ratio="(0, ∞)", order="[0, 100]"; a function for which another one is true says so in its signature,
-    order: Annotated[int, "[1, 20]"]. A whole number is a count, not negative, unless its interval says otherwise; one
-    that costs memory or time needs a largest value.
+    that are covariances or kernels, `slices` the pytrees of arrays that hold one slice a step. Every other keyword is
+    an argument with its interval, wherever in the module it occurs: ratio="(0, ∞)", order="[0, 100]"; a function for
+    which another one is true says so in its signature, order: Annotated[int, "[1, 20]"]. A whole number is a count, not
+    negative, unless its interval says otherwise; one that costs memory or time needs a largest value.
     """
     space = vars(sys.modules[module])
     for name in space.get("__all__") or [name for name in space if not name.startswith("_")]:
@@ -69,7 +70,8 @@ def doors(
         for each, parameter in inspect.signature(kind).parameters.items():
             if each != "self":
                 usual = "[0, ∞)" if stated(parameter.annotation)[0] in (int, int | None) else ""
-                flags = {"infinite": each in infinite, "empty": each in empty, "symmetric": each in symmetric}
+                named = {"infinite": infinite, "empty": empty, "symmetric": symmetric, "slices": slices}
+                flags = {flag: each in names for flag, names in named.items()}
                 wishes[each] = wish(parameter.annotation, **flags, interval=ranges.get(each, usual))
         door = _door(kind, name, wishes, name in nan)
         if inspect.isclass(thing):
