@@ -14,8 +14,9 @@ quick: $(READY)  ## the inner loop: what the change at hand can reach, without t
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/pytest -n 2 --dist worksteal --changed -m "not slow and not browser"
 
-soak: $(READY)  ## random networks, twenty seeds, full size, wrong versions of the mathematics
-	DEEPTHEORY_SOAK=200 $(BIN)/pytest tests/kernels/test_random_networks.py
+soak: $(READY)  ## random networks, all nonsense, twenty seeds, full size, wrong versions of the mathematics
+	DEEPTHEORY_SOAK=200 $(BIN)/pytest tests/kernels/test_random_networks.py tests/kernels/test_every_layer.py
+	DEEPTHEORY_HOSTILE=1 $(BIN)/pytest tests/test_hostile_values.py
 	$(BIN)/deeptheory calibrate all --seeds 20
 	$(BIN)/deeptheory check all --full
 	$(BIN)/deeptheory attack all --mutants 1000

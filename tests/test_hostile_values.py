@@ -34,7 +34,9 @@ from hostile_examples import (
     alternatives,
     example,
     public,
+    typical,
 )
+from hostile_examples.ingredients import KEY, POINTS
 
 HERE = Path(__file__).resolve().parent
 SOURCE = str(HERE.parent / "src" / "deeptheory")
@@ -73,6 +75,7 @@ def spoilt_arrays(value: np.ndarray, square: bool, real: bool = True) -> Iterato
             yield "complex", value + 1j, real
     yield "words", np.full(value.shape, "a"), True
     yield "objects", np.full(value.shape, None), True
+    yield "a key", KEY, True
     yield "ragged", [[1.0], [1.0, 2.0]], True
     if value.ndim:
         yield "empty", value[:0], True
@@ -83,20 +86,23 @@ def spoilt_arrays(value: np.ndarray, square: bool, real: bool = True) -> Iterato
 
 
 def hostile(name: str, annotation: Any, value: Any) -> Iterator[tuple[str, Any, bool]]:
-    """(name, value, whether it must be refused) for one argument."""
+    """(name, value, whether it must be refused) for one argument; one that may be left out is given."""
     kinds = alternatives(annotation)
+    if value is None and annotation is not inspect.Parameter.empty:
+        value = POINTS if annotation is Any else typical(name, annotation)
+        if not callable(value):  # a function of which only the kind is known takes other arguments
+            yield "given", value, False
     if annotation is Any and isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "f":
         # A list of lists of any lengths is a pytree.
         spoilt = spoilt_arrays(np.asarray(value), square=False)
         yield from ((what, each, refused and what != "ragged") for what, each, refused in spoilt)
-    if (
-        annotation in (Any, inspect.Parameter.empty)
-        or callable(value)
-        or isinstance(value, str | bool | None.__class__)
-    ):
+    if annotation in (Any, inspect.Parameter.empty) or callable(value) or isinstance(value, str | bool):
         if callable(value):
-            wrong = {"text": "tanh", "nothing": None} | ({} if float in kinds else {"number": 3.0})
+            wrong = {"text": "tanh"} | ({} if float in kinds else {"number": 3.0})
+            wrong |= {} if type(None) in kinds else {"nothing": None}
             yield from ((what, each, True) for what, each in wrong.items())
+        elif isinstance(value, bool):
+            yield from ((what, each, type(each) not in kinds) for what, each in {"text": "no", "two": 2}.items())
         elif isinstance(value, str):
             yield from ((what, each, True) for what, each in {"number": 3.0, "another word": "zebra"}.items())
         return

@@ -4,7 +4,7 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -210,3 +210,18 @@ def test_methods_pass_through_one():
     assert Scale().apply(1) == 2 and Scale.apply.__doc__ == "Twice."
     with pytest.raises(TypeError, match="x must be a number, got 'a'"):
         Scale().apply("a")
+
+
+def test_slices_are_arrays_one_entry_a_step(key):
+    """Numbers or keys, as many as the sizes of other arguments say; elsewhere a key is no array of numbers."""
+    asked, steps = wish(Any, slices=True), {"steps": (2, "rates")}
+    batches = {"places": np.arange(6).reshape(2, 3), "keys": jax.random.split(key, 2)}
+    assert asked.grant("batches", batches, steps) is batches
+    with pytest.raises(ValueError, match="batches must have one slice for each of 2 steps, got 3"):
+        asked.grant("batches", np.ones(3), steps)
+    for wrong in (1.0, key, np.array(["a", "b"]), np.ones(2) * 1j):
+        with pytest.raises(TypeError, match="batches must be made of arrays with one slice for each step, got"):
+            asked.grant("batches", [np.ones(2), wrong], steps)
+    for annotation in (Float[Array, " n"], float, Float[Array, " n"] | float):
+        with pytest.raises(TypeError, match=r"x must be a.* got an array of key"):
+            wish(annotation).grant("x", key, {})

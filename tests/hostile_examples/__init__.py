@@ -98,7 +98,7 @@ def example(name: str, thing: Any) -> dict[str, Any]:
     """Arguments that a function accepts: those of the table, the others by its signature."""
     given = EXAMPLES.get(name, {})
     return {
-        each: given[each] if each in given else _typical(each, parameter.annotation)
+        each: given[each] if each in given else typical(each, parameter.annotation)
         for each, parameter in inspect.signature(thing).parameters.items()
         if each in given or (parameter.default is parameter.empty and parameter.kind not in (2, 4))
     }
@@ -110,8 +110,9 @@ def alternatives(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def _typical(name: str, annotation: Any) -> Any:
-    wanted = [each for part in alternatives(annotation) for each in alternatives(part)]
+def typical(name: str, annotation: Any) -> Any:
+    """A value by name and kind, where there may be none too; None where no kind says what it could be."""
+    wanted = [each for part in alternatives(annotation) for each in alternatives(part) if each is not type(None)]
     first = wanted[0]
     origin = get_origin(first) or first
     if (title := getattr(origin, "__name__", "")) in RECORDS:
@@ -132,7 +133,5 @@ def _typical(name: str, annotation: Any) -> Any:
             return (3, 4, 1)
         if getattr(alternatives(inner[0])[0], "dim_str", "") in ("_out _in", "_ _"):
             return LAYERS
-        return tuple(
-            _typical(name, each) for each in (inner if origin is tuple and ... not in inner else inner[:1] * 2)
-        )
+        return tuple(typical(name, each) for each in (inner if origin is tuple and ... not in inner else inner[:1] * 2))
     return 0.5 if first in (Any, inspect.Parameter.empty) else None

@@ -44,6 +44,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+clusters.attention_matrix, query: given
+clusters.attention_matrix, key: given
 equiangular.equiangular_overlap, count: billion
 equiangular.equiangular_overlap, times: huge
 """

@@ -46,6 +46,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+refinement.refine, rounds: million
 weisfeiler_leman.computation_tree, node: text
 weisfeiler_leman.node_colours, graphs: text
 """

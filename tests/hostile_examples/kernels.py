@@ -90,6 +90,11 @@ INNER = (
 )
 
 FOUND = """
+finite.tangents.jacobian_kernel, other: complex
+limits.dense_networks.layerwise_ntk, backward_weights: given
+limits.inequalities.random_normal_matrix, basis: given
+regression.tiles.sharded_kernel, devices: given
+regression.tiles.tiled_kernel, devices: text among them
 lazy.linear_models.linearized_path, times: float32
 finite.structure.factored_gradients, x: empty
 finite.structure.factored_gradients, parameters: words

@@ -26,9 +26,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "spheres.CircleWaves": {"cosines": np.ones(2), "sines": np.ones(2)},
     "spheres.sphere_smoothness": {"function": lambda w: w[0] / jnp.linalg.norm(w), "starts": POINTS, "steps": 3},
     "weight_decay.decayed_descent":
-        {"gradient": lambda w: w, "start": np.ones(3), "rates": np.full(4, 0.1), "decays": 0.2},
+        {"gradient": lambda w, *batch: w, "start": np.ones(3), "rates": np.full(4, 0.1), "decays": 0.2},
     "weight_decay.equivalent_rates": {"rates": np.full(4, 0.1), "decays": 0.2},
-    "weight_decay.heavy_ball": {"gradient": lambda w: w, "start": np.ones(3), "rates": np.full(4, 0.1)},
+    "weight_decay.heavy_ball": {"gradient": lambda w, *batch: w, "start": np.ones(3), "rates": np.full(4, 0.1)},
     "weight_decay.momentum_rates": {"rate": 0.1, "decay": 0.1, "momentum": 0.5},
     "weight_decay.momentum_root": {"rate": 0.1, "decay": 0.1, "momentum": 0.5},
     "weight_decay.unrolled_square_norm": {"rates": np.full(4, 0.1), "decays": 0.2},
@@ -38,6 +38,10 @@ MAY_BE_NAN = ("normalizers.batch_norm", "normalizers.group_norm", "normalizers.l
 """without ε a constant row has no deviation to be divided by"""
 
 FOUND = """
+weight_decay.decayed_descent, batches: given
+weight_decay.decayed_descent, batches: words
+weight_decay.heavy_ball, before: given
+weight_decay.heavy_ball, batches: a key
 equilibrium.effective_rate, rate: huge
 equilibrium.equilibrium_norm, rate: huge
 homogeneity.euler_degree, parameters: words

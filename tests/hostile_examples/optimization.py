@@ -49,7 +49,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "function": lambda x, batch: jnp.sum((x - batch) ** 2), "method": optax.sgd(0.1), "start": np.ones(3),
         "batches": np.ones((2, 4, 3)), "measure": jnp.sum,
     },
-    "runs.trajectory": {"function": square, "start": np.ones(3), "steps": 3},
+    "runs.trajectory": {"function": lambda x, *batch: square(x), "start": np.ones(3), "steps": 3},
     "smoothness.curvature_range": {"function": square},
     "smoothness.lipschitz_estimates":
         {"function": square, "first": array("Float", "2 3"), "second": array("Float", "2 3") + 1.0},
@@ -66,6 +66,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+runs.trajectory, batches: a key
+runs.trajectory, draws: complex
+runs.trajectory, draws: words
 stochastic.gradient_variance, point: complex
 runs.measured_epochs, batches: empty
 runs.measured_epochs, batches: complex

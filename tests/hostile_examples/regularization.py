@@ -23,6 +23,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+deep_regression.regression_loss, mask: longer
 descents.dropout_descent, start: words
 descents.dropout_descent, start: complex
 """

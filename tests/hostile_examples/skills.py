@@ -8,6 +8,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 FOUND = """
+emergence.skill_graph, measure: given
+emergence.skill_graph, measure: zeros
 emergence.skill_graph, texts: billion
 emergence.exact_concentration, k: negative
 """

@@ -65,6 +65,8 @@ def attention_matrix(
     tokens = jnp.asarray(tokens)
     asking = tokens if query is None else tokens @ jnp.asarray(query).T
     answering = tokens if key is None else tokens @ jnp.asarray(key).T
+    if asking.shape != answering.shape:
+        raise ValueError(f"query and key must have one number of rows, got {asking.shape[1]} and {answering.shape[1]}")
     return jax.nn.softmax(inverse_temperature * (asking @ answering.T), axis=-1)
 
 

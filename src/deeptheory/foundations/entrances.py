@@ -47,6 +47,7 @@ def doors(
     empty: tuple[str, ...] = (),
     nan: tuple[str, ...] = (),
     symmetric: tuple[str, ...] = (),
+    slices: tuple[str, ...] = (),
     trusted: tuple[str, ...] = (),
     **ranges: str,
 ) -> None:
@@ -54,11 +55,11 @@ def doors(
 
     `infinite` names the arguments for which ±∞ has a meaning (the end of a distribution, the limit of long times),
     `empty` those that may have no entries, `nan` the functions whose answer may be nan; `symmetric` names the matrices
-    that are covariances or kernels, `trusted` arguments that functions look at themselves (nan may mark what is masked
-    in them). Every other keyword is an argument with its interval, wherever in the module it occurs: ratio="(0, ∞)",
-    order="[0, 100]"; a function for which another one is true says so in its signature, order: Annotated[int,
-    "[1, 20]"]. A whole number is a count, not negative, unless its interval says otherwise; one that costs memory or
-    time needs a largest value.
+    that are covariances or kernels, `slices` the pytrees of arrays that hold one slice a step, `trusted` arguments that
+    functions look at themselves (nan may mark what is masked in them). Every other keyword is an argument with its
+    interval, wherever in the module it occurs: ratio="(0, ∞)", order="[0, 100]"; a function for which another one is
+    true says so in its signature, order: Annotated[int, "[1, 20]"]. A whole number is a count, not negative, unless its
+    interval says otherwise; one that costs memory or time needs a largest value.
     """
     space = vars(sys.modules[module])
     for name in space.get("__all__") or [name for name in space if not name.startswith("_")]:
@@ -68,8 +69,8 @@ def doors(
         kind = thing.__init__ if inspect.isclass(thing) else thing
         if not callable(thing) or (inspect.isclass(thing) and not is_dataclass(thing)) or not hasattr(kind, "__name__"):
             continue
-        wishes = _wishes(kind, infinite, empty, symmetric, trusted, ranges)
-        entered = _door(kind, name, wishes, name in nan)
+        named = {"infinite": infinite, "empty": empty, "symmetric": symmetric, "slices": slices}
+        entered = _door(kind, name, _wishes(kind, named, trusted, ranges), name in nan)
         if inspect.isclass(thing):
             type.__setattr__(thing, "__init__", entered)
         else:
@@ -90,22 +91,19 @@ def door(
 
     The options are those of `doors`; `nan` says that its answer may be nan.
     """
-    return _door(function, function.__name__, _wishes(function, infinite, empty, symmetric, trusted, ranges), nan)
+    named = {"infinite": infinite, "empty": empty, "symmetric": symmetric}
+    return _door(function, function.__name__, _wishes(function, named, trusted, ranges), nan)
 
 
 def _wishes(
-    function: Callable,
-    infinite: tuple[str, ...],
-    empty: tuple[str, ...],
-    symmetric: tuple[str, ...],
-    trusted: tuple[str, ...],
-    ranges: dict[str, str],
+    function: Callable, named: dict[str, tuple[str, ...]], trusted: tuple[str, ...], ranges: dict[str, str]
 ) -> dict[str, Wish]:
+    """What is wished of every argument but the trusted ones; `named` has the arguments that a flag holds for."""
     wishes = {}
     for each, parameter in inspect.signature(function).parameters.items():
         if each != "self" and each not in trusted:
             usual = "[0, ∞)" if stated(parameter.annotation)[0] in (int, int | None) else ""
-            flags = {"infinite": each in infinite, "empty": each in empty, "symmetric": each in symmetric}
+            flags = {flag: each in names for flag, names in named.items()}
             wishes[each] = wish(parameter.annotation, **flags, interval=ranges.get(each, usual))
     return wishes
 

@@ -48,6 +48,8 @@ class Wish:
     infinite: bool = False
     empty: bool = False
     symmetric: bool = False
+    slices: bool = False
+    """a pytree of arrays, one slice a step"""
     interval: tuple[float | int, float | int, str] | None = None
 
     def grant(self, name: str, value: Any, sizes: Sizes) -> Any:
@@ -56,12 +58,16 @@ class Wish:
             return value
         if self.key and isinstance(value, jax.Array) and _is_key(value):
             return value
+        if self.slices:
+            return self._slices(name, value, sizes)
         if self.anything:
             if isinstance(value, (float, complex, np.inexact, *ARRAYS)):
                 self._finite(name, value)
             if self.interval:
                 inside(*self.interval, **{name: value})
             return value
+        if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.extended):
+            raise TypeError(f"{name} must be {self.words()}, got {_short(value)}")
         if isinstance(value, ARRAYS) and (self.shapes or (self.scalars and value.ndim == 0)):
             return self._array(name, value, sizes) if self.shapes else self._scalar(name, value[()])
         if isinstance(value, Number | np.generic) and not isinstance(value, bool | np.bool_):
@@ -126,6 +132,19 @@ class Wish:
             inside(*self.interval, **{name: value})
         if self.symmetric and on_host(value) and value.ndim > 1 and any(_square(shape) for _, shape in self.shapes):
             symmetric(**{name: value})
+        return value
+
+    def _slices(self, name: str, value: Any, sizes: Sizes) -> Any:
+        kinds = (jnp.floating, jnp.integer, jnp.bool_, jax.dtypes.prng_key)
+        for leaf in jax.tree.leaves(value):
+            if isinstance(leaf, Tracer):
+                continue
+            if not np.ndim(leaf) or not any(jnp.issubdtype(leaf.dtype, kind) for kind in kinds):
+                raise TypeError(f"{name} must be made of arrays with one slice for each step, got {_short(leaf)}")
+            self._finite(name, leaf)
+            steps = sizes.setdefault("steps", (len(leaf), name))[0]
+            if len(leaf) != steps:
+                raise ValueError(f"{name} must have one slice for each of {steps} steps, got {len(leaf)}")
         return value
 
     def _sequence(self, name: str, value: Any, sizes: Sizes) -> Any:

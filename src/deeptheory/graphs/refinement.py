@@ -124,7 +124,7 @@ def _count(colours) -> int:
 doors(
     __name__,
     empty=("edges", "things", "own", "start"),
-    rounds="[0, 1e6]",
+    rounds="[0, 1e4]",
     nodes="[0, 1e8]",
     own="[0, ∞)",
     things="[0, ∞)",

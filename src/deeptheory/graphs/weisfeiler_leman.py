@@ -203,4 +203,4 @@ def computation_tree(graph: nx.Graph, node: Hashable, depth: int) -> tuple:
     return tuple(sorted(computation_tree(graph, u, depth - 1) for u in graph[node]))
 
 
-doors(__name__, rounds="[0, 1e6]", depth="[0, 20]", nodes="[1, 7]")
+doors(__name__, rounds="[0, 1e4]", depth="[0, 20]", nodes="[1, 7]")

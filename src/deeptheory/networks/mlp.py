@@ -92,6 +92,9 @@ def backpropagate(
     outputs = before[-1].shape[-1]
     backward = [jnp.broadcast_to(jnp.eye(outputs, dtype=before[-1].dtype), (len(x), outputs, outputs))]
     weights = network.weights if backward_weights is None else backward_weights
+    wanted, found = ([np.shape(w) for w in each] for each in (network.weights, weights))
+    if found != wanted:
+        raise ValueError(f"backward_weights must have the shapes of the network's weights, got {found!r:.100}")
     for f, w, scale in zip(before[-2::-1], weights[:0:-1], scales[:0:-1], strict=True):
         slope = jax.jvp(network.activation, (f,), (jnp.ones_like(f),))[1]
         backward.insert(0, scale * slope[:, None, :] * (backward[0] @ w))

@@ -108,6 +108,8 @@ def heavy_ball(
     numeric(start=start, before=before)
     start = jax.tree.map(lambda a: jnp.asarray(a, jnp.result_type(float, a)), start)
     before = start if before is None else before
+    if jax.tree.map(jnp.shape, before) != jax.tree.map(jnp.shape, start):
+        raise ValueError("before must be made of arrays of the shapes of those of start")
     earlier = rates[0] if before_rate is None else before_rate
     velocity = jax.tree.map(lambda a, b: ((a - b) / earlier).astype(a.dtype), start, before)
 
@@ -137,6 +139,7 @@ def unrolled_square_norm(
 
 doors(
     __name__,
+    slices=("batches",),
     rates="[0, ∞)",
     decays="[0, ∞)",
     rate="(0, ∞)",

@@ -193,4 +193,8 @@ def first_nonfinite(run: Iterates) -> Int[Array, ""]:
     return jnp.where(broken.any(), jnp.argmax(broken), -1)
 
 
-doors(__name__, nan=("trajectory", "measured_epochs", "gradient_squares", "averaged_positions"))
+doors(
+    __name__,
+    slices=("batches", "draws"),
+    nan=("trajectory", "measured_epochs", "gradient_squares", "averaged_positions"),
+)

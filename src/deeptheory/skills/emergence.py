@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 from deeptheory.foundations.concentration import log_binomial_coefficient
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable, inside
+from deeptheory.foundations.guards import affordable, inside, laws
 from deeptheory.foundations.randomness import generator
 
 __all__ = [
@@ -46,6 +46,10 @@ def skill_graph(
     if min(texts, skills, k) < 1:
         raise ValueError(f"texts, skills and k must be at least 1, got {texts}, {skills}, {k}")
     affordable(graph=(texts, skills), draws=(texts, k))
+    if measure is not None:
+        laws(measure=measure)
+        if len(measure) != skills:
+            raise ValueError(f"measure must have one entry for each of {skills} skills, got {len(measure)}")
     rng = generator(key)
     chosen = rng.integers(0, skills, (texts, k)) if measure is None else rng.choice(skills, (texts, k), p=measure)
     cells = chosen + skills * np.arange(texts)[:, None]

@@ -213,6 +213,7 @@ def jacobian_kernel(
     other_apply: Apply | None = None,
 ) -> Float[Array, "..."]:
     """Return the tangent kernel of any model from its Jacobian, also where examples interact."""
+    numeric(other=other)
     _checked_axes(apply, parameters, x, trace_axes, diagonal_axes)
 
     def jacobian(function: Apply, inputs: Any) -> tuple[int, list[Array]]:

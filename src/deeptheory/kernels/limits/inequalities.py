@@ -19,6 +19,8 @@ def random_normal_matrix(
     key: Key[Array, ""], size: int, *, hermitian: bool = False, basis: Complex[np.ndarray, "n n"] | None = None
 ) -> Complex[np.ndarray, "n n"]:
     """Draw UΛU* with standard complex normal eigenvalues (real if Hermitian), U unitary: of Haar law unless given."""
+    if basis is not None and len(basis) != size:
+        raise ValueError(f"basis must have {size} columns, one for every eigenvalue, got {len(basis)}")
     rng = generator(key)
     values = rng.standard_normal(size) + (0 if hermitian else 1j * rng.standard_normal(size))
     if basis is None:

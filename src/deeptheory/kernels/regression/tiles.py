@@ -120,7 +120,7 @@ def tiled_kernel(
     *,
     tile: int = 1024,
     pairs: int = 1,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[jax.Device] | None = None,  # pyright: ignore[reportInvalidTypeForm]
     progress: Progress | None = None,
 ) -> Any:
     """Return the kernel of all pairs on the host, holding the result and a tile for each device, no more.
@@ -163,7 +163,7 @@ def sharded_kernel(
     x: Inputs,
     other: Float[Array | np.ndarray, "m ..."] | None = None,
     *,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[jax.Device] | None = None,  # pyright: ignore[reportInvalidTypeForm]
 ) -> Any:
     """Return the kernel as one array whose rows lie on several devices, each computing its own: nothing is gathered.
 
