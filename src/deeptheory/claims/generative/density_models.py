@@ -49,9 +49,9 @@ POINTS, STEPS = 4000, 30
             "samples of the diffusion, told less often than the flow's",
         ),
     },
-    says="Six models of a ring of eight Gaussians: each density has mass one and less likelihood on fresh points than "
-    r"the truth. Nearest neighbours tell samples from data with accuracy at most $\frac12(1+\sqrt{D/2})$. A flow beats "
-    "a Gaussian and an autoencoder; a learnt diffusion has no likelihood, and samples near the data.",
+    says="Models of a ring of eight Gaussians: each density has mass one and less likelihood than the truth; "
+    r"neighbours tell samples from data at most $\frac12(1+\sqrt{D/2})$ of the time. A flow beats a Gaussian and an autoencoder; "
+    "a learnt diffusion is told less often.",
     needs="4,000 points; flow of six layers, autoencoder with two hidden coordinates, 16 units each, 400 steps of "
     "Adam at 0.005 on batches of 128; diffusion of 30 steps with 100 random features a level",
     scale="printed: faces by networks of millions of weights; here: points in the plane",

@@ -73,9 +73,9 @@ def smoothed(draws, network, images, labels):
         "A18.10": "attacked: trained against it and not",
         "H2.10": "attacked: trained against it and not",
     },
-    says=r"Digits moved by $\epsilon$ a pixel: adversarial training keeps more of them and fewer clean ones. It gains "
-    "less in another norm; trained against one step it falls to ten. Perturbations made for another network fool "
-    "where random signs do not. Without training on noise there is less to certify.",
+    says=r"Digits moved by $\epsilon$ a pixel: adversarial training keeps more of them and fewer clean ones, gains "
+    "less in another norm, and against one step it falls to ten. What was made for another network fools where random "
+    "signs do not. Training on noise certifies more.",
     needs="networks 49–32–10 that differ in their start and, by fours, in their batches; 2,000 digits of 7×7 pixels, "
     "200 steps of Adam, batches of 50",
     symbols={r"\epsilon": "0.1 or 0.2, where pixels run from 0 to 1"},
