@@ -50,8 +50,8 @@ POINTS, STEPS = 4000, 30
         ),
     },
     says="Models of a ring of eight Gaussians: each density has mass one and less likelihood than the truth; "
-    r"neighbours tell samples from data at most $\frac12(1+\sqrt{D/2})$ of the time. A flow beats a Gaussian and an autoencoder; "
-    "a learnt diffusion is told less often.",
+    r"neighbours tell samples from data at most $\frac12(1+\sqrt{D/2})$ of the time. A flow beats a Gaussian "
+    "and an autoencoder; a learnt diffusion is told less often.",
     needs="4,000 points; flow of six layers, autoencoder with two hidden coordinates, 16 units each, 400 steps of "
     "Adam at 0.005 on batches of 128; diffusion of 30 steps with 100 random features a level",
     scale="printed: faces by networks of millions of weights; here: points in the plane",
