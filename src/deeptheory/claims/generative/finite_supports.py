@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.covers import best_cover_deviation
@@ -16,34 +16,76 @@ from deeptheory.generative.finite_generators import (
     generated,
     point_generator,
     sample_detector,
+    woken_units,
 )
 from deeptheory.generative.supports import birthday_test, collision_probability, uniform_collision_probability
 from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Share, Trials, claim
 from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Mark, Row, seen
 
+BLOCK = 20_000
+"""units whose products with all fresh points are held at once"""
+
+
+def awake(draw, dimension, fresh, units):
+    """How many units a fresh point wakes, of a net of so many at thresholds 0.95 and ½ of their squared length."""
+    points, counts = draw.standard_normal((fresh, dimension), np.float32), np.zeros((2, fresh), int)
+    for first in range(0, units, BLOCK):
+        sample = draw.standard_normal((min(BLOCK, units - first), dimension), np.float32)
+        shares = points @ (sample / np.sum(sample**2, axis=1, keepdims=True)).T
+        counts += np.stack([np.sum(shares > level, axis=1) for level in (0.95, 0.5)])
+    return counts
+
 
 @claim(
-    items={"A16.13": ("points that the net judges wrongly", "squared cosine of two points", "own scores")},
+    items={
+        "A16.13": (
+            "points that the net judges wrongly",
+            "squared cosine of two points",
+            "own scores",
+            "units that a fresh point wakes",
+            "points that a net of d³ units judges wrongly",
+        )
+    },
     says=r"Two samples of the same Gaussian in $d$ dimensions are told apart by a net with a unit for each point of "
     r"the first, $\sum_i\mathrm{relu}(\langle x_i,x\rangle-d/2)$: positive on its own sample, zero on the other, since "
     r"independent points have squared cosines of mean $1/d$.",
     needs=r"$d$ well above $16\log m$ for samples of size $m$",
-    scale="printed: samples of size $d^3$; here: 800 points in 400 dimensions",
+    scale="printed: samples of size $d^3$ at the threshold $d/2$; here: 800 points in 400 dimensions at this "
+    "threshold, and $d^3$ points in 72 dimensions at a threshold for each unit, with 200 fresh ones",
+    full=dict(cube=100),
     symbols={"d": "the dimension", "x_i": "a point of the first sample", "m": "the size of each sample"},
     why=r"A point has squared length near $d$, more than the threshold $d/2$; its inner product with an independent "
     r"one has standard deviation $\sqrt d$, and a million of these stay below $5\sqrt d$, less than $d/2$ here. "
     "The net has memorised the sample: what it tells is not a difference of laws.",
     notice="Inner products of a sample point with itself and with others lie far to either side of the threshold, "
-    "though all points come from one law.",
+    "though all points come from one law. With $0.95\\|x_i\\|^2$ for $d/2$ a fresh point wakes "
+    "$d^3P(T_d>0.95\\sqrt d)$ units, Student's law of $d$ degrees: three in 16 dimensions, a millionth in 72.",
 )
-def one_law_told_apart(key, *, trials: Trials = 800, dimension: Annotated[int, Interval(ge=300, le=800)] = 400):
+def one_law_told_apart(
+    key,
+    *,
+    trials: Trials = 800,
+    dimension: Annotated[int, Interval(ge=300, le=800)] = 400,
+    cube: Annotated[int, Interval(ge=72, le=100)] = 72,
+):
     draw, d = generator(key), dimension
     first, second = draw.standard_normal((2, trials, d))
     own, other = sample_detector(first, first), sample_detector(first, second)
     lacking = sample_detector(first[1:], first)
     squares = (first**2).sum(-1), (second**2).sum(-1)
     cosines = np.sum(first * second, axis=1) ** 2 / (squares[0] * squares[1])
+    low, batches = np.array([8, 12, 16]), max(trials // 20, 8)
+    woken = [[np.mean(awake(draw, d, 400, d**3)[0]) for _ in range(batches)] for d in low.tolist()]
+    cubed, halved = awake(draw, cube, 200, cube**3)
     return {
+        # A sample's shortest points wake for many fresh ones, and the longest fresh ones wake many.
+        "units that a fresh point wakes": Law(
+            np.array([woken_units(d, d**3) for d in low.tolist()]), np.array(woken), exact=True, resolution=0.25,
+            along={"dimension": low}, aside={"gaussian": low**3 * norm.sf(0.95 * np.sqrt(low))},
+        ),
+        "points that a net of d³ units judges wrongly": Exact(
+            np.sum(cubed > 0), 0, aside={"halved": np.sum(halved > 0)}
+        ),
         "points that the net judges wrongly": Exact(
             np.array([np.sum(own <= 0), np.sum(other > 0)]),
             np.zeros(2, int),
@@ -59,7 +101,17 @@ def one_law_told_apart(key, *, trials: Trials = 800, dimension: Annotated[int, I
         ),
         # No other point is near, so that the score is what the point's own unit says.
         "own scores": Identity(own, squares[0] - d / 2, size=d * 1.0, scale=squares[0]),
-    }
+    }  # fmt: skip
+
+
+@one_law_told_apart.control("points of length √d, all of them", of="units that a fresh point wakes")
+def even_lengths(evidence):
+    return replace(evidence, predicted=evidence.aside["gaussian"])
+
+
+@one_law_told_apart.control("a threshold of half the squared length", of="points that a net of d³ units judges wrongly")
+def half_the_square(evidence):
+    return replace(evidence, left=evidence.aside["halved"])
 
 
 @one_law_told_apart.control("one unit fewer than points", of="points that the net judges wrongly")
