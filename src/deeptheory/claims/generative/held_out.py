@@ -35,9 +35,9 @@ def pool(draw, points, labels, *tests):
 
 @claim(
     items={"A16.20": ("better ranking than training accuracy and norms", "nearer to the truth than training accuracy")},
-    says="A conditional generator fitted to a training set alone predicts how classifiers "
-    "trained on that set will do on fresh data: its synthetic data rank them better than training accuracy or the "
-    "norms of their weights do, and its accuracies are nearer to the true ones.",
+    says="A conditional generator fitted to a training set alone predicts how classifiers trained on that set will do "
+    "on fresh data: its data rank them better than training accuracy or the norms of their weights do, and its "
+    "accuracies are nearer to the true ones.",
     needs="two Gaussian classes in 8 dimensions, 60 points; an affine generator a class whose first two moments are "
     "the sample's, where it is in equilibrium with quadratic discriminators; all fixed before looking",
     scale="printed: conditional GANs and deep nets on images; here: affine generators and random features",
