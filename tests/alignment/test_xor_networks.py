@@ -80,3 +80,16 @@ def test_blocks_of_hardly_any_noise_are_the_limit_and_of_too_much_are_refused():
     for precision in (1e-4, 1e20):
         with pytest.raises(ValueError, match="precision must lie in"):
             xor_plane_blocks(weights, overlaps, precision=precision)
+
+
+@pytest.mark.item("J13.16")
+@pytest.mark.parametrize("turn", [0.0, 0.11, np.pi / 2, np.pi, 4.0])
+def test_kinks_anywhere_between_the_panels_cost_no_digits(turn):
+    """A second neuron turns its kink through the sectors: blocks of few nodes are those of many."""
+    overlaps = np.array([[0.6, 0.4], [np.cos(turn), np.sin(turn)]])
+    few, many = (xor_plane_blocks(np.array([0.5, -0.7]), overlaps, precision=400.0, nodes=n) for n in (16, 48))
+    for one, other in zip(few, many, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
+    # Along μ the neuron is awake on half of the noise at ±ν, awake at μ and asleep at −μ: its bulk is their mean.
+    alone = xor_plane_blocks(np.zeros(2), np.array([[1.0, 0.0], [0.0, 0.0]]), precision=400.0).second[0, 0, 0]
+    assert alone == pytest.approx((1 + 1 / 400 + 2 * 0.5 / 400) / 16, rel=1e-10)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import chi, norm
 
 from deeptheory.generative.finite_generators import (
     collapsed_law,
@@ -9,6 +11,7 @@ from deeptheory.generative.finite_generators import (
     generated,
     point_generator,
     sample_detector,
+    woken_units,
 )
 
 
@@ -51,3 +54,15 @@ def test_few_points_with_the_same_means():
     other = draw.dirichlet(np.ones(60))
     searched = np.max(directions @ (features.T @ (other - law)))
     assert 0.5 * feature_advantage(features, law, other) < searched <= feature_advantage(features, law, other)
+
+
+@pytest.mark.item("A16.13")
+def test_units_that_a_fresh_point_wakes_by_quadrature_and_by_hand():
+    """For d = 1 the ratio of two Gaussians is Cauchy's; else an integral over the length of a sample point."""
+    assert woken_units(1, 1000, share=0.5) == pytest.approx(1000 * (0.5 - np.arctan(0.5) / np.pi))
+    for d, share in ((4, 0.95), (30, 0.6)):
+        mean, _ = quad(lambda r, d=d, share=share: chi.pdf(r, d) * norm.sf(share * r), 0, np.inf, epsabs=1e-15)
+        assert woken_units(d, 10, share=share) == pytest.approx(10 * mean, rel=1e-6)
+    sample = np.array([[1.0, 0.0], [0.0, 2.0]])
+    levels = 0.5 * np.sum(sample**2, axis=1)
+    np.testing.assert_allclose(sample_detector(sample, np.array([[1.0, 1.5], [0.0, 0.9]]), level=levels), [1.5, 0.0])

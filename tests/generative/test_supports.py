@@ -42,6 +42,12 @@ def test_both_branches_of_the_product_agree():
     direct = [-np.expm1(np.sum(np.log1p(-np.arange(2000) / n))) for n in sizes]
     np.testing.assert_allclose(uniform_collision_probability(sizes, 2000), direct, rtol=1e-6)
     assert uniform_collision_probability(1500.0, 2000) == 1
+    # On either side of the length at which the formula changes, and of the ratio at which its series takes over.
+    for sample, size in ((1999, 5e4), (2000, 5e4), (2000, 1.99e7), (2000, 2.01e7), (5000, 4.9e7), (5000, 5.1e7)):
+        by_factors = -np.expm1(np.sum(np.log1p(-np.arange(sample) / size)))
+        assert uniform_collision_probability(size, sample) == pytest.approx(by_factors, rel=1e-6)
+    # As many values as draws: all different in N!/Nᴺ of the cases, which nobody sees.
+    assert uniform_collision_probability(2000.0, 2000) == 1
 
 
 @pytest.mark.item("A16.19")

@@ -43,7 +43,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "attacks.ascend": {"objective": score, "slopes": None, "start": None, "steps": 2},
     "attacks.difference_slopes": {"objective": score},
     "attacks.fast_gradient_sign": {"network": logits},
-    "attacks.fooled": {"network": logits},
+    "attacks.fooled": {"network": logits, "inputs": None, "threat": None},
     "attacks.projected_gradient": {"network": logits, "steps": 2, "restarts": 1},
     "attacks.random_slopes": {"objective": score, "dimension": 3, "directions": 2},
     "attacks.targeted_gradient": {"network": logits, "targets": np.array([1, 0, 1, 0]), "steps": 2},

@@ -139,3 +139,21 @@ def test_more_radius_and_more_restarts_never_lose(key):
     ]
     assert np.all(values[1] >= values[0])
     assert np.all(values[0] >= np.asarray(label_cross_entropy(NETWORK(POINTS), LABELS)))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_points_outside_their_ball_or_box_are_not_judged(order):
+    threat = Threat(0.3, order, 0.0, 1.0)
+    found = ascend(loss, POINTS, threat, steps=5, step_size=50.0).points
+    for points in (found, found.astype(jnp.float32)):
+        np.testing.assert_array_equal(
+            fooled(NETWORK, points, LABELS, inputs=POINTS, threat=threat), fooled(NETWORK, points, LABELS)
+        )
+    farther = np.full_like(POINTS, 0.5)
+    farther[:, 0] += 0.301
+    with pytest.raises(ValueError, match=r"points must lie within 0.3 of their inputs, got one 0.301 away"):
+        fooled(NETWORK, farther, LABELS, inputs=np.full_like(POINTS, 0.5), threat=threat)
+    with pytest.raises(ValueError, match="points must lie in"):
+        fooled(NETWORK, np.full_like(POINTS, -0.01), LABELS, inputs=np.zeros_like(POINTS), threat=threat)
+    with pytest.raises(ValueError, match="inputs and threat must be given together"):
+        fooled(NETWORK, POINTS, LABELS, inputs=POINTS)

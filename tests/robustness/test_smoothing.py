@@ -145,8 +145,11 @@ def test_votes_with_shared_draws_are_those_of_a_loop(count):
     np.testing.assert_array_equal(counted, [np.bincount(each, minlength=3) for each in answers])
 
 
-def test_too_few_draws_abstain():
+def test_too_few_draws_are_refused():
     """Nine votes of nine show no share above one half at δ = 0.001, since 2⁻⁹ > 0.001; ten of ten do."""
-    nine, ten = (certify(np.array([[n, 0]]), np.array([[n, 0]]), beta=1.0, delta=0.001) for n in (9, 10))
-    assert nine.label[0] == -1 and nine.radius[0] == 0
+    ten = certify(np.array([[10, 0]]), np.array([[10, 0]]), beta=1.0, delta=0.001)
     assert ten.label[0] == 0 and ten.radius[0] > 0
+    with pytest.raises(ValueError, match="the votes in each row of counts must be at least 10"):
+        certify(np.array([[10, 0]] * 2), np.array([[10, 0], [9, 0]]), beta=1.0, delta=0.001)
+    with pytest.raises(ValueError, match="the votes in each row of counts must be at least 2,"):
+        certify(np.array([[1, 0]]), np.array([[1, 0]]), beta=1.0, delta=0.5)

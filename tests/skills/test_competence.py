@@ -96,6 +96,8 @@ def test_curves_by_roots_of_the_printed_condition():
     assert tuple_performance_curve(0.3, 0.3, 8, size=2) == 1
     least, greatest = feasible_exclusions(0.1, 2)
     assert (least, greatest) == pytest.approx((0.083, 0.197), abs=1e-3)
+    # The midpoints of ten cells are 0.05, 0.15, …: of these only one lies where something is said.
+    assert feasible_exclusions(0.1, 2, grid=10) == pytest.approx((0.15, 0.15))
     assert feasible_exclusions(0.9, 1) is None
 
 

@@ -14,6 +14,7 @@
 - `mixtures`: mixtures of Gaussians, fitted by expectation–maximization and by Pearson's moments.
 - `probability_metrics`: integral probability metrics: what a class of test functions sees of two laws.
 - `probes`: linear probes of a representation, trained on few labels.
+- `sample_quality`: what samples show without a density: how well they are told from data, and how sharp images are.
 - `structures`: principal components, nonnegative factors, topics, an orthogonal dictionary.
 - `supports`: how many different things a generator makes: the birthday paradox, exactly, and the test that rests on
   it.

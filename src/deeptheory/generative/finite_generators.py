@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import linprog
+from scipy.stats import t as student
 
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import affordable, inside, laws
@@ -20,6 +21,7 @@ __all__ = [
     "generated",
     "point_generator",
     "sample_detector",
+    "woken_units",
 ]
 
 
@@ -62,16 +64,29 @@ def generated(net: PointGenerator, seeds: Float[np.ndarray, " n"]) -> Float[np.n
 
 
 def sample_detector(
-    sample: Float[np.ndarray, "m d"], x: Float[np.ndarray, "n d"], *, level: float | None = None
+    sample: Float[np.ndarray, "m d"],
+    x: Float[np.ndarray, "n d"],
+    *,
+    level: float | Float[np.ndarray, " m"] | None = None,
 ) -> Float[np.ndarray, " n"]:
     """∑ᵢ relu(⟨xᵢ, x⟩ − level): a net with a unit for each point of a sample, zero on what is not in it.
 
     With level d/2, the default, it tells a sample of N(0, I_d) from fresh ones of the same law, since independent
-    points are nearly orthogonal; that takes d above about 16·log m. Reference: arora Example 16.3.1.
+    points are nearly orthogonal; that takes d above about 16·log m. With a level of 0.95‖xᵢ‖² for each unit, still
+    positive on its own sample, d³ points take d of about 60 (`woken_units`). Reference: arora Example 16.3.1.
     """
     affordable(products=(len(sample), len(x)))
     threshold = sample.shape[1] / 2 if level is None else level
     return np.maximum(x @ sample.T - threshold, 0.0).sum(1)
+
+
+def woken_units(dimension: int, units: int, *, share: float = 0.95) -> float:
+    """How many units of `sample_detector` with levels share·‖xᵢ‖² a fresh point wakes on average: m·P(T_d > share·√d).
+
+    Given xᵢ the product ⟨xᵢ, x⟩ is ‖xᵢ‖ times a standard normal, which over ‖xᵢ‖/√d has Student's law with d degrees.
+    Below one over the number of fresh points the net is silent on most samples of that size.
+    """
+    return float(units * student.sf(share * np.sqrt(dimension), dimension))
 
 
 def feature_advantage(
@@ -107,4 +122,4 @@ def collapsed_law(features: Float[np.ndarray, "n k"], law: Float[np.ndarray, " n
     return found.x / found.x.sum()
 
 
-doors(__name__, ramp="(0, 0.5]")
+doors(__name__, ramp="(0, 0.5]", dimension="[1, 1e9]", units="[0, 1e15]", share="(0, 1)")

@@ -17,7 +17,7 @@ from deeptheory.foundations.cross_entropy import label_cross_entropy
 from deeptheory.foundations.entrances import doors
 from deeptheory.foundations.guards import inside, positive
 from deeptheory.foundations.randomness import generator
-from deeptheory.robustness.threats import Scalar, Threat, nearest_allowed, random_allowed, steepest
+from deeptheory.robustness.threats import Scalar, Threat, length, nearest_allowed, random_allowed, steepest
 
 __all__ = [
     "Attack",
@@ -77,7 +77,8 @@ def ascend(
 ) -> Attack:
     """Climb an objective from each input, projecting back after each step: x ← Proj(x + η·direction(∇objective(x))).
 
-    Returned is the best point met, the input included, so the value never falls below that of the input. The step
+    Returned is the best point met, the input included, so the value never falls below that of the input. A `start`
+    that is not allowed is moved to the nearest point that is. The step
     size is 2.5·radius/steps unless given. `slopes` may stand in for the gradient: an estimate from queries
     (`difference_slopes`), or that of a differentiable surrogate. An `objective` that is a pytree (an `equinox`
     module) is compiled once for each shape; a closure once for each closure. Reference: arora 18.1.1, lucchi eq. 12.3
@@ -188,8 +189,30 @@ def targeted_gradient(
     return ascend(objective, inputs, threat, steps=steps, step_size=step_size, direction=direction)
 
 
-def fooled(network: Network, points: Points, labels: Labels) -> Bool[np.ndarray, " n"]:
-    """Say for which points the network's answer is not the label."""
+def fooled(
+    network: Network,
+    points: Points,
+    labels: Labels,
+    *,
+    inputs: Points | None = None,
+    threat: Threat | None = None,
+) -> Bool[np.ndarray, " n"]:
+    """Say for which points the network's answer is not the label.
+
+    With `inputs` and the `threat` they were attacked under, points that are not allowed (farther from their input than
+    the radius by more than rounding, or out of the box) are refused: an attack by any other tool is judged as it
+    claims to be. Without them every point counts as it is. Reference: arora 18.1.
+    """
+    if (inputs is None) != (threat is None):
+        raise ValueError("inputs and threat must be given together, got one of them only")
+    if inputs is not None and threat is not None:
+        inside(threat.low, threat.high, points=points)
+        there, here = np.asarray(points), np.asarray(inputs)
+        moved = np.asarray(length(there - here, threat.order))
+        rounding = max(np.finfo(each.dtype).eps for each in (there, here)) * (1 + np.abs(here).max()) * here.shape[1]
+        if np.any(moved > threat.radius + 4 * rounding):
+            most = f"{float(threat.radius):g} of their inputs, got one {moved.max():.6g} away"
+            raise ValueError(f"points must lie within {most}")
     return np.argmax(np.asarray(network(points)), axis=1) != np.asarray(labels)
 
 

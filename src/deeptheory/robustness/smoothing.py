@@ -134,11 +134,13 @@ def certify(
     """Certify the label that leads `selection`, with the confidence limit of its share in the separate `counts`.
 
     A certificate is wrong (its label not the plurality throughout its ball) with chance at most delta. Using one set of
-    votes for both purposes forfeits that: with two labels the chance may reach 2·delta.
+    votes for both purposes forfeits that: with two labels the chance may reach 2·delta. If all n votes agree the limit
+    is δ^(1/n); where that is at most ½, for n ≤ log₂(1/δ), nothing can be certified, and so few are refused.
     """
     label = np.argmax(selection, axis=1)
     trials = counts.sum(1)
     lower = np.asarray(clopper_pearson_lower(np.take_along_axis(counts, label[:, None], 1)[:, 0], trials, delta))
+    inside(int(-np.log2(delta)) + 1, np.inf, **{"the votes in each row of counts": trials})
     sure = lower > 0.5
     lower = np.where(sure, lower, 0.5)
     return Certificate(np.where(sure, label, -1), np.asarray(certified_radius(lower, 1 - lower, beta)))

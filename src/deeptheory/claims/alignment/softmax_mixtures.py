@@ -18,7 +18,13 @@ from deeptheory.alignment.softmax_mixtures import (
     softmax_velocity,
     symmetric_solution,
 )
-from deeptheory.alignment.test_matrices import population_hessian, population_second_moment
+from deeptheory.alignment.test_matrices import (
+    gradient_weights,
+    hessian_weights,
+    population_hessian,
+    population_second_moment,
+    weighted_second_moment,
+)
 from deeptheory.alignment.trajectories import ridge_descent
 from deeptheory.foundations.flows import flow
 from deeptheory.foundations.randomness import generator, unit_vectors
@@ -29,6 +35,10 @@ K = 3
 RATIO = 2.0
 """Steps of descent are RATIO/d."""
 TIMES = np.array([1.0, 3.0, 8.0])
+TESTS = 20
+"""Test inputs a dimension."""
+EDGE = (1 + TESTS**-0.5) ** 2
+"""Where the bulk of a test matrix ends, in units of its mean."""
 Decay = Annotated[float, Interval(ge=0.1, le=0.4)]
 GRAMS = {
     "oblique": np.array([[1.0, 0.4, 0.0], [0.4, 1.0, -0.2], [0.0, -0.2, 1.0]]),
@@ -61,29 +71,54 @@ def descents(starts, inputs, labels, means, decay):
     return jax.vmap(one)(starts, inputs, labels)
 
 
-def trained(key, gram, size, trials, precision, decay):
-    """Runs of online descent from uniform directions of length one: overlaps and inner products at the times."""
+def begun(key, gram, size, trials, precision, time):
+    """The means, uniform starts of length one, and inputs and labels for runs of online descent until a time."""
     means = np.zeros((K, size))
     means[:, :K] = np.linalg.cholesky(gram)
-    at = np.round(TIMES * size / RATIO).astype(int)
-    steps = at[-1]
+    steps = round(time * size / RATIO)
     inputs, labels = mixture_draws(key, means, count=trials * steps, precision=precision)
     starts = unit_vectors(generator(jax.random.fold_in(key, 1)), trials * K, size).reshape(trials, K, size)
-    data = inputs.reshape(trials, steps, size), labels.reshape(trials, steps)
+    return means, starts, inputs.reshape(trials, steps, size), labels.reshape(trials, steps)
+
+
+def trained(key, gram, size, trials, precision, decay):
+    """Runs of online descent from uniform directions of length one: overlaps and inner products at the times."""
+    means, starts, *data = begun(key, gram, size, trials, precision, TIMES[-1])
+    at = np.round(TIMES * size / RATIO).astype(int)
     overlaps, products = descents(starts, *data, means, decay)[1]
     return np.asarray(overlaps)[:, at], np.asarray(products)[:, at]
 
 
+def unseen(point, inputs, labels):
+    """1 − ρ of each class with the k leading eigenvectors of its blocks of test Hessian and test G-matrix: the most."""
+    pairs = hessian_weights(point, inputs), gradient_weights(point, inputs, labels)
+    own = np.stack([np.einsum("mcc->mc", each) for each in pairs], axis=1)
+    return np.max(1 - alignment(point, top_eigenspace(weighted_second_moment(inputs, own), K)))
+
+
+def on_test_data(key, precision, decay, *, size, trials, time):
+    """What test matrices of TESTS inputs a dimension miss of descents, at their starts and at their ends."""
+    means, starts, *data = begun(key, GRAMS["oblique"], size, trials, precision, time)
+    ends = np.asarray(descents(starts, *data, means, decay)[0])
+    inputs, labels = mixture_draws(jax.random.fold_in(key, 2), means, count=trials * TESTS * size, precision=precision)
+    tests = inputs.reshape(trials, -1, size), labels.reshape(trials, -1)
+    return [[unseen(*each) for each in zip(points, *tests, strict=True)] for points in (starts, ends)]
+
+
 @claim(
     items={
-        "J13.6": ("alignment with the means", "misalignment with outlier eigenspaces"),
+        "J13.6": (
+            "alignment with the means",
+            "misalignment with outlier eigenspaces",
+            "misalignment with eigenspaces of test matrices",
+        ),
         "J13.15": ("alignment with the means", "squared lengths"),
     },
     says=r"Online descent with steps of order $1/d$ on a mixture of $k$ Gaussian classes leaves the span of the means "
     r"to $\|x^c_\perp\|^2$ of order $1/\lambda$, with $\|x^c\|$ of order one; $1-\rho(x^c,E_k)$ is then of order "
     r"$1/\lambda$ for the outlier eigenspaces $E_k$ of Hessian and G-matrix.",
-    needs="k fixed, λ large, penalty β > 0, times long against 1/β; uniform starts of length one; expected matrices "
-    "(test sets much larger than d)",
+    needs="k fixed, λ large, penalty β > 0, times long against 1/β; uniform starts of length one; expected matrices, "
+    "and test matrices of twenty inputs a dimension",
     symbols={
         r"d": "the dimension",
         r"k": "the number of classes",
@@ -100,7 +135,7 @@ def trained(key, gram, size, trials, precision, decay):
     r"$1/\lambda$ as well, and both spaces meet.",
     notice="Left: a random start has nothing in the span of three means; by time 10 nearly everything. Dots are "
     "descents, lines the limiting equation. Right: what is missing from the outlier eigenspaces falls like one over "
-    "the precision.",
+    "the precision, of expected matrices and of matrices of test data; at the start nearly everything is missing.",
 )
 def descent_aligns_with_outlier_eigenspaces(
     key,
@@ -129,8 +164,18 @@ def descent_aligns_with_outlier_eigenspaces(
         blocks = [f(point, means, precision=each, nodes=8) for f in (population_hessian, population_second_moment)]
         spaces = [[top_eigenspace(matrix[c, c], K) for c in range(K)] for matrix in blocks]
         missing.append([1 - alignment(point, np.array(space)) for space in spaces])
+    tested = np.array([64.0, 256.0, 1024.0])
+    start, end = np.moveaxis(
+        [
+            on_test_data(jax.random.fold_in(key, 2 + i), each, decay, size=48, trials=max(8, trials // 12), time=20.0)
+            for i, each in enumerate(tested)
+        ],
+        1,
+        0,
+    )
     labels = {"time": TIMES, "class": np.arange(1, K + 1)}
     return {
+        "misalignment with eigenspaces of test matrices": Limit(tested, end, order=1.0, aside={"start": start}),
         "alignment with the means": Law(
             # Midway runs differ by a tenth; extrapolated from two sizes, 8 standard errors are 0.05.
             inside / whole, np.array(shares), along=labels, sizes=sizes, order=1, scale=1.0, resolution=0.08,
@@ -158,6 +203,18 @@ def inside_alone(evidence):
     return replace(evidence, predicted=evidence.aside["inside"])
 
 
+@descent_aligns_with_outlier_eigenspaces.control(
+    "classes as they start", of="misalignment with eigenspaces of test matrices"
+)
+def at_the_start(evidence):
+    return replace(evidence, y=evidence.aside["start"])
+
+
+@descent_aligns_with_outlier_eigenspaces.control("order 1/λ²", of="misalignment with eigenspaces of test matrices")
+def second_order(evidence):
+    return replace(evidence, order=2.0)
+
+
 @descent_aligns_with_outlier_eigenspaces.picture
 def turning(pieces, settings):
     """Left: squared alignment of each class with the span of the means along training. Right: what eigenspaces miss."""
@@ -171,8 +228,13 @@ def turning(pieces, settings):
     for which in range(K):
         left.append(Line(f"class {which + 1}", times, curves[:, which]))
         left.append(seen(f"class {which + 1}", TIMES, np.asarray(shares.observed)[-1, :, which]))
+    tested = pieces["misalignment with eigenspaces of test matrices"]
     right = Curves(
-        power_law("1 − alignment", missing, rivals={-0.5: "order 1/√λ"}),
+        [
+            *power_law("1 − alignment", missing, rivals={-0.5: "order 1/√λ"}),
+            seen("test matrices, at the end", tested.x, tested.y),
+            seen("test matrices, at the start", tested.x, tested.aside["start"]),
+        ],
         x="precision λ",
         y="misalignment 1 − ρ",
         log="xy",
@@ -180,12 +242,22 @@ def turning(pieces, settings):
     return Row([Curves(left, x="time (steps × step size)", y="squared alignment with the means", ys=(0, 1)), right])
 
 
+def tested_spectrum(overlaps, rest, inputs):
+    """The k + 1 leading eigenvalues of the first class's test Hessian, at a point with these summary statistics."""
+    # Beside the means test inputs have no preferred direction, so that any point with these statistics will do.
+    point = np.pad(parameters(overlaps, rest, np.eye(2 * K)[:K]), ((0, 0), (0, inputs.shape[1] - 2 * K)))
+    block = weighted_second_moment(inputs, hessian_weights(point, inputs)[:, 0, 0])
+    return np.linalg.eigvalsh(block)[: -K - 2 : -1]
+
+
 def spectrum(overlaps, rest, precision):
-    """The k leading eigenvalues of the first class's expected Hessian, and its bulk, at these summary statistics."""
+    """The k leading eigenvalues of the first class's expected Hessian, and the edge of its bulk on test data.
+
+    Beside the means weights π(1 − π) differ little, so that the bulk is Marchenko and Pastur's, d/M̃ = 1/TESTS.
+    """
     means = np.eye(2 * K)[:K]
     block = population_hessian(parameters(overlaps, rest, means), means, precision=precision, nodes=6)[0, 0]
-    values = np.linalg.eigvalsh(block)[::-1]
-    return values[: K + 1]
+    return np.linalg.eigvalsh(block)[: -K - 2 : -1] * np.append(np.ones(K), EDGE)
 
 
 @claim(
@@ -197,7 +269,7 @@ def spectrum(overlaps, rest, precision):
     r"of Hessian and G-matrix tends to $\mu_c$ at rate $1/\lambda$ or faster; without noise its eigenvalue is "
     r"$\pi(1-\pi)/k$, the others $q(1-q)/k$, and $\langle x^c,\mu_b\rangle=-\langle x^c,\mu_c\rangle/(k-1)$.",
     needs="orthonormal means, equal weights, at least three classes; eigenvectors at the minimizer of the penalized "
-    "loss",
+    "loss; along training, Hessians of twenty test inputs a dimension",
     symbols={
         r"k": "the number of classes",
         r"\mu_c": "the mean of a class",
@@ -210,8 +282,8 @@ def spectrum(overlaps, rest, precision):
     r"$k\beta a=1-\pi$ with $a=\langle x^c,\mu_c\rangle$. The block of class $c$ is then diagonal in the means, with "
     r"$\pi(1-\pi)$ at its own and $q(1-q)$ at the others: different as soon as $\pi>1/k$, if $k>2$. For two classes "
     r"$q=1-\pi$: the two eigenvalues are equal, and any noise makes $(\mu_1\pm\mu_2)/\sqrt2$ the eigenvectors.",
-    notice="Left: three outliers above the bulk from the beginning; that of the own mean splits off. Right: so do the "
-    "overlaps with the means, the own one up and the others down to minus half of it.",
+    notice="Left: three outliers of the test Hessian above its bulk from the beginning; that of the own mean splits "
+    "off. Right: so do the overlaps with the means, the own one up and the others down to minus half of it.",
 )
 def own_mean_leads(key, *, decay: Decay = 0.1, trials: Trials = 96):
     precisions, missing = np.array([25.0, 100.0, 400.0, 1600.0]), []
@@ -252,9 +324,12 @@ def own_mean_leads(key, *, decay: Decay = 0.1, trials: Trials = 96):
         beside = products - m @ np.swapaxes(m, -1, -2)
         own = np.einsum("...cc->...", m)
         firsts.append(np.moveaxis(np.stack([own / K, (m.sum((-2, -1)) - own) / (K * (K - 1))], axis=-1), 0, -1))
-        spectra.append(
-            [[spectrum(*each, precision) for each in zip(*run, strict=True)] for run in zip(m, beside, strict=True)]
-        )
+        count, axes = trials * TESTS * size, np.eye(size)[:K]
+        tests, _ = mixture_draws(jax.random.fold_in(one, 2), axes, count=count, precision=precision)
+        spectra.append([
+            [tested_spectrum(*each, test) for each in zip(*run, strict=True)]
+            for *run, test in zip(m, beside, tests.reshape(trials, -1, size), strict=True)
+        ])  # fmt: skip
     spectra = np.moveaxis(np.array(spectra), 1, -1)
     return {
         "leading eigenvector and own mean": Limit(
@@ -271,7 +346,7 @@ def own_mean_leads(key, *, decay: Decay = 0.1, trials: Trials = 96):
         ),
         "eigenvalues along training": Law(
             values, spectra, along={"time": TIMES, "eigenvalue": ["first", "second", "third", "bulk"]},
-            # Early on eigenvalues are nearly equal and repel each other: 2 % that fall like d^(−1/2) only.
+            # Early on eigenvalues are nearly equal and repel each other: 3 % that fall like d^(−1/2) only.
             sizes=sizes, order=1, resolution=0.1,
         ),
     }  # fmt: skip
@@ -306,9 +381,14 @@ def no_splitting(evidence):
     return replace(evidence, predicted=predicted)
 
 
+@own_mean_leads.control("a bulk as narrow as in expectation", of="eigenvalues along training")
+def narrow_bulk(evidence):
+    return replace(evidence, predicted=np.asarray(evidence.predicted) / np.append(np.ones(K), EDGE))
+
+
 @own_mean_leads.picture
 def splitting(pieces, settings):
-    """Eigenvalues of the first class's Hessian, and overlaps of its parameters with the three means, along training."""
+    """Eigenvalues of the first class's test Hessian, and its overlaps with the three means, along training."""
     values, overlaps = pieces["eigenvalues along training"], pieces["overlaps along training"]
     times = np.linspace(0.05, 1.1 * TIMES[-1], 30)
     m, rest = (np.asarray(each) for each in limit(GRAMS["orthonormal"], 20.0, settings["decay"], times))

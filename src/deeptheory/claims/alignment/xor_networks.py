@@ -10,23 +10,25 @@ from typing import Annotated
 import jax
 import numpy as np
 from annotated_types import Interval
+from scipy.special import expit
 
 from deeptheory.alignment.overlaps import alignment, living_error, outlier_count, top_eigenspace
 from deeptheory.alignment.softmax_mixtures import mixture_draws, symmetric_solution
 from deeptheory.alignment.test_matrices import hessian_weights, weighted_second_moment
-from deeptheory.alignment.trajectories import ridge_descent
+from deeptheory.alignment.trajectories import orthogonal_floor, ridge_descent
 from deeptheory.alignment.xor_networks import xor_features, xor_limit_blocks, xor_plane_blocks, xor_test_blocks
 from deeptheory.dynamics.xor_mixture import (
     CLASSES,
     LABELS,
     class_strength,
+    class_strengths,
     placement,
     settled,
     starting_classes,
     xor_loss,
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
-from deeptheory.lab import Exact, Identity, Inequality, Limit, Rate, Trend, Trials, claim
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Rate, Trend, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Row, Stack, power_law, seen
 
 Decay = Annotated[float, Interval(ge=0.03, le=0.1)]
@@ -120,7 +122,7 @@ def two_rates(pieces):
     return Curves(marks, x="precision λ", y="error", log="xy")
 
 
-NEURONS, SIZE, STEP = 8, 48, 2 / 48
+NEURONS, SIZE, STEP, TIME = 8, 48, 2 / 48, 90
 
 
 @jax.jit
@@ -144,17 +146,35 @@ def mixture(draw, shape, size, precision):
 
 
 def misalignments(network, test):
-    """1 − ρ of the neurons (their mean) and of the output with the leading eigenspaces of their H- and G-blocks."""
+    """1 − ρ with the leading eigenspaces of H- and G-blocks: of neurons (mean) and two, of the output and four, three.
+
+    Rows are the layers, the last the output with one eigenvector less.
+    """
     neurons, weights = (np.asarray(each, float) for each in network)
     second, first = xor_test_blocks(weights, neurons, *test)
-    layers = alignment(neurons, top_eigenspace(first, 2)).mean(-1), alignment(weights, top_eigenspace(second, 4))
-    return 1 - np.stack(layers)
+    output = [alignment(weights, top_eigenspace(second, count)) for count in (4, 3)]
+    return 1 - np.stack([alignment(neurons, top_eigenspace(first, 2)).mean(-1), *output])
+
+
+def resting(network, test, precision, decay):
+    """Of a network at rest: squared length beside the plane, its floor by noise, whole squared length a seen centre."""
+    neurons, weights = (np.asarray(each, float) for each in network)
+    fields = test[0] @ neurons.T
+    residual = expit(np.maximum(fields, 0) @ weights) - test[1]
+    slopes = np.mean((residual[:, None] * weights * (fields > 0)) ** 2, axis=0)
+    floor = orthogonal_floor(float(slopes.sum()), step=STEP, decay=decay, precision=precision, directions=SIZE - 2)
+    seen_centres = np.sum(class_strengths(weights, neurons[:, :2]) > class_strength(decay) / 4)
+    return np.sum(neurons[:, 2:] ** 2), floor, np.sum(neurons**2) / seen_centres
 
 
 @claim(
-    items={"J13.11": ("neurons and their eigenspaces", "output and its eigenspaces", "gain over training")},
+    items={
+        "J13.11": ("neurons and their eigenspaces", "output and its eigenspaces", "gain over training"),
+        "J13.15": ("part beside the plane", "that part over the floor of noise", "squared length a seen centre"),
+    },
     says=r"Online descent on the XOR mixture aligns layer by layer: $1-\rho(W_i,E_2)$ and $1-\rho(v,E_4)$, for the "
-    r"leading eigenspaces of the blocks of test Hessian and test G-matrix, are $O(\lambda^{-1/2})$.",
+    r"leading eigenspaces of the blocks of test Hessian and test G-matrix, are $O(\lambda^{-1/2})$. Neurons keep "
+    r"their length, and of its square $O(1/\lambda)$ beside the centres' plane.",
     needs="penalty β < 1/8, steps of order 1/d, times long against 1/β, test sets of eight inputs a dimension; "
     "weights of the output start at ±1, neurons at length one",
     symbols={
@@ -171,7 +191,7 @@ def misalignments(network, test):
     "larger the precision: the theorem's half power is on the safe side.",
 )
 def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
-    draw, precisions, steps = generator(key), np.array([16.0, 64.0, 256.0]), round(90 / STEP)
+    draw, precisions, steps = generator(key), np.array([16.0, 64.0, 256.0]), round(TIME / STEP)
     starts, inputs, labels = [], [], []
     for precision in precisions:
         neurons = unit_vectors(draw, trials * NEURONS, SIZE).reshape(trials, NEURONS, SIZE)
@@ -189,15 +209,36 @@ def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
         for runs in (starts, ends)
     )  # fmt: skip
     first, second = after[:, :, 0].max(-1), after[:, :, 1].max(-1)
+    beside, floor, lengths = np.moveaxis(
+        [
+            [resting(network, test, precision, decay) for network in zip(*networks, strict=True)]
+            for networks, test, precision in zip(ends, tests, precisions, strict=True)
+        ],
+        -1,
+        0,
+    )
+    fading = [np.sum(np.asarray(run[0])[..., 2:] ** 2, axis=(1, 2)) * np.exp(-2 * decay * TIME) for run in starts]
     return {
+        "part beside the plane": Limit(precisions, beside, order=1.0, aside={"fading": np.array(fading)}),
+        # Eight neurons share their noise by fours: a run is a tenth off, of which 24 leave two per cent.
+        "that part over the floor of noise": Law(1.0, beside / floor, sizes=precisions, order=1.0, resolution=0.25),
+        # At the least precision noise blurs which centres are seen; runs at the others differ by three per cent.
+        "squared length a seen centre": Law(
+            class_strength(decay),
+            lengths[1:],
+            sizes=precisions[1:],
+            order=1.0,
+            resolution=0.1,
+            aside={"decay": np.array(decay)},
+        ),
         "neurons and their eigenspaces": Limit(precisions, first, order=0.5, aside={"start": before[:, :, 0].max(-1)}),
         "output and its eigenspaces": Inequality(
             second,
             np.broadcast_to(precisions[:, None] ** -0.5, second.shape),
             along={"precision": precisions},
-            aside={"start": before[:, :, 1].max(-1)},
+            aside={"start": before[:, :, 1].max(-1), "three": after[:, :, 2].max(-1)},
         ),
-        "gain over training": Trend((before - after).max(-1).mean(0).T, along={"layer": ["first", "second"]}),
+        "gain over training": Trend((before - after).max(-1).mean(0).T[:2], along={"layer": ["first", "second"]}),
     }
 
 
@@ -211,9 +252,29 @@ def output_at_start(evidence):
     return replace(evidence, quantity=evidence.aside["start"])
 
 
+@xor_layers_align.control("the output and three eigenvectors", of="output and its eigenspaces")
+def three_eigenvectors(evidence):
+    return replace(evidence, quantity=evidence.aside["three"])
+
+
 @xor_layers_align.control("no gain", of="gain over training")
 def no_gain(evidence):
     return replace(evidence, differences=-np.asarray(evidence.differences))
+
+
+@xor_layers_align.control("decay of the start without noise", of="part beside the plane")
+def only_fading(evidence):
+    return replace(evidence, y=evidence.aside["fading"])
+
+
+@xor_layers_align.control("noise that fades like e^(−βt), not its square", of="that part over the floor of noise")
+def twice_the_floor(evidence):
+    return replace(evidence, predicted=2.0)
+
+
+@xor_layers_align.control("log 1/4β in place of log (1 − 4β)/4β", of="squared length a seen centre")
+def small_decay(evidence):
+    return replace(evidence, predicted=-np.log(4 * evidence.aside["decay"]))
 
 
 @xor_layers_align.picture
@@ -237,6 +298,9 @@ def before_and_after(pieces):
     )  # fmt: skip
 
 
+CLASS_COUNTS, DRAWS = (2, 3, 4, 5), 6
+
+
 @claim(
     items={
         "J13.14": ("eigenvalues of the output's blocks", "outliers of trained networks"),
@@ -245,7 +309,7 @@ def before_and_after(pieces):
     says=r"A fixed point of the XOR network that sees $h$ of the four centres has $h$ outliers in its output blocks, "
     r"of size $\beta(1-4\beta)\ell$ in the Hessian and $4\beta^2\ell$ in $G$, $\ell=\log\frac{1-4\beta}{4\beta}$. "
     r"Test Hessians of class blocks have a bulk and $k$ outliers, of neurons two.",
-    needs="β < 1/8; large λ; for the test Hessians eight or more inputs a dimension",
+    needs="β < 1/8; large λ; test Hessians of twenty inputs a dimension, at minimizers and fixed points",
     symbols={
         r"h": "the number of centres that some neuron points at",
         r"\beta": "the constant of the penalty",
@@ -275,22 +339,30 @@ def missing_outliers_count_missed_classes(key, *, decay: Decay = 0.05, runs: Tri
     spectra = np.array([np.linalg.eigvalsh(xor_limit_blocks(*each)[1]) for each in zip(*ends, strict=True)])
     begun = starting_classes(weights, overlaps)
 
-    counts, found = [2, 3, 4, 5, 2, 2], []
-    for classes, one in zip(counts[:4], jax.random.split(key, 4), strict=True):
+    # At minimizers of the expected loss of each number of classes, on several fresh test sets.
+    found = np.empty((6, DRAWS), int)
+    for (row, which), one in zip(np.ndindex(4, DRAWS), jax.random.split(key, 4 * DRAWS), strict=True):
+        classes = CLASS_COUNTS[row]
         means = np.eye(60)[:classes]
-        point = symmetric_solution(min(classes, 3), decay=decay) * (classes * means - means.sum(0)) / (classes - 1)
+        size = symmetric_solution(classes, decay=decay, precision=200.0, nodes=6)
+        point = size * (classes * means - means.sum(0)) / (classes - 1)
         inputs, _ = mixture_draws(one, means, count=1200, precision=200.0)
         block = weighted_second_moment(inputs, hessian_weights(point, inputs)[:, 0, 0])
-        found.append(outlier_count(np.linalg.eigvalsh(block)))
+        found[row, which] = outlier_count(np.linalg.eigvalsh(block))
     weights, plane, _ = placement(np.arange(4), decay=decay)
-    blocks = xor_test_blocks(weights, np.pad(plane, ((0, 0), (0, 58))), *mixture(draw, (1200,), 60, 200.0))[1]
-    found += [outlier_count(np.linalg.eigvalsh(blocks[which, 0])) for which in (0, 1)]
+    for which in range(DRAWS):
+        blocks = xor_test_blocks(weights, np.pad(plane, ((0, 0), (0, 58))), *mixture(draw, (1200,), 60, 200.0))[1]
+        found[4:, which] = outlier_count(np.linalg.eigvalsh(blocks[:, 0]))
     return {
         "eigenvalues of the output's blocks": Identity(np.array(values), np.array(formula), scale=strength, size=64),
         "outliers of trained networks": Exact(
             (spectra > 2 * decay**2 * strength).sum(-1), np.array([len(set(each)) for each in begun])
         ),
-        "outliers of test Hessians": Exact(np.array(found), np.array(counts)),
+        "outliers of test Hessians": Exact(
+            found,
+            np.repeat([*CLASS_COUNTS, 2, 2], DRAWS).reshape(6, DRAWS),
+            along={"block": [*(f"{k} classes" for k in CLASS_COUNTS), "neuron, Hessian", "neuron, G"]},
+        ),
     }
 
 

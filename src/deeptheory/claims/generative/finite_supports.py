@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.generalization.capacity.covers import best_cover_deviation
@@ -16,33 +16,76 @@ from deeptheory.generative.finite_generators import (
     generated,
     point_generator,
     sample_detector,
+    woken_units,
 )
-from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Row, seen
+from deeptheory.generative.supports import birthday_test, collision_probability, uniform_collision_probability
+from deeptheory.lab import Chain, Exact, Identity, Inequality, Law, Share, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Histogram, Level, Line, Mark, Row, seen
+
+BLOCK = 20_000
+"""units whose products with all fresh points are held at once"""
+
+
+def awake(draw, dimension, fresh, units):
+    """How many units a fresh point wakes, of a net of so many at thresholds 0.95 and ½ of their squared length."""
+    points, counts = draw.standard_normal((fresh, dimension), np.float32), np.zeros((2, fresh), int)
+    for first in range(0, units, BLOCK):
+        sample = draw.standard_normal((min(BLOCK, units - first), dimension), np.float32)
+        shares = points @ (sample / np.sum(sample**2, axis=1, keepdims=True)).T
+        counts += np.stack([np.sum(shares > level, axis=1) for level in (0.95, 0.5)])
+    return counts
 
 
 @claim(
-    items={"A16.13": ("points that the net judges wrongly", "squared cosine of two points", "own scores")},
+    items={
+        "A16.13": (
+            "points that the net judges wrongly",
+            "squared cosine of two points",
+            "own scores",
+            "units that a fresh point wakes",
+            "points that a net of d³ units judges wrongly",
+        )
+    },
     says=r"Two samples of the same Gaussian in $d$ dimensions are told apart by a net with a unit for each point of "
     r"the first, $\sum_i\mathrm{relu}(\langle x_i,x\rangle-d/2)$: positive on its own sample, zero on the other, since "
     r"independent points have squared cosines of mean $1/d$.",
     needs=r"$d$ well above $16\log m$ for samples of size $m$",
-    scale="printed: samples of size $d^3$; here: 800 points in 400 dimensions",
+    scale="printed: samples of size $d^3$ at the threshold $d/2$; here: 800 points in 400 dimensions at this "
+    "threshold, and $d^3$ points in 72 dimensions at a threshold for each unit, with 200 fresh ones",
+    full=dict(cube=100),
     symbols={"d": "the dimension", "x_i": "a point of the first sample", "m": "the size of each sample"},
     why=r"A point has squared length near $d$, more than the threshold $d/2$; its inner product with an independent "
     r"one has standard deviation $\sqrt d$, and a million of these stay below $5\sqrt d$, less than $d/2$ here. "
     "The net has memorised the sample: what it tells is not a difference of laws.",
     notice="Inner products of a sample point with itself and with others lie far to either side of the threshold, "
-    "though all points come from one law.",
+    "though all points come from one law. With $0.95\\|x_i\\|^2$ for $d/2$ a fresh point wakes "
+    "$d^3P(T_d>0.95\\sqrt d)$ units, Student's law of $d$ degrees: three in 16 dimensions, a millionth in 72.",
 )
-def one_law_told_apart(key, *, trials: Trials = 800, dimension: Annotated[int, Interval(ge=300, le=800)] = 400):
+def one_law_told_apart(
+    key,
+    *,
+    trials: Trials = 800,
+    dimension: Annotated[int, Interval(ge=300, le=800)] = 400,
+    cube: Annotated[int, Interval(ge=72, le=100)] = 72,
+):
     draw, d = generator(key), dimension
     first, second = draw.standard_normal((2, trials, d))
     own, other = sample_detector(first, first), sample_detector(first, second)
     lacking = sample_detector(first[1:], first)
     squares = (first**2).sum(-1), (second**2).sum(-1)
     cosines = np.sum(first * second, axis=1) ** 2 / (squares[0] * squares[1])
+    low, batches = np.array([8, 12, 16]), max(trials // 20, 8)
+    woken = [[np.mean(awake(draw, d, 400, d**3)[0]) for _ in range(batches)] for d in low.tolist()]
+    cubed, halved = awake(draw, cube, 200, cube**3)
     return {
+        # A sample's shortest points wake for many fresh ones, and the longest fresh ones wake many.
+        "units that a fresh point wakes": Law(
+            np.array([woken_units(d, d**3) for d in low.tolist()]), np.array(woken), exact=True, resolution=0.25,
+            along={"dimension": low}, aside={"gaussian": low**3 * norm.sf(0.95 * np.sqrt(low))},
+        ),
+        "points that a net of d³ units judges wrongly": Exact(
+            np.sum(cubed > 0), 0, aside={"halved": np.sum(halved > 0)}
+        ),
         "points that the net judges wrongly": Exact(
             np.array([np.sum(own <= 0), np.sum(other > 0)]),
             np.zeros(2, int),
@@ -58,7 +101,17 @@ def one_law_told_apart(key, *, trials: Trials = 800, dimension: Annotated[int, I
         ),
         # No other point is near, so that the score is what the point's own unit says.
         "own scores": Identity(own, squares[0] - d / 2, size=d * 1.0, scale=squares[0]),
-    }
+    }  # fmt: skip
+
+
+@one_law_told_apart.control("points of length √d, all of them", of="units that a fresh point wakes")
+def even_lengths(evidence):
+    return replace(evidence, predicted=evidence.aside["gaussian"])
+
+
+@one_law_told_apart.control("a threshold of half the squared length", of="points that a net of d³ units judges wrongly")
+def half_the_square(evidence):
+    return replace(evidence, left=evidence.aside["halved"])
 
 
 @one_law_told_apart.control("one unit fewer than points", of="points that the net judges wrongly")
@@ -175,7 +228,7 @@ def gaps_by_samples(pieces):
     items={
         "A16.15": ("squared advantage over few points", "no discriminator objects"),
         "A16.16": ("seeds of each generated point", "parameters of the net"),
-        "A16.17": ("support that suffices", "no discriminator objects"),
+        "A16.17": ("support that suffices", "samples with a duplicate", "no discriminator objects"),
     },
     says=r"A discriminator linear in $k$ features sees a uniform law on $m$ real points with mean squared advantage "
     r"$\mathrm{tr}\,\mathrm{Cov}\,\phi/m$. A law on $k+1$ points leaves it no advantage, whatever the size of the "
@@ -193,19 +246,28 @@ def gaps_by_samples(pieces):
     "net makes a staircase of steep ramps out of a uniform seed, two units a step, and steps from point to point.",
     notice="The advantage falls with the number of points kept, not with the number there are: a generator with as "
     "many points as features, and one more, is perfect to this discriminator, and far from the law in total "
-    "variation. More data does not help.",
+    "variation. The birthday test, which knows of its points by duplicates alone, tells a support that grows with the "
+    "features and not with the data: somewhat less than there are, since shares are uneven.",
 )
 def few_points_fool_a_discriminator(key, *, trials: Trials = 2000):
-    draw, k = generator(key), 6
-    sizes = np.array([100, 400, 1600])
-    supports, advantages, distances = [], [], []
-    for n in sizes:
-        features = np.tanh(draw.standard_normal((n, 10)) @ draw.standard_normal((10, k)) / 3)
+    draw, k = generator(key), np.array([2, 6, 18])
+    sizes, batches = np.array([100, 400, 1600]), 4 * trials
+    supports, advantages, distances, repeated, chances, told, even = np.empty((7, 3, 3))
+    for (i, j), width in np.ndenumerate(np.repeat(k[:, None], 3, axis=1)):
+        n = sizes[j]
+        features = np.tanh(draw.standard_normal((n, 10)) @ draw.standard_normal((10, width)) / 3)
         uniform = np.full(n, 1 / n)
         few = collapsed_law(features, uniform)
-        supports.append(int(np.sum(few > 1e-12)))
-        advantages.append(float(feature_advantage(features, uniform, few)))
-        distances.append(float(np.maximum(few - uniform, 0).sum()))
+        supports[i, j] = np.sum(few > 1e-12)
+        advantages[i, j] = feature_advantage(features, uniform, few)
+        distances[i, j] = np.maximum(few - uniform, 0).sum()
+        # The birthday test, with samples of about the root of the support.
+        sample = 1 + int(np.ceil(np.sqrt(width + 1)))
+        drawn = np.sort(draw.choice(n, (batches, sample), p=few), axis=1)
+        repeated[i, j] = np.sum(np.any(np.diff(drawn, axis=1) == 0, axis=1))
+        chances[i, j] = collision_probability(few, sample)
+        told[i, j] = birthday_test(int(repeated[i, j]), batches, sample).size
+        even[i, j] = uniform_collision_probability(width + 1.0, sample)
     kept = np.array([4, 16, 64])
     spread = np.sum(np.var(features, axis=0))
     seen_of = []
@@ -227,12 +289,25 @@ def few_points_fool_a_discriminator(key, *, trials: Trials = 2000):
         ),
         "no discriminator objects": Chain(
             {
-                "advantage": (np.array(advantages), 1e-8),
-                "total variation": (1 - (k + 1) / sizes, np.array(distances) + 1e-12),
+                "advantage": (advantages, 1e-8),
+                "total variation": (1 - (k[:, None] + 1) / sizes, distances + 1e-12),
             },
-            aside={"features": np.array(k), "sizes": sizes, "distances": np.array(distances)},
+            aside={"distances": distances},
         ),
-        "support that suffices": Exact(np.array(supports), np.full(3, k + 1), along={"data": sizes}),
+        "support that suffices": Exact(
+            supports.astype(int),
+            np.repeat(k[:, None] + 1, 3, axis=1),
+            along={"features": k, "data": sizes},
+            aside={"told": told},
+        ),
+        "samples with a duplicate": Share(
+            repeated.astype(int),
+            batches,
+            chances,
+            along={"features": k, "data": sizes},
+            resolution=0.1,
+            aside={"even": even},
+        ),
         "seeds of each generated point": Exact(counted, np.full(7, 100)),
         "parameters of the net": Exact(
             np.array([point_generator(np.zeros(shape)).parameters for shape in shapes]),
@@ -263,6 +338,11 @@ def no_point_more(evidence):
     return replace(evidence, right=evidence.right - 1)
 
 
+@few_points_fool_a_discriminator.control("even shares of the points kept", of="samples with a duplicate")
+def even_shares(evidence):
+    return replace(evidence, predicted=evidence.aside["even"])
+
+
 @few_points_fool_a_discriminator.control("a share of 1/(M-1) for every point", of="seeds of each generated point")
 def shares_of_steps(evidence):
     return replace(evidence, right=np.full(7, 700 // 6))
@@ -275,7 +355,7 @@ def one_unit(evidence):
 
 @few_points_fool_a_discriminator.picture
 def advantage_by_points(pieces):
-    """The discriminator's advantage by the points kept; the support that leaves it none, by the size of the data."""
+    """The discriminator's advantage by the points kept; the support that leaves it none, by the number of features."""
     piece, support = pieces["squared advantage over few points"], pieces["support that suffices"]
     kept = np.asarray(piece.along["points kept"])
     left = Curves(
@@ -284,16 +364,10 @@ def advantage_by_points(pieces):
         y="squared advantage",
         log="xy",
     )
-    data = np.asarray(support.along["data"])
-    right = Curves(
-        [
-            Line("features and one more", data, support.right),
-            Dots("points of the generator", data, support.left),
-            Line("", data, np.sqrt(data), rival="the root of the data"),
-        ],
-        x="number of data",
-        y="support without advantage",
-        log="x",
-        ys=(0, 45),
-    )
+    features, data = np.asarray(support.along["features"]), support.along["data"]
+    marks: list[Mark] = [Line("features and one more", features, support.right[:, 0])]
+    for n, exact, told in zip(data, np.transpose(support.left), np.transpose(support.aside["told"]), strict=True):
+        marks += [Dots(f"points kept, of {n} data", features, exact), Dots("told by the birthday test", features, told)]
+    marks.append(Line("", features, np.full(len(features), data[-1] ** 0.5), rival="the root of the largest data"))
+    right = Curves(marks, x="number of features k", y="support without advantage", log="xy")
     return Row([left, right])
