@@ -34,6 +34,18 @@ def test_every_item_has_a_control_on_a_piece_that_serves_it():
             assert fallen & set(pieces) or (pieces == [""] and fallen), f"{entry.name}: no control falls on {item}"
 
 
+def test_no_control_is_the_claim_turned_round():
+    """That an effect has the other sign is refuted by any effect: a rival that lacks the ingredient is not."""
+    turned = [
+        f"{path.relative_to(HOUSE)}:{node.lineno}"
+        for path in (HOUSE / "claims").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.keyword) and node.arg == "differences" and isinstance(node.value, ast.UnaryOp)
+        if "evidence.differences" in ast.unparse(node.value)
+    ]
+    assert not turned, turned
+
+
 def test_no_item_rests_on_two_formulas_of_ours_alone():
     for entry in catalogue().claims.values():
         for item, pieces in entry.items.items():

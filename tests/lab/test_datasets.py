@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from deeptheory.lab.axes import axis_words
 from deeptheory.lab.datasets import averaged, flat, grouped, labelled
 from deeptheory.lab.entries import catalogue
 from deeptheory.lab.evidence import Chain, Counterexample, Distribution, Exact, Identity, Inequality, Law, Rate, Trend
+from deeptheory.lab.functions import axis_words
 
 SEEN = np.arange(3 * 2 * 8.0).reshape(3, 2, 8)
 

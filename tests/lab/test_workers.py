@@ -16,7 +16,7 @@ import jax
 import pytest
 
 from deeptheory.lab import platform
-from deeptheory.lab.surroundings import surroundings
+from deeptheory.lab.flags import surroundings
 from deeptheory.lab.workers import WorkerDied, Workers
 
 

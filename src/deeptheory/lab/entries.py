@@ -42,7 +42,7 @@ class Entry:
 
     `source` is a fingerprint of the meaning of all that the claim reaches in the package (`deeptheory.lab.reach`), and
     of what judges it; `uses` are the functions of the rooms that it names itself, `axes` what pieces run along that do
-    not say it themselves (`deeptheory.lab.axes`).
+    not say it themselves (`deeptheory.lab.functions`).
     """
 
     name: str
@@ -198,8 +198,7 @@ def generate() -> dict[str, Any]:
     import inspect
     import textwrap
 
-    from deeptheory.lab.axes import axis_words
-    from deeptheory.lab.functions import functions_in
+    from deeptheory.lab.functions import axis_words, functions_in
 
     claims = claims_in()
     found = fingerprints(claims)

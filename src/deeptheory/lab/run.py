@@ -17,10 +17,10 @@ from deeptheory.lab.evidence import LEVEL, Evidence, Judgement, Verdict, encode
 from deeptheory.lab.evidence.asymptotic import Rate
 from deeptheory.lab.evidence.coarseness import weakest
 from deeptheory.lab.evidence.saying import every, power
+from deeptheory.lab.flags import surroundings as platform
 from deeptheory.lab.outcome import ControlResult, Run
 from deeptheory.lab.parameters import SEED, control_named, written
 from deeptheory.lab.search import landscape, surveyed
-from deeptheory.lab.surroundings import surroundings as platform
 
 __all__ = ["execute", "key_of"]
 

@@ -53,8 +53,10 @@ def regression_loss(
     same.
     """
     features = top_features(weights, inputs, activation=activation)
-    if mask is not None and len(mask) != features.shape[1]:
-        raise ValueError(f"mask must have one entry for each of {features.shape[1]} hidden units, got {len(mask)}")
+    if mask is not None and np.shape(mask)[-1] != features.shape[1]:
+        raise ValueError(
+            f"mask must have one entry for each of {features.shape[1]} hidden units, got {np.shape(mask)[-1]}"
+        )
     kept = features if mask is None else features * mask
     return jnp.mean(jnp.sum((labels - kept @ jnp.asarray(weights[-1]).T) ** 2, axis=1))
 

@@ -28,7 +28,7 @@ from deeptheory.dynamics.xor_mixture import (
     xor_loss,
 )
 from deeptheory.foundations.randomness import generator, unit_vectors
-from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Rate, Trend, Trials, claim
+from deeptheory.lab import Exact, Identity, Inequality, Law, Limit, Rate, Trials, claim
 from deeptheory.lab.pictures import Curves, Level, Line, Row, Stack, power_law, seen
 
 Decay = Annotated[float, Interval(ge=0.03, le=0.1)]
@@ -169,7 +169,7 @@ def resting(network, test, precision, decay):
 
 @claim(
     items={
-        "J13.11": ("neurons and their eigenspaces", "output and its eigenspaces", "gain over training"),
+        "J13.11": ("neurons and their eigenspaces", "output and its eigenspaces"),
         "J13.15": ("part beside the plane", "that part over the floor of noise", "squared length a seen centre"),
     },
     says=r"Online descent on the XOR mixture aligns layer by layer: $1-\rho(W_i,E_2)$ and $1-\rho(v,E_4)$, for the "
@@ -238,7 +238,6 @@ def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
             along={"precision": precisions},
             aside={"start": before[:, :, 1].max(-1), "three": after[:, :, 2].max(-1)},
         ),
-        "gain over training": Trend((before - after).max(-1).mean(0).T[:2], along={"layer": ["first", "second"]}),
     }
 
 
@@ -255,11 +254,6 @@ def output_at_start(evidence):
 @xor_layers_align.control("the output and three eigenvectors", of="output and its eigenspaces")
 def three_eigenvectors(evidence):
     return replace(evidence, quantity=evidence.aside["three"])
-
-
-@xor_layers_align.control("no gain", of="gain over training")
-def no_gain(evidence):
-    return replace(evidence, differences=-np.asarray(evidence.differences))
 
 
 @xor_layers_align.control("decay of the start without noise", of="part beside the plane")
