@@ -53,6 +53,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "neural-tangents.md"
 DIFFERENCES = {
     # what the page says: patterns, each of a test's name or of the last line of its traceback
     "`stax.requires`, `stax.Diagonal`, `stax.Bool`": [r"DiagonalClassTest", r"no attribute '(Bool|Diagonal|requires)'"],
+    "**Kernels that cannot be inverted**": [r"kernel must be invertible with a ridge of 0"],
     "**Inputs that are zero**": [r"is zero, and a first layer without biases"],
     "cannot be called inside `jit`": [r"gradient_descent integrates on the host"],
     "masks in `stax.GlobalSelfAttention` with embedded values": [r"embedded values has no rule for missing ones"],

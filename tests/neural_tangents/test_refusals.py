@@ -153,3 +153,10 @@ def test_lists_and_whole_numbers_are_numbers():
     listed = PREDICT.gradient_descent_mse([[2, 1], [1, 2]], [[1], [2]])(None, 0, 0, [[1, 0]])[1]
     np.testing.assert_allclose(listed, [[0.0]], atol=1e-12)
     assert trained([0, 1]).shape == (2, 2, 1)
+
+
+def test_a_window_over_no_positions_is_a_dense_layer():
+    x = np.random.default_rng(3).standard_normal((3, 5))
+    _, _, kernel_fn = stax.serial(stax.Conv(4, (), W_std=1.3, b_std=0.2), stax.Relu(), stax.AvgPool(()), stax.Dense(1))
+    _, _, dense_fn = stax.serial(stax.Dense(4, W_std=1.3, b_std=0.2), stax.Relu(), stax.Dense(1))
+    np.testing.assert_allclose(kernel_fn(x, None, "ntk"), dense_fn(x, None, "ntk"), rtol=1e-12)

@@ -149,4 +149,4 @@ def GlobalSelfAttention(
     return keeping("GlobalSelfAttention", batch_axis, channel_axis, layer)
 
 
-doors(__name__, batch_axis="[-64, 64]", channel_axis="[-64, 64]")
+doors(__name__, empty=("filter_shape", "strides"), batch_axis="[-64, 64]", channel_axis="[-64, 64]")

@@ -224,6 +224,7 @@ def DotGeneral(
 
 doors(
     __name__,
+    empty=("window_shape", "strides"),
     batch_axis="[-64, 64]",
     batch_axis_out="[-2, 1]",
     channel_axis="[-64, 64]",
