@@ -34,7 +34,8 @@ def entries(names: Sequence[str]) -> list[Entry]:
 
 def fallen(items: Iterable[str]) -> set[str]:
     """Those of the items whose main statement is refuted as printed: a claim that serves them holds, they do not."""
-    standing = statuses(map(books.item, items), catalogue(), ledger())
+    wanted = set(items)
+    standing = statuses([item for item in books.items() if item.id in wanted], catalogue(), ledger())
     return {name for name, status in standing.items() if badge("holds", status) != "holds"}
 
 

@@ -90,7 +90,7 @@ def test_a_law_that_does_not_sum_to_one_is_refused():
         maurey_error(VECTORS, 2 * LAW, 3)
 
 
-@pytest.mark.parametrize("unit", [1e-300, 1e200])
+@pytest.mark.parametrize("unit", [2.0**-990, 2.0**660])  # powers of two: ties stay ties
 def test_greedy_draws_do_not_depend_on_the_unit(unit):
     vectors, law = np.array([[1.1, 0.3], [0.2, 2.7], [-1.9, 1.3]]), np.array([0.5, 0.2, 0.3])
     np.testing.assert_array_equal(greedy_draws(unit * vectors, law, 12), greedy_draws(vectors, law, 12))

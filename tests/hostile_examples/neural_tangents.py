@@ -62,6 +62,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "stax.unmask_fn": {"fn": affine},
 }  # fmt: skip
 
+ELSEWHERE = ("predict.ODEState",)
+"""a record that JAX takes apart and fills with what it likes: who is given one looks at its numbers"""
+
 INNER = ("Kernel",)
 """the record that kernel functions return"""
 
@@ -69,6 +72,7 @@ FOUND = """
 affine.Dense, parameterization: number
 batching.batch, kernel_fn: number
 empirical.empirical_ntk_fn, implementation: billion
+empirical.empirical_ntk_fn, vmap_axes: words
 empirical.linearize, params: words
 ensembles.gp_inference, diag_reg: nan
 ensembles.gp_inference, diag_reg: negative

@@ -59,9 +59,9 @@ def largest_risk_ratio() -> tuple[float, float]:
     curvatures, and that of the best stopping time is between them. For one fixed vector of weights no such bound
     holds. Ali, Kolter and Tibshirani 2019, Thm 3.
     """
-    from scipy.optimize import minimize_scalar
+    from scipy.optimize import OptimizeResult, minimize_scalar
 
-    found = minimize_scalar(
+    found: OptimizeResult = minimize_scalar(  # pyright: ignore[reportAssignmentType]
         lambda s: -(1 + s) * (np.exp(-2 * s) + (1 - np.exp(-s)) ** 2 / s), bounds=(0.1, 10), options={"xatol": 1e-10}
     )
     return float(found.x), float(-found.fun)

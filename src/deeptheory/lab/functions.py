@@ -114,8 +114,9 @@ def axis_words(code: str) -> dict[str, str]:
         if isinstance(node, ast.Return):
             pairs = [(ast.Constant(""), node.value)]
         for piece, made in pairs:
-            called = isinstance(piece, ast.Constant) and isinstance(made, ast.Call) and made.args
-            if called and ast.unparse(made.func) in KINDS and (word := _word(made.args[0])):
+            if not (isinstance(piece, ast.Constant) and isinstance(made, ast.Call) and made.args):
+                continue
+            if ast.unparse(made.func) in KINDS and (word := _word(made.args[0])):
                 found[piece.value] = word
     return found
 

@@ -66,12 +66,12 @@ def logits(network: Sequence[Affine], x: Points) -> Labels:
     return _forward(network, x)[-1][..., 0]
 
 
-def cross_entropy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | float:
+def cross_entropy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | np.floating:
     """Return the mean of −y log σ(z) − (1−y) log(1−σ(z)), without overflow at either end."""
     return np.mean(binary_cross_entropy(z, y), axis=-1)
 
 
-def accuracy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | float:
+def accuracy(z: Labels, y: Labels) -> Float[np.ndarray, "*ensemble"] | np.floating:
     """Return the share of labels in {0, 1} that the sign of the logit gets right."""
     return np.mean((z > 0) == (y > 0.5), axis=-1)
 

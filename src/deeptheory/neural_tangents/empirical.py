@@ -99,6 +99,8 @@ def empirical_ntk_fn(
     """
     if implementation not in tuple(NtkImplementation):
         raise ValueError(f"implementation must be one of 0, 1, 2 and 3, got {implementation!r}")
+    if not all(isinstance(axis, int) for axis in jax.tree.leaves(vmap_axes)):
+        raise TypeError(f"vmap_axes must be made of whole numbers, got {vmap_axes!r:.60}".replace("\n", " "))
     axes: dict[str, Any] = {"trace_axes": trace_axes, "diagonal_axes": diagonal_axes}
 
     @_of_arguments

@@ -165,14 +165,11 @@ def descent_aligns_with_outlier_eigenspaces(
         spaces = [[top_eigenspace(matrix[c, c], K) for c in range(K)] for matrix in blocks]
         missing.append([1 - alignment(point, np.array(space)) for space in spaces])
     tested = np.array([64.0, 256.0, 1024.0])
-    start, end = np.moveaxis(
-        [
-            on_test_data(jax.random.fold_in(key, 2 + i), each, decay, size=48, trials=max(8, trials // 12), time=20.0)
-            for i, each in enumerate(tested)
-        ],
-        1,
-        0,
-    )
+    on_tests = [
+        on_test_data(jax.random.fold_in(key, 2 + i), each, decay, size=48, trials=max(8, trials // 12), time=20.0)
+        for i, each in enumerate(tested)
+    ]
+    start, end = np.moveaxis(np.array(on_tests), 1, 0)
     labels = {"time": TIMES, "class": np.arange(1, K + 1)}
     return {
         "misalignment with eigenspaces of test matrices": Limit(tested, end, order=1.0, aside={"start": start}),
@@ -327,8 +324,8 @@ def own_mean_leads(key, *, decay: Decay = 0.1, trials: Trials = 96):
         count, axes = trials * TESTS * size, np.eye(size)[:K]
         tests, _ = mixture_draws(jax.random.fold_in(one, 2), axes, count=count, precision=precision)
         spectra.append([
-            [tested_spectrum(*each, test) for each in zip(*run, strict=True)]
-            for *run, test in zip(m, beside, tests.reshape(trials, -1, size), strict=True)
+            [tested_spectrum(one_m, one_beside, test) for one_m, one_beside in zip(of, aside, strict=True)]
+            for of, aside, test in zip(m, beside, tests.reshape(trials, -1, size), strict=True)
         ])  # fmt: skip
     spectra = np.moveaxis(np.array(spectra), 1, -1)
     return {

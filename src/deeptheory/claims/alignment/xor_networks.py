@@ -209,14 +209,11 @@ def xor_layers_align(key, *, decay: Decay = 0.06, trials: Trials = 24):
         for runs in (starts, ends)
     )  # fmt: skip
     first, second = after[:, :, 0].max(-1), after[:, :, 1].max(-1)
-    beside, floor, lengths = np.moveaxis(
-        [
-            [resting(network, test, precision, decay) for network in zip(*networks, strict=True)]
-            for networks, test, precision in zip(ends, tests, precisions, strict=True)
-        ],
-        -1,
-        0,
-    )
+    rests = [
+        [resting(network, test, precision, decay) for network in zip(*networks, strict=True)]
+        for networks, test, precision in zip(ends, tests, precisions, strict=True)
+    ]
+    beside, floor, lengths = np.moveaxis(np.array(rests), -1, 0)
     fading = [np.sum(np.asarray(run[0])[..., 2:] ** 2, axis=(1, 2)) * np.exp(-2 * decay * TIME) for run in starts]
     return {
         "part beside the plane": Limit(precisions, beside, order=1.0, aside={"fading": np.array(fading)}),

@@ -1,7 +1,7 @@
 """What random vectors tell of a Hessian, and how well: its trace, its diagonal, how its eigenvalues are spread."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -210,7 +210,7 @@ def lanczos_quadratures_of_a_hessian(
     beyond = {name: np.stack([each[side][-1] for each in moments]) for side, name in enumerate(("quadrature", "true"))}
 
     keys = jax.random.split(key, trials)
-    setting = dict(probes=VECTORS, steps=STEPS, points=PLACES, width=WIDTH)
+    setting: dict[str, Any] = dict(probes=VECTORS, steps=STEPS, points=PLACES, width=WIDTH)
     densities = [[spectral_density(each, one, **setting) for one in keys] for each in curvatures]
     values = np.stack([np.linalg.eigvalsh(each)[::-1] for each in matrices])
     places = np.stack([each[0].points for each in densities])
@@ -293,6 +293,6 @@ def spectra_along_training(pieces):
         Line(name, x, y, low=np.maximum(y - 2 * off, 0), high=y + 2 * off)
         for name, x, y, off in zip(names, points, density, error, strict=True)
     ]
-    words = dict(x="eigenvalue", y="density", ys=(0.003, 20), log="y")
+    words: dict[str, Any] = dict(x="eigenvalue", y="density", ys=(0.003, 20), log="y")
     whole, layers = lines[: len(TIMES)], lines[len(TIMES) :]
     return Row([Curves(whole, **words, title="All weights"), Curves(layers, **words, title="Layers, trained")])

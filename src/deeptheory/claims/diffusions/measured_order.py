@@ -1,6 +1,6 @@
 """The order of the diffusion measured on a network, where no moments close: runs of both on common random numbers."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -55,12 +55,12 @@ def top_square(weights):
 def order_of_the_diffusion_on_a_network(key, *, trials: Annotated[int, Interval(ge=16, le=512)] = 48):
     def below(own, batch):
         """How far the expectation of v² is below that of the diffusion, by rate and group."""
-        setting = dict(batch=batch, runs=RUNS, groups=trials, refinement=2)
+        setting: dict[str, Any] = dict(batch=batch, runs=RUNS, groups=trials, refinement=2)
         return -coupled_weak_errors(own, gradients, START, (top_square,), RATES, **setting).groups[:, 0]
 
     first, second = jax.random.split(key)
     # At the longest steps the next order counts, with what extrapolation leaves of the diffusion's own, and is fitted.
-    laws = dict(exponent=-1.0, rivals=(-0.5, -2.0), order=1.0)
+    laws: dict[str, Any] = dict(exponent=-1.0, rivals=(-0.5, -2.0), order=1.0)
     return {
         "four examples a step": Rate(1 / RATES, below(first, 4), **laws),
         "eight examples a step": Rate(1 / RATES, below(second, 8), **laws),

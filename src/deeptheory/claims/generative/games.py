@@ -1,6 +1,7 @@
 """Gradient play of a zero-sum game: spirals, circles and contractions; and games that no pure pair of moves settles."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -166,7 +167,7 @@ STARTS = np.array([[0.6, -0.3, 0.2, 0.1], [0.3, 0.2, 0.1, 0.0], [-0.5, 0.3, 0.0,
 NODES, MASSES = gaussian_product_rule(1, 12)
 
 
-def adversarial_payoff(made, judged):
+def adversarial_payoff(made: Any, judged: Any) -> Any:
     """E tanh(w·φ) over N(½, 1) less over θ₁ + θ₂z, with φ = (x, x²): no player's payoff is convex or concave."""
     real, fake = MEAN + SPREAD * NODES[:, 0], made[0] + made[1] * NODES[:, 0]
     score = lambda x: jnp.tanh(judged[0] * x + judged[1] * x**2)  # noqa: E731

@@ -1,6 +1,7 @@
 """Sheets of samples: what a variational autoencoder and a flow make of handwritten digits."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,7 +19,7 @@ from deeptheory.lab import Chain, claim
 from deeptheory.lab.pictures import Images, Stack, Table
 
 SIDE, NOISE, SAMPLES = 7, 0.03, 1000
-TRAINING = dict(steps=600, batch=128, rate=3e-3)
+TRAINING: dict[str, Any] = dict(steps=600, batch=128, rate=3e-3)
 
 
 def blurred(images):
