@@ -160,3 +160,9 @@ def test_a_window_over_no_positions_is_a_dense_layer():
     _, _, kernel_fn = stax.serial(stax.Conv(4, (), W_std=1.3, b_std=0.2), stax.Relu(), stax.AvgPool(()), stax.Dense(1))
     _, _, dense_fn = stax.serial(stax.Dense(4, W_std=1.3, b_std=0.2), stax.Relu(), stax.Dense(1))
     np.testing.assert_allclose(kernel_fn(x, None, "ntk"), dense_fn(x, None, "ntk"), rtol=1e-12)
+
+
+def test_a_function_of_its_parameters_alone_has_a_tangent_kernel():
+    kernel_fn = nt.empirical_ntk_fn(lambda params, x: jnp.tile(params**2, (len(x), 1)), trace_axes=())
+    found = kernel_fn(np.empty((2, 0)), None, jnp.array([1.0, 3.0]))
+    np.testing.assert_allclose(found, np.broadcast_to(np.diag([4.0, 36.0]), (2, 2, 2, 2)))

@@ -161,8 +161,17 @@ def tangent_kernel(
     return total
 
 
+def _real_inputs(**inputs: Any) -> None:
+    """Refuse inputs that are no real numbers, or none; examples may have no features."""
+    for name, x in inputs.items():
+        leaves = jax.tree.leaves(x)
+        if any(map(np.size, leaves)) or not all(np.shape(leaf)[:1] > (0,) for leaf in leaves):
+            numeric(**{name: x})
+
+
 def _checked_axes(apply: Apply, parameters: Any, x: Any, trace_axes: Axes, diagonal_axes: Axes) -> None:
-    numeric(parameters=parameters, x=x)
+    numeric(parameters=parameters)
+    _real_inputs(x=x)
     rank = jax.eval_shape(apply, parameters, x).ndim
     both = set(canonical(trace_axes, rank)) & set(canonical(diagonal_axes, rank))
     if both:
@@ -213,7 +222,7 @@ def jacobian_kernel(
     other_apply: Apply | None = None,
 ) -> Float[Array, "..."]:
     """Return the tangent kernel of any model from its Jacobian, also where examples interact."""
-    numeric(other=other)
+    _real_inputs(other=other)
     _checked_axes(apply, parameters, x, trace_axes, diagonal_axes)
 
     def jacobian(function: Apply, inputs: Any) -> tuple[int, list[Array]]:
