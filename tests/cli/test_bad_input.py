@@ -56,6 +56,11 @@ BAD = [
     (("calibrate", "all", "--seeds", "10000"), "at most 100,000 are started at once"),
     (("report",), "holds no runs yet"),
     (("report", ""), "a file or folder must have a name, got ''"),
+    (
+        ("report", "/dev/null/pages"),
+        "the pages cannot be written: /dev/null/pages cannot be written to: /dev/null is no",
+    ),
+    (("tour", "--out", __file__), "is a file; a report needs a folder of its own"),
     (("tour", "--out", " "), "a file or folder must have a name, got ' '"),
     (("attack", QUICK, "--tests", __file__), "--tests takes a folder of unit tests, and"),
     (("check", QUICK, "--store", ""), "a file or folder must have a name, got ''"),

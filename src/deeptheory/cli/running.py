@@ -59,6 +59,7 @@ def tour(
 
     within("--jobs", jobs, 1, 256)
     within("--explore", explore, 0, 86_400)
+    _fit(out)
     done, failed = _run([catalogue().claims[name] for name in TOUR], jobs=jobs, store=store)
     _tell(done, failed, page=False)  # they are written now, and named below
     runs = [run for _, run in done]
@@ -178,6 +179,7 @@ def report(
     """Write a self-contained folder of pages from the runs in the store."""
     within("--jobs", jobs, 1, 256)
     within("--explore", explore, 0, 86_400)
+    _fit(path)
     claims = catalogue().claims
     with stored(store) as opened:
         latest = opened.latest(claims) if opened else {}
@@ -319,6 +321,16 @@ def status(done: Done, failed: Failed) -> int:
     if any(task.settings for task, _ in failed):
         return 2
     return 0 if not failed and all(run.as_expected for _, run in done) else 1
+
+
+def _fit(path: Path) -> None:
+    """Refuse a folder that could not be written, before claims or sliders are run for it."""
+    from deeptheory.report.folder import refuse_unfit
+
+    try:
+        refuse_unfit(path)
+    except ValueError as problem:
+        raise Refused(f"the pages cannot be written: {problem}") from None
 
 
 def _write_report(path: Path, found: list[Any], explored: dict[str, Any]) -> tuple[Path, list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["MARKER", "replaced"]
+__all__ = ["MARKER", "refuse_unfit", "replaced"]
 
 MARKER = ".deeptheory-report"
 """The file by which a folder is known to be a report, and may be replaced by a newer one."""
@@ -33,6 +33,15 @@ def replaced(folder: Path) -> Iterator[Path]:
         raise ValueError(f"{folder} cannot be written to: {problem.strerror or problem}") from None
     finally:
         shutil.rmtree(filling, ignore_errors=True)
+
+
+def refuse_unfit(folder: Path) -> None:
+    """Raise, before anything is made for it, where a folder of pages could not be written."""
+    folder = Path(folder).expanduser().resolve()
+    refuse_foreign(folder)
+    nearest = next(each for each in folder.parents if each.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise ValueError(f"{folder} cannot be written to: {nearest} is no folder that can")
 
 
 def refuse_foreign(folder: Path) -> None:
