@@ -80,6 +80,8 @@ ensembles.gp_inference, y_train: longer
 ensembles.gradient_descent_mse_ensemble, x_train: nan inside
 flows.gradient_descent, y_train: complex
 positions.AvgPool, window_shape: text
+positions.DotGeneral, lhs: words
+positions.DotGeneral, rhs: complex
 positions.ImageResize, method: number
 squared_loss.gradient_descent_mse, diag_reg: negative
 squared_loss.max_learning_rate, ntk_train_train: nan inside

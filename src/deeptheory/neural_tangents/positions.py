@@ -7,6 +7,7 @@ from jax import lax
 
 from deeptheory import kernels
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import numeric
 from deeptheory.kernels.layers.layer import Layer
 from deeptheory.neural_tangents.layouts import Axes, Placed, keeping
 from deeptheory.neural_tangents.triples import named
@@ -204,6 +205,7 @@ def DotGeneral(
         return kernels.Identity()
     ours = 1 if rhs is None else 0  # which entry of each pair of axes speaks of the inputs
     constant = lhs if rhs is None else rhs
+    numeric(**{"lhs" if rhs is None else "rhs": constant})
 
     def make(rank: int, axes: Axes) -> tuple[Layer, Axes]:
         contracted, batched = ([list(own) for own in pair] for pair in dimension_numbers)
