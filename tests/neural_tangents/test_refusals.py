@@ -96,6 +96,15 @@ REFUSED = [
     (lambda: NETWORK[0](jax.random.key(0), "a"), "input_shape must hold whole numbers"),
     (lambda: NETWORK[0](3, (2, 2)), "rng must be a key of jax.random, got 3"),
     (lambda: NETWORK[1](parameters(), "a"), "inputs must be an array of numbers or several of them, got 'a'"),
+    *(
+        (lambda given=given: NETWORK[1](given, X), r"params do not fit: .* are \[\(2, 3\), \(3, 1\)\], got")
+        for given in (None, 3.0, "a", {"a": 1}, [np.ones((2, 3))], ((np.ones((4, 3)),), (), (np.ones((3, 1)),)))
+    ),
+    *(
+        (lambda given=given: stax.DotGeneral(rhs=X, precision=given), "precision must be ")
+        for given in ("zebra", 3.0, ("highest", "a"))
+    ),
+    (lambda: stax.ImageResize((-1, 4, 4, -1), "linear", precision="a"), "precision must be "),
 ]
 
 

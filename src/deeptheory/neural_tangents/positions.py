@@ -27,6 +27,16 @@ __all__ = [
     "SumPool",
 ]
 
+Precision = str | lax.Precision | tuple[str | lax.Precision, str | lax.Precision] | None
+
+
+def _known(precision: Precision) -> None:
+    for each in precision if isinstance(precision, tuple) else [precision]:
+        try:
+            lax.Precision(each)
+        except ValueError:
+            raise ValueError(f"precision must be a member of lax.Precision or its word, got {each!r:.60}") from None
+
 
 @named
 def AvgPool(
@@ -165,11 +175,13 @@ def ImageResize(
     shape: Sequence[int],
     method: Any,
     antialias: bool = True,
-    precision: Any = lax.Precision.HIGHEST,
+    precision: Precision = lax.Precision.HIGHEST,
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Layer:
-    """`shape` is the whole output's, −1 where an extent is kept, as those of batch and channels are."""
+    """`shape` is the whole output's, −1 where an extent is kept, as those of batch and channels are. `precision` is
+    looked at and without effect: the full one of the inputs' type is used."""
+    _known(precision)
     method = getattr(method, "name", method)  # a string, or a member of jax.image.ResizeMethod
     if not isinstance(method, str):
         raise TypeError(f"method must be a word or a member of jax.image.ResizeMethod, got {method!r:.60}")
@@ -194,11 +206,13 @@ def DotGeneral(
     lhs: Any = None,
     rhs: Any = None,
     dimension_numbers: Any = (((), ()), ((), ())),
-    precision: Any = None,
+    precision: Precision = None,
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Layer:
-    """Axes of the inputs are counted with batch and channels, which go where `lax.dot_general` puts them."""
+    """Axes of the inputs are counted with batch and channels, which go where `lax.dot_general` puts them. `precision`
+    is looked at and without effect: the full one of the inputs' type is used."""
+    _known(precision)
     if lhs is not None and rhs is not None:
         raise ValueError("DotGeneral takes one constant, lhs or rhs: the other factor is the input")
     if lhs is None and rhs is None:

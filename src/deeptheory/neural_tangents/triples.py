@@ -67,7 +67,11 @@ def triple(layer: Layer, name: str) -> Triple:
         network, _, after = settled(layer, jax.tree.map(_shape, inputs, is_leaf=is_masked), axes)
         if any(map(is_masked, jax.tree.leaves(inputs, is_leaf=is_masked))):
             network = masked(network)
-        outputs = network.apply(params, inputs, key=rng, **({} if pattern is None else {"pattern": pattern}))
+        try:
+            outputs = network.apply(params, inputs, key=rng, **({} if pattern is None else {"pattern": pattern}))
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+            _fitting(network, params, jax.tree.map(_shape, inputs, is_leaf=is_masked))
+            raise
         return each(lambda own, y: jax.tree.map(own.outward, y), outputs, after)
 
     def kernel_fn(
@@ -127,6 +131,18 @@ def _arrays(name: str, inputs: Any) -> Any:
     if wrong:
         raise TypeError(f"{name} must be an array of numbers or several of them, got {wrong[0]!r:.60}")
     return inputs
+
+
+def _fitting(network: Layer, params: Any, shape: Any) -> None:
+    """Refuse parameters of other shapes than `init` gives for such inputs. Asked only of what went wrong: parameters
+    with more structure than ours are the user's affair."""
+    wanted = jax.eval_shape(lambda key: network.init(key, shape)[1], jax.random.key(0))
+    met = jax.tree.map(jnp.shape, jax.tree.leaves(params))
+    if jax.tree.structure(params) != jax.tree.structure(wanted) or met != [
+        each.shape for each in jax.tree.leaves(wanted)
+    ]:
+        said = [each.shape for each in jax.tree.leaves(wanted)]
+        raise ValueError(f"params do not fit: those of init_fn for inputs {shape} are {said!s:.70}, got {met!s:.70}")
 
 
 def _shape(x: Any) -> tuple[int, ...]:
