@@ -3,14 +3,15 @@
 Most follow from the signature: a size 4 for n, a matrix that is symmetric and positive where rows and columns have one
 name, 0.5 for a number. What does not follow stands in the table of its room, `ROOM.py`, whose names leave the room out:
 
-    EXAMPLES    arguments by function, one line a function
-    RECORDS     how one record of each kind that functions ask for is made
-    FOUND       spoilt calls that once got nonsense, a raw error or no answer: they are always made
-    SIGNED      arguments that may be below zero though others of their name may not
-    FREE_TEXT   arguments that take any text, not one of a few words
-    MAY_BE_NAN  functions whose right answer may be nan
-    INNER       modules that only others call
-    ELSEWHERE   functions that their own tests try with nonsense
+    EXAMPLES      arguments by function, one line a function
+    RECORDS       how one record of each kind that functions ask for is made
+    FOUND         spoilt calls that once got nonsense, a raw error or no answer: they are always made
+    SIGNED        arguments that may be below zero though others of their name may not
+    FREE_TEXT     arguments that take any text, not one of a few words
+    MAY_BE_EMPTY  arguments of which none has a meaning: a graph without edges
+    MAY_BE_NAN    functions whose right answer may be nan
+    INNER         modules that only others call
+    ELSEWHERE     functions that their own tests try with nonsense
 """
 
 import importlib
@@ -52,9 +53,9 @@ def _gathered(kind: str) -> Iterator[tuple[str, Any]]:
 
 
 EXAMPLES: dict[str, dict[str, Any]] = dict(_gathered("EXAMPLES"))
-FOUND, SIGNED, FREE_TEXT, MAY_BE_NAN, INNER, ELSEWHERE = (
+FOUND, SIGNED, FREE_TEXT, MAY_BE_EMPTY, MAY_BE_NAN, INNER, ELSEWHERE = (
     tuple(line for line, _ in _gathered(kind))
-    for kind in ("FOUND", "SIGNED", "FREE_TEXT", "MAY_BE_NAN", "INNER", "ELSEWHERE")
+    for kind in ("FOUND", "SIGNED", "FREE_TEXT", "MAY_BE_EMPTY", "MAY_BE_NAN", "INNER", "ELSEWHERE")
 )
 RECORDS: dict[str, Callable[[], Any]] = {
     "Generator": lambda: np.random.default_rng(0),

@@ -44,8 +44,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
-clusters.attention_matrix, query: given
 clusters.attention_matrix, key: given
+clusters.attention_matrix, query: given
 equiangular.equiangular_overlap, count: billion
 equiangular.equiangular_overlap, times: huge
+mean_field.density_flow, density: float32
+random_heads.random_head, ensemble: another word
+residual.euler_error, x: longer
+residual.residual_network, x: float32
 """

@@ -64,3 +64,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 INNER = ("interval_rules",)
+
+FOUND = """
+polynomials_by_roots.order_threshold, side: another word
+"""

@@ -45,6 +45,7 @@ MAY_BE_NAN = ("edge_of_stability.descent_with_sharpness", "edge_of_stability.sta
 """the plateau of a run that never came to the edge is not a number, nor is what comes after divergence"""
 
 FOUND = """
+density.spectral_density, points: million
 density.spectral_density, probes: million
 edge_of_stability.descent_with_sharpness, start: float32
 edge_of_stability.sharpness, direction: float32

@@ -65,7 +65,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
-valleys.product_descent, steps: million
+coupled_errors.coupled_weak_errors, start: float32
+coupled_errors.coupled_weak_errors, tests: none of them
 gradient_noise.svag_gradient, second: longer
 processes.compound_poisson_paths, rate: huge
 stochastic_equations.euler_maruyama, start: longer
@@ -73,5 +74,6 @@ torus_semigroups.weak_error_on_torus, horizon: huge
 torus_semigroups.weak_error_on_torus, horizon: negative
 torus_semigroups.weak_error_on_torus, noise: negative
 torus_semigroups.weak_error_on_torus, steps: negated
+valleys.product_descent, steps: million
 weak_order.weak_error, step: tiny
 """

@@ -170,4 +170,5 @@ flows.flow_log_density, points: float32
 flows.flow_noise, points: float32
 flows.train_flow, points: float32
 mixtures.expectation_maximization, steps: million
+sample_quality.two_sample_accuracy, second: huge
 """

@@ -46,7 +46,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+message_passing.averaged, count: billion
+message_passing.greatest, count: billion
+message_passing.pass_messages, states: longer
+message_passing.summed, count: billion
+refinement.distinct_views, own: longer
+refinement.distinct_views, starts: longer
+refinement.distinct_views, things: empty
+refinement.distinct_views, things: longer
 refinement.refine, rounds: million
+refinement.refine, start: empty
+refinement.refine, start: longer
 weisfeiler_leman.computation_tree, node: text
 weisfeiler_leman.node_colours, graphs: text
+"""
+
+MAY_BE_EMPTY = """
+refinement.neighbour_views, edges
 """

@@ -66,24 +66,25 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 FOUND = """
+empirical_risk.negative_directions, cutoff: negative
+escape.coupled_runs, first: float32
+hardness.Haystack, radius: negative
+landscapes.Huber, smoothness: negative
+landscapes.LogisticRidge, ridge: negative
+losses.class_error, scores: deeper
+losses.risk_on, inputs: objects
+losses.risk_on, targets: complex
+momentum.heavy_ball_offsets, steps: million
+promises.improve_or_localize, values: float32
+runs.measured_epochs, batches: complex
+runs.measured_epochs, batches: empty
 runs.trajectory, batches: a key
 runs.trajectory, draws: complex
 runs.trajectory, draws: words
-stochastic.gradient_variance, point: complex
-runs.measured_epochs, batches: empty
-runs.measured_epochs, batches: complex
-losses.class_error, scores: deeper
-losses.risk_on, targets: complex
-losses.risk_on, inputs: objects
-escape.coupled_runs, first: float32
-hardness.Haystack, radius: negative
 runs.trajectory, start: empty
 smoothness.power_method, point: float32
 smoothness.smoothness_along, direction: float32
-empirical_risk.negative_directions, cutoff: negative
-landscapes.Huber, smoothness: negative
-landscapes.LogisticRidge, ridge: negative
-promises.improve_or_localize, values: float32
+stochastic.gradient_variance, point: complex
 """
 
 MAY_BE_NAN = ("promises.audited_run", "promises.potential_promise", "runs.measured_epochs")

@@ -43,3 +43,8 @@ semicircle.circular_radius_cdf, radius
 FOUND = """
 edges.wishart_eigenvalue_below, trials: billion
 """
+
+FREE_TEXT = """
+sparse_fourier_table.SparseTransform, says
+sparse_fourier_table.SparseTransform, time
+"""

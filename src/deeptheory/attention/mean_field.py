@@ -83,7 +83,7 @@ def density_flow(
     times; mass is kept to rounding. The density sharpens toward points, e^{t/2}-fold at β = 0: stop while the grid
     still resolves it, or follow tokens instead.
     """
-    density, times = jnp.asarray(density), jnp.asarray(times)
+    density, times = jnp.asarray(density, float), jnp.asarray(times, float)
 
     def advance(now: Array, interval: Array) -> tuple[Array, Array]:
         h = interval / substeps
@@ -98,7 +98,7 @@ def density_flow(
         now, _ = jax.lax.scan(step, now, length=substeps)
         return now, now
 
-    intervals = jnp.diff(times, prepend=jnp.zeros((1,), times.dtype)).astype(density.dtype)
+    intervals = jnp.diff(times, prepend=jnp.zeros(1))
     return jax.lax.scan(advance, density, intervals)[1]
 
 

@@ -1,22 +1,20 @@
 """Heads of random matrices, in four ensembles, for clustering beyond identity matrices."""
 
-from typing import Literal
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from deeptheory.attention.blocks import Heads
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import affordable
+from deeptheory.foundations.guards import affordable, among
 from deeptheory.foundations.randomness import generator
 
 __all__ = ["pair_energy", "random_head"]
 
-Ensemble = Literal["ginibre", "wigner", "ginibre tied", "wigner tied"]
+ENSEMBLES = ("ginibre", "wigner", "ginibre tied", "wigner tied")
 
 
-def random_head(key: Key[Array, ""], dimension: int, ensemble: Ensemble) -> Heads:
+def random_head(key: Key[Array, ""], dimension: int, ensemble: str) -> Heads:
     """One head of random d × d matrices, of entries of variance 1/d, so that their norms do not grow with d.
 
     - "ginibre": Q, K and V have independent normal entries.
@@ -26,6 +24,7 @@ def random_head(key: Key[Array, ""], dimension: int, ensemble: Ensemble) -> Head
 
     The figure does not print the scale of the entries; with this one scores ⟨Qx, Ky⟩ are of order 1/√d.
     """
+    among(ENSEMBLES, ensemble=ensemble)
     affordable(matrices=(3, dimension, dimension))
     rng = generator(key)
 

@@ -29,6 +29,9 @@ class Layers(NamedTuple):
 
 
 def _branch(layer: Layers, x: Array, activation: Activation) -> Array:
+    if layer.inner.shape[-1] != x.shape[-1] or layer.outer.shape[-2] != x.shape[-1]:
+        shapes = f"{layer.outer.shape} and {layer.inner.shape}"
+        raise ValueError(f"weights must act on points of {x.shape[-1]} numbers, got matrices of shape {shapes}")
     return activation(x @ layer.inner.T + layer.bias) @ layer.outer.T
 
 
@@ -38,7 +41,7 @@ def residual_network(layers: Layers, x: Points, activation: Activation = jnp.tan
     The last is fed to a linear head. Weights `outer` divided by L make it Euler's method for `neural_flow` up to time
     one. Reference: jagannath eq. 14.1.1; He, Zhang, Ren, Sun 2016.
     """
-    start = jnp.asarray(x)
+    start = jnp.asarray(x, float)
 
     def skip(now: Array, layer: Layers) -> tuple[Array, Array]:
         after = now + _branch(layer, now, activation)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import positive
+from deeptheory.foundations.guards import among, positive
 
 __all__ = ["companion_matrix", "growth_order", "order_threshold", "polynomial_roots"]
 
@@ -51,11 +51,12 @@ def growth_order(f: Coefficients, g: Coefficients) -> Literal["o", "Θ", "ω"]:
     return "Θ" if difference == 0 else "o" if difference < 0 else "ω"
 
 
-def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: Literal["O", "Ω"] = "O") -> float:
+def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: str = "O") -> float:
     """Least whole N with |f(n)| < C·g(n) for all n > N (side "O"), or |f(n)| > C·g(n) (side "Ω"); ∞ if there is none.
 
     Beyond the largest real root of C·g ∓ f the signs do not change. Reference: lucchi 12.3.1, Fig. 12.3.
     """
+    among(("O", "Ω"), side=side)
     positive(constant=constant)
     polynomial = np.polynomial.polynomial
     both = [polynomial.polysub(constant * np.asarray(g, float), sign * np.asarray(f, float)) for sign in (1, -1)]

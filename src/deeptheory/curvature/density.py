@@ -112,8 +112,14 @@ def spectral_density(
     low, high = nodes[weights > 0].min(), nodes[weights > 0].max()
     broad = width or max(0.01 * (high - low), 1e-12 * (max(abs(low), abs(high)) or 1.0))
     at = np.linspace(low - 4 * broad, high + 4 * broad, points)
-    bells = np.exp(-0.5 * ((at - nodes[..., None]) / broad) ** 2) / (np.sqrt(2 * np.pi) * broad)
-    each = np.einsum("ks,ksx->kx", weights, bells)
+    # One vector at a time: bells of all of them on fine points would fill the memory.
+    each = np.stack(
+        [
+            own @ np.exp(-0.5 * ((at - own_nodes[:, None]) / broad) ** 2)
+            for own, own_nodes in zip(weights, nodes, strict=True)
+        ]
+    )
+    each /= np.sqrt(2 * np.pi) * broad
     return SpectralDensity(at, each.mean(0), _standard_error(each), nodes, weights, float(broad))
 
 
@@ -159,4 +165,4 @@ def _signs(curvature: Curvature, key: Key[Array, ""], probes: int) -> Array:
     return jnp.asarray(signs, curvature.parameters.dtype)
 
 
-doors(__name__, probes="[1, 1e4]", steps="[1, 1e5]", points="[2, 1e6]", width="(0, ∞)", size="[1, ∞)")
+doors(__name__, probes="[1, 1e4]", steps="[1, 1e5]", points="[2, 1e5]", width="(0, ∞)", size="[1, ∞)")

@@ -95,9 +95,11 @@ def coupled_weak_errors(
     steps = horizon / rates
     if np.any(np.abs(steps - np.round(steps)) > 1e-9 * steps) or np.any(steps > 1e6):
         raise ValueError(f"rates must divide the horizon {horizon}, into a million steps at most, got {rates}")
+    if not tests:
+        raise ValueError("tests must have at least one function, got none")
     if refinement % 2:
         raise ValueError(f"refinement must be even, got {refinement}")
-    start = jnp.asarray(start, jnp.result_type(float, start))
+    start = jnp.asarray(start, float)
     fixed: dict[str, Any] = dict(gradients=gradients, tests=tuple(tests), batch=batch, refinement=refinement, runs=runs)
     found = np.empty((len(rates), len(tests), groups))
     for place, (rate, count) in enumerate(zip(rates, np.round(steps).astype(int), strict=True)):

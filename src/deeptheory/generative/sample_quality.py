@@ -20,6 +20,10 @@ def two_sample_accuracy(first: Float[np.ndarray, "n d"], second: Float[np.ndarra
     both = np.concatenate([first, second])
     own = np.repeat([0, 1], len(first))
     nearest = np.asarray(KDTree(both).query(both, k=2)[1])
+    if nearest.max() == len(both):
+        raise ValueError(
+            "points must be less than 1e154 apart: squares of their distances are no floating-point numbers"
+        )
     # Among equal points the tree may name the point itself second.
     other = np.where(nearest[:, 0] == np.arange(len(both)), nearest[:, 1], nearest[:, 0])
     return float(np.mean(own[other] == own))

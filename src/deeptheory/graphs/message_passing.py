@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
 from deeptheory.foundations.randomness import generator
 from deeptheory.graphs.refinement import Views
 
@@ -36,17 +37,20 @@ class Layer(NamedTuple):
 
 def summed(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
     """Add up the messages of each place: the only one of the three that counts them."""
+    affordable(answer=(count, messages.shape[1]))
     return jax.ops.segment_sum(jnp.asarray(messages), places, count)
 
 
 def averaged(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
     """Average the messages of each place: tells their proportions, and not how many there are."""
+    affordable(answer=(count, messages.shape[1]))
     numbers = jax.ops.segment_sum(jnp.ones(len(messages)), places, count)
     return summed(messages, places, count) / jnp.maximum(numbers, 1)[:, None]
 
 
 def greatest(messages: Messages, places: Places, count: int) -> Float[Array, "count width"]:
     """Take the largest entry of the messages of each place: tells which occur, and not how often."""
+    affordable(answer=(count, messages.shape[1]))
     largest = jax.ops.segment_max(jnp.asarray(messages), places, count)
     return jnp.where(jnp.isfinite(largest), largest, 0)
 
@@ -81,6 +85,8 @@ def pass_messages(
     16 fill a few gigabytes.
     """
     nodes = len(views.starts) - 1
+    if len(states) != nodes:
+        raise ValueError(f"states must have a row for each of {nodes} nodes, got {len(states)}")
     places = jnp.repeat(jnp.arange(nodes), jnp.diff(views.starts), total_repeat_length=len(views.seen))
     labels = np.zeros(len(views.seen), int) if views.labels is None else views.labels
     found = [jnp.asarray(states)]

@@ -52,6 +52,8 @@ def refine(views: Views, *, start: Int[np.ndarray, " nodes"] | None = None, roun
     if None; `rounds` stops earlier. Each round takes time proportional to the entries, but for one sort.
     """
     nodes = len(views.starts) - 1
+    if start is not None and len(start) != nodes:
+        raise ValueError(f"start must have a colour for each of {nodes} nodes, got {len(start)}")
     colours = _by_appearance(np.zeros(nodes, int) if start is None else start)
     classes = [_count(colours)]
     while rounds is None or len(classes) <= rounds:
@@ -72,6 +74,8 @@ def distinct_views(
 
     Colours and things are whole numbers from 0 on, of which a table is made: large ones are renumbered first.
     """
+    if len(starts) != len(own) + 1 or starts[0] or starts[-1] != len(things) or np.any(np.diff(starts) < 0):
+        raise ValueError(f"starts must rise from 0 to {len(things)} in {len(own)} steps, got {len(starts)} numbers")
     if things.size and things.max() > 4 * things.size:
         things = np.unique(things, return_inverse=True)[1]
     draw = np.random.default_rng(0)

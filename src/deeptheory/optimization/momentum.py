@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.guards import affordable
 
 __all__ = [
     "accelerated_gap_bound",
@@ -64,12 +65,23 @@ def heavy_ball_offsets(
     kind: waves where |c_i| < 1. `eigenvalues` λ are the Hessian's, `offsets` z the coordinates of x₀ − x*, and
     x_{−1} = x₀. For β = 0 see `quadratic_offsets`.
     """
-    from scipy import special
-
+    affordable(offsets=(steps + 1, len(eigenvalues)))
     time, root = np.arange(steps + 1)[:, None], momentum**0.5
     middle = (1 + momentum - step_size * np.asarray(eigenvalues)) / (2 * root)
-    before = np.where(time > 0, special.eval_chebyu(np.maximum(time - 1, 0), middle), 0.0)
-    return root**time * (special.eval_chebyu(time, middle) - root * before) * np.asarray(offsets)
+    before = np.where(time > 0, _damped_chebyshev(time - 1, middle, root), 0.0)
+    return (_damped_chebyshev(time, middle, root) - momentum * before) * np.asarray(offsets)
+
+
+def _damped_chebyshev(order: np.ndarray, at: np.ndarray, root: float) -> np.ndarray:
+    """r^k U_k(c): r^k sin((k + 1)θ)/sin θ where c = cos θ, and where |c| = cosh φ exceeds one r^k e^{kφ} times
+    (1 − e^{−2(k + 1)φ})/(1 − e^{−2φ}), with the sign of c^k."""
+    angle, growth = np.arccos(np.clip(at, -1, 1)), np.arccosh(np.maximum(np.abs(at), 1))
+    wave, fall = np.sin(angle), -np.expm1(-2 * growth)
+    waves = root**order * np.where(wave > 0, np.sin((order + 1) * angle) / np.where(wave > 0, wave, 1), order + 1)
+    rises = np.exp(order * (np.log(root) + growth)) * -np.expm1(-2 * (order + 1) * growth) / np.where(fall > 0, fall, 1)
+    return np.where(
+        np.abs(at) < 1, waves, np.where(fall > 0, rises, root**order * (order + 1)) * np.copysign(1, at) ** order
+    )
 
 
 def constant_slope_way(
