@@ -3,6 +3,8 @@
 Class a has probability p_a, mean μ_a and covariance I/λ. Parameters are one vector x^c a class, rows of a k × d matrix;
 the loss is −x^y·Y + log Σ_c exp(x^c·Y). It sees Y through the k − 1 differences of logits alone, so every expectation
 is an integral over k − 1 Gaussians, whatever d is.
+
+Reference: jagannath Sec. 13.1.2; Ben Arous, Gheissari, Huang and Jagannath 2023.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -95,7 +97,8 @@ def softmax_quadrature(
 
     k − 1 variables or fewer; Gauss–Hermite with 12 `nodes` in each is good to about 10⁻⁸ while the logits' noise
     ‖x^b − x^c‖/√λ is below one, and off by some per cent where that is √nodes: more noise is refused.
-    `precision` is λ, infinite without noise; `weights` are the p_a, equal unless given.
+    `precision` is λ, infinite without noise; `weights` are the p_a, equal unless given. `parameters` and `means` have
+    one row a class. Reference: Golub and Welsch 1969 for the rule.
     """
     noise = np.linalg.norm(parameters[:, None] - parameters, axis=-1).max() / precision**0.5
     if noise**2 > nodes:

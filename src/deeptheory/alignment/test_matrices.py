@@ -2,6 +2,8 @@
 
 Block (b, c) belongs to the parameters of classes b and c, and is a mean of weights times YYᵀ:
 (1_{bc}π_b − π_bπ_c) for the Hessian, (π_b − y_b)(π_c − y_c) for the gradient's second moment (the G-matrix).
+
+Reference: jagannath Sec. 13.1.1; Ben Arous, Gheissari, Huang and Jagannath 2023.
 """
 
 import numpy as np
@@ -31,7 +33,7 @@ Blocks = Float[np.ndarray, "k k d d"]
 
 
 def weighted_second_moment(inputs: Inputs, weights: Float[np.ndarray, "m *blocks"]) -> Float[np.ndarray, "*blocks d d"]:
-    """Return the mean of weights times YYᵀ over the data, one matrix for every weight that a datum has."""
+    """Return (1/m)Σᵢ wᵢ YᵢYᵢᵀ over m inputs Yᵢ in rows, one d × d matrix for every weight that an input has."""
     size, kept = inputs.shape[1], weights.shape[1:]
     affordable(matrices=(*kept, size, size))
     flat = weights.reshape(len(inputs), -1)

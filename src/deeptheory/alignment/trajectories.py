@@ -1,4 +1,7 @@
-"""Online descent with a ridge penalty, and steps that use the leading eigenspace of the gradients' second moments."""
+"""Online descent with a ridge penalty, and steps that use the leading eigenspace of the gradients' second moments.
+
+Reference: jagannath Secs. 13.1.1, 13.1.4 and 13.2.
+"""
 
 from collections.abc import Callable
 from typing import Any

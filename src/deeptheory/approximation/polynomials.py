@@ -1,4 +1,7 @@
-"""Weierstrass' theorem twice: Bernstein's polynomials and Landau's, with the degree that a wanted error needs."""
+"""Weierstrass' theorem twice: Bernstein's polynomials and Landau's, with the degree that a wanted error needs.
+
+Reference: lucchi Thm 17 and Ch. 3 Problem 1; Bernstein 1912; Landau 1908.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""From one dimension to many: sums of ridge functions g(θ·x), and networks whose units are ridges."""
+"""From one dimension to many: sums of ridge functions g(θ·x), and networks whose units are ridges.
+
+Reference: lucchi Thms 19, 21 and 22; Fischer 1994 for monomials as sums of powers of linear forms.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

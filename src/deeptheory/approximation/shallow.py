@@ -1,4 +1,7 @@
-"""Networks with one hidden layer: evaluation, sums of them, and the best output weights for given units."""
+"""Networks with one hidden layer: evaluation, sums of them, and the best output weights for given units.
+
+Reference: handbook Secs. 1.1.1 and 1.1.2; lucchi eq. 3.15.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Networks of one input, built by hand: staircases of thresholds or sigmoids, and hinges along the graph."""
+"""Networks of one input, built by hand: staircases of thresholds or sigmoids, and hinges along the graph.
+
+Reference: lucchi Thm 14; handbook Sec. 1.1.1.
+"""
 
 from collections.abc import Callable
 from math import ceil
@@ -80,7 +83,10 @@ def hinges(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.
 
 
 def hinge_error_bound(curvature: float, units: int, length: float = 1.0) -> float:
-    """Return (h²/8) max|f″| with h = length/(N − 1): how far N hinges can be from f; attained by parabolas."""
+    """Return (h²/8) max|f″| with h = length/(N − 1): how far N hinges can be from f; attained by parabolas.
+
+    `curvature` is max|f″|, `units` N at least 2. Reference: de Boor, A Practical Guide to Splines (1978), Ch. III.
+    """
     if units < 2:
         raise ValueError(f"units must be at least 2, one for the constant, got {units}")
     return (length / (units - 1)) ** 2 * curvature / 8

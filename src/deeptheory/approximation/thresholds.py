@@ -2,6 +2,8 @@
 
 Targets are written f(x) = ∫ cos(2π(ω·x + θ(ω))) |f̂(ω)| dω and share one interface: called they give values,
 `barron_constant` is C_f, and `draw` gives frequencies from the density ‖ω‖|f̂(ω)|/C_f, one a row, with their phases θ.
+
+Reference: lucchi Thms 26 and 27; Barron 1993.
 """
 
 from collections.abc import Callable

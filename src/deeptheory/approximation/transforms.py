@@ -2,6 +2,8 @@
 
 f̂(ω) = ∫ e^(−2πi ω·x) f(x) dx, so that the inverse has no factor in front. A function is given by its values on the even
 grid `centred_grid` along every axis, its transform on the dual grid, the centred one of spacing 1/(count·spacing).
+
+Reference: lucchi Sec. 4.1; Bracewell, The Fourier Transform and Its Applications (1965), for the closed forms.
 """
 
 import numpy as np

@@ -5,6 +5,8 @@ next one is. Arrays of the state have a row for each sequence, scalars are share
 chain is `lambda state, tokens: (state, log_transition[tokens])`. All that is asked of it runs in one compiled loop; a
 step that is the same object, or a `jax.tree_util.Partial` of the same function, is compiled once. The first token is
 given, such as a start token or the last one of a prompt: it is read, and is no part of the answer.
+
+Reference: lucchi Sec. 10.4.4.
 """
 
 from collections.abc import Callable
@@ -218,7 +220,10 @@ def sequence_law(
 
 
 def exact_search(step: Step, state: Any, first: First, *, length: int) -> Found:
-    """The most likely sequence of all, by looking at vocabulary^length of them; of equals the first in the alphabet."""
+    """The most likely sequence of all, by looking at vocabulary^length of them; of equals the first in the alphabet.
+
+    For a model and a length so small that all can be listed; else `beam_search`.
+    """
     logs = sequence_law(step, state, first, length=length)
     vocabulary = round(logs.shape[1] ** (1 / length))
     best = jnp.argmax(logs, axis=1)

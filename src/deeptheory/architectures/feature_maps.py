@@ -1,4 +1,7 @@
-"""Convolutions of images: many channels, strides, paddings, and the arithmetic of what comes out."""
+"""Convolutions of images: many channels, strides, paddings, and the arithmetic of what comes out.
+
+Reference: lucchi Sec. 10.1.2; Dumoulin and Visin 2016 for the arithmetic.
+"""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -177,7 +180,10 @@ def init_convolution(
     padding: Pair = 0,
     boundary: str = "zeros",
 ) -> Convolution:
-    """Filters drawn from N(0, 2/(height · width · channels)), which keeps mean squares through ReLU, and no bias."""
+    """Filters drawn from N(0, 2/(height · width · channels)), which keeps mean squares through ReLU, and no bias.
+
+    `window`, `stride` and `padding` are one number or one for each axis. Reference: He et al. 2015.
+    """
     height, width = pair(window)
     affordable(kernels=(filters, height, width, channels))
     draws = generator(key).standard_normal((filters, height, width, channels))

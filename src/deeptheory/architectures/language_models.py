@@ -1,4 +1,7 @@
-"""A decoder-only language model in the shape of GPT-2, with a cache of keys and values for generation."""
+"""A decoder-only language model in the shape of GPT-2, with a cache of keys and values for generation.
+
+Reference: lucchi Sec. 10.4.5; Radford et al. 2019.
+"""
 
 from typing import NamedTuple
 

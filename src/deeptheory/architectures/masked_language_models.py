@@ -1,4 +1,7 @@
-"""A masked language model in the shape of ALBERT: one encoder block, again and again, fills in hidden tokens."""
+"""A masked language model in the shape of ALBERT: one encoder block, again and again, fills in hidden tokens.
+
+Reference: Lan et al. 2020; Devlin et al. 2019 for the task.
+"""
 
 import equinox as eqx
 import jax

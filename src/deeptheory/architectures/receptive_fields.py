@@ -1,4 +1,7 @@
-"""What an output sees of the input, how many weights sharing saves, and tests of equivariance to the last digit."""
+"""What an output sees of the input, how many weights sharing saves, and tests of equivariance to the last digit.
+
+Reference: lucchi Secs. 10.1.1 and 10.1.3; Davis, Circulant Matrices (1979).
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,7 @@
-"""Networks with shortcuts: convolutional blocks, basic residual blocks, dense blocks, and ResNet9."""
+"""Networks with shortcuts: convolutional blocks, basic residual blocks, dense blocks, and ResNet9.
+
+Reference: lucchi Sec. 10.2, Listing 10.1; He, Zhang, Ren and Sun 2016; Huang, Liu, van der Maaten and Weinberger 2017.
+"""
 
 import equinox as eqx
 import jax
@@ -118,7 +121,10 @@ def init_conv_block(key: Key[Array, ""], channels: int, filters: int, *, pool: i
 def init_basic_block(
     key: Key[Array, ""], channels: int, filters: int, *, stride: int = 1, zero: bool = True
 ) -> BasicBlock:
-    """A basic block; with `zero` the gains of its last normalization are 0, so that it starts as its shortcut."""
+    """A basic block; with `zero` the gains of its last normalization are 0, so that it starts as its shortcut.
+
+    Reference: Goyal et al. 2017 for the zero gains.
+    """
     keys = jax.random.split(key, 3)
     last = init_batch_norm(filters)
     if zero:
@@ -142,7 +148,10 @@ def init_dense_block(key: Key[Array, ""], channels: int, growth: int, *, layers:
 
 
 def init_resnet9(key: Key[Array, ""], channels: int, classes: int, *, width: int = 64, pool: int | None = 4) -> ResNet9:
-    """ResNet9 with first `width` 64 as printed: 6,575,370 numbers to learn for 3 channels and 10 classes."""
+    """ResNet9 with first `width` 64 as printed: 6,575,370 numbers to learn for 3 channels and 10 classes.
+
+    `pool` is the side of the last pooling, over all places if None.
+    """
     keys = jax.random.split(key, 9)
     w = width
     sizes = [(channels, w, 1), (w, 2 * w, 2), (2 * w, 2 * w, 1), (2 * w, 2 * w, 1)]

@@ -1,4 +1,7 @@
-"""A chain of layers with one weight each: how a step in all of them at once couples them."""
+"""A chain of layers with one weight each: how a step in all of them at once couples them.
+
+Reference: lucchi Sec. 10.3.1.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,7 @@
-"""Transformer blocks: the encoder of the formulas, encoder and decoder as they are built, and positional encodings."""
+"""Transformer blocks: the encoder of the formulas, encoder and decoder as they are built, and positional encodings.
+
+Reference: lucchi Sec. 10.4.3; Vaswani et al. 2017.
+"""
 
 from collections.abc import Callable
 from math import sqrt

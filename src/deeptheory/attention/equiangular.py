@@ -1,4 +1,8 @@
-"""Equiangular tokens under self-attention: the whole flow closes on their one common overlap, solved in closed form."""
+"""Equiangular tokens under self-attention: the whole flow closes on their one common overlap, solved in closed form.
+
+Reference: jagannath Sec. 14.2; Geshkovski, Letrouit, Polyanskiy and Rigollet 2024 for orthogonal tokens; the closed
+form is ours.
+"""
 
 from typing import Annotated
 
@@ -25,7 +29,10 @@ def _check(count: int, overlap: float, inverse_temperature: float = 0.0) -> None
 
 
 def equiangular_tokens(count: Annotated[int, "[2, 1e4]"], overlap: float = 0.0) -> Float[np.ndarray, "count count"]:
-    """Unit vectors in R^count with every pairwise overlap equal; orthonormal by default."""
+    """Unit vectors in R^count with every pairwise overlap equal; orthonormal by default.
+
+    `overlap` is g, `count` n, below 1 + 1/|g| where g < 0. They are the rows of the symmetric root of (1 − g)I + g11ᵀ.
+    """
     _check(count, overlap)
     # The symmetric square root of (1 − g) I + g 11ᵀ, whose eigenvalues are 1 − g and 1 + (n − 1) g.
     low, high = np.sqrt(1 - overlap), np.sqrt(1 + (count - 1) * overlap)

@@ -1,4 +1,7 @@
-"""Heads of random matrices, in four ensembles, for clustering beyond identity matrices."""
+"""Heads of random matrices, in four ensembles, for clustering beyond identity matrices.
+
+Reference: jagannath Fig. 14.2.2; Geshkovski, Letrouit, Polyanskiy and Rigollet 2024.
+"""
 
 from typing import Literal
 

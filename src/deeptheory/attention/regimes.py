@@ -1,4 +1,7 @@
-"""Where tokens cluster: one traced function of temperature and dimension, made for phase diagrams."""
+"""Where tokens cluster: one traced function of temperature and dimension, made for phase diagrams.
+
+Reference: jagannath Fig. 14.2.1 and Sec. 14.2.2.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +28,10 @@ def padded_tokens(key: Key[Array, ""], dimension: Scalar, *, count: int, most: i
 
 
 def clustered_share(tokens: Float[Array | np.ndarray, "n d"], tolerance: Scalar = 1e-3) -> Float[Array, ""]:
-    """Share of the pairs of tokens that overlap by more than 1 − tolerance: 1 in a single cluster."""
+    """Share of the pairs of tokens that overlap by more than 1 − tolerance: 1 in a single cluster.
+
+    Ordered pairs of different tokens; rows are unit vectors.
+    """
     tokens = jnp.asarray(tokens)
     count = tokens.shape[0]
     close = jnp.sum(tokens @ tokens.T > 1 - tolerance) - count

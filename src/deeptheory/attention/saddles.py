@@ -2,6 +2,8 @@
 
 The energy is E_β = (1/n) Σ_ij (e^{β⟨x_i,x_j⟩} − 1)/β, at β = 0 (1/n) Σ_ij ⟨x_i,x_j⟩. Tokens climb it, so a critical
 point is left along eigenvectors of positive eigenvalue; one with such an eigenvalue is a strict saddle.
+
+Reference: jagannath Lemmas 14.2 and 14.3; Geshkovski, Letrouit, Polyanskiy and Rigollet 2024.
 """
 
 import numpy as np
