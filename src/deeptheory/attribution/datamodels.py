@@ -1,6 +1,8 @@
 """Datamodels: an output regressed on which points were trained on, and the harmonic analysis that explains the fit.
 
 A subset of n points is x ∈ {−1, 1}ⁿ, 1 where a point is present; points are present with chance p, independently.
+
+Reference: arora Sec. 10.3; Ilyas et al. 2022; Saunshi et al. 2023; O'Donnell 2014, Sec. 8.4.
 """
 
 from typing import NamedTuple
@@ -96,7 +98,10 @@ def biased_fourier(table: Table, share: float) -> Float[np.ndarray, " subsets"]:
 
 
 def biased_spectrum(table: Table, share: float) -> Float[np.ndarray, " degrees"]:
-    """Return Σ_{|S|=k} f̂(S)² for k = 0 … n: the square of the mean, and the variance by degree of interaction."""
+    """Return Σ_{|S|=k} f̂(S)² for k = 0 … n: the square of the mean, and the variance by degree of interaction.
+
+    `share` is p, and the characters are those of `biased_fourier`. Reference: O'Donnell 2014, Sec. 8.4.
+    """
     players = players_of(table)
     return np.bincount(coalitions(players).sum(1), weights=biased_fourier(table, share) ** 2, minlength=players + 1)
 
@@ -104,7 +109,8 @@ def biased_spectrum(table: Table, share: float) -> Float[np.ndarray, " degrees"]
 def explained_share(table: Table, share: float) -> float:
     """Return the share of the variance of f that the best linear datamodel explains (its R²): degree one of all above.
 
-    What it misses is Σ_{|S|≥2} f̂(S)². A constant f has no variance to explain and is refused.
+    What it misses is Σ_{|S|≥2} f̂(S)². A constant f has no variance to explain and is refused. Reference: Saunshi et
+    al. 2023.
     """
     weights = biased_spectrum(table, share)[1:]
     if weights.sum() <= 1e-24 * np.max(np.asarray(table, float) ** 2, initial=0.0):

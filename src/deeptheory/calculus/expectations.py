@@ -1,4 +1,7 @@
-"""Expectations of real random variables: by the density, by the tail, and what affine maps do to Gaussians."""
+"""Expectations of real random variables: by the density, by the tail, and what affine maps do to Gaussians.
+
+Reference: lucchi Sec. 1.5.
+"""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -101,7 +104,8 @@ def gaussian_product_rule(
 ) -> tuple[Float[np.ndarray, "points axes"], Float[np.ndarray, " points"]]:
     """Return points and weights, summing to 1, of a product of Gauss–Hermite rules for standard normals.
 
-    Exact for polynomials of degree below 2·`nodes` in each variable; `nodes` to the power `axes` points.
+    Exact for polynomials of degree below 2·`nodes` in each variable; `nodes` to the power `axes` points. Reference:
+    Davis and Rabinowitz, Methods of Numerical Integration (1984).
     """
     if nodes**axes > MOST_POINTS:
         raise ValueError(f"nodes ** axes must be at most 2**20 points, got {nodes} ** {axes}; draw at random instead")

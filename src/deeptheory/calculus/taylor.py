@@ -1,4 +1,7 @@
-"""Taylor's theorem: the polynomial, and its remainder as Peano, as Lagrange and as an integral."""
+"""Taylor's theorem: the polynomial, and its remainder as Peano, as Lagrange and as an integral.
+
+Reference: lucchi Sec. 1.3.3.
+"""
 
 from collections.abc import Callable
 from math import factorial

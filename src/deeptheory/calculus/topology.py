@@ -1,4 +1,7 @@
-"""What can be decided of open and closed: topologies of few points, rationals in gaps, finite covers of an interval."""
+"""What can be decided of open and closed: topologies of few points, rationals in gaps, finite covers of an interval.
+
+Reference: lucchi Sec. 1.6.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction

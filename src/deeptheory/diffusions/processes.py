@@ -1,6 +1,8 @@
 """Paths of processes with stationary independent increments (Lévy processes): Brownian motion and others.
 
 Paths are drawn at times 0, h, 2h, …, one a row, from a NumPy generator; the first entry is zero.
+
+Reference: arora Defs. 12.2.1 and 12.2.2; Sato, Lévy Processes and Infinitely Divisible Distributions (1999).
 """
 
 import numpy as np
@@ -38,7 +40,10 @@ def compound_poisson_paths(
 
 
 def gamma_paths(draw: np.random.Generator, paths: int, *, steps: int, rate: float = 1.0, horizon: float = 1.0) -> Paths:
-    """The gamma process, whose increments over a time h are Gamma(h·rate): it only rises, by infinitely many jumps."""
+    """The gamma process, whose increments over a time h are Gamma(h·rate): it only rises, by infinitely many jumps.
+
+    `rate` is the mean per unit of time (scale 1), h = `horizon`/`steps`. Reference: Sato 1999.
+    """
     affordable(paths=(paths, steps))
     return _summed(draw.gamma(rate * horizon / steps, size=(paths, steps)))
 
@@ -46,7 +51,11 @@ def gamma_paths(draw: np.random.Generator, paths: int, *, steps: int, rate: floa
 def bridge_refined(
     draw: np.random.Generator, paths: Paths, *, horizon: float = 1.0
 ) -> Float[np.ndarray, "paths finer"]:
-    """Brownian paths at twice as many times, the given ones kept: midpoints are means plus N(0, h/4) noise."""
+    """Brownian paths at twice as many times, the given ones kept: midpoints are means plus N(0, h/4) noise.
+
+    h is the spacing of the given times, which end at `horizon`. Reference: Mörters and Peres, Brownian Motion (2010),
+    Ch. 1.
+    """
     spacing = horizon / (paths.shape[1] - 1)
     middles = (paths[:, 1:] + paths[:, :-1]) / 2
     middles = middles + draw.standard_normal(middles.shape) * np.sqrt(spacing / 4)
@@ -56,7 +65,10 @@ def bridge_refined(
 
 
 def quadratic_variation(paths: Paths) -> Float[np.ndarray, " paths"]:
-    """The sum of squared increments: for Brownian motion it tends to the time, with error √(2t²/n)."""
+    """The sum of squared increments: for Brownian motion it tends to the time, with error √(2t²/n).
+
+    n is the number of increments, up to time t. Reference: Mörters and Peres, Brownian Motion (2010), Ch. 1.
+    """
     return (np.diff(paths, axis=1) ** 2).sum(1)
 
 

@@ -3,6 +3,8 @@
 ½(uv − y)² is least on the hyperbola uv = y, and as sharp there as S = u² + v². The imbalance D = u² − v² says where
 along it one stands: gradient flow keeps it, so what moves it is noise. Noise that comes from labels points across the
 valley; isotropic noise also points along it.
+
+Reference: arora Sec. 12.1; Blanc, Gupta, Valiant and Valiant 2020; Li, Wang and Arora 2021; HaoChen et al. 2021.
 """
 
 from collections.abc import Callable
@@ -73,7 +75,10 @@ def gaussian_label_noise(draw: np.random.Generator, at: Factors, deviation: floa
 
 
 def isotropic_noise(draw: np.random.Generator, at: Factors, deviation: float) -> tuple[Number, Number]:
-    """Isotropic Gaussian noise of the trace of label noise, deviation²·(u² + v²) in two directions."""
+    """Isotropic Gaussian noise of the trace of label noise, deviation²·(u² + v²) in two directions.
+
+    Reference: HaoChen et al. 2021 for the contrast with label noise.
+    """
     size = deviation * np.sqrt(at.sharpness / 2)
     return size * draw.standard_normal(np.shape(at.first)), size * draw.standard_normal(np.shape(at.first))
 

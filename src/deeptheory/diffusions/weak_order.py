@@ -2,6 +2,8 @@
 
 A stochastic gradient that is affine in x (a random quadratic loss) closes the equations of all moments, for the
 iteration and for the diffusion alike. Weak errors then carry no statistical noise and show their order plainly.
+
+Reference: arora Sec. 12.3; Li, Tai and E 2019.
 """
 
 from math import comb
@@ -40,7 +42,10 @@ class NoiseLaw(NamedTuple):
 
 
 def two_point_noise(skewness: float) -> NoiseLaw:
-    """Return the law on two values with mean 0, variance 1 and the given third moment (any real number)."""
+    """Return the law on two values with mean 0, variance 1 and the given third moment (any real number).
+
+    With probability (1 ∓ s/√(s² + 4))/2 the values (s ± √(s² + 4))/2, s the `skewness`.
+    """
     root = np.sqrt(1 + skewness**2 / 4)
     values = np.array([skewness / 2 + root, skewness / 2 - root])
     return NoiseLaw(values, np.abs(values[::-1]) / np.abs(values).sum())
@@ -82,7 +87,10 @@ def three_losses() -> LinearOracle:
 
 
 def linear_oracle(slope: float, noise: NoiseLaw, *, additive: float = 1.0, multiplicative: float = 0.0) -> LinearOracle:
-    """Return the oracle slope·x + (additive + multiplicative·x)·z; with both, least squares on random features."""
+    """Return the oracle slope·x + (additive + multiplicative·x)·z; with both, least squares on random features.
+
+    z is drawn from `noise`.
+    """
     return LinearOracle(slope + multiplicative * noise.values, -additive * noise.values, noise.probabilities)
 
 
@@ -98,7 +106,10 @@ def sgd_moments(
 
 
 def sgd_transition(oracle: LinearOracle, step: float, *, degree: int) -> Float[np.ndarray, "powers powers"]:
-    """The matrix that takes the moments E xᵖ, p = 0…degree, of one iterate to those of the next."""
+    """The matrix that takes the moments E xᵖ, p = 0…degree, of one iterate to those of the next.
+
+    `step` is η; the moments are a column, p = 0 first.
+    """
     multipliers, shifts = 1 - step * oracle.slopes, step * oracle.shifts
     transition = np.zeros((degree + 1, degree + 1))
     for row in range(degree + 1):
@@ -123,7 +134,10 @@ def diffusion_moments(
 def diffusion_transition(
     oracle: LinearOracle, step: float, *, degree: int, time: float | None = None
 ) -> Float[np.ndarray, "powers powers"]:
-    """The matrix that moves the moments of the canonical equation of step η on by a time, η itself unless given."""
+    """The matrix that moves the moments of the canonical equation of step η on by a time, η itself unless given.
+
+    The moments are a column, p = 0 first. Reference: arora (12.4).
+    """
     from scipy.linalg import expm
 
     slope, shift = oracle.mean()

@@ -1,6 +1,8 @@
 """Sequences that grow by a power of themselves: discrete inequalities of Grönwall and of Bihari and LaSalle.
 
 A sequence with m_t ≥ a + b Σ_{j<t} m_j^(k−1) is at least as large as the one that grows by exactly that much a step.
+
+Reference: jagannath Ch. 11 Sec. 5; LaSalle 1949; Bihari 1956.
 """
 
 from typing import Annotated, Any
@@ -37,7 +39,10 @@ def gronwall_bound(start: Number, rate: Number, *, steps: Steps) -> Any:
 
 
 def blow_up_time(start: Number, rate: Number, *, order: Power) -> Any:
-    """Return 1/((k − 2) b a^(k−2)), the time at which the solution of dm/dt = b m^(k−1), m(0) = a, is infinite."""
+    """Return 1/((k − 2) b a^(k−2)), the time at which the solution of dm/dt = b m^(k−1), m(0) = a, is infinite.
+
+    `start` is a, `rate` b and `order` k above 2. Reference: Bihari 1956.
+    """
     return 1 / ((order - 2) * rate * start ** (order - 2))
 
 

@@ -2,6 +2,8 @@
 
 The overlap m = ⟨x, v⟩ of a unit vector with the hidden direction decides the population loss, Φ(x) = φ(m). Near the
 equator φ is flat to the order of its first Taylor coefficient, and that order sets the number of samples.
+
+Reference: jagannath Ch. 11 Secs. 2 to 4; Ben Arous, Gheissari and Jagannath 2021.
 """
 
 from math import factorial, sqrt
@@ -112,7 +114,10 @@ def critical_ratio(dimension: int, exponent: int) -> float:
 def squared_loss_slope(
     link: Link, student: Float[Array, "*shape"], teacher: Float[Array, "*other"]
 ) -> Float[Array, "*broadcast"]:
-    """Return c = 2(f(a) − f(b))f′(a), the derivative of (f(a) − f(b))² in the student's field a."""
+    """Return c = 2(f(a) − f(b))f′(a), the derivative of (f(a) − f(b))² in the student's field a.
+
+    f is the `link`, a and b are the fields of `student` and `teacher`.
+    """
     value, slope = jax.jvp(link, (student,), (jnp.ones_like(student),))
     return 2 * (value - link(teacher)) * slope
 
@@ -141,7 +146,11 @@ def overlap_velocity(
 
 
 def descent_time(link: Link, low: float, high: float, *, step: float, nodes: int = 40) -> float:
-    """Return (number of samples)/N that the limiting dynamics need from overlap `low` to `high`: ∫ dm/v(m)."""
+    """Return (number of samples)/N that the limiting dynamics need from overlap `low` to `high`: ∫ dm/v(m).
+
+    v is `overlap_velocity` at this `step` δ, integrated with `nodes` Gauss–Legendre points; refused where v is not
+    positive throughout. Reference: jagannath Thm 11.12.
+    """
     x, w = np.polynomial.legendre.leggauss(nodes)
     velocity = overlap_velocity(link, low + (high - low) * (x + 1) / 2, step=step)
     if np.any(velocity <= 0):
@@ -152,7 +161,8 @@ def descent_time(link: Link, low: float, high: float, *, step: float, nodes: int
 def escape_rate(link: Link, *, step: float) -> float:
     """Return λ = v′(0), the rate per N samples at which a small overlap grows when the information exponent is 2.
 
-    Weak recovery then takes N (½ log N + O(1))/λ samples.
+    Weak recovery then takes N (½ log N + O(1))/λ samples. v is `overlap_velocity` at this `step` δ. Reference:
+    jagannath Thm 11.10, k = 2.
     """
     small = 1e-4
     low, high = overlap_velocity(link, np.array([-small, small]), step=step)

@@ -4,6 +4,8 @@ Data Y = λ v^{⊗k} + W with standard normal entries, loss ‖Y − x^{⊗k}‖
 over, r = ‖x‖² − m² (`rest`), the pair (m, r) is a Markov chain of its own in every dimension, and with R² = m² + r and
 steps δ = c/N it follows as N → ∞
     dm/dt = 2m(λk m^(k−2) − kR^(2k−2)),   dr/dt = −4kR^(2k−2)(r − c).
+
+Reference: jagannath Ch. 12 Sec. 4; Ben Arous, Gheissari and Jagannath 2024.
 """
 
 from functools import partial
@@ -203,7 +205,8 @@ class FixedPoint(NamedTuple):
 def tensor_signal_threshold(order: Order = 2, *, ratio: float = 1.0) -> float:
     """Return the least λ with a fixed point of positive overlap: c for matrices, above it grows with the order.
 
-    λm^(k−2) = (m² + c)^(k−1) has a solution if and only if λ ≥ ((2k−2)/k)^(k−1) (k/(k−2))^((k−2)/2) c^(k/2).
+    λm^(k−2) = (m² + c)^(k−1) has a solution if and only if λ ≥ ((2k−2)/k)^(k−1) (k/(k−2))^((k−2)/2) c^(k/2). `order` is
+    k and `ratio` c = δN, steps times dimension.
     """
     if order == 2:
         return ratio

@@ -3,6 +3,8 @@
 Inputs ±μ (label 1) and ±ν (label 0), orthogonal unit vectors, with Gaussian noise of covariance I/λ; the network is
 s(x) = ⟨v, relu(Wx)⟩ with K neurons, the loss logistic with penalty ½α(‖v‖² + ‖W‖²). Without noise a neuron is three
 numbers, its weight v_i and its overlaps with μ and ν. The four centres are `CLASSES`, in the order +μ, −μ, +ν, −ν.
+
+Reference: jagannath Ch. 12 Sec. 4.3; Ben Arous, Gheissari and Jagannath 2024.
 """
 
 from fractions import Fraction
