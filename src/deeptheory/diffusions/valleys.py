@@ -75,7 +75,7 @@ def gaussian_label_noise(draw: np.random.Generator, at: Factors, deviation: floa
 
 
 def isotropic_noise(draw: np.random.Generator, at: Factors, deviation: float) -> tuple[Number, Number]:
-    """Isotropic Gaussian noise of the trace of label noise, deviation²·(u² + v²) in two directions.
+    """Isotropic Gaussian noise of the trace of label noise: variance ½·deviation²·(u² + v²) in both directions.
 
     Reference: HaoChen et al. 2021 for the contrast with label noise.
     """

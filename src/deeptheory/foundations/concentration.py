@@ -2,6 +2,8 @@
 
 Bounds whose values underflow are given as logarithms (`log_…`). The bounds are plain arithmetic and compose with `jit`,
 `vmap` and `grad`; the exact tails are NumPy, computed in logarithms, and serve as oracles.
+
+Reference: arora Sec. 1.1; Boucheron, Lugosi and Massart, Concentration Inequalities (2013), Ch. 2.
 """
 
 from math import log
@@ -72,6 +74,7 @@ def bennett_exponent(excess: Numbers) -> Numbers:
     """h(u) = (1 + u) ln(1 + u) − u for u ≥ −1: the exponent per unit of mean of a Poisson tail, and so of Chernoff's.
 
     Written as an integral of ln(1 + s), it is u²·(1/2 − u/6 + …); series below 1e-3, where the difference cancels.
+    Reference: Boucheron, Lugosi and Massart 2013, Sec. 2.7.
     """
     near = jnp.abs(excess) < 1e-3
     u = jnp.where(near, excess, 0.0)
@@ -113,7 +116,10 @@ def log_hoeffding(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) -> Nu
 
 
 def log_hoeffding_lemma(rate: Numbers, width: Numbers) -> Numbers:
-    """Hoeffding's lemma: ln E exp(λ(X − E X)) ≤ λ²(b − a)²/8, the largest sub-Gaussian growth of X in [a, b]."""
+    """Hoeffding's lemma: ln E exp(λ(X − E X)) ≤ λ²(b − a)²/8, the largest sub-Gaussian growth of X in [a, b].
+
+    Reference: Hoeffding 1963.
+    """
     return rate**2 * width**2 / 8
 
 
@@ -133,7 +139,10 @@ def hoeffding_radius(
 
 
 def hoeffding_samples(radius: Numbers, delta: Numbers, *, width: Numbers = 1.0) -> Numbers:
-    """Sample size (a real number) at which the radius is reached: n = (b − a)² ln(2/δ)/(2ε²)."""
+    """Sample size (a real number) at which the radius is reached: n = (b − a)² ln(2/δ)/(2ε²).
+
+    ε is the `radius`, b − a the `width` of the values' range, and both sides count. Reference: lucchi (8.1).
+    """
     positive(radius=radius, width=width)
     inside(0, 1, "(]", delta=delta)
     return width**2 * jnp.log(2 / delta) / (2 * radius**2)
@@ -253,7 +262,7 @@ def log_binomial_deviation(samples: Numbers, probability: Numbers, deviation: Nu
 
 
 def poisson_binomial(probabilities: Float[AnyArray, "*batch n"]) -> Float[np.ndarray, "*batch m"]:
-    """Chances of 0, 1, …, n successes in independent trials with these probabilities, by convolution."""
+    """Chances of 0, 1, …, n successes in independent trials with these probabilities, by convolution. n² operations."""
     p = np.asarray(probabilities)
     law = np.ones((*p.shape[:-1], 1), p.dtype)
     for i in range(p.shape[-1]):
@@ -275,7 +284,8 @@ def normal_distance(
 ) -> float:
     """Kolmogorov distance between a finite law (values increasing) and the normal law of the same mean and variance.
 
-    With `standardize=False` the values are compared with N(0, 1) as they are.
+    With `standardize=False` the values are compared with N(0, 1) as they are. The largest |F − Φ|, taken on both sides
+    of every jump. Reference: arora Thm 1.1.3 for what tends to 0.
     """
     values, probabilities = np.asarray(values, float), np.asarray(probabilities, float)
     if standardize:

@@ -1,4 +1,7 @@
-"""Hermite polynomials: the basis of functions of a standard normal."""
+"""Hermite polynomials: the basis of functions of a standard normal.
+
+Reference: jagannath Sec. 11.2.3; Szegő, Orthogonal Polynomials (1939).
+"""
 
 from collections.abc import Callable
 from functools import lru_cache

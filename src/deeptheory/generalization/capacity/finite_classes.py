@@ -1,6 +1,8 @@
 """Finitely many hypotheses: the union bound, what it costs, and the exact law of the largest deviation beside it.
 
 Losses lie in an interval of length `width`; `sides` is 1 for R − R_S alone and 2 for its absolute value.
+
+Reference: lucchi Secs. 8.1 and 8.2; arora Thm 5.2.1.
 """
 
 import numpy as np

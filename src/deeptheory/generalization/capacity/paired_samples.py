@@ -1,4 +1,7 @@
-"""How far uniform convergence fails at least: a search over pairs of samples, and a case where the answer is known."""
+"""How far uniform convergence fails at least: a search over pairs of samples, and a case where the answer is known.
+
+Reference: handbook Secs. 7.2 and 9.3; Nagarajan and Kolter 2019.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

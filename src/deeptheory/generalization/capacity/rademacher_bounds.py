@@ -1,4 +1,7 @@
-"""What Rademacher complexity is bounded by, and what it bounds."""
+"""What Rademacher complexity is bounded by, and what it bounds.
+
+Reference: lucchi Sec. 8.4; arora Sec. 5.3; handbook Sec. 7.4; Bartlett and Mendelson 2002.
+"""
 
 import numpy as np
 from jaxtyping import Array, Float, Num
@@ -59,7 +62,7 @@ def label_energy(
     """yᵀG⁺y, the squared norm of the smallest function that fits the labels in the range of G.
 
     Of the tangent kernel it is the squared distance that the weights of the linearized network travel from zero
-    outputs.
+    outputs. Reference: arora Problem 5.3.3; Arora, Du, Hu, Li and Wang 2019.
     """
     values, vectors = np.linalg.eigh(np.asarray(gram, float))
     kept = values > len(values) * np.finfo(float).eps * values[-1]

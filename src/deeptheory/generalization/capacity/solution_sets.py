@@ -1,4 +1,7 @@
-"""Zero loss with more parameters than data: the solutions are not points but a manifold of dimension k − n."""
+"""Zero loss with more parameters than data: the solutions are not points but a manifold of dimension k − n.
+
+Reference: arora Example 5.2.2; Cooper 2018.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -1,6 +1,8 @@
 """Algorithmic stability: what replacing one example changes, measured on coupled runs, and the bounds on it.
 
 Two data sets differ in one example; runs on them share every random choice.
+
+Reference: handbook Secs. 10.1 to 10.3; Bousquet and Elisseeff 2002; Hardt, Recht and Singer 2016.
 """
 
 from collections.abc import Callable
@@ -84,7 +86,10 @@ def regularized_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbe
 
 
 def bounded_loss_stability(largest: Numbers, steps: Numbers, samples: Numbers) -> Numbers:
-    """M·(1 − (1 − 1/n)^T) ≤ M·T/n: a loss at most M can differ only if the replaced example was ever drawn."""
+    """M·(1 − (1 − 1/n)^T) ≤ M·T/n: a loss at most M can differ only if the replaced example was ever drawn.
+
+    M is `largest`, T the number of `steps`, n that of `samples`, drawn with replacement. Reference: handbook 10.3.1.
+    """
     inside(0, np.inf, largest=largest, steps=steps)
     inside(1, np.inf, samples=samples)
     return largest * -np.expm1(np.asarray(steps) * np.log1p(-1 / np.asarray(samples)))

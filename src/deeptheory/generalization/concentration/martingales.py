@@ -2,6 +2,8 @@
 
 A martingale on a binary tree has at each node a step up or down with mean zero; its leaves can be enumerated, so that
 tails and moments need no sampling.
+
+Reference: jagannath Thms 6.20 and 6.21; lucchi Ch. 8 footnote 2; McDiarmid 1989.
 """
 
 from collections.abc import Callable
@@ -59,7 +61,8 @@ def log_azuma(deviation: Numbers, bounds: Float[AnyArray, "*batch n"]) -> Number
 def log_azuma_ranges(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of the bound with ranges: exp(−2t²/Σ(b_k − a_k)²) where D_k lies in an interval of width b_k − a_k.
 
-    The interval may move with the past, its width may not.
+    The interval may move with the past, its width may not. t is the `deviation`, `widths` are b_k − a_k. Reference:
+    McDiarmid 1989.
     """
     return log_hoeffding(deviation, widths)
 
@@ -73,7 +76,10 @@ def log_mcdiarmid(deviation: Numbers, differences: Float[AnyArray, "*batch n"]) 
 
 
 def bounded_differences(table: Float[AnyArray, "..."], *, variables: int) -> Float[np.ndarray, "*batch n"]:
-    """The least cᵢ of a function given by its table, one of the last `variables` axes for each variable."""
+    """The least cᵢ of a function given by its table, one of the last `variables` axes for each variable.
+
+    cᵢ is the largest change of the function when variable i alone changes. Reference: McDiarmid 1989.
+    """
     table = np.asarray(table)
     inside(1, table.ndim, variables=variables)
     others = tuple(range(table.ndim - variables, table.ndim))
@@ -163,7 +169,8 @@ def walk_until_one(
     """Law of a fair ±1 walk stopped at its first visit of 1, after at most `steps` steps, by the reflection principle.
 
     Positions, times (its Q_n) and probabilities as in `stopped_walk`, in time proportional to `steps`: P[τ = k] is
-    P[S_k = 1]/k, and a walk that has not been at 1 is at j with P[S_n = j] − P[S_n = 2 − j].
+    P[S_k = 1]/k, and a walk that has not been at 1 is at j with P[S_n = j] − P[S_n = 2 − j]. Reference: Feller, An
+    Introduction to Probability Theory and Its Applications I (1968), Ch. III.
     """
 
     def free(time, position):

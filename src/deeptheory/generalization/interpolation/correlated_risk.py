@@ -4,6 +4,8 @@ Labels are y = X β + noise with n rows of covariance Σ and p columns, p/n → 
 ‖y − Xw‖²/n + λ‖w‖², of least norm for λ = 0. Risks are the excess over the noise of a fresh label; `signal` is
 r² = ‖β‖² and `noise` the variance s². Everything runs through the effective ridge κ(λ) of
 `deeptheory.spectra.self_consistent`, the reciprocal of the companion Stieltjes transform at −λ.
+
+Reference: Dobriban and Wager 2018; Hastie, Montanari, Rosset and Tibshirani 2022.
 """
 
 from typing import NamedTuple

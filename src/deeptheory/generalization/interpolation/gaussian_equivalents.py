@@ -4,6 +4,8 @@ Inputs x ∈ ℝᵈ are uniform on the sphere of radius √d, the N rows of W on
 samples, and N, n, d grow together. The estimator minimises ‖y − Φa‖²/n + λ‖a‖². For the risk φ(wᵀx) may be replaced by
 μ₀ + μ₁wᵀx + μ⋆ξ with ξ independent normals: the features are then correlated Gaussian ones of covariance
 μ₁²WWᵀ + μ⋆² that see the labels only in part, and the risk is that of `deeptheory.generalization.correlated_risk`.
+
+Reference: handbook Sec. 13.1.2; Mei and Montanari 2022; Hu and Lu 2023 for the equivalence.
 """
 
 from collections.abc import Callable
@@ -53,7 +55,8 @@ def random_feature_population(
 
     Eigenvalues μ₁²s + μ⋆² with s from the Marchenko–Pastur law of the ratio N/d. The best coefficients on given
     features, μ₁(μ₁²WWᵀ + μ⋆²)⁻¹Wβ, have the squared norm r² (N/d) E μ₁²s/(μ₁²s + μ⋆²)², and
-    r²(1 − (N/d) E μ₁²s/(μ₁²s + μ⋆²)) of the labels' variance is out of their reach.
+    r²(1 − (N/d) E μ₁²s/(μ₁²s + μ⋆²)) of the labels' variance is out of their reach. `linear` is μ₁, `rest` μ⋆ and
+    `features_per_input` N/d.
     """
     if not (linear != 0 and rest >= 0):
         raise ValueError(f"linear must differ from zero and rest must not be negative, not {linear} and {rest}")

@@ -1,4 +1,7 @@
-"""Polynomial regression on [0, 1]: monomials, and Legendre polynomials, in which the test error is a sum of squares."""
+"""Polynomial regression on [0, 1]: monomials, and Legendre polynomials, in which the test error is a sum of squares.
+
+Reference: arora Sec. 5.1.2; Szegő, Orthogonal Polynomials (1939).
+"""
 
 import numpy as np
 from jaxtyping import Float

@@ -2,6 +2,8 @@
 
 Labels are y = X β + noise with n rows and p independent standardised columns; `signal` is r² = ‖β‖² and `noise` the
 variance s². The estimator minimises ‖y − Xw‖²/n + z‖w‖². Risks are the excess over the noise of a fresh label.
+
+Reference: handbook Sec. 13.1.2; Dobriban and Wager 2018; Hastie, Montanari, Rosset and Tibshirani 2022.
 """
 
 import numpy as np
@@ -27,7 +29,8 @@ def limiting_ridge_bias_variance(gamma: float, ridge: Numbers, *, signal: float,
     """Return the limits of bias and variance as p/n → γ: −r² z² S′ and s² γ (S + z S′), with S(z) = ∫ dμ(λ)/(λ + z).
 
     μ is the Marchenko–Pastur law; S′ comes from the equation γ z S² + (1 − γ + z) S = 1 that S solves. At z → 0 it is
-    the ridgeless double-descent curve.
+    the ridgeless double-descent curve. γ is p/n and z the `ridge`. Reference: Dobriban and Wager 2018; Hastie,
+    Montanari, Rosset and Tibshirani 2022.
     """
     ridge = np.asarray(ridge, float)
     positive(gamma=gamma, ridge=ridge)
@@ -38,7 +41,10 @@ def limiting_ridge_bias_variance(gamma: float, ridge: Numbers, *, signal: float,
 
 
 def optimal_ridge(gamma: Numbers, *, signal: float, noise: float) -> Numbers:
-    """Return z = γ s²/r², the ridge of least risk: the posterior mean for coefficients drawn from N(0, r²/p)."""
+    """Return z = γ s²/r², the ridge of least risk: the posterior mean for coefficients drawn from N(0, r²/p).
+
+    γ is p/n. Reference: Dobriban and Wager 2018.
+    """
     positive(gamma=gamma, signal=signal)
     inside(0, np.inf, noise=noise)
     return gamma * noise / signal

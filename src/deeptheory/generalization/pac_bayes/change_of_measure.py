@@ -2,6 +2,8 @@
 
 Laws on a finite set are vectors of probabilities, with the relative entropy `finite_kl` of
 `deeptheory.foundations.entropies`; Gaussians are means with covariances or logarithms of variances.
+
+Reference: lucchi (9.1), (9.2) and Lemma 68; handbook Sec. 11.1.3; arora (5.9).
 """
 
 import jax

@@ -2,6 +2,8 @@
 
 A layer is one matrix whose last column is its bias; hidden units are rectified. The law of the weights is a product of
 Gaussians, given by a mean and the logarithm of a standard deviation for each of them.
+
+Reference: lucchi Sec. 9.2; Dziugaite and Roy 2017; Pérez-Ortiz et al. 2021.
 """
 
 from collections.abc import Callable, Sequence
@@ -114,6 +116,7 @@ def sampled_outputs(
     Given the layer below, the inputs of the units are independent Gaussians of mean Mh and variance S²h²: for one
     example that is the law of a drawn network's output, exactly, at the price of two products a layer for all examples.
     `noise` holds one standard normal number for each example and unit, layer after layer (`units` counts them).
+    Reference: Kingma, Salimans and Welling 2015.
     """
     hidden, used = jnp.asarray(x), 0
     for depth, (mean, log_scale) in enumerate(zip(*law, strict=True)):
