@@ -119,9 +119,9 @@ def block_fluctuation(
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, "k k"]]:
     """Return E‖f YYᵀ − E f YYᵀ‖² in Frobenius norm for one test input: of the Hessian's blocks, and of the G-matrix's.
 
-    A test matrix of M̃ inputs has 1/M̃ of it: of order d²/λ² + d/λ for means of length one, so M̃ ≫ d makes the error in
-    operator norm small, and it falls like (d/M̃)^½. Arguments as for `population_hessian`, λ finite.
-    Reference: jagannath Sec. 13.2 (Section 6 of the paper it sums up).
+    A test matrix of M̃ inputs has 1/M̃ of it: of order d²/λ² + d/λ for means of length one, so M̃ ≫ d makes the error
+    in operator norm small, and it falls like (d/M̃)^½. Arguments as for `population_hessian`, λ finite. `precision` is
+    λ. Reference: jagannath Sec. 13.2 (Section 6 of the paper it sums up).
     """
     settings = {"precision": precision, "weights": weights, "nodes": nodes}
     seen = softmax_quadrature(parameters, means, **settings)

@@ -117,7 +117,7 @@ def margin_for(error: float, heights: Float[np.ndarray, " boxes"], sides: Float[
     """Return the γ at which Σ|αᵢ| times the volume of the margin is ε, or ∞ if all heights vanish (lucchi Thm 16).
 
     With it the soft boxes are within ε of the hard ones in L1, all boxes having the same sides. Not the largest such γ:
-    neighbouring bumps overlap, and the bump is below 1 in its margin.
+    neighbouring bumps overlap, and the bump is below 1 in its margin. `error` is ε.
     """
     total, volume = np.abs(heights).sum(), np.prod(sides)
     if not 0 < volume < np.inf or np.any(sides < 0):

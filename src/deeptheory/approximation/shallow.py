@@ -65,7 +65,7 @@ class ShallowNetwork:
 def scaled_sum(coefficients: Sequence[float], networks: Sequence[ShallowNetwork]) -> ShallowNetwork:
     """Return Σ αₖ fₖ as one network: its units stand side by side, so networks of one activation form a linear span.
 
-    All networks need one activation and one input dimension.
+    All networks need one activation and one input dimension. `coefficients` are the αₖ.
     """
     if len(coefficients) != len(networks):
         raise ValueError(f"coefficients must be one for each of the {len(networks)} networks, got {len(coefficients)}")

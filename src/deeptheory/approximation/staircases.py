@@ -21,8 +21,8 @@ __all__ = ["hinge_error_bound", "hinges", "sigmoid_staircase", "staircase", "sta
 def staircase(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.0) -> ShallowNetwork:
     """Return Σᵢ aᵢ 1[x ≥ bᵢ] with knots bᵢ = low + i·h, i < m, and steps aᵢ = f(bᵢ) − f(bᵢ₋₁), a₀ = f(low).
 
-    With h = (high − low)/m it agrees with f at its knots, so sup|network − f| ≤ ρh for a ρ-Lipschitz f, and no less
-    if f is a line of slope ρ (lucchi Thm 14). f takes an array of numbers.
+    With h = (high − low)/m it agrees with f at its knots, so sup|network − f| ≤ ρh for a ρ-Lipschitz f, and no less if
+    f is a line of slope ρ (lucchi Thm 14). f takes an array of numbers. `units` is m.
     """
     return steps_at(f, _knots(units, low, high)[:-1])
 
@@ -41,7 +41,7 @@ def steps_at(f: Callable[..., Any], knots: Float[np.ndarray, " m"]) -> ShallowNe
 def staircase_units(lipschitz: float, error: float, length: float = 1.0) -> int:
     """Return ⌈ρ·length/ε⌉, thresholds that come within ε of every ρ-Lipschitz function on an interval (lucchi Thm 14).
 
-    At least one: it gives the constant.
+    At least one: it gives the constant. `error` is ε, `lipschitz` ρ.
     """
     return max(1, ceil(lipschitz * length / error))
 

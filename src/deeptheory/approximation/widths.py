@@ -43,7 +43,7 @@ def fixed_width(lengths: Float[np.ndarray, " waves"], terms: int) -> float:
     max over s > m of (s − m)/Σ_{i≤s} a_i⁻². The m functions span a space whose projection has a diagonal p with entries
     in [0, 1] and sum m, any such by Schur and Horn; the worst wave misses a_i²(1 − p_i), and p is filled like water.
     Only true of the whole class if `lengths` hold the waves that matter, about (d + 2)/2 times m of them; too few are
-    refused. Reference: lucchi Remark 3, Barron (1993) Theorem 6.
+    refused. `terms` is m, `lengths` are the a_i, falling. Reference: lucchi Remark 3, Barron (1993) Theorem 6.
     """
     falling = np.sort(lengths)[::-1]
     if not 0 < terms < len(falling):
@@ -60,7 +60,7 @@ def best_fixed_basis(lengths: Float[np.ndarray, " waves"], terms: int) -> Float[
     """Return m orthonormal rows, coefficients on the waves, that reach `fixed_width`: no wave is missed by more.
 
     The projection with the diagonal p_i = max(1 − width/a_i², 0) is made by plane rotations, each of which brings one
-    entry of the diagonal to its place.
+    entry of the diagonal to its place. `terms` is m, `lengths` are the a_i, falling.
     """
     affordable(projection=(len(lengths), len(lengths)))
     wanted = np.maximum(1 - fixed_width(lengths, terms) / lengths**2, 0.0)

@@ -109,7 +109,8 @@ def convolve_by_fft(
 
     A product of transforms of length N is the circular convolution of period N. The sum over all integers needs both
     sequences padded with zeros to n + k − 1 entries first; the book leaves that out. Rounding is relative to the
-    largest output, so tiny outputs beside large ones are lost. Reference: lucchi Sec. 10.1.3.
+    largest output, so tiny outputs beside large ones are lost. `boundary` as in `convolve`. Reference: lucchi Sec.
+    10.1.3.
     """
     signal, kernel = _fitting(signal, kernel, boundary)
     n, k = signal.shape[-1], len(kernel)

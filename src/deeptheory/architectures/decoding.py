@@ -51,6 +51,7 @@ def tempered(logits: Logits, temperature: float | Float[Array, ""] = 1.0) -> Flo
     """Logarithm of the law ∝ exp(logits/T): the most likely token alone as T → 0, all alike as T → ∞.
 
     The logarithms of a law are logits of the same law, so that this and the other two can follow one another.
+    `temperature` is T, above 0.
     """
     return jax.nn.log_softmax(jnp.asarray(logits) / temperature, axis=-1)
 
@@ -140,6 +141,7 @@ def sample_sequences(
 
     `law` is any function from logits to logits: `tempered` by default, which is the model itself; for others give
     `jax.tree_util.Partial(top_k, k=40)`. (Two such are one to the compiler; two of `functools.partial` are not.)
+    `length` tokens are drawn for each row of `first`.
     """
     _vocabulary(step, state, first)
     return _chosen(step, state, jnp.asarray(first), length, key, law)

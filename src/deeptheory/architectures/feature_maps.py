@@ -119,8 +119,8 @@ def convolve_images(
     """The convolution in the sense of mathematics: `correlate_images` with every filter turned by 180°.
 
     With stride 1 and padding (height − 1, width − 1) it is the whole sum Σ I[i − u, j − v] K[u, v]. The second display
-    of lucchi Sec. 10.1.2, I[i − u₀ + u, j − v₀ + v], is the correlation; re-indexed, the sum has
-    I[i + u₀ − u, j + v₀ − v].
+    of lucchi Sec. 10.1.2, I[i − u₀ + u, j − v₀ + v], is the correlation; re-indexed, the sum has I[i + u₀ − u, j + v₀ −
+    v]. `boundary` as in `correlate_images`.
     """
     turned = jnp.asarray(kernels)[:, ::-1, ::-1]
     return correlate_images(images, turned, bias, stride=stride, padding=padding, boundary=boundary)

@@ -128,7 +128,8 @@ def init_language_model(
     """Draw a language model: feed-forward networks of 4 × width with GELU, embeddings N(0, spread²/width).
 
     `spread` moves the size of the logits: at 1 they have variance about 1. Hugging Face's GPT-2 of these sizes has the
-    same parameters in other names (`pretrained`).
+    same parameters in other names (`pretrained`). `vocabulary` counts the tokens, `context` is the longest sequence,
+    `layers` the number of blocks of `heads` heads, which divide `width`.
     """
     keys = jax.random.split(key, layers + 1)
 

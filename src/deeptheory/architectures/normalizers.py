@@ -73,12 +73,18 @@ class LayerNorm(eqx.Module):
 
 
 def init_batch_norm(features: int, *, epsilon: float = 1e-5) -> BatchNorm:
-    """Gains one and shifts zero: the normalized values themselves."""
+    """Gains one and shifts zero: the normalized values themselves.
+
+    `epsilon` is δ, added to the variance.
+    """
     return BatchNorm(jnp.ones(features), jnp.zeros(features), epsilon)
 
 
 def init_layer_norm(features: int, *, epsilon: float = 1e-5) -> LayerNorm:
-    """Gains one and shifts zero: the normalized values themselves."""
+    """Gains one and shifts zero: the normalized values themselves.
+
+    `epsilon` is δ, added to the variance.
+    """
     return LayerNorm(jnp.ones(features), jnp.zeros(features), epsilon)
 
 

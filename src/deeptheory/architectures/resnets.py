@@ -114,7 +114,10 @@ class ResNet9(eqx.Module):
 
 
 def init_conv_block(key: Key[Array, ""], channels: int, filters: int, *, pool: int = 1) -> ConvBlock:
-    """A block of 3×3 filters padded by 1, so that only the pooling changes the size."""
+    """A block of 3×3 filters padded by 1, so that only the pooling changes the size.
+
+    From `channels` maps to `filters`; `pool` 1 does not pool.
+    """
     return ConvBlock(init_convolution(key, channels, filters, 3, padding=1), init_batch_norm(filters), pool)
 
 
@@ -122,6 +125,8 @@ def init_basic_block(
     key: Key[Array, ""], channels: int, filters: int, *, stride: int = 1, zero: bool = True
 ) -> BasicBlock:
     """A basic block; with `zero` the gains of its last normalization are 0, so that it starts as its shortcut.
+
+    From `channels` maps to `filters`, the first convolution with this `stride`.
 
     Reference: Goyal et al. 2017 for the zero gains.
     """
@@ -140,7 +145,10 @@ def init_basic_block(
 
 
 def init_dense_block(key: Key[Array, ""], channels: int, growth: int, *, layers: int) -> DenseBlock:
-    """A dense block of 3×3 convolutions that each add `growth` channels to those before."""
+    """A dense block of 3×3 convolutions that each add `growth` channels to those before.
+
+    `layers` of them on `channels` maps: channels + layers · growth come out.
+    """
     inputs = [channels + growth * layer for layer in range(layers)]
     keys = jax.random.split(key, layers)
     convolutions = tuple(init_convolution(k, c, growth, 3, padding=1) for k, c in zip(keys, inputs, strict=True))

@@ -35,7 +35,10 @@ def patchify(images: Images, size: int) -> Float[Array, "*batch patches numbers"
 def unpatchify(
     patches: Float[Array | np.ndarray, "*batch patches numbers"], size: int, *, height: int, width: int
 ) -> Float[Array, "*batch height width channels"]:
-    """Put patches together again: the inverse of `patchify` for images of a height and a width."""
+    """Put patches together again: the inverse of `patchify` for images of a height and a width.
+
+    `size` is the side of a patch.
+    """
     patches = jnp.asarray(patches)
     *batch, count, numbers = patches.shape
     if height % size or width % size or count * size * size != height * width or numbers % (size * size):

@@ -21,7 +21,7 @@ def merging_speed(overlap: Number, share: float, inverse_temperature: float) -> 
     """Speed of the overlap g of two clusters that hold shares p and q = 1 − p of all tokens, exact for the flow (SA).
 
     ġ = (1 − g²) (q s/(p + q s) + p s/(q + p s)), s = e^{−β(1−g)}: each cluster attends to the other with a weight that
-    is exponentially small until they are near.
+    is exponentially small until they are near. `overlap` is g, `share` p and `inverse_temperature` β.
     """
     other, seen = 1 - share, np.exp(-inverse_temperature * (1 - np.asarray(overlap)))
     pulls = other * seen / (share + other * seen) + share * seen / (other + share * seen)

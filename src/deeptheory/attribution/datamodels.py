@@ -42,7 +42,10 @@ class Datamodel(NamedTuple):
 
 
 def random_subsets(key: Key[Array, ""], count: int, examples: int, share: float) -> Bool[np.ndarray, "count examples"]:
-    """Draw subsets in which every point is present with chance `share`, independently, one a row."""
+    """Draw subsets in which every point is present with chance `share`, independently, one a row.
+
+    `examples` is n, the number of points; True where one is present.
+    """
     affordable(subsets=(count, examples))
     return generator(key).random((count, examples)) < share
 
@@ -53,7 +56,8 @@ def fit_datamodel(
     """Fit θ by the lasso: least (1/2m)Σ(θ₀ + θ·x − f)² + λ‖θ‖₁ over m subsets; λ = 0 is least squares.
 
     The ℓ1 path is followed to its end and read at λ, so other values of λ cost as much as one. With λ = 0 more subsets
-    than points are needed, and no point always or never present. Reference: arora Sec. 10.3; Ilyas et al. 2022.
+    than points are needed, and no point always or never present. `penalty` is λ; `masks` are True where a point was
+    trained on. Reference: arora Sec. 10.3; Ilyas et al. 2022.
     """
     signs, outputs = 2.0 * np.asarray(masks) - 1, np.asarray(outputs, float)
     count, size = signs.shape
@@ -74,8 +78,8 @@ def fit_datamodel(
 def population_datamodel(table: Table, share: float) -> Datamodel:
     """Return the least-squares datamodel of infinitely many subsets, θ_i = ½E_p[f(S∪i) − f(S)], from all 2ⁿ outputs.
 
-    With p = ½ half of the Banzhaf values; it depends on p as far as f is not linear. Reference: arora Sec. 10.3;
-    Saunshi et al. 2023.
+    With p = ½ half of the Banzhaf values; it depends on p as far as f is not linear. `share` is p. Reference: arora
+    Sec. 10.3; Saunshi et al. 2023.
     """
     coefficients = bernoulli_values(table, share) / 2
     mean = biased_fourier(table, share)[0]
@@ -86,7 +90,7 @@ def biased_fourier(table: Table, share: float) -> Float[np.ndarray, " subsets"]:
     """Return the Fourier coefficients f̂(S) = E_p[f(x)φ_S(x)] in the characters φ_S = Π_{i∈S} (x_i − μ)/σ.
 
     μ = 2p − 1 and σ = 2√(p(1 − p)) are mean and deviation of x_i, so the characters are orthonormal: E f² = Σf̂(S)².
-    n2ⁿ operations; S is indexed as in a table. Reference: O'Donnell 2014, Sec. 8.4.
+    n2ⁿ operations; S is indexed as in a table. `share` is p. Reference: O'Donnell 2014, Sec. 8.4.
     """
     table = np.array(table, float)
     for i in range(players_of(table)):

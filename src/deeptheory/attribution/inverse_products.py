@@ -200,7 +200,8 @@ def by_sampled_neumann_series(
     """The same series with every product taken on `sample` examples drawn with replacement: LiSSA.
 
     Its mean over draws is the partial sum of `by_neumann_series`, since the products of one term are independent of
-    those of the next. Average over keys for less noise; c must be small enough for every sample's own Hessian.
+    those of the next. Average over keys for less noise; c must be small enough for every sample's own Hessian. `scale`
+    is c, `damping` λ.
 
     Reference: arora Sec. 10.1.1; Koh and Liang 2017.
     """

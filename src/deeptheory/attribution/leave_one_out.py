@@ -96,6 +96,7 @@ def leave_one_out_weights(examples: int) -> Float[np.ndarray, "runs n"]:
     """Weights 1/n of all points but one, which weighs nothing: a row for each point left out.
 
     The others keep 1/n and do not get 1/(n − 1), so that ridges and dampings mean the same with and without the point.
+    `examples` is n.
     """
     affordable(weights=(examples, examples))
     return (1 - np.eye(examples)) / examples

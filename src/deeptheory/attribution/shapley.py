@@ -122,7 +122,7 @@ def shapley_by_orders(table: Table) -> Values:
 def shapley_difference(table: Table, first: int, second: int) -> Float[np.ndarray, "*games"] | np.floating:
     """Return s_i − s_j = 1/(n−1) · Σ_{S∌i,j} (U(S∪i) − U(S∪j))/C(n−2, |S|), from subsets without either.
 
-    Players are counted from 0. Reference: arora Thm 10.2.5.
+    Players are counted from 0. i is `first`, j `second`. Reference: arora Thm 10.2.5.
     """
     table = np.asarray(table, float)
     players = players_of(table)

@@ -36,6 +36,8 @@ def voting_utility(
 ) -> Float[np.ndarray, " subsets"]:
     """The weighted vote: U(S) = 1 where the weights of S reach the quota, else 0.
 
+    A row of `masks` is a coalition S.
+
     Reference: Shapley and Shubik 1954.
     """
     return (np.asarray(masks) @ np.asarray(weights) >= quota).astype(float)

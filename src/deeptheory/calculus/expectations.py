@@ -30,7 +30,10 @@ MOST_POINTS = 2**20
 
 
 def probability_by_density(density: Density, low: float, high: float) -> float:
-    """Return Pr(a ≤ X ≤ b) = ∫ₐᵇ f(x) dx by adaptive quadrature; ends may be infinite. Reference: lucchi eq. 1.29."""
+    """Return Pr(a ≤ X ≤ b) = ∫ₐᵇ f(x) dx by adaptive quadrature; ends may be infinite.
+
+    a is `low`, b `high`. Reference: lucchi eq. 1.29.
+    """
     return _integral(density, low, high)
 
 
@@ -40,7 +43,8 @@ def expectation_by_density(
     """Return E[g(X)] = ∫ g(x) f(x) dx over the support from `low` to `high`; g(x) = x where none is given.
 
     Adaptive quadrature to about eight digits. It cannot see that an expectation does not exist: Cauchy's law gives
-    nonsense. A narrow peak far from zero it sees only if `low` and `high` are near. Reference: lucchi Sec. 1.5.
+    nonsense. A narrow peak far from zero it sees only if `low` and `high` are near. `function` is g. Reference: lucchi
+    Sec. 1.5.
     """
     return _integral(lambda x: (x if function is None else function(x)) * density(x), low, high)
 
@@ -49,7 +53,7 @@ def expectation_by_tail(tail: Density, high: float = np.inf) -> float:
     """Return E[X] = ∫₀^∞ Pr(X ≥ t) dt of a random variable that is never negative, from its tail Pr(X ≥ t).
 
     Whether the tail is Pr(X ≥ t) or Pr(X > t) does not matter: they differ at countably many t. Of a variable that may
-    be negative it is the expectation of its positive part.
+    be negative it is the expectation of its positive part. `high` is where the tail ends, if it does.
 
     Reference: lucchi Sec. 1.5.
     """

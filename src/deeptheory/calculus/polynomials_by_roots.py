@@ -60,7 +60,8 @@ def growth_order(f: Coefficients, g: Coefficients) -> Literal["o", "Θ", "ω"]:
 def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: Literal["O", "Ω"] = "O") -> float:
     """Least whole N with |f(n)| < C·g(n) for all n > N (side "O"), or |f(n)| > C·g(n) (side "Ω"); ∞ if there is none.
 
-    Beyond the largest real root of C·g ∓ f the signs do not change. Reference: lucchi 12.3.1, Fig. 12.3.
+    Beyond the largest real root of C·g ∓ f the signs do not change. `constant` is C. Reference: lucchi 12.3.1, Fig.
+    12.3.
     """
     positive(constant=constant)
     polynomial = np.polynomial.polynomial

@@ -44,6 +44,8 @@ def derivative(function: Scalar, order: Order = 1) -> Scalar:
 def taylor_coefficients(function: Scalar, at: float, order: Order) -> Float[np.ndarray, "k"]:
     """Return f(a), f′(a), f″(a)/2!, …, f⁽ᵏ⁾(a)/k!: the coefficients of the powers of x − a.
 
+    f is `function`, a `at` and k `order`.
+
     Reference: lucchi eq. 1.12.
     """
     place = jnp.asarray(at, float)

@@ -152,7 +152,10 @@ def diagonal(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> 
 
 
 def trace(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> Estimate:
-    """The trace of a curvature, as the mean of zᵀAz over random signs z (Hutchinson 1990); variance 2Σ_{i≠j}A_ij²."""
+    """The trace of a curvature, as the mean of zᵀAz over random signs z (Hutchinson 1990); variance 2Σ_{i≠j}A_ij².
+
+    `probes` is the number of z.
+    """
     each = finite_products(_products(curvature, _signs(curvature, key, probes))).sum(1)
     return Estimate(np.asarray(each.mean()), _standard_error(each))
 

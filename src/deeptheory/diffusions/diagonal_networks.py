@@ -81,7 +81,7 @@ def batch_descent(
 ) -> Diagonal:
     """Return the network after steps along the mean gradients of batches, the examples of each given by their places.
 
-    `chosen` is for example that of `minibatches`, one run a problem. arora 8.1.
+    `chosen` is for example that of `minibatches`, one run a problem; `rate` is η as in `diagonal_descent`. arora 8.1.
     """
     examples = given.shape[1]
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < examples):
@@ -130,7 +130,8 @@ def label_noise_descent(
 ) -> Diagonal:
     """Return the network after so many steps, each along one random example with label y_i ± deviation (fair signs).
 
-    Label and example are drawn anew at each step, for every problem its own. Reference: HaoChen et al. 2021.
+    Label and example are drawn anew at each step, for every problem its own. `rate` is η as in `diagonal_descent`.
+    Reference: HaoChen et al. 2021.
     """
     problems, examples, _ = given.shape
     affordable(draws=(steps, problems))

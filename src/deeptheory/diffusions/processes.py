@@ -21,7 +21,10 @@ def _summed(increments: Float[np.ndarray, "paths steps"]) -> Paths:
 
 
 def wiener_paths(draw: np.random.Generator, paths: int, *, steps: int, horizon: float = 1.0) -> Paths:
-    """Brownian motion: increments N(0, h). Continuous, nowhere differentiable (arora Def. 12.2.2)."""
+    """Brownian motion: increments N(0, h). Continuous, nowhere differentiable (arora Def. 12.2.2).
+
+    h = `horizon`/`steps`.
+    """
     affordable(paths=(paths, steps))
     return _summed(draw.standard_normal((paths, steps)) * np.sqrt(horizon / steps))
 
@@ -31,7 +34,8 @@ def compound_poisson_paths(
 ) -> Paths:
     """Jumps of size N(0, 1) at the times of a Poisson process: a Lévy process whose paths are not continuous.
 
-    arora Def. 12.2.1 asks for continuous paths in its item 5; then only Brownian motion with drift is left.
+    arora Def. 12.2.1 asks for continuous paths in its item 5; then only Brownian motion with drift is left. `rate`
+    jumps a unit of time on average, up to `horizon`.
     """
     affordable(paths=(paths, steps))
     inside(0, 1e18, "[]", **{"rate · horizon / steps": rate * horizon / steps})

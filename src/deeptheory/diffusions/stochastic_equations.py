@@ -71,7 +71,10 @@ def euler_maruyama(
 
 
 def time_changed(equation: ItoEquation, factor: float | Float[Array, ""]) -> ItoEquation:
-    """The equation in the new time τ = t/a: drift a·b, diffusion √a·S (arora Example 12.2.3)."""
+    """The equation in the new time τ = t/a: drift a·b, diffusion √a·S (arora Example 12.2.3).
+
+    `factor` is a.
+    """
     return ItoEquation(
         lambda x: factor * equation.drift(x), lambda x: jnp.sqrt(jnp.asarray(factor, float)) * equation.diffusion(x)
     )
@@ -124,7 +127,8 @@ def least_squares_moments(
 
     Residuals are linear in z = (x, 1), so the covariance of the gradients is quadratic and second moments close: with
     rᵢ = (aᵢ, −yᵢ) and G = (1/m)Σ aᵢrᵢᵀ, dM/dt = −GM − MGᵀ + (η/B)((1/m)Σ rᵢᵀMrᵢ aᵢaᵢᵀ − GMGᵀ). Solved by the
-    exponential of a matrix of (d + 1)² rows: for few dimensions.
+    exponential of a matrix of (d + 1)² rows: for few dimensions. `rate` is η, `batch` B; aᵢ are the `points`, yᵢ the
+    `targets`.
     """
     from scipy.linalg import expm
 

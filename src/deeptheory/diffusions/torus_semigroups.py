@@ -104,8 +104,8 @@ def weak_error_on_torus(
 
     The iteration is θ − η(∇f + σζ) with √η·σ = `noise` held fixed, the diffusion dΘ = −∇f dt + noise·Σ^½ dW (or with
     `diffusion_noise` instead). Both act on functions: the averaged step by composing a Fourier series with the moved
-    points, the diffusion by the exponential of its collocated generator. `nodes` (odd, per axis) must resolve the
-    test function and the flow; more of them show whether they do. Reference: arora Thm 12.3.4.
+    points, the diffusion by the exponential of its collocated generator. `nodes` (odd, per axis) must resolve the test
+    function and the flow; more of them show whether they do. `horizon` is T. Reference: arora Thm 12.3.4.
     """
     from scipy.linalg import expm
 

@@ -99,8 +99,9 @@ def sgd_moments(
 ) -> Float[np.ndarray, "time powers"]:
     """Return E x_kᵖ for k = 0…steps and p = 0…degree of the iteration x_{k+1} = x_k − η g(x_k), exactly.
 
-    A step is affine in x, so E x′ᵖ = Σⱼ C(p, j) E[(1−ηa)ʲ (ηb)^(p−j)] E xʲ: one triangular matrix, applied k times.
-    On the three losses E x_k² = (1−2η)^(2k) x₀² + 6η/(1−η) · (1 − (1−2η)^(2k)). Reference: arora Problem 12.2.4.
+    A step is affine in x, so E x′ᵖ = Σⱼ C(p, j) E[(1−ηa)ʲ (ηb)^(p−j)] E xʲ: one triangular matrix, applied k times. On
+    the three losses E x_k² = (1−2η)^(2k) x₀² + 6η/(1−η) · (1 − (1−2η)^(2k)). `step` is η, `start` x₀. Reference: arora
+    Problem 12.2.4.
     """
     return _iterate(sgd_transition(oracle, step, degree=degree), steps, start)
 
@@ -125,8 +126,8 @@ def diffusion_moments(
     """Return E X_tᵖ at t = 0, η, …, η·steps for the canonical equation dX = −∇f(X) dt + √η Σ(X)^½ dW, exactly.
 
     The generator −(ax − b)∂ + ½ηΣ(x)∂² does not raise the degree of a polynomial, so the moments solve a linear
-    triangular equation; its exponential over one step is applied k times. On the three losses, an
-    Ornstein–Uhlenbeck process, E X_t² = e^(−4t) x₀² + 6η(1 − e^(−4t)). Reference: arora (12.4).
+    triangular equation; its exponential over one step is applied k times. On the three losses, an Ornstein–Uhlenbeck
+    process, E X_t² = e^(−4t) x₀² + 6η(1 − e^(−4t)). `step` is η, `start` X₀. Reference: arora (12.4).
     """
     return _iterate(diffusion_transition(oracle, step, degree=degree), steps, start)
 
@@ -155,8 +156,8 @@ def hybrid_moments(
 ) -> Float[np.ndarray, "switch powers"]:
     """Moments at step k of hybrids that iterate up to step j and then diffuse, for j = 0…k.
 
-    The first row is the diffusion, the last the iteration. Their differences, neighbour by neighbour, are the
-    one-step errors into which the weak error decomposes: arora Problem 12.3.6.
+    The first row is the diffusion, the last the iteration. Their differences, neighbour by neighbour, are the one-step
+    errors into which the weak error decomposes: arora Problem 12.3.6. Arguments as in `sgd_moments`.
     """
     iterated = sgd_moments(oracle, step, steps, degree=degree, start=start)
     onward = diffusion_transition(oracle, step, degree=degree)
@@ -186,8 +187,8 @@ def weak_error(
 ) -> float:
     """Return max over kη ≤ horizon of |E g(x_k) − E g(X_kη)| for a polynomial g, constant coefficient first.
 
-    `diffusion` gives the equation another oracle than the iteration has, to see what a wrong covariance does.
-    References: arora Def. 12.3.2, Def. 12.3.3, Thm 12.3.4.
+    `diffusion` gives the equation another oracle than the iteration has, to see what a wrong covariance does. `step` is
+    η, `start` the x₀ of both. References: arora Def. 12.3.2, Def. 12.3.3, Thm 12.3.4.
     """
     if not 0 < step <= horizon:
         raise ValueError(f"step must lie in (0, {horizon}], the horizon, got {step}")

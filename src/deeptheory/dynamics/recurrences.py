@@ -34,7 +34,10 @@ def growth_recursion(start: Number, rate: Number, *, order: Any, steps: Steps, m
 
 
 def gronwall_bound(start: Number, rate: Number, *, steps: Steps) -> Any:
-    """Return a(1 + b)^t, which m_t ≥ a + b Σ m_j implies and attains. Reference: jagannath Ch. 11 Sec. 5, k = 2."""
+    """Return a(1 + b)^t, which m_t ≥ a + b Σ m_j implies and attains.
+
+    `start` is a, `rate` b and `steps` t. Reference: jagannath Ch. 11 Sec. 5, k = 2.
+    """
     return start * (1 + rate) ** steps
 
 
@@ -52,8 +55,8 @@ def bihari_lasalle_bound(start: Number, rate: Number, *, order: Power, steps: St
     `cap` is η. Beyond the time at which it would be infinite it is infinite: by then m has passed η. The sequence lies
     below the solution of its differential equation, c = 1, which is what is printed for k = 3 (for k ≥ 4 without the
     factor k − 2, which is weaker). A step from m to m + bm^(k−1) grows by a factor of at most 1 + bη^(k−2), so the
-    velocity bm^(k−1) at its beginning is at least c times that anywhere in it.
-    Reference: jagannath Ch. 11 Sec. 5; the constant c is ours.
+    velocity bm^(k−1) at its beginning is at least c times that anywhere in it. `start` is a, `rate` b, `order` k and
+    `steps` t. Reference: jagannath Ch. 11 Sec. 5; the constant c is ours.
     """
     slower = (1 + rate * cap ** (order - 2)) ** (1 - order)
     left = 1 - steps * slower / blow_up_time(start, rate, order=order)

@@ -37,7 +37,7 @@ def teacher_student_series(
 ) -> Float[np.ndarray, " powers"]:
     """Return the Taylor coefficients in m of φ(m) = E(f(z) − g(z′))², the two normals having correlation m.
 
-    They are −2 u_k(f) u_k(g), with ‖f‖² + ‖g‖² added at k = 0. Reference: jagannath Sec. 11.2.3.
+    They are −2 u_k(f) u_k(g), with ‖f‖² + ‖g‖² added at k = 0. k goes up to `degree`. Reference: jagannath Sec. 11.2.3.
     """
     student = teacher if student is None else student
     series = -2 * hermite_coefficients(teacher, degree) * hermite_coefficients(student, degree)
@@ -48,7 +48,10 @@ def teacher_student_series(
 
 
 def principal_component_series(signal: float, *, degree: int = 8) -> Float[np.ndarray, " powers"]:
-    """Return the Taylor coefficients of φ(m) = −1 − λm² for online principal components: jagannath Sec. 11.2.1."""
+    """Return the Taylor coefficients of φ(m) = −1 − λm² for online principal components: jagannath Sec. 11.2.1.
+
+    `signal` is λ; the coefficients go up to `degree`.
+    """
     series = np.zeros(max(degree, 2) + 1)
     series[[0, 2]] = -1, -signal
     return series
@@ -58,7 +61,8 @@ def mixture_series(field: float, *, degree: int = 8) -> Float[np.ndarray, " powe
     """Return the Taylor coefficients of φ(m) = −E log cosh(z + εm + h), a mixture of two Gaussians ±v.
 
     The sign ε is 1 with probability e^h/(e^h + e^−h), so E εᵏ is 1 or tanh h, and Gaussian integration by parts turns
-    the k-th derivative of log cosh(· + h) into its Hermite coefficient. Reference: jagannath Sec. 11.2.2.
+    the k-th derivative of log cosh(· + h) into its Hermite coefficient. `field` is h; the coefficients go up to
+    `degree`. Reference: jagannath Sec. 11.2.2.
     """
     powers = np.arange(degree + 1)
     signs = np.where(powers % 2, np.tanh(field), 1.0)
@@ -69,7 +73,10 @@ def mixture_series(field: float, *, degree: int = 8) -> Float[np.ndarray, " powe
 def mixture_loss(
     overlap: float | Float[np.ndarray, "*shape"], field: float
 ) -> float | Float[np.ndarray, "*shape"] | np.floating:
-    """Return φ(m) = −E log cosh(z + εm + h) of the two-component mixture, by quadrature: jagannath Sec. 11.2.2."""
+    """Return φ(m) = −E log cosh(z + εm + h) of the two-component mixture, by quadrature: jagannath Sec. 11.2.2.
+
+    `field` is h.
+    """
     points, weights = gaussian_panels()
     share = 1 / (1 + np.exp(-2 * field))
     sides = []

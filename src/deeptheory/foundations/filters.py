@@ -49,7 +49,8 @@ def ridge_filter(penalty: Scalar) -> Filter:
 def gradient_descent_filter(rate: Scalar, steps: int) -> Filter:
     """Return the filter (1 − (1 − η σ²)ᵗ)/σ of t steps of gradient descent from zero on ½‖y − Xw‖².
 
-    η is the `rate`, below 2/σ² for every σ lest it diverge, and t the number of `steps`. Reference: Yao, Rosasco and Caponnetto 2007.
+    η is the `rate`, below 2/σ² for every σ lest it diverge, and t the number of `steps`. Reference: Yao,
+    Rosasco and Caponnetto 2007.
     """
 
     def learnt(singular: Any) -> Any:
@@ -82,7 +83,8 @@ def pseudo_inverse(
 ) -> Float[AnyArray, "*batch p n"]:
     """Return the Moore–Penrose inverse M⁺ = Σ σᵢ⁻¹ vᵢuᵢᵀ, the sum over the singular values that are not zero.
 
-    Zero as `spectral_operator` means it. NumPy in, NumPy out; JAX likewise. arora (3.7), jagannath Def. 7.2.
+    Zero as `spectral_operator` means it, `cutoff` too. NumPy in, NumPy out; JAX likewise. arora (3.7), jagannath
+    Def. 7.2.
     """
     return spectral_operator(matrix, pseudo_inverse_filter, cutoff=cutoff)
 

@@ -96,7 +96,10 @@ HALF_QUADRATIC = MarginLoss(
 
 
 def polynomial_tail(power: float) -> MarginLoss:
-    """Return the loss (1+m)^(−p)/p for m ≥ 0, continued by its tangent below: the tail the theorem excludes."""
+    """Return the loss (1+m)^(−p)/p for m ≥ 0, continued by its tangent below: the tail the theorem excludes.
+
+    `power` is p.
+    """
     if power <= 0:
         raise ValueError(f"power must be positive, got {power}")
     return MarginLoss(

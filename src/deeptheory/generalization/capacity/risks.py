@@ -105,14 +105,20 @@ def empirical_risks(
 def generalization_gaps(
     losses: Float[AnyArray, "h points"], law: Float[AnyArray, " points"], counts: Int[AnyArray, "*all points"]
 ) -> Float[AnyArray, "*all h"]:
-    """L(h) − L̂(h), how much worse each hypothesis is on the distribution than on the sample."""
+    """L(h) − L̂(h), how much worse each hypothesis is on the distribution than on the sample.
+
+    Arguments as in `empirical_risks`, and the `law` of a point.
+    """
     return losses @ law - empirical_risks(losses, counts)
 
 
 def empirical_minimizers(
     losses: Float[AnyArray, "h points"], counts: Int[AnyArray, "*all points"]
 ) -> Int[AnyArray, "*all"]:
-    """The hypothesis of least empirical risk on each sample, the first of several."""
+    """The hypothesis of least empirical risk on each sample, the first of several.
+
+    Arguments as in `empirical_risks`.
+    """
     return empirical_risks(losses, counts).argmin(-1)
 
 

@@ -52,6 +52,8 @@ class TreeMartingale(NamedTuple):
 def log_azuma(deviation: Numbers, bounds: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of Azuma's one-sided bound P[ΣD_k ≥ t] ≤ exp(−t²/(2Σc_k²)), martingale differences |D_k| ≤ c_k.
 
+    `deviation` is t.
+
     Reference: jagannath Thm 6.20, whose exponent is twice this one and false.
     """
     inside(0, np.inf, deviation=deviation)
@@ -70,7 +72,8 @@ def log_azuma_ranges(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) ->
 def log_mcdiarmid(deviation: Numbers, differences: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of McDiarmid's one-sided bound P[g(X) − E g(X) ≥ ε] ≤ exp(−2ε²/Σcᵢ²).
 
-    X has independent coordinates and changing the i-th alone moves g by at most cᵢ. Reference: lucchi Ch. 8 footnote 2.
+    X has independent coordinates and changing the i-th alone moves g by at most cᵢ. `deviation` is ε. Reference: lucchi
+    Ch. 8 footnote 2.
     """
     return log_hoeffding(deviation, differences)
 
@@ -125,7 +128,10 @@ def tree_martingale(up: Float[AnyArray, "*batch nodes"], down: Float[AnyArray, "
 
 
 def moment_norm(values: Numbers, probabilities: Numbers, power: float) -> Numbers:
-    """‖X‖_p = (E|X|^p)^(1/p) of a finite law along the last axis."""
+    """‖X‖_p = (E|X|^p)^(1/p) of a finite law along the last axis.
+
+    `power` is p.
+    """
     return (probabilities * abs(values) ** power).sum(-1) ** (1 / power)
 
 
@@ -133,7 +139,7 @@ def burkholder_constants(power: float) -> tuple[float, float]:
     """Constants (c_p, C_p) = (1/(p* − 1), p* − 1), p* = max(p, p/(p − 1)), of Burkholder's inequality.
 
     c_p ‖√Q_n‖_p ≤ ‖X_n‖_p ≤ C_p ‖√Q_n‖_p for every martingale and 1 < p < ∞. At p = 2 both are 1; C_p is the best one
-    for p ≥ 2 and c_p for p ≤ 2 (Burkholder, 1991). Reference: jagannath Thm 6.21.
+    for p ≥ 2 and c_p for p ≤ 2 (Burkholder, 1991). `power` is p. Reference: jagannath Thm 6.21.
     """
     inside(1, np.inf, "()", power=power)
     largest = max(power, power / (power - 1)) - 1

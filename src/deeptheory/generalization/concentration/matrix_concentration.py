@@ -55,6 +55,8 @@ def matrix_variance(matrices: SumOfMatrices) -> float:
 def expected_matrix_norm(variance: Numbers, bound: Numbers, shape: tuple[int, int]) -> Numbers:
     """E‖ΣXᵢ‖ ≤ √(2V ln(n₁ + n₂)) + M ln(n₁ + n₂)/3 for independent centred n₁×n₂ matrices with ‖Xᵢ‖ ≤ M.
 
+    `variance` is V, `bound` M and `shape` (n₁, n₂).
+
     Reference: arora Lemma 1.1.8, Tropp (2015) Thm 6.1.1.
     """
     dimension = jnp.log(shape[0] + shape[1])
@@ -62,7 +64,10 @@ def expected_matrix_norm(variance: Numbers, bound: Numbers, shape: tuple[int, in
 
 
 def log_matrix_tail(deviation: Numbers, variance: Numbers, bound: Numbers, shape: tuple[int, int]) -> Numbers:
-    """ln of P[‖ΣXᵢ‖ ≥ t] ≤ (n₁ + n₂) exp(−(t²/2)/(V + Mt/3)). Reference: arora Lemma 1.1.8."""
+    """ln of P[‖ΣXᵢ‖ ≥ t] ≤ (n₁ + n₂) exp(−(t²/2)/(V + Mt/3)).
+
+    `deviation` is t, `variance` V, `bound` M and `shape` (n₁, n₂). Reference: arora Lemma 1.1.8.
+    """
     return log_bernstein(deviation, variance, bound) + jnp.log(shape[0] + shape[1])
 
 

@@ -65,7 +65,10 @@ class SubGamma(NamedTuple):
 def finite_log_moment(
     rate: float | int, values: Float[AnyArray, " n"], probabilities: Float[AnyArray, " n"], *, centred: bool = True
 ) -> float:
-    """log E e^{λ(X − E X)} of a law with finitely many values, or log E e^{λX}; no overflow at any λ."""
+    """log E e^{λ(X − E X)} of a law with finitely many values, or log E e^{λX}; no overflow at any λ.
+
+    `rate` is λ; the first unless `centred=False`.
+    """
     values, probabilities = np.asarray(values, float), np.asarray(probabilities, float)
     if np.any(probabilities < 0) or abs(probabilities.sum() - 1) > 1e-6:
         raise ValueError(f"probabilities must not be negative and sum to one, got {probabilities.tolist()!s:.120}")
@@ -101,7 +104,8 @@ def variance_proxy(log_moment: Callable[[float], float], *, variance: float, rea
 def bounded_variance_proxy(low: float, high: float) -> float:
     """(b − a)²/4, a proxy of Z − E Z for every Z with values in [a, b] (Hoeffding's lemma).
 
-    The least for all of them: the fair coin on the two ends has this variance. Reference: Hoeffding 1963.
+    The least for all of them: the fair coin on the two ends has this variance. `low` is a, `high` b. Reference:
+    Hoeffding 1963.
     """
     if high < low:
         raise ValueError(f"the interval must not end before it begins, got [{low}, {high}]")
@@ -179,7 +183,7 @@ def log_light_tail(deviation: Numbers, law: SubExponential) -> Numbers:
 def log_two_regime_tail(deviation: Numbers, law: SubExponential) -> Numbers:
     """−min(t²/(2ν²), t/(2b)), the common form: equal to `log_light_tail` up to t = ν²/b, where it bends, weaker beyond.
 
-    Far out it keeps half of the slope.
+    Far out it keeps half of the slope. `deviation` is t.
     """
     inside(0, np.inf, deviation=deviation)
     return -deviation / 2 * jnp.minimum(deviation / law.proxy, jnp.divide(1.0, law.scale))

@@ -95,7 +95,8 @@ def random_feature_risk(
     """Return the limiting excess risk of regression on random features less their mean; only N/d and n/d matter.
 
     What the features leave out is missed, and is fitted as noise besides. Mei and Montanari 2022; ridgeless for λ = 0,
-    with its peak at N = n.
+    with its peak at N = n. d `inputs`, N `features`, n `samples`, λ the `ridge`, ‖β‖² the `signal` and the labels'
+    variance the `noise`.
     """
     population, carried, missed = random_feature_population(equivalent.linear, equivalent.rest, features / inputs)
     bias, variance = correlated_bias_variance(

@@ -54,7 +54,7 @@ def optimal_ridge_risk(gamma: Numbers, *, signal: float, noise: float) -> Number
     """Return the limiting risk at the optimal ridge, ½(c + √(c² + 4r²s²)) with c = r²(1 − 1/γ) − s².
 
     Increasing from 0 to r² along γ at fixed signal, with no peak at γ = 1, where it is finite: √(s⁴ + 4r²s²)/2 − s²/2.
-    It is s² γ S(γ s²/r²). handbook 13.1.2 knows only the peak; Dobriban and Wager 2018.
+    It is s² γ S(γ s²/r²). handbook 13.1.2 knows only the peak; Dobriban and Wager 2018. `gamma` is γ = p/n.
     """
     positive(gamma=gamma)
     inside(0, np.inf, signal=signal, noise=noise)
@@ -70,8 +70,8 @@ def average_ridge_risk(
 ) -> Float[np.ndarray, "*batch"] | np.floating:
     """Return the risk of min ‖y − Xw‖² + c‖w‖² given the singular values of X, for β uniform over directions.
 
-    (r²/p) Σ (c/(σᵢ² + c))² over all p directions, unseen ones with σ = 0, plus s² Σ (σᵢ/(σᵢ² + c))². At c = p s²/r²
-    it is s² tr (XᵀX + c)⁻¹.
+    (r²/p) Σ (c/(σᵢ² + c))² over all p directions, unseen ones with σ = 0, plus s² Σ (σᵢ/(σᵢ² + c))². At c = p s²/r² it
+    is s² tr (XᵀX + c)⁻¹. `penalty` is c, `features` p.
     """
     squares = singular**2
     unseen = features - singular.shape[-1]
@@ -83,7 +83,8 @@ def gaussian_norm_square(samples: int, features: int, *, inside: float, outside:
     """Return the mean of ‖w‖² for minimum-norm least squares on p of the Gaussian coordinates.
 
     ‖β_in‖² min(1, n/p) plus the variance that `gaussian_bias_variance` has for a noise of s² + ‖β_out‖²: what is seen
-    of the signal, and the fitted noise. It peaks with the risk at p = n and falls beyond. handbook 13.1.2.
+    of the signal, and the fitted noise. It peaks with the risk at p = n and falls beyond. handbook 13.1.2. `inside` is
+    ‖β_in‖², `outside` ‖β_out‖²; n `samples`, p `features`.
     """
     fitted = gaussian_bias_variance(samples, features, signal=inside, noise=outside + noise)
     return inside - float(fitted.bias) + float(fitted.variance)

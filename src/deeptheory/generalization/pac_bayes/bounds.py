@@ -200,7 +200,10 @@ def maurer_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Floa
 
 
 def maurer_samples(divergence: Numbers, budget: Numbers, delta: Numbers) -> Float[Array, "..."]:
-    """How many samples bring Maurer's budget down to this one: the root n of n·budget = KL + log(2√n/δ)."""
+    """How many samples bring Maurer's budget down to this one: the root n of n·budget = KL + log(2√n/δ).
+
+    `divergence` is KL.
+    """
     positive(budget=budget)
     divergence, delta = _checked(divergence, 2, delta)[::2]
     n = (divergence + jnp.log(2 / delta) + 1) / budget
@@ -244,6 +247,8 @@ def mcallester_bound(
     empirical_risk: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers
 ) -> Float[Array, "..."]:
     """McAllester's risk bound: empirical risk + √((KL + log(2n/δ))/(2(n−1))).
+
+    `divergence` is KL, n the number of `samples`.
 
     Reference: arora Thm 5.6.1. lucchi Thm 70 prints a deviation twice that of `pac_bayes_pinsker` at `maurer_budget`.
     """

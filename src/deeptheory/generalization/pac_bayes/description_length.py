@@ -112,7 +112,10 @@ def encode(rule_list: DecisionList, variables: int) -> str:
 
 
 def decode(word: str, variables: int) -> DecisionList:
-    """The decision list that a word describes."""
+    """The decision list that a word describes.
+
+    `variables` as in `encode`, of which it is the inverse.
+    """
     width = (2 * variables - 1).bit_length()
     rules, rest = [], word if set(word) <= {"0", "1"} else ""
     while rest.startswith("1") and len(rest) > width + 2:
@@ -124,7 +127,10 @@ def decode(word: str, variables: int) -> DecisionList:
 
 
 def decision_lists(variables: int, rules: int) -> list[DecisionList]:
-    """All decision lists on so many bits with at most so many rules, shortest first."""
+    """All decision lists on so many bits with at most so many rules, shortest first.
+
+    2·(4·variables)^r of them have r rules.
+    """
     if (count := (4 * variables) ** rules) > LISTS:
         raise ValueError(f"at most {LISTS:,} decision lists are enumerated, got (4 · {variables})^{rules} = {count:,}")
     single = list(product(range(2 * variables), range(2)))

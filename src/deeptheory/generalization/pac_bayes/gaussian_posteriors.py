@@ -61,7 +61,7 @@ def gaussian_network(
 ) -> GaussianNetwork:
     """A law centred at a random initialization: means N(0, gain²/fan-in), biases 0, deviations spread/√fan-in.
 
-    Single or double precision as `dtype` says, by default as JAX is set.
+    Single or double precision as `dtype` says, by default as JAX is set. `widths` go from the input to the output.
     """
     if len(widths) < 2 or min(widths) < 1:
         raise ValueError(f"widths needs an input and an output of at least 1 each, got {tuple(widths)}")
@@ -203,7 +203,10 @@ def monte_carlo_errors(
     passes: int = 1,
     batch: int = 5000,
 ) -> int:
-    """Mistakes among passes·n answers, each given by a network drawn for it alone, so that they are independent."""
+    """Mistakes among passes·n answers, each given by a network drawn for it alone, so that they are independent.
+
+    `batch` answers are computed at a time.
+    """
     rng, dtype = generator(key), law.means[0].dtype
     x, labels, total = jnp.asarray(x, dtype), jnp.asarray(labels), 0
     for _ in range(passes):
