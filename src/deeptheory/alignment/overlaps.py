@@ -1,4 +1,7 @@
-"""How far vectors and matrices live in a subspace: alignment, leading eigenspaces, outliers of a spectrum."""
+"""How far vectors and matrices live in a subspace: alignment, leading eigenspaces, outliers of a spectrum.
+
+Reference: jagannath Ch. 13 Sec. 1, Defs. 13.1 and 13.2.
+"""
 
 import numpy as np
 from jaxtyping import Float
@@ -65,7 +68,7 @@ def outlier_count(values: Float[np.ndarray, "*batch n"], *, factor: float = 2.0)
 
     The eigenvalues' moduli are sorted, and the ratio of each to the next is taken over the larger half; the widest
     counts if it is at least `factor`. A rule for spectra with a bulk of half the eigenvalues or more, not a test: for
-    a bulk of known law compare with its edge (`spectra.edges`).
+    a bulk of known law compare with its edge (`spectra.edges`). The rule is ours.
     """
     sizes = -np.sort(-np.abs(values), axis=-1)
     if sizes.shape[-1] < 2:

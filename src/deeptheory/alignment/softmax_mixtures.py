@@ -3,6 +3,8 @@
 Class a has probability p_a, mean μ_a and covariance I/λ. Parameters are one vector x^c a class, rows of a k × d matrix;
 the loss is −x^y·Y + log Σ_c exp(x^c·Y). It sees Y through the k − 1 differences of logits alone, so every expectation
 is an integral over k − 1 Gaussians, whatever d is.
+
+Reference: jagannath Sec. 13.1.2; Ben Arous, Gheissari, Huang and Jagannath 2023.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -95,7 +97,8 @@ def softmax_quadrature(
 
     k − 1 variables or fewer; Gauss–Hermite with 12 `nodes` in each is good to about 10⁻⁸ while the logits' noise
     ‖x^b − x^c‖/√λ is below one, and off by some per cent where that is √nodes: more noise is refused.
-    `precision` is λ, infinite without noise; `weights` are the p_a, equal unless given.
+    `precision` is λ, infinite without noise; `weights` are the p_a, equal unless given. `parameters` and `means` have
+    one row a class. Reference: Golub and Welsch 1969 for the rule.
     """
     noise = np.linalg.norm(parameters[:, None] - parameters, axis=-1).max() / precision**0.5
     if noise**2 > nodes:
@@ -160,11 +163,11 @@ def softmax_velocity(
     """Return the velocity of (m, R) in the limit of online descent with steps δ = c/d, d → ∞, classes equally likely.
 
     m_{cb} = ⟨x^c, μ_b⟩, and R_{bc} = ⟨x^b_⊥, x^c_⊥⟩ of the parts orthogonal to all means; `gram` has ⟨μ_a, μ_b⟩,
-    `decay` is β, `ratio` c. By Stein's identity the expectations are over the k logits:
-    dm/dt = E(y − π) gram − A m/λ − βm and dR/dt = −2βR − (AR + RA)/λ + (c/λ)E(π − y)(π − y)ᵀ, A = E(diag π − ππᵀ).
-    So what is orthogonal to the means falls like e^(−2βt) to a floor of order c/(2βλ). Pure, for
-    `foundations.flows.flow`. Good while the logits' noise is small beside √`nodes`, as with `softmax_quadrature`.
-    Reference: jagannath Sec. 13.2 (Prop. 5.1); the corrector is that of Thm 12.4.
+    `decay` is β, `ratio` c. By Stein's identity the expectations are over the k logits: dm/dt = E(y − π) gram − A m/λ −
+    βm and dR/dt = −2βR − (AR + RA)/λ + (c/λ)E(π − y)(π − y)ᵀ, A = E(diag π − ππᵀ). So what is orthogonal to the means
+    falls like e^(−2βt) to a floor of order c/(2βλ). Pure, for `foundations.flows.flow`. Good while the logits' noise is
+    small beside √`nodes`, as with `softmax_quadrature`. `precision` is λ. Reference: jagannath Sec. 13.2 (Prop. 5.1);
+    the corrector is that of Thm 12.4.
     """
     overlaps, rest = (jnp.asarray(each) for each in state)
     gram, classes = jnp.asarray(gram), len(overlaps)

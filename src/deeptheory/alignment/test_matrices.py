@@ -2,6 +2,8 @@
 
 Block (b, c) belongs to the parameters of classes b and c, and is a mean of weights times YYᵀ:
 (1_{bc}π_b − π_bπ_c) for the Hessian, (π_b − y_b)(π_c − y_c) for the gradient's second moment (the G-matrix).
+
+Reference: jagannath Sec. 13.1.1; Ben Arous, Gheissari, Huang and Jagannath 2023.
 """
 
 import numpy as np
@@ -31,7 +33,7 @@ Blocks = Float[np.ndarray, "k k d d"]
 
 
 def weighted_second_moment(inputs: Inputs, weights: Float[np.ndarray, "m *blocks"]) -> Float[np.ndarray, "*blocks d d"]:
-    """Return the mean of weights times YYᵀ over the data, one matrix for every weight that a datum has."""
+    """Return (1/m)Σᵢ wᵢ YᵢYᵢᵀ over m inputs Yᵢ in rows, one d × d matrix for every weight that an input has."""
     size, kept = inputs.shape[1], weights.shape[1:]
     affordable(matrices=(*kept, size, size))
     flat = weights.reshape(len(inputs), -1)
@@ -117,9 +119,9 @@ def block_fluctuation(
 ) -> tuple[Float[np.ndarray, "k k"], Float[np.ndarray, "k k"]]:
     """Return E‖f YYᵀ − E f YYᵀ‖² in Frobenius norm for one test input: of the Hessian's blocks, and of the G-matrix's.
 
-    A test matrix of M̃ inputs has 1/M̃ of it: of order d²/λ² + d/λ for means of length one, so M̃ ≫ d makes the error in
-    operator norm small, and it falls like (d/M̃)^½. Arguments as for `population_hessian`, λ finite.
-    Reference: jagannath Sec. 13.2 (Section 6 of the paper it sums up).
+    A test matrix of M̃ inputs has 1/M̃ of it: of order d²/λ² + d/λ for means of length one, so M̃ ≫ d makes the error
+    in operator norm small, and it falls like (d/M̃)^½. Arguments as for `population_hessian`, λ finite. `precision` is
+    λ. Reference: jagannath Sec. 13.2 (Section 6 of the paper it sums up).
     """
     settings = {"precision": precision, "weights": weights, "nodes": nodes}
     seen = softmax_quadrature(parameters, means, **settings)

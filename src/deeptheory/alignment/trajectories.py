@@ -1,4 +1,7 @@
-"""Online descent with a ridge penalty, and steps that use the leading eigenspace of the gradients' second moments."""
+"""Online descent with a ridge penalty, and steps that use the leading eigenspace of the gradients' second moments.
+
+Reference: jagannath Secs. 13.1.1, 13.1.4 and 13.2.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +46,8 @@ def orthogonal_floor(noise: float, *, step: float, decay: float, precision: floa
 
     x_⊥ ← (1 − δβ)x_⊥ − δℓz with z of covariance I/λ independent of ℓ, the slope of the loss; `noise` is E ℓ². Exact
     where ℓ does not depend on z: x_⊥ adds little to the logits, for large λ. With δ = c/d it is of order c/(2βλ): why
-    descent lives in the span of the means up to 1/λ and not better. From δβ = 2 on descent is never at rest.
+    descent lives in the span of the means up to 1/λ and not better. From δβ = 2 on descent is never at rest. `step` is
+    δ, `decay` β, `precision` λ.
     """
     inside(0, 2, "()", **{"step * decay": step * decay})
     return step * directions * noise / (precision * decay * (2 - step * decay))

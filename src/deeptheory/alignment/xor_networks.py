@@ -4,6 +4,8 @@ The score is s = ⟨v, relu(WY)⟩ on inputs ±μ (label 1) and ±ν (label 0) w
 ∇²_{vv} has weights σ′(s) on ggᵀ and G_{vv} weights (σ(s) − y)²; the blocks of a neuron W_i have the same weights times
 v_i² 1{W_i·Y > 0} on YYᵀ. The kink of the relu adds nothing to the Hessian at any input off the kink, so these are the
 means of the test matrices; the Hessian of the mean loss has one more term, from the inputs on the kink.
+
+Reference: jagannath Sec. 13.1.3, Thms 13.6 and 13.7.
 """
 
 from typing import NamedTuple

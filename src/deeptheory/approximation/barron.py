@@ -83,7 +83,8 @@ def bump_barron_constant(dimension: int, scale: float) -> float:
 def gaussian_barron_constant(dimension: int, scale: float) -> float:
     """Return C_f of the density of N(0, σ²I) in d dimensions: (2πσ²)^(−d/2) times that of the bump of height one.
 
-    It vanishes with growing d if σ² > 1/(2π), and explodes if not. Reference: lucchi Ch. 4 Problem 1.
+    It vanishes with growing d if σ² > 1/(2π), and explodes if not. `scale` is σ, `dimension` d. Reference: lucchi Ch. 4
+    Problem 1.
     """
     return float(bump_barron_constant(dimension, scale) * (2 * np.pi * scale**2) ** (-dimension / 2))
 
@@ -91,7 +92,8 @@ def gaussian_barron_constant(dimension: int, scale: float) -> float:
 def gaussian_barron_bound(dimension: int, scale: float) -> float:
     """Return √(d/(4π²σ²))·(2πσ²)^(−d/2), the bound on `gaussian_barron_constant` by Cauchy and Schwarz.
 
-    Too large by a factor that tends to 1 like 1 + 1/(4d). Reference: lucchi Ch. 4 Problem 1.
+    Too large by a factor that tends to 1 like 1 + 1/(4d). `scale` is σ, `dimension` d. Reference: lucchi Ch. 4 Problem
+    1.
     """
     return float(np.sqrt(dimension) / (2 * np.pi * scale) * (2 * np.pi * scale**2) ** (-dimension / 2))
 

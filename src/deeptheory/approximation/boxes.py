@@ -1,4 +1,7 @@
-"""Functions of several inputs on boxes: constant on each, or as a ReLU network of two hidden layers with soft edges."""
+"""Functions of several inputs on boxes: constant on each, or as a ReLU network of two hidden layers with soft edges.
+
+Reference: lucchi Lemma 15, Thm 16 and Remark 1 (the curse of dimensionality); Telgarsky 2021.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +90,8 @@ def bump_error(sides: Float[np.ndarray, " d"], margin: float) -> float:
     """Return ‖bump − 1_box‖₁ = Σ_S ∏_{j∈S} 2γ ∏_{j∉S} lⱼ/(|S| + 1)! over non-empty sets S of coordinates, exactly.
 
     Where the coordinates in S are in their margins the bump is (1 − Σ_{j∈S} sⱼ)₊ with sⱼ uniform in [0, 1], and the
-    integral of that is the volume 1/(|S| + 1)! of a simplex. `sides` are the lengths lⱼ of the box.
+    integral of that is the volume 1/(|S| + 1)! of a simplex. `sides` are the lengths lⱼ of the box. `margin` is γ. For
+    the bound of lucchi Thm 16 see `bump_error_bound`.
     """
     # Elementary symmetric sums of l by the number of coordinates that are in their margins.
     sums = np.zeros(len(sides) + 1)
@@ -113,7 +117,7 @@ def margin_for(error: float, heights: Float[np.ndarray, " boxes"], sides: Float[
     """Return the γ at which Σ|αᵢ| times the volume of the margin is ε, or ∞ if all heights vanish (lucchi Thm 16).
 
     With it the soft boxes are within ε of the hard ones in L1, all boxes having the same sides. Not the largest such γ:
-    neighbouring bumps overlap, and the bump is below 1 in its margin.
+    neighbouring bumps overlap, and the bump is below 1 in its margin. `error` is ε.
     """
     total, volume = np.abs(heights).sum(), np.prod(sides)
     if not 0 < volume < np.inf or np.any(sides < 0):
@@ -166,7 +170,10 @@ def box_network(
 
 
 def box_units(dimension: int, side: float) -> int:
-    """Return (4d + 1)⌈1/δ⌉ᵈ, the ReLUs that soft boxes of side δ on the unit cube take: the curse of dimensionality."""
+    """Return (4d + 1)⌈1/δ⌉ᵈ, the ReLUs that soft boxes of side δ on the unit cube take: the curse of dimensionality.
+
+    Reference: lucchi Remark 1.
+    """
     return (4 * dimension + 1) * ceil(1 / side) ** dimension
 
 

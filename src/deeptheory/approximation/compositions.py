@@ -1,4 +1,7 @@
-"""Functions of functions: how errors of the parts add up in g_L ∘ … ∘ g_1, and a square by depth."""
+"""Functions of functions: how errors of the parts add up in g_L ∘ … ∘ g_1, and a square by depth.
+
+Reference: handbook Sec. 1.2.2.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

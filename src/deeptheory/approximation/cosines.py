@@ -1,4 +1,7 @@
-"""Cosine networks: closed under products, hence universal by Stone and Weierstrass, and built by Fejér's means."""
+"""Cosine networks: closed under products, hence universal by Stone and Weierstrass, and built by Fejér's means.
+
+Reference: lucchi Ch. 3 Problem 2; Fejér 1904; Zygmund, Trigonometric Series (1959), Ch. III.
+"""
 
 from collections.abc import Callable
 from itertools import product

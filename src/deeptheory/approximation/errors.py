@@ -1,4 +1,7 @@
-"""Distances between functions: measured on grids, bounded between the points, and the least in a linear span."""
+"""Distances between functions: measured on grids, bounded between the points, and the least in a linear span.
+
+Reference: lucchi Sec. 3.1.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -130,7 +133,7 @@ def certified_error(
     allowed for, that of f is not; ρ is your word. f takes an array of numbers.
     The activation must be `relu` or `threshold` of `deeptheory.foundations.activations` themselves: what another
     function does between its values is not known. For smooth activations and several inputs see
-    `calculus.certified.maximum`, or `requirements.neurons_needed` with `certain=True`.
+    `calculus.certified.maximum`, or `requirements.neurons_needed` with `certain=True`. The bound is ours.
     """
     _check_norm(norm)
     if network.knots is None:

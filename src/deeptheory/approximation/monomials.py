@@ -86,7 +86,7 @@ def monomial_network(
 
     `power` is k, `at` is b (σ^(k)(b) must not vanish), `step` is h. Off by O(h), with `centred` differences, of weights
     (j − k/2)h, by O(h²): see `monomial_error_term`. Rounding adds about 1e-16/(hᵏ|σ^(k)(b)|), so in double precision
-    powers beyond 5 or so are of little use.
+    powers beyond 5 or so are of little use. For `radius` see `derivatives_at`.
     """
     derivative = derivatives_at(activation, np.array(at), power, radius=radius)
     if abs(derivative[power]) <= 1e-12 * np.abs(derivative).max():
@@ -102,7 +102,8 @@ def monomial_error_term(
 ) -> Float[np.ndarray, "*n"]:
     """Return the leading error of `monomial_network`: (k/2)h x^(k+1) σ^(k+1)(b)/σ^(k)(b), of order h.
 
-    Centred differences leave (k/24)h² x^(k+2) σ^(k+2)(b)/σ^(k)(b).
+    Centred differences leave (k/24)h² x^(k+2) σ^(k+2)(b)/σ^(k)(b). `power` is k, `step` h and `at` b. Reference: lucchi
+    Thm 19.
     """
     derivative = derivatives_at(activation, np.array(at), power + 2)
     shares = derivative / derivative[power]
@@ -116,7 +117,8 @@ def polynomial_network(
     """Return r units σ(jhx + b), j < r, whose sum is near Σₖ αₖ xᵏ with `coefficients` α₀, …, α_{r−1}.
 
     All powers use the same units, as their differences start at one b with no vanishing derivative (lucchi Lemma 20).
-    The error is at most Σ|αₖ| times the errors of the single powers.
+    The error is at most Σ|αₖ| times the errors of the single powers. `step` is h, `at` b; for `radius` see
+    `derivatives_at`.
     """
     output, r = np.zeros(len(coefficients)), len(coefficients)
     for power, coefficient in enumerate(coefficients):

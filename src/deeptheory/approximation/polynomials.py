@@ -1,4 +1,7 @@
-"""Weierstrass' theorem twice: Bernstein's polynomials and Landau's, with the degree that a wanted error needs."""
+"""Weierstrass' theorem twice: Bernstein's polynomials and Landau's, with the degree that a wanted error needs.
+
+Reference: lucchi Thm 17 and Ch. 3 Problem 1; Bernstein 1912; Landau 1908.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,9 +74,9 @@ def bernstein_polynomial(
 ) -> BernsteinPolynomial:
     """Return Bernstein's polynomial q_m = Σ f(a + (b − a)k/m) b_k^m of a function on [a, b] (lucchi eq. 3.7).
 
-    f takes an array of numbers. The error is f(x) less the mean of f at a binomial average: at most
-    ρ(b − a)/(2√m) for a ρ-Lipschitz function, (b − a)² max|f″|/(8m) for a smooth one; for x² exactly 1/(4m).
-    Where fast convergence matters take Chebyshev interpolation; this one keeps bounds, monotonicity and convexity.
+    f takes an array of numbers. The error is f(x) less the mean of f at a binomial average: at most ρ(b − a)/(2√m) for
+    a ρ-Lipschitz function, (b − a)² max|f″|/(8m) for a smooth one; for x² exactly 1/(4m). Where fast convergence
+    matters take Chebyshev interpolation; this one keeps bounds, monotonicity and convexity. [a, b] = [`low`, `high`].
     """
     if not low < high:
         raise ValueError(f"low must lie below high, got {low} and {high}")

@@ -1,4 +1,7 @@
-"""How many neurons does f need? A construction is made larger until its error, in the norm asked for, is verified."""
+"""How many neurons does f need? A construction is made larger until its error, in the norm asked for, is verified.
+
+Reference: handbook Sec. 1.1.2, which asks the question; the search is ours.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

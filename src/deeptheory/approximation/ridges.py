@@ -1,4 +1,7 @@
-"""From one dimension to many: sums of ridge functions g(θ·x), and networks whose units are ridges."""
+"""From one dimension to many: sums of ridge functions g(θ·x), and networks whose units are ridges.
+
+Reference: lucchi Thms 19, 21 and 22; Fischer 1994 for monomials as sums of powers of linear forms.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -93,7 +96,8 @@ def polynomial_ridge_network(
     """Return a network of one hidden layer near the polynomial Σ c x^α, `terms` being pairs (α, c) with |α| ≥ 1.
 
     Each monomial becomes powers of linear forms, each power k + 1 units by centred differences with step h = `step` at
-    b = `at`, where the derivatives that are needed must not vanish. See `monomials.monomial_network` for the error.
+    b = `at`, where the derivatives that are needed must not vanish. See `monomials.monomial_network` for the error. For
+    `radius` see `monomials.derivatives_at`.
     """
     directions, networks = [], []
     for exponents, coefficient in terms:

@@ -43,7 +43,7 @@ def ball_root_density(
     """Return φ(x) = (R/‖x‖)^(n/2) J_{n/2}(2πR‖x‖) at ‖x‖ = `distance`: its transform is the indicator of the R-ball.
 
     With the default R, that of a ball of volume one, φ² is a probability density; in general ∫φ² is the ball's volume.
-    For n = 1 it is sin(2πR|x|)/(π|x|), in higher dimensions no sinc. Reference: lucchi Thm 33, step II.
+    For n = 1 it is sin(2πR|x|)/(π|x|), in higher dimensions no sinc. `radius` is R. Reference: lucchi Thm 33, step II.
     """
     radius = unit_volume_radius(dimension) if radius is None else radius
     order, z = dimension / 2, 2 * np.pi * radius * np.maximum(distance, 0.0)
@@ -115,7 +115,7 @@ def sphere_tube_share(
 def limiting_tube_share(dimension: int, ratio: float) -> float:
     """Return 2√(r² − 1)·√(n/2π)·r^(−n), what `tube_share` becomes in high dimension: it decays like r^(−n).
 
-    Faster than e^(−n) only if r > e.
+    Faster than e^(−n) only if r > e. `ratio` is r above 1, `dimension` n.
     """
     return float(2 * np.sqrt(ratio**2 - 1) * np.sqrt(dimension / (2 * np.pi)) * ratio ** float(-dimension))
 
@@ -163,7 +163,7 @@ def one_layer_floor(
     ∫ energy(ρ)·max(1 − m·c(ρ), 0) dρ with c the share of a sphere that one tube covers: m tubes cover at most m times
     as much, and the energy of a radial target outside of them is missed, whatever activation, weights and constants.
     `energy` comes from `radial_energy`; frequencies that are not given count for nothing, so the floor is safe, up to
-    the trapezoidal rule. Reference: lucchi Thm 33, steps I to III.
+    the trapezoidal rule. `width` is m. Reference: lucchi Thm 33, steps I to III.
     """
     if np.any(np.diff(frequencies) <= 0):
         raise ValueError("frequencies must increase")

@@ -1,4 +1,7 @@
-"""Networks with one hidden layer: evaluation, sums of them, and the best output weights for given units."""
+"""Networks with one hidden layer: evaluation, sums of them, and the best output weights for given units.
+
+Reference: handbook Secs. 1.1.1 and 1.1.2; lucchi eq. 3.15.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -62,7 +65,7 @@ class ShallowNetwork:
 def scaled_sum(coefficients: Sequence[float], networks: Sequence[ShallowNetwork]) -> ShallowNetwork:
     """Return Σ αₖ fₖ as one network: its units stand side by side, so networks of one activation form a linear span.
 
-    All networks need one activation and one input dimension.
+    All networks need one activation and one input dimension. `coefficients` are the αₖ.
     """
     if len(coefficients) != len(networks):
         raise ValueError(f"coefficients must be one for each of the {len(networks)} networks, got {len(coefficients)}")

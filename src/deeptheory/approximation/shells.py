@@ -1,4 +1,7 @@
-"""Radial targets of signed shells, and the network with two hidden layers that first finds the norm, then the shell."""
+"""Radial targets of signed shells, and the network with two hidden layers that first finds the norm, then the shell.
+
+Reference: lucchi Sec. 4.2.2, Thm 33; Eldan and Shamir 2016.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Networks of one input, built by hand: staircases of thresholds or sigmoids, and hinges along the graph."""
+"""Networks of one input, built by hand: staircases of thresholds or sigmoids, and hinges along the graph.
+
+Reference: lucchi Thm 14; handbook Sec. 1.1.1.
+"""
 
 from collections.abc import Callable
 from math import ceil
@@ -18,8 +21,8 @@ __all__ = ["hinge_error_bound", "hinges", "sigmoid_staircase", "staircase", "sta
 def staircase(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.0) -> ShallowNetwork:
     """Return Σᵢ aᵢ 1[x ≥ bᵢ] with knots bᵢ = low + i·h, i < m, and steps aᵢ = f(bᵢ) − f(bᵢ₋₁), a₀ = f(low).
 
-    With h = (high − low)/m it agrees with f at its knots, so sup|network − f| ≤ ρh for a ρ-Lipschitz f, and no less
-    if f is a line of slope ρ (lucchi Thm 14). f takes an array of numbers.
+    With h = (high − low)/m it agrees with f at its knots, so sup|network − f| ≤ ρh for a ρ-Lipschitz f, and no less if
+    f is a line of slope ρ (lucchi Thm 14). f takes an array of numbers. `units` is m.
     """
     return steps_at(f, _knots(units, low, high)[:-1])
 
@@ -38,7 +41,7 @@ def steps_at(f: Callable[..., Any], knots: Float[np.ndarray, " m"]) -> ShallowNe
 def staircase_units(lipschitz: float, error: float, length: float = 1.0) -> int:
     """Return ⌈ρ·length/ε⌉, thresholds that come within ε of every ρ-Lipschitz function on an interval (lucchi Thm 14).
 
-    At least one: it gives the constant.
+    At least one: it gives the constant. `error` is ε, `lipschitz` ρ.
     """
     return max(1, ceil(lipschitz * length / error))
 
@@ -80,7 +83,10 @@ def hinges(f: Callable[..., Any], units: int, low: float = 0.0, high: float = 1.
 
 
 def hinge_error_bound(curvature: float, units: int, length: float = 1.0) -> float:
-    """Return (h²/8) max|f″| with h = length/(N − 1): how far N hinges can be from f; attained by parabolas."""
+    """Return (h²/8) max|f″| with h = length/(N − 1): how far N hinges can be from f; attained by parabolas.
+
+    `curvature` is max|f″|, `units` N at least 2. Reference: de Boor, A Practical Guide to Splines (1978), Ch. III.
+    """
     if units < 2:
         raise ValueError(f"units must be at least 2, one for the constant, got {units}")
     return (length / (units - 1)) ** 2 * curvature / 8

@@ -3,6 +3,8 @@
 An object of level D has s places, and in each of them one of r objects of level D − 1; those of level 0 are single
 inputs, 0 or 1. An image shows an object if in each place at least one part is shown: an and of ors of ands of ors ….
 Networks here are layers of threshold units, which fire if a weighted sum reaches a threshold.
+
+Reference: handbook Sec. 1.2.1.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,8 @@
 
 Targets are written f(x) = ∫ cos(2π(ω·x + θ(ω))) |f̂(ω)| dω and share one interface: called they give values,
 `barron_constant` is C_f, and `draw` gives frequencies from the density ‖ω‖|f̂(ω)|/C_f, one a row, with their phases θ.
+
+Reference: lucchi Thms 26 and 27; Barron 1993.
 """
 
 from collections.abc import Callable
@@ -145,7 +147,8 @@ def barron_error_bound(constant: float, units: int, *, radius: float = 1.0) -> f
     """Return (4πrC_f)²/k: some k threshold units come this near to f in L²(μ) squared, for any law μ on the r-ball.
 
     It bounds the mean over `threshold_network`, so at least one of its networks; a drawn one may be worse. With
-    Barron's angular constant 2πC_f it reads (2rC)²/k. Reference: lucchi Thm 27, Barron (1993).
+    Barron's angular constant 2πC_f it reads (2rC)²/k. `radius` is r, `units` k. Reference: lucchi Thm 27, Barron
+    (1993).
     """
     return (4 * np.pi * radius * constant) ** 2 / units
 

@@ -2,6 +2,8 @@
 
 f̂(ω) = ∫ e^(−2πi ω·x) f(x) dx, so that the inverse has no factor in front. A function is given by its values on the even
 grid `centred_grid` along every axis, its transform on the dual grid, the centred one of spacing 1/(count·spacing).
+
+Reference: lucchi Sec. 4.1; Bracewell, The Fourier Transform and Its Applications (1965), for the closed forms.
 """
 
 import numpy as np
@@ -72,7 +74,8 @@ def convolution(
 def gaussian_transform(frequency: Frequency, scale: float) -> Frequency:
     """Return exp(−2π²σ²‖ω‖²), the transform of the density of N(0, σ²I) at frequencies of length `frequency`.
 
-    In any dimension. That of the bump exp(−‖x‖²/2σ²) is (2πσ²)^(d/2) times as large. Reference: lucchi Ch. 4 Problem 1.
+    In any dimension. That of the bump exp(−‖x‖²/2σ²) is (2πσ²)^(d/2) times as large. `scale` is σ. Reference: lucchi
+    Ch. 4 Problem 1.
     """
     return np.exp(-2 * (np.pi * scale * frequency) ** 2)
 

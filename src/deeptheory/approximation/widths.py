@@ -2,6 +2,9 @@
 
 The class is the symmetric convex hull of orthogonal functions of lengths a₁ ≥ a₂ ≥ …; for Barron's class these are the
 waves (C/‖k‖)·cos 2πk·x and sin 2πk·x on the cube [0, 1]^d, all of constant C.
+
+Reference: lucchi Remark 3; Barron 1993; Pinkus, n-Widths in Approximation Theory (1985); DeVore 1998 for adaptive
+choices.
 """
 
 import numpy as np
@@ -24,7 +27,7 @@ __all__ = [
 def wave_lengths(dimension: int, largest: int, *, constant: float = 1.0) -> Float[np.ndarray, " waves"]:
     """Return the L² lengths C/(√2‖k‖) of the waves with whole frequencies 0 < ‖k‖ ≤ `largest`, falling.
 
-    One for each k ≠ 0: of the pair ±k one is the cosine and one the sine. About V_d·largest^d numbers.
+    One for each k ≠ 0: of the pair ±k one is the cosine and one the sine. About V_d·largest^d numbers. `constant` is C.
     """
     affordable(frequencies=(2 * largest + 1,) * dimension)
     squares = np.zeros(1, int)
@@ -40,7 +43,7 @@ def fixed_width(lengths: Float[np.ndarray, " waves"], terms: int) -> float:
     max over s > m of (s − m)/Σ_{i≤s} a_i⁻². The m functions span a space whose projection has a diagonal p with entries
     in [0, 1] and sum m, any such by Schur and Horn; the worst wave misses a_i²(1 − p_i), and p is filled like water.
     Only true of the whole class if `lengths` hold the waves that matter, about (d + 2)/2 times m of them; too few are
-    refused. Reference: lucchi Remark 3, Barron (1993) Theorem 6.
+    refused. `terms` is m, `lengths` are the a_i, falling. Reference: lucchi Remark 3, Barron (1993) Theorem 6.
     """
     falling = np.sort(lengths)[::-1]
     if not 0 < terms < len(falling):
@@ -57,7 +60,7 @@ def best_fixed_basis(lengths: Float[np.ndarray, " waves"], terms: int) -> Float[
     """Return m orthonormal rows, coefficients on the waves, that reach `fixed_width`: no wave is missed by more.
 
     The projection with the diagonal p_i = max(1 − width/a_i², 0) is made by plane rotations, each of which brings one
-    entry of the diagonal to its place.
+    entry of the diagonal to its place. `terms` is m, `lengths` are the a_i, falling.
     """
     affordable(projection=(len(lengths), len(lengths)))
     wanted = np.maximum(1 - fixed_width(lengths, terms) / lengths**2, 0.0)
@@ -106,6 +109,7 @@ def adaptive_width(lengths: Float[np.ndarray, " waves"], terms: int) -> float:
 
     max over s > m of (s − m)/(Σ_{i≤s} 1/a_i)²: the worst target spreads its weight so that s waves are equally strong,
     and whichever m are taken, s − m are missed. Below max a_i²/(4m) always, so never slower than Maurey's 1/m.
+    `lengths` are the a_i, falling, `terms` is m.
     """
     falling = np.sort(lengths)[::-1]
     if not 0 < terms < len(falling):

@@ -2,6 +2,8 @@
 
 A row of X is a token; every function takes batches in front. Tokens are combined with weights that are a softmax of
 scores, so that the layer commutes with every permutation of its tokens until a mask or positions tell them apart.
+
+Reference: lucchi Secs. 10.4.1 and 10.4.2; Vaswani et al. 2017.
 """
 
 from math import sqrt
@@ -89,7 +91,10 @@ def scaled_dot_product(
 
 
 def attention_entropy(weights: Float[Array | np.ndarray, "*batch m"]) -> Float[Array, "*batch"]:
-    """Entropy −Σ a log a of each row of weights, in nats: log m for attention to all alike, 0 to a single token."""
+    """Entropy −Σ a log a of each row of weights, in nats: log m for attention to all alike, 0 to a single token.
+
+    Weights must be a law along the last axis; 0 log 0 counts as 0.
+    """
     return entropy(jnp.asarray(weights))
 
 
@@ -104,7 +109,11 @@ class Linear(eqx.Module):
 
 
 def init_linear(key: Key[Array, ""], inputs: int, outputs: int, *, scale: float = 1.0) -> Linear:
-    """Draw an affine layer: weights N(0, scale²/inputs), so that lengths are kept on average, and biases zero."""
+    """Draw an affine layer: weights N(0, scale²/inputs), so that lengths are kept on average, and biases zero.
+
+    The `scale` 1 is for layers without ReLU; with it take √2. Reference: LeCun, Bottou, Orr and Müller 1998; He et al.
+    2015.
+    """
     weight = generator(key).standard_normal((inputs, outputs)) * (scale / sqrt(inputs))
     return Linear(jnp.asarray(weight), jnp.zeros(outputs))
 

@@ -1,4 +1,7 @@
-"""A convolutional network from image to probability: filters, ReLU, pooling, a linear layer, a sigmoid."""
+"""A convolutional network from image to probability: filters, ReLU, pooling, a linear layer, a sigmoid.
+
+Reference: lucchi Sec. 10.1; LeCun, Bottou, Bengio and Haffner 1998.
+"""
 
 from collections.abc import Sequence
 
@@ -64,7 +67,12 @@ def init_convolutional_network(
     everywhere: bool = False,
     boundary: str = "zeros",
 ) -> ConvolutionalNetwork:
-    """A network for square images of `size`; each entry of `filters` adds a convolution that is padded to keep it."""
+    """A network for square images of `size`; each entry of `filters` adds a convolution that is padded to keep it.
+
+    `channels` are those of the image, `window` is the odd side of all filters, and every layer ends with max pooling
+    over `pool` × `pool` places; `everywhere` and `boundary` ("zeros" or "circular") as in `ConvolutionalNetwork`.
+    Filters as `init_convolution` draws them, head N(0, 1/features).
+    """
     padding = same_padding(window)
     widths = [channels, *filters]
     keys = jax.random.split(key, len(widths))

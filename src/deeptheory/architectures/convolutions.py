@@ -1,4 +1,7 @@
-"""Convolutions of signals: integrals, sums, Toeplitz matrices and Fourier transforms that all say the same."""
+"""Convolutions of signals: integrals, sums, Toeplitz matrices and Fourier transforms that all say the same.
+
+Reference: lucchi Secs. 10.1.1 and 10.1.3; Oppenheim and Schafer, Discrete-Time Signal Processing (1989).
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -69,7 +72,11 @@ def fourier_transform(
 def continuous_convolution(
     f: Function, h: Function, at: Float[Array | np.ndarray, " m"], *, low: float, high: float, points: int = 400
 ) -> Float[Array, " m"]:
-    """The convolution (f∗h)(u) = ∫ h(u − t) f(t) dt, the integral over an interval outside of which f is zero."""
+    """The convolution (f∗h)(u) = ∫ h(u − t) f(t) dt, the integral over an interval outside of which f is zero.
+
+    By the midpoint rule with `points` cells from `low` to `high`; f and h take arrays, `at` are the u. Reference:
+    lucchi Sec. 10.1.1.
+    """
     return integral_operator(lambda u, t: h(u - t), f, at, low=low, high=high, points=points)
 
 
@@ -102,7 +109,8 @@ def convolve_by_fft(
 
     A product of transforms of length N is the circular convolution of period N. The sum over all integers needs both
     sequences padded with zeros to n + k − 1 entries first; the book leaves that out. Rounding is relative to the
-    largest output, so tiny outputs beside large ones are lost. Reference: lucchi Sec. 10.1.3.
+    largest output, so tiny outputs beside large ones are lost. `boundary` as in `convolve`. Reference: lucchi Sec.
+    10.1.3.
     """
     signal, kernel = _fitting(signal, kernel, boundary)
     n, k = signal.shape[-1], len(kernel)
@@ -152,7 +160,10 @@ def binomial_filter(order: Annotated[int, "[1, 1000]"] = 4) -> Float[np.ndarray,
 def frequency_response(
     kernel: Float[Array | np.ndarray, " k"], frequencies: Float[Array | np.ndarray, " m"], *, origin: float = 0.0
 ) -> Complex[Array, " m"]:
-    """What a filter multiplies waves of each frequency with, Σ_t h[t] e^(−2πif(t − origin)); f in cycles per sample."""
+    """What a filter multiplies waves of each frequency with, Σ_t h[t] e^(−2πif(t − origin)); f in cycles per sample.
+
+    `origin` is the tap that counts as time 0: its middle makes the response of a symmetric filter real.
+    """
     turns = jnp.asarray(frequencies)[:, None] * (jnp.arange(len(kernel)) - origin)
     return (jnp.asarray(kernel) * jnp.exp(-2j * jnp.pi * turns)).sum(-1)
 

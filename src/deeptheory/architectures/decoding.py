@@ -5,6 +5,8 @@ next one is. Arrays of the state have a row for each sequence, scalars are share
 chain is `lambda state, tokens: (state, log_transition[tokens])`. All that is asked of it runs in one compiled loop; a
 step that is the same object, or a `jax.tree_util.Partial` of the same function, is compiled once. The first token is
 given, such as a start token or the last one of a prompt: it is read, and is no part of the answer.
+
+Reference: lucchi Sec. 10.4.4.
 """
 
 from collections.abc import Callable
@@ -49,6 +51,7 @@ def tempered(logits: Logits, temperature: float | Float[Array, ""] = 1.0) -> Flo
     """Logarithm of the law ∝ exp(logits/T): the most likely token alone as T → 0, all alike as T → ∞.
 
     The logarithms of a law are logits of the same law, so that this and the other two can follow one another.
+    `temperature` is T, above 0.
     """
     return jax.nn.log_softmax(jnp.asarray(logits) / temperature, axis=-1)
 
@@ -138,6 +141,7 @@ def sample_sequences(
 
     `law` is any function from logits to logits: `tempered` by default, which is the model itself; for others give
     `jax.tree_util.Partial(top_k, k=40)`. (Two such are one to the compiler; two of `functools.partial` are not.)
+    `length` tokens are drawn for each row of `first`.
     """
     _vocabulary(step, state, first)
     return _chosen(step, state, jnp.asarray(first), length, key, law)
@@ -218,7 +222,10 @@ def sequence_law(
 
 
 def exact_search(step: Step, state: Any, first: First, *, length: int) -> Found:
-    """The most likely sequence of all, by looking at vocabulary^length of them; of equals the first in the alphabet."""
+    """The most likely sequence of all, by looking at vocabulary^length of them; of equals the first in the alphabet.
+
+    For a model and a length so small that all can be listed; else `beam_search`.
+    """
     logs = sequence_law(step, state, first, length=length)
     vocabulary = round(logs.shape[1] ** (1 / length))
     best = jnp.argmax(logs, axis=1)

@@ -1,4 +1,7 @@
-"""Convolutions of images: many channels, strides, paddings, and the arithmetic of what comes out."""
+"""Convolutions of images: many channels, strides, paddings, and the arithmetic of what comes out.
+
+Reference: lucchi Sec. 10.1.2; Dumoulin and Visin 2016 for the arithmetic.
+"""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -116,8 +119,8 @@ def convolve_images(
     """The convolution in the sense of mathematics: `correlate_images` with every filter turned by 180°.
 
     With stride 1 and padding (height − 1, width − 1) it is the whole sum Σ I[i − u, j − v] K[u, v]. The second display
-    of lucchi Sec. 10.1.2, I[i − u₀ + u, j − v₀ + v], is the correlation; re-indexed, the sum has
-    I[i + u₀ − u, j + v₀ − v].
+    of lucchi Sec. 10.1.2, I[i − u₀ + u, j − v₀ + v], is the correlation; re-indexed, the sum has I[i + u₀ − u, j + v₀ −
+    v]. `boundary` as in `correlate_images`.
     """
     turned = jnp.asarray(kernels)[:, ::-1, ::-1]
     return correlate_images(images, turned, bias, stride=stride, padding=padding, boundary=boundary)
@@ -177,7 +180,10 @@ def init_convolution(
     padding: Pair = 0,
     boundary: str = "zeros",
 ) -> Convolution:
-    """Filters drawn from N(0, 2/(height · width · channels)), which keeps mean squares through ReLU, and no bias."""
+    """Filters drawn from N(0, 2/(height · width · channels)), which keeps mean squares through ReLU, and no bias.
+
+    `window`, `stride` and `padding` are one number or one for each axis. Reference: He et al. 2015.
+    """
     height, width = pair(window)
     affordable(kernels=(filters, height, width, channels))
     draws = generator(key).standard_normal((filters, height, width, channels))

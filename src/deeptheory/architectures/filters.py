@@ -1,4 +1,7 @@
-"""Filters: those that answer to edges, and how gradient descent finds filters by itself."""
+"""Filters: those that answer to edges, and how gradient descent finds filters by itself.
+
+Reference: lucchi Sec. 10.1.3.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +57,10 @@ def filter_gradient(
 def mean_square(
     kernels: Kernels, images: Images, targets: Maps, *, stride: Pair = 1, padding: Pair = 0
 ) -> Float[Array, ""]:
-    """Half the mean square of what the filters give on the images less the targets, over images, places and filters."""
+    """Half the mean square of what the filters give on the images less the targets, over images, places and filters.
+
+    ½·mean (K⋆X − Y)², with K the `kernels` and ⋆ that of `correlate_images`.
+    """
     return jnp.mean(_missed(kernels, images, targets, stride, padding) ** 2) / 2
 
 

@@ -1,4 +1,7 @@
-"""A decoder-only language model in the shape of GPT-2, with a cache of keys and values for generation."""
+"""A decoder-only language model in the shape of GPT-2, with a cache of keys and values for generation.
+
+Reference: lucchi Sec. 10.4.5; Radford et al. 2019.
+"""
 
 from typing import NamedTuple
 
@@ -125,7 +128,8 @@ def init_language_model(
     """Draw a language model: feed-forward networks of 4 × width with GELU, embeddings N(0, spread²/width).
 
     `spread` moves the size of the logits: at 1 they have variance about 1. Hugging Face's GPT-2 of these sizes has the
-    same parameters in other names (`pretrained`).
+    same parameters in other names (`pretrained`). `vocabulary` counts the tokens, `context` is the longest sequence,
+    `layers` the number of blocks of `heads` heads, which divide `width`.
     """
     keys = jax.random.split(key, layers + 1)
 

@@ -1,4 +1,7 @@
-"""A masked language model in the shape of ALBERT: one encoder block, again and again, fills in hidden tokens."""
+"""A masked language model in the shape of ALBERT: one encoder block, again and again, fills in hidden tokens.
+
+Reference: Lan et al. 2020; Devlin et al. 2019 for the task.
+"""
 
 import equinox as eqx
 import jax
@@ -58,7 +61,8 @@ def init_masked_language_model(
     """Draw a masked language model: feed-forward networks of 2 × width, embeddings N(0, 1/width), a mask besides.
 
     What the block adds to its input is divided by √(2 depth), as in GPT-2, so that depth alone does not make tokens
-    equal before anything is learnt.
+    equal before anything is learnt. `vocabulary` counts the tokens without the mask, `context` is the longest sequence,
+    and the block, of `heads` heads, is applied `depth` times.
     """
     first, second = jax.random.split(key)
     draw = generator(first)

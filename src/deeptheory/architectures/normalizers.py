@@ -1,4 +1,7 @@
-"""Batch and layer normalization as layers: with a learned gain and shift, and statistics kept for later."""
+"""Batch and layer normalization as layers: with a learned gain and shift, and statistics kept for later.
+
+Reference: lucchi Sec. 10.3; Ioffe and Szegedy 2015; Ba, Kiros and Hinton 2016.
+"""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -23,7 +26,10 @@ def batch_statistics(z: Float[Array | np.ndarray, "*n h"]) -> tuple[Float[Array,
 def running_statistics(
     old: Statistics, z: Float[Array | np.ndarray, "*n h"], *, share: float = 0.1
 ) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
-    """Kept statistics moved towards those of a batch, (1 − share) old + share new: for use without a batch later."""
+    """Kept statistics moved towards those of a batch, (1 − share) old + share new: for use without a batch later.
+
+    `share` is the weight of the new batch, `momentum` in PyTorch, one minus it in Keras.
+    """
     mean, variance = batch_statistics(z)
     return (1 - share) * jnp.asarray(old[0]) + share * mean, (1 - share) * jnp.asarray(old[1]) + share * variance
 
@@ -67,12 +73,18 @@ class LayerNorm(eqx.Module):
 
 
 def init_batch_norm(features: int, *, epsilon: float = 1e-5) -> BatchNorm:
-    """Gains one and shifts zero: the normalized values themselves."""
+    """Gains one and shifts zero: the normalized values themselves.
+
+    `epsilon` is δ, added to the variance.
+    """
     return BatchNorm(jnp.ones(features), jnp.zeros(features), epsilon)
 
 
 def init_layer_norm(features: int, *, epsilon: float = 1e-5) -> LayerNorm:
-    """Gains one and shifts zero: the normalized values themselves."""
+    """Gains one and shifts zero: the normalized values themselves.
+
+    `epsilon` is δ, added to the variance.
+    """
     return LayerNorm(jnp.ones(features), jnp.zeros(features), epsilon)
 
 

@@ -1,4 +1,7 @@
-"""Pooling: what is left of a feature map when neighbourhoods are summarized by their largest or their mean value."""
+"""Pooling: what is left of a feature map when neighbourhoods are summarized by their largest or their mean value.
+
+Reference: lucchi Sec. 10.1.4; Lin, Chen and Yan 2014 for averages over all places.
+"""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,7 @@
-"""What an output sees of the input, how many weights sharing saves, and tests of equivariance to the last digit."""
+"""What an output sees of the input, how many weights sharing saves, and tests of equivariance to the last digit.
+
+Reference: lucchi Secs. 10.1.1 and 10.1.3; Davis, Circulant Matrices (1979).
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,7 +32,8 @@ def receptive_field_sizes(windows: Sequence[int], strides: Sequence[int] | None 
     """How many inputs, along one axis, an output of each layer sees: r_l = r_{l−1} + (F_l − 1) ∏_{k<l} s_k, r_0 = 1.
 
     Convolutions and poolings count alike, the first one first. Strides are 1 unless given. At the border of an image
-    less is seen. Reference: lucchi Sec. 10.1.3 ("deeper layers cover larger regions").
+    less is seen. `windows` are the F_l, `strides` the s_l. Reference: lucchi Sec. 10.1.3 ("deeper layers cover larger
+    regions").
     """
     strides = [1] * len(windows) if strides is None else strides
     if len(strides) != len(windows):
@@ -66,8 +70,10 @@ def parameter_counts(
 ) -> ParameterCounts:
     """What locality and weight sharing save: weights of a convolution, of local filters, and of a dense layer.
 
-    F²·C·M, then H′W′ times as many, then (H W C)(H′W′M). In one dimension, with D entries and K taps, the last is
-    D(D − K + 1) against K (lucchi Problem 10.1). Reference: lucchi Sec. 10.1.3.
+    F²·C·M, then H′W′ times as many, then (H W C)(H′W′M). In one dimension, with D entries and K taps, the last is D(D −
+    K + 1) against K (lucchi Problem 10.1). Images are H × W = `rows` × `columns` with C `channels`, the filters M of
+    side F = `window`; feature maps are H′ × W′ by `output_size` with `stride` and `padding`. Reference: lucchi Sec.
+    10.1.3.
     """
     sizes = {"window": window, "stride": stride, "padding": padding}
     places = output_size(rows, **sizes) * output_size(columns, **sizes)

@@ -1,4 +1,7 @@
-"""Residual layers: the identity, or a projection, plus what is learned; and why gradients survive their depth."""
+"""Residual layers: the identity, or a projection, plus what is learned; and why gradients survive their depth.
+
+Reference: lucchi Sec. 10.2; He, Zhang, Ren and Sun 2016.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,7 @@
-"""Networks with shortcuts: convolutional blocks, basic residual blocks, dense blocks, and ResNet9."""
+"""Networks with shortcuts: convolutional blocks, basic residual blocks, dense blocks, and ResNet9.
+
+Reference: lucchi Sec. 10.2, Listing 10.1; He, Zhang, Ren and Sun 2016; Huang, Liu, van der Maaten and Weinberger 2017.
+"""
 
 import equinox as eqx
 import jax
@@ -111,14 +114,22 @@ class ResNet9(eqx.Module):
 
 
 def init_conv_block(key: Key[Array, ""], channels: int, filters: int, *, pool: int = 1) -> ConvBlock:
-    """A block of 3×3 filters padded by 1, so that only the pooling changes the size."""
+    """A block of 3×3 filters padded by 1, so that only the pooling changes the size.
+
+    From `channels` maps to `filters`; `pool` 1 does not pool.
+    """
     return ConvBlock(init_convolution(key, channels, filters, 3, padding=1), init_batch_norm(filters), pool)
 
 
 def init_basic_block(
     key: Key[Array, ""], channels: int, filters: int, *, stride: int = 1, zero: bool = True
 ) -> BasicBlock:
-    """A basic block; with `zero` the gains of its last normalization are 0, so that it starts as its shortcut."""
+    """A basic block; with `zero` the gains of its last normalization are 0, so that it starts as its shortcut.
+
+    From `channels` maps to `filters`, the first convolution with this `stride`.
+
+    Reference: Goyal et al. 2017 for the zero gains.
+    """
     keys = jax.random.split(key, 3)
     last = init_batch_norm(filters)
     if zero:
@@ -134,7 +145,10 @@ def init_basic_block(
 
 
 def init_dense_block(key: Key[Array, ""], channels: int, growth: int, *, layers: int) -> DenseBlock:
-    """A dense block of 3×3 convolutions that each add `growth` channels to those before."""
+    """A dense block of 3×3 convolutions that each add `growth` channels to those before.
+
+    `layers` of them on `channels` maps: channels + layers · growth come out.
+    """
     inputs = [channels + growth * layer for layer in range(layers)]
     keys = jax.random.split(key, layers)
     convolutions = tuple(init_convolution(k, c, growth, 3, padding=1) for k, c in zip(keys, inputs, strict=True))
@@ -142,7 +156,10 @@ def init_dense_block(key: Key[Array, ""], channels: int, growth: int, *, layers:
 
 
 def init_resnet9(key: Key[Array, ""], channels: int, classes: int, *, width: int = 64, pool: int | None = 4) -> ResNet9:
-    """ResNet9 with first `width` 64 as printed: 6,575,370 numbers to learn for 3 channels and 10 classes."""
+    """ResNet9 with first `width` 64 as printed: 6,575,370 numbers to learn for 3 channels and 10 classes.
+
+    `pool` is the side of the last pooling, over all places if None.
+    """
     keys = jax.random.split(key, 9)
     w = width
     sizes = [(channels, w, 1), (w, 2 * w, 2), (2 * w, 2 * w, 1), (2 * w, 2 * w, 1)]

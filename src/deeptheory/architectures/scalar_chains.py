@@ -1,4 +1,7 @@
-"""A chain of layers with one weight each: how a step in all of them at once couples them."""
+"""A chain of layers with one weight each: how a step in all of them at once couples them.
+
+Reference: lucchi Sec. 10.3.1.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +19,7 @@ def chain_gradient(weights: Float[Array | np.ndarray, "*n depth"], slope: float 
     """∂ℓ/∂w_l = s ∏_{k≠l} w_k for the output y = (∏w_l) x, with s = ℓ′(y) x.
 
     With equal weights that is s w^(L−1): it vanishes with depth for |w| < 1 and explodes for |w| > 1. No weight is
-    divided by, so zeros are allowed. Reference: lucchi Sec. 10.3.1.
+    divided by, so zeros are allowed. `slope` is s. Reference: lucchi Sec. 10.3.1.
     """
     weights = jnp.asarray(weights)
     ones = jnp.ones_like(weights[..., :1])
@@ -45,7 +48,7 @@ def first_order_rate(weights: Weights, gradient: Weights, *, tolerance: float = 
     """The learning rate up to which terms of order two and more stay below `tolerance` times the first-order term.
 
     For equal weights and gradients it is about 2·tolerance·w/((L − 1) g): the deeper, the smaller. For one layer there
-    are no such terms, and the rate is infinite.
+    are no such terms, and the rate is infinite. By bisection, `halvings` times.
     """
     c = np.asarray(step_polynomial(weights, gradient), float)
     if not np.any(c[2:]):

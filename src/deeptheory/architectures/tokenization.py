@@ -1,4 +1,7 @@
-"""Byte-pair encoding: a vocabulary grown from bytes by merging the most frequent neighbours, as GPT-2 does."""
+"""Byte-pair encoding: a vocabulary grown from bytes by merging the most frequent neighbours, as GPT-2 does.
+
+Reference: lucchi Sec. 10.4.5; Sennrich, Haddow and Birch 2016; Radford et al. 2019 for bytes and for the pieces.
+"""
 
 import re
 import sys

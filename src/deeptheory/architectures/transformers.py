@@ -1,4 +1,7 @@
-"""Transformer blocks: the encoder of the formulas, encoder and decoder as they are built, and positional encodings."""
+"""Transformer blocks: the encoder of the formulas, encoder and decoder as they are built, and positional encodings.
+
+Reference: lucchi Sec. 10.4.3; Vaswani et al. 2017.
+"""
 
 from collections.abc import Callable
 from math import sqrt
@@ -107,13 +110,19 @@ class DecoderBlock(eqx.Module):
 def init_feed_forward(
     key: Key[Array, ""], width: int, hidden: int, *, activation: Callable[[Array], Array] = jax.nn.relu
 ) -> FeedForward:
-    """Draw a feed-forward network: first weights of variance 2/fan-in, second 1/fan-in, biases zero."""
+    """Draw a feed-forward network: first weights of variance 2/fan-in, second 1/fan-in, biases zero.
+
+    From `width` numbers to `hidden` nodes and back.
+    """
     first, second = jax.random.split(key)
     return FeedForward(init_linear(first, width, hidden, scale=sqrt(2)), init_linear(second, hidden, width), activation)
 
 
 def init_encoder_block(key: Key[Array, ""], width: int, hidden: int, *, heads: int = 1) -> EncoderBlock:
-    """Draw an encoder block on tokens of a width, with `hidden` nodes in its feed-forward network."""
+    """Draw an encoder block on tokens of a width, with `hidden` nodes in its feed-forward network.
+
+    `heads` divide the `width`.
+    """
     first, second = jax.random.split(key)
     norms = init_layer_norm(width), init_layer_norm(width)
     return EncoderBlock(init_attention(first, width, heads=heads), init_feed_forward(second, width, hidden), *norms)
@@ -122,7 +131,10 @@ def init_encoder_block(key: Key[Array, ""], width: int, hidden: int, *, heads: i
 def init_decoder_block(
     key: Key[Array, ""], width: int, hidden: int, *, heads: int = 1, context_width: int | None = None
 ) -> DecoderBlock:
-    """Draw a decoder block; `context_width` is the width of the encoder's output where it differs."""
+    """Draw a decoder block; `context_width` is the width of the encoder's output where it differs.
+
+    `width`, `hidden` and `heads` as in `init_encoder_block`.
+    """
     first, second, third = jax.random.split(key, 3)
     return DecoderBlock(
         init_attention(first, width, heads=heads),

@@ -1,4 +1,7 @@
-"""Vision transformer: an image cut into patches, each a token, read by transformer encoder blocks."""
+"""Vision transformer: an image cut into patches, each a token, read by transformer encoder blocks.
+
+Reference: lucchi Fig. 10.24; Dosovitskiy et al. 2020.
+"""
 
 import equinox as eqx
 import jax
@@ -32,7 +35,10 @@ def patchify(images: Images, size: int) -> Float[Array, "*batch patches numbers"
 def unpatchify(
     patches: Float[Array | np.ndarray, "*batch patches numbers"], size: int, *, height: int, width: int
 ) -> Float[Array, "*batch height width channels"]:
-    """Put patches together again: the inverse of `patchify` for images of a height and a width."""
+    """Put patches together again: the inverse of `patchify` for images of a height and a width.
+
+    `size` is the side of a patch.
+    """
     patches = jnp.asarray(patches)
     *batch, count, numbers = patches.shape
     if height % size or width % size or count * size * size != height * width or numbers % (size * size):
@@ -81,7 +87,10 @@ def init_vision_transformer(
     heads: int = 2,
     classes: int = 10,
 ) -> VisionTransformer:
-    """Draw a vision transformer for square images of side `image` in patches of side `size`."""
+    """Draw a vision transformer for square images of side `image` in patches of side `size`.
+
+    `width` is that of the tokens, feed-forward networks have four times as many nodes; `size` must divide `image`.
+    """
     if image % size:
         raise ValueError(f"size must divide the side {image} of the images, got {size}")
     first, second, third, *rest = jax.random.split(key, layers + 3)

@@ -69,7 +69,7 @@ def block_velocity(
 
     One head and no layer is eq. (1.3) of jagannath, chapter 14; several heads (1.6); with a layer (1.7). With one head
     of identity matrices it is `clusters.token_velocity`. The heads are added, not averaged: H equal heads are one with
-    H times its values.
+    H times its values. `inverse_temperature` is β.
     """
     tokens = jnp.asarray(tokens)
     weights = jax.vmap(lambda query, key: attention_matrix(tokens, inverse_temperature, query, key))(
@@ -84,6 +84,7 @@ def unnormalized_velocity(tokens: Tokens, inverse_temperature: Scalar) -> Float[
 
     Exactly half the gradient on the sphere of `clusters.interaction_energy` at the same β, whereas the normalized flow
     is a gradient only after each token's speed is rescaled (Geshkovski, Letrouit, Polyanskiy, Rigollet 2024).
+    `inverse_temperature` is β.
     """
     tokens = jnp.asarray(tokens)
     return tangent(tokens, jnp.exp(inverse_temperature * (tokens @ tokens.T)) @ tokens / tokens.shape[0])

@@ -1,4 +1,8 @@
-"""Equiangular tokens under self-attention: the whole flow closes on their one common overlap, solved in closed form."""
+"""Equiangular tokens under self-attention: the whole flow closes on their one common overlap, solved in closed form.
+
+Reference: jagannath Sec. 14.2; Geshkovski, Letrouit, Polyanskiy and Rigollet 2024 for orthogonal tokens; the closed
+form is ours.
+"""
 
 from typing import Annotated
 
@@ -25,7 +29,10 @@ def _check(count: int, overlap: float, inverse_temperature: float = 0.0) -> None
 
 
 def equiangular_tokens(count: Annotated[int, "[2, 1e4]"], overlap: float = 0.0) -> Float[np.ndarray, "count count"]:
-    """Unit vectors in R^count with every pairwise overlap equal; orthonormal by default."""
+    """Unit vectors in R^count with every pairwise overlap equal; orthonormal by default.
+
+    `overlap` is g, `count` n, below 1 + 1/|g| where g < 0. They are the rows of the symmetric root of (1 − g)I + g11ᵀ.
+    """
     _check(count, overlap)
     # The symmetric square root of (1 − g) I + g 11ᵀ, whose eigenvalues are 1 − g and 1 + (n − 1) g.
     low, high = np.sqrt(1 - overlap), np.sqrt(1 + (count - 1) * overlap)
@@ -38,7 +45,8 @@ def equiangular_velocity(
     """Speed of the common overlap g of equiangular tokens, exact for the flow (SA) of jagannath, chapter 14.
 
     ġ = 2 e^{βg} (1 − g)((n − 1)g + 1) / (e^β + (n − 1) e^{βg}): all tokens play the same part, so the overlaps stay
-    equal for ever. Needs d ≥ n for a start at g ≥ 0, for example orthonormal tokens.
+    equal for ever. Needs d ≥ n for a start at g ≥ 0, for example orthonormal tokens. `overlap` is g, `count` n and
+    `inverse_temperature` β.
     """
     return 2 * (1 - overlap) * ((count - 1) * overlap + 1) / (np.exp(inverse_temperature * (1 - overlap)) + count - 1)
 
@@ -50,7 +58,8 @@ def equiangular_time(overlap: float, count: int, inverse_temperature: float, *, 
 
         2n t = [ (n−1) u(g) − Ei(β(1−g)) − e^{βn/(n−1)} E₁(β(g + 1/(n−1))) ]  between the two overlaps;
 
-    at β = 0 simply 2t = u(g) − u(g₀), that is g(t) = (e^{2t} − 1)/(e^{2t} + n − 1) for orthonormal tokens.
+    at β = 0 simply 2t = u(g) − u(g₀), that is g(t) = (e^{2t} − 1)/(e^{2t} + n − 1) for orthonormal tokens. `start` is
+    g₀, `overlap` g, `count` n and `inverse_temperature` β.
     """
     _check(count, start, inverse_temperature)
     _check(count, overlap)
@@ -75,6 +84,7 @@ def equiangular_overlap(
     """Common overlap of equiangular tokens at the given times: the inverse of `equiangular_time`, to rounding.
 
     Near consensus 1 − g(t) ∝ e^{−2t} at every β; for β ≫ 1 orthonormal tokens leave slowly, ġ(0) = 2/(e^β + n − 1).
+    Arguments as in `equiangular_time`.
     """
     _check(count, start, inverse_temperature)
     if not np.all(np.asarray(times) >= 0):

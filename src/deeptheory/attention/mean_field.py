@@ -42,6 +42,7 @@ def mean_field_velocity(
     """X[μ] at any points of the sphere, of the distribution that puts `weights` (1/n unless given) on the atoms.
 
     At the atoms themselves, with equal weights, it is the velocity of n tokens, `clusters.token_velocity`.
+    `inverse_temperature` is β.
     """
     points, atoms = jnp.asarray(points), jnp.asarray(atoms)
     scores = inverse_temperature * (points @ atoms.T)
@@ -54,6 +55,7 @@ def circle_velocity(density: Density, inverse_temperature: Scalar) -> Float[Arra
     """Angular velocity v(θ) = ∫ e^{β cos(φ−θ)} sin(φ−θ) ρ(φ) dφ / ∫ e^{β cos(φ−θ)} ρ(φ) dφ at angles 2πk/grid.
 
     By fast Fourier transforms; the integrals converge faster than any power of the grid while ρ is smooth.
+    `inverse_temperature` is β.
     """
     density = jnp.asarray(density)
     angles = 2 * jnp.pi * jnp.arange(density.shape[0]) / density.shape[0]
@@ -79,9 +81,9 @@ def density_flow(
 ) -> Float[Array, "t grid"]:
     """Density on the circle at increasing times, from `density` at time zero, at the angles 2πk/grid.
 
-    ∂_t ρ = −∂_θ(ρ v[ρ]) by a Fourier method with `substeps` Runge–Kutta steps of order four between neighbouring
-    times; mass is kept to rounding. The density sharpens toward points, e^{t/2}-fold at β = 0: stop while the grid
-    still resolves it, or follow tokens instead.
+    ∂_t ρ = −∂_θ(ρ v[ρ]) by a Fourier method with `substeps` Runge–Kutta steps of order four between neighbouring times;
+    mass is kept to rounding. The density sharpens toward points, e^{t/2}-fold at β = 0: stop while the grid still
+    resolves it, or follow tokens instead. `inverse_temperature` is β.
     """
     density, times = jnp.asarray(density, float), jnp.asarray(times, float)
 
@@ -108,7 +110,7 @@ def mode_growth(
     """Rate at which the ripple cos kθ on the uniform density grows: k² I_k(β) / (β I_0(β)), Bessel functions.
 
     At β = 0 only k = 1 grows, at rate ½. In the cold I_k/I_0 ≈ e^{−k²/2β}, and the fastest ripple has about √(2β)
-    crests: so many clusters form first, long before they merge.
+    crests: so many clusters form first, long before they merge. `modes` are the k, `inverse_temperature` is β.
     """
     modes = np.asarray(modes, float)
     if inverse_temperature == 0:
@@ -123,15 +125,18 @@ def fastest_mode(inverse_temperature: float) -> int:
 
 
 def poisson_density(angles: Float[np.ndarray, "*shape"], radius: float) -> Float[np.ndarray, "*shape"]:
-    """The density (1 − r²) / 2π(1 − 2r cos θ + r²), whose mean direction has length r."""
+    """The density (1 − r²) / 2π(1 − 2r cos θ + r²), whose mean direction has length r.
+
+    `radius` is r in (0, 1).
+    """
     return (1 - radius**2) / (2 * np.pi * (1 - 2 * radius * np.cos(angles) + radius**2))
 
 
 def synchrony(times: Float[np.ndarray, "t"], radius: float) -> Float[np.ndarray, "t"]:
     """Length r(t) of the mean of infinitely many tokens on the circle at β = 0, from a `poisson_density` of length r₀.
 
-    The density stays of this form with ṙ = r(1 − r²)/2, so r² is logistic: r² / (1 − r²) = e^t r₀² / (1 − r₀²)
-    (Ott and Antonsen 2008).
+    The density stays of this form with ṙ = r(1 − r²)/2, so r² is logistic: r² / (1 − r²) = e^t r₀² / (1 − r₀²) (Ott and
+    Antonsen 2008). `radius` is r₀.
     """
     return 1 / np.sqrt(1 + (1 / radius**2 - 1) * np.exp(-np.asarray(times)))
 

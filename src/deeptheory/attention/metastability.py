@@ -1,4 +1,7 @@
-"""Clusters that wait: two groups of tokens merge only after a time exponential in the inverse temperature."""
+"""Clusters that wait: two groups of tokens merge only after a time exponential in the inverse temperature.
+
+Reference: jagannath Sec. 14.2.2; Geshkovski, Koubbi, Polyanskiy and Rigollet 2024.
+"""
 
 import numpy as np
 from jaxtyping import Array, Float, Num
@@ -18,7 +21,7 @@ def merging_speed(overlap: Number, share: float, inverse_temperature: float) -> 
     """Speed of the overlap g of two clusters that hold shares p and q = 1 − p of all tokens, exact for the flow (SA).
 
     ġ = (1 − g²) (q s/(p + q s) + p s/(q + p s)), s = e^{−β(1−g)}: each cluster attends to the other with a weight that
-    is exponentially small until they are near.
+    is exponentially small until they are near. `overlap` is g, `share` p and `inverse_temperature` β.
     """
     other, seen = 1 - share, np.exp(-inverse_temperature * (1 - np.asarray(overlap)))
     pulls = other * seen / (share + other * seen) + share * seen / (other + share * seen)
@@ -26,7 +29,10 @@ def merging_speed(overlap: Number, share: float, inverse_temperature: float) -> 
 
 
 def merging_time(overlap: float, start: float, share: float, inverse_temperature: float) -> float:
-    """Time that two clusters with shares p and 1 − p take from overlap `start` to a larger overlap: ∫ dg/ġ."""
+    """Time that two clusters with shares p and 1 − p take from overlap `start` to a larger overlap: ∫ dg/ġ.
+
+    By quadrature. `share` is p in (0, 1); it diverges as the overlap tends to 1.
+    """
     if not start < overlap:
         raise ValueError(f"overlap must be larger than the start {start}, got {overlap}")
     # In units of the longest wait, so that nothing overflows on the way.
@@ -45,7 +51,8 @@ def merging_time(overlap: float, start: float, share: float, inverse_temperature
 def waiting_time(start: float, share: float, inverse_temperature: float) -> float:
     """How long two clusters at overlap g wait when β is large: e^{β(1−g)} / (β (p/q + q/p)(1 − g²)), to first order.
 
-    `merging_time` divided by this tends to one like 1 + O(1/β), whatever the final overlap below one.
+    `merging_time` divided by this tends to one like 1 + O(1/β), whatever the final overlap below one. `start` is g,
+    `share` p, q = 1 − p.
     """
     ratio = share / (1 - share)
     return float(

@@ -1,4 +1,7 @@
-"""Heads of random matrices, in four ensembles, for clustering beyond identity matrices."""
+"""Heads of random matrices, in four ensembles, for clustering beyond identity matrices.
+
+Reference: jagannath Fig. 14.2.2; Geshkovski, Letrouit, Polyanskiy and Rigollet 2024.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -57,7 +60,8 @@ def pair_energy(
     """E = (1/2β) Σ_ij e^{β x_iᵀ W x_j}, which tokens climb when V = QᵀK = W is symmetric.
 
     Then the gradient on the sphere at x_i is Z_i ẋ_i, with the softmax's own sum Z_i: dE/dt = Σ_i Z_i |ẋ_i|² ≥ 0, and
-    the tokens come to rest. For W without symmetry it is no such thing.
+    the tokens come to rest. For W without symmetry it is no such thing. `matrix` is W, `inverse_temperature` β above 0;
+    a token a row.
     """
     tokens = jnp.asarray(tokens)
     return jnp.sum(jnp.exp(inverse_temperature * (tokens @ jnp.asarray(matrix) @ tokens.T))) / (2 * inverse_temperature)

@@ -1,4 +1,7 @@
-"""Where tokens cluster: one traced function of temperature and dimension, made for phase diagrams."""
+"""Where tokens cluster: one traced function of temperature and dimension, made for phase diagrams.
+
+Reference: jagannath Fig. 14.2.1 and Sec. 14.2.2.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +28,10 @@ def padded_tokens(key: Key[Array, ""], dimension: Scalar, *, count: int, most: i
 
 
 def clustered_share(tokens: Float[Array | np.ndarray, "n d"], tolerance: Scalar = 1e-3) -> Float[Array, ""]:
-    """Share of the pairs of tokens that overlap by more than 1 − tolerance: 1 in a single cluster."""
+    """Share of the pairs of tokens that overlap by more than 1 − tolerance: 1 in a single cluster.
+
+    Ordered pairs of different tokens; rows are unit vectors.
+    """
     tokens = jnp.asarray(tokens)
     count = tokens.shape[0]
     close = jnp.sum(tokens @ tokens.T > 1 - tolerance) - count
@@ -46,7 +52,8 @@ def share_after(
 
     Traced in temperature, dimension and time, so a whole diagram is one compiled call:
     `dt.phase_diagram(share_after, {"inverse_temperature": [0.5, 1.0], "dimension": [2.0, 3.0]})`, with dimensions
-    written as floats. Runge–Kutta of order four in `steps` steps. Reference: jagannath Fig. 14.2.1.
+    written as floats. Runge–Kutta of order four in `steps` steps. `most` bounds the dimensions that are asked for; it
+    is the width of the arrays. Reference: jagannath Fig. 14.2.1.
     """
     tokens = padded_tokens(key, dimension, count=count, most=most)
     times = jnp.asarray(time, tokens.dtype)[None]
@@ -69,7 +76,8 @@ def metastable_share(
 
     A token sits in a cluster if it overlaps with another by more than 1 − tolerance. So the share is 0 where all are
     together before `late`, and 0 where they are still scattered at `early`; it is near 1 − 1/k with k equal clusters
-    that wait. Traced like `share_after`, with `steps` steps up to either time. Reference: jagannath Sec. 14.2.
+    that wait. Traced like `share_after`, with `steps` steps up to either time. `most` bounds the dimensions, as there.
+    Reference: jagannath Sec. 14.2.
     """
     tokens = padded_tokens(key, dimension, count=count, most=most)
     times = jnp.stack([jnp.asarray(each, tokens.dtype) for each in (early, late)])

@@ -1,4 +1,8 @@
-"""Residual networks, and the neural differential equations of which they are Euler's discretisation."""
+"""Residual networks, and the neural differential equations of which they are Euler's discretisation.
+
+Reference: jagannath eqs. 14.1.1 and 14.1.2; Hairer, Nørsett and Wanner 1993, Sec. II.8, for the error of Euler's
+method.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple

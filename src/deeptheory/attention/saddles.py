@@ -2,6 +2,8 @@
 
 The energy is E_β = (1/n) Σ_ij (e^{β⟨x_i,x_j⟩} − 1)/β, at β = 0 (1/n) Σ_ij ⟨x_i,x_j⟩. Tokens climb it, so a critical
 point is left along eigenvectors of positive eigenvalue; one with such an eigenvalue is a strict saddle.
+
+Reference: jagannath Lemmas 14.2 and 14.3; Geshkovski, Letrouit, Polyanskiy and Rigollet 2024.
 """
 
 import numpy as np
@@ -42,6 +44,7 @@ def energy_hessian(tokens: Tokens, inverse_temperature: Scalar = 0.0) -> Float[n
         D²E[u,u] = (1/n) Σ_ij φ″_ij (⟨u_i,x_j⟩ + ⟨x_i,u_j⟩)² + φ′_ij (2⟨u_i,u_j⟩ − (|u_i|² + |u_j|²)⟨x_i,x_j⟩);
 
     at β = 0 this is (2/n)(|Σ u_i|² − Σ_i ⟨x_i, Σ_j x_j⟩ |u_i|²). The last term is the curvature of the sphere.
+    `inverse_temperature` is β.
     """
     tokens, beta = np.asarray(tokens, float), float(inverse_temperature)
     count, dimension = tokens.shape
@@ -63,8 +66,8 @@ def saddle_index(tokens: Tokens, inverse_temperature: Scalar = 0.0, tolerance: f
     """Number of independent directions in which a critical point of E_β is left: positive eigenvalues of the Hessian.
 
     Zero at a local maximum; a critical point of index one or more is a strict saddle. Eigenvalues count from
-    `tolerance` on, in units of e^β; tokens that move faster than that are refused, for the index of a point that is
-    not critical depends on the coordinates.
+    `tolerance` on, in units of e^β; tokens that move faster than that are refused, for the index of a point that is not
+    critical depends on the coordinates. `inverse_temperature` is β.
     """
     tokens, beta = np.asarray(tokens, float), float(inverse_temperature)
     hessian = energy_hessian(tokens, beta)
@@ -89,7 +92,8 @@ def bipolar_spectrum(north: int, south: int, dimension: int) -> Float[np.ndarray
 
     With p ≥ q tokens at the ends and n = p + q: each of the d − 1 directions across the axis carries −2(p−q)/n p − 1
     times, 2(p−q)/n q − 1 times, 0 once (the rotation of all) and 2 once, where both ends lean the same way. So the
-    index is q(d − 1) for p > q ≥ 1: all tokens of the smaller end may leave, together or apart.
+    index is q(d − 1) for p > q ≥ 1: all tokens of the smaller end may leave, together or apart. `north` and `south` are
+    p and q in either order.
     """
     more, fewer = max(north, south), min(north, south)
     affordable(spectrum=(more + fewer, dimension))

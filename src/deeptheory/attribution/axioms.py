@@ -3,6 +3,8 @@
 A linear scheme of n players is a matrix M with a row for each player and a column for each game; payments are M·U. The
 games are those with U(∅) = 0, 2ⁿ − 1 numbers. Each axiom is linear in M, so the set of schemes that obey some of them
 is an affine space whose dimension is counted: Shapley's theorem is that with all of them it is a point.
+
+Reference: arora Sec. 10.2, Thm 10.2.3; Shapley 1953.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""What training points are worth: utilities as functions of who is trained on, and the price of a neighbour."""
+"""What training points are worth: utilities as functions of who is trained on, and the price of a neighbour.
+
+Reference: arora Sec. 10.2; Ghorbani and Zou 2019; Jia et al. 2019.
+"""
 
 from collections.abc import Callable
 
@@ -27,7 +30,7 @@ def ridge_utility(
 
     The minimizer of Σ_{i∈S}(x_i·w − y_i)² + ρ‖w‖²; nobody trains 0. All masks are one compiled call: their Gram
     matrices are a single matrix product of masks with the n outer products, then one batched Cholesky solve. Give as
-    many masks a call as memory allows, d² numbers each.
+    many masks a call as memory allows, d² numbers each. `ridge` is ρ. Reference: Ghorbani and Zou 2019.
     """
     x, y, u, v = (jnp.asarray(each) for each in (inputs, targets, test_inputs, test_targets))
     outer = jnp.concatenate([(x[:, :, None] * x[:, None, :]).reshape(len(x), -1), x * y[:, None]], 1)

@@ -1,4 +1,7 @@
-"""Influence: how the loss at a test point moves with the weight of a training point, without training again."""
+"""Influence: how the loss at a test point moves with the weight of a training point, without training again.
+
+Reference: arora Sec. 10.1; Koh and Liang 2017.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

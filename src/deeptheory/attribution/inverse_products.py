@@ -2,6 +2,8 @@
 
 H is an operator of `deeptheory.curvature` and never written down, except where that is the point (`by_factorization`).
 Each way returns the true residuals, computed afresh, so that what a caller gets is what it says.
+
+Reference: arora Sec. 10.1.1; Golub and Van Loan, Matrix Computations (2013), for factorizations.
 """
 
 from collections.abc import Callable
@@ -43,7 +45,7 @@ class Inverted(NamedTuple):
 def by_factorization(curvature: Curvature, vectors: Vectors, *, damping: float = 0.0) -> Inverted:
     """Solve with the matrix written out: p products, p² numbers, p³ operations. Some thousand parameters at most.
 
-    Works for indefinite H too. A singular H + λ is refused; `damping` mends that.
+    Works for indefinite H too. A singular H + λ is refused; a `damping` λ mends that. `vectors` stand in rows.
     """
     if curvature.size > MOST:
         raise ValueError(f"curvature must have at most {MOST} rows to be written out, got {curvature.size}")
@@ -198,7 +200,8 @@ def by_sampled_neumann_series(
     """The same series with every product taken on `sample` examples drawn with replacement: LiSSA.
 
     Its mean over draws is the partial sum of `by_neumann_series`, since the products of one term are independent of
-    those of the next. Average over keys for less noise; c must be small enough for every sample's own Hessian.
+    those of the next. Average over keys for less noise; c must be small enough for every sample's own Hessian. `scale`
+    is c, `damping` λ.
 
     Reference: arora Sec. 10.1.1; Koh and Liang 2017.
     """

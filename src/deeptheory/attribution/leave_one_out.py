@@ -1,4 +1,7 @@
-"""Retraining without each point: in closed form for ridge regression, by Newton's method otherwise."""
+"""Retraining without each point: in closed form for ridge regression, by Newton's method otherwise.
+
+Reference: arora Sec. 10.1; Cook and Weisberg 1982; Allen 1974 for the residuals.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -36,7 +39,10 @@ class Retrained(NamedTuple):
 def ridge_weights(
     inputs: Float[AnyArray, "n d"], targets: Float[AnyArray, " n"], *, ridge: float
 ) -> Float[np.ndarray, " d"]:
-    """The minimizer of ‖Xw − y‖² + ρ‖w‖²; with ρ = 0 the one of least norm."""
+    """The minimizer of ‖Xw − y‖² + ρ‖w‖²; with ρ = 0 the one of least norm.
+
+    `ridge` is ρ; the penalty is not divided by n.
+    """
     inputs, targets = np.asarray(inputs, float), np.asarray(targets, float)
     left, singular, right = np.linalg.svd(inputs, full_matrices=False)
     return right.T @ (_filtered(singular, ridge) * (left.T @ targets))
@@ -65,7 +71,10 @@ def leave_one_out_ridge(
 def leave_one_out_residuals(
     inputs: Float[AnyArray, "n d"], targets: Float[AnyArray, " n"], *, ridge: float
 ) -> Float[np.ndarray, " n"]:
-    """Return y_i − x_i·w_{−i} = e_i/(1 − h_i), the errors on each point of the fit that has not seen it."""
+    """Return y_i − x_i·w_{−i} = e_i/(1 − h_i), the errors on each point of the fit that has not seen it.
+
+    e = y − Xw, h_i = x_i·(XᵀX + ρ)⁻¹x_i. Their mean square is Allen's PRESS over n (Allen 1974).
+    """
     inputs, targets = np.asarray(inputs, float), np.asarray(targets, float)
     leverage = _pulls(inputs, ridge)[1]
     return (targets - inputs @ ridge_weights(inputs, targets, ridge=ridge)) / (1 - leverage)
@@ -87,6 +96,7 @@ def leave_one_out_weights(examples: int) -> Float[np.ndarray, "runs n"]:
     """Weights 1/n of all points but one, which weighs nothing: a row for each point left out.
 
     The others keep 1/n and do not get 1/(n − 1), so that ridges and dampings mean the same with and without the point.
+    `examples` is n.
     """
     affordable(weights=(examples, examples))
     return (1 - np.eye(examples)) / examples

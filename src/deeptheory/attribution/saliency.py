@@ -1,4 +1,7 @@
-"""Saliency: what each coordinate of one input has to do with the answer, by gradients and as a game of features."""
+"""Saliency: what each coordinate of one input has to do with the answer, by gradients and as a game of features.
+
+Reference: arora Sec. 10.4.
+"""
 
 from collections.abc import Callable
 
@@ -28,20 +31,27 @@ def gradient_saliency(model: Model, x: Input) -> Float[Array, " d"]:
     """Return ∇f(x), the slope of the answer in every coordinate.
 
     model: (batch of inputs in rows) → one number each, the logit of the class that is asked about. A saturated answer
-    has no slope, whatever it is owed to.
+    has no slope, whatever it is owed to. Reference: Simonyan, Vedaldi and Zisserman 2014.
     """
     return _slope(model, jnp.asarray(x)[None])[0]
 
 
 def gradient_times_input(model: Model, x: Input, baseline: Input) -> Float[Array, " d"]:
-    """Return (x − b)·∇f(x) by coordinates: exact where the model is linear between the baseline b and x."""
+    """Return (x − b)·∇f(x) by coordinates: exact where the model is linear between the baseline b and x.
+
+    Else the parts do not add up to f(x) − f(b): take `integrated_gradients`. Reference: Shrikumar, Greenside and
+    Kundaje 2017.
+    """
     return (jnp.asarray(x) - jnp.asarray(baseline)) * gradient_saliency(model, x)
 
 
 def smooth_gradient(
     key: Key[Array, ""], model: Model, x: Input, *, noise: float, samples: int = 64
 ) -> Float[Array, " d"]:
-    """Return the mean of ∇f(x + noise·g) over Gaussian g: the slope of the smoothed answer, not of the answer."""
+    """Return the mean of ∇f(x + noise·g) over Gaussian g: the slope of the smoothed answer, not of the answer.
+
+    `noise` is the standard deviation of each coordinate. Reference: Smilkov et al. 2017.
+    """
     affordable(points=(samples, np.size(x)))
     x = jnp.asarray(x)
     return _slope(model, x + noise * jax.random.normal(key, (samples, x.size), x.dtype)).mean(0)

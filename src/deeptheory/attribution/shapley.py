@@ -2,6 +2,8 @@
 
 A game of n players is a table of 2ⁿ utilities: entry m is U of the players whose bits are set in m, player 0 the lowest
 bit, so entry 0 is U(∅) and the last one U([n]). `game_table` makes it from a function of boolean masks.
+
+Reference: arora Sec. 10.2; Shapley 1953.
 """
 
 from collections.abc import Callable
@@ -69,7 +71,10 @@ def shapley_values(table: Table) -> Values:
 
 
 def banzhaf_values(table: Table) -> Values:
-    """Return the Banzhaf values, the mean of U(S∪i) − U(S) over all 2ⁿ⁻¹ subsets without i; they add up to nothing."""
+    """Return the Banzhaf values, the mean of U(S∪i) − U(S) over all 2ⁿ⁻¹ subsets without i; they add up to nothing.
+
+    Reference: Banzhaf 1965.
+    """
     players = players_of(table)
     return _semivalues(table, np.full(players, 0.5 ** (players - 1)))
 
@@ -117,7 +122,7 @@ def shapley_by_orders(table: Table) -> Values:
 def shapley_difference(table: Table, first: int, second: int) -> Float[np.ndarray, "*games"] | np.floating:
     """Return s_i − s_j = 1/(n−1) · Σ_{S∌i,j} (U(S∪i) − U(S∪j))/C(n−2, |S|), from subsets without either.
 
-    Players are counted from 0. Reference: arora Thm 10.2.5.
+    Players are counted from 0. i is `first`, j `second`. Reference: arora Thm 10.2.5.
     """
     table = np.asarray(table, float)
     players = players_of(table)
@@ -143,7 +148,10 @@ def dividends(table: Table) -> Float[np.ndarray, "*games subsets"]:
 
 
 def shapley_from_dividends(dividend: Table) -> Values:
-    """Return s_i = Σ_{T∋i} m_T/|T|: every coalition shares its dividend equally, all that the axioms leave possible."""
+    """Return s_i = Σ_{T∋i} m_T/|T|: every coalition shares its dividend equally, all that the axioms leave possible.
+
+    Reference: Harsanyi 1963.
+    """
     masks = coalitions(players_of(dividend))
     return np.asarray(dividend, float) @ (masks / np.maximum(masks.sum(1), 1)[:, None])
 

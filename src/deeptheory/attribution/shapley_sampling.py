@@ -2,6 +2,8 @@
 
 The utility is a vectorised function of boolean masks and is called with many masks at once, so that what it trains or
 evaluates for them can be one compiled call.
+
+Reference: arora Sec. 10.2.1; Castro, Gómez and Tejada 2009; Jia et al. 2019.
 """
 
 from collections.abc import Callable
@@ -58,7 +60,8 @@ def permutation_radius(players: int, permutations: int, largest: float, *, delta
 def permutations_needed(players: int, largest: float, accuracy: float, *, delta: float = 0.05) -> int:
     """Return the number of random orders, 2R²n ln(2n/δ)/ε², after which ‖ŝ − s‖₂ ≤ ε with probability 1 − δ.
 
-    Each value is then within ε/√n. Every order takes n evaluations of the utility.
+    Each value is then within ε/√n. Every order takes n evaluations of the utility. R = `largest` bounds every gain
+    |U(S∪i) − U(S)|, ε is the `accuracy`. Reference: arora Sec. 10.2.1.
     """
     return ceil(2 * largest**2 * players * log(2 * players / delta) / accuracy**2)
 
@@ -109,7 +112,10 @@ def group_testing_constant(players: int) -> float:
 
 
 def set_sizes(players: int) -> Float[np.ndarray, " players"]:
-    """The law q(k) = (1/k + 1/(n − k))/Z of the size of a random set, k = 1 … n − 1; entry 0 is 0."""
+    """The law q(k) = (1/k + 1/(n − k))/Z of the size of a random set, k = 1 … n − 1; entry 0 is 0.
+
+    Reference: Jia et al. 2019.
+    """
     k = np.arange(1, players)
     return np.append(0.0, (1 / k + 1 / (players - k)) / group_testing_constant(players))
 
@@ -118,6 +124,7 @@ def group_testing_values(table: Float[AnyArray, " subsets"]) -> Float[np.ndarray
     """Return the mean of the group-testing estimator over all sets, which is the vector of Shapley values.
 
     Z·E[U(T)(1{i∈T} − |T|/n)] + (U([n]) − U(∅))/n by enumeration: the identity behind `group_testing_estimate`.
+    Reference: arora Problem 10.2.7.
     """
     table = np.asarray(table, float)
     players = players_of(table)
@@ -134,7 +141,8 @@ def group_testing_radius(players: int, samples: int, low: float, high: float, *,
     """Return the radius of n group-testing estimates from m sets, by Bernstein's inequality, with probability 1 − δ.
 
     With B = (high − low)/2 a bound on the centred utility, one term is at most BZ in size and has variance at most
-    B²Z(n − 1)/n, because P(|T| = k)·k(n − k)/n² adds up to (n − 1)/(nZ).
+    B²Z(n − 1)/n, because P(|T| = k)·k(n − k)/n² adds up to (n − 1)/(nZ). With ℓ = ln(2n/δ) and r = 2BZℓ/3 it is
+    (r + √(r² + 2mℓB²Z(n − 1)/n))/m.
     """
     bound, z, level = (high - low) / 2, group_testing_constant(players), log(2 * players / delta)
     variance, reach = bound**2 * z * (players - 1) / players, 2 * bound * z

@@ -1,4 +1,7 @@
-"""Games whose Shapley values need no enumeration of subsets, and the vote that makes them hard in general."""
+"""Games whose Shapley values need no enumeration of subsets, and the vote that makes them hard in general.
+
+Reference: arora Sec. 10.2.1; Shapley and Shubik 1954 for votes; Garey and Johnson 1979 for PARTITION.
+"""
 
 from math import comb
 
@@ -31,7 +34,12 @@ def airport_shapley(costs: Float[AnyArray, " players"]) -> Float[np.ndarray, " p
 def voting_utility(
     weights: Weights, quota: int, masks: Bool[AnyArray, "subsets players"]
 ) -> Float[np.ndarray, " subsets"]:
-    """The weighted vote: U(S) = 1 where the weights of S reach the quota, else 0."""
+    """The weighted vote: U(S) = 1 where the weights of S reach the quota, else 0.
+
+    A row of `masks` is a coalition S.
+
+    Reference: Shapley and Shubik 1954.
+    """
     return (np.asarray(masks) @ np.asarray(weights) >= quota).astype(float)
 
 
@@ -79,7 +87,7 @@ def partition_vote(numbers: Weights) -> tuple[Int[np.ndarray, " voters"], int]:
 def can_be_halved(numbers: Weights) -> bool:
     """Whether some of the numbers add up to half of their sum, by the sums that can be reached, as bits of an integer.
 
-    Time and memory grow with the sum, not with its number of digits.
+    Time and memory grow with the sum, not with its number of digits. Reference: Garey and Johnson 1979, Sec. 4.2.
     """
     values = [int(number) for number in np.asarray(numbers)]
     inside(1, np.inf, "[)", numbers=np.array(values))

@@ -36,7 +36,7 @@ def difference_jacobian(
 
     (f(x + εeᵢ) − f(x))/ε is off by ε/2 times the second derivative, (f(x + εeᵢ) − f(x − εeᵢ))/2ε by ε²/6 times the
     third; rounding adds about 10⁻¹⁶|f|/ε. The best steps are about 10⁻⁸ and 10⁻⁵ for values of order one. For a
-    derivative to all digits take `jax.jacfwd`.
+    derivative to all digits take `jax.jacfwd`. `step` is ε, `point` x; the second form where `central`.
 
     Reference: lucchi eqs. 1.8–1.11.
     """
@@ -51,13 +51,16 @@ def difference_jacobian(
 def directional_derivative(function: Function, point: Point, direction: Point) -> Float[Array, "..."]:
     """Return the derivative of t ↦ f(x + t·v) at t = 0, which is ∇f(x)·v, by one pass of forward differentiation.
 
-    The direction is taken as it is: twice the vector gives twice the derivative. Reference: lucchi Sec. 1.3.1.
+    The direction is taken as it is: twice the vector gives twice the derivative. `point` is x. Reference: lucchi Sec.
+    1.3.1.
     """
     return jax.jvp(function, (jnp.asarray(point, float),), (jnp.asarray(direction, float),))[1]
 
 
 def chain_rule_jacobian(outer: Function, inner: Function, point: Point) -> Float[Array, "_d _k"]:
     """Return J_f(g(x))·J_g(x), the Jacobian of f∘g: (d × m) times (m × k), outer first.
+
+    `point` is x.
 
     Reference: lucchi Sec. 1.3.2.
     """
@@ -97,6 +100,7 @@ def difference_hessian_product(
     """Return (∇f(x + tv) − ∇f(x))/t, which tends to the product Hv of the Hessian with a vector as t → 0.
 
     Two gradients in place of a Hessian. Exact to all digits, at the same cost: `jax.jvp(jax.grad(f), (x,), (v,))`.
+    `point` is x, `direction` v.
 
     Reference: lucchi Ch. 1 Problem 3(b).
     """
@@ -105,7 +109,10 @@ def difference_hessian_product(
 
 
 def least_squares_gradient(matrix: Matrix, targets: Float[Array | np.ndarray, "n"], point: Point) -> Float[Array, "d"]:
-    """Return 2Aᵀ(Ax − y), the gradient of ‖Ax − y‖², as a column. Reference: lucchi eqs. 1.20–1.22, Problem 2(a)."""
+    """Return 2Aᵀ(Ax − y), the gradient of ‖Ax − y‖², as a column.
+
+    `point` is x. Reference: lucchi eqs. 1.20–1.22, Problem 2(a).
+    """
     return 2 * jnp.asarray(matrix).T @ (jnp.asarray(matrix) @ jnp.asarray(point) - jnp.asarray(targets))
 
 
@@ -129,7 +136,7 @@ def nonlinear_least_squares(
     """Return gradient and Hessian of (1/2n) Σ(yᵢ − ℓ(xᵢ·w))² in w.
 
     −(1/n) Σ(yᵢ − ℓᵢ)ℓ′ᵢ xᵢ and (1/n) Σ[ℓ′ᵢ² − (yᵢ − ℓᵢ)ℓ″ᵢ] xᵢxᵢᵀ: not positive semidefinite where a residual times ℓ″
-    exceeds ℓ′².
+    exceeds ℓ′². `link` is ℓ.
 
     Reference: lucchi Ch. 1 Problem 2(c).
     """

@@ -1,4 +1,7 @@
-"""Expectations of real random variables: by the density, by the tail, and what affine maps do to Gaussians."""
+"""Expectations of real random variables: by the density, by the tail, and what affine maps do to Gaussians.
+
+Reference: lucchi Sec. 1.5.
+"""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -27,7 +30,10 @@ MOST_POINTS = 2**20
 
 
 def probability_by_density(density: Density, low: float, high: float) -> float:
-    """Return Pr(a ≤ X ≤ b) = ∫ₐᵇ f(x) dx by adaptive quadrature; ends may be infinite. Reference: lucchi eq. 1.29."""
+    """Return Pr(a ≤ X ≤ b) = ∫ₐᵇ f(x) dx by adaptive quadrature; ends may be infinite.
+
+    a is `low`, b `high`. Reference: lucchi eq. 1.29.
+    """
     return _integral(density, low, high)
 
 
@@ -37,7 +43,8 @@ def expectation_by_density(
     """Return E[g(X)] = ∫ g(x) f(x) dx over the support from `low` to `high`; g(x) = x where none is given.
 
     Adaptive quadrature to about eight digits. It cannot see that an expectation does not exist: Cauchy's law gives
-    nonsense. A narrow peak far from zero it sees only if `low` and `high` are near. Reference: lucchi Sec. 1.5.
+    nonsense. A narrow peak far from zero it sees only if `low` and `high` are near. `function` is g. Reference: lucchi
+    Sec. 1.5.
     """
     return _integral(lambda x: (x if function is None else function(x)) * density(x), low, high)
 
@@ -46,7 +53,7 @@ def expectation_by_tail(tail: Density, high: float = np.inf) -> float:
     """Return E[X] = ∫₀^∞ Pr(X ≥ t) dt of a random variable that is never negative, from its tail Pr(X ≥ t).
 
     Whether the tail is Pr(X ≥ t) or Pr(X > t) does not matter: they differ at countably many t. Of a variable that may
-    be negative it is the expectation of its positive part.
+    be negative it is the expectation of its positive part. `high` is where the tail ends, if it does.
 
     Reference: lucchi Sec. 1.5.
     """
@@ -101,7 +108,8 @@ def gaussian_product_rule(
 ) -> tuple[Float[np.ndarray, "points axes"], Float[np.ndarray, " points"]]:
     """Return points and weights, summing to 1, of a product of Gauss–Hermite rules for standard normals.
 
-    Exact for polynomials of degree below 2·`nodes` in each variable; `nodes` to the power `axes` points.
+    Exact for polynomials of degree below 2·`nodes` in each variable; `nodes` to the power `axes` points. Reference:
+    Davis and Rabinowitz, Methods of Numerical Integration (1984).
     """
     if nodes**axes > MOST_POINTS:
         raise ValueError(f"nodes ** axes must be at most 2**20 points, got {nodes} ** {axes}; draw at random instead")

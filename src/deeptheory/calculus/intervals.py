@@ -7,6 +7,8 @@ others: the enclosure of `jax.grad(f)` is an enclosure of the gradient. Many box
 What is enclosed is the function of real numbers. An undefined value (the logarithm of a negative number) is nan. A
 step (sign, floor, a branch that depends on the input) has as enclosure all that its branches can be; with `steps=False`
 it is nan instead, so that what is not nan is continuous on the box.
+
+Reference: Moore, Interval Analysis (1966).
 """
 
 from collections.abc import Callable

@@ -42,12 +42,11 @@ def operator_norm(
 ) -> OperatorNorm:
     """Bound ‖A‖ₚ = sup ‖Ax‖ₚ/‖x‖ₚ from both sides, for any 1 ≤ p ≤ ∞; both bounds hold for certain, to rounding.
 
-    p = 1 (largest column sum), 2 (largest singular value), ∞ (largest row sum) are exact. For other p the norm is
-    hard to compute (Hendrickx and Olshevsky 2010). From below: the power method of Boyd (1974) from several starts,
-    whose best vector is returned. From above the least of
-    ‖A‖₁^{1/p}‖A‖_∞^{1−1/p} and its kin through p = 2 (Riesz and Thorin), and of the Schur test
-    max_j ((|A|ᵀ(|A|x)^{p−1})_j / x_j^{p−1})^{1/p} for a positive x, which meets the lower bound if no entry of A is
-    negative and |A|ᵀ|A| is irreducible.
+    p = 1 (largest column sum), 2 (largest singular value), ∞ (largest row sum) are exact. For other p the norm is hard
+    to compute (Hendrickx and Olshevsky 2010). From below: the power method of Boyd (1974) from several starts, whose
+    best vector is returned. From above the least of ‖A‖₁^{1/p}‖A‖_∞^{1−1/p} and its kin through p = 2 (Riesz and
+    Thorin), and of the Schur test max_j ((|A|ᵀ(|A|x)^{p−1})_j / x_j^{p−1})^{1/p} for a positive x, which meets the
+    lower bound if no entry of A is negative and |A|ᵀ|A| is irreducible. `iterations` are those of the power method.
 
     Reference: lucchi eqs. 1.1–1.3.
     """

@@ -1,4 +1,7 @@
-"""Roots of polynomials as eigenvalues, and what they decide: from where on one polynomial stays below another."""
+"""Roots of polynomials as eigenvalues, and what they decide: from where on one polynomial stays below another.
+
+Reference: arora Sec. 19.6; lucchi Sec. 12.3.1; Horn and Johnson, Matrix Analysis (1985), Sec. 3.3.
+"""
 
 from math import inf
 from typing import Literal
@@ -15,7 +18,10 @@ Coefficients = Float[np.ndarray, " _n"]
 
 
 def companion_matrix(coefficients: Coefficients) -> Float[np.ndarray, "k k"]:
-    """The matrix whose characteristic polynomial is this one over its leading coefficient; constant term first."""
+    """The matrix whose characteristic polynomial is this one over its leading coefficient; constant term first.
+
+    Reference: Horn and Johnson, Matrix Analysis (1985), Sec. 3.3.
+    """
     trimmed = _trimmed(coefficients)
     degree = len(trimmed) - 1
     if degree < 1:
@@ -54,7 +60,8 @@ def growth_order(f: Coefficients, g: Coefficients) -> Literal["o", "Θ", "ω"]:
 def order_threshold(f: Coefficients, g: Coefficients, constant: float, *, side: str = "O") -> float:
     """Least whole N with |f(n)| < C·g(n) for all n > N (side "O"), or |f(n)| > C·g(n) (side "Ω"); ∞ if there is none.
 
-    Beyond the largest real root of C·g ∓ f the signs do not change. Reference: lucchi 12.3.1, Fig. 12.3.
+    Beyond the largest real root of C·g ∓ f the signs do not change. `constant` is C. Reference: lucchi 12.3.1, Fig.
+    12.3.
     """
     among(("O", "Ω"), side=side)
     positive(constant=constant)

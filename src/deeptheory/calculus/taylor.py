@@ -1,4 +1,7 @@
-"""Taylor's theorem: the polynomial, and its remainder as Peano, as Lagrange and as an integral."""
+"""Taylor's theorem: the polynomial, and its remainder as Peano, as Lagrange and as an integral.
+
+Reference: lucchi Sec. 1.3.3.
+"""
 
 from collections.abc import Callable
 from math import factorial
@@ -40,6 +43,8 @@ def derivative(function: Scalar, order: Order = 1) -> Scalar:
 
 def taylor_coefficients(function: Scalar, at: float, order: Order) -> Float[np.ndarray, "k"]:
     """Return f(a), f′(a), f″(a)/2!, …, f⁽ᵏ⁾(a)/k!: the coefficients of the powers of x − a.
+
+    f is `function`, a `at` and k `order`.
 
     Reference: lucchi eq. 1.12.
     """

@@ -1,4 +1,7 @@
-"""What can be decided of open and closed: topologies of few points, rationals in gaps, finite covers of an interval."""
+"""What can be decided of open and closed: topologies of few points, rationals in gaps, finite covers of an interval.
+
+Reference: lucchi Sec. 1.6.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -33,7 +36,10 @@ def is_topology(points: Any, opens: Any) -> bool:
 
 
 def topologies(size: Annotated[int, "[0, 4]"]) -> list[frozenset[Set]]:
-    """Return all topologies on the points 0, …, n − 1: 1, 1, 4, 29, 355 of them for n = 0, …, 4."""
+    """Return all topologies on the points 0, …, n − 1: 1, 1, 4, 29, 355 of them for n = 0, …, 4.
+
+    `size` is n. By trying all families of subsets, which is why 4 is the most.
+    """
     space = frozenset(range(size))
     inner = [frozenset(each) for k in range(1, size) for each in combinations(range(size), k)]
     chosen = chain.from_iterable(combinations(inner, k) for k in range(len(inner) + 1))

@@ -3,6 +3,8 @@
 One random unit vector sees the spectrum through the squares of its components; Lanczos turns what it sees into a Gauss
 quadrature of as many nodes as steps, exact for polynomials of degree below twice that. Several vectors tell how far to
 trust it: all errors here are standard errors over the vectors.
+
+Reference: Golub and Welsch 1969; Ubaru, Chen and Saad 2017 for sums over eigenvalues.
 """
 
 from collections.abc import Callable
@@ -133,7 +135,8 @@ def _standard_error(each: np.ndarray) -> np.ndarray:
 def spectral_sum(density: SpectralDensity, function: Callable[[np.ndarray], Any], size: int) -> Estimate:
     """Σ f(λ) over all eigenvalues of a matrix with `size` rows, from the quadratures of its density.
 
-    With f = 1{λ > c} the number of eigenvalues above c, with |λ|, log or λ² what these sums mean.
+    With f = 1{λ > c} the number of eigenvalues above c, with |λ|, log or λ² what these sums mean. Reference: Ubaru,
+    Chen and Saad 2017.
     """
     each = size * np.sum(density.weights * np.asarray(function(density.nodes), float), axis=1)
     return Estimate(np.asarray(each.mean()), _standard_error(each))
@@ -155,7 +158,10 @@ def diagonal(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> 
 
 
 def trace(curvature: Curvature, key: Key[Array, ""], *, probes: int = 32) -> Estimate:
-    """The trace of a curvature, as the mean of zᵀAz over random signs z (Hutchinson 1990); variance 2Σ_{i≠j}A_ij²."""
+    """The trace of a curvature, as the mean of zᵀAz over random signs z (Hutchinson 1990); variance 2Σ_{i≠j}A_ij².
+
+    `probes` is the number of z.
+    """
     each = finite_products(_products(curvature, _signs(curvature, key, probes))).sum(1)
     return Estimate(np.asarray(each.mean()), _standard_error(each))
 

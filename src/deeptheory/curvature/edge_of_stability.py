@@ -122,6 +122,7 @@ def stability_phases(
 
     `trace` is what `descent_with_sharpness` says of one run with this step and this `every`: the losses of every step
     from 0 on, the sharpness of steps 0, every, 2·every, …. If it has diverged, all that is said is of the steps before.
+    `step_size` is η. Reference: arora Sec. 2.6; Cohen et al. 2021.
     """
     losses, sharpness = np.asarray(trace.losses, float), np.asarray(trace.sharpness, float)
     if losses.ndim != 1 or sharpness.ndim != 1 or len(losses) != (len(sharpness) - 1) * every + 1:

@@ -3,6 +3,9 @@
 Each is a symmetric matrix over the flat vector of parameters, known by its products with vectors. A product sums over
 micro-batches of the data, so that memory grows with the batch and not with the data. Parameters are any pytree: a list
 of arrays, an Equinox module (whose leaves that are no floating-point arrays stay as they are).
+
+Reference: arora Secs. 2.6 and 12.1; Pearlmutter 1994 for products with a Hessian, Schraudolph 2002 with the
+Gauss–Newton matrix; Martens 2020 for the Fisher matrix.
 """
 
 from collections.abc import Callable
@@ -274,6 +277,8 @@ def gradient_noise(
 
     Args:
         losses: (parameters, batch) → the loss of every example of the batch.
+
+    Reference: arora Problem 12.1.1.
     """
     rule = _Covariance(losses) if centred else _SecondMoment(losses)
     return _curvature(rule, parameters, data, batch)

@@ -1,6 +1,8 @@
 """Handwritten digits: the first 3,000 training and 1,000 test images of MNIST, averaged over 2×2 pixels to 14×14.
 
 MNIST is by Y. LeCun, C. Cortes and C. Burges, made available under CC BY-SA 3.0; this excerpt carries the same licence.
+
+Reference: LeCun, Bottou, Bengio and Haffner 1998.
 """
 
 from importlib.resources import files

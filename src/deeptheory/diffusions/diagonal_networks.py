@@ -5,6 +5,8 @@ Gradient flow keeps u∘v, and this scale decides which of many fitting w it com
 large, of least ℓ1 norm where it is small. A step of descent along the residual g of one example multiplies u_j·v_j by
 1 − 4η²g²x_j², exactly: labels with fresh noise never stop shrinking the scale, and small batches shrink it until all
 examples are fitted.
+
+Reference: arora 8.1, Example 8.1.5; Woodworth et al. 2020; Pesme, Pillaud-Vivien and Flammarion 2021.
 """
 
 from typing import Any, NamedTuple
@@ -62,7 +64,11 @@ def diagonal_flow(
 
 
 def diagonal_descent(given: Examples, answer: Labels, start: Diagonal, *, rate: float, steps: int) -> Diagonal:
-    """Return the network after so many steps of gradient descent on all examples."""
+    """Return the network after so many steps of gradient descent on all examples.
+
+    u ← u∘(1 − 2η∇L(w)) and v ← v∘(1 + 2η∇L(w)), η = `rate`; `given` is problems × examples × d. Reference: arora
+    Example 8.1.5.
+    """
     at = start
     for _ in range(steps):
         move = 2 * rate * _slope(given, answer, at)
@@ -75,7 +81,7 @@ def batch_descent(
 ) -> Diagonal:
     """Return the network after steps along the mean gradients of batches, the examples of each given by their places.
 
-    `chosen` is for example that of `minibatches`, one run a problem. arora 8.1.
+    `chosen` is for example that of `minibatches`, one run a problem; `rate` is η as in `diagonal_descent`. arora 8.1.
     """
     examples = given.shape[1]
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < examples):
@@ -124,7 +130,8 @@ def label_noise_descent(
 ) -> Diagonal:
     """Return the network after so many steps, each along one random example with label y_i ± deviation (fair signs).
 
-    Label and example are drawn anew at each step, for every problem its own. Reference: HaoChen et al. 2021.
+    Label and example are drawn anew at each step, for every problem its own. `rate` is η as in `diagonal_descent`.
+    Reference: HaoChen et al. 2021.
     """
     problems, examples, _ = given.shape
     affordable(draws=(steps, problems))

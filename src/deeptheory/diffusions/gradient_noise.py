@@ -68,7 +68,7 @@ def linearly_scaled(schedule: Schedule, factor: int) -> Schedule:
     """The run with κ times the batch, κ times the rate and one κ-th of the steps: the same epochs (arora Def. 12.1.3).
 
     For plain stochastic gradient descent. Adam and RMSprop want √κ times the rate instead, and momentum another rule.
-    It fails where κη comes near 2 over the largest curvature.
+    It fails where κη comes near 2 over the largest curvature. `factor` is κ.
     """
     if schedule.steps % factor:
         raise ValueError(f"factor must divide the {schedule.steps} steps, got {factor}")
@@ -90,7 +90,7 @@ def svag_gradient(
     """Combine two independent stochastic gradients into one of the same mean and ℓ times the covariance.
 
     Take ℓ steps of size η/ℓ with it for one of size η: the diffusion stays, the steps become fine. ℓ = 1 gives the
-    first gradient back.
+    first gradient back. It is ½(g₁ + g₂) + ½√(2ℓ − 1)(g₁ − g₂), ℓ = `amplification`. Reference: arora Def. 12.4.1.
     """
     root = np.sqrt(2 * np.asarray(amplification, float) - 1)
     return (first + second) / 2 + root / 2 * (first - second)
@@ -99,7 +99,8 @@ def svag_gradient(
 def svag_moment_factors(amplification: Number) -> Float[np.ndarray, "4 ..."]:
     """What SVAG multiplies the cumulants κ₁…κ₄ of the noise by: 1, ℓ, (3ℓ − 1)/2, (ℓ² + 2ℓ − 1)/2.
 
-    Per unit of variance the skewness goes like (3ℓ − 1)/(2ℓ^(3/2)) to zero, the excess kurtosis only to one half.
+    Per unit of variance the skewness goes like (3ℓ − 1)/(2ℓ^(3/2)) to zero, the excess kurtosis only to one half. ℓ is
+    `amplification`. Reference: arora Sec. 12.4.
     """
     ell = np.asarray(amplification, float)
     return np.stack([np.ones_like(ell), ell, (3 * ell - 1) / 2, (ell**2 + 2 * ell - 1) / 2])

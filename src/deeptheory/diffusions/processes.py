@@ -1,6 +1,8 @@
 """Paths of processes with stationary independent increments (Lévy processes): Brownian motion and others.
 
 Paths are drawn at times 0, h, 2h, …, one a row, from a NumPy generator; the first entry is zero.
+
+Reference: arora Defs. 12.2.1 and 12.2.2; Sato, Lévy Processes and Infinitely Divisible Distributions (1999).
 """
 
 import numpy as np
@@ -19,7 +21,10 @@ def _summed(increments: Float[np.ndarray, "paths steps"]) -> Paths:
 
 
 def wiener_paths(draw: np.random.Generator, paths: int, *, steps: int, horizon: float = 1.0) -> Paths:
-    """Brownian motion: increments N(0, h). Continuous, nowhere differentiable (arora Def. 12.2.2)."""
+    """Brownian motion: increments N(0, h). Continuous, nowhere differentiable (arora Def. 12.2.2).
+
+    h = `horizon`/`steps`.
+    """
     affordable(paths=(paths, steps))
     return _summed(draw.standard_normal((paths, steps)) * np.sqrt(horizon / steps))
 
@@ -29,7 +34,8 @@ def compound_poisson_paths(
 ) -> Paths:
     """Jumps of size N(0, 1) at the times of a Poisson process: a Lévy process whose paths are not continuous.
 
-    arora Def. 12.2.1 asks for continuous paths in its item 5; then only Brownian motion with drift is left.
+    arora Def. 12.2.1 asks for continuous paths in its item 5; then only Brownian motion with drift is left. `rate`
+    jumps a unit of time on average, up to `horizon`.
     """
     affordable(paths=(paths, steps))
     inside(0, 1e18, "[]", **{"rate · horizon / steps": rate * horizon / steps})
@@ -38,7 +44,10 @@ def compound_poisson_paths(
 
 
 def gamma_paths(draw: np.random.Generator, paths: int, *, steps: int, rate: float = 1.0, horizon: float = 1.0) -> Paths:
-    """The gamma process, whose increments over a time h are Gamma(h·rate): it only rises, by infinitely many jumps."""
+    """The gamma process, whose increments over a time h are Gamma(h·rate): it only rises, by infinitely many jumps.
+
+    `rate` is the mean per unit of time (scale 1), h = `horizon`/`steps`. Reference: Sato 1999.
+    """
     affordable(paths=(paths, steps))
     return _summed(draw.gamma(rate * horizon / steps, size=(paths, steps)))
 
@@ -46,7 +55,11 @@ def gamma_paths(draw: np.random.Generator, paths: int, *, steps: int, rate: floa
 def bridge_refined(
     draw: np.random.Generator, paths: Paths, *, horizon: float = 1.0
 ) -> Float[np.ndarray, "paths finer"]:
-    """Brownian paths at twice as many times, the given ones kept: midpoints are means plus N(0, h/4) noise."""
+    """Brownian paths at twice as many times, the given ones kept: midpoints are means plus N(0, h/4) noise.
+
+    h is the spacing of the given times, which end at `horizon`. Reference: Mörters and Peres, Brownian Motion (2010),
+    Ch. 1.
+    """
     spacing = horizon / (paths.shape[1] - 1)
     middles = (paths[:, 1:] + paths[:, :-1]) / 2
     middles = middles + draw.standard_normal(middles.shape) * np.sqrt(spacing / 4)
@@ -56,7 +69,10 @@ def bridge_refined(
 
 
 def quadratic_variation(paths: Paths) -> Float[np.ndarray, " paths"]:
-    """The sum of squared increments: for Brownian motion it tends to the time, with error √(2t²/n)."""
+    """The sum of squared increments: for Brownian motion it tends to the time, with error √(2t²/n).
+
+    n is the number of increments, up to time t. Reference: Mörters and Peres, Brownian Motion (2010), Ch. 1.
+    """
     return (np.diff(paths, axis=1) ** 2).sum(1)
 
 

@@ -6,6 +6,8 @@ What is compared here is a scheme with an equation, on increments that both shar
 increments, one short scan, is all it takes and is part of what is studied. Where a path itself is wanted, to a
 tolerance, with solvers of higher order or steps that adapt, use diffrax: `drift` and `diffusion` are its ODETerm and
 ControlTerm, but for the arguments (t, x, args) that its terms have.
+
+Reference: arora Sec. 12.2; Kloeden and Platen, Numerical Solution of Stochastic Differential Equations (1992).
 """
 
 from collections.abc import Callable
@@ -53,7 +55,8 @@ def euler_maruyama(
     """The path X ← X + b(X)h + S(X)ΔW on given Brownian increments (each of variance h), the start first.
 
     Weak order one, strong order one half where the diffusion depends on the state and one where it does not. Pure: wrap
-    it in `jit`, and in `vmap` over starts and increments. Equal increments couple equations and step sizes.
+    it in `jit`, and in `vmap` over starts and increments. Equal increments couple equations and step sizes. Reference:
+    arora (12.1); Kloeden and Platen 1992.
     """
 
     def move(x: Vector, increment: Float[Array, " w"]) -> tuple[Vector, Vector]:
@@ -68,7 +71,10 @@ def euler_maruyama(
 
 
 def time_changed(equation: ItoEquation, factor: float | Float[Array, ""]) -> ItoEquation:
-    """The equation in the new time τ = t/a: drift a·b, diffusion √a·S (arora Example 12.2.3)."""
+    """The equation in the new time τ = t/a: drift a·b, diffusion √a·S (arora Example 12.2.3).
+
+    `factor` is a.
+    """
     return ItoEquation(
         lambda x: factor * equation.drift(x), lambda x: jnp.sqrt(jnp.asarray(factor, float)) * equation.diffusion(x)
     )
@@ -121,7 +127,8 @@ def least_squares_moments(
 
     Residuals are linear in z = (x, 1), so the covariance of the gradients is quadratic and second moments close: with
     rᵢ = (aᵢ, −yᵢ) and G = (1/m)Σ aᵢrᵢᵀ, dM/dt = −GM − MGᵀ + (η/B)((1/m)Σ rᵢᵀMrᵢ aᵢaᵢᵀ − GMGᵀ). Solved by the
-    exponential of a matrix of (d + 1)² rows: for few dimensions.
+    exponential of a matrix of (d + 1)² rows: for few dimensions. `rate` is η, `batch` B; aᵢ are the `points`, yᵢ the
+    `targets`.
     """
     from scipy.linalg import expm
 
@@ -143,7 +150,11 @@ def gibbs_density(
     rate: float,
     noise: float,
 ) -> Float[np.ndarray, " points"]:
-    """The stationary density ∝ exp(−2f/(ησ²)) of dX = −f′dt + √η σ dW in one dimension, on a grid that covers it."""
+    """The stationary density ∝ exp(−2f/(ησ²)) of dX = −f′dt + √η σ dW in one dimension, on a grid that covers it.
+
+    `rate` is η, `noise` σ; normalized by the trapezoidal rule. Reference: Gardiner, Handbook of Stochastic Methods
+    (1985).
+    """
     exponent = -2 * loss(points) / (rate * noise**2)
     weights = np.exp(exponent - exponent.max())
     return weights / np.trapezoid(weights, points)
@@ -155,7 +166,8 @@ def geometric_errors(
     """Exact strong (root mean square) and weak (of the second moment) errors of Euler–Maruyama on dX = μX dt + sX dW.
 
     From X₀ = 1, per step size, at the horizon. Exact and scheme are products of independent factors a step, whose
-    moments and cross moment are known; with `milstein` the factor has ½s²(ΔW² − h) more. Strong orders ½ and 1.
+    moments and cross moment are known; with `milstein` the factor has ½s²(ΔW² − h) more. Strong orders ½ and 1. `drift`
+    is μ, `volatility` s. Reference: Kloeden and Platen 1992.
     """
     h, square = np.asarray(steps, float), volatility**2
     counts = np.rint(horizon / h)
@@ -171,6 +183,8 @@ def exit_time_from_saddle(curvature: float, level: float, noise: float | Float[n
     """The mean time that dX = aX dt + s dW needs from 0 to |X| = R: (2/a)∫₀^{R√a/s} D(u)du, D Dawson's function.
 
     About (1/2a) ln(aR²/s²) for small noise; with s² = ησ², escape from a saddle takes ln(1/η)/(2a) and a constant.
+    `curvature` is a, `level` R, `noise` s. Reference: Gardiner, Handbook of Stochastic Methods (1985), for mean exit
+    times.
     """
     ends = level * np.sqrt(curvature) / np.asarray(noise, float)
     nodes, weights = np.polynomial.legendre.leggauss(64)

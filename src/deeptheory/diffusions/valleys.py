@@ -3,6 +3,8 @@
 ½(uv − y)² is least on the hyperbola uv = y, and as sharp there as S = u² + v². The imbalance D = u² − v² says where
 along it one stands: gradient flow keeps it, so what moves it is noise. Noise that comes from labels points across the
 valley; isotropic noise also points along it.
+
+Reference: arora Sec. 12.1; Blanc, Gupta, Valiant and Valiant 2020; Li, Wang and Arora 2021; HaoChen et al. 2021.
 """
 
 from collections.abc import Callable
@@ -53,7 +55,10 @@ class Factors(NamedTuple):
 
 
 def on_the_valley(position: Number, *, target: Number = 1.0) -> Factors:
-    """The factors with product `target` at x = ln(u/v)."""
+    """The factors with product `target` at x = ln(u/v).
+
+    `position` is x, `target` y = uv.
+    """
     return Factors(np.sqrt(target) * np.exp(np.divide(position, 2)), np.sqrt(target) * np.exp(np.divide(position, -2)))
 
 
@@ -73,7 +78,10 @@ def gaussian_label_noise(draw: np.random.Generator, at: Factors, deviation: floa
 
 
 def isotropic_noise(draw: np.random.Generator, at: Factors, deviation: float) -> tuple[Number, Number]:
-    """Isotropic Gaussian noise of the trace of label noise, deviation²·(u² + v²) in two directions."""
+    """Isotropic Gaussian noise of the trace of label noise: variance ½·deviation²·(u² + v²) in both directions.
+
+    Reference: HaoChen et al. 2021 for the contrast with label noise.
+    """
     size = deviation * np.sqrt(at.sharpness / 2)
     return size * draw.standard_normal(np.shape(at.first)), size * draw.standard_normal(np.shape(at.first))
 
@@ -90,7 +98,8 @@ def product_descent(
 ) -> Factors:
     """Gradient descent on ½(uv − target)² with noise added to every gradient, at times 0, …, steps (first axis).
 
-    `start` may hold arrays, one entry a run. `rate` times the sharpness must stay well below 2.
+    `start` may hold arrays, one entry a run. `rate` times the sharpness must stay well below 2. `noise` is one of the
+    three above, called with this `deviation`.
     """
     affordable(path=(steps + 1, *np.shape(start.first)))
     u, v = (np.empty((steps + 1, *np.shape(each))) for each in start)
@@ -107,7 +116,8 @@ def fair_changes(path: Factors, *, rate: float, target: float = 1.0) -> Float[np
     """The part of every change of D along a path of `product_descent` that is linear in its noise.
 
     Its mean is zero whatever happened before, so that a sum of these, weighted by what was known before, may be taken
-    from anything that is averaged over runs: the mean stays, most of the scatter goes.
+    from anything that is averaged over runs: the mean stays, most of the scatter goes. `rate` and `target` are those of
+    the path.
     """
     u, v = (np.asarray(each)[:-1] for each in path)
     after = [np.asarray(each)[1:] for each in path]
@@ -119,8 +129,8 @@ def fair_changes(path: Factors, *, rate: float, target: float = 1.0) -> Float[np
 def label_noise_imbalance(start: Number, time: Number, *, variance: Number) -> Number:
     """D at time t = (rate)²·steps under label noise: D₀e^(−σ²t), with no spread, for small rates.
 
-    A step multiplies D by 1 − η²g², g the residual with its noise, exactly. Reference: Blanc et al. 2020, Li, Wang and
-    Arora 2021 in general.
+    A step multiplies D by 1 − η²g², g the residual with its noise, exactly. `start` is D₀, `variance` σ² that of the
+    labels. Reference: Blanc et al. 2020, Li, Wang and Arora 2021 in general.
     """
     return start * np.exp(-np.asarray(variance) * time)
 
@@ -128,7 +138,8 @@ def label_noise_imbalance(start: Number, time: Number, *, variance: Number) -> N
 def isotropic_mean_square_sharpness(start: Number, time: Number, *, variance: Number) -> Number:
     """E S² at time t = (rate)²·steps under isotropic noise of the same trace: S₀²e^(2σ²t), for small rates.
 
-    D moves by √2·σS·dW, without drift, and S² = D² + 4y² on the valley.
+    D moves by √2·σS·dW, without drift, and S² = D² + 4y² on the valley. `start` is S₀, `variance` σ² that of the
+    labels.
     """
     return start**2 * np.exp(2 * np.asarray(variance) * time)
 
@@ -136,7 +147,8 @@ def isotropic_mean_square_sharpness(start: Number, time: Number, *, variance: Nu
 def valley_drift(position: Number, *, variance: Number) -> Number:
     """The drift −σ²·tanh x of x = ln(u/v) a unit of time (rate)²·steps: the same for both noises.
 
-    Isotropic noise adds a diffusion of √2·σ, so that it comes to rest nowhere; label noise adds nothing.
+    Isotropic noise adds a diffusion of √2·σ, so that it comes to rest nowhere; label noise adds nothing. `position` is
+    x, `variance` σ².
     """
     return -variance * np.tanh(position)
 

@@ -2,6 +2,8 @@
 
 A stochastic gradient that is affine in x (a random quadratic loss) closes the equations of all moments, for the
 iteration and for the diffusion alike. Weak errors then carry no statistical noise and show their order plainly.
+
+Reference: arora Sec. 12.3; Li, Tai and E 2019.
 """
 
 from math import comb
@@ -40,7 +42,10 @@ class NoiseLaw(NamedTuple):
 
 
 def two_point_noise(skewness: float) -> NoiseLaw:
-    """Return the law on two values with mean 0, variance 1 and the given third moment (any real number)."""
+    """Return the law on two values with mean 0, variance 1 and the given third moment (any real number).
+
+    With probability (1 ∓ s/√(s² + 4))/2 the values (s ± √(s² + 4))/2, s the `skewness`.
+    """
     root = np.sqrt(1 + skewness**2 / 4)
     values = np.array([skewness / 2 + root, skewness / 2 - root])
     return NoiseLaw(values, np.abs(values[::-1]) / np.abs(values).sum())
@@ -82,7 +87,10 @@ def three_losses() -> LinearOracle:
 
 
 def linear_oracle(slope: float, noise: NoiseLaw, *, additive: float = 1.0, multiplicative: float = 0.0) -> LinearOracle:
-    """Return the oracle slope·x + (additive + multiplicative·x)·z; with both, least squares on random features."""
+    """Return the oracle slope·x + (additive + multiplicative·x)·z; with both, least squares on random features.
+
+    z is drawn from `noise`.
+    """
     return LinearOracle(slope + multiplicative * noise.values, -additive * noise.values, noise.probabilities)
 
 
@@ -91,14 +99,18 @@ def sgd_moments(
 ) -> Float[np.ndarray, "time powers"]:
     """Return E x_kᵖ for k = 0…steps and p = 0…degree of the iteration x_{k+1} = x_k − η g(x_k), exactly.
 
-    A step is affine in x, so E x′ᵖ = Σⱼ C(p, j) E[(1−ηa)ʲ (ηb)^(p−j)] E xʲ: one triangular matrix, applied k times.
-    On the three losses E x_k² = (1−2η)^(2k) x₀² + 6η/(1−η) · (1 − (1−2η)^(2k)). Reference: arora Problem 12.2.4.
+    A step is affine in x, so E x′ᵖ = Σⱼ C(p, j) E[(1−ηa)ʲ (ηb)^(p−j)] E xʲ: one triangular matrix, applied k times. On
+    the three losses E x_k² = (1−2η)^(2k) x₀² + 6η/(1−η) · (1 − (1−2η)^(2k)). `step` is η, `start` x₀. Reference: arora
+    Problem 12.2.4.
     """
     return _iterate(sgd_transition(oracle, step, degree=degree), steps, start)
 
 
 def sgd_transition(oracle: LinearOracle, step: float, *, degree: int) -> Float[np.ndarray, "powers powers"]:
-    """The matrix that takes the moments E xᵖ, p = 0…degree, of one iterate to those of the next."""
+    """The matrix that takes the moments E xᵖ, p = 0…degree, of one iterate to those of the next.
+
+    `step` is η; the moments are a column, p = 0 first.
+    """
     multipliers, shifts = 1 - step * oracle.slopes, step * oracle.shifts
     transition = np.zeros((degree + 1, degree + 1))
     for row in range(degree + 1):
@@ -114,8 +126,8 @@ def diffusion_moments(
     """Return E X_tᵖ at t = 0, η, …, η·steps for the canonical equation dX = −∇f(X) dt + √η Σ(X)^½ dW, exactly.
 
     The generator −(ax − b)∂ + ½ηΣ(x)∂² does not raise the degree of a polynomial, so the moments solve a linear
-    triangular equation; its exponential over one step is applied k times. On the three losses, an
-    Ornstein–Uhlenbeck process, E X_t² = e^(−4t) x₀² + 6η(1 − e^(−4t)). Reference: arora (12.4).
+    triangular equation; its exponential over one step is applied k times. On the three losses, an Ornstein–Uhlenbeck
+    process, E X_t² = e^(−4t) x₀² + 6η(1 − e^(−4t)). `step` is η, `start` X₀. Reference: arora (12.4).
     """
     return _iterate(diffusion_transition(oracle, step, degree=degree), steps, start)
 
@@ -123,7 +135,10 @@ def diffusion_moments(
 def diffusion_transition(
     oracle: LinearOracle, step: float, *, degree: int, time: float | None = None
 ) -> Float[np.ndarray, "powers powers"]:
-    """The matrix that moves the moments of the canonical equation of step η on by a time, η itself unless given."""
+    """The matrix that moves the moments of the canonical equation of step η on by a time, η itself unless given.
+
+    The moments are a column, p = 0 first. Reference: arora (12.4).
+    """
     from scipy.linalg import expm
 
     slope, shift = oracle.mean()
@@ -141,8 +156,8 @@ def hybrid_moments(
 ) -> Float[np.ndarray, "switch powers"]:
     """Moments at step k of hybrids that iterate up to step j and then diffuse, for j = 0…k.
 
-    The first row is the diffusion, the last the iteration. Their differences, neighbour by neighbour, are the
-    one-step errors into which the weak error decomposes: arora Problem 12.3.6.
+    The first row is the diffusion, the last the iteration. Their differences, neighbour by neighbour, are the one-step
+    errors into which the weak error decomposes: arora Problem 12.3.6. Arguments as in `sgd_moments`.
     """
     iterated = sgd_moments(oracle, step, steps, degree=degree, start=start)
     onward = diffusion_transition(oracle, step, degree=degree)
@@ -172,8 +187,8 @@ def weak_error(
 ) -> float:
     """Return max over kη ≤ horizon of |E g(x_k) − E g(X_kη)| for a polynomial g, constant coefficient first.
 
-    `diffusion` gives the equation another oracle than the iteration has, to see what a wrong covariance does.
-    References: arora Def. 12.3.2, Def. 12.3.3, Thm 12.3.4.
+    `diffusion` gives the equation another oracle than the iteration has, to see what a wrong covariance does. `step` is
+    η, `start` the x₀ of both. References: arora Def. 12.3.2, Def. 12.3.3, Thm 12.3.4.
     """
     if not 0 < step <= horizon:
         raise ValueError(f"step must lie in (0, {horizon}], the horizon, got {step}")

@@ -3,6 +3,8 @@
 The overlap is a Markov chain of one number (`sphere`). Functions of it are held at Chebyshev points of arsinh(m√N),
 which resolve the equator, and a step is a small matrix: Gauss quadrature over the three random numbers of a step. Mean
 times are then a linear system, and the law after ten million steps is a power of the matrix: seconds in any dimension.
+
+Reference: jagannath Ch. 11 Sec. 3; Norris, Markov Chains (1997), Sec. 1.3, for the linear system.
 """
 
 from typing import Annotated

@@ -5,6 +5,8 @@ K weight vectors that are trained and the fields Θ a of M hidden directions. Th
 (`gram`), with the other parameters, is a Markov chain of its own under online gradient descent, and for steps δ = c/N
 it follows as N → ∞ a differential equation. A user writes the loss of one sample as a function of the fields; its
 derivatives are taken automatically. Teacher and student networks, phase retrieval, mixtures are examples.
+
+Reference: jagannath Ch. 12 Secs. 2 and 3; Saad and Solla 1995; Ben Arous, Gheissari and Jagannath 2024.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,8 @@
 """Sequences that grow by a power of themselves: discrete inequalities of Grönwall and of Bihari and LaSalle.
 
 A sequence with m_t ≥ a + b Σ_{j<t} m_j^(k−1) is at least as large as the one that grows by exactly that much a step.
+
+Reference: jagannath Ch. 11 Sec. 5; LaSalle 1949; Bihari 1956.
 """
 
 from typing import Annotated, Any
@@ -32,12 +34,18 @@ def growth_recursion(start: Number, rate: Number, *, order: Any, steps: Steps, m
 
 
 def gronwall_bound(start: Number, rate: Number, *, steps: Steps) -> Any:
-    """Return a(1 + b)^t, which m_t ≥ a + b Σ m_j implies and attains. Reference: jagannath Ch. 11 Sec. 5, k = 2."""
+    """Return a(1 + b)^t, which m_t ≥ a + b Σ m_j implies and attains.
+
+    `start` is a, `rate` b and `steps` t. Reference: jagannath Ch. 11 Sec. 5, k = 2.
+    """
     return start * (1 + rate) ** steps
 
 
 def blow_up_time(start: Number, rate: Number, *, order: Power) -> Any:
-    """Return 1/((k − 2) b a^(k−2)), the time at which the solution of dm/dt = b m^(k−1), m(0) = a, is infinite."""
+    """Return 1/((k − 2) b a^(k−2)), the time at which the solution of dm/dt = b m^(k−1), m(0) = a, is infinite.
+
+    `start` is a, `rate` b and `order` k above 2. Reference: Bihari 1956.
+    """
     return 1 / ((order - 2) * rate * start ** (order - 2))
 
 
@@ -47,8 +55,8 @@ def bihari_lasalle_bound(start: Number, rate: Number, *, order: Power, steps: St
     `cap` is η. Beyond the time at which it would be infinite it is infinite: by then m has passed η. The sequence lies
     below the solution of its differential equation, c = 1, which is what is printed for k = 3 (for k ≥ 4 without the
     factor k − 2, which is weaker). A step from m to m + bm^(k−1) grows by a factor of at most 1 + bη^(k−2), so the
-    velocity bm^(k−1) at its beginning is at least c times that anywhere in it.
-    Reference: jagannath Ch. 11 Sec. 5; the constant c is ours.
+    velocity bm^(k−1) at its beginning is at least c times that anywhere in it. `start` is a, `rate` b, `order` k and
+    `steps` t. Reference: jagannath Ch. 11 Sec. 5; the constant c is ours.
     """
     slower = (1 + rate * cap ** (order - 2)) ** (1 - order)
     left = 1 - steps * slower / blow_up_time(start, rate, order=order)

@@ -2,6 +2,8 @@
 
 The overlap m = ⟨x, v⟩ of a unit vector with the hidden direction decides the population loss, Φ(x) = φ(m). Near the
 equator φ is flat to the order of its first Taylor coefficient, and that order sets the number of samples.
+
+Reference: jagannath Ch. 11 Secs. 2 to 4; Ben Arous, Gheissari and Jagannath 2021.
 """
 
 from math import factorial, sqrt
@@ -35,7 +37,7 @@ def teacher_student_series(
 ) -> Float[np.ndarray, " powers"]:
     """Return the Taylor coefficients in m of φ(m) = E(f(z) − g(z′))², the two normals having correlation m.
 
-    They are −2 u_k(f) u_k(g), with ‖f‖² + ‖g‖² added at k = 0. Reference: jagannath Sec. 11.2.3.
+    They are −2 u_k(f) u_k(g), with ‖f‖² + ‖g‖² added at k = 0. k goes up to `degree`. Reference: jagannath Sec. 11.2.3.
     """
     student = teacher if student is None else student
     series = -2 * hermite_coefficients(teacher, degree) * hermite_coefficients(student, degree)
@@ -46,7 +48,10 @@ def teacher_student_series(
 
 
 def principal_component_series(signal: float, *, degree: int = 8) -> Float[np.ndarray, " powers"]:
-    """Return the Taylor coefficients of φ(m) = −1 − λm² for online principal components: jagannath Sec. 11.2.1."""
+    """Return the Taylor coefficients of φ(m) = −1 − λm² for online principal components: jagannath Sec. 11.2.1.
+
+    `signal` is λ; the coefficients go up to `degree`.
+    """
     series = np.zeros(max(degree, 2) + 1)
     series[[0, 2]] = -1, -signal
     return series
@@ -56,7 +61,8 @@ def mixture_series(field: float, *, degree: int = 8) -> Float[np.ndarray, " powe
     """Return the Taylor coefficients of φ(m) = −E log cosh(z + εm + h), a mixture of two Gaussians ±v.
 
     The sign ε is 1 with probability e^h/(e^h + e^−h), so E εᵏ is 1 or tanh h, and Gaussian integration by parts turns
-    the k-th derivative of log cosh(· + h) into its Hermite coefficient. Reference: jagannath Sec. 11.2.2.
+    the k-th derivative of log cosh(· + h) into its Hermite coefficient. `field` is h; the coefficients go up to
+    `degree`. Reference: jagannath Sec. 11.2.2.
     """
     powers = np.arange(degree + 1)
     signs = np.where(powers % 2, np.tanh(field), 1.0)
@@ -67,7 +73,10 @@ def mixture_series(field: float, *, degree: int = 8) -> Float[np.ndarray, " powe
 def mixture_loss(
     overlap: float | Float[np.ndarray, "*shape"], field: float
 ) -> float | Float[np.ndarray, "*shape"] | np.floating:
-    """Return φ(m) = −E log cosh(z + εm + h) of the two-component mixture, by quadrature: jagannath Sec. 11.2.2."""
+    """Return φ(m) = −E log cosh(z + εm + h) of the two-component mixture, by quadrature: jagannath Sec. 11.2.2.
+
+    `field` is h.
+    """
     points, weights = gaussian_panels()
     share = 1 / (1 + np.exp(-2 * field))
     sides = []
@@ -112,7 +121,10 @@ def critical_ratio(dimension: int, exponent: int) -> float:
 def squared_loss_slope(
     link: Link, student: Float[Array, "*shape"], teacher: Float[Array, "*other"]
 ) -> Float[Array, "*broadcast"]:
-    """Return c = 2(f(a) − f(b))f′(a), the derivative of (f(a) − f(b))² in the student's field a."""
+    """Return c = 2(f(a) − f(b))f′(a), the derivative of (f(a) − f(b))² in the student's field a.
+
+    f is the `link`, a and b are the fields of `student` and `teacher`.
+    """
     value, slope = jax.jvp(link, (student,), (jnp.ones_like(student),))
     return 2 * (value - link(teacher)) * slope
 
@@ -141,7 +153,11 @@ def overlap_velocity(
 
 
 def descent_time(link: Link, low: float, high: float, *, step: float, nodes: int = 40) -> float:
-    """Return (number of samples)/N that the limiting dynamics need from overlap `low` to `high`: ∫ dm/v(m)."""
+    """Return (number of samples)/N that the limiting dynamics need from overlap `low` to `high`: ∫ dm/v(m).
+
+    v is `overlap_velocity` at this `step` δ, integrated with `nodes` Gauss–Legendre points; refused where v is not
+    positive throughout. Reference: jagannath Thm 11.12.
+    """
     x, w = np.polynomial.legendre.leggauss(nodes)
     velocity = overlap_velocity(link, low + (high - low) * (x + 1) / 2, step=step)
     if np.any(velocity <= 0):
@@ -152,7 +168,8 @@ def descent_time(link: Link, low: float, high: float, *, step: float, nodes: int
 def escape_rate(link: Link, *, step: float) -> float:
     """Return λ = v′(0), the rate per N samples at which a small overlap grows when the information exponent is 2.
 
-    Weak recovery then takes N (½ log N + O(1))/λ samples.
+    Weak recovery then takes N (½ log N + O(1))/λ samples. v is `overlap_velocity` at this `step` δ. Reference:
+    jagannath Thm 11.10, k = 2.
     """
     small = 1e-4
     low, high = overlap_velocity(link, np.array([-small, small]), step=step)

@@ -1,4 +1,7 @@
-"""Online gradient descent on the sphere for single-index models: the whole vector and its exact overlap chain."""
+"""Online gradient descent on the sphere for single-index models: the whole vector and its exact overlap chain.
+
+Reference: jagannath Ch. 11 Sec. 3, Def. 11.1; Ben Arous, Gheissari and Jagannath 2021.
+"""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,7 +34,11 @@ HELD = 2**23
 
 
 def upper_half_overlap(key: AnyKey, dimension: int, replicas: int) -> Float[np.ndarray, " replicas"]:
-    """Draw the overlap with a fixed direction of uniform points on the upper half of the unit sphere."""
+    """Draw the overlap with a fixed direction of uniform points on the upper half of the unit sphere.
+
+    |z|/√(z² + χ²_{N−1}), z standard normal and N = `dimension`. One draw for each of the `replicas`. Reference:
+    jagannath Ch. 11 Sec. 3.2.
+    """
     random = generator(key)
     first = np.abs(random.standard_normal(replicas))
     return first / np.sqrt(first**2 + random.chisquare(dimension - 1, replicas))
@@ -132,7 +139,8 @@ def spherical_step(
 ) -> Float[Array, "replicas n"]:
     """Return unit vectors after one renormalised gradient step along the sphere towards the first axis.
 
-    The spherical gradient of (f(⟨a, x⟩) − f(⟨a, v⟩))² is c(a − ⟨a, x⟩x). Reference: jagannath Def. 11.1, Rem. 11.2.
+    The spherical gradient of (f(⟨a, x⟩) − f(⟨a, v⟩))² is c(a − ⟨a, x⟩x). `rate` is δ/N; a is the `sample`, v the first
+    axis, c that of `squared_loss_slope`. Reference: jagannath Def. 11.1, Rem. 11.2.
     """
     x, sample = jnp.asarray(x), jnp.asarray(sample)
     fields = jnp.einsum("rn,rn->r", sample, x)

@@ -4,6 +4,8 @@ Data Y = λ v^{⊗k} + W with standard normal entries, loss ‖Y − x^{⊗k}‖
 over, r = ‖x‖² − m² (`rest`), the pair (m, r) is a Markov chain of its own in every dimension, and with R² = m² + r and
 steps δ = c/N it follows as N → ∞
     dm/dt = 2m(λk m^(k−2) − kR^(2k−2)),   dr/dt = −4kR^(2k−2)(r − c).
+
+Reference: jagannath Ch. 12 Sec. 4; Ben Arous, Gheissari and Jagannath 2024.
 """
 
 from functools import partial
@@ -58,7 +60,10 @@ def spiked_tensor_loss(x: Float[Array | np.ndarray, " n"], tensor: Float[Array |
 def spiked_tensor_samples(
     key: AnyKey, direction: Float[np.ndarray, " n"], *, signal: float, order: Order = 2, count: int = 1
 ) -> Float[np.ndarray, "count ..."]:
-    """Draw λ v^{⊗k} + W, `count` times: N^k numbers each, so for small N only; `spiked_tensor_chain` needs none."""
+    """Draw λ v^{⊗k} + W, `count` times: N^k numbers each, so for small N only; `spiked_tensor_chain` needs none.
+
+    `signal` is λ, `direction` v and `order` k.
+    """
     shape = (count, *[len(direction)] * order)
     affordable(samples=shape)
     power = direction
@@ -73,7 +78,8 @@ def spiked_tensor_design(
     """Return λ v^{⊗k} ± N^{k/2} e for all unit tensors e: 2N^k tensors of equal weight for exact expectations.
 
     Their noise has the first three moments of Gaussian noise. The noise of the gradient is linear in W, so means over
-    these tensors give drift, corrector and volatility of `effective_dynamics` without error. For small N only.
+    these tensors give drift, corrector and volatility of `effective_dynamics` without error. For small N only. `signal`
+    is λ, `direction` v and `order` k.
     """
     count, shape = len(direction) ** order, [len(direction)] * order
     affordable(design=(2 * count, count))
@@ -92,7 +98,10 @@ def tensor_statistics(x: Float[Array | np.ndarray, " n"], direction: Float[Array
 
 
 def spiked_tensor_population_loss(overlap: Numbers, rest: Numbers, *, signal: float, order: Order = 2) -> Any:
-    """Return Φ = −2λm^k + R^(2k), the mean loss without the constant λ² + N^k. jagannath Ch. 12 Sec. 4.1."""
+    """Return Φ = −2λm^k + R^(2k), the mean loss without the constant λ² + N^k. jagannath Ch. 12 Sec. 4.1.
+
+    `signal` is λ, `order` k.
+    """
     overlap, rest = jnp.asarray(overlap), jnp.asarray(rest)
     return -2 * signal * overlap**order + (overlap**2 + rest) ** order
 
@@ -112,7 +121,7 @@ def spiked_tensor_step(
 
     For a fixed x the noise of the gradient, ∇⟨W, x^{⊗k}⟩, is Gaussian with covariance kR^(2k−2)(I + (k−1)x̂x̂ᵀ).
     `normal` and `other` are its standard normals along v and along the part of x orthogonal to v, `square` the squared
-    length (chi-square, N − 2 degrees) of those in all remaining directions; `step` is δ.
+    length (chi-square, N − 2 degrees) of those in all remaining directions; `step` is δ. `signal` is λ, `order` k.
     """
     m, r = jnp.asarray(overlap), jnp.asarray(rest)
     length = m**2 + r
@@ -149,7 +158,8 @@ def spiked_tensor_chain(
     """Run (m, r) of online gradient descent with steps δ = c/N as the exact Markov chain it is, O(1) a step in any N.
 
     `ratio` is c, `times` increase and count δ a step, `start` is (m, r) or None for x drawn from N(0, I/N). Nothing is
-    approximated; whole vectors with explicit tensors have the same law. Reference: jagannath Ch. 12 Sec. 4.1.
+    approximated; whole vectors with explicit tensors have the same law. `signal` is λ, `order` k and `replicas` the
+    number of chains. Reference: jagannath Ch. 12 Sec. 4.1.
     """
     random, step = generator(key), ratio / dimension
     stops = np.round(np.asarray(times) / step).astype(int)
@@ -179,6 +189,8 @@ def ballistic_velocity(
 ) -> Float[Array, "*shape 2"]:
     """Return (dm/dt, dr/dt) in the limit N → ∞ at steps c/N; c (`ratio`) times 4kR^(2k−2) is the corrector.
 
+    `signal` is λ, `order` k.
+
     Reference: jagannath Ch. 12 Sec. 4.1.
     """
     state = jnp.asarray(state)
@@ -203,7 +215,8 @@ class FixedPoint(NamedTuple):
 def tensor_signal_threshold(order: Order = 2, *, ratio: float = 1.0) -> float:
     """Return the least λ with a fixed point of positive overlap: c for matrices, above it grows with the order.
 
-    λm^(k−2) = (m² + c)^(k−1) has a solution if and only if λ ≥ ((2k−2)/k)^(k−1) (k/(k−2))^((k−2)/2) c^(k/2).
+    λm^(k−2) = (m² + c)^(k−1) has a solution if and only if λ ≥ ((2k−2)/k)^(k−1) (k/(k−2))^((k−2)/2) c^(k/2). `order` is
+    k and `ratio` c = δN, steps times dimension.
     """
     if order == 2:
         return ratio
@@ -213,8 +226,8 @@ def tensor_signal_threshold(order: Order = 2, *, ratio: float = 1.0) -> float:
 def ballistic_fixed_points(*, signal: float, order: Order = 2, ratio: Ratio = 1.0) -> tuple[FixedPoint, ...]:
     """Return the fixed points with m ≥ 0 in order of m: (0, 0), (0, c), and those with λm^(k−2) = (m² + c)^(k−1).
 
-    For matrices the last is m² = λ − c. Of even order −m is a fixed point with m.
-    Jagannath Ch. 12 Sec. 4.1 lists (1, 0) and (1, 1) for k = 2, c = 1 in the place of (0, 1) and (√(λ−1), 1).
+    For matrices the last is m² = λ − c. Of even order −m is a fixed point with m. Jagannath Ch. 12 Sec. 4.1 lists (1,
+    0) and (1, 1) for k = 2, c = 1 in the place of (0, 1) and (√(λ−1), 1). `signal` is λ, `order` k and `ratio` c.
     """
     from scipy.optimize import brentq
 
@@ -247,7 +260,7 @@ def equator_variance(time: Numbers, *, signal: float, start: Annotated[float, "[
     """Return Var √N m of the matrix problem near the equator at c = 1 and r = 1, where √N m is an Ornstein–Uhlenbeck
     process d(√N m) = 4(λ − 1)√N m dt + 2√2 dB: start·e^(8(λ−1)t) + (e^(8(λ−1)t) − 1)/(λ − 1).
 
-    At λ = 1 it is start + 8t. Reference: jagannath Ch. 12 Sec. 4.2.
+    At λ = 1 it is start + 8t. `signal` is λ, `time` t. Reference: jagannath Ch. 12 Sec. 4.2.
     """
     growth = 8 * (signal - 1) * np.asarray(time)
     spread = 8 * np.asarray(time) if signal == 1 else np.expm1(growth) / (signal - 1)
@@ -255,14 +268,17 @@ def equator_variance(time: Numbers, *, signal: float, start: Annotated[float, "[
 
 
 def equator_volatility(rest: Numbers, *, order: Order = 2, ratio: float = 1.0) -> Any:
-    """Return the volatility 4ck r^(k−1) of √N m where m = 0: 8r for matrices at c = 1. jagannath Ch. 12 Sec. 4.2."""
+    """Return the volatility 4ck r^(k−1) of √N m where m = 0: 8r for matrices at c = 1. jagannath Ch. 12 Sec. 4.2.
+
+    `ratio` is c, `rest` r and `order` k.
+    """
     return 4 * ratio * order * np.asarray(rest) ** (order - 1)
 
 
 def rest_on_the_equator(time: Numbers, start: Annotated[float, "(0, ∞)"]) -> Any:
     """Return r(t) of the matrix problem at m = 0 and c = 1: dr = −8r(r − 1)dt, solved by 1/(1 + (1/r₀ − 1)e^(−8t)).
 
-    Printed with r² − 1 in jagannath Ch. 12 Sec. 4.2.
+    Printed with r² − 1 in jagannath Ch. 12 Sec. 4.2. `start` is r₀, `time` t.
     """
     return 1 / (1 + (1 / start - 1) * np.exp(-8 * np.asarray(time)))
 

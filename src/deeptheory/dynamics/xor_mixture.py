@@ -3,6 +3,8 @@
 Inputs ±μ (label 1) and ±ν (label 0), orthogonal unit vectors, with Gaussian noise of covariance I/λ; the network is
 s(x) = ⟨v, relu(Wx)⟩ with K neurons, the loss logistic with penalty ½α(‖v‖² + ‖W‖²). Without noise a neuron is three
 numbers, its weight v_i and its overlaps with μ and ν. The four centres are `CLASSES`, in the order +μ, −μ, +ν, −ν.
+
+Reference: jagannath Ch. 12 Sec. 4.3; Ben Arous, Gheissari and Jagannath 2024.
 """
 
 from fractions import Fraction
@@ -65,8 +67,8 @@ def xor_population_loss(
 ) -> float:
     """Return the mean loss of a network of two neurons, from its Gram matrix with μ and ν; the penalty is included.
 
-    The two fields are Gaussian at each of the four centres, with covariance ⟨W_i, W_j⟩/λ; Gauss–Legendre panels meet
-    at their kinks. Reference: jagannath Ch. 12 Sec. 4.3.
+    The two fields are Gaussian at each of the four centres, with covariance ⟨W_i, W_j⟩/λ; Gauss–Legendre panels meet at
+    their kinks. `precision` is λ, `decay` α. Reference: jagannath Ch. 12 Sec. 4.3.
     """
     covariance, inverse = gram[:2, :2] / precision, np.linalg.inv(gram[:2, :2] / precision)
     nodes, rule = np.polynomial.legendre.leggauss(48)
@@ -92,7 +94,8 @@ def xor_velocity(
     """Return the velocity of the ballistic limit without noise: of the weights v and of the overlaps with μ and ν.
 
     Each of the four centres has a quarter of the mass and pulls with (ε − σ(s)) the neurons that are active there.
-    Derivatives of relu at 0 count as 0. Reference: jagannath Ch. 12 Sec. 4.3, where its fixed points are listed.
+    Derivatives of relu at 0 count as 0. `decay` is α. Reference: jagannath Ch. 12 Sec. 4.3, where its fixed points are
+    listed.
     """
     weights, overlaps = jnp.asarray(weights), jnp.asarray(overlaps)
     return _velocity(weights, overlaps, overlaps @ CLASSES.T > 0, decay)
@@ -119,7 +122,7 @@ def settled(
 
     An overlap that comes to zero is pushed back from both sides and stays there. So who is active is held during a
     step, and an overlap that has then changed sign is set to zero. Near a fixed point the slowest mode falls like
-    e^(−2αt). Pure: wrap it in `jit`.
+    e^(−2αt). Pure: wrap it in `jit`. `decay` is α.
     """
     kind = jnp.result_type(CLASSES)
     length = jnp.array([time / steps], kind)
@@ -135,7 +138,7 @@ def settled(
 def class_strength(decay: float) -> float:
     """Return Σv_i² over a class at a fixed point: −logit(4α) = log((1 − 4α)/4α), and 0 from α = 1/8 on.
 
-    Printed as logit(−4α), which has no value. Reference: jagannath Ch. 12 Sec. 4.3.
+    Printed as logit(−4α), which has no value. `decay` is α. Reference: jagannath Ch. 12 Sec. 4.3.
     """
     return float(np.log(max(1 / (4 * decay) - 1, 1.0)))
 
@@ -208,7 +211,7 @@ def placement(
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 2"], Bool[np.ndarray, " 4"]]:
     """Return a fixed point: neurons in class 0…3 share its strength equally, those in class 4 are zero.
 
-    Also which classes are occupied. Neurons of μ have m_i = ±v_i with v_i > 0, of ν with v_i < 0.
+    Also which classes are occupied. Neurons of μ have m_i = ±v_i with v_i > 0, of ν with v_i < 0. `decay` is α.
     """
     sizes = np.bincount(classes, minlength=5)[:4]
     magnitude = np.append(np.sqrt(class_strength(decay) / np.maximum(sizes, 1)), 0.0)[classes]

@@ -1,4 +1,7 @@
-"""Activations for NumPy and JAX alike; with their slopes they are in the table of `deeptheory.networks.activations`."""
+"""Activations for NumPy and JAX alike; with their slopes they are in the table of `deeptheory.networks.activations`.
+
+Reference: lucchi Secs. 2.4.2, 2.4.3 and 2.7.1; handbook Sec. 1.1.1.
+"""
 
 from typing import Any
 

@@ -2,6 +2,8 @@
 
 Bounds whose values underflow are given as logarithms (`log_…`). The bounds are plain arithmetic and compose with `jit`,
 `vmap` and `grad`; the exact tails are NumPy, computed in logarithms, and serve as oracles.
+
+Reference: arora Sec. 1.1; Boucheron, Lugosi and Massart, Concentration Inequalities (2013), Ch. 2.
 """
 
 from math import log
@@ -51,20 +53,29 @@ _TOUCH = 1e-12
 
 
 def markov_bound(mean: Numbers, threshold: Numbers) -> Numbers:
-    """Markov: P[X ≥ t] ≤ E X / t for X ≥ 0 and t > 0; attained by X in {0, t}. Reference: arora Lemma 1.1.1."""
+    """Markov: P[X ≥ t] ≤ E X / t for X ≥ 0 and t > 0; attained by X in {0, t}.
+
+    `mean` is E X, `threshold` t. Reference: arora Lemma 1.1.1.
+    """
     positive(threshold=threshold)
     return mean / threshold
 
 
 def chebyshev_bound(variance: Numbers, deviation: Numbers) -> Numbers:
-    """Chebyshev: P[|X − E X| ≥ t] ≤ Var X / t², any X; attained by X in {−t, 0, t}. Reference: arora Lemma 1.1.2."""
+    """Chebyshev: P[|X − E X| ≥ t] ≤ Var X / t², any X; attained by X in {−t, 0, t}.
+
+    `variance` is Var X, `deviation` t. Reference: arora Lemma 1.1.2.
+    """
     inside(0, np.inf, variance=variance)
     positive(deviation=deviation)
     return variance / deviation**2
 
 
 def both_sides(log_bound: Numbers) -> Numbers:
-    """The union of an upper and a lower tail with the same bound: twice the bound, in logarithms."""
+    """The union of an upper and a lower tail with the same bound: twice the bound, in logarithms.
+
+    `log_bound` is ln of the one-sided bound.
+    """
     return log_bound + log(2)
 
 
@@ -72,6 +83,7 @@ def bennett_exponent(excess: Numbers) -> Numbers:
     """h(u) = (1 + u) ln(1 + u) − u for u ≥ −1: the exponent per unit of mean of a Poisson tail, and so of Chernoff's.
 
     Written as an integral of ln(1 + s), it is u²·(1/2 − u/6 + …); series below 1e-3, where the difference cancels.
+    `excess` is u. Reference: Boucheron, Lugosi and Massart 2013, Sec. 2.7.
     """
     near = jnp.abs(excess) < 1e-3
     u = jnp.where(near, excess, 0.0)
@@ -83,7 +95,8 @@ def bennett_exponent(excess: Numbers) -> Numbers:
 def log_chernoff_small(mean: Numbers, excess: Numbers) -> Numbers:
     """ln of Chernoff's bound P[X ≥ (1 + δ)μ] ≤ exp(−δ²μ/3) for independent indicators and δ up to 1.8169.
 
-    There the exponent passes the exact one, h(δ), and the bound becomes false. Reference: arora Lemma 1.1.4.
+    There the exponent passes the exact one, h(δ), and the bound becomes false. `mean` is μ, `excess` δ. Reference:
+    arora Lemma 1.1.4.
     """
     inside(0, np.inf, mean=mean)
     inside(0, 1.8169, excess=excess)
@@ -91,13 +104,19 @@ def log_chernoff_small(mean: Numbers, excess: Numbers) -> Numbers:
 
 
 def log_chernoff_upper(mean: Numbers, excess: Numbers) -> Numbers:
-    """ln of Chernoff's upper tail at every δ > 0: P[X ≥ (1 + δ)μ] ≤ exp(−δ²μ/(2 + δ)), from ln(1 + δ) ≥ 2δ/(2 + δ)."""
+    """ln of Chernoff's upper tail at every δ > 0: P[X ≥ (1 + δ)μ] ≤ exp(−δ²μ/(2 + δ)), from ln(1 + δ) ≥ 2δ/(2 + δ).
+
+    `mean` is μ, `excess` δ. Reference: Mitzenmacher and Upfal, Probability and Computing (2005), Ch. 4.
+    """
     inside(0, np.inf, mean=mean, excess=excess)
     return -(excess**2) * mean / (2 + excess)
 
 
 def log_chernoff_lower(mean: Numbers, shortfall: Numbers) -> Numbers:
-    """ln of Chernoff's lower tail P[X ≤ (1 − δ)μ] ≤ exp(−δ²μ/2), 0 < δ ≤ 1. Reference: arora Lemma 1.1.4."""
+    """ln of Chernoff's lower tail P[X ≤ (1 − δ)μ] ≤ exp(−δ²μ/2), 0 < δ ≤ 1.
+
+    `mean` is μ, `shortfall` δ. Reference: arora Lemma 1.1.4.
+    """
     inside(0, np.inf, mean=mean)
     inside(0, 1, shortfall=shortfall)
     return -(shortfall**2) * mean / 2
@@ -106,14 +125,19 @@ def log_chernoff_lower(mean: Numbers, shortfall: Numbers) -> Numbers:
 def log_hoeffding(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of Hoeffding's one-sided bound P[X − E X ≥ t] ≤ exp(−2t²/Σ(bᵢ − aᵢ)²), X a sum of independent Xᵢ in [aᵢ, bᵢ].
 
-    `widths` are bᵢ − aᵢ along the last axis. Reference: arora Lemma 1.1.5, jagannath Thm 5.4.
+    `widths` are bᵢ − aᵢ along the last axis. `deviation` is t. Reference: arora Lemma 1.1.5, jagannath Thm 5.4.
     """
     inside(0, np.inf, deviation=deviation)
     return -2 * deviation**2 / (widths**2).sum(-1)
 
 
 def log_hoeffding_lemma(rate: Numbers, width: Numbers) -> Numbers:
-    """Hoeffding's lemma: ln E exp(λ(X − E X)) ≤ λ²(b − a)²/8, the largest sub-Gaussian growth of X in [a, b]."""
+    """Hoeffding's lemma: ln E exp(λ(X − E X)) ≤ λ²(b − a)²/8, the largest sub-Gaussian growth of X in [a, b].
+
+    `rate` is λ, `width` b − a.
+
+    Reference: Hoeffding 1963.
+    """
     return rate**2 * width**2 / 8
 
 
@@ -133,14 +157,20 @@ def hoeffding_radius(
 
 
 def hoeffding_samples(radius: Numbers, delta: Numbers, *, width: Numbers = 1.0) -> Numbers:
-    """Sample size (a real number) at which the radius is reached: n = (b − a)² ln(2/δ)/(2ε²)."""
+    """Sample size (a real number) at which the radius is reached: n = (b − a)² ln(2/δ)/(2ε²).
+
+    ε is the `radius`, b − a the `width` of the values' range, and both sides count. Reference: lucchi (8.1).
+    """
     positive(radius=radius, width=width)
     inside(0, 1, "(]", delta=delta)
     return width**2 * jnp.log(2 / delta) / (2 * radius**2)
 
 
 def hoeffding_confidence(samples: Numbers, radius: Numbers, *, width: Numbers = 1.0) -> Numbers:
-    """Chance δ = 2 exp(−2nε²/(b − a)²) that a mean of n values misses by more than the radius; lucchi (8.1)."""
+    """Chance δ = 2 exp(−2nε²/(b − a)²) that a mean of n values misses by more than the radius; lucchi (8.1).
+
+    `radius` is ε, `width` b − a.
+    """
     positive(samples=samples, radius=radius, width=width)
     return jnp.exp(both_sides(-2 * samples * radius**2 / width**2))
 
@@ -148,8 +178,8 @@ def hoeffding_confidence(samples: Numbers, radius: Numbers, *, width: Numbers = 
 def log_bernstein(deviation: Numbers, variance: Numbers, bound: Numbers) -> Numbers:
     """ln of Bernstein's bound P[ΣXᵢ ≥ t] ≤ exp(−(t²/2)/(ΣE Xᵢ² + Mt/3)), Xᵢ independent, centred, |Xᵢ| ≤ M.
 
-    Only Xᵢ ≤ M is used. Both constants are the best: they are the first two terms of Bennett's exponent.
-    Reference: arora Lemma 1.1.6.
+    Only Xᵢ ≤ M is used. Both constants are the best: they are the first two terms of Bennett's exponent. `deviation` is
+    t, `variance` ΣE Xᵢ² and `bound` M. Reference: arora Lemma 1.1.6.
     """
     inside(0, np.inf, deviation=deviation, variance=variance, bound=bound)
     return -(deviation**2) / 2 / (variance + bound * deviation / 3)
@@ -158,7 +188,8 @@ def log_bernstein(deviation: Numbers, variance: Numbers, bound: Numbers) -> Numb
 def gaussian_small_ball(radius: Numbers, sigma: Numbers = 1.0) -> tuple[Numbers, Numbers]:
     """Limits ((2/3)·t/σ, (4/5)·t/σ) of P[|X| ≤ t] for X ~ N(0, σ²) and t ≤ 1.0793 σ.
 
-    The lower one is false beyond, the upper one true and of no use. Reference: arora Lemma 1.1.7.
+    The lower one is false beyond, the upper one true and of no use. `radius` is t, `sigma` σ. Reference: arora Lemma
+    1.1.7.
     """
     positive(sigma=sigma)
     inside(0, 1.0793 * sigma, "(]", radius=radius)
@@ -185,7 +216,8 @@ def berry_esseen_limit(skewness: Numbers, step: Numbers) -> Numbers:
 def square_exponential_bound(rate: Numbers, proxy: Numbers) -> Numbers:
     """E exp(λX²) ≤ 1/√(1 − 2λs²) for a centred sub-Gaussian X of variance proxy s² and 0 ≤ λ < 1/(2s²).
 
-    A mean of m independent losses in [0, 1] has s² = 1/(4m). Reference: arora Sec. 5.6, the step before (5.10).
+    A mean of m independent losses in [0, 1] has s² = 1/(4m). `rate` is λ, `proxy` s². Reference: arora Sec. 5.6, the
+    step before (5.10).
     """
     positive(proxy=proxy)
     inside(0, 1 / (2 * proxy), "[)", rate=rate)
@@ -195,7 +227,7 @@ def square_exponential_bound(rate: Numbers, proxy: Numbers) -> Numbers:
 def bernoulli_proxy(probability: Numbers) -> Float[np.ndarray, "..."]:
     """Smallest variance proxy of a coin, (1 − 2p)/(2·ln((1 − p)/p)), and ¼ for a fair one (Kearns and Saul 1998).
 
-    Larger than the variance p(1 − p) of every coin that is not fair.
+    Larger than the variance p(1 − p) of every coin that is not fair. `probability` is p.
     """
     inside(0, 1, "()", probability=probability)
     p = np.asarray(probability, float)
@@ -216,7 +248,7 @@ def log_binomial_coefficient(n: Numbers, k: Numbers) -> Numbers:
 def binomial_log_probabilities(samples: Numbers, probability: Numbers) -> Float[np.ndarray, "... k"]:
     """ln Bin(k; n, p) for k = 0, 1, … on a last axis as long as the largest n asks for; −∞ where k > n.
 
-    The law of n times an empirical 0–1 risk (lucchi 9.3).
+    The law of n times an empirical 0–1 risk (lucchi 9.3). `samples` is n, `probability` p.
     """
     inside(1, 1e8, samples=samples)
     inside(0, 1, probability=probability)
@@ -236,7 +268,10 @@ def _log_sum(terms: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def log_binomial_tail(samples: Numbers, probability: Numbers, at_least: Numbers) -> Float[np.ndarray, "..."]:
-    """ln P[B ≥ k] for B ~ Binomial(n, p) and any real k, summed in logarithms; −∞ where k > n."""
+    """ln P[B ≥ k] for B ~ Binomial(n, p) and any real k, summed in logarithms; −∞ where k > n.
+
+    `samples` is n, `probability` p and `at_least` k.
+    """
     terms = binomial_log_probabilities(samples, probability)
     counts = np.arange(terms.shape[-1])
     threshold = np.asarray(at_least, float)[..., None]
@@ -244,7 +279,10 @@ def log_binomial_tail(samples: Numbers, probability: Numbers, at_least: Numbers)
 
 
 def log_binomial_deviation(samples: Numbers, probability: Numbers, deviation: Numbers) -> Float[np.ndarray, "..."]:
-    """ln P[|B − np| ≥ t] for B ~ Binomial(n, p), summed in logarithms; −∞ where no count deviates so far."""
+    """ln P[|B − np| ≥ t] for B ~ Binomial(n, p), summed in logarithms; −∞ where no count deviates so far.
+
+    `samples` is n, `probability` p and `deviation` t.
+    """
     terms = binomial_log_probabilities(samples, probability)
     counts = np.arange(terms.shape[-1])
     mean = (np.asarray(samples) * np.asarray(probability, float))[..., None]
@@ -253,7 +291,7 @@ def log_binomial_deviation(samples: Numbers, probability: Numbers, deviation: Nu
 
 
 def poisson_binomial(probabilities: Float[AnyArray, "*batch n"]) -> Float[np.ndarray, "*batch m"]:
-    """Chances of 0, 1, …, n successes in independent trials with these probabilities, by convolution."""
+    """Chances of 0, 1, …, n successes in independent trials with these probabilities, by convolution. n² operations."""
     p = np.asarray(probabilities)
     law = np.ones((*p.shape[:-1], 1), p.dtype)
     for i in range(p.shape[-1]):
@@ -275,7 +313,8 @@ def normal_distance(
 ) -> float:
     """Kolmogorov distance between a finite law (values increasing) and the normal law of the same mean and variance.
 
-    With `standardize=False` the values are compared with N(0, 1) as they are.
+    With `standardize=False` the values are compared with N(0, 1) as they are. The largest |F − Φ|, taken on both sides
+    of every jump. Reference: arora Thm 1.1.3 for what tends to 0.
     """
     values, probabilities = np.asarray(values, float), np.asarray(probabilities, float)
     if standardize:

@@ -1,6 +1,8 @@
 """Softmax and cross-entropy from the logits, without overflow. NumPy or JAX alike.
 
 Cross-entropy of given probabilities is in `deeptheory.optimization.losses`, entropies are in `entropies`.
+
+Reference: lucchi Sec. 2.4.4.
 """
 
 from typing import Any

@@ -2,6 +2,8 @@
 
 A law is a vector of probabilities, on the last axis. For Gaussians see `deeptheory.generalization.pac_bayes`, for other
 divergences `deeptheory.generative.divergences`.
+
+Reference: Cover and Thomas, Elements of Information Theory (2006), Ch. 2.
 """
 
 from typing import Any
@@ -19,7 +21,10 @@ AnyArray = Array | np.ndarray
 
 
 def entropy(law: Float[AnyArray, "*b k"]) -> Any:
-    """Entropy −Σ P log P, with 0 log 0 = 0: log k where all are alike, 0 where one is certain."""
+    """Entropy −Σ P log P, with 0 log 0 = 0: log k where all are alike, 0 where one is certain.
+
+    Reference: Cover and Thomas 2006, Sec. 2.1.
+    """
     return -_x_log_y(law, law).sum(-1)
 
 

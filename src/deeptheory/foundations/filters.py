@@ -1,4 +1,7 @@
-"""Estimators that act on the singular values of a design: filters, and the matrices they make. NumPy or JAX alike."""
+"""Estimators that act on the singular values of a design: filters, and the matrices they make. NumPy or JAX alike.
+
+Reference: arora (3.7); lucchi Sec. 13.2; Engl, Hanke and Neubauer, Regularization of Inverse Problems (1996), Ch. 4.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,12 +39,19 @@ def pseudo_inverse_filter(singular: Float[AnyArray, "*values"]) -> Float[AnyArra
 
 
 def ridge_filter(penalty: Scalar) -> Filter:
-    """Return the filter σ/(σ² + c) of ridge regression min ‖y − Xw‖² + c‖w‖²."""
+    """Return the filter σ/(σ² + c) of ridge regression min ‖y − Xw‖² + c‖w‖².
+
+    c is the `penalty`; with the mean ‖y − Xw‖²/n in place of the sum it is n times as large.
+    """
     return lambda singular: singular / (singular**2 + penalty)
 
 
 def gradient_descent_filter(rate: Scalar, steps: int) -> Filter:
-    """Return the filter (1 − (1 − η σ²)ᵗ)/σ of t steps of gradient descent from zero on ½‖y − Xw‖²."""
+    """Return the filter (1 − (1 − η σ²)ᵗ)/σ of t steps of gradient descent from zero on ½‖y − Xw‖².
+
+    η is the `rate`, below 2/σ² for every σ lest it diverge, and t the number of `steps`. Reference: Yao,
+    Rosasco and Caponnetto 2007.
+    """
 
     def learnt(singular: Any) -> Any:
         xp = singular.__array_namespace__()
@@ -73,7 +83,8 @@ def pseudo_inverse(
 ) -> Float[AnyArray, "*batch p n"]:
     """Return the Moore–Penrose inverse M⁺ = Σ σᵢ⁻¹ vᵢuᵢᵀ, the sum over the singular values that are not zero.
 
-    Zero as `spectral_operator` means it. NumPy in, NumPy out; JAX likewise. arora (3.7), jagannath Def. 7.2.
+    Zero as `spectral_operator` means it, `cutoff` too. NumPy in, NumPy out; JAX likewise. arora (3.7), jagannath
+    Def. 7.2.
     """
     return spectral_operator(matrix, pseudo_inverse_filter, cutoff=cutoff)
 

@@ -1,4 +1,7 @@
-"""Hermite polynomials: the basis of functions of a standard normal."""
+"""Hermite polynomials: the basis of functions of a standard normal.
+
+Reference: jagannath Sec. 11.2.3; Szegő, Orthogonal Polynomials (1939).
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -36,6 +39,7 @@ def gaussian_panels(reach: float = 12.0, nodes: int = 256) -> tuple[np.ndarray, 
     """Return nodes and weights of a rule for E f(z), z standard normal, that f may have a kink at the origin for.
 
     Two Gauss–Legendre panels that meet at 0, where activations have their kinks; Gauss–Hermite would need thousands.
+    `reach` is where they end, `nodes` how many each has.
     """
     x, w = np.polynomial.legendre.leggauss(nodes)
     x, w = (x + 1) * reach / 2, w * reach / 2

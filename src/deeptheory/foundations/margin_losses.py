@@ -2,6 +2,8 @@
 
 The margin m = y·h(x) of a point is its output times its label ±1: right answers are positive. What the theorems on
 separable data ask of a loss is looked at by `deeptheory.implicit_bias.assumptions`.
+
+Reference: arora Ch. 1; Bartlett, Jordan and McAuliffe 2006.
 """
 
 from collections.abc import Callable
@@ -38,7 +40,10 @@ def zero_one_loss(margin: Margins) -> Margins:
 
 
 def hinge_loss(margin: Margins) -> Margins:
-    """max(0, 1 − m), the loss of support vector machines: convex, not smooth at 1."""
+    """max(0, 1 − m), the loss of support vector machines: convex, not smooth at 1.
+
+    Reference: Cortes and Vapnik 1995.
+    """
     return namespace(margin).maximum(0.0, 1.0 - margin)
 
 
@@ -91,7 +96,10 @@ HALF_QUADRATIC = MarginLoss(
 
 
 def polynomial_tail(power: float) -> MarginLoss:
-    """Return the loss (1+m)^(−p)/p for m ≥ 0, continued by its tangent below: the tail the theorem excludes."""
+    """Return the loss (1+m)^(−p)/p for m ≥ 0, continued by its tangent below: the tail the theorem excludes.
+
+    `power` is p.
+    """
     if power <= 0:
         raise ValueError(f"power must be positive, got {power}")
     return MarginLoss(

@@ -1,4 +1,7 @@
-"""Random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any size."""
+"""Random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any size.
+
+Reference: Salmon, Moraes, Dror and Shaw 2011 for both generators.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +26,10 @@ def generator(key: Key[Array, ""] | UInt32[Array, "2"]) -> np.random.Generator:
 
 
 def unit_vectors(draw: np.random.Generator, count: int, dimension: int) -> Float[np.ndarray, "count dimension"]:
-    """Return points drawn evenly from the unit sphere, one a row."""
+    """Return points drawn evenly from the unit sphere, one a row.
+
+    A normal vector over its length. Reference: Muller 1959.
+    """
     affordable(vectors=(count, dimension))
     x = draw.standard_normal((count, dimension))
     return x / np.linalg.norm(x, axis=1, keepdims=True)

@@ -10,11 +10,26 @@ from annotated_types import Interval
 from deeptheory.attention.blocks import sphere_flow
 from deeptheory.attention.clusters import cluster_count, random_tokens, token_velocity
 from deeptheory.attention.metastability import merging_speed, merging_time, waiting_time
+from deeptheory.attention.regimes import metastable_share
 from deeptheory.lab import Exact, Identity, Limit, claim
-from deeptheory.lab.pictures import Curves, Line
+from deeptheory.lab.pictures import Curves, HeatMap, Line, Row
 
 velocities = jax.jit(jax.vmap(jax.vmap(token_velocity, (0, None))))
 """of several sets of tokens at each of several temperatures"""
+
+
+BETAS, DIMENSIONS = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 9.0, 12.0]), np.array([2.0, 3.0, 4.0, 8.0, 16.0])
+"""of the diagram of who waits"""
+
+
+@jax.jit
+def waiting(keys, betas, dimensions):
+    """Share of pairs of 16 tokens in different clusters at time 10 and still at 40, by temperature, dimension, seed."""
+
+    def at(beta, dimension, key):
+        return metastable_share(key, beta, dimension, 10.0, 40.0, 1e-2, count=16, most=16, steps=60)
+
+    return jax.vmap(jax.vmap(jax.vmap(at, (None, None, 0)), (None, 0, None)), (0, None, None))(betas, dimensions, keys)
 
 
 def together(starts, betas, times, clocks):
@@ -52,7 +67,9 @@ def together(starts, betas, times, clocks):
     r"that is smaller by $e^{-\beta(1-g)}$, and this is the only force. It grows as they approach, so nearly all "
     r"time passes within $1/\beta$ of the start, where the integral $\int dg/\dot g$ is elementary.",
     notice=r"In logarithmic time the number of clusters is a staircase: it falls to a few early and stays there, the "
-    "longer the colder. In the end all tokens are in one.",
+    "longer the colder. In the end all tokens are in one. Over temperature and dimension those who wait fill a zone: "
+    "above it, in the heat, all have met; to its right, in many dimensions, either all meet at once or, in the cold, "
+    "none has met yet.",
     explore={"overlap": (-0.5, 0.0, 0.5)},
 )
 def clusters_wait_before_they_merge(
@@ -96,7 +113,13 @@ def clusters_wait_before_they_merge(
         "clusters at the end": Exact(
             found[:, -1],
             np.ones(len(cold), int),
-            aside={"counts": found, "times": times, "betas": cold, "early": found[:, np.searchsorted(times, 3.0)]},
+            aside={
+                "counts": found,
+                "times": times,
+                "betas": cold,
+                "early": found[:, np.searchsorted(times, 3.0)],
+                "waiting": np.asarray(waiting(jax.random.split(key, 8), BETAS, DIMENSIONS)).mean(-1),
+            },
         ),
     }
 
@@ -123,10 +146,18 @@ def early(evidence):
 
 @clusters_wait_before_they_merge.picture
 def staircases(pieces):
-    """The number of clusters of random tokens on the circle, in logarithmic time."""
+    """Clusters of random tokens on the circle in logarithmic time; pairs in different clusters at times 10 and 40."""
     aside = pieces["clusters at the end"].aside
     lines = [
         Line(f"β = {beta:g}", aside["times"], each)
         for beta, each in zip(aside["betas"], np.asarray(aside["counts"]), strict=True)
     ]
-    return Curves(lines, x="time t", y="number of clusters", log="x")
+    zone = HeatMap(
+        np.asarray(aside["waiting"]),
+        [f"{beta:g}" for beta in BETAS],
+        [f"{dimension:g}" for dimension in DIMENSIONS],
+        y="inverse temperature β",
+        x="dimension d",
+        value="share of pairs that wait",
+    )
+    return Row([Curves(lines, x="time t", y="number of clusters", log="x"), zone])

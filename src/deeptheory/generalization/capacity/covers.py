@@ -50,7 +50,10 @@ def cover_size(radius: float, dimension: int) -> float:
 
 
 def interval_cover_size(radius: float) -> int:
-    """The smallest number of intervals of half-length ρ that cover [−1, 1]: ⌈1/ρ⌉."""
+    """The smallest number of intervals of half-length ρ that cover [−1, 1]: ⌈1/ρ⌉.
+
+    `radius` is ρ.
+    """
     positive(radius=radius)
     return int(np.ceil(1 / radius - 1e-12))
 
@@ -74,7 +77,8 @@ def normed_class_deviation(change: float, radius: float, dimension: int, samples
     """γ + 2√(k·log(2/ρ)/m): what R − R_S stays below for all hypotheses of the unit ball of ℝᵏ, with high probability.
 
     Losses lie in [0, 1], and those of hypotheses within ρ ≤ 1 of each other differ by at most γ = `change` on every
-    point. It fails with a probability of at most exp(`log_normed_class_failure`). Reference: arora Thm 5.2.7.
+    point. It fails with a probability of at most exp(`log_normed_class_failure`). `radius` is ρ, `dimension` k and
+    `samples` m. Reference: arora Thm 5.2.7.
     """
     inside(0, 1, "(]", radius=radius)
     inside(0, np.inf, change=change)
@@ -83,7 +87,10 @@ def normed_class_deviation(change: float, radius: float, dimension: int, samples
 
 
 def log_normed_class_failure(radius: float, dimension: int) -> float:
-    """k·log((1 + 4/ρ)(ρ/2)⁸) ≤ k·log(5/256): how often `normed_class_deviation` may fail, by the union over cells."""
+    """k·log((1 + 4/ρ)(ρ/2)⁸) ≤ k·log(5/256): how often `normed_class_deviation` may fail, by the union over cells.
+
+    `radius` is ρ, `dimension` k.
+    """
     inside(0, 1, "(]", radius=radius)
     inside(1, np.inf, dimension=dimension)
     return dimension * (np.log1p(4 / radius) + 8 * np.log(radius / 2))

@@ -1,6 +1,8 @@
 """Finitely many hypotheses: the union bound, what it costs, and the exact law of the largest deviation beside it.
 
 Losses lie in an interval of length `width`; `sides` is 1 for R − R_S alone and 2 for its absolute value.
+
+Reference: lucchi Secs. 8.1 and 8.2; arora Thm 5.2.1.
 """
 
 import numpy as np
@@ -74,7 +76,8 @@ def independent_log_tail(
 ) -> Numbers:
     """Exact log P(max R − R_S ≥ ε) over N hypotheses of one risk whose errors are independent of each other.
 
-    1 − (1 − q)^N with q the binomial tail of one of them; nothing correlated more loses more to the union bound.
+    1 − (1 − q)^N with q the binomial tail of one of them; nothing correlated more loses more to the union bound. `risk`
+    is R, N the number of `hypotheses`, ε the `deviation`.
     """
     n, p = np.asarray(samples), np.asarray(risk, float)
     if sides == 1:
@@ -90,7 +93,10 @@ def independent_log_tail(
 def independent_sup_deviation(
     key: Key[Array, ""], samples: int, hypotheses: int, risk: float, trials: int
 ) -> Float[np.ndarray, " trials"]:
-    """Draw max (R − R_S) over N hypotheses with independent errors, sample by sample rather than from its law."""
+    """Draw max (R − R_S) over N hypotheses with independent errors, sample by sample rather than from its law.
+
+    `risk` is the R of all of them, N the number of `hypotheses`.
+    """
     affordable(errors=(hypotheses, samples))
     rng, worst = generator(key), np.empty(trials)
     for t in range(trials):

@@ -1,6 +1,8 @@
 """What a class can do on finitely many points: dichotomies by enumeration, growth functions, shattering, VC dimension.
 
 A class is given by the function that lists its dichotomies of a set of points, one row of booleans for each.
+
+Reference: lucchi Sec. 8.3, Defs. 27 and 28; handbook Sec. 7.3.1; Vapnik and Chervonenkis 1971.
 """
 
 from collections.abc import Callable
@@ -60,7 +62,10 @@ def rectangle_dichotomies(points: Points) -> Dichotomies:
 
 
 def linearly_separable(points: Float[Array | np.ndarray, "n d"], labels: Float[Array | np.ndarray, " n"]) -> bool:
-    """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program."""
+    """Say whether a hyperplane (with offset) separates labels ±1: feasibility of yᵢ(w·xᵢ + b) ≥ 1, a linear program.
+
+    Reference: Boyd and Vandenberghe, Convex Optimization (2004), Sec. 8.6.1.
+    """
     from scipy.optimize import linprog
 
     points = np.asarray(points, float)
@@ -85,12 +90,15 @@ def half_space_dichotomies(points: Points) -> Dichotomies:
 
 
 def shatters(dichotomies: Callable[[np.ndarray], Dichotomies], points: Points) -> bool:
-    """Whether every labeling of the points occurs."""
+    """Whether every labeling of the points occurs. Reference: lucchi Def. 28."""
     return len(dichotomies(points)) == 2 ** len(points)
 
 
 def vc_dimension(members: Bool[np.ndarray, "class domain"]) -> int:
-    """Size of the largest shattered set of a finite class on a finite domain, by trying all sets of columns."""
+    """Size of the largest shattered set of a finite class on a finite domain, by trying all sets of columns.
+
+    A row is a member of the class, a column a point of the domain. Reference: lucchi Def. 28.
+    """
     size, domain = members.shape
     largest = 0
     for count in range(1, min(domain, int(np.log2(size))) + 1):
@@ -150,7 +158,10 @@ def sine_frequency(labels: Bool[np.ndarray, " n"]) -> int:
 
 
 def sine_signs(frequency: int, count: int) -> Bool[np.ndarray, " n"]:
-    """Whether sin(πk·10⁻ⁱ) > 0 for i = 1 … n, in whole numbers: k modulo 2·10ⁱ lies strictly below 10ⁱ."""
+    """Whether sin(πk·10⁻ⁱ) > 0 for i = 1 … n, in whole numbers: k modulo 2·10ⁱ lies strictly below 10ⁱ.
+
+    k is the `frequency`, n the `count`. Reference: handbook Sec. 7.3.1.
+    """
     return np.array([0 < frequency % (2 * 10**i) < 10**i for i in range(1, count + 1)])
 
 

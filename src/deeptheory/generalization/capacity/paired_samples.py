@@ -1,4 +1,7 @@
-"""How far uniform convergence fails at least: a search over pairs of samples, and a case where the answer is known."""
+"""How far uniform convergence fails at least: a search over pairs of samples, and a case where the answer is known.
+
+Reference: handbook Secs. 7.2 and 9.3; Nagarajan and Kolter 2019.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -28,7 +31,8 @@ def uniform_gap(
     """The largest |R(A(S)) − R_{S′}(A(S))| over the given samples S and S′: a lower bound on sup over outputs of A.
 
     It never decreases with more samples; how near it comes to the supremum is a matter of the S′ that one thinks of (S
-    itself, or a twin of it that is equally probable). Reference: handbook 7.2 and 9.3, Nagarajan and Kolter 2019.
+    itself, or a twin of it that is equally probable). `learn` is A, `risk` R of what was learnt, and `error` its mean
+    loss on a sample. Reference: handbook 7.2 and 9.3, Nagarajan and Kolter 2019.
     """
     numeric(trained_on=list(trained_on), tested_on=list(tested_on))
     learned = [learn(sample) for sample in trained_on]
@@ -38,7 +42,10 @@ def uniform_gap(
 def noise_labels(
     key: Key[Array, ""], samples: int, dimension: int, *, batch: tuple[int, ...] = ()
 ) -> tuple[Float[np.ndarray, "*batch n V"], Float[np.ndarray, "*batch n"]]:
-    """Standard Gaussian inputs with fair signs for labels, independent of them: every classifier has risk 1/2."""
+    """Standard Gaussian inputs with fair signs for labels, independent of them: every classifier has risk 1/2.
+
+    `batch` is a shape of independent samples in front.
+    """
     affordable(inputs=(*batch, samples, dimension))
     draw = generator(key)
     return draw.standard_normal((*batch, samples, dimension)), draw.choice([-1.0, 1.0], (*batch, samples))

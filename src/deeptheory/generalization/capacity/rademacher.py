@@ -53,12 +53,18 @@ def finite_supremum(values: Float[np.ndarray, "functions n"]) -> Supremum:
 
 
 def ball_supremum(inputs: Inputs, radius: float = 1.0) -> Supremum:
-    """Linear functions with ‖w‖₂ ≤ B: B·‖Σ σᵢxᵢ‖₂. Reference: lucchi Lemma 63, arora Prob. 5.3.2."""
+    """Linear functions with ‖w‖₂ ≤ B: B·‖Σ σᵢxᵢ‖₂.
+
+    `radius` is B. Reference: lucchi Lemma 63, arora Prob. 5.3.2.
+    """
     return lambda signs: radius * np.linalg.norm(signs @ inputs, axis=1)
 
 
 def absolute_ball_supremum(inputs: Inputs, radius: float = 1.0) -> Supremum:
-    """Linear functions with ‖w‖₁ ≤ B: B·‖Σ σᵢxᵢ‖_∞. Reference: handbook 7.4.1."""
+    """Linear functions with ‖w‖₁ ≤ B: B·‖Σ σᵢxᵢ‖_∞.
+
+    `radius` is B. Reference: handbook 7.4.1.
+    """
     return lambda signs: radius * np.max(np.abs(signs @ inputs), axis=1)
 
 
@@ -82,7 +88,8 @@ def relu_plane_supremum(inputs: Float[np.ndarray, "n 2"], *, both_signs: bool = 
 
     Between neighbouring directions orthogonal to an input the active set is fixed and the sum is v·w, largest along v
     if that lies in the arc and at an end otherwise. With an absolute value it is B⁻² times the supremum over two-layer
-    nets with both Frobenius norms at most B, of any width. Reference: lucchi Thm 65 at two layers.
+    nets with both Frobenius norms at most B, of any width. The latter where `both_signs`. Reference: lucchi Thm 65 at
+    two layers.
     """
     angles = np.arctan2(inputs[:, 1], inputs[:, 0])
     ends = np.sort(np.mod(np.concatenate([angles + np.pi / 2, angles - np.pi / 2]), 2 * np.pi))

@@ -1,4 +1,7 @@
-"""What Rademacher complexity is bounded by, and what it bounds."""
+"""What Rademacher complexity is bounded by, and what it bounds.
+
+Reference: lucchi Sec. 8.4; arora Sec. 5.3; handbook Sec. 7.4; Bartlett and Mendelson 2002.
+"""
 
 import numpy as np
 from jaxtyping import Array, Float, Num
@@ -24,7 +27,7 @@ Numbers = float | int | Num[Array | np.ndarray, "..."] | np.number
 def linear_complexity(inputs: Float[np.ndarray, "n d"], radius: float = 1.0) -> float:
     """B·√(Σ‖xᵢ‖²)/n, at least R̂ of the linear ball and at most B·max‖xᵢ‖/√n; equal to R̂ for orthogonal inputs.
 
-    At most √2 too large (Khintchine). Reference: lucchi Lemma 63, arora Prob. 5.3.2, handbook 7.4.1.
+    At most √2 too large (Khintchine). `radius` is B. Reference: lucchi Lemma 63, arora Prob. 5.3.2, handbook 7.4.1.
     """
     inside(0, np.inf, "[)", radius=radius)
     return float(radius * np.sqrt(np.sum(inputs**2)) / len(inputs))
@@ -46,6 +49,8 @@ def vc_complexity(samples: Numbers, dimension: Numbers) -> Numbers:
 def frobenius_network_complexity(samples: Numbers, layers: int, radius: float) -> Numbers:
     """(2B)^L/√n for L layers of any width with ReLU between, Frobenius norms at most B, inputs of norm at most 1.
 
+    `radius` is B.
+
     Reference: lucchi Thm 65.
     """
     inside(1, np.inf, samples=samples, layers=layers)
@@ -59,7 +64,7 @@ def label_energy(
     """yᵀG⁺y, the squared norm of the smallest function that fits the labels in the range of G.
 
     Of the tangent kernel it is the squared distance that the weights of the linearized network travel from zero
-    outputs.
+    outputs. Reference: arora Problem 5.3.3; Arora, Du, Hu, Li and Wang 2019.
     """
     values, vectors = np.linalg.eigh(np.asarray(gram, float))
     kept = values > len(values) * np.finfo(float).eps * values[-1]

@@ -1,6 +1,8 @@
 """What learning is about: the risk on the distribution, on the sample, their gap, and who minimises which.
 
 Losses of the margin are in `deeptheory.foundations.margin_losses`.
+
+Reference: arora Ch. 1.
 """
 
 from math import comb
@@ -67,7 +69,10 @@ def ridge_path(
 
 
 def all_counts(points: int, samples: int) -> Int[np.ndarray, "all points"]:
-    """All ways in which `samples` draws fall on `points` points."""
+    """All ways in which `samples` draws fall on `points` points.
+
+    C(points + samples − 1, samples) rows, one a way; the count of the first point rises slowest.
+    """
     affordable(counts=(points, comb(points + samples - 1, samples)))
     if points == 1:
         return np.asarray([[samples]])
@@ -79,7 +84,10 @@ def all_counts(points: int, samples: int) -> Int[np.ndarray, "all points"]:
 def multinomial_chances(
     counts: Int[np.ndarray, "*all points"], law: Float[AnyArray, " points"]
 ) -> Float[np.ndarray, "*all"]:
-    """Probability of each vector of counts under independent draws from the law."""
+    """Probability of each vector of counts under independent draws from the law.
+
+    n!/∏cᵢ! · ∏pᵢ^cᵢ for counts c on the last axis and the law p.
+    """
     n = counts.sum(-1)
     return np.exp(gammaln(n + 1) - gammaln(counts + 1).sum(-1) + xlogy(counts, np.asarray(law)).sum(-1))
 
@@ -87,21 +95,30 @@ def multinomial_chances(
 def empirical_risks(
     losses: Float[AnyArray, "h points"], counts: Int[AnyArray, "*all points"]
 ) -> Float[AnyArray, "*all h"]:
-    """L̂(h), the mean loss on each sample."""
+    """L̂(h), the mean loss on each sample.
+
+    `losses` has a row a hypothesis and a column a point, `counts` how often a sample has each point.
+    """
     return counts @ losses.T / counts.sum(-1)[..., None]
 
 
 def generalization_gaps(
     losses: Float[AnyArray, "h points"], law: Float[AnyArray, " points"], counts: Int[AnyArray, "*all points"]
 ) -> Float[AnyArray, "*all h"]:
-    """L(h) − L̂(h), how much worse each hypothesis is on the distribution than on the sample."""
+    """L(h) − L̂(h), how much worse each hypothesis is on the distribution than on the sample.
+
+    Arguments as in `empirical_risks`, and the `law` of a point.
+    """
     return losses @ law - empirical_risks(losses, counts)
 
 
 def empirical_minimizers(
     losses: Float[AnyArray, "h points"], counts: Int[AnyArray, "*all points"]
 ) -> Int[AnyArray, "*all"]:
-    """The hypothesis of least empirical risk on each sample, the first of several."""
+    """The hypothesis of least empirical risk on each sample, the first of several.
+
+    Arguments as in `empirical_risks`.
+    """
     return empirical_risks(losses, counts).argmin(-1)
 
 

@@ -1,4 +1,7 @@
-"""Zero loss with more parameters than data: the solutions are not points but a manifold of dimension k − n."""
+"""Zero loss with more parameters than data: the solutions are not points but a manifold of dimension k − n.
+
+Reference: arora Example 5.2.2; Cooper 2018.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -17,14 +20,20 @@ Residuals = Callable[[Float[AnyArray, " k"]], Float[Array, " n"]]
 
 
 def weight_count(widths: Sequence[int]) -> int:
-    """Number of weights of a fully connected network without biases: Σ n_l·n_{l+1}."""
+    """Number of weights of a fully connected network without biases: Σ n_l·n_{l+1}.
+
+    `widths` are n₀, n₁, …, from the input to the output.
+    """
     return sum(a * b for a, b in pairwise(widths))
 
 
 def network_answers(
     weights: Float[AnyArray, " k"], x: Float[AnyArray, "n d"], widths: Sequence[int]
 ) -> Float[Array, " n"]:
-    """Answers of a bias-free tanh network whose weights are one flat vector, layer after layer; one output."""
+    """Answers of a bias-free tanh network whose weights are one flat vector, layer after layer; one output.
+
+    `widths` as in `weight_count`; x has one input a row.
+    """
     layers, start = [], 0
     for inputs, outputs in pairwise(widths):
         layers.append(jnp.reshape(weights[start : start + inputs * outputs], (outputs, inputs)))

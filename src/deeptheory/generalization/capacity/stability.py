@@ -1,6 +1,8 @@
 """Algorithmic stability: what replacing one example changes, measured on coupled runs, and the bounds on it.
 
 Two data sets differ in one example; runs on them share every random choice.
+
+Reference: handbook Secs. 10.1 to 10.3; Bousquet and Elisseeff 2002; Hardt, Recht and Singer 2016.
 """
 
 from collections.abc import Callable
@@ -69,7 +71,10 @@ def convex_sgd_stability(lipschitz: Numbers, step_sizes: Float[np.ndarray, " ste
 
 
 def strongly_convex_sgd_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbers) -> Numbers:
-    """2L²/(γn) at any time, for γ-strongly convex losses and constant steps at most 1/β. Reference: handbook 10.2."""
+    """2L²/(γn) at any time, for γ-strongly convex losses and constant steps at most 1/β.
+
+    `lipschitz` is L, `curvature` γ. Reference: handbook 10.2.
+    """
     positive(lipschitz=lipschitz, curvature=curvature, samples=samples)
     return 2 * lipschitz**2 / (curvature * samples)
 
@@ -77,14 +82,18 @@ def strongly_convex_sgd_stability(lipschitz: Numbers, curvature: Numbers, sample
 def regularized_stability(lipschitz: Numbers, curvature: Numbers, samples: Numbers) -> Numbers:
     """2L/(λn): how far the minimiser of mean loss + (λ/2)‖w‖² moves, losses convex and L-Lipschitz.
 
-    The loss changes by at most L times this. Reference: the ridge example of handbook 10.1.1.
+    The loss changes by at most L times this. `lipschitz` is L, `curvature` λ. Reference: the ridge example of handbook
+    10.1.1.
     """
     positive(lipschitz=lipschitz, curvature=curvature, samples=samples)
     return 2 * lipschitz / (curvature * np.asarray(samples))
 
 
 def bounded_loss_stability(largest: Numbers, steps: Numbers, samples: Numbers) -> Numbers:
-    """M·(1 − (1 − 1/n)^T) ≤ M·T/n: a loss at most M can differ only if the replaced example was ever drawn."""
+    """M·(1 − (1 − 1/n)^T) ≤ M·T/n: a loss at most M can differ only if the replaced example was ever drawn.
+
+    M is `largest`, T the number of `steps`, n that of `samples`, drawn with replacement. Reference: handbook 10.3.1.
+    """
     inside(0, np.inf, largest=largest, steps=steps)
     inside(1, np.inf, samples=samples)
     return largest * -np.expm1(np.asarray(steps) * np.log1p(-1 / np.asarray(samples)))
@@ -94,6 +103,8 @@ def nonconvex_sgd_stability(
     lipschitz: float, smoothness: float, scale: float, steps: Numbers, samples: Numbers
 ) -> Numbers:
     """(1 + 1/(βc))/(n−1)·(2cL²)^{1/(βc+1)}·T^{βc/(βc+1)} for losses in [0, 1] and steps η_t ≤ c/t.
+
+    `lipschitz` is L, `smoothness` β and `scale` c; T `steps` on n `samples`.
 
     Reference: Hardt, Recht and Singer 2016, Thm 3.12; what handbook 10.3.1 would need in place of T/n.
     """
@@ -107,9 +118,10 @@ def nonconvex_sgd_stability(
 def escape_distances(eta: float, steps: Annotated[int, "[0, 1e6]"]) -> Float[np.ndarray, " steps"]:
     """Distance of two coupled runs s steps after the replaced example was first drawn, on the example that runs away.
 
-    f(w; z) = −(√(1+w²) − 1) + zw with z = 0 everywhere except one example, +1 in one data set and −1 in the other:
-    both sit at w = 0 until it is drawn, then leave in opposite directions at speed up to η. Their sum over s = 0 … T−1,
-    divided by n, is a lower bound for the mean distance up to 1/n². Reference: against handbook 10.3.1.
+    f(w; z) = −(√(1+w²) − 1) + zw with z = 0 everywhere except one example, +1 in one data set and −1 in the other: both
+    sit at w = 0 until it is drawn, then leave in opposite directions at speed up to η. Their sum over s = 0 … T−1,
+    divided by n, is a lower bound for the mean distance up to 1/n². `eta` is the rate η, s goes from 0 to `steps` − 1.
+    Reference: against handbook 10.3.1.
     """
     distances, w = [], eta
     for _ in range(steps):
@@ -159,7 +171,8 @@ def ghost_gaps(
 def on_average_bound(training: float, moved: Numbers, smoothness: float, parameter: Numbers) -> Numbers:
     """(L/g)·E R_S + ((L+g)/2)·E‖A(S⁽ⁱ⁾) − A(S)‖² ≥ E[R − R_S] for L-smooth losses ≥ 0 and any g > 0.
 
-    Attained for one step of f = Lw²/2 from w along its gradient over g. Reference: Lei and Ying 2020, handbook 10.3.
+    Attained for one step of f = Lw²/2 from w along its gradient over g. `training` is E R_S, `moved` the mean squared
+    change, `smoothness` L and `parameter` g. Reference: Lei and Ying 2020, handbook 10.3.
     """
     inside(0, np.inf, training=training, moved=moved)
     positive(smoothness=smoothness, parameter=parameter)

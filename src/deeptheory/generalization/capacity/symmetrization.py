@@ -3,6 +3,8 @@
 A function is its row of values on k points, a sample of m of them a vector of counts; the counts of a sample, of the
 difference of two samples, or of a sample with signs are sums of m independent lattice steps, whose law one fast Fourier
 transform gives.
+
+Reference: lucchi Thm 62; arora Sec. 5.3.
 """
 
 import numpy as np
@@ -27,7 +29,10 @@ Law = Float[AnyArray, " k"]
 def walk_law(
     steps: Int[np.ndarray, "s k"], probabilities: Float[np.ndarray, " s"], count: int
 ) -> tuple[Float[np.ndarray, "positions k"], Float[np.ndarray, " positions"]]:
-    """Positions and probabilities of a sum of `count` independent steps with entries in {−1, 0, 1}."""
+    """Positions and probabilities of a sum of `count` independent steps with entries in {−1, 0, 1}.
+
+    `steps` has a row a step, drawn with these `probabilities`.
+    """
     size, dimension = 2 * count + 1, steps.shape[1]
     affordable(positions=(size,) * dimension)
     one = np.zeros((size,) * dimension)

@@ -1,6 +1,8 @@
 """Bounds in the growth function and the VC dimension, and how many samples a network would need by them.
 
 Each is the deviation that R − R_S stays below for every classifier at once, with probability 1 − δ.
+
+Reference: lucchi Thm 60 and Lemma 61; handbook Sec. 7.3.2; Vapnik and Chervonenkis 1971.
 """
 
 import numpy as np

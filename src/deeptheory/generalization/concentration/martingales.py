@@ -2,6 +2,8 @@
 
 A martingale on a binary tree has at each node a step up or down with mean zero; its leaves can be enumerated, so that
 tails and moments need no sampling.
+
+Reference: jagannath Thms 6.20 and 6.21; lucchi Ch. 8 footnote 2; McDiarmid 1989.
 """
 
 from collections.abc import Callable
@@ -50,6 +52,8 @@ class TreeMartingale(NamedTuple):
 def log_azuma(deviation: Numbers, bounds: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of Azuma's one-sided bound P[ΣD_k ≥ t] ≤ exp(−t²/(2Σc_k²)), martingale differences |D_k| ≤ c_k.
 
+    `deviation` is t.
+
     Reference: jagannath Thm 6.20, whose exponent is twice this one and false.
     """
     inside(0, np.inf, deviation=deviation)
@@ -59,7 +63,8 @@ def log_azuma(deviation: Numbers, bounds: Float[AnyArray, "*batch n"]) -> Number
 def log_azuma_ranges(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of the bound with ranges: exp(−2t²/Σ(b_k − a_k)²) where D_k lies in an interval of width b_k − a_k.
 
-    The interval may move with the past, its width may not.
+    The interval may move with the past, its width may not. t is the `deviation`, `widths` are b_k − a_k. Reference:
+    McDiarmid 1989.
     """
     return log_hoeffding(deviation, widths)
 
@@ -67,13 +72,17 @@ def log_azuma_ranges(deviation: Numbers, widths: Float[AnyArray, "*batch n"]) ->
 def log_mcdiarmid(deviation: Numbers, differences: Float[AnyArray, "*batch n"]) -> Numbers:
     """ln of McDiarmid's one-sided bound P[g(X) − E g(X) ≥ ε] ≤ exp(−2ε²/Σcᵢ²).
 
-    X has independent coordinates and changing the i-th alone moves g by at most cᵢ. Reference: lucchi Ch. 8 footnote 2.
+    X has independent coordinates and changing the i-th alone moves g by at most cᵢ. `deviation` is ε. Reference: lucchi
+    Ch. 8 footnote 2.
     """
     return log_hoeffding(deviation, differences)
 
 
 def bounded_differences(table: Float[AnyArray, "..."], *, variables: int) -> Float[np.ndarray, "*batch n"]:
-    """The least cᵢ of a function given by its table, one of the last `variables` axes for each variable."""
+    """The least cᵢ of a function given by its table, one of the last `variables` axes for each variable.
+
+    cᵢ is the largest change of the function when variable i alone changes. Reference: McDiarmid 1989.
+    """
     table = np.asarray(table)
     inside(1, table.ndim, variables=variables)
     others = tuple(range(table.ndim - variables, table.ndim))
@@ -119,7 +128,10 @@ def tree_martingale(up: Float[AnyArray, "*batch nodes"], down: Float[AnyArray, "
 
 
 def moment_norm(values: Numbers, probabilities: Numbers, power: float) -> Numbers:
-    """‖X‖_p = (E|X|^p)^(1/p) of a finite law along the last axis."""
+    """‖X‖_p = (E|X|^p)^(1/p) of a finite law along the last axis.
+
+    `power` is p.
+    """
     return (probabilities * abs(values) ** power).sum(-1) ** (1 / power)
 
 
@@ -127,7 +139,7 @@ def burkholder_constants(power: float) -> tuple[float, float]:
     """Constants (c_p, C_p) = (1/(p* − 1), p* − 1), p* = max(p, p/(p − 1)), of Burkholder's inequality.
 
     c_p ‖√Q_n‖_p ≤ ‖X_n‖_p ≤ C_p ‖√Q_n‖_p for every martingale and 1 < p < ∞. At p = 2 both are 1; C_p is the best one
-    for p ≥ 2 and c_p for p ≤ 2 (Burkholder, 1991). Reference: jagannath Thm 6.21.
+    for p ≥ 2 and c_p for p ≤ 2 (Burkholder, 1991). `power` is p. Reference: jagannath Thm 6.21.
     """
     inside(1, np.inf, "()", power=power)
     largest = max(power, power / (power - 1)) - 1
@@ -163,7 +175,8 @@ def walk_until_one(
     """Law of a fair ±1 walk stopped at its first visit of 1, after at most `steps` steps, by the reflection principle.
 
     Positions, times (its Q_n) and probabilities as in `stopped_walk`, in time proportional to `steps`: P[τ = k] is
-    P[S_k = 1]/k, and a walk that has not been at 1 is at j with P[S_n = j] − P[S_n = 2 − j].
+    P[S_k = 1]/k, and a walk that has not been at 1 is at j with P[S_n = j] − P[S_n = 2 − j]. Reference: Feller, An
+    Introduction to Probability Theory and Its Applications I (1968), Ch. III.
     """
 
     def free(time, position):

@@ -1,4 +1,7 @@
-"""Matrix Bernstein: how far a sum of independent random matrices lies from its mean in spectral norm."""
+"""Matrix Bernstein: how far a sum of independent random matrices lies from its mean in spectral norm.
+
+Reference: arora Lemma 1.1.8; Tropp 2015.
+"""
 
 from typing import NamedTuple
 
@@ -52,6 +55,8 @@ def matrix_variance(matrices: SumOfMatrices) -> float:
 def expected_matrix_norm(variance: Numbers, bound: Numbers, shape: tuple[int, int]) -> Numbers:
     """E‖ΣXᵢ‖ ≤ √(2V ln(n₁ + n₂)) + M ln(n₁ + n₂)/3 for independent centred n₁×n₂ matrices with ‖Xᵢ‖ ≤ M.
 
+    `variance` is V, `bound` M and `shape` (n₁, n₂).
+
     Reference: arora Lemma 1.1.8, Tropp (2015) Thm 6.1.1.
     """
     dimension = jnp.log(shape[0] + shape[1])
@@ -59,17 +64,23 @@ def expected_matrix_norm(variance: Numbers, bound: Numbers, shape: tuple[int, in
 
 
 def log_matrix_tail(deviation: Numbers, variance: Numbers, bound: Numbers, shape: tuple[int, int]) -> Numbers:
-    """ln of P[‖ΣXᵢ‖ ≥ t] ≤ (n₁ + n₂) exp(−(t²/2)/(V + Mt/3)). Reference: arora Lemma 1.1.8."""
+    """ln of P[‖ΣXᵢ‖ ≥ t] ≤ (n₁ + n₂) exp(−(t²/2)/(V + Mt/3)).
+
+    `deviation` is t, `variance` V, `bound` M and `shape` (n₁, n₂). Reference: arora Lemma 1.1.8.
+    """
     return log_bernstein(deviation, variance, bound) + jnp.log(shape[0] + shape[1])
 
 
 def signed_matrices(matrices: Float[AnyArray, "m n1 n2"]) -> SumOfMatrices:
-    """Fixed matrices with independent fair signs."""
+    """Fixed matrices with independent fair signs. Reference: Tropp 2015, Ch. 4."""
     return SumOfMatrices(np.stack([matrices, -np.asarray(matrices)], 1))
 
 
 def row_sampling(left: Float[AnyArray, "k n1"], right: Float[AnyArray, "k n2"], draws: int) -> SumOfMatrices:
-    """The error of AᵀB estimated from `draws` uniform rows, as a sum: (k·aⱼbⱼᵀ − AᵀB)/draws with j uniform."""
+    """The error of AᵀB estimated from `draws` uniform rows, as a sum: (k·aⱼbⱼᵀ − AᵀB)/draws with j uniform.
+
+    A = `left` and B = `right` share their k rows. Reference: Tropp 2015, Sec. 6.4.
+    """
     left, right = np.asarray(left), np.asarray(right)
     centred = len(left) * np.einsum("ki,kj->kij", left, right) - left.T @ right
     return SumOfMatrices(np.broadcast_to(centred / draws, (draws, *centred.shape)))

@@ -3,6 +3,10 @@
 A centred X is (ν², b) sub-exponential if log E e^{λX} ≤ ν²λ²/2 for all |λ| ≤ 1/b, and sub-Gaussian of proxy ν² if for
 all λ, the case b = 0. It is (v, c) sub-gamma if log E e^{λX} ≤ λ²v/(2(1 − cλ)) for 0 ≤ λ < 1/c. Bounds are plain
 arithmetic and compose with `jit`, `vmap` and `grad`; proxies and norms are found by search, in NumPy.
+
+Reference: jagannath Def. 9.5; Vershynin, High-Dimensional Probability (2018), Ch. 2, for Orlicz norms; Wainwright,
+High-Dimensional Statistics (2019), Ch. 2, for sub-exponential tails; Boucheron, Lugosi and Massart, Concentration
+Inequalities (2013), Ch. 2, for sub-gamma ones.
 """
 
 from collections.abc import Callable
@@ -61,7 +65,10 @@ class SubGamma(NamedTuple):
 def finite_log_moment(
     rate: float | int, values: Float[AnyArray, " n"], probabilities: Float[AnyArray, " n"], *, centred: bool = True
 ) -> float:
-    """log E e^{λ(X − E X)} of a law with finitely many values, or log E e^{λX}; no overflow at any λ."""
+    """log E e^{λ(X − E X)} of a law with finitely many values, or log E e^{λX}; no overflow at any λ.
+
+    `rate` is λ; the first unless `centred=False`.
+    """
     values, probabilities = np.asarray(values, float), np.asarray(probabilities, float)
     if np.any(probabilities < 0) or abs(probabilities.sum() - 1) > 1e-6:
         raise ValueError(f"probabilities must not be negative and sum to one, got {probabilities.tolist()!s:.120}")
@@ -97,7 +104,8 @@ def variance_proxy(log_moment: Callable[[float], float], *, variance: float, rea
 def bounded_variance_proxy(low: float, high: float) -> float:
     """(b − a)²/4, a proxy of Z − E Z for every Z with values in [a, b] (Hoeffding's lemma).
 
-    The least for all of them: the fair coin on the two ends has this variance.
+    The least for all of them: the fair coin on the two ends has this variance. `low` is a, `high` b. Reference:
+    Hoeffding 1963.
     """
     if high < low:
         raise ValueError(f"the interval must not end before it begins, got [{low}, {high}]")
@@ -109,7 +117,7 @@ def orlicz_norm(log_moment: Callable[[float], float], *, order: float | int) -> 
 
     `log_moment(s)` is log E e^{s|X|^order}, +∞ where it diverges; the root s of log_moment(s) = log 2 gives K =
     s^{−1/order}. Then P(|X| ≥ t) ≤ 2·exp(−(t/K)^order), attained by a constant; ‖X²‖_ψ₁ = ‖X‖²_ψ₂ and
-    ‖XY‖_ψ₁ ≤ ‖X‖_ψ₂·‖Y‖_ψ₂, dependent or not, an equality for Y = X.
+    ‖XY‖_ψ₁ ≤ ‖X‖_ψ₂·‖Y‖_ψ₂, dependent or not, an equality for Y = X. Reference: Vershynin 2018, Ch. 2.
     """
     positive(order=order)
 
@@ -164,7 +172,8 @@ def sub_gamma_as_sub_exponential(law: SubGamma) -> SubExponential:
 def log_light_tail(deviation: Numbers, law: SubExponential) -> Numbers:
     """ln of Chernoff's bound on P(X ≥ t): −t²/(2ν²) up to t = ν²/b, −t/b + ν²/(2b²) beyond.
 
-    The supremum of λt − ν²λ²/2 over 0 ≤ λ ≤ 1/b, which is all that the two constants say.
+    The supremum of λt − ν²λ²/2 over 0 ≤ λ ≤ 1/b, which is all that the two constants say. t is the `deviation`, ν² the
+    law's proxy and b its scale. Reference: Wainwright 2019, Ch. 2.
     """
     inside(0, np.inf, deviation=deviation)
     rate = jnp.minimum(deviation / law.proxy, jnp.divide(1.0, law.scale))
@@ -174,7 +183,7 @@ def log_light_tail(deviation: Numbers, law: SubExponential) -> Numbers:
 def log_two_regime_tail(deviation: Numbers, law: SubExponential) -> Numbers:
     """−min(t²/(2ν²), t/(2b)), the common form: equal to `log_light_tail` up to t = ν²/b, where it bends, weaker beyond.
 
-    Far out it keeps half of the slope.
+    Far out it keeps half of the slope. `deviation` is t.
     """
     inside(0, np.inf, deviation=deviation)
     return -deviation / 2 * jnp.minimum(deviation / law.proxy, jnp.divide(1.0, law.scale))
@@ -183,7 +192,8 @@ def log_two_regime_tail(deviation: Numbers, law: SubExponential) -> Numbers:
 def maximum_bound(count: Numbers, law: SubExponential) -> Numbers:
     """E max of n such variables, dependent or not: σ√(2 ln n) if sub-Gaussian, else b·ln n + ν²/(2b) from some n on.
 
-    The infimum of (ln n)/λ + ν²λ/2 over λ ≤ 1/b. Rare events that exclude each other come as near as one likes.
+    The infimum of (ln n)/λ + ν²λ/2 over λ ≤ 1/b. Rare events that exclude each other come as near as one likes. n is
+    the `count`. Reference: Boucheron, Lugosi and Massart 2013, Sec. 2.5.
     """
     inside(2, np.inf, count=count)
     capacity = jnp.log(count)
@@ -194,7 +204,8 @@ def maximum_bound(count: Numbers, law: SubExponential) -> Numbers:
 def log_sub_gamma_tail(deviation: Numbers, law: SubGamma) -> Numbers:
     """ln of Chernoff's bound on P(X ≥ t): −(v/c²)·(1 + u − √(1 + 2u)) at u = ct/v.
 
-    At most Bernstein's −t²/(2(v + ct)), which is `log_bernstein(t, v, 3c)`. Written without cancellation at small u.
+    At most Bernstein's −t²/(2(v + ct)), which is `log_bernstein(t, v, 3c)`. Written without cancellation at small u. t
+    is the `deviation`, v the law's variance and c its scale. Reference: Boucheron, Lugosi and Massart 2013, Sec. 2.4.
     """
     inside(0, np.inf, deviation=deviation)
     u = law.scale * deviation / law.variance
@@ -202,7 +213,10 @@ def log_sub_gamma_tail(deviation: Numbers, law: SubGamma) -> Numbers:
 
 
 def sub_gamma_deviation(exponent: Numbers, law: SubGamma) -> Numbers:
-    """√(2vx) + cx: what X exceeds with probability at most e^{−x}; the inverse of `log_sub_gamma_tail`."""
+    """√(2vx) + cx: what X exceeds with probability at most e^{−x}; the inverse of `log_sub_gamma_tail`.
+
+    x is the `exponent`. Reference: Boucheron, Lugosi and Massart 2013, Sec. 2.4.
+    """
     inside(0, np.inf, exponent=exponent)
     return jnp.sqrt(2 * law.variance * exponent) + law.scale * exponent
 

@@ -4,6 +4,8 @@ Labels are y = X β + noise with n rows of covariance Σ and p columns, p/n → 
 ‖y − Xw‖²/n + λ‖w‖², of least norm for λ = 0. Risks are the excess over the noise of a fresh label; `signal` is
 r² = ‖β‖² and `noise` the variance s². Everything runs through the effective ridge κ(λ) of
 `deeptheory.spectra.self_consistent`, the reciprocal of the companion Stieltjes transform at −λ.
+
+Reference: Dobriban and Wager 2018; Hastie, Montanari, Rosset and Tibshirani 2022.
 """
 
 from typing import NamedTuple
@@ -53,10 +55,10 @@ def correlated_bias_variance(
 ) -> BiasVariance:
     """Return the limits of bias and variance as n and p grow with p/n = γ, for any ridge λ ≥ 0.
 
-    With κ = 1/v(−λ): r² κ' κ² Σ gₖ tₖ/(tₖ + κ)² and s² κ' γ Σ wₖ tₖ²/(tₖ + κ)², where κ' = dκ/dλ = v'(−λ)/v(−λ)²,
-    so that the variance is s²(κ' − 1). Ridgeless it is 0 and s²γ/(1 − γ) for γ < 1, whatever Σ, and for γ > 1 the same
-    two sums at the κ with γ Σ wₖ tₖ/(tₖ + κ) = 1. Rows Σ^½z with independent entries z of slightly more than four
-    moments. Dobriban and Wager 2018; Hastie, Montanari, Rosset and Tibshirani 2022.
+    With κ = 1/v(−λ): r² κ' κ² Σ gₖ tₖ/(tₖ + κ)² and s² κ' γ Σ wₖ tₖ²/(tₖ + κ)², where κ' = dκ/dλ = v'(−λ)/v(−λ)², so
+    that the variance is s²(κ' − 1). Ridgeless it is 0 and s²γ/(1 − γ) for γ < 1, whatever Σ, and for γ > 1 the same two
+    sums at the κ with γ Σ wₖ tₖ/(tₖ + κ) = 1. Rows Σ^½z with independent entries z of slightly more than four moments.
+    Dobriban and Wager 2018; Hastie, Montanari, Rosset and Tibshirani 2022. `gamma` is γ, `ridge` λ.
     """
     values, weights, alignment = population
     if not np.isclose(alignment.sum(), 1) or np.any(alignment < 0):
@@ -76,8 +78,8 @@ def correlated_optimal_risk(
 ) -> Numbers:
     """Return the limiting risk at the optimal ridge for a signal without preferred direction, s²(κ/λ − 1).
 
-    That ridge is λ = γ s²/r² for every Σ, by `optimal_ridge`: the posterior mean for coefficients N(0, r²/p).
-    Dobriban and Wager 2018.
+    That ridge is λ = γ s²/r² for every Σ, by `optimal_ridge`: the posterior mean for coefficients N(0, r²/p). Dobriban
+    and Wager 2018. `gamma` is γ = p/n.
     """
     if not (signal > 0 and noise > 0):
         raise ValueError(f"signal and noise must be positive, not {signal} and {noise}")

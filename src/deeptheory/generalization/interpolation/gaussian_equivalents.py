@@ -4,6 +4,8 @@ Inputs x ∈ ℝᵈ are uniform on the sphere of radius √d, the N rows of W on
 samples, and N, n, d grow together. The estimator minimises ‖y − Φa‖²/n + λ‖a‖². For the risk φ(wᵀx) may be replaced by
 μ₀ + μ₁wᵀx + μ⋆ξ with ξ independent normals: the features are then correlated Gaussian ones of covariance
 μ₁²WWᵀ + μ⋆² that see the labels only in part, and the risk is that of `deeptheory.generalization.correlated_risk`.
+
+Reference: handbook Sec. 13.1.2; Mei and Montanari 2022; Hu and Lu 2023 for the equivalence.
 """
 
 from collections.abc import Callable
@@ -53,7 +55,8 @@ def random_feature_population(
 
     Eigenvalues μ₁²s + μ⋆² with s from the Marchenko–Pastur law of the ratio N/d. The best coefficients on given
     features, μ₁(μ₁²WWᵀ + μ⋆²)⁻¹Wβ, have the squared norm r² (N/d) E μ₁²s/(μ₁²s + μ⋆²)², and
-    r²(1 − (N/d) E μ₁²s/(μ₁²s + μ⋆²)) of the labels' variance is out of their reach.
+    r²(1 − (N/d) E μ₁²s/(μ₁²s + μ⋆²)) of the labels' variance is out of their reach. `linear` is μ₁, `rest` μ⋆ and
+    `features_per_input` N/d.
     """
     if not (linear != 0 and rest >= 0):
         raise ValueError(f"linear must differ from zero and rest must not be negative, not {linear} and {rest}")
@@ -92,7 +95,8 @@ def random_feature_risk(
     """Return the limiting excess risk of regression on random features less their mean; only N/d and n/d matter.
 
     What the features leave out is missed, and is fitted as noise besides. Mei and Montanari 2022; ridgeless for λ = 0,
-    with its peak at N = n.
+    with its peak at N = n. d `inputs`, N `features`, n `samples`, λ the `ridge`, ‖β‖² the `signal` and the labels'
+    variance the `noise`.
     """
     population, carried, missed = random_feature_population(equivalent.linear, equivalent.rest, features / inputs)
     bias, variance = correlated_bias_variance(

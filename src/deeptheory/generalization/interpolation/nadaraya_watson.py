@@ -74,7 +74,7 @@ def slope_at_data(
 ) -> Float[np.ndarray, " n"]:
     """Return lim (f_n(x) − Yᵢ)/‖x − Xᵢ‖ᵃ as x → Xᵢ: the singular average is continuous there, and no smoother.
 
-    h⁻ᵃ Σ_{j≠i} (Yⱼ − Yᵢ) K((Xⱼ − Xᵢ)/h).
+    h⁻ᵃ Σ_{j≠i} (Yⱼ − Yᵢ) K((Xⱼ − Xᵢ)/h). `bandwidth` is h.
     """
     values = singular_kernel(exponent)(cdist(points, points) / bandwidth)
     np.fill_diagonal(values, 0.0)
@@ -113,7 +113,8 @@ def second_moment_bound(
 ) -> float:
     """Return 4 hᵈ p_max ∫K²/(n p̄)², which bounds E[w₁²] where at least n p̄/2 samples are within h.
 
-    `highest` is p_max and `mass` is p̄. Term (B) in the proof of jagannath Thm 5.3, of order 1/(n² hᵈ).
+    `highest` is p_max and `mass` is p̄. Term (B) in the proof of jagannath Thm 5.3, of order 1/(n² hᵈ). `bandwidth` is
+    h.
     """
     integral = kernel_square_integral(dimension, exponent)
     return 4 * bandwidth**dimension * highest * integral / (samples * mass) ** 2

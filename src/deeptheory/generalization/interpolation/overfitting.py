@@ -43,7 +43,7 @@ def laplace_weights(
     """Return the weights of ridgeless regression with the kernel exp(−|x − x′|/s) on a line.
 
     Only the two neighbours a < x < b count, with sinh((b − x)/s)/sinh((b − a)/s) and its mirror image: the Gaussian
-    process of this kernel is Markov. Increasing points, queries between them.
+    process of this kernel is Markov. Increasing points, queries between them. `scale` is s.
     """
     return _between(points, queries, lambda part, whole: np.sinh(part / scale) / np.sinh(whole / scale))
 

@@ -1,4 +1,7 @@
-"""Polynomial regression on [0, 1]: monomials, and Legendre polynomials, in which the test error is a sum of squares."""
+"""Polynomial regression on [0, 1]: monomials, and Legendre polynomials, in which the test error is a sum of squares.
+
+Reference: arora Sec. 5.1.2; Szegő, Orthogonal Polynomials (1939).
+"""
 
 import numpy as np
 from jaxtyping import Float
@@ -9,14 +12,18 @@ __all__ = ["legendre_features", "monomial_features", "monomials_in_legendre"]
 
 
 def monomial_features(x: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n p"]:
-    """Columns 1, x, …, x^N: the loss Σ(yᵢ − Σθⱼxᵢʲ)² is least squares in them. Reference: arora Sec. 5.1.2."""
+    """Columns 1, x, …, x^N: the loss Σ(yᵢ − Σθⱼxᵢʲ)² is least squares in them.
+
+    `degree` is N. Reference: arora Sec. 5.1.2.
+    """
     return np.vander(x, degree + 1, increasing=True)
 
 
 def legendre_features(x: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n p"]:
     """Shifted Legendre polynomials √(2j + 1)·P_j(2x − 1), orthonormal for uniform x on [0, 1].
 
-    The expected squared difference of two polynomials is the squared distance of their coefficients.
+    The expected squared difference of two polynomials is the squared distance of their coefficients. j goes up to
+    `degree`.
     """
     return np.polynomial.legendre.legvander(2 * x - 1, degree) * np.sqrt(2 * np.arange(degree + 1) + 1)
 

@@ -3,6 +3,8 @@
 Labels are y = X β + noise with n rows and p columns. The estimator is the minimum-norm least-squares solution X⁺y.
 A risk here is the excess over the noise of a fresh label unless its name says prediction. `signal` is r² = ‖β‖² and
 `noise` is the variance s².
+
+Reference: jagannath Ch. 7; lucchi Sec. 13.2; Hastie, Montanari, Rosset and Tibshirani 2022.
 """
 
 from typing import Any, NamedTuple
@@ -160,6 +162,7 @@ def overparameterized_minimum(*, signal: Scalar, noise: Scalar) -> tuple[Scalar,
     """Return where the limiting risk is least above the threshold, and its value there.
 
     γ = r/(r−s) with r² − (r−s)² for r > s; otherwise the curve falls all the way to the null risk r² and γ is infinite.
+    γ is p/n, r² the `signal`, s² the `noise`. Reference: Hastie, Montanari, Rosset and Tibshirani 2022, Sec. 3.
     """
     ranges.inside(0, np.inf, signal=signal, noise=noise)
     amplitude, deviation = signal**0.5, noise**0.5

@@ -2,6 +2,8 @@
 
 Polynomials fitted by least squares, averages over neighbours and kernel averages are all of this form, so one
 decomposition into noise, bias and variance serves them all. `noise` is the variance of a label.
+
+Reference: jagannath Ch. 5 Sec. 1; Hastie, Tibshirani and Friedman, The Elements of Statistical Learning (2009), Ch. 7.
 """
 
 import numpy as np
@@ -34,7 +36,10 @@ def smoother_bias_variance(
 def training_error(
     smoother: Float[AnyArray, "*batch n n"], truth: Float[AnyArray, "*batch n"], noise: float
 ) -> Float[AnyArray, "*batch"] | np.floating:
-    """Return the mean squared residual on the labels a smoother was fitted to, ‖(I − S)f‖²/n + s²‖I − S‖²/n."""
+    """Return the mean squared residual on the labels a smoother was fitted to, ‖(I − S)f‖²/n + s²‖I − S‖²/n.
+
+    The mean over the noise, with S the `smoother`, f the `truth` and s² = `noise`; ‖I − S‖ is Frobenius'.
+    """
     count = smoother.shape[-1]
     left = np.eye(count) - smoother
     return (((left @ truth[..., None])[..., 0] ** 2).sum(-1) + noise * (left**2).sum((-1, -2))) / count
@@ -43,7 +48,8 @@ def training_error(
 def optimism(smoother: Float[AnyArray, "*batch n n"], noise: float) -> Float[AnyArray, "*batch"] | np.floating:
     """Return by how much fresh labels at the same inputs are missed more than the old ones, 2 s² tr S/n.
 
-    For least squares in p features tr S = p, for k neighbours n/k, for an interpolant n: then all of 2s².
+    For least squares in p features tr S = p, for k neighbours n/k, for an interpolant n: then all of 2s². Reference:
+    Hastie, Tibshirani and Friedman 2009, Sec. 7.4.
     """
     return 2 * noise * np.trace(smoother, axis1=-2, axis2=-1) / smoother.shape[-1]
 

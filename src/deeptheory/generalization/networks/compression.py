@@ -81,7 +81,10 @@ def truncate(matrix: Matrix, share: float) -> Float[np.ndarray, "_out _in"]:
 
 
 def truncation_rank(stable_rank: float, share: float) -> float:
-    """srank/share²: no more singular values are share·‖A‖₂ or larger. Reference: arora Lemma 5.5.7."""
+    """srank/share²: no more singular values are share·‖A‖₂ or larger.
+
+    `stable_rank` is srank. Reference: arora Lemma 5.5.7.
+    """
     return stable_rank / share**2
 
 
@@ -92,14 +95,18 @@ def truncate_network(
 
     Returns the layers and δ. Each layer alone moves outputs by at most γ/(3d), and all together by hardly more,
     ‖x‖·∏‖Aⱼ‖₂·δ/√(1 − δ²): a layer keeps and drops in orthogonal directions, and of ‖h‖² what is dropped is missing
-    from what goes on. For any other changes of size δ‖Aⱼ‖₂ it would be (1+δ)^d − 1. Reference: arora Prob. 5.5.8.
+    from what goes on. For any other changes of size δ‖Aⱼ‖₂ it would be (1+δ)^d − 1. `margin` is γ, `radius` the largest
+    ‖x‖. Reference: arora Prob. 5.5.8.
     """
     share = margin / (3 * len(layers) * radius * lipschitz_bound(layers))
     return [truncate(layer, share) for layer in layers], share
 
 
 def degrees_of_freedom(height: int, width: int, rank: int) -> int:
-    """r(h + w − r): the dimension of the manifold of h × w matrices of rank r. arora 5.5.2 counts 2hr."""
+    """r(h + w − r): the dimension of the manifold of h × w matrices of rank r. arora 5.5.2 counts 2hr.
+
+    `height` is h, `width` w and `rank` r.
+    """
     return rank * (height + width - rank)
 
 
@@ -107,7 +114,7 @@ def sparsify(key: Key[Array, ""], classifier: Vector, margin: float, draws: int)
     """Keep coordinate i with probability pᵢ = min(1, 8cᵢ²/γ²), divided by it: unbiased, at most 8‖c‖²/γ² kept in mean.
 
     The variance of ĉ·u is Σ (1/pᵢ − 1)cᵢ²uᵢ² ≤ γ²‖u‖²/8, so |ĉ·u − c·u| ≥ γ with probability at most 1/8 for ‖u‖ = 1.
-    Reference: arora 5.5.1 and Prob. 5.5.4.
+    `classifier` is c, `margin` γ; `draws` rows come back. Reference: arora 5.5.1 and Prob. 5.5.4.
     """
     kept = np.minimum(1.0, 8 * classifier**2 / margin**2)
     chosen = generator(key).random((draws, len(classifier))) < kept

@@ -149,7 +149,7 @@ def fit_labels(
 
     Or after `most` looks at the sample. `weights` count examples, and those with weight 0 are as if absent: samples of
     different sizes share one compiled program. So do widths: hidden units whose weights in and out are zero stay zero.
-    To be wrapped in `jax.jit` with `most` static.
+    To be wrapped in `jax.jit` with `most` static. `rate` is Adam's.
     """
     inputs, labels = jnp.asarray(inputs), jnp.asarray(labels)
     share = jnp.ones(len(labels), inputs.dtype) if weights is None else jnp.asarray(weights, inputs.dtype)

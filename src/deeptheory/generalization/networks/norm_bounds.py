@@ -1,6 +1,8 @@
 """Margin bounds by norms of the layers. Orders without known constants are given with constant 1 and say so.
 
 R ≤ R̂_γ + value, R̂_γ the margin loss; n samples, inputs with root mean square norm `size` or largest norm `radius`.
+
+Reference: arora Sec. 5.5; handbook Sec. 8.3; Bartlett, Foster and Telgarsky 2017; Golowich, Rakhlin and Shamir 2018.
 """
 
 from collections.abc import Sequence
@@ -95,7 +97,8 @@ def peeled_deviation(complexity: float, ratio: float, *, samples: int, delta: fl
 
     Above R − R̂_γ for all networks and all margins γ at once, where c·B is the empirical Rademacher complexity of those
     of norm at most B, and `ratio` is norm/γ: neither has to be fixed before the data, because a share δₖ of δ is
-    spent on each power and Σ δₖ = δ. Ramp loss of slope 1/γ; `empirical_complexity_deviation`.
+    spent on each power and Σ δₖ = δ. Ramp loss of slope 1/γ; `empirical_complexity_deviation`. Reference: Koltchinskii
+    and Panchenko 2002 for all margins at once; the constants are ours.
     """
     if not ratio > 0:
         raise ValueError(f"the ratio of norm and margin must be positive, got {ratio}")

@@ -1,4 +1,7 @@
-"""Norms, margins and Lipschitz constants of bias-free ReLU networks, given by their weight matrices (out × in)."""
+"""Norms, margins and Lipschitz constants of bias-free ReLU networks, given by their weight matrices (out × in).
+
+Reference: arora Secs. 5.5 and 5.5.2; handbook Secs. 8.2 and 8.3.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -79,7 +82,10 @@ def frobenius_norm(matrix: Matrix) -> float:
 
 
 def row_group_norm(matrix: Matrix) -> float:
-    """‖Aᵀ‖₂,₁: the sum over the rows of A, one for each output unit, of their Euclidean norms."""
+    """‖Aᵀ‖₂,₁: the sum over the rows of A, one for each output unit, of their Euclidean norms.
+
+    Reference: Bartlett, Foster and Telgarsky 2017.
+    """
     return float(np.sum(np.linalg.norm(np.asarray(matrix), axis=1)))
 
 
@@ -94,7 +100,8 @@ def stable_rank(matrix: Matrix) -> float:
 def path_norm(layers: Layers) -> float:
     """Root of the sum over all paths from an input to an output of the squared product of their weights.
 
-    Invariant under rescaling of single hidden units: incoming weights times c, outgoing divided by c.
+    Invariant under rescaling of single hidden units: incoming weights times c, outgoing divided by c. Reference:
+    Neyshabur, Tomioka and Srebro 2015.
     """
     flow = np.ones(np.shape(layers[0])[1])
     for layer in layers:
@@ -122,7 +129,10 @@ def margins(
 
 
 def margin_loss(values: Float[np.ndarray, " n"], margin: float = 0.0) -> float:
-    """Share of the examples whose margin is at most γ; at γ = 0 the training error, ties counted as errors."""
+    """Share of the examples whose margin is at most γ; at γ = 0 the training error, ties counted as errors.
+
+    `values` are those of `margins`. Reference: arora Sec. 5.5; handbook Sec. 8.2.
+    """
     return float(np.mean(np.asarray(values) <= margin))
 
 

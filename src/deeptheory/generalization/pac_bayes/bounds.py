@@ -2,6 +2,8 @@
 
 Everything here keeps its relative accuracy in p and in 1 − p up to the corners of the unit interval. The device is the
 exponential tilt: p = q·e^τ/(1 − q + q·e^τ), in which kl(q‖p) is a sum of two terms that are never negative.
+
+Reference: lucchi Thms 69 and 70; arora Sec. 5.6; Langford and Seeger 2001; Maurer 2004.
 """
 
 from typing import Any
@@ -191,13 +193,17 @@ def maurer_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Floa
     """Maurer's bound on kl(empirical risk ‖ risk): (KL + log(2√n/δ))/n, for losses in [0, 1].
 
     2√n is above Σ_k Bin(k; n, k/n) for every n ≥ 1: by Maurer's proof from 8 on, by computing the sums below.
+    `divergence` is KL(posterior ‖ prior) in nats, n the number of `samples`. Reference: Maurer 2004.
     """
     divergence, samples, delta = _checked(divergence, samples, delta, least=1)
     return (divergence + jnp.log(2 * jnp.sqrt(samples) / delta)) / samples
 
 
 def maurer_samples(divergence: Numbers, budget: Numbers, delta: Numbers) -> Float[Array, "..."]:
-    """How many samples bring Maurer's budget down to this one: the root n of n·budget = KL + log(2√n/δ)."""
+    """How many samples bring Maurer's budget down to this one: the root n of n·budget = KL + log(2√n/δ).
+
+    `divergence` is KL.
+    """
     positive(budget=budget)
     divergence, delta = _checked(divergence, 2, delta)[::2]
     n = (divergence + jnp.log(2 / delta) + 1) / budget
@@ -207,19 +213,30 @@ def maurer_samples(divergence: Numbers, budget: Numbers, delta: Numbers) -> Floa
 
 
 def langford_seeger_budget(divergence: Numbers, samples: Numbers, delta: Numbers) -> Float[Array, "..."]:
-    """Langford–Seeger bound on kl(empirical risk ‖ risk), as Dziugaite and Roy use it: (KL + log(n/δ))/(n − 1)."""
+    """Langford–Seeger bound on kl(empirical risk ‖ risk), as Dziugaite and Roy use it: (KL + log(n/δ))/(n − 1).
+
+    `divergence` is KL(posterior ‖ prior) in nats, n the number of `samples`. Reference: Langford and Seeger 2001;
+    Dziugaite and Roy 2017.
+    """
     divergence, samples, delta = _checked(divergence, samples, delta)
     return (divergence + jnp.log(samples / delta)) / (samples - 1)
 
 
 def pac_bayes_kl(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."]:
-    """Risk bound by inverting kl: the largest risk compatible with the empirical one at this budget; never above 1."""
+    """Risk bound by inverting kl: the largest risk compatible with the empirical one at this budget; never above 1.
+
+    `budget` bounds kl(empirical risk ‖ risk): `maurer_budget` or `langford_seeger_budget`. Reference: Langford and
+    Seeger 2001.
+    """
     inside(0, 1, empirical_risk=empirical_risk)
     return binary_kl_upper_inverse(empirical_risk, budget)
 
 
 def pac_bayes_pinsker(empirical_risk: Numbers, budget: Numbers) -> Float[Array, "..."]:
-    """Risk bound after Pinsker's 2(p−q)² ≤ kl(q‖p): empirical risk + √(budget/2); weaker, and it may exceed 1."""
+    """Risk bound after Pinsker's 2(p−q)² ≤ kl(q‖p): empirical risk + √(budget/2); weaker, and it may exceed 1.
+
+    `budget` as in `pac_bayes_kl`. Reference: lucchi Thm 70.
+    """
     inside(0, 1, empirical_risk=empirical_risk)
     inside(0, np.inf, budget=budget)
     risk, price = _as_floats(empirical_risk, budget)
@@ -230,6 +247,8 @@ def mcallester_bound(
     empirical_risk: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers
 ) -> Float[Array, "..."]:
     """McAllester's risk bound: empirical risk + √((KL + log(2n/δ))/(2(n−1))).
+
+    `divergence` is KL, n the number of `samples`.
 
     Reference: arora Thm 5.6.1. lucchi Thm 70 prints a deviation twice that of `pac_bayes_pinsker` at `maurer_budget`.
     """

@@ -2,6 +2,8 @@
 
 Laws on a finite set are vectors of probabilities, with the relative entropy `finite_kl` of
 `deeptheory.foundations.entropies`; Gaussians are means with covariances or logarithms of variances.
+
+Reference: lucchi (9.1), (9.2) and Lemma 68; handbook Sec. 11.1.3; arora (5.9).
 """
 
 import jax
@@ -51,8 +53,8 @@ def diagonal_gaussian_kl(
 ) -> Float[Array, ""]:
     """Relative entropy of two products of Gaussians, summed over all coordinates; variances enter as logarithms.
 
-    ½ Σ [e^(v−w) − 1 − (v−w) + (m−n)²·e^(−w)], which for prior N(θ₀, λI) is
-    ½[Σσᵢ/λ + |θ−θ₀|²/λ − p + p·log λ − Σ log σᵢ]. Reference: lucchi §9.2, step 3.
+    ½ Σ [e^(v−w) − 1 − (v−w) + (m−n)²·e^(−w)], which for prior N(θ₀, λI) is ½[Σσᵢ/λ + |θ−θ₀|²/λ − p + p·log λ − Σ log
+    σᵢ]. m and v are `mean` and `log_variance`, n and w those of the prior. Reference: lucchi §9.2, step 3.
     """
     ratio = jnp.asarray(log_variance) - prior_log_variance
     shift = (jnp.asarray(mean) - prior_mean) ** 2 * jnp.exp(-jnp.asarray(prior_log_variance))
@@ -60,7 +62,10 @@ def diagonal_gaussian_kl(
 
 
 def isotropic_gaussian_kl(distance: Numbers, variance: Numbers) -> Numbers:
-    """Relative entropy |m_Q − m_P|²/(2σ²) of two Gaussians of the same variance σ² in every direction."""
+    """Relative entropy |m_Q − m_P|²/(2σ²) of two Gaussians of the same variance σ² in every direction.
+
+    `distance` is |m_Q − m_P|. Reference: lucchi (9.2).
+    """
     return jnp.asarray(distance) ** 2 / (2 * jnp.asarray(variance))
 
 
@@ -94,7 +99,7 @@ def flat_minimum_variances(curvatures: Numbers, prior_variance: float, weight: f
     """Best posterior variances around a quadratic minimum: σᵢ = 1/(1/λ + weight·hᵢ).
 
     They minimise weight·½Σ hᵢσᵢ + ½Σ[σᵢ/λ − log σᵢ]: a direction is left as uncertain as the prior unless it is curved.
-    Reference: lucchi §9.2, wide minima.
+    `curvatures` are the hᵢ, `prior_variance` is λ. Reference: lucchi §9.2, wide minima.
     """
     positive(prior_variance=prior_variance)
     inside(0, np.inf, weight=weight)

@@ -135,7 +135,10 @@ def _check(empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Num
 def catoni_bound(
     empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers, *, temperature: float
 ) -> Values:
-    """Catoni's risk bound (1 − exp(−C·R_S − (KL + log 1/δ)/n))/(1 − e^−C), for a temperature C fixed beforehand."""
+    """Catoni's risk bound (1 − exp(−C·R_S − (KL + log 1/δ)/n))/(1 − e^−C), for a temperature C fixed beforehand.
+
+    `divergence` is KL.
+    """
     positive(temperature=temperature)
     _check(empirical, divergence, samples, delta)
     budget = (np.asarray(divergence, float) + np.log(1 / np.asarray(delta, float))) / samples
@@ -143,7 +146,10 @@ def catoni_bound(
 
 
 def simplified_pac_bayes_bound(empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers) -> Values:
-    """Risk bound empirical + √((KL + log n/δ)/2n) of handbook 11.1.2, true for losses in [0, 1] and n ≥ 3."""
+    """Risk bound empirical + √((KL + log n/δ)/2n) of handbook 11.1.2, true for losses in [0, 1] and n ≥ 3.
+
+    `divergence` is KL.
+    """
     _check(empirical, divergence, samples, delta, least=3)
     budget = (np.asarray(divergence, float) + np.log(samples / np.asarray(delta, float))) / samples
     return np.asarray(empirical, float) + np.sqrt(budget / 2)
@@ -152,7 +158,8 @@ def simplified_pac_bayes_bound(empirical: Numbers, divergence: Numbers, samples:
 def weaker_pac_bayes_bound(empirical: Numbers, divergence: Numbers, samples: Numbers, delta: Numbers) -> Values:
     """Risk bound empirical + √(2(KL + log 2/δ)/m) of arora (5.8).
 
-    True for losses in [0, 1]: it pays 2 for the moment of ½(risk − empirical)², which never exceeds 2/√3.
+    True for losses in [0, 1]: it pays 2 for the moment of ½(risk − empirical)², which never exceeds 2/√3. `divergence`
+    is KL.
     """
     _check(empirical, divergence, samples, delta)
     budget = (np.asarray(divergence, float) + np.log(2 / np.asarray(delta, float))) / samples
@@ -184,7 +191,7 @@ def worst_excess(
 
     Δ lies above its tangents, and for a tangent the best Q is a Gibbs posterior; repeating that climbs. Climbed from P
     and from the hypotheses that look better, and worse, than they are by most, the best is kept: there is a summit on
-    either side. What is returned is attained by some Q.
+    either side. What is returned is attained by some Q. `rounds` are the repetitions.
     """
     log_prior = np.log(prior)
     points = samples * comparison.value(risks, empirical) + log_prior

@@ -1,4 +1,7 @@
-"""Occam's razor: a hypothesis with a short description cannot fit a sample by luck. Decision lists as the example."""
+"""Occam's razor: a hypothesis with a short description cannot fit a sample by luck. Decision lists as the example.
+
+Reference: arora Sec. 5.1; Blumer, Ehrenfeucht, Haussler and Warmuth 1987; Rivest 1987 for decision lists.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -45,7 +48,8 @@ def occam_risk(errors: Numbers, bits: Numbers, samples: Numbers, delta: Numbers)
     """Largest risk r with m·kl(errors‖r) ≤ bits·ln 2 + ln(1/δ), `errors` the training error: `occam_bound` by Chernoff.
 
     Chernoff for each hypothesis at its own share δ·2^(−bits): with probability 1 − δ no hypothesis of a prefix-free
-    code has a larger risk. Never above 1, and by Pinsker's inequality never above errors + `occam_bound`.
+    code has a larger risk. Never above 1, and by Pinsker's inequality never above errors + `occam_bound`. Reference:
+    Langford 2005.
     """
     inside(0, np.inf, bits=bits)
     inside(0, 1, "(]", delta=delta)
@@ -54,7 +58,10 @@ def occam_risk(errors: Numbers, bits: Numbers, samples: Numbers, delta: Numbers)
 
 
 def kraft_sum(words: Sequence[str]) -> Fraction:
-    """Σ 2^(−length) over the words of a code: at most 1 if it is prefix-free, 1 if it is complete."""
+    """Σ 2^(−length) over the words of a code: at most 1 if it is prefix-free, 1 if it is complete.
+
+    Reference: Kraft 1949.
+    """
     _binary(words)
     return sum((Fraction(1, 2 ** len(word)) for word in words), Fraction(0))
 
@@ -90,7 +97,10 @@ class DecisionList(NamedTuple):
 
 
 def encode(rule_list: DecisionList, variables: int) -> str:
-    """A word of a prefix-free code: 1, literal and answer for each rule, then 0 and the default."""
+    """A word of a prefix-free code: 1, literal and answer for each rule, then 0 and the default.
+
+    A literal takes ⌈log₂ 2v⌉ digits for v = `variables`. Reference: Rivest 1987 for the lists.
+    """
     for literal, answer in rule_list.rules:
         if not 0 <= literal < 2 * variables or answer not in (0, 1):
             raise ValueError(
@@ -102,7 +112,10 @@ def encode(rule_list: DecisionList, variables: int) -> str:
 
 
 def decode(word: str, variables: int) -> DecisionList:
-    """The decision list that a word describes."""
+    """The decision list that a word describes.
+
+    `variables` as in `encode`, of which it is the inverse.
+    """
     width = (2 * variables - 1).bit_length()
     rules, rest = [], word if set(word) <= {"0", "1"} else ""
     while rest.startswith("1") and len(rest) > width + 2:
@@ -114,7 +127,10 @@ def decode(word: str, variables: int) -> DecisionList:
 
 
 def decision_lists(variables: int, rules: int) -> list[DecisionList]:
-    """All decision lists on so many bits with at most so many rules, shortest first."""
+    """All decision lists on so many bits with at most so many rules, shortest first.
+
+    2·(4·variables)^r of them have r rules.
+    """
     if (count := (4 * variables) ** rules) > LISTS:
         raise ValueError(f"at most {LISTS:,} decision lists are enumerated, got (4 · {variables})^{rules} = {count:,}")
     single = list(product(range(2 * variables), range(2)))

@@ -2,6 +2,8 @@
 
 A layer is one matrix whose last column is its bias; hidden units are rectified. The law of the weights is a product of
 Gaussians, given by a mean and the logarithm of a standard deviation for each of them.
+
+Reference: lucchi Sec. 9.2; Dziugaite and Roy 2017; Pérez-Ortiz et al. 2021.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +61,7 @@ def gaussian_network(
 ) -> GaussianNetwork:
     """A law centred at a random initialization: means N(0, gain²/fan-in), biases 0, deviations spread/√fan-in.
 
-    Single or double precision as `dtype` says, by default as JAX is set.
+    Single or double precision as `dtype` says, by default as JAX is set. `widths` go from the input to the output.
     """
     if len(widths) < 2 or min(widths) < 1:
         raise ValueError(f"widths needs an input and an output of at least 1 each, got {tuple(widths)}")
@@ -114,6 +116,7 @@ def sampled_outputs(
     Given the layer below, the inputs of the units are independent Gaussians of mean Mh and variance S²h²: for one
     example that is the law of a drawn network's output, exactly, at the price of two products a layer for all examples.
     `noise` holds one standard normal number for each example and unit, layer after layer (`units` counts them).
+    Reference: Kingma, Salimans and Welling 2015.
     """
     hidden, used = jnp.asarray(x), 0
     for depth, (mean, log_scale) in enumerate(zip(*law, strict=True)):
@@ -200,7 +203,10 @@ def monte_carlo_errors(
     passes: int = 1,
     batch: int = 5000,
 ) -> int:
-    """Mistakes among passes·n answers, each given by a network drawn for it alone, so that they are independent."""
+    """Mistakes among passes·n answers, each given by a network drawn for it alone, so that they are independent.
+
+    `batch` answers are computed at a time.
+    """
     rng, dtype = generator(key), law.means[0].dtype
     x, labels, total = jnp.asarray(x, dtype), jnp.asarray(labels), 0
     for _ in range(passes):

@@ -2,6 +2,8 @@
 
 A learning rule is a channel: for each sample a law on hypotheses. Samples are n-tuples of outcomes of a finite law and
 are enumerated, so that information, gap and stability are sums without chance. Information is in nats throughout.
+
+Reference: handbook Sec. 11.2; Russo and Zou 2016; Xu and Raginsky 2017.
 """
 
 from typing import NamedTuple
@@ -57,12 +59,18 @@ def mutual_information(joint: Float[AnyArray, "s h"]) -> float:
 
 
 def sample_information(samples: FiniteSamples, channel: Float[AnyArray, "s h"]) -> float:
-    """I(A(S); S) of a learning rule; at most the entropy of A(S), so at most log of the number of hypotheses."""
+    """I(A(S); S) of a learning rule; at most the entropy of A(S), so at most log of the number of hypotheses.
+
+    `channel` has a row a sample: the law of A(S) given S. Reference: Xu and Raginsky 2017.
+    """
     return mutual_information(samples.law[:, None] * channel)
 
 
 def coordinate_information(samples: FiniteSamples, channel: Float[AnyArray, "s h"]) -> Float[np.ndarray, " n"]:
-    """I(A(S); Zᵢ) for every place i of the sample; for independent outcomes they sum to at most I(A(S); S)."""
+    """I(A(S); Zᵢ) for every place i of the sample; for independent outcomes they sum to at most I(A(S); S).
+
+    Reference: Bu, Zou and Veeravalli 2020.
+    """
     joint = samples.law[:, None] * channel
     found = []
     for column in samples.outcomes.T:
@@ -78,7 +86,10 @@ def expected_gap(
     losses: Float[AnyArray, "h z"],
     outcome_law: Float[AnyArray, " z"],
 ) -> float:
-    """E[R(A(S)) − R_S(A(S))] over samples and the rule's own randomness."""
+    """E[R(A(S)) − R_S(A(S))] over samples and the rule's own randomness.
+
+    `losses` has a row a hypothesis and a column an outcome; `channel` as in `sample_information`.
+    """
     risks = np.asarray(losses) @ np.asarray(outcome_law)
     empirical = np.asarray(losses)[:, samples.outcomes].mean(-1).T
     return float(np.sum(samples.law[:, None] * channel * (risks - empirical)))

@@ -2,6 +2,8 @@
 
 Weights are N(w, s²I) and the prior N(0, I). A point (x, y), y = ±1, is answered wrongly with probability
 Φ(−y·w·x/(s‖x‖)), so the risk depends on μ = w/s alone, and s is free to make the divergence small.
+
+Reference: handbook Sec. 11.1.3; Langford and Shawe-Taylor 2002; Germain, Lacasse, Laviolette and Marchand 2009.
 """
 
 from typing import NamedTuple
@@ -71,6 +73,8 @@ def best_linear_posterior(
     """Minimise Maurer's bound on the Gibbs risk over the direction μ, quasi-Newton from the mean of y·x/‖x‖.
 
     The bound holds for all μ at once, so that searching costs nothing; it is not convex, and a local minimum is found.
+    x stands in rows, `signs` are ±1. Reference: Germain, Lacasse, Laviolette and Marchand 2009, with their bound
+    replaced by Maurer's.
     """
     x, signs = np.asarray(x, float), np.asarray(signs, float)
     start = np.mean(signs[:, None] * x / np.linalg.norm(x, axis=1, keepdims=True), axis=0) * len(x[0])
