@@ -1,6 +1,8 @@
 """Density models beside each other: a law known in closed form, what each model loses against it, total mass.
 
 A model is a function that gives the log density of every point; points are one a row.
+
+Reference: arora 14.2 and 14.5; for autoregressive models Larochelle and Murray 2011.
 """
 
 from collections.abc import Callable
@@ -29,7 +31,10 @@ LogDensity = Callable[[Float[np.ndarray, "n d"]], Float[np.ndarray, " n"]]
 
 
 def ring_of_gaussians(count: int = 8, *, radius: float = 2.0, deviation: float = 0.3) -> GaussianMixture:
-    """Round Gaussians of even shares on a circle: a law in the plane with a known density that one Gaussian misses."""
+    """Round Gaussians of even shares on a circle: a law in the plane with a known density that one Gaussian misses.
+
+    Centres lie at the given radius, at angles 2πk/count; every covariance is deviation² I.
+    """
     angles = 2 * np.pi * np.arange(count) / count
     means = radius * np.stack([np.cos(angles), np.sin(angles)], 1)
     return GaussianMixture(np.full(count, 1 / count), means, np.tile(deviation**2 * np.eye(2), (count, 1, 1)))

@@ -4,6 +4,8 @@ A flow f takes data x to noise h = f(x); its density is ρ(x) = μ(f(x))·|det J
 keep some coordinates and scale and shift the others by functions of those kept: inverse and determinant cost one pass.
 FlowJAX has more kinds of layers; it is not used because what is checked here, layer, inverse and determinant, is the
 formula itself, and a flow of four arrays trains in one compiled loop without another dependency.
+
+Reference: arora 14.5; Dinh, Krueger and Bengio 2015; Dinh, Sohl-Dickstein and Bengio 2017.
 """
 
 from collections.abc import Callable
@@ -185,7 +187,10 @@ def train_flow(
 def pointwise_convolution(
     images: Float[np.ndarray, "n height width channels"], matrix: Float[np.ndarray, "channels channels"]
 ) -> Float[np.ndarray, "n height width channels"]:
-    """A 1×1 convolution: every pixel's channels multiplied by one invertible matrix W (GLOW)."""
+    """A 1×1 convolution: every pixel's channels multiplied by one invertible matrix W (GLOW).
+
+    Reference: Kingma and Dhariwal 2018.
+    """
     pointwise_log_determinant(matrix, 1)
     return images @ matrix.T
 

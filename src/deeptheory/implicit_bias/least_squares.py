@@ -2,6 +2,8 @@
 
 Descent moves in the row space of X alone, so what it finds is the solution nearest to where it started. NumPy in, NumPy
 out; JAX likewise.
+
+Reference: arora 3.1 and Prop. 8.1.1; lucchi Thm 71; jagannath Lemma 4.2; handbook 12.2.
 """
 
 from collections.abc import Sequence

@@ -184,6 +184,7 @@ def smoothed_margin(
     """Return −log Σᵢ exp(−⟨w, x̄ᵢ⟩)/‖w‖, which lies below the margin by at most log(n)/‖w‖.
 
     Along the gradient flow of the exponential loss it never falls once that loss is below 1; the margin itself may.
+    Reference: Lyu and Li 2020; arora 8.3.
     """
     _norm(norm)
     xp = weights.__array_namespace__()

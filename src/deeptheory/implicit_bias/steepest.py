@@ -54,7 +54,10 @@ def _dual_norm(vectors: Any, norm: float) -> Any:
 
 
 def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
-    """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖²."""
+    """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖².
+
+    ‖·‖⋆ is the dual norm, ℓ_q with 1/p + 1/q = 1 for `norm` p. Reference: arora Thm 8.3.2.
+    """
     _norm(norm)
     return jnp.max(_dual_norm(jnp.asarray(signed_points), norm))
 

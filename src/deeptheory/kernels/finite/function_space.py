@@ -1,4 +1,8 @@
-"""Training with any loss in function space: the outputs are the state, the kernel is fixed."""
+"""Training with any loss in function space: the outputs are the state, the kernel is fixed.
+
+Reference: jagannath Ch. 8 Sec. 3; Lee et al. 2019, Wide neural networks of any depth evolve as linear models under
+gradient descent.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple

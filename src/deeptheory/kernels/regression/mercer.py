@@ -1,6 +1,9 @@
 """Kernels as integral operators and as Hilbert spaces: eigenfunctions, Mercer's expansion, and norms of functions.
 
 NumPy in, NumPy out; JAX likewise.
+
+Reference: jagannath Def. 8.2; Mercer 1909; Aronszajn 1950; Rasmussen and Williams 2006, Gaussian Processes for Machine
+Learning, 4.3.
 """
 
 from collections.abc import Callable
@@ -61,14 +64,18 @@ def brownian_kernel(x: Points, other: Float[AnyArray, "m d"] | None = None) -> F
     """Return ∏ᵢ min(xᵢ, xᵢ′) for points of [0, 1]ᵈ.
 
     In one dimension its Hilbert space is that of functions with f(0) = 0 and norm² ∫f′²; the least interpolant is the
-    broken line through the data, flat after the last point.
+    broken line through the data, flat after the last point. Reference: Wahba 1990, Spline Models for Observational
+    Data.
     """
     xp = x.__array_namespace__()
     return xp.prod(xp.minimum(x[:, None], (x if other is None else other)[None]), axis=-1)
 
 
 def brownian_eigenfunctions(count: int) -> Eigenfunctions:
-    """Return λ_k = ((k − ½)π)⁻² and √2 sin((k − ½)πx), k = 1, 2, …, of min(x, x′) on [0, 1] with Lebesgue measure."""
+    """Return λ_k = ((k − ½)π)⁻² and √2 sin((k − ½)πx), k = 1, 2, …, of min(x, x′) on [0, 1] with Lebesgue measure.
+
+    Reference: the Karhunen–Loève expansion, Loève 1978, Probability Theory II.
+    """
     frequencies = (np.arange(1, count + 1) - 0.5) * np.pi
 
     def functions(x: Line) -> Float[AnyArray, "n k"]:
@@ -114,7 +121,10 @@ def mercer_kernel(
 
 
 def mercer_norm_square(values: Float[AnyArray, " k"], coefficients: Float[AnyArray, " k"]) -> Scalar:
-    """Return ‖f‖² = Σ cᵢ²/λᵢ in the Hilbert space of the kernel, of f = Σ cᵢφᵢ."""
+    """Return ‖f‖² = Σ cᵢ²/λᵢ in the Hilbert space of the kernel, of f = Σ cᵢφᵢ.
+
+    `values` are λᵢ > 0 and `coefficients` cᵢ.
+    """
     return (coefficients**2 / values).sum()
 
 
