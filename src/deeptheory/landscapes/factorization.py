@@ -128,7 +128,8 @@ def factorization_critical_points(
 def aligned(factor: Factor, other: Factor) -> Factor:
     """ZR, the rotation of the columns of Z = `other` that comes nearest to X = `factor` (Procrustes).
 
-    R = UVᵀ from the singular vectors of ZᵀX. With one column: z or −z, whichever is nearer to x.
+    R = UVᵀ from the singular vectors of ZᵀX. With one column: z or −z, whichever is nearer to x. Reference: Schönemann
+    1966; arora 6.4.
     """
     left, _, right = jnp.linalg.svd(other.T @ factor)
     return other @ (left @ right)

@@ -1,4 +1,7 @@
-"""A shallow network near its initial weights: its linearization, and how far it can be from it."""
+"""A shallow network near its initial weights: its linearization, and how far it can be from it.
+
+Reference: lucchi Ch. 6 Problem 2; Chizat, Oyallon and Bach 2019.
+"""
 
 from collections.abc import Callable
 from typing import Annotated
