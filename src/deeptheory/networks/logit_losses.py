@@ -3,6 +3,8 @@
 With the loss that belongs to it, an output's slope is the residual: p − y for softmax and cross-entropy, σ(z) − y for
 two classes, with no slope of the activation in it. The squared loss of a sigmoid keeps that factor, which is small
 where the unit is sure, rightly or not. The cross-entropies themselves are in `deeptheory.foundations.cross_entropy`.
+
+Reference: lucchi 2.4.4, 2.5.2 and 2.7.
 """
 
 from typing import NamedTuple
