@@ -72,7 +72,10 @@ def perceptron_slopes(perceptron: Perceptron, x: Inputs, y: Float[np.ndarray, " 
 def train_perceptron(
     key: Key[Array, ""], perceptron: Perceptron, x: Inputs, y: Float[np.ndarray, " n"], *, step_size: float, steps: int
 ) -> tuple[Perceptron, Float[np.ndarray, " steps"]]:
-    """Run stochastic gradient descent, one example a step, drawn at random; return it with the losses ½(f − y)² met."""
+    """Run stochastic gradient descent, one example a step, drawn at random; return it with the losses ½(f − y)² met.
+
+    Every step moves all weights by −`step_size` times the slopes of that example's loss. For a few hundred weights.
+    """
     rng, losses = generator(key), []
     for i in rng.integers(len(y), size=steps):
         losses.append((perceptron_outputs(perceptron, x[i : i + 1])[0] - y[i]) ** 2 / 2)

@@ -1,4 +1,7 @@
-"""Logistic regression in one dimension whose weight is a product of k factors, and the rates at which it explodes."""
+"""Logistic regression in one dimension whose weight is a product of k factors, and the rates at which it explodes.
+
+Reference: arora 13.1 and Problem 13.1.1.
+"""
 
 from typing import Annotated
 
