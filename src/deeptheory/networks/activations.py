@@ -53,9 +53,6 @@ def sigmoid_derivative(z: Numbers, *, order: int) -> Numbers:
 
     `order` is k ≥ 0; the polynomial in σ has Stirling numbers of the second kind in its coefficients. Reference: Minai
     and Williams 1993, On the derivatives of the sigmoid.
-
-    `order` is k ≥ 0; the polynomial in σ has Stirling numbers of the second kind in its coefficients. Reference: Minai
-    and Williams 1993, On the derivatives of the sigmoid.
     """
     # P_k(1 − s) = ±P_k(s): the smaller of σ(z) and σ(−z) keeps the tails.
     value = np.polynomial.polynomial.polyval(sigmoid(-np.abs(z)), sigmoid_polynomial(order))

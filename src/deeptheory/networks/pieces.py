@@ -247,7 +247,7 @@ def minimal_shallow_units(f: PiecewiseAffine, low: Rational, high: Rational) -> 
     Each inner knot needs a unit of its own, so f with p pieces needs at least p − 1 (handbook 1.2.2). These alone
     suffice only if the first slope is minus the sum of some of the changes of slope, those of the units that face
     left; otherwise one more unit carries it. For the iterates of the tent map it never is, so they need 2ⁿ. `low` <
-    `high` are the ends of the interval. `low` < `high` are the ends of the interval.
+    `high` are the ends of the interval.
     """
     _check_interval(low, high)
     slopes = [_slope_after(f, _exact(low)), *(_slope_after(f, knot) for knot in f.knots if low < knot < high)]

@@ -177,8 +177,8 @@ def sharp_decayed_decrease(
 ) -> Number:
     """What a step with weight decay gains at least: η‖∇L‖²[1/(1 − ηλ) − ρη/(2(1 − ηλ)²‖w‖²)], for any ηλ < 1.
 
-    The bound of arora Thm 13.4.6 before it is simplified; near a minimum with curvature ρ it is attained to first order.
-    `gradient_square` is ‖∇L(w)‖² at w itself, `square` is ‖w‖².
+    The bound of arora Thm 13.4.6 before it is simplified; near a minimum with curvature ρ it is attained to first
+    order. `gradient_square` is ‖∇L(w)‖² at w itself, `square` is ‖w‖².
     """
     inside(0, 1, "[)", **{"rate · decay": rate * decay})
     kept = 1 - rate * decay

@@ -62,7 +62,8 @@ def heavy_ball_offsets(
 
     β^{k/2}(U_k(c_i) − √β U_{k−1}(c_i)) z_i with c_i = (1 + β − ηλ_i)/(2√β) and Chebyshev polynomials U of the second
     kind: waves where |c_i| < 1. `eigenvalues` λ are the Hessian's, `offsets` z the coordinates of x₀ − x*, and
-    x_{−1} = x₀. For β = 0 see `quadratic_offsets`.
+    x_{−1} = x₀. For β = 0 see `quadratic_offsets`. `step_size` is η, `momentum` β. Reference: Polyak 1964; Goh 2017,
+    Why momentum really works.
     """
     from scipy import special
 

@@ -178,6 +178,7 @@ def escape_exponent(
 
     Every run leaves the well if it is positive, and comes to rest in it if it is negative, with probability one; runs
     that do may still have means that explode (`mean_square_factor`). By all n^B batches, drawn with replacement.
+    Reference: Furstenberg and Kesten 1960 for products of random factors; handbook Sec. 5.4.
     """
     values = np.asarray(curvatures, float)
     affordable(batches=(len(values),) * batch)
