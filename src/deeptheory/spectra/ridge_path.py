@@ -1,6 +1,8 @@
 """Ridge resolvents of a sample covariance in one direction: the path to the ridgeless bias, and its limit.
 
 Here the p × n matrix X has the samples as columns, Σ̂ = XXᵀ/n, γ = p/n, and z > 0 is the ridge.
+
+Reference: jagannath Ch. 7 Sec. 2; Hastie, Montanari, Rosset and Tibshirani 2022.
 """
 
 from typing import Any
