@@ -3,6 +3,8 @@
 The objective is E_real f(D(x)) + E_h f(1 − D(G(h))) with D in [0, 1]; f = log is Goodfellow's, f = identity compares
 means of D.
 
+`real` and `synthetic` are laws μ and ν on a finite set, `measure` is "log" or "identity".
+
 Reference: arora 16.2; Goodfellow et al. 2014.
 """
 

@@ -4,6 +4,8 @@ A step is x_{t+1} = √α_t x_t + √(1−α_t) z_t with fresh Gaussian z_t: the
 it has forgotten the factors α_t. After it x_{t+1} = √ᾱ_t x_0 + √(1−ᾱ_t) z with ᾱ_t = α_0 ⋯ α_t. A level is a number
 ᾱ in (0, 1): how much of the variance is still signal.
 
+`level` is ᾱ and `schedule` the factors α_0, …, α_{T−1}; points are one a row.
+
 Reference: arora 14.6; Sohl-Dickstein et al. 2015; Ho, Jain and Abbeel 2020.
 """
 

@@ -2,6 +2,8 @@
 
 A critic is a function T on the set; E_P T − E_Q f*(T) never exceeds the divergence and equals it at T = f′(p/q), which
 is how a discriminator measures a divergence without knowing densities (f* the convex conjugate of f).
+
+`p` and `q` are laws along the last axis, `kind` names f as `f_divergence` lists them.
 """
 
 from collections.abc import Callable

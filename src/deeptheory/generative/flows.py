@@ -5,6 +5,9 @@ keep some coordinates and scale and shift the others by functions of those kept:
 FlowJAX has more kinds of layers; it is not used because what is checked here, layer, inverse and determinant, is the
 formula itself, and a flow of four arrays trains in one compiled loop without another dependency.
 
+`flow` is a `CouplingFlow`, as `init_flow` draws it: `layers` coupling layers, with `hidden` units in the function of
+what each keeps.
+
 Reference: arora 14.5; Dinh, Krueger and Bengio 2015; Dinh, Sohl-Dickstein and Bengio 2017.
 """
 

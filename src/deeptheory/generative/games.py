@@ -3,6 +3,8 @@
 The first player, a generator, minimises; the second, a discriminator, maximises. In min max x·y each rule of play is a
 2 × 2 matrix, so that its spiral outward, its circle or its contraction can be read off.
 
+`payoffs` has a row for each move of the first player, who pays the entry, and a column for each of the second.
+
 Reference: arora 16.2.1; von Neumann and Morgenstern 1944.
 """
 

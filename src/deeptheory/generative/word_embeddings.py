@@ -3,6 +3,9 @@
 Words are numbers 0 … v−1. At full rank the optimum of skip-gram is a table of logarithms, the pointwise mutual
 information less log k, so that training has an exact answer to be compared with.
 
+`counts` has a row for each word and a column for each context; `rank` is the number of dimensions of the vectors,
+`negatives` is k.
+
 Reference: arora ch. 17; Deerwester et al. 1990; Mikolov et al. 2013; Levy and Goldberg 2014.
 """
 

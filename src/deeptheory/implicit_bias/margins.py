@@ -1,6 +1,8 @@
 """Separability and the largest margin in any ℓₚ norm, each with a certificate that convinces by itself.
 
 As in `separable`, points are signed: x̄ᵢ = yᵢ xᵢ, and w is right about all of them iff X̄ w > 0.
+
+`signed_points` is X̄, one point x̄ᵢ a row.
 """
 
 from collections.abc import Callable

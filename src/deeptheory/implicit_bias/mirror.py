@@ -4,6 +4,8 @@ A potential R is three functions: its value, its gradient, and the inverse of it
 w ← ∇R*(∇R(w) − η∇L(w)), and if R = ½‖·‖² is half the square of a norm, steepest descent in that norm is
 w ← w + η∇R*(−∇L(w)), since ∇R* = (∇R)⁻¹. Both are methods of optax's shape.
 
+`potential` is R, `design` X with one example a row, `step_size` η.
+
 Reference: arora 8.1.1; Nemirovski and Yudin 1983; Gunasekar, Lee, Soudry and Srebro 2018.
 """
 

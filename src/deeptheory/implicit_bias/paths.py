@@ -5,6 +5,8 @@ equal to a level λ, and only these columns move. They differ in what the moving
 fall together; on the ℓ1 path also a weight that comes to zero stops; in stagewise descent a weight may only move in
 the direction of its own correlation. On the host, in double precision.
 
+`design` is X, one example a row.
+
 Reference: arora Ch. 8 Example 1; Efron, Hastie, Johnstone and Tibshirani 2004.
 """
 

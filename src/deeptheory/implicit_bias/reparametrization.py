@@ -4,6 +4,8 @@ In w the flow is ẇ = −∂G∂Gᵀ∇L(w). It is the mirror flow of a potenti
 outputs' gradients commute as vector fields has such an R, which may depend on where θ starts. G is any function of a
 pytree of arrays; its value is one vector.
 
+`parametrization` is G and `theta` θ.
+
 Reference: arora 8.1.2 to 8.1.4; Li, Wang, Lee and Arora 2022.
 """
 

@@ -3,6 +3,8 @@
 All functions take the signed points x̄ᵢ = yᵢ xᵢ, so that a vector w classifies everything correctly iff X̄ w > 0, and
 the loss is L(w) = weight · Σᵢ ℓ(⟨w, x̄ᵢ⟩) with weight 1/n unless told otherwise.
 
+`signed_points` is X̄, one point a row; `solution` is what `max_margin` returns.
+
 Reference: arora 8.3; lucchi 11.1.2; jagannath Thm 4.7; Soudry et al. 2018.
 """
 

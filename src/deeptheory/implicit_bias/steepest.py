@@ -2,6 +2,8 @@
 
 The loss is Σᵢ exp(−⟨w, x̄ᵢ⟩) over signed points. Everything is computed from shares of the loss and its logarithm, so a
 run may go on when the loss itself is far below the smallest number.
+
+`signed_points` has one point x̄ᵢ a row; `norm` is p of ‖·‖ₚ, ∞ included.
 """
 
 from functools import partial

@@ -1,6 +1,8 @@
 """Symmetric matrix factorization, ¼‖M − XXᵀ‖², with its top eigenvector as the case of one column.
 
 Every critical point is known, with the spectrum of its Hessian: choose eigenvectors, at most as many as columns.
+
+`factor` is X, d × r, `matrix` M, `direction` Δ.
 """
 
 from itertools import combinations

@@ -2,6 +2,8 @@
 
 Square matrices, listed from the input on. The loss is what matrix sensing with Gaussian measurements has on average.
 
+`factors` are W₁, …, W_L stacked along the first axis, `target` is W*.
+
 Reference: lucchi Ch. 6 Problem 1; Saxe, McClelland and Ganguli 2014; Arora, Cohen and Hazan 2018.
 """
 

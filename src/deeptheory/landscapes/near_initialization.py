@@ -1,5 +1,7 @@
 """A shallow network near its initial weights: its linearization, and how far it can be from it.
 
+`signs` are ±1, one for each of the m units; `initial` is W₀.
+
 Reference: lucchi Ch. 6 Problem 2; Chizat, Oyallon and Bach 2019.
 """
 

@@ -1,5 +1,7 @@
 """Students of ReLU teachers: the population loss in closed form, whose spurious minima gradient descent does reach.
 
+`one` and `other` are weight vectors u and v.
+
 Reference: lucchi Ch. 6; Safran and Shamir 2018.
 """
 

@@ -74,7 +74,8 @@ def train_perceptron(
 ) -> tuple[Perceptron, Float[np.ndarray, " steps"]]:
     """Run stochastic gradient descent, one example a step, drawn at random; return it with the losses ½(f − y)² met.
 
-    Every step moves all weights by −`step_size` times the slopes of that example's loss. For a few hundred weights.
+    Every step moves all weights by −`step_size` times the slopes of that example's loss. In a Python loop, for small
+    examples.
     """
     rng, losses = generator(key), []
     for i in rng.integers(len(y), size=steps):

@@ -1,5 +1,7 @@
 """Fully connected network in tangent-kernel parametrisation: standard normal weights, scales in the forward pass.
 
+`weight_scale` is σ_w, `bias_scale` σ_b, `input_scale` s; `widths` run from the input to the output.
+
 Reference: Jacot, Gabriel and Hongler 2018; arora 9.4; lucchi 7.3; jagannath Ch. 8 Sec. 4.
 """
 

@@ -4,6 +4,9 @@
 gradient too, and more sharply than by the length of a great circle: where the gradient has grown to u·ρ the curvature
 is at most (1 − u²)ρ, so along a geodesic from a minimum the gradient is at most ρ·tanh of the distance.
 
+`smoothness` is ρ; of a step with weight decay `rate` is η and `decay` λ; `slope` and `curvature` are h′ and h″ of a
+function of an angle.
+
 Reference: arora 13.4.
 """
 

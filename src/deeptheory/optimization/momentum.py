@@ -1,4 +1,8 @@
-"""Momentum: the heavy ball on quadratics in closed form, the oscillator it becomes, and Nesterov's guarantee."""
+"""Momentum: the heavy ball on quadratics in closed form, the oscillator it becomes, and Nesterov's guarantee.
+
+`step_size` is η, `momentum` β, `smoothness` L, `distance_square` ‖x₀ − x*‖² (R²), `eigenvalues` those λ of the Hessian;
+`stiffness` is k and `damping` a of the oscillator.
+"""
 
 from typing import Annotated
 

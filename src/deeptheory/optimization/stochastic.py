@@ -1,4 +1,8 @@
-"""Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point."""
+"""Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point.
+
+`drop` is by how much f can fall (M or Δ), `step_size` η, `smoothness` β or L, `second_moment` σ², `variance` γ² of a
+single example, `batch` B, `accuracy` ε.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple

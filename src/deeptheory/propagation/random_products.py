@@ -1,6 +1,8 @@
 """Products of random matrices: exact moments of a signal and of the gradients, at any widths, depth and variance.
 
 Weights are listed from the input on; W_k is d_k × d_{k−1} with independent entries of mean zero and variance σ².
+
+`variance` is σ², and `widths` are (d₀, …, d_L).
 """
 
 import math

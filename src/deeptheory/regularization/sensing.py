@@ -2,6 +2,8 @@
 
 A mask drops column j of U and of V together. `left` is U and `right` is V.
 
+`measurements` are the Aᵢ, d₂ × d₀ each, along the first axis; `rate` is the chance p that a column is dropped.
+
 Reference: arora 11.1; Arora, Bartlett, Mianjy and Srebro 2021, Dropout: explicit forms and capacity control.
 """
 

@@ -1,4 +1,7 @@
-"""The optimum that dropout selects: singular values lowered by one common amount, and those below dropped."""
+"""The optimum that dropout selects: singular values lowered by one common amount, and those below dropped.
+
+Reference: arora 11.1.1; Mianjy, Arora and Vidal 2018, On the implicit bias of dropout.
+"""
 
 import jax.numpy as jnp
 import numpy as np

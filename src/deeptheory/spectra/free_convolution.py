@@ -2,6 +2,8 @@
 
 Transforms are functions of z in the upper half plane, S(z) = ∫ dμ/(x − z); moments are exact for rational numbers.
 
+`first` and `second` are the two measures: their moments m₁, m₂, …, or their transforms as functions.
+
 Reference: Voiculescu 1986 and 1987; Nica and Speicher 2006, Lectures on the Combinatorics of Free Probability; Mingo
 and Speicher 2017, Free Probability and Random Matrices.
 """

@@ -1,6 +1,9 @@
 """Resolvents of symmetric matrices: functional calculus, rank-one changes, quadratic forms, concentration.
 
 For a sample covariance W = XXᵀ/M the M columns of X are the samples and N is their dimension.
+
+`height` is Im z > 0; a change of rank one adds `factor` times vvᵀ, v the `vector`; `centre` and `radius` are those of a
+circle in the plane of z.
 """
 
 import math

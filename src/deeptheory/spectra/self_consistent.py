@@ -3,6 +3,8 @@
 The population has eigenvalues tₖ with shares wₖ; `ratio` is dimension over samples, a. The companion transform
 v = aS − (1 − a)/z is that of the Gram matrix XᵀX/M and solves z = −1/v + a Σ wₖ tₖ/(1 + tₖ v).
 
+`population` are the tₖ and `weights` the wₖ.
+
 Reference: Marchenko and Pastur 1967; Silverstein 1995; Silverstein and Choi 1995.
 """
 

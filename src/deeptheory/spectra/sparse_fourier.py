@@ -4,6 +4,8 @@ A mean of x_t ω^(−f·t) over random positions t estimates the coefficient of 
 at all frequencies at once, up to a fraction of the largest coefficient still missing. What is found is subtracted, and
 the same samples serve again for what is left. Coefficients are x̂_f = n⁻¹ Σ x_t ω^(−f·t), `norm="forward"` in NumPy.
 
+`sparsity` is k, `samples` B, the number of positions in a mean.
+
 Reference: arora 19.3, Algorithm 5; Nakos, Song and Wang 2019.
 """
 

@@ -1,5 +1,8 @@
 """Empirical kernels of any differentiable model: tangent and output kernel, products, expansions, drift, spectrum.
 
+`apply(parameters, x)` is the model f, with examples along the first axis of x and of its outputs; `trace_axes` are
+output axes to be averaged over, `diagonal_axes` those of which only equal entries are kept.
+
 Reference: Jacot, Gabriel and Hongler 2018; jagannath Def. 8.5; Novak et al. 2020.
 """
 
@@ -120,7 +123,8 @@ def output_kernel(
     """Return f(x)f(x′)ᵀ: one draw of the covariance of outputs, averaged over the traced axes.
 
     Shapes are those of `tangent_kernel`: other output axes stand twice, those of `diagonal_axes` once. The mean over
-    many draws of the parameters tends to the NNGP kernel. Reference: Lee et al. 2018.
+    draws of the parameters is the covariance of outputs, in the limit of width the NNGP kernel. Reference: Lee et al.
+    2018.
     """
     numeric(parameters=parameters, x=x, other=other)
     left = apply(parameters, x)

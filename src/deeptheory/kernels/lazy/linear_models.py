@@ -1,6 +1,8 @@
 """Lazy training: gradient flow that fits the data before its parameters, or its tangent kernel, have moved.
 
 The risk is R(θ) = ‖y − f(θ)‖²/2n for a model f: ℝᵖ → ℝⁿ, its outputs on the n training inputs; D f is their Jacobian.
+
+`jacobian` is D f(θ₀), n × p, and `residual` y − f(θ₀).
 """
 
 from collections.abc import Callable

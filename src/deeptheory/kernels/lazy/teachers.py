@@ -1,5 +1,8 @@
 """What the tangent kernel of the first layer learns: label energies of teachers, noise, and what they promise.
 
+`amplitudes` are the αⱼ, `directions` has the βⱼ as rows, `power` is p; `gram` is H, and `noise` the share q of labels
+drawn anew.
+
 Reference: arora 9.3; Arora, Du, Hu, Li and Wang 2019, Fine-grained analysis of optimization and generalization.
 """
 

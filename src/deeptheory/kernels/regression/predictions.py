@@ -3,6 +3,10 @@
 Gradient flow, gradient descent, ridge and interpolation differ only in a function g of the eigenvalues of Θ(X, X):
 f(x) = f₀(x) + Θ(x, X) g(Θ(X, X)) (y − f₀(X)).
 
+`kernel` is Θ(X, X), `basis` what `diagonalize` makes of it, `rule` one of the filters g; `other_kernel` is Θ(x, X) with
+a row for each other input, `outputs` and `other_outputs` are f₀(X) and f₀(x), zero if not given; `ridge` is ρ,
+`step_size` η, `covariance` Σ(X, X).
+
 Reference: lucchi 7.1.1, 7.1.2 and Thms 54 to 56; jagannath Ch. 8 Ex. 8.1; Lee et al. 2019, Wide neural networks of any
 depth evolve as linear models under gradient descent; for filters Bauer, Pereverzev and Rosasco 2007.
 """

@@ -1,5 +1,8 @@
 """Kernel systems beyond a dense factorization: preconditioned conjugate gradients that report their residual.
 
+`product` is v ↦ Kv, `ridge` ρ, `preconditioner` a map that is near to (K + ρ)⁻¹ (none: the identity); y has a column
+for each right-hand side.
+
 Reference: Hestenes and Stiefel 1952; Saad 2003, Iterative Methods for Sparse Linear Systems, ch. 9; Gardner et al.
 2018, GPyTorch, for pivoted Cholesky as a preconditioner of kernels.
 """
