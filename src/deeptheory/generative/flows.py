@@ -214,7 +214,8 @@ def quadratic_coupling_log_density(
 ) -> Float[np.ndarray, " n"]:
     """log density of (z₁, z₂, e^{a₀}z₃ + a₁z₁² + a₂z₂², e^{b₀}z₄ + b₁z₁² + b₂z₂²), z ~ N(0, I) (arora Problem 14.5.1).
 
-    The map keeps z₁, z₂ and its Jacobian is triangular with determinant e^{a₀+b₀}.
+    The map keeps z₁, z₂ and its Jacobian is triangular with determinant e^{a₀+b₀}. `first` is (a₀, a₁, a₂), `second`
+    (b₀, b₁, b₂).
     """
     squares = points[:, :2] ** 2
     third = (points[:, 2] - squares @ first[1:]) * np.exp(-first[0])

@@ -3,6 +3,8 @@
 A representation learned for task A is judged by a linear classifier on task B; how well A was learned, and how well
 that generalises, does not settle it.
 
+`mean` is m, `covariance` Σ, `weights` w, `offset` b, and `rank` the number of rows returned.
+
 Reference: arora ch. 17.
 """
 

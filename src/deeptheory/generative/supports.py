@@ -1,5 +1,7 @@
 """How many different things a generator makes: the birthday paradox, exactly, and the test that rests on it.
 
+`probabilities` is p.
+
 Reference: arora 16.3.1; Arora and Zhang 2017.
 """
 

@@ -2,6 +2,8 @@
 
 A bound needs a law q of the hidden variable; what it loses is exactly KL(q ‖ posterior).
 
+`joint` has a row p(x, ·) for each x; `mean` is φ, `deviation` s, `noise` ε, `precision` P.
+
 Reference: arora 14.3 and 14.4; Kingma and Welling 2014; Blei, Kucukelbir and McAuliffe 2017.
 """
 

@@ -2,6 +2,8 @@
 
 All images of a batch are attacked at once in one compiled loop. An attack is a lower bound: what it does not find may
 still be there. Where the worst perturbation is known (`linear_classifiers`, `minimal_perturbations`) compare with that.
+
+`threat` is a `threats.Threat`: radius ε, order p and box.
 """
 
 from collections.abc import Callable

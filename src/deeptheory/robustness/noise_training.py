@@ -43,7 +43,9 @@ def fit_on_noisy_copies(
 ) -> Callable[[Float[np.ndarray, "m d"]], Int[np.ndarray, " m"]]:
     """Classifier with labels 0 and 1 fitted by least squares on x + N(0, β²I) under the label of x.
 
-    Random cosine features stand for the network: the fit is a linear solve, the protocol that of arora 18.2.
+    Random cosine features stand for the network: the fit is a linear solve, the protocol that of arora 18.2. `beta` is
+    β, with `copies` of every point; features are cos(ω·x + phase) with ω ~ N(0, I)/`bandwidth`, and `ridge` is added to
+    the diagonal of their second moments.
     """
     if not (beta >= 0 and bandwidth > 0 and ridge > 0):
         raise ValueError(f"beta ≥ 0, bandwidth > 0 and ridge > 0 are needed, got {beta}, {bandwidth}, {ridge}")

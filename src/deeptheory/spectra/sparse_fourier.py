@@ -160,7 +160,7 @@ def recovery_rounds(ratio: float) -> int:
     """Return the rounds of the algorithm if the largest coefficient is R* times the noise: 1 + ⌈log₂ R* − 5⌉₊.
 
     A round begins with errors below 2ν and ends with errors below ν/16; it is the last if that is at most μ. The next
-    one begins with ν/2, and the first with ν = μR*/2.
+    one begins with ν/2, and the first with ν = μR*/2. `ratio` is R*, the largest coefficient over the noise μ.
     """
     return 1 + max(0, math.ceil(math.log2(ratio) - HALVINGS))
 

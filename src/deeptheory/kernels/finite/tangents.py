@@ -334,7 +334,7 @@ def kernel_spectrum(
     """Return the spectrum of a kernel and how the targets lie in it: energy Σ_k (u_i·y_k)²/‖y‖².
 
     Eigenvalues from large to small; targets of several outputs are pooled. What lies along large eigenvalues is learned
-    first. Reference: arora 9.1; Arora, Du, Hu, Li and Wang 2019.
+    first. Reference: arora 9.3; Arora, Du, Hu, Li and Wang 2019.
     """
     values, vectors = jnp.linalg.eigh(jnp.asarray(kernel))
     y = jnp.asarray(y).reshape(len(y), -1)

@@ -37,7 +37,8 @@ MOST_TERMS = 10**7
 def entry_tolerance(width: Number, samples: Number, delta: Number, *, spread: Number = 2.0, sides: int = 2) -> Number:
     """Return the s with 2 exp(−2ms²/R²) = δ/n²: Hoeffding for one entry of H(0), R the `spread` of its terms.
 
-    R = 2 gives √((2/m) log(2n²/δ)) (arora Lemma 9.2.2, terms in [−1, 1]); for the ReLU R = 1 suffices.
+    R = 2 gives √((2/m) log(2n²/δ)) (arora Lemma 9.2.2, terms in [−1, 1]); for the ReLU R = 1 suffices. `sides` is the
+    factor 2 before the exponential: 1 for a bound on one side.
     """
     return hoeffding_radius(width, delta, width=spread, sides=sides, log_means=2 * np.log(samples))
 

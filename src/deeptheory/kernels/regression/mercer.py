@@ -88,7 +88,8 @@ def gaussian_eigenfunctions(count: int, *, scale: float = 1.0, deviation: float 
     """Return eigenvalues and functions of exp(−(x − x′)²/(2s²)) for the normal measure N(0, σ²) on the line.
 
     With a = 1/(4σ²), b = 1/(2s²), c = √(a² + 2ab) and A = a + b + c: λ_k = √(2a/A)(b/A)ᵏ for k = 0, 1, …, and
-    φ_k(x) = (c/a)^{1/4} e^{−(c−a)x²} H_k(√(2c)x)/√(2ᵏk!) (Zhu, Williams, Rohwer and Morciniec 1998).
+    φ_k(x) = (c/a)^{1/4} e^{−(c−a)x²} H_k(√(2c)x)/√(2ᵏk!) (Zhu, Williams, Rohwer and Morciniec 1998). `scale` is s,
+    `deviation` σ.
     """
     a, b = 1 / (4 * deviation**2), 1 / (2 * scale**2)
     c = np.sqrt(a**2 + 2 * a * b)
