@@ -2,6 +2,10 @@
 
 The objective is E_real f(D(x)) + E_h f(1 − D(G(h))) with D in [0, 1]; f = log is Goodfellow's, f = identity compares
 means of D.
+
+`real` and `synthetic` are laws μ and ν on a finite set, `measure` is "log" or "identity".
+
+Reference: arora 16.2; Goodfellow et al. 2014.
 """
 
 from typing import NamedTuple
@@ -83,7 +87,10 @@ def generator_weights(outputs: Float[np.ndarray, "..."], objective: str = "non-s
 
 
 def modes_covered(points: Float[np.ndarray, "n d"], centres: Float[np.ndarray, "modes d"], *, radius: float) -> int:
-    """How many centres have a point within the radius."""
+    """How many centres have a point within the radius.
+
+    `points` and `centres` are one a row; the distance is Euclidean, and a point at the radius itself counts.
+    """
     distances = np.linalg.norm(points[:, None] - centres, axis=-1)
     return int(np.sum(distances.min(axis=0) <= radius))
 

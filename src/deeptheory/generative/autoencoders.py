@@ -2,6 +2,8 @@
 
 Hidden z ~ N(0, I_d); decoder p(x | z) = N(μ_θ(z), σ_θ(z)² I_n); encoder q(z | x) = N(μ_φ(x), σ_φ(x)² I_d), all
 scales one number (arora 14.9, 14.10). Points are one a row.
+
+`noise` is ε, samples × points × hidden coordinates; `latent` is d, the number of hidden coordinates.
 """
 
 from typing import NamedTuple
@@ -116,7 +118,10 @@ def gaussian_encoder_divergence(
 
 
 def standard_grid_evidence(model: VariationalAutoencoder, points: Points, *, order: int = 200) -> Float[Array, " n"]:
-    """log p(x) for one hidden coordinate, by Gauss–Hermite quadrature over the prior of z."""
+    """log p(x) for one hidden coordinate, by Gauss–Hermite quadrature over the prior of z.
+
+    `order` is the number of nodes.
+    """
     inside(1, 1, "[]", **{"the number of hidden coordinates": model.decoder.inner.shape[0]})
     return _over_the_prior(model, points, *roots_hermitenorm(order))
 

@@ -1,6 +1,8 @@
 """Density models beside each other: a law known in closed form, what each model loses against it, total mass.
 
 A model is a function that gives the log density of every point; points are one a row.
+
+Reference: arora 14.2 and 14.5; for autoregressive models Larochelle and Murray 2011.
 """
 
 from collections.abc import Callable
@@ -29,7 +31,10 @@ LogDensity = Callable[[Float[np.ndarray, "n d"]], Float[np.ndarray, " n"]]
 
 
 def ring_of_gaussians(count: int = 8, *, radius: float = 2.0, deviation: float = 0.3) -> GaussianMixture:
-    """Round Gaussians of even shares on a circle: a law in the plane with a known density that one Gaussian misses."""
+    """Round Gaussians of even shares on a circle: a law in the plane with a known density that one Gaussian misses.
+
+    Centres lie at the given radius, at angles 2πk/count; every covariance is deviation² I.
+    """
     angles = 2 * np.pi * np.arange(count) / count
     means = radius * np.stack([np.cos(angles), np.sin(angles)], 1)
     return GaussianMixture(np.full(count, 1 / count), means, np.tile(deviation**2 * np.eye(2), (count, 1, 1)))
@@ -38,7 +43,8 @@ def ring_of_gaussians(count: int = 8, *, radius: float = 2.0, deviation: float =
 def total_mass(log_density: LogDensity, *, half_width: float = 8.0, resolution: int = 201) -> float:
     """The integral of a density in the plane over the square [−w, w]², by the midpoint rule.
 
-    Spectrally accurate for densities that are smooth on the scale of a cell and vanish at the border.
+    Spectrally accurate for densities that are smooth on the scale of a cell and vanish at the border. `half_width` is
+    w, and the square has `resolution`² cells.
     """
     cell = 2 * half_width / resolution
     axis = -half_width + cell * (np.arange(resolution) + 0.5)
@@ -69,7 +75,8 @@ def fit_autoregressive_histogram(
     """The simplest autoregressive model: one coordinate after the other, each from its frequencies given those before.
 
     `prior` is added to every count, so that no cell is impossible. Draws take as many steps in sequence as there are
-    coordinates, which is why models that go pixel by pixel do not parallelize (arora Sec. 14.5).
+    coordinates, which is why models that go pixel by pixel do not parallelize (arora Sec. 14.5). The square [−w, w]²
+    with w = `half_width` has `bins`² cells; points outside of it are refused.
     """
     inside(-half_width, half_width, "[]", points=points)
     cells = np.clip(((points + half_width) / (2 * half_width) * bins).astype(int), 0, bins - 1)

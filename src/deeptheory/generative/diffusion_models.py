@@ -3,6 +3,10 @@
 A step is x_{t+1} = √α_t x_t + √(1−α_t) z_t with fresh Gaussian z_t: the Ornstein–Uhlenbeck process seen at times where
 it has forgotten the factors α_t. After it x_{t+1} = √ᾱ_t x_0 + √(1−ᾱ_t) z with ᾱ_t = α_0 ⋯ α_t. A level is a number
 ᾱ in (0, 1): how much of the variance is still signal.
+
+`level` is ᾱ and `schedule` the factors α_0, …, α_{T−1}; points are one a row.
+
+Reference: arora 14.6; Sohl-Dickstein et al. 2015; Ho, Jain and Abbeel 2020.
 """
 
 from collections.abc import Callable
@@ -38,7 +42,7 @@ def cosine_schedule(steps: int, *, least: float = 1e-8) -> Schedule:
     """Factors α_t whose products ᾱ_t follow cos²(πt/2T) down to `least`.
 
     What signal is left at the end is missing from the noise a sampler starts with: its law is then wrong by √least
-    times the mean of the data, however many steps it takes.
+    times the mean of the data, however many steps it takes. Reference: Nichol and Dhariwal 2021.
     """
     inside(0, 1, "()", least=least)
     kept = np.cos(np.pi / 2 * np.arange(steps + 1) / steps) ** 2
@@ -73,7 +77,10 @@ def sum_of_gaussians(
     second_mean: Float[np.ndarray, " d"],
     second_variance: float,
 ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "d d"]]:
-    """Mean and covariance of the sum of independent N(μ₁, σ₁²I) and N(μ₂, σ₂²I): μ₁ + μ₂ and (σ₁² + σ₂²)I."""
+    """Mean and covariance of the sum of independent N(μ₁, σ₁²I) and N(μ₂, σ₂²I): μ₁ + μ₂ and (σ₁² + σ₂²)I.
+
+    Reference: arora Problem 14.6.1.
+    """
     return first_mean + second_mean, (first_variance + second_variance) * np.eye(len(first_mean))
 
 
@@ -104,7 +111,10 @@ def denoised(mixture: GaussianMixture, points: Points, level: float) -> Float[np
 
 
 def score(mixture: GaussianMixture, points: Points, level: float) -> Float[np.ndarray, "n d"]:
-    """∇ log p_t at noisy points, from the denoiser: (√ᾱ E[x_0 | x_t] − x_t)/(1 − ᾱ) (Tweedie)."""
+    """∇ log p_t at noisy points, from the denoiser: (√ᾱ E[x_0 | x_t] − x_t)/(1 − ᾱ) (Tweedie).
+
+    Reference: Tweedie's formula, Robbins 1956; Efron 2011.
+    """
     return (np.sqrt(level) * denoised(mixture, points, level) - points) / (1 - level)
 
 
@@ -154,6 +164,7 @@ def reverse_chain(
 
     With `stochastic=False` the same marginals are followed without fresh noise, which inverts the chain into one map
     from noise to data. With the exact denoiser the law of x_0 tends to that of the data as steps become many and short.
+    Reference: Ho, Jain and Abbeel 2020; without noise Song, Meng and Ermon 2021.
     """
     kept = np.concatenate([[1.0], kept_signal(schedule)])
     affordable(path=(len(kept), *noise.shape))

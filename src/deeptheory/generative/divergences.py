@@ -2,6 +2,8 @@
 
 A critic is a function T on the set; E_P T − E_Q f*(T) never exceeds the divergence and equals it at T = f′(p/q), which
 is how a discriminator measures a divergence without knowing densities (f* the convex conjugate of f).
+
+`p` and `q` are laws along the last axis, `kind` names f as `f_divergence` lists them.
 """
 
 from collections.abc import Callable
@@ -98,7 +100,10 @@ def best_critic(p: Law, q: Law, kind: str = "kl") -> Float[np.ndarray, "*batch n
 def critic_value(
     p: Law, q: Law, critic: Float[np.ndarray, "*#batch n"], kind: str = "kl"
 ) -> Float[np.ndarray, "*batch"] | float:
-    """What a critic T finds, E_P T − E_Q f*(T): a lower bound of `f_divergence`; −∞ where f*(T) is infinite."""
+    """What a critic T finds, E_P T − E_Q f*(T): a lower bound of `f_divergence`; −∞ where f*(T) is infinite.
+
+    Reference: Nguyen, Wainwright and Jordan 2010.
+    """
     laws(p=p, q=q)
     among(GENERATORS, kind=kind)
     paid = np.where(q > 0, np.where(q > 0, q, 1.0) * GENERATORS[kind].conjugate(critic), 0.0)

@@ -2,6 +2,8 @@
 
 A discriminator that is linear in k features with coefficients in the unit ball sees of two laws the distance of their
 mean features and nothing else.
+
+Reference: arora 16.3; Arora, Ge, Liang, Ma and Zhang 2017.
 """
 
 from typing import NamedTuple

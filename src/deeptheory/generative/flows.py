@@ -4,6 +4,11 @@ A flow f takes data x to noise h = f(x); its density is ρ(x) = μ(f(x))·|det J
 keep some coordinates and scale and shift the others by functions of those kept: inverse and determinant cost one pass.
 FlowJAX has more kinds of layers; it is not used because what is checked here, layer, inverse and determinant, is the
 formula itself, and a flow of four arrays trains in one compiled loop without another dependency.
+
+`flow` is a `CouplingFlow`, as `init_flow` draws it: `layers` coupling layers, with `hidden` units in the function of
+what each keeps.
+
+Reference: arora 14.5; Dinh, Krueger and Bengio 2015; Dinh, Sohl-Dickstein and Bengio 2017.
 """
 
 from collections.abc import Callable
@@ -185,7 +190,10 @@ def train_flow(
 def pointwise_convolution(
     images: Float[np.ndarray, "n height width channels"], matrix: Float[np.ndarray, "channels channels"]
 ) -> Float[np.ndarray, "n height width channels"]:
-    """A 1×1 convolution: every pixel's channels multiplied by one invertible matrix W (GLOW)."""
+    """A 1×1 convolution: every pixel's channels multiplied by one invertible matrix W (GLOW).
+
+    Reference: Kingma and Dhariwal 2018.
+    """
     pointwise_log_determinant(matrix, 1)
     return images @ matrix.T
 
@@ -206,7 +214,8 @@ def quadratic_coupling_log_density(
 ) -> Float[np.ndarray, " n"]:
     """log density of (z₁, z₂, e^{a₀}z₃ + a₁z₁² + a₂z₂², e^{b₀}z₄ + b₁z₁² + b₂z₂²), z ~ N(0, I) (arora Problem 14.5.1).
 
-    The map keeps z₁, z₂ and its Jacobian is triangular with determinant e^{a₀+b₀}.
+    The map keeps z₁, z₂ and its Jacobian is triangular with determinant e^{a₀+b₀}. `first` is (a₀, a₁, a₂), `second`
+    (b₀, b₁, b₂).
     """
     squares = points[:, :2] ** 2
     third = (points[:, 2] - squares @ first[1:]) * np.exp(-first[0])

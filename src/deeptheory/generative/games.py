@@ -2,6 +2,10 @@
 
 The first player, a generator, minimises; the second, a discriminator, maximises. In min max x·y each rule of play is a
 2 × 2 matrix, so that its spiral outward, its circle or its contraction can be read off.
+
+`payoffs` has a row for each move of the first player, who pays the entry, and a column for each of the second.
+
+Reference: arora 16.2.1; von Neumann and Morgenstern 1944.
 """
 
 from collections.abc import Callable
@@ -79,6 +83,10 @@ def bilinear_step(rule: str, rate: float) -> Float[np.ndarray, "2 2"]:
 
     Eigenvalues have modulus √(1+η²) for simultaneous steps, 1 for alternating ones up to η = 2, √(1−η²+η⁴) for
     extragradient, √(1−3η²+4η⁴) for look-ahead and 1/√(1+η²) for competitive steps, whatever the rate.
+
+    `rule` is "simultaneous", "alternating", "extragradient", "look-ahead" or "competitive"; `rate` is the step η.
+    Reference: arora Problem 16.2.1; Korpelevich 1976 for extragradient; Schäfer and Anandkumar 2019 for competitive
+    steps.
     """
     among(RULES, rule=rule)
     eta, square = rate, rate**2

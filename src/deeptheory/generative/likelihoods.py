@@ -1,6 +1,8 @@
 """Likelihood as a measure of fit, and what it does not see: gaps on held-out data, isotropic fits, spikes, atoms.
 
 Log likelihoods are averages over the points, in nats. Points are one a row.
+
+Reference: arora 14.2 and 14.4.
 """
 
 from typing import NamedTuple
@@ -69,14 +71,18 @@ def expected_likelihood_gap(samples: int, dimension: int) -> float:
     """Mean of the training less the held-out log likelihood of `gaussian_fit`: p/(n − d − 2), p = d(d+3)/2 parameters.
 
     Exact for Gaussian data with any mean and covariance, by the mean of an inverse Wishart matrix; Akaike's p/n is its
-    limit. It is infinite for n ≤ d + 2.
+    limit. It is infinite for n ≤ d + 2. Reference: Akaike 1974; the mean of an inverse Wishart matrix in Muirhead 1982,
+    Aspects of Multivariate Statistical Theory.
     """
     inside(dimension + 3, np.inf, "[)", samples=samples)
     return dimension * (dimension + 3) / 2 / (samples - dimension - 2)
 
 
 def expected_fit_divergence(samples: int, dimension: int) -> float:
-    """Mean of KL(P‖Q) for `gaussian_fit` Q to n draws of a Gaussian P, exact; n times it tends to p/2, p = d(d+3)/2."""
+    """Mean of KL(P‖Q) for `gaussian_fit` Q to n draws of a Gaussian P, exact; n times it tends to p/2, p = d(d+3)/2.
+
+    Reference: arora Thm 14.2.2; Muirhead 1982, Aspects of Multivariate Statistical Theory.
+    """
     inside(dimension + 3, np.inf, "[)", samples=samples)
     logs = digamma((samples - 1 - np.arange(dimension)) / 2).sum() + dimension * np.log(2 / samples)
     return 0.5 * float(dimension * (dimension + 3) / (samples - dimension - 2) + logs)

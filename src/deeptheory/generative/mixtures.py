@@ -1,6 +1,8 @@
 """Mixtures of Gaussians: density, hidden component, draws, fits by expectation–maximization and by Pearson's moments.
 
 The model draws a component h with probability ρ_h and then x ~ N(μ_h, Σ_h); only x is seen. Data are one point a row.
+
+Reference: arora 14.1 to 14.3; Pearson 1894; Dempster, Laird and Rubin 1977.
 """
 
 from typing import Any, NamedTuple

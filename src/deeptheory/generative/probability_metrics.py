@@ -2,6 +2,8 @@
 
 Laws on finitely many points, where every supremum is exact; for samples of real numbers and for Gaussian kernels see
 `deeptheory.diffusions.distances`.
+
+Reference: arora 16.1; Müller 1997, Integral probability metrics and their generating classes of functions.
 """
 
 from typing import NamedTuple
@@ -55,7 +57,10 @@ def integral_metric(p: Law, q: Law, tests: Float[np.ndarray, "k n"]) -> float:
 
 
 def kernel_metric(p: Law, q: Law, kernel: Float[np.ndarray, "n n"]) -> float:
-    """√((p − q)ᵀK(p − q)), the supremum over the unit ball of the kernel's space (maximum mean discrepancy)."""
+    """√((p − q)ᵀK(p − q)), the supremum over the unit ball of the kernel's space (maximum mean discrepancy).
+
+    Reference: Gretton et al. 2012.
+    """
     laws(p=p, q=q)
     return float(np.sqrt(max((p - q) @ kernel @ (p - q), 0.0)))
 
@@ -80,7 +85,8 @@ def optimal_transport(p: Law, q: Float[np.ndarray, " m"], costs: Float[np.ndarra
 def best_lipschitz_critic(p: Law, q: Law, distances: Float[np.ndarray, "n n"]) -> LipschitzCritic:
     """max ∑ (p − q)·f over f(x_i) − f(x_j) ≤ d_ij, by linear programming: the other side of Kantorovich's duality.
 
-    For a metric d the maximum is the cost of `optimal_transport`. The critic vanishes at the first point.
+    For a metric d the maximum is the cost of `optimal_transport`. The critic vanishes at the first point. Reference:
+    Kantorovich and Rubinstein 1958; Villani, Topics in Optimal Transportation, ch. 1.
     """
     laws(p=p, q=q)
     _affordable(p, q)

@@ -2,6 +2,10 @@
 
 A representation learned for task A is judged by a linear classifier on task B; how well A was learned, and how well
 that generalises, does not settle it.
+
+`mean` is m, `covariance` Σ, `weights` w, `offset` b, and `rank` the number of rows returned.
+
+Reference: arora ch. 17.
 """
 
 import numpy as np
@@ -71,7 +75,10 @@ def few_label_accuracy(
 def classifier_accuracy(
     weights: Float[np.ndarray, " d"], offset: float, mean: Float[np.ndarray, " d"], covariance: Float[np.ndarray, "d d"]
 ) -> float:
-    """How often the sign of w·x + b is right for classes N(±m, Σ) of equal weight: ½Φ((w·m+b)/s) + ½Φ((w·m−b)/s)."""
+    """How often the sign of w·x + b is right for classes N(±m, Σ) of equal weight: ½Φ((w·m+b)/s) + ½Φ((w·m−b)/s).
+
+    Reference: Anderson, An Introduction to Multivariate Statistical Analysis, ch. 6.
+    """
     width = float(np.sqrt(weights @ covariance @ weights))
     if width <= 0:
         raise ValueError("weights must have a positive variance under the covariance, got none")
@@ -81,13 +88,19 @@ def classifier_accuracy(
 def probe_limit(
     direction: Float[np.ndarray, "k d"], mean: Float[np.ndarray, " d"], covariance: Float[np.ndarray, "d d"]
 ) -> float:
-    """The accuracy Φ(√(mᵀAᵀ(AΣAᵀ)⁻¹Am)) of the best linear probe on x ↦ Ax, for classes N(±m, Σ) of equal weight."""
+    """The accuracy Φ(√(mᵀAᵀ(AΣAᵀ)⁻¹Am)) of the best linear probe on x ↦ Ax, for classes N(±m, Σ) of equal weight.
+
+    Reference: Fisher 1936; Anderson, An Introduction to Multivariate Statistical Analysis, ch. 6.
+    """
     shift = direction @ mean
     return float(ndtr(np.sqrt(max(shift @ np.linalg.solve(direction @ covariance @ direction.T, shift), 0.0))))
 
 
 def principal_directions(points: Features, rank: int) -> Float[np.ndarray, "rank d"]:
-    """Orthonormal rows along which the points vary most: the linear code with the least reconstruction error."""
+    """Orthonormal rows along which the points vary most: the linear code with the least reconstruction error.
+
+    Reference: Pearson 1901.
+    """
     inside(1, min(points.shape), rank=rank)
     return np.linalg.svd(points - points.mean(0), full_matrices=False)[2][:rank]
 
@@ -96,7 +109,8 @@ def shared_directions(first: Features, second: Features, rank: int) -> Float[np.
     """Rows a with the largest correlation of a·x across two views of each point (row), scaled to unit variance of a·x.
 
     The views are taken as exchangeable, the cross-covariance symmetrised: a linear contrastive pretext, which keeps
-    what both views have in common and drops what differs between them.
+    what both views have in common and drops what differs between them. Reference: Hotelling 1936, Relations between two
+    sets of variates.
     """
     inside(1, first.shape[1], rank=rank)
     x, y = first - first.mean(0), second - second.mean(0)

@@ -33,7 +33,7 @@ def sharpness(images: Float[np.ndarray, "n height width"]) -> Float[np.ndarray, 
     """Return the mean over inner pixels of |4x − sum of the four neighbours|, the discrete Laplacian, of each image.
 
     Averaging over neighbours lowers it and noise raises it: it compares images of one kind, of one contrast. Images of
-    three pixels a side or more.
+    three pixels a side or more. Reference: arora Fig. 14.3.
     """
     if min(images.shape[1:]) < 3:
         raise ValueError(f"images must have at least three pixels a side, got {images.shape[1]} by {images.shape[2]}")

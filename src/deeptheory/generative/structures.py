@@ -1,6 +1,8 @@
 """Hidden structure of a table of data: principal components, nonnegative factors, topics, an orthogonal dictionary.
 
 Data are one point a row. These look for factors only; no law of the data is learnt (arora Sec. 14.1).
+
+`rank` is k, the number of atoms.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,9 @@
-"""How many different things a generator makes: the birthday paradox, exactly, and the test that rests on it."""
+"""How many different things a generator makes: the birthday paradox, exactly, and the test that rests on it.
+
+`probabilities` is p.
+
+Reference: arora 16.3.1; Arora and Zhang 2017.
+"""
 
 from typing import NamedTuple
 
@@ -57,6 +62,7 @@ def collision_probability(probabilities: Float[np.ndarray, " n"], sample: int) -
     """The chance that s draws from a law on a finite set are not all different: 1 − s!·e_s(p), summed exactly.
 
     e_s is the elementary symmetric polynomial. The uniform law has the fewest collisions of all laws on n values.
+    Reference: Munford 1977, A note on the uniformity assumption in the birthday problem.
     """
     laws(probabilities=probabilities)
     if sample > len(probabilities):

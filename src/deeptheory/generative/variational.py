@@ -1,6 +1,10 @@
 """Variational bounds on a likelihood: evidence lower bounds of tables and of linear-Gaussian models, with their gaps.
 
 A bound needs a law q of the hidden variable; what it loses is exactly KL(q ‖ posterior).
+
+`joint` has a row p(x, ·) for each x; `mean` is φ, `deviation` s, `noise` ε, `precision` P.
+
+Reference: arora 14.3 and 14.4; Kingma and Welling 2014; Blei, Kucukelbir and McAuliffe 2017.
 """
 
 from collections.abc import Callable
@@ -65,7 +69,10 @@ class LinearGaussian(NamedTuple):
 
 
 def linear_evidence(model: LinearGaussian, points: Float[np.ndarray, "m n"]) -> Float[np.ndarray, " m"]:
-    """log p(x) = log N(x; 0, WWᵀ + σ²I), by the d × d posterior precision: O(nd²) and no n × n matrix."""
+    """log p(x) = log N(x; 0, WWᵀ + σ²I), by the d × d posterior precision: O(nd²) and no n × n matrix.
+
+    Reference: Tipping and Bishop 1999.
+    """
     n, _ = model.loadings.shape
     means, precision = linear_posterior(model, points)
     fitted = ((points - means @ model.loadings.T) ** 2).sum(1) / model.noise**2 + (means**2).sum(1)
@@ -76,7 +83,7 @@ def linear_evidence(model: LinearGaussian, points: Float[np.ndarray, "m n"]) -> 
 def linear_posterior(
     model: LinearGaussian, points: Float[np.ndarray, "m n"]
 ) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "d d"]]:
-    """Means of p(z | x) and its precision I + WᵀW/σ², the same for every x."""
+    """Means of p(z | x) and its precision I + WᵀW/σ², the same for every x. Reference: Tipping and Bishop 1999."""
     inside(0, np.inf, "()", noise=model.noise)
     loadings = model.loadings
     precision = np.eye(loadings.shape[1]) + loadings.T @ loadings / model.noise**2
@@ -120,7 +127,7 @@ def mean_field_ascent(
     """The best product of Gaussians for N(mean, P⁻¹), one coordinate after another, from N(0, I).
 
     Returns means, variances 1/P_ii (below the true ones unless P is diagonal) and KL(q ‖ p) after each sweep, which
-    never rises.
+    never rises. Reference: Bishop 2006, Pattern Recognition and Machine Learning, 10.1.
     """
     inside(0, np.inf, "()", **{"the least eigenvalue of precision": float(np.linalg.eigvalsh(precision)[0])})
     d, centre, variances = len(mean), np.zeros(len(mean)), np.ones(len(mean))
@@ -168,6 +175,9 @@ def square_estimator_moments(mean: Number, deviation: Number) -> dict[str, Numbe
     """For f(z) = z²: the gradient 2φ of E f in φ and the variance of both estimators of it, in closed form.
 
     Reparametrized 4s²; score φ⁴/s² + 14φ² + 15s².
+
+    `mean` is φ and `deviation` is s of z ~ N(φ, s²). Reference: arora 14.4.1; the score estimator is that of Williams
+    1992.
     """
     inside(0, np.inf, "()", deviation=deviation)
     return {

@@ -2,6 +2,11 @@
 
 Words are numbers 0 … v−1. At full rank the optimum of skip-gram is a table of logarithms, the pointwise mutual
 information less log k, so that training has an exact answer to be compared with.
+
+`counts` has a row for each word and a column for each context; `rank` is the number of dimensions of the vectors,
+`negatives` is k.
+
+Reference: arora ch. 17; Deerwester et al. 1990; Mikolov et al. 2013; Levy and Goldberg 2014.
 """
 
 from collections.abc import Sequence
@@ -79,7 +84,7 @@ def cooccurrences(corpus: Int[np.ndarray, " n"], vocabulary: int, *, window: int
 def pointwise_mutual_information(counts: Counts) -> Float[np.ndarray, "v c"]:
     """log #(w,c)·#/(#w·#c), the logarithm of how much more often a pair occurs than by chance; −∞ where it never does.
 
-    A word or a context that never occurs has no such number and is refused.
+    A word or a context that never occurs has no such number and is refused. Reference: Church and Hanks 1990.
     """
     rows, columns = _marginals(counts)
     with np.errstate(divide="ignore"):

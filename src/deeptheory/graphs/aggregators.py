@@ -1,4 +1,7 @@
-"""What sum, mean and maximum keep of a multiset of neighbours: all of it, the proportions, or what occurs at all."""
+"""What sum, mean and maximum keep of a multiset of neighbours: all of it, the proportions, or what occurs at all.
+
+Reference: handbook 3.1; Xu, Hu, Leskovec and Jegelka 2019, How powerful are graph neural networks?
+"""
 
 from itertools import combinations_with_replacement
 from math import comb

@@ -5,6 +5,8 @@ A block, or biconnected component, is a largest part that stays connected whiche
 is one. Two blocks share at most one node, which is then a cut vertex, or articulation point. All of it comes from one
 depth-first search, in time proportional to nodes and edges (Hopcroft and Tarjan 1973). It is a loop in Python: a
 million edges take about four seconds, and 400 MB beside the graph. Not for graphs much beyond that.
+
+`graph` is an undirected graph of networkx.
 """
 
 from collections.abc import Hashable

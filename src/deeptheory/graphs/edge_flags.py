@@ -1,4 +1,8 @@
-"""Networks that flag edges of graphs: message passing, then a rule on the states of both ends; and their training."""
+"""Networks that flag edges of graphs: message passing, then a rule on the states of both ends; and their training.
+
+Reference: handbook 3.1 and 3.3; Zhang, Luo, Wang and He 2023, Rethinking the expressive power of GNNs via graph
+biconnectivity.
+"""
 
 from functools import partial
 from typing import NamedTuple

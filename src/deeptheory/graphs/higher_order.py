@@ -1,4 +1,7 @@
-"""Higher-order colour refinement: colours of pairs and triples of nodes, and what they tell that nodes cannot."""
+"""Higher-order colour refinement: colours of pairs and triples of nodes, and what they tell that nodes cannot.
+
+Reference: Cai, Fürer and Immerman 1992.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise, product
@@ -68,14 +71,17 @@ def _replaced(n: int, order: int) -> Int[np.ndarray, "views order"]:
 
 
 def rook_graph() -> nx.Graph:
-    """Return the 16 squares of a 4 × 4 board, joined where a rook moves: strongly regular with (16, 6, 2, 2)."""
+    """Return the 16 squares of a 4 × 4 board, joined where a rook moves: strongly regular with (16, 6, 2, 2).
+
+    Reference: Shrikhande 1959.
+    """
     return nx.convert_node_labels_to_integers(nx.line_graph(nx.complete_bipartite_graph(4, 4)))
 
 
 def shrikhande_graph() -> nx.Graph:
     """Return the other strongly regular graph with (16, 6, 2, 2): ℤ₄ × ℤ₄, joined at ±(0, 1), ±(1, 0) and ±(1, 1).
 
-    Pairs of nodes do not tell it from `rook_graph`, triples do.
+    Pairs of nodes do not tell it from `rook_graph`, triples do. Reference: Shrikhande 1959.
     """
     graph = nx.empty_graph(16)
     for x, y in np.ndindex(4, 4):

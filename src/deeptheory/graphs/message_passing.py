@@ -3,6 +3,10 @@
 h_v ← tanh(h_v W + AGGREGATE{{h_u A : u seen by v}} + b), once for each layer (handbook 3.1). What a node sees are
 `Views`, the same as those of colour refinement, so that the two can be compared node by node. Where entries carry
 labels (distances), each label has its own matrix A, and the network sees what refinement with distances sees.
+
+`widths` are those of the states, from the first on; `ensemble` are leading axes of networks drawn independently.
+
+Reference: handbook 3.1; Gilmer et al. 2017; Xu, Hu, Leskovec and Jegelka 2019.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,6 +3,8 @@
 A node is recoloured by its own colour and the multiset of what it sees. Multisets are told apart by sums of random
 64-bit numbers, one for each thing seen; nodes with one sum are then compared entry by entry, so that the answer is
 exact and chance decides no more than how often numbers are drawn (almost surely once).
+
+Reference: handbook 3.2; Weisfeiler and Leman 1968.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,8 @@
-"""Graphs that no message passing tells apart, one with a bridge where the other has none."""
+"""Graphs that no message passing tells apart, one with a bridge where the other has none.
+
+Reference: handbook 3.3; Zhang, Luo, Wang and He 2023. That covers share their colours: Angluin 1980, Local and global
+properties in networks of processors.
+"""
 
 from collections.abc import Hashable
 

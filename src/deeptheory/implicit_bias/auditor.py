@@ -49,7 +49,8 @@ def selected(
 
     `start` is any pytree of arrays. Stochastic gradients: `drawn(w, draw)` is the loss of one draw, whose gradient the
     method gets, and `draws` holds draws along a first axis, taken in turn and again from the first. The stop looks at
-    `loss`. A loss that is not a number ends the run. Wrap in `jit`, and in `vmap` over starts or data.
+    `loss`. A loss that is not a number ends the run. Wrap in `jit`, and in `vmap` over starts or data. Reference: arora
+    Ch. 8, "Meanings of implicit regularization".
     """
     if (draws is None) != (drawn is None):
         raise ValueError("draws and drawn must be given together: the draws, and the loss of one of them")
@@ -199,7 +200,8 @@ def least_norm(
     """Return an interpolator of least ‖w‖₁ or ‖w‖∞, with multipliers for ½‖·‖²; `power` is 1 or ∞.
 
     By linear programming. There may be several; the one returned is a corner of their set. The multipliers are those
-    of the linear programme times the norm, since ∇½‖·‖² is the norm times that of ‖·‖.
+    of the linear programme times the norm, since ∇½‖·‖² is the norm times that of ‖·‖. Reference: Chen, Donoho and
+    Saunders 1998 for ‖·‖₁; Boyd and Vandenberghe 2004, Convex Optimization, 6.1.
     """
     from scipy.optimize import linprog
 

@@ -35,6 +35,7 @@ def fourier_norm(
     """Return (Σₖ |(Fβ)ₖ|^p)^(1/p) with the unitary transform F; for `power` 2 this is |β|, below 1 not a norm.
 
     The least squared size of all layers of a circular network of depth L that make β is L·‖Fβ‖_p^p with p = 2/L.
+    Reference: Gunasekar, Lee, Soudry and Srebro 2018; arora 8.1.2.
     """
     xp = predictor.__array_namespace__()
     return (abs(xp.fft.fft(predictor, norm="ortho")) ** power).sum(-1) ** (1 / power)

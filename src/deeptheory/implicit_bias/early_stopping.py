@@ -2,6 +2,8 @@
 
 For a loss with Hessian H about its minimizer w*, both act on the eigenvectors of H one by one: along eigenvalue h
 the weights are a share of those of w*. NumPy or JAX alike.
+
+`step_size` is η, `steps` k, `curvatures` are the h.
 """
 
 import numpy as np
@@ -42,7 +44,8 @@ def matching_penalty(*, step_size: float, steps: int) -> float:
 def largest_gap() -> tuple[float, float]:
     """Return the s = ηkh at which early stopping and its ridge differ most, and by how much: 2.5129 and 0.2036.
 
-    The gap is 1/(1 + s) − e^(−s); its derivative vanishes where (1 + s)² = eˢ, s = −1 − 2W₋₁(−e^(−1/2)/2).
+    The gap is 1/(1 + s) − e^(−s); its derivative vanishes where (1 + s)² = eˢ, s = −1 − 2W₋₁(−e^(−1/2)/2). Reference:
+    Goodfellow, Bengio and Courville 2016, Deep Learning, 7.8, for the likeness; Ali, Kolter and Tibshirani 2019.
     """
     from scipy.special import lambertw
 

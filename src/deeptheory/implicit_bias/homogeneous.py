@@ -3,6 +3,10 @@
 A model is given by its signed outputs q(θ) = (yᵢ f(θ; xᵢ))ᵢ, a function of any pytree of weights, with
 q(cθ) = c^L q(θ); `normalization.homogeneity` finds the degree L. `homogeneous_training` follows gradient flow and
 descent on it.
+
+`margins` is q, `degree` L.
+
+Reference: arora 8.4; lucchi Thm 73; Lyu and Li 2020.
 """
 
 from collections.abc import Callable

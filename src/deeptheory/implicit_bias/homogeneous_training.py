@@ -2,6 +2,8 @@
 
 The weights go to infinity, and what is left to ask is their direction. As in `homogeneous` a model is given by its
 signed outputs q(θ), a function of any pytree of weights with q(cθ) = c^L q(θ).
+
+`margins` is q and `degree` L, as in `homogeneous`.
 """
 
 from collections.abc import Callable

@@ -2,6 +2,10 @@
 
 Descent moves in the row space of X alone, so what it finds is the solution nearest to where it started. NumPy in, NumPy
 out; JAX likewise.
+
+`design` is X, one example a row; `step_size` is η, `steps` t and `start` w₀, zero if not given.
+
+Reference: arora 3.1 and Prop. 8.1.1; lucchi Thm 71; jagannath Lemma 4.2; handbook 12.2.
 """
 
 from collections.abc import Sequence

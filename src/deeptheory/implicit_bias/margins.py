@@ -1,6 +1,8 @@
 """Separability and the largest margin in any ℓₚ norm, each with a certificate that convinces by itself.
 
 As in `separable`, points are signed: x̄ᵢ = yᵢ xᵢ, and w is right about all of them iff X̄ w > 0.
+
+`signed_points` is X̄, one point x̄ᵢ a row.
 """
 
 from collections.abc import Callable
@@ -184,6 +186,7 @@ def smoothed_margin(
     """Return −log Σᵢ exp(−⟨w, x̄ᵢ⟩)/‖w‖, which lies below the margin by at most log(n)/‖w‖.
 
     Along the gradient flow of the exponential loss it never falls once that loss is below 1; the margin itself may.
+    Reference: Lyu and Li 2020; arora 8.3.
     """
     _norm(norm)
     xp = weights.__array_namespace__()

@@ -3,6 +3,10 @@
 A potential R is three functions: its value, its gradient, and the inverse of its gradient. With these mirror descent is
 w ← ∇R*(∇R(w) − η∇L(w)), and if R = ½‖·‖² is half the square of a norm, steepest descent in that norm is
 w ← w + η∇R*(−∇L(w)), since ∇R* = (∇R)⁻¹. Both are methods of optax's shape.
+
+`potential` is R, `design` X with one example a row, `step_size` η.
+
+Reference: arora 8.1.1; Nemirovski and Yudin 1983; Gunasekar, Lee, Soudry and Srebro 2018.
 """
 
 from typing import Any
@@ -29,7 +33,10 @@ NEWTON_STEPS = 300
 
 
 def conjugate(potential: Potential, dual: Float[Array | np.ndarray, "*shape"]) -> Any:
-    """Return R*(z) = sup ⟨z, w⟩ − R(w), attained where ∇R(w) = z."""
+    """Return R*(z) = sup ⟨z, w⟩ − R(w), attained where ∇R(w) = z.
+
+    Reference: Rockafellar 1970, Convex Analysis, Sec. 12.
+    """
     point = potential.inverse(dual)
     return point.__array_namespace__().sum(dual * point) - potential.value(point)
 

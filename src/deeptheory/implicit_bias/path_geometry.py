@@ -3,6 +3,10 @@
 A hidden ReLU unit whose incoming weights are multiplied by c > 0 and whose outgoing ones are divided by c computes the
 same. Gradient descent tells such networks apart, the products of weights along paths from inputs to outputs do not.
 Layers are weight matrices (out × in) of a network without biases, as in `generalization.networks.norms`.
+
+`power` is p of the norm of paths, `step_size` η.
+
+Reference: Neyshabur, Salakhutdinov and Srebro 2015; arora 8.1.
 """
 
 from collections.abc import Sequence

@@ -4,6 +4,10 @@ All three are piecewise linear. At every point the correlations cⱼ = xⱼᵀ(y
 equal to a level λ, and only these columns move. They differ in what the moving columns do: in LARS their correlations
 fall together; on the ℓ1 path also a weight that comes to zero stops; in stagewise descent a weight may only move in
 the direction of its own correlation. On the host, in double precision.
+
+`design` is X, one example a row.
+
+Reference: arora Ch. 8 Example 1; Efron, Hastie, Johnstone and Tibshirani 2004.
 """
 
 from collections.abc import Callable
@@ -199,7 +203,8 @@ def path_at(path: PiecewisePath, levels: Float[AnyArray, " k"]) -> Float[np.ndar
 def rises_monotonely(path: PiecewisePath) -> Bool[np.ndarray, " d"]:
     """Say for each weight whether its size never falls and its sign never changes as the level comes down.
 
-    If this holds for all weights of the ℓ1 path, it is the stagewise path and the path of LARS too.
+    If this holds for all weights of the ℓ1 path, it is the stagewise path and the path of LARS too. Reference: Efron et
+    al. 2004, 3.2; Hastie, Taylor, Tibshirani and Walther 2007.
     """
     moves, rounding = np.diff(path.weights, axis=0), 1e-10 * np.abs(path.weights).max()
     return ~((moves > rounding).any(0) & (moves < -rounding).any(0))

@@ -197,7 +197,8 @@ def smooth_norm(norm: Callable[[Any], Any], dimension: Annotated[int, "[1, 1000]
 
     The norm must be differentiable twice away from 0, and its unit ball strictly convex; corners as of ‖·‖₁ have no
     Newton step. What is no norm is refused: homogeneity, positivity and the triangle inequality are tried on 200
-    pairs of vectors, which can miss a violation but never invents one.
+    pairs of vectors, which can miss a violation but never invents one. Reference: arora (8.5); Gunasekar, Lee, Soudry
+    and Srebro 2018.
     """
     vectors = np.random.default_rng(0).standard_normal((2, 200, dimension))
     tried = np.concatenate([*vectors, vectors.sum(0), -2 * vectors[0]])

@@ -3,6 +3,10 @@
 In w the flow is ẇ = −∂G∂Gᵀ∇L(w). It is the mirror flow of a potential R if ∂G∂Gᵀ = (∇²R)⁻¹ along it; a G whose
 outputs' gradients commute as vector fields has such an R, which may depend on where θ starts. G is any function of a
 pytree of arrays; its value is one vector.
+
+`parametrization` is G and `theta` θ.
+
+Reference: arora 8.1.2 to 8.1.4; Li, Wang, Lee and Arora 2022.
 """
 
 from collections.abc import Callable

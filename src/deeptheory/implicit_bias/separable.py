@@ -2,6 +2,10 @@
 
 All functions take the signed points x̄ᵢ = yᵢ xᵢ, so that a vector w classifies everything correctly iff X̄ w > 0, and
 the loss is L(w) = weight · Σᵢ ℓ(⟨w, x̄ᵢ⟩) with weight 1/n unless told otherwise.
+
+`signed_points` is X̄, one point a row; `solution` is what `max_margin` returns.
+
+Reference: arora 8.3; lucchi 11.1.2; jagannath Thm 4.7; Soudry et al. 2018.
 """
 
 from functools import partial
@@ -37,7 +41,11 @@ __all__ = [
 def separable_points(
     key: Key[Array, ""] | UInt32[Array, "2"], *, count: int, dimension: int
 ) -> Float[np.ndarray, "count dimension"]:
-    """Draw Gaussian points, labelled by a random direction and already multiplied by their labels."""
+    """Draw Gaussian points, labelled by a random direction and already multiplied by their labels.
+
+    `count` points of N(0, I) in the given dimension, one a row, each multiplied by its label sign⟨x, u⟩ for one u drawn
+    with them.
+    """
     random = generator(key)
     points = random.standard_normal((count, dimension))
     return points * np.sign(points @ random.standard_normal(dimension))[:, None]

@@ -2,6 +2,8 @@
 
 The loss is Σᵢ exp(−⟨w, x̄ᵢ⟩) over signed points. Everything is computed from shares of the loss and its logarithm, so a
 run may go on when the loss itself is far below the smallest number.
+
+`signed_points` has one point x̄ᵢ a row; `norm` is p of ‖·‖ₚ, ∞ included.
 """
 
 from functools import partial
@@ -54,7 +56,10 @@ def _dual_norm(vectors: Any, norm: float) -> Any:
 
 
 def data_width(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> Float[Array, ""]:
-    """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖²."""
+    """Return B = maxᵢ ‖xᵢ‖⋆, by which steps and curvature are measured: vᵀ∇²L v ≤ L B²‖v‖².
+
+    ‖·‖⋆ is the dual norm, ℓ_q with 1/p + 1/q = 1 for `norm` p. Reference: arora Thm 8.3.2.
+    """
     _norm(norm)
     return jnp.max(_dual_norm(jnp.asarray(signed_points), norm))
 

@@ -1,4 +1,8 @@
-"""Convexity and what may stand in for it: gaps of chords and tangents, and the constants of three relaxed notions."""
+"""Convexity and what may stand in for it: gaps of chords and tangents, and the constants of three relaxed notions.
+
+Reference: arora 6.1 and 6.2; lucchi Defs. 17 and 18; handbook 4.1; Karimi, Nutini and Schmidt 2016 on what may stand in
+for convexity.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, NamedTuple

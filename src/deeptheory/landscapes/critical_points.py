@@ -1,6 +1,8 @@
 """Critical points of any function: found, told apart, classified by the Hessian, and by the definition where it fails.
 
 Functions take a vector. `on_vectors` makes one of a function of any tree of arrays, such as a network's parameters.
+
+Reference: arora 6.1 and 6.3; lucchi Defs. 22 to 24; handbook 5.1.
 """
 
 from collections.abc import Callable
@@ -79,6 +81,7 @@ def find_critical_points(
     kept and rises tenfold after one that is not. Saddles attract as minima do. A run may end where H∇f = 0 though
     ∇f ≠ 0: look at `slope` before a point is called critical. Which points are found depends on the starts, and no
     search shows that there are no others. A function that is an Equinox module is compiled once for all its values.
+    Reference: Levenberg 1944; Marquardt 1963.
     """
     return _spectra_at(function, _settled(function, starts, steps))
 
@@ -117,7 +120,8 @@ def distinct_points(points: Float[Array | np.ndarray, "k d"], *, tolerance: floa
 def inertia(eigenvalues: Float[Array | np.ndarray, "*k d"], *, tolerance: float = 1e-8) -> Int[np.ndarray, "*k 3"]:
     """How many eigenvalues are negative, zero and positive; the first number is the Morse index.
 
-    Zero means within `tolerance` of zero, relative to the largest in size (where all vanish, all are zero).
+    Zero means within `tolerance` of zero, relative to the largest in size (where all vanish, all are zero). Reference:
+    Milnor 1963, Morse Theory, Sec. 2.
     """
     spectrum = np.asarray(eigenvalues)
     allowed = tolerance * np.abs(spectrum).max(axis=-1, keepdims=True)
@@ -160,7 +164,8 @@ def least_curvature(
     """The least eigenvalue of the Hessian by Lanczos steps, from products of it with vectors alone.
 
     Exact after as many steps as there are distinct eigenvalues, from above before. Lanczos cannot see eigenvectors that
-    are orthogonal to its start; that is a fixed vector without any symmetry of the coordinates.
+    are orthogonal to its start; that is a fixed vector without any symmetry of the coordinates. Reference: Lanczos
+    1950; Golub and Van Loan 2013, Matrix Computations, ch. 10.
     """
     gradient = jax.grad(function)
     first = jnp.sin(1.0 + jnp.arange(len(point), dtype=point.dtype) ** 2)
@@ -186,7 +191,10 @@ def is_second_order_stationary(
 def improvement(
     function: Function, point: Float[Array, "d"], direction: Float[Array, "d"]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """What a direction promises: |⟨∇f, δ⟩|/‖δ‖, and δᵀ∇²f δ/‖δ‖². One product with the Hessian, no Hessian."""
+    """What a direction promises: |⟨∇f, δ⟩|/‖δ‖, and δᵀ∇²f δ/‖δ‖². One product with the Hessian, no Hessian.
+
+    Reference: arora Def. 6.4.2.
+    """
     unit = (direction / jnp.linalg.norm(direction)).astype(point.dtype)
     gradient, image = jax.jvp(jax.grad(function), (point,), (unit,))
     return jnp.abs(gradient @ unit), unit @ image

@@ -1,6 +1,8 @@
 """Symmetric matrix factorization, ¼‖M − XXᵀ‖², with its top eigenvector as the case of one column.
 
 Every critical point is known, with the spectrum of its Hessian: choose eigenvectors, at most as many as columns.
+
+`factor` is X, d × r, `matrix` M, `direction` Δ.
 """
 
 from itertools import combinations
@@ -128,7 +130,8 @@ def factorization_critical_points(
 def aligned(factor: Factor, other: Factor) -> Factor:
     """ZR, the rotation of the columns of Z = `other` that comes nearest to X = `factor` (Procrustes).
 
-    R = UVᵀ from the singular vectors of ZᵀX. With one column: z or −z, whichever is nearer to x.
+    R = UVᵀ from the singular vectors of ZᵀX. With one column: z or −z, whichever is nearer to x. Reference: Schönemann
+    1966; arora 6.4.
     """
     left, _, right = jnp.linalg.svd(other.T @ factor)
     return other @ (left @ right)

@@ -1,6 +1,10 @@
 """Gradient flow of deep linear networks on ½L⁻¹‖W_L⋯W₁ − W*‖²: what it conserves, and how the product moves.
 
 Square matrices, listed from the input on. The loss is what matrix sensing with Gaussian measurements has on average.
+
+`factors` are W₁, …, W_L stacked along the first axis, `target` is W*.
+
+Reference: lucchi Ch. 6 Problem 1; Saxe, McClelland and Ganguli 2014; Arora, Cohen and Hazan 2018.
 """
 
 from typing import Annotated, Any

@@ -2,6 +2,8 @@
 
 Weights are listed from the input on: (W₁, …, W_L), the map being W_L⋯W₁. Data are columns: X is d₀ × n, Y is d_L × n.
 The loss is ½‖Y − W_L⋯W₁X‖²; where a book leaves out the half, values double.
+
+Reference: lucchi 6.1; Baldi and Hornik 1989; Kawaguchi 2016.
 """
 
 from collections.abc import Sequence

@@ -2,6 +2,8 @@
 
 All that measurements ⟨A_i, S⟩ do is in one quadratic form on symmetric matrices, (1/m)Σ⟨A_i, S⟩². Where it is near ‖S‖²
 the landscape is near that of `factorization`, the population; how near it must be is known for one column.
+
+Reference: arora 11.1; Bhojanapalli, Neyshabur and Srebro 2016; Ge, Jin and Zheng 2017; Zhang, Sojoudi and Lavaei 2019.
 """
 
 from typing import Annotated
@@ -95,7 +97,10 @@ def _gap(defect: float) -> tuple[float, float]:
 
 
 def spurious_curvature(defect: Annotated[float, "[0.45, 1)"]) -> float:
-    """The curvature ½(1 + δ) − (5/4)p − p²/4q along e₁ at (0, 1/√2) under `spurious_form`; zero at δ = ½."""
+    """The curvature ½(1 + δ) − (5/4)p − p²/4q along e₁ at (0, 1/√2) under `spurious_form`; zero at δ = ½.
+
+    `defect` is δ, and p and q are those of that form. Reference: after Zhang, Josz, Sojoudi and Lavaei 2018.
+    """
     rest, gap = _gap(defect)
     return float((1 + defect) / 2 - 1.25 * rest - rest**2 / (4 * gap))
 
@@ -105,7 +110,8 @@ def sensed_shift(point: Float[AnyArray, "d"], matrix: Float[AnyArray, "d d"]) ->
 
     ‖E‖² tr(H⁻¹CH⁻¹) with E = xxᵀ − M, H = ‖x‖²I + 2xxᵀ − M the Hessian and C = ½(‖x‖²I + xxᵀ) the covariance of Ax:
     the step of Newton's method from x, whose gradient is a mean over the measurements. Where the fit is perfect, E = 0,
-    nothing moves. For one column, and H invertible.
+    nothing moves. For one column, and H invertible. Reference: van der Vaart 1998, Asymptotic Statistics, ch. 5, for
+    estimators that are zeros of a mean.
     """
     x, target = np.asarray(point), np.asarray(matrix)
     one = np.eye(len(x))

@@ -1,4 +1,9 @@
-"""A shallow network near its initial weights: its linearization, and how far it can be from it."""
+"""A shallow network near its initial weights: its linearization, and how far it can be from it.
+
+`signs` are ±1, one for each of the m units; `initial` is W₀.
+
+Reference: lucchi Ch. 6 Problem 2; Chizat, Oyallon and Bach 2019.
+"""
 
 from collections.abc import Callable
 from typing import Annotated

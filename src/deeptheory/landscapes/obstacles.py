@@ -1,4 +1,7 @@
-"""The obstacles to descent in their simplest form: a spurious minimum, a saddle, a flat region."""
+"""The obstacles to descent in their simplest form: a spurious minimum, a saddle, a flat region.
+
+Reference: arora 6.1 and Fig. 6.1; handbook 4.2.1.
+"""
 
 from typing import Annotated, Any
 
@@ -57,7 +60,8 @@ def flow_time_in_well(
 ) -> float | Float[np.ndarray, "*k"]:
     """How long gradient flow on `Well` takes from distance w₀ = `start` to w₁ = `end` < w₀ from its minimum.
 
-    ½[Ei(w₀²/2) − Ei(w₁²/2)], from dt = −e^{w²/2} dw/w: exponential in the square of the distance.
+    ½[Ei(w₀²/2) − Ei(w₁²/2)], from dt = −e^{w²/2} dw/w: exponential in the square of the distance. Ei is the exponential
+    integral: Abramowitz and Stegun 1964, ch. 5.
     """
 
     def integral(w: Any) -> Any:

@@ -1,4 +1,7 @@
-"""How long gradient flow waits at the degenerate saddle of a deep linear network."""
+"""How long gradient flow waits at the degenerate saddle of a deep linear network.
+
+Reference: lucchi 6.1.2; Saxe, McClelland and Ganguli 2014.
+"""
 
 from typing import Annotated
 

@@ -3,6 +3,8 @@
 The Hessian of an isotropic Gaussian field is H = G − xI, G from the Gaussian orthogonal ensemble (variance 1 off the
 diagonal, 2 on it) and x normal; among critical points a Hessian counts |det H| times (Kac and Rice). What is needed are
 the numbers E[|det(G − xI)|; k eigenvalues of G lie below x], here from Pfaffians, without sampling.
+
+Reference: Rice 1945; Bray and Dean 2007; Adler and Taylor 2007, Random Fields and Geometry.
 """
 
 from functools import lru_cache
@@ -198,7 +200,8 @@ def torus_critical_points(
 
     `points` is how many the grid has along a side. Steps from starts next to one another lead to one point, which is
     kept once. Where the Hessian is nearly singular points may be missed, fewer on a finer grid: the sum of (−1)^index
-    over a field, zero on a torus (Morse), shows how many. In up to three dimensions.
+    over a field, zero on a torus (Morse), shows how many. In up to three dimensions. Reference: Milnor 1963, Morse
+    Theory, Sec. 5, for the sum.
     """
     waves = np.asarray(field.waves)
     dimension, mesh = waves.shape[1], length / points

@@ -1,4 +1,9 @@
-"""Students of ReLU teachers: the population loss in closed form, whose spurious minima gradient descent does reach."""
+"""Students of ReLU teachers: the population loss in closed form, whose spurious minima gradient descent does reach.
+
+`one` and `other` are weight vectors u and v.
+
+Reference: lucchi Ch. 6; Safran and Shamir 2018.
+"""
 
 import equinox as eqx
 import jax
@@ -14,6 +19,7 @@ def relu_product(one: Float[Array, "d"], other: Float[Array, "d"]) -> Float[Arra
     """E[max(⟨u, x⟩, 0) max(⟨v, x⟩, 0)] for standard Gaussian x: ‖u‖‖v‖(sin θ + (π − θ)cos θ)/2π at the angle θ.
 
     Differentiable unless the vectors are parallel; equal vectors are handled, and the product with zero is zero.
+    Reference: Cho and Saul 2009.
     """
     lengths = jnp.sqrt((one @ one) * (other @ other))
     cosine = one @ other / jnp.where(lengths > 0, lengths, 1.0)

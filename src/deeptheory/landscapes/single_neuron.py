@@ -2,6 +2,8 @@
 
 The model is y = σ(⟨w*, x⟩) + ε with E[ε|x] = 0 and a known monotone σ. Expectations over x are means over the rows of
 `inputs`, exact for a law on finitely many points; for Gaussian x two activations have a closed form.
+
+`target` is w*, the weights of the neuron that made the labels.
 """
 
 from collections.abc import Callable

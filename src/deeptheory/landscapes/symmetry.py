@@ -1,4 +1,7 @@
-"""Symmetric landscapes: sums of neurons, the orbit of a minimum, its average, and the pass between two minima."""
+"""Symmetric landscapes: sums of neurons, the orbit of a minimum, its average, and the pass between two minima.
+
+Reference: arora 6.3.
+"""
 
 from collections.abc import Callable
 from itertools import permutations
@@ -64,7 +67,8 @@ def mountain_pass(
     The string method: points along a path descend by `step_size` and are spaced evenly again; then thirty Newton steps
     on the gradient from the highest. The path begins as a parabola whose middle is displaced from the segment by
     `bend`, for a segment that some symmetry fixes would never leave it. Look at the gradient of the answer: from a
-    path that has not settled Newton may go elsewhere. Other passes may be lower.
+    path that has not settled Newton may go elsewhere. Other passes may be lower. Reference: E, Ren and Vanden-Eijnden
+    2002, String method for the study of rare events; Ambrosetti and Rabinowitz 1973 for the pass.
     """
     share = jnp.linspace(0.0, 1.0, images, dtype=start.dtype)[:, None]
     path = (1 - share) * start + share * end + 4 * share * (1 - share) * bend

@@ -2,6 +2,9 @@
 
 T(u) = Σ_i w_i⟨a_i, u⟩⁴ with orthonormal a_i and positive w_i is largest, locally, exactly at ±a_i: whoever climbs it
 decomposes the tensor. All other critical points have a direction of known curvature up.
+
+Reference: handbook 5.3; Ge, Huang, Jin and Yuan 2015; Anandkumar et al. 2014, Tensor decompositions for learning latent
+variable models.
 """
 
 from collections.abc import Callable
@@ -91,7 +94,8 @@ def sphere_spectrum(
     """The d − 1 eigenvalues, in order, of the Hessian along the unit sphere at a point u of it, of any function.
 
     P(∇²f − ⟨∇f, u⟩I)P with P the projection to the tangent space: the second term is what the bend of the sphere adds.
-    For critical points along the sphere, where Pf' = 0. Batch it with `vmap`.
+    For critical points along the sphere, where Pf' = 0. Batch it with `vmap`. Reference: Absil, Mahony and Sepulchre
+    2008, Optimization Algorithms on Matrix Manifolds, ch. 5.
     """
     outward, one = jnp.outer(point, point), jnp.eye(len(point), dtype=point.dtype)
     bent = jax.hessian(function)(point) - (jax.grad(function)(point) @ point) * one

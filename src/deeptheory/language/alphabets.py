@@ -1,4 +1,7 @@
-"""Alphabets: texts as sequences of whole numbers, one for every character."""
+"""Alphabets: texts as sequences of whole numbers, one for every character.
+
+Reference: lucchi 10.4.5 for texts as numbers; single characters are the finest of its tokens.
+"""
 
 import numpy as np
 from jaxtyping import Int
@@ -11,7 +14,7 @@ Numbers = Int[np.ndarray, " n"]
 
 
 def alphabet_of(text: str) -> str:
-    """The characters that occur in a text, each once, in their order."""
+    """The characters that occur in a text, each once, in their order. The order is that of code points."""
     if not text:
         raise ValueError("text must have at least one character, got an empty one")
     return "".join(sorted(set(text)))
@@ -30,7 +33,7 @@ def symbol_numbers(text: str, alphabet: str) -> Numbers:
 
 
 def text_of(numbers: Numbers, alphabet: str) -> str:
-    """The text that `symbol_numbers` read."""
+    """The text that `symbol_numbers` read. `numbers` are places in the alphabet, from 0 on."""
     if numbers.min() < 0 or numbers.max() >= len(alphabet):
         raise ValueError(f"numbers must lie in [0, {len(alphabet) - 1}], got {numbers.min()} to {numbers.max()}")
     return "".join(alphabet[number] for number in numbers)

@@ -2,6 +2,8 @@
 
 The model is `architectures.language_models.LanguageModel`; draw one with `init_language_model`, train it with
 `train_next_symbol`, score it with `loss_on_text` and let it write with the functions of `architectures.decoding`.
+
+Reference: arora 15.1 and 15.2; lucchi 10.4.5; Vaswani et al. 2017.
 """
 
 from functools import partial
@@ -46,6 +48,8 @@ def train_next_symbol(
     in the text. The step grows over the first `warmup` steps to `step_size` and falls along a cosine to a tenth of it.
     Pure in key and model, so that an ensemble trains in one call: stack the models leaf by leaf, then
     `jax.vmap(partial(train_next_symbol, steps=100), in_axes=(0, 0, None))(keys, models, text)`.
+
+    Reference: Kingma and Ba 2015 for Adam; Loshchilov and Hutter 2017 for the cosine.
     """
     window = len(model.positions) if window is None else window
     if window > len(model.positions):
@@ -101,7 +105,8 @@ def training_flops(*, vocabulary: int, window: int, width: int, layers: int) -> 
     Forward a layer takes 8w² for queries, keys, values and their output, 4nw for scores and averages over a window of
     n symbols (all of them: the mask saves nothing here), 16w² in the feed-forward part; the logits take 2Vw. Backward
     is twice as much. What remains (softmax, norms, Adam) is not counted: the floor of the time is this over the
-    machine's speed at matrix products.
+    machine's speed at matrix products. `width` is w, `window` n, `vocabulary` V. Reference: Kaplan et al. 2020, Table
+    1.
     """
     return 3 * (layers * (24 * width**2 + 4 * window * width) + 2 * vocabulary * width)
 

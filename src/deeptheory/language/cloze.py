@@ -1,6 +1,8 @@
 """Cloze questions: how wrong a model is about the next word, asked as a choice between sets of words.
 
 Laws p (human) and q (model) over words are rows; a question is a set A of words, "is the next word in A?".
+
+Reference: arora 15.4 and Thm 15.8.3; Taylor 1953, "Cloze procedure": a new tool for measuring readability.
 """
 
 from typing import NamedTuple
@@ -71,7 +73,10 @@ def question_error(human: Law, model: Law, words: Words) -> Float[np.ndarray, "*
 
 
 def independent_disagreement(human: Law, model: Law, words: Words) -> Float[np.ndarray, "*n"] | float:
-    """How often model and human differ on "is it in A?" if both draw on their own: ½ for p = q with p(A) = ½."""
+    """How often model and human differ on "is it in A?" if both draw on their own: ½ for p = q with p(A) = ½.
+
+    p(A)(1 − q(A)) + q(A)(1 − p(A)); `words` marks the set A.
+    """
     _laws(human=human, model=model)
     one, other = np.sum(human, axis=-1, where=words), np.sum(model, axis=-1, where=words)
     return one * (1 - other) + other * (1 - one)

@@ -3,6 +3,8 @@
 A rule maps logits to logits: `tempered`, `top_k` and `top_p` of `architectures.decoding`, where the searches (greedy,
 beam) are too. Applied to every row of a model of order 1 it gives another chain, the writer; how surprising its texts
 are to the model is then a mean over that chain.
+
+Reference: arora 15.5; lucchi 10.4.4; Holtzman et al. 2020, The curious case of neural text degeneration.
 """
 
 from collections.abc import Callable, Mapping
@@ -61,7 +63,11 @@ def written_perplexity(model: Chain, writer: Chain, start: Float[np.ndarray, " V
 
 
 def beam_perplexity(model: Chain, start: Float[np.ndarray, " V"], *, width: int, length: int) -> float:
-    """The same of the best text that a beam of `width` finds after every first word; width 1 is greedy search."""
+    """Perplexity under the model of the likeliest text of `length` words that a beam of `width` finds.
+
+    A search after every first word, weighed by `start`: the exponential of the mean over first words of log 1/q a word.
+    Width 1 is greedy search, which need not find the likeliest text (arora Sec. 15.5).
+    """
     order_of(model, name="model")
     order_of(start, name="start")
     step = Partial(_looked_up, jnp.log(model))

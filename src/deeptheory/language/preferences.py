@@ -2,6 +2,8 @@
 
 Answers to one prompt are numbered; `wins[i, j]` says how often answer i was preferred to j, as counts or as shares of
 an infinite sample. A policy is a law over the answers, β > 0 the price of moving away from the reference.
+
+`reference` is π_ref, `rewards` has an r for each answer, `beta` is β.
 """
 
 import jax
@@ -120,7 +122,11 @@ def rlhf_value(policy: Policy, reference: Policy, rewards: Rewards, *, beta: flo
 
 
 def rlhf_ascent(reference: Policy, rewards: Rewards, *, beta: float, steps: int, step_size: float = 1.0) -> Policy:
-    """Policy after gradient ascent on the logits from the reference, with the exact gradient: what RLHF aims at."""
+    """Policy after gradient ascent on the logits from the reference, with the exact gradient: what RLHF aims at.
+
+    The logits climb E_π[r − β log(π/π_ref)], which the policy ∝ π_ref e^(r/β) maximizes. Reference: arora 15.7; Ouyang
+    et al. 2022.
+    """
     base = _log_law("reference", reference)
     return np.asarray(_ascended(jnp.asarray(base), jnp.asarray(rewards), beta, step_size, steps), float)
 

@@ -3,6 +3,10 @@
 A source of order k over V symbols is an array of shape (V, …, V) with k + 1 axes: `source[c₁, …, c_k, w]` is the
 probability of w after the symbols c₁ … c_k; order 0 draws symbols independently. A model is the same thing, of any
 order. Rates are means over the source's stationary law, in nats a symbol.
+
+`source` and `model` are such arrays; `regimes` are the transition matrices of the languages, one after another.
+
+Reference: arora (15.1) to (15.7); Shannon 1948; Cover and Thomas 2006, Elements of Information Theory, ch. 4.
 """
 
 from typing import Annotated

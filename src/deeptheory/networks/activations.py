@@ -2,6 +2,8 @@
 
 σ(z) = 1/(1 + e⁻ᶻ) has σ′ = σ(1 − σ) = σ(z)σ(−z), so every derivative is a polynomial in σ; tanh z = 2σ(2z) − 1, and the
 inverse of σ is log t/(1 − t). For Gaussian means of activations see `deeptheory.kernels`.
+
+Reference: lucchi 2.4.1 to 2.4.3.
 """
 
 from collections.abc import Callable
@@ -47,7 +49,11 @@ def sigmoid_polynomial(order: int) -> Float[np.ndarray, " degree"]:
 
 
 def sigmoid_derivative(z: Numbers, *, order: int) -> Numbers:
-    """Return σ⁽ᵏ⁾(z). Terms of alternating sign cancel: about one digit is lost for each order above three."""
+    """Return σ⁽ᵏ⁾(z). Terms of alternating sign cancel: about one digit is lost for each order above three.
+
+    `order` is k ≥ 0; the polynomial in σ has Stirling numbers of the second kind in its coefficients. Reference: Minai
+    and Williams 1993, On the derivatives of the sigmoid.
+    """
     # P_k(1 − s) = ±P_k(s): the smaller of σ(z) and σ(−z) keeps the tails.
     value = np.polynomial.polynomial.polyval(sigmoid(-np.abs(z)), sigmoid_polynomial(order))
     if order == 0:
@@ -78,7 +84,10 @@ def ridge(
 
 
 def ridge_slopes(x: Float[np.ndarray, "*k d"], weights: Float[np.ndarray, " d"], *, activation: str) -> RidgeSlopes:
-    """Return the two gradients of `ridge`: along the weights for the input, along the input for the weights."""
+    """Return the two gradients of `ridge`: along the weights for the input, along the input for the weights.
+
+    φ′(x·θ)θ and φ′(x·θ)x for the ridge function φ(x·θ) with θ = `weights`. Reference: lucchi 2.4.1.
+    """
     slope = np.asarray(ACTIVATIONS[_known(activation)][1](x @ weights))[..., None]
     return RidgeSlopes(slope * weights, slope * x)
 

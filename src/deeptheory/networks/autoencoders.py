@@ -2,6 +2,8 @@
 
 Data are the columns of X, d × n. The loss is L = 1/(2n) ‖X − DCX‖²_F, the mean of ½‖x − DCx‖²; lucchi 2.3 prints it
 with three normalisations. The autoencoder UUᵀ of `deeptheory.regularization.autoencoder` has tied weights and dropout.
+
+`encoder` is C, `decoder` D, and `data` X has the examples as columns.
 """
 
 from typing import NamedTuple

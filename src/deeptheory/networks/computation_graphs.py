@@ -2,6 +2,8 @@
 
 A graph is a table of steps: ComputationGraph({"u": ("multiply", "w", "x"), "f": ("tanh", "u")}, "f"). Names that are
 used and not computed are its leaves, inputs and parameters alike; numbers among the inputs of a step are constants.
+
+Reference: arora 4.1 and 4.2; lucchi 2.6.
 """
 
 from collections.abc import Mapping

@@ -5,6 +5,9 @@ parameter gradients are exactly N times too small. Both gradients are here. In t
 the listing's, which is here too and no error: its weight decay is not multiplied by the step size (`printed_step`),
 and its sigmoid is cut off at 1e-12 (`printed_probabilities`); NumPy warns of an overflow there, whose value is right.
 Parameters and data may carry leading ensemble axes, one training run for each.
+
+`step_size` is η, `weight_decay` λ, `slopes` the gradients by weights and biases; `ensemble` are leading axes of
+networks or data drawn independently.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""Linear and affine layers: the test of superposition, the matrix of a map, and deep linear networks as one layer."""
+"""Linear and affine layers: the test of superposition, the matrix of a map, and deep linear networks as one layer.
+
+Reference: lucchi 2.2.1 and 2.2.2.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

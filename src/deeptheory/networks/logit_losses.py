@@ -3,6 +3,8 @@
 With the loss that belongs to it, an output's slope is the residual: p − y for softmax and cross-entropy, σ(z) − y for
 two classes, with no slope of the activation in it. The squared loss of a sigmoid keeps that factor, which is small
 where the unit is sure, rightly or not. The cross-entropies themselves are in `deeptheory.foundations.cross_entropy`.
+
+Reference: lucchi 2.4.4, 2.5.2 and 2.7.
 """
 
 from typing import NamedTuple
@@ -70,7 +72,11 @@ def perceptron_slopes(perceptron: Perceptron, x: Inputs, y: Float[np.ndarray, " 
 def train_perceptron(
     key: Key[Array, ""], perceptron: Perceptron, x: Inputs, y: Float[np.ndarray, " n"], *, step_size: float, steps: int
 ) -> tuple[Perceptron, Float[np.ndarray, " steps"]]:
-    """Run stochastic gradient descent, one example a step, drawn at random; return it with the losses ½(f − y)² met."""
+    """Run stochastic gradient descent, one example a step, drawn at random; return it with the losses ½(f − y)² met.
+
+    Every step moves all weights by −`step_size` times the slopes of that example's loss. In a Python loop, for small
+    examples.
+    """
     rng, losses = generator(key), []
     for i in rng.integers(len(y), size=steps):
         losses.append((perceptron_outputs(perceptron, x[i : i + 1])[0] - y[i]) ** 2 / 2)

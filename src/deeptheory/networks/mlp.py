@@ -1,4 +1,9 @@
-"""Fully connected network in tangent-kernel parametrisation: standard normal weights, scales in the forward pass."""
+"""Fully connected network in tangent-kernel parametrisation: standard normal weights, scales in the forward pass.
+
+`weight_scale` is σ_w, `bias_scale` σ_b, `input_scale` s; `widths` run from the input to the output.
+
+Reference: Jacot, Gabriel and Hongler 2018; arora 9.4; lucchi 7.3; jagannath Ch. 8 Sec. 4.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -59,7 +64,11 @@ def init_mlp(
     bias_scale: float = 0.0,
     input_scale: float = 1.0,
 ) -> MLP:
-    """Draw all weights and biases from N(0,1); widths run from the input to the output."""
+    """Draw all weights and biases from N(0,1); widths run from the input to the output.
+
+    `ensemble` are leading axes of networks drawn independently; the scales σ_w, σ_b and that of the inputs stand in the
+    forward pass, as `MLP` says. Reference: Jacot, Gabriel and Hongler 2018; arora (9.12); lucchi 7.3.
+    """
     if len(widths) < 2 or min(widths) < 1:
         raise ValueError(f"widths needs an input and an output of at least 1 each, got {tuple(widths)}")
     rng = generator(key)

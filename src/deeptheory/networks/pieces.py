@@ -3,6 +3,8 @@
 A ReLU network with one input is a continuous piecewise affine function. Layer by layer, a breakpoint appears only
 where a pre-activation crosses zero, and with rational weights that point is rational; so piece counts, values and L¹
 distances are exact. Floats are rationals too: a trained network is counted as it stands, without a tolerance.
+
+Reference: lucchi 4.2.1; Telgarsky 2016, Benefits of depth in neural networks.
 """
 
 from bisect import bisect_left, bisect_right
@@ -244,7 +246,8 @@ def minimal_shallow_units(f: PiecewiseAffine, low: Rational, high: Rational) -> 
 
     Each inner knot needs a unit of its own, so f with p pieces needs at least p − 1 (handbook 1.2.2). These alone
     suffice only if the first slope is minus the sum of some of the changes of slope, those of the units that face
-    left; otherwise one more unit carries it. For the iterates of the tent map it never is, so they need 2ⁿ.
+    left; otherwise one more unit carries it. For the iterates of the tent map it never is, so they need 2ⁿ. `low` <
+    `high` are the ends of the interval.
     """
     _check_interval(low, high)
     slopes = [_slope_after(f, _exact(low)), *(_slope_after(f, knot) for knot in f.knots if low < knot < high)]

@@ -92,6 +92,8 @@ def recurrent_states(
         recurrent: W.
         drive: d_t for t = 1, …, T: what the inputs add, U x_t + b.
         initial: h₀.
+
+    Reference: arora 4.4; Elman 1990.
     """
     states = [initial]
     for pushed in drive:

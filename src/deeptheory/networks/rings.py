@@ -2,6 +2,8 @@
 
 No line parts them in the plane, nor after any linear change of coordinates: the centre is in the hull of both. The
 layer of `polygon_features` does if and only if the regular polygon around the inner ring fits inside the outer one.
+
+Reference: lucchi 2.1 and Fig. 2.1.
 """
 
 import numpy as np

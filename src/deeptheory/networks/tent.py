@@ -1,4 +1,9 @@
-"""The tent map and its iterates: few nodes in depth, exponentially many pieces, far from every shallow network."""
+"""The tent map and its iterates: few nodes in depth, exponentially many pieces, far from every shallow network.
+
+`iterates` is n of Δⁿ.
+
+Reference: lucchi 4.2.1 and Thm 30; handbook 1.2.2; Telgarsky 2016, Benefits of depth in neural networks.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction

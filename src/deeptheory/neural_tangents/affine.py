@@ -1,4 +1,11 @@
-"""Layers with weights under their neural-tangents 0.6.5 names, arguments and defaults."""
+"""Layers with weights under their neural-tangents 0.6.5 names, arguments and defaults.
+
+`out_dim` and `out_chan` are the `width` and `filter_shape` is the `window` of the layers of `deeptheory.kernels`, whose
+words are shown; `batch_axis` and `channel_axis` say where inputs have their examples and channels. `dimension_numbers`
+names the axes of inputs, filters and outputs by letters, as ("NHWC", "HWIO", "NHWC"). Reference: `neural_tangents.stax`
+of Novak et al. 2020, Neural Tangents: fast and easy infinite neural networks in Python; the papers are in
+`kernels.layers`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

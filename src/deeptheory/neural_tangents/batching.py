@@ -1,4 +1,8 @@
-"""Any kernel function in batches over any number of devices."""
+"""Any kernel function in batches over any number of devices.
+
+Reference: `neural_tangents.batch` of Novak et al. 2020, Neural Tangents: fast and easy infinite neural networks in
+Python.
+"""
 
 from collections import deque
 from collections.abc import Callable

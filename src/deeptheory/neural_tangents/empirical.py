@@ -1,4 +1,9 @@
-"""Empirical kernels and expansions of a finite network, with the arguments and defaults of neural-tangents 0.6.5."""
+"""Empirical kernels and expansions of a finite network, with the arguments and defaults of neural-tangents 0.6.5.
+
+`trace_axes` are output axes to be averaged over, `diagonal_axes` those of which only equal entries are kept. Reference:
+`neural_tangents.empirical_ntk_fn` and the others of Novak et al. 2020, Neural Tangents: fast and easy infinite neural
+networks in Python; Novak, Sohl-Dickstein and Schoenholz 2022, Fast finite width neural tangent kernel.
+"""
 
 from collections.abc import Callable
 from enum import IntEnum

@@ -1,4 +1,9 @@
-"""Laws of trained networks over their initialization, with the arguments of neural-tangents 0.6.5."""
+"""Laws of trained networks over their initialization, with the arguments of neural-tangents 0.6.5.
+
+`diag_reg` is a ridge, in units of the mean of the kernel's diagonal unless `diag_reg_absolute_scale`. Reference:
+`neural_tangents.predict` of Novak et al. 2020, Neural Tangents: fast and easy infinite neural networks in Python; Lee
+et al. 2019, Wide neural networks of any depth evolve as linear models under gradient descent.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,4 +1,8 @@
-"""Training with any loss in function space, with the arguments and defaults of neural-tangents 0.6.5."""
+"""Training with any loss in function space, with the arguments and defaults of neural-tangents 0.6.5.
+
+Reference: `neural_tangents.predict.gradient_descent` of Novak et al. 2020, Neural Tangents: fast and easy infinite
+neural networks in Python; Lee et al. 2019.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Kernels of a network estimated by drawing it many times."""
+"""Kernels of a network estimated by drawing it many times.
+
+Reference: `neural_tangents.monte_carlo_kernel_fn` of Novak et al. 2020, Neural Tangents: fast and easy infinite neural
+networks in Python.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,4 +1,10 @@
-"""Layers without weights under their neural-tangents 0.6.5 names, arguments and defaults."""
+"""Layers without weights under their neural-tangents 0.6.5 names, arguments and defaults.
+
+`batch_axis` and `channel_axis` say where inputs have their examples and channels. A function without words of its own
+shows those of the layer of its name in `deeptheory.kernels`. Reference: `neural_tangents.stax` of Novak et al. 2020,
+Neural Tangents: fast and easy infinite neural networks in Python; Novak et al. 2019 for pooling, Ba, Kiros and Hinton
+2016 for normalization.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -47,6 +53,11 @@ def AvgPool(
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Layer:
+    """Means over windows of positions, K ← mean over both windows of K.
+
+    `window_shape` and `strides` have one extent for every position axis (strides of 1 if None); `padding` is "VALID",
+    "SAME" or "CIRCULAR". With "SAME", `normalize_edges` divides by the part of a window that lies inside.
+    """
     strides = None if strides is None else tuple(strides)
     made = kernels.AvgPool(tuple(window_shape), strides, padding, normalize_edges=normalize_edges)
     return keeping("AvgPool", batch_axis, channel_axis, made)
@@ -119,7 +130,12 @@ def Aggregate(
     to_dense: Callable[[Any], Any] = identity,
     implementation: str = "DENSE",
 ) -> Layer:
-    """SPARSE patterns are lists of edges, as there; they are turned into adjacency matrices. Without: the identity."""
+    """Sums over the neighbours in a graph that comes with every input, `pattern` in calls of its functions.
+
+    `aggregate_axis` are the axes of inputs that the graph connects, all positions if None. DENSE patterns, after
+    `to_dense`, are edge weights (inputs, tail…, head…); SPARSE ones are lists of edges, as there, and are turned into
+    adjacency matrices. Without a pattern it is the identity. Reference: Du et al. 2019, Graph neural tangent kernel.
+    """
     if implementation not in ("DENSE", "SPARSE"):
         raise ValueError(f"the implementation of Aggregate is 'DENSE' or 'SPARSE', got {implementation!r}")
     own = (aggregate_axis,) if isinstance(aggregate_axis, int) else aggregate_axis
@@ -149,7 +165,10 @@ Slice = _Slice()
 
 @named
 def Index(idx: Any, batch_axis: int = 0, channel_axis: int = -1) -> Layer:
-    """Positions by integers and slices, inputs by slices; channels, in finite networks alone, by slices."""
+    """Part of the inputs, `x[idx]`; `idx` may be written `Slice[1, :, 2:8]`.
+
+    Positions by integers and slices, inputs by slices; channels, in finite networks alone, by slices.
+    """
     given = idx if isinstance(idx, tuple) else (idx,)
 
     def make(rank: int, axes: Axes) -> tuple[Layer, Axes]:
@@ -179,8 +198,11 @@ def ImageResize(
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Layer:
-    """`shape` is the whole output's, −1 where an extent is kept, as those of batch and channels are. `precision` is
-    looked at and without effect: the full one of the inputs' type is used."""
+    """Interpolation to other extents, as `jax.image.resize`, whose `method` and `antialias` are meant.
+
+    `shape` is the whole output's, −1 where an extent is kept, as those of batch and channels are. `precision` is
+    without effect: the full one of the inputs' type is used.
+    """
     _known(precision)
     method = getattr(method, "name", method)  # a string, or a member of jax.image.ResizeMethod
     if not isinstance(method, str):
@@ -210,8 +232,11 @@ def DotGeneral(
     batch_axis: int = 0,
     channel_axis: int = -1,
 ) -> Layer:
-    """Axes of the inputs are counted with batch and channels, which go where `lax.dot_general` puts them. `precision`
-    is looked at and without effect: the full one of the inputs' type is used."""
+    """`lax.dot_general` of the inputs with a constant, `lhs` or `rhs`, which acts on positions.
+
+    Axes of the inputs are counted with batch and channels, which go where `lax.dot_general` puts them.
+    `precision` is without effect: the full one of the inputs' type is used.
+    """
     _known(precision)
     if lhs is not None and rhs is not None:
         raise ValueError("DotGeneral takes one constant, lhs or rhs: the other factor is the input")

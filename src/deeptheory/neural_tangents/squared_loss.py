@@ -2,6 +2,10 @@
 
 The loss is ½ mean (f − y)², the mean over all entries of y: time t of gradient flow is t · learning_rate / y.size in
 the units of `kernels.predictions`.
+
+`diag_reg` is a ridge, in units of the mean of the kernel's diagonal unless `diag_reg_absolute_scale`. Reference:
+`neural_tangents.predict` of Novak et al. 2020, Neural Tangents: fast and easy infinite neural networks in Python; Lee
+et al. 2019, Wide neural networks of any depth evolve as linear models under gradient descent.
 """
 
 from collections.abc import Callable
@@ -121,7 +125,10 @@ def gradient_descent_mse(
 def max_learning_rate(
     ntk_train_train: Numbers, y_train_size: int | None = None, momentum: float = 0.0, eps: float = 1e-12
 ) -> Any:
-    """Return the largest stable learning rate for squared loss, 2(1 + momentum) y.size/(λ_max + eps)."""
+    """Return the largest stable learning rate for squared loss, 2(1 + momentum) y.size/(λ_max + eps).
+
+    `y_train_size` is y.size, the number of rows of the kernel if None; `momentum` lies in [0, 1).
+    """
     check_symmetric("ntk_train_train", ntk_train_train)
     kernel = matrix(ntk_train_train)
     factor = kernel.shape[0] if y_train_size is None else y_train_size

@@ -1,4 +1,8 @@
-"""Layers under their neural-tangents 0.6.5 names, arguments and defaults; each is a triple of functions."""
+"""Layers under their neural-tangents 0.6.5 names, arguments and defaults; each is a triple of functions.
+
+Reference: `neural_tangents.stax` of Novak et al. 2020, Neural Tangents: fast and easy infinite neural networks in
+Python.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -117,6 +121,7 @@ def parallel(*layers: Any) -> Layer:
 
 @named
 def repeat(layer: Any, n: int) -> Layer:
+    """Compose a layer, or a block of layers, `n` times in a row, weights drawn anew each time."""
     return kernels.repeat(layer_of(layer), n)
 
 
@@ -150,6 +155,7 @@ def Identity() -> Layer:
 
 @named
 def FanOut(num: int) -> Layer:
+    """A tuple of `num` copies of the input, one for each branch of `parallel`."""
     return kernels.FanOut(num)
 
 
@@ -170,7 +176,11 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 @named
 def Dropout(rate: Scalar, mode: str = "train") -> Layer:
-    """`rate` is the probability to keep a unit."""
+    """Keep every unit with probability `rate` and scale it by 1/rate; in `mode` "test" nothing happens.
+
+    Every pass of an input through the network draws its own mask: the diagonal of a kernel of one set, a pass with
+    itself, grows by 1/rate, and all other entries stay. Reference: Srivastava et al. 2014; Schoenholz et al. 2017.
+    """
     among(("train", "test"), mode=mode)
     return kernels.Dropout(rate, mode == "train")
 

@@ -2,6 +2,10 @@
 
 L is scale invariant with smoothness ρ on the unit sphere, η the rate, λ the weight decay. The gradient is that at the
 unit vector w/‖w‖, since at w itself it can be made small by scaling alone.
+
+`rate` is η, `decay` λ, `smoothness` ρ, `square` ‖w₀‖².
+
+Reference: arora 13.4; Li, Bhojanapalli, Zaheer, Reddi and Kumar 2022.
 """
 
 import jax.numpy as jnp

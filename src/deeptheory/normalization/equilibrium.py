@@ -2,6 +2,10 @@
 
 ‖w‖² shrinks by (1 − ηλ)² and grows by η²G²/‖w‖² a step, where G is the size of the stochastic gradient at the unit
 vector: a recursion of one number, whatever the loss.
+
+`rate` is η, `decay` λ, `gradient_square` G².
+
+Reference: arora 13.4; van Laarhoven 2017; Li, Lyu and Arora 2020.
 """
 
 import jax.numpy as jnp

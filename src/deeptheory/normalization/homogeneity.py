@@ -2,6 +2,8 @@
 
 Parameters are any tree of arrays. A part of it is chosen by a predicate on the names of its leaves, as JAX writes them
 (`.weights[0]`, `['top']`): `degree(f, w, of=lambda name: "top" not in name)`.
+
+Reference: arora 13.1 and 13.2; for Euler's identity Apostol 1974, Mathematical Analysis, ch. 12.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Layer, group and batch normalization, and fully connected networks made with them."""
+"""Layer, group and batch normalization, and fully connected networks made with them.
+
+Reference: arora 13.2; Ioffe and Szegedy 2015; Ba, Kiros and Hinton 2016; Wu and He 2018.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -42,7 +45,10 @@ def layer_norm(a: Float[Array | np.ndarray, "*n h"], *, epsilon: float = 0.0) ->
 
 
 def group_norm(a: Float[Array | np.ndarray, "*n h"], *, groups: int, epsilon: float = 0.0) -> Float[Array, "*n h"]:
-    """Every row normalized in groups of neighbouring entries of equal number; one group is layer normalization."""
+    """Every row normalized in groups of neighbouring entries of equal number; one group is layer normalization.
+
+    `groups` divides the number of entries; ε = `epsilon` as in `layer_norm`. Reference: Wu and He 2018.
+    """
     a = jnp.asarray(a)
     if a.shape[-1] % groups:
         raise ValueError(f"groups must divide the {a.shape[-1]} entries of a row, got {groups}")
@@ -50,7 +56,11 @@ def group_norm(a: Float[Array | np.ndarray, "*n h"], *, groups: int, epsilon: fl
 
 
 def batch_norm(a: Float[Array | np.ndarray, "n h"], *, epsilon: float = 0.0) -> Float[Array, "n h"]:
-    """Every column (a node, over the batch) minus its mean, divided by its deviation. Outputs mix the batch."""
+    """Every column (a node, over the batch) minus its mean, divided by its deviation. Outputs mix the batch.
+
+    (a − mean)/√(variance + ε) with ε = `epsilon` and the variance over n. Reference: Ioffe and Szegedy 2015; lucchi
+    10.3.1.
+    """
     return _standardized(jnp.asarray(a), 0, epsilon)
 
 
@@ -96,7 +106,10 @@ class NormalizedNetwork(eqx.Module):
 def init_normalized_network(
     key: Key[Array, ""], widths: Sequence[int], *, normalize: Normalizer = layer_norm, affine: bool = True
 ) -> NormalizedNetwork:
-    """Weights N(0, 2/fan-in); gains and shifts drawn near 1 and 0 (`affine`), else exactly 1 and 0."""
+    """Weights N(0, 2/fan-in); gains and shifts drawn near 1 and 0 (`affine`), else exactly 1 and 0.
+
+    `widths` run from the input to the output, with a hidden layer at least. Reference: He et al. 2015 for the variance.
+    """
     if len(widths) < 3 or min(widths) < 1:
         raise ValueError(f"widths must have an input, a hidden layer and an output at least, got {tuple(widths)}")
     rng = generator(key)
@@ -110,7 +123,10 @@ def init_normalized_network(
 def deep_outputs(
     weights: Float[Array, "depth h h"], top: Float[Array, "out h"], x: Float[Array, "n h"], normalize: Normalizer
 ) -> Float[Array, "n out"]:
-    """The outputs of a network of equal layers x ← ReLU(N(Wx)), compiled once for any depth."""
+    """The outputs of a network of equal layers x ← ReLU(N(Wx)), compiled once for any depth.
+
+    `weights` are stacked along the first axis, `top` is the last linear map, and `normalize` stands for N.
+    """
 
     def layer(hidden: Any, w: Any) -> tuple[Any, None]:
         return jax.nn.relu(normalize(hidden @ w.T)), None

@@ -1,4 +1,9 @@
-"""Logistic regression in one dimension whose weight is a product of k factors, and the rates at which it explodes."""
+"""Logistic regression in one dimension whose weight is a product of k factors, and the rates at which it explodes.
+
+`margins` are the mᵢ = xᵢyᵢ, `factors` w₁, …, w_k along the last axis, `rate` η.
+
+Reference: arora 13.1 and Problem 13.1.1.
+"""
 
 from typing import Annotated
 

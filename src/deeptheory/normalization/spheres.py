@@ -3,6 +3,11 @@
 ρ is the largest spectral norm of the Hessian on the unit sphere. Because the Hessian takes w to −∇L(w) it bounds the
 gradient too, and more sharply than by the length of a great circle: where the gradient has grown to u·ρ the curvature
 is at most (1 − u²)ρ, so along a geodesic from a minimum the gradient is at most ρ·tanh of the distance.
+
+`smoothness` is ρ; of a step with weight decay `rate` is η and `decay` λ; `slope` and `curvature` are h′ and h″ of a
+function of an angle.
+
+Reference: arora 13.4.
 """
 
 from collections.abc import Callable
@@ -133,7 +138,10 @@ def gradient_bound(smoothness: Number) -> Number:
 
 
 def sharp_gradient_bound(smoothness: Number) -> Number:
-    """The best such bound, ‖∇L(w)‖ ≤ ρ tanh(π/2) ≈ 0.917ρ, attained by `SteepestCircle`."""
+    """The best bound on the gradient of unit vectors, ‖∇L(w)‖ ≤ ρ tanh(π/2) ≈ 0.917ρ; `SteepestCircle` attains it.
+
+    Sharper than the πρ of arora Lemma 13.4.3, for the reason the module gives. `smoothness` is ρ.
+    """
     return smoothness * jnp.tanh(jnp.pi / 2)
 
 
@@ -143,7 +151,10 @@ def gap_bound(smoothness: Number) -> Number:
 
 
 def sharp_gap_bound(smoothness: Number) -> Number:
-    """The best such bound, 2ρ log cosh(π/2) ≈ 1.839ρ: the slope must come back to zero at the maximum too."""
+    """The best bound on L(w) − min L, 2ρ log cosh(π/2) ≈ 1.839ρ: the slope must come back to zero at the maximum too.
+
+    Sharper than the π²ρ/2 of arora Lemma 13.4.3. `smoothness` is ρ.
+    """
     return 2 * smoothness * jnp.log(jnp.cosh(jnp.pi / 2))
 
 
@@ -167,9 +178,10 @@ def decayed_decrease(gradient_square: Number, square: Number, *, rate: Number, s
 def sharp_decayed_decrease(
     gradient_square: Number, square: Number, *, rate: Number, decay: Number, smoothness: Number
 ) -> Number:
-    """The same before it is simplified: η‖∇L‖²[1/(1 − ηλ) − ρη/(2(1 − ηλ)²‖w‖²)], for any ηλ < 1.
+    """What a step with weight decay gains at least: η‖∇L‖²[1/(1 − ηλ) − ρη/(2(1 − ηλ)²‖w‖²)], for any ηλ < 1.
 
-    Near a minimum with curvature ρ it is attained to first order.
+    The bound of arora Thm 13.4.6 before it is simplified; near a minimum with curvature ρ it is attained to first
+    order. `gradient_square` is ‖∇L(w)‖² at w itself, `square` is ‖w‖².
     """
     inside(0, 1, "[)", **{"rate · decay": rate * decay})
     kept = 1 - rate * decay

@@ -2,6 +2,8 @@
 
 On a scale-invariant loss the gradient at cw is the gradient at w over c. Shrinking the weights therefore does to the
 next direction what a larger learning rate does. Parameters are any tree of arrays; trajectories carry time first.
+
+Reference: arora 13.3; Li and Arora 2019, An exponential learning rate schedule for deep learning.
 """
 
 from collections.abc import Callable
@@ -74,7 +76,10 @@ def equivalent_decay(first: float, growth: float) -> tuple[float, float]:
 
 
 def momentum_root(rate: float, decay: float, momentum: float) -> float:
-    """The larger root a of x² − (1 + γ − ηλ)x + γ = 0; real if and only if ηλ ≤ (1 − √γ)² (or beyond (1 + √γ)²)."""
+    """The larger root a of x² − (1 + γ − ηλ)x + γ = 0; real if and only if ηλ ≤ (1 − √γ)² (or beyond (1 + √γ)²).
+
+    `momentum` is γ in [0, 1), `rate` η and `decay` λ.
+    """
     inside(0, (1 - momentum**0.5) ** 2, **{"rate · decay": rate * decay})
     middle = (1 + momentum - rate * decay) / 2
     return middle + max(middle**2 - momentum, 0.0) ** 0.5

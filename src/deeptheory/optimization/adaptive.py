@@ -56,7 +56,8 @@ def lagged_harmonic_sum(terms: Float[AnyArray, "t"], *, offset: Number) -> Float
 def lagged_harmonic_bound(count: Number) -> Number:
     """Return log₂(1 + T), which no lagged sum of T shares exceeds whose terms are at most the offset.
 
-    Each share u ≤ 1 is at most log₂(1 + u), and these add up. Attained by one term equal to the offset.
+    Each share u ≤ 1 is at most log₂(1 + u), and these add up. Attained by one term equal to the offset. `count` is T.
+    Reference: arora Thm 2.5.5, in whose proof the sum lags.
     """
     return jnp.log1p(jnp.asarray(count)) / np.log(2)
 

@@ -1,6 +1,8 @@
 """Support vector machines as a convex problem, solved with a certificate (handbook 4.1.2).
 
 Least squares is `Quadratic` of `landscapes`, logistic regression `LogisticRidge`.
+
+Reference: handbook 4.1.2; Cortes and Vapnik 1995.
 """
 
 from typing import Annotated, NamedTuple

@@ -3,6 +3,9 @@
 The bounds are plain functions of the constants: smoothness L, strong convexity or Polyak–Łojasiewicz constant μ, step
 size η, number of steps k. Those called `worst_…` are attained by some function of the class; the others are the ones
 that textbooks prove. To run gradient descent: `trajectory` of `runs` with `optax.sgd`.
+
+`smoothness` is L, `step_size` η, `steps` k, `gradient_square` ‖∇f‖², `distance_square` ‖x₀ − x*‖², `gap` f(x₀) − f*;
+`eigenvalues` λ_i are those of the Hessian.
 """
 
 from typing import Annotated

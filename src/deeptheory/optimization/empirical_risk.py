@@ -1,6 +1,8 @@
 """Training as a flow on the empirical risk: how fast it falls, where the Hessian points down, which limit applies.
 
 jagannath 8.1.
+
+`target` is v, the weights that made the labels.
 """
 
 from collections.abc import Callable

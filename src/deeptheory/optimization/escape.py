@@ -2,6 +2,8 @@
 
 Near a saddle with lowest eigenvalue −γ the coordinate along its eigenvector grows by 1 + ηγ a step. A run started at
 random is stuck only if that coordinate begins very small, in a slab around the stable manifold.
+
+`growth` is ηγ and `step_size` η; `radius` is R of a way, r of a ball.
 """
 
 from collections.abc import Callable

@@ -34,6 +34,9 @@ class SatisfiabilityPolynomial(eqx.Module):
     """What `satisfiability_polynomial` returns: formulas of one size can be stacked, for `vmap` over them.
 
     variables: of each literal of each clause, counted from 0. signs: 1 for a literal, −1 for its negation, 0 for none.
+
+    Its value at w is Σ(wᵢ² − wᵢ)² + Σ over clauses of ∏ wrong², where a literal is wrong by 1 − wᵢ and its negation by
+    wᵢ: zero exactly at satisfying assignments. Reference: arora Ch. 2, footnote 1.
     """
 
     variables: Int[Array, "*k c l"]

@@ -1,4 +1,7 @@
-"""Functions to descend on whose smoothness, convexity and minimum are known in closed form."""
+"""Functions to descend on whose smoothness, convexity and minimum are known in closed form.
+
+Reference: arora Ch. 2 and 7; lucchi Ch. 5; Nesterov 2004, Introductory Lectures on Convex Optimization.
+"""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -62,7 +65,8 @@ def chain_quadratic(dimension: int, *, smoothness: float = 1.0) -> Quadratic:
     """Nesterov's chain of springs, convex and slow for every first-order method.
 
     f(x) = (L/4) [½ (x₁² + Σ (x_i − x_{i+1})² + x_d²) − x₁]; its curvature lies in (0, L) and its minimizer is
-    x_i = 1 − i/(d+1).
+    x_i = 1 − i/(d+1). `dimension` is d and `smoothness` L. Reference: Nesterov 2004, Introductory Lectures on Convex
+    Optimization, Sec. 2.1.2.
     """
     if dimension < 1:
         raise ValueError(f"dimension must be at least 1, got {dimension}")
@@ -195,7 +199,8 @@ class SineBowl(eqx.Module):
 class LogisticRidge(eqx.Module):
     """Mean logistic loss with ridge, f(w) = mean log(1 + exp(−y_i x_i·w)) + ½ α‖w‖², labels y_i = ±1.
 
-    Smoothness λ_max(XᵀX)/(4n) + α; strongly convex with α.
+    Smoothness λ_max(XᵀX)/(4n) + α; strongly convex with α. `ridge` is α; features xᵢ are rows. Reference: handbook
+    4.1.2.
     """
 
     features: Float[Array, "n d"]
@@ -280,7 +285,7 @@ class CubicSaddle(eqx.Module):
     """A strict saddle at 0 with exactly ρ-Lipschitz Hessian: −½γx₁² + (ρ/6)|x₁|³ + ½ Σ_{k≥2} x_k².
 
     Smoothness 1 while |x₁| ≤ (1 + γ)/ρ, for γ ≤ 1. Minima at x₁ = ±2γ/ρ with value −(2/3) γ³/ρ², which is
-    −(2/3) √(ε³/ρ) when γ = √(ρε).
+    −(2/3) √(ε³/ρ) when γ = √(ρε). `descent` is γ, `hessian_lipschitz` ρ. Reference: arora 7.3.
     """
 
     descent: float | Scalar
@@ -299,7 +304,7 @@ class QuarticSaddle(eqx.Module):
     """A strict saddle at 0 between two wells: ½ (−γx₁² + Σ_{k≥2} x_k²) + ¼‖x‖⁴.
 
     Minima at x₁ = ±√γ with value −γ²/4. On the ball of radius R the smoothness is at most 1 + 3R² and the Hessian
-    is 6R-Lipschitz.
+    is 6R-Lipschitz. `descent` is γ. Reference: arora 7.2.
     """
 
     descent: float | Scalar

@@ -3,6 +3,8 @@
 From optax itself come gradient descent and the heavy ball (`optax.sgd(step, momentum)`), AdaGrad with the present
 gradient in its diagonal (`optax.adagrad`), RMSProp, Adam and weight decay (`optax.adamw`), noise at every step
 (`optax.add_noise` with gamma=0) and schedules.
+
+`step_size` is η.
 """
 
 from collections.abc import Callable

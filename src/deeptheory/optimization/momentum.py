@@ -1,4 +1,8 @@
-"""Momentum: the heavy ball on quadratics in closed form, the oscillator it becomes, and Nesterov's guarantee."""
+"""Momentum: the heavy ball on quadratics in closed form, the oscillator it becomes, and Nesterov's guarantee.
+
+`step_size` is η, `momentum` β, `smoothness` L, `distance_square` ‖x₀ − x*‖² (R²), `eigenvalues` those λ of the Hessian;
+`stiffness` is k and `damping` a of the oscillator.
+"""
 
 from typing import Annotated
 
@@ -63,7 +67,8 @@ def heavy_ball_offsets(
 
     β^{k/2}(U_k(c_i) − √β U_{k−1}(c_i)) z_i with c_i = (1 + β − ηλ_i)/(2√β) and Chebyshev polynomials U of the second
     kind: waves where |c_i| < 1. `eigenvalues` λ are the Hessian's, `offsets` z the coordinates of x₀ − x*, and
-    x_{−1} = x₀. For β = 0 see `quadratic_offsets`.
+    x_{−1} = x₀. For β = 0 see `quadratic_offsets`. `step_size` is η, `momentum` β. Reference: Polyak 1964; Goh 2017,
+    Why momentum really works.
     """
     affordable(offsets=(steps + 1, len(eigenvalues)))
     time, root = np.arange(steps + 1)[:, None], momentum**0.5

@@ -2,6 +2,10 @@
 
 A promise is a pair of arrays (smaller, larger) over time, computed from what the run saw; `audit` reads it. A broken
 one means that a hypothesis does not hold there: a step too long, a smoothness too small, noise in the gradient.
+
+`run` is what `trajectory` returns, `smoothness` L, `step_size` η.
+
+Reference: arora 2.1 and 2.5; lucchi 5.5 and 5.6; Bansal and Gupta 2019, Potential-function proofs for gradient methods.
 """
 
 from collections.abc import Callable, Mapping

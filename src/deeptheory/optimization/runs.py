@@ -2,6 +2,9 @@
 
 A method is a pair `(init, update)`, so what runs here runs in any training loop. Wrap a run in `jit`, and in `vmap`
 over starts, step sizes, functions, batches or draws.
+
+Reference: the shape of methods is that of optax, DeepMind et al. 2020, The DeepMind JAX Ecosystem; arora 2.1 and 2.2
+for what runs.
 """
 
 from collections.abc import Callable

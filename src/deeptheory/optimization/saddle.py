@@ -26,7 +26,8 @@ def uniform_ball(
 ) -> Float[np.ndarray, "..."]:
     """Points drawn uniformly from a Euclidean ball, as an array of the given shape with coordinates on the last axis.
 
-    A Gaussian direction times r·U^{1/d}: P(‖ξ‖ ≤ s) = (s/r)^d and E‖ξ‖² = r² d/(d+2).
+    A Gaussian direction times r·U^{1/d}: P(‖ξ‖ ≤ s) = (s/r)^d and E‖ξ‖² = r² d/(d+2). Reference: Muller 1959; arora
+    7.2.
     """
     if not shape:
         raise ValueError("shape must have an axis of coordinates, got ()")

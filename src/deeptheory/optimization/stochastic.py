@@ -1,4 +1,8 @@
-"""Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point."""
+"""Stochastic gradients: batches of examples, how much they vary, and how fast they lead to a stationary point.
+
+`drop` is by how much f can fall (M or Δ), `step_size` η, `smoothness` β or L, `second_moment` σ², `variance` γ² of a
+single example, `batch` B, `accuracy` ε.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
@@ -178,6 +182,7 @@ def escape_exponent(
 
     Every run leaves the well if it is positive, and comes to rest in it if it is negative, with probability one; runs
     that do may still have means that explode (`mean_square_factor`). By all n^B batches, drawn with replacement.
+    Reference: Furstenberg and Kesten 1960 for products of random factors; handbook Sec. 5.4.
     """
     values = np.asarray(curvatures, float)
     affordable(batches=(len(values),) * batch)

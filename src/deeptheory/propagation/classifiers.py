@@ -1,4 +1,7 @@
-"""Deep linear networks that end in a softmax: their layer gradients and a bound that holds weight by weight."""
+"""Deep linear networks that end in a softmax: their layer gradients and a bound that holds weight by weight.
+
+Reference: lucchi 6.3.
+"""
 
 from collections.abc import Sequence
 

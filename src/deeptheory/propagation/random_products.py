@@ -1,6 +1,8 @@
 """Products of random matrices: exact moments of a signal and of the gradients, at any widths, depth and variance.
 
 Weights are listed from the input on; W_k is d_k × d_{k−1} with independent entries of mean zero and variance σ².
+
+`variance` is σ², and `widths` are (d₀, …, d_L).
 """
 
 import math
@@ -65,7 +67,8 @@ def gram_second_moment(widths: Widths, variance: Number) -> Number:
 
     With A = WᵀA'W both tr A² and (tr A)² follow a linear recursion, tr A² ↦ σ⁴[(n² + n) tr A² + n (tr A)²] and
     (tr A)² ↦ σ⁴[2n tr A² + n² (tr A)²], n the columns of W. For equal widths the sum is
-    σ^{4L}[(d(d+2))^{L+1} − (d(d−1))^{L+1}]/3.
+    σ^{4L}[(d(d+2))^{L+1} − (d(d−1))^{L+1}]/3. Reference: lucchi Thm 52; the moments of Wishart matrices in Muirhead
+    1982, Aspects of Multivariate Statistical Theory, ch. 3.
     """
     trace, squared = float(widths[-1]), float(widths[-1]) ** 2
     for n in map(float, reversed(widths[:-1])):
@@ -118,7 +121,9 @@ def log_norm_law(widths: Widths, variance: float) -> LogNorm:
     """What a single random network does to a length: log‖W_L⋯W₁x‖² − log‖x‖² has mean Σ ψ(d_k/2) + log 2σ².
 
     For Gaussian entries the ratios of successive squares are independent σ²χ² variables: the variance is Σ ψ'(d_k/2).
-    At σ² = 1/d the mean square is kept while a typical one falls like e^{−L/d}.
+    At σ² = 1/d the mean square is kept while a typical one falls like e^{−L/d}. `widths` are (d₀, …, d_L), `variance`
+    is σ², and ψ is the digamma function. Reference: lucchi Cor. 49 for the mean square; Cohen and Newman 1984; Newman
+    1986, The distribution of Lyapunov exponents.
     """
     half = np.asarray(widths[1:], float) / 2
     return LogNorm(float(np.sum(digamma(half) + np.log(2 * variance))), float(np.sum(polygamma(1, half))))

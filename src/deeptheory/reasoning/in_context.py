@@ -4,6 +4,8 @@ A prompt is a list of tokens (x_i, y_i) and queries (x, 0). Linear attention add
 over the examples, weighted by ⟨K e_i, Q e_j⟩. Where K and Q read x and V is −η/n on y, each layer takes one step on the
 least squares of the examples: their y become residuals, and that of a query minus the prediction (von Oswald and
 others 2023). No weight changes while the prompt is read.
+
+`examples` is n, `step_size` η, `noise` the variance σ² of the labels.
 """
 
 from typing import NamedTuple

@@ -3,6 +3,10 @@
 A question has k operands from A letters; the state goes s_i = s_{i−1} ∘ a_i in a group with A elements, from a fixed
 start. A learner who sees answers only must have seen the very question. One who is shown the steps must have seen, of
 each step, the state with the operand, be it in another question.
+
+`letters` is A, `steps` k, `examples` n.
+
+Reference: handbook 14.3.2.
 """
 
 from fractions import Fraction

@@ -2,6 +2,9 @@
 
 A line is a string of bits, a mark, and one thought a bit, the last of which is the answer. Thoughts may be the parities
 so far, each of which follows from the one before and one bit; or marks, which take as long to write and say nothing.
+
+Reference: handbook 14.3.1; Wies, Levine and Shashua 2023, Sub-task decomposition enables learning in sequence to
+sequence tasks; for marks Pfau, Merrill and Bowman 2024, Let's think dot by dot.
 """
 
 import jax.numpy as jnp

@@ -2,6 +2,8 @@
 
 One layer: a head of softmax attention for each token that is read, and a hidden layer with a unit for each entry of the
 tables. A token carries as angles the places that it reads, its positional encoding, and the number of its table.
+
+Reference: handbook 14.3; Feng et al. 2023, Towards revealing the mystery behind chain of thought.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Word problems with their steps, the two formats of a prompt, and a verifier that reads each equation of an answer."""
+"""Word problems with their steps, the two formats of a prompt, and a verifier that reads each equation of an answer.
+
+Reference: handbook 14.2.1; Wei et al. 2022, Chain-of-thought prompting elicits reasoning in large language models.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
 """The linear autoencoder with tied weights under dropout, ‖M − UUᵀ‖² + λ Σ‖uᵢ‖⁴: value, slopes, optimum, ways down.
 
 U has d₀ rows and d₁ columns, one a hidden unit; `weights` is U, `matrix` the symmetric M, `strength` is λ = p/(1−p).
+
+Reference: arora 11.3; Mianjy, Arora and Vidal 2018, On the implicit bias of dropout.
 """
 
 import jax.numpy as jnp
@@ -60,7 +62,10 @@ def autoencoder_gradient(weights: Weights, matrix: Matrix, strength: Scalar) -> 
 
 
 def autoencoder_curvature(weights: Weights, matrix: Matrix, strength: Scalar, direction: Weights) -> Float[Array, ""]:
-    """Return the second derivative along D: 2‖UDᵀ + DUᵀ‖² − 4⟨M − UUᵀ, DDᵀ⟩ + λ Σ (8⟨uᵢ, dᵢ⟩² + 4‖uᵢ‖²‖dᵢ‖²)."""
+    """Return the second derivative along D: 2‖UDᵀ + DUᵀ‖² − 4⟨M − UUᵀ, DDᵀ⟩ + λ Σ (8⟨uᵢ, dᵢ⟩² + 4‖uᵢ‖²‖dᵢ‖²).
+
+    `direction` is D.
+    """
     weights, direction = jnp.asarray(weights), jnp.asarray(direction)
     turned = weights @ direction.T
     residual = matrix - weights @ weights.T

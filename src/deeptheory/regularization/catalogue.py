@@ -3,6 +3,8 @@
 Columns of different length are orthogonal at a critical point. So the columns fall into groups of one length each, with
 eigenvectors of their own: every group is an equalized critical point of fewer columns, and all are listed by choosing
 how many columns and which eigenvectors a group has. The book treats one group, arora Lemma 11.3.7.
+
+`strength` is λ, `eigenvalues` are those of M, `time` is t.
 """
 
 import math

@@ -2,6 +2,8 @@
 
 Entry (i, k) is seen with probability p(i)q(k); `row_law` is p and `column_law` is q. `rows` and `columns` are the
 places of the n entries that were seen, with repetitions.
+
+Reference: arora 11.1.2; Arora, Bartlett, Mianjy and Srebro 2021, Dropout: explicit forms and capacity control.
 """
 
 from typing import Annotated, NamedTuple
@@ -79,7 +81,7 @@ def expected_completion_regularizer(
 
 
 def weighted(matrix: Float[AnyArray, "d2 d0"], row_law: Law, column_law: OtherLaw) -> Float[Array, "d2 d0"]:
-    """Return diag(√p) M diag(√q)."""
+    """Return diag(√p) M diag(√q). Reference: Srebro and Salakhutdinov 2010."""
     return jnp.sqrt(row_law)[:, None] * matrix * jnp.sqrt(column_law)
 
 

@@ -2,6 +2,11 @@
 
 The network is f(x) = W_k σ(W_{k−1} σ(… σ(W₁x))); `weights` lists W₁, …, W_k (out × in), and a mask multiplies the last
 hidden layer, before W_k.
+
+`rate` is the chance p that a unit is dropped, and λ = p/(1−p).
+
+Reference: arora 11.2; lucchi Thm 74; Arora, Bartlett, Mianjy and Srebro 2021, Dropout: explicit forms and capacity
+control.
 """
 
 from collections.abc import Callable, Sequence

@@ -20,7 +20,8 @@ Scalar = float | int | Num[Array | np.ndarray, ""]
 def max_norm_projection(weights: Float[Array | np.ndarray, "units inputs"], square: Scalar) -> Float[Array, "units _"]:
     """Project every row, the weights into one unit, to the nearest point of the ball of squared norm at most γ.
 
-    Rows inside stay; the others are scaled to the sphere. arora, remarks on Thm 11.1.2.
+    Rows inside stay; the others are scaled to the sphere. arora, remarks on Thm 11.1.2. `square` is γ. Reference:
+    Srivastava et al. 2014.
     """
     norms = jnp.sum(jnp.asarray(weights) ** 2, axis=1, keepdims=True)
     return jnp.asarray(weights * jnp.sqrt(square / jnp.maximum(norms, square)))

@@ -1,6 +1,8 @@
 """Factors of a matrix, M = U Vᵀ: the least dropout penalty among them, and the rotations that reach it.
 
 `width` is d₁, the number of columns of both factors.
+
+Reference: arora Thm 11.1.1; Mianjy, Arora and Vidal 2018.
 """
 
 from collections.abc import Sequence
@@ -31,7 +33,7 @@ Rationals = Sequence[Sequence[int | Fraction]]
 
 
 def nuclear_norm(matrix: Float[AnyArray, "rows columns"]) -> Float[Array, ""]:
-    """Return the sum of the singular values."""
+    """Return the sum of the singular values. Reference: Horn and Johnson 2013, Matrix Analysis, 7.4."""
     return jnp.sum(jnp.linalg.svd(matrix, compute_uv=False))
 
 

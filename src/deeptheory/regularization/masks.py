@@ -1,6 +1,8 @@
 """Dropout as multiplicative noise: masks of mean one, drawn or all listed, and means over them.
 
 Throughout, `rate` is the probability p of dropping a unit and `strength` is λ = p/(1−p).
+
+Reference: arora 11.1; Srivastava et al. 2014.
 """
 
 import itertools

@@ -1,6 +1,10 @@
 """Dropout in matrix sensing, M = U Vᵀ with U of d₂×d₁ and V of d₀×d₁: the objective and the penalty that it adds.
 
 A mask drops column j of U and of V together. `left` is U and `right` is V.
+
+`measurements` are the Aᵢ, d₂ × d₀ each, along the first axis; `rate` is the chance p that a column is dropped.
+
+Reference: arora 11.1; Arora, Bartlett, Mianjy and Srebro 2021, Dropout: explicit forms and capacity control.
 """
 
 import jax.numpy as jnp

@@ -2,6 +2,8 @@
 
 The adversarial risk is E max_δ ℓ(f(x + δ), y). By Danskin's theorem its slope is that of the loss at the maximiser,
 held fixed: so a step of training attacks the batch and then descends as usual. Reference: arora 18.1.2, lucchi 12.4.
+
+`threat` is a `threats.Threat`: radius ε, order p and box.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,6 +2,8 @@
 
 All images of a batch are attacked at once in one compiled loop. An attack is a lower bound: what it does not find may
 still be there. Where the worst perturbation is known (`linear_classifiers`, `minimal_perturbations`) compare with that.
+
+`threat` is a `threats.Threat`: radius ε, order p and box.
 """
 
 from collections.abc import Callable
@@ -60,7 +62,10 @@ class _Loss(eqx.Module):
 
 
 def as_it_is(slopes: Points, order: float) -> Points:
-    """Return the slopes unchanged: plain gradient ascent, where `steepest` would give all steps one length."""
+    """Return the slopes unchanged: plain gradient ascent, where `steepest` would give all steps one length.
+
+    Reference: arora 18.1.1; lucchi eq. 12.3.
+    """
     return slopes
 
 
@@ -238,7 +243,8 @@ def random_slopes(
     """Return slopes from 2·directions queries a point: mean of u·(objective(x + hu) − objective(x − hu))/2h.
 
     The u are standard normal, the same for all points and steps: without bias up to order h², with variance
-    (d + 1)/directions times the squared gradient, so that fewer than d directions find the way only roughly.
+    (d + 1)/directions times the squared gradient, so that fewer than d directions find the way only roughly. Reference:
+    Nesterov and Spokoiny 2017; Ilyas, Engstrom, Athalye and Lin 2018; lucchi 12.1.
     """
     positive(width=width, directions=directions)
     ways = jnp.asarray(generator(key).standard_normal((directions, dimension)))

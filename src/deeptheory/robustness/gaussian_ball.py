@@ -1,4 +1,7 @@
-"""In what sense a Gaussian in d dimensions is a ball of radius β√d: its length and its coordinates, not its law."""
+"""In what sense a Gaussian in d dimensions is a ball of radius β√d: its length and its coordinates, not its law.
+
+Reference: arora 18.2; Vershynin 2018, High-Dimensional Probability, ch. 3.
+"""
 
 import numpy as np
 from jaxtyping import Float
@@ -46,7 +49,10 @@ def ball_total_variation(dimension: int) -> float:
 
 
 def ball_marginal_cdf(t: Float[np.ndarray, "..."], dimension: int) -> Float[np.ndarray, "..."]:
-    """Distribution function of one coordinate of the uniform law on the ball of radius √d."""
+    """Distribution function of one coordinate of the uniform law on the ball of radius √d.
+
+    t²/d is a Beta(½, (d + 1)/2) variable, with a sign.
+    """
     inside(1, np.inf, dimension=dimension)
     share = np.clip(t * t / dimension, 0.0, 1.0)  # t²/d is a Beta(1/2, (d+1)/2) variable
     return 0.5 + 0.5 * np.sign(t) * betainc(0.5, (dimension + 1) / 2, share)

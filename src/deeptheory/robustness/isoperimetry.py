@@ -1,8 +1,9 @@
 """Isoperimetry: how much a set must grow when its points may move, and what that says about fitting noise smoothly.
 
 Half-spaces grow least under a Gaussian law, by `smoothing.smoothed_probability_bound`: a region of probability p
-keeps at
-most Φ(Φ⁻¹(p) − ε/s) if every point must stay in it after any move of length ε.
+keeps at most Φ(Φ⁻¹(p) − ε/s) if every point must stay in it after any move of length ε.
+
+Reference: handbook 2.2; Borell 1975; Sudakov and Tsirelson 1974; Bubeck and Sellke 2021.
 """
 
 from math import log
@@ -46,7 +47,11 @@ def regular_polygon_quotient(sides: int) -> float:
 
 
 def cap_measure(height: Float[np.ndarray, "*n"], dimension: int) -> Float[np.ndarray, "*n"]:
-    """Share of the unit sphere of R^d whose first coordinate is at least t, −1 ≤ t ≤ 1."""
+    """Share of the unit sphere of R^d whose first coordinate is at least t, −1 ≤ t ≤ 1.
+
+    ½ I_{1−t²}((d − 1)/2, ½) for t ≥ 0, with the regularized incomplete beta function I. Reference: Li 2011, Concise
+    formulas for the area and volume of a hyperspherical cap.
+    """
     inside(-1, 1, height=height)
     upper = betainc((dimension - 1) / 2, 0.5, 1 - height**2) / 2
     return np.where(height >= 0, upper, 1 - upper)

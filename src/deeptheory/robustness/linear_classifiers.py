@@ -2,6 +2,10 @@
 
 Everything follows from max ⟨w, δ⟩ = ε‖w‖_q over ‖δ‖_p ≤ ε, 1/p + 1/q = 1. There is no box here: with one the values are
 bounds. These are the oracles of `attacks` and `adversarial_training`.
+
+`weights` is w, `bias` b, `order` p; `threat` holds p and ε.
+
+Reference: arora 18.1; lucchi 12.1; handbook 2.1; for the trade-off Tsipras et al. 2019.
 """
 
 import numpy as np

@@ -2,6 +2,10 @@
 
 A network is a list of pairs (matrix out × in, bias). Distances are Euclidean. For bounds on any function, without
 enumeration, see `deeptheory.calculus.certified`.
+
+`layers` is that list, `lipschitz` is L.
+
+Reference: handbook 2.3; Virmaux and Scaman 2018.
 """
 
 from collections.abc import Sequence

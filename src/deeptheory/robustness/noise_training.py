@@ -1,4 +1,7 @@
-"""Training on noisy copies, so that the base classifier of a smoothing answers well around each point."""
+"""Training on noisy copies, so that the base classifier of a smoothing answers well around each point.
+
+Reference: arora 18.2; Cohen, Rosenfeld and Kolter 2019.
+"""
 
 from collections.abc import Callable
 
@@ -14,7 +17,11 @@ __all__ = ["certified_accuracy", "fit_on_noisy_copies", "two_moons"]
 def two_moons(
     key: Key[Array, ""], samples: int, *, noise: float = 0.1
 ) -> tuple[Float[np.ndarray, "n 2"], Int[np.ndarray, " n"]]:
-    """Two interleaved half circles in the plane with labels 0 and 1."""
+    """Two interleaved half circles in the plane with labels 0 and 1.
+
+    Unit half circles, one upside down, half of the points on each, with Gaussian noise of that deviation. Reference:
+    `make_moons` of scikit-learn, Pedregosa et al. 2011.
+    """
     rng = generator(key)
     labels = np.arange(samples) % 2
     angle = np.pi * rng.random(samples)
@@ -36,7 +43,9 @@ def fit_on_noisy_copies(
 ) -> Callable[[Float[np.ndarray, "m d"]], Int[np.ndarray, " m"]]:
     """Classifier with labels 0 and 1 fitted by least squares on x + N(0, β²I) under the label of x.
 
-    Random cosine features stand for the network: the fit is a linear solve, the protocol that of arora 18.2.
+    Random cosine features stand for the network: the fit is a linear solve, the protocol that of arora 18.2. `beta` is
+    β, with `copies` of every point; features are cos(ω·x + phase) with ω ~ N(0, I)/`bandwidth`, and `ridge` is added to
+    the diagonal of their second moments.
     """
     if not (beta >= 0 and bandwidth > 0 and ridge > 0):
         raise ValueError(f"beta ≥ 0, bandwidth > 0 and ridge > 0 are needed, got {beta}, {bandwidth}, {ridge}")

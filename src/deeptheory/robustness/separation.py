@@ -82,7 +82,11 @@ def checkerboard_robustness(epsilon: Float[np.ndarray, "*n"], cell: float) -> Fl
 def robust_accuracy_on_grid(
     answers: Int[np.ndarray, "r c"], labels: Int[np.ndarray, "r c"], reach: int
 ) -> tuple[float, float]:
-    """Accuracy, and accuracy under all moves of up to `reach` cells in each direction, on a periodic grid."""
+    """Accuracy, and accuracy under all moves of up to `reach` cells in each direction, on a periodic grid.
+
+    A point counts as robust where all answers in the square of 2·`reach` + 1 cells a side around it agree with its own.
+    Reference: handbook 2.2.2.
+    """
     size = 2 * reach + 1
     least, most = (over(answers, size=size, mode="wrap") for over in (minimum_filter, maximum_filter))
     right = answers == labels

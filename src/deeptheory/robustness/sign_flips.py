@@ -2,6 +2,9 @@
 
 f(x) = k^(−1/2) Σⱼ aⱼσ(wⱼ·x) with wⱼ ~ N(0, I/d), aⱼ = ±1 and ‖x‖ = √d. Values are of order one and so are gradients, in
 any dimension: a step of order one, next to an input of length √d, changes the sign.
+
+Reference: lucchi 12.3; Bubeck, Cherapanamjeri, Gidel and Tachet des Combes 2021, A single gradient step finds
+adversarial examples on random two-layers neural networks.
 """
 
 from math import lgamma, log
@@ -128,7 +131,10 @@ def output_cdf(values: Float[np.ndarray, "*n"], *, activation: str, width: int) 
 
 
 def normal_defect(activation: str) -> float:
-    """Limit of k·max|F_k − Φ|: a symmetric sum is normal up to |κ|/(24k)·max|(x³ − 3x)φ(x)|, κ its excess kurtosis."""
+    """Limit of k·max|F_k − Φ|: a symmetric sum is normal up to |κ|/(24k)·max|(x³ − 3x)φ(x)|, κ its excess kurtosis.
+
+    Reference: Feller 1971, An Introduction to Probability Theory and Its Applications II, ch. XVI, for the expansion.
+    """
     kurtosis = activation_moment(activation, 4.0) / activation_moment(activation) ** 2 - 3
     x = np.sqrt(3 - np.sqrt(6))
     return abs(kurtosis) / 24 * float(abs(x**3 - 3 * x) * np.exp(-x * x / 2) / np.sqrt(2 * np.pi))

@@ -2,6 +2,8 @@
 
 The smoothing of a classifier g at scale β reports the law of g(x + δ), δ ~ N(0, β²I); the smoothed classifier answers
 with the most probable label. Reference: arora 18.2; Cohen, Rosenfeld and Kolter 2019.
+
+`beta` is β, the deviation of the noise in the units of the inputs.
 """
 
 from collections.abc import Callable

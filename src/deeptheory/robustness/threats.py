@@ -2,6 +2,8 @@
 
 An allowed perturbation has ‖δ‖_p ≤ ε with p one of 1, 2, ∞; where inputs live in a box (pixels in [0, 1]) the perturbed
 input must lie in it too. Reference: arora 18.1, lucchi eq. 12.2.
+
+`order` is p, and `threat` holds it with the radius ε and the box.
 """
 
 import equinox as eqx

@@ -1,4 +1,8 @@
-"""Two-layer ReLU networks on nearly orthogonal inputs: one that is robust, and those that training finds."""
+"""Two-layer ReLU networks on nearly orthogonal inputs: one that is robust, and those that training finds.
+
+Reference: lucchi 12.2; Bubeck, Li and Nagaraj 2021; Vardi, Yehudai and Shamir 2022, Gradient methods provably converge
+to non-robust networks.
+"""
 
 from typing import NamedTuple
 
@@ -83,7 +87,10 @@ def train_two_layer(
     steps: int = 300,
     rate: float = 0.05,
 ) -> TwoLayer:
-    """Gradient descent on the mean logistic loss, from weights N(0, 1/d), outer weights N(0, 1/k) and biases 0."""
+    """Gradient descent on the mean logistic loss, from weights N(0, 1/d), outer weights N(0, 1/k) and biases 0.
+
+    `width` is k; every one of `steps` steps moves all weights and biases by `rate` times the slope.
+    """
     positive(rate=rate)
     draw, (m, d) = generator(key), inputs.shape
     weights, outer = draw.standard_normal((width, d)) / np.sqrt(d), draw.standard_normal(width) / np.sqrt(width)

@@ -4,6 +4,8 @@ Losses are in nats a token; N counts parameters and D tokens read in training, w
 The constants hold for one architecture, tokenizer and way of training. Hoffmann et al.'s own fit and its re-fit by
 Besiroglu et al. to the data in their figure disagree: the first asks for some 90 tokens a parameter at the budget of
 Chinchilla, the second for some 20, as Chinchilla was trained.
+
+Reference: arora 15.3; Kaplan et al. 2020; Hoffmann et al. 2022; Besiroglu, Erdil, Barnett and You 2024.
 """
 
 from typing import Annotated, NamedTuple

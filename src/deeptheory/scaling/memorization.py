@@ -4,6 +4,8 @@ Fact k is asked for with chance p_k ∝ k^−(1+α). A learner with room for the
 Poisson number of examples, D on average, answers what it has room for and has seen. The share it misses is a sum of two
 power laws, N^−α and D^−α/(1+α). References: Hutter (2021), Learning curve theory; Michaud et al. (2023), The
 quantization model of neural scaling; handbook Sec. 13.2.
+
+`alpha` is α, `chances` are the p_k, `capacity` is N, `samples` D.
 """
 
 from typing import Annotated

@@ -96,7 +96,10 @@ def training_bytes(parameters: int, *, weight_bytes: int = 2, state_bytes: int =
 
 
 def key_value_bytes(tokens: int, *, width: int, layers: int, number_bytes: int = 2) -> int:
-    """Bytes of the keys and values that generation keeps for one sequence of so many tokens: two numbers a width."""
+    """Bytes of the keys and values that generation keeps for one sequence of so many tokens: two numbers a width.
+
+    2 · tokens · layers · width · `number_bytes`, the last the bytes of one number.
+    """
     return 2 * tokens * layers * width * number_bytes
 
 

@@ -4,6 +4,8 @@ If every sub-task succeeds with chance p, independently, all k of them do with c
 the loss of one step, −ln p = (N_c/N)^a, this is a Gumbel curve in ln N: k moves it and does not sharpen it. The same
 outputs scored step by step show no threshold. References: handbook Sec. 15.2, arora Sec. 15.3; Schaeffer, Miranda and
 Koyejo (2023), Are emergent abilities of large language models a mirage?
+
+`exponent` is a and `critical` N_c of the law of one step.
 """
 
 from typing import Annotated

@@ -4,6 +4,9 @@ A degree-k skill cluster draws k skills for each text piece, independently from 
 on a set Y of θ|T| pieces. For a set Z of α|S| skills let β be the number of its edges into Y over the expected number
 αkθ|T|; the worst β over Y and Z bounds what any error set of that size can do to any α fraction of the skills.
 Reference: arora 15.8–15.9; Arora and Goyal 2023. Entropies are in nats.
+
+Arguments bear the names of these letters: `alpha` is α, `beta` β, `theta` θ, `k` the number of skills a piece; `texts`
+is |T| and `skills` |S|.
 """
 
 from itertools import combinations

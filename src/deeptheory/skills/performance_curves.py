@@ -2,6 +2,8 @@
 
 A curve C(k, θ) takes the share α of skills that is given up to the largest share βθ of edges in error that the others
 can have on average. It is plotted over 1 − α. Reference: arora Def. 15.9.2, Lemmas 15.9.3 and 15.9.4.
+
+`alpha` is α, `theta` θ.
 """
 
 from typing import Annotated

@@ -108,7 +108,11 @@ def frequency_success(frequency: Annotated[Numbers, "[0, 1]"], samples: Numbers,
 def examples_for_success(
     frequency: Annotated[Numbers, "(0, 1]"], *, facts: int, needed: int, level: Annotated[float, "(0, 1)"] = 0.5
 ) -> Numbers:
-    """Examples after which a share `level` of a task's questions is answered: (r/q) ln 1/(1 − level^(1/m))."""
+    """Examples after which a share `level` of a task's questions is answered: (r/q) ln 1/(1 − level^(1/m)).
+
+    `frequency` is q, the chance that an example is of the task, `facts` r, how many the task has, and `needed` m, how
+    many of them a question asks for.
+    """
     share = np.exp(np.log(level) / needed)
     # 1 − share has digits where the share is near 1, and the share itself where it is small.
     rest = -np.log1p(-share) if share < 0.5 else -np.log(-np.expm1(np.log(level) / needed))

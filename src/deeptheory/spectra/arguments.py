@@ -1,4 +1,7 @@
-"""What the laws of this room take for a number: scalars, lists, whole numbers, NumPy and JAX arrays alike."""
+"""What the laws of this room take for a number: scalars, lists, whole numbers, NumPy and JAX arrays alike.
+
+Reference: Harris et al. 2020, Array programming with NumPy, for types of numbers and how they combine.
+"""
 
 from collections.abc import Sequence
 

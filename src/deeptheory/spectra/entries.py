@@ -1,4 +1,8 @@
-"""Matrices with independent entries of a named law, and the exact mean moments of their sample covariances."""
+"""Matrices with independent entries of a named law, and the exact mean moments of their sample covariances.
+
+Reference: jagannath Def. 6.3; for moments Bai and Silverstein 2010, Spectral Analysis of Large Dimensional Random
+Matrices, ch. 3.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -21,7 +25,10 @@ DEGREES = 10
 
 
 def entry_moment(entries: str, order: int) -> Fraction:
-    """Return the mean of xᵏ for one of the standardised entry laws."""
+    """Return the mean of xᵏ for one of the standardised entry laws.
+
+    `entries` is a law as of `draw_entries`, `order` is k.
+    """
     if entries not in ENTRY_LAWS:
         raise ValueError(f"entries must be one of {', '.join(ENTRY_LAWS)}, not {entries!r}")
     if entries == "exponential":  # shifted to mean zero: skewed, fourth moment nine
@@ -46,7 +53,11 @@ def entry_moment(entries: str, order: int) -> Fraction:
 def draw_entries(
     key: Key[Array, ""] | UInt32[Array, "2"], shape: tuple[int, ...], entries: str = "gaussian"
 ) -> np.ndarray:
-    """Draw independent entries of mean zero and variance one from a named law."""
+    """Draw independent entries of mean zero and variance one from a named law.
+
+    `entries` is one of `ENTRY_LAWS`: "gaussian", "rademacher" (±1), "uniform", "exponential" (shifted to mean zero) or
+    "student" (ten degrees of freedom).
+    """
     entry_moment(entries, 1)
     affordable(shape=shape)
     draw = generator(key)
@@ -97,6 +108,8 @@ def expected_spectral_moment(order: int, dimension: int, samples: int, entries: 
     A sum over all ways in which the indices of the trace may coincide: Bell(k)² terms, so the order stops at six. The
     Marchenko–Pastur moment is its limit, which is the moment proof of the law; the difference is of order 1/N and
     carries the fourth moment of the entries.
+
+    `order` is k, `dimension` N, `samples` M.
     """
     if not 1 <= order <= 6:
         raise ValueError(f"order must be in 1..6, not {order}")

@@ -1,6 +1,11 @@
 """Free convolutions: the spectrum of a sum or a product of large matrices in general position to each other.
 
 Transforms are functions of z in the upper half plane, S(z) = ∫ dμ/(x − z); moments are exact for rational numbers.
+
+`first` and `second` are the two measures: their moments m₁, m₂, …, or their transforms as functions.
+
+Reference: Voiculescu 1986 and 1987; Nica and Speicher 2006, Lectures on the Combinatorics of Free Probability; Mingo
+and Speicher 2017, Free Probability and Random Matrices.
 """
 
 from collections.abc import Callable, Sequence
@@ -82,7 +87,10 @@ def _s_series(moments: Sequence[Any]) -> list[Any]:
 
 
 def free_multiplicative_moments(first: Sequence[Exact], second: Sequence[Exact]) -> list[Any]:
-    """Return the moments of the free multiplicative convolution: S-transforms multiply, where means are not zero."""
+    """Return the moments of the free multiplicative convolution: S-transforms multiply, where means are not zero.
+
+    Reference: Voiculescu 1987.
+    """
     _same_length(first, second)
     if first[0] == 0 or second[0] == 0:
         raise ValueError("both means must differ from zero for an S-transform")
@@ -131,6 +139,7 @@ def free_multiplicative_stieltjes(
     """Return the transform of the free multiplicative convolution of measures on the half line by subordination.
 
     With ψ(x) = −1 − S(1/x)/x, η = ψ/(1 + ψ) and h(x) = η(x)/x, the fixed point ω = x h₂(x h₁(ω)) gives η(x) = η₁(ω).
+    Reference: Belinschi and Bercovici 2007.
     """
 
     def eta(transform, x):

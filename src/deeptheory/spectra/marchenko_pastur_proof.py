@@ -3,6 +3,8 @@
 1 + zS_N = tr(RW)/N = mean over k of f(qₖ) with qₖ = ⟨Xₖ, R⁽ᵏ⁾Xₖ⟩/N and f(s) = s/(1 + s/α); then qₖ is replaced by the
 trace s⁽ᵏ⁾ = tr R⁽ᵏ⁾/N, that by S_N, and S_N solves the self-consistency equation up to what was lost. α = M/N.
 jagannath Sec. 6.3.
+
+`fourth` is κ, the fourth moment of the entries, `transform` S_N and `limit` S.
 """
 
 from typing import NamedTuple

@@ -1,6 +1,9 @@
 """Resolvents of symmetric matrices: functional calculus, rank-one changes, quadratic forms, concentration.
 
 For a sample covariance W = XXᵀ/M the M columns of X are the samples and N is their dimension.
+
+`height` is Im z > 0; a change of rank one adds `factor` times vvᵀ, v the `vector`; `centre` and `radius` are those of a
+circle in the plane of z.
 """
 
 import math
@@ -66,7 +69,9 @@ def contour_weight(
 ) -> Float[AnyArray, "*shape"] | np.floating:
     """Return what the trapezoid rule makes of an eigenvalue under f = 1: 1/(1 + uⁿ) with u = (λ − c)/r.
 
-    One inside the circle and zero outside, up to |u|ⁿ or |u|⁻ⁿ. The nodes are the n-th roots of −1.
+    One inside the circle and zero outside, up to |u|ⁿ or |u|⁻ⁿ. The nodes are the n-th roots of −1. `centre` is c,
+    `radius` r and `nodes` n. Reference: jagannath Thm 6.9; Trefethen and Weideman 2014, The exponentially convergent
+    trapezoidal rule.
     """
     return 1 / (1 + ((value - centre) / radius) ** nodes)
 

@@ -1,6 +1,11 @@
 """Ridge resolvents of a sample covariance in one direction: the path to the ridgeless bias, and its limit.
 
 Here the p × n matrix X has the samples as columns, Σ̂ = XXᵀ/n, γ = p/n, and z > 0 is the ridge.
+
+`values` are the eigenvalues of Σ̂, `seen` the coordinates of β on its eigenvectors, `ridge` z, `gamma` γ, and `signal`
+r² = ‖β‖².
+
+Reference: jagannath Ch. 7 Sec. 2; Hastie, Montanari, Rosset and Tibshirani 2022.
 """
 
 from typing import Any

@@ -2,6 +2,10 @@
 
 The population has eigenvalues tₖ with shares wₖ; `ratio` is dimension over samples, a. The companion transform
 v = aS − (1 − a)/z is that of the Gram matrix XᵀX/M and solves z = −1/v + a Σ wₖ tₖ/(1 + tₖ v).
+
+`population` are the tₖ and `weights` the wₖ.
+
+Reference: Marchenko and Pastur 1967; Silverstein 1995; Silverstein and Choi 1995.
 """
 
 from collections.abc import Callable
@@ -142,6 +146,7 @@ def effective_ridge(ridge: Numbers, population: Numbers, weights: Numbers, ratio
 
     λ = κ(1 − a Σ wt/(t + κ)) and dλ/dκ = 1 − a Σ wt²/(t + κ)². As matrices (Σ̂ + λ)⁻¹λ behaves like (Σ + κ)⁻¹κ. At
     λ = 0 it is zero for a ≤ 1 and positive above: interpolation carries a ridge of its own. Eigenvalues may be zero.
+    Reference: Dobriban and Wager 2018; Hastie, Montanari, Rosset and Tibshirani 2022.
     """
     ridge, population, weights = (np.asarray(each, float) for each in (ridge, population, weights))
     inside(0, np.inf, "()", ratio=ratio)
@@ -165,7 +170,7 @@ def effective_ridge(ridge: Numbers, population: Numbers, weights: Numbers, ratio
 
 
 def general_moment(order: int, population: Numbers, weights: Numbers, ratio: Scalar) -> float:
-    """Return the first three moments: m₁, m₂ + a m₁², m₃ + 3a m₁m₂ + a² m₁³ in those of the population."""
+    """Return the moment of `order` 1, 2 or 3: m₁, m₂ + a m₁², m₃ + 3a m₁m₂ + a² m₁³ in those of the population."""
     population, weights = _checked(population, weights, ratio)
     first, second, third = ((weights * population**k).sum() for k in (1, 2, 3))
     match order:

@@ -1,4 +1,8 @@
-"""The semicircle law of symmetric random matrices and the circular law of matrices without symmetry."""
+"""The semicircle law of symmetric random matrices and the circular law of matrices without symmetry.
+
+Reference: Wigner 1958; Ginibre 1965; Anderson, Guionnet and Zeitouni 2010, An Introduction to Random Matrices; Tao and
+Vu 2010 for the circular law.
+"""
 
 import math
 from typing import Any
@@ -34,14 +38,14 @@ def _radius(variance: Scalar) -> Any:
 
 
 def semicircle_pdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
-    """Return the density √(4s² − x²)/(2πs²) on [−2s, 2s]."""
+    """Return the density √(4s² − x²)/(2πs²) on [−2s, 2s]. `variance` is s²."""
     x = floating(x)
     xp, radius = x.__array_namespace__(), _radius(variance)
     return xp.sqrt(xp.maximum(radius**2 - x**2, 0.0)) / (2 * math.pi * variance)
 
 
 def semicircle_cdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shape"] | np.floating:
-    """Return ½ + (u√(1 − u²) + arcsin u)/π with u = x/(2s), clipped to the support."""
+    """Return ½ + (u√(1 − u²) + arcsin u)/π with u = x/(2s), clipped to the support. `variance` is s²."""
     x = floating(x)
     xp = x.__array_namespace__()
     place = xp.clip(x / _radius(variance), -1.0, 1.0)
@@ -49,7 +53,10 @@ def semicircle_cdf(x: Numbers, variance: Scalar = 1.0) -> Float[AnyArray, "*shap
 
 
 def semicircle_moment(order: int, variance: Any = 1) -> Any:
-    """Return the mean of xᵏ: s²ʲ times the j-th Catalan number for k = 2j, zero for odd k."""
+    """Return the mean of xᵏ: s²ʲ times the j-th Catalan number for k = 2j, zero for odd k.
+
+    `order` is k and `variance` s².
+    """
     if order < 0:
         raise ValueError(f"order must be 0 or more, not {order}")
     half, odd = divmod(order, 2)
@@ -57,7 +64,10 @@ def semicircle_moment(order: int, variance: Any = 1) -> Any:
 
 
 def semicircle_stieltjes(z: Numbers, variance: Scalar = 1.0) -> Any:
-    """Return the root of s²S² + zS + 1 = 0 that vanishes at infinity, for z off the support."""
+    """Return the root of s²S² + zS + 1 = 0 that vanishes at infinity, for z off the support.
+
+    `variance` is s²; S(z) = ∫ dμ/(x − z).
+    """
     z = complexes(z)
     xp, radius = z.__array_namespace__(), _radius(variance)
     return -2 / (z + xp.sqrt(z - radius) * xp.sqrt(z + radius))
@@ -92,7 +102,7 @@ def ginibre_radial_moment(order: int, size: int) -> float:
     """Return the exact mean of |λ|²ᵏ over the eigenvalues of a complex Ginibre matrix of entries' mean square 1/n.
 
     The squared moduli, as a set, are independent Gamma variables of shapes 1 … n over n (Kostlan), so it is the mean of
-    j(j+1)…(j+k−1)/nᵏ over j ≤ n, which tends to 1/(k + 1).
+    j(j+1)…(j+k−1)/nᵏ over j ≤ n, which tends to 1/(k + 1). Reference: Kostlan 1992.
     """
     if order < 0 or size < 1:
         raise ValueError(f"order must be 0 or more and size positive, not {order} and {size}")

@@ -3,6 +3,10 @@
 A mean of x_t ω^(−f·t) over random positions t estimates the coefficient of frequency f; medians of such means are right
 at all frequencies at once, up to a fraction of the largest coefficient still missing. What is found is subtracted, and
 the same samples serve again for what is left. Coefficients are x̂_f = n⁻¹ Σ x_t ω^(−f·t), `norm="forward"` in NumPy.
+
+`sparsity` is k, `samples` B, the number of positions in a mean.
+
+Reference: arora 19.3, Algorithm 5; Nakos, Song and Wang 2019.
 """
 
 import math
@@ -156,7 +160,7 @@ def recovery_rounds(ratio: float) -> int:
     """Return the rounds of the algorithm if the largest coefficient is R* times the noise: 1 + ⌈log₂ R* − 5⌉₊.
 
     A round begins with errors below 2ν and ends with errors below ν/16; it is the last if that is at most μ. The next
-    one begins with ν/2, and the first with ν = μR*/2.
+    one begins with ν/2, and the first with ν = μR*/2. `ratio` is R*, the largest coefficient over the noise μ.
     """
     return 1 + max(0, math.ceil(math.log2(ratio) - HALVINGS))
 

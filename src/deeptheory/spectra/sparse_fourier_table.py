@@ -1,4 +1,7 @@
-"""How many samples sparse Fourier transforms need by their authors' theorems, without constants (arora, Table 19.1)."""
+"""How many samples sparse Fourier transforms need by their authors' theorems, without constants (arora, Table 19.1).
+
+Reference: arora Table 19.1, which names the authors of each row; Nakos, Song and Wang 2019.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,9 @@
-"""The empirical spectral measure of a matrix, 1/N at each eigenvalue: shares, linear statistics, and how far from I."""
+"""The empirical spectral measure of a matrix, 1/N at each eigenvalue: shares, linear statistics, and how far from I.
+
+`ratio` is dimension over samples.
+
+Reference: jagannath Def. 6.3 and Def. 6.4.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -2,6 +2,9 @@
 
 The sign is that of jagannath Def. 6.11: S(z) = ∫ dμ(x)/(x − z), which maps the upper half plane into itself and is the
 normalised trace of the resolvent for a spectral measure.
+
+`transform` is S, `ratio` a is dimension over samples and `variance` s² that of the entries; `height` is Im z, `epsilon`
+ε.
 """
 
 import math

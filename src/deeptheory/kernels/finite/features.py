@@ -1,4 +1,7 @@
-"""Kernels of feature maps, the random-feature model, and the Gaussian laws of both before and after training."""
+"""Kernels of feature maps, the random-feature model, and the Gaussian laws of both before and after training.
+
+Reference: lucchi 7.1 and 7.2; jagannath Ch. 8 Sec. 3.1; Rahimi and Recht 2007.
+"""
 
 from collections.abc import Callable
 from itertools import combinations_with_replacement
@@ -64,7 +67,11 @@ def polynomial_features(x: Inputs, *, degree: int = 2) -> Float[Array, "n p"]:
 
 
 def rbf_kernel(x: Inputs, other: Others | None = None, *, scale: float = 1.0) -> Float[Array, "n m"]:
-    """Return exp(−‖x − x′‖²/(2s²))."""
+    """Return exp(−‖x − x′‖²/(2s²)).
+
+    `scale` is the width s. Reference: lucchi 7.2.2; Rasmussen and Williams 2006, Gaussian Processes for Machine
+    Learning, 4.2.1.
+    """
     x = jnp.asarray(x) / scale
     other = x if other is None else jnp.asarray(other) / scale
     squared = jnp.sum((x[:, None] - other[None]) ** 2, -1)
@@ -114,7 +121,10 @@ def init_random_features(
     activation: Callable[[Array], Array] = jax.nn.relu,
     random_phases: bool = False,
 ) -> RandomFeatures:
-    """Draw directions from N(0, I) and, if asked, phases uniform on the circle."""
+    """Draw directions from N(0, I) and, if asked, phases uniform on the circle.
+
+    `inputs` is the dimension d of x, `count` the number p of features. Reference: lucchi 7.2; Rahimi and Recht 2007.
+    """
     if inputs < 1 or count < 1:
         raise ValueError(f"inputs and count must be at least 1, got {inputs} and {count}")
     rng = generator(key)
@@ -139,7 +149,10 @@ def fourier_variance(x: Inputs, other: Others | None = None) -> Float[Array, "n 
 
 
 def feature_limit_kernel(x: Inputs, other: Others | None = None, *, activation: Activation) -> Float[Array, "n m"]:
-    """Return lim K_p = E φ(w·x)φ(w·x′) for w ~ N(0, I) and an activation of the engine (`Relu()`, `Erf()`, …)."""
+    """Return lim K_p = E φ(w·x)φ(w·x′) for w ~ N(0, I) and an activation of the engine (`Relu()`, `Erf()`, …).
+
+    Reference: Cho and Saul 2009; jagannath Ch. 8 Sec. 3.1.
+    """
     features = serial(Dense(1, np.shape(x)[1] ** 0.5), activation)
     return limit_kernel(features, x, other, want=("nngp",)).nngp
 
@@ -184,7 +197,11 @@ def train_features(
     step_size: float | Float[Array, ""],
     steps: int,
 ) -> Float[Array, "*draws p"]:
-    """Run gradient descent on ½‖Φθ − y‖² from each θ."""
+    """Run gradient descent on ½‖Φθ − y‖² from each θ.
+
+    θ ← θ − ηΦᵀ(Φθ − y), `steps` times with η = `step_size`; it converges for η < 2/λ_max(ΦΦᵀ). Starts may be stacked
+    along leading axes. Reference: lucchi 7.2.1.
+    """
     features = jnp.asarray(features)
 
     def step(theta, _):
@@ -202,7 +219,11 @@ def sample_gaussian_process(key: Key[Array, ""], law: GaussianLaw, *, count: int
 
 
 def zero_crossing_rate(*, second_moment: float = 1.0) -> float:
-    """Return the mean zeros per unit length of a smooth stationary process, √(λ₂)/π with λ₂ = −k″(0)/k(0) (Rice)."""
+    """Return the mean zeros per unit length of a smooth stationary process, √(λ₂)/π with λ₂ = −k″(0)/k(0) (Rice).
+
+    `second_moment` is λ₂, and k the covariance function; for `rbf_kernel` of width s λ₂ is 1/s². Reference: Rice 1945;
+    Cramér and Leadbetter 1967, Stationary and Related Stochastic Processes.
+    """
     return float(np.sqrt(second_moment) / np.pi)
 
 

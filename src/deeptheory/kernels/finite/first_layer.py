@@ -1,6 +1,9 @@
 """Two-layer networks of which the first layer is trained: outputs, gradient, Gram matrix, its limit, training.
 
 f(x) = m^{-1/2} Σ_r a_r σ(w_r·x) with w_r ~ N(0, I), where only the w_r are trained (arora 9.7, lucchi Ex. 7 P1).
+
+`weights` has the w_r as rows, `amplitudes` are the a_r and m is their number; `step_size` is the length of a step along
+the gradient.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,11 @@
-"""Training with any loss in function space: the outputs are the state, the kernel is fixed."""
+"""Training with any loss in function space: the outputs are the state, the kernel is fixed.
+
+`loss_gradient` maps outputs f(X) to ∇ℓ; `kernel` is Θ(X, X), `other_kernel` Θ(x, X) with a row for each other input;
+`outputs` and `other_outputs` are f₀(X) and f₀(x), `velocity` and `other_velocity` their ḟ at time 0; `step_size` is η.
+
+Reference: jagannath Ch. 8 Sec. 3; Lee et al. 2019, Wide neural networks of any depth evolve as linear models under
+gradient descent.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,8 @@
-"""A network beside its own linearization, in the scalings that make it lazy and in those that do not."""
+"""A network beside its own linearization, in the scalings that make it lazy and in those that do not.
+
+Reference: handbook 6.2 to 6.4; lucchi 7.3; Chizat, Oyallon and Bach 2019, On lazy training in differentiable
+programming.
+"""
 
 from dataclasses import replace
 from typing import NamedTuple

@@ -5,6 +5,8 @@ share it; a convolution is such a product, of the patches of its input; a bias t
 z = a + V, has the gradient ∂f/∂z. One forward and one backward pass with respect to the z give the gradients of all
 such weights. The model is any JAX function: its computation is traced, and weights used in other ways keep their
 Jacobian.
+
+Reference: Novak, Sohl-Dickstein and Schoenholz 2022, Fast finite width neural tangent kernel; arora (9.13) and (9.14).
 """
 
 from collections.abc import Callable, Sequence

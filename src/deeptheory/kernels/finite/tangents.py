@@ -1,4 +1,10 @@
-"""Empirical kernels of any differentiable model: tangent and output kernel, products, expansions, drift, spectrum."""
+"""Empirical kernels of any differentiable model: tangent and output kernel, products, expansions, drift, spectrum.
+
+`apply(parameters, x)` is the model f, with examples along the first axis of x and of its outputs; `trace_axes` are
+output axes to be averaged over, `diagonal_axes` those of which only equal entries are kept.
+
+Reference: Jacot, Gabriel and Hongler 2018; jagannath Def. 8.5; Novak et al. 2020.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -114,7 +120,12 @@ def output_kernel(
     trace_axes: Axes = (-1,),
     diagonal_axes: Axes = (),
 ) -> Float[Array, "..."]:
-    """Return f(x)f(x′)ᵀ: one draw of the covariance of outputs, averaged over the traced axes."""
+    """Return f(x)f(x′)ᵀ: one draw of the covariance of outputs, averaged over the traced axes.
+
+    Shapes are those of `tangent_kernel`: other output axes stand twice, those of `diagonal_axes` once. The mean over
+    draws of the parameters is the covariance of outputs, in the limit of width the NNGP kernel. Reference: Lee et al.
+    2018.
+    """
     numeric(parameters=parameters, x=x, other=other)
     left = apply(parameters, x)
     right = left if other is None else apply(parameters, other)
@@ -139,6 +150,7 @@ def tangent_kernel(
     outputs on n inputs: O(n k L N² + n² k L N), against n² k L N² for Jacobians. The default, the mean over the
     last axis of outputs, is the kernel that the infinitely wide network has; for the dynamics of this very network ask
     for `trace_axes=()`, shape (n, m, k, k). `other_apply` evaluates the second set when it differs (another mask).
+    Reference: Novak, Sohl-Dickstein and Schoenholz 2022; arora (9.13) and (9.14).
     """
     _checked_axes(apply, parameters, x, trace_axes, diagonal_axes)
     outputs, left = factored_gradients(apply, parameters, x)
@@ -221,7 +233,11 @@ def jacobian_kernel(
     diagonal_axes: Axes = (),
     other_apply: Apply | None = None,
 ) -> Float[Array, "..."]:
-    """Return the tangent kernel of any model from its Jacobian, also where examples interact."""
+    """Return the tangent kernel of any model from its Jacobian, also where examples interact.
+
+    Arguments and shapes are those of `tangent_kernel`. It holds two Jacobians, n·k numbers a parameter: for models with
+    batch normalization, and as a check of the other. Reference: jagannath Def. 8.5.
+    """
     _real_inputs(other=other)
     _checked_axes(apply, parameters, x, trace_axes, diagonal_axes)
 
@@ -243,7 +259,11 @@ def jacobian_kernel(
 def tangent_product(
     apply: Apply, parameters: Any, x: Any, other: Any = None, *, other_apply: Apply | None = None
 ) -> Callable[[Any], Any]:
-    """Return v ↦ Θ̂(x, x′)v, for v shaped as f(x′): one backward and one forward pass, nothing stored."""
+    """Return v ↦ Θ̂(x, x′)v, for v shaped as f(x′): one backward and one forward pass, nothing stored.
+
+    Without `other` the set x itself; for conjugate gradients on sets whose kernel does not fit. Reference: Novak,
+    Sohl-Dickstein and Schoenholz 2022.
+    """
     same = other is None and other_apply is None
     other = x if other is None else other
     numeric(parameters=parameters, x=x, other=other)
@@ -267,7 +287,11 @@ def linearize(apply: Apply, parameters: Any) -> Apply:
 
 
 def taylor_expand(apply: Apply, parameters: Any, degree: int) -> Apply:
-    """Return the Taylor polynomial of f in its parameters about θ₀."""
+    """Return the Taylor polynomial of f in its parameters about θ₀.
+
+    Σ_{j ≤ degree} ∂ʲf(θ₀, x)[θ − θ₀, …]/j!, a function of (θ, x) like f; θ₀ are the `parameters` given. Reference:
+    lucchi 7.3 for the first degree; Bai and Lee 2020, Beyond linearization, for the second.
+    """
     if degree < 0:
         raise ValueError(f"degree must not be negative, got {degree}")
 
@@ -307,7 +331,11 @@ class KernelSpectrum(NamedTuple):
 def kernel_spectrum(
     kernel: Float[Array | np.ndarray, "n n"], y: Float[Array | np.ndarray, "n *output"]
 ) -> KernelSpectrum:
-    """Return the spectrum of a kernel and how the targets lie in it: energy Σ_k (u_i·y_k)²/‖y‖²."""
+    """Return the spectrum of a kernel and how the targets lie in it: energy Σ_k (u_i·y_k)²/‖y‖².
+
+    Eigenvalues from large to small; targets of several outputs are pooled. What lies along large eigenvalues is learned
+    first. Reference: arora 9.3; Arora, Du, Hu, Li and Wang 2019.
+    """
     values, vectors = jnp.linalg.eigh(jnp.asarray(kernel))
     y = jnp.asarray(y).reshape(len(y), -1)
     energy = jnp.sum((vectors.T @ y) ** 2, 1)[::-1] / jnp.sum(y**2)
@@ -335,7 +363,7 @@ def kernel_alignment(
 def relative_drift(
     after: Float[Array | np.ndarray, "*shape"], before: Float[Array | np.ndarray, "*shape"]
 ) -> Float[Array, ""]:
-    """Return ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ in the Frobenius norm."""
+    """Return ‖Θ̂_t − Θ̂_0‖/‖Θ̂_0‖ in the Frobenius norm. Reference: lucchi Thm 58."""
     return jnp.linalg.norm(jnp.ravel(after - before)) / jnp.linalg.norm(jnp.ravel(before))
 
 

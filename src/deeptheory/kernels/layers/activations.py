@@ -1,4 +1,8 @@
-"""Activations: elementwise functions, and covariances through their Gaussian integrals."""
+"""Activations: elementwise functions, and covariances through their Gaussian integrals.
+
+Reference: Williams 1997; Cho and Saul 2009; Daniely, Frostig and Singer 2016; Han et al. 2022, Fast neural kernel
+embeddings for general activations.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -225,7 +229,10 @@ def SigmoidLike() -> Erf:
 
 @dataclass(frozen=True)
 class Gelu(Activation):
-    """xΦ(x); `approximate` replaces Φ by a tanh in the finite network alone."""
+    """xΦ(x); `approximate` replaces Φ by a tanh in the finite network alone.
+
+    Reference: Hendrycks and Gimpel 2016; Tsuchida, Pearce, van der Heide, Roosta and Gallagher 2021.
+    """
 
     approximate: bool = False
     steep = True
@@ -265,13 +272,19 @@ def Cos(output: Scalar = 1.0, inner: Scalar = 1.0, phase: Scalar = 0.0) -> Sin:
 
 
 def Rbf(gamma: Scalar = 1.0) -> Sin:
-    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²): `gamma` is γ of the radial kernel it makes."""
+    """√2 sin(√(2γ)x + π/4), whose covariance is exp(−γ E(u − v)²): `gamma` is γ of the radial kernel it makes.
+
+    Reference: Rahimi and Recht 2007.
+    """
     return Sin(sqrt(2), (2 * gamma) ** 0.5, pi / 4)
 
 
 @dataclass(frozen=True)
 class Exp(Activation):
-    """output·exp(inner·x), of covariance output² exp(inner² (a + b + 2k)/2): it overflows for large variances."""
+    """output·exp(inner·x), of covariance output² exp(inner² (a + b + 2k)/2): it overflows for large variances.
+
+    Reference: Daniely, Frostig and Singer 2016.
+    """
 
     output: Scalar = 1.0
     inner: Scalar = 1.0
@@ -319,7 +332,7 @@ class Gabor(Activation):
 
 @dataclass(frozen=True)
 class ExpNormalized(Activation):
-    """The law √(ab) exp(γ(ρ + shift)) of covariances; no finite network has it."""
+    """The law √(ab) exp(γ(ρ + shift)) of covariances; no finite network has it. Reference: Shankar et al. 2020."""
 
     gamma: Scalar = 1.0
     shift: Scalar = -1.0
@@ -351,7 +364,10 @@ def Monomial(degree: int) -> Polynomial:
 
 @dataclass(frozen=True)
 class Hermite(Activation):
-    """The normalized Hermite polynomial: covariance kⁿ for inputs of variance 1 (exact for any variance here)."""
+    """The normalized Hermite polynomial: covariance kⁿ for inputs of variance 1 (exact for any variance here).
+
+    Reference: Daniely, Frostig and Singer 2016.
+    """
 
     degree: Annotated[int, "[0, 200]"]
 
@@ -409,7 +425,10 @@ class RectifiedMonomial(Activation):
 
 @dataclass(frozen=True)
 class Elementwise(Activation):
-    """Any activation whose E[φ(u)φ(v)] = mean(k, a, b) is known; `slope`, E[φ'φ'], is ∂mean/∂k unless given."""
+    """Any activation whose E[φ(u)φ(v)] = mean(k, a, b) is known; `slope`, E[φ'φ'], is ∂mean/∂k unless given.
+
+    `call` is φ, for finite networks; k is the covariance of u and v, a and b are their variances.
+    """
 
     call: Callable[[Any], Any] | None = None
     mean: Callable[[Any, Any, Any], Any] | None = None
@@ -441,6 +460,8 @@ class Numerical(Activation):
 
     Smooth: the trapezoidal rule, exponentially accurate. With `kinks`, the places where the function or one of its
     derivatives jumps, the plane is cut there and the same accuracy is kept (at about ten times the cost).
+
+    `call` is φ; `derivative` is φ′, found by differentiation if None.
     """
 
     call: Callable[[Any], Any]

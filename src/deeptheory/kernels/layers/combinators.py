@@ -1,4 +1,7 @@
-"""Composition of layers: in a row, side by side, fanned out and in."""
+"""Composition of layers: in a row, side by side, fanned out and in.
+
+Reference: Novak et al. 2020; Yang 2019, Tensor programs I, for networks of any composition.
+"""
 
 from dataclasses import dataclass
 from typing import Any

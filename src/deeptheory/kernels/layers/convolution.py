@@ -1,4 +1,9 @@
-"""Convolutions: weights shared between positions, one set a position, and transposed."""
+"""Convolutions: weights shared between positions, one set a position, and transposed.
+
+Reference: Novak et al. 2019, Bayesian deep convolutional networks with many channels are Gaussian processes;
+Garriga-Alonso, Rasmussen and Aitchison 2019; for the tangent kernel Arora et al. 2019, On exact computation with an
+infinitely wide neural net.
+"""
 
 import operator
 from collections.abc import Sequence
@@ -33,6 +38,10 @@ class Conv(Layer):
     """A convolution with any window, strides and SAME, VALID or CIRCULAR padding.
 
     Covariances of positions p, q after it are σ_w² times the mean over window offsets δ of those of sp + δ, sq + δ.
+
+    `width` is the number of channels that come out, `window` and `strides` have an extent for every position axis
+    (strides of 1 if None); `W_std` is σ_w and `b_std` σ_b (None: no bias); `parameterization` and `s` are those of
+    `Dense`.
     """
 
     width: int
@@ -135,7 +144,10 @@ class Conv(Layer):
 
 @dataclass(frozen=True)
 class ConvLocal(Conv):
-    """A convolution with its own weights at every position: different positions become independent."""
+    """A convolution with its own weights at every position: different positions become independent.
+
+    Arguments are those of `Conv`.
+    """
 
     def init(self, key, shape):
         check_shape("ConvLocal", shape, len(self.window))
@@ -172,7 +184,11 @@ class ConvLocal(Conv):
 
 @dataclass(frozen=True)
 class ConvTranspose(Conv):
-    """A transposed (fractionally strided) convolution; CIRCULAR padding folds what overhangs back in."""
+    """A transposed (fractionally strided) convolution; CIRCULAR padding folds what overhangs back in.
+
+    Arguments are those of `Conv`. Reference: Dumoulin and Visin 2016, A guide to convolution arithmetic for deep
+    learning.
+    """
 
     def extents(self, spatial):
         extent = {"VALID": lambda n, w, s: n * s + max(w - s, 0)}.get(self.padding, lambda n, w, s: n * s)

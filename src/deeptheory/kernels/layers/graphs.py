@@ -1,4 +1,7 @@
-"""Graph networks for `limit_kernel`: what a node hears, and the network whose tangent kernel is the GNTK."""
+"""Graph networks for `limit_kernel`: what a node hears, and the network whose tangent kernel is the GNTK.
+
+Reference: Du et al. 2019, Graph neural tangent kernel; arora 9.5.
+"""
 
 from collections.abc import Sequence
 from math import sqrt

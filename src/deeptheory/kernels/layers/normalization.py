@@ -1,4 +1,8 @@
-"""Layer normalization and dropout."""
+"""Layer normalization and dropout.
+
+Reference: Ba, Kiros and Hinton 2016; Srivastava et al. 2014; for wide networks Novak et al. 2020, and Schoenholz et al.
+2017 with dropout.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Pooling and flattening: linear maps of positions, without weights."""
+"""Pooling and flattening: linear maps of positions, without weights.
+
+Reference: Novak et al. 2019; Arora et al. 2019, On exact computation with an infinitely wide neural net.
+"""
 
 from dataclasses import dataclass
 from math import prod

@@ -1,4 +1,7 @@
-"""Linear maps of positions that need no weights: contraction with a constant, resizing, indexing, graphs."""
+"""Linear maps of positions that need no weights: contraction with a constant, resizing, indexing, graphs.
+
+Reference: Novak et al. 2020; for graphs Du et al. 2019.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,8 +83,8 @@ class LinearPositions(Layer):
 class ImageResize(LinearPositions):
     """Interpolation to other extents, as `jax.image.resize`: a linear map M of positions, K ← MKMᵀ.
 
-    `shape` is that of a batch (inputs, positions…, channels), where −1 keeps an extent; `method` and `antialias` are
-    those of `jax.image.resize`.
+    `extents` are those of the positions alone, without inputs and channels, where −1 keeps one; `method` and
+    `antialias` are those of `jax.image.resize`.
     """
 
     extents: tuple[int, ...]
@@ -133,7 +136,11 @@ class Index(LinearPositions):
 
 @dataclass(frozen=True, eq=False)
 class Contraction(LinearPositions):
-    """`lax.dot_general` of the positions (batch and channels left out) with a constant, on the given side."""
+    """`lax.dot_general` of the positions (batch and channels left out) with a constant, on the given side.
+
+    `dimension_numbers` are those of `lax.dot_general`, ((contracted, contracted), (batch, batch)), of the left and of
+    the right side; axis 0 is the first position axis. It is a linear map M of positions, K ← MKMᵀ.
+    """
 
     constant: Any
     dimension_numbers: Any = (((), ()), ((), ()))

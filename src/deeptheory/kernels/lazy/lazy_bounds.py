@@ -1,4 +1,11 @@
-"""How near a wide two-layer network stays to its limit kernel: concentration, movement, drift, eigenvalues."""
+"""How near a wide two-layer network stays to its limit kernel: concentration, movement, drift, eigenvalues.
+
+`samples` is n, `width` m, `delta` the chance δ of failure, `residual` the bound C on every |uᵢ − yᵢ|, `slope` B and
+`curvature` L those on |σ′| and |σ″|.
+
+Reference: arora 9.2; lucchi Ch. 8 exercises; Du, Zhai, Poczos and Singh 2019, Gradient descent provably optimizes
+over-parameterized neural networks.
+"""
 
 from typing import NamedTuple
 
@@ -30,7 +37,8 @@ MOST_TERMS = 10**7
 def entry_tolerance(width: Number, samples: Number, delta: Number, *, spread: Number = 2.0, sides: int = 2) -> Number:
     """Return the s with 2 exp(−2ms²/R²) = δ/n²: Hoeffding for one entry of H(0), R the `spread` of its terms.
 
-    R = 2 gives √((2/m) log(2n²/δ)) (arora Lemma 9.2.2, terms in [−1, 1]); for the ReLU R = 1 suffices.
+    R = 2 gives √((2/m) log(2n²/δ)) (arora Lemma 9.2.2, terms in [−1, 1]); for the ReLU R = 1 suffices. `sides` is the
+    factor 2 before the exponential: 1 for a bound on one side.
     """
     return hoeffding_radius(width, delta, width=spread, sides=sides, log_means=2 * np.log(samples))
 
@@ -44,7 +52,7 @@ def concentration_tolerance(width: Number, samples: Number, delta: Number) -> Nu
 
 
 def concentration_width(samples: Number, tolerance: Number, delta: Number) -> Number:
-    """Return the width m = 16 n² log(n/δ)/ε² that Lemma 9.2.2 of arora asks for."""
+    """Return the width m = 16 n² log(n/δ)/ε² that Lemma 9.2.2 of arora asks for. `samples` is n, `tolerance` ε."""
     inside(2, np.inf, samples=samples)
     inside(0, 1, "(]", delta=delta)
     positive(tolerance=tolerance)
@@ -94,7 +102,10 @@ def sampled_gram_deviation(width: Number, inputs: Number, delta: Number, *, slop
 
 
 def width_for_least_eigenvalue(least: Number, inputs: Number, delta: Number, *, slope: Number = 1.0) -> Number:
-    """Return the width at which λ_min(Ĝ) ≥ λ_min(G)/2 with probability 1 − δ: there lucchi's 8.28 equals λ_min(G)/2."""
+    """Return the width at which λ_min(Ĝ) ≥ λ_min(G)/2 with probability 1 − δ: there lucchi's 8.28 equals λ_min(G)/2.
+
+    `least` is λ_min(G), `inputs` is ‖X‖_F², `slope` the bound B on |σ′|.
+    """
     positive(least=least)
     return (2 * sampled_gram_deviation(1.0, inputs, delta, slope=slope) / least) ** 2
 

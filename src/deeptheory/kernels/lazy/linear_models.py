@@ -1,6 +1,8 @@
 """Lazy training: gradient flow that fits the data before its parameters, or its tangent kernel, have moved.
 
 The risk is R(θ) = ‖y − f(θ)‖²/2n for a model f: ℝᵖ → ℝⁿ, its outputs on the n training inputs; D f is their Jacobian.
+
+`jacobian` is D f(θ₀), n × p, and `residual` y − f(θ₀).
 """
 
 from collections.abc import Callable
@@ -147,7 +149,8 @@ def sharp_lazy_bounds(*, smallest: float, lipschitz: float, distance: float, cou
 
     Along the flow d‖y − f‖ ≤ −(s − Lδ)dδ, where δ is the length of the path, so sδ − Lδ²/2 ≤ E. The model
     f(θ) = sθ − Lθ²/2 of one parameter attains both, and cannot reach y beyond E = s²/2L, so the condition is sharp
-    as well. For L E < s²/4, the condition of jagannath Thm 9.1, rate ≥ s²/n and travel ≤ (4 − 2√2)E/s.
+    as well. For L E < s²/4, the condition of jagannath Thm 9.1, rate ≥ s²/n and travel ≤ (4 − 2√2)E/s. `smallest` is s,
+    `lipschitz` L, `distance` E and `count` n.
     """
     share = 1 - 2 * lipschitz * distance / smallest**2
     if share <= 0:

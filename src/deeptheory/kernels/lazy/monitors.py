@@ -1,4 +1,7 @@
-"""How fast weights and activations of a wide network can move: the monitors of jagannath Lemma 8.8 and their bounds."""
+"""How fast weights and activations of a wide network can move: the monitors of jagannath Lemma 8.8 and their bounds.
+
+`slope` is c = sup |φ′|, and n_k are the widths.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

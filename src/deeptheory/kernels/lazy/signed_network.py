@@ -117,7 +117,10 @@ def signed_problem(
     scale: float = 1.0,
     doubled: bool = False,
 ) -> SignedProblem:
-    """Draw the setting of jagannath Thm 9.2: Gaussian inputs, weights on the sphere, standard normal targets."""
+    """Draw the setting of jagannath Thm 9.2: Gaussian inputs, weights on the sphere, standard normal targets.
+
+    `width` is m, `count` n and `dimension` d; `scale` is that of `SignedNetwork`.
+    """
     first, second = jax.random.split(key)
     rng = generator(second)
     x, y = rng.standard_normal((count, dimension)), rng.standard_normal(count)

@@ -1,4 +1,10 @@
-"""What the tangent kernel of the first layer learns: label energies of teachers, noise, and what they promise."""
+"""What the tangent kernel of the first layer learns: label energies of teachers, noise, and what they promise.
+
+`amplitudes` are the αⱼ, `directions` has the βⱼ as rows, `power` is p; `gram` is H, and `noise` the share q of labels
+drawn anew.
+
+Reference: arora 9.3; Arora, Du, Hu, Li and Wang 2019, Fine-grained analysis of optimization and generalization.
+"""
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -58,7 +64,11 @@ def cosine_energy_bound(amplitudes: Amplitudes, directions: Directions) -> float
 
 
 def cosine_energy_limit(amplitudes: Amplitudes, directions: Directions, *, terms: int = 60) -> float:
-    """Return Σⱼ|αⱼ| Σ_{k≥1} ‖βⱼ‖^{2k}/((2k)! √c_{2k}), the same before rounding up."""
+    """Return Σⱼ|αⱼ| Σ_{k≥1} ‖βⱼ‖^{2k}/((2k)! √c_{2k}), the same before rounding up.
+
+    `amplitudes` are αⱼ and the rows of `directions` βⱼ; c_{2k} is `first_layer_coefficient(2k)`, and `terms` of the
+    series are summed.
+    """
     lengths = np.linalg.norm(np.asarray(directions, float), axis=1)
     total, term = np.zeros_like(lengths), np.ones_like(lengths)
     for k in range(1, terms + 1):
@@ -79,7 +89,10 @@ def expected_noisy_energy(gram: Gram, y: Float[Array | np.ndarray, " n"], noise:
 
 
 def kernel_rademacher_bound(gram: Gram) -> float:
-    """Return √(tr H)/n, never below the Rademacher complexity of the unit ball, and equal to it for a diagonal H."""
+    """Return √(tr H)/n, never below the Rademacher complexity of the unit ball, and equal to it for a diagonal H.
+
+    Reference: Bartlett and Mendelson 2002; arora 9.3.
+    """
     return float(np.sqrt(np.trace(np.asarray(gram, float)))) / len(gram)
 
 

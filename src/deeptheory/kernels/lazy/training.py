@@ -1,4 +1,7 @@
-"""Gradient descent on squared loss in full, all layers trained, and how far the tangent kernel moves meanwhile."""
+"""Gradient descent on squared loss in full, all layers trained, and how far the tangent kernel moves meanwhile.
+
+Reference: lucchi Thm 58; jagannath Thm 8.7; handbook 6.3 and 6.4.
+"""
 
 from functools import partial
 from typing import NamedTuple
@@ -34,7 +37,11 @@ def train(
     step_size: float | Float[Array, ""],
     steps: int,
 ) -> TrainingTrace:
-    """Train all layers by gradient descent on ½‖f(X) − y‖², watching the outputs on X and on other inputs."""
+    """Train all layers by gradient descent on ½‖f(X) − y‖², watching the outputs on X and on other inputs.
+
+    θ ← θ − η∇, `steps` times with η = `step_size`; the network has one output, and its own scaling decides how lazy it
+    is.
+    """
 
     def loss(network):
         outputs = network(x)[:, 0]

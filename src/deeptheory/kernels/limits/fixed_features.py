@@ -1,4 +1,8 @@
-"""What no method with features fixed in advance can learn from few samples, whatever its kernel."""
+"""What no method with features fixed in advance can learn from few samples, whatever its kernel.
+
+Reference: handbook 6.5; lucchi 7.3; Yehudai and Shamir 2019; Ghorbani, Mei, Misiakiewicz and Montanari 2021, Linearized
+two-layers neural networks in high dimension.
+"""
 
 from collections.abc import Sequence
 

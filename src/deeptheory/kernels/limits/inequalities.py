@@ -18,7 +18,10 @@ __all__ = [
 def random_normal_matrix(
     key: Key[Array, ""], size: int, *, hermitian: bool = False, basis: Complex[np.ndarray, "n n"] | None = None
 ) -> Complex[np.ndarray, "n n"]:
-    """Draw UΛU* with standard complex normal eigenvalues (real if Hermitian), U unitary: of Haar law unless given."""
+    """Draw UΛU* with standard complex normal eigenvalues (real if Hermitian), U unitary: of Haar law unless given.
+
+    `basis` is U. Reference: Mezzadri 2007, How to generate random matrices from the classical compact groups.
+    """
     if basis is not None and len(basis) != size:
         raise ValueError(f"basis must have {size} columns, one for every eigenvalue, got {len(basis)}")
     rng = generator(key)

@@ -1,4 +1,8 @@
-"""Exact kernels of an infinitely wide network, in tiles that use symmetry and stay in cache."""
+"""Exact kernels of an infinitely wide network, in tiles that use symmetry and stay in cache.
+
+Reference: lucchi 7.3; jagannath Thm 8.6; arora 9.4; Lee et al. 2018; Jacot, Gabriel and Hongler 2018; Novak et al.
+2020.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -2,6 +2,8 @@
 
 A function Σ c_k (x·x′)ᵏ with c_k ≥ 0 is a kernel in every dimension: (x·x′)ᵏ is the inner product of the k-fold tensor
 powers of x and x′ (Schoenberg 1942 has the converse).
+
+`coefficients` are c₀, c₁, …, and `terms` how many of them are computed.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,9 @@
 """Kernels as integral operators and as Hilbert spaces: eigenfunctions, Mercer's expansion, and norms of functions.
 
 NumPy in, NumPy out; JAX likewise.
+
+Reference: jagannath Def. 8.2; Mercer 1909; Aronszajn 1950; Rasmussen and Williams 2006, Gaussian Processes for Machine
+Learning, 4.3.
 """
 
 from collections.abc import Callable
@@ -61,14 +64,18 @@ def brownian_kernel(x: Points, other: Float[AnyArray, "m d"] | None = None) -> F
     """Return ∏ᵢ min(xᵢ, xᵢ′) for points of [0, 1]ᵈ.
 
     In one dimension its Hilbert space is that of functions with f(0) = 0 and norm² ∫f′²; the least interpolant is the
-    broken line through the data, flat after the last point.
+    broken line through the data, flat after the last point. Reference: Wahba 1990, Spline Models for Observational
+    Data.
     """
     xp = x.__array_namespace__()
     return xp.prod(xp.minimum(x[:, None], (x if other is None else other)[None]), axis=-1)
 
 
 def brownian_eigenfunctions(count: int) -> Eigenfunctions:
-    """Return λ_k = ((k − ½)π)⁻² and √2 sin((k − ½)πx), k = 1, 2, …, of min(x, x′) on [0, 1] with Lebesgue measure."""
+    """Return λ_k = ((k − ½)π)⁻² and √2 sin((k − ½)πx), k = 1, 2, …, of min(x, x′) on [0, 1] with Lebesgue measure.
+
+    Reference: the Karhunen–Loève expansion, Loève 1978, Probability Theory II.
+    """
     frequencies = (np.arange(1, count + 1) - 0.5) * np.pi
 
     def functions(x: Line) -> Float[AnyArray, "n k"]:
@@ -81,7 +88,8 @@ def gaussian_eigenfunctions(count: int, *, scale: float = 1.0, deviation: float 
     """Return eigenvalues and functions of exp(−(x − x′)²/(2s²)) for the normal measure N(0, σ²) on the line.
 
     With a = 1/(4σ²), b = 1/(2s²), c = √(a² + 2ab) and A = a + b + c: λ_k = √(2a/A)(b/A)ᵏ for k = 0, 1, …, and
-    φ_k(x) = (c/a)^{1/4} e^{−(c−a)x²} H_k(√(2c)x)/√(2ᵏk!) (Zhu, Williams, Rohwer and Morciniec 1998).
+    φ_k(x) = (c/a)^{1/4} e^{−(c−a)x²} H_k(√(2c)x)/√(2ᵏk!) (Zhu, Williams, Rohwer and Morciniec 1998). `scale` is s,
+    `deviation` σ.
     """
     a, b = 1 / (4 * deviation**2), 1 / (2 * scale**2)
     c = np.sqrt(a**2 + 2 * a * b)
@@ -114,7 +122,10 @@ def mercer_kernel(
 
 
 def mercer_norm_square(values: Float[AnyArray, " k"], coefficients: Float[AnyArray, " k"]) -> Scalar:
-    """Return ‖f‖² = Σ cᵢ²/λᵢ in the Hilbert space of the kernel, of f = Σ cᵢφᵢ."""
+    """Return ‖f‖² = Σ cᵢ²/λᵢ in the Hilbert space of the kernel, of f = Σ cᵢφᵢ.
+
+    `values` are λᵢ > 0 and `coefficients` cᵢ.
+    """
     return (coefficients**2 / values).sum()
 
 

@@ -2,6 +2,13 @@
 
 Gradient flow, gradient descent, ridge and interpolation differ only in a function g of the eigenvalues of Θ(X, X):
 f(x) = f₀(x) + Θ(x, X) g(Θ(X, X)) (y − f₀(X)).
+
+`kernel` is Θ(X, X), `basis` what `diagonalize` makes of it, `rule` one of the filters g; `other_kernel` is Θ(x, X) with
+a row for each other input, `outputs` and `other_outputs` are f₀(X) and f₀(x), zero if not given; `ridge` is ρ,
+`step_size` η, `covariance` Σ(X, X).
+
+Reference: lucchi 7.1.1, 7.1.2 and Thms 54 to 56; jagannath Ch. 8 Ex. 8.1; Lee et al. 2019, Wide neural networks of any
+depth evolve as linear models under gradient descent; for filters Bauer, Pereverzev and Rosasco 2007.
 """
 
 from collections.abc import Callable
@@ -273,13 +280,19 @@ def ridge_regression(
 
 
 def effective_dimension(kernel: Square, *, ridge: Scalar) -> Float[Array, ""]:
-    """Return tr K(K + ρI)⁻¹ = Σ λ/(λ + ρ), the number of directions ridge regression leaves free; at ρ = 0 the rank."""
+    """Return tr K(K + ρI)⁻¹ = Σ λ/(λ + ρ), the number of directions ridge regression leaves free; at ρ = 0 the rank.
+
+    Reference: Zhang 2005; Caponnetto and De Vito 2007.
+    """
     values = diagonalize(kernel).values
     return jnp.sum(jnp.where(values > 0, values / jnp.where(values > 0, values + ridge, 1), 0))
 
 
 def largest_step(kernel: Square, *, momentum: Scalar = 0.0) -> Float[Array, ""]:
-    """Return the step size beyond which (heavy-ball) descent on ½‖f(X) − y‖² diverges, 2(1 + β)/λ_max(Θ)."""
+    """Return the step size beyond which (heavy-ball) descent on ½‖f(X) − y‖² diverges, 2(1 + β)/λ_max(Θ).
+
+    Reference: Polyak 1964; `momentum` is β in [0, 1).
+    """
     return 2 * (1 + momentum) / jnp.linalg.eigvalsh(jnp.asarray(kernel))[-1]
 
 

@@ -1,4 +1,11 @@
-"""Kernel systems beyond a dense factorization: preconditioned conjugate gradients that report their residual."""
+"""Kernel systems beyond a dense factorization: preconditioned conjugate gradients that report their residual.
+
+`product` is v ↦ Kv, `ridge` ρ, `preconditioner` a map that is near to (K + ρ)⁻¹ (none: the identity); y has a column
+for each right-hand side.
+
+Reference: Hestenes and Stiefel 1952; Saad 2003, Iterative Methods for Sparse Linear Systems, ch. 9; Gardner et al.
+2018, GPyTorch, for pivoted Cholesky as a preconditioner of kernels.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -193,7 +200,11 @@ def solve_kernel(
     max_iterations: int = 1000,
     rows: int = 4096,
 ) -> Solution:
-    """Solve (K + ρ)α = y for a kernel matrix, in memory or mapped from disk, by preconditioned conjugate gradients."""
+    """Solve (K + ρ)α = y for a kernel matrix, in memory or mapped from disk, by preconditioned conjugate gradients.
+
+    `rank` is that of the preconditioner, `tolerance` the relative residual to be reached, `rows` how many rows of the
+    kernel are read at a time.
+    """
     if kernel.shape[0] != kernel.shape[1] or kernel.shape[0] != len(y):
         raise ValueError(f"a square kernel of as many rows as targets is needed, got {kernel.shape} and {len(y)}")
     product = matrix_product(kernel, rows=rows)

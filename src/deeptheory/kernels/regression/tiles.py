@@ -2,6 +2,8 @@
 
 A kernel function here is `kernel(x, other)` with `other=None` for x against itself, returning an array of shape
 (n, m, …) or a dictionary of such arrays.
+
+Reference: Novak et al. 2020, who compute kernels in batches and on several devices.
 """
 
 from collections import deque
