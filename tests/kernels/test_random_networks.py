@@ -20,6 +20,17 @@ SEEDS = range(int(os.environ.get("DEEPTHEORY_SOAK", "4")))
 CONVOLUTIONS = (k.Conv, k.Conv, k.ConvLocal, k.ConvTranspose)
 PADDINGS = ("SAME", "VALID", "CIRCULAR")
 ENDS = (k.Flatten(), k.GlobalAvgPool(), k.GlobalSumPool())
+FORGETFUL = (k.FanInProd, k.FanInConcat, k.SelfAttention, k.Aggregate, k.Contraction, k.ImageResize, k.Index, k.Dropout)
+"""Layers after which nobody knows the gap between nearly parallel inputs (`close_pairs`): in single precision an angle
+is then the root of a rounded number, off by √ε = 3e-4, and a jump behind them shows it."""
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Hundreds of compiled networks in one process are more memory maps than a system allows."""
+    yield
+    if "DEEPTHEORY_SOAK" in os.environ:
+        jax.clear_caches()
 
 
 def chosen(rng, options):
@@ -116,7 +127,7 @@ def test_what_the_machine_must_not_change(seed):
     single = kernel(x.astype(np.float32), y.astype(np.float32))
     assert {each.dtype for each in jax.tree.leaves(single)} == {np.dtype(np.float32)}
     rounded = kernel(*(each.astype(np.float32).astype(float) for each in (x, y)))
-    close(single, rounded, 1e-4, layers)
+    close(single, rounded, 5e-3 if any(isinstance(each, FORGETFUL) for each in layers) else 1e-4, layers)
     alone = kernel(x[1:], y[:1], (slice(1, 2), slice(2, 3)))
     together = kernel(np.concatenate([x, y]), graphs=(slice(4), None))
     for name in ("nngp", "ntk"):
