@@ -97,7 +97,9 @@ def coupled_weak_errors(
         raise ValueError(f"rates must divide the horizon {horizon}, into a million steps at most, got {rates}")
     if refinement % 2:
         raise ValueError(f"refinement must be even, got {refinement}")
-    start = jnp.asarray(start, jnp.result_type(float, start))
+    if not tests:
+        raise ValueError("tests must have at least one function, got none")
+    start = jnp.asarray(start, float)
     fixed: dict[str, Any] = dict(gradients=gradients, tests=tuple(tests), batch=batch, refinement=refinement, runs=runs)
     found = np.empty((len(rates), len(tests), groups))
     for place, (rate, count) in enumerate(zip(rates, np.round(steps).astype(int), strict=True)):
