@@ -46,6 +46,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "distances.trajectory_distance": {
         "first": np.ones((2, 4, 3)), "second": np.zeros((2, 5, 3)), "tests": [lambda x: x[:, 0]],
     },
+    "fluctuations.descent_ends": {
+        "gradients": lambda x: jnp.stack([x, 2 * x - 1]), "start": np.ones(2), "rate": 0.1, "batch": 2, "steps": 3,
+        "runs": 4,
+    },
+    "fluctuations.descent_moments": {"rate": 0.1, "batch": 2, "steps": 3},
+    "fluctuations.isotropic_moments": {"rate": 0.1, "batch": 2},
+    "fluctuations.limiting_scatter": {
+        "gradients": lambda x: jnp.stack([x, 2 * x - 1]), "start": np.ones(2), "covariance": None, "substeps": 8,
+    },
     "gradient_noise.batch_covariance": {"batch": 3},
     "gradient_noise.linearly_scaled": {"schedule": gradient_noise.Schedule(0.1, 4, 12), "factor": 3},
     "gradient_noise.svag_gradient": {"amplification": 2.0},

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from lab_example import means_inequality
 
-from deeptheory.lab import Inequality, Integers, Reals, claim
+from deeptheory.lab import Inequality, Integers, Reals, claim, falsify
 
 
 def test_a_false_rival_falls_to_a_plain_counterexample_verified_in_rationals():
@@ -53,6 +53,19 @@ def test_what_cannot_be_evaluated_is_not_a_violation():
 def test_the_same_seed_searches_the_same():
     one, two = (means_inequality.falsify(budget=60.0, control="for all real numbers", seed=5) for _ in range(2))
     assert one.instance == two.instance
+
+
+def test_a_search_by_its_starts_does_not_ask_the_clock():
+    one, two = (falsify(means_inequality, starts=3, budget=budget) for budget in (0.1, 60.0))
+    assert one.instance == two.instance
+    assert one.evaluations == two.evaluations
+    assert 3 < one.starts <= 6  # three for a violation, and at most three for the one that is planted
+
+
+@pytest.mark.parametrize("starts", [0, -1, 1.5, 10**9, "many"])
+def test_starts_are_counted(starts):
+    with pytest.raises(ValueError, match=r"starts must be a whole number from 1 to 1000000, not"):
+        falsify(means_inequality, starts=starts)
 
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), 1e9, "long"])

@@ -4,6 +4,7 @@
   random numbers.
 - `diagonal_networks`: diagonal linear networks fitted by gradient flow, descent and descent with noisy labels.
 - `distances`: how far two distributions are apart in the eyes of test functions.
+- `fluctuations`: how stochastic gradient descent scatters around its mean: covariances, which are made of the noise.
 - `gradient_noise`: the noise of mini-batch gradients: its covariance, how it changes with the batch, and how SVAG
   amplifies it.
 - `processes`: paths of processes with stationary independent increments: Brownian motion and others.

@@ -21,6 +21,7 @@
 - `randomness`: random numbers: threefry keys for everything JAX draws, one Philox generator per key for data of any
   size.
 - `shapes`: shapes as signatures write them, "n d" or "*batch n", compared with the shapes that came.
+- `spheres`: rules that replace the mean over all directions by a sum over finitely many, without error.
 - `training`: a method of optax on a loss, all steps in one compiled loop.
 - `wishes`: what an annotation asks of a value: its kind, its shape, and that it be finite; used by `doors`.
 """

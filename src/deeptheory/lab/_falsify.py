@@ -1,7 +1,7 @@
 """Falsify: search a space of instances for a violation, shrink it to a plain one, verify it exactly."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,7 @@ __all__ = ["Falsification", "falsify"]
 
 GENERATIONS = 40
 BUDGET = Parameter("budget", "float", 10.0, low=0.1, high=86_400)
+STARTS = Parameter("starts", "int", 8, low=1, high=1_000_000)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def falsify(
     claim: Claim,
     *,
     budget: float = 10.0,
+    starts: int | None = None,
     seed: int = 0,
     control: str | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -68,26 +70,31 @@ def falsify(
     where the claim says how (`@claim.verify`), verified in rationals. Where nothing is found, half of the budget
     goes to independent starts that must rediscover a violation planted at the tightest instance, to within the
     resolution.
+
+    With `starts` the clock is not asked: so many starts at most, and as many again for what was planted, so that a
+    busy machine finds the same instance as an idle one.
     """
     seed, budget = SEED.check(seed), BUDGET.check(budget)
+    starts = None if starts is None else STARTS.check(starts)
     rival = None if control is None else named(claim, control)
     chosen = claim.settings(settings or {})
     begin = time.perf_counter()
     with jax.enable_x64(True):
         ground = landscape(claim, chosen, rival)
         random = generator(jax.random.fold_in(key_of(claim.name, seed), 7))
-        best, worst, starts, evaluations = search(ground, random, until=begin + budget / 2)
+        half, whole = (budget_of(starts, until=begin + share * budget) for share in (0.5, 1.0))
+        best, worst, made, evaluations = search(ground, random, more=half)
         planted = None
         if worst <= 0:
             # The planted statement lowers the bound to just below what the first search reached.
             threshold = worst - RESOLUTION
-            _, again, *more = search(ground, random, until=begin + budget, stop_above=threshold)
-            starts, evaluations, planted = starts + more[0], evaluations + more[1], again >= threshold
+            _, again, *others = search(ground, random, more=whole, stop_above=threshold)
+            made, evaluations, planted = made + others[0], evaluations + others[1], again >= threshold
         else:
             best, worst = shrink(ground, best, worst)
         instance = {name: value[0] for name, value in best.items()}
         seconds = round(time.perf_counter() - begin, 2)
-        counterexample = verified(claim, instance, starts, seconds) if worst > 0 else None
+        counterexample = verified(claim, instance, made, seconds) if worst > 0 else None
     return Falsification(
         statement=claim.name,
         found=worst > 0,
@@ -95,17 +102,24 @@ def falsify(
         violation=float(worst),
         counterexample=counterexample,
         planted_found=planted,
-        starts=starts,
+        starts=made,
         evaluations=evaluations,
         seconds=seconds,
         control=rival.name if rival else None,
     )
 
 
+def budget_of(starts: int | None, *, until: float) -> Callable[[int], bool]:
+    """Whether one more start may be made after so many: by their number where it is given, else by the clock."""
+    if starts is None:
+        return lambda made: time.perf_counter() < until
+    return lambda made: made < starts
+
+
 def search(
-    ground: Landscape, random: np.random.Generator, *, until: float, stop_above: float = 0.0
+    ground: Landscape, random: np.random.Generator, *, more: Callable[[int], bool], stop_above: float = 0.0
 ) -> tuple[dict[str, np.ndarray], float, int, int]:
-    """Evolve from fresh draws, again and again, until the violation exceeds `stop_above` or the time is up.
+    """Evolve from fresh draws, once and then for as long as there may be `more`, or the violation exceeds `stop_above`.
 
     Returns the worst instance, its violation, the number of starts and the number of instances evaluated.
     """
@@ -116,7 +130,7 @@ def search(
         evaluations += ground.batch
         return value > max(stop_above, 1e-6)
 
-    while best is None or (worst <= stop_above and time.perf_counter() < until):
+    while best is None or (worst <= stop_above and more(starts)):
         points, found = evolve(ground, random, generations=GENERATIONS, stop=enough)
         starts += 1
         if best is None or found[0] > worst:

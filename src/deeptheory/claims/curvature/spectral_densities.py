@@ -13,6 +13,7 @@ from deeptheory.curvature.density import diagonal, spectral_density, spectral_qu
 from deeptheory.curvature.operators import blocks, dense, hessian
 from deeptheory.data import digits
 from deeptheory.foundations.randomness import generator
+from deeptheory.foundations.spheres import direction_rule
 from deeptheory.lab import Identity, Law, claim
 from deeptheory.lab.pictures import Curves, Dots, Line, Row
 
@@ -20,8 +21,8 @@ PROBES = 32
 KINDS = "signs", "normals", "unit vectors"
 TIMES = 0, 20, 200
 """steps of training, by the last of which some eigenvalues of the Hessian have left the rest"""
-VECTORS, STEPS, PLACES, WIDTH = 16, 20, 33, 0.15
-"""random vectors a density, products with each, points at which it is evaluated, and how wide its bells are"""
+VECTORS, PLACES, WIDTH = 16, 33, 0.15
+"""random vectors a density, points at which it is evaluated, and how wide its bells are"""
 
 
 def loss(weights, data):
@@ -172,12 +173,17 @@ def moments_seen(curvature, matrix, starts, steps):
     return [np.sum(w * (x / unit) ** powers, axis=2) for w, x in ((weights, nodes), (shares, values))]
 
 
+def bells(places, values):
+    """A normal density of standard deviation WIDTH around each value, at each place."""
+    return np.exp(-0.5 * (np.subtract.outer(places, values) / WIDTH) ** 2) / (np.sqrt(2 * np.pi) * WIDTH)
+
+
 @claim(
     items={},
     says=r"From a vector $v$, $m$ products with $A$ give nodes and weights such that $\sum_jw_j\theta_j^k$ is "
-    r"$v^\top A^kv/v^\top v$ for all $k<2m$. For random $v$ the mean of $\sum_jw_jf(\theta_j)$ is "
+    r"$v^\top A^kv/v^\top v$ for all $k<2m$. Over all directions of $v$ the mean of $\sum_jw_jf(\theta_j)$ is "
     r"$\bar f=\frac1p\sum_if(\lambda_i)$ and the variance $\frac2{p+2}\cdot\frac1p\sum_i(f(\lambda_i)-\bar f)^2$.",
-    needs="a symmetric matrix; normal $v$; for mean and variance steps enough that the quadrature knows $f$",
+    needs="a symmetric matrix; $v$ drawn evenly; for mean and variance steps enough that the quadrature knows $f$",
     symbols={
         "A,p,v": "a Hessian or the block of a layer, its number of rows, and the vector that the products start from",
         r"m,\theta_j,w_j": "the number of products, and nodes and weights of the quadrature they give",
@@ -186,7 +192,8 @@ def moments_seen(curvature, matrix, starts, steps):
     why=r"$v$ sees $\lambda_i$ with the weight $u_i^2$, its squared share along the eigenvector. Lanczos makes the "
     r"polynomials orthogonal under these weights, and Gauss quadrature of $m$ nodes is exact below degree $2m$. For a "
     r"direction $u$ drawn evenly the $u_i^2$ add up to one, each of mean $1/p$: only how $f$ differs between "
-    r"eigenvalues scatters.",
+    r"eigenvalues scatters. The square of what $v$ sees is of degree four in $u$, and $p^2$ directions with weights of "
+    "their own have the same mean as all: no chance is left.",
     notice="Training sends a few eigenvalues far up and leaves the rest near zero. The bands are two standard errors, "
     "told by the vectors alone. The block of a layer has a spectrum of its own.",
 )
@@ -194,10 +201,10 @@ def lanczos_quadratures_of_a_hessian(
     key,
     *,
     samples: Annotated[int, Interval(ge=20, le=400)] = 60,
-    trials: Annotated[int, Interval(ge=64, le=10_000)] = 192,
+    trials: Annotated[int, Interval(ge=2, le=256)] = 8,
 ):
     draw = generator(key)
-    curvatures, matrices = trained_hessians(draw, TIMES, samples=samples, side=2, hidden=3)
+    curvatures, matrices = trained_hessians(draw, TIMES, samples=samples, side=2, hidden=2)
     whole, matrix = curvatures[-1], matrices[-1]
     size, layers = whole.size, blocks(whole)
     cases = {f"all weights, m = {steps}": (whole, matrix, steps) for steps in (2, 3, 4)}
@@ -209,56 +216,79 @@ def lanczos_quadratures_of_a_hessian(
     left, right = (np.concatenate([each[side][:-1] for each in moments]) for side in (0, 1))
     beyond = {name: np.stack([each[side][-1] for each in moments]) for side, name in enumerate(("quadrature", "true"))}
 
-    keys = jax.random.split(key, trials)
-    setting: dict[str, Any] = dict(probes=VECTORS, steps=STEPS, points=PLACES, width=WIDTH)
-    densities = [[spectral_density(each, one, **setting) for one in keys] for each in curvatures]
-    values = np.stack([np.linalg.eigvalsh(each)[::-1] for each in matrices])
-    places = np.stack([each[0].points for each in densities])
-    bells, before = (
-        np.exp(-0.5 * ((places[..., None] - each[:, None]) / WIDTH) ** 2) / (np.sqrt(2 * np.pi) * WIDTH)
-        for each in (values, values[:1])
-    )
-    peaks = np.arange(len(TIMES)), bells.mean(2).argmax(1)
-    # A count is told where no eigenvalue is near: in the widest gap below the third to the sixth largest.
+    # Eigenvalues, places of a density, and where to count: in the widest gap below the third to the sixth largest.
+    systems = [np.linalg.eigh(each) for each in matrices]
+    values = np.stack([each[::-1] for each, _ in systems])
+    places = np.linspace(values[:, -1] - 4 * WIDTH, values[:, 0] + 4 * WIDTH, PLACES, axis=1)
     ranks = 3 + np.argmax(values[:, 2:6] - values[:, 3:7], axis=1)
-    cuts = [values[time, [rank - 1, rank]].mean() for time, rank in enumerate(ranks)]
-    counts = [[spectral_sum(one, cut.__lt__, size) for one in each] for each, cut in zip(densities, cuts, strict=True)]
-    functions = np.stack([bells[peaks], size * (values > np.array(cuts)[:, None])], axis=1)
-    scatter = 2 / (size + 2) * functions.var(axis=2) / VECTORS
-    bars = [
-        [[one.error[peak] for one in each], [one.error for one in many]]
-        for each, many, peak in zip(densities, counts, peaks[1], strict=True)
-    ]
-    shown = [spectral_density(each, key, probes=VECTORS, steps=STEPS) for each in (*curvatures, *layers.values())]
+    cuts = values[np.arange(len(TIMES)), ranks - 1] / 2 + values[np.arange(len(TIMES)), ranks] / 2
+
+    # All directions by those of an exact rule, turned at random; as many products as rows, which know every function.
+    points, shares = direction_rule(size)
+    turned = points @ np.linalg.qr(draw.standard_normal((size, size)))[0]
+    seen, counted, nodes_above = [], [], []
+    for curvature, at, cut in zip(curvatures, places, cuts, strict=True):
+        nodes, weights = spectral_quadratures(curvature, turned, steps=size)
+        seen.append(np.einsum("vj,xvj->xv", weights, bells(at, nodes)))
+        counted.append(size * np.sum(weights * (nodes > cut), axis=1))
+        nodes_above.append(np.mean(np.sum(nodes > cut, axis=1)))
+    seen, counted, density = np.stack(seen), np.stack(counted), np.stack(list(map(bells, places, values)))
+    peaks = np.arange(len(TIMES)), density.mean(2).argmax(1)
+    functions = np.stack([density[peaks], size * (values > cuts[:, None])], axis=1)
+    single = np.stack([seen[peaks], counted], axis=1)
+    means = np.sum(shares * single, axis=2)
+    scatter = np.sum(shares * (single - means[..., None]) ** 2, axis=2)
+    large = np.sum(np.abs(shares) * single**2, axis=2)
+
+    # What vectors drawn by chance say of themselves, and what their shares along the eigenvectors say.
+    told, true = [], []
+    for own in jax.random.split(key, trials):
+        starts = generator(own).standard_normal((VECTORS, size))
+        for curvature, (each, vectors), cut in zip(curvatures, systems, cuts, strict=True):
+            found = spectral_density(curvature, own, probes=VECTORS, steps=size, points=PLACES, width=WIDTH)
+            count = spectral_sum(found, cut.__lt__, size)
+            told.append([[*found.density, count.value], [*found.error, count.error]])
+            weights = (starts @ vectors) ** 2 / np.sum(starts**2, axis=1, keepdims=True)
+            exact = weights @ np.vstack([bells(found.points, each), size * (each > cut)]).T
+            true.append([exact.mean(0), exact.std(0, ddof=1) / np.sqrt(VECTORS)])
+    told, true = (np.array(each).reshape(trials, len(TIMES), 2, PLACES + 1) for each in (told, true))
+    shown = [spectral_density(each, key, probes=VECTORS, steps=size) for each in (*curvatures, *layers.values())]
+    along: dict[str, Any] = {"training steps": TIMES, "of": ("density at its peak", "count")}
+    rounded: dict[str, Any] = dict(size=size**2, condition=size)
     return {
         "moments of what a vector sees": Identity(
             left, right, scale=1.0, along={"moment": names, "vector": np.arange(4)}, aside=beyond
         ),
-        "density of eigenvalues": Law(
-            bells.mean(2),
-            np.stack([[one.density for one in each] for each in densities]).swapaxes(1, 2),
-            exact=True,
+        "density of eigenvalues": Identity(
+            np.sum(shares * seen, axis=2),
+            density.mean(2),
+            scale=np.sum(np.abs(shares) * seen, axis=2).max(1, keepdims=True),
             along={"training steps": TIMES, "place": np.arange(PLACES)},
-            scale=bells.mean(2).max(1, keepdims=True),
-            aside={"before": before.mean(2)}
+            aside={"before": np.stack([bells(at, values[0]).mean(1) for at in places])}
             | {name: np.stack([getattr(each, name) for each in shown]) for name in ("points", "density", "error")},
+            **rounded,
         ),
-        # A few eigenvalues are seen with weights that scatter like squares of normals; the rival is off by ten times.
-        "squared error bars": Law(
-            scatter,
-            np.array(bars) ** 2,
-            exact=True,
-            along={"training steps": TIMES, "of": ("density at its peak", "count")},
-            resolution=0.4,
-            aside={"normals": 2 / size * np.mean(functions**2, axis=2) / VECTORS},
-        ),
-        "number of eigenvalues above a gap": Law(
-            ranks,
-            np.array([[one.value for one in each] for each in counts]),
-            exact=True,
+        "number of eigenvalues above a gap": Identity(
+            means[:, 1],
+            ranks.astype(float),
+            scale=size,
             along={"training steps": TIMES},
-            resolution=0.2,
-            aside={"nodes": [size * np.mean(each[0].nodes > cut) for each, cut in zip(densities, cuts, strict=True)]},
+            aside={"nodes": nodes_above},
+            **rounded,
+        ),
+        "variance over all directions": Identity(
+            scatter,
+            2 / (size + 2) * functions.var(axis=2),
+            scale=large,
+            along=along,
+            aside={
+                "normals": 2 / size * np.mean(functions**2, axis=2),
+                "p": 2 / size * functions.var(axis=2),
+            },
+            **rounded,
+        ),
+        "estimates and error bars of drawn vectors": Identity(
+            told, true, scale=np.abs(true).max((0, 2, 3), keepdims=True), **rounded
         ),
     }
 
@@ -270,17 +300,30 @@ def one_degree_more(evidence):
 
 @lanczos_quadratures_of_a_hessian.control("the spectrum before training", of="density of eigenvalues")
 def nothing_moves(evidence):
-    return replace(evidence, predicted=evidence.aside["before"])
-
-
-@lanczos_quadratures_of_a_hessian.control("lengths scatter too, as for normals", of="squared error bars")
-def not_of_unit_length(evidence):
-    return replace(evidence, predicted=evidence.aside["normals"])
+    return replace(evidence, right=evidence.aside["before"])
 
 
 @lanczos_quadratures_of_a_hessian.control("every node is as many eigenvalues", of="number of eigenvalues above a gap")
 def nodes_counted(evidence):
-    return replace(evidence, predicted=evidence.aside["nodes"])
+    return replace(evidence, right=evidence.aside["nodes"])
+
+
+@lanczos_quadratures_of_a_hessian.control("2/p for 2/(p + 2)", of="variance over all directions")
+def two_more_forgotten(evidence):
+    return replace(evidence, right=evidence.aside["p"])
+
+
+@lanczos_quadratures_of_a_hessian.control("lengths scatter too, as for normals", of="variance over all directions")
+def not_of_unit_length(evidence):
+    return replace(evidence, right=evidence.aside["normals"])
+
+
+@lanczos_quadratures_of_a_hessian.control(
+    "deviations over 16, not 15, in error bars", of="estimates and error bars of drawn vectors"
+)
+def all_sixteen(evidence):
+    biased = np.array([1.0, np.sqrt(1 - 1 / VECTORS)])[:, None]
+    return replace(evidence, right=evidence.right * biased)
 
 
 @lanczos_quadratures_of_a_hessian.picture

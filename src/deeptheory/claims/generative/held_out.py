@@ -49,7 +49,7 @@ def pool(draw, points, labels, *tests):
     notice="Along the horizontal axis, the classifiers' true accuracy. Training accuracy is highest for classifiers "
     "that do worse on fresh data; accuracy on synthetic data rises along with the truth.",
 )
-def synthetic_data_predict_generalization(key, *, trials: Trials = 24):
+def synthetic_data_predict_generalization(key, *, trials: Trials = 64):
     draw = generator(key)
     norms, truth, made, trained, copied = np.empty((5, trials, len(WIDTHS) * len(RIDGES)))
     for t in range(trials):

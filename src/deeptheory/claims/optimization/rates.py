@@ -181,18 +181,19 @@ def strongly_convex_contraction(
     _, states = on_the_line(floor + (1 - floor) * excess, start, step, steps)
     if curved == "on average":
         convexity = jnp.minimum(convexity, excess.mean())
-    distance, k = jnp.sum(states.position**2, axis=1), jnp.arange(steps + 1)
-    sharp = worst_contraction(step_size=step, smoothness=1.0, strong_convexity=convexity) ** (2 * k) * distance[0]
-    linear = (1 - step * convexity) ** k * distance[0]
-    twice = jnp.maximum(1 - 2 * step * convexity, 0) ** k * distance[0]
+    # From the first step on: before it all bounds are attained, and a search would find every function as bad.
+    distance, k, first = jnp.sum(states.position[1:] ** 2, axis=1), jnp.arange(1, steps + 1), start**2
+    sharp = worst_contraction(step_size=step, smoothness=1.0, strong_convexity=convexity) ** (2 * k) * first
+    linear = (1 - step * convexity) ** k * first
+    twice = jnp.maximum(1 - 2 * step * convexity, 0) ** k * first
     return Chain(
         {
             "sharp contraction": (distance, sharp),
             "linear rate": (sharp, linear),
-            "value by distance": (states.value, distance / 2),
-            "value": (states.value, linear / 2),
+            "value by distance": (states.value[1:], distance / 2),
+            "value": (states.value[1:], linear / 2),
         },
-        aside={"twice the rate": twice, "step": step, "convexity": convexity},
+        aside={"twice the rate": twice, "step": step, "convexity": convexity, "first": first},
     )
 
 
@@ -215,8 +216,8 @@ def distances(pieces):
     for wanted in (0.2, 0.5):
         # Of all functions with about this ημ the one that is slowest for its bound.
         slow = np.where(np.abs(product - wanted) < 0.1, distance[:, -1] / sharp[:, -1], -1.0)
-        place, k = int(np.argmax(slow)), np.arange(distance.shape[1])
-        first = distance[place, 0]
+        place, k = int(np.argmax(slow)), np.arange(1, distance.shape[1] + 1)
+        first = found.aside["first"][place]
         marks = [
             Dots("seen", k, distance[place] / first),
             Line("sharp", k, sharp[place] / first),
