@@ -152,8 +152,8 @@ def overlap_curves(pieces):
     late, coldest = time[1::2], int(np.argmax(betas))
     slow = Line(f"β = {betas[coldest]:g}", late, found.right[0][coldest][: len(late)], rival="without the factor 2")
     lacks = [replace(each, y=1 - np.asarray(each.y)) for each in (*exact, *tokens)]
-    late = time[time >= 3]
-    rate = Line("decay like e^(−2t)", late, 0.1 * np.exp(-2 * (late - late[0])), dashed=True)
+    end = time[time >= 5]
+    rate = Line("decay like e^(−2t)", end, 0.02 * np.exp(-2 * (end - end[0])), dashed=True)
     return Row(
         [
             Curves([*exact, *tokens, slow], x="time t", y="overlap of two tokens"),

@@ -279,14 +279,14 @@ def weak_errors(pieces):
         "A12.17": "weak error with noise that is not skewed",
     },
     says=r"With noise of third moment $g\ne0$ the diffusion follows gradient descent to order one half only: the "
-    r"third cumulant of $x$ at time $T$ is near $\sqrt\eta\,s^3g\,(1-e^{-3T})/3$ for small $\eta$, that of the "
-    r"diffusion zero. Skewness of order $1/\sigma$, as the theorem allows, restores order one.",
+    r"third cumulant at time $T$ is near $\sqrt\eta\,s^3g\,(1-e^{-3T})/3$, that of the diffusion zero. Skewness of "
+    r"order $1/\sigma$, as the theorem allows, restores order one.",
     needs=r"steps $x'=(1-\eta)x+\sqrt\eta\,s\,z$ with noise $z$ of mean zero and variance one; $s$ fixed",
     full=dict(halvings=9),
     symbols={
         "g": "the third moment of the noise $z$, its skewness",
         r"\text{order}": r"the power of $\eta$ with which the error of mean values at time $T$ falls",
-        "x": "the iterate",
+        r"\text{third cumulant}": r"the third moment of the iterate $x$ about its mean",
         "T": "the time horizon",
         r"\eta": "the step size",
         "s": r"the size of the noise, $\sqrt\eta\,\sigma$, held fixed",
