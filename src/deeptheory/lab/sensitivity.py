@@ -55,7 +55,9 @@ def noticed(kind: str, judged: Judgement) -> str:
         return f"A trend of {percent(size)} per e-fold would have been noticed."
     if kind == "Bounded":
         return f"If the differences go on shrinking so, {percent(size)} of the largest value is still to come."
-    return f"A deviation of {percent(size)} would have been noticed." if kind != "Trend" else ""
+    if kind == "Trend":
+        return "The effect is a mean difference, and its sign is what the statement says: above 0."
+    return f"A deviation of {percent(size)} would have been noticed."
 
 
 def sharper(close: float, *, chain: bool = False) -> str:

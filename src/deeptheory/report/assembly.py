@@ -16,6 +16,7 @@ from deeptheory.report.figures import drawing_of, drawn
 from deeptheory.report.folder import replaced
 from deeptheory.report.highlight import highlighted
 from deeptheory.report.mathml import typeset
+from deeptheory.report.packing import changes, packed
 from deeptheory.report.pictures.reliefs import in_space
 from deeptheory.report.security import PLACE, policy, sealed
 from deeptheory.report.shelf import Shelf
@@ -157,7 +158,7 @@ def claim_page(shelf: Shelf, run: "Run", lament: Callable[[str], None]) -> dict[
         "rest": rest,
         "noticed": unseen(run),
         "own": own,
-        "sliders": sliders(run, shelf, lament) if own else [],
+        "sliders": sliders(run, own, shelf, lament) if own else [],
         "figures": figures(run),
         "imports": imports(entry.uses) if entry else "",
         "parameters": {words(name): shown(value) for name, value in run.parameters.items()},
@@ -186,7 +187,7 @@ def figures(run: "Run") -> list[dict[str, Any]]:
                 "label": label,
                 "caption": "" if figure.caption in captions else figure.caption,
                 "lines": figure.lines,
-                "spec": embedded({**figure.spec, "description": label}),
+                "spec": embedded(packed({**figure.spec, "description": label})),
                 "still": "" if figure.lines else still(figure.spec, f"{run.claim}-{len(found)}"),
             }
         )
@@ -219,7 +220,8 @@ def own_picture(
     told = figure.spec.get("usermeta", {})
     return {
         "figure": figure,
-        "spec": embedded({**in_space(figure.spec), "description": label}),
+        "packed": (spec := packed({**in_space(figure.spec), "description": label})),
+        "spec": embedded(spec),
         "still": unmoved[0],
         "narrow": unmoved[1],
         "caption": figure.caption,
@@ -230,8 +232,8 @@ def own_picture(
     }
 
 
-def sliders(run: "Run", shelf: Shelf, lament: Callable[[str], None]) -> list[dict[str, Any]]:
-    """For each parameter that was moved: its values, and at each of them the picture and the verdict."""
+def sliders(run: "Run", own: dict[str, Any], shelf: Shelf, lament: Callable[[str], None]) -> list[dict[str, Any]]:
+    """For each parameter that was moved: its values, and at each of them the verdict and how the picture differs."""
     found = []
     for name, stops in shelf.explored.get(run.claim, {}).items():
         made = [(shown(value), each, own_picture(each, shelf, lament)) for value, each in stops]
@@ -245,7 +247,9 @@ def sliders(run: "Run", shelf: Shelf, lament: Callable[[str], None]) -> list[dic
                         for value, each, _ in made
                     ],
                     # Where an assumption is not met there is nothing to draw: the sentence says why.
-                    "specs": f"[{','.join(picture['spec'] if picture else 'null' for _, _, picture in made)}]",
+                    "specs": embedded(
+                        [changes(own["packed"], picture["packed"]) if picture else None for _, _, picture in made]
+                    ),
                 }
             )
     return found

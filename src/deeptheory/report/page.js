@@ -75,11 +75,14 @@
   if (!look || !window.vegaEmbed) return;
   const { theme, palette } = JSON.parse(look.textContent);
 
-  // Records that were packed: fields that all share, columns, and columns that are listed by their few values.
-  function records({ count, fields, same, each, listed }) {
+  // Records that were packed: fields that all share, columns, columns whose values take turns, and listed ones.
+  function records({ count, fields, same, each, turns, listed }) {
     const at = (field, place) => {
       if (Object.hasOwn(same, field)) return same[field];
-      return Object.hasOwn(each, field) ? each[field][place] : listed[field][0][listed[field][1][place]];
+      if (Object.hasOwn(each, field)) return each[field][place];
+      if (!Object.hasOwn(turns, field)) return listed[field][0][listed[field][1][place]];
+      const [values, times] = turns[field];
+      return values[Math.floor(place / times) % values.length];
     };
     return Array.from({ length: count }, (_, place) => Object.fromEntries(fields.map((field) => [field, at(field, place)])));
   }
@@ -89,6 +92,16 @@
     if (!value || typeof value !== "object") return value;
     const open = ([key, each]) => [key, key !== "values" ? unpacked(each) : Array.isArray(each) ? each : records(each)];
     return Object.fromEntries(Object.entries(value).map(open));
+  }
+
+  // A packed specification as the stop of a slider changes it: pairs of a path and what stands there, or a path to leave out.
+  function changed(spec, changes) {
+    for (const [path, ...value] of changes) {
+      const holder = path.slice(0, -1).reduce((part, name) => part[name], spec);
+      if (value.length) [holder[path.at(-1)]] = value;
+      else delete holder[path.at(-1)];
+    }
+    return spec;
   }
 
   // The colours of figures, exchanged for those of the style sheet.
@@ -380,7 +393,7 @@
         each.querySelector("output").textContent = stops[place].dataset.value;
         input.setAttribute("aria-valuetext", stops[place].dataset.value);
         const stop = each === moved && JSON.parse(each.querySelector("script.stops").textContent)[place];
-        if (stop) this.spec = unpacked(stop);
+        if (stop) this.spec = unpacked(changed(JSON.parse(this.packed.textContent), stop));
       }
       draw(this);
     }

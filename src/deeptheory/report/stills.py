@@ -4,7 +4,7 @@ import functools
 import json
 import re
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from deeptheory.report.drawings import BAND, INK, OBSERVED, PREDICTED, RIVAL, SERIES, Drawn
@@ -30,19 +30,22 @@ PALETTE |= {colour: f"relief-{place}" for place, colour in enumerate(RELIEF, sta
 COLOUR = re.compile("|".join(PALETTE))
 
 _DIGITS = re.compile(r"(\.\d\d)\d+")
-_TENTH = re.compile(r"(\.\d)\d+")
 _DOT = re.compile(
     r'<path transform="translate\(([-\d.]+,[-\d.]+)\)" d="M([\d.]+),0A\2,\2,0,1,1,-\2,0A\2,\2,0,1,1,\2,0"'
     r' fill="([^"]+)" stroke-width="[\d.]+" opacity="([\d.]+)"/>'
 )
 _CELL = re.compile(
-    r'<path d="(M[-\d.]+,[-\d.]+h[-\d.]+v[-\d.]+h[-\d.]+Z)" fill="([^"]+)" stroke-width="0" opacity="([\d.]+)"/>'
+    r'<path d="M([-\d.]+),([-\d.]+)h([-\d.]+)v([-\d.]+)h[-\d.]+Z" fill="([^"]+)" stroke-width="0" opacity="([\d.]+)"/>'
 )
+_UNSEEN = re.compile(
+    r'<path[^>]*\s(?:opacity="0"|display="none")[^>]*/>|<path class="background"(?![^>]* (?:fill|stroke)=)[^>]*/>'
+)
+_CURVES = re.compile(r'<g class="mark-line role-mark [^>]*>(?:<path [^>]*>)+')
 _FACE = re.compile(
-    r'<g transform="translate\(0,0\)"><path class="background"[^>]*/>'
-    r'<g><g class="mark-line role-mark relief_faces_\w+"[^>]*><path d="([^"]+)" fill="([^"]+)"([^/]*)/></g></g>'
-    r'<path class="foreground"[^>]*/></g>'
+    r'<g transform="translate\(0,0\)"><g><g class="mark-line role-mark relief_faces_\w+"[^>]*>'
+    r'<path d="([^"]+)" fill="([^"]+)"([^/]*)/></g></g></g>'
 )
+_WAY = re.compile(r"M([-\d.]+,[-\d.]+(?:L[-\d.]+,[-\d.]+)*)")
 _FONT = re.compile(r" font-family=\"[^\"]*\"")
 
 SHEET = Path(__file__).parent / "style.css"
@@ -69,7 +72,7 @@ def still(spec: Spec, name: str) -> str:
     parts = {part: f"{name}-{place}" for place, part in enumerate(dict.fromkeys(re.findall(r"\bid=\"([^\"]+)\"", svg)))}
     svg = re.sub(r"(\bid=\"|url\(#|href=\"#)([\w-]+)", lambda found: found[1] + parts.get(found[2], found[2]), svg)
     # Nothing points at a still: what is drawn only to be pointed at is left out, and a hundredth of a pixel is enough.
-    svg = re.sub(r"<path[^>]*\sopacity=\"0\"[^>]*/>", "", svg)
+    svg = _UNSEEN.sub("", svg)
     svg = re.sub(r"(?<=\sd=\")[^\"]+|(?<=\stransform=\")[^\"]+", lambda found: _DIGITS.sub(r"\1", found[0]), svg)
     svg = re.sub(r"(?<=opacity=\")(0?\.\d{3})\d+", r"\1", svg)
     # A page is read without it: what a reader hears is the label of the figure.
@@ -79,36 +82,56 @@ def still(spec: Spec, name: str) -> str:
 def lighter(svg: str) -> str:
     """A picture in a third of its text: dots of a kind are one path, so are cells of a shade; the font is named once.
 
-    A dot is a way of no length whose round ends are as wide as the dot; where pale dots overlap they stay pale. Cells
-    lie side by side, so that their order does not matter, and a hundredth of an opacity is not seen. The faces of a
-    relief cover each other, so that they stay apart; a tenth of a pixel is enough for them.
+    A dot is a way of no length whose round ends are as wide as the dot; where pale dots overlap they stay pale. A cell
+    is a way across it as wide as the cell is high; cells lie side by side, so that their order does not matter, and a
+    hundredth of an opacity is not seen. The faces of a relief cover each other, so that they stay apart, and a
+    tenth of a pixel is enough for them and for curves, which go step by step.
     """
 
     def strung(found: re.Match[str]) -> str:
         kinds = groupby(_DOT.finditer(found[0]), key=lambda dot: dot.groups()[1:])
+        placed = [(kind, dict.fromkeys(dot[1] for dot in dots)) for kind, dots in kinds]
         return "".join(
-            f'<path d="{"".join(f"M{dot[1]}h.01" for dot in dots)}" fill="none" stroke="{colour}" '
+            f'<path d="{"".join(f"M{at}h.01" for at in places)}" fill="none" stroke="{colour}" '
             f'stroke-width="{2 * float(radius):g}" stroke-linecap="round" opacity="{opacity}"/>'
-            for (radius, colour, opacity), dots in kinds
+            for (radius, colour, opacity), places in placed
         )
 
     def shaded(found: re.Match[str]) -> str:
-        alike: dict[tuple[str, str], list[str]] = {}
-        for cell in _CELL.finditer(found[0]):
-            alike.setdefault((cell[2], f"{float(cell[3]):.2f}"), []).append(cell[1])
+        alike: dict[str, dict[tuple[str, str], list[tuple[float, float, float]]]] = {}
+        for x, y, width, height, colour, opacity in _CELL.findall(found[0]):
+            cells = alike.setdefault(colour, {}).setdefault((height, f"{float(opacity):.2f}"), [])
+            left, middle, right = float(x), float(y) + float(height) / 2, float(x) + float(width)
+            if cells and cells[-1][1] == middle and abs(cells[-1][2] - left) < 0.02:
+                left, *_ = cells.pop()
+            cells.append((left, middle, right))
         return "".join(
-            f'<path d="{"".join(cells)}" fill="{colour}" stroke-width="0" opacity="{opacity}"/>'
-            for (colour, opacity), cells in alike.items()
+            f'<g fill="none" stroke="{colour}">{"".join(rowed(*kind, cells) for kind, cells in shades.items())}</g>'
+            for colour, shades in alike.items()
         )
+
+    def rowed(height: str, opacity: str, cells: list[tuple[float, float, float]]) -> str:
+        # A tenth of a pixel more: where cells meet between two pixels a browser else shows what is behind them.
+        ways = "".join(f"M{left:g},{middle:.2f}h{right - left + 0.1:.1f}" for left, middle, right in cells)
+        return f'<path d="{ways}" stroke-width="{height}" opacity="{opacity}"/>'
 
     def faced(found: re.Match[str]) -> str:
         faces = list(_FACE.finditer(found[0]))
         paths = "".join(f'<path d="{face[1]}" fill="{face[2]}"/>' for face in faces)
-        return f"<g{faces[0][3]}>{_TENTH.sub(lambda digits: digits[1], paths)}</g>"
+        return f"<g{faces[0][3]}>{_WAY.sub(stepped, paths)}</g>"
+
+    def stepped(way: re.Match[str]) -> str:
+        corners = [[round(10 * float(part)) for part in corner.split(",")] for corner in way[1].split("L")]
+        moves = [part - before for one, other in pairwise(corners) for before, part in zip(one, other, strict=True)]
+        return f"M{tenths(corners[0])}" + (f"l{tenths(moves)}" if moves else "")
+
+    def tenths(numbers: list[int]) -> str:
+        return ",".join(f"{each / 10:g}" for each in numbers).replace(",-", "-")
 
     svg = re.sub(f"(?:{_DOT.pattern})+", strung, svg)
     svg = re.sub(f"(?:{_FACE.pattern})+", faced, svg)
     svg = re.sub(f"(?:{_CELL.pattern})+", shaded, svg)
+    svg = _CURVES.sub(lambda curves: _WAY.sub(stepped, curves[0]), svg)
     fonts = set(_FONT.findall(svg))
     return re.sub("<svg", f"<svg{fonts.pop()}", _FONT.sub("", svg), count=1) if len(fonts) == 1 else svg
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from deeptheory.lab.records import STATUSES
 from deeptheory.report.mathml import scripted, typeset
-from deeptheory.report.packing import packed
 
 __all__ = [
     "ERRATA",
@@ -105,11 +104,11 @@ def stated(says: str, most: int = THREE_LINES) -> tuple[str, str]:
 
 
 def spoken(text: str) -> str:
-    """A sentence from the lab as HTML: formulas set, 3e-14 as a power of ten, minus signs as such."""
+    """A sentence from the lab as HTML: formulas set, 3e-14 as a power of ten, minus signs as such, 3 % on one line."""
     if "$" in text:
         return typeset(text)
     told = re.sub(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", _power, scripted(text))
-    return re.sub(r"(?<![\w<>/.-])-(?=\d)", "−", told)
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", re.sub(r"(?<![\w<>/.-])-(?=\d)", "−", told))
 
 
 def placed(told: str, panels: bool) -> str:
@@ -163,6 +162,6 @@ def versions(platform: str) -> list[str]:
 
 
 def embedded(value: Any) -> str:
-    """JSON that may stand inside a script element, the records of its figures packed."""
-    text = json.dumps(packed(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """JSON that may stand inside a script element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub(r"[<>\u2028\u2029]", lambda sign: f"\\u{ord(sign[0]):04x}", text)

@@ -274,6 +274,8 @@ def spectrum(overlaps, rest, precision):
         r"\pi": "the chance that the minimizer gives the right class at its mean",
         r"q": r"the chance it gives each other class, $(1-\pi)/(k-1)$",
         r"x^c": "the parameters of a class",
+        r"\text{G-matrix}": "the mean of the products of a sample's gradient with itself, beside the mean Hessian",
+        r"\beta": "the strength of the penalty on the squared parameters",
     },
     why=r"By symmetry the minimizer gives the right class chance $\pi$ at its mean and $q$ to each other, and solves "
     r"$k\beta a=1-\pi$ with $a=\langle x^c,\mu_c\rangle$. The block of class $c$ is then diagonal in the means, with "
@@ -385,7 +387,8 @@ def narrow_bulk(evidence):
 
 @own_mean_leads.picture
 def splitting(pieces, settings):
-    """Eigenvalues of the first class's test Hessian, and its overlaps with the three means, along training."""
+    """Eigenvalues of the first class's test Hessian (left) and overlaps of its parameters with the means (right), along
+    training: the limit as lines, means over descents as dots."""
     values, overlaps = pieces["eigenvalues along training"], pieces["overlaps along training"]
     times = np.linspace(0.05, 1.1 * TIMES[-1], 30)
     m, rest = (np.asarray(each) for each in limit(GRAMS["orthonormal"], 20.0, settings["decay"], times))

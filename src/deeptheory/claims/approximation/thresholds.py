@@ -45,6 +45,7 @@ def spectrum(center, scale, reach, nodes):
     needs=r"$f$ and $\widehat{\nabla f}$ integrable, $\|x\|\le1$",
     explore={"scale": (0.2, 0.3, 0.5)},
     symbols={
+        r"\widehat f": "the Fourier transform of $f$",
         r"\theta": r"the phase of the transform at the frequency $\omega$, in turns",
         r"\omega": "a frequency; it becomes the weights of a unit",
         r"\widehat{\nabla f}": r"the transform of the gradient, of length $2\pi\|\omega\||\widehat f|$",
@@ -56,7 +57,7 @@ def spectrum(center, scale, reach, nodes):
     r"are bounded, and the total weight is at most $2\pi\|\omega\|$ a wave.",
     notice="Inside the unit ball the integral over threshold units is the bump, which is off the centre, so that its "
     "phases matter. Beyond the ball the units have all been passed and the integral goes its own way. Without phases "
-    "it would be the bump in the middle.",
+    "it would be the bump in the middle. The scale of the slider is the width of the bump.",
 )
 def infinite_width_representation(key, *, scale: Annotated[float, Interval(ge=0.2, le=0.6)] = 0.3):
     draw = generator(key)
@@ -81,7 +82,7 @@ def infinite_width_representation(key, *, scale: Annotated[float, Interval(ge=0.
     right = np.concatenate(values)
     close: dict[str, Any] = dict(scale=1.0, size=3600.0, error=1e-9)
     # A wave just off its steepest point is as steep as a cosine can be.
-    quarter = np.array([0.5, 0.1, 0.02])
+    quarter = np.array([0.25, 0.1, 0.02])
     steep = np.abs(np.cos(2 * np.pi * (quarter + 0.25)) - np.cos(np.pi / 2)) / quarter
     return {
         "integral of cosines": Identity(np.concatenate(cosines), right, **close),
@@ -91,7 +92,7 @@ def infinite_width_representation(key, *, scale: Annotated[float, Interval(ge=0.
         "slope of each wave": Inequality(
             np.concatenate([*waves, steep]),
             2 * np.pi,
-            along={"point": ["line"] * 6 + ["plane"] * 6 + ["one slow wave"] * 3},
+            along={"case": ["a point of the line"] * 6 + ["a point of the plane"] * 6 + ["one slow wave"] * 3},
         ),
     }
 

@@ -20,7 +20,7 @@ from deeptheory.attention.clusters import (
 from deeptheory.attention.equiangular import equiangular_overlap, equiangular_tokens, equiangular_velocity
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Chance, Identity, Inequality, Rate, Trials, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 
 InverseTemperatures = Annotated[tuple[float, ...], Interval(ge=0.0, le=20.0)]
 
@@ -51,7 +51,7 @@ def climb(tokens, betas):
         r"x_i": "token $i$, a unit vector",
         r"\beta": "the inverse temperature: large means that a token attends to its nearest only",
         r"g": "the overlap of two tokens, the cosine of their angle",
-        r"n": "the number of tokens",
+        r"n": "the number of tokens, the count of the slider",
         r"t": "time, that is depth in layers",
     },
     why=r"Token $i$ moves along the sphere as if to climb $\frac1\beta\log\sum_je^{\beta\langle y,x_j\rangle}$ from "
@@ -59,9 +59,9 @@ def climb(tokens, betas):
     r"angles: one number $g$ describes them all. Each token attends to itself with weight proportional to $e^\beta$ "
     r"and to each other with $e^{\beta g}$, which gives the equation. Near consensus all weights are nearly $1/n$, "
     "every token moves to the mean at rate one, and squared distances therefore shrink at rate two.",
-    notice=r"Simulated tokens lie on the solution of one ordinary differential equation. The colder the attention, "
-    "the longer the tokens stay near orthogonal; once they come together they do so at the same rate at every "
-    "temperature.",
+    notice=r"On the left, simulated tokens lie on the solution of one ordinary differential equation. The colder the "
+    "attention, the longer the tokens stay near orthogonal. On the right, once they come together they do so at the "
+    "same rate at every temperature: on the logarithmic axis all curves end parallel to the dashed line.",
     explore={"count": (4, 8, 16, 32)},
 )
 def orthonormal_tokens_obey_one_equation(
@@ -142,7 +142,8 @@ orthonormal_tokens_obey_one_equation.control(
 
 @orthonormal_tokens_obey_one_equation.picture
 def overlap_curves(pieces):
-    """The common overlap of orthonormal tokens: the exact equation (lines) and simulated tokens (points)."""
+    """The common overlap of orthonormal tokens (left) and what it lacks to one (right): the exact equation as lines,
+    simulated tokens as points."""
     found = pieces["overlap along the flow"]
     betas, time = found.along["inverse temperature"], found.along["time"]
     exact = [Line(f"β = {beta:g}", time, line) for beta, line in zip(betas, found.right[0], strict=True)]
@@ -150,7 +151,15 @@ def overlap_curves(pieces):
     # At half the speed the overlap at time t is the one at t/2, and times are equally spaced.
     late, coldest = time[1::2], int(np.argmax(betas))
     slow = Line(f"β = {betas[coldest]:g}", late, found.right[0][coldest][: len(late)], rival="without the factor 2")
-    return Curves([*exact, *tokens, slow], x="time t", y="overlap of two tokens")
+    lacks = [replace(each, y=1 - np.asarray(each.y)) for each in (*exact, *tokens)]
+    end = time[time >= 5]
+    rate = Line("decay like e^(−2t)", end, 0.02 * np.exp(-2 * (end - end[0])), dashed=True)
+    return Row(
+        [
+            Curves([*exact, *tokens, slow], x="time t", y="overlap of two tokens"),
+            Curves([*lacks, rate], x="time t", y="one minus the overlap", log="y", ys=(1e-10, 1)),
+        ]
+    )
 
 
 @claim(

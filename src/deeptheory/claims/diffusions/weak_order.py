@@ -278,23 +278,26 @@ def weak_errors(pieces):
         ),
         "A12.17": "weak error with noise that is not skewed",
     },
-    says=r"With noise of third moment $g$ that does not vanish the order is only one half: the third cumulant at time "
-    r"$T$ is $\sqrt\eta\,s^3g\,(1-e^{-3T})/3$ to leading order. Skewness of order $1/\sigma$, as the theorem allows, "
-    r"restores order one.",
-    needs="x′ = (1−η)x + √η·s·z with s fixed",
+    says=r"With noise of third moment $g\ne0$ the diffusion follows gradient descent to order one half only: the "
+    r"third cumulant at time $T$ is near $\sqrt\eta\,s^3g\,(1-e^{-3T})/3$, that of the diffusion zero. Skewness of "
+    r"order $1/\sigma$, as the theorem allows, restores order one.",
+    needs=r"steps $x'=(1-\eta)x+\sqrt\eta\,s\,z$ with noise $z$ of mean zero and variance one; $s$ fixed",
     full=dict(halvings=9),
     symbols={
-        "g": "the third moment of the noise",
+        "g": "the third moment of the noise $z$, its skewness",
+        r"\text{order}": r"the power of $\eta$ with which the error of mean values at time $T$ falls",
+        r"\text{third cumulant}": r"the third moment of the iterate $x$ about its mean",
         "T": "the time horizon",
         r"\eta": "the step size",
         "s": r"the size of the noise, $\sqrt\eta\,\sigma$, held fixed",
+        r"\sigma": r"the amplification of the noise, $s/\sqrt\eta$, that makes a diffusion of small steps",
     },
     why=r"A step moves the third cumulant by $\eta^{3/2}s^3g$, and contracts it by $(1-\eta)^3$. Over $T/\eta$ steps "
     r"this adds up to $\sqrt\eta\,s^3g(1-e^{-3T})/3$. A diffusion with Gaussian noise has no third cumulant at all, "
     r"so the two differ by order $\sqrt\eta$ in the mean of $x^3$. If $g$ is itself of order $1/\sigma$, which is "
     r"$\sqrt\eta$, order one is back.",
-    notice="The skewed noise falls with half the slope of the other. On the right, the third cumulant over "
-    r"$\sqrt\eta$ settles at its limit, and not at the value one gets by contracting as for a variance.",
+    notice="On the left, the error with skewed noise falls with half the slope of the other. On the right, the third "
+    r"cumulant over $\sqrt\eta$ settles at its limit, and not at the value one gets by contracting as for a variance.",
     explore={"skewness": (0.25, 1.0, 4.0), "horizon": (0.5, 1.0, 2.0)},
 )
 def skewed_noise_costs_half_an_order(

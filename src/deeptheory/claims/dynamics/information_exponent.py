@@ -287,7 +287,7 @@ def first_terms(pieces):
     "force, and small steps are needed for the noise not to drown it.",
     notice=r"The three kinds of problem take samples in proportion to $N$, to $N\log N$ and to $N^2$: the lines have "
     "these shapes and pass through the largest size. The information exponent alone decides which.",
-    explore={"step": (0.015, 0.03, 0.06)},
+    explore={"step": (0.015, 0.03, 0.045)},
 )
 def recovery_time_follows_the_information_exponent(
     key,

@@ -155,7 +155,10 @@ def blocks_and_their_tree(pieces):
     glued = Graph(
         [np.mean([where[v] for v in each], axis=0) for each in joints],
         [(joints.index(one), joints.index(other)) for one, other in tree.edges],
-        kinds=["cut vertex" if len(each) == 1 else "bridge" if each in parting else "other block" for each in joints],
+        kinds=[
+            "cut vertex" if len(each) == 1 else "block: a bridge" if each in parting else "other block"
+            for each in joints
+        ],
         edge_kinds=["lies in"] * tree.number_of_edges(),
         labels=["".join(sorted(each)) for each in joints],
         title="its block-cut tree",

@@ -148,13 +148,14 @@ def distance_to_tent(iterates, layers):
     says=r"For $n=L^2+2$ the iterate $\Delta^n$ of the tent map has $3L^2+6$ ReLUs in $2L^2+4$ layers, and every ReLU "
     r"network $g$ with at most $2^L$ nodes in at most $L$ layers keeps "
     r"$\int_0^1|\Delta^n-g|\ge\frac12[2^n-1-2p]\,2^{-n-2}\ge\frac1{32}$, where $p=2^{L^2}$ bounds its pieces.",
-    needs="L ≥ 2 in the count of pieces; L = 1 follows from counting the triangles to the end",
+    needs=r"$L\ge2$ for the bound on the pieces; for $L=1$ the triangles are counted to the end",
     full=dict(attacks=4, starts=256, steps=2000),
     explore={"steps": (50, 100, 300)},
     symbols={
         "L": "the bound on the layers of $g$; its nodes are at most $2^L$",
         "n": "$L^2+2$, how often the tent map is applied",
-        r"\Delta^n": "the $n$-th iterate of the tent map",
+        r"\Delta^n": "the $n$-th iterate of the tent map, which rises from 0 to 1 on the first half of $[0,1]$ and "
+        "falls back on the second: a saw with $2^{n-1}$ teeth",
         "g": "any ReLU network that small",
         "p": "a bound on the pieces of $g$",
     },
@@ -163,10 +164,10 @@ def distance_to_tent(iterates, layers):
     r"for all but a change or so, and a triangle on the other side lies wholly between $g$ and $\Delta^n$. With "
     r"$p=2^{L^2}$ pieces it can serve only half of the triangles, and the area of the others is at least $\frac1{32}$ "
     "in all.",
-    notice="On the left a network as large as the theorem allows, trained from many starts on the sixth iterate: it "
-    "finds little better than a line through the middle. On the right its distance, and those of networks that follow "
-    "the first teeth exactly, lie well above what is certified for so many pieces; the certificate vanishes when "
-    "there are half as many pieces as teeth have sides.",
+    notice="On the left a network as large as the theorem allows, trained from many starts on the sixth iterate, for "
+    "as many steps as the slider says: it finds little better than a line through the middle. On the right its "
+    "distance, and those of networks that follow the first teeth exactly, lie well above what is certified for so "
+    "many pieces; the certificate vanishes when there are half as many pieces as teeth have sides.",
 )
 def depth_separation(
     key,

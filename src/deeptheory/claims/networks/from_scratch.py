@@ -144,7 +144,7 @@ def losses_by_division(pieces):
     needs="equal class weights; step 0.5 on the whole sample",
     scale="printed: 1000 points a class, two layers of 200, 500 steps; here: 300 points, layers of 12, 100 steps",
     full=dict(per_class=500, width=30, steps=300),
-    explore={"steps": (10, 30, 100)},
+    explore={"steps": (30, 60, 100)},
     symbols={
         "0.1413": "the cross entropy of the quadratic discriminant, the best there is, in nats",
         "0.9462": "the accuracy of the same rule",

@@ -206,6 +206,7 @@ def worst_of_their_kind(pieces, settings):
         r"k": "the number of steps",
         r"\theta_0, \theta_*": "the start, and the minimizer",
         r"f_0, f_k": r"the values at the start and after $k$ steps",
+        r"\text{gap}": "the value less the least value",
     },
     why="Each problem needs only its constants: then theorems bound the squared distance where it is strongly convex, "
     "the gap where it is convex or obeys the Polyak–Łojasiewicz inequality, and the mean squared gradient in any "

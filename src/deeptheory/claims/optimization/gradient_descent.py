@@ -234,6 +234,7 @@ def where_descent_ends(pieces):
         r"\eta": "the step size",
         "L": "the smoothness: no curvature is larger in size",
         "T": "the number of gradients, one for each step",
+        "f": "the function that is lowered, of any shape",
         "x_0, x_T": "where the run starts, and where it is after $T$ steps",
     },
     why=r"Each step lowers $f$ by at least $\frac\eta2\|\nabla f\|^2$. Added up, $T$ of these are at most the whole "
@@ -266,7 +267,7 @@ def means_and_bounds(pieces):
     """Mean and least squared gradient of each run against the bound on both: nothing lies above the diagonal."""
     found = pieces[""]
     bound, mean, least = (np.ravel(each) for each in (found.bound, found.quantity, found.aside["least"]))
-    ends = np.array([0.01, max(float(bound.max()), 1.0)])
+    ends = np.array([0.01, 1.5 * max(float(bound.max()), 1.0)])
     marks = [
         Dots("the least of them", bound, least),
         Dots("mean of T squared gradients", bound, mean),

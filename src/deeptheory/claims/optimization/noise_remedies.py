@@ -13,7 +13,7 @@ from annotated_types import Interval
 
 from deeptheory.foundations.randomness import generator
 from deeptheory.lab import Identity, Limit, Positive, Rate, claim
-from deeptheory.lab.pictures import Curves, Level, Line, Row
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 from deeptheory.optimization.methods import variance_reduced
 from deeptheory.optimization.noise_moments import (
     least_squares_solution,
@@ -90,7 +90,8 @@ def moments_of(features, labels, start, schedules, sizes):
     r"noise in proportion to the distance leaves no balance but zero.",
     notice="On the left, the run with a constant step stops at its plateau; its averages, and the run with falling "
     "steps, go on along a line of slope minus one; the corrected run drops off. On the right, the plateau over the "
-    r"step: dots settle on the line $\frac\eta2\mathrm{tr}(H^{-1}\Sigma)$.",
+    r"step: for small steps the dots settle on the line $\frac\eta2\mathrm{tr}(H^{-1}\Sigma)$. The larger the residual "
+    "that no fit removes, the more the gradients differ at the minimizer, and the higher the plateau.",
     explore={"residual": (0.5, 1.0, 2.0)},
 )
 def noise_and_three_remedies(
@@ -215,8 +216,8 @@ def four_runs(pieces):
     runs = [Line(name, paths["times"], paths[which]) for which, name in names.items()]
     size = 1 / plateau.x
     floor = [
-        Line("plateau", size, plateau.aside["plateau"]),
-        Line("(η/2) tr H⁻¹Σ", size, size * plateau.aside["small"], dashed=True),
+        Dots("plateau", size, plateau.aside["plateau"]),
+        Line("(η/2) tr H⁻¹Σ", size, size * plateau.aside["small"]),
         Line("(η/2) tr H⁻¹Σ", size, 2 * size * plateau.aside["small"], rival="without the half"),
     ]
     return Row(

@@ -80,8 +80,9 @@ def penalty_of_change(change, left, right):
     r"$\frac1{d_1}(\sum_j\|u_j\|\|v_j\|)^2$, with equality if all products are equal; and since $u_jv_j^\top$ has "
     r"nuclear norm $\|u_j\|\|v_j\|$, the triangle inequality bounds their sum below by $\|M\|_*$. Balanced factors, "
     "turned until all columns are equally long, attain both.",
-    notice=r"Random factors pay several times the least penalty. The best of a few descents for a matrix ends on "
-    "the line, and never below.",
+    notice="Random factors pay more than the least penalty, up to several times. The best of a few descents for a "
+    "matrix ends on the line, and never below. Without the width the norm bounds nothing: most random factors lie "
+    "below it.",
     explore={"width": (3, 5, 8, 12)},
 )
 def dropout_is_the_squared_nuclear_norm(
@@ -141,22 +142,14 @@ def penalties_over_the_least(pieces):
         Dots("random factors", least[:300], random[:300]),
         Dots("descent ends", norms, ended),
         Line("the least", ends, ends),
-        # The targets have rank three.
-        Line(
-            "the least",
-            ends,
-            ends * pieces["links of the proof"].aside["width"] / 3,
-            rival="over the rank instead of the width",
-        ),
+        Line("the least", ends, ends * pieces["links of the proof"].aside["width"], rival="without the width"),
     ]
     return Curves(marks, x="squared nuclear norm over the width", y="dropout penalty", log="xy")
 
 
-@dropout_is_the_squared_nuclear_norm.control(
-    "divided by the rank instead of the width", of="equalized factors attain the norm"
-)
-def over_the_rank(evidence):
-    return replace(evidence, right=evidence.right * evidence.size / 3)
+@dropout_is_the_squared_nuclear_norm.control("divided by d₁ − 1 for d₁", of="equalized factors attain the norm")
+def one_column_less(evidence):
+    return replace(evidence, right=evidence.right * evidence.size / (evidence.size - 1))
 
 
 @claim(

@@ -132,12 +132,11 @@ def one_rank_less(evidence):
     return replace(evidence, left=np.maximum(spectra - threshold[:, None], 0))
 
 
-@dropout_rate_selects_the_rank.control(
-    "the number of singular values in place of the width", of="singular values of the optimum"
-)
-def rank_for_width(evidence):
+# The threshold falls with the width at every rate above zero, so that one column less is wrong at every width.
+@dropout_rate_selects_the_rank.control("d₁ − 1 for d₁ in the threshold", of="singular values of the optimum")
+def one_column_less(evidence):
     strengths = np.asarray([dropout_strength(rate) for rate in evidence.along["rate"]])
-    return replace(evidence, right=np.asarray(shrunk_values(len(SINGULAR), strengths))[:, None])
+    return replace(evidence, right=np.asarray(shrunk_values(evidence.size - 1, strengths))[:, None])
 
 
 @dropout_rate_selects_the_rank.picture

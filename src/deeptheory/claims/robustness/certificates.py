@@ -42,7 +42,7 @@ from deeptheory.robustness.smoothing import (
     notice=r"The exact chance of failure is a saw, since votes come in whole numbers: it touches $\alpha$ again and "
     "again and never passes it, for any number of votes. The dots are shares of certificates that were wrong among "
     "thousands, with two standard errors. Counting one vote too many breaks the promise.",
-    explore={"votes_each": (25, 100, 400), "alpha": (0.05, 0.1, 0.2)},
+    explore={"votes_each": (30, 100, 400), "alpha": (0.05, 0.1, 0.2)},
 )
 def certificate_coverage(
     key,

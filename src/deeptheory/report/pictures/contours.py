@@ -13,22 +13,22 @@ Point = tuple[float, float]
 
 
 def level_sets(x: np.ndarray, y: np.ndarray, z: np.ndarray, levels: int | Sequence[float]) -> Rows:
-    """The points of all level sets, path by path: every cell is two triangles, which a level crosses once or never."""
+    """The points of all level sets, path by path and in order: every cell is two triangles, which a level crosses once
+    or never."""
     heights = finite(z)
     if heights.size == 0:
         return []
     chosen = np.quantile(heights, np.linspace(0, 1, levels + 2)[1:-1]) if isinstance(levels, int) else levels
     paths = [path for level in chosen for path in joined(crossings(z - float(level)))]
-    found: Rows = []
-    for number, path in enumerate(paths):
-        column, row = np.transpose(straightened(path))
-        places = dict(x=np.interp(column, np.arange(len(x)), x), y=np.interp(row, np.arange(len(y)), y))
-        found += rows(**{name: short(part) for name, part in places.items()}, place=np.arange(len(column)), path=number)
-    return found
+    kept = [straightened(path) for path in paths]
+    columns, lines = np.concatenate([np.zeros((0, 2)), *kept]).T
+    at = dict(x=np.interp(columns, np.arange(len(x)), x), y=np.interp(lines, np.arange(len(y)), y))
+    number = np.repeat(np.arange(len(kept)), [len(path) for path in kept])
+    return rows(**{name: short(part, 3) for name, part in at.items()}, path=number)
 
 
-def straightened(path: Sequence[Point], off: float = 0.02) -> np.ndarray:
-    """A path without the points that are within a fiftieth of a cell of the line between those that are kept."""
+def straightened(path: Sequence[Point], off: float = 0.05) -> np.ndarray:
+    """A path without the points that are within a twentieth of a cell of the line between those that are kept."""
     points = np.asarray(path, float)
     kept, open_parts = {0, len(points) - 1}, [(0, len(points) - 1)]
     while open_parts:
@@ -46,9 +46,9 @@ def straightened(path: Sequence[Point], off: float = 0.02) -> np.ndarray:
     return points[sorted(kept)]
 
 
-def short(values: np.ndarray) -> np.ndarray:
-    """Numbers to a ten-thousandth of the largest, which is as fine as a picture is."""
-    return np.round(values, 4 - int(np.floor(np.log10(finite(np.abs(values)).max(initial=1e-300)))))
+def short(values: np.ndarray, digits: int = 4) -> np.ndarray:
+    """Numbers to a ten-thousandth of the largest, as fine as they are read; for places a thousandth is fine enough."""
+    return np.round(values, digits - int(np.floor(np.log10(finite(np.abs(values)).max(initial=1e-300)))))
 
 
 def crossings(z: np.ndarray) -> list[tuple[Point, Point]]:

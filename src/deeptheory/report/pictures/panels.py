@@ -87,8 +87,8 @@ def surface(picture: Surface) -> tuple[Spec, int]:
     told = [number("value", title=picture.value, format=".4~g")]
     below.append((shade, shades, {"x2": "x2", "y2": "y2", "opacity": opacity, "tooltip": told}))
     contours = level_sets(x, y, z, picture.levels)
-    thread = {"type": "line", "color": INK, "opacity": 0.55, "strokeWidth": 0.8, "clip": True}
-    below.append((thread, contours, {"detail": word("path"), "order": number("place")}))
+    thread = {"type": "line", "color": INK, "opacity": 0.55, "strokeWidth": 0.8, "clip": True, "order": False}
+    below.append((thread, contours, {"detail": word("path")}))
     return drawn(picture, below, extra=(x, y), tight=True, lost=lost(z))
 
 

@@ -37,10 +37,10 @@ SAMPLES, COORDINATES, NOISE = 40, 200, 0.09
     r"the mean of $\|\hat\beta-\beta\|^2$ over the noise.",
     needs="noise of mean zero and covariance σ²I, independent of the design; isotropic test inputs",
     symbols={
-        r"\beta": "the true coefficients, of length 1",
+        r"\beta,\hat\beta": "the true coefficients, of length 1, and the shortest that fit the labels best",
         r"\Pi": "the projection on what the design does not see",
         r"X": "the design, one row a sample",
-        r"\sigma^2": "the variance of the noise",
+        r"\sigma^2": "the variance of the noise, which the slider moves",
         r"n": "the number of samples",
         r"\hat\Sigma^+": r"the pseudo-inverse of the sample covariance $X^\top X/n$",
     },
@@ -256,7 +256,8 @@ def descent_curve(pieces, settings):
     r"$p/(n-p-1)$, or $n/(p-n-1)$ on the other side. Beyond $n$ the share $1-n/p$ of the signal is not seen.",
     notice=r"With the signal spread evenly, each coordinate up to $p=n$ costs more variance than it explains, and the "
     r"risk rises from the start to the peak. Beyond it falls, in the end below where it began. The dots are means over "
-    r"designs; the formula is exact for every $n$, not a limit.",
+    r"designs; the formula is exact for every $n$, not a limit. Few designs leave wide intervals: the verdict is then "
+    "inconclusive, not refuted.",
     explore={"trials": (16, 64, 500)},
 )
 def misspecified_double_descent(

@@ -109,7 +109,7 @@ def trained_by_hand(network, y, step):
     notice=r"Twice the width halves the change of the kernel, but it takes four times the width to halve the distance "
     r"of the outputs from the path of the limit kernel: lines of slope $-1$ and $-\frac12$, drawn through the first "
     r"dots. A kernel that moved by order $\mathrm{width}^{-1/2}$ would follow the dashed line.",
-    explore={"widths": ((16, 32, 64, 128), (32, 64, 128, 256), (64, 128, 256, 512))},
+    explore={"widths": ((48, 96, 192, 384), (64, 128, 256, 512))},
 )
 def kernel_stays_put_in_training(
     key,

@@ -240,18 +240,22 @@ def with_prefactor(evidence):
     needs="no biases; standard normal weights; hidden layers of equal width",
     full=dict(widths=(64, 128, 256)),
     symbols={
-        r"\Theta": "the tangent kernel of the network",
-        r"\Sigma^{(h)},\Theta^{(h)}": "covariance and tangent kernel after $h$ layers, in the limit of infinite width",
+        r"\Theta": r"the tangent kernel of the network, products $\langle\nabla f(x),\nabla f(x')\rangle$ of "
+        "gradients in the weights",
+        r"\Sigma^{(h)},\Theta^{(h)}": "covariance of the outputs and tangent kernel after $h$ layers, in the limit of "
+        "infinite width",
         "x": "an input",
+        r"\mathrm{width}": "the number of neurons in each hidden layer",
     },
     why=r"Layer by layer an inner product of hidden vectors is a mean over neurons, and for wide layers close to its "
     r"expectation given the layer "
     r"below, with swings of order $\mathrm{width}^{-1/2}$. Swings have mean zero, so on average only their squares "
     r"remain, of order 1/width. On the diagonal a ReLU whose squares are doubled keeps the squared norm exactly in the "
     r"mean, and each of three layers adds $\|x\|^2$.",
-    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$. "
-    r"Like 1/width fall only means over networks, in which the swings cancel.",
-    explore={"trials": (128, 512, 2048), "widths": ((16, 32, 64), (32, 64, 128))},
+    notice=r"Distances of single networks from the limit, of either kernel, fall on lines of slope $-\frac12$. Like "
+    "1/width fall only means over networks, in which the swings cancel. A few hundred networks do not settle these "
+    "means to a tenth: the verdict is then inconclusive.",
+    explore={"trials": (128, 512, 2048)},
 )
 def kernels_of_deep_networks(key, *, widths: Sizes = (32, 64, 128), trials: Trials = 2048):
     kernel = wide_limit(INPUTS, hidden_layers=2, **HE)
