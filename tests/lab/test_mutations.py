@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import deeptheory
-from deeptheory.lab import attack
+from deeptheory.lab import attack, run
 from deeptheory.lab.attack import equivalents, mutated, tried
 from deeptheory.lab.checking import workers
 from deeptheory.lab.mutations import mutants
@@ -106,10 +106,12 @@ def test_a_claim_notices_a_wrong_penalty():
 
 @pytest.mark.filterwarnings("error")
 def test_what_a_mutant_warns_of_is_not_said(monkeypatch):
-    def check():
+    def execute(claim, *, hasty):
+        assert hasty
         warnings.warn("overflow encountered in square", RuntimeWarning, stacklevel=1)
         return SimpleNamespace(verdict="refuted", reason="2 against 1")
 
-    monkeypatch.setattr(attack, "load", lambda name: SimpleNamespace(check=check))
+    monkeypatch.setattr(run, "execute", execute)
+    monkeypatch.setattr(attack, "load", lambda name: None)
     monkeypatch.setattr(attack, "mutated", lambda mutant: nullcontext())
     assert tried("some_claim", None, 60.0) == "refuted: 2 against 1"

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -30,7 +31,7 @@ from deeptheory.lab.mutations import Mutant, mutants
 
 __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 
-PATIENCE = 10.0
+PATIENCE = 5.0
 """A mutant is noticed if its check takes so many times as long as the claim's own, and a minute."""
 
 DOORS = tuple(f"foundations/{name}.py" for name in ("entrances", "guards", "shapes", "wishes"))
@@ -70,10 +71,10 @@ def attacked(
     reason (`equivalents`).
     """
     draw = random.Random(seed)
-    grounds = {name: pool.submit(ground, name) for name in claims}
+    names = [claims[place % len(claims)] if count >= len(claims) else draw.choice(claims) for place in range(count)]
+    grounds = {name: pool.submit(ground, name) for name in dict.fromkeys(names)}
     drawn: list[tuple[str, Mutant, float]] = []
-    for place in range(count):
-        name = claims[place % len(claims)] if count >= len(claims) else draw.choice(claims)
+    for name in names:
         seconds, found = grounds[name].result()
         if found:
             drawn.append((name, draw.choice(found), seconds))
@@ -116,16 +117,13 @@ def _alike(mutant: Mutant, known: Mapping[str, str]) -> bool:
 
 
 def ground(name: str) -> tuple[float, list[Mutant]]:
-    """How long a check takes, and the mutants of all lines of the rooms that it runs."""
-    import time
-
+    """How long a check takes with all its compiling, and the mutants of all lines of the rooms that it runs."""
     claim = load(name)
     lines: dict[str, set[int]] = {}
     _forget()
+    start = time.perf_counter()
     with _watching(lines):
         claim.check()
-    start = time.perf_counter()
-    claim.check()
     seconds = time.perf_counter() - start
     found = []
     for path in sorted(lines):
@@ -135,7 +133,12 @@ def ground(name: str) -> tuple[float, list[Mutant]]:
 
 
 def tried(name: str, mutant: Mutant, limit: float) -> str:
-    """How a claim notices a mutant; empty if it does not."""
+    """How a claim notices a mutant; empty if it does not.
+
+    A refutation that would not repeat leaves a claim inconclusive, so the first sign is enough.
+    """
+    from deeptheory.lab.run import execute
+
     claim = load(name)
     watchdog = threading.Timer(limit, os._exit, (3,))  # a compiled loop that does not end cannot be interrupted
     watchdog.daemon = True
@@ -143,7 +146,7 @@ def tried(name: str, mutant: Mutant, limit: float) -> str:
     try:
         with mutated(mutant), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # wrong mathematics overflows, and nobody asked to hear of it
-            run = claim.check()
+            run = execute(claim, hasty=True)
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
     finally:
