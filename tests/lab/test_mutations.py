@@ -14,7 +14,8 @@ import deeptheory
 from deeptheory.lab import attack, run
 from deeptheory.lab.attack import equivalents, mutated, tried
 from deeptheory.lab.checking import workers
-from deeptheory.lab.mutations import mutants
+from deeptheory.lab.mutations import Ran, mutants
+from deeptheory.names import entries
 from deeptheory.networks import tent
 from deeptheory.networks.tent import sawtooth
 from deeptheory.regularization import factors
@@ -31,7 +32,7 @@ def area(width, height):
 
 
 def changes(source=SOURCE):
-    return {(each.before, each.after) for each in mutants("m", source, set(range(1, 50)))}
+    return {(each.before, each.after) for each in mutants("m", source)}
 
 
 def test_slips_that_people_make_are_made():
@@ -53,7 +54,7 @@ def test_guards_messages_and_docstrings_are_left_alone():
 
 
 def test_every_mutant_parses_and_keeps_its_lines():
-    for each in mutants("m", SOURCE, set(range(1, 50))):
+    for each in mutants("m", SOURCE):
         changed = each.applied(SOURCE)
         ast.parse(changed)
         assert changed.count("\n") == SOURCE.count("\n")
@@ -66,16 +67,46 @@ def test_equivalent_versions_are_of_lines_that_stand_in_the_source():
         *folders, name = each["where"].split(".")
         while not (path := package.joinpath(*folders).with_suffix(".py")).exists():
             name = f"{folders.pop()}.{name}"
-        lines = path.read_text().splitlines()
-        at = {number for number, line in enumerate(lines, 1) if line.strip() == each["line"]}
-        found = [made for made in mutants("deeptheory.m", path.read_text(), at) if made.function == name]
-        told = {(each.get("before", made.before), each.get("after", made.after)) for made in found}
-        assert told & {(made.before, made.after) for made in found}, each
+        made = mutants(f"deeptheory.{'.'.join(folders)}", path.read_text())
+        assert any(attack._alike(each.get("claim", ""), one, each) for one in made if one.function == name), each
+        assert each.get("claim", "least_squares_descent") in {entry.name for entry in entries(["all"])}, each
+
+
+BRANCHING = '''
+def area(width, height=None, *, turned=False):
+    tall = height or 3 * width
+    if turned:
+        return tall * (width + 5)
+    grow = lambda x: x - 7
+    total = 0
+    for each in (1, 2):
+        total = total + (each * 11 if each < 9 else each * 13)
+    return total + tall * (2**5 / 64)
+'''
+
+
+@pytest.mark.parametrize("closely", [10**6, 20])
+def test_mutants_are_drawn_from_expressions_that_ran(closely, monkeypatch, tmp_path):
+    """Of a long run only the lines are known; then all of a line counts."""
+    path = tmp_path / "room.py"
+    path.write_text(BRANCHING)
+    space = {}
+    exec(compile(BRANCHING, str(path), "exec"), space)
+    monkeypatch.setattr(attack, "PACKAGE", tmp_path)
+    monkeypatch.setattr(attack, "CLOSELY", closely)
+    seen = {}
+    with attack._watching(seen):
+        assert space["area"](2.0, 4.0) == 35.0
+    spans = [span for code in seen[str(path)].values() for span in code.spans()]
+    changed = {each.before for each in mutants("room", BRANCHING, Ran(spans))}
+    assert {"each * 11", "11", "total + tall * (2 ** 5 / 64)", "64", "2 ** 5", "each < 9"} <= changed
+    assert not changed & {"tall * (width + 5)", "width + 5", "x - 7", "7"}
+    assert changed.isdisjoint({"3 * width", "3", "13"}) or closely == 20
 
 
 def all_of(module, function):
     source = Path(module.__file__).read_text()
-    return [each for each in mutants(module.__name__, source, set(range(1, 500))) if each.function == function]
+    return [each for each in mutants(module.__name__, source) if each.function == function]
 
 
 def test_a_mutant_stands_wherever_the_function_is_held_and_leaves_no_trace():

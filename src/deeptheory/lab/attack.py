@@ -27,7 +27,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from deeptheory.lab.entries import FACES, PACKAGE, load
-from deeptheory.lab.mutations import Mutant, mutants
+from deeptheory.lab.mutations import Mutant, Ran, Span, mutants
 
 __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 
@@ -35,8 +35,13 @@ PATIENCE = 5.0
 """A mutant is noticed if its check takes so many times as long as the claim's own, and a minute."""
 
 DOORS = tuple(f"foundations/{name}.py" for name in ("entrances", "guards", "shapes", "wishes"))
-NOT_MATHEMATICS = (*FACES, "claims", "lab", *DOORS)
-"""What is not attacked: packages that compute nothing, and the doors, which have hostile values of their own."""
+NOT_MATHEMATICS = (*FACES, "claims", "lab", "data", *DOORS)
+"""What is not attacked: packages that compute nothing, data, of which a statement holds whatever they are, and the
+doors, which have hostile values of their own."""
+
+
+CLOSELY = 100_000
+"""Instructions of one function that are watched one by one while a claim runs; afterwards lines are."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def attacked(
             drawn.append((name, draw.choice(found), seconds))
     running = {}
     for name, mutant, seconds in drawn:
-        if reason := next((each["reason"] for each in known if _alike(mutant, each)), ""):
+        if reason := next((each["reason"] for each in known if _alike(name, mutant, each)), ""):
             yield Attacked(name, mutant, "equivalent", reason)
         else:
             running[pool.submit(tried, name, mutant, 60 + PATIENCE * seconds)] = Attacked(name, mutant)
@@ -99,12 +104,16 @@ def attacked(
 
 
 def equivalents(path: Path) -> list[dict[str, str]]:
-    """Mutants that change no value, from a file: where, the line, the reason, and what was changed if not anything."""
+    """Mutants that are not wrong, from a file: where and the reason; the line and what was changed, if not anything.
+
+    With a claim, of that claim alone: a function that it needs one of, and of which it would be as true of another.
+    """
     return json.loads(path.read_text()) if path.exists() else []
 
 
-def _alike(mutant: Mutant, known: Mapping[str, str]) -> bool:
+def _alike(claim: str, mutant: Mutant, known: Mapping[str, str]) -> bool:
     told = {
+        "claim": claim,
         "where": f"{mutant.module.removeprefix('deeptheory.')}.{mutant.function}",
         "line": mutant.text,
         "before": mutant.before,
@@ -117,18 +126,19 @@ def _alike(mutant: Mutant, known: Mapping[str, str]) -> bool:
 
 
 def ground(name: str) -> tuple[float, list[Mutant]]:
-    """How long a check takes with all its compiling, and the mutants of all lines of the rooms that it runs."""
+    """How long a check takes with all its compiling, and the mutants of all expressions of the rooms that it runs."""
     claim = load(name)
-    lines: dict[str, set[int]] = {}
+    seen: dict[str, dict[CodeType, Watched]] = {}
     _forget()
     start = time.perf_counter()
-    with _watching(lines):
+    with _watching(seen):
         claim.check()
     seconds = time.perf_counter() - start
     found = []
-    for path in sorted(lines):
+    for path in sorted(seen):
         module = ".".join(Path(path).relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        found += mutants(module, Path(path).read_text(), lines[path])
+        spans = [span for code in seen[path].values() for span in code.spans()]
+        found += mutants(module, Path(path).read_text(), Ran(spans))
     return seconds, found
 
 
@@ -198,23 +208,46 @@ def _forget() -> None:
                 each.cache_clear()
 
 
+class Watched:
+    """The parts of one code object that ran, by the offsets of its instructions; of a long loop only the lines."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code, self.left = code, CLOSELY
+        self.offsets, self.lines = set[int](), set[int]()
+
+    def step(self, frame: FrameType, event: str, _: Any) -> Callable:
+        if event == "opcode":
+            self.offsets.add(frame.f_lasti)
+            self.left -= 1
+            frame.f_trace_opcodes = self.left > 0
+        elif event == "line" and not self.left:
+            self.lines.add(frame.f_lineno)
+        return self.step
+
+    def spans(self) -> Iterator[tuple[Span, bool]]:
+        """Where every instruction stands in the source, and whether it ran; those of functions inside did not, here."""
+        for code in _codes(self.code):
+            for at, (line, last, start, end) in enumerate(code.co_positions()):
+                if line is not None and last is not None and start is not None and end is not None:
+                    ran = 2 * at in self.offsets or line in self.lines
+                    yield (line, start, last, end), code is self.code and ran
+
+
 @contextmanager
-def _watching(lines: dict[str, set[int]]) -> Iterator[None]:
-    """Collect the lines of the rooms that run."""
+def _watching(seen: dict[str, dict[CodeType, Watched]]) -> Iterator[None]:
+    """Collect what runs of the code of the rooms, by the files it stands in."""
     passed = tuple(str(PACKAGE / each) + ("" if each.endswith(".py") else os.sep) for each in NOT_MATHEMATICS)
     root = str(PACKAGE) + os.sep
 
     def enter(frame: FrameType, event: str, _: Any) -> Callable | None:
-        path = frame.f_code.co_filename
-        if not path.startswith(root) or path.startswith(passed):
+        code = frame.f_code
+        if not code.co_filename.startswith(root) or code.co_filename.startswith(passed):
             return None
-        seen = lines.setdefault(path, set())
-
-        def step(frame: FrameType, event: str, _: Any) -> Callable:
-            seen.add(frame.f_lineno)
-            return step
-
-        return step
+        here = seen.setdefault(code.co_filename, {})
+        if code not in here:
+            here[code] = Watched(code)
+        frame.f_trace_opcodes = here[code].left > 0
+        return here[code].step
 
     before = sys.gettrace()
     sys.settrace(enter)

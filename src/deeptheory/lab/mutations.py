@@ -1,16 +1,16 @@
 """Wrong versions of mathematics, made by machine: one small change to one expression of one function.
 
 What is changed is what people get wrong: a constant off by a tenth, an index or exponent off by one, a factor or term
-dropped, a sign, the smaller for the larger, a transpose, an axis, a root. Guards, messages and annotations are not
-mathematics and stay as they are.
+dropped, a sign, the smaller for the larger, a transpose, an axis, a root. Guards, messages, annotations and tolerances
+are not mathematics and stay as they are.
 """
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Mutant", "mutants"]
+__all__ = ["Mutant", "Ran", "Span", "mutants"]
 
 SWAPPED = {
     "min": "max",
@@ -40,6 +40,9 @@ UNSEEN = {"inside", "positive", "assume", "cast", "isinstance", "print"}
 STRUCTURE = {"reshape", "zeros", "ones", "eye", "empty", "full", "arange", "range", "broadcast_to", "astype", "split"}
 """Calls whose whole numbers are shapes: one more breaks the program, which shows nothing."""
 
+TOLERANCE = 1e-6
+"""Numbers smaller than this keep rounding or a division by zero away, and a tenth more is as good."""
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -65,8 +68,37 @@ class Mutant:
         return (text[:start] + b"(" + self.after.encode() + b"\n" * lines + b")" + text[end:]).decode()
 
 
-def mutants(module: str, source: str, lines: set[int]) -> list[Mutant]:
-    """Every mutant of a module that changes one of the given lines, in the order of the text."""
+Span = tuple[int, int, int, int]
+"""First line and column, last line and column, as instructions have them."""
+
+
+class Ran:
+    """Which expressions of a file ran, told by where its instructions stand and whether each was run.
+
+    An expression that runs has an instruction of its own or inside it. The second side of an `or`, a branch of a
+    conditional expression, the body of a lambda that nobody called have some too, but none that was run.
+    """
+
+    def __init__(self, spans: Iterable[tuple[Span, bool]]) -> None:
+        self.lines: dict[int, list[tuple[Span, bool]]] = {}
+        """Instructions by the line they start on."""
+        for span, run in dict(sorted(spans)).items():  # run in one code object that holds the text, run at all
+            self.lines.setdefault(span[0], []).append((span, run))
+
+    def __contains__(self, node: ast.expr) -> bool:
+        start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        inside = [
+            run
+            for line in range(start[0], end[0] + 1)
+            for span, run in self.lines.get(line, ())
+            if start <= span[:2] and span[2:] <= end
+        ]
+        # A constant of a larger one that the compiler has computed has no instruction: its line tells.
+        return any(inside or [run for _, run in self.lines.get(node.lineno, ())])
+
+
+def mutants(module: str, source: str, ran: Container[ast.expr] | None = None) -> list[Mutant]:
+    """Every mutant of a module that changes one of the expressions that ran, or any, in the order of the text."""
     texts = source.splitlines()
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
@@ -76,7 +108,7 @@ def mutants(module: str, source: str, lines: set[int]) -> list[Mutant]:
         if isinstance(top, ast.FunctionDef | ast.ClassDef):
             for name, function in _functions(top):
                 for node, parent in _expressions(function):
-                    if node.lineno in lines:
+                    if ran is None or node in ran:
                         span = (
                             starts[node.lineno - 1] + node.col_offset,
                             starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0),
@@ -145,7 +177,7 @@ def _changes(node: ast.expr, parent: ast.AST) -> Iterator[ast.expr]:
 
 
 def _numbers(value: float, parent: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(parent, ast.Call) and _called(parent) in STRUCTURE:
+    if isinstance(parent, ast.Call) and _called(parent) in STRUCTURE or 0 < abs(value) < TOLERANCE:
         return
     if isinstance(parent, ast.keyword):
         if parent.arg == "axis" and isinstance(value, int):
