@@ -72,7 +72,7 @@ def test_equivalent_versions_are_of_lines_that_stand_in_the_source():
         assert each.get("claim", "least_squares_descent") in {entry.name for entry in entries(["all"])}, each
 
 
-BRANCHING = '''
+BRANCHING = """
 def area(width, height=None, *, turned=False):
     tall = height or 3 * width
     if turned:
@@ -82,7 +82,7 @@ def area(width, height=None, *, turned=False):
     for each in (1, 2):
         total = total + (each * 11 if each < 9 else each * 13)
     return total + tall * (2**5 / 64)
-'''
+"""
 
 
 @pytest.mark.parametrize("closely", [10**6, 20])

@@ -177,7 +177,7 @@ def _changes(node: ast.expr, parent: ast.AST) -> Iterator[ast.expr]:
 
 
 def _numbers(value: float, parent: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(parent, ast.Call) and _called(parent) in STRUCTURE or 0 < abs(value) < TOLERANCE:
+    if (isinstance(parent, ast.Call) and _called(parent) in STRUCTURE) or 0 < abs(value) < TOLERANCE:
         return
     if isinstance(parent, ast.keyword):
         if parent.arg == "axis" and isinstance(value, int):
