@@ -132,17 +132,23 @@ def test_compiled_programs_are_made_anew():
 def test_a_claim_notices_a_wrong_penalty():
     chosen = next(each for each in all_of(factors, "induced_regularizer") if each.after == "nuclear_norm(matrix) ** 2")
     with workers(1) as pool:
-        assert pool.submit(tried, "dropout_is_the_squared_nuclear_norm", chosen, 300.0).result()
+        assert pool.submit(tried, "dropout_is_the_squared_nuclear_norm", chosen, 300.0, "").result()[0]
 
 
 @pytest.mark.filterwarnings("error")
 def test_what_a_mutant_warns_of_is_not_said(monkeypatch):
+    told = ["refuted"]
+
     def execute(claim, *, hasty):
         assert hasty
         warnings.warn("overflow encountered in square", RuntimeWarning, stacklevel=1)
-        return SimpleNamespace(verdict="refuted", reason="2 against 1")
+        return SimpleNamespace(verdict=told[-1], reason="2 against 1", blob=b"evidence")
 
     monkeypatch.setattr(run, "execute", execute)
     monkeypatch.setattr(attack, "load", lambda name: None)
     monkeypatch.setattr(attack, "mutated", lambda mutant: nullcontext())
-    assert tried("some_claim", None, 60.0) == "refuted: 2 against 1"
+    assert tried("some_claim", None, 60.0, "") == (True, "refuted: 2 against 1")
+    told.append("holds")
+    assert tried("some_claim", None, 60.0, "") == (False, "the evidence moves, and the claim holds")
+    same = attack._digest(SimpleNamespace(blob=b"evidence"))
+    assert tried("some_claim", None, 60.0, same) == (False, attack.UNMOVED)

@@ -48,7 +48,7 @@ def attack(
     else:
         for each in counted:
             if each.survives:
-                print(f"{each.claim}\n  {each.mutant}")
+                print(f"{each.claim}: {each.how}\n  {each.mutant}")
         by_tests = f"{noticed - by_claim} by unit tests" if tests.is_dir() else f"there are no unit tests in {tests}"
         print(
             f"{len(counted)} wrong versions: {by_claim} noticed by the claim, {by_tests}, "

@@ -7,6 +7,7 @@ that neither notices survives: it is explained, or becomes a control.
 
 import functools
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -24,10 +25,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deeptheory.lab.entries import FACES, PACKAGE, load
 from deeptheory.lab.mutations import Mutant, Ran, Span, mutants
+
+if TYPE_CHECKING:
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 
@@ -39,6 +43,10 @@ NOT_MATHEMATICS = (*FACES, "claims", "lab", "data", *DOORS)
 """What is not attacked: packages that compute nothing, data, of which a statement holds whatever they are, and the
 doors, which have hostile values of their own."""
 
+
+UNMOVED = "the evidence is as it was"
+"""Said of a mutant that changes no number of the evidence: it computes what the claim does not use, or uses only where
+it drops out."""
 
 CLOSELY = 100_000
 """Instructions of one function that are watched one by one while a claim runs; afterwards lines are."""
@@ -78,24 +86,25 @@ def attacked(
     draw = random.Random(seed)
     names = [claims[place % len(claims)] if count >= len(claims) else draw.choice(claims) for place in range(count)]
     grounds = {name: pool.submit(ground, name) for name in dict.fromkeys(names)}
-    drawn: list[tuple[str, Mutant, float]] = []
+    drawn: list[tuple[str, Mutant]] = []
     for name in names:
-        seconds, found = grounds[name].result()
-        if found:
-            drawn.append((name, draw.choice(found), seconds))
+        if found := grounds[name].result().mutants:
+            drawn.append((name, draw.choice(found)))
     running = {}
-    for name, mutant, seconds in drawn:
+    for name, mutant in drawn:
         if reason := next((each["reason"] for each in known if _alike(name, mutant, each)), ""):
             yield Attacked(name, mutant, "equivalent", reason)
         else:
-            running[pool.submit(tried, name, mutant, 60 + PATIENCE * seconds)] = Attacked(name, mutant)
+            own = grounds[name].result()
+            running[pool.submit(tried, name, mutant, 60 + PATIENCE * own.seconds, own.evidence)] = Attacked(
+                name, mutant
+            )
     unseen = {}
     for future, outcome in running.items():
         problem = future.exception()
-        how = f"{type(problem).__name__}: {problem}" if problem else future.result()
-        if how:
-            yield replace(outcome, noticed="claim", how=how)
-        elif tests is None:
+        seen, how = (True, f"{type(problem).__name__}: {problem}") if problem else future.result()
+        outcome = replace(outcome, noticed="claim" if seen else "", how=how)
+        if seen or tests is None:
             yield outcome
         else:
             unseen[pool.submit(against_tests, outcome.mutant, tests)] = outcome
@@ -125,25 +134,34 @@ def _alike(claim: str, mutant: Mutant, known: Mapping[str, str]) -> bool:
 # In a worker ---------------------------------------------------------------------------------------------------------
 
 
-def ground(name: str) -> tuple[float, list[Mutant]]:
-    """How long a check takes with all its compiling, and the mutants of all expressions of the rooms that it runs."""
+class Ground(NamedTuple):
+    """What a claim stands on: how long a check takes with all its compiling, a digest of its evidence, and the mutants
+    of all expressions of the rooms that it runs."""
+
+    seconds: float
+    evidence: str
+    mutants: list[Mutant]
+
+
+def ground(name: str) -> Ground:
+    """Run a claim and see what it runs."""
     claim = load(name)
     seen: dict[str, dict[CodeType, Watched]] = {}
     _forget()
     start = time.perf_counter()
     with _watching(seen):
-        claim.check()
+        run = claim.check()
     seconds = time.perf_counter() - start
     found = []
     for path in sorted(seen):
         module = ".".join(Path(path).relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
         spans = [span for code in seen[path].values() for span in code.spans()]
         found += mutants(module, Path(path).read_text(), Ran(spans))
-    return seconds, found
+    return Ground(seconds, _digest(run), found)
 
 
-def tried(name: str, mutant: Mutant, limit: float) -> str:
-    """How a claim notices a mutant; empty if it does not.
+def tried(name: str, mutant: Mutant, limit: float, evidence: str) -> tuple[bool, str]:
+    """Whether a claim notices a mutant, and how; if not, whether it has moved the evidence at all.
 
     A refutation that would not repeat leaves a claim inconclusive, so the first sign is enough.
     """
@@ -158,10 +176,16 @@ def tried(name: str, mutant: Mutant, limit: float) -> str:
             warnings.simplefilter("ignore")  # wrong mathematics overflows, and nobody asked to hear of it
             run = execute(claim, hasty=True)
     except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
+        return True, f"{type(problem).__name__}: {problem}"
     finally:
         watchdog.cancel()
-    return "" if run.verdict == "holds" else f"{run.verdict}: {run.reason}"
+    if run.verdict != "holds":
+        return True, f"{run.verdict}: {run.reason}"
+    return False, UNMOVED if _digest(run) == evidence else "the evidence moves, and the claim holds"
+
+
+def _digest(run: "Run") -> str:
+    return hashlib.sha256(run.blob).hexdigest()
 
 
 @contextmanager
