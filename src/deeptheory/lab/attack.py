@@ -44,9 +44,8 @@ NOT_MATHEMATICS = (*FACES, "claims", "lab", "data", *DOORS)
 doors, which have hostile values of their own."""
 
 
-UNMOVED = "the evidence is as it was"
-"""Said of a mutant that changes no number of the evidence: it computes what the claim does not use, or uses only where
-it drops out."""
+UNMOVED, MOVED = "the evidence is as it was", "the evidence moves, and the claim holds"
+"""What is said of a mutant that a claim does not notice."""
 
 CLOSELY = 100_000
 """Instructions of one function that are watched one by one while a claim runs; afterwards lines are."""
@@ -60,13 +59,16 @@ class Attacked:
     mutant: Mutant
     noticed: str = ""
     how: str = ""
+    unmoved: bool = False
+    """No number of the evidence changes: the claim does not use what is computed, or uses it where it drops out."""
 
     @property
     def survives(self) -> bool:
         return not self.noticed
 
-    def record(self) -> dict[str, str]:
-        return {"claim": self.claim, "mutant": str(self.mutant), "noticed": self.noticed, "how": self.how}
+    def record(self) -> dict[str, str | bool]:
+        told = {"claim": self.claim, "mutant": str(self.mutant), "noticed": self.noticed, "how": self.how}
+        return {**told, "reaches the evidence": not self.unmoved}
 
 
 def attacked(
@@ -103,7 +105,7 @@ def attacked(
     for future, outcome in running.items():
         problem = future.exception()
         seen, how = (True, f"{type(problem).__name__}: {problem}") if problem else future.result()
-        outcome = replace(outcome, noticed="claim" if seen else "", how=how)
+        outcome = replace(outcome, noticed="claim" if seen else "", how=how, unmoved=how == UNMOVED)
         if seen or tests is None:
             yield outcome
         else:
@@ -181,7 +183,7 @@ def tried(name: str, mutant: Mutant, limit: float, evidence: str) -> tuple[bool,
         watchdog.cancel()
     if run.verdict != "holds":
         return True, f"{run.verdict}: {run.reason}"
-    return False, UNMOVED if _digest(run) == evidence else "the evidence moves, and the claim holds"
+    return False, UNMOVED if _digest(run) == evidence else MOVED
 
 
 def _digest(run: "Run") -> str:
@@ -292,13 +294,12 @@ def against_tests(mutant: Mutant, folder: Path) -> str:
     room = (PACKAGE / mutant.module.split(".")[1]).rglob("*.py")
     users = [path.stem for path in room if f"from {mutant.module} import" in path.read_text()]
     own = {f"test_{name}.py" for name in (leaf, *users)}
-    files = [
-        path
-        for path in sorted(folder.rglob("test_*.py"))
-        if path.name in own or any(word in path.read_text() for word in told)
-    ]
+    texts = {path: path.read_text() for path in folder.rglob("test_*.py")}
+    files = [path for path, text in texts.items() if path.name in own or any(word in text for word in told)]
     if not files:
         return ""
+    # Those most likely to fail first: the module's own, then those that name the function.
+    files.sort(key=lambda path: (path.name != f"test_{leaf}.py", told[0] not in texts[path], path))
     with tempfile.TemporaryDirectory() as place:
         copied = Path(place) / PACKAGE.name
         shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))

@@ -41,7 +41,7 @@ STRUCTURE = {"reshape", "zeros", "ones", "eye", "empty", "full", "arange", "rang
 """Calls whose whole numbers are shapes: one more breaks the program, which shows nothing."""
 
 TOLERANCE = 1e-6
-"""Numbers smaller than this keep rounding or a division by zero away, and a tenth more is as good."""
+"""Numbers smaller than this keep rounding or a division by zero away, and one like them would do as well."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,8 @@ def _expressions(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]
             return
         if isinstance(node, ast.UnaryOp) and isinstance(parent, ast.Call) and _called(parent) in STRUCTURE:
             return  # −1, an extent to be found
+        if _tolerance(node):
+            return
         if isinstance(node, ast.expr):
             yield node, parent
         for name, child in ast.iter_fields(node):
@@ -151,6 +153,15 @@ def _expressions(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]
     for statement in function.body:
         if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
             yield from walk(statement, function)
+
+
+def _tolerance(node: ast.AST) -> bool:
+    """Whether an expression is a number that keeps rounding or a division by zero away, or a multiple of one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _tolerance(node.left) or _tolerance(node.right)
+    if isinstance(node, ast.Constant) and isinstance(node.value, float):
+        return 0 < abs(node.value) < TOLERANCE
+    return isinstance(node, ast.Attribute) and node.attr in ("eps", "tiny")
 
 
 def _called(node: ast.Call) -> str:
@@ -177,7 +188,7 @@ def _changes(node: ast.expr, parent: ast.AST) -> Iterator[ast.expr]:
 
 
 def _numbers(value: float, parent: ast.AST) -> Iterator[ast.expr]:
-    if (isinstance(parent, ast.Call) and _called(parent) in STRUCTURE) or 0 < abs(value) < TOLERANCE:
+    if isinstance(parent, ast.Call) and _called(parent) in STRUCTURE:
         return
     if isinstance(parent, ast.keyword):
         if parent.arg == "axis" and isinstance(value, int):
