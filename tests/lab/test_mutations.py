@@ -2,6 +2,7 @@
 
 import ast
 import warnings
+from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -142,6 +143,30 @@ def test_a_claim_notices_a_wrong_penalty():
     chosen = next(each for each in all_of(factors, "induced_regularizer") if each.after == "nuclear_norm(matrix) ** 2")
     with workers(1) as pool:
         assert pool.submit(tried, "dropout_is_the_squared_nuclear_norm", chosen, 300.0, "").result()[0]
+
+
+class Here:
+    """A pool that does the work at once."""
+
+    def submit(self, function, *arguments):
+        done = Future()
+        done.set_result(function(*arguments))
+        return done
+
+
+def test_only_claims_that_were_drawn_are_run_and_a_reason_may_be_one_claims(monkeypatch):
+    mutant = next(each for each in mutants("deeptheory.m", SOURCE) if (each.before, each.after) == ("2.0", "2.2"))
+    asked = []
+    monkeypatch.setattr(attack, "ground", lambda name: asked.append(name) or attack.Ground(1.0, "", [mutant]))
+    monkeypatch.setattr(attack, "tried", lambda name, *_: (True, "refuted") if name < "c5" else (False, attack.UNMOVED))
+    names = [f"c{number}" for number in range(9)]
+    found = list(attack.attacked(names, Here(), count=5, seed=1))
+    assert len(found) == 5 and set(asked) == {each.claim for each in found} and len(asked) == len(set(asked))
+    assert all(each.survives == each.unmoved == (each.claim >= "c5") for each in found)
+    known = [{"where": "m.area", "claim": "c3", "reason": "said of every area"}]
+    told = {each.claim: each for each in attack.attacked(names, Here(), count=9, known=known)}
+    assert (told["c3"].noticed, told["c3"].how) == ("equivalent", "said of every area")
+    assert {each.noticed for name, each in told.items() if name != "c3"} == {"claim", ""}
 
 
 @pytest.mark.filterwarnings("error")
