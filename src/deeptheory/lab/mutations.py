@@ -34,7 +34,8 @@ SWAPPED = {
 DROPPED = {"sqrt", "square", "abs", "log", "exp", "transpose", "conj", "clip", "flip", "cumsum"}
 """Functions whose argument alone is a slip."""
 
-UNSEEN = {"inside", "positive", "assume", "cast", "isinstance", "print"}
+GUARDS = {"affordable", "among", "assume", "batched", "inside", "laws", "numeric", "positive", "symmetric"}
+UNSEEN = GUARDS | {"cast", "isinstance", "print"}
 """Calls that guard or type and compute nothing."""
 
 STRUCTURE = {"reshape", "zeros", "ones", "eye", "empty", "full", "arange", "range", "broadcast_to", "astype", "split"}
