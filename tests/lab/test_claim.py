@@ -97,25 +97,6 @@ def test_a_refutation_that_does_not_repeat_is_inconclusive():
     assert "did not repeat" in run.reason
 
 
-def test_a_hasty_run_stops_at_the_first_piece_that_does_not_hold():
-    calls = []
-
-    @claim(items={"A1.1": ""}, says="x")
-    def mean(key, *, trials: Trials = 50_000, value: Positive = 1.0):
-        calls.append(value)
-        return Law(predicted=value, observed=generator(key).exponential(size=trials), exact=True)
-
-    @mean.control("a tenth more")
-    def more(evidence):
-        return replace(evidence, predicted=1.1)
-
-    right = execute(mean, hasty=True)
-    assert (right.verdict, len(right.controls), calls) == ("holds", 1, [1.0, 1.0])
-    calls.clear()
-    wrong = execute(mean, settings={"value": 1.1}, hasty=True)
-    assert (wrong.verdict, wrong.controls, calls) == ("refuted", [], [1.1])
-
-
 @pytest.mark.parametrize("lucky", [True, False])
 def test_a_control_that_falls_only_once_has_not_fallen(lucky):
     """Two controls that read the observation otherwise share its repetition; one with settings has its own."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import deeptheory
-from deeptheory.lab import attack, run
+from deeptheory.lab import attack
 from deeptheory.lab.attack import equivalents, mutated, tried
 from deeptheory.lab.checking import workers
 from deeptheory.lab.mutations import Ran, mutants
@@ -171,18 +171,17 @@ def test_only_claims_that_were_drawn_are_run_and_a_reason_may_be_one_claims(monk
 
 @pytest.mark.filterwarnings("error")
 def test_what_a_mutant_warns_of_is_not_said(monkeypatch):
-    told = ["refuted"]
+    signs = ["refuted: 2 against 1"]
 
-    def execute(claim, *, hasty):
-        assert hasty
+    def check():
         warnings.warn("overflow encountered in square", RuntimeWarning, stacklevel=1)
-        return SimpleNamespace(verdict=told[-1], reason="2 against 1", blob=b"evidence")
+        return SimpleNamespace(verdict="holds", reason="", blob=b"evidence")
 
-    monkeypatch.setattr(run, "execute", execute)
-    monkeypatch.setattr(attack, "load", lambda name: None)
+    monkeypatch.setattr(attack, "_first_sign", lambda claim: signs[-1])
+    monkeypatch.setattr(attack, "load", lambda name: SimpleNamespace(check=check))
     monkeypatch.setattr(attack, "mutated", lambda mutant: nullcontext())
     assert tried("some_claim", None, 60.0, "") == (True, "refuted: 2 against 1")
-    told.append("holds")
+    signs.append("")
     assert tried("some_claim", None, 60.0, "") == (False, attack.MOVED)
     same = attack._digest(SimpleNamespace(blob=b"evidence"))
     assert tried("some_claim", None, 60.0, same) == (False, attack.UNMOVED)

@@ -31,6 +31,7 @@ from deeptheory.lab.entries import FACES, PACKAGE, load
 from deeptheory.lab.mutations import Mutant, Ran, Span, mutants
 
 if TYPE_CHECKING:
+    from deeptheory.lab._claim import Claim
     from deeptheory.lab.outcome import Run
 
 __all__ = ["Attacked", "attacked", "equivalents", "ground"]
@@ -167,8 +168,6 @@ def tried(name: str, mutant: Mutant, limit: float, evidence: str) -> tuple[bool,
 
     A refutation that would not repeat leaves a claim inconclusive, so the first sign is enough.
     """
-    from deeptheory.lab.run import execute
-
     claim = load(name)
     watchdog = threading.Timer(limit, os._exit, (3,))  # a compiled loop that does not end cannot be interrupted
     watchdog.daemon = True
@@ -176,7 +175,9 @@ def tried(name: str, mutant: Mutant, limit: float, evidence: str) -> tuple[bool,
     try:
         with mutated(mutant), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # wrong mathematics overflows, and nobody asked to hear of it
-            run = execute(claim, hasty=True)
+            if sign := _first_sign(claim):
+                return True, sign
+            run = claim.check()
     except Exception as problem:
         return True, f"{type(problem).__name__}: {problem}"
     finally:
@@ -184,6 +185,18 @@ def tried(name: str, mutant: Mutant, limit: float, evidence: str) -> tuple[bool,
     if run.verdict != "holds":
         return True, f"{run.verdict}: {run.reason}"
     return False, UNMOVED if _digest(run) == evidence else MOVED
+
+
+def _first_sign(claim: "Claim") -> str:
+    """What a piece of evidence that does not hold says, without a repetition or a control; empty if all hold."""
+    import jax
+
+    from deeptheory.lab.run import key_of, observe, verdicts
+
+    with jax.enable_x64(True):
+        judgements = verdicts(observe(claim, key_of(claim.name, 0), claim.settings({}, full=False)))
+    found = {name: each for name, each in judgements.items() if each.verdict != "holds"}
+    return next((f"{each.verdict}: {name}: {each.reason}" for name, each in found.items()), "")
 
 
 def _digest(run: "Run") -> str:

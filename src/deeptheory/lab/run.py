@@ -44,14 +44,12 @@ def execute(
     settings: Mapping[str, Any] | None = None,
     control: str | None = None,
     alone: bool = False,
-    hasty: bool = False,
     source: str = "",
 ) -> Run:
     """Run a claim at a seed: observe, judge, repeat what was refuted, try the controls.
 
     With `control` named, that rival is run in the claim's place, and its verdict is the run's. `alone` leaves the
-    controls out. `hasty` asks only whether all is well: once a piece does not hold, nothing is repeated and no control
-    is tried. `settings` may be those of a task, which are all there are and have been checked.
+    controls out. `settings` may be those of a task, which are all there are and have been checked.
     """
     chosen = claim.settings(settings or {}, full=full)
     changed = {name: value for name, value in chosen.items() if value != claim.parameters[name].own(full)}
@@ -60,9 +58,8 @@ def execute(
     start = time.perf_counter()
     with jax.enable_x64(True), compile_seconds() as compiling, naming(claim, changed):
         key = key_of(claim.name, seed)
-        pieces, judgements = judged(claim, key, chosen, rival, repeat=not hasty)
-        well = all(judgement.verdict == "holds" for judgement in judgements.values())
-        wanted = rival is None and not alone and (well or not hasty)
+        pieces, judgements = judged(claim, key, chosen, rival)
+        wanted = rival is None and not alone
         tried = tried_controls(claim, key, chosen, pieces) if wanted and pieces else []
     total = time.perf_counter() - start
     verdict, reason, strength, resolution = combined(judgements, tried, pieces=pieces, expects_controls=wanted)
@@ -125,7 +122,7 @@ def plain(leaf: Any) -> Any:
 
 
 def judged(
-    claim: Claim, key: jax.Array, settings: Mapping[str, Any], control: Control | None = None, *, repeat: bool = True
+    claim: Claim, key: jax.Array, settings: Mapping[str, Any], control: Control | None = None
 ) -> tuple[Pieces, dict[str, Judgement]]:
     """Observe and judge; a statistical refutation is repeated on fresh randomness before it counts."""
     try:
@@ -134,8 +131,7 @@ def judged(
         if claim.over is not None:
             tried = claim.draws * (claim.generations + 2)
             judgements = {name: searched(judgement, tried) for name, judgement in judgements.items()}
-        doubtful = any(j.verdict == "refuted" and j.statistical for j in judgements.values())
-        if repeat and doubtful and claim.takes_key:
+        if any(j.verdict == "refuted" and j.statistical for j in judgements.values()) and claim.takes_key:
             more = dict(settings)
             if "trials" in more:
                 ceiling = claim.parameters["trials"].high or np.inf
