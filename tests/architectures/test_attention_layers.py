@@ -69,6 +69,7 @@ def test_scaled_dot_product_by_loops(causal):
     np.testing.assert_allclose(scaled_dot_product(queries, keys, values, mask), outputs, rtol=1e-12)
     if causal:
         assert np.all(np.triu(attention_weights(queries, keys, mask), 1) == 0)
+        assert np.all(mask[np.tri(5, dtype=bool)] == 0)
 
 
 def test_other_sequences_may_be_longer():

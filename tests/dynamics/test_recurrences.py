@@ -40,6 +40,8 @@ def test_bound_lies_below_the_sequence_and_near_it_for_small_rates(order):
         assert bound <= last * (1 + 1e-12)
         if b < 0.01:
             assert bound == pytest.approx(last, rel=1e-3)
+    # By hand, k = 4, a = b = ½, η = 2: c = (1 + 4/2)⁻³ = 1/27, and 1 − 2·c·½·¼·9 = 11/12.
+    assert bihari_lasalle_bound(0.5, 0.5, order=4, steps=9, cap=2.0) == pytest.approx(0.5 * (11 / 12) ** -0.5)
     # As printed for k = 3: a = 1, b = ½ gives 2 after one step, where the sequence has 1.5.
     assert by_hand(1.0, 0.5, 3, 1)[-1] == 1.5 < 1 / (1 - 0.5)
 

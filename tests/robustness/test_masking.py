@@ -31,6 +31,10 @@ def test_rounding_hides_the_slope_and_the_straight_through_attack_reaches_the_ex
     np.testing.assert_allclose(-through.values, quantised_margin(WEIGHTS, 0.1, POINTS, SIGNS, THREAT, 5), rtol=1e-12)
 
 
+def test_three_levels_are_nought_a_half_and_one():
+    np.testing.assert_array_equal(quantise(np.array([[0.0, 0.2, 0.3, 0.7, 0.8, 1.0]]), 3), [[0, 0, 0.5, 0.5, 1, 1]])
+
+
 def test_the_least_quantised_margin_is_that_of_all_levels_in_reach():
     for point, sign, least in zip(POINTS, SIGNS, quantised_margin(WEIGHTS, 0.1, POINTS, SIGNS, THREAT, 6), strict=True):
         fine = np.clip(point[:, None] + np.linspace(-0.2, 0.2, 41), 0, 1)

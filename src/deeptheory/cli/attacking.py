@@ -48,11 +48,13 @@ def attack(
     else:
         for each in counted:
             if each.survives:
-                print(f"{each.claim}\n  {each.mutant}")
+                print(f"{each.claim}: {each.how}\n  {each.mutant}")
+        still = sum(each.unmoved for each in counted)
         by_tests = f"{noticed - by_claim} by unit tests" if tests.is_dir() else f"there are no unit tests in {tests}"
         print(
             f"{len(counted)} wrong versions: {by_claim} noticed by the claim, {by_tests}, "
-            f"{len(counted) - noticed} by nothing; {len(done) - len(counted)} change no value"
+            f"{len(counted) - noticed} by nothing; {len(done) - len(counted)} are not wrong\n"
+            f"{still} do not reach the claim's evidence; of the rest it notices {by_claim} of {len(counted) - still}"
         )
     enough = noticed >= NOTICED * len(counted) and by_claim >= BY_CLAIM * len(counted)
     raise typer.Exit(0 if enough else 1)

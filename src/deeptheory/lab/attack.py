@@ -7,6 +7,7 @@ that neither notices survives: it is explained, or becomes a control.
 
 import functools
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -23,19 +25,31 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deeptheory.lab.entries import FACES, PACKAGE, load
-from deeptheory.lab.mutations import Mutant, mutants
+from deeptheory.lab.mutations import Mutant, Ran, Span, mutants
+
+if TYPE_CHECKING:
+    from deeptheory.lab._claim import Claim
+    from deeptheory.lab.outcome import Run
 
 __all__ = ["Attacked", "attacked", "equivalents", "ground"]
 
-PATIENCE = 10.0
+PATIENCE = 5.0
 """A mutant is noticed if its check takes so many times as long as the claim's own, and a minute."""
 
 DOORS = tuple(f"foundations/{name}.py" for name in ("entrances", "guards", "shapes", "wishes"))
-NOT_MATHEMATICS = (*FACES, "claims", "lab", *DOORS)
-"""What is not attacked: packages that compute nothing, and the doors, which have hostile values of their own."""
+NOT_MATHEMATICS = (*FACES, "claims", "lab", "data", *DOORS)
+"""What is not attacked: packages that compute nothing, data, of which a statement holds whatever they are, and the
+doors, which have hostile values of their own."""
+
+
+UNMOVED, MOVED = "the evidence is as it was", "the evidence moves, and the claim holds"
+"""What is said of a mutant that a claim does not notice."""
+
+CLOSELY = 100_000
+"""Instructions of one function that are watched one by one while a claim runs; afterwards lines are."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +60,16 @@ class Attacked:
     mutant: Mutant
     noticed: str = ""
     how: str = ""
+    unmoved: bool = False
+    """No number of the evidence changes: the claim does not use what is computed, or uses it where it drops out."""
 
     @property
     def survives(self) -> bool:
         return not self.noticed
 
-    def record(self) -> dict[str, str]:
-        return {"claim": self.claim, "mutant": str(self.mutant), "noticed": self.noticed, "how": self.how}
+    def record(self) -> dict[str, str | bool]:
+        told = {"claim": self.claim, "mutant": str(self.mutant), "noticed": self.noticed, "how": self.how}
+        return {**told, "reaches the evidence": not self.unmoved}
 
 
 def attacked(
@@ -70,26 +87,27 @@ def attacked(
     reason (`equivalents`).
     """
     draw = random.Random(seed)
-    grounds = {name: pool.submit(ground, name) for name in claims}
-    drawn: list[tuple[str, Mutant, float]] = []
-    for place in range(count):
-        name = claims[place % len(claims)] if count >= len(claims) else draw.choice(claims)
-        seconds, found = grounds[name].result()
-        if found:
-            drawn.append((name, draw.choice(found), seconds))
+    names = [claims[place % len(claims)] if count >= len(claims) else draw.choice(claims) for place in range(count)]
+    grounds = {name: pool.submit(ground, name) for name in dict.fromkeys(names)}
+    drawn: list[tuple[str, Mutant]] = []
+    for name in names:
+        if found := grounds[name].result().mutants:
+            drawn.append((name, draw.choice(found)))
     running = {}
-    for name, mutant, seconds in drawn:
-        if reason := next((each["reason"] for each in known if _alike(mutant, each)), ""):
+    for name, mutant in drawn:
+        if reason := next((each["reason"] for each in known if _alike(name, mutant, each)), ""):
             yield Attacked(name, mutant, "equivalent", reason)
         else:
-            running[pool.submit(tried, name, mutant, 60 + PATIENCE * seconds)] = Attacked(name, mutant)
+            own = grounds[name].result()
+            running[pool.submit(tried, name, mutant, 60 + PATIENCE * own.seconds, own.evidence)] = Attacked(
+                name, mutant
+            )
     unseen = {}
     for future, outcome in running.items():
         problem = future.exception()
-        how = f"{type(problem).__name__}: {problem}" if problem else future.result()
-        if how:
-            yield replace(outcome, noticed="claim", how=how)
-        elif tests is None:
+        seen, how = (True, f"{type(problem).__name__}: {problem}") if problem else future.result()
+        outcome = replace(outcome, noticed="claim" if seen else "", how=how, unmoved=how == UNMOVED)
+        if seen or tests is None:
             yield outcome
         else:
             unseen[pool.submit(against_tests, outcome.mutant, tests)] = outcome
@@ -98,12 +116,16 @@ def attacked(
 
 
 def equivalents(path: Path) -> list[dict[str, str]]:
-    """Mutants that change no value, from a file: where, the line, the reason, and what was changed if not anything."""
+    """Mutants that are not wrong, from a file: where and the reason; the line and what was changed, if not anything.
+
+    With a claim, of that claim alone: a function that it needs one of, and of which it would be as true of another.
+    """
     return json.loads(path.read_text()) if path.exists() else []
 
 
-def _alike(mutant: Mutant, known: Mapping[str, str]) -> bool:
+def _alike(claim: str, mutant: Mutant, known: Mapping[str, str]) -> bool:
     told = {
+        "claim": claim,
         "where": f"{mutant.module.removeprefix('deeptheory.')}.{mutant.function}",
         "line": mutant.text,
         "before": mutant.before,
@@ -115,27 +137,37 @@ def _alike(mutant: Mutant, known: Mapping[str, str]) -> bool:
 # In a worker ---------------------------------------------------------------------------------------------------------
 
 
-def ground(name: str) -> tuple[float, list[Mutant]]:
-    """How long a check takes, and the mutants of all lines of the rooms that it runs."""
-    import time
+class Ground(NamedTuple):
+    """What a claim stands on: how long a check takes with all its compiling, a digest of its evidence, and the mutants
+    of all expressions of the rooms that it runs."""
 
+    seconds: float
+    evidence: str
+    mutants: list[Mutant]
+
+
+def ground(name: str) -> Ground:
+    """Run a claim and see what it runs."""
     claim = load(name)
-    lines: dict[str, set[int]] = {}
+    seen: dict[str, dict[CodeType, Watched]] = {}
     _forget()
-    with _watching(lines):
-        claim.check()
     start = time.perf_counter()
-    claim.check()
+    with _watching(seen):
+        run = claim.check()
     seconds = time.perf_counter() - start
     found = []
-    for path in sorted(lines):
+    for path in sorted(seen):
         module = ".".join(Path(path).relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        found += mutants(module, Path(path).read_text(), lines[path])
-    return seconds, found
+        spans = [span for code in seen[path].values() for span in code.spans()]
+        found += mutants(module, Path(path).read_text(), Ran(spans))
+    return Ground(seconds, _digest(run), found)
 
 
-def tried(name: str, mutant: Mutant, limit: float) -> str:
-    """How a claim notices a mutant; empty if it does not."""
+def tried(name: str, mutant: Mutant, limit: float, evidence: str) -> tuple[bool, str]:
+    """Whether a claim notices a mutant, and how; if not, whether it has moved the evidence at all.
+
+    A refutation that would not repeat leaves a claim inconclusive, so the first sign is enough.
+    """
     claim = load(name)
     watchdog = threading.Timer(limit, os._exit, (3,))  # a compiled loop that does not end cannot be interrupted
     watchdog.daemon = True
@@ -143,12 +175,32 @@ def tried(name: str, mutant: Mutant, limit: float) -> str:
     try:
         with mutated(mutant), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # wrong mathematics overflows, and nobody asked to hear of it
+            if sign := _first_sign(claim):
+                return True, sign
             run = claim.check()
     except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
+        return True, f"{type(problem).__name__}: {problem}"
     finally:
         watchdog.cancel()
-    return "" if run.verdict == "holds" else f"{run.verdict}: {run.reason}"
+    if run.verdict != "holds":
+        return True, f"{run.verdict}: {run.reason}"
+    return False, UNMOVED if _digest(run) == evidence else MOVED
+
+
+def _first_sign(claim: "Claim") -> str:
+    """What a piece of evidence that does not hold says, without a repetition or a control; empty if all hold."""
+    import jax
+
+    from deeptheory.lab.run import key_of, observe, verdicts
+
+    with jax.enable_x64(True):
+        judgements = verdicts(observe(claim, key_of(claim.name, 0), claim.settings({}, full=False)))
+    found = {name: each for name, each in judgements.items() if each.verdict != "holds"}
+    return next((f"{each.verdict}: {name}: {each.reason}" for name, each in found.items()), "")
+
+
+def _digest(run: "Run") -> str:
+    return hashlib.sha256(run.blob).hexdigest()
 
 
 @contextmanager
@@ -195,23 +247,46 @@ def _forget() -> None:
                 each.cache_clear()
 
 
+class Watched:
+    """The parts of one code object that ran, by the offsets of its instructions; of a long loop only the lines."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code, self.left = code, CLOSELY
+        self.offsets, self.lines = set[int](), set[int]()
+
+    def step(self, frame: FrameType, event: str, _: Any) -> Callable:
+        if event == "opcode":
+            self.offsets.add(frame.f_lasti)
+            self.left -= 1
+            frame.f_trace_opcodes = self.left > 0
+        elif event == "line" and not self.left:
+            self.lines.add(frame.f_lineno)
+        return self.step
+
+    def spans(self) -> Iterator[tuple[Span, bool]]:
+        """Where every instruction stands in the source, and whether it ran; those of functions inside did not, here."""
+        for code in _codes(self.code):
+            for at, (line, last, start, end) in enumerate(code.co_positions()):
+                if line is not None and last is not None and start is not None and end is not None:
+                    ran = 2 * at in self.offsets or line in self.lines
+                    yield (line, start, last, end), code is self.code and ran
+
+
 @contextmanager
-def _watching(lines: dict[str, set[int]]) -> Iterator[None]:
-    """Collect the lines of the rooms that run."""
+def _watching(seen: dict[str, dict[CodeType, Watched]]) -> Iterator[None]:
+    """Collect what runs of the code of the rooms, by the files it stands in."""
     passed = tuple(str(PACKAGE / each) + ("" if each.endswith(".py") else os.sep) for each in NOT_MATHEMATICS)
     root = str(PACKAGE) + os.sep
 
     def enter(frame: FrameType, event: str, _: Any) -> Callable | None:
-        path = frame.f_code.co_filename
-        if not path.startswith(root) or path.startswith(passed):
+        code = frame.f_code
+        if not code.co_filename.startswith(root) or code.co_filename.startswith(passed):
             return None
-        seen = lines.setdefault(path, set())
-
-        def step(frame: FrameType, event: str, _: Any) -> Callable:
-            seen.add(frame.f_lineno)
-            return step
-
-        return step
+        here = seen.setdefault(code.co_filename, {})
+        if code not in here:
+            here[code] = Watched(code)
+        frame.f_trace_opcodes = here[code].left > 0
+        return here[code].step
 
     before = sys.gettrace()
     sys.settrace(enter)
@@ -232,13 +307,12 @@ def against_tests(mutant: Mutant, folder: Path) -> str:
     room = (PACKAGE / mutant.module.split(".")[1]).rglob("*.py")
     users = [path.stem for path in room if f"from {mutant.module} import" in path.read_text()]
     own = {f"test_{name}.py" for name in (leaf, *users)}
-    files = [
-        path
-        for path in sorted(folder.rglob("test_*.py"))
-        if path.name in own or any(word in path.read_text() for word in told)
-    ]
+    texts = {path: path.read_text() for path in folder.rglob("test_*.py")}
+    files = [path for path, text in texts.items() if path.name in own or any(word in text for word in told)]
     if not files:
         return ""
+    # Those most likely to fail first: the module's own, then those that name the function.
+    files.sort(key=lambda path: (path.name != f"test_{leaf}.py", told[0] not in texts[path], path))
     with tempfile.TemporaryDirectory() as place:
         copied = Path(place) / PACKAGE.name
         shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,16 +1,16 @@
 """Wrong versions of mathematics, made by machine: one small change to one expression of one function.
 
 What is changed is what people get wrong: a constant off by a tenth, an index or exponent off by one, a factor or term
-dropped, a sign, the smaller for the larger, a transpose, an axis, a root. Guards, messages and annotations are not
-mathematics and stay as they are.
+dropped, a sign, the smaller for the larger, a transpose, an axis, a root. Guards, messages, annotations and tolerances
+are not mathematics and stay as they are.
 """
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Mutant", "mutants"]
+__all__ = ["Mutant", "Ran", "Span", "mutants"]
 
 SWAPPED = {
     "min": "max",
@@ -34,11 +34,15 @@ SWAPPED = {
 DROPPED = {"sqrt", "square", "abs", "log", "exp", "transpose", "conj", "clip", "flip", "cumsum"}
 """Functions whose argument alone is a slip."""
 
-UNSEEN = {"inside", "positive", "assume", "cast", "isinstance", "print"}
+GUARDS = {"affordable", "among", "assume", "batched", "inside", "laws", "numeric", "positive", "symmetric"}
+UNSEEN = GUARDS | {"cast", "isinstance", "print"}
 """Calls that guard or type and compute nothing."""
 
 STRUCTURE = {"reshape", "zeros", "ones", "eye", "empty", "full", "arange", "range", "broadcast_to", "astype", "split"}
 """Calls whose whole numbers are shapes: one more breaks the program, which shows nothing."""
+
+TOLERANCE = 1e-6
+"""Numbers smaller than this keep rounding or a division by zero away, and one like them would do as well."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,37 @@ class Mutant:
         return (text[:start] + b"(" + self.after.encode() + b"\n" * lines + b")" + text[end:]).decode()
 
 
-def mutants(module: str, source: str, lines: set[int]) -> list[Mutant]:
-    """Every mutant of a module that changes one of the given lines, in the order of the text."""
+Span = tuple[int, int, int, int]
+"""First line and column, last line and column, as instructions have them."""
+
+
+class Ran:
+    """Which expressions of a file ran, told by where its instructions stand and whether each was run.
+
+    An expression that runs has an instruction of its own or inside it. The second side of an `or`, a branch of a
+    conditional expression, the body of a lambda that nobody called have some too, but none that was run.
+    """
+
+    def __init__(self, spans: Iterable[tuple[Span, bool]]) -> None:
+        self.lines: dict[int, list[tuple[Span, bool]]] = {}
+        """Instructions by the line they start on."""
+        for span, run in dict(sorted(spans)).items():  # run in one code object that holds the text, run at all
+            self.lines.setdefault(span[0], []).append((span, run))
+
+    def __contains__(self, node: ast.expr) -> bool:
+        start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        inside = [
+            run
+            for line in range(start[0], end[0] + 1)
+            for span, run in self.lines.get(line, ())
+            if start <= span[:2] and span[2:] <= end
+        ]
+        # A constant of a larger one that the compiler has computed has no instruction: its line tells.
+        return any(inside or [run for _, run in self.lines.get(node.lineno, ())])
+
+
+def mutants(module: str, source: str, ran: Container[ast.expr] | None = None) -> list[Mutant]:
+    """Every mutant of a module that changes one of the expressions that ran, or any, in the order of the text."""
     texts = source.splitlines()
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
@@ -76,7 +109,7 @@ def mutants(module: str, source: str, lines: set[int]) -> list[Mutant]:
         if isinstance(top, ast.FunctionDef | ast.ClassDef):
             for name, function in _functions(top):
                 for node, parent in _expressions(function):
-                    if node.lineno in lines:
+                    if ran is None or node in ran:
                         span = (
                             starts[node.lineno - 1] + node.col_offset,
                             starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0),
@@ -108,6 +141,8 @@ def _expressions(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]
             return
         if isinstance(node, ast.UnaryOp) and isinstance(parent, ast.Call) and _called(parent) in STRUCTURE:
             return  # −1, an extent to be found
+        if _tolerance(node):
+            return
         if isinstance(node, ast.expr):
             yield node, parent
         for name, child in ast.iter_fields(node):
@@ -119,6 +154,15 @@ def _expressions(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.AST]
     for statement in function.body:
         if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
             yield from walk(statement, function)
+
+
+def _tolerance(node: ast.AST) -> bool:
+    """Whether an expression is a number that keeps rounding or a division by zero away, or a multiple of one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _tolerance(node.left) or _tolerance(node.right)
+    if isinstance(node, ast.Constant) and isinstance(node.value, float):
+        return 0 < abs(node.value) < TOLERANCE
+    return isinstance(node, ast.Attribute) and node.attr in ("eps", "tiny")
 
 
 def _called(node: ast.Call) -> str:

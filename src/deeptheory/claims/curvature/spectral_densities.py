@@ -10,7 +10,7 @@ import optax
 from annotated_types import Interval
 
 from deeptheory.curvature.density import diagonal, spectral_density, spectral_quadratures, spectral_sum, trace
-from deeptheory.curvature.operators import blocks, dense, hessian
+from deeptheory.curvature.operators import blocks, hessian
 from deeptheory.data import digits
 from deeptheory.foundations.randomness import generator
 from deeptheory.foundations.spheres import direction_rule
@@ -47,7 +47,9 @@ def trained_hessians(draw, times, *, samples, side, hidden):
     weights = [jnp.asarray(draw.standard_normal(shape) / shape[1] ** 0.5) for shape in shapes]
     first = hessian(loss, weights, data)
     curvatures = [first.at(descended(weights, data, steps)) for steps in times]
-    return curvatures, [np.asarray(dense(curvature)) for curvature in curvatures]
+    # By JAX, so that products which are wrong are not written out wrong too.
+    whole = jax.jit(jax.hessian(lambda flat: loss(first.unravel(flat), data)))
+    return curvatures, [np.asarray(whole(curvature.parameters)) for curvature in curvatures]
 
 
 @claim(

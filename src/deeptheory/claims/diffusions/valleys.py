@@ -91,8 +91,13 @@ def noise_shape_decides_where_a_valley_ends(
     ends = {"isotropic": np.stack(path)[:, -1, 1, :400], "valley": valley, "start": np.stack(start)[:, 1]}
     ends["label"] = np.stack(on_the_valley(np.arcsinh(across[-1, 0, 1] / (2 * target)), target=target))
     drawn: dict[str, Any] = shared | {"aside": {**ends, "clock": clock}}
+    many = Factors(*(np.repeat(each, 64) for each in start))
     return {
         **one_step(target, variance),
+        # Fair signs scatter by their size and nothing else.
+        "squared kicks of fair signs": Identity(
+            np.square(label_noise(draw, many, deviation)), variance * np.square([many.second, many.first])
+        ),
         "imbalance under label noise": Law(
             np.broadcast_to(label_noise_imbalance(imbalance, time, variance=variance), (2, 2)),
             across,

@@ -242,6 +242,12 @@ def canonical_equation_has_weak_order_one(
     ]
     wrong = np.array([largest(one, eta, diffusion=other) for eta, (one, other) in zip(fine, half, strict=True)])
     pieces["diffusion with half the covariance"] = Rate(fine, wrong, exponent=0.0, rivals=(1.0,))
+    # A rate does not see which noise was there.
+    pieces["moments of fair signs and normals"] = Identity(
+        [[law.probabilities @ law.values**power for power in range(5)] for law in (fair, normal)],
+        [[1.0, 0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0, 3.0]],
+        scale=1.0,
+    )
     return pieces
 
 

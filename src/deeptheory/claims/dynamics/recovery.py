@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.integrate import solve_ivp
 
 from deeptheory.dynamics.hitting_times import hitting_survival, mean_hitting_time, mean_overlap
-from deeptheory.dynamics.noise_scaling import noise_moments
+from deeptheory.dynamics.noise_scaling import noise_moments, spherical_gradient
 from deeptheory.dynamics.recurrences import bihari_lasalle_bound, gronwall_bound, growth_recursion
 from deeptheory.dynamics.single_index import overlap_velocity, teacher_student_series
 from deeptheory.dynamics.sphere import overlap_cdf, overlap_chain
@@ -144,7 +144,12 @@ def gradient_noise_is_spread_evenly(
         samples[1, ..., 0] += np.where(draw.random((trials, count)) < 1 / (1 + np.exp(-1.0)), 1.0, -1.0)
         found.append(np.array(moments_of(x, samples)))
     found, numbers = np.array(found), np.array(sizes, float)
-    return {
+    # Moments that stay bounded do not see what is a gradient along the sphere; by the chain rule, on tanh.
+    y = samples[2, 0, :20]
+    seen = np.tanh(y @ x)
+    slopes = (2 * (seen - np.tanh(y[:, 0])) * (1 - seen**2))[:, None] * (y - (y @ x)[:, None] * x)
+    along_the_sphere = [spherical_gradient(single_index, x, each) for each in y]
+    return {"gradient along the sphere": Identity(along_the_sphere, slopes, scale=1.0, condition=100.0)} | {
         f"{problem}, {name}": Limit(numbers, found[:, row, which], order=0.0)  # bounded: no growth
         for row, problem in enumerate(PROBLEMS)
         for which, name in enumerate(("along", "whole"))

@@ -205,6 +205,15 @@ def directions_and_their_margin_problems(
             order=0.5,
             aside={"in the next": np.mean(short[:, range(3), [1, 2, 0]], axis=1)},
         ),
+        "margins of the solutions": Identity(
+            [
+                np.min(points @ each.vector) / np.linalg.norm(each.vector, norm)
+                for each, norm in zip(best, NORMS, strict=True)
+            ],
+            [each.margin for each in best],
+            error=1e-6,
+            along={"norm": list(NAMES)},
+        ),
         "conditions at the solutions": Identity(
             np.diag(smooth), np.zeros(2), scale=1.0, error=1e-6, aside={"crossed": np.diag(smooth[::-1])}
         ),

@@ -113,6 +113,23 @@ def small_gradients_from_any_scale(
         return np.stack([np.asarray(law(size, one)) for size, one in zip(norms, each, strict=True)])[:, None]
 
     rates, decays = np.array([one["rate"] for one in each]), np.array([one["decay"] for one in each])
+    # Bounds with room do not see their own constants: once, as they are printed, at η, λ, ρ and ‖w₀‖² that all differ.
+    eta, lam, rho, square = 0.7, 0.2, 1.3, 30.0
+    turn, one = np.pi**2 * rho * eta, dict(rate=eta, decay=lam)
+    printed = {
+        "steps from any scale": (abs(np.log(square / (rho * np.pi**2 * eta))) + 3) / (2 * lam * eta),
+        "steps at a small norm": 1 / (6 * lam * eta),
+        "steps from a large norm": np.log(4 * square / (rho * np.pi**2 * eta)) / (2 * eta * lam),
+        "growth at a small norm": 6 * np.pi**2 * rho * lam * eta**2,
+        "norm after the jump": 2 * turn**2 / square,
+    }
+    computed = [
+        steps_from_any_scale(square, **one, smoothness=rho),
+        small_norm_steps(**one),
+        large_norm_steps(square, **one, smoothness=rho),
+        small_norm_growth(**one, smoothness=rho),
+        overshoot_bound(square, rate=eta, smoothness=rho),
+    ]
     smooth, share = np.array([0.5, SMOOTHNESS, 3.0]), np.array([1e-6, 1e-4, 1 / (8 * np.pi**2)])
     seen = np.asarray(steepest(jnp.asarray(smooth), jnp.linspace(0, 2 * np.pi, 721)))[:, None]
     promised = np.stack([gradient_guarantee(rate=share, decay=1.0, smoothness=rho) for rho in smooth])
@@ -143,6 +160,7 @@ def small_gradients_from_any_scale(
         "steps for a tenfold norm": Identity(
             hits[..., -1] - hits[..., -2], np.log(10) / -np.log1p(-rates * decays)[:, None], error=3.0
         ),  # times are whole numbers
+        "bounds written out": Identity(computed, list(printed.values()), along={"bound": list(printed)}),
         # The steepest scale-invariant loss has a slope of ρ tanh(π/2), not of the πρ to which the promise is compared.
         "guarantee over the largest gradient seen": Identity(
             promised / seen**2,

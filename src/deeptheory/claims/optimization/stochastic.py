@@ -329,7 +329,8 @@ def larger_batches_save_steps_up_to_a_point(
     # The best over a fine grid of steps, without the formula.
     grid = np.geomspace(1e-5, 1.0, 40_001)[:, None] / 2.0
     room = accuracy**2 - grid * 2.0 * variance / sizes
-    least = np.min(np.where(room > 0, 2 * setting["drop"] / (grid * np.where(room > 0, room, 1.0)), np.inf), 0)
+    needed = np.where(room > 0, 2 * setting["drop"] / (grid * np.where(room > 0, room, 1.0)), np.inf)
+    least, best = needed.min(0), grid[needed.argmin(0), 0]
 
     horizon = int(np.ceil(steps.max()))
     assume(horizon <= 5000, "no batch needs more than 5000 steps")
@@ -352,6 +353,7 @@ def larger_batches_save_steps_up_to_a_point(
         "steps needed": Identity(
             least, steps, error=1e-6 * steps, along={"batch": sizes}, aside={"reached": np.array(reached)}
         ),
+        "step size that needs fewest": Identity(best, rates, error=3e-4 * rates, along={"batch": sizes}),
         "accuracy reached": Trend(accuracy**2 - np.array(means), along={"batch": sizes}),
     }
 

@@ -1,6 +1,7 @@
 """Finitely many hypotheses: the union bound beside the exact law of the largest deviation."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import Annotated
 
@@ -258,6 +259,11 @@ def finite_classes(key, *, trials: Trials = 2000, delta: Confidence = 0.1):
             np.exp(independent_log_tail(cut, 50, 200, 0.5)),
             resolution=0.2,
             aside={"one": np.exp(independent_log_tail(cut, 50, 1, 0.5))},
+        ),
+        # All of 60 coins, a tail below rounding, and eight or more of ten: in fractions, of seven hypotheses.
+        "law of the worst, in fractions": Identity(
+            independent_log_tail(np.array([0.5, 0.3]), np.array([60, 10]), 7, 0.5),
+            [np.log(float(1 - (1 - tail) ** 7)) for tail in (Fraction(1, 2**60), Fraction(56, 2**10))],
         ),
         # h_t(x) = 1{x ≤ t} on uniform x with label 0: R = t, R_S the empirical distribution function.
         "dependent hypotheses": Chance(

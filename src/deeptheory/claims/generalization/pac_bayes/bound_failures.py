@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from math import comb
 from typing import Annotated, Literal
 
 import numpy as np
@@ -123,6 +124,10 @@ def failures_enumerated(
         "probability of failure": Inequality(failure, np.broadcast_to(deltas, failure.shape), along={
             "form": np.array(list(FORMS)), "risks": np.array(["no mistake", "spread", "small"]), "delta": deltas},
             aside={"unpaid": unpaid}),
+        # Bounds that fail a tenth as often as they may do not see what they pay.
+        "moment that kl pays for": Identity(
+            np.exp(kl_log_moment(n)), sum(comb(n, k) * (k / n) ** k * (1 - k / n) ** (n - k) for k in range(n + 1))
+        ),
         "worst posterior by two routes": Identity(found, supremum, scale=1.0, error=2e-3),  # so near twelve rounds come
         "law of the mistakes": Identity(
             np.exp(binomial_log_probabilities(n, risk)), by_pattern, condition=100.0, error=1e-15,
