@@ -48,7 +48,7 @@ def separability(signed_points: Float[Array | np.ndarray, "n d"]) -> Separabilit
     if found.margin > ROUNDING * np.abs(points).max():
         vector = found.vector / (points @ found.vector).min()
         return Separability(True, vector, np.zeros(len(points)))
-    return Separability(False, np.zeros(points.shape[1]), found.weights)
+    return Separability(False, np.zeros(points.shape[1]), np.asarray(found.weights))
 
 
 class LargestMargin(NamedTuple):

@@ -171,7 +171,7 @@ def residual_forces(
     if not outside.any():
         raise ValueError("every point is a support vector: there are no others to push")
     z = np.asarray(error, np.float64) @ points.T
-    support = (solution.duals * z * np.expm1(-z)).sum(1)
+    support = (np.asarray(solution.duals) * z * np.expm1(-z)).sum(1)
     slack, first = points[outside] @ solution.vector - 1, np.log(weight) - points[outside] @ limit
     log_bound = logsumexp(first) - slack.min() * log_times
     share = np.exp(first - np.outer(log_times, slack) - z[:, outside] - log_bound[:, None]) * z[:, outside]

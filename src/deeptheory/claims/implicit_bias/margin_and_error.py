@@ -40,10 +40,9 @@ def two_gaussians(random, count, dimension, distance):
 
 @claim(
     items={"H12.6": ("smoothed margin along the flow", "error of the largest margin", "error and bound of the margin")},
-    says=r"Gradient flow on the exponential loss raises the margin, $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$, "
-    "all along once the loss is below 1. On two Gaussian classes the largest margin, where it ends, errs less than "
-    r"half as often as a separator drawn at random among all that fit; and the chance of error is at most "
-    r"$2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
+    says=r"Gradient flow on the exponential loss raises $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$ once the loss is "
+    "below 1. On two Gaussian classes the largest margin, where it ends, errs less than half as often as a random "
+    r"separator. Any errs with chance at most $2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
     needs="a sample that a plane through the origin separates",
     symbols={
         r"w": "the weights, through the origin",
@@ -118,7 +117,7 @@ def bounds_along_the_flow(random, dimension, distance):
     points = two_gaussians(random, samples, dimension, apart)
     times = np.geomspace(1, 300, 24)
     path = logarithmic_flow(points, np.append(0.0, times), weight=1.0)[1:]
-    margins, errors = normalized_margin(points, path), true_error(path, apart)
+    margins, errors = np.asarray(normalized_margin(points, path)), true_error(path, apart)
     fits = margins > 0
     bounds = np.array([margin_bound(w, points) for w in path[fits]])
     # So many dimensions that any labels can be fitted: half of all answers are wrong, however long the weights.
