@@ -23,6 +23,7 @@ import jax
 import numpy as np
 import pytest
 
+from deeptheory.foundations.entrances import UNKNOWN
 from hostile_examples import (
     EXAMPLES,
     FOUND,
@@ -250,3 +251,32 @@ def test_nonsense_is_refused_in_a_sentence_or_answered_rightly(shelf):
     assert not faults, "\n".join(faults)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 2**20
     assert grown < 2, f"{shelf} took {grown:.1f} GB of memory"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shelf", sorted(shelves()))
+def test_traced_numbers_are_taken_or_refused_in_a_sentence(shelf):
+    """Under `jit` every number and array of numbers, one at a time, is known by its shape only."""
+    faults = []
+    for name, thing in shelves()[shelf].items():
+        call = example(name, thing)
+        for each, value in call.items():
+            kind = value.dtype if isinstance(value, np.ndarray | jax.Array) else type(value)
+            spread = inspect.signature(thing).parameters[each].kind in (2, 4)
+            if inspect.isclass(thing) or spread or not jax.numpy.issubdtype(kind, np.floating):
+                continue
+
+            def traced(unknown, thing=thing, call=call, each=each):
+                made = jax.tree.leaves(thing(**call | {each: unknown}))
+                return [leaf for leaf in made if isinstance(leaf, np.ndarray | jax.Array)]
+
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    jax.eval_shape(traced, value)
+            except UNKNOWN as error:
+                faults.append(f"{name}, {each}: {type(error).__name__}")
+            except Exception as error:
+                if " is traced: " in str(error) and ("\n" in str(error) or len(str(error)) > 250):
+                    faults.append(f"{name}, {each}: not one sentence: {str(error)[:300]}")
+    assert not faults, "\n".join(faults)

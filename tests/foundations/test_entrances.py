@@ -59,6 +59,10 @@ def divided(x: float):
     return 1 / x
 
 
+def counted(x: Float[Array | np.ndarray, " n"], pair: Any = None, function: Callable = np.sin):
+    return np.asarray(x).sum() + float(function(1.0)) + sum(map(float, pair or ()))
+
+
 def grown(x: float):
     return x**2
 
@@ -79,7 +83,7 @@ def tangled(x: float):
 def behind_doors():
     for name in (
         *("weigh", "outer", "apply", "either", "exact", "labelled", "undefined", "divided"),
-        *("grown", "limited", "solved", "tangled"),
+        *("grown", "limited", "solved", "tangled", "counted"),
     ):
         setattr(module, name, globals()[name])
         getattr(module, name).__module__ = module.__name__
@@ -154,6 +158,19 @@ def test_values_that_are_not_known_yet_pass():
     assert jax.jit(module.either)(jnp.nan) != jax.jit(module.either)(jnp.nan)
     assert jax.grad(lambda x: module.either(x) ** 2)(3.0) == 6.0
     np.testing.assert_array_equal(jax.vmap(module.either)(jnp.arange(3.0)), np.arange(3.0))
+
+
+@pytest.mark.parametrize("way", [jax.jit, jax.grad, lambda f: lambda x: jax.vmap(f)(x[None])])
+def test_what_needs_values_says_so_where_they_are_traced(way):
+    with pytest.raises(TypeError, match=r"^counted needs values, and x is traced: call it outside jit, vmap and grad"):
+        way(lambda x: module.counted(x))(np.ones(2))
+    with pytest.raises(TypeError, match="and pair is traced"):
+        way(lambda x: module.counted(np.ones(2), pair=(1.0, x[0])))(np.ones(2))
+
+
+def test_a_function_that_cannot_be_traced_is_not_taken_for_a_traced_value():
+    with pytest.raises(jax.errors.TracerArrayConversionError):
+        module.counted(np.ones(2), function=jax.jit(lambda x: np.sin(np.asarray(x))))
 
 
 def test_a_call_inside_a_door_is_not_looked_at_again():

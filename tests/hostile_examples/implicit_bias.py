@@ -72,6 +72,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "reparametrization.lie_brackets": REPARAMETRIZED,
     "reparametrization.mirror_flow": {"loss": square, "start": np.ones(3), "times": np.array([0.0, 0.5])},
     "reparametrization.mirror_map": REPARAMETRIZED | {"steps": 5},
+    "reparametrization.mirror_violations": {
+        "parametrization": lambda theta: theta**2, "potential": square, "thetas": np.array([[1.0, 0.5], [0.7, 2.0]]),
+    },
     "reparametrization.products": {"pair": (np.ones(3), np.zeros(3))},
     "reparametrization.reparametrized_flow": REPARAMETRIZED | {"loss": square, "times": np.array([0.0, 0.5])},
     "reparametrization.squares_apart": {"pair": (np.ones(3), np.zeros(3))},

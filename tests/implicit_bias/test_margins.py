@@ -135,3 +135,16 @@ def test_margins_and_shares_are_their_sums():
     # far beyond what a loss can be as a number
     far = loss_shares(points, 1e6 * max_margin(points).vector)
     assert far.sum() == pytest.approx(1) and far.max() > 0.1
+
+
+def test_derivatives_of_margins_and_shares_in_the_points():
+    points, w, side = drawn(3), np.array([1.0, -0.5, 0.3, 0.8]), np.random.default_rng(1).standard_normal((12, 4))
+    for function in (
+        lambda x: smoothed_margin(x, w), lambda x: loss_shares(x, w), lambda x: normalized_margin(x, w, norm=3.0),
+        lambda x: largest_margin(x).vector, lambda x: largest_margin(x).weights,
+    ):  # fmt: skip
+        change = jax.jvp(function, (points,), (side,))[1]
+        ahead, behind = (function(points + step * side) for step in (1e-6, -1e-6))
+        np.testing.assert_allclose(change, (ahead - behind) / 2e-6, rtol=1e-6, atol=1e-8)
+    with pytest.raises(TypeError, match="largest_margin needs values, and signed_points is traced"):
+        jax.jit(lambda x: largest_margin(x, norm=1.0).margin)(points)

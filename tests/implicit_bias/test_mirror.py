@@ -19,22 +19,14 @@ from deeptheory.implicit_bias.potentials import (
     hypentropy,
     nuclear_norm,
     quadratic,
+    smooth_norm,
     squared_norm,
 )
 
+from .geometries import MATRIX, POTENTIALS
+
 RNG = np.random.default_rng(5)
 DESIGN, LABELS, START = RNG.standard_normal((3, 7)), RNG.standard_normal(3), RNG.standard_normal(7)
-MATRIX = np.eye(7) + RNG.standard_normal((7, 3)) @ np.diag([0.5, 1.0, 2.0]) @ RNG.standard_normal((3, 7)) / 20
-MATRIX = MATRIX @ MATRIX.T
-POTENTIALS = {
-    "euclidean": EUCLIDEAN,
-    "quadratic": quadratic(MATRIX),
-    "p = 1.5": squared_norm(1.5),
-    "p = 3": squared_norm(3.0),
-    "hypentropy": hypentropy(0.3),
-    "hypentropy, a scale a coordinate": hypentropy(np.linspace(0.2, 2, 7)),
-}
-
 SHARP = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 """a value known to 1e-10 leaves a point known to about 1e-5"""
 
@@ -173,3 +165,51 @@ def jitted(potential):
         return method.update(start, method.init(start))[0]
 
     return jax.jit(run)(np.arange(1.0, 4.0))
+
+
+@pytest.mark.parametrize("name", ["quadratic", "p = 1.5", "p = 3", "hypentropy"])
+def test_the_derivative_of_a_projection_by_differences_and_by_the_equation_of_the_multipliers(name):
+    potential, random = POTENTIALS[name], np.random.default_rng(2)
+    given = DESIGN, LABELS, START
+    sides = tuple(random.standard_normal(each.shape) for each in given)
+
+    def nearest(*each):
+        return bregman_projection(potential, *each)
+
+    found, change = jax.jit(lambda *each: jax.jvp(nearest, each, sides))(*given)
+    np.testing.assert_allclose(found, nearest(*given), rtol=1e-10, atol=1e-12)
+    moved = [nearest(*(at + step * side for at, side in zip(given, sides, strict=True))) for step in (1e-6, -1e-6)]
+    np.testing.assert_allclose(change, (moved[0] - moved[1]) / 2e-6, rtol=1e-5, atol=1e-7)
+    # In the labels it is M Xᵀ(XMXᵀ)⁻¹ with the metric M = ∇²R*, which differentiation does not look at.
+    metric = potential.metric(nearest(*given))
+    exact = metric @ DESIGN.T @ np.linalg.inv(DESIGN @ metric @ DESIGN.T)
+    np.testing.assert_allclose(jax.jacobian(lambda y: nearest(DESIGN, y, START))(LABELS), exact, rtol=1e-8, atol=1e-10)
+
+
+def test_the_least_value_changes_with_the_labels_by_the_multipliers_of_a_cone_solver():
+    labels, w = DESIGN @ RNG.uniform(0.5, 2, 7), cvxpy.Variable(7)
+    fit = DESIGN @ w == labels
+    cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(-cvxpy.entr(w) - w)), [fit]).solve(solver=cvxpy.CLARABEL, **SHARP)
+    slope = jax.grad(lambda y: ENTROPY.value(bregman_projection(ENTROPY, DESIGN, y)))(labels)
+    np.testing.assert_allclose(slope, -fit.dual_value, atol=1e-5)
+
+
+def test_projections_of_many_labels_at_once_and_what_cannot_be_fitted_is_nan():
+    row, labels = np.ones((1, 3)), np.array([[1.5], [3.0], [-1.0]])
+    found = jax.jit(jax.vmap(lambda y: bregman_projection(ENTROPY, row, y)))(labels)
+    np.testing.assert_allclose(found[:2], [[0.5] * 3, [1.0] * 3], rtol=1e-10)
+    assert np.isnan(found[2]).all()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda t: hypentropy(t), lambda t: smooth_norm(jax.numpy.linalg.norm, 7)._replace(value=lambda w: t)],
+)
+def test_a_potential_that_the_host_cannot_evaluate_is_refused(made):
+    with pytest.raises(TypeError, match="potential must compute with NumPy on NumPy arrays"):
+        jax.grad(lambda t: bregman_projection(made(t), DESIGN, t * LABELS).sum())(0.5)
+
+
+def test_corners_are_refused_under_tracing_too():
+    with pytest.raises(ValueError, match="corners"):
+        jax.jit(lambda y: bregman_projection(squared_norm(1.0), DESIGN, y))(LABELS)

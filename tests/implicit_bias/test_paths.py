@@ -1,4 +1,5 @@
 import cvxpy
+import jax
 import numpy as np
 import pytest
 import scipy.optimize
@@ -99,3 +100,14 @@ def test_columns_that_are_equal_are_named():
         [1.5],
         [0.0],
     ]
+
+
+def test_levels_may_be_traced_and_data_may_not():
+    path = l1_path(DESIGN, LABELS)
+    levels = np.array([path.levels[:2].mean(), path.levels[3:5].mean()])
+    np.testing.assert_allclose(jax.jit(lambda at: path_at(path, at))(levels), path_at(path, levels), rtol=1e-12)
+    slopes = jax.jvp(lambda at: path_at(path, at), (levels,), (np.ones(2),))[1]
+    pieces = np.diff(path.weights, axis=0) / np.diff(path.levels)[:, None]
+    np.testing.assert_allclose(slopes, pieces[[0, 3]], rtol=1e-10, atol=1e-12)
+    with pytest.raises(TypeError, match="l1_path needs values, and labels is traced"):
+        jax.grad(lambda labels: l1_path(DESIGN, labels).levels.sum())(LABELS)

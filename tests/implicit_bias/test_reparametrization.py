@@ -11,6 +11,7 @@ from deeptheory.implicit_bias.reparametrization import (
     lie_brackets,
     mirror_flow,
     mirror_map,
+    mirror_violations,
     products,
     reparametrized_flow,
     squares,
@@ -71,6 +72,12 @@ def test_what_is_no_mirror_flow_is_named():
         mirror_map(squares, np.ones(2)).gradient(np.array([-1.0, 1.0]))
 
 
+@pytest.mark.parametrize("name", ["value", "gradient", "metric"])
+def test_a_mirror_map_that_is_searched_refuses_what_is_traced(name):
+    with pytest.raises(TypeError, match=f"{name} needs values, and w is traced"):
+        jax.jit(getattr(mirror_map(squares, np.ones(2), steps=20), name))(np.ones(2))
+
+
 @pytest.mark.item("A8.15")
 def test_flows_against_exponentials():
     """A linear loss: dual variables move uniformly, so θ∘θ grows like exp(4μ) and hypentropy like a sinh."""
@@ -91,3 +98,25 @@ def test_flow_of_a_pair_is_the_mirror_flow_of_its_map_from_any_start():
     moved = np.asarray(jax.vmap(squares_apart)((theta[:, :3], theta[:, 3:])))
     path = mirror_flow(potential, loss, squares_apart(PAIR), times, rtol=1e-8)
     np.testing.assert_allclose(path, moved, atol=1e-7)
+
+
+@pytest.mark.item("A8.16")
+def test_violations_of_the_mirror_condition_by_hand():
+    # θ = (1, 0) and (√2, 1) both have u² − v² = 1, with metrics 4 and 12: R″ = 1/8 is off by a half at each, and no
+    # other number by less.
+    pairs = np.array([[1.0], [2**0.5]]), np.array([[0.0], [1.0]])
+    found = mirror_violations(squares_apart, lambda w: w @ w / 16, pairs)
+    np.testing.assert_allclose(found, 0.5, rtol=1e-14)
+    # u² − v² and the entropy of a start α: (u² + v²)/√(w² + 4α⁴) − 1, the larger of two coordinates.
+    u, v = RNG.uniform(0.5, 1.5, (2, 4, 2))
+    known = np.abs((u**2 + v**2) / np.sqrt((u**2 - v**2) ** 2 + 4 * 0.7**4) - 1).max(1)
+    np.testing.assert_allclose(mirror_violations(squares_apart, hypentropy(0.7).value, (u, v)), known, rtol=1e-12)
+
+
+def test_violations_do_not_see_the_coordinates_of_the_weights():
+    turn, thetas = RNG.standard_normal((3, 3)), RNG.uniform(0.5, 2, (5, 3))
+    back = np.linalg.inv(turn)
+    plain = mirror_violations(squares, ENTROPY.value, thetas)
+    np.testing.assert_allclose(plain, 3, rtol=1e-12)  # four times the speed
+    turned = mirror_violations(lambda theta: turn @ squares(theta), lambda w: ENTROPY.value(back @ w), thetas)
+    np.testing.assert_allclose(turned, plain, rtol=1e-9)

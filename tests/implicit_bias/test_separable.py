@@ -46,6 +46,41 @@ def test_not_separable_is_refused():
         max_margin(np.array([[1.0, 0.0], [-1.0, 0.1], [0.0, -1.0]]))
 
 
+def test_the_derivative_of_the_max_margin_vector_by_hand_by_differences_and_by_the_envelope():
+    point = np.array([[3.0, -4.0]])  # alone, ŵ = x/|x|²
+    by_hand = np.eye(2) / 25 - 2 * np.outer(point, point) / 625
+    np.testing.assert_allclose(jax.jacobian(lambda x: max_margin(x).vector)(point)[:, 0], by_hand, atol=1e-15)
+    points, side = separable(0, n=12, d=4), np.random.default_rng(0).standard_normal((12, 4))
+    vector, change = jax.jit(lambda x: jax.jvp(lambda y: max_margin(y).vector, (x,), (side,)))(points)
+    known = max_margin(points)
+    ahead, behind = (max_margin(points + step * side).vector for step in (1e-6, -1e-6))
+    np.testing.assert_allclose(vector, known.vector, rtol=1e-12)
+    np.testing.assert_allclose(change, (ahead - behind) / 2e-6, rtol=1e-7)
+    # γ = max over |u| ≤ 1 of min over convex weights p of Σ pᵢ⟨u, x̄ᵢ⟩ changes with x̄ᵢ by pᵢu; p by a cone solver.
+    w = cvxpy.Variable(4)
+    constraint = points @ w >= 1
+    cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(w)), [constraint]).solve(cvxpy.CLARABEL)
+    share = constraint.dual_value / constraint.dual_value.sum()
+    slope = jax.grad(lambda x: max_margin(x).margin)(points)
+    np.testing.assert_allclose(slope, np.outer(share, w.value / np.linalg.norm(w.value)), atol=1e-5)
+
+
+def test_max_margins_of_many_data_sets_at_once():
+    sets = np.stack([separable(seed, n=8, d=3) for seed in range(3)] + [np.eye(8, 3) - np.eye(8, 3, -3)])
+    found = jax.jit(jax.vmap(max_margin))(sets)
+    for i in range(3):
+        known = max_margin(sets[i])
+        np.testing.assert_allclose(found.vector[i], known.vector, rtol=1e-9)
+        np.testing.assert_allclose(found.margin[i], known.margin, rtol=1e-12)
+        np.testing.assert_array_equal(found.support[i], known.support)
+    assert np.isnan(found.vector[3]).all()  # x and −x: not separable
+
+
+def test_a_flow_on_the_host_refuses_what_is_traced():
+    with pytest.raises(TypeError, match="logarithmic_flow needs values, and signed_points is traced"):
+        jax.grad(lambda x: logarithmic_flow(x, np.array([0.0, 1.0])).sum())(TOY)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_know_their_slope_and_smoothness(name):
     loss, u = LOSSES[name], np.linspace(-3, 6, 4001)

@@ -8,9 +8,10 @@ of `guards` at the top of the function.
 - Numbers and arrays must be finite, whole numbers whole and not negative, arrays not empty; sizes of one name agree.
 - Lists become arrays and whole numbers floats where the signature asks for that, so that lists of numbers work.
 - An answer that is not a number is refused too: values so large or small that floating point fails give no nan.
-- Values under `jit`, `vmap` or `grad` are not known yet and pass. A call made inside another door is the library's
-  own and pays one look-up. Finiteness is one sum over an array, where the array lives; only if that is not finite are
-  the entries looked at. Nothing is copied, one number is waited for, and answers on an accelerator are not looked at.
+- Values under `jit`, `vmap` or `grad` are not known yet and pass; a function that needs them after all says so. A
+  call made inside another door is the library's own and pays one look-up. Finiteness is one sum over an array, where
+  the array lives; only if that is not finite are the entries looked at. Nothing is copied, one number is waited for,
+  and answers on an accelerator are not looked at.
 """
 
 import functools
@@ -38,6 +39,13 @@ FAILURES = {
     np.linalg.LinAlgError: "a matrix on the way is singular, or its decomposition does not converge",
 }
 """what libraries raise where an answer cannot be computed, and what that means"""
+UNKNOWN = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+"""what JAX raises where the value of a traced argument is asked for"""
 
 
 def doors(
@@ -130,6 +138,11 @@ def _door(function: Callable, title: str, wishes: dict[str, Wish], nan: bool) ->
             found = isinstance(error, np.linalg.LinAlgError) and _at_fault(bound.arguments)
             why = next(words for kind, words in FAILURES.items() if isinstance(error, kind))
             raise ValueError(found or f"{title} has no answer for these values: {why}") from error
+        except UNKNOWN as error:
+            if not (traced := _traced(bound.arguments)):
+                raise  # a function among the arguments that cannot be traced, where we trace it
+            outside = "call it outside jit, vmap and grad, or make static what is a size or a switch"
+            raise TypeError(f"{title} needs values, and {' and '.join(traced)} is traced: {outside}") from error
         finally:
             _within.reset(token)
         if not nan and answer is not None and _has_nan(answer):
@@ -147,6 +160,10 @@ def _granted(parameter: inspect.Parameter, wanted: Wish, value: Any, sizes: Size
     if value is parameter.default:
         return value
     return wanted.grant(parameter.name, value, sizes)
+
+
+def _traced(given: dict[str, Any]) -> list[str]:
+    return [name for name, value in given.items() if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))]
 
 
 def _at_fault(given: dict[str, Any]) -> str:

@@ -293,10 +293,17 @@ def _kind(hint: Any) -> str:
 
 
 def on_host(array: Any) -> bool:
-    """Say whether the numbers can be looked at without fetching them from an accelerator or another machine."""
+    """Say whether the numbers can be looked at without fetching them from an accelerator or another machine.
+
+    What is traced cannot: under `jit` that is so of an array of known numbers too, once JAX has made it.
+    """
     if not isinstance(array, jax.Array):
         return True
-    return array.is_fully_addressable and all(device.platform == "cpu" for device in array.devices())
+    return (
+        not isinstance(array, Tracer)
+        and array.is_fully_addressable
+        and all(device.platform == "cpu" for device in array.devices())
+    )
 
 
 def _square(dimensions: str) -> bool:

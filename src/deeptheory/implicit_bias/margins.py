@@ -50,16 +50,16 @@ def separability(signed_points: Float[Array | np.ndarray, "n d"]) -> Separabilit
     if found.margin > ROUNDING * np.abs(points).max():
         vector = found.vector / (points @ found.vector).min()
         return Separability(True, vector, np.zeros(len(points)))
-    return Separability(False, np.zeros(points.shape[1]), found.weights)
+    return Separability(False, np.zeros(points.shape[1]), np.asarray(found.weights))
 
 
 class LargestMargin(NamedTuple):
     """γ = max over ‖w‖ ≤ 1 of minᵢ ⟨w, x̄ᵢ⟩, a w that has it, and weights p that show there is no larger one."""
 
-    margin: float
-    vector: Float[np.ndarray, " d"]
-    weights: Float[np.ndarray, " n"]
-    support: Bool[np.ndarray, " n"]
+    margin: Any
+    vector: Float[Array | np.ndarray, "*batch d"]
+    weights: Float[Array | np.ndarray, "*batch n"]
+    support: Bool[Array | np.ndarray, "*batch n"]
 
 
 def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: float = 2.0) -> LargestMargin:
@@ -69,15 +69,16 @@ def largest_margin(signed_points: Float[Array | np.ndarray, "n d"], *, norm: flo
     those returned meet. For the norms 1 and ∞ a linear programme (the maximizer need not be unique), for 2 the active
     set of `separable.max_margin`, for others sequential quadratic programming, ended by Newton's method on the points
     that bear a weight: exact from about 1.4 to 8, and for some hundred points at most. Nearer the corners of 1 and ∞
-    the bounds may not meet to 1e-7, which is said. Points that are not separable are refused. On the host.
+    the bounds may not meet to 1e-7, which is said. Points that are not separable are refused. On the host, but for the
+    norm 2, which goes through `jit`, `vmap` and `grad`.
     Reference: arora Thm 8.3.2.
     """
     _norm(norm)
-    points = np.asarray(signed_points, np.float64)
     if norm == 2:
-        solution = max_margin(points)
+        solution = max_margin(signed_points)
         share = solution.duals / solution.duals.sum()
         return LargestMargin(solution.margin, solution.vector * solution.margin, share, solution.support)
+    points = np.asarray(signed_points, np.float64)
     if norm not in (1, np.inf):
         return _smooth(points, norm)
     found = _programme(points, norm)
@@ -189,8 +190,8 @@ def smoothed_margin(
     Reference: Lyu and Li 2020; arora 8.3.
     """
     _norm(norm)
-    xp = weights.__array_namespace__()
     margins = weights @ signed_points.T
+    xp = margins.__array_namespace__()
     least = margins.min(-1, keepdims=True)
     smooth = least[..., 0] - xp.log(xp.exp(least - margins).sum(-1))
     return smooth / xp.linalg.vector_norm(weights, ord=norm, axis=-1)
@@ -204,8 +205,8 @@ def loss_shares(
     As w grows along a direction they concentrate on the points of least margin in it: the support vectors. Never
     overflows. Reference: arora (8.26), ℓₜ/‖ℓₜ‖₁ in Assumption 8.4.3.
     """
-    xp = weights.__array_namespace__()
     margins = weights @ signed_points.T
+    xp = margins.__array_namespace__()
     scaled = xp.exp(margins.min(-1, keepdims=True) - margins)
     return scaled / scaled.sum(-1, keepdims=True)
 

@@ -12,8 +12,10 @@ Reference: arora 8.1.1; Nemirovski and Yudin 1983; Gunasekar, Lee, Soudry and Sr
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from deeptheory.foundations.entrances import doors
@@ -56,12 +58,18 @@ def dual_multipliers(
     design: Float[Array | np.ndarray, "n d"],
     labels: Float[Array | np.ndarray, " n"],
     start: Float[Array | np.ndarray, " d"] | None = None,
-) -> Float[np.ndarray, " n"]:
+) -> Float[Array | np.ndarray, " n"]:
     """Return λ that maximizes ⟨λ, y⟩ − R*(∇R(w₀) + Xᵀλ): the multipliers of the nearest interpolator.
 
     By Newton's method, halving steps that do not help; without `start` ∇R(w₀) = 0. For a potential whose conjugate is
-    differentiable twice, and rows that are linearly independent. On the host.
+    differentiable twice, and rows that are linearly independent.
+
+    Under `jit`, `vmap` and `grad` too, for a potential of NumPy and JAX alike whose own parameters are known: λ is
+    found on the host, and its derivative in X, y and w₀ is that of the equation X∇R*(∇R(w₀) + Xᵀλ) = y, to any order.
+    Where nothing fits the labels this is said; traced, when that is seen too late, λ is nan.
     """
+    if any(isinstance(each, Tracer) for each in (design, labels, start, potential.inverse(np.ones(design.shape[1])))):
+        return _traced_multipliers(potential, design, labels, start)
     design, labels = np.asarray(design, float), np.asarray(labels, float)
     offset = np.zeros(design.shape[1]) if start is None else np.asarray(potential.gradient(np.asarray(start)))
     scale = np.linalg.norm(labels) + np.linalg.norm(design)
@@ -103,18 +111,61 @@ def bregman_projection(
     design: Float[Array | np.ndarray, "n d"],
     labels: Float[Array | np.ndarray, " n"],
     start: Float[Array | np.ndarray, " d"] | None = None,
-) -> Float[np.ndarray, " d"]:
+) -> Float[Array | np.ndarray, " d"]:
     """Return the interpolator nearest to w₀, argmin {D_R(w, w₀) : Xw = y}, where mirror descent from w₀ ends.
 
     Without `start` the one of least R. Of D_R only the dual is solved, w = ∇R*(∇R(w₀) + Xᵀλ), which needs a smooth
     conjugate and linearly independent rows; for ½‖·‖₁² and ½‖·‖∞² see `least_norm` of `auditor`. Where no point of R's
-    domain interpolates (negative weights for the entropy) this is said. On the host: not under `jit`, `vmap` or `grad`.
+    domain interpolates (negative weights for the entropy) this is said. Under `jit`, `vmap` and `grad` as
+    `dual_multipliers`: the derivative in y, for one, is ∇²R*Xᵀ(X∇²R*Xᵀ)⁻¹.
 
     Reference: arora Thm 8.1.2, (8.4).
     """
     multipliers = dual_multipliers(potential, design, labels, start)
+    if isinstance(multipliers, Tracer):
+        return potential.inverse(_offset(potential, design, start) + jnp.asarray(design).T @ multipliers)
     offset = 0.0 if start is None else np.asarray(potential.gradient(np.asarray(start)))
     return np.asarray(potential.inverse(offset + np.asarray(design, float).T @ multipliers))
+
+
+def _offset(potential: Potential, design: Any, start: Any) -> Any:
+    return jnp.zeros(design.shape[1]) if start is None else potential.gradient(jnp.asarray(start))
+
+
+def _traced_multipliers(potential: Potential, design: Any, labels: Any, start: Any) -> Array:
+    count, width = design.shape
+    with jax.ensure_compile_time_eval():
+        tried = potential.inverse(np.ones(width))
+    if not isinstance(tried, np.ndarray):
+        # A callback must not wait for JAX, and cannot see what is traced in the potential.
+        raise TypeError(
+            "potential must compute with NumPy on NumPy arrays, from parameters that are known, under jit, vmap and "
+            "grad: call it outside of them"
+        )
+    potential.metric(tried)  # refused where there is none
+    given = tuple(jnp.asarray(each) for each in (design, labels, start) if each is not None)
+    shape = jax.ShapeDtypeStruct((count,), jnp.result_type(float, *given))
+
+    def known(*values: Any) -> np.ndarray:
+        try:
+            return np.asarray(dual_multipliers(potential, *map(np.asarray, values)), shape.dtype)
+        except ValueError:
+            return np.full(count, np.nan, shape.dtype)
+
+    def unfit(multipliers: Any, design: Any, labels: Any, start: Any = None) -> Any:
+        return labels - design @ potential.inverse(_offset(potential, design, start) + design.T @ multipliers)
+
+    @jax.custom_jvp
+    def solved(*values: Any) -> Any:
+        return jax.pure_callback(known, shape, *values, vmap_method="sequential")
+
+    @solved.defjvp
+    def _(values: tuple, changes: tuple) -> tuple[Any, Any]:
+        multipliers = solved(*values)
+        change = jax.jvp(lambda *each: unfit(multipliers, *each), values, changes)[1]
+        return multipliers, -jnp.linalg.solve(jax.jacobian(unfit)(multipliers, *values), change)
+
+    return solved(*given)
 
 
 def mirror_descent(potential: Potential, step_size: float) -> optax.GradientTransformationExtraArgs:

@@ -3,7 +3,8 @@
 All three are piecewise linear. At every point the correlations cⱼ = xⱼᵀ(y − Xw) of some columns are largest in size,
 equal to a level λ, and only these columns move. They differ in what the moving columns do: in LARS their correlations
 fall together; on the ℓ1 path also a weight that comes to zero stops; in stagewise descent a weight may only move in
-the direction of its own correlation. On the host, in double precision.
+the direction of its own correlation. On the host, in double precision, from data that are known: how many breakpoints
+there are depends on them.
 
 `design` is X, one example a row.
 
@@ -13,7 +14,9 @@ Reference: arora Ch. 8 Example 1; Efron, Hastie, Johnstone and Tibshirani 2004.
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from deeptheory.foundations.entrances import doors
@@ -193,11 +196,14 @@ def _followed(
     return PiecewisePath(np.array(levels), np.array(passed))
 
 
-def path_at(path: PiecewisePath, levels: Float[AnyArray, " k"]) -> Float[np.ndarray, "k d"]:
-    """Return the weights at given levels λ ≥ 0, between breakpoints by straight lines; zero above the first."""
+def path_at(path: PiecewisePath, levels: Float[AnyArray, " k"]) -> Float[AnyArray, "k d"]:
+    """Return the weights at given levels λ ≥ 0, between breakpoints by straight lines; zero above the first.
+
+    Levels may be traced, and differentiated by; the path itself is that of known data.
+    """
     order = np.argsort(path.levels, kind="stable")
-    at = np.asarray(levels, float)
-    return np.stack([np.interp(at, path.levels[order], column[order]) for column in path.weights.T], axis=1)
+    xp, at = (jnp, levels) if isinstance(levels, Tracer) else (np, np.asarray(levels, float))
+    return xp.stack([xp.interp(at, path.levels[order], column[order]) for column in path.weights.T], axis=1)
 
 
 def rises_monotonely(path: PiecewisePath) -> Bool[np.ndarray, " d"]:

@@ -143,7 +143,7 @@ def nuclear_norm(*, rows: Annotated[int, "[1, 1e4]"], columns: Annotated[int, "[
     return Potential(value, through(_slope(1.0)), through(_slope(np.inf)), _no_metric)
 
 
-def hypentropy(scale: float | Float[Array | np.ndarray, " d"]) -> Potential:
+def hypentropy(scale: float | Float[Array | np.ndarray, ""] | Float[Array | np.ndarray, " d"]) -> Potential:
     """Return R_α(w) = (α²/4) Σ q(wᵢ/α²), q(z) = 2 − √(4+z²) + z arcsinh(z/2), the mirror map of w = u² − v².
 
     `scale` α > 0, one number or one a coordinate: the flow of u² − v² keeps every uᵢvᵢ, and α² is its size. Near

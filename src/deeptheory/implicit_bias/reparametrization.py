@@ -18,9 +18,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from deeptheory.foundations.entrances import doors
+from deeptheory.foundations.entrances import door, doors
 from deeptheory.foundations.flows import followed
-from deeptheory.foundations.guards import numeric
+from deeptheory.foundations.guards import batched, numeric
 from deeptheory.implicit_bias.potentials import Potential
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "lie_brackets",
     "mirror_flow",
     "mirror_map",
+    "mirror_violations",
     "products",
     "reparametrized_flow",
     "squares",
@@ -71,6 +72,37 @@ def induced_metric(parametrization: Callable[[Any], Any], theta: Any) -> Float[A
     function, point = _flat(parametrization, theta)
     jacobian = jax.jacobian(function)(point)
     return jacobian @ jacobian.T
+
+
+def mirror_violations(
+    parametrization: Callable[[Any], Any], potential: Callable[[Any], Any], thetas: Any
+) -> Float[Array, " k"]:
+    """Return how far ∂G∂Gᵀ is from (∇²R)⁻¹ at each of many θ: the largest |μ − 1| over eigenvalues μ of ∂G∂Gᵀ∇²R(G(θ)).
+
+    By so much, in the metric of R and for the worst loss, the speed of w = G(θ) under gradient flow differs from that
+    of mirror flow at the same w; coordinates of w do not matter. The largest of the numbers is 0 along a flow exactly
+    if that flow of L∘G is the mirror flow of R (8.10), and 0 over all θ if G and R agree whatever the start (8.11).
+
+    Args:
+        parametrization: G, a function of a pytree of arrays whose value is one vector w.
+        potential: R itself, a function of JAX with a positive definite Hessian at every G(θ); of a `Potential` its
+            `value`. Its second derivatives are taken here, not read from a `metric`.
+        thetas: the pytree with the θ along a first axis: random ones, or those of `reparametrized_flow` put back into
+            shape.
+
+    To find an R that is not known use `mirror_map`. Numbers of random θ that are 0 prove nothing about others.
+
+    Reference: arora (8.10), (8.11).
+    """
+    batched(thetas=thetas)
+
+    def violation(theta: Any) -> Array:
+        weights = jnp.ravel(parametrization(theta))
+        # With ∇²R = CCᵀ the eigenvalues are those of the symmetric Cᵀ∂G∂GᵀC.
+        root = jnp.linalg.cholesky(jax.hessian(potential)(weights))
+        return jnp.max(jnp.abs(jnp.linalg.eigvalsh(root.T @ induced_metric(parametrization, theta) @ root) - 1))
+
+    return jax.jit(jax.vmap(violation))(jax.tree.map(jnp.asarray, thetas))
 
 
 def lie_brackets(parametrization: Callable[[Any], Any], theta: Any) -> Float[Array, "d d p"]:
@@ -116,7 +148,7 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
     finds the μ that leads to w, `metric` is ∂G∂Gᵀ there. It knows only w that θ can reach from θ₀, and R up to a
     constant: R(G(θ₀)) = 0. Refused: a G with Lie brackets that are not 0, at θ₀ or at one of 20 points that θ₀ can be
     pulled to, and a θ₀ at which ∂G∂Gᵀ is singular, where w cannot move everywhere. `value`, `gradient` and `metric`
-    look for μ on the host; `inverse` is traceable.
+    look for μ on the host and refuse traced w; `inverse` is traceable.
 
     Reference: arora 8.1.4; Li, Wang, Lee and Arora 2022.
     """
@@ -131,8 +163,7 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
         flat = dual_point(function, point, dual, steps=steps)
         return function(flat), metric_at(flat), flat
 
-    metric = np.asarray(metric_at(point))
-    values = np.linalg.eigvalsh(metric)
+    values = np.linalg.eigvalsh(np.asarray(metric_at(point)))
     if values[0] <= 1e-12 * max(values[-1], 1e-300):
         raise ValueError(f"∂G∂Gᵀ is singular at the start, with eigenvalues from {values[0]:.3g} to {values[-1]:.3g}")
     speed = np.sqrt(values[-1])
@@ -147,7 +178,7 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
             f"bracket of length {sizes.max():.3g}"
         )
 
-    def dual_of(w: Any) -> np.ndarray:
+    def gradient(w: Any) -> np.ndarray:
         target, dual = np.asarray(w, float), np.zeros(width)
         found, bend, _ = (np.asarray(each) for each in pulled(dual))
         for _ in range(200):
@@ -170,12 +201,15 @@ def mirror_map(parametrization: Callable[[Any], Any], theta: Any, *, steps: int 
     nodes, weights = np.polynomial.legendre.leggauss(20)
 
     def value(w: Any) -> float:
-        dual = dual_of(w)
+        dual = gradient(w)
         # R(w) = ⟨μ, w⟩ − Q(μ), and Q(μ) = ∫₀¹ ⟨μ, ∇Q(sμ)⟩ ds, all but a constant.
         along = [float(dual @ np.asarray(pulled((1 + node) / 2 * dual)[0])) for node in nodes]
         return float(dual @ np.asarray(w, float)) - float(weights @ along) / 2
 
-    return Potential(value, dual_of, lambda z: pulled(z)[0], lambda w: pulled(dual_of(w))[1])
+    def metric(w: Any) -> Any:
+        return pulled(gradient(w))[1]
+
+    return Potential(door(value), door(gradient), lambda z: pulled(z)[0], door(metric))
 
 
 def reparametrized_flow(

@@ -13,11 +13,12 @@ from annotated_types import Interval
 from scipy.special import ndtr
 
 from deeptheory.foundations.randomness import generator
+from deeptheory.generalization.networks.norm_bounds import frobenius_product_bound
 from deeptheory.implicit_bias.least_squares import nearest_solution
 from deeptheory.implicit_bias.margins import normalized_margin, smoothed_margin
 from deeptheory.implicit_bias.separable import logarithmic_flow, max_margin
-from deeptheory.lab import Identity, Inequality, Trend, Trials, claim
-from deeptheory.lab.pictures import Curves, Dots, Level, Line, Table
+from deeptheory.lab import Chain, Identity, Inequality, Trend, Trials, claim
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row, Table
 from deeptheory.optimization.runs import trajectory
 
 STEPS = 2000
@@ -38,19 +39,26 @@ def two_gaussians(random, count, dimension, distance):
 
 
 @claim(
-    items={"H12.6": ("smoothed margin along the flow", "error of the largest margin")},
-    says=r"Gradient flow on the exponential loss raises the margin, $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$, "
-    "all along once the loss is below 1. On two Gaussian classes the largest margin, where it ends, errs less than "
-    r"half as often as a separator drawn at random among all that fit.",
+    items={"H12.6": ("smoothed margin along the flow", "error of the largest margin", "error and bound of the margin")},
+    says=r"Gradient flow raises $-\log\sum_ie^{-\langle w,\bar x_i\rangle}/|w|$ once the exponential loss is below 1. "
+    "On two Gaussian classes the largest margin, its end, errs half as often as random separators. Any errs with "
+    r"chance at most $2c\,r|w|/(\gamma\sqrt n)+3\sqrt{\log(2/\delta')/2n}$.",
     needs="a sample that a plane through the origin separates",
-    symbols={r"w": "the weights, through the origin", r"\bar x_i": "point $i$ times its label"},
+    symbols={
+        r"w": "the weights, through the origin",
+        r"\bar x_i": "point $i$ times its label",
+        r"\gamma": r"the least $\langle w,\bar x_i\rangle$, positive",
+        r"r,n": "the root mean square of the points' lengths, and their number",
+        r"c,\delta'": r"at most $2^{1/4}$, and a share of the chance of failure: the price of any $\gamma/|w|$",
+    },
     why=r"The loss falls fastest in a direction that has a component along $w$ and one that turns it; the first pays "
     "for the growth of the norm and the second is gain, so the smoothed margin cannot fall. Bounds on the test error "
     "divide the complexity of unit vectors by the margin, so they fall as it grows; and most separators that just fit "
     "pass close by some points, turned far from the best one.",
-    notice="Random separators of one sample, most of them near the edge of what fits, and the path of the flow far to "
-    "the right. Along the path itself the error need not fall: for Gaussian classes the first direction, the mean of "
-    "the signed points, is nearly the best, and the margin is bought at its expense.",
+    notice="Left: random separators of one sample, most of them near the edge of what fits, and the path of the flow "
+    "far to the right. Along the path itself the error need not fall: for Gaussian classes the first direction, the "
+    "mean of the signed points, is nearly the best, and the margin is bought at its expense. Right: a larger sample; "
+    "as the margin grows the bound comes down below 1, where it says something, far above the error it bounds.",
 )
 def margin_leads_to_test_error(
     key,
@@ -87,6 +95,7 @@ def margin_leads_to_test_error(
             if trial == 0:
                 shown = [normalized_margin(points, path), true_error(path, distance)]
                 others = [normalized_margin(points, drawn), true_error(drawn, distance)]
+    promised = bounds_along_the_flow(random, dimension, distance)
     return {
         "smoothed margin along the flow": Inequality(
             np.concatenate(before), np.concatenate(after), error=1e-7,
@@ -98,7 +107,38 @@ def margin_leads_to_test_error(
             },
         ),
         "error of the largest margin": Trend(np.array(gains), aside={"any separator": np.array(rivals)}),
+        "error and bound of the margin": promised,
     }  # fmt: skip
+
+
+def bounds_along_the_flow(random, dimension, distance):
+    """Errors that are known and what the margin promises: along a flow, and for separators of labels by coin."""
+    samples, apart = 1000, distance + 3  # with so many points the bound falls below 1
+    points = two_gaussians(random, samples, dimension, apart)
+    times = np.geomspace(1, 300, 24)
+    path = logarithmic_flow(points, np.append(0.0, times), weight=1.0)[1:]
+    margins, errors = np.asarray(normalized_margin(points, path)), true_error(path, apart)
+    fits = margins > 0
+    bounds = np.array([margin_bound(w, points) for w in path[fits]])
+    # So many dimensions that any labels can be fitted: half of all answers are wrong, however long the weights.
+    coins = random.standard_normal((400, 800))
+    fitted = np.outer([1.0, 10.0, 100.0], np.linalg.pinv(coins) @ np.ones(400))
+    plain = np.array([margin_bound(w, coins, norm=1.0) for w in fitted])
+    along = {"time": times[fits], "margin": margins[fits], "error": errors[fits], "bound": bounds}
+    return Chain(
+        {
+            "two classes": (errors[fits], bounds),
+            "labels by coin": (np.full(3, 0.5), np.array([margin_bound(w, coins) for w in fitted])),
+        },
+        aside=along | {"not divided": plain},
+    )
+
+
+def margin_bound(weights, points, norm=None):
+    """The bound on the chance of error of weights that are right on all signed points: of one layer with one output."""
+    layer = np.array([[np.linalg.norm(weights) if norm is None else norm]])
+    size, margin = float(np.linalg.norm(points)) / len(points) ** 0.5, float((points @ weights).min())
+    return frobenius_product_bound([layer], size=size, margin=margin, samples=len(points), delta=0.01)
 
 
 def true_error(weights, distance):
@@ -126,6 +166,12 @@ def mean_for_sum(evidence):
     return replace(evidence, quantity=before, bound=after)
 
 
+@margin_leads_to_test_error.control("the margin not divided by the norm", of="error and bound of the margin")
+def without_the_norm(evidence):
+    name = "labels by coin"
+    return replace(evidence, links={**evidence.links, name: (evidence.links[name][0], evidence.aside["not divided"])})
+
+
 @margin_leads_to_test_error.control("so do other separators that fit", of="error of the largest margin")
 def any_separator(evidence):
     return replace(evidence, differences=evidence.aside["any separator"])
@@ -133,14 +179,26 @@ def any_separator(evidence):
 
 @margin_leads_to_test_error.picture
 def error_against_margin(pieces):
-    """True error against normalized margin: along the gradient flow, and for random separators of the same sample."""
-    seen = pieces["smoothed margin along the flow"].aside
+    """True error by normalized margin, of the flow and of random separators; margin, bound and error along the flow."""
+    seen, along = pieces["smoothed margin along the flow"].aside, pieces["error and bound of the margin"].aside
     marks = [
         Line("gradient flow", *seen["path"], arrow=True),
         Dots("random separators", *seen["others"]),
         Level("best possible", y=float(seen["best"])),
     ]
-    return Curves(marks, x="normalized margin on the sample", y="chance of a wrong answer", log="y")
+    time = along["time"]
+    story = [
+        Line("margin, over the last one", time, along["margin"] / along["margin"][-1]),
+        Line("bound on the error", time, along["bound"]),
+        Line("error", time, along["error"]),
+        Level("what any answer attains", y=1.0),
+    ]
+    return Row(
+        [
+            Curves(marks, x="normalized margin on the sample", y="chance of a wrong answer", log="y"),
+            Curves(story, x="logarithm of the time t", y="margin, bound and chance of a wrong answer", log="xy"),
+        ]
+    )
 
 
 @claim(

@@ -13,6 +13,7 @@ import numpy as np
 from annotated_types import Interval
 
 from deeptheory.foundations.margin_losses import EXPONENTIAL, HALF_QUADRATIC, LOGISTIC
+from deeptheory.implicit_bias.margins import normalized_margin
 from deeptheory.implicit_bias.separable import (
     gradient_descent_on_margins,
     logarithmic_flow,
@@ -24,7 +25,7 @@ from deeptheory.implicit_bias.separable import (
     stable_step,
 )
 from deeptheory.lab import Identity, Inequality, Limit, Rate, Reals, assume, claim
-from deeptheory.lab.pictures import Curves, Dots, Line
+from deeptheory.lab.pictures import Curves, Dots, Level, Line, Row
 
 WIDE = np.array(
     [[1.0, 2.0], [1.0, -1.5], [3.0, 1.0], [2.5, -1.0]]
@@ -132,10 +133,11 @@ def before_and_after(pieces):
     r"The loss is near the sum of $\frac1ne^{-\langle\rho,\bar x_i\rangle}/t$ over the support vectors, the points "
     r"nearest the boundary. Their factors before $1/t$ tend to the dual weights, with which $\hat w$ is made of the "
     r"support vectors, and these sum to $|\hat w|^2=1/\gamma^2$.",
-    notice=r"While the loss falls like $1/t$, direction and margin improve only like $1/\log t$: doubling the "
-    "accuracy of the boundary takes the square of the time. The lines are not fitted: rates and constants are "
-    r"predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot. "
-    r"The first dot is at $\log t=1000$ or later, when $\rho$ has settled.",
+    notice=r"Left, one data set: the margin rises to $\gamma$ along the predicted curve once $\rho$ has settled, past "
+    r"that of the mean of the points. Right: while the loss falls like $1/t$, direction and margin improve only like "
+    r"$1/\log t$: doubling the accuracy of the boundary takes the square of the time. The lines are not fitted: rates "
+    r"and constants are predicted. A rate of $1/\sqrt{\log t}$ would be seen at the second dot. The first dot is at "
+    r"$\log t=1000$ or later, when $\rho$ has settled.",
     explore={"horizon": (100.0, 1000.0, 10000.0)},
 )
 def separable_descent_rates(
@@ -148,7 +150,7 @@ def separable_descent_rates(
     steps: Annotated[int, Interval(ge=1000, le=10_000_000)] = 100_000,
 ):
     growth = 2.0 ** np.arange(6)
-    observed, scaled = [], []
+    observed, scaled, shown = [], [], {}
     for points in drawn(key, datasets, count, dimension):
         solution = max_margin(points)
         end = settled(points, solution, horizon)
@@ -167,6 +169,16 @@ def separable_descent_rates(
         rates = margin_rates(points, solution, residual_limit(points, solution) + free)
         observed.append([error / constant for error, constant in zip(errors, rates, strict=False)])
         scaled.append((losses[-1], rates.loss))
+        if not shown:
+            early = np.geomspace(1, horizon, 40)
+            way = logarithmic_flow(points, np.append(0.0, early))[1:]
+            shown = {
+                "times": early,
+                "margins": normalized_margin(points, way),
+                "best": solution.margin,
+                "constant": rates.margin,
+                "mean": normalized_margin(points, points.mean(0)),
+            }
     direction, cosine, margin = np.mean(observed, axis=0)
     loss, squared_norm = np.transpose(scaled)
     gaps = np.abs(np.array([direction * growth, cosine * growth**2, margin * growth]) - 1).max(0)
@@ -180,7 +192,7 @@ def separable_descent_rates(
     return {
         "error of the direction": Rate(growth, direction, exponent=-1.0, rivals=(-0.5, -2.0)),
         "error of the cosine": Rate(growth, cosine, exponent=-2.0, rivals=(-1.0,)),
-        "error of the margin": Rate(growth, margin, exponent=-1.0, rivals=(-0.5, -2.0)),
+        "error of the margin": Rate(growth, margin, exponent=-1.0, rivals=(-0.5, -2.0), aside=shown),
         "loss times time": Identity(loss, squared_norm, error=SOLVER * squared_norm),
         "constants of the rates": Limit(growth, gaps, order=1.0),
         "losses with other tails": Identity(np.append(slopes, slopes[:, -1:], axis=1), tails, condition=40.0),
@@ -190,15 +202,33 @@ def separable_descent_rates(
 
 @separable_descent_rates.picture
 def slow_rates(pieces):
-    """Errors of direction, margin and cosine in units of their predicted constants, against log t."""
+    """One data set's margin against log t, and errors of direction, margin and cosine over predicted constants."""
     marks, grid = [], np.geomspace(1, 32, 40)
     shown = {"direction and margin, 1/log t": (("direction", "margin"), 1), "cosine, 1/log² t": (("cosine",), 2)}
     for name, (errors, power) in shown.items():
         found = [pieces[f"error of the {each}"] for each in errors]
         marks += [Line(name, grid, grid**-power), *(Dots(name, piece.x, piece.y) for piece in found)]
     marks.append(Line("", grid, grid**-0.5, rival="1/√log t"))
-    return Curves(
-        marks, x="logarithm of the time t, over its first value", y="error over its predicted constant", log="xy"
+    seen = pieces["error of the margin"].aside
+    times, best, constant = (np.asarray(seen[name]) for name in ("times", "best", "constant"))
+    slower = (times * times[-1]) ** 0.5  # right at the last time
+    rise = [
+        Level("largest margin γ", y=float(best)),
+        Level("margin of the mean of the points", y=float(seen["mean"])),
+        Line("γ less the predicted constant over log t", times, best - constant / times),
+        Line("", times, best - constant / slower, rival="1/√log t"),
+        Dots("margin of the flow", times, seen["margins"]),
+    ]
+    return Row(
+        [
+            Curves(rise, x="logarithm of the time t", y="normalized margin", log="x", ys=(0, 1.15 * float(best))),
+            Curves(
+                marks,
+                x="logarithm of the time t, over its first value",
+                y="error over its predicted constant",
+                log="xy",
+            ),
+        ]
     )
 
 

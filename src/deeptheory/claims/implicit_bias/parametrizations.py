@@ -18,6 +18,7 @@ from deeptheory.implicit_bias.reparametrization import (
     induced_metric,
     lie_brackets,
     mirror_flow,
+    mirror_violations,
     products,
     reparametrized_flow,
     squares,
@@ -45,14 +46,14 @@ def linear(theta):
 @claim(
     items={
         "A8.15": "paths of flow and mirror flow",
-        "A8.16": ("metrics and inverse Hessians", "paths of flow and mirror flow"),
+        "A8.16": ("metrics and inverse Hessians", "paths of flow and mirror flow", "violations of the condition"),
         "A8.17": ("metrics and inverse Hessians", "paths of flow and mirror flow", "steps of linear models"),
         "A8.18": ("metrics and inverse Hessians", "paths of flow and mirror flow"),
     },
     says=r"Gradient flow of $L(G(\theta))$ moves $w=G(\theta)$ by $\dot w=-\partial G\,\partial G^\top\nabla L$. If "
     r"$\partial G\,\partial G^\top=(\nabla^2R)^{-1}$ at $w$, that is the mirror flow of $R$, for every $L$: for "
     r"$G=\sqrt\Sigma\,\theta$ with $R=\frac12w^\top\Sigma^{-1}w$, for $G=\theta^{\odot2}$ with "
-    r"$R=\frac14\sum w_i\log w_i-w_i$.",
+    r"$R=\frac14\sum w_i\log w_i-w_i$. For $u^{\odot2}-v^{\odot2}$ it can hold along a flow only.",
     needs="differentiable losses; θ ≠ 0 in every coordinate of the squares",
     full=dict(trials=200),
     symbols={
@@ -61,10 +62,12 @@ def linear(theta):
         r"\partial G": "the Jacobian",
         r"R": r"the potential of the mirror flow $\frac{d}{dt}\nabla R(w)=-\nabla L(w)$",
         r"\Sigma": "a positive definite matrix",
+        r"u,v": r"parameters, where $\theta$ is a pair",
     },
     why=r"By the chain rule $\dot\theta=-\partial G^\top\nabla L$ and $\dot w=\partial G\,\dot\theta$. Mirror flow is "
     r"$\dot w=-(\nabla^2R)^{-1}\nabla L$. The loss enters both in the same way, so only the matrices in "
-    r"front need to agree. For a linear $G$ this holds for steps of any size too.",
+    r"front need to agree. For a linear $G$ this holds for steps of any size too. The flow of $u^{\odot2}-v^{\odot2}$ "
+    r"keeps $u\odot v$; where that is what it was at the start the metric is a function of $w$, and elsewhere another.",
     notice="Dots, the weights of a model of squares trained by gradient flow, on the curve of mirror flow with the "
     "entropy; with an entropy that is not divided by four it takes the same way at another speed.",
 )
@@ -110,6 +113,19 @@ def flows_of_two_geometries(key, *, trials: Trials = 16):
         plain = plain - 0.3 * np.asarray(slope(plain))
         unturned.append(plain)
     steps = np.array(stepped)
+    # u² − v² from (α, −α): the hyperbolic entropy is its mirror map along the flow, and nowhere else.
+    pair = np.full(3, 0.7), np.full(3, -0.7)
+    along = reparametrized_flow(squares_apart, loss, pair, times).reshape(-1, 2, 3)
+    elsewhere = draw.uniform(0.5, 1.5, (2, trials, 3))
+    u, v = elsewhere
+    known = np.abs((u**2 + v**2) / np.sqrt((u**2 - v**2) ** 2 + 4 * 0.7**4) - 1).max(1)
+    entropy = hypentropy(0.7).value
+    violated = [
+        mirror_violations(linear, lambda w: w @ inverse @ w / 2, thetas),
+        mirror_violations(squares, QUARTER.value, thetas),
+        mirror_violations(squares_apart, entropy, (along[:, 0], along[:, 1])),
+        mirror_violations(squares_apart, entropy, tuple(elsewhere)),
+    ]
     return {
         "metrics and inverse Hessians": Identity(
             found, wanted, scale=np.abs(found).max((2, 3))[..., None, None], condition=100.0
@@ -122,6 +138,9 @@ def flows_of_two_geometries(key, *, trials: Trials = 16):
             error=1e-7,
             along={"geometry": np.arange(2), "time": times},
             aside={"entropy itself": np.array(hurried)},
+        ),
+        "violations of the condition": Identity(
+            np.concatenate(violated), np.append(np.zeros(2 * trials + len(times)), known), scale=1.0, error=1e-7
         ),
         "steps of linear models": Identity(
             steps[:, 0],
@@ -162,6 +181,12 @@ def not_divided(evidence):
 def half_the_entropy(evidence):
     # Twice the potential of squares has half the inverse Hessian; that of the linear model stays.
     return replace(evidence, right=np.asarray(evidence.right) * np.array([1.0, 0.5])[:, None, None])
+
+
+@flows_of_two_geometries.control("u² − v² keeps the condition off its flow too", of="violations of the condition")
+def for_every_theta(evidence):
+    # (8.11) in place of (8.10): as for the other two, no violation wherever θ is.
+    return replace(evidence, right=np.zeros_like(evidence.right))
 
 
 @flows_of_two_geometries.control("steps of the weights themselves, w − η∇L", of="steps of linear models")

@@ -40,14 +40,14 @@ def exponential_loss(points, w):
 
 @claim(
     items={
-        "A8.27": ("margin along the run", "what is left to the largest margin"),
+        "A8.27": ("margin along the run", "what is left to the largest margin", "direction of the largest margin"),
         "A8.30": ("margin along the run", "what the certificate leaves open"),
     },
     says=r"Steepest descent in any norm on separable data, with $\eta_t\le\min\{\eta_+,1/(B^2L(w_t))\}$, comes to the "
-    r"largest margin $\gamma$ of its norm, and at every step "
+    r"largest margin $\gamma$ of its norm, in direction to the one $w$ that has it, and at every step "
     r"$\frac{\sum_u(\eta_u\gamma_u^2/L(w_u)-\eta_u^2B^2\gamma_u^2/2)-\log L(w_0)}{\|w_0\|+\sum_u\eta_u\gamma_u}\le"
     r"\min_i\frac{\langle w_t,\bar x_i\rangle}{\|w_t\|}\le\gamma$.",
-    needs="separable data; exponential loss; steps within the bound",
+    needs="separable data; exponential loss; steps within the bound; for the direction one w of largest margin",
     full=dict(steps=200_000),
     symbols={
         r"\eta_t": "the step size at step $t$",
@@ -74,6 +74,7 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
     kept = np.unique(np.geomspace(20, steps, 60).astype(int)) - 1
     late = np.geomspace(steps / 64, steps, 7).astype(int) - 1
     found: dict[str, list] = {}
+    turned, aims = [], []
     for norm in NORMS:
         # A step of e^700 is never asked for: the run is one with bounded steps as far as it goes.
         run = margin_descent(points, shares, norm=norm, largest_step=np.exp(700.0), start=start)
@@ -95,6 +96,8 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
         }
         for name, values in seen.items():
             found.setdefault(name, []).append(np.asarray(values))
+        turned.append(directions(points, start, steps, norm)[late])
+        aims.append(best.vector)
     every = {name: np.array(values) for name, values in found.items()}
     early = {name: values[:, kept] for name, values in every.items()}
     positive = early["proved"] > 0  # before, dividing by a bound of the norm proves nothing
@@ -109,13 +112,27 @@ def steepest_descent_finds_its_margin(key, *, count: Points = 20, dimension: Dim
         name: np.max(1 - every[name][:, late] / every["best"][:, late], axis=0) for name in ("margin", "certificate")
     }
     aside = {"margin": every["margin"][:, late], "other": every["other"][:, late]}
+    off = np.linalg.norm(np.array(turned) - np.array(aims)[:, None], axis=2).max(0)
+    euclidean = aims[NORMS.index(2.0)]
+    beside = np.linalg.norm(turned[NORMS.index(1.0)] - euclidean / np.abs(euclidean).sum(), axis=1)
     return {
         "margin along the run": Chain(
             links, error=PROGRAMME * np.abs(early["least"]).max(), aside=early | {"step": kept}
         ),
         "what is left to the largest margin": Limit(late + 1.0, left["margin"], order=0.5, aside=aside),
         "what the certificate leaves open": Limit(late + 1.0, left["certificate"], order=0.5),
+        "direction of the largest margin": Limit(late + 1.0, off, order=0.5, aside={"euclidean": beside}),
     }
+
+
+def directions(points, start, steps, norm):
+    """Weights over their norm, by longer steps: a direction settles when slow modes of the residual have died out.
+
+    Shares t^(−1/4) lengthen the weights like t^(3/4), to which what is left of the residual is compared.
+    """
+    run = margin_descent(points, (1.0 + np.arange(steps)) ** -0.25, norm=norm, largest_step=np.exp(700.0), start=start)
+    path = np.asarray(run.weights[1:])
+    return path / np.linalg.norm(path, norm, axis=1, keepdims=True)
 
 
 @steepest_descent_finds_its_margin.control(
@@ -125,6 +142,13 @@ def of_the_dual_norm(evidence):
     # Over the larger of the two, as for the largest margin itself: a quotient that grows past 1 would hide its limit.
     margin, other = evidence.aside["margin"], evidence.aside["other"]
     return replace(evidence, y=np.max(np.abs(margin - other) / np.maximum(margin, other), axis=0))
+
+
+@steepest_descent_finds_its_margin.control(
+    "the Euclidean direction in the norm 1 too", of="direction of the largest margin"
+)
+def euclidean_direction(evidence):
+    return replace(evidence, y=evidence.aside["euclidean"])
 
 
 @steepest_descent_finds_its_margin.control("without what curvature takes back", of="margin along the run")
