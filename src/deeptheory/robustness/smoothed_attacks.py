@@ -27,7 +27,7 @@ class _SmoothedLoss(eqx.Module):
     radii: Array
     noise: Array
 
-    def __call__(self, moves: Array) -> Array:
+    def __call__(self, moves: Points) -> Array:
         copies = (self.inputs + self.radii[:, None] * moves)[:, None] + self.noise
         logs = jax.nn.log_softmax(self.network(copies.reshape(-1, copies.shape[-1])), axis=-1)
         own = jnp.take_along_axis(logs.reshape(*copies.shape[:2], -1), self.labels[:, None, None], axis=2)[..., 0]

@@ -278,8 +278,9 @@ def before_and_after(pieces):
     panels = []
     for name, title in {"before": "trained as usual", "after": "trained against an adversary"}.items():
         marks = [Line("balls", px + x, py + y, thin=True) for px, py in points]
-        marks += [Dots(f"label {label}", *points[labels == label].T) for label in (0, 1)]
-        marks.append(Dots("answered wrongly", *np.asarray(aside[f"stars {name}"]).reshape(-1, 2).T))
+        marks += [Dots(f"label {label}", points[labels == label, 0], points[labels == label, 1]) for label in (0, 1)]
+        stars_x, stars_y = np.asarray(aside[f"stars {name}"]).reshape(-1, 2).T
+        marks.append(Dots("answered wrongly", stars_x, stars_y))
         heights = np.clip(aside[name], -3, 3)
         panels.append(
             Surface(
