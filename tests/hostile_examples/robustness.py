@@ -74,6 +74,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "sign_flips.slope_moment": {"activation": "tanh"},
     "sign_flips.two_layer_gradient": {"networks": RANDOM, "x": np.ones(3), "activation": "tanh"},
     "sign_flips.two_layer_value": {"networks": RANDOM, "x": np.ones(3), "activation": "tanh"},
+    "smoothed_attacks.attack_smoothed": {
+        "network": logits,
+        "draws": np.linspace(-1, 1, 15).reshape(5, 3),
+        "radii": np.array([0.1, 0.0, 0.5, 0.2]),
+        "steps": 2,
+    },
     "smoothing.certify": {"counts": np.array([[9, 2, 1], [1, 8, 3]]), "selection": np.array([[3, 1, 0], [0, 2, 2]])},
     "smoothing.shared_votes": {"network": logits, "draws": np.linspace(-1, 1, 15).reshape(5, 3)},
     "smoothing.smoothed_value_and_gradient": {"function": lambda x: x[:, 0]},

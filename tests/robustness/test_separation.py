@@ -1,5 +1,6 @@
 """Separation of classes: by hand, by brute force, and the robustness of the nearest-neighbour rule."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from deeptheory.robustness.separation import (
     opposite_distances,
     robust_accuracy_on_grid,
     scatter_ratio,
+    separated_points,
     silhouettes,
 )
 
@@ -81,3 +83,17 @@ def test_memorised_radius_by_hand_and_by_sampling():
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="two kinds"):
         opposite_distances(POINTS, np.zeros(4, int))
+
+
+@pytest.mark.parametrize(("count", "gap", "dimension"), [(1, 0.5, 2), (30, 0.3, 2), (12, 1.2, 4)])
+def test_points_of_different_labels_keep_their_distance_and_others_need_not(count, gap, dimension):
+    points, labels = separated_points(jax.random.key(3), count, gap=gap, dimension=dimension)
+    assert points.shape == (count, dimension)
+    assert np.abs(points).max() <= 1
+    np.testing.assert_array_equal(labels, np.arange(count) % 2)
+    far = np.abs(points[:, None] - points).max(2)
+    assert np.all(far[labels[:, None] != labels] >= gap)
+    if count == 30:
+        assert far[(labels[:, None] == labels) & ~np.eye(count, dtype=bool)].min() < gap
+    with pytest.raises(ValueError, match="must leave room for 50 points"):
+        separated_points(jax.random.key(0), 50, gap=1.999)

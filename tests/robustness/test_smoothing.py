@@ -10,6 +10,7 @@ from scipy.stats import binom, norm
 
 from deeptheory.foundations.binomial import clopper_pearson_lower, clopper_pearson_upper
 from deeptheory.robustness.smoothing import (
+    abstention_probability,
     boundary_distance,
     certificate_failure_probability,
     certified_radius,
@@ -74,6 +75,19 @@ def test_certificate_abstains_without_a_majority():
     labels, radii = certify(selection, counts, beta=0.5, delta=0.05)
     np.testing.assert_array_equal(labels, [-1, 1])
     np.testing.assert_allclose(radii, [0.0, 0.5 * ndtri(0.05 ** (1 / 100))], rtol=1e-9)
+
+
+@pytest.mark.item("A18.15")
+@pytest.mark.parametrize(("trials", "delta"), [(7, 0.01), (10, 0.05), (20, 0.01), (33, 0.2)])
+def test_abstention_by_asking_every_count(trials, delta):
+    """The chance by summing over counts whose certificate is refused; of seven votes at 1 % only seven will do."""
+    counts = np.stack([np.arange(trials + 1), trials - np.arange(trials + 1)], axis=1)
+    silent = certify(np.broadcast_to([1, 0], counts.shape), counts, beta=1.0, delta=delta).label < 0
+    for p in (0.3, 0.5, 0.62, 0.99):
+        expected = binom.pmf(np.flatnonzero(silent), trials, p).sum()
+        assert float(abstention_probability(p, trials, delta)) == pytest.approx(expected, rel=1e-9)
+    assert float(abstention_probability(0.9, 7, 0.01)) == pytest.approx(1 - 0.9**7)
+    assert float(abstention_probability(1.0, 6, 0.01)) == 1.0
 
 
 @pytest.mark.item("A18.11")

@@ -16,6 +16,7 @@
 - `separation`: how far apart classes lie, and what intertwined classes and memorised noise cost.
 - `sign_flips`: outputs and gradients of random two-layer networks, and the one step that flips a sign.
 - `sign_patterns`: the patterns of awake and silent units of a ReLU network, and the region where each occurs.
+- `smoothed_attacks`: attacks on the vote of noisy copies, each input within its own radius.
 - `smoothing`: randomized smoothing: what Gaussian votes certify, how well a finite number of votes certifies it, and
   its limits.
 - `two_layer_robust`: a two-layer network that is as robust as can be, and the fragile ones that training finds.

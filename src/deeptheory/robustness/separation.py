@@ -1,13 +1,14 @@
 """How far apart classes lie, and what it costs where they are intertwined or their labels are wrong."""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int, Key
 from scipy.ndimage import maximum_filter, minimum_filter
 from scipy.spatial import KDTree
 from scipy.special import gammaln
 
 from deeptheory.foundations.entrances import doors
-from deeptheory.foundations.guards import positive
+from deeptheory.foundations.guards import affordable, positive
+from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "checkerboard_robustness",
@@ -15,6 +16,7 @@ __all__ = [
     "opposite_distances",
     "robust_accuracy_on_grid",
     "scatter_ratio",
+    "separated_points",
     "silhouettes",
 ]
 
@@ -39,6 +41,28 @@ def opposite_distances(points: Points, labels: Labels, *, period: float | None =
         tree = KDTree(points[labels != label], boxsize=period)
         distance[labels == label] = tree.query(points[labels == label])[0]
     return distance
+
+
+def separated_points(
+    key: Key[Array, ""], count: int, *, gap: float, dimension: int = 2
+) -> tuple[Float[np.ndarray, "count dimension"], Int[np.ndarray, " count"]]:
+    """Points of the cube [−1, 1]^d with labels 0 and 1 in turn, those of different labels at least `gap` apart.
+
+    Distances are in the maximum norm. Each point is drawn evenly and again until it is far enough from those before
+    it, so that the answer of the nearest point withstands every move of less than gap/2 in each coordinate: what a
+    classifier could do. Where no room is found in a thousand draws the gap is refused.
+    """
+    affordable(points=(count, dimension))
+    rng = generator(key)
+    points, labels = np.empty((count, dimension)), np.arange(count) % 2
+    for i in range(count):
+        others = points[:i][labels[:i] != labels[i]]
+        tried = rng.uniform(-1, 1, (1000, dimension))
+        clear = np.all(np.abs(tried[:, None] - others).max(2) >= gap, axis=1)
+        if not clear.any():
+            raise ValueError(f"gap must leave room for {count} points in the cube, got {gap:g}")
+        points[i] = tried[np.argmax(clear)]
+    return points, labels
 
 
 def scatter_ratio(points: Points, labels: Labels) -> float:
@@ -106,5 +130,6 @@ def memorised_radius(density: float, share: float, dimension: int = 2) -> float:
 
 
 doors(
-    __name__, epsilon="[0, ∞)", cell="(0, ∞)", reach="[0, 1e4]", density="(0, ∞)", share="(0, 1]", dimension="[1, 1e4]"
-)
+    __name__, epsilon="[0, ∞)", cell="(0, ∞)", reach="[0, 1e4]", density="(0, ∞)", share="(0, 1]",
+    dimension="[1, 1e4]", count="[1, 10000]", gap="[0, 2)",
+)  # fmt: skip

@@ -24,6 +24,7 @@ from deeptheory.foundations.randomness import generator
 
 __all__ = [
     "Certificate",
+    "abstention_probability",
     "boundary_distance",
     "certificate_failure_probability",
     "certified_radius",
@@ -156,6 +157,17 @@ def certificate_failure_probability(
     limits = np.asarray(clopper_pearson_lower(np.arange(trials + 1), trials, delta))
     first = np.searchsorted(limits, np.asarray(probability), side="right")  # limits increase with the count
     return binom.sf(first - 1, trials, probability)
+
+
+def abstention_probability(probability: Numbers, trials: int, delta: float) -> float | Float[np.ndarray, "..."]:
+    """Exact chance that `trials` votes do not certify a label of this probability, P(Bin(n, p) < c).
+
+    c is the least count that fewer than a share delta of fair coins reach, P(Bin(n, ½) ≥ c) < δ: just then the lower
+    limit of `certify` exceeds ½. For large n it is near n/2 + z_δ√n/2, so that labels with a probability just above ½
+    need 1/(p − ½)² votes, and those below ½ are never certified. Where n ≤ log₂(1/δ) the chance is 1.
+    """
+    inside(0, 1, probability=probability)
+    return binom.cdf(binom.isf(delta, trials, 0.5), trials, probability)
 
 
 def worst_profile(
