@@ -21,19 +21,10 @@ from deeptheory.implicit_bias.potentials import (
     quadratic,
     squared_norm,
 )
+from example_potentials import MATRIX, POTENTIALS
 
 RNG = np.random.default_rng(5)
 DESIGN, LABELS, START = RNG.standard_normal((3, 7)), RNG.standard_normal(3), RNG.standard_normal(7)
-MATRIX = np.eye(7) + RNG.standard_normal((7, 3)) @ np.diag([0.5, 1.0, 2.0]) @ RNG.standard_normal((3, 7)) / 20
-MATRIX = MATRIX @ MATRIX.T
-POTENTIALS = {
-    "euclidean": EUCLIDEAN,
-    "quadratic": quadratic(MATRIX),
-    "p = 1.5": squared_norm(1.5),
-    "p = 3": squared_norm(3.0),
-    "hypentropy": hypentropy(0.3),
-    "hypentropy, a scale a coordinate": hypentropy(np.linspace(0.2, 2, 7)),
-}
 
 SHARP = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 """a value known to 1e-10 leaves a point known to about 1e-5"""
