@@ -2,6 +2,7 @@
 
 - `activations`: ReLU, threshold and sigmoid, for NumPy and JAX alike.
 - `arrays`: which library an array belongs to, for functions that serve NumPy and JAX alike.
+- `balls`: the volume of a ball in any dimension.
 - `binomial`: exact confidence limits of a probability from counts (Clopper and Pearson 1934).
 - `concentration`: concentration of sums of independent variables: the classical tail bounds, and the exact tails they
   are held against.
